@@ -1,0 +1,124 @@
+# kgym: `make help` lists the targets. Everything is built below build/<variant>/; nothing outside the
+# tree is written, but for packages that tools/setup.sh installs when they are missing.
+
+VARIANT ?= release
+CC      ?= gcc
+B       := build/$(VARIANT)
+
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
+           -Wpointer-arith -Wcast-qual
+PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp
+CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc $(WARN) $(WERROR)
+LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
+SAN_asan  := -fsanitize=address -fno-sanitize-recover=all
+SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
+SAN     := $(SAN_$(VARIANT))
+
+BASE    := $(wildcard src/base/*.c)
+GYM     := $(wildcard src/gym/*/*.c)
+CLI     := $(wildcard src/cli/*.c)
+RUNNER  := $(wildcard src/runner/*.c)
+UNIT    := $(wildcard tests/unit/test_*.c)
+SUPPORT := $(wildcard tests/support/*.c)
+FUZZ    := $(wildcard fuzz/fuzz_*.c)
+BENCH   := $(wildcard bench/bench_*.c)
+
+obj      = $(patsubst %.c,$(B)/obj/%.o,$(1))
+LIB     := $(B)/libkgym.a
+TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
+REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
+BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
+
+.PHONY: all help setup demo test unit check asan ubsan fuzz bench docs format clean install
+.DEFAULT_GOAL := all
+
+all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so ## build everything
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing (apt, as root or with sudo); quick when nothing is
+	@tools/setup.sh
+
+demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
+	@$(MAKE) --no-print-directory all
+	@demo/run.sh
+
+test: setup ## build and run all tests
+	@$(MAKE) --no-print-directory -j$$(nproc) unit
+
+unit: all $(TESTS) $(REPLAYS)
+	@tests/run.sh $(B)
+
+check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
+	@tools/setup.sh check
+	@tools/check.sh
+
+asan: ## tests under AddressSanitizer (runners stay plain: they hold the candidate)
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=asan unit
+
+ubsan: ## tests under UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=ubsan unit
+
+fuzz: ## libFuzzer on every parser, FUZZ_SECONDS each (default 30)
+	@tools/setup.sh check
+	@tools/fuzz.sh
+
+bench: ## measure: tables and JSON lines on stdout, results below build/bench/
+	@$(MAKE) --no-print-directory all $(BENCHES)
+	@bench/run.sh $(B)
+
+docs: all ## regenerate the pages that are printed from tables
+	@tools/docs.sh $(B)/kgym
+
+format: ## clang-format the tree
+	@git ls-files '*.c' '*.h' | grep -v -e '^tests/hostile/' -e '^tests/honest/' -e '^tests/fixtures/' -e '^problems/' \
+	  | xargs clang-format -i
+
+clean: ## remove build/
+	rm -rf build
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SAN) -MMD -MP -c $< -o $@
+
+$(LIB): $(call obj,$(BASE) $(GYM))
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/kgym: $(call obj,$(CLI)) $(LIB)
+	$(CC) $(SAN) $^ -o $@ $(LIBS)
+
+# The runner is never sanitized: it is the candidate's process and seals itself with an allow-list.
+$(B)/kgym-runner: $(RUNNER) src/gym/sandbox/seccomp.c src/gym/run/wire.h src/gym/sandbox/sandbox.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(shell pkg-config --libs libffi libseccomp) -ldl -lpthread
+
+# The operator library that references and candidates may call, with the flags they are built with.
+$(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O3 -march=native -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
+	  $(filter %.c,$^) -o $@ -lm
+
+$(B)/kgops/kgops.h: kgops/kgops.h
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(B)/null.so: src/runner/null/null.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O2 -fPIC -shared $< -o $@
+
+$(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(SUPPORT)) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $^ -o $@ -lcmocka $(LIBS)
+
+$(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $^ -o $@ $(LIBS)
+
+$(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $^ -o $@ $(LIBS)
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+.SECONDARY:

@@ -1,0 +1,55 @@
+/* Errors: what a function that may fail returns, and the message a person reads.
+ *
+ * An error means that kgym could not do its job. It is never a verdict on a candidate
+ * (see gym/record/record.h) and never a reward. Functions that can fail return enum kg_code and
+ * fill `struct kg_err *err`, their last parameter; the message stands alone when printed: it names
+ * what, where, and what to do. Nothing is logged *and* returned. err may not be NULL.
+ * KG_ASSERT is for bugs only and stays on in release builds. No allocation; thread safe. */
+#ifndef KG_BASE_ERR_H
+#define KG_BASE_ERR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kg_code {
+    KG_OK = 0,
+    KG_E_USAGE,     /* the command line or configuration is wrong */
+    KG_E_INPUT,     /* a file, JSON, YAML or reply is malformed */
+    KG_E_NOT_FOUND, /* something named does not exist */
+    KG_E_IO,        /* reading or writing failed */
+    KG_E_LIMIT,     /* a documented cap was reached */
+    KG_E_HOST,      /* this machine lacks something: compiler, kernel feature, memory */
+    KG_E_PROBLEM,   /* the problem is defective (record: blame `problem`) */
+    KG_E_GYM,       /* a gym process failed: judge, reference runner, protocol */
+    KG_E_CANCELLED, /* SIGINT, SIGTERM */
+};
+
+enum kg_blame { KG_BLAME_HOST, KG_BLAME_GYM, KG_BLAME_PROBLEM };
+
+struct kg_err {
+    enum kg_code code;
+    enum kg_blame blame;
+    char message[480];
+};
+
+#define KG_ERR_INIT {KG_OK, KG_BLAME_HOST, ""}
+#define KG_MUST_USE __attribute__((warn_unused_result))
+#define KG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Fill *err (blame follows the code: PROBLEM -> problem, GYM -> gym, others -> host) and return code.
+ * Usage: return kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno)); */
+enum kg_code kg_fail(struct kg_err *err, enum kg_code code, const char *fmt, ...) KG_PRINTF(3, 4);
+
+/* Put "prefix: " before the message of an error that is being passed on; returns err->code. */
+enum kg_code kg_err_prefix(struct kg_err *err, const char *fmt, ...) KG_PRINTF(2, 3);
+
+/* Stable lower-case names: "usage", "input", ...; "host", "gym", "problem". */
+const char *kg_code_name(enum kg_code code);
+const char *kg_blame_name(enum kg_blame blame);
+
+_Noreturn void kg_assert_failed(const char *expr, const char *file, int line);
+#define KG_ASSERT(e) ((e) ? (void)0 : kg_assert_failed(#e, __FILE__, __LINE__))
+
+#endif

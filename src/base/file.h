@@ -1,0 +1,23 @@
+/* Files and folders: bounded reads, atomic writes, trees. Paths are UTF-8 as given by the OS.
+ * Messages name the path and the system's reason. */
+#ifndef KG_BASE_FILE_H
+#define KG_BASE_FILE_H
+
+#include "base/buf.h"
+
+/* Append the whole file to *out; more than out->max bytes is KG_E_LIMIT. "-" is standard input. */
+enum kg_code kg_file_read(const char *path, struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
+/* Write path.tmp.PID beside it, fsync, rename: readers see the old file or the new, never half. */
+enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n, struct kg_err *err)
+    KG_MUST_USE;
+enum kg_code kg_file_mkdirs(const char *path, unsigned mode, struct kg_err *err) KG_MUST_USE;
+/* Remove path and all below it without following links or leaving its file system. A path that is
+ * not there is success. */
+enum kg_code kg_file_remove_tree(const char *path, struct kg_err *err) KG_MUST_USE;
+bool kg_file_exists(const char *path);
+/* Write n bytes, continuing after EINTR and short writes. */
+enum kg_code kg_file_write_all(int fd, const void *bytes, size_t n, struct kg_err *err) KG_MUST_USE;
+/* Directory of the running executable, no trailing slash. */
+enum kg_code kg_file_self_dir(char *out, size_t cap, struct kg_err *err) KG_MUST_USE;
+
+#endif

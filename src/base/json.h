@@ -1,0 +1,19 @@
+/* jansson with kgym's rules: bounded input, errors that name source, line and column, unique keys,
+ * strings always valid UTF-8. The caller owns every json_t it gets (json_decref). */
+#ifndef KG_BASE_JSON_H
+#define KG_BASE_JSON_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+
+/* source names the origin in messages ("batch.jsonl:12"). Depth and duplicate keys are errors. */
+enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
+                           struct kg_err *err) KG_MUST_USE;
+/* A JSON string from bytes that may hold anything: invalid UTF-8 becomes U+FFFD, NUL is dropped. */
+json_t *kg_json_text(const char *bytes, size_t len);
+/* One line, no trailing newline, keys in insertion order, reals with 17 digits trimmed. */
+void kg_json_dump(const json_t *j, struct kg_buf *out);
+void kg_json_dump_pretty(const json_t *j, struct kg_buf *out);
+
+#endif
