@@ -6,7 +6,7 @@ CC      ?= gcc
 B       := build/$(VARIANT)
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
-           -Wpointer-arith -Wcast-qual
+           -Wpointer-arith -Wcast-qual -Wno-format-truncation
 PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp
 CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl

@@ -17,7 +17,8 @@ void kg_arena_reset(struct kg_arena *a); /* frees all allocations, keeps name an
 void kg_arena_deinit(struct kg_arena *a);
 /* NULL and *err filled when the cap or the host's memory is exhausted. */
 void *kg_arena_alloc(struct kg_arena *a, size_t bytes, struct kg_err *err) KG_MUST_USE;
-char *kg_arena_dup(struct kg_arena *a, const char *s, size_t n, struct kg_err *err) KG_MUST_USE; /* + NUL */
+char *kg_arena_dup(struct kg_arena *a, const char *s, size_t n,
+                   struct kg_err *err) KG_MUST_USE; /* + NUL */
 char *kg_arena_printf(struct kg_arena *a, struct kg_err *err, const char *fmt, ...)
     KG_PRINTF(3, 4) KG_MUST_USE;
 

@@ -1,6 +1,7 @@
 /* Growable bytes with a maximum fixed at creation. Always NUL-terminated after the last byte, so
  * that data is a C string when it holds no NUL. A write past the maximum sets `truncated`, keeps
- * what fits and goes on: callers that care check kg_buf_ok(). Owner: the caller. Not thread safe. */
+ * what fits and goes on: callers that care check kg_buf_ok(). Owner: the caller. Not thread safe.
+ */
 #ifndef KG_BASE_BUF_H
 #define KG_BASE_BUF_H
 
@@ -22,6 +23,9 @@ void kg_buf_adds(struct kg_buf *b, const char *s);
 void kg_buf_addc(struct kg_buf *b, char c);
 void kg_buf_addf(struct kg_buf *b, const char *fmt, ...) KG_PRINTF(2, 3);
 char *kg_buf_detach(struct kg_buf *b); /* the caller frees; b is as after init */
-static inline bool kg_buf_ok(const struct kg_buf *b) { return !b->truncated; }
+static inline bool kg_buf_ok(const struct kg_buf *b)
+{
+    return !b->truncated;
+}
 
 #endif

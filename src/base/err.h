@@ -34,12 +34,15 @@ struct kg_err {
     char message[480];
 };
 
-#define KG_ERR_INIT {KG_OK, KG_BLAME_HOST, ""}
-#define KG_MUST_USE __attribute__((warn_unused_result))
+#define KG_ERR_INIT                                                                                \
+    {                                                                                              \
+        KG_OK, KG_BLAME_HOST, ""                                                                   \
+    }
+#define KG_MUST_USE     __attribute__((warn_unused_result))
 #define KG_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Fill *err (blame follows the code: PROBLEM -> problem, GYM -> gym, others -> host) and return code.
- * Usage: return kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno)); */
+/* Fill *err (blame follows the code: PROBLEM -> problem, GYM -> gym, others -> host) and return
+ * code. Usage: return kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno)); */
 enum kg_code kg_fail(struct kg_err *err, enum kg_code code, const char *fmt, ...) KG_PRINTF(3, 4);
 
 /* Put "prefix: " before the message of an error that is being passed on; returns err->code. */

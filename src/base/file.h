@@ -8,8 +8,8 @@
 /* Append the whole file to *out; more than out->max bytes is KG_E_LIMIT. "-" is standard input. */
 enum kg_code kg_file_read(const char *path, struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
 /* Write path.tmp.PID beside it, fsync, rename: readers see the old file or the new, never half. */
-enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n, struct kg_err *err)
-    KG_MUST_USE;
+enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n,
+                                  struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_file_mkdirs(const char *path, unsigned mode, struct kg_err *err) KG_MUST_USE;
 /* Remove path and all below it without following links or leaving its file system. A path that is
  * not there is success. */

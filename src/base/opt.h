@@ -1,8 +1,8 @@
 /* One typed table per configuration struct: from it come YAML keys, flags, environment names,
  * help, --dump-config and docs/options.md, so none of them can drift from the parser.
  * Key `timing.pairs` is flag --timing-pairs N (or --set timing.pairs=N), environment
- * KGYM_TIMING_PAIRS, YAML `timing: {pairs: N}` (or `timing.pairs: N`). Booleans: true false yes no on
- * off 1 0, flags --x and --no-x. Unknown keys are errors with the nearest name. */
+ * KGYM_TIMING_PAIRS, YAML `timing: {pairs: N}` (or `timing.pairs: N`). Booleans: true false yes no
+ * on off 1 0, flags --x and --no-x. Unknown keys are errors with the nearest name. */
 #ifndef KG_BASE_OPT_H
 #define KG_BASE_OPT_H
 
@@ -13,14 +13,14 @@ enum kg_opt_type { KG_OPT_BOOL, KG_OPT_INT, KG_OPT_REAL, KG_OPT_STRING, KG_OPT_E
 struct kg_opt {
     const char *key;
     enum kg_opt_type type;
-    size_t offset;           /* of the field in the configuration struct:
-                                bool, int64_t, double, char[size], int (enum) */
-    size_t size;             /* of the field; strings: capacity */
-    double lo, hi;           /* INT, REAL: inclusive range */
-    const char *const *names;/* ENUM: NULL-terminated */
-    const char *def;         /* default, as text */
-    const char *unit;        /* "s", "MB", "" */
-    const char *help;        /* one sentence */
+    size_t offset;            /* of the field in the configuration struct:
+                                 bool, int64_t, double, char[size], int (enum) */
+    size_t size;              /* of the field; strings: capacity */
+    double lo, hi;            /* INT, REAL: inclusive range */
+    const char *const *names; /* ENUM: NULL-terminated */
+    const char *def;          /* default, as text */
+    const char *unit;         /* "s", "MB", "" */
+    const char *help;         /* one sentence */
 };
 
 struct kg_opts {
@@ -35,8 +35,8 @@ enum kg_code kg_opts_set(const struct kg_opts *o, void *config, const char *key,
                          const char *source, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_opts_set_pair(const struct kg_opts *o, void *config, const char *key_eq_value,
                               const char *source, struct kg_err *err) KG_MUST_USE; /* "key=value" */
-enum kg_code kg_opts_yaml(const struct kg_opts *o, void *config, const char *path, struct kg_err *err)
-    KG_MUST_USE;
+enum kg_code kg_opts_yaml(const struct kg_opts *o, void *config, const char *path,
+                          struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_opts_environ(const struct kg_opts *o, void *config, char **environ_list,
                              struct kg_err *err) KG_MUST_USE;
 /* argv[*at] is looked up as a flag of the table; *used = number of words taken (0: not one of

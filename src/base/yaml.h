@@ -11,17 +11,18 @@ enum kg_yaml_kind { KG_YAML_SCALAR, KG_YAML_LIST, KG_YAML_MAP };
 
 struct kg_yaml {
     enum kg_yaml_kind kind;
-    int line;               /* 1-based, in the file named to kg_yaml_parse (first_line added) */
-    const char *key;        /* of a map's entry, else NULL */
-    const char *text;       /* scalar */
-    struct kg_yaml *child;  /* first entry of a list or map */
-    struct kg_yaml *next;   /* next sibling */
+    int line;              /* 1-based, in the file named to kg_yaml_parse (first_line added) */
+    const char *key;       /* of a map's entry, else NULL */
+    const char *text;      /* scalar */
+    struct kg_yaml *child; /* first entry of a list or map */
+    struct kg_yaml *next;  /* next sibling */
 };
 
 /* source and first_line place the text in its file: messages read "source:line: ...".
  * Duplicate keys are errors. */
 enum kg_code kg_yaml_parse(const char *text, size_t len, const char *source, int first_line,
-                           struct kg_arena *arena, struct kg_yaml **out, struct kg_err *err) KG_MUST_USE;
+                           struct kg_arena *arena, struct kg_yaml **out,
+                           struct kg_err *err) KG_MUST_USE;
 const struct kg_yaml *kg_yaml_get(const struct kg_yaml *map, const char *key); /* or NULL */
 /* The name in list nearest to word by edit distance, or NULL when none is near. For messages
  * ("unknown key `rol`, did you mean `role`?"). */

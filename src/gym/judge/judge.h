@@ -36,13 +36,15 @@ struct kg_judge {
 };
 
 enum kg_take { /* what taking an output saw besides the values */
-    KG_TAKE_OK, KG_TAKE_OUT_OF_BOUNDS /* a guard byte changed */, KG_TAKE_UNWRITTEN /* poison left */
+               KG_TAKE_OK,
+               KG_TAKE_OUT_OF_BOUNDS /* a guard byte changed */,
+               KG_TAKE_UNWRITTEN /* poison left */
 };
 
 struct kg_take_report {
     enum kg_take what;
-    int arg;            /* which output */
-    uint64_t at;        /* byte offset from the array's start (negative as two's complement) or element */
+    int arg;     /* which output */
+    uint64_t at; /* byte offset from the array's start (negative as two's complement) or element */
     uint64_t unwritten; /* elements that still hold poison */
 };
 
@@ -56,30 +58,37 @@ struct kg_judgement {
 /* cpu: pin; -1: do not. */
 enum kg_code kg_judge_start(int cpu, struct kg_judge *out, struct kg_err *err) KG_MUST_USE;
 void kg_judge_stop(struct kg_judge *j); /* idempotent; regions too */
-/* Serve this problem; forgets everything of the last one. bytes: region sizes (0: as before if large enough). */
-enum kg_code kg_judge_open(struct kg_judge *j, const struct kg_problem *p, size_t in_bytes, size_t out_bytes,
-                           struct kg_err *err) KG_MUST_USE;
+/* Serve this problem; forgets everything of the last one. bytes: region sizes (0: as before if
+ * large enough). */
+enum kg_code kg_judge_open(struct kg_judge *j, const struct kg_problem *p, size_t in_bytes,
+                           size_t out_bytes, struct kg_err *err) KG_MUST_USE;
 /* Write the inputs of c, poison its outputs, set all guards. wide: into the oracle's regions, same
  * values widened. */
-enum kg_code kg_judge_fill(struct kg_judge *j, const struct kg_case *c, bool wide, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_judge_fill(struct kg_judge *j, const struct kg_case *c, bool wide,
+                           struct kg_err *err) KG_MUST_USE;
 /* Poison outputs and guards again, inputs untouched. */
-enum kg_code kg_judge_poison(struct kg_judge *j, const struct kg_case *c, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_judge_poison(struct kg_judge *j, const struct kg_case *c,
+                             struct kg_err *err) KG_MUST_USE;
 /* Copy the outputs of c to the private side, checking guards and poison. Oracle: from wide_out. */
 enum kg_code kg_judge_take(struct kg_judge *j, const struct kg_case *c, enum kg_side side,
                            struct kg_take_report *out, struct kg_err *err) KG_MUST_USE;
-/* Compare the candidate's side with the others (modes ORACLE, PRECISION need FLOAT and ORACLE; FLOAT and EXACT need FLOAT). */
-enum kg_code kg_judge_compare(struct kg_judge *j, const struct kg_case *c, enum kg_compare_mode mode,
-                              struct kg_judgement *out, struct kg_err *err) KG_MUST_USE;
+/* Compare the candidate's side with the others (modes ORACLE, PRECISION need FLOAT and ORACLE;
+ * FLOAT and EXACT need FLOAT). */
+enum kg_code kg_judge_compare(struct kg_judge *j, const struct kg_case *c,
+                              enum kg_compare_mode mode, struct kg_judgement *out,
+                              struct kg_err *err) KG_MUST_USE;
 /* Is the float reference itself within the bound here (does the law apply to this problem)? */
 enum kg_code kg_judge_self(struct kg_judge *j, const struct kg_case *c, struct kg_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
-/* Expected answers under a number, so that candidates of one problem share them; the judge evicts by its
- * memory cap. load: *hit says whether it was there. */
-enum kg_code kg_judge_save(struct kg_judge *j, const struct kg_case *c, uint64_t number, struct kg_err *err) KG_MUST_USE;
+/* Expected answers under a number, so that candidates of one problem share them; the judge evicts
+ * by its memory cap. load: *hit says whether it was there. */
+enum kg_code kg_judge_save(struct kg_judge *j, const struct kg_case *c, uint64_t number,
+                           struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_load(struct kg_judge *j, const struct kg_case *c, uint64_t number, bool *hit,
                            struct kg_err *err) KG_MUST_USE;
-/* Fastest pass over the inputs (read) and outputs (written) of c by the judge's own loop, in ns: the
- * bandwidth floor. */
-enum kg_code kg_judge_floor(struct kg_judge *j, const struct kg_case *c, int64_t *ns, struct kg_err *err) KG_MUST_USE;
+/* Fastest pass over the inputs (read) and outputs (written) of c by the judge's own loop, in ns:
+ * the bandwidth floor. */
+enum kg_code kg_judge_floor(struct kg_judge *j, const struct kg_case *c, int64_t *ns,
+                            struct kg_err *err) KG_MUST_USE;
 
 #endif

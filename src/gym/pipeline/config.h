@@ -10,26 +10,27 @@ enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
 
 struct kg_config {
     /* modules, each switchable alone */
-    bool staged;       /* stop at the first failing stage */
+    bool staged; /* stop at the first failing stage */
     bool stage_static, stage_tiny, stage_full, stage_timing, stage_profile;
-    bool multi_input;  /* the five multi-input variants and the laws */
-    bool hack_checks;  /* freeze clock, replay, floor */
-    int64_t laws;      /* value laws drawn per evaluation besides the five variants */
+    bool multi_input; /* the five multi-input variants and the laws */
+    bool hack_checks; /* freeze clock, replay, floor */
+    int64_t laws;     /* value laws drawn per evaluation besides the five variants */
     /* deadlines, seconds */
     double deadline_compile, deadline_run, deadline_eval;
     /* limits */
-    int64_t limit_memory_mb, limit_compile_memory_mb, limit_processes, limit_file_mb, limit_scratch_mb, limit_output_kb;
+    int64_t limit_memory_mb, limit_compile_memory_mb, limit_processes, limit_file_mb,
+        limit_scratch_mb, limit_output_kb;
     /* timing */
     int timing_method; /* enum kg_timing_method */
     int64_t timing_pairs, timing_processes, timing_min_processes, timing_warmups, timing_trials;
     double timing_half_width, timing_trim, timing_budget;
     bool timing_exclusive, timing_cold;
     /* league */
-    int library;       /* enum kg_library */
+    int library; /* enum kg_library */
     char league[32], precision[16];
     /* where things are */
     char compiler[128], suites[1024], cache[512];
-    char seed[40];     /* 32 hex digits, or "" for the operating system's */
+    char seed[40]; /* 32 hex digits, or "" for the operating system's */
     char preset[32];
     char rewards[256]; /* comma-separated */
     bool allow_unconfined;
@@ -39,7 +40,8 @@ struct kg_config {
 
 const struct kg_opts *kg_config_options(void);
 /* Apply a preset by name; unknown ones and those not built yet are refused by name. */
-enum kg_code kg_config_preset(struct kg_config *c, const char *name, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_config_preset(struct kg_config *c, const char *name,
+                              struct kg_err *err) KG_MUST_USE;
 const char *const *kg_config_presets(void); /* NULL-terminated, those that are built */
 /* Consistency between options. */
 enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err) KG_MUST_USE;

@@ -1,6 +1,6 @@
-/* One evaluation: problem and reply in, record out. A worker owns what is reused between evaluations:
- * toolchain, judge, reference runners and the pool of the current problem. One worker per pinned
- * core; a worker is not thread safe, processes are the unit of parallelism. */
+/* One evaluation: problem and reply in, record out. A worker owns what is reused between
+ * evaluations: toolchain, judge, reference runners and the pool of the current problem. One worker
+ * per pinned core; a worker is not thread safe, processes are the unit of parallelism. */
 #ifndef KG_GYM_PIPELINE_EVAL_H
 #define KG_GYM_PIPELINE_EVAL_H
 
@@ -10,17 +10,17 @@
 struct kg_worker;
 
 struct kg_task {
-    const char *problem;    /* name or path */
-    const char *batch_id;   /* or NULL */
-    const char *text;       /* reply, or source */
+    const char *problem;  /* name or path */
+    const char *batch_id; /* or NULL */
+    const char *text;     /* reply, or source */
     size_t len;
-    bool source;            /* text is the candidate byte for byte */
+    bool source;              /* text is the candidate byte for byte */
     enum kg_stage stop_after; /* KG_ST_PROFILE: run all */
-    const char *replay_key; /* 32 hex digits: repeat a verdict from its seed; or NULL */
+    const char *replay_key;   /* 32 hex digits: repeat a verdict from its seed; or NULL */
 };
 
-enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out, struct kg_err *err)
-    KG_MUST_USE;
+enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
+                            struct kg_err *err) KG_MUST_USE;
 void kg_worker_close(struct kg_worker *w);
 /* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out);

@@ -9,19 +9,19 @@
 struct kg_expr;
 
 struct kg_value {
-    bool real;   /* d is meant, else i */
+    bool real; /* d is meant, else i */
     int64_t i;
     double d;
 };
 
 /* names: what may appear; an unknown name is an error with the nearest one. what: for messages
  * ("relu.c:7: dims.oh"). At most 64 nodes. */
-enum kg_code kg_expr_parse(const char *text, const char *const *names, size_t nnames, const char *what,
-                           struct kg_arena *arena, const struct kg_expr **out, struct kg_err *err)
-    KG_MUST_USE;
+enum kg_code kg_expr_parse(const char *text, const char *const *names, size_t nnames,
+                           const char *what, struct kg_arena *arena, const struct kg_expr **out,
+                           struct kg_err *err) KG_MUST_USE;
 /* values[k] belongs to names[k]. False on division by zero, overflow, domain error. */
 bool kg_expr_eval(const struct kg_expr *e, const int64_t *values, struct kg_value *out);
-bool kg_expr_int(const struct kg_expr *e, const int64_t *values, int64_t *out);  /* integer only */
+bool kg_expr_int(const struct kg_expr *e, const int64_t *values, int64_t *out); /* integer only */
 bool kg_expr_real(const struct kg_expr *e, const int64_t *values, double *out); /* either kind */
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/hash.h"
 #include "gym/problem/expr.h"
 
-#define KG_MAX_ARGS 32
-#define KG_MAX_DIMS 16
-#define KG_MAX_RANK 6
-#define KG_MAX_WHERE 16
+#define KG_MAX_ARGS         32
+#define KG_MAX_DIMS         16
+#define KG_MAX_RANK         6
+#define KG_MAX_WHERE        16
 #define KG_MAX_SOURCE_BYTES (256u << 10)
 
 enum kg_dtype { KG_F32, KG_F64, KG_I32, KG_I64 };
@@ -49,18 +49,19 @@ struct kg_problem {
     struct kg_dim dims[KG_MAX_DIMS];
     struct kg_arg args[KG_MAX_ARGS];
     const struct kg_expr *where[KG_MAX_WHERE];
-    const struct kg_expr *reduce;      /* NULL: derived, see kg_problem_reduce */
+    const struct kg_expr *reduce;        /* NULL: derived, see kg_problem_reduce */
     const struct kg_expr *flops, *bytes; /* NULL: not given */
-    uint32_t laws_off, laws_on;        /* bit sets of enum kg_law that `laws` leaves out / adds */
-    const char *source;                /* whole file, NUL-terminated */
+    uint32_t laws_off, laws_on;          /* bit sets of enum kg_law that `laws` leaves out / adds */
+    const char *source;                  /* whole file, NUL-terminated */
     size_t source_len;
-    char sha256[KG_SHA256_HEX];        /* of source */
+    char sha256[KG_SHA256_HEX]; /* of source */
 };
 
-enum kg_code kg_problem_load(const char *path, struct kg_problem **out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_problem_load(const char *path, struct kg_problem **out,
+                             struct kg_err *err) KG_MUST_USE;
 /* path is for messages and for suite (its parent folder's name). */
-enum kg_code kg_problem_parse(const char *text, size_t len, const char *path, struct kg_problem **out,
-                              struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_problem_parse(const char *text, size_t len, const char *path,
+                              struct kg_problem **out, struct kg_err *err) KG_MUST_USE;
 void kg_problem_destroy(struct kg_problem *p); /* NULL is fine */
 
 /* A name of the suites or a path (contains '/' or ends in .c): the path to load. suites: folders,
@@ -87,7 +88,9 @@ int64_t kg_problem_reduce(const struct kg_problem *p, const struct kg_shape *s);
 double kg_problem_flops(const struct kg_problem *p, const struct kg_shape *s);
 double kg_problem_bytes(const struct kg_problem *p, const struct kg_shape *s);
 /* Value of a dim or param argument: integer in *i, floating in *f (both set). */
-bool kg_arg_scalar(const struct kg_problem *p, int arg, const struct kg_shape *s, int64_t *i, double *f);
-bool kg_arg_range(const struct kg_problem *p, int arg, const struct kg_shape *s, double *lo, double *hi);
+bool kg_arg_scalar(const struct kg_problem *p, int arg, const struct kg_shape *s, int64_t *i,
+                   double *f);
+bool kg_arg_range(const struct kg_problem *p, int arg, const struct kg_shape *s, double *lo,
+                  double *hi);
 
 #endif

@@ -1,6 +1,6 @@
 /* The record, kgym.record/1: one evaluation, the one schema that CLI, API, store, dashboard and
- * learner read. docs/record.md describes every key. A record is plain data; strings live in its arena.
- * Verdict and error exclude each other. */
+ * learner read. docs/record.md describes every key. A record is plain data; strings live in its
+ * arena. Verdict and error exclude each other. */
 #ifndef KG_GYM_RECORD_RECORD_H
 #define KG_GYM_RECORD_RECORD_H
 
@@ -12,11 +12,27 @@
 #include "gym/sandbox/sandbox.h"
 
 enum kg_verdict {
-    KG_V_NONE, KG_V_OK, KG_V_NO_CODE, KG_V_REJECTED, KG_V_COMPILE_ERROR, KG_V_CRASH, KG_V_TIMEOUT,
-    KG_V_OUT_OF_MEMORY, KG_V_WRONG, KG_V_HACK, KG_V_COUNT
+    KG_V_NONE,
+    KG_V_OK,
+    KG_V_NO_CODE,
+    KG_V_REJECTED,
+    KG_V_COMPILE_ERROR,
+    KG_V_CRASH,
+    KG_V_TIMEOUT,
+    KG_V_OUT_OF_MEMORY,
+    KG_V_WRONG,
+    KG_V_HACK,
+    KG_V_COUNT
 };
 enum kg_stage {
-    KG_ST_EXTRACT, KG_ST_STATIC, KG_ST_COMPILE, KG_ST_TINY, KG_ST_FULL, KG_ST_TIMING, KG_ST_PROFILE, KG_ST_COUNT
+    KG_ST_EXTRACT,
+    KG_ST_STATIC,
+    KG_ST_COMPILE,
+    KG_ST_TINY,
+    KG_ST_FULL,
+    KG_ST_TIMING,
+    KG_ST_PROFILE,
+    KG_ST_COUNT
 };
 enum kg_stage_status { KG_SS_SKIP, KG_SS_PASS, KG_SS_FAIL, KG_SS_OFF };
 enum kg_timing_status { KG_T_OFF, KG_T_MEASURED, KG_T_NOT_MEASURED, KG_T_NOT_TRUSTED };
@@ -27,26 +43,30 @@ const char *kg_stage_name(enum kg_stage s);
 bool kg_stage_parse(const char *name, enum kg_stage *out);
 const char *kg_stage_status_name(enum kg_stage_status s);
 const char *kg_timing_status_name(enum kg_timing_status s);
-/* Is reason one of verdict's reasons in the contract? (rejected: any rule id; timeout: any stage) */
+/* Is reason one of verdict's reasons in the contract? (rejected: any rule id; timeout: any stage)
+ */
 bool kg_reason_valid(enum kg_verdict v, const char *reason);
 
 struct kg_timing {
     enum kg_timing_status status;
-    const char *why;    /* when not measured: why; else NULL */
-    const char *preset; /* "paired", "calibrated" */
+    const char *why;                                 /* when not measured: why; else NULL */
+    const char *preset;                              /* "paired", "calibrated" */
     int64_t candidate_ns, reference_ns, overhead_ns; /* medians after K; K; -1 unknown */
-    double cv;          /* of the candidate's windows; NaN unknown */
+    double cv;                                       /* of the candidate's windows; NaN unknown */
     int64_t warmups;
-    json_t *samples;    /* [{process, reference_ns[], candidate_ns[]}], or NULL */
+    json_t *samples; /* [{process, reference_ns[], candidate_ns[]}], or NULL */
 };
 
 #define KG_MAX_REWARDS 16
-#define KG_MAX_TERMS 6
+#define KG_MAX_TERMS   6
 struct kg_reward {
     const char *name;
     double value;
     int nterms;
-    struct { const char *name; double value; } term[KG_MAX_TERMS];
+    struct {
+        const char *name;
+        double value;
+    } term[KG_MAX_TERMS];
 };
 
 struct kg_record {
@@ -54,23 +74,44 @@ struct kg_record {
     char id[KG_ULID_LEN];
     const char *batch_id; /* NULL */
     char input_sha256[KG_SHA256_HEX];
-    struct { const char *name, *suite, *language, *entry, *sha256; int level; } problem; /* NULLs until known */
-    struct { const char *language, *rule, *code; char sha256[KG_SHA256_HEX]; int64_t bytes; json_t *flags; } candidate;
+    struct {
+        const char *name, *suite, *language, *entry, *sha256;
+        int level;
+    } problem; /* NULLs until known */
+    struct {
+        const char *language, *rule, *code;
+        char sha256[KG_SHA256_HEX];
+        int64_t bytes;
+        json_t *flags;
+    } candidate;
     enum kg_verdict verdict;
     const char *reason, *message; /* reason NULL for ok */
     bool has_error;
     struct kg_err error;
     enum kg_stage stage; /* last one entered */
-    struct { enum kg_stage_status status; int64_t ns; } stages[KG_ST_COUNT];
+    struct {
+        enum kg_stage_status status;
+        int64_t ns;
+    } stages[KG_ST_COUNT];
     int compiled, correct; /* 1, 0, -1 unknown (null) */
     bool has_speedup;
-    struct { double ratio, lo, hi; int64_t pairs; } speedup;
+    struct {
+        double ratio, lo, hi;
+        int64_t pairs;
+    } speedup;
     struct kg_timing timing;
     double coverage;         /* NaN: null */
     double shape_generality; /* NaN: null */
-    struct { const char *name; bool eligible; json_t *findings; } league;
-    json_t *evidence;        /* [{check, ...numbers}] */
-    struct { char *stdout_text, *stderr_text; int64_t bytes; } output;
+    struct {
+        const char *name;
+        bool eligible;
+        json_t *findings;
+    } league;
+    json_t *evidence; /* [{check, ...numbers}] */
+    struct {
+        char *stdout_text, *stderr_text;
+        int64_t bytes;
+    } output;
     int64_t peak_bytes, setup_ns; /* -1: null */
     struct kg_isolation isolation;
     json_t *environment, *config; /* objects */
@@ -82,14 +123,15 @@ struct kg_record {
 void kg_record_init(struct kg_record *r);
 void kg_record_deinit(struct kg_record *r);
 /* Set the verdict; message is formatted into the arena. Asserts kg_reason_valid. */
-void kg_record_verdict(struct kg_record *r, enum kg_verdict v, const char *reason, const char *fmt, ...)
-    KG_PRINTF(4, 5);
+void kg_record_verdict(struct kg_record *r, enum kg_verdict v, const char *reason, const char *fmt,
+                       ...) KG_PRINTF(4, 5);
 void kg_record_error(struct kg_record *r, const struct kg_err *e);
 /* Append {check: name, ...fields} (steals fields) to evidence. */
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields);
 /* The object, all keys present in contract order; public: without "private". */
 json_t *kg_record_json(const struct kg_record *r, bool public_only);
 /* Back from JSON (reports, rewards, replay): unknown keys are ignored, missing ones are errors. */
-enum kg_code kg_record_parse(const json_t *j, struct kg_record *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_record_parse(const json_t *j, struct kg_record *out,
+                             struct kg_err *err) KG_MUST_USE;
 
 #endif

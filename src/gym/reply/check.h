@@ -17,7 +17,8 @@ struct kg_finding {
 };
 
 /* Returns the number of findings stored (at most cap), rejections first, then by line. */
-size_t kg_check_c(const char *code, size_t len, const char *entry, struct kg_finding *out, size_t cap);
+size_t kg_check_c(const char *code, size_t len, const char *entry, struct kg_finding *out,
+                  size_t cap);
 
 struct kg_check_rule {
     const char *id;

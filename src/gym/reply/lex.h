@@ -9,9 +9,17 @@
 enum kg_lang { KG_LANG_C, KG_LANG_PYTHON };
 
 enum kg_tok_kind {
-    KG_TOK_END, KG_TOK_NAME, KG_TOK_NUMBER, KG_TOK_STRING, KG_TOK_CHAR, KG_TOK_PUNCT,
-    KG_TOK_COMMENT, KG_TOK_DIRECTIVE, /* C: a whole logical line that begins with # */
-    KG_TOK_NEWLINE, KG_TOK_INDENT, KG_TOK_DEDENT, /* Python */
+    KG_TOK_END,
+    KG_TOK_NAME,
+    KG_TOK_NUMBER,
+    KG_TOK_STRING,
+    KG_TOK_CHAR,
+    KG_TOK_PUNCT,
+    KG_TOK_COMMENT,
+    KG_TOK_DIRECTIVE, /* C: a whole logical line that begins with # */
+    KG_TOK_NEWLINE,
+    KG_TOK_INDENT,
+    KG_TOK_DEDENT, /* Python */
     KG_TOK_BROKEN, /* an unterminated string or comment, up to the end of the text */
 };
 
@@ -38,10 +46,10 @@ bool kg_tok_is(const struct kg_lexer *lx, struct kg_tok t, const char *s);
 
 enum kg_defines {
     KG_DEF_NONE,
-    KG_DEF_PARTIAL,  /* the definition begins, its body never ends */
-    KG_DEF_STATIC,   /* C: defined without external linkage */
+    KG_DEF_PARTIAL, /* the definition begins, its body never ends */
+    KG_DEF_STATIC,  /* C: defined without external linkage */
     KG_DEF_WHOLE,
-    KG_DEF_UNSURE,   /* macros, K&R, digraphs: the compiler must decide */
+    KG_DEF_UNSURE, /* macros, K&R, digraphs: the compiler must decide */
 };
 /* Does text define entry at file scope? C: a function with a body. Python: a class (or def). */
 enum kg_defines kg_lex_defines(enum kg_lang lang, const char *text, size_t len, const char *entry);

@@ -1,7 +1,7 @@
-/* Regions: the memory that carries inputs to runners and outputs back. The trusted side maps a region
- * writable; runners get a descriptor through which inputs can only be read (a sealed memfd, or a
- * file of a private tmpfs with 2 MB pages opened read-only).
- * Layout: where each argument of a call lies, with guard zones between. Pure. */
+/* Regions: the memory that carries inputs to runners and outputs back. The trusted side maps a
+ * region writable; runners get a descriptor through which inputs can only be read (a sealed memfd,
+ * or a file of a private tmpfs with 2 MB pages opened read-only). Layout: where each argument of a
+ * call lies, with guard zones between. Pure. */
 #ifndef KG_GYM_RUN_REGION_H
 #define KG_GYM_RUN_REGION_H
 
@@ -20,19 +20,21 @@ struct kg_region {
 };
 
 /* read_only: runners may never write. Pre-faulted on mapping. */
-enum kg_code kg_region_create(size_t bytes, bool read_only, struct kg_region *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_region_create(size_t bytes, bool read_only, struct kg_region *out,
+                              struct kg_err *err) KG_MUST_USE;
 void kg_region_destroy(struct kg_region *r);
 
 struct kg_layout {
     uint64_t offset[KG_MAX_ARGS]; /* of in and out arrays, in their region */
     uint64_t bytes[KG_MAX_ARGS];
-    uint64_t in_end, out_end;     /* first free byte of each region after this call's arrays */
+    uint64_t in_end, out_end; /* first free byte of each region after this call's arrays */
 };
 
-/* wide: f32 arrays hold doubles (the oracle). jitter: 0 = every array 64-byte aligned (default run);
- * else offsets vary with the key, aligned to the element only. in_base, out_base: where to start. */
-void kg_layout_plan(const struct kg_problem *p, const struct kg_shape *s, bool wide, uint64_t jitter,
-                    uint64_t in_base, uint64_t out_base, struct kg_layout *out);
+/* wide: f32 arrays hold doubles (the oracle). jitter: 0 = every array 64-byte aligned (default
+ * run); else offsets vary with the key, aligned to the element only. in_base, out_base: where to
+ * start. */
+void kg_layout_plan(const struct kg_problem *p, const struct kg_shape *s, bool wide,
+                    uint64_t jitter, uint64_t in_base, uint64_t out_base, struct kg_layout *out);
 /* Words of the call at this layout: addresses for arrays, values for dims and params. */
 void kg_layout_call(const struct kg_problem *p, const struct kg_shape *s, const struct kg_layout *l,
                     bool wide, struct kg_wire_call *out);

@@ -13,9 +13,9 @@
 #define KG_ADDR_OUT  0x300000000000ull
 
 /* Descriptors of a runner: 0 /dev/null, 1 and 2 pipes, then: */
-#define KG_FD_CTRL 3
-#define KG_FD_IN 4
-#define KG_FD_OUT 5
+#define KG_FD_CTRL   3
+#define KG_FD_IN     4
+#define KG_FD_OUT    5
 #define KG_FD_OBJECT 6 /* the shared object, read-only */
 
 #define KG_WIRE_ARGS 32
@@ -28,7 +28,13 @@ struct kg_wire_call {
     uint64_t word[KG_WIRE_ARGS]; /* address, or the value's bits in the low bytes */
 };
 
-enum kg_wire_state { KG_WIRE_BOOT, KG_WIRE_LOADING, KG_WIRE_READY, KG_WIRE_LOAD_FAILED, KG_WIRE_NO_ENTRY };
+enum kg_wire_state {
+    KG_WIRE_BOOT,
+    KG_WIRE_LOADING,
+    KG_WIRE_READY,
+    KG_WIRE_LOAD_FAILED,
+    KG_WIRE_NO_ENTRY
+};
 
 struct kg_wire {
     _Atomic uint32_t go;    /* futex; call number released by the broker, 0 before the first */

@@ -1,12 +1,12 @@
 /* The sandbox: starts one program confined, watches it, ends it with everything it left behind.
  *
- * Always: new session, rlimits, no-new-privileges, seccomp, Landlock, environment from an allow-list,
- * descriptors closed but those listed, parent-death signal. Where the host allows: user, mount, pid,
- * net, ipc namespaces, own uid, cgroups (v2, or v1 memory, pids, freezer). What was reached and what
- * was lacking is in `isolation` and goes into every record. Two deaths are told apart: the sandbox
- * failed (kg_err, blame host) or the program ended (struct kg_exit). docs/security.md lists each step
- * with the attack it stops; tests/unit/test_sandbox_ladder.c removes each in turn.
- * Threads: one owner per object. */
+ * Always: new session, rlimits, no-new-privileges, seccomp, Landlock, environment from an
+ * allow-list, descriptors closed but those listed, parent-death signal. Where the host allows:
+ * user, mount, pid, net, ipc namespaces, own uid, cgroups (v2, or v1 memory, pids, freezer). What
+ * was reached and what was lacking is in `isolation` and goes into every record. Two deaths are
+ * told apart: the sandbox failed (kg_err, blame host) or the program ended (struct kg_exit).
+ * docs/security.md lists each step with the attack it stops; tests/unit/test_sandbox_ladder.c
+ * removes each in turn. Threads: one owner per object. */
 #ifndef KG_GYM_SANDBOX_SANDBOX_H
 #define KG_GYM_SANDBOX_SANDBOX_H
 
@@ -21,21 +21,33 @@ enum kg_profile {
 };
 
 enum kg_step { /* bits; the ladder, in the order of application */
-    KG_STEP_RLIMIT = 1 << 0, KG_STEP_CGROUP = 1 << 1, KG_STEP_USERNS = 1 << 2, KG_STEP_MOUNTNS = 1 << 3,
-    KG_STEP_PIDNS = 1 << 4, KG_STEP_NETNS = 1 << 5, KG_STEP_IPCNS = 1 << 6, KG_STEP_UID = 1 << 7,
-    KG_STEP_LANDLOCK = 1 << 8, KG_STEP_NNP = 1 << 9, KG_STEP_SECCOMP = 1 << 10, KG_STEP_TMPFS = 1 << 11,
-    KG_STEP_ENV = 1 << 12, KG_STEP_FDS = 1 << 13, KG_STEP_SESSION = 1 << 14,
+               KG_STEP_RLIMIT = 1 << 0,
+               KG_STEP_CGROUP = 1 << 1,
+               KG_STEP_USERNS = 1 << 2,
+               KG_STEP_MOUNTNS = 1 << 3,
+               KG_STEP_PIDNS = 1 << 4,
+               KG_STEP_NETNS = 1 << 5,
+               KG_STEP_IPCNS = 1 << 6,
+               KG_STEP_UID = 1 << 7,
+               KG_STEP_LANDLOCK = 1 << 8,
+               KG_STEP_NNP = 1 << 9,
+               KG_STEP_SECCOMP = 1 << 10,
+               KG_STEP_TMPFS = 1 << 11,
+               KG_STEP_ENV = 1 << 12,
+               KG_STEP_FDS = 1 << 13,
+               KG_STEP_SESSION = 1 << 14,
 };
 #define KG_STEP_COUNT 15
 const char *kg_step_name(int bit);
 
 struct kg_isolation {
-    int level;             /* 0..3, contracts section 2 */
-    uint32_t has, lacks;   /* bits of enum kg_step */
+    int level;           /* 0..3, contracts section 2 */
+    uint32_t has, lacks; /* bits of enum kg_step */
 };
 
 struct kg_bind {
-    const char *src, *dst; /* host path, path inside; without a mount namespace src is granted as is */
+    const char *src,
+        *dst; /* host path, path inside; without a mount namespace src is granted as is */
     bool writable;
 };
 
@@ -54,16 +66,20 @@ struct kg_sandbox_spec {
     const char *workdir;     /* inside; NULL: "/" */
     const struct kg_bind *binds;
     size_t nbinds;
-    const int *fds;          /* fds[i] becomes descriptor i; -1: /dev/null. All others are closed */
+    const int *fds; /* fds[i] becomes descriptor i; -1: /dev/null. All others are closed */
     size_t nfds;
     struct kg_limits limits;
-    int cpu;                 /* pin to this CPU; -1: inherit */
+    int cpu; /* pin to this CPU; -1: inherit */
     bool no_aslr;
-    uint32_t without;        /* tests only: steps left out; recorded in isolation.lacks */
+    uint32_t without; /* tests only: steps left out; recorded in isolation.lacks */
 };
 
 enum kg_exit_kind {
-    KG_EXIT_RUNNING, KG_EXIT_CODE, KG_EXIT_SIGNAL, KG_EXIT_OOM, KG_EXIT_KILLED /* by kg_sandbox_kill */
+    KG_EXIT_RUNNING,
+    KG_EXIT_CODE,
+    KG_EXIT_SIGNAL,
+    KG_EXIT_OOM,
+    KG_EXIT_KILLED /* by kg_sandbox_kill */
 };
 struct kg_exit {
     enum kg_exit_kind kind;
@@ -73,7 +89,7 @@ struct kg_exit {
 };
 
 struct kg_sandbox {
-    pid_t pid;   /* direct child, pid 1 of its namespace where there is one; -1 after the end */
+    pid_t pid; /* direct child, pid 1 of its namespace where there is one; -1 after the end */
     int pidfd;
     struct kg_isolation isolation;
     struct kg_exit exit;
@@ -82,27 +98,28 @@ struct kg_sandbox {
     bool stopped;
 };
 
-/* On success the program is running (or has failed to exec: then it exits with status 127 and a line
- * on its stderr). */
+/* On success the program is running (or has failed to exec: then it exits with status 127 and a
+ * line on its stderr). */
 enum kg_code kg_sandbox_spawn(const struct kg_sandbox_spec *spec, struct kg_sandbox *out,
                               struct kg_err *err) KG_MUST_USE;
 /* Reap if it ended. True: exit is final. Never blocks. */
 bool kg_sandbox_poll(struct kg_sandbox *s);
 /* Wait until it ends or the monotonic deadline passes (then it still runs). */
 bool kg_sandbox_wait(struct kg_sandbox *s, int64_t deadline_ns);
-/* Stop all its tasks and return once they are confirmed stopped (SIGSTOP + waitid; cgroup freezer for
- * descendants), or let them go on. False: it ended meanwhile. */
+/* Stop all its tasks and return once they are confirmed stopped (SIGSTOP + waitid; cgroup freezer
+ * for descendants), or let them go on. False: it ended meanwhile. */
 bool kg_sandbox_freeze(struct kg_sandbox *s);
 bool kg_sandbox_thaw(struct kg_sandbox *s);
-/* Kill everything that it started, reap, remove its cgroups. Idempotent; safe on a zeroed object with
- * pid -1. */
+/* Kill everything that it started, reap, remove its cgroups. Idempotent; safe on a zeroed object
+ * with pid -1. */
 void kg_sandbox_end(struct kg_sandbox *s);
 
-/* What this host allows, found by trying; for doctor, and for choosing steps. Cached per process. */
+/* What this host allows, found by trying; for doctor, and for choosing steps. Cached per process.
+ */
 struct kg_host_caps {
-    uint32_t steps;      /* that work here */
-    int cgroup_version;  /* 0 none, 1, 2 */
-    int landlock_abi;    /* 0 none */
+    uint32_t steps;     /* that work here */
+    int cgroup_version; /* 0 none, 1, 2 */
+    int landlock_abi;   /* 0 none */
     bool root;
     char why[KG_STEP_COUNT][120]; /* for each missing step: the system's reason */
 };
@@ -118,8 +135,8 @@ int kg_seccomp_run(void);
 /* The filter of a profile, before exec. */
 int kg_seccomp_profile(enum kg_profile profile);
 
-/* A scratch folder on a tmpfs with size and inode limits in a private mount namespace where allowed, else a
- * plain folder below $TMPDIR. One per worker; emptied between evaluations. */
+/* A scratch folder on a tmpfs with size and inode limits in a private mount namespace where
+ * allowed, else a plain folder below $TMPDIR. One per worker; emptied between evaluations. */
 struct kg_scratch {
     char path[256];
     bool tmpfs;

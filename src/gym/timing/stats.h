@@ -1,14 +1,15 @@
 /* Statistics of paired timings. Pure functions over arrays of nanoseconds; inputs are not changed.
- * Estimator: median log ratio per order (reference first, candidate first), averaged, exponentiated.
- * Interval: t over fresh process pairs, because a process's bias (address layout) is not seen by
- * resampling its own pairs (a bootstrap over pairs of one process, nominal 95 %, covered 69-71 %). */
+ * Estimator: median log ratio per order (reference first, candidate first), averaged,
+ * exponentiated. Interval: t over fresh process pairs, because a process's bias (address layout) is
+ * not seen by resampling its own pairs (a bootstrap over pairs of one process, nominal 95 %,
+ * covered 69-71 %). */
 #ifndef KG_GYM_TIMING_STATS_H
 #define KG_GYM_TIMING_STATS_H
 
 #include "base/err.h"
 
 struct kg_pair {
-    int64_t ref_ns, cand_ns;   /* windows before K is subtracted */
+    int64_t ref_ns, cand_ns; /* windows before K is subtracted */
     bool cand_first;
 };
 
@@ -18,19 +19,21 @@ struct kg_ratio {
     int64_t pairs;
 };
 
-double kg_median(const double *x, size_t n);                  /* NaN when n == 0 */
-double kg_quantile(const double *x, size_t n, double q);      /* linear interpolation */
-double kg_trimmed_mean(const double *x, size_t n, double each_end); /* 0.1: drops floor(n/10) per end */
+double kg_median(const double *x, size_t n);             /* NaN when n == 0 */
+double kg_quantile(const double *x, size_t n, double q); /* linear interpolation */
+double kg_trimmed_mean(const double *x, size_t n,
+                       double each_end); /* 0.1: drops floor(n/10) per end */
 double kg_mean(const double *x, size_t n);
-double kg_stddev(const double *x, size_t n);                  /* n - 1 */
-double kg_t_quantile(double p, int dof);                      /* two-sided 95 %: p = 0.975 */
+double kg_stddev(const double *x, size_t n); /* n - 1 */
+double kg_t_quantile(double p, int dof);     /* two-sided 95 %: p = 0.975 */
 /* Log ratio of one process: mean over the two orders of the median of log((ref-K)/(cand-K)).
  * Times at or below K count as 1 ns above it. */
 double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns);
 /* From the log ratios of nproc processes. */
 void kg_ratio_of(const double *log_ratio, size_t nproc, int64_t pairs, struct kg_ratio *out);
-/* Random order balanced in blocks of 4: two of each, shuffled; n decisions into first[]. A deterministic
- * ABBA aliases with the rotation of buffer sets. bits: a source of random 64-bit words. */
+/* Random order balanced in blocks of 4: two of each, shuffled; n decisions into first[]. A
+ * deterministic ABBA aliases with the rotation of buffer sets. bits: a source of random 64-bit
+ * words. */
 void kg_balanced_order(uint64_t (*bits)(void *), void *ctx, bool *cand_first, size_t n);
 
 #endif

@@ -10,12 +10,12 @@
 #include "gym/problem/problem.h"
 
 enum kg_law {
-    KG_LAW_OWN,       /* the argument's range; f32 without range: uniform in [-1, 1) */
+    KG_LAW_OWN, /* the argument's range; f32 without range: uniform in [-1, 1) */
     KG_LAW_NORMAL,
-    KG_LAW_UNIFORM,   /* [0, 1) */
-    KG_LAW_HEAVY,     /* heavy tail: normal / uniform^0.5, clipped at 1e4 */
-    KG_LAW_SPARSE,    /* 95 % zeros */
-    KG_LAW_OUTLIER,   /* constant with one outlier */
+    KG_LAW_UNIFORM, /* [0, 1) */
+    KG_LAW_HEAVY,   /* heavy tail: normal / uniform^0.5, clipped at 1e4 */
+    KG_LAW_SPARSE,  /* 95 % zeros */
+    KG_LAW_OUTLIER, /* constant with one outlier */
     KG_LAW_SORTED,
     KG_LAW_OFFSET,    /* x + 1e3 */
     KG_LAW_SMALL,     /* scale 1e-4 */
@@ -35,12 +35,12 @@ const char *kg_law_name(enum kg_law law); /* "own", "normal", ... */
 bool kg_law_parse(const char *name, enum kg_law *out);
 
 /* Fill every argument of role `in` at this shape. buf[k]: storage of argument k (kg_arg_count
- * elements of its dtype), NULL for other roles. Integer inputs keep their range in every law; a float
- * input with a range keeps to it: laws that would leave it are mapped into it. */
+ * elements of its dtype), NULL for other roles. Integer inputs keep their range in every law; a
+ * float input with a range keeps to it: laws that would leave it are mapped into it. */
 void kg_law_fill(const struct kg_problem *p, const struct kg_shape *s, enum kg_law law,
                  struct kg_key key, void *const buf[]);
-/* Single edit: change one random element of one random input, chosen by key, to a fresh value of its
- * range. */
+/* Single edit: change one random element of one random input, chosen by key, to a fresh value of
+ * its range. */
 void kg_law_edit(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
                  void *const buf[]);
 
