@@ -1,0 +1,59 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static _Atomic(const char *) current_role = "kgym";
+static enum kg_log_level threshold = KG_LOG_WARN;
+static pthread_once_t threshold_read = PTHREAD_ONCE_INIT;
+
+static void read_threshold(void)
+{
+    const char *wanted = getenv("KGYM_LOG");
+    for (size_t i = 0; wanted != NULL && i < sizeof level_names / sizeof *level_names; i++) {
+        if (strcmp(wanted, level_names[i]) == 0) {
+            threshold = (enum kg_log_level)i;
+        }
+    }
+}
+
+void kg_log_role(const char *role)
+{
+    atomic_store(&current_role, role);
+}
+
+void kg_log(enum kg_log_level level, const char *fmt, ...)
+{
+    int saved_errno = errno;
+    pthread_once(&threshold_read, read_threshold);
+    if (level <= threshold) {
+        char line[1024];
+        int head =
+            snprintf(line, sizeof line, "%s %s: ", level_names[level], atomic_load(&current_role));
+        size_t at = head < 0 ? 0 : (size_t)head;
+        at = at < sizeof line / 2 ? at : sizeof line / 2;
+        va_list ap;
+        va_start(ap, fmt);
+        int body = vsnprintf(line + at, sizeof line - at - 1, fmt, ap);
+        va_end(ap);
+        size_t end = at + (body < 0 ? 0 : (size_t)body);
+        end = end < sizeof line - 2 ? end : sizeof line - 2;
+        /* A message may quote what a model wrote: it must not draw on a terminal or fake a line. */
+        for (size_t i = at; i < end; i++) {
+            if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) {
+                line[i] = ' ';
+            }
+        }
+        line[end++] = '\n';
+        /* One write, so that lines of several processes do not mix. */
+        ssize_t written = write(STDERR_FILENO, line, end);
+        (void)written;
+    }
+    errno = saved_errno;
+}
