@@ -7,7 +7,9 @@
 
 #include "base/buf.h"
 
-/* source names the origin in messages ("batch.jsonl:12"). Depth and duplicate keys are errors. */
+/* source names the origin in messages: "batch.jsonl:12:1:7: ...". Any JSON value; more than 64
+ * levels and duplicate keys are errors. A string may hold NUL (\u0000): read it with
+ * json_string_length. */
 enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
                            struct kg_err *err) KG_MUST_USE;
 /* A JSON string from bytes that may hold anything: invalid UTF-8 becomes U+FFFD, NUL is dropped. */

@@ -1,6 +1,6 @@
 /* Keyed random bits: AES-128 in counter mode (libcrypto). A kernel cannot invert it, and the same
  * key and stream give the same bits anywhere, which is what replay needs. Secrets come from
- * kg_rng_secret(). Not thread safe per object. Cost: about 20 us per MB with AES-NI.
+ * kg_rng_secret(). Not thread safe per object. Cost: 0.2 ms per MB (AES-NI, 4.7 GB/s).
  * Source for the choice: a hash such as xorshift or Philox can be recomputed by a kernel in the
  * shadow of its own memory traffic; AES-CTR cannot without the key. */
 #ifndef KG_BASE_RNG_H

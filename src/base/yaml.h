@@ -18,8 +18,9 @@ struct kg_yaml {
     struct kg_yaml *next;  /* next sibling */
 };
 
-/* source and first_line place the text in its file: messages read "source:line: ...".
- * Duplicate keys are errors. */
+/* source and first_line place the text in its file: messages read "source:line: ...". first_line is
+ * the number of the text's first line there, 1 for a whole file. Text without content is an empty
+ * map. Errors: duplicate keys, tabs, invalid UTF-8, more than 16 levels or 10000 values. */
 enum kg_code kg_yaml_parse(const char *text, size_t len, const char *source, int first_line,
                            struct kg_arena *arena, struct kg_yaml **out,
                            struct kg_err *err) KG_MUST_USE;

@@ -1,0 +1,151 @@
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 64
+
+/* jansson's own limit is a build-time constant of thousands of levels and its parser recurses, so
+ * the depth is counted first. Brackets in strings do not count. */
+static bool depth_ok(const char *text, size_t len, int *line, int *column)
+{
+    int depth = 0;
+    bool in_string = false;
+    *line = 1;
+    *column = 0;
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        *column += ((unsigned char)c & 0xC0) != 0x80;
+        if (c == '\n') {
+            ++*line;
+            *column = 0;
+        } else if (in_string && c == '\\') {
+            i++;
+            ++*column;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == '[' || c == '{')) {
+            if (++depth > MAX_DEPTH) {
+                return false;
+            }
+        } else if (!in_string && (c == ']' || c == '}')) {
+            depth--;
+        }
+    }
+    return true;
+}
+
+enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
+                           struct kg_err *err)
+{
+    int line, column;
+    *out = NULL;
+    if (!depth_ok(text, len, &line, &column)) {
+        return kg_fail(err, KG_E_INPUT, "%s:%d:%d: more than %d levels of nesting", source, line,
+                       column, MAX_DEPTH);
+    }
+    json_error_t e;
+    *out = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+    if (*out != NULL) {
+        return KG_OK;
+    }
+    /* jansson quotes the input. */
+    for (char *p = e.text; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+            *p = '?';
+        }
+    }
+    return kg_fail(err, json_error_code(&e) == json_error_out_of_memory ? KG_E_HOST : KG_E_INPUT,
+                   "%s:%d:%d: not valid JSON: %s", source, e.line < 1 ? 1 : e.line,
+                   e.column < 1 ? 1 : e.column, e.text);
+}
+
+json_t *kg_json_text(const char *bytes, size_t len)
+{
+    struct kg_buf clean;
+    /* A broken byte becomes three. */
+    kg_buf_init(&clean, len > SIZE_MAX / 4 ? SIZE_MAX / 2 : len * 3);
+    size_t copied = 0;
+    for (size_t at = 0; at < len;) {
+        uint32_t cp;
+        bool ok;
+        size_t n = kg_utf8_next(bytes + at, len - at, &cp, &ok);
+        if (!ok || cp == 0) {
+            kg_buf_add(&clean, bytes + copied, at - copied);
+            kg_buf_adds(&clean, ok ? "" : "\xEF\xBF\xBD");
+            copied = at + n;
+        }
+        at += n;
+    }
+    kg_buf_add(&clean, bytes + copied, len - copied);
+    json_t *j = kg_buf_ok(&clean) ? json_stringn_nocheck(clean.data, clean.len) : NULL;
+    kg_buf_deinit(&clean);
+    return j;
+}
+
+/* The shortest decimal text that reads back as the same double: 0.1, not 0.10000000000000001. */
+static void add_real(const char *token, size_t len, struct kg_buf *out)
+{
+    char text[40];
+    KG_ASSERT(len < sizeof text);
+    memcpy(text, token, len);
+    text[len] = '\0';
+    double value = strtod(text, NULL);
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    kg_buf_adds(out, text);
+    if (strpbrk(text, ".e") == NULL) {
+        kg_buf_adds(out, ".0"); /* a real stays a real when it is read again */
+    }
+}
+
+/* Copies JSON text, each real number made short; strings and integers as they are. */
+static void add_trimmed(const char *text, size_t len, struct kg_buf *out)
+{
+    size_t copied = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < len; i++) {
+        if (in_string && text[i] == '\\') {
+            i++;
+        } else if (text[i] == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (text[i] == '-' || (text[i] >= '0' && text[i] <= '9'))) {
+            size_t n = strspn(text + i, "+-.0123456789eE");
+            if (strcspn(text + i, ".eE") < n) {
+                kg_buf_add(out, text + copied, i - copied);
+                add_real(text + i, n, out);
+                copied = i + n;
+            }
+            i += n - 1;
+        }
+    }
+    kg_buf_add(out, text + copied, len - copied);
+}
+
+static void dump(const json_t *j, size_t flags, struct kg_buf *out)
+{
+    char *text = json_dumps(j, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    if (text == NULL) {
+        out->truncated = true; /* no memory */
+        return;
+    }
+    add_trimmed(text, strlen(text), out);
+    free(text);
+}
+
+void kg_json_dump(const json_t *j, struct kg_buf *out)
+{
+    dump(j, JSON_COMPACT, out);
+}
+
+void kg_json_dump_pretty(const json_t *j, struct kg_buf *out)
+{
+    dump(j, JSON_INDENT(2), out);
+}
