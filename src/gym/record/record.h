@@ -1,6 +1,8 @@
 /* The record, kgym.record/1: one evaluation, the one schema that CLI, API, store, dashboard and
  * learner read. docs/record.md describes every key. A record is plain data; strings live in its
- * arena. Verdict and error exclude each other. */
+ * arena or are static. Every json_t in it is the record's own (kg_record_deinit releases it): the
+ * caller may add to one in place, or store a new one after json_decref of the old. Verdict and
+ * error exclude each other: an error erases a verdict, a verdict after an error is a bug. */
 #ifndef KG_GYM_RECORD_RECORD_H
 #define KG_GYM_RECORD_RECORD_H
 
@@ -10,6 +12,8 @@
 #include "base/rng.h"
 #include "base/ulid.h"
 #include "gym/sandbox/sandbox.h"
+
+#define KG_RECORD_SCHEMA "kgym.record/1"
 
 enum kg_verdict {
     KG_V_NONE,
@@ -42,7 +46,9 @@ bool kg_verdict_parse(const char *name, enum kg_verdict *out);
 const char *kg_stage_name(enum kg_stage s);
 bool kg_stage_parse(const char *name, enum kg_stage *out);
 const char *kg_stage_status_name(enum kg_stage_status s);
+bool kg_stage_status_parse(const char *name, enum kg_stage_status *out);
 const char *kg_timing_status_name(enum kg_timing_status s);
+bool kg_timing_status_parse(const char *name, enum kg_timing_status *out);
 /* Is reason one of verdict's reasons in the contract? (rejected: any rule id; timeout: any stage)
  */
 bool kg_reason_valid(enum kg_verdict v, const char *reason);
@@ -120,17 +126,23 @@ struct kg_record {
     json_t *secret; /* the key "private" */
 };
 
+/* Everything unknown (null in JSON); lists and objects are there and empty, but for
+ * timing.samples. */
 void kg_record_init(struct kg_record *r);
 void kg_record_deinit(struct kg_record *r);
 /* Set the verdict; message is formatted into the arena. Asserts kg_reason_valid. */
 void kg_record_verdict(struct kg_record *r, enum kg_verdict v, const char *reason, const char *fmt,
                        ...) KG_PRINTF(4, 5);
 void kg_record_error(struct kg_record *r, const struct kg_err *e);
-/* Append {check: name, ...fields} (steals fields) to evidence. */
+/* Append {check: name, ...fields} (steals fields, which may be NULL) to evidence. docs/record.md
+ * lists the checks and their fields. */
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields);
-/* The object, all keys present in contract order; public: without "private". */
+/* The object, all keys present in contract order; public: without "private". A deep copy: the
+ * caller owns it and the record may change or go. */
 json_t *kg_record_json(const struct kg_record *r, bool public_only);
-/* Back from JSON (reports, rewards, replay): unknown keys are ignored, missing ones are errors. */
+/* Back from JSON (reports, rewards, replay): unknown keys are ignored, missing ones (but `private`)
+ * are errors that name the key. *out need not be initialised; after success the caller deinits it,
+ * after failure there is nothing to release. */
 enum kg_code kg_record_parse(const json_t *j, struct kg_record *out,
                              struct kg_err *err) KG_MUST_USE;
 
