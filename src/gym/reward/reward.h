@@ -1,6 +1,11 @@
-/* Reward presets: pure functions of a record, with itemised terms. C (verdict `ok` and league
- * eligible) multiplies every term, so a stray speed-up on a failed record can't pay. Errors never
- * become rewards. Formulas and golden values: docs/rewards.md. */
+/* Reward presets: pure functions of a record, with itemised terms that sum to the value. C (verdict
+ * `ok` and league eligible) multiplies every term, so a stray speed-up on a failed record can't
+ * pay. Errors never become rewards, and nothing that is not finite goes in or comes out
+ * (assertions). No I/O, no clock; thread safe. Formulas and golden values: docs/rewards.md.
+ *
+ * Speed-up s: speedup.ratio where timing.status is `measured`, else the terms in speed are 0. Times
+ * below T (20 K for C, 100 us else) are too short to trust: a reference below T earns no speed, and
+ * a candidate below T counts as if it took T. Coverage null counts as 0. */
 #ifndef KG_GYM_REWARD_REWARD_H
 #define KG_GYM_REWARD_REWARD_H
 
@@ -12,6 +17,7 @@ struct kg_reward_params {
     bool s_deadzone;     /* s := 1 where the interval holds 1 */
     double step;         /* training step, for staged-anneal; 0 */
     double anneal_steps; /* K of staged-anneal; 50 */
+    double kevin_cap;    /* of s in kevin; 0: none, as published */
 };
 void kg_reward_params_default(struct kg_reward_params *p);
 /* NULL-terminated names of the presets that are built. */
@@ -22,5 +28,8 @@ enum kg_code kg_reward_check(const char *name, struct kg_err *err) KG_MUST_USE;
 /* Asserts a checked name and no error in r. */
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out);
+
+/* The preset's formula as one line, and its range, for tables and help; name must be checked. */
+const char *kg_reward_formula(const char *name);
 
 #endif
