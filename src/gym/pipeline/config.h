@@ -4,6 +4,7 @@
 #define KG_GYM_PIPELINE_CONFIG_H
 
 #include "base/opt.h"
+#include "gym/reward/reward.h"
 
 enum kg_timing_method { KG_TM_PAIRED, KG_TM_CALIBRATED };
 enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
@@ -34,16 +35,25 @@ struct kg_config {
     char preset[32];
     char rewards[256]; /* comma-separated */
     bool allow_unconfined;
-    double reward_cap, reward_hack_penalty, reward_step;
+    double reward_cap, reward_hack_penalty, reward_step, reward_anneal_steps, reward_kevin_cap;
     bool reward_s_deadzone;
 };
 
 const struct kg_opts *kg_config_options(void);
+/* Defaults < preset < file (NULL: none) < environment (NULL: none). The preset is the one given
+ * (the command line's), else the environment's, else the file's, else `default`; flags are the
+ * caller's to apply afterwards. */
+enum kg_code kg_config_load(struct kg_config *c, const char *preset, const char *file,
+                            char **environ_list, struct kg_err *err) KG_MUST_USE;
 /* Apply a preset by name; unknown ones and those not built yet are refused by name. */
 enum kg_code kg_config_preset(struct kg_config *c, const char *name,
                               struct kg_err *err) KG_MUST_USE;
 const char *const *kg_config_presets(void); /* NULL-terminated, those that are built */
-/* Consistency between options. */
+/* One line about a preset that is built; name must be one. */
+const char *kg_config_preset_help(const char *name);
+/* Consistency between options, and what is not built yet. */
 enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err) KG_MUST_USE;
+/* The parameters of the rewards. */
+void kg_config_reward_params(const struct kg_config *c, struct kg_reward_params *out);
 
 #endif
