@@ -103,6 +103,18 @@ void kg_buf_addf(struct kg_buf *b, const char *fmt, ...)
     va_end(again);
 }
 
+void kg_buf_add_real(struct kg_buf *b, double value)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    kg_buf_adds(b, text);
+}
+
 char *kg_buf_detach(struct kg_buf *b)
 {
     char *data = b->cap > 0 ? b->data : calloc(1, 1);

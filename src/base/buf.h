@@ -22,7 +22,10 @@ void kg_buf_add(struct kg_buf *b, const void *bytes, size_t n);
 void kg_buf_adds(struct kg_buf *b, const char *s);
 void kg_buf_addc(struct kg_buf *b, char c);
 void kg_buf_addf(struct kg_buf *b, const char *fmt, ...) KG_PRINTF(2, 3);
-char *kg_buf_detach(struct kg_buf *b); /* the caller frees; b is as after init */
+/* The shortest decimal text that reads back as the same double: 0.1, 3, 1e+300. */
+void kg_buf_add_real(struct kg_buf *b, double value);
+/* The caller frees; b is as after init. NULL only when memory is exhausted. */
+char *kg_buf_detach(struct kg_buf *b);
 static inline bool kg_buf_ok(const struct kg_buf *b)
 {
     return !b->truncated;

@@ -86,22 +86,11 @@ json_t *kg_json_text(const char *bytes, size_t len)
     return j;
 }
 
-/* The shortest decimal text that reads back as the same double: 0.1, not 0.10000000000000001. */
-static void add_real(const char *token, size_t len, struct kg_buf *out)
+static void add_real(const char *token, struct kg_buf *out)
 {
-    char text[40];
-    KG_ASSERT(len < sizeof text);
-    memcpy(text, token, len);
-    text[len] = '\0';
-    double value = strtod(text, NULL);
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    kg_buf_adds(out, text);
-    if (strpbrk(text, ".e") == NULL) {
+    size_t start = out->len;
+    kg_buf_add_real(out, strtod(token, NULL));
+    if (strpbrk(out->data + start, ".e") == NULL) {
         kg_buf_adds(out, ".0"); /* a real stays a real when it is read again */
     }
 }
@@ -120,7 +109,7 @@ static void add_trimmed(const char *text, size_t len, struct kg_buf *out)
             size_t n = strspn(text + i, "+-.0123456789eE");
             if (strcspn(text + i, ".eE") < n) {
                 kg_buf_add(out, text + copied, i - copied);
-                add_real(text + i, n, out);
+                add_real(text + i, out);
                 copied = i + n;
             }
             i += n - 1;

@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 
+#define KG_OPT_KEY_MAX 64 /* bytes of a key, NUL included */
+
 enum kg_opt_type { KG_OPT_BOOL, KG_OPT_INT, KG_OPT_REAL, KG_OPT_STRING, KG_OPT_ENUM };
 
 struct kg_opt {
@@ -37,12 +39,16 @@ enum kg_code kg_opts_set_pair(const struct kg_opts *o, void *config, const char 
                               const char *source, struct kg_err *err) KG_MUST_USE; /* "key=value" */
 enum kg_code kg_opts_yaml(const struct kg_opts *o, void *config, const char *path,
                           struct kg_err *err) KG_MUST_USE;
+/* Variables KGYM_X that are no option are left alone, unless X begins with a section of the table
+ * (KGYM_TIMING_PARS): that is an unknown key. */
 enum kg_code kg_opts_environ(const struct kg_opts *o, void *config, char **environ_list,
                              struct kg_err *err) KG_MUST_USE;
-/* argv[*at] is looked up as a flag of the table; *used = number of words taken (0: not one of
+/* argv[at] is looked up as a flag of the table; *used = number of words taken (0: not one of
  * ours). */
 enum kg_code kg_opts_flag(const struct kg_opts *o, void *config, int argc, char **argv, int at,
                           int *used, struct kg_err *err) KG_MUST_USE;
+/* For "did you mean": the flag ("--timing-pairs") nearest to word, "" when none is near. */
+void kg_opts_nearest_flag(const struct kg_opts *o, const char *word, char *out, size_t cap);
 /* YAML that kg_opts_yaml reads back to the same values; with comments when help is set. */
 void kg_opts_dump(const struct kg_opts *o, const void *config, bool help, struct kg_buf *out);
 void kg_opts_help(const struct kg_opts *o, struct kg_buf *out);     /* for --help */

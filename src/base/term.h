@@ -12,7 +12,9 @@ enum kg_style { KG_PLAIN, KG_BOLD, KG_DIM, KG_RED, KG_GREEN, KG_YELLOW, KG_BLUE,
 
 bool kg_term_colour(FILE *f);
 int kg_term_width(FILE *f); /* 80 when unknown; 40..200 */
-/* Append s to out in a style; no escape codes when colour is false. */
+/* Append s to out in a style; no escape codes when colour is false. s is text, possibly a model's:
+ * control characters but newline and tab, overrides of the writing direction and invalid UTF-8 are
+ * shown as U+FFFD, so that it cannot drive the terminal. */
 void kg_term_add(struct kg_buf *out, bool colour, enum kg_style style, const char *s);
 /* Display columns of UTF-8 text (wide characters count 2, escapes 0, combining marks 0). */
 size_t kg_term_columns(const char *s);

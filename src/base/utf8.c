@@ -38,3 +38,9 @@ size_t kg_utf8_next(const char *s, size_t n, uint32_t *cp, bool *ok)
     *cp = value;
     return (size_t)len;
 }
+
+bool kg_utf8_in_line(uint32_t cp)
+{
+    return cp >= 0x20 && !(cp >= 0x7F && cp < 0xA0) && cp != 0x2028 && cp != 0x2029 &&
+           cp != 0xFEFF && (cp & 0xFFFE) != 0xFFFE;
+}

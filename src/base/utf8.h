@@ -13,4 +13,8 @@
  * that each broken character becomes one replacement). */
 size_t kg_utf8_next(const char *s, size_t n, uint32_t *cp, bool *ok);
 
+/* May stand in one line of text: no control character, no line or paragraph separator, no byte
+ * order mark or other non-character. */
+bool kg_utf8_in_line(uint32_t cp);
+
 #endif

@@ -43,10 +43,9 @@ static enum kg_code check_bytes(struct reader *r, const char *text, size_t len)
         if (cp == '\t') {
             return refuse(r, line, "a tab; use spaces");
         }
-        if ((cp < 0x20 && cp != '\n' && cp != '\r') || (cp >= 0x7F && cp < 0xA0) || cp == 0xFEFF ||
-            cp == 0xFFFE || cp == 0xFFFF) {
-            return kg_fail(r->err, KG_E_INPUT, "%s:%d: control character U+%04X", r->source, line,
-                           (unsigned)cp);
+        if (cp != '\n' && cp != '\r' && !kg_utf8_in_line(cp)) {
+            return kg_fail(r->err, KG_E_INPUT, "%s:%d: character U+%04X is not allowed", r->source,
+                           line, (unsigned)cp);
         }
         line += cp == '\n';
     }
