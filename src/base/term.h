@@ -10,6 +10,7 @@
 
 enum kg_style { KG_PLAIN, KG_BOLD, KG_DIM, KG_RED, KG_GREEN, KG_YELLOW, KG_BLUE, KG_CYAN };
 
+bool kg_term_tty(FILE *f); /* a terminal that can move its cursor */
 bool kg_term_colour(FILE *f);
 int kg_term_width(FILE *f); /* 80 when unknown; 40..200 */
 /* Append s to out in a style; no escape codes when colour is false. s is text, possibly a model's:
