@@ -258,7 +258,8 @@ enum kg_code kg_record_parse(const json_t *j, struct kg_record *out, struct kg_e
     struct kg_reader rd = {.r = out, .err = err, .at = j};
     kg_record_init(out);
     if (!json_is_object(j)) {
-        kg_reader_fault(&rd, "", "expected an object");
+        kg_fail(err, KG_E_INPUT, "record: expected an object");
+        rd.failed = true;
     }
     read_identity(&rd);
     read_verdict(&rd);

@@ -20,7 +20,6 @@ const json_t *kg_reader_member(struct kg_reader *rd, const char *key)
     return v;
 }
 
-/* NULL for null, and after a failure. */
 const char *kg_reader_text(struct kg_reader *rd, const char *key)
 {
     const json_t *v = kg_reader_member(rd, key);
@@ -29,6 +28,10 @@ const char *kg_reader_text(struct kg_reader *rd, const char *key)
     }
     if (!json_is_string(v)) {
         kg_reader_fault(rd, key, "expected a string or null");
+        return NULL;
+    }
+    if (strlen(json_string_value(v)) != json_string_length(v)) {
+        kg_reader_fault(rd, key, "holds a NUL");
         return NULL;
     }
     return json_string_value(v);
@@ -47,7 +50,6 @@ char *kg_reader_string(struct kg_reader *rd, const char *key)
     return s == NULL ? NULL : kg_reader_keep(rd, s, strlen(s));
 }
 
-/* An identifier of exactly width - 1 characters, or null (left empty). */
 void kg_reader_id(struct kg_reader *rd, const char *key, const char *alphabet, char *out,
                   size_t width)
 {
@@ -125,7 +127,6 @@ void kg_reader_copy(struct kg_reader *rd, const char *key, bool list, bool may_b
     }
 }
 
-/* A list of objects that each have a string under `name`. */
 void kg_reader_copy_named(struct kg_reader *rd, const char *key, const char *name, json_t **out)
 {
     kg_reader_copy(rd, key, true, false, out);
@@ -143,7 +144,6 @@ void kg_reader_copy_named(struct kg_reader *rd, const char *key, const char *nam
     }
 }
 
-/* A reader of the object under key; false where that is null, or not an object (then failed). */
 bool kg_reader_enter(struct kg_reader *rd, const char *key, bool may_be_null, struct kg_reader *in)
 {
     const json_t *v = kg_reader_member(rd, key);
