@@ -1,8 +1,12 @@
 /* The broker's handle on one runner: a confined process that holds one loaded object. It is frozen
  * between calls: blocked in a futex, and stopped where it has threads. All times are the broker's.
- * docs/protocol.md has the sequence. */
+ * docs/protocol.md has the sequence. A handle has one owner; it may not be moved while it is open,
+ * and the process that holds handles must not allocate between fork and exec (each handle has a
+ * thread that empties pipes; it never allocates, so that a fork beside it is safe). */
 #ifndef KG_GYM_RUN_RUNNER_H
 #define KG_GYM_RUN_RUNNER_H
+
+#include <time.h>
 
 #include "gym/run/region.h"
 #include "gym/sandbox/sandbox.h"
@@ -28,10 +32,22 @@ enum kg_run_status {
     KG_RUN_ACTIVE, /* its CPU clock advanced while it should have been frozen */
 };
 
+/* Most CPU time outside the windows that is still rest, not work. One core for broker and runner: a
+ * runner at rest shows exactly 0; the slack is for an interrupt that is charged to a task as it
+ * falls asleep. Elsewhere the clock lags by a switch. The tail (from saying done to being blocked,
+ * or stopped) is about 1 us of an honest runner; each further thread has to take its stop.
+ * What lies below the slack is not free either: idle and tail count as time of the call. */
+#define KG_IDLE_SLACK_PINNED_NS   2000
+#define KG_IDLE_SLACK_UNPINNED_NS 100000
+#define KG_TAIL_SLACK_NS          100000 /* per task */
+
+/* With KG_RUN_ACTIVE the call was made and its output stands; once may be an accident (the host
+ * stole the core and charged it), twice in a row is not: repeat the call. */
 struct kg_call_report {
     enum kg_run_status status;
     int64_t window_ns;   /* from release to done, by the broker's clock */
-    int64_t idle_cpu_ns; /* CPU time it used between the previous done and this release */
+    int64_t tail_cpu_ns; /* CPU time it used from done until it was at rest */
+    int64_t idle_cpu_ns; /* CPU time it used between the previous rest and this release */
     int64_t faults;      /* page faults in the window, -1 not counted */
     int threads;         /* tasks after the call */
 };
@@ -50,11 +66,19 @@ struct kg_runner {
     int64_t idle_from_cpu_ns;
     void *drain;                /* private: thread that empties the pipes */
     struct kg_output output[2]; /* stdout, stderr; complete after kg_runner_stop */
-    char note[256];
+    char note[256];             /* the loader's message, printable */
+    struct kg_wire last;        /* what `wire` points to after kg_runner_stop: a copy */
+    clockid_t cpu_clock;
+    int stat_fd;               /* /proc/PID/stat */
+    int64_t idle_slack_ns;     /* which of the two applies here */
+    bool frozen;               /* stopped, not only blocked */
+    enum kg_run_status status; /* other than OK: what every further call answers */
 };
 
-/* Spawn, load, resolve. KG_OK with *status other than KG_RUN_OK is the candidate's doing. Deadline:
- * monotonic. */
+/* Spawn, load, resolve. KG_OK with *status other than KG_RUN_OK is the object's doing, its
+ * constructors included; the handle must then be stopped like any other. A runner that ends before
+ * it was ready to load is KG_E_HOST with what it wrote. Deadline: monotonic. The address-space
+ * limit is spec's plus the regions and what the runner itself maps. */
 enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline_ns,
                              struct kg_runner *out, enum kg_run_status *status,
                              struct kg_err *err) KG_MUST_USE;
@@ -62,9 +86,14 @@ enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline
  * the window). */
 void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_t deadline_ns,
                     bool faults, struct kg_call_report *out);
-/* CPU time used since the last call returned; 0 is the only honest answer on one core. */
+/* CPU time used since it came to rest after the last call; 0 is the only honest answer on one
+ * core. */
 int64_t kg_runner_idle_ns(struct kg_runner *r);
 /* Kill, reap, collect output. exit in r->sandbox.exit. Idempotent. */
 void kg_runner_stop(struct kg_runner *r);
+/* Signal that ended a stopped runner, 0: none. Pid 1 of a namespace ignores signals that are merely
+ * sent, abort()'s too; it then leaves with 128 + signal and its claim of that signal is believed:
+ * both are crashes. */
+int kg_runner_signal(const struct kg_runner *r);
 
 #endif

@@ -16,7 +16,7 @@
 #define KG_FD_CTRL   3
 #define KG_FD_IN     4
 #define KG_FD_OUT    5
-#define KG_FD_OBJECT 6 /* the shared object, read-only */
+#define KG_FD_OBJECT 6 /* reserved: dlopen needs a path, so the object comes as argv[1] */
 
 #define KG_WIRE_ARGS 32
 
@@ -40,7 +40,7 @@ struct kg_wire {
     _Atomic uint32_t go;    /* futex; call number released by the broker, 0 before the first */
     _Atomic uint32_t done;  /* futex; call number that has returned: a claim */
     _Atomic uint32_t state; /* futex; enum kg_wire_state: a claim */
-    uint32_t pad;
+    _Atomic uint32_t load;  /* futex; the broker saw LOADING: what dies later is the candidate */
     uint64_t in_bytes, out_bytes; /* sizes of the regions to map */
     char entry[128];
     struct kg_wire_call call;

@@ -1,0 +1,97 @@
+/* One call: words, release, wait, rest. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gym/run/drain.h"
+#include "gym/run/rest.h"
+#include "gym/run/wait.h"
+
+/* The drain thread wakes the waiter on death, so the long slice only covers a wake that came just
+ * before the wait; the short one is for hosts without pidfd. A slice that ends interrupts the call.
+ */
+#define SLICE_NS       20000000
+#define SLICE_BLIND_NS 2000000
+
+enum kg_run_status kg_wait_word(struct kg_runner *r, const _Atomic uint32_t *word, uint32_t until,
+                                bool not_equal, int64_t deadline_ns)
+{
+    for (;;) {
+        uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
+        if ((seen == until) != not_equal) {
+            return KG_RUN_OK;
+        }
+        if (kg_drain_dead(r->drain) || r->sandbox.pidfd < 0) {
+            if (kg_sandbox_poll(&r->sandbox)) {
+                seen = atomic_load_explicit(word, memory_order_acquire);
+                return (seen == until) != not_equal ? KG_RUN_OK : KG_RUN_DIED;
+            }
+        }
+        int64_t left = deadline_ns - kg_clock_ns();
+        if (left <= 0) {
+            return KG_RUN_TIMEOUT;
+        }
+        int64_t slice = r->sandbox.pidfd >= 0 ? SLICE_NS : SLICE_BLIND_NS;
+        struct timespec ts = {.tv_sec = 0, .tv_nsec = left < slice ? left : slice};
+        syscall(SYS_futex, word, FUTEX_WAIT, seen, &ts, NULL, 0);
+    }
+}
+
+void kg_wait_wake(const _Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* t0, release, wait, t1. Whatever thawing costs is inside: threads are the candidate's choice. */
+static enum kg_run_status release(struct kg_runner *r, int64_t deadline_ns, int64_t *window_ns)
+{
+    uint32_t number = ++r->calls;
+    int64_t t0 = kg_clock_ns();
+    if (r->frozen) {
+        r->frozen = false;
+        if (!kg_sandbox_thaw(&r->sandbox)) {
+            return KG_RUN_DIED;
+        }
+    }
+    atomic_store_explicit(&r->wire->go, number, memory_order_release);
+    kg_wait_wake(&r->wire->go);
+    enum kg_run_status status = kg_wait_word(r, &r->wire->done, number, false, deadline_ns);
+    *window_ns = kg_clock_ns() - t0;
+    return status;
+}
+
+void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_t deadline_ns,
+                    bool faults, struct kg_call_report *out)
+{
+    *out = (struct kg_call_report){.status = r->status, .faults = -1};
+    if (r->status != KG_RUN_OK) {
+        return;
+    }
+    memcpy(&r->wire->call, call, sizeof *call);
+    struct kg_task_stat before = {0}, after = {0};
+    bool counted = faults && kg_rest_stat(r, &before);
+    out->idle_cpu_ns = kg_runner_idle_ns(r);
+    out->status = release(r, deadline_ns, &out->window_ns);
+    if (out->status != KG_RUN_OK) {
+        r->status = out->status;
+        return;
+    }
+    kg_rest_settle(r, out, &after);
+    if (counted && after.faults >= before.faults) {
+        out->faults = after.faults - before.faults;
+    }
+    int tasks = out->threads > 1 ? out->threads : 1;
+    if (out->idle_cpu_ns > r->idle_slack_ns || out->tail_cpu_ns > tasks * KG_TAIL_SLACK_NS) {
+        out->status = KG_RUN_ACTIVE;
+    }
+}
+
+int64_t kg_runner_idle_ns(struct kg_runner *r)
+{
+    int64_t now = kg_rest_cpu_ns(r);
+    return now > r->idle_from_cpu_ns ? now - r->idle_from_cpu_ns : 0;
+}

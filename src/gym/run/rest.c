@@ -1,0 +1,67 @@
+#include "gym/run/rest.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* Yields before a runner that neither blocks nor uses its CPU is stopped by force. */
+#define MOST_YIELDS 2000
+
+bool kg_rest_stat(const struct kg_runner *r, struct kg_task_stat *out)
+{
+    char text[768];
+    ssize_t n = pread(r->stat_fd, text, sizeof text - 1, 0);
+    if (n <= 0) {
+        return false;
+    }
+    text[n] = 0;
+    char *at = strrchr(text, ')'); /* the name before it is the candidate's choice */
+    if (!at || at[1] == 0) {
+        return false;
+    }
+    at += 2;
+    out->state = *at;
+    /* Fields from 4 on (proc(5)): minflt is 10, majflt 12, num_threads 20. */
+    int64_t field[21] = {0};
+    at++;
+    for (int i = 4; i <= 20; i++) {
+        field[i] = strtoll(at, &at, 10);
+    }
+    out->faults = field[10] + field[12];
+    out->threads = (int)field[20];
+    return out->state != 'Z' && out->state != 'X';
+}
+
+int64_t kg_rest_cpu_ns(const struct kg_runner *r)
+{
+    struct timespec ts;
+    if (clock_gettime(r->cpu_clock, &ts) != 0) {
+        return 0;
+    }
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct kg_task_stat *at)
+{
+    int64_t from = kg_rest_cpu_ns(r);
+    for (int i = 0; kg_rest_stat(r, at); i++) {
+        bool lingers = kg_rest_cpu_ns(r) - from > KG_TAIL_SLACK_NS || i == MOST_YIELDS;
+        if (at->threads > 1 || lingers) {
+            r->frozen = kg_sandbox_freeze(&r->sandbox);
+            break;
+        }
+        if (at->state == 'S') {
+            break;
+        }
+        sched_yield(); /* on one core the runner needs the core to fall asleep */
+    }
+    report->threads = at->threads;
+    r->idle_from_cpu_ns = kg_rest_cpu_ns(r);
+    report->tail_cpu_ns = r->idle_from_cpu_ns - from;
+    if (report->tail_cpu_ns < 0) {
+        report->tail_cpu_ns = 0; /* it ended: its clock is gone */
+    }
+}
