@@ -84,7 +84,7 @@ $(B)/obj/%.o: %.c
 
 $(LIB): $(call obj,$(BASE) $(GYM))
 	@rm -f $@
-	ar rcs $@ $^
+	ar qcs $@ $^
 
 $(B)/kgym: $(call obj,$(CLI)) $(LIB)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)

@@ -16,7 +16,7 @@ struct kg_task {
     size_t len;
     bool source;              /* text is the candidate byte for byte */
     enum kg_stage stop_after; /* KG_ST_PROFILE: run all */
-    const char *replay_key;   /* 32 hex digits: repeat a verdict from its seed; or NULL */
+    const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
 };
 
 enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
@@ -24,6 +24,9 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
 void kg_worker_close(struct kg_worker *w);
 /* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out);
+/* Hash of problem, reply bytes and resolved configuration: equal inputs, equal hash. */
+void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t problem_len,
+                          const char *text, size_t text_len, char out[KG_SHA256_HEX]);
 /* SIGINT and SIGTERM set this; running stages end within milliseconds with KG_E_CANCELLED. */
 extern volatile int kg_cancelled;
 

@@ -1,0 +1,49 @@
+/* The commands of kgym, one file each, and what they share. Exit status: 0 done and good news, 1
+ * done and the candidate or the check failed, 2 usage, configuration or infrastructure error. */
+#ifndef KG_CLI_CLI_H
+#define KG_CLI_CLI_H
+
+#include "gym/pipeline/config.h"
+#include "gym/record/record.h"
+
+enum { KG_EXIT_GOOD = 0, KG_EXIT_BAD = 1, KG_EXIT_ERROR = 2 };
+
+struct kg_command {
+    const char *name;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+    const char *summary;
+};
+const struct kg_command *kg_cli_commands(size_t *n);
+
+int kg_cmd_eval(int argc, char **argv);
+int kg_cmd_problems(int argc, char **argv);
+int kg_cmd_doctor(int argc, char **argv);
+int kg_cmd_report(int argc, char **argv);
+int kg_cmd_completion(int argc, char **argv);
+int kg_cmd_options(int argc, char **argv);
+
+/* Prints "kgym COMMAND: message" and returns KG_EXIT_ERROR. */
+int kg_cli_fail(const char *command, const struct kg_err *err);
+
+/* Collects configuration words while a command walks its argv; resolved afterwards in the
+ * contract's order: defaults < preset < file < environment < flags. */
+struct kg_cli_config {
+    const char *file, *preset;
+    const char *set[64]; /* "key=value" of --set, in order */
+    int nset;
+    int flag_at[64]; /* positions of the table's own flags in argv */
+    int nflags;
+};
+/* Is argv[at] about configuration? *used words are taken (0: no). */
+enum kg_code kg_cli_config_word(struct kg_cli_config *cc, int argc, char **argv, int at, int *used,
+                                struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
+                                   struct kg_config *out, struct kg_err *err) KG_MUST_USE;
+/* SIGINT and SIGTERM set kg_cancelled; a second one ends the process. */
+void kg_cli_signals(void);
+/* Value of `--name VALUE` or `--name=VALUE` at argv[at]; *used 0 if it is another word. KG_E_USAGE
+ * when the value is missing. */
+enum kg_code kg_cli_value(const char *name, int argc, char **argv, int at, int *used,
+                          const char **value, struct kg_err *err) KG_MUST_USE;
+
+#endif

@@ -1,0 +1,120 @@
+/* Configuration from the command line, in the order that the contract fixes. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "gym/pipeline/eval.h"
+
+int kg_cli_fail(const char *command, const struct kg_err *err)
+{
+    fprintf(stderr, "kgym %s: %s\n", command, err->message);
+    return KG_EXIT_ERROR;
+}
+
+enum kg_code kg_cli_value(const char *name, int argc, char **argv, int at, int *used,
+                          const char **value, struct kg_err *err)
+{
+    size_t n = strlen(name);
+    *used = 0;
+    if (strncmp(argv[at], name, n) != 0) {
+        return KG_OK;
+    }
+    if (argv[at][n] == '=') {
+        *value = argv[at] + n + 1;
+        *used = 1;
+    } else if (argv[at][n] == 0) {
+        if (at + 1 >= argc) {
+            return kg_fail(err, KG_E_USAGE, "%s: a value is needed", name);
+        }
+        *value = argv[at + 1];
+        *used = 2;
+    }
+    return KG_OK;
+}
+
+static enum kg_code note_set(struct kg_cli_config *cc, const char *pair, struct kg_err *err)
+{
+    if (cc->nset == (int)(sizeof cc->set / sizeof *cc->set)) {
+        return kg_fail(err, KG_E_USAGE, "--set: more than %d of them", cc->nset);
+    }
+    cc->set[cc->nset++] = pair;
+    return KG_OK;
+}
+
+enum kg_code kg_cli_config_word(struct kg_cli_config *cc, int argc, char **argv, int at, int *used,
+                                struct kg_err *err)
+{
+    const char *pair = NULL;
+    struct kg_config scratch;
+    if (kg_cli_value("--config", argc, argv, at, used, &cc->file, err) != KG_OK || *used > 0) {
+        return err->code;
+    }
+    if (kg_cli_value("--preset", argc, argv, at, used, &cc->preset, err) != KG_OK || *used > 0) {
+        return err->code;
+    }
+    if (kg_cli_value("--set", argc, argv, at, used, &pair, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used > 0) {
+        return note_set(cc, pair, err);
+    }
+    kg_opts_defaults(kg_config_options(), &scratch);
+    if (kg_opts_flag(kg_config_options(), &scratch, argc, argv, at, used, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used > 0) {
+        if (cc->nflags == (int)(sizeof cc->flag_at / sizeof *cc->flag_at)) {
+            return kg_fail(err, KG_E_USAGE, "too many flags");
+        }
+        cc->flag_at[cc->nflags++] = at;
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
+                                   struct kg_config *out, struct kg_err *err)
+{
+    const struct kg_opts *opts = kg_config_options();
+    kg_opts_defaults(opts, out);
+    if (kg_config_preset(out, cc->preset ? cc->preset : "default", err) != KG_OK) {
+        return err->code;
+    }
+    if (cc->file && kg_opts_yaml(opts, out, cc->file, err) != KG_OK) {
+        return err->code;
+    }
+    if (kg_opts_environ(opts, out, environ, err) != KG_OK) {
+        return err->code;
+    }
+    for (int i = 0; i < cc->nset; i++) {
+        if (kg_opts_set_pair(opts, out, cc->set[i], "--set", err) != KG_OK) {
+            return err->code;
+        }
+    }
+    for (int i = 0; i < cc->nflags; i++) {
+        int used;
+        if (kg_opts_flag(opts, out, argc, argv, cc->flag_at[i], &used, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return kg_config_check(out, err);
+}
+
+static void on_signal(int sig)
+{
+    if (kg_cancelled) {
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+    kg_cancelled = 1;
+}
+
+void kg_cli_signals(void)
+{
+    struct sigaction sa = {.sa_handler = on_signal};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}

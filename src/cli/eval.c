@@ -1,0 +1,265 @@
+/* kgym eval: one candidate, or a batch. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/term.h"
+#include "cli/cli.h"
+#include "cli/eval_batch.h"
+#include "gym/card/card.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/eval.h"
+
+static const char help_text[] =
+    "usage: kgym eval [OPTIONS] PROBLEM REPLY\n"
+    "       kgym eval [OPTIONS] --batch IN.jsonl --out OUT.jsonl [--jobs N]\n"
+    "\n"
+    "Judges a candidate against a problem and prints a verdict card.\n"
+    "\n"
+    "  PROBLEM           a name of the suites (`kgym problems list`) or a path to a .c file\n"
+    "  REPLY             a .c file is the candidate byte for byte; any other file, or - for\n"
+    "                    standard input, is a model's reply and goes through the extractor\n"
+    "\n"
+    "  --source          REPLY is the candidate byte for byte, whatever its name\n"
+    "  --json            print the record (kgym.record/1) instead of the card\n"
+    "  --public          leave out the key `private` (seeds and cases)\n"
+    "  --stop-after S    end after stage extract, static, compile, tiny, full or timing\n"
+    "  --replay REC.json repeat a verdict from the seeds of its record\n"
+    "  --reward A[,B]    reward presets to compute\n"
+    "  --batch F --out F a JSONL file of {id, problem, reply|reply_file|source|source_file}\n"
+    "  --jobs N          worker processes of a batch, one CPU each (default: all CPUs)\n"
+    "  --preset NAME     evaluation preset\n"
+    "  --config F.yaml   configuration file\n"
+    "  --set KEY=VALUE   any configuration key (`kgym options` lists them)\n"
+    "  --dump-config     print the resolved configuration as YAML and stop\n"
+    "\n"
+    "examples:\n"
+    "  kgym eval relu answer.c\n"
+    "  kgym eval matmul reply.md --json | jq .verdict\n"
+    "  kgym eval softmax - --stop-after full < reply.md\n"
+    "  kgym eval --batch replies.jsonl --out records.jsonl --reward dr-kernel,binary\n"
+    "\n"
+    "exit status: 0 verdict ok, 1 any other verdict, 2 error\n";
+
+struct args {
+    struct kg_cli_config config;
+    const char *problem, *reply, *stop_after, *replay, *reward, *batch, *out, *jobs;
+    bool source, json, public_only, dump, help;
+};
+
+static bool take_switch(struct args *a, const char *word)
+{
+    const struct {
+        const char *name;
+        bool *field;
+    } list[] = {
+        {"--source", &a->source},    {"--json", &a->json}, {"--public", &a->public_only},
+        {"--dump-config", &a->dump}, {"--help", &a->help}, {"-h", &a->help},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (strcmp(word, list[i].name) == 0) {
+            return *list[i].field = true;
+        }
+    }
+    return false;
+}
+
+static enum kg_code take_value(struct args *a, int argc, char **argv, int at, int *used,
+                               struct kg_err *err)
+{
+    const struct {
+        const char *name;
+        const char **field;
+    } list[] = {
+        {"--stop-after", &a->stop_after}, {"--replay", &a->replay}, {"--reward", &a->reward},
+        {"--batch", &a->batch},           {"--out", &a->out},       {"--jobs", &a->jobs},
+    };
+    *used = 0;
+    for (size_t i = 0; i < sizeof list / sizeof *list && *used == 0; i++) {
+        if (kg_cli_value(list[i].name, argc, argv, at, used, list[i].field, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *err)
+{
+    for (int i = 1; i < argc;) {
+        int used = take_switch(a, argv[i]);
+        if (!used && take_value(a, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        }
+        if (!used && kg_cli_config_word(&a->config, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        }
+        if (!used && argv[i][0] == '-' && argv[i][1]) {
+            return kg_fail(err, KG_E_USAGE, "unknown option `%s`; see `kgym eval --help`", argv[i]);
+        }
+        if (!used && !a->problem) {
+            a->problem = argv[i];
+        } else if (!used && !a->reply) {
+            a->reply = argv[i];
+        } else if (!used) {
+            return kg_fail(err, KG_E_USAGE, "one word too many: `%s`", argv[i]);
+        }
+        i += used ? used : 1;
+    }
+    return KG_OK;
+}
+
+static enum kg_code check(const struct args *a, enum kg_stage *stop, struct kg_err *err)
+{
+    *stop = KG_ST_PROFILE;
+    if (a->stop_after && !kg_stage_parse(a->stop_after, stop)) {
+        return kg_fail(err, KG_E_USAGE,
+                       "--stop-after %s: no such stage (extract, static, compile, tiny, full, "
+                       "timing, profile)",
+                       a->stop_after);
+    }
+    if (a->batch && (a->problem || !a->out)) {
+        return kg_fail(err, KG_E_USAGE,
+                       a->out ? "--batch takes no PROBLEM and REPLY" : "--batch needs --out FILE");
+    }
+    if (!a->batch && (a->out || a->jobs)) {
+        return kg_fail(err, KG_E_USAGE, "--out and --jobs go with --batch");
+    }
+    if (!a->batch && !a->dump && !a->reply) {
+        return kg_fail(err, KG_E_USAGE, "PROBLEM and REPLY are needed; see `kgym eval --help`");
+    }
+    if (a->reply && !a->source) {
+        const char *dot = strrchr(a->reply, '.');
+        if (dot && (strcmp(dot, ".cu") == 0 || strcmp(dot, ".py") == 0)) {
+            return kg_fail(err, KG_E_USAGE,
+                           "%s: %s candidates are not built yet; C candidates end in .c", a->reply,
+                           dot);
+        }
+    }
+    return KG_OK;
+}
+
+static bool is_source(const struct args *a)
+{
+    const char *dot = strrchr(a->reply, '.');
+    return a->source || (dot && strcmp(dot, ".c") == 0);
+}
+
+/* What a record keeps under "private"; *record owns it. */
+static enum kg_code load_replay(const char *path, json_t **record, struct kg_err *err)
+{
+    struct kg_buf b;
+    kg_buf_init(&b, 64u << 20);
+    enum kg_code code = kg_file_read(path, &b, err);
+    if (code == KG_OK) {
+        code = kg_json_parse(b.data, b.len, path, record, err);
+    }
+    if (code == KG_OK && !json_is_object(json_object_get(*record, "private"))) {
+        code = kg_fail(err, KG_E_INPUT,
+                       "%s: private: missing (a record written with --public can't be replayed)",
+                       path);
+    }
+    kg_buf_deinit(&b);
+    return code;
+}
+
+static void show(const struct args *a, const struct kg_record *r)
+{
+    struct kg_buf out;
+    kg_buf_init(&out, 64u << 20);
+    if (a->json) {
+        json_t *j = kg_record_json(r, a->public_only);
+        kg_json_dump(j, &out);
+        kg_buf_addc(&out, '\n');
+        json_decref(j);
+    } else {
+        kg_card_render(r, kg_term_colour(stdout), kg_term_width(stdout), &out);
+    }
+    fwrite(out.data, 1, out.len, stdout);
+    fflush(stdout);
+    kg_buf_deinit(&out);
+}
+
+static int status_of(const struct kg_record *r)
+{
+    if (r->has_error) {
+        return KG_EXIT_ERROR;
+    }
+    return r->verdict == KG_V_OK || r->verdict == KG_V_NONE ? KG_EXIT_GOOD : KG_EXIT_BAD;
+}
+
+static int judge_one(const struct args *a, const struct kg_config *config, enum kg_stage stop)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf text;
+    struct kg_worker *w = NULL;
+    struct kg_record r;
+    json_t *old = NULL;
+    int cpu = -1;
+    kg_buf_init(&text, 64u << 20);
+    if (kg_file_read(a->reply, &text, &err) != KG_OK ||
+        (a->replay && load_replay(a->replay, &old, &err) != KG_OK)) {
+        json_decref(old);
+        kg_buf_deinit(&text);
+        return kg_cli_fail("eval", &err);
+    }
+    kg_record_init(&r);
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(config, cpu, &w, &err) != KG_OK) {
+        kg_record_error(&r, &err);
+    } else {
+        struct kg_task task = {.problem = a->problem,
+                               .text = text.data,
+                               .len = text.len,
+                               .source = is_source(a),
+                               .stop_after = stop,
+                               .replay = json_object_get(old, "private")};
+        kg_eval(w, &task, &r);
+    }
+    int status = status_of(&r);
+    if (!r.has_error || a->json) {
+        show(a, &r);
+    }
+    if (r.has_error) {
+        kg_cli_fail("eval", &r.error);
+    }
+    kg_worker_close(w);
+    kg_record_deinit(&r);
+    json_decref(old);
+    kg_buf_deinit(&text);
+    return status;
+}
+
+int kg_cmd_eval(int argc, char **argv)
+{
+    struct args a = {0};
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_config config;
+    enum kg_stage stop;
+    if (parse(&a, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail("eval", &err);
+    }
+    if (a.help) {
+        fputs(help_text, stdout);
+        return KG_EXIT_GOOD;
+    }
+    if (check(&a, &stop, &err) != KG_OK ||
+        kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
+        (a.reward && kg_opts_set(kg_config_options(), &config, "rewards", a.reward, "--reward",
+                                 &err) != KG_OK) ||
+        kg_config_check(&config, &err) != KG_OK) {
+        return kg_cli_fail("eval", &err);
+    }
+    if (a.dump) {
+        struct kg_buf out;
+        kg_buf_init(&out, 1 << 20);
+        kg_opts_dump(kg_config_options(), &config, true, &out);
+        fputs(out.data, stdout);
+        kg_buf_deinit(&out);
+        return KG_EXIT_GOOD;
+    }
+    kg_cli_signals();
+    kg_sandbox_sweep();
+    return a.batch ? kg_cli_batch(&config, a.batch, a.out, a.jobs, a.public_only, stop)
+                   : judge_one(&a, &config, stop);
+}

@@ -1,0 +1,74 @@
+/* kgym: the command table, --help and --version. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "cli/cli.h"
+#include "gym/pipeline/context.h"
+
+static const struct kg_command commands[] = {
+    {"eval", kg_cmd_eval, "judge a candidate, or a file of them (--batch)"},
+    {"problems", kg_cmd_problems, "list, show and check problems"},
+    {"report", kg_cmd_report, "tables and a self-contained HTML page from records"},
+    {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
+    {"options", kg_cmd_options, "every configuration key, with type, range and default"},
+    {"completion", kg_cmd_completion, "shell completion for bash"},
+};
+
+const struct kg_command *kg_cli_commands(size_t *n)
+{
+    *n = sizeof commands / sizeof *commands;
+    return commands;
+}
+
+static void usage(FILE *f)
+{
+    fprintf(f,
+            "kgym %s: turns model replies into trustworthy verdicts on kernels\n\n"
+            "usage: kgym COMMAND [ARGUMENTS]\n\n",
+            KG_VERSION);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
+    }
+    fputs("\n`kgym COMMAND --help` explains a command, with examples.\n"
+          "exit status: 0 good news, 1 the candidate or the check failed, 2 error\n",
+          f);
+}
+
+static int unknown(const char *word)
+{
+    const char *names[sizeof commands / sizeof *commands];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        names[i] = commands[i].name;
+    }
+    const char *near = kg_nearest(word, names, sizeof names / sizeof *names);
+    if (near) {
+        fprintf(stderr, "kgym: no command `%s`; did you mean `%s`?\n", word, near);
+    } else {
+        fprintf(stderr, "kgym: no command `%s`; `kgym --help` lists them\n", word);
+    }
+    return KG_EXIT_ERROR;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return KG_EXIT_ERROR;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return KG_EXIT_GOOD;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("kgym " KG_VERSION);
+        return KG_EXIT_GOOD;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return unknown(argv[1]);
+}

@@ -1,0 +1,240 @@
+/* kgym problems: list, show, check. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/term.h"
+#include "cli/cli.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/onboard.h"
+#include "gym/pipeline/paths.h"
+#include "gym/problem/problem.h"
+
+static const char help_text[] =
+    "usage: kgym problems list [--json]\n"
+    "       kgym problems show PROBLEM\n"
+    "       kgym problems check [PROBLEM ...] [--json]\n"
+    "\n"
+    "list   names, levels and descriptions of the problems in the suites\n"
+    "show   the source of one problem, and its sizes\n"
+    "check  parses, builds, float against double, deterministic, every variant runs, trivial "
+    "answers\n"
+    "       fail, every input matters; all problems where none is named\n"
+    "\n"
+    "  PROBLEM        a name of the suites or a path to a .c file\n"
+    "  --suites A:B   folders to search instead of those that come with kgym\n"
+    "  --json         one JSON object per problem\n"
+    "\n"
+    "examples:\n"
+    "  kgym problems list\n"
+    "  kgym problems check softmax ./my_problem.c\n"
+    "\n"
+    "exit status: 0 all fit to judge with, 1 a problem is defective, 2 error\n";
+
+struct args {
+    struct kg_cli_config config;
+    const char *word[64];
+    int nwords;
+    bool json, help;
+};
+
+static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *err)
+{
+    for (int i = 1; i < argc;) {
+        int used = 0;
+        if (strcmp(argv[i], "--json") == 0) {
+            used = a->json = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            used = a->help = true;
+        } else if (kg_cli_config_word(&a->config, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        }
+        if (!used && argv[i][0] == '-') {
+            return kg_fail(err, KG_E_USAGE, "unknown option `%s`; see `kgym problems --help`",
+                           argv[i]);
+        }
+        if (!used && a->nwords == (int)(sizeof a->word / sizeof *a->word)) {
+            return kg_fail(err, KG_E_USAGE, "too many problems named (at most 63)");
+        }
+        if (!used) {
+            a->word[a->nwords++] = argv[i];
+        }
+        i += used ? used : 1;
+    }
+    return KG_OK;
+}
+
+static void list_one(const struct kg_problem *p, bool json)
+{
+    if (json) {
+        json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s}", "name", p->name, "suite", p->suite,
+                              "level", p->level, "entry", p->entry, "desc", p->desc ? p->desc : "",
+                              "sha256", p->sha256);
+        struct kg_buf b;
+        kg_buf_init(&b, 1 << 16);
+        kg_json_dump(j, &b);
+        puts(b.data);
+        kg_buf_deinit(&b);
+        json_decref(j);
+    } else {
+        printf("%-18s  level %d  %-8s  %s\n", p->name, p->level, p->suite, p->desc ? p->desc : "");
+    }
+}
+
+static int list(const struct kg_paths *paths, bool json)
+{
+    struct kg_err err = KG_ERR_INIT;
+    char **path;
+    size_t n;
+    int status = KG_EXIT_GOOD;
+    if (kg_problem_list(paths->suites, paths->nsuites, &path, &n, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct kg_problem *p;
+        if (kg_problem_load(path[i], &p, &err) == KG_OK) {
+            list_one(p, json);
+            kg_problem_destroy(p);
+        } else {
+            status = kg_cli_fail("problems", &err);
+        }
+        free(path[i]);
+    }
+    free(path);
+    return status;
+}
+
+static int show(const struct kg_paths *paths, const char *name)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_problem *p;
+    struct kg_shape s;
+    char path[1024];
+    if (kg_problem_find(name, paths->suites, paths->nsuites, path, sizeof path, &err) != KG_OK ||
+        kg_problem_load(path, &p, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
+    }
+    kg_shape_default(p, &s);
+    fwrite(p->source, 1, p->source_len, stdout);
+    printf("\n/* %s\n", path);
+    for (int a = 0; a < p->nargs; a++) {
+        if (p->args[a].rank) {
+            int64_t n = kg_arg_count(p, a, &s);
+            printf("   %-10s %9lld elements, %.1f KB\n", p->args[a].name, (long long)n,
+                   (double)n * (double)kg_dtype_bytes(p->args[a].dtype) / 1024);
+        }
+    }
+    printf("   K = %lld, sha256 %s */\n", (long long)kg_problem_reduce(p, &s), p->sha256);
+    kg_problem_destroy(p);
+    return KG_EXIT_GOOD;
+}
+
+static void print_check(const struct kg_onboard *o, bool json)
+{
+    if (json) {
+        json_t *checks = json_array();
+        for (int i = 0; i < o->n; i++) {
+            json_array_append_new(checks,
+                                  json_pack("{s:s, s:b, s:s}", "check", o->check[i].name, "pass",
+                                            o->check[i].pass, "detail", o->check[i].detail));
+        }
+        json_t *j = json_pack("{s:s, s:b, s:I, s:I, s:I, s:o}", "problem", o->problem, "pass",
+                              o->pass, "reference_ns", (json_int_t)o->reference_ns, "in_bytes",
+                              (json_int_t)o->in_bytes, "out_bytes", (json_int_t)o->out_bytes,
+                              "checks", checks);
+        struct kg_buf b;
+        kg_buf_init(&b, 1 << 20);
+        kg_json_dump(j, &b);
+        puts(b.data);
+        kg_buf_deinit(&b);
+        json_decref(j);
+        return;
+    }
+    bool colour = kg_term_colour(stdout);
+    struct kg_buf b;
+    kg_buf_init(&b, 1 << 16);
+    kg_term_add(&b, colour, o->pass ? KG_GREEN : KG_RED, o->pass ? "ok      " : "DEFECT  ");
+    kg_buf_addf(&b, "%-18s %2d checks  reference %7.3f ms  %6.1f KB in, %6.1f KB out\n", o->problem,
+                o->n, (double)o->reference_ns * 1e-6, (double)o->in_bytes / 1024,
+                (double)o->out_bytes / 1024);
+    for (int i = 0; i < o->n; i++) {
+        if (!o->check[i].pass) {
+            kg_buf_addf(&b, "        %s: %s\n", o->check[i].name, o->check[i].detail);
+        }
+    }
+    fputs(b.data, stdout);
+    fflush(stdout);
+    kg_buf_deinit(&b);
+}
+
+static int check_one(struct kg_worker *w, const char *name, bool json)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_onboard o;
+    if (kg_onboard(w, name, &o, &err) != KG_OK) {
+        kg_cli_fail("problems", &err);
+        return err.code == KG_E_PROBLEM ? KG_EXIT_BAD : KG_EXIT_ERROR;
+    }
+    print_check(&o, json);
+    return o.pass ? KG_EXIT_GOOD : KG_EXIT_BAD;
+}
+
+static int check(const struct args *a, const struct kg_config *config, const struct kg_paths *paths)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_worker *w;
+    int cpu = -1, status = KG_EXIT_GOOD;
+    char **path = NULL;
+    size_t n = 0;
+    kg_cli_signals();
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(config, cpu, &w, &err) != KG_OK ||
+        (a->nwords == 1 &&
+         kg_problem_list(paths->suites, paths->nsuites, &path, &n, &err) != KG_OK)) {
+        return kg_cli_fail("problems", &err);
+    }
+    for (int i = 1; i < a->nwords && !kg_cancelled; i++) {
+        int s = check_one(w, a->word[i], a->json);
+        status = s > status ? s : status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int s = kg_cancelled ? KG_EXIT_ERROR : check_one(w, path[i], a->json);
+        status = s > status ? s : status;
+        free(path[i]);
+    }
+    free(path);
+    kg_worker_close(w);
+    return status;
+}
+
+int kg_cmd_problems(int argc, char **argv)
+{
+    struct args a = {0};
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_config config;
+    struct kg_paths paths;
+    if (parse(&a, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
+    }
+    if (a.help) {
+        fputs(help_text, stdout);
+        return KG_EXIT_GOOD;
+    }
+    if (kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
+        kg_paths_find(config.suites, &paths, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
+    }
+    const char *verb = a.nwords ? a.word[0] : "";
+    if (strcmp(verb, "list") == 0 && a.nwords == 1) {
+        return list(&paths, a.json);
+    }
+    if (strcmp(verb, "show") == 0 && a.nwords == 2) {
+        return show(&paths, a.word[1]);
+    }
+    if (strcmp(verb, "check") == 0) {
+        return check(&a, &config, &paths);
+    }
+    fputs(help_text, stderr);
+    return KG_EXIT_ERROR;
+}

@@ -1,0 +1,99 @@
+/* kgym report: tables on the terminal and a self-contained HTML page from a file of records. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/term.h"
+#include "cli/cli.h"
+#include "gym/report/report.h"
+
+static const char help_text[] =
+    "usage: kgym report RECORDS.jsonl [--out PAGE.html] [--title TEXT]\n"
+    "\n"
+    "Prints the funnel and the verdicts of a file of records (one kgym.record/1 per line,\n"
+    "as `kgym eval --batch` writes it); with --out also writes one HTML page that needs\n"
+    "nothing else: funnel, speed-ups with intervals, timing distributions, evidence.\n"
+    "\n"
+    "example:\n"
+    "  kgym report records.jsonl --out report.html --title \"nightly\"\n";
+
+static enum kg_code load(const char *path, json_t **out, struct kg_err *err)
+{
+    struct kg_buf b;
+    char source[600];
+    kg_buf_init(&b, 1u << 30);
+    *out = json_array();
+    enum kg_code code = kg_file_read(path, &b, err);
+    int line = 1;
+    for (size_t at = 0; code == KG_OK && at < b.len; line++) {
+        const char *nl = memchr(b.data + at, '\n', b.len - at);
+        size_t len = nl ? (size_t)(nl - b.data) - at : b.len - at;
+        json_t *j;
+        snprintf(source, sizeof source, "%s:%d", path, line);
+        if (len > 0) {
+            code = kg_json_parse(b.data + at, len, source, &j, err);
+            if (code == KG_OK) {
+                json_array_append_new(*out, j);
+            }
+        }
+        at += len + 1;
+    }
+    kg_buf_deinit(&b);
+    return code;
+}
+
+static enum kg_code write_page(const char *path, json_t *records, const char *title,
+                               struct kg_err *err)
+{
+    struct kg_buf page;
+    kg_buf_init(&page, 512u << 20);
+    enum kg_code code = kg_report_html(records, title, &page, err);
+    if (code == KG_OK) {
+        code = kg_file_write_atomic(path, page.data, page.len, err);
+    }
+    kg_buf_deinit(&page);
+    return code;
+}
+
+int kg_cmd_report(int argc, char **argv)
+{
+    const char *in = NULL, *out = NULL, *title = NULL;
+    struct kg_err err = KG_ERR_INIT;
+    for (int i = 1; i < argc;) {
+        int used = 0;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help_text, stdout);
+            return KG_EXIT_GOOD;
+        }
+        if (kg_cli_value("--out", argc, argv, i, &used, &out, &err) != KG_OK ||
+            (!used && kg_cli_value("--title", argc, argv, i, &used, &title, &err) != KG_OK)) {
+            return kg_cli_fail("report", &err);
+        }
+        if (!used && (in || argv[i][0] == '-')) {
+            kg_fail(&err, KG_E_USAGE, "unexpected `%s`; see `kgym report --help`", argv[i]);
+            return kg_cli_fail("report", &err);
+        }
+        in = used ? in : argv[i];
+        i += used ? used : 1;
+    }
+    if (!in) {
+        fputs(help_text, stderr);
+        return KG_EXIT_ERROR;
+    }
+    json_t *records;
+    struct kg_buf text;
+    kg_buf_init(&text, 16u << 20);
+    enum kg_code code = load(in, &records, &err);
+    if (code == KG_OK && out) {
+        code = write_page(out, records, title ? title : in, &err);
+    }
+    if (code == KG_OK) {
+        kg_report_tables(records, kg_term_colour(stdout), kg_term_width(stdout), &text);
+        fputs(text.data, stdout);
+    }
+    json_decref(records);
+    kg_buf_deinit(&text);
+    return code == KG_OK ? KG_EXIT_GOOD : kg_cli_fail("report", &err);
+}

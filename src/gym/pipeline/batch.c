@@ -1,0 +1,242 @@
+#include "gym/pipeline/batch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gym/pipeline/batch_items.h"
+#include "gym/pipeline/batch_resume.h"
+#include "gym/pipeline/batch_worker.h"
+
+#define MAX_JOBS 64
+#define WINDOW   1024 /* lines that may be finished before the oldest unfinished one */
+
+struct batch {
+    const struct kg_config *config;
+    const struct kg_batch_spec *spec;
+    struct kg_batch_result *result;
+    struct kg_items items;
+    char **ready;         /* finished records, not written yet */
+    uint8_t *losses;      /* workers that died over a line */
+    size_t next, written; /* next line to hand out; next to write */
+    int64_t done;
+    int fd;
+    struct kg_batch_worker worker[MAX_JOBS];
+    int jobs, cpus[MAX_JOBS], ncpus;
+};
+
+int kg_batch_cpus(int *out, int cap)
+{
+    cpu_set_t set;
+    int n = 0;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return 0;
+    }
+    for (int c = CPU_SETSIZE - 1; c >= 0 && n < cap; c--) {
+        if (CPU_ISSET((unsigned)c, &set)) {
+            out[n++] = c;
+        }
+    }
+    return n;
+}
+
+static void count(struct batch *b, const char *record)
+{
+    /* Keys come in contract order; `"error":null` is there exactly when there is no error. */
+    if (strstr(record, "\"error\":null") || strstr(record, "\"error\": null")) {
+        b->result->verdicts++;
+    } else {
+        b->result->errors++;
+    }
+    b->done++;
+    if (b->spec->progress) {
+        b->spec->progress(b->spec->ctx, b->done, (int64_t)b->items.n, record);
+    }
+}
+
+/* Write what is ready, in order. A record and its newline go out in one write, so that only a
+ * killed process can leave a torn line, which resuming cuts off. */
+static enum kg_code flush(struct batch *b, struct kg_err *err)
+{
+    while (b->written < b->items.n && b->ready[b->written]) {
+        char *rec = b->ready[b->written];
+        size_t len = strlen(rec);
+        rec[len] = '\n';
+        enum kg_code code = kg_file_write_all(b->fd, rec, len + 1, err);
+        free(rec);
+        b->ready[b->written++] = NULL;
+        if (code != KG_OK) {
+            return kg_err_prefix(err, "%s", b->spec->out);
+        }
+    }
+    return KG_OK;
+}
+
+static enum kg_code finish(struct batch *b, size_t line, char *record, struct kg_err *err)
+{
+    count(b, record);
+    b->ready[line] = record; /* strdup'ed with room: the terminator becomes the newline */
+    return flush(b, err);
+}
+
+static char *error_record(const struct batch *b, size_t line)
+{
+    struct kg_record r;
+    struct kg_err e = KG_ERR_INIT;
+    struct kg_buf out;
+    kg_fail(&e, KG_E_GYM, "the worker died twice while judging this line");
+    kg_record_init(&r);
+    if (kg_ulid_new(r.id, &e) == KG_OK) {
+        kg_fail(&e, KG_E_GYM, "the worker died twice while judging this line");
+    }
+    r.batch_id = b->items.item[line].id;
+    kg_record_error(&r, &e);
+    json_t *j = kg_record_json(&r, b->spec->public_only);
+    kg_buf_init(&out, 1 << 20);
+    kg_json_dump(j, &out);
+    json_decref(j);
+    kg_record_deinit(&r);
+    return kg_buf_detach(&out);
+}
+
+/* Hand the next line that is not kept from an earlier run to a worker. */
+static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
+{
+    while (b->next < b->items.n && b->items.item[b->next].kept) {
+        struct kg_item *it = &b->items.item[b->next];
+        char *kept = it->kept;
+        it->kept = NULL;
+        b->result->resumed++;
+        if (finish(b, b->next++, kept, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    if (b->next < b->items.n && b->next < b->written + WINDOW) {
+        kg_batch_worker_send(w, (uint32_t)b->next++);
+    }
+    return KG_OK;
+}
+
+static enum kg_code replace(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
+{
+    int64_t line = w->busy;
+    int cpu = w->cpu;
+    w->busy = -1;
+    kg_batch_worker_stop(w);
+    if (line < 0) {
+        return kg_fail(err, KG_E_HOST, "a worker could not start; see the message above");
+    }
+    if (kg_batch_worker_start(w, b->config, b->spec, &b->items, cpu, err) != KG_OK) {
+        return err->code;
+    }
+    if (++b->losses[line] < 2) {
+        kg_batch_worker_send(w, (uint32_t)line);
+        return KG_OK;
+    }
+    char *rec = error_record(b, (size_t)line);
+    return finish(b, (size_t)line, rec, err);
+}
+
+static enum kg_code turn(struct batch *b, struct kg_err *err)
+{
+    struct pollfd p[MAX_JOBS];
+    for (int i = 0; i < b->jobs; i++) {
+        struct kg_batch_worker *w = &b->worker[i];
+        if (w->busy < 0 && feed(b, w, err) != KG_OK) {
+            return err->code;
+        }
+        p[i] = (struct pollfd){.fd = w->busy >= 0 ? w->from : -1, .events = POLLIN};
+    }
+    if (b->written == b->items.n || poll(p, (nfds_t)b->jobs, 500) <= 0) {
+        return KG_OK;
+    }
+    for (int i = 0; i < b->jobs; i++) {
+        struct kg_batch_worker *w = &b->worker[i];
+        char *record = NULL;
+        if (!p[i].revents) {
+            continue;
+        }
+        size_t line = (size_t)w->busy;
+        int got = kg_batch_worker_read(w, &record);
+        if (got > 0 && finish(b, line, record, err) != KG_OK) {
+            return err->code;
+        }
+        if (got < 0 && !kg_cancelled && replace(b, w, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+static enum kg_code run(struct batch *b, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    for (int i = 0; i < b->jobs && code == KG_OK; i++) {
+        code = kg_batch_worker_start(&b->worker[i], b->config, b->spec, &b->items,
+                                     b->cpus[i % b->ncpus], err);
+    }
+    while (code == KG_OK && b->written < b->items.n) {
+        code = kg_cancelled
+                   ? kg_fail(err, KG_E_CANCELLED,
+                             "interrupted after %zu of %zu lines; the same command resumes",
+                             b->written, b->items.n)
+                   : turn(b, err);
+    }
+    for (int i = 0; i < b->jobs; i++) {
+        kg_batch_worker_stop(&b->worker[i]);
+    }
+    return code;
+}
+
+static enum kg_code prepare(struct batch *b, struct kg_err *err)
+{
+    b->ncpus = kg_batch_cpus(b->cpus, MAX_JOBS);
+    b->jobs = b->spec->jobs < 1 ? 1 : b->spec->jobs > MAX_JOBS ? MAX_JOBS : b->spec->jobs;
+    if (b->ncpus < 1) {
+        return kg_fail(err, KG_E_HOST, "no CPU to run on");
+    }
+    b->ready = calloc(b->items.n + 1, sizeof *b->ready);
+    b->losses = calloc(b->items.n + 1, 1);
+    if (!b->ready || !b->losses) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for %zu lines", b->items.n);
+    }
+    return kg_batch_resume(&b->items, b->config, b->spec->out, &b->written, &b->fd, err);
+}
+
+enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_spec *spec,
+                          struct kg_batch_result *out, struct kg_err *err)
+{
+    struct batch b = {.config = config, .spec = spec, .result = out, .fd = -1};
+    memset(out, 0, sizeof *out);
+    signal(SIGPIPE, SIG_IGN);
+    if (kg_items_load(spec->in, &b.items, err) != KG_OK) {
+        return err->code;
+    }
+    out->lines = (int64_t)b.items.n;
+    enum kg_code code = prepare(&b, err);
+    for (size_t i = 0; code == KG_OK && i < b.written; i++) {
+        count(&b, b.items.item[i].kept);
+        out->resumed++;
+    }
+    b.next = b.written;
+    if (code == KG_OK && b.written < b.items.n) {
+        code = run(&b, err);
+    }
+    for (size_t i = 0; b.ready && i < b.items.n; i++) {
+        free(b.ready[i]);
+    }
+    free(b.ready);
+    free(b.losses);
+    if (b.fd >= 0) {
+        close(b.fd);
+    }
+    kg_items_deinit(&b.items);
+    return code;
+}

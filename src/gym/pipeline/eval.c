@@ -1,0 +1,253 @@
+#include "gym/pipeline/eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/pipeline/context.h"
+#include "gym/pipeline/worker.h"
+#include "gym/reward/reward.h"
+
+volatile int kg_cancelled;
+
+struct stage_def {
+    enum kg_stage stage;
+    enum kg_step_result (*run)(struct kg_evaluation *e, struct kg_err *err);
+};
+
+static const struct stage_def stages[] = {
+    {KG_ST_EXTRACT, kg_stage_extract}, {KG_ST_STATIC, kg_stage_static},
+    {KG_ST_COMPILE, kg_stage_compile}, {KG_ST_TINY, kg_stage_tiny},
+    {KG_ST_FULL, kg_stage_full},       {KG_ST_TIMING, kg_stage_timing},
+};
+
+static bool enabled(const struct kg_config *c, enum kg_stage s)
+{
+    switch (s) {
+    case KG_ST_STATIC:
+        return c->stage_static;
+    case KG_ST_TINY:
+        return c->stage_tiny;
+    case KG_ST_FULL:
+        return c->stage_full;
+    case KG_ST_TIMING:
+        return c->stage_timing;
+    case KG_ST_PROFILE:
+        return c->stage_profile;
+    default:
+        return true;
+    }
+}
+
+/* Unstaged evaluation goes on after a failure, but nothing runs without code or without an object.
+ */
+static bool can_run(const struct kg_evaluation *e, enum kg_stage s)
+{
+    return s <= KG_ST_EXTRACT || (e->code && (s <= KG_ST_COMPILE || e->object[0]));
+}
+
+static void first_verdict_stays(struct kg_record *r, enum kg_verdict v, const char *reason,
+                                const char *message)
+{
+    if (v != KG_V_NONE) {
+        r->verdict = v;
+        r->reason = reason;
+        r->message = message;
+    }
+}
+
+/* All stages in order. The error, if any, is in *err. */
+static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    const struct kg_config *c = &e->w->config;
+    bool failed = false;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        enum kg_stage s = stages[i].stage;
+        if (!enabled(c, s)) {
+            r->stages[s].status = KG_SS_OFF;
+            continue;
+        }
+        if (s > e->task->stop_after || (failed && c->staged) || !can_run(e, s)) {
+            continue;
+        }
+        enum kg_verdict v = r->verdict;
+        const char *reason = r->reason, *message = r->message;
+        r->stage = s;
+        int64_t t0 = kg_clock_ns();
+        enum kg_step_result res = stages[i].run(e, err);
+        r->stages[s].ns = kg_clock_ns() - t0;
+        r->stages[s].status = res == KG_STEP_PASS ? KG_SS_PASS : KG_SS_FAIL;
+        first_verdict_stays(r, v, reason, message);
+        failed = failed || res == KG_STEP_FAIL;
+        if (res == KG_STEP_ERROR) {
+            return err->code;
+        }
+        if (s == KG_ST_FULL && res == KG_STEP_PASS && r->verdict == KG_V_NONE) {
+            r->correct = 1;
+        } else if (s >= KG_ST_TINY && failed) {
+            r->correct = 0;
+        }
+    }
+    r->stages[KG_ST_PROFILE].status = KG_SS_OFF;
+    return KG_OK;
+}
+
+void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t problem_len,
+                          const char *text, size_t text_len, char out[KG_SHA256_HEX])
+{
+    struct kg_sha256 h;
+    struct kg_buf b;
+    json_t *config = kg_context_config(c);
+    kg_buf_init(&b, 1 << 16);
+    kg_json_dump(config, &b);
+    json_decref(config);
+    kg_sha256_begin(&h);
+    kg_sha256_part(&h, problem, problem_len);
+    kg_sha256_part(&h, text, text_len);
+    kg_sha256_part(&h, b.data, b.len);
+    kg_sha256_end(&h, out);
+    kg_buf_deinit(&b);
+}
+
+static void describe_problem(struct kg_record *r, const struct kg_problem *p)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    r->problem.name = kg_arena_dup(&r->arena, p->name, strlen(p->name), &ignored);
+    r->problem.suite = kg_arena_dup(&r->arena, p->suite, strlen(p->suite), &ignored);
+    r->problem.entry = kg_arena_dup(&r->arena, p->entry, strlen(p->entry), &ignored);
+    r->problem.sha256 = kg_arena_dup(&r->arena, p->sha256, strlen(p->sha256), &ignored);
+    r->problem.language = "c";
+    r->problem.level = p->level;
+}
+
+static enum kg_code secret_key(const struct kg_worker *w, const struct kg_task *t,
+                               struct kg_key *key, struct kg_err *err)
+{
+    const char *hex =
+        t->replay ? json_string_value(json_object_get(t->replay, "key")) : w->config.seed;
+    if (!hex || !*hex) {
+        return kg_rng_secret(key, err);
+    }
+    if (!kg_key_parse(hex, key)) {
+        return kg_fail(err, KG_E_USAGE, "seed `%s`: 32 hexadecimal digits are needed", hex);
+    }
+    return KG_OK;
+}
+
+static void conclude(struct kg_evaluation *e)
+{
+    struct kg_record *r = e->r;
+    if (r->verdict == KG_V_NONE && r->stages[KG_ST_FULL].status == KG_SS_PASS) {
+        kg_record_verdict(r, KG_V_OK, NULL, "right on every input");
+    }
+    if (r->verdict != KG_V_OK) {
+        r->has_speedup = false;
+    }
+    if (r->verdict == KG_V_NONE) {
+        return;
+    }
+    struct kg_reward_params params;
+    kg_reward_params_default(&params);
+    const struct kg_config *c = &e->w->config;
+    params.cap = c->reward_cap;
+    params.hack_penalty = c->reward_hack_penalty;
+    params.s_deadzone = c->reward_s_deadzone;
+    params.step = c->reward_step;
+    char names[sizeof c->rewards], *rest = NULL;
+    snprintf(names, sizeof names, "%s", c->rewards);
+    for (char *n = strtok_r(names, ", ", &rest); n && r->nrewards < KG_MAX_REWARDS;
+         n = strtok_r(NULL, ", ", &rest)) {
+        kg_reward_compute(r, n, &params, &r->rewards[r->nrewards++]);
+    }
+}
+
+/* One attempt. A gym error leaves the record ready for another. */
+static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    struct kg_record *r = e->r;
+    const struct kg_task *t = e->task;
+    int64_t t0 = kg_clock_ns();
+    json_object_clear(r->config);
+    json_t *config = kg_context_config(&w->config);
+    json_object_update(r->config, config);
+    json_decref(config);
+    json_decref(r->environment);
+    r->environment = kg_context_environment(kg_cc_version(w->cc), w->cpu);
+    if (kg_worker_problem(w, t->problem, err) != KG_OK) {
+        kg_eval_input_sha256(&w->config, t->problem, strlen(t->problem), t->text, t->len,
+                             r->input_sha256);
+        return err->code;
+    }
+    describe_problem(r, w->problem);
+    kg_eval_input_sha256(&w->config, w->problem->source, w->problem->source_len, t->text, t->len,
+                         r->input_sha256);
+    if (secret_key(w, t, &e->key, err) != KG_OK) {
+        return err->code;
+    }
+    char hex[33];
+    kg_key_hex(e->key, hex);
+    json_object_set_new(r->secret, "key", json_string(hex));
+    for (const char *const *f = kg_cc_flags(w->cc); *f; f++) {
+        json_array_append_new(r->candidate.flags, json_string(*f));
+    }
+    kg_rng_init(&e->rng, e->key, 0);
+    r->setup_ns = kg_clock_ns() - t0;
+    e->deadline_ns = kg_clock_ns() + (int64_t)(w->config.deadline_eval * 1e9);
+    enum kg_code code = run_stages(e, err);
+    kg_candidate_stop(e);
+    kg_rng_deinit(&e->rng);
+    return code;
+}
+
+/* A failing gym (judge or reference runner lost) is started afresh. */
+static void restart(struct kg_worker *w)
+{
+    kg_problem_destroy(w->problem);
+    w->problem = NULL;
+    if (w->ref_up) {
+        kg_runner_stop(&w->ref);
+    }
+    if (w->oracle_up) {
+        kg_runner_stop(&w->oracle);
+    }
+    w->ref_up = w->oracle_up = false;
+    if (w->judge_open) {
+        kg_judge_stop(&w->judge);
+    }
+    w->judge_open = false;
+}
+
+void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
+{
+    struct kg_err err = KG_ERR_INIT;
+    if (kg_ulid_new(out->id, &err) != KG_OK) {
+        kg_record_error(out, &err);
+        return;
+    }
+    out->batch_id = task->batch_id;
+    w->evaluations++;
+    for (int tries = 0;; tries++) {
+        struct kg_evaluation e = {.w = w, .task = task, .r = out};
+        enum kg_code code = attempt(&e, &err);
+        if (code == KG_OK) {
+            conclude(&e);
+            return;
+        }
+        if (code != KG_E_GYM || tries > 0 || kg_cancelled) {
+            break;
+        }
+        restart(w);
+        char id[KG_ULID_LEN];
+        snprintf(id, sizeof id, "%s", out->id);
+        kg_record_deinit(out);
+        kg_record_init(out);
+        snprintf(out->id, sizeof out->id, "%s", id);
+        out->batch_id = task->batch_id;
+    }
+    if (err.code == KG_E_GYM) {
+        restart(w);
+    }
+    kg_record_error(out, &err);
+}

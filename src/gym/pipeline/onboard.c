@@ -1,0 +1,180 @@
+#include "gym/pipeline/onboard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/pipeline/probe_source.h"
+#include "gym/pipeline/worker.h"
+#include "gym/timing/stats.h"
+
+#define TIMED_CALLS 9
+
+static struct kg_onboard_check *add(struct kg_onboard *o, const char *name)
+{
+    KG_ASSERT(o->n < KG_ONBOARD_MAX);
+    struct kg_onboard_check *c = &o->check[o->n++];
+    snprintf(c->name, sizeof c->name, "%s", name);
+    return c;
+}
+
+/* Judge a made candidate; want_ok says which verdict makes the check pass. */
+static enum kg_code judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
+                          const char *name, const struct kg_buf *source, bool want_ok,
+                          struct kg_err *err)
+{
+    struct kg_record r;
+    struct kg_task t = {.problem = problem,
+                        .text = source->data,
+                        .len = source->len,
+                        .source = true,
+                        .stop_after = KG_ST_FULL};
+    kg_record_init(&r);
+    kg_eval(w, &t, &r);
+    enum kg_code code = KG_OK;
+    if (r.has_error && r.error.code != KG_E_PROBLEM) {
+        *err = r.error;
+        code = err->code;
+    } else {
+        struct kg_onboard_check *c = add(o, name);
+        bool ok = r.verdict == KG_V_OK;
+        bool compared = ok || r.verdict == KG_V_WRONG || r.verdict == KG_V_HACK;
+        c->pass = !r.has_error && (want_ok ? ok : compared && !ok);
+        snprintf(c->detail, sizeof c->detail, "%s%s%s: %s",
+                 r.has_error ? "error" : kg_verdict_name(r.verdict), r.reason ? "/" : "",
+                 r.reason ? r.reason : "",
+                 r.has_error ? r.error.message
+                 : r.message ? r.message
+                             : "");
+    }
+    kg_record_deinit(&r);
+    return code;
+}
+
+static enum kg_code made_candidates(struct kg_worker *w, const char *name, struct kg_onboard *o,
+                                    struct kg_err *err)
+{
+    struct kg_buf src;
+    char label[64];
+    enum kg_code code = KG_OK;
+    kg_buf_init(&src, 1 << 20);
+    for (int t = 0; t < KG_TRIVIAL_COUNT && code == KG_OK; t++) {
+        kg_buf_reset(&src);
+        kg_probe_trivial(w->problem, (enum kg_trivial)t, &src);
+        code = judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src, false, err);
+    }
+    for (int a = 0; a < w->problem->nargs && code == KG_OK; a++) {
+        if (w->problem->args[a].role == KG_ROLE_IN && o->n < KG_ONBOARD_MAX - KG_VARIANT_COUNT) {
+            kg_buf_reset(&src);
+            kg_probe_frozen(w->problem, a, &src);
+            snprintf(label, sizeof label, "frozen %s", w->problem->args[a].name);
+            code = judge(w, name, o, label, &src, false, err);
+        }
+    }
+    kg_buf_deinit(&src);
+    return code;
+}
+
+/* Median of a few calls of the float reference at the default shape, hand-off included. */
+static enum kg_code time_reference(struct kg_worker *w, struct kg_onboard *o, struct kg_err *err)
+{
+    struct kg_case c = {.law = KG_LAW_OWN};
+    struct kg_layout l;
+    struct kg_wire_call call;
+    double ns[TIMED_CALLS];
+    kg_shape_default(w->problem, &c.shape);
+    kg_layout_plan(w->problem, &c.shape, false, 0, 0, 0, &l);
+    kg_layout_call(w->problem, &c.shape, &l, false, &call);
+    for (int i = 0; i < TIMED_CALLS; i++) {
+        struct kg_call_report rep;
+        kg_rng_bytes(&w->rng, &c.key, sizeof c.key);
+        if (kg_judge_fill(&w->judge, &c, false, err) != KG_OK) {
+            return err->code;
+        }
+        kg_runner_call(&w->ref, &call, kg_clock_ns() + 20000000000, false, &rep);
+        if (rep.status != KG_RUN_OK) {
+            return kg_fail(err, KG_E_PROBLEM, "%s: the reference fails at its default shape",
+                           w->problem->path);
+        }
+        ns[i] = (double)rep.window_ns;
+    }
+    o->reference_ns = (int64_t)kg_median(ns, TIMED_CALLS);
+    return KG_OK;
+}
+
+static void sizes(const struct kg_problem *p, struct kg_onboard *o)
+{
+    struct kg_shape s;
+    kg_shape_default(p, &s);
+    for (int a = 0; a < p->nargs; a++) {
+        int64_t bytes = p->args[a].rank
+                            ? kg_arg_count(p, a, &s) * (int64_t)kg_dtype_bytes(p->args[a].dtype)
+                            : 0;
+        o->in_bytes += p->args[a].role == KG_ROLE_IN ? bytes : 0;
+        o->out_bytes += p->args[a].role == KG_ROLE_OUT ? bytes : 0;
+    }
+}
+
+/* Every variant, with the reference as the candidate: it must exist, run and be right. */
+static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct kg_err *err)
+{
+    struct kg_record r;
+    kg_record_init(&r);
+    struct kg_task task = {.stop_after = KG_ST_FULL};
+    struct kg_evaluation e = {
+        .w = w, .task = &task, .r = &r, .deadline_ns = kg_clock_ns() + 60000000000};
+    snprintf(e.object, sizeof e.object, "%s", w->object_float);
+    enum kg_code code = KG_OK;
+    for (int v = 0; v < KG_VARIANT_COUNT && code == KG_OK; v++) {
+        struct kg_pool_kind kind = {(enum kg_variant)v, KG_LAW_OWN, false, false};
+        struct kg_pool_case *pc;
+        char name[64];
+        bool fresh;
+        snprintf(name, sizeof name, "variant %s", kg_variant_name((enum kg_variant)v));
+        if (!kg_pool_draw(&w->pool, w->problem, &kind, &w->rng, &pc, &fresh)) {
+            struct kg_onboard_check *c = add(o, name);
+            c->pass = v != KG_VARIANT_DEFAULT;
+            snprintf(c->detail, sizeof c->detail, "no such shape");
+            continue;
+        }
+        enum kg_step_result s = kg_candidate_case(&e, KG_ST_FULL, pc, err);
+        if (s == KG_STEP_ERROR && err->code != KG_E_PROBLEM) {
+            code = err->code;
+        }
+        struct kg_onboard_check *c = add(o, name);
+        c->pass = s == KG_STEP_PASS;
+        snprintf(c->detail, sizeof c->detail, "%s",
+                 s == KG_STEP_PASS   ? "runs; float and double agree"
+                 : s == KG_STEP_FAIL ? r.message
+                                     : err->message);
+    }
+    kg_candidate_stop(&e);
+    kg_record_deinit(&r);
+    return code;
+}
+
+enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                        struct kg_err *err)
+{
+    memset(out, 0, sizeof *out);
+    out->reference_ns = -1;
+    if (kg_worker_problem(w, problem, err) != KG_OK) {
+        return err->code;
+    }
+    snprintf(out->problem, sizeof out->problem, "%s", w->problem->name);
+    sizes(w->problem, out);
+    struct kg_buf src;
+    kg_buf_init(&src, 1 << 20);
+    kg_probe_reference(w->problem, &src);
+    enum kg_code code = judge(w, problem, out, "reference", &src, true, err);
+    kg_buf_deinit(&src);
+    if (code != KG_OK || time_reference(w, out, err) != KG_OK || variants(w, out, err) != KG_OK ||
+        made_candidates(w, problem, out, err) != KG_OK) {
+        return err->code;
+    }
+    out->pass = true;
+    for (int i = 0; i < out->n; i++) {
+        out->pass = out->pass && out->check[i].pass;
+    }
+    return KG_OK;
+}

@@ -1,0 +1,34 @@
+/* Is a problem fit to judge with? The checks of `kgym problems check`: it parses, both references
+ * build and run at every variant, float and double agree, the answer is deterministic, a trivial
+ * answer fails, and every input matters. Each is done by judging a candidate made from the problem
+ * itself through the same pipeline that judges models: the reference must be `ok`; zeros, ones, a
+ * copy of the first input must not be; neither may the reference with one input frozen to its first
+ * element. */
+#ifndef KG_GYM_PIPELINE_ONBOARD_H
+#define KG_GYM_PIPELINE_ONBOARD_H
+
+#include "gym/pipeline/eval.h"
+
+#define KG_ONBOARD_MAX 48
+
+struct kg_onboard_check {
+    char name[64]; /* "reference", "zeros", "frozen x", "variant x2", ... */
+    bool pass;
+    char detail[240]; /* what was seen */
+};
+
+struct kg_onboard {
+    char problem[128];
+    struct kg_onboard_check check[KG_ONBOARD_MAX];
+    int n;
+    bool pass;                   /* all of them */
+    int64_t reference_ns;        /* median call at the default shape, -1 unknown */
+    int64_t in_bytes, out_bytes; /* of the arrays at the default shape */
+};
+
+/* KG_OK with out->pass false is a defective problem; an error means that it could not be looked at.
+ */
+enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                        struct kg_err *err) KG_MUST_USE;
+
+#endif

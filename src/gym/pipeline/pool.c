@@ -1,0 +1,70 @@
+#include "gym/pipeline/pool.h"
+
+#include <string.h>
+
+void kg_pool_reset(struct kg_pool *pool)
+{
+    memset(pool, 0, sizeof *pool);
+}
+
+static bool is_kind(const struct kg_pool_case *c, const struct kg_pool_kind *k)
+{
+    return c->number && c->variant == k->variant && c->c.law == k->law &&
+           c->c.edited == k->edited && (c->c.jitter == 0) == k->aligned;
+}
+
+/* A slot for a new case: an unused one, else the oldest of the pool. */
+static struct kg_pool_case *free_slot(struct kg_pool *pool)
+{
+    struct kg_pool_case *oldest = &pool->cases[0];
+    for (size_t i = 0; i < KG_POOL_MAX; i++) {
+        struct kg_pool_case *c = &pool->cases[i];
+        if (!c->number) {
+            return c;
+        }
+        if (c->age < oldest->age) {
+            oldest = c;
+        }
+    }
+    return oldest;
+}
+
+static bool make_case(struct kg_pool *pool, const struct kg_problem *p,
+                      const struct kg_pool_kind *k, struct kg_rng *rng, struct kg_pool_case *out)
+{
+    struct kg_pool_case c = {.variant = k->variant, .age = pool->draws};
+    if (!kg_variant_shape(p, k->variant, rng, &c.c.shape)) {
+        return false;
+    }
+    c.c.law = k->law;
+    c.c.edited = k->edited;
+    kg_rng_bytes(rng, &c.c.key, sizeof c.c.key);
+    c.c.jitter = k->aligned ? 0 : kg_rng_u64(rng) | 1;
+    c.number = ++pool->next_number;
+    *out = c;
+    return true;
+}
+
+bool kg_pool_draw(struct kg_pool *pool, const struct kg_problem *p, const struct kg_pool_kind *kind,
+                  struct kg_rng *rng, struct kg_pool_case **out, bool *fresh)
+{
+    struct kg_pool_case *have[KG_POOL_PER_KIND], *oldest = NULL;
+    size_t n = 0;
+    pool->draws++;
+    for (size_t i = 0; i < KG_POOL_MAX && n < KG_POOL_PER_KIND; i++) {
+        struct kg_pool_case *c = &pool->cases[i];
+        if (is_kind(c, kind)) {
+            have[n++] = c;
+            oldest = !oldest || c->age < oldest->age ? c : oldest;
+        }
+    }
+    bool replace = n == KG_POOL_PER_KIND && kg_rng_below(rng, 8) == 0;
+    *fresh = n == 0 || replace || (n < KG_POOL_PER_KIND && kg_rng_below(rng, 4) == 0);
+    if (!*fresh) {
+        *out = have[kg_rng_below(rng, n)];
+        return true;
+    }
+    struct kg_pool_case *slot = replace ? oldest : free_slot(pool);
+    *out = slot;
+    return make_case(pool, p, kind, rng, slot);
+}

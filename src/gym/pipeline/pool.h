@@ -1,0 +1,40 @@
+/* The pool of correctness inputs of one problem: cases (shape, law, secret key) whose expected
+ * answers the judge keeps, shared by the candidates of that problem and rotated: each draw of a
+ * kind takes one of a few cases, and one draw in eight replaces the oldest. Timed inputs never come
+ * from here. Owner: the worker. */
+#ifndef KG_GYM_PIPELINE_POOL_H
+#define KG_GYM_PIPELINE_POOL_H
+
+#include "gym/judge/judge.h"
+
+#define KG_POOL_PER_KIND 3
+#define KG_POOL_MAX      128
+
+struct kg_pool_case {
+    struct kg_case c;
+    enum kg_variant variant;
+    uint64_t number; /* the judge's name for it; 0: slot unused */
+    uint64_t age;    /* draw at which it was made */
+    bool applies;    /* the float reference meets the bound there */
+};
+
+struct kg_pool {
+    struct kg_pool_case cases[KG_POOL_MAX];
+    uint64_t draws, next_number;
+};
+
+/* What a kind of case is. */
+struct kg_pool_kind {
+    enum kg_variant variant;
+    enum kg_law law;
+    bool edited;  /* one element changed by the single-edit rule */
+    bool aligned; /* 64-byte buffers (the default run); else alignments vary */
+};
+
+void kg_pool_reset(struct kg_pool *pool);
+/* A case of this kind: one that is there, or *fresh = true: a new one whose expected answers must
+ * be computed. False: the problem has no such shape. rng: the worker's. */
+bool kg_pool_draw(struct kg_pool *pool, const struct kg_problem *p, const struct kg_pool_kind *kind,
+                  struct kg_rng *rng, struct kg_pool_case **out, bool *fresh);
+
+#endif

@@ -1,0 +1,163 @@
+/* Which inputs the stages tiny and full ask for, and what a failure is when asked again. */
+#include <string.h>
+
+#include "gym/pipeline/replay.h"
+#include "gym/pipeline/worker.h"
+
+#define MAX_KINDS 24
+
+struct plan {
+    struct kg_pool_kind kind[MAX_KINDS];
+    size_t n;
+};
+
+static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited, bool aligned)
+{
+    if (p->n < MAX_KINDS) {
+        p->kind[p->n++] = (struct kg_pool_kind){v, law, edited, aligned};
+    }
+}
+
+/* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
+ * values), then value laws at awkward shapes, spike, precision probe, ones, single edit, and the
+ * first kind again. */
+static void plan_full(struct kg_evaluation *e, struct plan *p)
+{
+    static const enum kg_law laws[] = {
+        KG_LAW_NORMAL,    KG_LAW_UNIFORM,  KG_LAW_HEAVY,   KG_LAW_SPARSE, KG_LAW_OUTLIER,
+        KG_LAW_SORTED,    KG_LAW_OFFSET,   KG_LAW_SMALL,   KG_LAW_LARGE,  KG_LAW_MIXED,
+        KG_LAW_PIECEWISE, KG_LAW_SMALLINT, KG_LAW_WIDEINT, KG_LAW_EQUAL};
+    const struct kg_problem *prob = e->w->problem;
+    add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
+    if (!e->w->config.multi_input) {
+        return;
+    }
+    add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
+    add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
+    add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
+    add(p, KG_VARIANT_DEFAULT, KG_LAW_BF16, false, true);
+    for (int64_t i = 0; i < e->w->config.laws; i++) {
+        enum kg_law law = laws[kg_rng_below(&e->rng, sizeof laws / sizeof *laws)];
+        if (!(prob->laws_off & (1u << law))) {
+            add(p, kg_rng_below(&e->rng, 2) ? KG_VARIANT_ODD : KG_VARIANT_NO16, law, false, false);
+        }
+    }
+    add(p, KG_VARIANT_ODD, KG_LAW_SPIKE, false, false);
+    add(p, KG_VARIANT_NO16, KG_LAW_PRECISION, false, false);
+    add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
+    add(p, KG_VARIANT_ODD, KG_LAW_OWN, true, false);
+    add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
+}
+
+/* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
+ * what came before or on luck. */
+static enum kg_step_result ask_again(struct kg_evaluation *e, enum kg_stage stage,
+                                     struct kg_pool_case *pc, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    static const char *const doubtful[] = {"value", "variant", "nonfinite", "unwritten",
+                                           "precision"};
+    bool ask = false;
+    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
+        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
+    }
+    if (!ask) {
+        return KG_STEP_FAIL;
+    }
+    const char *reason = r->reason, *message = r->message;
+    kg_candidate_stop(e);
+    enum kg_step_result again = kg_candidate_case(e, stage, pc, err);
+    if (again == KG_STEP_ERROR) {
+        return again;
+    }
+    if (again == KG_STEP_PASS) {
+        kg_record_evidence(r, "fresh_process",
+                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
+        kg_record_verdict(
+            r, KG_V_WRONG, "nondeterministic",
+            "its answer depends on earlier calls or on luck: right in a fresh process, but here %s",
+            message);
+    } else {
+        r->verdict = KG_V_WRONG;
+        r->reason = reason;
+        r->message = message;
+    }
+    return KG_STEP_FAIL;
+}
+
+/* The i-th case: drawn from the pool, or as the record that is being replayed has it. */
+static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const struct plan *p,
+                         size_t i, struct kg_pool_case *own, struct kg_pool_case **out,
+                         struct kg_err *err)
+{
+    bool fresh;
+    *out = NULL;
+    if (replay) {
+        *out = own;
+        return kg_replay_parse(e->w->problem, json_array_get(replay, i), &e->w->pool, own, err);
+    }
+    if (!kg_pool_draw(&e->w->pool, e->w->problem, &p->kind[i], &e->w->rng, out, &fresh)) {
+        *out = NULL;
+    }
+    return KG_OK;
+}
+
+static enum kg_step_result run_case(struct kg_evaluation *e, enum kg_stage stage,
+                                    struct kg_pool_case *pc, struct kg_err *err)
+{
+    enum kg_step_result s = kg_candidate_case(e, stage, pc, err);
+    return s == KG_STEP_FAIL ? ask_again(e, stage, pc, err) : s;
+}
+
+static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage,
+                                    const struct plan *p, struct kg_err *err)
+{
+    enum kg_step_result worst = KG_STEP_PASS, s = KG_STEP_PASS;
+    const json_t *replay =
+        e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
+    size_t n = replay ? json_array_size(replay) : p->n;
+    json_t *cases = json_array();
+    json_object_set_new(e->r->secret, kg_stage_name(stage), cases);
+    for (size_t i = 0;
+         i < n && s != KG_STEP_ERROR && (worst == KG_STEP_PASS || !e->w->config.staged); i++) {
+        struct kg_pool_case own, *pc;
+        if (kg_cancelled) {
+            kg_fail(err, KG_E_CANCELLED, "interrupted");
+            return KG_STEP_ERROR;
+        }
+        if (pick(e, replay, p, i, &own, &pc, err) != KG_OK) {
+            return KG_STEP_ERROR;
+        }
+        if (pc) {
+            s = run_case(e, stage, pc, err);
+            json_array_append_new(cases, kg_replay_case(e->w->problem, pc));
+            worst = s == KG_STEP_PASS ? worst : s;
+        }
+    }
+    return worst;
+}
+
+enum kg_step_result kg_stage_tiny(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct plan p = {.n = 0};
+    add(&p, KG_VARIANT_TINY, KG_LAW_OWN, false, false);
+    add(&p, KG_VARIANT_TINY, KG_LAW_OWN, false, true);
+    return run_plan(e, KG_ST_TINY, &p, err);
+}
+
+enum kg_step_result kg_stage_full(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct plan p = {.n = 0};
+    plan_full(e, &p);
+    e->compared = 0;
+    enum kg_step_result s = run_plan(e, KG_ST_FULL, &p, err);
+    if (s == KG_STEP_PASS && e->compared == 0) {
+        kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
+                e->w->problem->path);
+        return KG_STEP_ERROR;
+    }
+    if (s == KG_STEP_PASS && e->w->config.multi_input) {
+        e->r->shape_generality = 1.0;
+    }
+    return s;
+}

@@ -1,0 +1,86 @@
+/* Private to pipeline/: what a worker holds between evaluations, and what one evaluation carries
+ * from stage to stage. */
+#ifndef KG_GYM_PIPELINE_WORKER_H
+#define KG_GYM_PIPELINE_WORKER_H
+
+#include "gym/build/cc.h"
+#include "gym/judge/judge.h"
+#include "gym/pipeline/eval.h"
+#include "gym/pipeline/paths.h"
+#include "gym/pipeline/pool.h"
+#include "gym/reply/extract.h"
+#include "gym/run/runner.h"
+
+struct kg_worker {
+    struct kg_config config;
+    struct kg_paths paths;
+    int cpu;
+    struct kg_cc *cc;
+    struct kg_scratch scratch;
+    struct kg_judge judge;
+    bool judge_open;
+    struct kg_problem *problem; /* the current one, or NULL */
+    char object_float[320], object_double[320];
+    struct kg_runner ref, oracle; /* of the current problem */
+    bool ref_up, oracle_up;
+    struct kg_pool pool;
+    struct kg_rng rng; /* draws of the pool that no evaluation's key may predict */
+    uint64_t evaluations;
+};
+
+struct kg_evaluation {
+    struct kg_worker *w;
+    const struct kg_task *task;
+    struct kg_record *r;
+    struct kg_key key;   /* secret of this evaluation */
+    struct kg_rng rng;   /* its draws */
+    int64_t deadline_ns; /* of the whole evaluation, monotonic */
+    const char *code;
+    size_t code_len;
+    char object[320];      /* the candidate's */
+    struct kg_runner cand; /* of the stages tiny and full */
+    bool cand_up;
+    bool default_passed; /* a case at the default shape has passed */
+    uint64_t compared;   /* outputs compared so far */
+};
+
+enum kg_step_result { KG_STEP_PASS, KG_STEP_FAIL, KG_STEP_ERROR };
+
+/* Make problem the worker's current one: parse, build both references, open the judge, forget the
+ * old pool. A problem that is current already (same bytes) costs a hash. */
+enum kg_code kg_worker_problem(struct kg_worker *w, const char *name,
+                               struct kg_err *err) KG_MUST_USE;
+/* Judge and reference runners up, started again where they died. */
+enum kg_code kg_worker_ready(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+void kg_worker_runner_spec(const struct kg_worker *w, const char *object, bool wide,
+                           struct kg_runner_spec *out);
+/* Sizes of the regions that every case of the problem fits into. */
+enum kg_code kg_worker_region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
+                                    struct kg_err *err) KG_MUST_USE;
+
+/* The stages. PASS, FAIL (the record has a verdict), ERROR (*err filled). */
+enum kg_step_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_stage_static(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_stage_compile(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_stage_tiny(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_stage_full(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err);
+
+/* The candidate's runner for tiny and full. */
+enum kg_step_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage stage,
+                                       struct kg_err *err);
+void kg_candidate_stop(struct kg_evaluation *e);
+/* One case through the candidate and the judge. */
+enum kg_step_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
+                                      struct kg_pool_case *c, struct kg_err *err);
+
+/* From what a runner did to a verdict (crash, timeout, out_of_memory, wrong by fault address). */
+void kg_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage, const struct kg_runner *runner,
+                       enum kg_run_status status);
+/* From a failed comparison to a verdict. */
+void kg_verdict_of_case(struct kg_evaluation *e, const struct kg_pool_case *c,
+                        const struct kg_take_report *take, const struct kg_judgement *j);
+/* Earlier of now + seconds and the evaluation's own deadline. */
+int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds);
+
+#endif
