@@ -1,0 +1,16 @@
+/* Selects double for the .inc file included next; see single.h. The oracle is built with these, so
+ * the elementary functions are libm's. */
+#include "kgops.h"
+
+#undef T
+#undef FN
+#undef EXP
+#undef LOG
+#undef ERF
+#undef SQRT
+#define T       double
+#define FN(op)  kgops_##op##_f64
+#define EXP(x)  exp(x)
+#define LOG(x)  log(x)
+#define ERF(x)  erf(x)
+#define SQRT(x) sqrt(x)

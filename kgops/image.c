@@ -1,0 +1,7 @@
+#include "single.h"
+
+#include "image.inc"
+
+#include "double.h"
+
+#include "image.inc"

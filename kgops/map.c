@@ -1,0 +1,7 @@
+#include "single.h"
+
+#include "map.inc"
+
+#include "double.h"
+
+#include "map.inc"

@@ -1,0 +1,9 @@
+#include "single.h"
+
+#include <stdlib.h>
+
+#include "matmul.inc"
+
+#include "double.h"
+
+#include "matmul.inc"

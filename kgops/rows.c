@@ -1,0 +1,7 @@
+#include "single.h"
+
+#include "rows.inc"
+
+#include "double.h"
+
+#include "rows.inc"

@@ -1,0 +1,7 @@
+#include "single.h"
+
+#include "table.inc"
+
+#include "double.h"
+
+#include "table.inc"
