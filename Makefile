@@ -8,7 +8,7 @@ B       := build/$(VARIANT)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Wpointer-arith -Wcast-qual -Wno-format-truncation
 PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp
-CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc $(WARN) $(WERROR)
+CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
 SAN_asan  := -fsanitize=address -fno-sanitize-recover=all
 SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
@@ -116,7 +116,7 @@ $(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 
-$(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
+$(B)/bench/%: $(B)/obj/bench/%.o $(call obj,bench/common/host.c) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 
