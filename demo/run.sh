@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Judges the shipped replies on the shipped problems and writes runs/demo/report.html.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kgym=build/release/kgym
+out=runs/demo
+mkdir -p "$out"
+rm -f "$out/records.jsonl"
+echo "demo: judging $(wc -l <demo/replies.jsonl) model replies on $("$kgym" problems list | wc -l) problems"
+"$kgym" eval --batch demo/replies.jsonl --out "$out/records.jsonl"
+"$kgym" report "$out/records.jsonl" --out "$out/report.html" --title "kgym demo"
+echo
+echo "demo: one card, as \`kgym eval\` shows it:"
+"$kgym" eval softmax problems/candidates/softmax.fast.c || true
+echo "demo: wrote $out/report.html"
