@@ -23,5 +23,12 @@ enum kg_code kg_expr_parse(const char *text, const char *const *names, size_t nn
 bool kg_expr_eval(const struct kg_expr *e, const int64_t *values, struct kg_value *out);
 bool kg_expr_int(const struct kg_expr *e, const int64_t *values, int64_t *out); /* integer only */
 bool kg_expr_real(const struct kg_expr *e, const int64_t *values, double *out); /* either kind */
+bool kg_expr_is_real(const struct kg_expr *e);  /* known without values: names are integers */
+uint64_t kg_expr_uses(const struct kg_expr *e); /* bit k: names[k] occurs */
+
+/* Text from a file made fit for a message: control and non-ASCII bytes become '?', long text is
+ * cut. Returns out. */
+#define KG_EXPR_SHOW 64
+const char *kg_expr_show(const char *text, size_t len, char out[KG_EXPR_SHOW]);
 
 #endif

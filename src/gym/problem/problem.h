@@ -13,6 +13,8 @@
 #define KG_MAX_RANK         6
 #define KG_MAX_WHERE        16
 #define KG_MAX_SOURCE_BYTES (256u << 10)
+#define KG_MAX_DIM          2147483647   /* largest value of a dim */
+#define KG_MAX_DATA_BYTES   (256u << 20) /* all arrays together, at the default and at any shape */
 
 enum kg_dtype { KG_F32, KG_F64, KG_I32, KG_I64 };
 enum kg_role { KG_ROLE_IN, KG_ROLE_OUT, KG_ROLE_DIM, KG_ROLE_PARAM };
@@ -74,22 +76,27 @@ enum kg_code kg_problem_list(const char *const *suites, size_t nsuites, char ***
 
 const char *kg_dtype_name(enum kg_dtype t); /* "f32" ... */
 size_t kg_dtype_bytes(enum kg_dtype t);
+const char *kg_role_name(enum kg_role r); /* "in" ... */
 
 /* --- at a shape --- */
 void kg_shape_default(const struct kg_problem *p, struct kg_shape *s);
-/* Derived dims from the free ones; false where a dim is < 1, an expression fails or `where` does
- * not hold. */
+/* Derived dims from the free ones; false where a dim or extent is < 1, an expression fails, a range
+ * is empty, the arrays pass KG_MAX_DATA_BYTES or `where` does not hold. */
 bool kg_shape_complete(const struct kg_problem *p, struct kg_shape *s);
-int64_t kg_arg_count(const struct kg_problem *p, int arg, const struct kg_shape *s); /* elements */
+/* Elements (1 for a scalar); -1 where an extent is < 1 or fails: never at a complete shape. */
+int64_t kg_arg_count(const struct kg_problem *p, int arg, const struct kg_shape *s);
 /* K of the error bound: `reduce`, else the product of the input dims missing from the output. */
 int64_t kg_problem_reduce(const struct kg_problem *p, const struct kg_shape *s);
 /* Work at a shape, for limits and floors: flops and compulsory bytes (-1 where not declared; bytes
  * falls back to all inputs once plus all outputs once). */
 double kg_problem_flops(const struct kg_problem *p, const struct kg_shape *s);
 double kg_problem_bytes(const struct kg_problem *p, const struct kg_shape *s);
-/* Value of a dim or param argument: integer in *i, floating in *f (both set). */
+/* Value of a dim or param argument: integer in *i (floats truncated), floating in *f (both set), as
+ * the argument's dtype holds it: an f32 param is rounded, so that float and oracle see one value.
+ * False for other roles. */
 bool kg_arg_scalar(const struct kg_problem *p, int arg, const struct kg_shape *s, int64_t *i,
                    double *f);
+/* False without a declared range. */
 bool kg_arg_range(const struct kg_problem *p, int arg, const struct kg_shape *s, double *lo,
                   double *hi);
 

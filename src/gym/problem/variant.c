@@ -1,0 +1,91 @@
+#include <math.h>
+
+#include "gym/problem/search.h"
+
+/* Source: the contract of the problem format; the default of a larger shape must stay affordable
+ * in every evaluation. */
+#define MAX_COST 16.0
+
+const char *kg_variant_name(enum kg_variant v)
+{
+    static const char *const NAMES[] = {"default", "tiny", "x2", "larger", "odd", "no16", "one"};
+    return NAMES[v];
+}
+
+static double elements_at(const struct kg_problem *p, const struct kg_shape *s, bool outputs_only)
+{
+    double n = 0;
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].rank > 0 && (!outputs_only || p->args[k].role == KG_ROLE_OUT)) {
+            n += (double)kg_arg_count(p, k, s);
+        }
+    }
+    return n;
+}
+
+/* Declared flops, else what each output element reduces. */
+static double work_at(const struct kg_problem *p, const struct kg_shape *s)
+{
+    if (p->flops != NULL) {
+        double flops = kg_problem_flops(p, s);
+        return flops >= 0 ? flops : INFINITY;
+    }
+    return elements_at(p, s, true) * (double)kg_problem_reduce(p, s);
+}
+
+static void search_init(struct kg_search *q, const struct kg_problem *p)
+{
+    *q = (struct kg_search){.p = p};
+    kg_shape_default(p, &q->def);
+    for (int k = 0; k < p->ndims; k++) {
+        if (p->dims[k].by == NULL) {
+            q->free[q->nfree++] = k;
+        }
+    }
+    q->elements = elements_at(p, &q->def, false);
+    q->work = work_at(p, &q->def);
+}
+
+static double relative_cost(const struct kg_search *q, const struct kg_shape *s)
+{
+    return fmax(elements_at(q->p, s, false) / q->elements, work_at(q->p, s) / q->work);
+}
+
+double kg_variant_cost(const struct kg_problem *p, const struct kg_shape *s)
+{
+    struct kg_search q;
+    search_init(&q, p);
+    return relative_cost(&q, s);
+}
+
+bool kg_search_accept(const struct kg_search *q, struct kg_shape *s, double *cost)
+{
+    bool changed = false;
+    for (int k = 0; k < q->nfree; k++) {
+        changed = changed || s->dim[q->free[k]] != q->def.dim[q->free[k]];
+    }
+    if (!changed || !kg_shape_complete(q->p, s)) {
+        return false;
+    }
+    *cost = relative_cost(q, s);
+    return *cost <= q->max_cost;
+}
+
+bool kg_variant_shape(const struct kg_problem *p, enum kg_variant v, struct kg_rng *rng,
+                      struct kg_shape *out)
+{
+    struct kg_search q;
+    search_init(&q, p);
+    q.max_cost = v == KG_VARIANT_TINY ? 1 : MAX_COST;
+    *out = q.def;
+    switch (v) {
+    case KG_VARIANT_DEFAULT:
+        return true;
+    case KG_VARIANT_X2:
+        return kg_search_double(&q, out);
+    case KG_VARIANT_ONE:
+        return kg_search_ones(&q, out);
+    default:
+        return kg_search_draw(&q, v, rng, out);
+    }
+}
