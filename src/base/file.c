@@ -131,12 +131,13 @@ enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n,
 {
     char target[PATH_MAX], temporary[PATH_MAX];
     struct stat st;
+    bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
     bool there = stat(path, &st) == 0;
     if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         return write_in_place(path, bytes, n, err);
     }
     /* Through a link to the file it names, so that the link survives. */
-    if (!there || realpath(path, target) == NULL) {
+    if (!is_link || !there || realpath(path, target) == NULL) {
         if (snprintf(target, sizeof target, "%s", path) >= (int)sizeof target) {
             return kg_fail(err, KG_E_IO, "%s: path too long", path);
         }
