@@ -29,7 +29,7 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup demo test unit check asan ubsan fuzz bench docs format clean install
+.PHONY: all help setup demo test unit check asan ubsan corpus mutants fuzz bench docs format clean install
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so ## build everything
@@ -59,6 +59,12 @@ asan: ## tests under AddressSanitizer (runners stay plain: they hold the candida
 
 ubsan: ## tests under UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=ubsan unit
+
+corpus: all $(B)/naive ## judge the hostile and the honest corpus, print the confusion matrix
+	@tests/corpus.sh $(B)
+
+mutants: ## planted faults: the suite must notice each one
+	@tests/mutants.sh
 
 fuzz: ## libFuzzer on every parser, FUZZ_SECONDS each (default 30)
 	@tools/setup.sh check
@@ -115,6 +121,10 @@ $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(SUPPORT)) $(LIB)
 $(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
+
+# The positive control of the hostile corpus; exports its insides on purpose.
+$(B)/naive: $(B)/obj/tests/naive/naive.o $(LIB)
+	$(CC) $(SAN) -rdynamic $^ -o $@ $(LIBS)
 
 $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,bench/common/host.c) $(LIB)
 	@mkdir -p $(@D)

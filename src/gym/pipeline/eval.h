@@ -22,6 +22,7 @@ struct kg_task {
 enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
                             struct kg_err *err) KG_MUST_USE;
 void kg_worker_close(struct kg_worker *w);
+const char *kg_worker_compiler(const struct kg_worker *w); /* name and version, one line */
 /* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out);
 /* Hash of problem, reply bytes and resolved configuration: equal inputs, equal hash. */

@@ -43,15 +43,11 @@ static void verdict_of_exit(struct kg_evaluation *e, enum kg_stage stage,
                           (long long)e->w->config.limit_memory_mb);
         break;
     case KG_EXIT_SIGNAL:
-        if (x->code == SIGXCPU) {
-            kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
-        } else {
-            verdict_of_signal(e, run, x->code);
-        }
-        break;
     case KG_EXIT_CODE:
-        if (run->wire && run->wire->fault_signal && x->code == 128 + (int)run->wire->fault_signal) {
-            verdict_of_signal(e, run, (int)run->wire->fault_signal);
+        if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
+            kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
+        } else if (kg_runner_signal(run)) {
+            verdict_of_signal(e, run, kg_runner_signal(run));
         } else {
             kg_record_verdict(e->r, KG_V_CRASH, "exit",
                               "it ended its process with status %d instead of returning", x->code);

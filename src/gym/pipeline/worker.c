@@ -121,6 +121,11 @@ void kg_worker_close(struct kg_worker *w)
     free(w);
 }
 
+const char *kg_worker_compiler(const struct kg_worker *w)
+{
+    return kg_cc_version(w->cc);
+}
+
 /* Both references, built as candidates are and cached like them. */
 static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, char *object,
                                     size_t cap, struct kg_err *err)

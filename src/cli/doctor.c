@@ -1,0 +1,191 @@
+/* kgym doctor: what this host allows and measures, and what each missing piece costs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/term.h"
+#include "cli/cli.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/context.h"
+#include "gym/pipeline/noise.h"
+#include "gym/pipeline/paths.h"
+#include "gym/sandbox/sandbox.h"
+
+static const char help_text[] =
+    "usage: kgym doctor [--json] [--quick]\n"
+    "\n"
+    "What this host allows and measures: compiler, sandbox ladder, and how well it keeps\n"
+    "time: the cost of a hand-off (K), and a null test, the reference against itself,\n"
+    "whose ratio must be 1. Each missing piece comes with what it costs and what to do.\n"
+    "\n"
+    "  --quick   leave out the measurements\n"
+    "  --json    one JSON object\n"
+    "\n"
+    "exit status: 0 all well, 1 something is missing or noisy, 2 kgym can't run here\n";
+
+/* What is lost without a step, and how to get it. */
+static const struct {
+    uint32_t step;
+    const char *cost;
+} costs[] = {
+    {KG_STEP_RLIMIT, "candidates can exhaust processes, files and CPU time"},
+    {KG_STEP_CGROUP,
+     "memory and task limits hold per process only; run as root or delegate a cgroup"},
+    {KG_STEP_USERNS,
+     "needs kernel.unprivileged_userns_clone=1; other namespaces depend on it unless root"},
+    {KG_STEP_MOUNTNS, "the host's file names are visible; Landlock alone confines files"},
+    {KG_STEP_PIDNS, "other processes are visible; leftovers are found through the cgroup only"},
+    {KG_STEP_NETNS, "only seccomp keeps candidates off the network"},
+    {KG_STEP_IPCNS, "only seccomp keeps candidates off the host's shared memory segments"},
+    {KG_STEP_UID, "candidates run under the user of kgym; run as root for a uid of their own"},
+    {KG_STEP_LANDLOCK,
+     "kgym refuses to judge (or runs as L0): a kernel of 5.13 or newer with Landlock is needed"},
+    {KG_STEP_NNP, "kgym refuses to judge"},
+    {KG_STEP_SECCOMP,
+     "kgym refuses to judge (or runs as L0): a kernel with seccomp filters is needed"},
+    {KG_STEP_TMPFS, "scratch is a plain folder: a disk flood is limited per file only"},
+    {KG_STEP_ENV, "-"},
+    {KG_STEP_FDS, "-"},
+    {KG_STEP_SESSION, "-"},
+};
+
+static const char *cost_of(uint32_t step)
+{
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        if (costs[i].step == step) {
+            return costs[i].cost;
+        }
+    }
+    return "";
+}
+
+struct doctor {
+    bool json, colour, bad;
+    json_t *out;
+    struct kg_buf text;
+};
+
+static void line(struct doctor *d, bool good, const char *what, const char *detail)
+{
+    kg_buf_adds(&d->text, "  ");
+    kg_term_add(&d->text, d->colour, good ? KG_GREEN : KG_YELLOW, good ? "ok   " : "lacks");
+    kg_buf_addf(&d->text, " %-10s %s\n", what, detail);
+}
+
+static void host(struct doctor *d, const char *compiler)
+{
+    json_t *env = kg_context_environment(compiler, -1);
+    kg_term_add(&d->text, d->colour, KG_BOLD, "host\n");
+    kg_buf_addf(&d->text, "  %s, %lld cores, Linux %s\n  %s\n",
+                json_string_value(json_object_get(env, "cpu")),
+                (long long)json_integer_value(json_object_get(env, "cores")),
+                json_string_value(json_object_get(env, "kernel")), compiler);
+    json_object_set_new(d->out, "host", env);
+}
+
+static void ladder(struct doctor *d)
+{
+    const struct kg_host_caps *caps = kg_sandbox_caps();
+    json_t *steps = json_object();
+    char detail[400];
+    kg_term_add(&d->text, d->colour, KG_BOLD, "sandbox\n");
+    for (int bit = 0; bit < KG_STEP_COUNT; bit++) {
+        bool has = caps->steps & (1u << bit);
+        d->bad = d->bad || !has;
+        snprintf(detail, sizeof detail, "%s%s%s", has ? "" : caps->why[bit], has ? "" : ": ",
+                 has ? "" : cost_of(1u << bit));
+        line(d, has, kg_step_name(bit), detail);
+        json_object_set_new(steps, kg_step_name(bit),
+                            has ? json_true() : json_string(caps->why[bit]));
+    }
+    kg_buf_addf(&d->text, "  Landlock ABI %d, cgroup v%d, %s\n", caps->landlock_abi,
+                caps->cgroup_version, caps->root ? "root" : "unprivileged");
+    json_object_set_new(d->out, "sandbox", steps);
+}
+
+static enum kg_code timing(struct doctor *d, const struct kg_config *config, struct kg_err *err)
+{
+    struct kg_noise n;
+    int cpu = -1;
+    kg_batch_cpus(&cpu, 1);
+    if (kg_noise_measure(config, cpu, &n, err) != KG_OK) {
+        return err->code;
+    }
+    bool quiet = n.ratio.lo <= 1 && n.ratio.hi >= 1 && n.ratio.half_width <= 0.02;
+    d->bad = d->bad || !quiet;
+    kg_term_add(&d->text, d->colour, KG_BOLD, "timing\n");
+    kg_buf_addf(&d->text,
+                "  hand-off K %.2f us (p10 %.2f, p90 %.2f) on CPU %d; speed counts above %.0f us\n",
+                (double)n.k_ns * 1e-3, (double)n.k_p10_ns * 1e-3, (double)n.k_p90_ns * 1e-3, cpu,
+                (double)n.k_ns * 20e-3);
+    kg_buf_addf(&d->text, "  null test  %.4f [%.4f, %.4f] over %lld pairs of `%s` (%.3f ms)  ",
+                n.ratio.ratio, n.ratio.lo, n.ratio.hi, (long long)n.ratio.pairs, n.problem,
+                (double)n.reference_ns * 1e-6);
+    kg_term_add(&d->text, d->colour, quiet ? KG_GREEN : KG_YELLOW,
+                quiet ? "quiet\n" : "noisy: stop other work, or expect wide intervals\n");
+    json_object_set_new(d->out, "timing",
+                        json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:b}", "overhead_ns",
+                                  (json_int_t)n.k_ns, "overhead_p10_ns", (json_int_t)n.k_p10_ns,
+                                  "overhead_p90_ns", (json_int_t)n.k_p90_ns, "null_ratio",
+                                  n.ratio.ratio, "null_lo", n.ratio.lo, "null_hi", n.ratio.hi,
+                                  "pairs", (json_int_t)n.ratio.pairs, "problem", n.problem, "quiet",
+                                  quiet));
+    return KG_OK;
+}
+
+static int examine(struct doctor *d, bool quick)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_config config;
+    struct kg_worker *w = NULL;
+    kg_opts_defaults(kg_config_options(), &config);
+    if (kg_config_preset(&config, "default", &err) != KG_OK ||
+        kg_worker_open(&config, -1, &w, &err) != KG_OK) {
+        ladder(d);
+        fputs(d->text.data, stdout);
+        return kg_cli_fail("doctor", &err);
+    }
+    host(d, kg_worker_compiler(w));
+    kg_worker_close(w);
+    ladder(d);
+    if (!quick && timing(d, &config, &err) != KG_OK) {
+        return kg_cli_fail("doctor", &err);
+    }
+    if (d->json) {
+        kg_buf_reset(&d->text);
+        kg_json_dump(d->out, &d->text);
+        kg_buf_addc(&d->text, '\n');
+    }
+    fputs(d->text.data, stdout);
+    return d->bad ? KG_EXIT_BAD : KG_EXIT_GOOD;
+}
+
+int kg_cmd_doctor(int argc, char **argv)
+{
+    struct doctor d = {.colour = kg_term_colour(stdout), .out = json_object()};
+    bool quick = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help_text, stdout);
+            json_decref(d.out);
+            return KG_EXIT_GOOD;
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            d.json = true;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            quick = true;
+        } else {
+            fprintf(stderr, "kgym doctor: unexpected `%s`; see `kgym doctor --help`\n", argv[i]);
+            return KG_EXIT_ERROR;
+        }
+    }
+    kg_cli_signals();
+    kg_sandbox_sweep();
+    kg_buf_init(&d.text, 1 << 18);
+    int status = examine(&d, quick);
+    kg_buf_deinit(&d.text);
+    json_decref(d.out);
+    return status;
+}
