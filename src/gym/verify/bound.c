@@ -1,0 +1,152 @@
+#include <string.h>
+
+#include "gym/verify/limits.h"
+
+/* e_ref is the 99.99th percentile: the smallest of the largest n/10000 + 1 errors. A heap of fixed
+ * size keeps those; beyond 41 million elements it holds fewer than 0.01 %, which only loosens. */
+#define HEAP 4096
+
+struct heap {
+    double v[HEAP]; /* v[0] is the smallest */
+    size_t n, cap;
+};
+
+static void sift_down(struct heap *h)
+{
+    size_t i = 0;
+    for (;;) {
+        size_t least = i, left = 2 * i + 1, right = left + 1;
+        if (left < h->n && h->v[left] < h->v[least]) {
+            least = left;
+        }
+        if (right < h->n && h->v[right] < h->v[least]) {
+            least = right;
+        }
+        if (least == i) {
+            return;
+        }
+        double t = h->v[i];
+        h->v[i] = h->v[least];
+        h->v[least] = t;
+        i = least;
+    }
+}
+
+static void push(struct heap *h, double x)
+{
+    if (h->n == h->cap) {
+        if (x > h->v[0]) {
+            h->v[0] = x;
+            sift_down(h);
+        }
+        return;
+    }
+    size_t i = h->n++;
+    while (i > 0 && h->v[(i - 1) / 2] > x) {
+        h->v[i] = h->v[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    h->v[i] = x;
+}
+
+static double percentile_9999(const struct heap *h)
+{
+    return h->n > 0 ? h->v[0] : 0;
+}
+
+/* rms of an oracle whose squares leave the range of doubles. */
+static double safe_rms(bool f32, const void *r, const double *o, uint64_t n, double most)
+{
+    double sum = 0;
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (isfinite(kg_value_at(r, f32, i) - o[i])) {
+            double t = o[i] / most;
+            sum += t * t;
+            used++;
+        }
+    }
+    return most * sqrt(sum / (double)used);
+}
+
+static void float_bound(bool f32, const void *r, const double *o, uint64_t n, struct kg_bound *out)
+{
+    struct heap h = {.cap = n / 10000 + 1 < HEAP ? (size_t)(n / 10000 + 1) : HEAP};
+    double sum = 0, errors = 0, most = 0;
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double x = kg_value_at(r, f32, i), c = o[i], e = fabs(x - c);
+        if (!isfinite(e)) { /* the same infinity, or NaN on both sides, is agreement */
+            out->disagree += !(x == c || (isnan(x) && isnan(c)));
+            continue;
+        }
+        used++;
+        sum += c * c;
+        errors += e * e;
+        most = fabs(c) > most ? fabs(c) : most;
+        out->max_ref = e > out->max_ref ? e : out->max_ref;
+        push(&h, e);
+    }
+    if (used == 0) {
+        return;
+    }
+    bool plain = isfinite(sum) && sum > 0x1p-900;
+    out->rms = plain ? sqrt(sum / (double)used) : most > 0 ? safe_rms(f32, r, o, n, most) : 0;
+    out->rms_ref = sqrt(errors / (double)used);
+    out->e_ref = out->rms > 0 ? percentile_9999(&h) / out->rms : 0;
+}
+
+void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                 struct kg_bound *out)
+{
+    *out = (struct kg_bound){.k = k > 0 ? k : 1};
+    if (dtype == KG_F32 || dtype == KG_F64) {
+        float_bound(dtype == KG_F32, r, o, n, out);
+        return;
+    }
+    size_t bytes = kg_dtype_bytes(dtype);
+    for (uint64_t i = 0; i < n; i++) {
+        out->disagree +=
+            memcmp((const char *)r + i * bytes, (const char *)o + i * bytes, bytes) != 0;
+    }
+}
+
+/* A reference of zeros has no scale: an honest kernel may be as far off as the reference is. */
+static double spread(const struct kg_bound *b, double u, double errors)
+{
+    if (b->rms == 0) {
+        return 4 * b->max_ref;
+    }
+    double chain = 8 * u * sqrt((double)b->k), seen = 4 * errors * b->e_ref;
+    return b->rms * (chain > seen ? chain : seen);
+}
+
+void kg_limits_set(enum kg_dtype dtype, enum kg_compare_mode mode, const struct kg_bound *b,
+                   struct kg_limits_of *out)
+{
+    double narrow = dtype == KG_F64 ? KG_NARROW_F64 : 1, u = KG_U32 * narrow, s = b->rms;
+    double errors = mode == KG_COMPARE_FLOAT ? 2 : 1; /* y and r may err to opposite sides */
+    double chain = u * sqrt((double)b->k) / 2 * s;
+    double rms = 3 * (errors * b->rms_ref > chain ? errors * b->rms_ref : chain);
+    double least = 2e-5 * narrow * s;
+    *out = (struct kg_limits_of){
+        .rel = 2 * u,
+        .abs = spread(b, u, errors),
+        .low = 1e-5 * narrow,
+        .low_s = 1e-5 * narrow * s,
+        .high = 1e-3 * narrow,
+        .high_s = 1e-3 * narrow * s,
+        .most = 4 * b->max_ref,
+        .rms = b->rms == 0   ? INFINITY
+               : rms > least ? rms
+                             : least,
+    };
+    if (mode == KG_COMPARE_PRECISION) {
+        out->rel = 0x1p-15 * narrow;
+        out->abs = 0;
+        out->rms = INFINITY;
+        out->own_error = true;
+    } else if (mode == KG_COMPARE_EXACT) {
+        *out = (struct kg_limits_of){.rms = INFINITY};
+    }
+}
