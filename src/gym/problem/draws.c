@@ -5,8 +5,9 @@
 /* Of 1000 draws the first 400 follow the variant's rule in every dim. After them `where` is taken
  * to be in the way: a growing share of dims keeps its default, and the others may also take values
  * that keep the default's divisors. Each draw costs 1-2 us. */
-#define DRAWS  1000
-#define STRICT 400
+#define DRAWS    1000
+#define STRICT   400
+#define TINY_DIM 6
 
 static int64_t between(struct kg_rng *rng, int64_t lo, int64_t hi)
 {
@@ -21,10 +22,10 @@ static int64_t at_least(int64_t lo, int64_t v)
 static int64_t draw_tiny(struct kg_rng *rng, int64_t def, bool strict)
 {
     if (strict || kg_rng_below(rng, 3) == 0) {
-        return between(rng, 1, 6);
+        return between(rng, 1, TINY_DIM);
     }
     if (kg_rng_below(rng, 2) == 0) {
-        return at_least(1, def >> between(rng, 1, 8));
+        return at_least(1, def / between(rng, 2, 16));
     }
     /* Log-uniform up to the default: small values stay likely. */
     return at_least(1, (int64_t)pow((double)def, kg_rng_unit(rng)));
@@ -35,10 +36,9 @@ static int64_t draw_larger(struct kg_rng *rng, int64_t def, bool strict)
     if (!strict && kg_rng_below(rng, 3) == 0) {
         return def + def * between(rng, 1, 4) / 8;
     }
-    double most = 1.6 * (double)def;
-    int64_t v = (int64_t)ceil((double)def * (1.1 + 0.5 * kg_rng_unit(rng)));
+    int64_t lo = (def * 11 + 9) / 10, hi = def * 16 / 10, v = between(rng, lo, hi);
     if (v % 2 == 0 && (strict || kg_rng_below(rng, 2) == 0)) {
-        v += (double)(v + 1) <= most || v - 1 <= def ? 1 : -1;
+        v += v + 1 > hi && v - 1 >= lo ? -1 : 1;
     }
     return v;
 }
@@ -104,12 +104,13 @@ static void draw_shape(const struct kg_search *q, enum kg_variant v, struct kg_r
     }
 }
 
-/* The first acceptable draw; a tiny shape that had to break its rule is the cheapest of all draws,
- * because being cheap is what it is for. */
+/* The first acceptable draw. A tiny shape that had to break its rule is the cheapest of all draws,
+ * shrunk further where that is possible, because being cheap is what it is for. */
 bool kg_search_draw(const struct kg_search *q, enum kg_variant v, struct kg_rng *rng,
                     struct kg_shape *out)
 {
     double best = INFINITY, cost;
+    *out = q->def;
     for (int attempt = 0; attempt < DRAWS && q->nfree > 0; attempt++) {
         struct kg_shape s;
         draw_shape(q, v, rng, attempt, &s);
@@ -122,5 +123,6 @@ bool kg_search_draw(const struct kg_search *q, enum kg_variant v, struct kg_rng 
             return true;
         }
     }
-    return best < INFINITY;
+    bool shrunk = v == KG_VARIANT_TINY && kg_search_shrink_all(q, TINY_DIM, out);
+    return shrunk || best < INFINITY;
 }

@@ -17,6 +17,12 @@ struct kg_search {
 /* Completes *s and tells whether it is acceptable and differs from the default; *cost if so. */
 bool kg_search_accept(const struct kg_search *q, struct kg_shape *s, double *cost);
 
+/* One free dim gets the smallest acceptable value; false if that is its present one. The other
+ * gives it to every free dim above `floor`, twice, since one may wait for another; true if any
+ * shrank. */
+bool kg_search_shrink(const struct kg_search *q, int free_index, struct kg_shape *s);
+bool kg_search_shrink_all(const struct kg_search *q, int64_t floor, struct kg_shape *s);
+
 bool kg_search_draw(const struct kg_search *q, enum kg_variant v, struct kg_rng *rng,
                     struct kg_shape *out);
 bool kg_search_double(const struct kg_search *q, struct kg_shape *out);

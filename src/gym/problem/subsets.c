@@ -2,8 +2,7 @@
 
 #include "gym/problem/search.h"
 
-#define MAX_SHAPES  4000 /* shapes looked at by one search */
-#define MAX_SMALLER 1024 /* values tried for one dim that may not be 1 */
+#define MAX_SHAPES 4000 /* shapes looked at by one search */
 
 /* The next larger number with as many bits set. Source: HAKMEM, item 175. */
 static uint32_t next_subset(uint32_t x)
@@ -36,26 +35,56 @@ static void offer(struct pick *x, const struct kg_shape *s, double score, double
     }
 }
 
-/* All free dims doubled but those in set, which grow by the most quarters that are acceptable.
- * Score: how much the dims in set have grown. */
+/* All free dims doubled but those in set, which grow by some quarters. Score: how much the dims in
+ * set have grown. */
+static bool try_set(struct pick *x, uint32_t set, int quarters)
+{
+    struct kg_shape s = x->q->def;
+    double grown = 1, cost;
+    for (int k = 0; k < x->q->nfree; k++) {
+        int64_t *dim = &s.dim[x->q->free[k]], def = *dim;
+        *dim += (set >> k & 1) != 0 ? def * quarters / 4 : def;
+        grown *= (set >> k & 1) != 0 ? (double)*dim / (double)def : 1;
+    }
+    x->shapes++;
+    bool ok = kg_search_accept(x->q, &s, &cost);
+    if (ok) {
+        offer(x, &s, grown, cost);
+    }
+    return ok;
+}
+
 static bool try_double(void *state, uint32_t set)
 {
     struct pick *x = state;
-    for (int quarters = 3; quarters >= 0; quarters--) {
-        struct kg_shape s = x->q->def;
-        double grown = 1, cost;
-        for (int k = 0; k < x->q->nfree; k++) {
-            int64_t *dim = &s.dim[x->q->free[k]], def = *dim;
-            *dim += (set >> k & 1) != 0 ? def * quarters / 4 : def;
-            grown *= (set >> k & 1) != 0 ? (double)*dim / (double)def : 1;
-        }
-        x->shapes++;
-        if (kg_search_accept(x->q, &s, &cost)) {
-            offer(x, &s, grown, cost);
-            break;
-        }
+    for (int quarters = set != 0 ? 3 : 0; quarters >= 0 && !try_set(x, set, quarters); quarters--) {
     }
     return x->shapes < MAX_SHAPES;
+}
+
+/* One more dim at a time, the cheapest first: what is left when there are too many subsets. */
+static void double_greedily(struct pick *x)
+{
+    uint32_t set = ((uint32_t)1 << x->q->nfree) - 1;
+    for (bool grew = true; grew && set != 0;) {
+        struct pick step = {.q = x->q};
+        uint32_t best = 0;
+        for (int k = 0; k < x->q->nfree; k++) {
+            struct pick one = {.q = x->q};
+            if ((set >> k & 1) != 0) {
+                try_set(&one, set & ~((uint32_t)1 << k), 0);
+            }
+            if (one.found && (!step.found || one.cost < step.cost)) {
+                step = one;
+                best = (uint32_t)1 << k;
+            }
+        }
+        grew = step.found;
+        if (grew) {
+            *x = step;
+            set &= ~best;
+        }
+    }
 }
 
 /* As few dims as possible are not doubled; of equal choices the one that shrinks them least, then
@@ -66,26 +95,13 @@ bool kg_search_double(const struct kg_search *q, struct kg_shape *out)
     for (int size = 0; size <= q->nfree && !x.found && x.shapes < MAX_SHAPES; size++) {
         each_subset(q->nfree, size, try_double, &x);
     }
+    if (!x.found) {
+        double_greedily(&x);
+    }
     if (x.found) {
         *out = x.best;
     }
     return x.found;
-}
-
-/* The smallest acceptable value of one free dim, from 1 up to below its present one. */
-static bool shrink_dim(const struct kg_search *q, int k, struct kg_shape *s)
-{
-    double cost;
-    int64_t now = s->dim[q->free[k]];
-    for (int64_t v = 1; v < now && v <= MAX_SMALLER; v++) {
-        struct kg_shape t = *s;
-        t.dim[q->free[k]] = v;
-        if (kg_search_accept(q, &t, &cost)) {
-            *s = t;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* All free dims 1 but those in set, which keep their default; a lone one is shrunk at once, which
@@ -102,7 +118,7 @@ static bool try_ones(void *state, uint32_t set)
     }
     x->shapes++;
     bool lone = set != 0 && (set & (set - 1)) == 0;
-    if (lone && shrink_dim(x->q, __builtin_ctz(set), &s)) {
+    if (lone && kg_search_shrink(x->q, __builtin_ctz(set), &s)) {
         x->shapes++;
     }
     if (kg_search_accept(x->q, &s, &cost)) {
@@ -117,14 +133,7 @@ bool kg_search_ones(const struct kg_search *q, struct kg_shape *out)
     for (int size = 0; size < q->nfree && !x.found && x.shapes < MAX_SHAPES; size++) {
         each_subset(q->nfree, size, try_ones, &x);
     }
-    if (!x.found) {
-        return false;
-    }
-    *out = x.best;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int k = 0; k < q->nfree; k++) {
-            shrink_dim(q, k, out);
-        }
-    }
-    return true;
+    *out = x.found ? x.best : q->def;
+    bool shrunk = kg_search_shrink_all(q, 1, out);
+    return x.found || shrunk;
 }

@@ -4,7 +4,8 @@
 
 /* Source: the contract of the problem format; the default of a larger shape must stay affordable
  * in every evaluation. */
-#define MAX_COST 16.0
+#define MAX_COST    16.0
+#define MAX_SMALLER 1024 /* values tried for a dim that may not be 1 */
 
 const char *kg_variant_name(enum kg_variant v)
 {
@@ -69,6 +70,34 @@ bool kg_search_accept(const struct kg_search *q, struct kg_shape *s, double *cos
     }
     *cost = relative_cost(q, s);
     return *cost <= q->max_cost;
+}
+
+bool kg_search_shrink(const struct kg_search *q, int free_index, struct kg_shape *s)
+{
+    double cost;
+    int64_t now = s->dim[q->free[free_index]];
+    for (int64_t v = 1; v < now && v <= MAX_SMALLER; v++) {
+        struct kg_shape t = *s;
+        t.dim[q->free[free_index]] = v;
+        if (kg_search_accept(q, &t, &cost)) {
+            *s = t;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kg_search_shrink_all(const struct kg_search *q, int64_t floor, struct kg_shape *s)
+{
+    bool shrunk = false;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int k = 0; k < q->nfree; k++) {
+            if (s->dim[q->free[k]] > floor && kg_search_shrink(q, k, s)) {
+                shrunk = true;
+            }
+        }
+    }
+    return shrunk;
 }
 
 bool kg_variant_shape(const struct kg_problem *p, enum kg_variant v, struct kg_rng *rng,
