@@ -93,12 +93,19 @@ struct kg_sandbox {
     int pidfd;
     struct kg_isolation isolation;
     struct kg_exit exit;
-    char cgroup[8][160]; /* private: folders to remove */
+    char cgroup[8][256]; /* private: folders to remove; [0] has memory and pids on version 2 */
     int ncgroup;
     bool stopped;
+    int cgroup_version;   /* private, as the rest */
+    int64_t cpu_limit_ns; /* 0: none */
+    enum kg_profile profile;
 };
 
-/* On success the program is running (or has failed to exec: then it exits with status 127 and a
+/* The thread that spawns must outlive the program: the parent-death signal is tied to it.
+ * Inside a pid namespace the program is pid 1: signals that it raises itself and does not handle
+ * are ignored (abort() then ends in SIGSEGV); those of a fault, and SIGKILL from outside, end it.
+ * A CPU limit ends it with SIGKILL, reported as SIGXCPU.
+ * On success the program is running (or has failed to exec: then it exits with status 127 and a
  * line on its stderr). */
 enum kg_code kg_sandbox_spawn(const struct kg_sandbox_spec *spec, struct kg_sandbox *out,
                               struct kg_err *err) KG_MUST_USE;
@@ -140,6 +147,7 @@ int kg_seccomp_profile(enum kg_profile profile);
 struct kg_scratch {
     char path[256];
     bool tmpfs;
+    int lock_fd; /* private: says to a sweep that the owner lives */
 };
 enum kg_code kg_scratch_open(int64_t max_bytes, int64_t max_inodes, struct kg_scratch *out,
                              struct kg_err *err) KG_MUST_USE;

@@ -1,0 +1,86 @@
+/* What is decided before a sandbox is cloned, so that the child between clone and exec neither
+ * allocates nor decides: it climbs the ladder step by step and reports the first that fails.
+ * Private to the sandbox. */
+#ifndef KG_GYM_SANDBOX_PLAN_H
+#define KG_GYM_SANDBOX_PLAN_H
+
+#include "gym/sandbox/seccomp.h"
+
+#define KG_ALL_STEPS ((1u << KG_STEP_COUNT) - 1)
+#define KG_MAX_BINDS 48
+#define KG_MAX_LINKS 8
+#define KG_MAX_PATH  512
+
+struct kg_mount {
+    char src[KG_MAX_PATH]; /* canonical */
+    char dst[KG_MAX_PATH]; /* inside; equals src without a mount namespace */
+    bool writable, folder, exec;
+};
+
+struct kg_link { /* /lib -> usr/lib and alike */
+    char path[32], target[64];
+};
+
+struct kg_plan {
+    const struct kg_sandbox_spec *spec;
+    uint32_t steps;
+    bool root; /* the broker is root in its own user namespace */
+    struct kg_mount mounts[KG_MAX_BINDS];
+    size_t nmounts;
+    struct kg_link links[KG_MAX_LINKS];
+    size_t nlinks;
+    char loader[KG_MAX_PATH]; /* dynamic loader, which exec opens; "" if unknown */
+    const struct sock_fprog *filter;
+    const char *const *envp;
+    char tasks[8][280]; /* files that the child writes 0 to, to join its cgroups */
+    size_t ntasks;
+    int ctl[2];   /* socket pair: broker's end, child's end */
+    uint32_t uid; /* inside and outside */
+    uint32_t gid;
+    bool probe; /* climb the ladder, then exit 0 instead of exec */
+};
+
+/* Child and broker talk in these over ctl. */
+enum kg_note_kind { KG_NOTE_GO, KG_NOTE_MAP, KG_NOTE_MAPPED, KG_NOTE_READY, KG_NOTE_FAILED };
+struct kg_note {
+    enum kg_note_kind kind;
+    int step;  /* bit that failed, 0: none in particular */
+    int error; /* errno */
+    uint32_t uid, gid;
+    char what[128];
+};
+
+/* Fill mounts, links, loader, filter, envp from spec and steps. */
+enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, struct kg_plan *out,
+                          struct kg_err *err) KG_MUST_USE;
+/* Steps that can't be taken without others are taken out. */
+uint32_t kg_steps_possible(uint32_t steps, bool root);
+struct kg_isolation kg_isolation_of(const struct kg_plan *plan);
+
+/* In the child. Never returns. */
+_Noreturn void kg_child_main(struct kg_plan *plan);
+/* Reports to the broker and exits. Async-signal safe, as all below. */
+_Noreturn void kg_child_fail(const struct kg_plan *plan, int step, const char *what);
+void kg_child_mounts(const struct kg_plan *plan);
+void kg_child_landlock(const struct kg_plan *plan);
+void kg_child_ids(const struct kg_plan *plan);
+void kg_child_drop_caps(const struct kg_plan *plan);
+
+/* A uid and gid that nobody uses, different for each process; false: none is mapped here. */
+bool kg_ids_unused(pid_t pid, uint32_t *uid, uint32_t *gid);
+/* Maps one uid and gid of process pid's new user namespace to themselves. 0 or -errno. */
+int kg_ids_map(pid_t pid, uint32_t uid, uint32_t gid);
+
+int kg_landlock_abi(void); /* 0: none */
+
+/* Spawn with exactly these steps, whatever the host's capabilities are said to be. On failure
+ * *failed is the step's bit, or 0. probe: nothing is executed. */
+enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, bool probe,
+                            struct kg_sandbox *out, int *failed, struct kg_err *err) KG_MUST_USE;
+
+/* A scratch folder without a file system of its own. */
+enum kg_code kg_scratch_open_plain(struct kg_scratch *out, struct kg_err *err) KG_MUST_USE;
+bool kg_scratch_tmpfs_works(char why[120]);
+void kg_scratch_sweep(void);
+
+#endif

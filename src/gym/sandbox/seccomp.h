@@ -1,0 +1,23 @@
+/* The filters behind kg_seccomp_run and kg_seccomp_profile, for those who load one after clone,
+ * where nothing may be allocated: generate before, load after. Private to the sandbox and the
+ * runner. Returns are 0 or -errno. Not thread safe: the first call of a kind generates. */
+#ifndef KG_GYM_SANDBOX_SECCOMP_H
+#define KG_GYM_SANDBOX_SECCOMP_H
+
+#include <linux/filter.h>
+
+#include "gym/sandbox/sandbox.h"
+
+enum kg_filter {
+    KG_FILTER_TOOLS,  /* before exec of a tool or of the runner */
+    KG_FILTER_SEALED, /* the runner, before it loads the candidate */
+    KG_FILTER_JUDGE,
+    KG_FILTER_COUNT
+};
+
+/* The program lives as long as the process. */
+int kg_seccomp_program(enum kg_filter which, const struct sock_fprog **out);
+/* Needs no-new-privileges or CAP_SYS_ADMIN. Async-signal safe. */
+int kg_seccomp_load(const struct sock_fprog *program);
+
+#endif
