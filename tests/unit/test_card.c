@@ -1,0 +1,391 @@
+/* Golden cards are in tests/fixtures/card; KGYM_UPDATE_GOLDEN=1 writes them anew, to be reviewed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/records.h"
+#include "base/file.h"
+#include "base/term.h"
+#include "gym/card/card.h"
+#include "gym/card/pen.h"
+#include "gym/card/units.h"
+
+static void render(const struct kg_record *r, bool colour, bool ascii, int width,
+                   struct kg_buf *out)
+{
+    struct kg_card_style style = {.colour = colour, .ascii = ascii, .width = width};
+    kg_buf_init(out, 1 << 20);
+    kg_card_render_style(r, &style, out);
+    assert_true(kg_buf_ok(out));
+}
+
+static void compare(const char *name, const struct kg_buf *got)
+{
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf want;
+    const char *tree = getenv("KGYM_TREE");
+    snprintf(path, sizeof path, "%s/tests/fixtures/card/%s.txt", tree != NULL ? tree : ".", name);
+    if (getenv("KGYM_UPDATE_GOLDEN") != NULL) {
+        assert_int_equal(kg_file_write_atomic(path, got->data, got->len, &err), KG_OK);
+    }
+    kg_buf_init(&want, 1 << 20);
+    if (kg_file_read(path, &want, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(got->data, want.data);
+    kg_buf_deinit(&want);
+}
+
+static const struct {
+    enum sample_kind kind;
+    const char *name;
+} cards[] = {
+    {SAMPLE_OK, "ok"},
+    {SAMPLE_OK_SAME, "ok-same"},
+    {SAMPLE_OK_SLOW, "ok-slow"},
+    {SAMPLE_OK_UNTIMED, "ok-untimed"},
+    {SAMPLE_NO_CODE, "no-code"},
+    {SAMPLE_REJECTED, "rejected"},
+    {SAMPLE_COMPILE_ERROR, "compile-error"},
+    {SAMPLE_LINK_ERROR, "link-error"},
+    {SAMPLE_CRASH, "crash"},
+    {SAMPLE_TIMEOUT, "timeout"},
+    {SAMPLE_OUT_OF_MEMORY, "out-of-memory"},
+    {SAMPLE_WRONG, "wrong"},
+    {SAMPLE_HACK, "hack"},
+    {SAMPLE_HACK_FLOOR, "hack-floor"},
+    {SAMPLE_ERROR, "error"},
+    {SAMPLE_STOPPED, "stopped"},
+};
+
+static void golden_cards(void **state)
+{
+    (void)state;
+    _Static_assert(sizeof cards / sizeof cards[0] == SAMPLE_KINDS, "a card of every kind");
+    for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, cards[i].kind, i);
+        render(&r, false, false, 80, &out);
+        compare(cards[i].name, &out);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+static void golden_in_ascii(void **state)
+{
+    (void)state;
+    static const enum sample_kind kinds[] = {SAMPLE_OK, SAMPLE_COMPILE_ERROR, SAMPLE_HACK};
+    static const char *const names[] = {"ascii-ok", "ascii-compile-error", "ascii-hack"};
+    for (unsigned i = 0; i < 3; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, kinds[i], i);
+        render(&r, false, true, 60, &out);
+        for (size_t k = 0; k < out.len; k++) {
+            assert_true(out.data[k] == '\n' || (out.data[k] >= ' ' && out.data[k] <= '~'));
+        }
+        compare(names[i], &out);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* Escape sequences are the card's own: ESC [ digits m. */
+static void assert_harmless(const struct kg_buf *out, bool colour)
+{
+    for (size_t i = 0; i < out->len; i++) {
+        unsigned char c = (unsigned char)out->data[i];
+        if (c == 0x1b) {
+            assert_true(colour);
+            size_t n = 2 + strspn(out->data + i + 2, "0123456789;");
+            assert_int_equal(out->data[i + 1], '[');
+            assert_int_equal(out->data[i + n], 'm');
+        } else {
+            assert_true(c == '\n' || (c >= ' ' && c != 0x7f));
+        }
+    }
+}
+
+static void assert_narrow(const struct kg_buf *out, int width)
+{
+    char line[4096];
+    for (const char *at = out->data; *at != '\0';) {
+        size_t n = strcspn(at, "\n");
+        assert_true(n < sizeof line);
+        memcpy(line, at, n);
+        line[n] = '\0';
+        if ((int)kg_term_columns(line) > width) {
+            fail_msg("%d columns: %s", width, line);
+        }
+        at += n + (at[n] == '\n');
+    }
+}
+
+static void never_wider_than_the_width(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
+        struct kg_record r;
+        sample_record(&r, (enum sample_kind)kind, kind);
+        for (int width = 40; width <= 200; width += 7) {
+            for (int variant = 0; variant < 4; variant++) {
+                struct kg_buf out;
+                render(&r, (variant & 1) != 0, (variant & 2) != 0, width, &out);
+                assert_narrow(&out, width);
+                assert_harmless(&out, (variant & 1) != 0);
+                kg_buf_deinit(&out);
+            }
+        }
+        kg_record_deinit(&r);
+    }
+}
+
+static void odd_widths_are_brought_in(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    sample_record(&r, SAMPLE_WRONG, 3);
+    static const int widths[] = {-1, 0, 1, 39, 201, 1 << 30};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        struct kg_buf out;
+        render(&r, false, false, widths[i], &out);
+        assert_narrow(&out, widths[i] < 40 ? 40 : 200);
+        kg_buf_deinit(&out);
+    }
+    kg_record_deinit(&r);
+}
+
+static const char hostile[] = "\x1b[2J\x1b]0;title\x07 \xff\xfe \r\n\t \xe2\x80\xae txt.exe "
+                              "\xf0\x9f\x99\x82\xf0\x9f\x99\x82 \x01\x02\x7f \xc2\x9b"
+                              "31m "
+                              "averyveryveryveryveryveryveryveryveryveryveryveryveryverylongword"
+                              "averyveryveryveryveryveryveryveryveryveryveryveryveryverylongword "
+                              "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 %s%n";
+
+static void hostile_record(struct kg_record *r, enum sample_kind kind)
+{
+    sample_record(r, kind, 5);
+    char *text = (char *)(uintptr_t)hostile;
+    r->problem.name = r->problem.suite = r->candidate.rule = r->batch_id = text;
+    r->candidate.code = r->message = text;
+    r->output.stderr_text = r->output.stdout_text = text;
+    r->timing.why = r->timing.preset = text;
+    json_t *dirty = kg_json_text(hostile, sizeof hostile - 1);
+    kg_record_evidence(r, hostile, json_pack("{s:O, s:O}", "a", dirty, "b", dirty));
+    kg_record_evidence(r, "mismatch",
+                       json_pack("{s:O, s:O, s:O, s:s}", "output", dirty, "law", dirty, "share",
+                                 dirty, "elements", "not a number"));
+    kg_record_evidence(r, "static", json_pack("{s:O, s:O}", "rule", dirty, "message", dirty));
+    json_array_append_new(r->league.findings, json_pack("{s:O}", "rule", dirty));
+    json_array_append_new(r->league.findings, json_integer(3));
+    if (r->nrewards > 0) {
+        r->rewards[0].name = text;
+        r->rewards[0].term[0].name = text;
+    }
+    json_decref(dirty);
+}
+
+static void model_text_cannot_move_the_cursor(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
+        struct kg_record r;
+        hostile_record(&r, (enum sample_kind)kind);
+        for (int variant = 0; variant < 4; variant++) {
+            struct kg_buf out;
+            render(&r, (variant & 1) != 0, (variant & 2) != 0, 61, &out);
+            assert_harmless(&out, (variant & 1) != 0);
+            assert_narrow(&out, 61);
+            assert_null(strstr(out.data, "\xe2\x80\xae")); /* right-to-left override */
+            assert_null(strstr(out.data, "\xc2\x9b"));     /* CSI as one character */
+            kg_buf_deinit(&out);
+        }
+        kg_record_deinit(&r);
+    }
+}
+
+static void an_empty_record_has_a_card(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    kg_record_init(&r);
+    render(&r, false, false, 80, &out);
+    assert_non_null(strstr(out.data, "NOT JUDGED"));
+    kg_buf_deinit(&out);
+    kg_record_deinit(&r);
+}
+
+static void samples_that_are_not_samples(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {
+        "[]",
+        "[1,2]",
+        "[{}]",
+        "[{\"reference_ns\": 3, \"candidate_ns\": []}]",
+        "[{\"reference_ns\": [1,2,3,4,5,6], \"candidate_ns\": [\"a\",null,-1,0.5,{},[]]}]",
+        "[{\"reference_ns\": [0,0,0,0,0,0], \"candidate_ns\": [0,0,0,0,0,0]}]"};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_OK, 1);
+        json_decref(r.timing.samples);
+        r.timing.samples = json_loads(odd[i], 0, NULL);
+        render(&r, false, false, 80, &out);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* {diagnostic, the line under which the caret must stand} */
+static void diagnostics_that_lie(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "x.c:6:99999: error: far right",
+        "x.c:999999999:1: error: no such line",
+        "x.c:99999999999999999999:1: error: too many digits",
+        "x.c:-1:-1: error: negative",
+        ":::::: error: colons",
+        "error: no place",
+        "x.c:6: error: no column",
+        "",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+        json_array_clear(r.evidence);
+        kg_record_evidence(&r, "compiler", json_pack("{s:s, s:i}", "text", texts[i], "line", 0));
+        render(&r, false, false, 80, &out);
+        assert_narrow(&out, 80);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+static void the_locale_decides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *all, *ctype, *lang;
+        bool unicode;
+    } cases[] = {
+        {NULL, NULL, NULL, false},
+        {NULL, NULL, "en_US.UTF-8", true},
+        {NULL, NULL, "C", false},
+        {"C", NULL, "en_US.UTF-8", false},
+        {"", "C.utf8", "C", true},
+        {"C.UTF-8", "C", "C", true},
+        {NULL, "de_DE.ISO-8859-1", "C.UTF-8", false},
+    };
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *values[] = {cases[i].all, cases[i].ctype, cases[i].lang};
+        for (int k = 0; k < 3; k++) {
+            values[k] != NULL ? setenv(names[k], values[k], 1) : unsetenv(names[k]);
+        }
+        assert_int_equal(kg_card_unicode(), cases[i].unicode);
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_OK, 0);
+        kg_buf_init(&out, 1 << 20);
+        kg_card_render(&r, false, 80, &out);
+        assert_int_equal(strstr(out.data, "✔") != NULL, cases[i].unicode);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+static void units_have_three_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } times[] = {{-1, "-"},
+                 {0, "0 ns"},
+                 {999, "999 ns"},
+                 {1000, "1.00 us"},
+                 {12345, "12.3 us"},
+                 {999499, "999 us"},
+                 {999500, "1.00 ms"},
+                 {9996000, "10.0 ms"},
+                 {2100000000, "2.10 s"},
+                 {99999999999, "100 s"},
+                 {200000000000, "3 min 20 s"}};
+    static const struct {
+        int64_t bytes;
+        const char *text;
+    } sizes[] = {{-1, "-"},
+                 {999, "999 B"},
+                 {1000, "0.977 KB"},
+                 {1 << 20, "1.00 MB"},
+                 {INT64_MAX, "8.00 EB"}};
+    static const struct {
+        double ratio;
+        const char *text;
+    } ratios[] = {{1, "1.000x"},     {1.0044, "1.004x"}, {2.5, "2.50x"},  {12, "12.0x"},
+                  {0.05, "0.0500x"}, {150, "150x"},      {1e6, "1e+06x"}, {1e-7, "1e-07x"}};
+    char out[KG_UNITS_LEN];
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        assert_string_equal(kg_units_time(times[i].ns, out), times[i].text);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        assert_string_equal(kg_units_bytes(sizes[i].bytes, out), sizes[i].text);
+    }
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+        assert_string_equal(kg_units_ratio(ratios[i].ratio, out), ratios[i].text);
+    }
+}
+
+static void a_pen_cuts_and_wraps(void **state)
+{
+    (void)state;
+    struct kg_buf out;
+    kg_buf_init(&out, 4096);
+    struct kg_pen p = {.out = &out, .width = 10};
+    kg_pen_put(&p, KG_PLAIN, "0123456789");
+    kg_pen_line(&p);
+    kg_pen_put(&p, KG_PLAIN, "0123456789a");
+    kg_pen_line(&p);
+    kg_pen_put(&p, KG_PLAIN, "漢漢漢漢漢漢");
+    kg_pen_line(&p);
+    kg_pen_to(&p, 2);
+    kg_pen_wrap(&p, KG_PLAIN, 2, "one two  three 0123456789ab");
+    kg_pen_line(&p);
+    assert_string_equal(out.data, "0123456789\n"
+                                  "012345678…\n"
+                                  "漢漢漢漢 …\n"
+                                  "  one two\n  three\n  01234567\n  89ab\n");
+    kg_buf_deinit(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_cards),
+        cmocka_unit_test(golden_in_ascii),
+        cmocka_unit_test(never_wider_than_the_width),
+        cmocka_unit_test(odd_widths_are_brought_in),
+        cmocka_unit_test(model_text_cannot_move_the_cursor),
+        cmocka_unit_test(an_empty_record_has_a_card),
+        cmocka_unit_test(samples_that_are_not_samples),
+        cmocka_unit_test(diagnostics_that_lie),
+        cmocka_unit_test(the_locale_decides),
+        cmocka_unit_test(units_have_three_digits),
+        cmocka_unit_test(a_pen_cuts_and_wraps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
