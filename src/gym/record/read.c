@@ -153,7 +153,7 @@ static uint32_t read_steps(struct kg_reader *rd, const char *key)
     json_array_foreach(list, i, v)
     {
         for (int b = 0; json_is_string(v) && b < KG_STEP_COUNT; b++) {
-            if (strcmp(json_string_value(v), kg_step_name(b)) == 0) {
+            if (strcmp(json_string_value(v), kg_step_name(1 << b)) == 0) {
                 bits |= UINT32_C(1) << b;
             }
         }

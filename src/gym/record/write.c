@@ -158,7 +158,7 @@ static json_t *steps_json(uint32_t bits)
     json_t *list = json_array();
     for (int i = 0; i < KG_STEP_COUNT; i++) {
         if ((bits >> i & 1) != 0) {
-            json_array_append_new(list, json_string(kg_step_name(i)));
+            json_array_append_new(list, json_string(kg_step_name(1 << i)));
         }
     }
     return list;

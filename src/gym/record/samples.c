@@ -1,0 +1,46 @@
+#include "gym/record/samples.h"
+
+#include <math.h>
+#include <string.h>
+
+static double after_k(const json_t *v, int64_t k)
+{
+    double ns = (double)(json_integer_value(v) - (k > 0 ? k : 0));
+    return ns < 1 ? 1 : ns;
+}
+
+size_t kg_samples_pairs(const struct kg_timing *t, struct kg_sample_pair *out, size_t cap)
+{
+    size_t found = 0, p;
+    json_t *process;
+    json_array_foreach(t->samples, p, process)
+    {
+        const json_t *ref = json_object_get(process, "reference_ns"),
+                     *cand = json_object_get(process, "candidate_ns");
+        size_t n = json_array_size(ref) < json_array_size(cand) ? json_array_size(ref)
+                                                                : json_array_size(cand);
+        for (size_t i = 0; i < n; i++) {
+            const json_t *r = json_array_get(ref, i), *c = json_array_get(cand, i);
+            if (!json_is_integer(r) || !json_is_integer(c) || json_integer_value(r) < 0 ||
+                json_integer_value(c) < 0) {
+                continue;
+            }
+            if (found < cap) {
+                out[found] = (struct kg_sample_pair){after_k(r, t->overhead_ns),
+                                                     after_k(c, t->overhead_ns), (int)p};
+            }
+            found++;
+        }
+    }
+    return found;
+}
+
+void kg_samples_bins(const double *x, size_t n, double lo, double hi, unsigned *count, size_t bins)
+{
+    memset(count, 0, bins * sizeof *count);
+    for (size_t i = 0; i < n; i++) {
+        double at = hi > lo ? floor((x[i] - lo) / (hi - lo) * (double)bins) : (double)(bins / 2);
+        at = at < 0 ? 0 : at >= (double)bins ? (double)(bins - 1) : at;
+        count[(size_t)at]++;
+    }
+}
