@@ -8,9 +8,9 @@
 static inline float kgops_pow2(int32_t e)
 {
     union {
-        int32_t i;
+        uint32_t u;
         float f;
-    } bits = {.i = (e + 127) << 23};
+    } bits = {.u = (uint32_t)(e + 127) << 23}; /* unsigned: e is arbitrary where x is NaN */
     return bits.f;
 }
 

@@ -14,6 +14,7 @@ args:
   - {name: rows,     type: i64, role: dim}
   - {name: cols,     type: i64, role: dim}
 reduce: cols
+laws: [-equal, -offset, -outlier, -piecewise, -smallint, -wideint]
 cost: {flops: "9 * rows * cols", bytes: "12 * rows * cols + 8 * cols"}
 ---*/
 #include "kgops.h"

@@ -5,8 +5,8 @@ entry: attention_head
 desc: "causal attention: y = softmax(scale * q k^T, only keys j <= query i) v"
 dims: {seq: 240, dim: 64}
 args:
-  - {name: q,     type: "f32[seq,dim]", role: in}
-  - {name: k,     type: "f32[seq,dim]", role: in}
+  - {name: q,     type: "f32[seq,dim]", role: in, range: [-3, 3]}
+  - {name: k,     type: "f32[seq,dim]", role: in, range: [-3, 3]}
   - {name: v,     type: "f32[seq,dim]", role: in}
   - {name: y,     type: "f32[seq,dim]", role: out}
   - {name: scale, type: f32, role: param, value: 1 / sqrt(dim)}

@@ -11,6 +11,7 @@ args:
   - {name: rows, type: i64, role: dim}
   - {name: cols, type: i64, role: dim}
 reduce: cols
+laws: [-equal]
 cost: {flops: "4 * rows * cols", bytes: "4 * rows * cols + 8 * rows"}
 ---*/
 #include "kgops.h"
