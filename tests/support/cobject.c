@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define MOST_OBJECTS 64
+#define MOST_OBJECTS 256
 
 static char dir[256];
 
@@ -51,16 +51,22 @@ const char *cobject_build(const char *name, const char *text, const char *flags)
 
 const char *cobject_built(const char *name)
 {
-    static char path[4][PATH_MAX];
-    static int next;
+    static struct {
+        const char *name;
+        char path[PATH_MAX];
+    } known[8];
     const char *build = getenv("KGYM_BUILD");
-    char *out = path[next++ % 4];
     char relative[PATH_MAX];
+    size_t i = 0;
+    while (i < 7 && known[i].name && strcmp(known[i].name, name) != 0) {
+        i++;
+    }
     snprintf(relative, sizeof relative, "%s/%s", build ? build : "build/release", name);
-    if (!realpath(relative, out)) {
+    if (!realpath(relative, known[i].path)) {
         fail_msg("%s is not there: run make first, or set KGYM_BUILD", relative);
     }
-    return out;
+    known[i].name = name;
+    return known[i].path;
 }
 
 void cobject_clean(void)

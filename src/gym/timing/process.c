@@ -1,0 +1,184 @@
+/* One fresh process pair, from start to stop. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "gym/timing/session.h"
+
+/* One pair: the same timed inputs for both sides on the same buffers. Each side: primer on other
+ * inputs in the same set, refill, timed call. The primers share inputs, so that one answer of the
+ * reference verifies the candidate's.
+ *
+ * The judge holds one answer of the reference at a time. So with the reference first, its answer to
+ * the timed inputs is computed once more after the candidate's timed call; with the candidate
+ * first, its answer to the primer's inputs is computed before. Both orders make the same number of
+ * calls, and what directly precedes a timed call is the same: primer of that side, fill. */
+struct pair_plan {
+    struct kg_case primer, timed;
+    bool cand_first, oracle;
+};
+
+static enum kg_flow ask_and_take(struct kg_session *s, const struct kg_case *c, enum kg_side side,
+                                 int64_t *ns, struct kg_err *err)
+{
+    enum kg_flow flow = kg_session_ask(s, c, side, ns, err);
+    return flow == KG_FLOW_ON ? kg_session_take(s, c, side, err) : flow;
+}
+
+static enum kg_flow side_of_reference(struct kg_session *s, const struct pair_plan *p, int64_t *ns,
+                                      struct kg_err *err)
+{
+    int64_t untimed;
+    enum kg_flow flow = ask_and_take(s, &p->primer, KG_SIDE_FLOAT, &untimed, err);
+    if (flow != KG_FLOW_ON) {
+        return flow;
+    }
+    flow = kg_session_ask(s, &p->timed, KG_SIDE_FLOAT, ns, err);
+    if (flow == KG_FLOW_ON && p->cand_first) {
+        flow = kg_session_take(s, &p->timed, KG_SIDE_FLOAT, err);
+    }
+    return flow;
+}
+
+static enum kg_flow side_of_candidate(struct kg_session *s, const struct pair_plan *p, int64_t *ns,
+                                      struct kg_err *err)
+{
+    int64_t untimed;
+    enum kg_flow flow = ask_and_take(s, &p->primer, KG_SIDE_CANDIDATE, &untimed, err);
+    flow = flow == KG_FLOW_ON ? kg_session_compare(s, &p->primer, false, err) : flow;
+    return flow == KG_FLOW_ON ? ask_and_take(s, &p->timed, KG_SIDE_CANDIDATE, ns, err) : flow;
+}
+
+/* Around the two sides, the reference's answers that the comparisons need; see above. */
+static enum kg_flow pair_sides(struct kg_session *s, const struct pair_plan *p,
+                               struct kg_pair *pair, struct kg_err *err)
+{
+    int64_t untimed;
+    enum kg_flow flow = KG_FLOW_ON;
+    if (p->cand_first) {
+        flow = ask_and_take(s, &p->primer, KG_SIDE_FLOAT, &untimed, err);
+        flow = flow == KG_FLOW_ON ? side_of_candidate(s, p, &pair->cand_ns, err) : flow;
+        return flow == KG_FLOW_ON ? side_of_reference(s, p, &pair->ref_ns, err) : flow;
+    }
+    /* The reference's primer is left in the private copy: the candidate's is compared with it. */
+    flow = side_of_reference(s, p, &pair->ref_ns, err);
+    flow = flow == KG_FLOW_ON ? side_of_candidate(s, p, &pair->cand_ns, err) : flow;
+    return flow == KG_FLOW_ON ? ask_and_take(s, &p->timed, KG_SIDE_FLOAT, &untimed, err) : flow;
+}
+
+static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_pair *pair,
+                              struct kg_err *err)
+{
+    struct pair_plan p = {.cand_first = cand_first, .oracle = kg_rng_below(&s->rng, 4) == 0};
+    if (kg_rng_below(&s->rng, 4) == 0) { /* a second primer: numbers of calls mean nothing */
+        enum kg_flow extra = kg_session_verified(s, err);
+        if (extra != KG_FLOW_ON) {
+            return extra;
+        }
+    }
+    kg_session_draw(s, false, &p.primer);
+    kg_session_draw(s, true, &p.timed);
+    pair->cand_first = cand_first;
+    enum kg_flow flow = pair_sides(s, &p, pair, err);
+    return flow == KG_FLOW_ON ? kg_session_compare(s, &p.timed, p.oracle, err) : flow;
+}
+
+static enum kg_flow one_pair(struct kg_session *s, bool cand_first, struct kg_err *err)
+{
+    struct kg_pair *pair = &s->process->pair[s->process->n];
+    enum kg_flow flow = pair_once(s, cand_first, pair, err);
+    if (flow == KG_FLOW_VOID) {
+        s->process->voided++;
+        flow = pair_once(s, cand_first, pair, err);
+    }
+    if (flow == KG_FLOW_VOID) {
+        return kg_session_async(s, err);
+    }
+    s->process->n += flow == KG_FLOW_ON;
+    return flow;
+}
+
+static int64_t pairs_so_far(const struct kg_session *s)
+{
+    int64_t n = 0;
+    for (int i = 0; i <= s->out->nprocess; i++) {
+        n += (int64_t)s->out->process[i].n;
+    }
+    return n;
+}
+
+static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err)
+{
+    bool *first = malloc(n * sizeof *first);
+    if (!first) {
+        kg_fail(err, KG_E_LIMIT, "timing: no memory for %zu pairs", n);
+        return KG_FLOW_ERROR;
+    }
+    kg_balanced_order(kg_session_bits, s, first, n);
+    enum kg_flow flow = KG_FLOW_ON;
+    for (size_t i = 0; i < n && flow == KG_FLOW_ON; i++) {
+        bool enough = pairs_so_far(s) >= KG_PAIRS_LEAST;
+        if ((enough && kg_session_over_budget(s)) || kg_session_past_deadline(s)) {
+            break;
+        }
+        flow = one_pair(s, first[i], err);
+    }
+    free(first);
+    return flow;
+}
+
+/* The least number of verified calls plus a random number more, and the least life. Binding where
+ * the ratio would exceed 1; a slow candidate whose budget is gone is let off. */
+static enum kg_flow minimum(struct kg_session *s, struct kg_err *err)
+{
+    struct kg_ratio ratio;
+    int64_t least = KG_PAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, 9);
+    s->process->log_ratio = kg_pairs_log_ratio(s->process->pair, s->process->n, s->process->k_ns);
+    enum kg_flow flow = KG_FLOW_ON;
+    while (flow == KG_FLOW_ON &&
+           (s->process->verified < least || kg_clock_ns() - s->born_ns < KG_PAIRS_ALIVE_NS)) {
+        if (kg_session_over_budget(s) && !(s->process->log_ratio > 0) &&
+            !(kg_summary_ratio(s, &ratio) && ratio.ratio > 1)) {
+            break;
+        }
+        if (kg_session_past_deadline(s)) {
+            s->cut_short = true;
+            break;
+        }
+        flow = kg_session_verified(s, err);
+    }
+    return flow;
+}
+
+static enum kg_flow warm_up(struct kg_session *s, struct kg_err *err)
+{
+    int64_t n = s->opt->warmups + (int64_t)kg_rng_below(&s->rng, 6);
+    enum kg_flow flow = KG_FLOW_ON;
+    for (int64_t i = 0; i < n && flow == KG_FLOW_ON && !kg_session_past_deadline(s); i++) {
+        flow = kg_session_verified(s, err);
+    }
+    s->out->warmups += s->process->verified;
+    return flow;
+}
+
+enum kg_flow kg_process_run(struct kg_session *s, size_t n, struct kg_err *err)
+{
+    s->process = &s->out->process[s->out->nprocess];
+    s->process->pair = calloc(n, sizeof *s->process->pair);
+    if (!s->process->pair) {
+        kg_fail(err, KG_E_LIMIT, "timing: no memory for %zu pairs", n);
+        return KG_FLOW_ERROR;
+    }
+    enum kg_flow flow = kg_session_start(s, err);
+    flow = flow == KG_FLOW_ON ? kg_session_overhead(s, err) : flow;
+    flow = flow == KG_FLOW_ON ? warm_up(s, err) : flow;
+    if (s->opt->method == KG_PAIRS_SINGLE || s->opt->method == KG_PAIRS_MEAN) {
+        flow = flow == KG_FLOW_ON ? kg_naive_blocks(s, n, err) : flow;
+    } else {
+        flow = flow == KG_FLOW_ON ? all_pairs(s, n, err) : flow;
+        flow = flow == KG_FLOW_ON ? minimum(s, err) : flow;
+    }
+    s->process->alive_ns = kg_clock_ns() - s->born_ns;
+    kg_session_stop(s);
+    s->out->nprocess++;
+    return flow;
+}

@@ -1,0 +1,170 @@
+#include "gym/timing/session.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define K_CALLS  24 /* null calls that count */
+#define K_FIRST  4  /* null calls before them: page tables, caches */
+#define START_NS 20000000000ll
+
+#define PAGE 4096u
+
+/* A set's share of a region. Sets lie at different pages, so that a pointer says nothing. */
+static uint64_t stride_of(uint64_t end)
+{
+    return (end + 2 * PAGE - 1) / PAGE * PAGE;
+}
+
+void kg_pairs_region_bytes(const struct kg_problem *p, size_t *in_bytes, size_t *out_bytes)
+{
+    struct kg_shape s;
+    struct kg_layout l;
+    kg_shape_default(p, &s);
+    kg_layout_plan(p, &s, false, 0, 0, 0, &l);
+    *in_bytes = (size_t)(KG_PAIRS_SETS * stride_of(l.in_end));
+    *out_bytes = (size_t)(KG_PAIRS_SETS * stride_of(l.out_end));
+}
+
+enum kg_code kg_session_open(struct kg_session *s, struct kg_err *err)
+{
+    const struct kg_judge *j = s->in->judge;
+    struct kg_layout l;
+    kg_layout_plan(s->in->problem, &s->in->shape, false, 0, 0, 0, &l);
+    s->in_stride = stride_of(l.in_end);
+    s->out_stride = stride_of(l.out_end);
+    uint64_t sets_in = j->in.bytes / s->in_stride, sets_out = j->out.bytes / s->out_stride;
+    uint64_t sets = sets_in < sets_out ? sets_in : sets_out;
+    if (sets == 0) {
+        return kg_fail(err, KG_E_LIMIT, "%s: timing needs regions of %llu and %llu bytes",
+                       s->in->problem->name, (unsigned long long)s->in_stride,
+                       (unsigned long long)s->out_stride);
+    }
+    s->nsets = sets < KG_PAIRS_SETS ? (int)sets : KG_PAIRS_SETS;
+    s->set = -1;
+    s->out->pool_sets = s->nsets;
+    s->started_ns = kg_clock_ns();
+    kg_rng_init(&s->rng, kg_key_derive(s->in->key, "timing-order", 0), 0);
+    return KG_OK;
+}
+
+void kg_session_close(struct kg_session *s)
+{
+    kg_session_stop(s);
+    if (s->oracle.up) {
+        kg_runner_stop(&s->oracle.runner);
+        s->oracle.up = false;
+    }
+    kg_rng_deinit(&s->rng);
+}
+
+bool kg_session_past_deadline(const struct kg_session *s)
+{
+    return s->in->deadline_ns > 0 && kg_clock_ns() >= s->in->deadline_ns;
+}
+
+bool kg_session_over_budget(const struct kg_session *s)
+{
+    return kg_clock_ns() - s->started_ns >= s->opt->budget_ns || kg_session_past_deadline(s);
+}
+
+static enum kg_code start_one(const struct kg_runner_spec *spec, struct kg_handle *h,
+                              enum kg_run_status *status, struct kg_err *err)
+{
+    enum kg_code code = kg_runner_start(spec, kg_clock_ns() + START_NS, &h->runner, status, err);
+    h->up = code == KG_OK;
+    return code;
+}
+
+/* A runner of the gym's own: not starting is the problem's or the gym's fault. */
+static enum kg_code start_own(const struct kg_runner_spec *spec, struct kg_handle *h,
+                              enum kg_code blame, const char *what, struct kg_err *err)
+{
+    enum kg_run_status status = KG_RUN_OK;
+    if (h->up) {
+        return KG_OK;
+    }
+    if (start_one(spec, h, &status, err) != KG_OK) {
+        return kg_err_prefix(err, "timing: %s", what);
+    }
+    if (status != KG_RUN_OK) {
+        return kg_fail(err, blame, "timing: %s does not load: %s", what, h->runner.note);
+    }
+    return KG_OK;
+}
+
+enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err)
+{
+    if (start_own(s->in->reference, &s->ref, KG_E_PROBLEM, "the reference", err) != KG_OK ||
+        start_own(s->in->null_runner, &s->null, KG_E_GYM, "the null candidate", err) != KG_OK ||
+        (s->in->oracle &&
+         start_own(s->in->oracle, &s->oracle, KG_E_PROBLEM, "the oracle", err) != KG_OK)) {
+        return KG_FLOW_ERROR;
+    }
+    enum kg_run_status status = KG_RUN_OK;
+    if (start_one(s->in->candidate, &s->cand, &status, err) != KG_OK) {
+        return KG_FLOW_ERROR;
+    }
+    s->born_ns = kg_clock_ns();
+    s->calls = 0;
+    if (status != KG_RUN_OK) {
+        s->out->failure = (struct kg_pairs_failure){
+            .kind = KG_PAIRS_RUN, .run = status, .process = s->out->nprocess};
+        return KG_FLOW_FAILED;
+    }
+    return KG_FLOW_ON;
+}
+
+void kg_session_stop(struct kg_session *s)
+{
+    struct kg_handle *own[] = {&s->ref, &s->null};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (own[i]->up) {
+            kg_runner_stop(&own[i]->runner);
+            own[i]->up = false;
+        }
+    }
+    if (s->cand.up) {
+        kg_runner_stop(&s->cand.runner);
+        s->cand.up = false;
+        s->out->candidate = s->cand.runner;
+        s->out->candidate.wire = &s->out->candidate.last;
+    }
+}
+
+/* One null call exactly as a timed call is made. */
+static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *err)
+{
+    struct kg_case c;
+    struct kg_layout l;
+    struct kg_wire_call words;
+    struct kg_call_report rep;
+    kg_session_draw(s, false, &c);
+    if (kg_judge_fill(s->in->judge, &c, false, err) != KG_OK) {
+        return err->code;
+    }
+    kg_layout_plan(s->in->problem, &c.shape, false, 0, c.in_base, c.out_base, &l);
+    kg_layout_call(s->in->problem, &c.shape, &l, false, &words);
+    int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
+    kg_runner_call(&s->null.runner, &words, deadline, true, &rep);
+    *ns = (double)(rep.window_ns + rep.tail_cpu_ns);
+    if (rep.status != KG_RUN_OK && rep.status != KG_RUN_ACTIVE) {
+        return kg_fail(err, KG_E_GYM, "timing: the null candidate failed (status %d)",
+                       (int)rep.status);
+    }
+    return KG_OK;
+}
+
+enum kg_flow kg_session_overhead(struct kg_session *s, struct kg_err *err)
+{
+    double ns[K_FIRST + K_CALLS];
+    for (size_t i = 0; i < K_FIRST + K_CALLS; i++) {
+        if (null_call(s, &ns[i], err) != KG_OK) {
+            return KG_FLOW_ERROR;
+        }
+    }
+    s->process->k_ns = (int64_t)kg_median(ns + K_FIRST, K_CALLS);
+    s->process->k_p10_ns = (int64_t)kg_quantile(ns + K_FIRST, K_CALLS, 0.1);
+    s->process->k_p90_ns = (int64_t)kg_quantile(ns + K_FIRST, K_CALLS, 0.9);
+    return KG_FLOW_ON;
+}

@@ -1,0 +1,198 @@
+/* Verified calls: fill, call, take, compare. The same path for warm-ups, primers, extra and timed
+ * calls, so that no process can tell which is which. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/timing/session.h"
+
+void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out)
+{
+    bool again = s->set >= 0 && (same_set || kg_rng_below(&s->rng, 3) == 0);
+    if (!again && s->nsets > 1) {
+        int other = s->set < 0 ? (int)kg_rng_below(&s->rng, (uint64_t)s->nsets)
+                               : (int)kg_rng_below(&s->rng, (uint64_t)s->nsets - 1);
+        s->set = s->set >= 0 && other >= s->set ? other + 1 : other;
+    } else if (s->set < 0) {
+        s->set = 0;
+    }
+    *out = (struct kg_case){
+        .shape = s->in->shape,
+        .law = KG_LAW_OWN,
+        .key = kg_key_derive(s->in->key, "timing-values", s->cases++),
+        .in_base = (uint64_t)s->set * s->in_stride,
+        .out_base = (uint64_t)s->set * s->out_stride,
+    };
+}
+
+static struct kg_runner *runner_of(struct kg_session *s, enum kg_side side)
+{
+    return side == KG_SIDE_CANDIDATE ? &s->cand.runner
+           : side == KG_SIDE_ORACLE  ? &s->oracle.runner
+                                     : &s->ref.runner;
+}
+
+static void fail_here(struct kg_session *s, enum kg_pairs_failure_kind kind,
+                      const struct kg_case *c)
+{
+    struct kg_pairs_failure *f = &s->out->failure;
+    memset(f, 0, sizeof *f);
+    f->kind = kind;
+    f->c = *c;
+    f->process = s->out->nprocess;
+    f->call = s->calls;
+    f->right_calls = s->process->verified;
+}
+
+/* What a call's status means, by side. */
+static enum kg_flow judge_status(struct kg_session *s, const struct kg_case *c, enum kg_side side,
+                                 const struct kg_call_report *rep, struct kg_err *err)
+{
+    if (rep->status == KG_RUN_OK) {
+        return KG_FLOW_ON;
+    }
+    if (rep->status == KG_RUN_ACTIVE) {
+        s->active = *rep;
+        s->active_is_candidate = side == KG_SIDE_CANDIDATE;
+        return KG_FLOW_VOID;
+    }
+    if (side == KG_SIDE_CANDIDATE) {
+        fail_here(s, KG_PAIRS_RUN, c);
+        s->out->failure.run = rep->status;
+        return KG_FLOW_FAILED;
+    }
+    kg_fail(err, KG_E_PROBLEM, "timing: the %s of %s %s",
+            side == KG_SIDE_ORACLE ? "oracle" : "reference", s->in->problem->name,
+            rep->status == KG_RUN_TIMEOUT ? "took longer than a call may" : "died in a call");
+    return KG_FLOW_ERROR;
+}
+
+enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum kg_side side,
+                            int64_t *ns, struct kg_err *err)
+{
+    bool wide = side == KG_SIDE_ORACLE;
+    struct kg_layout l;
+    struct kg_wire_call words;
+    struct kg_call_report rep;
+    if (s->in->cancel && *s->in->cancel) {
+        kg_fail(err, KG_E_CANCELLED, "timing: cancelled");
+        return KG_FLOW_ERROR;
+    }
+    if (kg_judge_fill(s->in->judge, c, wide, err) != KG_OK) {
+        return KG_FLOW_ERROR;
+    }
+    kg_layout_plan(s->in->problem, &c->shape, wide, 0, c->in_base, c->out_base, &l);
+    kg_layout_call(s->in->problem, &c->shape, &l, wide, &words);
+    s->calls += side == KG_SIDE_CANDIDATE;
+    int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
+    kg_runner_call(runner_of(s, side), &words, deadline, true, &rep);
+    *ns = rep.window_ns + rep.tail_cpu_ns + rep.idle_cpu_ns;
+    if (rep.faults > 0 && !wide) {
+        int64_t *faults =
+            side == KG_SIDE_CANDIDATE ? &s->process->cand_faults : &s->process->ref_faults;
+        *faults += rep.faults;
+    }
+    return judge_status(s, c, side, &rep, err);
+}
+
+enum kg_flow kg_session_take(struct kg_session *s, const struct kg_case *c, enum kg_side side,
+                             struct kg_err *err)
+{
+    struct kg_take_report take;
+    if (kg_judge_take(s->in->judge, c, side, &take, err) != KG_OK) {
+        return KG_FLOW_ERROR;
+    }
+    if (side == KG_SIDE_CANDIDATE) {
+        s->taken = take; /* poison left is judged by the comparison: an answer may equal it */
+    }
+    if (take.what == KG_TAKE_OK || (take.what == KG_TAKE_UNWRITTEN && side == KG_SIDE_CANDIDATE)) {
+        return KG_FLOW_ON;
+    }
+    if (side == KG_SIDE_CANDIDATE) {
+        fail_here(s, KG_PAIRS_OUT_OF_BOUNDS, c);
+        s->out->failure.take = take;
+        return KG_FLOW_FAILED;
+    }
+    kg_fail(err, KG_E_PROBLEM, "timing: the reference of %s %s `%s`", s->in->problem->name,
+            take.what == KG_TAKE_UNWRITTEN ? "leaves part unwritten of" : "writes outside",
+            s->in->problem->args[take.arg].name);
+    return KG_FLOW_ERROR;
+}
+
+static enum kg_flow compare_in(struct kg_session *s, const struct kg_case *c,
+                               enum kg_compare_mode mode, struct kg_err *err)
+{
+    struct kg_judgement j;
+    if (kg_judge_compare(s->in->judge, c, mode, &j, err) != KG_OK) {
+        return KG_FLOW_ERROR;
+    }
+    if (j.compare.pass) {
+        return KG_FLOW_ON;
+    }
+    fail_here(s, KG_PAIRS_WRONG, c);
+    s->out->failure.take = s->taken;
+    s->out->failure.judgement = j;
+    s->out->failure.mode = mode;
+    return KG_FLOW_FAILED;
+}
+
+enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, bool oracle,
+                                struct kg_err *err)
+{
+    enum kg_flow flow = compare_in(s, c, KG_COMPARE_FLOAT, err);
+    if (flow == KG_FLOW_ON && oracle && s->oracle.up) {
+        int64_t ns;
+        flow = kg_session_ask(s, c, KG_SIDE_ORACLE, &ns, err);
+        /* The oracle runs beside nobody's clock: its being busy between calls harms nothing. */
+        flow = flow == KG_FLOW_VOID ? KG_FLOW_ON : flow;
+        flow = flow == KG_FLOW_ON ? kg_session_take(s, c, KG_SIDE_ORACLE, err) : flow;
+        flow = flow == KG_FLOW_ON ? compare_in(s, c, KG_COMPARE_ORACLE, err) : flow;
+    }
+    if (flow == KG_FLOW_ON) {
+        s->process->verified++;
+    }
+    return flow;
+}
+
+static enum kg_flow verified_once(struct kg_session *s, struct kg_err *err)
+{
+    struct kg_case c;
+    int64_t ns;
+    static const enum kg_side sides[] = {KG_SIDE_FLOAT, KG_SIDE_CANDIDATE};
+    kg_session_draw(s, false, &c);
+    for (int i = 0; i < 2; i++) {
+        enum kg_flow flow = kg_session_ask(s, &c, sides[i], &ns, err);
+        flow = flow == KG_FLOW_ON ? kg_session_take(s, &c, sides[i], err) : flow;
+        if (flow != KG_FLOW_ON) {
+            return flow;
+        }
+    }
+    return kg_session_compare(s, &c, false, err);
+}
+
+enum kg_flow kg_session_verified(struct kg_session *s, struct kg_err *err)
+{
+    enum kg_flow flow = verified_once(s, err);
+    if (flow == KG_FLOW_VOID) {
+        s->process->voided++;
+        flow = verified_once(s, err);
+    }
+    return flow == KG_FLOW_VOID ? kg_session_async(s, err) : flow;
+}
+
+enum kg_flow kg_session_async(struct kg_session *s, struct kg_err *err)
+{
+    if (!s->active_is_candidate) {
+        kg_fail(err, KG_E_GYM,
+                "timing: the reference of %s ran outside its calls twice in a row (%lld ns idle, "
+                "%lld ns after its answer)",
+                s->in->problem->name, (long long)s->active.idle_cpu_ns,
+                (long long)s->active.tail_cpu_ns);
+        return KG_FLOW_ERROR;
+    }
+    struct kg_case none = {0};
+    fail_here(s, KG_PAIRS_ASYNC, &none);
+    s->out->failure.run = KG_RUN_ACTIVE;
+    s->out->failure.idle_cpu_ns = s->active.idle_cpu_ns;
+    s->out->failure.tail_cpu_ns = s->active.tail_cpu_ns;
+    return KG_FLOW_FAILED;
+}

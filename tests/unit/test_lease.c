@@ -1,0 +1,141 @@
+/* The exclusive timing lease. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "gym/timing/lease.h"
+
+#define MS 1000000ll
+
+static char dir[64], path[96];
+
+static void one_holder_at_a_time(void **state)
+{
+    (void)state;
+    struct kg_lease a, b;
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_lease_acquire(path, NULL, 0, &a, &err), KG_OK);
+    assert_int_equal(kg_lease_acquire(path, NULL, kg_clock_ns() + 20 * MS, &b, &err), KG_E_LIMIT);
+    assert_non_null(strstr(err.message, "another process has been timing for too long"));
+    assert_int_equal(b.fd, -1);
+    kg_lease_release(&a);
+    kg_lease_release(&a);
+    assert_int_equal(kg_lease_acquire(path, NULL, 0, &b, &err), KG_OK);
+    kg_lease_release(&b);
+}
+
+static void the_next_waits_its_turn(void **state)
+{
+    (void)state;
+    struct kg_lease a;
+    struct kg_err err = KG_ERR_INIT;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) { /* holds it, says so, and dies without releasing */
+        bool held = kg_lease_acquire(path, NULL, 0, &a, &err) == KG_OK;
+        bool told = write(ready[1], "x", 1) == 1;
+        usleep(30000);
+        _exit(held && told ? 0 : 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(kg_lease_acquire(path, NULL, kg_clock_ns() + 10000 * MS, &a, &err), KG_OK);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    kg_lease_release(&a);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void waiting_can_be_cancelled(void **state)
+{
+    (void)state;
+    struct kg_lease a, b;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    assert_int_equal(kg_lease_acquire(path, NULL, 0, &a, &err), KG_OK);
+    assert_int_equal(kg_lease_acquire(path, &cancel, 0, &b, &err), KG_E_CANCELLED);
+    kg_lease_release(&a);
+}
+
+static void a_link_is_not_followed(void **state)
+{
+    (void)state;
+    char link[128];
+    struct kg_lease a;
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(link, sizeof link, "%s/link", dir);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(kg_lease_acquire(link, NULL, 0, &a, &err), KG_E_HOST);
+    assert_non_null(strstr(err.message, "it is a symbolic link"));
+    unlink(link);
+}
+
+static void only_a_regular_file_will_do(void **state)
+{
+    (void)state;
+    char fifo[128];
+    struct kg_lease a;
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(fifo, sizeof fifo, "%s/fifo", dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(kg_lease_acquire(fifo, NULL, 0, &a, &err), KG_E_HOST);
+    assert_non_null(strstr(err.message, "not a regular file of this user's"));
+    unlink(fifo);
+    assert_int_equal(kg_lease_acquire("/nowhere/lock", NULL, 0, &a, &err), KG_E_HOST);
+    assert_string_equal(err.message,
+                        "/nowhere/lock: cannot open the timing lease: No such file or directory");
+}
+
+static void the_default_path_names_the_user(void **state)
+{
+    (void)state;
+    char standard[96], uid[16];
+    kg_lease_default_path(standard, sizeof standard);
+    snprintf(uid, sizeof uid, "%u", (unsigned)getuid());
+    assert_non_null(strstr(standard, uid));
+    assert_int_equal(standard[0], '/');
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/kgym-lease-XXXXXX");
+    if (!mkdtemp(dir)) {
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/lock", dir);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_holder_at_a_time),
+        cmocka_unit_test(the_next_waits_its_turn),
+        cmocka_unit_test(waiting_can_be_cancelled),
+        cmocka_unit_test(a_link_is_not_followed),
+        cmocka_unit_test(only_a_regular_file_will_do),
+        cmocka_unit_test(the_default_path_names_the_user),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

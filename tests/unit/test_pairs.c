@@ -1,0 +1,566 @@
+/* The timing protocol with real runners and the real judge: what it measures, and what it refuses.
+ */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/cobject.h"
+#include "base/clock.h"
+#include "gym/timing/pairs.h"
+
+#define MS 1000000ll
+
+static const char problem_text[] =
+    "/*---kgym\n"
+    "name: scale\n"
+    "level: 1\n"
+    "entry: scale\n"
+    "dims: {n: 20000}\n"
+    "args:\n"
+    "  - {name: x, type: \"f32[n]\", role: in}\n"
+    "  - {name: y, type: \"f32[n]\", role: out}\n"
+    "  - {name: n, type: i64, role: dim}\n"
+    "---*/\n"
+    "#include <stdint.h>\n"
+    "void scale(const real *x, real *y, int64_t n)\n"
+    "{ for (int64_t i = 0; i < n; i++) {\n"
+    "    real v = x[i]; for (int k = 0; k < 4; k++) v = v * v + (real)0.1 * x[i];\n"
+    "    y[i] = v; } }\n";
+
+/* What every honest candidate here computes. */
+#define BODY                                                                                       \
+    "static void work(const float *x, float *y, int64_t n)\n"                                      \
+    "{ for (int64_t i = 0; i < n; i++) {\n"                                                        \
+    "    float v = x[i]; for (int k = 0; k < 4; k++) v = v * v + 0.1f * x[i];\n"                   \
+    "    y[i] = v; } }\n"
+#define HEAD  "#include <stdint.h>\n#include <string.h>\n" BODY
+#define ENTRY "void scale(const float *x, float *y, int64_t n)\n"
+
+static struct kg_problem *problem;
+static struct kg_judge judge;
+static struct kg_runner_spec reference, null_runner, oracle;
+static struct kg_pairs_result result;
+static int cpu;
+
+static struct kg_runner_spec spec_of(const char *object, const char *entry, bool wide)
+{
+    return (struct kg_runner_spec){
+        .program = cobject_built("kgym-runner"),
+        .object = object,
+        .entry = entry,
+        .in = wide ? &judge.wide_in : &judge.in,
+        .out = wide ? &judge.wide_out : &judge.out,
+        .limits = {.memory_bytes = 512ll << 20,
+                   .processes = 16,
+                   .file_bytes = 1 << 20,
+                   .cpu_s = 60,
+                   .descriptors = 32},
+        .output_bytes = 256,
+        .cpu = cpu,
+    };
+}
+
+/* Short plans: the protocol is tested here, not the host. */
+static struct kg_pairs_options quick(void)
+{
+    struct kg_pairs_options o = KG_PAIRS_DEFAULTS;
+    o.pairs = 8;
+    o.processes = o.min_processes = 2;
+    o.call_deadline_ns = 5000 * MS;
+    return o;
+}
+
+static struct kg_pairs_input input_of(const struct kg_runner_spec *candidate)
+{
+    struct kg_pairs_input in = {.problem = problem,
+                                .judge = &judge,
+                                .reference = &reference,
+                                .candidate = candidate,
+                                .null_runner = &null_runner,
+                                .oracle = &oracle,
+                                .key = {{1, 2}}};
+    kg_shape_default(problem, &in.shape);
+    return in;
+}
+
+static void measure_with(const char *name, const char *text, const struct kg_pairs_options *o)
+{
+    struct kg_runner_spec candidate = spec_of(cobject_build(name, text, ""), "scale", false);
+    struct kg_pairs_input in = input_of(&candidate);
+    struct kg_err err = KG_ERR_INIT;
+    kg_pairs_result_deinit(&result);
+    if (kg_pairs_run(&in, o, &result, &err) != KG_OK) {
+        fail_msg("%s: %s", name, err.message);
+    }
+}
+
+static void measure(const char *name, const char *text)
+{
+    struct kg_pairs_options o = quick();
+    measure_with(name, text, &o);
+}
+
+static void expect_measured(void)
+{
+    if (result.status != KG_PAIRS_MEASURED) {
+        fail_msg("status %s, %s; failure %d run %d call %lld idle %lld tail %lld n_bad %llu",
+                 kg_pairs_status_name(result.status), result.why, (int)result.failure.kind,
+                 (int)result.failure.run, (long long)result.failure.call,
+                 (long long)result.failure.idle_cpu_ns, (long long)result.failure.tail_cpu_ns,
+                 (unsigned long long)result.failure.judgement.compare.n_bad);
+    }
+}
+
+static void equal_code_has_a_ratio_near_one(void **state)
+{
+    (void)state;
+    measure("same", HEAD ENTRY "{ work(x, y, n); }\n");
+    expect_measured();
+    assert_true(result.ratio.ratio > 0.5 && result.ratio.ratio < 2);
+    assert_int_equal(result.ratio.pairs, 16);
+    assert_int_equal(result.nprocess, 2);
+    assert_true(result.ratio.lo <= result.ratio.ratio && result.ratio.ratio <= result.ratio.hi);
+    assert_true(result.overhead_ns > 0);
+    assert_true(result.candidate_ns > 0 && result.reference_ns > 0);
+    assert_true(result.candidate_trimmed_ns > 0 && result.reference_trimmed_ns > 0);
+    assert_true(result.cv >= 0);
+    assert_true(result.warmups >= 20);
+    assert_int_equal(result.pool_sets, KG_PAIRS_SETS);
+    assert_false(result.one_process);
+    assert_int_equal(result.failure.kind, KG_PAIRS_NO_FAILURE);
+    for (int i = 0; i < result.nprocess; i++) {
+        const struct kg_pairs_process *p = &result.process[i];
+        int first = 0;
+        for (size_t k = 0; k < p->n; k++) {
+            first += p->pair[k].cand_first;
+            assert_true(p->pair[k].ref_ns > 0 && p->pair[k].cand_ns > 0);
+        }
+        assert_int_equal(first, 4);
+        assert_true(p->verified >= KG_PAIRS_VERIFIED);
+        assert_true(p->alive_ns >= KG_PAIRS_ALIVE_NS);
+        assert_true(p->k_p10_ns <= p->k_ns && p->k_ns <= p->k_p90_ns);
+    }
+}
+
+static void a_sleeping_candidate_is_slower(void **state)
+{
+    (void)state;
+    measure("sleeps", "#include <linux/futex.h>\n#include <sys/syscall.h>\n#include <time.h>\n"
+                      "#include <unistd.h>\n" HEAD ENTRY
+                      "{ work(x, y, n); struct timespec t = {0, 1000000}; uint32_t z = 0;\n"
+                      "  syscall(SYS_futex, &z, FUTEX_WAIT, 0, &t, 0, 0); }\n");
+    expect_measured();
+    assert_true(result.ratio.ratio < 0.2);
+    assert_true(result.candidate_ns > 1 * MS); /* the wall clock counts, not the CPU's */
+}
+
+static void k_is_subtracted(void **state)
+{
+    (void)state;
+    measure("k", HEAD ENTRY "{ work(x, y, n); }\n");
+    expect_measured();
+    double *t = (double[16]){0};
+    size_t n = 0;
+    for (int i = 0; i < result.nprocess; i++) {
+        for (size_t k = 0; k < result.process[i].n; k++) {
+            t[n++] = (double)(result.process[i].pair[k].cand_ns - result.process[i].k_ns);
+        }
+    }
+    assert_int_equal(result.candidate_ns, (int64_t)kg_median(t, n));
+}
+
+/* Wrong on the n-th call of its process, whichever n: warm-up, primer, timed, extra. */
+static void wrong_on_any_single_call_is_caught(void **state)
+{
+    (void)state;
+    static const int calls[] = {1, 2, 9, 10, 11, 14, 15, 18, 19, 20, 23, 30, 40};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char text[1024], name[32];
+        snprintf(name, sizeof name, "wrong%d", calls[i]);
+        snprintf(text, sizeof text,
+                 HEAD ENTRY "{ static int c; work(x, y, n); if (++c == %d) y[n - 1] += 1; }\n",
+                 calls[i]);
+        measure(name, text);
+        if (result.status != KG_PAIRS_FAILED || result.failure.kind != KG_PAIRS_WRONG) {
+            fail_msg("wrong on call %d: %s", calls[i], kg_pairs_status_name(result.status));
+        }
+        assert_int_equal(result.failure.call, calls[i]);
+        assert_int_equal(result.failure.right_calls, calls[i] - 1); /* then it is a phase */
+        assert_int_equal(result.failure.judgement.compare.n_bad, 1);
+        assert_int_equal(result.failure.judgement.compare.first_bad, 19999);
+        assert_int_equal(result.failure.process, 0);
+    }
+}
+
+static void a_cached_answer_is_a_replay(void **state)
+{
+    (void)state;
+    measure("cached", HEAD ENTRY "{ static float kept[20000]; static int c;\n"
+                                 "  if (++c < 14) { work(x, y, n); memcpy(kept, y, 4 * n); }\n"
+                                 "  else memcpy(y, kept, 4 * n); }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.kind, KG_PAIRS_WRONG);
+    assert_int_equal(result.failure.call, 14);
+    assert_true(result.failure.judgement.replay || result.failure.judgement.earlier_expected);
+}
+
+/* Keyed on the address: the pool hands old addresses with new contents. */
+static void an_answer_cached_by_address_is_caught(void **state)
+{
+    (void)state;
+    measure("address", HEAD ENTRY
+            "{ static const float *at[64]; static float *kept[64]; static int used, c;\n"
+            "  static float store[8][20000]; c++;\n"
+            "  for (int i = 0; i < used && c > 10; i++) if (at[i] == x) {\n"
+            "    memcpy(y, store[i], 4 * n); return; }\n"
+            "  work(x, y, n); int i = 0; while (i < used && at[i] != x) i++;\n"
+            "  if (i < 8) { at[i] = x; memcpy(store[i], y, 4 * n); if (i == used) used++; } }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.kind, KG_PAIRS_WRONG);
+}
+
+static void skipped_work_is_unwritten(void **state)
+{
+    (void)state;
+    measure("skips", HEAD ENTRY "{ static int c; if (++c == 13) return; work(x, y, n); }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.kind, KG_PAIRS_WRONG);
+    assert_int_equal(result.failure.take.what, KG_TAKE_UNWRITTEN);
+    assert_int_equal(result.failure.take.unwritten, 20000);
+}
+
+static void a_byte_before_the_output_is_out_of_bounds(void **state)
+{
+    (void)state;
+    measure("bounds",
+            HEAD ENTRY "{ static int c; work(x, y, n); if (++c == 12) ((char *)y)[-1] = 0x77; }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.kind, KG_PAIRS_OUT_OF_BOUNDS);
+    assert_int_equal(result.failure.take.what, KG_TAKE_OUT_OF_BOUNDS);
+    assert_int_equal(result.failure.call, 12);
+}
+
+/* A thread computes while the call returns at once: stopped with the answer unwritten. */
+static void early_done_by_a_thread_is_caught(void **state)
+{
+    (void)state;
+    measure("thread",
+            "#include <pthread.h>\n" HEAD
+            "static struct { const float *x; float *y; int64_t n; } a;\n"
+            "static void *run(void *p) { (void)p; work(a.x, a.y, a.n); return 0; }\n" ENTRY
+            "{ a.x = x; a.y = y; a.n = n; pthread_t t;\n"
+            "  pthread_create(&t, 0, run, 0); pthread_detach(t); }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_true(result.failure.kind == KG_PAIRS_WRONG || result.failure.kind == KG_PAIRS_ASYNC);
+}
+
+#define EARLY                                                                                      \
+    "#include <linux/futex.h>\n#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\n" \
+    "static void early(void) { uint32_t *w = (uint32_t *)0x100000000000ull;\n"                     \
+    "  __atomic_store_n(&w[1], w[0], __ATOMIC_RELEASE);\n"                                         \
+    "  syscall(SYS_futex, &w[1], FUTEX_WAKE, 1, 0, 0, 0); }\n"
+
+/* Says done, then works on: the work is after the answer, and shows on its clock. */
+static void done_before_the_work_is_async(void **state)
+{
+    (void)state;
+    measure("early", HEAD EARLY ENTRY
+            "{ early(); for (volatile int i = 0; i < 5000000; i++) {} work(x, y, n); }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.kind, KG_PAIRS_ASYNC);
+    assert_int_equal(result.failure.run, KG_RUN_ACTIVE);
+    assert_true(result.failure.tail_cpu_ns > KG_TAIL_SLACK_NS);
+}
+
+/* What it does after its answer without tripping the slack is part of its time. */
+static void a_short_tail_is_charged(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    measure_with("plain", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    double plain = result.ratio.ratio;
+    measure_with("tail",
+                 HEAD EARLY ENTRY "{ work(x, y, n); early();\n"
+                                  "  for (volatile int i = 0; i < 20000; i++) {} }\n",
+                 &o);
+    if (result.status == KG_PAIRS_MEASURED) { /* a slow host makes it longer than the slack */
+        assert_true(result.ratio.ratio < plain);
+    } else {
+        assert_int_equal(result.failure.kind, KG_PAIRS_ASYNC);
+    }
+}
+
+static void a_crash_in_timing_is_reported(void **state)
+{
+    (void)state;
+    measure("crash",
+            HEAD ENTRY "{ static int c; work(x, y, n); if (++c == 25) __builtin_trap(); }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.kind, KG_PAIRS_RUN);
+    assert_int_equal(result.failure.run, KG_RUN_DIED);
+    assert_int_equal(result.failure.call, 25);
+    assert_int_equal(kg_runner_signal(&result.candidate), 4);
+    assert_int_equal(result.candidate.wire->fault_signal, 4);
+}
+
+static void a_call_past_its_deadline_is_a_timeout(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.call_deadline_ns = 100 * MS;
+    measure_with("hangs",
+                 HEAD ENTRY "{ static int c; if (++c == 5) for (;;) c = 5; work(x, y, n); }\n", &o);
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.run, KG_RUN_TIMEOUT);
+}
+
+static void an_object_that_does_not_load_is_reported(void **state)
+{
+    (void)state;
+    measure("loads", "void nowhere(void); void scale(void) { nowhere(); }\n");
+    assert_int_equal(result.status, KG_PAIRS_FAILED);
+    assert_int_equal(result.failure.run, KG_RUN_LOAD_FAILED);
+    assert_non_null(strstr(result.candidate.note, "nowhere"));
+}
+
+static void budget_keeps_at_least_three_pairs(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.budget_ns = 1;
+    measure_with("budget",
+                 HEAD ENTRY "{ for (int i = 0; i < 5; i++) {\n"
+                            "  work(x, y, n); __asm__(\"\" ::: \"memory\"); } }\n",
+                 &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, 1);
+    assert_int_equal(result.ratio.pairs, KG_PAIRS_LEAST);
+    assert_true(result.one_process);
+    assert_true(result.process[0].verified < KG_PAIRS_VERIFIED); /* slower: let off */
+    assert_true(isfinite(result.ratio.half_width));
+}
+
+/* Budget gone, yet faster than the reference: the minimum of verified calls binds. */
+static void a_fast_candidate_is_seen_often_enough(void **state)
+{
+    (void)state;
+    struct kg_runner_spec usual = reference;
+    struct kg_pairs_options o = quick();
+    o.budget_ns = 1;
+    reference =
+        spec_of(cobject_build("slow_ref",
+                              HEAD ENTRY "{ for (int i = 0; i < 5; i++) {\n"
+                                         "  work(x, y, n); __asm__(\"\" ::: \"memory\"); } }\n",
+                              ""),
+                "scale", false);
+    measure_with("fast", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    reference = usual;
+    expect_measured();
+    assert_true(result.ratio.ratio > 1.5);
+    assert_int_equal(result.ratio.pairs, KG_PAIRS_LEAST);
+    assert_true(result.process[0].verified >= KG_PAIRS_VERIFIED);
+    assert_true(result.process[0].alive_ns >= KG_PAIRS_ALIVE_NS);
+}
+
+static void no_time_at_all_is_not_measured(void **state)
+{
+    (void)state;
+    struct kg_runner_spec candidate =
+        spec_of(cobject_build("late", HEAD ENTRY "{ work(x, y, n); }\n", ""), "scale", false);
+    struct kg_pairs_input in = input_of(&candidate);
+    struct kg_pairs_options o = quick();
+    struct kg_err err = KG_ERR_INIT;
+    in.deadline_ns = 1;
+    kg_pairs_result_deinit(&result);
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_OK);
+    assert_int_equal(result.status, KG_PAIRS_NOT_MEASURED);
+    assert_string_equal(result.why, "the time ran out after 0 pairs (at least 3)");
+}
+
+static void cancellation_is_an_error(void **state)
+{
+    (void)state;
+    struct kg_runner_spec candidate =
+        spec_of(cobject_build("cancelled", HEAD ENTRY "{ work(x, y, n); }\n", ""), "scale", false);
+    struct kg_pairs_input in = input_of(&candidate);
+    struct kg_pairs_options o = quick();
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    in.cancel = &cancel;
+    kg_pairs_result_deinit(&result);
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_CANCELLED);
+}
+
+static void a_failing_reference_is_an_error_of_the_problem(void **state)
+{
+    (void)state;
+    struct kg_runner_spec good =
+        spec_of(cobject_build("good", HEAD ENTRY "{ work(x, y, n); }\n", ""), "scale", false);
+    struct kg_runner_spec bad =
+        spec_of(cobject_build("bad", HEAD ENTRY "{ __builtin_trap(); }\n", ""), "scale", false);
+    struct kg_pairs_input in = input_of(&good);
+    struct kg_pairs_options o = quick();
+    struct kg_err err = KG_ERR_INIT;
+    in.reference = &bad;
+    kg_pairs_result_deinit(&result);
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_PROBLEM);
+    assert_string_equal(err.message, "timing: the reference of scale died in a call");
+    assert_int_equal(err.blame, KG_BLAME_PROBLEM);
+}
+
+static void null_test_measures_the_reference_against_itself(void **state)
+{
+    (void)state;
+    struct kg_pairs_input in = input_of(NULL);
+    struct kg_pairs_options o = quick();
+    struct kg_err err = KG_ERR_INIT;
+    kg_pairs_result_deinit(&result);
+    assert_int_equal(kg_pairs_null(&in, &o, &result, &err), KG_OK);
+    expect_measured();
+    assert_true(result.ratio.ratio > 0.5 && result.ratio.ratio < 2);
+}
+
+static void calibrated_uses_one_process_and_trimmed_means(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.method = KG_PAIRS_CALIBRATED;
+    measure_with("calibrated", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, 1);
+    assert_int_equal(result.ratio.pairs, 50);
+    double want = (double)result.reference_trimmed_ns / (double)result.candidate_trimmed_ns;
+    assert_true(fabs(result.ratio.ratio / want - 1) < 1e-3);
+    assert_true(isfinite(result.ratio.half_width));
+}
+
+/* The ways that the bench compares with: as they are done elsewhere. */
+static void naive_methods_make_their_pairs(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.method = KG_PAIRS_SINGLE;
+    measure_with("single", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.ratio.pairs, 1);
+    o.method = KG_PAIRS_MEAN;
+    measure_with("mean", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.ratio.pairs, 50);
+}
+
+static void a_candidate_below_t_is_rewarded_as_t(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.null_half_width = 0.25;
+    measure_with("short", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    int64_t t = KG_PAIRS_SHORT * result.overhead_ns;
+    assert_int_equal(result.candidate_short, result.candidate_ns < t);
+    assert_int_equal(result.reference_short, result.reference_ns < t);
+    double by = result.candidate_short ? (double)result.candidate_ns / (double)t : 1;
+    assert_true(fabs(result.rewarded.ratio - result.ratio.ratio * by) < 1e-9);
+    assert_true(result.ratio.half_width >= 0.25); /* no narrower than the null test's */
+    assert_true(result.ratio.hi / result.ratio.lo >= exp(0.5) * (1 - 1e-9));
+}
+
+static void options_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    struct kg_pairs_input in = input_of(&reference);
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_pairs_options o = quick();
+    kg_pairs_result_deinit(&result);
+    o.cold = true;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    assert_string_equal(err.message, "timing: `cold` is not built: buffers are warm");
+    o = quick();
+    o.warmups = 9;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    o = quick();
+    o.pairs = 2;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    o = quick();
+    o.min_processes = 3;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    o = quick();
+    o.trim = 0.5;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    o = quick();
+    o.budget_ns = 0;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    size_t in_bytes, out_bytes;
+    cpu_set_t set;
+    cpu = sched_getcpu();
+    CPU_ZERO(&set);
+    CPU_SET((size_t)cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    if (kg_problem_parse(problem_text, strlen(problem_text), "scale.c", &problem, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    kg_pairs_region_bytes(problem, &in_bytes, &out_bytes);
+    if (kg_judge_start(cpu, &judge, &err) != KG_OK ||
+        kg_judge_open(&judge, problem, in_bytes, out_bytes, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    reference = spec_of(cobject_build("ref_float", problem_text, "-Dreal=float"), "scale", false);
+    oracle = spec_of(cobject_build("ref_double", problem_text, "-Dreal=double"), "scale", true);
+    null_runner = spec_of(cobject_built("null.so"), "kgym_null", false);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    kg_pairs_result_deinit(&result);
+    kg_judge_stop(&judge);
+    kg_problem_destroy(problem);
+    cobject_clean();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_code_has_a_ratio_near_one),
+        cmocka_unit_test(a_sleeping_candidate_is_slower),
+        cmocka_unit_test(k_is_subtracted),
+        cmocka_unit_test(wrong_on_any_single_call_is_caught),
+        cmocka_unit_test(a_cached_answer_is_a_replay),
+        cmocka_unit_test(an_answer_cached_by_address_is_caught),
+        cmocka_unit_test(skipped_work_is_unwritten),
+        cmocka_unit_test(a_byte_before_the_output_is_out_of_bounds),
+        cmocka_unit_test(early_done_by_a_thread_is_caught),
+        cmocka_unit_test(done_before_the_work_is_async),
+        cmocka_unit_test(a_short_tail_is_charged),
+        cmocka_unit_test(a_crash_in_timing_is_reported),
+        cmocka_unit_test(a_call_past_its_deadline_is_a_timeout),
+        cmocka_unit_test(an_object_that_does_not_load_is_reported),
+        cmocka_unit_test(budget_keeps_at_least_three_pairs),
+        cmocka_unit_test(a_fast_candidate_is_seen_often_enough),
+        cmocka_unit_test(no_time_at_all_is_not_measured),
+        cmocka_unit_test(cancellation_is_an_error),
+        cmocka_unit_test(a_failing_reference_is_an_error_of_the_problem),
+        cmocka_unit_test(null_test_measures_the_reference_against_itself),
+        cmocka_unit_test(calibrated_uses_one_process_and_trimmed_means),
+        cmocka_unit_test(naive_methods_make_their_pairs),
+        cmocka_unit_test(a_candidate_below_t_is_rewarded_as_t),
+        cmocka_unit_test(options_out_of_range_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
