@@ -1,0 +1,10 @@
+/*---kgym
+name: t
+level: 1
+entry: t
+dims: {m: 2147483647, n: 4, k: 5}
+args:
+  - {name: a, type: "f32[m,k]", role: in}
+  - {name: b, type: "f64[k,n]", role: in}
+  - {name: c, type: "i64[m,n]", role: out}
+---*/

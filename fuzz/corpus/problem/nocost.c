@@ -1,0 +1,11 @@
+/*---kgym
+name: t
+level: 1
+entry: t
+dims: {m: 3, n: 4, k: 5}
+cost: {flops: m / (5 - n)}
+args:
+  - {name: a, type: "f32[m,k]", role: in}
+  - {name: b, type: "f64[k,n]", role: in}
+  - {name: c, type: "i64[m,n]", role: out}
+---*/
