@@ -1,0 +1,184 @@
+#include <string.h>
+
+#include "gym/reply/extract_private.h"
+#include "gym/reply/lex_private.h"
+
+/* Lines of a unified diff. Only asked about text that seems to define the entry. */
+bool kg_reply_is_diff(struct kg_slice code)
+{
+    struct kg_slice line;
+    size_t lines = 0, marked = 0, other = 0;
+    bool old_file = false;
+    for (size_t at = 0; kg_slice_line(code, &at, &line);) {
+        bool hunk = kg_slice_starts(line, "@@ -") && memmem(line.at + 4, line.len - 4, "@@", 2);
+        if (hunk || kg_slice_starts(line, "diff --git ") ||
+            (old_file && kg_slice_starts(line, "+++ "))) {
+            return true;
+        }
+        old_file = kg_slice_starts(line, "--- ");
+        if (line.len > 0) {
+            lines++;
+            marked += line.at[0] == '+' || line.at[0] == '-';
+            other += line.at[0] != '+' && line.at[0] != '-' && line.at[0] != ' ';
+        }
+    }
+    return lines > 1 && other == 0 && marked * 3 >= lines;
+}
+
+static enum kg_rank rank_c(struct kg_reply *r, struct kg_slice code)
+{
+    struct kg_survey s;
+    kg_survey_c(code.at, code.len, r->entry, &s);
+    r->cut |= s.kind == KG_DEF_PARTIAL;
+    if (s.dirty && !r->lenient) {
+        return KG_RANK_NONE;
+    }
+    switch (s.kind) {
+    case KG_DEF_WHOLE:
+        return KG_RANK_FULL;
+    case KG_DEF_UNSURE:
+        return s.visible ? KG_RANK_FULL : KG_RANK_WEAK;
+    case KG_DEF_STATIC:
+        return KG_RANK_STATIC;
+    default:
+        return KG_RANK_NONE;
+    }
+}
+
+static enum kg_rank rank_python(struct kg_reply *r, struct kg_slice code)
+{
+    struct kg_python_survey s;
+    kg_survey_python(code.at, code.len, r->entry, &s);
+    r->cut |= s.kind == KG_DEF_PARTIAL;
+    if (s.dirty && !r->lenient) {
+        return KG_RANK_NONE;
+    }
+    return s.kind == KG_DEF_WHOLE    ? KG_RANK_FULL
+           : s.kind == KG_DEF_UNSURE ? KG_RANK_WEAK
+                                     : KG_RANK_NONE;
+}
+
+enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code)
+{
+    if (!kg_lex_may_define(code.at, code.len, r->entry)) {
+        return KG_RANK_NONE;
+    }
+    enum kg_rank rank = r->lang == KG_LANG_C ? rank_c(r, code) : rank_python(r, code);
+    if (rank != KG_RANK_NONE && kg_reply_is_diff(code)) {
+        r->diff = true;
+        return KG_RANK_NONE;
+    }
+    return rank;
+}
+
+struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b)
+{
+    if (b->quotes == 0) {
+        return b->code;
+    }
+    kg_buf_reset(&r->unquoted);
+    struct kg_slice line;
+    for (size_t at = 0; kg_slice_line(b->code, &at, &line);) {
+        size_t p = 0;
+        for (int q = 0; q < b->quotes; q++) {
+            size_t mark = p;
+            while (mark < line.len && line.at[mark] == ' ') {
+                mark++;
+            }
+            if (mark >= line.len || line.at[mark] != '>') {
+                break;
+            }
+            p = mark + 1;
+        }
+        p += p > 0 && p < line.len && line.at[p] == ' ';
+        kg_buf_add(&r->unquoted, line.at + p, line.len - p);
+        kg_buf_addc(&r->unquoted, '\n');
+    }
+    return kg_slice_buf(&r->unquoted);
+}
+
+bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags)
+{
+    kg_buf_reset(&r->code);
+    kg_buf_add(&r->code, code.at, code.len);
+    r->rule = rule;
+    r->flags |= flags;
+    return true;
+}
+
+bool kg_reply_take_block(struct kg_reply *r, const struct kg_block *b, struct kg_slice code,
+                         uint32_t flags)
+{
+    flags |= (b->quotes > 0 ? KG_XF_DEDENT : 0) | (b->closed ? 0 : KG_XF_UNCLOSED);
+    return kg_reply_take(r, code, b->closed ? "fence-closed" : "fence-unclosed", flags);
+}
+
+/* Python has no closing brace: a block that the token limit cut may lack its last methods. */
+static bool may_be_cut(const struct kg_reply *r, const struct kg_block *b)
+{
+    return b->to_end && r->lang == KG_LANG_PYTHON && r->finish != NULL &&
+           strcmp(r->finish, "length") == 0;
+}
+
+/* The last block of the best rank among those that are closed, or not. */
+static bool choose(struct kg_reply *r, const struct kg_blocks *blocks, bool closed)
+{
+    enum kg_rank best = KG_RANK_NONE;
+    int at = -1;
+    for (int i = blocks->n - 1; i >= 0 && best != KG_RANK_FULL; i--) {
+        const struct kg_block *b = &blocks->list[i];
+        if (b->closed != closed || !kg_tag_accepts(r->lang, b->tag) || may_be_cut(r, b)) {
+            continue;
+        }
+        enum kg_rank rank = kg_reply_rank(r, kg_reply_block_code(r, b));
+        if (rank > best) {
+            best = rank;
+            at = i;
+        }
+    }
+    return at >= 0 &&
+           kg_reply_take_block(r, &blocks->list[at], kg_reply_block_code(r, &blocks->list[at]), 0);
+}
+
+bool kg_reply_choose(struct kg_reply *r, const struct kg_blocks *blocks)
+{
+    return choose(r, blocks, true) || choose(r, blocks, false);
+}
+
+static bool defines_once(struct kg_reply *r, struct kg_slice code)
+{
+    if (kg_reply_rank(r, code) != KG_RANK_FULL) {
+        return false;
+    }
+    if (r->lang == KG_LANG_C) {
+        struct kg_survey s;
+        kg_survey_c(code.at, code.len, r->entry, &s);
+        return s.bodies == 1;
+    }
+    struct kg_python_survey s;
+    kg_survey_python(code.at, code.len, r->entry, &s);
+    return s.bodies == 1;
+}
+
+bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
+{
+    struct kg_buf *all = &r->work[0];
+    kg_buf_reset(all);
+    int joined = 0;
+    uint32_t flags = KG_XF_CONCAT;
+    for (int i = 0; i < blocks->n && !blocks->dropped; i++) {
+        const struct kg_block *b = &blocks->list[i];
+        struct kg_slice code = kg_reply_block_code(r, b);
+        if (!kg_tag_accepts(r->lang, b->tag) || kg_slice_trim(code).len == 0 || may_be_cut(r, b)) {
+            continue;
+        }
+        kg_buf_add(all, code.at, code.len);
+        if (code.at[code.len - 1] != '\n') {
+            kg_buf_addc(all, '\n');
+        }
+        flags |= b->closed ? 0 : KG_XF_UNCLOSED;
+        joined++;
+    }
+    return joined > 1 && defines_once(r, kg_slice_buf(all)) &&
+           kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);
+}

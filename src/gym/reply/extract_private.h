@@ -1,0 +1,120 @@
+/* Internals of the extractor: normalised text, the blocks in it, candidates and how they rank.
+ * One reply is one struct kg_reply on the caller's stack; texts are slices of buffers it owns. */
+#ifndef KG_GYM_REPLY_EXTRACT_PRIVATE_H
+#define KG_GYM_REPLY_EXTRACT_PRIVATE_H
+
+#include "base/buf.h"
+#include "gym/reply/extract.h"
+
+struct kg_slice {
+    const char *at;
+    size_t len;
+};
+
+/* normalise.c: valid UTF-8, LF, no NUL, no zero-width characters. Sets flags. */
+void kg_reply_normalise(const char *text, size_t len, struct kg_buf *out, uint32_t *flags);
+
+/* tags.c: what the info string of a fence says. */
+enum kg_tag {
+    KG_TAG_NEUTRAL, /* none, "answer", or a word that names no language */
+    KG_TAG_C,
+    KG_TAG_PYTHON,
+    KG_TAG_CUDA,
+    KG_TAG_JSON,
+    KG_TAG_MARKDOWN,
+    KG_TAG_DIFF,
+    KG_TAG_OTHER, /* another language, or output */
+};
+/* The tag and whether its word is known; *rest: what follows the word on the line. */
+enum kg_tag kg_tag_read(struct kg_slice info, bool *known, struct kg_slice *rest);
+bool kg_tag_accepts(enum kg_lang lang, enum kg_tag tag);
+
+/* fences.c */
+#define KG_BLOCKS_MAX 1024 /* the last ones; earlier ones are forgotten */
+
+struct kg_block {
+    struct kg_slice code; /* raw lines between the fences */
+    enum kg_tag tag;
+    bool closed;
+    bool to_end; /* unclosed, up to the end of the reply */
+    int quotes;  /* leading `>` to take off each line */
+};
+
+struct kg_blocks {
+    int n;
+    bool dropped;         /* there were more than KG_BLOCKS_MAX */
+    bool thinking;        /* reasoning was opened and never closed */
+    struct kg_slice seen; /* the text that was read: up to there */
+    struct kg_block list[KG_BLOCKS_MAX];
+};
+
+/* What follows the last closing tag of reasoning that stands alone on its line; *closed: one does.
+ */
+struct kg_slice kg_reply_after_thinking(struct kg_slice text, bool *closed);
+bool kg_reply_opens_thinking(struct kg_slice line, bool first);
+void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out);
+
+/* candidates.c: which texts define the entry, and how well. */
+enum kg_rank { KG_RANK_NONE, KG_RANK_STATIC, KG_RANK_WEAK, KG_RANK_FULL };
+
+struct kg_reply {
+    enum kg_lang lang;
+    const char *entry, *finish;
+    bool lenient;     /* accept characters that no compiler takes: its message helps more */
+    bool diff, cut;   /* seen on the way: a patch; a definition whose end is missing */
+    const char *rule; /* set by whoever finds the code */
+    uint32_t flags;
+    struct kg_buf code;     /* the result */
+    struct kg_buf unquoted; /* of kg_reply_block_code */
+    struct kg_buf inner;    /* text that came out of JSON or of escapes */
+    struct kg_buf work[2];  /* of repairs and joining */
+};
+
+enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code);
+bool kg_reply_is_diff(struct kg_slice code);
+/* The block's code; without its `>` marks in r->unquoted where it has some. */
+struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b);
+bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags);
+bool kg_reply_take_block(struct kg_reply *r, const struct kg_block *b, struct kg_slice code,
+                         uint32_t flags);
+/* The steps that look at blocks as they are: closed, unclosed, joined. */
+bool kg_reply_choose(struct kg_reply *r, const struct kg_blocks *blocks);
+bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks);
+
+/* repairs.c: each writes the repaired text to out and returns false when it has nothing to do. */
+struct kg_repair {
+    uint32_t flag;
+    bool (*apply)(struct kg_slice in, struct kg_buf *out);
+};
+#define KG_REPAIRS 5
+extern const struct kg_repair kg_reply_repairs[KG_REPAIRS];
+bool kg_repair_entities(struct kg_slice in, struct kg_buf *out);
+bool kg_repair_gutter(struct kg_slice in, struct kg_buf *out);
+bool kg_repair_escaped(struct kg_slice in, struct kg_buf *out);
+
+/* regions.c: text between HTML-like tags (<answer>, <pre>, <code>), inner and later ones first. */
+#define KG_REGIONS_MAX 64
+struct kg_region {
+    struct kg_slice code;
+    const char *rule;
+    bool closed;
+};
+int kg_regions_find(struct kg_slice text, struct kg_region out[KG_REGIONS_MAX]);
+
+/* ladder.c: all steps on a text. level 1 is text that came out of JSON or of escapes; it is not
+ * unwrapped again. blocks[level] is this level's own. */
+bool kg_reply_ladder(struct kg_reply *r, struct kg_slice text, int level,
+                     struct kg_blocks blocks[2]);
+
+static inline struct kg_slice kg_slice_buf(const struct kg_buf *b)
+{
+    return (struct kg_slice){b->data, b->len};
+}
+
+/* Without blanks and newlines at either end. */
+struct kg_slice kg_slice_trim(struct kg_slice s);
+/* The line that begins at *at, without its newline; *at moves behind it. False at the end. */
+bool kg_slice_line(struct kg_slice s, size_t *at, struct kg_slice *line);
+bool kg_slice_starts(struct kg_slice s, const char *prefix);
+
+#endif

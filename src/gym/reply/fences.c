@@ -1,0 +1,263 @@
+/* Fenced blocks as models write them. A fence opens at the beginning of a line (behind `>` or a
+ * list marker) or glued to the end of prose; it closes on a line of its own, glued to the last line
+ * of code, or in front of leaked text. A fence inside a comment or a triple-quoted string of the
+ * block is part of the code. Cost: linear; each block is lexed once. */
+#include <string.h>
+
+#include "gym/reply/extract_private.h"
+#include "gym/reply/fences.h"
+
+/* Each doubt reads the rest of the reply once more. */
+#define MAX_DOUBTS 4
+
+struct fence {
+    char mark;
+    size_t run;
+    int quotes;
+    size_t after; /* position in the line behind the run */
+};
+
+static size_t run_length(struct kg_slice s, size_t at)
+{
+    size_t n = at;
+    while (n < s.len && s.at[n] == s.at[at]) {
+        n++;
+    }
+    return n - at;
+}
+
+static size_t skip_blanks(struct kg_slice s, size_t at)
+{
+    while (at < s.len && (s.at[at] == ' ' || s.at[at] == '\t')) {
+        at++;
+    }
+    return at;
+}
+
+/* Behind `- `, `* `, `+ `, `1. ` or `1) `. */
+static size_t skip_marker(struct kg_slice s, size_t at)
+{
+    size_t p = at;
+    while (p < s.len && p - at < 4 && s.at[p] >= '0' && s.at[p] <= '9') {
+        p++;
+    }
+    bool numbered = p > at && p < s.len && (s.at[p] == '.' || s.at[p] == ')');
+    bool bullet = p == at && p < s.len && (s.at[p] == '-' || s.at[p] == '*' || s.at[p] == '+');
+    bool ends = (numbered || bullet) && p + 1 < s.len && s.at[p + 1] == ' ';
+    return ends ? skip_blanks(s, p + 1) : at;
+}
+
+static bool fence_at_start(struct kg_slice line, struct fence *f)
+{
+    size_t p = skip_blanks(line, 0);
+    f->quotes = 0;
+    while (p < line.len && line.at[p] == '>' && f->quotes < 8) {
+        f->quotes++;
+        p = skip_blanks(line, p + 1);
+    }
+    p = skip_marker(line, p);
+    if (p >= line.len || (line.at[p] != '`' && line.at[p] != '~')) {
+        return false;
+    }
+    f->mark = line.at[p];
+    f->run = run_length(line, p);
+    f->after = p + f->run;
+    return f->run >= 3;
+}
+
+/* The first run of three or more backticks anywhere in the line. */
+static bool fence_in_line(struct kg_slice line, size_t from, struct fence *f)
+{
+    const char *hit = from < line.len ? memmem(line.at + from, line.len - from, "```", 3) : NULL;
+    if (hit == NULL) {
+        return false;
+    }
+    size_t p = (size_t)(hit - line.at);
+    *f = (struct fence){'`', run_length(line, p), 0, 0};
+    f->after = p + f->run;
+    return true;
+}
+
+static struct kg_block *add_block(struct kg_blocks *b)
+{
+    if (b->n == KG_BLOCKS_MAX) {
+        /* Forget the older half at once, so that the cost stays linear. */
+        memmove(b->list, b->list + KG_BLOCKS_MAX / 2, sizeof *b->list * (KG_BLOCKS_MAX / 2));
+        b->n = KG_BLOCKS_MAX / 2;
+        b->dropped = true;
+    }
+    struct kg_block *n = &b->list[b->n++];
+    *n = (struct kg_block){.tag = KG_TAG_NEUTRAL};
+    return n;
+}
+
+/* What follows the tag on the opening line is code when it looks like code, not like attributes. */
+static bool is_code(struct kg_slice s)
+{
+    if (s.len == 0) {
+        return false;
+    }
+    char last = s.at[s.len - 1];
+    return *s.at == '#' || memchr(s.at, ';', s.len) != NULL || last == '{' ||
+           (last == ':' && memchr(s.at, ' ', s.len) != NULL);
+}
+
+static bool one_line(struct kg_slice line, const struct fence *f, struct kg_blocks *out)
+{
+    struct fence end;
+    size_t from = f->after;
+    while (f->mark == '`' && fence_in_line(line, from, &end)) {
+        if (end.run < f->run) {
+            from = end.after;
+            continue;
+        }
+        struct kg_slice body = {line.at + f->after, end.after - end.run - f->after}, rest;
+        bool known;
+        enum kg_tag tag = kg_tag_read(body, &known, &rest);
+        struct kg_block *b = add_block(out);
+        b->code = known ? rest : body;
+        if (known && b->code.len > 1 && memcmp(b->code.at, "\\n", 2) == 0) {
+            b->code = (struct kg_slice){b->code.at + 2, b->code.len - 2};
+        }
+        b->tag = tag;
+        b->closed = true;
+        return true;
+    }
+    return false;
+}
+
+/* A line that no code holds and that chat templates leak: the block ends in front of it. */
+static bool is_control(struct kg_slice line)
+{
+    struct kg_slice t = kg_slice_trim(line);
+    return kg_slice_starts(t, "<|") && memmem(t.at, t.len, "|>", 2) != NULL;
+}
+
+enum ending { GOES_ON, CLOSES, INTERRUPTS };
+
+/* Does this line of an open block end it? *at: position in the line where the code ends. */
+static enum ending line_ends(struct kg_slice line, const struct fence *open, size_t *at)
+{
+    struct fence f;
+    if (fence_at_start(line, &f) && f.mark == open->mark) {
+        *at = 0;
+        if (f.run < open->run) {
+            return GOES_ON;
+        }
+        struct kg_slice info = {line.at + f.after, line.len - f.after}, rest;
+        bool known;
+        kg_tag_read(info, &known, &rest);
+        return known ? INTERRUPTS : CLOSES;
+    }
+    struct kg_slice t = kg_slice_trim(line);
+    size_t end = (size_t)(t.at - line.at) + t.len, p = end;
+    while (p > 0 && line.at[p - 1] == open->mark && open->mark == '`') {
+        p--;
+    }
+    *at = p;
+    return end - p >= open->run ? CLOSES : is_control(line) ? INTERRUPTS : GOES_ON;
+}
+
+struct cursor {
+    struct kg_slice text;
+    size_t at;
+    enum kg_lang lang;
+    int doubts; /* fences that turned out not to be inside a string; few are believed */
+};
+
+static enum kg_lang probe_lang(enum kg_tag tag, enum kg_lang lang)
+{
+    return tag == KG_TAG_C || tag == KG_TAG_CUDA ? KG_LANG_C
+           : tag == KG_TAG_PYTHON                ? KG_LANG_PYTHON
+                                                 : lang;
+}
+
+/* Reads the block whose first line begins at c->at and leaves c->at behind its end. */
+static void read_block(struct cursor *c, const struct fence *open, struct kg_block *b)
+{
+    size_t start = c->at, inside_end = 0, inside_next = 0, at = c->at, col;
+    struct kg_fence_probe probe;
+    kg_fence_probe_init(&probe, probe_lang(b->tag, c->lang), c->text, start);
+    struct kg_slice line;
+    b->quotes = open->quotes;
+    for (size_t from = at; kg_slice_line(c->text, &at, &line); from = at) {
+        enum ending e = line_ends(line, open, &col);
+        if (e == GOES_ON) {
+            continue;
+        }
+        if (c->doubts < MAX_DOUBTS && kg_fence_probe_inside(&probe, from + col)) {
+            inside_end = inside_end != 0 ? inside_end : from + col;
+            inside_next = inside_next != 0 ? inside_next : at;
+            continue;
+        }
+        b->closed = e == CLOSES;
+        b->code = (struct kg_slice){c->text.at + start, from + col - start};
+        c->at = e == CLOSES ? at : from;
+        if (e == INTERRUPTS && is_control(line)) {
+            b->code.len = from - start;
+            c->at = at;
+        }
+        return;
+    }
+    if (inside_next != 0) { /* the string never ended: its first fence was the end after all */
+        c->doubts++;
+        b->closed = true;
+        b->code = (struct kg_slice){c->text.at + start, inside_end - start};
+        c->at = inside_next;
+        return;
+    }
+    b->to_end = true;
+    b->code = (struct kg_slice){c->text.at + start, c->text.len - start};
+    c->at = c->text.len;
+}
+
+/* A fence that opens a block on this line, at its start or glued behind prose. */
+static bool opens(struct kg_slice line, struct fence *f)
+{
+    if (fence_at_start(line, f)) {
+        return true;
+    }
+    if (!fence_in_line(line, 0, f)) {
+        return false;
+    }
+    struct kg_slice info = {line.at + f->after, line.len - f->after}, rest;
+    bool known;
+    kg_tag_read(info, &known, &rest);
+    return kg_slice_trim(info).len == 0 || (known && rest.len == 0) ||
+           memmem(info.at, info.len, "```", 3) != NULL;
+}
+
+void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out)
+{
+    struct cursor c = {text, 0, lang, 0};
+    struct kg_slice line;
+    bool first = true;
+    out->n = 0;
+    out->dropped = out->thinking = false;
+    out->seen = text;
+    for (size_t from = 0; kg_slice_line(text, &c.at, &line); from = c.at) {
+        if (kg_reply_opens_thinking(line, first)) {
+            out->thinking = true;
+            out->seen.len = from;
+            return;
+        }
+        first &= kg_slice_trim(line).len == 0;
+        struct fence f;
+        if (!opens(line, &f) || one_line(line, &f, out)) {
+            continue;
+        }
+        struct kg_slice info = {line.at + f.after, line.len - f.after}, rest;
+        bool known;
+        enum kg_tag tag = kg_tag_read(info, &known, &rest);
+        if (tag == KG_TAG_MARKDOWN) {
+            continue; /* a wrapper: the blocks inside are what matters */
+        }
+        rest = known ? rest : kg_slice_trim(info);
+        if (is_code(rest)) {
+            c.at = (size_t)(rest.at - text.at);
+        }
+        struct kg_block *b = add_block(out);
+        b->tag = tag;
+        read_block(&c, &f, b);
+    }
+}

@@ -1,0 +1,203 @@
+/* The rules in order. docs/extraction.md lists them for readers; a rule is tried only when all
+ * before it found nothing. */
+#include <string.h>
+
+#include "base/json.h"
+#include "gym/reply/extract_private.h"
+#include "gym/reply/lex_private.h"
+
+#define MEMBERS_MAX 64
+
+/* Something that repairs may be tried on. */
+struct candidate {
+    struct kg_slice code;
+    const struct kg_block *block; /* NULL for a region or the whole text */
+    const char *rule;
+    uint32_t flags;
+    bool strict; /* its limits are no fence: it must read as a file of the language */
+};
+
+static bool take(struct kg_reply *r, const struct candidate *c, struct kg_slice code,
+                 uint32_t flags)
+{
+    if (kg_reply_rank(r, code) == KG_RANK_NONE ||
+        (c->strict && !kg_lex_plausible(r->lang, code.at, code.len))) {
+        return false;
+    }
+    return c->block != NULL ? kg_reply_take_block(r, c->block, code, flags)
+                            : kg_reply_take(r, code, c->rule, flags | c->flags);
+}
+
+static bool regions(struct kg_reply *r, struct kg_slice text)
+{
+    struct kg_region list[KG_REGIONS_MAX];
+    int n = kg_regions_find(text, list);
+    for (int i = 0; i < n; i++) {
+        struct candidate c = {
+            .rule = list[i].rule, .flags = list[i].closed ? 0 : KG_XF_UNCLOSED, .strict = true};
+        bool html = strcmp(list[i].rule, "answer-tag") != 0;
+        kg_buf_reset(&r->work[0]);
+        bool decoded = html && kg_repair_entities(list[i].code, &r->work[0]);
+        struct kg_slice code = decoded ? kg_slice_buf(&r->work[0]) : list[i].code;
+        if (take(r, &c, code, decoded ? KG_XF_ENTITIES : 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool names_entry(const struct kg_reply *r, struct kg_slice s)
+{
+    return memmem(s.at, s.len, r->entry, strlen(r->entry)) != NULL;
+}
+
+/* Each repair alone, in order. */
+static bool repair_once(struct kg_reply *r, const struct candidate *c, int which)
+{
+    struct kg_buf *out = &r->work[0];
+    kg_buf_reset(out);
+    return kg_reply_repairs[which].apply(c->code, out) &&
+           take(r, c, kg_slice_buf(out), kg_reply_repairs[which].flag);
+}
+
+/* All repairs one after the other, until the entry is defined. */
+static bool repair_all(struct kg_reply *r, const struct candidate *c)
+{
+    struct kg_slice code = c->code;
+    uint32_t flags = 0;
+    int into = 0;
+    for (int i = 0; i < KG_REPAIRS; i++) {
+        struct kg_buf *out = &r->work[into];
+        kg_buf_reset(out);
+        if (kg_reply_repairs[i].apply(code, out)) {
+            code = kg_slice_buf(out);
+            into = !into;
+            flags |= kg_reply_repairs[i].flag;
+            if ((flags & (flags - 1)) != 0 && take(r, c, code, flags)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A JSON object of which exactly one string member leads to the entry. */
+static bool json_member(struct kg_reply *r, struct kg_slice text, struct kg_blocks blocks[2])
+{
+    struct kg_slice s = kg_slice_trim(text);
+    struct kg_err err;
+    json_t *object = NULL;
+    if (s.len < 2 || s.at[0] != '{' || s.at[s.len - 1] != '}' ||
+        kg_json_parse(s.at, s.len, "reply", &object, &err) != KG_OK) {
+        return false;
+    }
+    int members = 0, hits = 0;
+    uint32_t before = r->flags, flags = 0;
+    for (void *i = json_object_iter(object); i != NULL && members < MEMBERS_MAX;
+         i = json_object_iter_next(object, i), members++) {
+        json_t *value = json_object_iter_value(i);
+        struct kg_slice member = {json_string_value(value), json_string_length(value)};
+        if (!json_is_string(value) || !names_entry(r, member)) {
+            continue;
+        }
+        kg_buf_reset(&r->inner);
+        r->flags = before;
+        kg_reply_normalise(member.at, member.len, &r->inner, &r->flags);
+        if (kg_reply_ladder(r, kg_slice_buf(&r->inner), 1, blocks)) {
+            hits++;
+            flags = r->flags;
+        }
+    }
+    json_decref(object);
+    r->flags = hits == 1 ? flags | KG_XF_JSON : before;
+    r->rule = "json";
+    return hits == 1;
+}
+
+static bool escaped(struct kg_reply *r, struct kg_slice text, struct kg_blocks blocks[2])
+{
+    struct kg_buf *out = &r->work[0];
+    kg_buf_reset(out);
+    if (!kg_repair_escaped(text, out)) {
+        return false;
+    }
+    uint32_t before = r->flags;
+    kg_buf_reset(&r->inner);
+    kg_reply_normalise(out->data, out->len, &r->inner, &r->flags);
+    if (!kg_reply_ladder(r, kg_slice_buf(&r->inner), 1, blocks)) {
+        r->flags = before;
+        return false;
+    }
+    r->flags |= KG_XF_ESCAPED;
+    return true;
+}
+
+enum pass { PASS_REPAIRS, PASS_JSON = KG_REPAIRS, PASS_ESCAPED, PASS_ALL, PASSES };
+
+static bool attempt(struct kg_reply *r, const struct candidate *c, int pass, int level,
+                    struct kg_blocks blocks[2])
+{
+    if (!names_entry(r, c->code)) {
+        return false;
+    }
+    if (pass < PASS_JSON) {
+        return repair_once(r, c, pass);
+    }
+    if (pass == PASS_ALL) {
+        return repair_all(r, c);
+    }
+    if (level > 0) {
+        return false;
+    }
+    return pass == PASS_JSON ? json_member(r, c->code, blocks) : escaped(r, c->code, blocks);
+}
+
+static bool repairs(struct kg_reply *r, struct kg_slice text, int level, struct kg_blocks blocks[2])
+{
+    const struct kg_blocks *own = &blocks[level];
+    struct kg_region list[KG_REGIONS_MAX];
+    int n = kg_regions_find(text, list);
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (int i = own->n - 1; i >= 0; i--) {
+            const struct kg_block *b = &own->list[i];
+            struct candidate c = {.block = b};
+            bool json = b->tag == KG_TAG_JSON && pass == PASS_JSON;
+            if (!json && !kg_tag_accepts(r->lang, b->tag)) {
+                continue;
+            }
+            c.code = kg_reply_block_code(r, b);
+            if (attempt(r, &c, pass, level, blocks)) {
+                return true;
+            }
+        }
+        for (int i = 0; i <= n; i++) {
+            struct candidate c = {.code = text, .rule = "bare", .strict = true};
+            if (i < n) {
+                c.code = list[i].code;
+                c.rule = list[i].rule;
+                c.flags = list[i].closed ? 0 : KG_XF_UNCLOSED;
+            }
+            if (attempt(r, &c, pass, level, blocks)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool kg_reply_ladder(struct kg_reply *r, struct kg_slice text, int level,
+                     struct kg_blocks blocks[2])
+{
+    struct kg_blocks *own = &blocks[level];
+    kg_blocks_parse(text, r->lang, own);
+    text = own->seen;
+    struct candidate whole = {.rule = "bare", .strict = true};
+    if (kg_reply_choose(r, own) || kg_reply_join(r, own) || regions(r, text) ||
+        repairs(r, text, level, blocks) || take(r, &whole, text, 0)) {
+        return true;
+    }
+    r->lenient = level == 0;
+    bool found = r->lenient && kg_reply_choose(r, own);
+    r->lenient = false;
+    return found;
+}
