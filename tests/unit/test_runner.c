@@ -500,7 +500,9 @@ static int set_up(void **state)
     CPU_SET((size_t)cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
     return kg_region_create(1 << 20, true, &in, &err) != KG_OK ||
-           kg_region_create(1 << 20, false, &out, &err) != KG_OK;
+           kg_region_map(&in, true, true, &err) != KG_OK ||
+           kg_region_create(1 << 20, false, &out, &err) != KG_OK ||
+           kg_region_map(&out, false, true, &err) != KG_OK;
 }
 
 static int tear_down(void **state)

@@ -1,14 +1,15 @@
 #include "gym/run/rest.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-/* Yields before a runner that neither blocks nor uses its CPU is stopped by force. */
-#define MOST_YIELDS 2000
+/* Pauses before a runner that neither blocks nor uses its CPU is stopped by force. A pause, not a
+ * yield: a yield stays within the session's scheduling group, and the runner has its own. */
+#define MOST_PAUSES 500
+#define PAUSE_NS    10000
 
 bool kg_rest_stat(const struct kg_runner *r, struct kg_task_stat *out)
 {
@@ -48,7 +49,7 @@ void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct k
 {
     int64_t from = kg_rest_cpu_ns(r);
     for (int i = 0; kg_rest_stat(r, at); i++) {
-        bool lingers = kg_rest_cpu_ns(r) - from > KG_TAIL_SLACK_NS || i == MOST_YIELDS;
+        bool lingers = kg_rest_cpu_ns(r) - from > KG_TAIL_SLACK_NS || i == MOST_PAUSES;
         if (at->threads > 1 || lingers) {
             r->frozen = kg_sandbox_freeze(&r->sandbox);
             break;
@@ -56,7 +57,8 @@ void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct k
         if (at->state == 'S') {
             break;
         }
-        sched_yield(); /* on one core the runner needs the core to fall asleep */
+        const struct timespec pause = {.tv_sec = 0, .tv_nsec = PAUSE_NS};
+        nanosleep(&pause, NULL); /* on one core the runner needs the core to fall asleep */
     }
     report->threads = at->threads;
     r->idle_from_cpu_ns = kg_rest_cpu_ns(r);
