@@ -45,15 +45,17 @@ static enum kg_code open_lock(const char *path, int *fd, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code kg_lease_acquire(const char *path, const volatile int *cancel, int64_t deadline_ns,
-                              struct kg_lease *out, struct kg_err *err)
+enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel, struct kg_err *err)
 {
-    char standard[96];
-    out->fd = -1;
-    if (!path) {
-        kg_lease_default_path(standard, sizeof standard);
-        path = standard;
-    }
+    char path[96];
+    kg_lease_default_path(path, sizeof path);
+    return kg_lease_acquire_at(path, 0, l, cancel, err);
+}
+
+enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
+                                 const volatile int *cancel, struct kg_err *err)
+{
+    l->fd = -1;
     int fd;
     if (open_lock(path, &fd, err) != KG_OK) {
         return err->code;
@@ -75,7 +77,7 @@ enum kg_code kg_lease_acquire(const char *path, const volatile int *cancel, int6
         struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
         nanosleep(&pause, NULL);
     }
-    out->fd = fd;
+    l->fd = fd;
     return KG_OK;
 }
 

@@ -7,15 +7,22 @@
 #include "base/err.h"
 
 struct kg_lease {
-    int fd;
+    int fd; /* -1: not held */
 };
+#define KG_LEASE_NONE                                                                              \
+    (struct kg_lease)                                                                              \
+    {                                                                                              \
+        -1                                                                                         \
+    }
 
+/* Wait for the lease. cancel: non-zero ends the wait with KG_E_CANCELLED; or NULL. */
+enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel,
+                              struct kg_err *err) KG_MUST_USE;
+/* The same of another file; deadline_ns: monotonic, 0 none; past it KG_E_LIMIT. */
+enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
+                                 const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
+void kg_lease_release(struct kg_lease *l); /* idempotent */
 /* Where the lock lies: /run/user/UID/kgym-timing.lock or /tmp/kgym-timing-UID.lock. */
 void kg_lease_default_path(char *out, size_t cap);
-/* Wait for the lease of path (NULL: the default). deadline_ns: monotonic, 0 none; past it
- * KG_E_LIMIT. cancel: non-zero ends the wait with KG_E_CANCELLED; or NULL. */
-enum kg_code kg_lease_acquire(const char *path, const volatile int *cancel, int64_t deadline_ns,
-                              struct kg_lease *out, struct kg_err *err) KG_MUST_USE;
-void kg_lease_release(struct kg_lease *l); /* idempotent */
 
 #endif
