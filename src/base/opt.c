@@ -22,7 +22,7 @@ const struct kg_opt *kg_opt_find(const struct kg_opts *o, const char *key)
 void kg_opt_flag_name(const struct kg_opt *opt, char out[KG_OPT_KEY_MAX])
 {
     size_t i = 0;
-    for (; opt->key[i] != '\0' && i < KG_OPT_KEY_MAX - 1; i++) {
+    for (; i < KG_OPT_KEY_MAX - 1 && opt->key[i] != '\0'; i++) {
         char c = opt->key[i];
         out[i] = c == '.' || c == '_' ? '-' : c;
     }

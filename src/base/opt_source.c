@@ -121,9 +121,12 @@ static bool in_a_section(const struct kg_opts *o, const char *name, size_t len)
     for (size_t i = 0; i < o->n; i++) {
         char env[KG_OPT_KEY_MAX + 8];
         const char *dot = strchr(o->table[i].key, '.');
+        if (dot == NULL) {
+            continue;
+        }
         kg_opt_env_name(&o->table[i], env);
-        size_t section = dot == NULL ? 0 : strlen("KGYM_") + (size_t)(dot - o->table[i].key) + 1;
-        if (dot != NULL && len > section && strncmp(env, name, section) == 0) {
+        size_t section = strlen("KGYM_") + (size_t)(dot - o->table[i].key) + 1;
+        if (len > section && strncmp(env, name, section) == 0) {
             return true;
         }
     }

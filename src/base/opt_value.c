@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,8 +86,7 @@ static enum kg_code store_string(const struct kg_opt *opt, char *field, const ch
                            source, opt->key);
         }
     }
-    memset(field, 0, opt->size);
-    memcpy(field, value, len);
+    snprintf(field, opt->size, "%s", value);
     return KG_OK;
 }
 

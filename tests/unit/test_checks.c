@@ -1,0 +1,275 @@
+/* Every check of tools/check/ must fail on a tree that breaks its rule, and pass on one that does
+ * not. Each test builds a small tree and gives it to the script as root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+static char tree[64], home[PATH_MAX];
+
+static int enter(void **state)
+{
+    (void)state;
+    const char *given = getenv("KGYM_TREE");
+    snprintf(tree, sizeof tree, "/tmp/kgym-test-checks-XXXXXX");
+    return realpath(given == NULL ? "." : given, home) == NULL || mkdtemp(tree) == NULL;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    return kg_file_remove_tree(tree, &err) != KG_OK;
+}
+
+static void put(const char *path, const char *text)
+{
+    char whole[PATH_MAX], folder[PATH_MAX];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(whole, sizeof whole, "%s/%s", tree, path);
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(whole, '/') - whole), whole);
+    assert_int_equal(kg_file_mkdirs(folder, 0755, &err), KG_OK);
+    assert_int_equal(kg_file_write_atomic(whole, text, strlen(text), &err), KG_OK);
+}
+
+/* Runs a command; its output into out, its exit status returned. */
+static int run(const char *command, struct kg_buf *out)
+{
+    char chunk[4096];
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    kg_buf_reset(out);
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;) {
+        kg_buf_add(out, chunk, n);
+    }
+    int status = pclose(f);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* wanted: a line of the output, or NULL where the check must pass. */
+static void expect(const char *check, const char *wanted)
+{
+    struct kg_buf out;
+    char command[2 * PATH_MAX + 100];
+    kg_buf_init(&out, 1 << 16);
+    snprintf(command, sizeof command, "'%s/tools/check/%s.sh' '%s' 2>&1", home, check, tree);
+    int status = run(command, &out);
+    if (wanted == NULL ? status != 0 : status != 1 || strstr(out.data, wanted) == NULL) {
+        fail_msg("%s: exit status %d, output:\n%s", check, status, out.data);
+    }
+    kg_buf_deinit(&out);
+}
+
+static bool lacks(const char *tool)
+{
+    char command[100];
+    struct kg_buf out;
+    kg_buf_init(&out, 1000);
+    snprintf(command, sizeof command, "command -v %s", tool);
+    int status = run(command, &out);
+    kg_buf_deinit(&out);
+    return status != 0;
+}
+
+#define GOOD_HEADER                                                                                \
+    "/* A module. */\n#ifndef KG_BASE_GOOD_H\n#define KG_BASE_GOOD_H\n\nint kg_good(void);\n\n"    \
+    "#endif\n"
+
+static void format(void **state)
+{
+    (void)state;
+    if (lacks("clang-format")) {
+        puts("skip: clang-format is not installed");
+        skip();
+    }
+    char command[2 * PATH_MAX + 100];
+    struct kg_buf out;
+    kg_buf_init(&out, 1000);
+    snprintf(command, sizeof command, "cp '%s/.clang-format' '%s'", home, tree);
+    assert_int_equal(run(command, &out), 0);
+    kg_buf_deinit(&out);
+    put("src/base/good.h", GOOD_HEADER);
+    put("tests/hostile/ugly.c", "int  x ;\n"); /* not ours to format */
+    put("problems/ugly.c", "int  x ;\n");
+    expect("format", NULL);
+    put("src/base/bad.c", "int  x ;\n");
+    expect("format", "src/base/bad.c: not formatted");
+}
+
+static void layers(void **state)
+{
+    (void)state;
+    put("src/base/a.c", "#include \"base/a.h\"\n#include <stdio.h>\n");
+    put("src/gym/x/a.c", "#include \"base/a.h\"\n#include \"gym/y/b.h\"\n");
+    put("src/runner/a.c", "#include \"gym/run/wire.h\"\n#include \"gym/sandbox/sandbox.h\"\n");
+    put("src/cli/a.c", "#include \"cli/a.h\"\n#include \"gym/y/b.h\"\n#include \"base/a.h\"\n");
+    expect("layers", NULL);
+    static const struct {
+        const char *path, *text, *wanted;
+    } cases[] = {
+        {"src/base/b.c", "#include \"gym/y/b.h\"\n", "src/base/b.c:1: base may not include"},
+        {"src/base/c.c", "\n#  include <gym/y/b.h>\n", "src/base/c.c:2: base may not include"},
+        {"src/base/d.c", "#include \"d.h\"\n", "src/base/d.c:1: base may not include \"d.h\""},
+        {"src/base/e.c", "#include \"base/../gym/y/b.h\"\n", "src/base/e.c:1:"},
+        {"src/gym/x/b.c", "#include \"cli/a.h\"\n", "src/gym/x/b.c:1: gym may not include"},
+        {"src/runner/b.c", "#include \"base/buf.h\"\n", "src/runner/b.c:1: runner may not"},
+        {"src/runner/c.c", "#include \"gym/judge/judge.h\"\n", "src/runner/c.c:1: runner may not"},
+        {"src/new/a.c", "#include \"base/a.h\"\n", "src/new/a.c:1: new may not include"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put(cases[i].path, cases[i].text);
+        expect("layers", cases[i].wanted);
+    }
+}
+
+static void headers(void **state)
+{
+    (void)state;
+    put("src/base/good.h", GOOD_HEADER);
+    expect("headers", NULL);
+    put("src/base/bare.h", "#ifndef KG_BASE_BARE_H\n#define KG_BASE_BARE_H\n#endif\n");
+    expect("headers", "src/base/bare.h: does not open with a comment");
+    put("src/gym/x/guard.h", "/* x */\n#ifndef KG_GUARD_H\n#define KG_GUARD_H\n#endif\n");
+    expect("headers", "src/gym/x/guard.h: its include guard is not KG_GYM_X_GUARD_H");
+    put("src/base/needy.h", "/* x */\n#ifndef KG_BASE_NEEDY_H\n#define KG_BASE_NEEDY_H\n"
+                            "size_t kg_needy(void);\n#endif\n");
+    expect("headers", "src/base/needy.h: does not compile alone: ");
+}
+
+/* A function of so many lines, braces included, and a file of so many. */
+static void put_long(const char *path, int function_lines, int file_lines)
+{
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    kg_buf_adds(&text, "int kg_long(int x)\n{\n");
+    for (int i = 0; i < function_lines - 2; i++) {
+        kg_buf_adds(&text, "    x++;\n");
+    }
+    kg_buf_adds(&text, "}\n");
+    for (int i = function_lines + 1; i < file_lines; i++) {
+        kg_buf_adds(&text, "/* */\n");
+    }
+    put(path, text.data);
+    kg_buf_deinit(&text);
+}
+
+static void length(void **state)
+{
+    (void)state;
+    put_long("src/base/ok.c", 60, 400);
+    expect("length", NULL);
+    put_long("src/base/function.c", 61, 70);
+    expect("length", "src/base/function.c:2: function of 61 lines: int kg_long(int x)");
+    put_long("src/base/file.c", 10, 401);
+    expect("length", "src/base/file.c: more than 400 lines");
+}
+
+static void names(void **state)
+{
+    (void)state;
+    char command[300];
+    struct kg_buf out;
+    kg_buf_init(&out, 1000);
+    expect("names", "no objects below build/check/obj");
+    put("src/base/a.c", "int kg_a(void);\nint kg_a(void)\n{\n    return 0;\n}\n"
+                        "static int helper;\nint *kg_b(void);\nint *kg_b(void)\n{\n"
+                        "    return &helper;\n}\n");
+    put("src/cli/main.c", "int main(void)\n{\n    return 0;\n}\n");
+    put("build/check/obj/src/base/empty", "");
+    put("build/check/obj/src/cli/empty", "");
+    for (int round = 0; round < 2; round++) {
+        snprintf(command, sizeof command,
+                 "cd '%s' && for f in base/a cli/main; do gcc -c src/$f.c -o "
+                 "build/check/obj/src/$f.o; done",
+                 tree);
+        assert_int_equal(run(command, &out), 0);
+        expect("names", round == 0 ? NULL : "src/base/a.c: helper does not begin with kg_");
+        put("src/base/a.c", "int helper(void);\nint helper(void)\n{\n    return 0;\n}\n");
+    }
+    kg_buf_deinit(&out);
+}
+
+static void words(void **state)
+{
+    (void)state;
+    put("docs/a.md", "A path such as build/work/x or https://example.org/work/x is fine.\n");
+    expect("words", NULL);
+    /* Spelled in two parts: this file is checked as well. */
+    put("docs/b.md", "see /wo"
+                     "rk/notes\n");
+    expect("words", "docs/b.md:1:see ");
+    put("docs/b.md", "fine again\n");
+    put("src/base/a.c", "#define PLACE \"/fa"
+                        "rm/x\"\n");
+    expect("words", "src/base/a.c:1:");
+}
+
+static void warnings(void **state)
+{
+    (void)state;
+    char command[2 * PATH_MAX + 100];
+    struct kg_buf out;
+    kg_buf_init(&out, 1000);
+    snprintf(command, sizeof command, "cp '%s/Makefile' '%s'", home, tree);
+    assert_int_equal(run(command, &out), 0);
+    kg_buf_deinit(&out);
+    put("src/base/a.c", "int kg_a(void);\nint kg_a(void)\n{\n    return 0;\n}\n");
+    expect("warnings", NULL);
+    put("src/base/a.c", "int kg_a(void)\n{\n    return 0;\n}\n");
+    expect("warnings", "src/base/a.c:1:5: error: no previous prototype for");
+}
+
+#define OVERRUN                                                                                    \
+    "int kg_a(void);\nint kg_a(void)\n{\n    int a[2] = {0};\n    int *p = 0;\n"                   \
+    "    return a[2] + *p;\n}\n"
+
+static void cppcheck(void **state)
+{
+    (void)state;
+    if (lacks("cppcheck")) {
+        puts("skip: cppcheck is not installed");
+        skip();
+    }
+    put("tools/check/cppcheck.txt", "missingIncludeSystem\n");
+    put("src/base/good.h", GOOD_HEADER);
+    put("src/base/a.c", "#include \"base/good.h\"\nint kg_good(void)\n{\n    return 0;\n}\n");
+    expect("cppcheck", NULL);
+    put("src/base/a.c", OVERRUN);
+    expect("cppcheck", "src/base/a.c:6: arrayIndexOutOfBounds");
+}
+
+static void tidy(void **state)
+{
+    (void)state;
+    if (lacks("clang-tidy")) {
+        puts("skip: clang-tidy is not installed");
+        skip();
+    }
+    put(".clang-tidy", "Checks: 'clang-analyzer-*'\n");
+    put("src/base/a.c", "int kg_a(void);\nint kg_a(void)\n{\n    return 0;\n}\n");
+    expect("tidy", NULL);
+    put("src/base/a.c", OVERRUN);
+    expect("tidy", "[clang-analyzer-core.NullDereference]");
+}
+
+int main(void)
+{
+#define IN_TREE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
+    const struct CMUnitTest tests[] = {
+        IN_TREE(format), IN_TREE(layers),   IN_TREE(headers),  IN_TREE(length), IN_TREE(names),
+        IN_TREE(words),  IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
