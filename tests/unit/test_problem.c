@@ -854,6 +854,29 @@ static void list(void **state)
     assert_int_equal(n, 0);
 }
 
+/* The example of docs/problems.md is a problem, so the page cannot drift from the parser. */
+static void the_documented_example_parses(void **state)
+{
+    (void)state;
+    const char *tree = getenv("KGYM_TREE");
+    char path[4096];
+    struct kg_buf page;
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/docs/problems.md", tree != NULL ? tree : ".");
+    kg_buf_init(&page, 1u << 20);
+    assert_int_equal(kg_file_read(path, &page, &err), KG_OK);
+    char *start = strstr(page.data, "```c\n"),
+         *end = start != NULL ? strstr(start, "\n```\n") : NULL;
+    assert_non_null(end);
+    end[1] = '\0';
+    struct kg_problem *p = must_parse(start + 5);
+    struct kg_shape s;
+    kg_shape_default(p, &s);
+    assert_int_equal(kg_problem_reduce(p, &s), 4 * 3 * 3);
+    kg_problem_destroy(p);
+    kg_buf_deinit(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -885,6 +908,7 @@ int main(void)
         cmocka_unit_test(find),
         cmocka_unit_test(find_refuses),
         cmocka_unit_test(list),
+        cmocka_unit_test(the_documented_example_parses),
     };
     return cmocka_run_group_tests(tests, make_suites, remove_suites);
 }

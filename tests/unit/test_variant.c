@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -389,6 +390,40 @@ static void a_cost_without_a_value_is_refused(void **state)
     kg_problem_destroy(p);
 }
 
+static void shipped_problems_have_every_variant(void **state)
+{
+    (void)state;
+    const char *tree = getenv("KGYM_TREE");
+    char folder[4096];
+    const char *suites[] = {folder};
+    char **paths;
+    size_t n;
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(folder, sizeof folder, "%s/problems/native", tree != NULL ? tree : ".");
+    if (kg_problem_list(suites, 1, &paths, &n, &err) != KG_OK) {
+        printf("skip: no shipped problems: %s\n", err.message);
+        skip();
+    }
+    for (size_t k = 0; k < n; k++) {
+        struct kg_problem *p;
+        struct kg_shape s;
+        char file[256];
+        if (kg_problem_load(paths[k], &p, &err) != KG_OK) {
+            fail_msg("%s", err.message);
+        }
+        snprintf(file, sizeof file, "/%s.c", p->name);
+        assert_string_equal(strrchr(paths[k], '/'), file);
+        for (int v = 0; v < KG_VARIANT_COUNT; v++) {
+            if (!shape_of(p, (enum kg_variant)v, 1, &s)) {
+                fail_msg("%s has no shape %s", p->name, kg_variant_name((enum kg_variant)v));
+            }
+        }
+        kg_problem_destroy(p);
+        free(paths[k]);
+    }
+    free(paths);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +441,7 @@ int main(void)
         cmocka_unit_test(ones),
         cmocka_unit_test(no_such_shape),
         cmocka_unit_test(random_variants_under_divisibility),
+        cmocka_unit_test(shipped_problems_have_every_variant),
         cmocka_unit_test(cost),
         cmocka_unit_test(a_cost_without_a_value_is_refused),
     };
