@@ -1,0 +1,259 @@
+/* The pipeline end to end: every problem of the suite with its honest and its wrong candidate, and
+ * the record that comes out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/eval.h"
+#include "gym/pipeline/paths.h"
+#include "gym/problem/problem.h"
+
+static struct kg_worker *worker;
+static struct kg_config config;
+
+static int open_worker(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    int cpu = -1;
+    char home[512];
+    snprintf(home, sizeof home, "%s", getenv("KGYM_BUILD"));
+    setenv("KGYM_HOME", home, 1);
+    kg_opts_defaults(kg_config_options(), &config);
+    snprintf(config.cache, sizeof config.cache, "%s/test-cache", home);
+    snprintf(config.rewards, sizeof config.rewards, "dr-kernel,binary");
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_worker(void **state)
+{
+    (void)state;
+    kg_worker_close(worker);
+    return 0;
+}
+
+static void judge_text(const char *problem, const char *text, size_t len, bool source,
+                       enum kg_stage stop, struct kg_record *r)
+{
+    struct kg_task t = {
+        .problem = problem, .text = text, .len = len, .source = source, .stop_after = stop};
+    kg_record_init(r);
+    kg_eval(worker, &t, r);
+    if (r->has_error) {
+        print_message("%s: error: %s\n", problem, r->error.message);
+    }
+}
+
+static void judge_file(const char *problem, const char *kind, enum kg_stage stop,
+                       struct kg_record *r)
+{
+    char path[600];
+    struct kg_buf text;
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/problems/candidates/%s.%s.c", getenv("KGYM_TREE"), problem,
+             kind);
+    kg_buf_init(&text, 1 << 20);
+    assert_int_equal(kg_file_read(path, &text, &err), KG_OK);
+    judge_text(problem, text.data, text.len, true, stop, r);
+    kg_buf_deinit(&text);
+}
+
+/* Names of the suite's problems. */
+static size_t names(char out[64][64])
+{
+    struct kg_paths paths;
+    struct kg_err err = KG_ERR_INIT;
+    char **path;
+    size_t n;
+    assert_int_equal(kg_paths_find("", &paths, &err), KG_OK);
+    assert_int_equal(kg_problem_list(paths.suites, paths.nsuites, &path, &n, &err), KG_OK);
+    for (size_t i = 0; i < n; i++) {
+        const char *base = strrchr(path[i], '/') + 1;
+        snprintf(out[i], 64, "%.*s", (int)(strlen(base) - 2), base);
+        free(path[i]);
+    }
+    free(path);
+    return n;
+}
+
+static void test_every_honest_candidate_is_ok(void **state)
+{
+    (void)state;
+    char name[64][64];
+    size_t n = names(name);
+    assert_true(n >= 16);
+    for (size_t i = 0; i < n; i++) {
+        struct kg_record r;
+        judge_file(name[i], "fast", KG_ST_FULL, &r);
+        if (r.verdict != KG_V_OK) {
+            fail_msg("%s.fast: %s/%s: %s", name[i], r.verdict ? kg_verdict_name(r.verdict) : "none",
+                     r.reason ? r.reason : "-", r.message ? r.message : r.error.message);
+        }
+        assert_int_equal(r.compiled, 1);
+        assert_int_equal(r.correct, 1);
+        kg_record_deinit(&r);
+    }
+}
+
+static void test_every_wrong_candidate_is_wrong(void **state)
+{
+    (void)state;
+    char name[64][64];
+    size_t n = names(name);
+    for (size_t i = 0; i < n; i++) {
+        struct kg_record r;
+        judge_file(name[i], "wrong", KG_ST_FULL, &r);
+        if (r.verdict != KG_V_WRONG && r.verdict != KG_V_CRASH) {
+            fail_msg("%s.wrong: %s", name[i],
+                     r.verdict ? kg_verdict_name(r.verdict) : r.error.message);
+        }
+        assert_int_equal(r.correct, 0);
+        assert_int_equal(r.nrewards, 2);
+        assert_true(r.rewards[0].value == 0 && r.rewards[1].value == 0);
+        kg_record_deinit(&r);
+    }
+}
+
+static void test_a_timed_record_is_whole(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    judge_file("axpby", "fast", KG_ST_PROFILE, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_true(r.has_speedup && r.speedup.pairs >= 3);
+    assert_true(r.speedup.lo <= r.speedup.ratio && r.speedup.ratio <= r.speedup.hi);
+    assert_true(r.timing.reference_ns > 0 && r.timing.overhead_ns > 0);
+    assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_PASS);
+    assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
+    assert_true(r.rewards[0].value > 1);
+    json_t *j = kg_record_json(&r, false);
+    struct kg_record back;
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
+    json_t *again = kg_record_json(&back, false);
+    assert_true(json_equal(j, again));
+    json_decref(again);
+    json_decref(j);
+    kg_record_deinit(&back);
+    kg_record_deinit(&r);
+}
+
+static void expect(const char *reply, enum kg_verdict v, const char *reason, enum kg_stage stage)
+{
+    struct kg_record r;
+    judge_text("silu", reply, strlen(reply), false, KG_ST_FULL, &r);
+    if (r.verdict != v || strcmp(r.reason ? r.reason : "", reason) != 0 || r.stage != stage) {
+        fail_msg("reply `%.60s`: %s/%s in %s: %s", reply,
+                 r.verdict ? kg_verdict_name(r.verdict) : "none", r.reason ? r.reason : "",
+                 kg_stage_name(r.stage), r.message ? r.message : r.error.message);
+    }
+    kg_record_deinit(&r);
+}
+
+#define SILU "#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"
+
+static void test_each_stage_gives_its_verdict(void **state)
+{
+    (void)state;
+    expect("", KG_V_NO_CODE, "empty", KG_ST_EXTRACT);
+    expect("I would use AVX.", KG_V_NO_CODE, "no_block", KG_ST_EXTRACT);
+    expect("```c\n" SILU "    y[0] = x[0]\n}\n```\n", KG_V_COMPILE_ERROR, "syntax", KG_ST_COMPILE);
+    expect("```c\n" SILU
+           "    extern void nope(void);\n    nope();\n    (void)x, (void)y, (void)n;\n}\n```\n",
+           KG_V_COMPILE_ERROR, "link", KG_ST_COMPILE);
+    expect("```c\n" SILU "    *(volatile int *)8 = 1;\n    (void)x, (void)y, (void)n;\n}\n```\n",
+           KG_V_CRASH, "signal", KG_ST_TINY);
+    expect("```c\n#include <stdlib.h>\n" SILU
+           "    (void)x, (void)y, (void)n;\n    _Exit(0);\n}\n```\n",
+           KG_V_CRASH, "exit", KG_ST_TINY);
+    expect("```c\n" SILU "    (void)x, (void)y, (void)n;\n}\n```\n", KG_V_WRONG, "unwritten",
+           KG_ST_TINY);
+    expect("```c\n" SILU "    ((float *)x)[0] = 1;\n    y[0] = n;\n}\n```\n", KG_V_WRONG,
+           "input_modified", KG_ST_TINY);
+    expect("```c\n" SILU "    for (int64_t i = 0; i < n; i++) y[i] = 0.0f / 0.0f * x[i];\n}\n```\n",
+           KG_V_WRONG, "nonfinite", KG_ST_TINY);
+    expect("```c\n#include <math.h>\n" SILU
+           "    for (int64_t i = -1; i < n; i++) {\n        float v = i < 0 ? 0 : x[i];\n"
+           "        y[i] = v / (1 + expf(-v));\n    }\n}\n```\n",
+           KG_V_WRONG, "out_of_bounds", KG_ST_TINY);
+}
+
+static void test_stopping_early_gives_no_verdict(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    judge_file("silu", "fast", KG_ST_TINY, &r);
+    assert_int_equal(r.verdict, KG_V_NONE);
+    assert_false(r.has_error);
+    assert_int_equal(r.nrewards, 0);
+    assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_SKIP);
+    kg_record_deinit(&r);
+}
+
+static void test_an_unknown_problem_is_an_error(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    judge_text("sillu", "x", 1, false, KG_ST_FULL, &r);
+    assert_true(r.has_error);
+    assert_non_null(strstr(r.error.message, "silu"));
+    kg_record_deinit(&r);
+}
+
+static void test_replay_repeats_a_verdict(void **state)
+{
+    (void)state;
+    struct kg_record first, second;
+    judge_file("softmax", "wrong", KG_ST_FULL, &first);
+    char path[600];
+    struct kg_buf text;
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/problems/candidates/softmax.wrong.c", getenv("KGYM_TREE"));
+    kg_buf_init(&text, 1 << 20);
+    assert_int_equal(kg_file_read(path, &text, &err), KG_OK);
+    struct kg_task t = {.problem = "softmax",
+                        .text = text.data,
+                        .len = text.len,
+                        .source = true,
+                        .stop_after = KG_ST_FULL,
+                        .replay = first.secret};
+    kg_record_init(&second);
+    kg_eval(worker, &t, &second);
+    assert_int_equal(second.verdict, first.verdict);
+    assert_string_equal(second.reason, first.reason);
+    assert_string_equal(second.message, first.message);
+    json_object_del(first.secret, "key");
+    json_object_del(second.secret, "key");
+    assert_true(json_equal(first.secret, second.secret));
+    kg_buf_deinit(&text);
+    kg_record_deinit(&first);
+    kg_record_deinit(&second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_stage_gives_its_verdict),
+        cmocka_unit_test(test_every_honest_candidate_is_ok),
+        cmocka_unit_test(test_every_wrong_candidate_is_wrong),
+        cmocka_unit_test(test_a_timed_record_is_whole),
+        cmocka_unit_test(test_stopping_early_gives_no_verdict),
+        cmocka_unit_test(test_an_unknown_problem_is_an_error),
+        cmocka_unit_test(test_replay_repeats_a_verdict),
+    };
+    return cmocka_run_group_tests(tests, open_worker, close_worker);
+}

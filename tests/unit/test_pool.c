@@ -1,0 +1,126 @@
+/* The pool: shares cases between candidates, rotates them, keeps kinds apart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gym/pipeline/pool.h"
+#include "gym/pipeline/replay.h"
+
+static const char text[] =
+    "/*---kgym\nname: copy\nlevel: 1\nentry: copy\ndims: {n: 1000}\nargs:\n"
+    "  - {name: x, type: \"f32[n]\", role: in}\n  - {name: y, type: \"f32[n]\", role: out}\n"
+    "  - {name: n, type: i64, role: dim}\n---*/\n";
+
+static struct kg_problem *problem;
+static struct kg_pool pool;
+static struct kg_rng rng;
+
+static int start(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    if (kg_problem_parse(text, sizeof text - 1, "x/copy.c", &problem, &err) != KG_OK) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    kg_pool_reset(&pool);
+    kg_rng_init(&rng, (struct kg_key){{7, 9}}, 1);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    kg_problem_destroy(problem);
+    kg_rng_deinit(&rng);
+    return 0;
+}
+
+static void test_first_draw_is_fresh_and_later_ones_mostly_shared(void **state)
+{
+    (void)state;
+    struct kg_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true};
+    struct kg_pool_case *c;
+    bool fresh;
+    int made = 0;
+    assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+    assert_true(fresh);
+    for (int i = 0; i < 400; i++) {
+        assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+        assert_int_equal(c->variant, KG_VARIANT_DEFAULT);
+        assert_int_equal(c->c.jitter, 0);
+        made += fresh;
+    }
+    assert_in_range(made, 20, 120); /* one in eight once the kind is full */
+}
+
+static void test_a_kind_never_has_more_than_its_share(void **state)
+{
+    (void)state;
+    struct kg_pool_kind kind = {KG_VARIANT_ODD, KG_LAW_NORMAL, false, false};
+    struct kg_pool_case *c;
+    bool fresh;
+    for (int i = 0; i < 200; i++) {
+        assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+        assert_int_not_equal(c->c.jitter, 0);
+    }
+    int have = 0;
+    for (int i = 0; i < KG_POOL_MAX; i++) {
+        have += pool.cases[i].number && pool.cases[i].c.law == KG_LAW_NORMAL;
+    }
+    assert_int_equal(have, KG_POOL_PER_KIND);
+}
+
+static void test_a_full_pool_gives_up_its_oldest(void **state)
+{
+    (void)state;
+    struct kg_pool_case *c;
+    bool fresh;
+    for (int v = 0; v < KG_VARIANT_COUNT; v++) {
+        for (int law = 0; law < KG_LAW_COUNT; law++) {
+            struct kg_pool_kind kind = {(enum kg_variant)v, (enum kg_law)law, false, false};
+            for (int i = 0; i < 4; i++) {
+                if (kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh)) {
+                    assert_true(c->number > 0);
+                    assert_int_equal(c->c.law, law);
+                }
+            }
+        }
+    }
+}
+
+static void test_a_case_survives_json(void **state)
+{
+    (void)state;
+    struct kg_pool_kind kind = {KG_VARIANT_LARGER, KG_LAW_SPIKE, true, false};
+    struct kg_pool_case *c, back;
+    struct kg_err err = KG_ERR_INIT;
+    bool fresh;
+    assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+    json_t *j = kg_replay_case(problem, c);
+    assert_int_equal(kg_replay_parse(problem, j, &pool, &back, &err), KG_OK);
+    assert_memory_equal(&back.c, &c->c, sizeof back.c);
+    assert_int_equal(back.variant, c->variant);
+    json_object_set_new(j, "dims", json_pack("[i]", -3));
+    assert_int_equal(kg_replay_parse(problem, j, &pool, &back, &err), KG_E_INPUT);
+    json_object_set_new(j, "dims", json_pack("[i,i]", 3, 4));
+    assert_int_equal(kg_replay_parse(problem, j, &pool, &back, &err), KG_E_INPUT);
+    json_decref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_first_draw_is_fresh_and_later_ones_mostly_shared,
+                                        start, end),
+        cmocka_unit_test_setup_teardown(test_a_kind_never_has_more_than_its_share, start, end),
+        cmocka_unit_test_setup_teardown(test_a_full_pool_gives_up_its_oldest, start, end),
+        cmocka_unit_test_setup_teardown(test_a_case_survives_json, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
