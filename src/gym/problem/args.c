@@ -152,8 +152,11 @@ static enum kg_code field(const struct kg_parse *c, const struct kg_yaml *node, 
         return kg_parse_fail(c, node->line, key, "has no %s", name);
     }
     snprintf(whole, sizeof whole, "%s.%s", key, name);
-    *out = n->text;
-    return kg_parse_kind(c, n, whole, KG_YAML_SCALAR);
+    enum kg_code code = kg_parse_kind(c, n, whole, KG_YAML_SCALAR);
+    if (code == KG_OK) {
+        *out = n->text;
+    }
+    return code;
 }
 
 static enum kg_code read_role(const struct kg_parse *c, struct kg_arg *a, const char *text)
@@ -172,7 +175,7 @@ static enum kg_code read_role(const struct kg_parse *c, struct kg_arg *a, const 
 static enum kg_code read_name(struct kg_parse *c, struct kg_arg *a, const struct kg_yaml *node,
                               const char *key)
 {
-    const char *text = NULL;
+    const char *text = "";
     enum kg_code code = field(c, node, key, "name", &text);
     if (code == KG_OK) {
         code = kg_parse_name(c, node->line, key, text);
@@ -193,7 +196,7 @@ static enum kg_code read_name(struct kg_parse *c, struct kg_arg *a, const struct
 static enum kg_code read_arg(struct kg_parse *c, struct kg_arg *a, const struct kg_yaml *node)
 {
     char key[KG_KEY_BYTES], prefix[KG_KEY_BYTES + 1];
-    const char *type = NULL, *role = NULL;
+    const char *type = "", *role = "";
     snprintf(key, sizeof key, "args[%d]", c->p->nargs);
     enum kg_code code = kg_parse_kind(c, node, key, KG_YAML_MAP);
     if (code == KG_OK) {

@@ -115,13 +115,14 @@ static enum kg_code read_cost(struct kg_parse *c, const struct kg_yaml *map)
     for (int k = 0; k < 2 && code == KG_OK; k++) {
         const struct kg_yaml *node = kg_yaml_get(map, COST_KEYS[k]);
         char key[KG_KEY_BYTES];
-        double v = 1;
+        double v = 0;
+        if (node == NULL) {
+            continue;
+        }
         snprintf(key, sizeof key, "cost.%s", COST_KEYS[k]);
-        if (node != NULL) {
-            code = kg_parse_kind(c, node, key, KG_YAML_SCALAR);
-            if (code == KG_OK) {
-                code = kg_parse_real(c, node->line, key, node->text, out[k], &v);
-            }
+        code = kg_parse_kind(c, node, key, KG_YAML_SCALAR);
+        if (code == KG_OK) {
+            code = kg_parse_real(c, node->line, key, node->text, out[k], &v);
         }
         if (code == KG_OK && !(v > 0)) {
             return kg_parse_fail(c, node->line, key, "is %g at the default dims (more than 0)", v);
