@@ -55,7 +55,7 @@ enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, st
                           struct kg_err *err) KG_MUST_USE;
 /* Steps that can't be taken without others are taken out. */
 uint32_t kg_steps_possible(uint32_t steps, bool root);
-struct kg_isolation kg_isolation_of(const struct kg_plan *plan);
+struct kg_isolation kg_isolation_of(uint32_t steps);
 
 /* In the child. Never returns. */
 _Noreturn void kg_child_main(struct kg_plan *plan);

@@ -131,6 +131,8 @@ struct kg_host_caps {
     char why[KG_STEP_COUNT][120]; /* for each missing step: the system's reason */
 };
 const struct kg_host_caps *kg_sandbox_caps(void);
+/* What a spawn would reach here, for results that came from a cache. */
+struct kg_isolation kg_sandbox_isolation(uint32_t without);
 /* Refuses (KG_E_HOST) unless seccomp and Landlock are there or allow_unconfined. */
 enum kg_code kg_sandbox_require(bool allow_unconfined, struct kg_err *err) KG_MUST_USE;
 /* Remove cgroups and scratch folders that dead kgym processes left. Called at start-up. */

@@ -268,7 +268,7 @@ enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, 
     enum kg_code code = kg_plan_make(spec, steps, plan, err);
     if (code == KG_OK) {
         plan->probe = probe;
-        out->isolation = kg_isolation_of(plan);
+        out->isolation = kg_isolation_of(plan->steps);
         out->cpu_limit_ns = plan->steps & KG_STEP_RLIMIT ? spec->limits.cpu_s * 1000000000 : 0;
         code = spawn_plan(plan, out, failed, err);
     }

@@ -23,12 +23,17 @@ const char *kg_step_name(int bit)
     (KG_STEP_CGROUP | KG_STEP_USERNS | KG_STEP_MOUNTNS | KG_STEP_PIDNS | KG_STEP_NETNS |           \
      KG_STEP_IPCNS | KG_STEP_UID)
 
-struct kg_isolation kg_isolation_of(const struct kg_plan *plan)
+struct kg_isolation kg_isolation_of(uint32_t has)
 {
-    uint32_t has = plan->steps;
     struct kg_isolation isolation = {0, has, KG_ALL_STEPS & ~has};
     if ((has & ALWAYS) == ALWAYS) {
         isolation.level = (has & SEPARATE) == SEPARATE ? 2 : 1;
     }
     return isolation;
+}
+
+struct kg_isolation kg_sandbox_isolation(uint32_t without)
+{
+    const struct kg_host_caps *c = kg_sandbox_caps();
+    return kg_isolation_of(kg_steps_possible(c->steps & ~without, c->root));
 }

@@ -1,0 +1,52 @@
+/* The compiler as kgym uses it: the driver's steps as one shell script per kind of build, and the
+ * files that the steps need to see. Learned once, from the driver itself. Private to the build. */
+#ifndef KG_GYM_BUILD_TOOLCHAIN_H
+#define KG_GYM_BUILD_TOOLCHAIN_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "gym/build/cc.h"
+
+#define KG_CC_KINDS     3
+#define KG_CC_MAX_BINDS 32
+#define KG_CC_MAX_ARGS  512
+/* Stands for the scratch folder in the driver's answer; the script says "$d" in its place. */
+#define KG_CC_HERE "/kgym-scratch"
+
+/* Exit status of the script when a step finds fault with its input. */
+enum { KG_CC_EXIT_CC1 = 41, KG_CC_EXIT_AS = 42, KG_CC_EXIT_LD = 43 };
+
+struct kg_cc {
+    struct kg_cc_spec spec;
+    struct kg_arena arena;
+    bool mounts;       /* builds see /scratch and /kgops instead of the host's paths */
+    const char *kgops; /* where kgops lies for a build; NULL: none */
+    const char *version, *shell;
+    const char *flags[24];
+    const char *script[KG_CC_KINDS];
+    struct kg_bind binds[KG_CC_MAX_BINDS];
+    size_t nbinds;
+    char toolchain_sha[KG_SHA256_HEX]; /* version, scripts, kgops */
+};
+
+struct kg_args {
+    const char *at[KG_CC_MAX_ARGS];
+    size_t n;
+};
+
+/* Output (both streams) of a trusted program, run unconfined. KG_E_HOST if it can't be run or
+ * fails. */
+enum kg_code kg_cc_capture(const char *const *argv, struct kg_buf *out,
+                           struct kg_err *err) KG_MUST_USE;
+/* One line of `gcc -###`, quoted as a shell would: into words. */
+enum kg_code kg_cc_split(struct kg_arena *arena, const char *line, size_t len, struct kg_args *out,
+                         struct kg_err *err) KG_MUST_USE;
+/* Append the words as one command, each quoted. */
+void kg_cc_quote(const struct kg_args *args, struct kg_buf *out);
+/* Ask the driver; fill script and binds. */
+enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err) KG_MUST_USE;
+/* Make a path visible to builds (once); paths that are not there are ignored. */
+void kg_cc_show(struct kg_cc *cc, const char *path);
+const char *kg_cc_source_name(enum kg_cc_kind kind); /* "candidate" or "reference" */
+
+#endif
