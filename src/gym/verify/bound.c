@@ -69,6 +69,32 @@ static double safe_rms(bool f32, const void *r, const double *o, uint64_t n, dou
     return most * sqrt(sum / (double)used);
 }
 
+double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n)
+{
+    double sum = 0, most = 0;
+    bool f32 = dtype == KG_F32;
+    uint64_t used = 0;
+    if (!f32 && dtype != KG_F64) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double x = kg_value_at(v, f32, i);
+        bool finite = isfinite(x);
+        sum += finite ? x * x : 0;
+        most = finite && fabs(x) > most ? fabs(x) : most;
+        used += finite;
+    }
+    if (isfinite(sum) && sum > 0x1p-900) {
+        return sqrt(sum / (double)used);
+    }
+    double scaled = 0;
+    for (uint64_t i = 0; i < n && most > 0; i++) {
+        double x = kg_value_at(v, f32, i) / most;
+        scaled += isfinite(x) ? x * x : 0;
+    }
+    return used > 0 ? most * sqrt(scaled / (double)used) : 0;
+}
+
 static void float_bound(bool f32, const void *r, const double *o, uint64_t n, struct kg_bound *out)
 {
     struct heap h = {.cap = n / 10000 + 1 < HEAP ? (size_t)(n / 10000 + 1) : HEAP};

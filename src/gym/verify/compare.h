@@ -52,6 +52,8 @@ struct kg_compare {
 /* r f32 or integer, o f64 or integer, both [n]. */
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out);
+/* rms over the finite elements of v [n], for mode FLOAT; 0 for integers. */
+double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n);
 /* y, r [n] of dtype; o [n] f64 for f32/f64 outputs, of dtype for integers; may be NULL in mode
  * FLOAT and EXACT. */
 void kg_compare_run(enum kg_dtype dtype, enum kg_compare_mode mode, const void *y, const void *r,

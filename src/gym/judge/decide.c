@@ -1,0 +1,126 @@
+#include <math.h>
+
+#include "gym/judge/state.h"
+
+/* A timed call has no oracle: the scale is that of its own reference, the errors are the largest
+ * that earlier inputs of this law showed, or of any law where this one is new. */
+static struct kg_bound timed_bound(const struct kg_judge_state *s, const struct kg_case *c, int arg)
+{
+    const struct kg_problem *p = s->problem;
+    enum kg_dtype t = p->args[arg].dtype;
+    uint64_t n = (uint64_t)kg_arg_count(p, arg, &c->shape);
+    struct kg_judge_known k = s->known[c->law][arg];
+    for (int law = 0; law < KG_LAW_COUNT && !s->known[c->law][arg].there; law++) {
+        const struct kg_judge_known *other = &s->known[law][arg];
+        k.e_ref = fmax(k.e_ref, other->e_ref);
+        k.max_ref = fmax(k.max_ref, other->max_ref);
+        k.rms_ref = fmax(k.rms_ref, other->rms_ref);
+        k.disagree = fmax(k.disagree, other->disagree);
+    }
+    double rms = kg_compare_rms(t, s->side[KG_SIDE_FLOAT].data[arg], n);
+    return (struct kg_bound){
+        .rms = rms,
+        .e_ref = k.e_ref,
+        .max_ref = k.max_ref * rms,
+        .rms_ref = k.rms_ref * rms,
+        .k = kg_problem_reduce(p, &c->shape),
+        .disagree = (uint64_t)ceil(k.disagree * (double)n),
+    };
+}
+
+/* Worse: failing before passing, then the larger share, then the larger ratio. */
+static bool worse(const struct kg_compare *a, const struct kg_compare *b)
+{
+    if (a->pass != b->pass) {
+        return !a->pass;
+    }
+    double x = (double)a->n_bad / ((double)a->n + 1), y = (double)b->n_bad / ((double)b->n + 1);
+    return x != y ? x > y : a->worst > b->worst;
+}
+
+/* A right answer is remembered; a wrong one is looked up among those that were right for other
+ * inputs. A kernel that ignores its inputs was never right, so it matches nothing. */
+static void recall(struct kg_judge_state *s, const struct kg_case *c, int arg, bool pass,
+                   struct kg_judgement *out)
+{
+    const struct kg_problem *p = s->problem;
+    const void *y = s->side[KG_SIDE_CANDIDATE].data[arg];
+    size_t n = (size_t)kg_arg_count(p, arg, &c->shape);
+    if (kg_judge_degenerate(p->args[arg].dtype, y, n)) {
+        return;
+    }
+    uint64_t d = kg_judge_digest_of(s->secret, y, kg_judge_out_bytes(p, arg, &c->shape, false));
+    if (pass) {
+        kg_judge_ring_add(&s->answers, arg, c->key, d);
+        return;
+    }
+    out->replay = out->replay || kg_judge_ring_has(&s->answers, arg, c->key, d);
+    out->earlier_expected =
+        out->earlier_expected || kg_judge_ring_has(&s->expected, arg, c->key, d);
+}
+
+static bool needs_oracle(enum kg_compare_mode mode)
+{
+    return mode == KG_COMPARE_ORACLE || mode == KG_COMPARE_PRECISION;
+}
+
+enum kg_code kg_judge_do_compare(struct kg_judge_state *s, const struct kg_case *c,
+                                 enum kg_compare_mode mode, struct kg_judgement *out,
+                                 struct kg_err *err)
+{
+    const struct kg_problem *p = s->problem;
+    bool first = true;
+    *out = (struct kg_judgement){.arg = -1};
+    if (kg_judge_side_need(s, KG_SIDE_CANDIDATE, c, err) != KG_OK ||
+        kg_judge_side_need(s, KG_SIDE_FLOAT, c, err) != KG_OK ||
+        (needs_oracle(mode) && kg_judge_bounds(s, c, err) != KG_OK)) {
+        return err->code;
+    }
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].role != KG_ROLE_OUT) {
+            continue;
+        }
+        struct kg_compare one;
+        struct kg_bound b = needs_oracle(mode) ? s->bound[k] : timed_bound(s, c, k);
+        kg_compare_run(p->args[k].dtype, mode, s->side[KG_SIDE_CANDIDATE].data[k],
+                       s->side[KG_SIDE_FLOAT].data[k],
+                       needs_oracle(mode) ? s->side[KG_SIDE_ORACLE].data[k] : NULL,
+                       (uint64_t)kg_arg_count(p, k, &c->shape), &b, &one);
+        recall(s, c, k, one.pass, out);
+        if (first || worse(&one, &out->compare)) {
+            out->compare = one;
+            out->arg = k;
+        }
+        first = false;
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_judge_do_self(struct kg_judge_state *s, const struct kg_case *c,
+                              struct kg_judgement *out, struct kg_err *err)
+{
+    const struct kg_problem *p = s->problem;
+    bool first = true;
+    *out = (struct kg_judgement){.arg = -1};
+    if (kg_judge_bounds(s, c, err) != KG_OK) {
+        return err->code;
+    }
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].role != KG_ROLE_OUT) {
+            continue;
+        }
+        struct kg_compare one;
+        struct kg_bound b = s->bound[k];
+        b.max_ref = 0; /* its own worst error is no excuse here */
+        kg_compare_run(p->args[k].dtype, KG_COMPARE_ORACLE, s->side[KG_SIDE_FLOAT].data[k],
+                       s->side[KG_SIDE_FLOAT].data[k], s->side[KG_SIDE_ORACLE].data[k],
+                       (uint64_t)kg_arg_count(p, k, &c->shape), &b, &one);
+        one.pass = one.pass && b.disagree * 100 <= one.n;
+        if (first || worse(&one, &out->compare)) {
+            out->compare = one;
+            out->arg = k;
+        }
+        first = false;
+    }
+    return KG_OK;
+}

@@ -1,0 +1,102 @@
+#include <string.h>
+
+#include "gym/judge/state.h"
+
+static bool is_input(const struct kg_problem *p, int arg)
+{
+    return p->args[arg].role == KG_ROLE_IN;
+}
+
+static void mark(struct kg_judge_state *s, bool wide, const struct kg_layout *l)
+{
+    uint64_t *in = &s->dirty[wide ? 2 : 0], *out = &s->dirty[wide ? 3 : 1];
+    *in = l->in_end > *in ? l->in_end : *in;
+    *out = l->out_end > *out ? l->out_end : *out;
+}
+
+/* Fresh guards and poison, remembered so that a take can check them. A record of the same place is
+ * replaced: what it promised is overwritten now. */
+static void arm_outputs(struct kg_judge_state *s, const struct kg_case *c, bool wide,
+                        const struct kg_judge_place *place)
+{
+    const struct kg_problem *p = s->problem;
+    struct kg_judge_live *live = NULL;
+    for (size_t i = 0; i < KG_JUDGE_LIVE; i++) {
+        struct kg_judge_live *l = &s->live[i];
+        if (l->used && l->wide == wide && l->c.out_base == c->out_base) {
+            live = live ? live : l;
+            l->used = false;
+        }
+    }
+    if (live == NULL) {
+        live = &s->live[s->live_next];
+        s->live_next = (s->live_next + 1) % KG_JUDGE_LIVE;
+    }
+    *live = (struct kg_judge_live){true, wide, *c, kg_key_derive(c->key, "poison", ++s->fills)};
+    kg_judge_guard_set(p, &place->layout, KG_ROLE_OUT, c->out_base, live->nonce, place->out->map);
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].role == KG_ROLE_OUT) {
+            enum kg_dtype t = p->args[k].dtype == KG_F32 && wide ? KG_F64 : p->args[k].dtype;
+            kg_judge_poison_set(t, kg_judge_poison_word(t, live->nonce, k),
+                                place->out->map + place->layout.offset[k],
+                                place->layout.bytes[k] / kg_dtype_bytes(t));
+        }
+    }
+}
+
+/* The f32 values stand in the upper half of the array that is to hold them as doubles: read from
+ * there in rising order, every value is read before the place is written that held it. */
+static void widen(unsigned char *array, size_t n)
+{
+    const unsigned char *from = array + 4 * n;
+    for (size_t i = 0; i < n; i++) {
+        float f;
+        memcpy(&f, from + 4 * i, sizeof f);
+        double d = (double)f;
+        memcpy(array + 8 * i, &d, sizeof d);
+    }
+}
+
+enum kg_code kg_judge_do_fill(struct kg_judge_state *s, const struct kg_case *c, bool wide,
+                              struct kg_err *err)
+{
+    const struct kg_problem *p = s->problem;
+    struct kg_judge_place place;
+    void *buf[KG_MAX_ARGS] = {NULL};
+    if (kg_judge_place(s, c, wide, &place, err) != KG_OK) {
+        return err->code;
+    }
+    mark(s, wide, &place.layout);
+    for (int k = 0; k < p->nargs; k++) {
+        bool halves = wide && p->args[k].dtype == KG_F32;
+        if (is_input(p, k)) {
+            buf[k] =
+                place.in->map + place.layout.offset[k] + (halves ? place.layout.bytes[k] / 2 : 0);
+        }
+    }
+    kg_law_fill(p, &c->shape, c->law, c->key, buf);
+    if (c->edited) {
+        kg_law_edit(p, &c->shape, c->key, buf);
+    }
+    for (int k = 0; k < p->nargs && wide; k++) {
+        if (is_input(p, k) && p->args[k].dtype == KG_F32) {
+            widen(place.in->map + place.layout.offset[k], place.layout.bytes[k] / 8);
+        }
+    }
+    arm_outputs(s, c, wide, &place);
+    kg_judge_guard_set(p, &place.layout, KG_ROLE_IN, c->in_base,
+                       kg_key_derive(c->key, "input guard", s->fills), place.in->map);
+    return KG_OK;
+}
+
+enum kg_code kg_judge_do_poison(struct kg_judge_state *s, const struct kg_case *c,
+                                struct kg_err *err)
+{
+    struct kg_judge_place place;
+    if (kg_judge_place(s, c, false, &place, err) != KG_OK) {
+        return err->code;
+    }
+    mark(s, false, &place.layout);
+    arm_outputs(s, c, false, &place);
+    return KG_OK;
+}

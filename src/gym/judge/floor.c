@@ -1,0 +1,84 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/judge/state.h"
+
+#define PASSES 3
+
+/* The floor must be one that no honest kernel beats: the widest loads that the machine has. */
+static inline __attribute__((always_inline)) uint64_t fold(const unsigned char *p, size_t n)
+{
+    uint64_t lane[32] = {0}, sum = 0;
+    for (size_t i = 0; i + sizeof lane <= n; i += sizeof lane) {
+        uint64_t w[32];
+        memcpy(w, p + i, sizeof w);
+        for (int k = 0; k < 32; k++) {
+            lane[k] ^= w[k];
+        }
+    }
+    for (int k = 0; k < 32; k++) {
+        sum ^= lane[k];
+    }
+    return sum;
+}
+
+static uint64_t fold_plain(const unsigned char *p, size_t n)
+{
+    return fold(p, n);
+}
+
+__attribute__((target("avx2"))) static uint64_t fold_avx2(const unsigned char *p, size_t n)
+{
+    return fold(p, n);
+}
+
+__attribute__((target("avx512f,prefer-vector-width=512"))) static uint64_t
+fold_avx512(const unsigned char *p, size_t n)
+{
+    return fold(p, n);
+}
+
+static uint64_t read_all(const unsigned char *p, size_t n)
+{
+    return __builtin_cpu_supports("avx512f") ? fold_avx512(p, n)
+           : __builtin_cpu_supports("avx2")  ? fold_avx2(p, n)
+                                             : fold_plain(p, n);
+}
+
+static int64_t one_pass(const struct kg_problem *p, const struct kg_judge_place *place)
+{
+    int64_t start = kg_clock_ns();
+    uint64_t sum = 0;
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].role == KG_ROLE_IN) {
+            sum ^= read_all(place->in->map + place->layout.offset[k], place->layout.bytes[k]);
+        }
+    }
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].role == KG_ROLE_OUT) {
+            memset(place->out->map + place->layout.offset[k], (int)(sum & 0xff),
+                   place->layout.bytes[k]);
+        }
+    }
+    return kg_clock_ns() - start;
+}
+
+enum kg_code kg_judge_do_floor(struct kg_judge_state *s, const struct kg_case *c, int64_t *ns,
+                               struct kg_err *err)
+{
+    struct kg_judge_place place;
+    if (kg_judge_place(s, c, false, &place, err) != KG_OK) {
+        return err->code;
+    }
+    for (size_t i = 0; i < KG_JUDGE_LIVE; i++) { /* its poison is gone: a take would be blind */
+        struct kg_judge_live *l = &s->live[i];
+        l->used = l->used && (l->wide || l->c.out_base != c->out_base);
+    }
+    s->dirty[1] = place.layout.out_end > s->dirty[1] ? place.layout.out_end : s->dirty[1];
+    *ns = INT64_MAX;
+    for (int i = 0; i < PASSES; i++) {
+        int64_t t = one_pass(s->problem, &place);
+        *ns = t < *ns ? t : *ns;
+    }
+    return KG_OK;
+}

@@ -1,0 +1,127 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/judge/state.h"
+
+/* The shelf outlives a change of problem: the candidates of one problem share it. Most recently
+ * used first; what exceeds the cap falls off the end. */
+
+static struct kg_judge_entry *remove_entry(struct kg_judge_state *s, const char *sha256,
+                                           uint64_t number)
+{
+    for (struct kg_judge_entry **at = &s->shelf; *at != NULL; at = &(*at)->next) {
+        struct kg_judge_entry *e = *at;
+        if (e->number == number && strcmp(e->sha256, sha256) == 0) {
+            *at = e->next;
+            s->shelf_bytes -= e->bytes;
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static void add_entry(struct kg_judge_state *s, struct kg_judge_entry *e)
+{
+    e->next = s->shelf;
+    s->shelf = e;
+    s->shelf_bytes += e->bytes;
+}
+
+static void evict(struct kg_judge_state *s, size_t room)
+{
+    while (s->shelf != NULL && s->shelf_bytes + room > s->shelf_cap) {
+        struct kg_judge_entry **at = &s->shelf;
+        while ((*at)->next != NULL) {
+            at = &(*at)->next;
+        }
+        s->shelf_bytes -= (*at)->bytes;
+        free(*at);
+        *at = NULL;
+    }
+}
+
+/* Copies between the sides and one entry: to_entry says which way. */
+static enum kg_code move(struct kg_judge_state *s, struct kg_judge_entry *e, bool to_entry,
+                         struct kg_err *err)
+{
+    const struct kg_problem *p = s->problem;
+    unsigned char *at = e->data;
+    for (int k = 0; k < p->nargs; k++) {
+        for (int side = KG_SIDE_FLOAT; side <= KG_SIDE_ORACLE; side++) {
+            if (p->args[k].role != KG_ROLE_OUT) {
+                continue;
+            }
+            size_t bytes = kg_judge_out_bytes(p, k, &e->c.shape, side == KG_SIDE_ORACLE);
+            if (to_entry) {
+                memcpy(at, s->side[side].data[k], bytes);
+            } else if (kg_judge_side_reserve(&s->side[side], k, bytes, err) == KG_OK) {
+                memcpy(s->side[side].data[k], at, bytes);
+            } else {
+                return err->code;
+            }
+            at += bytes;
+        }
+    }
+    return KG_OK;
+}
+
+static size_t entry_bytes(const struct kg_problem *p, const struct kg_shape *shape)
+{
+    size_t n = sizeof(struct kg_judge_entry);
+    for (int k = 0; k < p->nargs; k++) {
+        if (p->args[k].role == KG_ROLE_OUT) {
+            n += kg_judge_out_bytes(p, k, shape, false) + kg_judge_out_bytes(p, k, shape, true);
+        }
+    }
+    return n;
+}
+
+enum kg_code kg_judge_do_save(struct kg_judge_state *s, const struct kg_case *c, uint64_t number,
+                              struct kg_err *err)
+{
+    if (kg_judge_bounds(s, c, err) != KG_OK) {
+        return err->code;
+    }
+    free(remove_entry(s, s->problem->sha256, number));
+    size_t bytes = entry_bytes(s->problem, &c->shape);
+    if (bytes > s->shelf_cap) {
+        return KG_OK; /* a later load misses, and the answers are computed again */
+    }
+    evict(s, bytes);
+    struct kg_judge_entry *e = malloc(bytes);
+    if (e == NULL) {
+        return kg_fail(err, KG_E_HOST, "judge: no memory to keep %zu bytes of answers", bytes);
+    }
+    *e = (struct kg_judge_entry){.number = number, .c = *c, .bytes = bytes};
+    memcpy(e->sha256, s->problem->sha256, sizeof e->sha256);
+    memcpy(e->bound, s->bound, sizeof e->bound);
+    add_entry(s, e);
+    return move(s, e, true, err);
+}
+
+enum kg_code kg_judge_do_load(struct kg_judge_state *s, const struct kg_case *c, uint64_t number,
+                              bool *hit, struct kg_err *err)
+{
+    *hit = false;
+    if (s->problem == NULL) {
+        return kg_fail(err, KG_E_GYM, "judge: no problem is open");
+    }
+    struct kg_judge_entry *e = remove_entry(s, s->problem->sha256, number);
+    if (e == NULL) {
+        return KG_OK;
+    }
+    add_entry(s, e);
+    if (!kg_judge_same_values(s->problem, &e->c, c)) {
+        return KG_OK; /* the number has come to mean other inputs: compute and save anew */
+    }
+    s->side[KG_SIDE_FLOAT].there = s->side[KG_SIDE_ORACLE].there = false;
+    if (move(s, e, false, err) != KG_OK) {
+        return err->code;
+    }
+    s->side[KG_SIDE_FLOAT].c = s->side[KG_SIDE_ORACLE].c = *c;
+    s->side[KG_SIDE_FLOAT].there = s->side[KG_SIDE_ORACLE].there = true;
+    memcpy(s->bound, e->bound, sizeof s->bound);
+    s->bound_there = *hit = true;
+    kg_judge_note_expected(s);
+    return KG_OK;
+}
