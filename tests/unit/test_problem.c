@@ -215,6 +215,21 @@ static void a_shape_with_an_empty_array_or_range_is_refused(void **state)
     kg_problem_destroy(p);
 }
 
+static void a_dim_is_bounded_even_where_no_array_has_it(void **state)
+{
+    (void)state;
+    struct kg_problem *p = must_parse(HEAD "dims: {n: 8, step: 1, twice: 2*step}\nargs:\n"
+                                           "  - {name: x, type: \"f32[n]\", role: in}\n"
+                                           "  - {name: y, type: \"f32[n]\", role: out}\n---*/\n");
+    struct kg_shape s = {{8, KG_MAX_DIM / 2}};
+    assert_true(kg_shape_complete(p, &s));
+    s.dim[1]++; /* twice is too large now */
+    assert_false(kg_shape_complete(p, &s));
+    s.dim[1] = (int64_t)KG_MAX_DIM + 1;
+    assert_false(kg_shape_complete(p, &s));
+    kg_problem_destroy(p);
+}
+
 static void crlf_bom_and_spaces_are_fine(void **state)
 {
     (void)state;
@@ -294,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_shape_is_complete),
         cmocka_unit_test(a_shape_is_refused),
         cmocka_unit_test(a_shape_with_an_empty_array_or_range_is_refused),
+        cmocka_unit_test(a_dim_is_bounded_even_where_no_array_has_it),
         cmocka_unit_test(crlf_bom_and_spaces_are_fine),
         cmocka_unit_test(y_and_n_are_names),
         cmocka_unit_test(names_of_types_and_roles),

@@ -73,6 +73,7 @@ static void one_bad_line(void **state)
         {3, "entry: real\n", "4: entry: 'real' means something in C (choose another name)"},
         {3, "entry: kgops_relu\n",
          "4: entry: 'kgops_relu' has a reserved prefix (choose another name)"},
+        {3, "entry: __init\n", "4: entry: '__init' has a reserved prefix (choose another name)"},
         {3, "entry: f x\n", "4: entry: 'f x' is no name (a C identifier of at most 63 characters)"},
         {4, "desc: {a: b}\n", "5: desc: must be a single value, not a map"},
         {6, "       oh: h - kk + 1}\n", "7: dims.oh: unknown name 'kk' (did you mean 'kh'?)"},

@@ -174,6 +174,15 @@ static void doubled(void **state)
     expect(PROBLEMS[LOOKUP], KG_VARIANT_X2, (int64_t[]){2000, 128, 600});
     /* t counts twice in 4*b*heads*t*t*d: doubling all costs 32, so t gives way. */
     expect(PROBLEMS[ATTENTION], KG_VARIANT_X2, (int64_t[]){4, 16, 160, 64});
+    /* Only one of two multiples of 10 may double; either grows as much, the first costs less. */
+    expect(PROBLEM("a: 10, b: 10",
+                   "cost: {flops: 1}\nwhere: [a + b <= 30, a % 10 == 0, b % 10 == 0]\n",
+                   IN("x", "f32[a]") OUT("y_", "f32[b]") OUT("z_", "f32[b]")),
+           KG_VARIANT_X2, (int64_t[]){20, 10});
+    expect(PROBLEM("b: 10, a: 10",
+                   "cost: {flops: 1}\nwhere: [a + b <= 30, a % 10 == 0, b % 10 == 0]\n",
+                   IN("x", "f32[a]") OUT("y_", "f32[b]") OUT("z_", "f32[b]")),
+           KG_VARIANT_X2, (int64_t[]){10, 20});
     /* A constant is no free dim. */
     expect(PROBLEMS[SCALAR_DIM], KG_VARIANT_X2, (int64_t[]){8192, 6, 7});
 }
@@ -259,6 +268,18 @@ static void odd_and_no16(void **state)
         }
         kg_problem_destroy(p);
     }
+}
+
+static void odd_of_odd_dims_is_smaller(void **state)
+{
+    (void)state;
+    struct kg_problem *p = load(PROBLEM("n: 5, m: 3", "", IN("x", "f32[n,m]") OUT("y_", "f32[n]")));
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct kg_shape s;
+        assert_true(shape_of(p, KG_VARIANT_ODD, seed, &s));
+        assert_true(s.dim[0] == 3 && s.dim[1] == 1);
+    }
+    kg_problem_destroy(p);
 }
 
 static void tiny(void **state)
@@ -436,6 +457,7 @@ int main(void)
         cmocka_unit_test(larger),
         cmocka_unit_test(larger_of_small_dims),
         cmocka_unit_test(odd_and_no16),
+        cmocka_unit_test(odd_of_odd_dims_is_smaller),
         cmocka_unit_test(tiny),
         cmocka_unit_test(tiny_where_the_constraints_are_in_the_way),
         cmocka_unit_test(ones),
