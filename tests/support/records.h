@@ -244,7 +244,10 @@ static inline void sample_record(struct kg_record *r, enum sample_kind kind, uns
                                            "argmax",  "bias_gelu",  "norm_linear", "attention_head",
                                            "row_sum", "prefix_sum", "gelu",        "cross_entropy"};
     uint64_t x = number * UINT64_C(0x9e3779b97f4a7c15) + 12345;
-    sample_unit(&x);
+    for (int i = 0; i < 8; i++) { /* seeds that differ little begin alike */
+        x ^= x >> 29;
+        sample_unit(&x);
+    }
     kg_record_init(r);
     snprintf(r->id, sizeof r->id, "01J8Z3T%019u", number);
     r->problem.name = problems[number % 16];
