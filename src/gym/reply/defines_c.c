@@ -31,6 +31,7 @@ struct scan {
     bool wrapped, pointer; /* the name stands in parentheses, behind a star there */
     /* of the whole text */
     bool static_prototype, weak;
+    int plain; /* definitions that surely are compiled */
 };
 
 static const char *const renaming[] = {"asm",       "__asm", "__asm__",   "alias",
@@ -83,7 +84,10 @@ static void end_body(struct scan *s, bool closed, size_t end)
         o->line = s->line;
         o->body_at = s->body_at;
         o->body_end = end;
-    } else if (s->ifs == 0 && o->again_line == 0 && !s->macros.is_entry) {
+    }
+    /* Conditional ones may exclude each other; gnu_inline allows two; a macro may rename one. */
+    bool counts = s->ifs == 0 && !s->macros.is_entry && !s->is_inline;
+    if (counts && s->plain++ == 1) {
         o->again_line = s->line;
     }
     if (s->is_static && !doubtful) {
