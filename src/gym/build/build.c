@@ -211,7 +211,7 @@ static void explain(struct build *b)
 static bool cache_place(const struct build *b, char *path, size_t cap)
 {
     const char *dir = b->cc->spec.cache_dir;
-    return dir != NULL && kg_cache_path(dir, b->key, path, cap);
+    return dir != NULL && dir[0] != '\0' && kg_cache_path(dir, b->key, path, cap);
 }
 
 static enum kg_code store(struct build *b, const char *bytes, size_t n, struct kg_err *err)
@@ -302,12 +302,11 @@ enum kg_code kg_cc_build(struct kg_cc *cc, enum kg_cc_kind kind, const char *sou
         code = build(&b, source, len, err);
         kg_buf_deinit(&b.raw);
     }
-    if (out->status != KG_CC_OK || code != KG_OK) {
-        out->object[0] = '\0';
-        explain(&b);
-    }
     if (code != KG_OK) {
         kg_buf_deinit(&out->text);
+    } else if (out->status != KG_CC_OK) {
+        out->object[0] = '\0';
+        explain(&b);
     }
     out->ns = kg_clock_ns() - start_ns;
     return code;

@@ -161,6 +161,40 @@ static bool on_limited_tmpfs(const struct kg_plan *p)
     return true;
 }
 
+/* Anybody may enter every folder above path and read what it is. */
+static bool is_open_to_all(const char *path)
+{
+    char at[KG_MAX_PATH];
+    struct stat st;
+    snprintf(at, sizeof at, "%s", path);
+    if (stat(at, &st) != 0 || !(st.st_mode & (S_ISDIR(st.st_mode) ? S_IXOTH : S_IROTH))) {
+        return false;
+    }
+    for (char *slash; (slash = strrchr(at, '/')) != NULL && slash != at;) {
+        *slash = '\0';
+        if (stat(at, &st) != 0 || !(st.st_mode & S_IXOTH)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Without mounts of its own, a uid of its own may be unable to reach its files (a program below a
+ * private home): then it keeps the broker's, which the record says. */
+static void keep_reachable(struct kg_plan *p)
+{
+    for (size_t i = 0; !(p->steps & KG_STEP_MOUNTNS) && i < p->nmounts; i++) {
+        const struct kg_mount *m = &p->mounts[i];
+        char parent[KG_MAX_PATH];
+        snprintf(parent, sizeof parent, "%s", m->src);
+        char *slash = strrchr(parent, '/');
+        slash[slash == parent] = '\0'; /* what it may write becomes its own */
+        if (!is_open_to_all(m->writable ? parent : m->src)) {
+            p->steps &= ~(uint32_t)KG_STEP_UID;
+        }
+    }
+}
+
 enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, struct kg_plan *out,
                           struct kg_err *err)
 {
@@ -179,6 +213,7 @@ enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, st
     if (!on_limited_tmpfs(out)) {
         out->steps &= ~(uint32_t)KG_STEP_TMPFS;
     }
+    keep_reachable(out);
     add_system(out);
     static const char *const nothing[] = {NULL};
     out->envp = spec->envp != NULL ? spec->envp : nothing;
