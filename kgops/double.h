@@ -6,11 +6,11 @@
 #undef FN
 #undef EXP
 #undef LOG
-#undef ERF
+#undef ERF1
 #undef SQRT
 #define T       double
 #define FN(op)  kgops_##op##_f64
 #define EXP(x)  exp(x)
 #define LOG(x)  log(x)
-#define ERF(x)  erf(x)
+#define ERF1(x) erfc(-(x)) /* 1 + erf(x), with all its digits where that is small */
 #define SQRT(x) sqrt(x)

@@ -7,11 +7,11 @@
 #undef FN
 #undef EXP
 #undef LOG
-#undef ERF
+#undef ERF1
 #undef SQRT
 #define T       float
 #define FN(op)  kgops_##op##_f32
 #define EXP(x)  kgops_vexp(x)
 #define LOG(x)  logf(x)
-#define ERF(x)  erff(x)
+#define ERF1(x) (1.0f + erff(x))
 #define SQRT(x) sqrtf(x)

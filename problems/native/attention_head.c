@@ -13,6 +13,7 @@ args:
   - {name: seq,   type: i64, role: dim}
   - {name: dim,   type: i64, role: dim}
 reduce: seq + dim
+laws: [-offset]
 cost: {flops: "4 * seq * seq * dim + 5 * seq * seq", bytes: "16 * seq * dim"}
 ---*/
 #include "kgops.h"

@@ -11,6 +11,7 @@ args:
   - {name: rows,    type: i64, role: dim}
   - {name: classes, type: i64, role: dim}
 reduce: classes
+laws: [-offset, -piecewise, -wideint]
 cost: {flops: "4 * rows * classes", bytes: "4 * rows * classes + 8 * rows"}
 ---*/
 #include "kgops.h"

@@ -13,6 +13,7 @@ args:
   - {name: cols,  type: i64, role: dim}
   - {name: inner, type: i64, role: dim}
 reduce: inner
+laws: [-equal, -outlier]
 cost:
   flops: "2 * rows * cols * inner + 10 * rows * cols"
   bytes: "4 * (rows * inner + inner * cols + cols + rows * cols)"
