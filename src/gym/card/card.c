@@ -202,9 +202,9 @@ static void rewards(struct kg_pen *p, const struct kg_record *r)
 void kg_card_foot(struct kg_pen *p, const struct kg_record *r)
 {
     char line[160] = "", text[KG_UNITS_LEN + 16], unit[KG_UNITS_LEN];
-    int64_t total = r->setup_ns > 0 ? r->setup_ns : 0;
+    double total = r->setup_ns > 0 ? (double)r->setup_ns : 0;
     for (int i = 0; i < KG_ST_COUNT; i++) {
-        total += r->stages[i].ns > 0 ? r->stages[i].ns : 0;
+        total += r->stages[i].ns > 0 ? (double)r->stages[i].ns : 0;
     }
     rewards(p, r);
     isolation(p, &r->isolation);
@@ -212,7 +212,7 @@ void kg_card_foot(struct kg_pen *p, const struct kg_record *r)
     if (r->id[0] != '\0') {
         add_fact(line, sizeof line, ", ", r->id);
     }
-    add_fact(line, sizeof line, ", ", kg_units_time(total, unit));
+    add_fact(line, sizeof line, ", ", kg_units_time_real(total, unit));
     if (r->peak_bytes >= 0) {
         snprintf(text, sizeof text, "peak %s", kg_units_bytes(r->peak_bytes, unit));
         add_fact(line, sizeof line, ", ", text);

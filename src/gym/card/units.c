@@ -29,6 +29,11 @@ const char *kg_units_time(int64_t ns, char out[KG_UNITS_LEN])
     return out;
 }
 
+const char *kg_units_time_real(double ns, char out[KG_UNITS_LEN])
+{
+    return kg_units_time(!(ns >= 0) ? -1 : ns < 9e18 ? (int64_t)ns : INT64_MAX, out);
+}
+
 const char *kg_units_bytes(int64_t bytes, char out[KG_UNITS_LEN])
 {
     static const char *const units[] = {" KB", " MB", " GB", " TB", " PB", " EB"};

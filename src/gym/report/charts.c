@@ -199,7 +199,7 @@ static void windows(const struct kg_sample_pair *s, size_t n, double *ref, doubl
     kg_buf_addf(out,
                 "<path class=\"grid\" d=\"M0 60.5H240\"/><text class=\"m\" x=\"0\" y=\"74\">%s"
                 "</text><text class=\"m e\" x=\"240\" y=\"74\">%s</text></svg>",
-                kg_units_time((int64_t)exp(lo), left), kg_units_time((int64_t)exp(hi), right));
+                kg_units_time_real(exp(lo), left), kg_units_time_real(exp(hi), right));
 }
 
 static void distribution(const struct kg_record *r, size_t position, struct kg_sample_pair *s,

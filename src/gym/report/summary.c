@@ -1,5 +1,4 @@
 /* Tiles, funnel and verdicts: how many, at which stage, why. */
-#include <math.h>
 #include <string.h>
 
 #include "gym/card/units.h"
@@ -23,8 +22,7 @@ void kg_report_tiles(const struct kg_tally *t, struct kg_buf *out)
     size_t judged = t->n - t->errors - t->verdicts[KG_V_NONE];
     kg_buf_adds(out, "<div class=\"tiles\">\n");
     snprintf(number, sizeof number, "%zu", t->n);
-    snprintf(note, sizeof note, "%s of evaluation",
-             kg_units_time(t->total_ns < 9e18 ? (int64_t)t->total_ns : INT64_MAX, unit));
+    snprintf(note, sizeof note, "%s of evaluation", kg_units_time_real(t->total_ns, unit));
     tile(out, "", number, "records", note);
     snprintf(number, sizeof number, "%zu", t->verdicts[KG_V_OK]);
     snprintf(note, sizeof note, "%.1f %% of %zu judged", percent(t->verdicts[KG_V_OK], judged),
@@ -80,9 +78,7 @@ static void funnel_row(const struct kg_tally *t, int s, struct kg_buf *out)
                 "<td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n%s\">%zu</td>"
                 "<td class=\"n\">%s</td><td class=\"mute\">",
                 ran, pass, fail > 0 ? " bad" : " mute", fail,
-                isfinite(t->stages[s].median_ns)
-                    ? kg_units_time((int64_t)t->stages[s].median_ns, time)
-                    : "–");
+                kg_units_time_real(t->stages[s].median_ns, time));
     stage_reasons(t, (enum kg_stage)s, out);
     kg_buf_adds(out, "</td></tr>\n");
 }

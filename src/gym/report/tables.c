@@ -1,5 +1,4 @@
 /* Funnel and verdicts for a terminal. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,10 +53,7 @@ static void funnel(struct kg_pen *p, const struct kg_tally *t)
             count(p, KG_PLAIN, 18, pass + fail);
             count(p, KG_PLAIN, 26, pass);
             count(p, fail > 0 ? KG_RED : KG_DIM, 34, fail);
-            number(p, KG_DIM, 45,
-                   isfinite(t->stages[s].median_ns)
-                       ? kg_units_time((int64_t)t->stages[s].median_ns, time)
-                       : "-");
+            number(p, KG_DIM, 45, kg_units_time_real(t->stages[s].median_ns, time));
             bar(p, KG_BLUE, pass, t->n);
         }
         kg_pen_line(p);
