@@ -119,7 +119,7 @@ static void see_entry(struct scan *s)
     bool at_top = s->w.paren == 0 && declares(s);
     bool wrapped = s->w.paren == 1 && !s->assigned && p.len == 1 &&
                    (s->w.lx.text[p.at] == '(' || s->w.lx.text[p.at] == '*');
-    if ((s->w.paren > 0 && kg_macros_traits(&s->macros, s->head) != 0)) {
+    if (s->w.paren > 0 && (kg_macros_traits(&s->macros, s->head) & KG_MACRO_FUNCTION) != 0) {
         s->weak = true;
     }
     if (!at_top && !wrapped) {
@@ -143,8 +143,8 @@ static void declaration(struct scan *s)
     if (t.kind == KG_TOK_NAME) {
         if (is(s, s->entry)) {
             see_entry(s);
-        } else if (s->tokens == 0 &&
-                   (kg_macros_traits(&s->macros, t) & (KG_MACRO_PASTES | KG_MACRO_MENTIONS)) != 0) {
+        } else if (kg_macros_traits(&s->macros, t) != 0 &&
+                   (s->macros.traits & (KG_MACRO_PASTES | KG_MACRO_MENTIONS)) != 0) {
             s->weak = true;
         }
         s->is_static |= s->w.paren == 0 && is(s, "static");

@@ -44,4 +44,8 @@ enum kg_code kg_extract_reply(const char *text, size_t len, const char *finish, 
                               const char *entry, struct kg_arena *arena, struct kg_extract *out,
                               struct kg_err *err) KG_MUST_USE;
 
+/* Sets KG_XF_DEMO when the code is, token by token, a demonstration that the prompt showed. Such a
+ * reply is judged as any other. For callers that know what the prompt held. */
+void kg_extract_mark_demo(struct kg_extract *x, enum kg_lang lang, const char *demo, size_t len);
+
 #endif

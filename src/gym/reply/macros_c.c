@@ -39,7 +39,7 @@ void kg_macros_add(struct kg_macros *m, const char *text, struct kg_tok directiv
     const char *spelled = d.lx.text + name.at;
     bool takes = d.lx.at < d.lx.len && d.lx.text[d.lx.at] == '(';
     m->is_entry |= kg_tok_is(&d.lx, name, entry);
-    unsigned traits = (takes ? KG_MACRO_FUNCTION : 0) | body_traits(&d, entry);
+    unsigned traits = KG_MACRO_KNOWN | (takes ? KG_MACRO_FUNCTION : 0) | body_traits(&d, entry);
     m->text = text;
     m->traits |= traits;
     m->seen |= filter_bit(spelled, name.len);
@@ -50,8 +50,9 @@ void kg_macros_add(struct kg_macros *m, const char *text, struct kg_tok directiv
 
 unsigned kg_macros_traits(const struct kg_macros *m, struct kg_tok name)
 {
+    bool all = m->n < KG_MACROS_MAX;
     if (name.kind != KG_TOK_NAME || m->n == 0 ||
-        (m->seen & filter_bit(m->text + name.at, name.len)) == 0) {
+        (all && (m->seen & filter_bit(m->text + name.at, name.len)) == 0)) {
         return 0;
     }
     for (int i = 0; i < m->n; i++) {
@@ -60,5 +61,5 @@ unsigned kg_macros_traits(const struct kg_macros *m, struct kg_tok name)
             return c->traits;
         }
     }
-    return 0;
+    return all ? 0 : m->traits;
 }

@@ -9,10 +9,11 @@ enum kg_macro_trait {
     KG_MACRO_FUNCTION = 1,   /* takes arguments */
     KG_MACRO_PASTES = 2,     /* holds ## */
     KG_MACRO_MENTIONS = 4,   /* its body names the entry */
+    KG_MACRO_KNOWN = 16,     /* it is one */
     KG_MACRO_UNBALANCED = 8, /* its body changes the brace level */
 };
 
-#define KG_MACROS_MAX 128 /* more are not remembered by name; their traits still count */
+#define KG_MACROS_MAX 128 /* with more, any name may be one */
 
 struct kg_macros {
     const char *text;
@@ -29,6 +30,6 @@ struct kg_macros {
 /* Reads one directive; anything but #define is ignored. */
 void kg_macros_add(struct kg_macros *m, const char *text, struct kg_tok directive,
                    const char *entry);
-unsigned kg_macros_traits(const struct kg_macros *m, struct kg_tok name); /* 0: none, or no macro */
+unsigned kg_macros_traits(const struct kg_macros *m, struct kg_tok name); /* 0: no macro */
 
 #endif
