@@ -86,11 +86,11 @@ void kg_probe_trivial(const struct kg_problem *p, enum kg_trivial t, struct kg_b
         if (p->args[i].role != KG_ROLE_OUT) {
             continue;
         }
-        kg_buf_adds(out, "    for (int64_t i = 0, n = ");
+        kg_buf_adds(out, "    for (int64_t kgym_i = 0, kgym_n = ");
         count_of(p, i, out);
-        kg_buf_addf(out, "; i < n; i++) {\n        a%d[i] = ", i);
+        kg_buf_addf(out, "; kgym_i < kgym_n; kgym_i++) {\n        a%d[kgym_i] = ", i);
         if (t == KG_TRIVIAL_FIRST_INPUT) {
-            kg_buf_addf(out, "(%s)a%d[i %% (", c_type[p->args[i].dtype], first);
+            kg_buf_addf(out, "(%s)a%d[kgym_i %% (", c_type[p->args[i].dtype], first);
             count_of(p, first, out);
             kg_buf_adds(out, ")];\n    }\n");
         } else {
@@ -111,15 +111,16 @@ void kg_probe_frozen(const struct kg_problem *p, int arg, struct kg_buf *out)
     parameters(p, out);
     kg_buf_adds(out, ")\n{\n");
     dims_of(p, out);
-    kg_buf_adds(out, "    const int64_t n = ");
+    kg_buf_adds(out, "    const int64_t kgym_n = ");
     count_of(p, arg, out);
     kg_buf_addf(out,
-                ";\n    %s *frozen = malloc((size_t)n * sizeof *frozen);\n"
-                "    for (int64_t i = 0; i < n; i++) {\n        frozen[i] = a%d[0];\n    }\n    "
+                ";\n    %s *kgym_frozen = malloc((size_t)kgym_n * sizeof *kgym_frozen);\n"
+                "    for (int64_t kgym_i = 0; kgym_i < kgym_n; kgym_i++) {\n        "
+                "kgym_frozen[kgym_i] = a%d[0];\n    }\n    "
                 "kgym_inner(",
                 type, arg);
     for (int i = 0; i < p->nargs; i++) {
-        kg_buf_addf(out, i == arg ? "%sfrozen" : "%sa%d", i ? ", " : "", i);
+        kg_buf_addf(out, i == arg ? "%skgym_frozen" : "%sa%d", i ? ", " : "", i);
     }
-    kg_buf_adds(out, ");\n    free(frozen);\n}\n");
+    kg_buf_adds(out, ");\n    free(kgym_frozen);\n}\n");
 }

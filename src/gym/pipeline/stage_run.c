@@ -76,12 +76,17 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, b
     kg_layout_call(w->problem, &c->shape, &l, wide, &call);
     int64_t deadline = kg_clock_ns() + (int64_t)(w->config.deadline_run * 1e9);
     kg_runner_call(run, &call, deadline, false, &rep);
-    if (rep.status == KG_RUN_OK) {
-        return KG_OK;
+    if (rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE) {
+        return KG_OK; /* its answer is compared with the other reference's in any case */
     }
-    return kg_fail(err, KG_E_PROBLEM, "%s: the %s reference %s", w->problem->path,
-                   wide ? "double" : "float",
-                   rep.status == KG_RUN_TIMEOUT ? "exceeds the run deadline" : "crashes");
+    if (rep.status == KG_RUN_TIMEOUT) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
+                       w->problem->path, wide ? "double" : "float");
+    }
+    return kg_fail(err, KG_E_PROBLEM,
+                   "%s: the %s reference crashes (signal %d, exit kind %d, code %d)",
+                   w->problem->path, wide ? "double" : "float", kg_runner_signal(run),
+                   (int)run->sandbox.exit.kind, run->sandbox.exit.code);
 }
 
 /* Compute and keep the expected answers of a case; learns whether its law applies. */
@@ -115,27 +120,51 @@ static enum kg_code expect(struct kg_worker *w, struct kg_pool_case *pc, struct 
     return kg_judge_save(&w->judge, c, pc->number, err);
 }
 
-/* The candidate's answer to inputs that are in place, compared. */
-static enum kg_step_result answer(struct kg_evaluation *e, enum kg_stage stage,
-                                  const struct kg_pool_case *pc, struct kg_err *err)
+/* One call on inputs that are in place. Activity while it should be frozen may be an accident once
+ * (the host charged it somebody's time): then the inputs are written again and the call is
+ * repeated. */
+static enum kg_step_result call_candidate(struct kg_evaluation *e, enum kg_stage stage,
+                                          const struct kg_case *c, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
     struct kg_layout l;
     struct kg_wire_call call;
     struct kg_call_report rep;
+    kg_layout_plan(w->problem, &c->shape, false, c->jitter, c->in_base, c->out_base, &l);
+    kg_layout_call(w->problem, &c->shape, &l, false, &call);
+    for (int active = 0;; active++) {
+        kg_runner_call(&e->cand, &call, kg_evaluation_deadline(e, w->config.deadline_run), false,
+                       &rep);
+        if (rep.status == KG_RUN_OK || (rep.status == KG_RUN_ACTIVE && !w->config.hack_checks)) {
+            return KG_STEP_PASS;
+        }
+        if (rep.status == KG_RUN_ACTIVE) {
+            kg_record_evidence(e->r, "activity",
+                               json_pack("{s:I, s:I, s:i}", "idle_cpu_ns",
+                                         (json_int_t)rep.idle_cpu_ns, "tail_cpu_ns",
+                                         (json_int_t)rep.tail_cpu_ns, "threads", rep.threads));
+        }
+        if (rep.status != KG_RUN_ACTIVE || active > 0) {
+            kg_candidate_stop(e);
+            kg_verdict_of_run(e, stage, &e->cand, rep.status);
+            return KG_STEP_FAIL;
+        }
+        if (kg_judge_fill(&w->judge, c, false, err) != KG_OK) {
+            return KG_STEP_ERROR;
+        }
+    }
+}
+
+/* The candidate's answer to inputs that are in place, compared. */
+static enum kg_step_result answer(struct kg_evaluation *e, enum kg_stage stage,
+                                  const struct kg_pool_case *pc, struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
     struct kg_take_report take;
     struct kg_judgement j;
-    kg_layout_plan(w->problem, &pc->c.shape, false, pc->c.jitter, pc->c.in_base, pc->c.out_base,
-                   &l);
-    kg_layout_call(w->problem, &pc->c.shape, &l, false, &call);
-    kg_runner_call(&e->cand, &call, kg_evaluation_deadline(e, w->config.deadline_run), false, &rep);
-    if (rep.status == KG_RUN_ACTIVE && !w->config.hack_checks) {
-        rep.status = KG_RUN_OK;
-    }
-    if (rep.status != KG_RUN_OK) {
-        kg_candidate_stop(e);
-        kg_verdict_of_run(e, stage, &e->cand, rep.status);
-        return KG_STEP_FAIL;
+    enum kg_step_result s = call_candidate(e, stage, &pc->c, err);
+    if (s != KG_STEP_PASS) {
+        return s;
     }
     enum kg_compare_mode mode =
         pc->c.law == KG_LAW_PRECISION ? KG_COMPARE_PRECISION : KG_COMPARE_ORACLE;
@@ -169,25 +198,12 @@ static enum kg_code prepare(struct kg_worker *w, struct kg_pool_case *pc, bool *
 static enum kg_step_result ask_unedited(struct kg_evaluation *e, enum kg_stage stage,
                                         const struct kg_pool_case *pc, struct kg_err *err)
 {
-    struct kg_pool_case plain = *pc;
-    plain.c.edited = false;
-    struct kg_layout l;
-    struct kg_wire_call call;
-    struct kg_call_report rep;
-    const struct kg_problem *p = e->w->problem;
-    kg_layout_plan(p, &plain.c.shape, false, plain.c.jitter, plain.c.in_base, plain.c.out_base, &l);
-    kg_layout_call(p, &plain.c.shape, &l, false, &call);
-    if (kg_judge_fill(&e->w->judge, &plain.c, false, err) != KG_OK) {
+    struct kg_case plain = pc->c;
+    plain.edited = false;
+    if (kg_judge_fill(&e->w->judge, &plain, false, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
-    kg_runner_call(&e->cand, &call, kg_evaluation_deadline(e, e->w->config.deadline_run), false,
-                   &rep);
-    if (rep.status == KG_RUN_OK || (rep.status == KG_RUN_ACTIVE && !e->w->config.hack_checks)) {
-        return KG_STEP_PASS;
-    }
-    kg_candidate_stop(e);
-    kg_verdict_of_run(e, stage, &e->cand, rep.status);
-    return KG_STEP_FAIL;
+    return call_candidate(e, stage, &plain, err);
 }
 
 enum kg_step_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
