@@ -110,7 +110,7 @@ void kg_pen_wrap(struct kg_pen *p, enum kg_style style, int indent, const char *
         if (n == 0) {
             break;
         }
-        size_t fits = fitting(b.data + at, n, p->width, &columns);
+        fitting(b.data + at, n, p->width, &columns);
         if (p->column + blank + columns > p->width && p->column > indent) {
             break_line(p, indent);
             blank = 0;
@@ -118,7 +118,7 @@ void kg_pen_wrap(struct kg_pen *p, enum kg_style style, int indent, const char *
         if (blank) {
             kg_pen_to(p, p->column + 1);
         }
-        fits = fitting(b.data + at, n, p->width - p->column, &columns);
+        size_t fits = fitting(b.data + at, n, p->width - p->column, &columns);
         raw(p, style, b.data + at, fits, columns);
         at += fits;
         if (fits < n) {

@@ -38,8 +38,9 @@ size_t kg_samples_pairs(const struct kg_timing *t, struct kg_sample_pair *out, s
 void kg_samples_bins(const double *x, size_t n, double lo, double hi, unsigned *count, size_t bins)
 {
     memset(count, 0, bins * sizeof *count);
+    const size_t middle = bins / 2;
     for (size_t i = 0; i < n; i++) {
-        double at = hi > lo ? floor((x[i] - lo) / (hi - lo) * (double)bins) : (double)(bins / 2);
+        double at = hi > lo ? floor((x[i] - lo) / (hi - lo) * (double)bins) : (double)middle;
         at = at < 0 ? 0 : at >= (double)bins ? (double)(bins - 1) : at;
         count[(size_t)at]++;
     }

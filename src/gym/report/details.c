@@ -175,7 +175,7 @@ static void code(const char *text, size_t max, struct kg_buf *out)
         return;
     }
     size_t lines = 1;
-    for (size_t i = 0; text[i] != '\0' && i < max; i++) {
+    for (size_t i = 0; i < max && text[i] != '\0'; i++) {
         lines += text[i] == '\n' && text[i + 1] != '\0';
     }
     kg_buf_adds(out, "<h3>Code</h3><div class=\"code\"><pre class=\"ln\">");
