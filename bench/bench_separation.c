@@ -1,0 +1,249 @@
+/* Does the comparison tell honest reordering from reduced precision? Dot products of length K by
+ * methods that an honest kernel may use and by methods that it may not, judged as the gym judges
+ * them, under several value laws and the precision probe.
+ *   build/release/bench/bench_separation [rows=512] [seed=1]
+ * Columns: rms error in units of u rms(o), u = 2^-24; largest error over its bound; verdict. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/values/law.h"
+#include "gym/verify/compare.h"
+
+#define MOST_K 8192
+
+static const char source[] = "/*---kgym\n"
+                             "name: dot\nlevel: 1\nentry: dot\n"
+                             "dims: {rows: 512, k: 64}\n"
+                             "args:\n"
+                             "  - {name: a, type: \"f32[rows,k]\", role: in}\n"
+                             "  - {name: b, type: \"f32[rows,k]\", role: in}\n"
+                             "  - {name: y, type: \"f32[rows]\", role: out}\n"
+                             "---*/\n"
+                             "void dot(const real *a) { (void)a; }\n";
+
+typedef float (*dot_fn)(const float *a, const float *b, int64_t k);
+
+/* To `bits` significant bits, to nearest even. */
+static float rounded(float x, int bits)
+{
+    uint32_t u, drop = 24 - (uint32_t)bits;
+    memcpy(&u, &x, sizeof u);
+    u = (u + (1u << (drop - 1)) - 1 + (u >> drop & 1)) & ~((1u << drop) - 1);
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static float sequential(const float *a, const float *b, int64_t k)
+{
+    float s = 0;
+    for (int64_t i = 0; i < k; i++) {
+        s += a[i] * b[i];
+    }
+    return s;
+}
+
+static float fused(const float *a, const float *b, int64_t k)
+{
+    float s = 0;
+    for (int64_t i = 0; i < k; i++) {
+        s = fmaf(a[i], b[i], s);
+    }
+    return s;
+}
+
+static float lanes(const float *a, const float *b, int64_t k, int n)
+{
+    float lane[64] = {0}, s = 0;
+    for (int64_t i = 0; i < k; i++) {
+        lane[i % n] += a[i] * b[i];
+    }
+    for (int j = 0; j < n; j++) {
+        s += lane[j];
+    }
+    return s;
+}
+
+static float lanes_8(const float *a, const float *b, int64_t k)
+{
+    return lanes(a, b, k, 8);
+}
+
+static float lanes_64(const float *a, const float *b, int64_t k)
+{
+    return lanes(a, b, k, 64);
+}
+
+static float tree(const float *a, const float *b, int64_t k)
+{
+    return k == 1 ? a[0] * b[0] : tree(a, b, k / 2) + tree(a + k / 2, b + k / 2, k - k / 2);
+}
+
+static float narrow_operands(const float *a, const float *b, int64_t k, int bits)
+{
+    float lane[64] = {0}, s = 0;
+    for (int64_t i = 0; i < k; i++) {
+        lane[i % 64] += rounded(a[i], bits) * rounded(b[i], bits);
+    }
+    for (int j = 0; j < 64; j++) {
+        s += lane[j];
+    }
+    return s;
+}
+
+static float bf16_operands(const float *a, const float *b, int64_t k)
+{
+    return narrow_operands(a, b, k, 8);
+}
+
+static float tf32_operands(const float *a, const float *b, int64_t k)
+{
+    return narrow_operands(a, b, k, 11);
+}
+
+/* Significand of fp16; its range is left out, so this flatters it. */
+static float fp16_accumulator(const float *a, const float *b, int64_t k)
+{
+    float s = 0;
+    for (int64_t i = 0; i < k; i++) {
+        s = rounded(s + rounded(a[i] * b[i], 11), 11);
+    }
+    return s;
+}
+
+static const struct method {
+    const char *name;
+    dot_fn dot;
+    bool honest;
+} methods[] = {
+    {"fp32, one accumulator", sequential, true},   {"fp32, fused", fused, true},
+    {"fp32, 64 accumulators", lanes_64, true},     {"fp32, tree", tree, true},
+    {"11-bit operands", tf32_operands, false},     {"bf16 operands", bf16_operands, false},
+    {"fp16 accumulator", fp16_accumulator, false},
+};
+#define METHODS ((int)(sizeof methods / sizeof *methods))
+
+static const int64_t lengths[] = {64, 256, 1024, MOST_K};
+#define LENGTHS ((int)(sizeof lengths / sizeof *lengths))
+
+static const enum kg_law laws[] = {KG_LAW_OWN, KG_LAW_NORMAL, KG_LAW_UNIFORM, KG_LAW_PRECISION};
+#define LAWS ((int)(sizeof laws / sizeof *laws))
+
+struct cell {
+    double rms, worst;
+    bool pass;
+};
+
+static struct cell cells[LAWS][METHODS][LENGTHS];
+static double e_ref[LAWS][LENGTHS];
+
+static void measure(const struct kg_problem *p, int law, int length, int64_t rows, uint64_t seed,
+                    float *a, float *b)
+{
+    struct kg_shape s = {.dim = {rows, lengths[length]}};
+    void *buf[KG_MAX_ARGS] = {a, b};
+    int64_t k = lengths[length];
+    float *r = malloc((size_t)rows * sizeof *r), *y = malloc((size_t)rows * sizeof *y);
+    double *o = malloc((size_t)rows * sizeof *o);
+    struct kg_bound bound;
+    KG_ASSERT(r && y && o);
+    kg_law_fill(p, &s, laws[law], (struct kg_key){{seed, (uint64_t)k}}, buf);
+    for (int64_t i = 0; i < rows; i++) {
+        r[i] = lanes_8(a + i * k, b + i * k, k);
+        o[i] = 0;
+        for (int64_t j = 0; j < k; j++) {
+            o[i] += (double)a[i * k + j] * b[i * k + j];
+        }
+    }
+    kg_bound_of(KG_F32, r, o, (uint64_t)rows, k, &bound);
+    e_ref[law][length] = bound.e_ref;
+    for (int m = 0; m < METHODS; m++) {
+        struct kg_compare c;
+        double sum = 0;
+        for (int64_t i = 0; i < rows; i++) {
+            y[i] = methods[m].dot(a + i * k, b + i * k, k);
+            sum += (y[i] - o[i]) * (y[i] - o[i]);
+        }
+        bool probe = laws[law] == KG_LAW_PRECISION;
+        kg_compare_run(KG_F32, probe ? KG_COMPARE_PRECISION : KG_COMPARE_ORACLE, y, r, o,
+                       (uint64_t)rows, &bound, &c);
+        cells[law][m][length] =
+            (struct cell){sqrt(sum / (double)rows) / bound.rms * 0x1p24, c.worst, c.pass};
+    }
+    free(r);
+    free(y);
+    free(o);
+}
+
+static void print_table(void)
+{
+    for (int l = 0; l < LAWS; l++) {
+        printf("\nlaw %s%s\n%-24s", kg_law_name(laws[l]),
+               laws[l] == KG_LAW_PRECISION ? " (precision probe)" : "", "");
+        for (int k = 0; k < LENGTHS; k++) {
+            printf("            K = %-5lld     ", (long long)lengths[k]);
+        }
+        for (int m = 0; m < METHODS; m++) {
+            printf("\n%-24s", methods[m].name);
+            for (int k = 0; k < LENGTHS; k++) {
+                const struct cell *c = &cells[l][m][k];
+                printf("%9.3g %9.3g %-8s", c->rms, c->worst, c->pass ? "pass" : "refused");
+            }
+        }
+        printf("\n");
+    }
+}
+
+static void print_json(int64_t rows)
+{
+    int honest_refused = 0, reduced_passed = 0, probe_passed = 0;
+    printf("\n{\"bench\":\"separation\",\"rows\":%lld,\"cells\":[", (long long)rows);
+    for (int l = 0; l < LAWS; l++) {
+        for (int m = 0; m < METHODS; m++) {
+            for (int k = 0; k < LENGTHS; k++) {
+                const struct cell *c = &cells[l][m][k];
+                printf("%s{\"law\":\"%s\",\"method\":\"%s\",\"k\":%lld,\"rms_u\":%.4g,"
+                       "\"worst\":%.4g,\"e_ref\":%.4g,\"pass\":%s}",
+                       l + m + k ? "," : "", kg_law_name(laws[l]), methods[m].name,
+                       (long long)lengths[k], c->rms, c->worst, e_ref[l][k],
+                       c->pass ? "true" : "false");
+                honest_refused += methods[m].honest && !c->pass;
+                reduced_passed += !methods[m].honest && c->pass;
+                probe_passed += !methods[m].honest && c->pass && laws[l] == KG_LAW_PRECISION;
+            }
+        }
+    }
+    printf("],\"honest_refused\":%d,\"reduced_passed\":%d,\"reduced_passed_probe\":%d}\n",
+           honest_refused, reduced_passed, probe_passed);
+}
+
+int main(int argc, char **argv)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_problem *p = NULL;
+    int64_t rows = argc > 1 ? strtoll(argv[1], NULL, 10) : 512;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    if (rows < 1 || rows > 65536) {
+        fprintf(stderr, "bench_separation: rows must be 1 to 65536\n");
+        return 2;
+    }
+    if (kg_problem_parse(source, sizeof source - 1, "dot.c", &p, &err) != KG_OK) {
+        fprintf(stderr, "bench_separation: %s\n", err.message);
+        return 2;
+    }
+    float *a = malloc((size_t)rows * MOST_K * sizeof *a);
+    float *b = malloc((size_t)rows * MOST_K * sizeof *b);
+    KG_ASSERT(a && b);
+    for (int l = 0; l < LAWS; l++) {
+        for (int k = 0; k < LENGTHS; k++) {
+            measure(p, l, k, rows, seed, a, b);
+        }
+    }
+    print_table();
+    print_json(rows);
+    free(a);
+    free(b);
+    kg_problem_destroy(p);
+    return 0;
+}
