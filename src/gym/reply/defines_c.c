@@ -207,7 +207,8 @@ static void behind(struct scan *s)
         begin_body(s);
         return;
     }
-    bool abandons = is(s, "=") || is(s, "}") || t.kind == KG_TOK_NUMBER ||
+    bool abandons = is(s, "=") || is(s, "}") ||
+                    (t.kind == KG_TOK_NUMBER && !kg_tok_is(&s->w.lx, s->w.prev, "[")) ||
                     (s->old_semicolon && (is(s, "(") || is(s, "=")));
     if (is(s, ";") && s->old_style) {
         s->old_semicolon = true;

@@ -15,7 +15,7 @@ struct scan {
     /* the logical line at hand */
     struct kg_tok first, second, last;
     int tokens;
-    bool sees_entry, conditional;
+    bool sees_entry, conditional, colon;
     /* the definition at hand: a header was seen on level */
     bool pending, has_body, broken, dirty;
     int at_level, count;
@@ -70,8 +70,7 @@ static void see_name(struct scan *s, struct kg_tok t)
 static void end_line(struct scan *s)
 {
     bool header = s->last.kind == KG_TOK_PUNCT && is(s, s->last, ":");
-    if (s->pending && s->level == s->at_level && !header && s->tokens > 0 &&
-        head_of(s) == HEAD_SCOPE) {
+    if (s->pending && s->level == s->at_level && !header && s->colon && head_of(s) == HEAD_SCOPE) {
         s->has_body = true; /* `class Entry: pass` */
     }
 }
@@ -114,6 +113,7 @@ static void token(struct scan *s, struct kg_tok t)
         s->second = t;
     }
     s->dirty |= t.kind == KG_TOK_PUNCT && t.len == 1 && strchr("`?$!\\", s->lx.text[t.at]) != NULL;
+    s->colon = (s->colon && s->tokens > 0) || (s->lx.depth == 0 && is(s, t, ":"));
     s->last = t;
     s->tokens++;
 }
