@@ -63,12 +63,12 @@ static inline void sample_stages(struct kg_record *r, enum kg_stage at, enum kg_
 
 static inline void sample_timing(struct kg_record *r, double ratio, double spread, uint64_t *x)
 {
-    double reference = 3e5 * exp(2 * sample_unit(x)), k = 4100;
+    double reference = 3e5 * exp(2 * sample_unit(x));
     r->timing.status = KG_T_MEASURED;
     r->timing.preset = "paired";
     r->timing.reference_ns = (int64_t)reference;
     r->timing.candidate_ns = (int64_t)(reference / ratio);
-    r->timing.overhead_ns = (int64_t)k;
+    r->timing.overhead_ns = 4100;
     r->timing.cv = spread;
     r->timing.warmups = 10;
     r->timing.samples = json_array();
@@ -77,14 +77,14 @@ static inline void sample_timing(struct kg_record *r, double ratio, double sprea
         for (int i = 0; i < 20; i++) {
             double drift = 1 + 0.3 * spread * sample_normal(x);
             double hiccup = sample_unit(x) < 0.04 ? 1 + sample_unit(x) : 1;
-            double a = reference * drift * (1 + spread * sample_normal(x)) * hiccup + k;
-            double b = reference / ratio * drift * (1 + spread * sample_normal(x)) + k;
+            double a = reference * drift * (1 + spread * sample_normal(x)) * hiccup;
+            double b = reference / ratio * drift * (1 + spread * sample_normal(x));
             json_array_append_new(ref, json_integer((json_int_t)a));
             json_array_append_new(cand, json_integer((json_int_t)b));
         }
-        json_array_append_new(
-            r->timing.samples,
-            json_pack("{s:i, s:o, s:o}", "process", p, "reference_ns", ref, "candidate_ns", cand));
+        json_array_append_new(r->timing.samples,
+                              json_pack("{s:i, s:i, s:o, s:o}", "process", p, "overhead_ns", 4100,
+                                        "reference_ns", ref, "candidate_ns", cand));
     }
     r->has_speedup = true;
     r->speedup.ratio = ratio;

@@ -60,7 +60,7 @@ struct kg_timing {
     int64_t candidate_ns, reference_ns, overhead_ns; /* medians after K; K; -1 unknown */
     double cv;                                       /* of the candidate's windows; NaN unknown */
     int64_t warmups;
-    json_t *samples; /* [{process, reference_ns[], candidate_ns[]}], or NULL */
+    json_t *samples; /* [{process, overhead_ns, reference_ns[], candidate_ns[]}] after K; NULL */
 };
 
 #define KG_MAX_REWARDS 16

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-static double after_k(const json_t *v, int64_t k)
+static double at_least_one(const json_t *v)
 {
-    double ns = (double)(json_integer_value(v) - (k > 0 ? k : 0));
+    double ns = (double)json_integer_value(v);
     return ns < 1 ? 1 : ns;
 }
 
@@ -21,13 +21,11 @@ size_t kg_samples_pairs(const struct kg_timing *t, struct kg_sample_pair *out, s
                                                                 : json_array_size(cand);
         for (size_t i = 0; i < n; i++) {
             const json_t *r = json_array_get(ref, i), *c = json_array_get(cand, i);
-            if (!json_is_integer(r) || !json_is_integer(c) || json_integer_value(r) < 0 ||
-                json_integer_value(c) < 0) {
+            if (!json_is_integer(r) || !json_is_integer(c)) {
                 continue;
             }
             if (found < cap) {
-                out[found] = (struct kg_sample_pair){after_k(r, t->overhead_ns),
-                                                     after_k(c, t->overhead_ns), (int)p};
+                out[found] = (struct kg_sample_pair){at_least_one(r), at_least_one(c), (int)p};
             }
             found++;
         }

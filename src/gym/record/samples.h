@@ -1,12 +1,13 @@
-/* timing.samples of a record as arrays: for histograms and reports. A record file may hold anything
- * there, so what is not a pair of non-negative integers is left out. Pure; thread safe. */
+/* timing.samples of a record as arrays: for histograms and reports. They are windows after their
+ * process's K. A record file may hold anything there, so what is not a pair of integers is left
+ * out. Pure; thread safe. */
 #ifndef KG_GYM_RECORD_SAMPLES_H
 #define KG_GYM_RECORD_SAMPLES_H
 
 #include "gym/record/record.h"
 
 struct kg_sample_pair {
-    double reference_ns, candidate_ns; /* after K (overhead_ns, where known), at least 1 */
+    double reference_ns, candidate_ns; /* at least 1: as the estimator counts times at K */
     int process;                       /* 0-based position in the list */
 };
 
