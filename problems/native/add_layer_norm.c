@@ -15,7 +15,7 @@ args:
   - {name: cols,     type: i64, role: dim}
 # A plain sequential sum of one sign errs up to 4 times as much as the square-root law says.
 reduce: 16 * cols
-laws: [-equal, -offset, -outlier, -piecewise, -smallint, -sorted, -wideint]
+laws: [-equal, -offset, -outlier, -piecewise, -smallint, -sorted, -sparse, -wideint]
 cost: {flops: "9 * rows * cols", bytes: "12 * rows * cols + 8 * cols"}
 ---*/
 #include "kgops.h"

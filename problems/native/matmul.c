@@ -12,6 +12,7 @@ args:
   - {name: n, type: i64, role: dim}
   - {name: k, type: i64, role: dim}
 reduce: k
+laws: [-equal, -outlier]
 cost: {flops: "2 * m * n * k", bytes: "4 * (m * k + k * n + m * n)"}
 ---*/
 #include "kgops.h"

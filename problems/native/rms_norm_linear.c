@@ -14,7 +14,7 @@ args:
   - {name: inner, type: i64, role: dim}
   - {name: outer, type: i64, role: dim}
 reduce: inner
-laws: [-smallint, -wideint]
+laws: [-equal, -outlier, -smallint, -wideint]
 cost:
   flops: "2 * rows * outer * inner + 5 * rows * inner"
   bytes: "4 * (rows * inner + inner + outer * inner + rows * outer)"

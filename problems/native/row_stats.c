@@ -12,7 +12,7 @@ args:
   - {name: cols, type: i64, role: dim}
 # A plain sequential sum of one sign errs up to 4 times as much as the square-root law says.
 reduce: 16 * cols
-laws: [-equal, -outlier]
+laws: [-equal, -outlier, -piecewise]
 cost: {flops: "4 * rows * cols", bytes: "4 * rows * cols + 8 * rows"}
 ---*/
 #include "kgops.h"

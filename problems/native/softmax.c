@@ -11,7 +11,7 @@ args:
   - {name: cols, type: i64, role: dim}
 # A plain sequential sum of one sign errs up to 4 times as much as the square-root law says.
 reduce: 16 * cols
-laws: [-heavy, -piecewise]
+laws: [-heavy, -piecewise, -sparse]
 cost: {flops: "5 * rows * cols", bytes: "8 * rows * cols"}
 ---*/
 #include "kgops.h"
