@@ -148,6 +148,19 @@ static enum kg_code unknown_variable(const struct kg_opts *o, const char *name, 
                    near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "");
 }
 
+/* Index of the option whose environment variable is name; o->n where there is none. */
+static size_t find_variable(const struct kg_opts *o, const char *name)
+{
+    char env[KG_OPT_KEY_MAX + 8];
+    for (size_t i = 0; i < o->n; i++) {
+        kg_opt_env_name(&o->table[i], env);
+        if (strcmp(env, name) == 0) {
+            return i;
+        }
+    }
+    return o->n;
+}
+
 enum kg_code kg_opts_environ(const struct kg_opts *o, void *config, char **environ_list,
                              struct kg_err *err)
 {
@@ -159,15 +172,10 @@ enum kg_code kg_opts_environ(const struct kg_opts *o, void *config, char **envir
         char name[2 * KG_OPT_KEY_MAX], source[3 * KG_OPT_KEY_MAX];
         snprintf(name, sizeof name, "%.*s", (int)(eq - *e), *e);
         snprintf(source, sizeof source, "environment %s", name);
-        const struct kg_opt *opt = NULL;
-        for (size_t i = 0; i < o->n && opt == NULL; i++) {
-            char env[KG_OPT_KEY_MAX + 8];
-            kg_opt_env_name(&o->table[i], env);
-            opt = strcmp(env, name) == 0 ? &o->table[i] : NULL;
-        }
+        size_t at = find_variable(o, name);
         enum kg_code code = KG_OK;
-        if (opt != NULL) {
-            code = kg_opt_store(opt, config, eq + 1, source, err);
+        if (at < o->n) {
+            code = kg_opt_store(&o->table[at], config, eq + 1, source, err);
         } else if (in_a_section(o, name, strlen(name))) {
             code = unknown_variable(o, name, source, err);
         }
