@@ -248,7 +248,6 @@ static void samples_that_are_not_samples(void **state)
     }
 }
 
-/* {diagnostic, the line under which the caret must stand} */
 static void diagnostics_that_lie(void **state)
 {
     (void)state;
@@ -270,6 +269,65 @@ static void diagnostics_that_lie(void **state)
         kg_record_evidence(&r, "compiler", json_pack("{s:s, s:i}", "text", texts[i], "line", 0));
         render(&r, false, false, 80, &out);
         assert_narrow(&out, 80);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+static void evidence_is_shown_once_and_bounded(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    sample_record(&r, SAMPLE_HACK_FLOOR, 1);
+    for (int i = 0; i < 30; i++) {
+        kg_record_evidence(&r, "probe", json_pack("{s:i}", "n", i / 2));
+    }
+    render(&r, false, false, 80, &out);
+    assert_non_null(strstr(out.data, "n 6\n"));
+    assert_null(strstr(out.data, "n 7\n"));
+    assert_non_null(strstr(out.data, "and 8 more"));
+    assert_ptr_equal(strstr(strstr(out.data, "n 3\n") + 1, "n 3\n"), NULL);
+    kg_buf_deinit(&out);
+    kg_record_deinit(&r);
+}
+
+/* A long line is shifted so that the caret stands under what it points at. */
+static void the_caret_is_where_the_error_is(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {
+        "a b c @ d\n",
+        "\t\t@\n",
+        "\"漢字\" @\n",
+        "................................................................................"
+        "............................................................@ after it\n",
+        "漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢@\n",
+    };
+    static const int columns[] = {7, 17, 8, 141, 81}; /* as compilers count: tab stops of 8 */
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        char text[64], line[512], under[512];
+        sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+        json_array_clear(r.evidence);
+        snprintf(text, sizeof text, "c.c:1:%d: error: here", columns[i]);
+        kg_record_evidence(&r, "compiler", json_pack("{s:s}", "text", text));
+        r.candidate.code = codes[i];
+        render(&r, false, false, 60, &out);
+        const char *at = strchr(out.data, '@'), *caret = strchr(out.data, '^');
+        assert_non_null(at);
+        assert_non_null(caret);
+        const char *begin = at, *below = caret;
+        while (begin[-1] != '\n') {
+            begin--;
+        }
+        while (below[-1] != '\n') {
+            below--;
+        }
+        snprintf(line, sizeof line, "%.*s", (int)(at - begin), begin);
+        snprintf(under, sizeof under, "%.*s", (int)(caret - below), below);
+        assert_int_equal(kg_term_columns(line), kg_term_columns(under));
         kg_buf_deinit(&out);
         kg_record_deinit(&r);
     }
@@ -383,6 +441,8 @@ int main(void)
         cmocka_unit_test(an_empty_record_has_a_card),
         cmocka_unit_test(samples_that_are_not_samples),
         cmocka_unit_test(diagnostics_that_lie),
+        cmocka_unit_test(evidence_is_shown_once_and_bounded),
+        cmocka_unit_test(the_caret_is_where_the_error_is),
         cmocka_unit_test(the_locale_decides),
         cmocka_unit_test(units_have_three_digits),
         cmocka_unit_test(a_pen_cuts_and_wraps),

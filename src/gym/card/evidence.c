@@ -128,6 +128,9 @@ static bool entries(struct kg_pen *p, const struct kg_record *r)
         if (strcmp(check, "compiler") == 0 || is_the_verdict(r, e)) {
             continue; /* shown in context, or warnings of something that compiled */
         }
+        if (i > 0 && json_equal(e, json_array_get(r->evidence, i - 1))) {
+            continue; /* asked again, with the same answer */
+        }
         if (++shown > MAX_ENTRIES) {
             continue;
         }

@@ -84,23 +84,48 @@ static void expand(const char *line, size_t n, char *out, size_t cap, long *care
     *caret = *caret == 0 ? 0 : found != 0 ? found : ours + 1;
 }
 
+/* The rest of text after at least `columns` columns; *columns becomes what was left out. */
+static const char *skip_columns(const char *text, long *columns)
+{
+    long skipped = 0;
+    size_t n = strlen(text), at = 0;
+    while (at < n && skipped < *columns) {
+        uint32_t cp;
+        bool ok;
+        char one[8] = "";
+        size_t len = kg_utf8_next(text + at, n - at, &cp, &ok);
+        memcpy(one, text + at, len);
+        skipped += (long)kg_term_columns(one);
+        at += len;
+    }
+    *columns = skipped;
+    return text + at;
+}
+
 static void code_line(struct kg_pen *p, long number, const char *line, size_t n,
                       const struct place *at)
 {
-    char text[512] = "";
-    long caret = number == at->line ? at->column : 0;
+    char text[2048] = "";
+    const char *shown = text;
     bool here = number == at->line;
+    long caret = here ? at->column : 0, skip = 0;
     expand(line, n, text, sizeof text, &caret);
     kg_pen_to(p, KG_CARD_INDENT);
     kg_pen_put(p, KG_RED, here ? kg_pen_pick(p, "▶", ">") : " ");
     kg_pen_putf(p, KG_DIM, "%5ld %s ", number, kg_pen_pick(p, "│", "|"));
-    int margin = p->column;
-    kg_pen_put(p, here ? KG_BOLD : KG_PLAIN, text);
+    long margin = p->column, room = p->width - margin;
+    if (caret > room - 2) { /* a long line: show where the error is, not where the line begins */
+        skip = caret - room / 2;
+        shown = skip_columns(text, &skip);
+        kg_pen_put(p, KG_DIM, kg_pen_pick(p, "…", "~"));
+        skip--;
+    }
+    kg_pen_put(p, here ? KG_BOLD : KG_PLAIN, shown);
     kg_pen_line(p);
-    if (caret > 0 && margin + caret - 1 < p->width) {
-        kg_pen_to(p, margin - 2);
+    if (caret > 0) {
+        kg_pen_to(p, (int)margin - 2);
         kg_pen_put(p, KG_DIM, kg_pen_pick(p, "│", "|"));
-        kg_pen_to(p, margin + (int)caret - 1);
+        kg_pen_to(p, (int)(margin + caret - 1 - skip));
         kg_pen_put(p, KG_RED, "^");
         kg_pen_line(p);
     }
