@@ -96,8 +96,8 @@ static void ladder(struct doctor *d)
         d->bad = d->bad || !has;
         snprintf(detail, sizeof detail, "%s%s%s", has ? "" : caps->why[bit], has ? "" : ": ",
                  has ? "" : cost_of(1u << bit));
-        line(d, has, kg_step_name(bit), detail);
-        json_object_set_new(steps, kg_step_name(bit),
+        line(d, has, kg_step_name(1 << bit), detail);
+        json_object_set_new(steps, kg_step_name(1 << bit),
                             has ? json_true() : json_string(caps->why[bit]));
     }
     kg_buf_addf(&d->text, "  Landlock ABI %d, cgroup v%d, %s\n", caps->landlock_abi,

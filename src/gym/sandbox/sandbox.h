@@ -38,7 +38,7 @@ enum kg_step { /* bits; the ladder, in the order of application */
                KG_STEP_SESSION = 1 << 14,
 };
 #define KG_STEP_COUNT 15
-const char *kg_step_name(int bit);
+const char *kg_step_name(int step); /* one of the above: "rlimit", ... */
 
 struct kg_isolation {
     int level;           /* 0..3, contracts section 2 */
