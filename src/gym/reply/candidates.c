@@ -31,6 +31,7 @@ static enum kg_rank rank_c(struct kg_reply *r, struct kg_slice code)
     kg_survey_c(code.at, code.len, r->entry, &s);
     r->cut |= s.kind == KG_DEF_PARTIAL;
     if (s.dirty && !r->lenient) {
+        r->dirty = true;
         return KG_RANK_NONE;
     }
     switch (s.kind) {
@@ -51,6 +52,7 @@ static enum kg_rank rank_python(struct kg_reply *r, struct kg_slice code)
     kg_survey_python(code.at, code.len, r->entry, &s);
     r->cut |= s.kind == KG_DEF_PARTIAL;
     if (s.dirty && !r->lenient) {
+        r->dirty = true;
         return KG_RANK_NONE;
     }
     return s.kind == KG_DEF_WHOLE    ? KG_RANK_FULL

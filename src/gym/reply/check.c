@@ -31,10 +31,11 @@ static void add(struct kg_check *c, const struct kg_check_rule *rule, size_t whi
 void kg_check_ask(struct kg_check *c, enum kg_check_site at)
 {
     const struct kg_check_rule *rules;
-    size_t n = kg_check_rules(&rules);
+    kg_check_rules(&rules);
     int line = c->line;
-    for (size_t i = 0; i < n; i++) {
-        if (rules[i].at == at && c->fired[i] < KG_CHECK_PER_RULE && rules[i].when(c)) {
+    for (int k = 0; k < c->nsites[at]; k++) {
+        size_t i = c->sites[at][k];
+        if (c->fired[i] < KG_CHECK_PER_RULE && rules[i].when(c)) {
             add(c, &rules[i], i);
         }
         c->line = line;
@@ -58,13 +59,15 @@ void kg_check_ask_word(struct kg_check *c, enum kg_check_site at)
     }
 }
 
-static void index_words(struct kg_check *c)
+static void index_rules(struct kg_check *c)
 {
     const struct kg_check_rule *rules;
     size_t n = kg_check_rules(&rules);
     int16_t used = 0;
     memset(c->first, -1, sizeof c->first);
+    memset(c->nsites, 0, sizeof c->nsites);
     for (size_t i = 0; i < n; i++) {
+        c->sites[rules[i].at][c->nsites[rules[i].at]++] = (uint8_t)i;
         for (const char *const *w = rules[i].words; w != NULL && *w != NULL; w++) {
             KG_ASSERT(used < KG_CHECK_WORDS);
             size_t len = strlen(*w);
@@ -185,7 +188,7 @@ size_t kg_check_c(const char *code, size_t len, const char *entry, struct kg_fin
     c.len = len;
     c.entry = entry;
     c.lx = &c.w.lx;
-    index_words(&c);
+    index_rules(&c);
     kg_survey_c(code, len, entry, &c.survey);
     kg_cwalk_init(&c.w, code, len);
     while (kg_cwalk_next(&c.w)) {

@@ -50,6 +50,8 @@ struct kg_check {
     struct kg_finding list[KG_CHECK_FINDINGS];
     int n;
     uint8_t fired[KG_CHECK_RULES];
+    /* rules by site */
+    uint8_t sites[KG_AT_STEP + 1][KG_CHECK_RULES], nsites[KG_AT_STEP + 1];
     /* words by first byte */
     int16_t first[128];
     struct kg_check_word words[KG_CHECK_WORDS];

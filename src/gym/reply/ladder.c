@@ -196,7 +196,7 @@ bool kg_reply_ladder(struct kg_reply *r, struct kg_slice text, int level,
         repairs(r, text, level, blocks) || take(r, &whole, text, 0)) {
         return true;
     }
-    r->lenient = level == 0;
+    r->lenient = level == 0 && r->dirty;
     bool found = r->lenient && kg_reply_choose(r, own);
     r->lenient = false;
     return found;

@@ -34,6 +34,9 @@ size_t kg_lex_splice(const char *text, size_t len, size_t at)
 bool kg_tok_is(const struct kg_lexer *lx, struct kg_tok t, const char *s)
 {
     const char *p = lx->text + t.at;
+    if (t.len == 0 || *p != *s) { /* most questions end here; no token begins with a splice */
+        return false;
+    }
     size_t n = strlen(s);
     if (t.len == n) {
         return memcmp(p, s, n) == 0;

@@ -30,6 +30,8 @@ static void skip_blanks(struct kg_lexer *lx)
             lx->at++;
         } else if (c == ' ' || (c >= '\t' && c <= '\r') || c == '\0') {
             lx->at++;
+        } else if (c != '\\') {
+            return;
         } else {
             size_t n = kg_lex_splice(lx->text, lx->len, lx->at);
             if (n == 0) {
@@ -44,10 +46,8 @@ static void skip_blanks(struct kg_lexer *lx)
 static int count_lines(const char *text, size_t from, size_t to)
 {
     int n = 0;
-    const char *p = text + from, *end = text + to;
-    while (p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL) {
-        n++;
-        p++;
+    for (size_t p = from; p < to; p++) {
+        n += text[p] == '\n';
     }
     return n;
 }
@@ -177,6 +177,9 @@ static size_t punct(const struct kg_lexer *lx, size_t p)
                                          "-=",   "*=",  "/=",  "%=",  "&=", "|=", "^=", "##",
                                          "<%",   "%>",  "<:",  ":>",  "%:", "::", "??"};
     size_t left = lx->len - p;
+    if (memchr("(){}[];,~`@=", lx->text[p], 12) != NULL && char_at(lx, p + 1) != '=') {
+        return p + 1; /* begins no longer one */
+    }
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
         if (longer[i][0] != lx->text[p]) {
             continue;
@@ -219,7 +222,8 @@ static size_t directive(const struct kg_lexer *lx, size_t p)
 static struct kg_tok take(struct kg_lexer *lx, enum kg_tok_kind kind, size_t end)
 {
     struct kg_tok t = {kind, lx->at, end - lx->at, lx->line};
-    if (t.len > 1) {
+    bool may_span = kind != KG_TOK_PUNCT && kind != KG_TOK_NUMBER && t.len > 1;
+    if (may_span) {
         lx->line += count_lines(lx->text, lx->at, end);
     }
     if (kind != KG_TOK_COMMENT) {

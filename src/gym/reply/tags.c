@@ -114,7 +114,11 @@ enum kg_tag kg_tag_read(struct kg_slice info, bool *known, struct kg_slice *rest
         }
     }
     *known = false;
+    char first = w.len > 0 ? (char)(*w.at | 0x20) : '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i].word[0] != first) {
+            continue;
+        }
         if (strlen(words[i].word) == w.len && strncasecmp(words[i].word, w.at, w.len) == 0) {
             *known = true;
             return words[i].tag;
