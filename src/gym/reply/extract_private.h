@@ -62,6 +62,7 @@ struct kg_reply {
     const char *entry, *finish;
     bool lenient;     /* accept characters that no compiler takes: its message helps more */
     bool diff, cut;   /* seen on the way: a patch; a definition whose end is missing */
+    bool dirty;       /* seen on the way: code that only the lenient pass takes */
     const char *rule; /* set by whoever finds the code */
     uint32_t flags;
     struct kg_buf code;     /* the result */
