@@ -233,25 +233,30 @@ static const char *const units[] = {"```\n",
                                     "R\"(",
                                     "#define relu(x) relu##x\n",
                                     "a##b relu("};
-struct kg_buf b;
-kg_buf_init(&b, 1u << 20);
-for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    kg_buf_reset(&b);
-    while (b.len < KG_REPLY_MAX_BYTES) {
-        kg_buf_adds(&b, units[i]);
+
+/* Noise of many kinds, 200 KB each: it must end. bench/bench_extract.c says how soon. */
+static void test_noise_ends(void **state)
+{
+    (void)state;
+    struct kg_buf b;
+    kg_buf_init(&b, 1u << 20);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        kg_buf_reset(&b);
+        while (b.len < KG_REPLY_MAX_BYTES) {
+            kg_buf_adds(&b, units[i]);
+        }
+        for (int lang = 0; lang < 2; lang++) {
+            struct kg_arena arena;
+            struct kg_extract x;
+            struct kg_err err;
+            kg_arena_init(&arena, "test", ARENA_CAP);
+            assert_int_equal(
+                kg_extract_reply(b.data, b.len, NULL, (enum kg_lang)lang, "relu", &arena, &x, &err),
+                KG_OK);
+            kg_arena_deinit(&arena);
+        }
     }
-    for (int lang = 0; lang < 2; lang++) {
-        struct kg_arena arena;
-        struct kg_extract x;
-        struct kg_err err;
-        kg_arena_init(&arena, "test", ARENA_CAP);
-        assert_int_equal(
-            kg_extract_reply(b.data, b.len, NULL, (enum kg_lang)lang, "relu", &arena, &x, &err),
-            KG_OK);
-        kg_arena_deinit(&arena);
-    }
-}
-kg_buf_deinit(&b);
+    kg_buf_deinit(&b);
 }
 
 static struct kg_rng seeded(uint64_t *seed)
@@ -311,111 +316,104 @@ static void test_idempotent_on_bare_code(void **state)
         "}\n"
         "__attribute__((noinline)) void relu(float *restrict x, long n) { (void)n; x[0] = 1; }",
     };
-
-    /* Noise of many kinds, 200 KB each: it must end. bench/bench_extract.c says how soon. */
-    static void test_noise_ends(void **state)
-    {
-        (void)state;
-        for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-            struct kg_arena arena;
-            kg_arena_init(&arena, "test", ARENA_CAP);
-            struct kg_extract x = extract(sources[i], strlen(sources[i]), &arena);
-            assert_true(x.found);
-            assert_string_equal(x.rule, "bare");
-            assert_string_equal(x.code, sources[i]);
-            struct kg_extract again = extract(x.code, x.bytes, &arena);
-            assert_string_equal(again.code, x.code);
-            assert_int_equal(again.flags, 0);
-            kg_arena_deinit(&arena);
-        }
-    }
-
-    static void test_arena_cap_is_an_error(void **state)
-    {
-        (void)state;
-        char text[8192];
-        int n = snprintf(text, sizeof text, "```c\n%s%*s```\n", good, 6000, "\n");
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct kg_arena arena;
-        kg_arena_init(&arena, "tiny", 64);
-        struct kg_extract x;
-        struct kg_err err;
-        assert_int_equal(
-            kg_extract_reply(text, (size_t)n, NULL, KG_LANG_C, "relu", &arena, &x, &err),
-            KG_E_LIMIT);
-        assert_non_null(strstr(err.message, "tiny"));
+        kg_arena_init(&arena, "test", ARENA_CAP);
+        struct kg_extract x = extract(sources[i], strlen(sources[i]), &arena);
+        assert_true(x.found);
+        assert_string_equal(x.rule, "bare");
+        assert_string_equal(x.code, sources[i]);
+        struct kg_extract again = extract(x.code, x.bytes, &arena);
+        assert_string_equal(again.code, x.code);
+        assert_int_equal(again.flags, 0);
         kg_arena_deinit(&arena);
     }
+}
 
-    static void test_demonstration_is_flagged(void **state)
-    {
-        (void)state;
-        static const char copy[] = "/* mine */ void relu(const float*x,float*y,long n){"
-                                   "for(long i=0;i<n;i++){y[i]=x[i]>0?x[i]:0;}}";
-        static const char other[] =
-            "void relu(const float *x, float *y, long n) { y[0] = x[n - 1]; }\n";
-        struct kg_extract x = {.found = true, .code = copy, .bytes = strlen(copy)};
-        kg_extract_mark_demo(&x, KG_LANG_C, good, strlen(good));
-        assert_int_equal(x.flags, KG_XF_DEMO);
-        x = (struct kg_extract){.found = true, .code = other, .bytes = strlen(other)};
-        kg_extract_mark_demo(&x, KG_LANG_C, good, strlen(good));
-        assert_int_equal(x.flags, 0);
-        x = (struct kg_extract){.found = false};
-        kg_extract_mark_demo(&x, KG_LANG_C, "", 0);
-        assert_int_equal(x.flags, 0);
+static void test_arena_cap_is_an_error(void **state)
+{
+    (void)state;
+    char text[8192];
+    int n = snprintf(text, sizeof text, "```c\n%s%*s```\n", good, 6000, "\n");
+    struct kg_arena arena;
+    kg_arena_init(&arena, "tiny", 64);
+    struct kg_extract x;
+    struct kg_err err;
+    assert_int_equal(kg_extract_reply(text, (size_t)n, NULL, KG_LANG_C, "relu", &arena, &x, &err),
+                     KG_E_LIMIT);
+    assert_non_null(strstr(err.message, "tiny"));
+    kg_arena_deinit(&arena);
+}
+
+static void test_demonstration_is_flagged(void **state)
+{
+    (void)state;
+    static const char copy[] = "/* mine */ void relu(const float*x,float*y,long n){"
+                               "for(long i=0;i<n;i++){y[i]=x[i]>0?x[i]:0;}}";
+    static const char other[] =
+        "void relu(const float *x, float *y, long n) { y[0] = x[n - 1]; }\n";
+    struct kg_extract x = {.found = true, .code = copy, .bytes = strlen(copy)};
+    kg_extract_mark_demo(&x, KG_LANG_C, good, strlen(good));
+    assert_int_equal(x.flags, KG_XF_DEMO);
+    x = (struct kg_extract){.found = true, .code = other, .bytes = strlen(other)};
+    kg_extract_mark_demo(&x, KG_LANG_C, good, strlen(good));
+    assert_int_equal(x.flags, 0);
+    x = (struct kg_extract){.found = false};
+    kg_extract_mark_demo(&x, KG_LANG_C, "", 0);
+    assert_int_equal(x.flags, 0);
+}
+
+static void test_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reply, *message;
+    } cases[] = {
+        {"", "the reply is empty; expected one closed ```c block of C that defines `relu`"},
+        {"words",
+         "the reply holds no code block, and as a whole it is no source file with the entry; "
+         "expected one closed ```c block of C that defines `relu`"},
+        {"```c\nint a;\n```\n",
+         "no code block defines the entry; expected one closed ```c block of "
+         "C that defines `relu`"},
+        {"```rust\nx\n```\n", "every code block is tagged as another language; expected one closed "
+                              "```c block of C that defines `relu`"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_arena arena;
+        kg_arena_init(&arena, "test", ARENA_CAP);
+        assert_string_equal(extract(cases[i].reply, strlen(cases[i].reply), &arena).message,
+                            cases[i].message);
+        kg_arena_deinit(&arena);
     }
+}
 
-    static void test_messages(void **state)
-    {
-        (void)state;
-        static const struct {
-            const char *reply, *message;
-        } cases[] = {
-            {"", "the reply is empty; expected one closed ```c block of C that defines `relu`"},
-            {"words",
-             "the reply holds no code block, and as a whole it is no source file with the entry; "
-             "expected one closed ```c block of C that defines `relu`"},
-            {"```c\nint a;\n```\n",
-             "no code block defines the entry; expected one closed ```c block of "
-             "C that defines `relu`"},
-            {"```rust\nx\n```\n",
-             "every code block is tagged as another language; expected one closed "
-             "```c block of C that defines `relu`"},
-        };
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            struct kg_arena arena;
-            kg_arena_init(&arena, "test", ARENA_CAP);
-            assert_string_equal(extract(cases[i].reply, strlen(cases[i].reply), &arena).message,
-                                cases[i].message);
-            kg_arena_deinit(&arena);
+static void test_flag_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KG_XF_COUNT; i++) {
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(kg_extract_flag_name(i), kg_extract_flag_name(j));
         }
     }
+    assert_string_equal(kg_extract_flag_name(3), "unclosed");
+    assert_null(kg_extract_flag_name(KG_XF_COUNT));
+    assert_null(kg_extract_flag_name(-1));
+}
 
-    static void test_flag_names(void **state)
-    {
-        (void)state;
-        for (int i = 0; i < KG_XF_COUNT; i++) {
-            for (int j = 0; j < i; j++) {
-                assert_string_not_equal(kg_extract_flag_name(i), kg_extract_flag_name(j));
-            }
-        }
-        assert_string_equal(kg_extract_flag_name(3), "unclosed");
-        assert_null(kg_extract_flag_name(KG_XF_COUNT));
-        assert_null(kg_extract_flag_name(-1));
-    }
-
-    int main(void)
-    {
-        const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_fixtures),
-            cmocka_unit_test(test_truncation_keeps_the_end),
-            cmocka_unit_test(test_exactly_the_limit_is_not_truncated),
-            cmocka_unit_test(test_noise_ends),
-            cmocka_unit_test(test_prose_around_changes_nothing),
-            cmocka_unit_test(test_idempotent_on_bare_code),
-            cmocka_unit_test(test_arena_cap_is_an_error),
-            cmocka_unit_test(test_demonstration_is_flagged),
-            cmocka_unit_test(test_messages),
-            cmocka_unit_test(test_flag_names),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fixtures),
+        cmocka_unit_test(test_truncation_keeps_the_end),
+        cmocka_unit_test(test_exactly_the_limit_is_not_truncated),
+        cmocka_unit_test(test_noise_ends),
+        cmocka_unit_test(test_prose_around_changes_nothing),
+        cmocka_unit_test(test_idempotent_on_bare_code),
+        cmocka_unit_test(test_arena_cap_is_an_error),
+        cmocka_unit_test(test_demonstration_is_flagged),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_flag_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
