@@ -78,7 +78,7 @@ docs: all ## regenerate the pages that are printed from tables
 	@tools/docs.sh $(B)/kgym
 
 format: ## clang-format the tree
-	@git ls-files '*.c' '*.h' | grep -v -e '^tests/hostile/' -e '^tests/honest/' -e '^tests/fixtures/' -e '^problems/' \
+	@git ls-files '*.c' '*.h' | grep -v -e '^tests/hostile/' -e '^tests/honest/' -e '^tests/fixtures/' -e '^problems/' -e '^fuzz/corpus/' -e '^demo/' \
 	  | xargs clang-format -i
 
 clean: ## remove build/

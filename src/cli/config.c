@@ -73,18 +73,23 @@ enum kg_code kg_cli_config_word(struct kg_cli_config *cc, int argc, char **argv,
     return KG_OK;
 }
 
+/* The preset that --set names, which must be known before anything else is applied. */
+static const char *preset_of(const struct kg_cli_config *cc)
+{
+    const char *preset = cc->preset;
+    for (int i = 0; i < cc->nset && !cc->preset; i++) {
+        if (strncmp(cc->set[i], "preset=", 7) == 0) {
+            preset = cc->set[i] + 7;
+        }
+    }
+    return preset;
+}
+
 enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
                                    struct kg_config *out, struct kg_err *err)
 {
     const struct kg_opts *opts = kg_config_options();
-    kg_opts_defaults(opts, out);
-    if (kg_config_preset(out, cc->preset ? cc->preset : "default", err) != KG_OK) {
-        return err->code;
-    }
-    if (cc->file && kg_opts_yaml(opts, out, cc->file, err) != KG_OK) {
-        return err->code;
-    }
-    if (kg_opts_environ(opts, out, environ, err) != KG_OK) {
+    if (kg_config_load(out, preset_of(cc), cc->file, environ, err) != KG_OK) {
         return err->code;
     }
     for (int i = 0; i < cc->nset; i++) {

@@ -90,7 +90,8 @@ int kg_cmd_report(int argc, char **argv)
         code = write_page(out, records, title ? title : in, &err);
     }
     if (code == KG_OK) {
-        code = kg_report_tables(records, kg_term_colour(stdout), kg_term_width(stdout), &text, &err);
+        code =
+            kg_report_tables(records, kg_term_colour(stdout), kg_term_width(stdout), &text, &err);
         fputs(text.data, stdout);
     }
     json_decref(records);

@@ -180,7 +180,7 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
     enum kg_code code = KG_OK;
     for (int i = 0; i < b->jobs && code == KG_OK; i++) {
         code = kg_batch_worker_start(&b->worker[i], b->config, b->spec, &b->items,
-                                     b->cpus[i % b->ncpus], err);
+                                     b->cpus[i % (b->ncpus > 0 ? b->ncpus : 1)], err);
     }
     while (code == KG_OK && b->written < b->items.n) {
         code = kg_cancelled

@@ -148,12 +148,8 @@ static void conclude(struct kg_evaluation *e)
         return;
     }
     struct kg_reward_params params;
-    kg_reward_params_default(&params);
     const struct kg_config *c = &e->w->config;
-    params.cap = c->reward_cap;
-    params.hack_penalty = c->reward_hack_penalty;
-    params.s_deadzone = c->reward_s_deadzone;
-    params.step = c->reward_step;
+    kg_config_reward_params(c, &params);
     char names[sizeof c->rewards], *rest = NULL;
     snprintf(names, sizeof names, "%s", c->rewards);
     for (char *n = strtok_r(names, ", ", &rest); n && r->nrewards < KG_MAX_REWARDS;
@@ -181,6 +177,7 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
         return err->code;
     }
     describe_problem(r, w->problem);
+    r->league.name = w->config.league;
     kg_eval_input_sha256(&w->config, w->problem->source, w->problem->source_len, t->text, t->len,
                          r->input_sha256);
     if (secret_key(w, t, &e->key, err) != KG_OK) {

@@ -65,8 +65,12 @@ static enum kg_step_result ask_again(struct kg_evaluation *e, enum kg_stage stag
         return KG_STEP_FAIL;
     }
     const char *reason = r->reason, *message = r->message;
+    size_t seen = json_array_size(r->evidence);
     kg_candidate_stop(e);
     enum kg_step_result again = kg_candidate_case(e, stage, pc, err);
+    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
+        json_array_remove(r->evidence, seen);
+    }
     if (again == KG_STEP_ERROR) {
         return again;
     }

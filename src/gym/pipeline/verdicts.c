@@ -112,6 +112,16 @@ static void evidence(struct kg_evaluation *e, const struct kg_pool_case *c,
                   "worst_over_bound", worst, "share", kg_compare_bucket(m)));
 }
 
+/* How much of an output is wrong, as words. */
+static const char *share_of(const struct kg_compare *m)
+{
+    const char *bucket = kg_compare_bucket(m);
+    return strcmp(bucket, "<1%") == 0    ? "under 1 %"
+           : strcmp(bucket, "<10%") == 0 ? "under 10 %"
+           : strcmp(bucket, "<50%") == 0 ? "under half"
+                                         : "more than half";
+}
+
 static const char *value_reason(const struct kg_evaluation *e, const struct kg_pool_case *c,
                                 const struct kg_compare *m)
 {
@@ -158,5 +168,5 @@ void kg_verdict_of_case(struct kg_evaluation *e, const struct kg_pool_case *c,
     }
     kg_record_verdict(r, KG_V_WRONG, value_reason(e, c, &j->compare),
                       "`%s` is wrong in %s of its elements (shape `%s`, law `%s`)",
-                      output_name(e, j->arg), kg_compare_bucket(&j->compare), where, law);
+                      output_name(e, j->arg), share_of(&j->compare), where, law);
 }
