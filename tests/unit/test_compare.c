@@ -103,6 +103,18 @@ static void rms_survives_overflow_and_underflow_of_squares(void **state)
     assert_true(b.rms == 0 && b.e_ref == 0);
 }
 
+static void rms_of_an_answer_leaves_out_what_is_not_finite(void **state)
+{
+    (void)state;
+    const float f[] = {3, INFINITY, 4, NAN}, none[] = {NAN, INFINITY};
+    const double big[] = {3e200, 4e200, NAN};
+    const int32_t i[] = {1, 2};
+    assert_true(fabs(kg_compare_rms(KG_F32, f, 4) - sqrt(12.5)) < 1e-14);
+    assert_true(kg_compare_rms(KG_F32, none, 2) == 0);
+    assert_true(fabs(kg_compare_rms(KG_F64, big, 3) / 1e200 - sqrt(12.5)) < 1e-12);
+    assert_true(kg_compare_rms(KG_I32, i, 2) == 0);
+}
+
 /* --- each clamp, just inside and just outside --- */
 
 /* One element at 1 + error; the others exact. */
@@ -596,6 +608,7 @@ int main(void)
         cmocka_unit_test(percentile_leaves_out_one_in_ten_thousand),
         cmocka_unit_test(bound_counts_class_disagreement),
         cmocka_unit_test(rms_survives_overflow_and_underflow_of_squares),
+        cmocka_unit_test(rms_of_an_answer_leaves_out_what_is_not_finite),
         cmocka_unit_test(lower_clamp),
         cmocka_unit_test(base_from_the_reduction_length),
         cmocka_unit_test(base_from_the_references_error),

@@ -157,7 +157,7 @@ enum kg_code kg_judge_start(int cpu, struct kg_judge *out, struct kg_err *err)
     close(pair[1]);
     out->pid = pid;
     out->sock = pair[0];
-    struct kg_judge_rep hello;
+    struct kg_judge_rep hello = {.magic = 0};
     if (receive(out, KG_JUDGE_HELLO, &hello, err) != KG_OK) {
         return err->code;
     }

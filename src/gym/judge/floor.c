@@ -5,29 +5,43 @@
 
 #define PASSES 3
 
-/* The floor must be one that no honest kernel beats: the widest loads that the machine has, and as
- * many at a time as it can keep in flight. One function for each width of its registers: wider
- * vectors than those would pass through the stack. */
-#define FOLD(name, bytes, target_or_nothing)                                                       \
-    typedef uint64_t name##_vector __attribute__((vector_size(bytes)));                            \
-    typedef uint64_t name##_load __attribute__((vector_size(bytes), aligned(4), may_alias));       \
-    target_or_nothing static uint64_t name(const unsigned char *p, size_t n)                       \
-    {                                                                                              \
-        name##_vector a = {0}, b = {0}, c = {0}, d = {0};                                          \
-        for (size_t i = 0; i + 4 * sizeof a <= n; i += 4 * sizeof a) {                             \
-            const name##_load *w = (const name##_load *)(p + i);                                   \
-            a ^= w[0];                                                                             \
-            b ^= w[1];                                                                             \
-            c ^= w[2];                                                                             \
-            d ^= w[3];                                                                             \
-        }                                                                                          \
-        a ^= b ^ c ^ d;                                                                            \
-        return a[0] ^ a[1];                                                                        \
-    }
+/* Registers of three widths, and loads of them from anywhere. */
+typedef uint64_t narrow __attribute__((vector_size(16)));
+typedef uint64_t middle __attribute__((vector_size(32)));
+typedef uint64_t wide __attribute__((vector_size(64)));
+typedef uint64_t narrow_load __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint64_t middle_load __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint64_t wide_load __attribute__((vector_size(64), aligned(4), may_alias));
 
-FOLD(fold_plain, 16, )
-FOLD(fold_avx2, 32, __attribute__((target("avx2"))))
-FOLD(fold_avx512, 64, __attribute__((target("avx512f"))))
+/* The floor must be one that no honest kernel beats: the widest loads that the machine has, and as
+ * many at a time as it can keep in flight. A macro, because a vector wider than the registers of
+ * the function that handles it would pass through the stack. */
+#define FOLD(vector, load, p, n)                                                                   \
+    vector a = {0}, b = {0}, c = {0}, d = {0};                                                     \
+    for (size_t i = 0; i + 4 * sizeof a <= (n); i += 4 * sizeof a) {                               \
+        const load *w = (const load *)((p) + i);                                                   \
+        a ^= w[0];                                                                                 \
+        b ^= w[1];                                                                                 \
+        c ^= w[2];                                                                                 \
+        d ^= w[3];                                                                                 \
+    }                                                                                              \
+    a ^= b ^ c ^ d;                                                                                \
+    return a[0] ^ a[1]
+
+static uint64_t fold_plain(const unsigned char *p, size_t n)
+{
+    FOLD(narrow, narrow_load, p, n);
+}
+
+__attribute__((target("avx2"))) static uint64_t fold_avx2(const unsigned char *p, size_t n)
+{
+    FOLD(middle, middle_load, p, n);
+}
+
+__attribute__((target("avx512f"))) static uint64_t fold_avx512(const unsigned char *p, size_t n)
+{
+    FOLD(wide, wide_load, p, n);
+}
 
 static uint64_t read_all(const unsigned char *p, size_t n)
 {

@@ -117,7 +117,8 @@ enum kg_code kg_region_map(struct kg_region *r, bool read_only, bool prefault, s
     if (prefault) {
         volatile unsigned char *touch = p;
         for (size_t i = 0; i < r->bytes; i += PAGE_BYTES) {
-            touch[i] = touch[i];
+            unsigned char kept = touch[i];
+            touch[i] = kept;
         }
     }
     if (read_only && fcntl(r->fd, F_ADD_SEALS, ALL_SEALS) != 0) {
