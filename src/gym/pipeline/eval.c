@@ -171,6 +171,11 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     json_decref(config);
     json_decref(r->environment);
     r->environment = kg_context_environment(kg_cc_version(w->cc), w->cpu);
+    json_t *flags = json_array();
+    for (const char *const *f = kg_cc_flags(w->cc); *f; f++) {
+        json_array_append_new(flags, json_string(*f));
+    }
+    json_object_set_new(r->environment, "flags", flags);
     if (kg_worker_problem(w, t->problem, err) != KG_OK) {
         kg_eval_input_sha256(&w->config, t->problem, strlen(t->problem), t->text, t->len,
                              r->input_sha256);
@@ -186,9 +191,6 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     char hex[33];
     kg_key_hex(e->key, hex);
     json_object_set_new(r->secret, "key", json_string(hex));
-    for (const char *const *f = kg_cc_flags(w->cc); *f; f++) {
-        json_array_append_new(r->candidate.flags, json_string(*f));
-    }
     kg_rng_init(&e->rng, e->key, 0);
     r->setup_ns = kg_clock_ns() - t0;
     e->deadline_ns = kg_clock_ns() + (int64_t)(w->config.deadline_eval * 1e9);
