@@ -121,7 +121,7 @@ struct kg_exit attack_run(const struct attack *a, char out[4096], struct kg_isol
     if (isolation != NULL) {
         *isolation = box.isolation;
     }
-    int64_t until = kg_clock_ns() + or_else(a->seconds, 10) * 1000000000;
+    int64_t until = kg_clock_ns() + or_else(a->ms, 10000) * 1000000;
     size_t have = 0;
     for (bool ended = false; !ended && kg_clock_ns() < until;) {
         ended = kg_sandbox_wait(&box, kg_clock_ns() + 1000000);

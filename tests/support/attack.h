@@ -12,7 +12,7 @@ struct attack {
     struct kg_bind bind; /* one more thing to show; src NULL: none */
     uint32_t without;
     int64_t memory_mb, file_mb, processes, cpu_s; /* 0: generous */
-    int64_t seconds;                              /* deadline; 0: 10 */
+    int64_t ms;                                   /* deadline; 0: 10 s */
     const char *const *envp;
     const char *workdir;
     int cpu_plus_1; /* pin to this CPU - 1; 0: do not */
