@@ -85,6 +85,13 @@ static struct kg_call_report call(struct kg_runner *r, int64_t n)
     return call_within(r, n, FAR);
 }
 
+static int64_t cpu_time(const struct kg_runner *r)
+{
+    struct timespec ts;
+    assert_int_equal(clock_gettime(r->cpu_clock, &ts), 0);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 static float *floats(struct kg_region *g)
 {
     return (float *)(void *)g->map;
@@ -318,6 +325,25 @@ static const char early_text[] =
     "  %s\n"
     "  for (volatile int i = 0; i < 30000000; i++) {} }\n";
 
+/* Whatever the runner does, and when: no CPU time of its is missing from the report. */
+static void no_cpu_time_is_free(void **state)
+{
+    (void)state;
+    char text[1024];
+    snprintf(text, sizeof text, early_text, "for (volatile int i = 0; i < 20000; i++) {} return;");
+    struct kg_runner r;
+    start(&r, "free", text);
+    int64_t reported = 0, first = cpu_time(&r);
+    for (int i = 0; i < 50; i++) {
+        struct kg_call_report rep = call(&r, 1);
+        assert_true(rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE);
+        reported += rep.window_ns + rep.tail_cpu_ns + rep.idle_cpu_ns;
+    }
+    assert_true(cpu_time(&r) - first <= reported + kg_runner_idle_ns(&r));
+    assert_true(cpu_time(&r) - first > 50 * 5000);
+    kg_runner_stop(&r);
+}
+
 static void work_after_done_is_activity(void **state)
 {
     (void)state;
@@ -526,6 +552,7 @@ int main(void)
         cmocka_unit_test(forged_done_words_are_no_answer),
         cmocka_unit_test(output_flood_is_counted_not_kept),
         cmocka_unit_test(threads_left_behind_are_stopped),
+        cmocka_unit_test(no_cpu_time_is_free),
         cmocka_unit_test(work_after_done_is_activity),
         cmocka_unit_test(work_between_calls_is_activity),
         cmocka_unit_test(missing_entry_is_told_apart),

@@ -70,7 +70,7 @@ static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_p
 {
     struct pair_plan p = {.cand_first = cand_first, .oracle = kg_rng_below(&s->rng, 4) == 0};
     if (kg_rng_below(&s->rng, 4) == 0) { /* a second primer: numbers of calls mean nothing */
-        enum kg_flow extra = kg_session_verified(s, err);
+        enum kg_flow extra = kg_session_verified(s, false, err);
         if (extra != KG_FLOW_ON) {
             return extra;
         }
@@ -144,7 +144,7 @@ static enum kg_flow minimum(struct kg_session *s, struct kg_err *err)
             s->cut_short = true;
             break;
         }
-        flow = kg_session_verified(s, err);
+        flow = kg_session_verified(s, false, err);
     }
     return flow;
 }
@@ -154,7 +154,7 @@ static enum kg_flow warm_up(struct kg_session *s, struct kg_err *err)
     int64_t n = s->opt->warmups + (int64_t)kg_rng_below(&s->rng, 6);
     enum kg_flow flow = KG_FLOW_ON;
     for (int64_t i = 0; i < n && flow == KG_FLOW_ON && !kg_session_past_deadline(s); i++) {
-        flow = kg_session_verified(s, err);
+        flow = kg_session_verified(s, i == 0, err); /* the judge learns the reference's error */
     }
     s->out->warmups += s->process->verified;
     return flow;

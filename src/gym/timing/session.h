@@ -63,8 +63,9 @@ enum kg_flow kg_session_take(struct kg_session *s, const struct kg_case *c, enum
 /* Compare the candidate's side with the reference's (and the oracle's). */
 enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, bool oracle,
                                 struct kg_err *err);
-/* One verified call on fresh inputs that nobody times. Repeats itself once when void. */
-enum kg_flow kg_session_verified(struct kg_session *s, struct kg_err *err);
+/* One verified call on fresh inputs that nobody times; oracle: against it too. Repeats itself once
+ * when void. */
+enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err);
 /* A step was void the second time in a row. */
 enum kg_flow kg_session_async(struct kg_session *s, struct kg_err *err);
 

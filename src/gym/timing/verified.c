@@ -153,7 +153,7 @@ enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, b
     return flow;
 }
 
-static enum kg_flow verified_once(struct kg_session *s, struct kg_err *err)
+static enum kg_flow verified_once(struct kg_session *s, bool oracle, struct kg_err *err)
 {
     struct kg_case c;
     int64_t ns;
@@ -166,15 +166,15 @@ static enum kg_flow verified_once(struct kg_session *s, struct kg_err *err)
             return flow;
         }
     }
-    return kg_session_compare(s, &c, false, err);
+    return kg_session_compare(s, &c, oracle, err);
 }
 
-enum kg_flow kg_session_verified(struct kg_session *s, struct kg_err *err)
+enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err)
 {
-    enum kg_flow flow = verified_once(s, err);
+    enum kg_flow flow = verified_once(s, oracle, err);
     if (flow == KG_FLOW_VOID) {
         s->process->voided++;
-        flow = verified_once(s, err);
+        flow = verified_once(s, oracle, err);
     }
     return flow == KG_FLOW_VOID ? kg_session_async(s, err) : flow;
 }
