@@ -82,6 +82,9 @@ static enum kg_code time_reference(struct kg_worker *w, struct kg_onboard *o, st
     struct kg_layout l;
     struct kg_wire_call call;
     double ns[TIMED_CALLS];
+    if (kg_worker_references(w, err) != KG_OK) {
+        return err->code;
+    }
     kg_shape_default(w->problem, &c.shape);
     kg_layout_plan(w->problem, &c.shape, false, 0, 0, 0, &l);
     kg_layout_call(w->problem, &c.shape, &l, false, &call);

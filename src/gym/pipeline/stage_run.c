@@ -95,7 +95,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_pool_case *pc, struct 
     const struct kg_case *c = &pc->c;
     struct kg_take_report take;
     struct kg_judgement self;
-    if (kg_judge_fill(&w->judge, c, false, err) != KG_OK ||
+    if (kg_worker_references(w, err) != KG_OK || kg_judge_fill(&w->judge, c, false, err) != KG_OK ||
         reference_call(w, &w->ref, false, c, err) != KG_OK ||
         kg_judge_take(&w->judge, c, KG_SIDE_FLOAT, &take, err) != KG_OK) {
         return err->code;

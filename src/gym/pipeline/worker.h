@@ -11,6 +11,15 @@
 #include "gym/reply/extract.h"
 #include "gym/run/runner.h"
 
+/* What is kept of a problem while others are judged: built references and the pool. */
+struct kg_kept {
+    char sha256[KG_SHA256_HEX]; /* "": unused */
+    char object_float[320], object_double[320];
+    struct kg_pool pool;
+    uint64_t used; /* evaluation at which it was current */
+};
+#define KG_KEPT_PROBLEMS 32
+
 struct kg_worker {
     struct kg_config config;
     struct kg_paths paths;
@@ -23,7 +32,8 @@ struct kg_worker {
     char object_float[320], object_double[320];
     struct kg_runner ref, oracle; /* of the current problem */
     bool ref_up, oracle_up;
-    struct kg_pool pool;
+    struct kg_pool pool; /* of the current problem */
+    struct kg_kept kept[KG_KEPT_PROBLEMS];
     struct kg_rng rng; /* draws of the pool that no evaluation's key may predict */
     uint64_t evaluations;
 };
@@ -46,12 +56,14 @@ struct kg_evaluation {
 
 enum kg_step_result { KG_STEP_PASS, KG_STEP_FAIL, KG_STEP_ERROR };
 
-/* Make problem the worker's current one: parse, build both references, open the judge, forget the
- * old pool. A problem that is current already (same bytes) costs a hash. */
+/* Make problem the worker's current one: parse, build both references (or take those that are
+ * kept), open the judge. A problem that is current already (same bytes) costs a hash. */
 enum kg_code kg_worker_problem(struct kg_worker *w, const char *name,
                                struct kg_err *err) KG_MUST_USE;
-/* Judge and reference runners up, started again where they died. */
-enum kg_code kg_worker_ready(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+/* Both reference runners up: started when first needed, and again where they died. */
+enum kg_code kg_worker_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+/* End the reference runners and let go of the problem; of the judge too when it failed. */
+void kg_worker_forget(struct kg_worker *w, bool judge_too);
 void kg_worker_runner_spec(const struct kg_worker *w, const char *object, bool wide,
                            struct kg_runner_spec *out);
 /* Sizes of the regions that every case of the problem fits into. */
