@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "gym/pipeline/worker.h"
 #include "gym/timing/pairs.h"
 
@@ -53,11 +52,8 @@ static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, i
     const char *name = kind == KG_CC_REF_FLOAT ? "ref-float" : "ref-double";
     char dir[320];
     snprintf(dir, sizeof dir, "%s/%s-%d", w->scratch.path, name, slot);
-    if (kg_file_remove_tree(dir, err) != KG_OK || kg_file_mkdirs(dir, 0755, err) != KG_OK) {
-        return err->code;
-    }
     struct kg_cc_result res;
-    if (kg_cc_build(w->cc, kind, p->source, p->source_len, p->entry, dir, &res, err) != KG_OK) {
+    if (kg_worker_build(w, kind, p->source, p->source_len, dir, &res, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = KG_OK;

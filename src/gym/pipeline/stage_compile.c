@@ -1,7 +1,6 @@
 /* Stage compile: the candidate's shared object, built confined. */
 #include <string.h>
 
-#include "base/file.h"
 #include "gym/pipeline/worker.h"
 
 static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
@@ -39,12 +38,8 @@ enum kg_step_result kg_stage_compile(struct kg_evaluation *e, struct kg_err *err
     struct kg_worker *w = e->w;
     char dir[320];
     snprintf(dir, sizeof dir, "%s/candidate", w->scratch.path);
-    if (kg_file_remove_tree(dir, err) != KG_OK || kg_file_mkdirs(dir, 0755, err) != KG_OK) {
-        return KG_STEP_ERROR;
-    }
     struct kg_cc_result res;
-    if (kg_cc_build(w->cc, KG_CC_CANDIDATE, e->code, e->code_len, w->problem->entry, dir, &res,
-                    err) != KG_OK) {
+    if (kg_worker_build(w, KG_CC_CANDIDATE, e->code, e->code_len, dir, &res, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
     e->r->compiled = res.status == KG_CC_OK;

@@ -1,5 +1,6 @@
 /* Stages tiny and full: the candidate's answers on inputs it has never seen, one process for both.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -82,6 +83,10 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, b
     if (rep.status == KG_RUN_TIMEOUT) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
                        w->problem->path, wide ? "double" : "float");
+    }
+    if (kg_runner_signal(run) == SIGKILL) { /* nobody sends that to itself: the host did */
+        return kg_fail(err, KG_E_GYM, "%s: the %s reference was killed", w->problem->path,
+                       wide ? "double" : "float");
     }
     return kg_fail(err, KG_E_PROBLEM,
                    "%s: the %s reference crashes (signal %d, exit kind %d, code %d)",

@@ -1,17 +1,18 @@
 #include "gym/pipeline/worker.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "gym/timing/pairs.h"
 
-/* Address space of a sandboxed compiler on top of what cc1 itself needs. */
-#define COMPILE_PROCESSES 16
+#define COMPILE_PROCESSES  16
+#define SCRATCH_ROOM_BYTES (4u << 20) /* a build of a few hundred lines needs 1 MB */
 
 static void cache_folder(const struct kg_config *c, char *out, size_t cap)
 {
@@ -43,6 +44,7 @@ static enum kg_code open_compiler(struct kg_worker *w, struct kg_err *err)
                    .cpu_s = (int64_t)c->deadline_compile + 1,
                    .descriptors = 64},
         .timeout_ns = (int64_t)(c->deadline_compile * 1e9),
+        .cancelled = &kg_cancelled,
     };
     return kg_cc_open(&spec, &w->cc, err);
 }
@@ -96,6 +98,36 @@ void kg_worker_close(struct kg_worker *w)
     kg_cc_close(w->cc);
     kg_rng_deinit(&w->rng);
     free(w);
+}
+
+/* A full disk would look like the candidate's own flood of output. */
+static enum kg_code check_room(const struct kg_worker *w, struct kg_err *err)
+{
+    struct statvfs v;
+    if (statvfs(w->scratch.path, &v) != 0) {
+        return kg_fail(err, KG_E_IO, "scratch: %s: %s", w->scratch.path, strerror(errno));
+    }
+    if ((uint64_t)v.f_bavail * v.f_frsize < SCRATCH_ROOM_BYTES || (v.f_files && v.f_favail < 64)) {
+        return kg_fail(err, KG_E_HOST, "scratch: no room left on the disk of %s", w->scratch.path);
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_worker_build(struct kg_worker *w, enum kg_cc_kind kind, const char *source,
+                             size_t len, const char *dir, struct kg_cc_result *out,
+                             struct kg_err *err)
+{
+    for (int tries = 0;; tries++) {
+        if (check_room(w, err) != KG_OK || kg_file_remove_tree(dir, err) != KG_OK ||
+            kg_file_mkdirs(dir, 0755, err) != KG_OK ||
+            kg_cc_build(w->cc, kind, source, len, w->problem->entry, dir, out, err) != KG_OK) {
+            return err->code;
+        }
+        if (out->status != KG_CC_LIMITS || out->text.len > 0 || tries > 0) {
+            return KG_OK;
+        }
+        kg_buf_deinit(&out->text);
+    }
 }
 
 const char *kg_worker_compiler(const struct kg_worker *w)

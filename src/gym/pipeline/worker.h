@@ -51,6 +51,7 @@ struct kg_evaluation {
     struct kg_runner cand; /* of the stages tiny and full */
     bool cand_up;
     bool default_passed; /* a case at the default shape has passed */
+    bool lost;           /* its process was killed, and not by the gym: cause unknown */
     uint64_t compared;   /* outputs compared so far */
 };
 
@@ -60,6 +61,11 @@ enum kg_step_result { KG_STEP_PASS, KG_STEP_FAIL, KG_STEP_ERROR };
  * kept), open the judge. A problem that is current already (same bytes) costs a hash. */
 enum kg_code kg_worker_problem(struct kg_worker *w, const char *name,
                                struct kg_err *err) KG_MUST_USE;
+/* kg_cc_build in dir, emptied first. A compiler that ended at a limit without a word may have been
+ * killed by the host: it is asked once more before that counts. */
+enum kg_code kg_worker_build(struct kg_worker *w, enum kg_cc_kind kind, const char *source,
+                             size_t len, const char *dir, struct kg_cc_result *out,
+                             struct kg_err *err) KG_MUST_USE;
 /* Both reference runners up: started when first needed, and again where they died. */
 enum kg_code kg_worker_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 /* End the reference runners and let go of the problem; of the judge too when it failed. */
