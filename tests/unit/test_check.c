@@ -1,12 +1,14 @@
 /* The static check: every rule with code that triggers it and an honest look-alike that does not.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -205,40 +207,80 @@ static void test_opaque_data(void **state)
     assert_false(has("static const float w[] = {1.0f, -2.0f, 3.0f};\n" ENTRY, "opaque-data"));
 }
 
+/* Code that gcc accepts with an entry that the object exports. */
+static const char *const honest[] = {
+    ENTRY,
+    "void (relu)(const float *x) { (void)x; }\n",
+    "void relu(x, n) const float *x; long n; { (void)x; (void)n; }\n",
+    "__attribute__((noinline, target(\"avx2\"))) void relu(const float *restrict x) { }\n",
+    "void relu(const float *x) <% (void)x; %>\n",
+    "#define BEGIN {\n#define END }\nvoid relu(void) BEGIN END\n",
+    "#define NAME relu\nvoid NAME(void) { }\n",
+    "#define MAKE(a, b) void a##b(void) { }\nMAKE(re, lu)\n",
+    "void impl(void) { }\nvoid relu(void) __attribute__((alias(\"impl\")));\n",
+    "void impl(void) __asm__(\"relu\");\nvoid impl(void) { }\n",
+    "#ifdef X\nvoid relu(int a) {\n#else\nvoid relu(long a) {\n#endif\n}\n",
+    "#if 0\n } don't \" {\n#endif\n" ENTRY,
+    "const char *s = R\"x( } \" { )x\";\n" ENTRY,
+    "void relu(void) { const char *s = \"\\\"}\"; char c = '}'; (void)s; (void)c; }\n",
+    "int relu(void) { return ({ int a = 1; a; }); }\n",
+    "float *relu(int (*f)(int)) { return f ? 0 : 0; }\n",
+    "void re\\\nlu(void) { }\n",
+    "extern inline __attribute__((gnu_inline)) void relu(void) { }\nvoid relu(void) { }\n",
+    "void relu(void) { }\n#pragma weak other = relu\n",
+    "static float relu_row(float v) { return v; }\nvoid relu(float *x) { *x = relu_row(*x); "
+    "}\n",
+    "struct v { float a; };\nstruct v relu(struct v a) { return a; }\n",
+    "int x = 1 ? 2 : 3; _Static_assert(1, \"}\");\n" ENTRY,
+};
+
 /* Only rejections stop an evaluation: code that gcc accepts must never have one. */
 static void test_honest_code_is_never_rejected(void **state)
 {
     (void)state;
-    static const char *const honest[] = {
-        ENTRY,
-        "void (relu)(const float *x) { (void)x; }\n",
-        "void relu(x, n) const float *x; long n; { (void)x; (void)n; }\n",
-        "__attribute__((noinline, target(\"avx2\"))) void relu(const float *restrict x) { }\n",
-        "void relu(const float *x) <% (void)x; %>\n",
-        "#define BEGIN {\n#define END }\nvoid relu(void) BEGIN END\n",
-        "#define NAME relu\nvoid NAME(void) { }\n",
-        "#define MAKE(a, b) void a##b(void) { }\nMAKE(re, lu)\n",
-        "void impl(void) { }\nvoid relu(void) __attribute__((alias(\"impl\")));\n",
-        "void impl(void) __asm__(\"relu\");\nvoid impl(void) { }\n",
-        "#ifdef X\nvoid relu(int a) {\n#else\nvoid relu(long a) {\n#endif\n}\n",
-        "#if 0\n } don't \" {\n#endif\n" ENTRY,
-        "const char *s = R\"x( } \" { )x\";\n" ENTRY,
-        "void relu(void) { const char *s = \"\\\"}\"; char c = '}'; (void)s; (void)c; }\n",
-        "int relu(void) { return ({ int a = 1; a; }); }\n",
-        "float *relu(int (*f)(int)) { return f ? 0 : 0; }\n",
-        "void re\\\nlu(void) { }\n",
-        "extern inline __attribute__((gnu_inline)) void relu(void) { }\nvoid relu(void) { }\n",
-        "void relu(void) { }\n#pragma weak other = relu\n",
-        "static float relu_row(float v) { return v; }\nvoid relu(float *x) { *x = relu_row(*x); "
-        "}\n",
-        "struct v { float a; };\nstruct v relu(struct v a) { return a; }\n",
-        "int x = 1 ? 2 : 3; _Static_assert(1, \"}\");\n" ENTRY,
-    };
     for (size_t i = 0; i < sizeof honest / sizeof *honest; i++) {
         struct kg_finding f[CAP];
         size_t n = findings(honest[i], f);
         if (n > 0 && f[0].severity == KG_SEV_REJECT) {
             fail_msg("%s (line %d) rejects:\n%s", f[0].rule, f[0].line, honest[i]);
+        }
+    }
+}
+
+/* Does gcc make a shared object of it that exports the entry? */
+static bool gcc_accepts(const char *code)
+{
+    char path[] = "/tmp/kgym-test-XXXXXX", command[256];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(command, sizeof command,
+             "gcc -std=gnu17 -w -shared -fPIC -Wl,--require-defined=relu -o %s -x c - 2>/dev/null",
+             path);
+    FILE *p = popen(command, "w");
+    assert_non_null(p);
+    fwrite(code, 1, strlen(code), p);
+    int status = pclose(p);
+    unlink(path);
+    return status == 0;
+}
+
+/* The promise that matters most: what a rule rejects the compiler or linker refuses, and the honest
+ * code above is what the compiler takes. */
+static void test_rejections_agree_with_gcc(void **state)
+{
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_finding f[CAP];
+        size_t n = findings(cases[i].fires, f);
+        if (n > 0 && f[0].severity == KG_SEV_REJECT && gcc_accepts(cases[i].fires)) {
+            fail_msg("%s rejects what gcc accepts:\n%s", f[0].rule, cases[i].fires);
+        }
+    }
+    for (size_t i = 0; i < sizeof honest / sizeof *honest; i++) {
+        if (!gcc_accepts(honest[i])) {
+            fail_msg("gcc refuses:\n%s", honest[i]);
         }
     }
 }
@@ -309,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_every_rule_has_a_case),
         cmocka_unit_test(test_opaque_data),
         cmocka_unit_test(test_honest_code_is_never_rejected),
+        cmocka_unit_test(test_rejections_agree_with_gcc),
         cmocka_unit_test(test_findings_are_ordered_bounded_and_say_where),
         cmocka_unit_test(test_any_bytes_end),
         cmocka_unit_test(test_severity_names),
