@@ -24,6 +24,13 @@ int kg_cmd_options(int argc, char **argv);
 
 /* Prints "kgym COMMAND: message" and returns KG_EXIT_ERROR. */
 int kg_cli_fail(const char *command, const struct kg_err *err);
+/* A word that the command does not know, with the nearest of those that it does. known: the
+ * command's own flags or verbs, NULL-terminated; options: those of the table count too. Always
+ * KG_E_USAGE. */
+enum kg_code kg_cli_unknown(const char *command, const char *word, const char *const *known,
+                            bool options, struct kg_err *err) KG_MUST_USE;
+/* The flags of `kgym eval`, NULL-terminated, for messages and completion. */
+extern const char *const kg_cli_eval_flags[];
 
 /* Collects configuration words while a command walks its argv; resolved afterwards in the
  * contract's order: defaults < preset < file < environment < flags. */

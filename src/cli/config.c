@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/yaml.h"
 #include "cli/cli.h"
 #include "gym/pipeline/eval.h"
 
@@ -11,6 +12,32 @@ int kg_cli_fail(const char *command, const struct kg_err *err)
 {
     fprintf(stderr, "kgym %s: %s\n", command, err->message);
     return KG_EXIT_ERROR;
+}
+
+enum kg_code kg_cli_unknown(const char *command, const char *word, const char *const *known,
+                            bool options, struct kg_err *err)
+{
+    char plain[KG_OPT_KEY_MAX], flag[KG_OPT_KEY_MAX] = "";
+    const char *list[32];
+    size_t n = 0;
+    while (known[n] && n < sizeof list / sizeof *list - 1) {
+        list[n] = known[n];
+        n++;
+    }
+    if (options) {
+        kg_opts_nearest_flag(kg_config_options(), word, flag, sizeof flag);
+        list[n] = flag;
+        n += flag[0] != 0;
+    }
+    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(word, "="), word);
+    const char *near = kg_nearest(plain, list, n);
+    const char *what = word[0] == '-' ? "option" : "word";
+    if (near) {
+        return kg_fail(err, KG_E_USAGE, "unknown %s `%.100s`; did you mean `%s`?", what, word,
+                       near);
+    }
+    return kg_fail(err, KG_E_USAGE, "unknown %s `%.100s`; see `kgym %s --help`", what, word,
+                   command);
 }
 
 enum kg_code kg_cli_value(const char *name, int argc, char **argv, int at, int *used,

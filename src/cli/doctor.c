@@ -14,55 +14,62 @@
 #include "gym/sandbox/sandbox.h"
 
 static const char help_text[] =
-    "usage: kgym doctor [--json] [--quick]\n"
+    "usage: kgym doctor [--quick] [--json]\n"
     "\n"
     "What this host allows and measures: compiler, sandbox ladder, and how well it keeps\n"
     "time: the cost of a hand-off (K), and a null test, the reference against itself,\n"
     "whose ratio must be 1. Each missing piece comes with what it costs and what to do.\n"
     "\n"
-    "  --quick   leave out the measurements\n"
-    "  --json    one JSON object\n"
+    "  --quick           leave out the measurements\n"
+    "  --json            one JSON object\n"
+    "  --set KEY=VALUE   any configuration key, such as compiler (`kgym options` lists them)\n"
     "\n"
     "exit status: 0 all well, 1 something is missing or noisy, 2 kgym can't run here\n";
 
-/* What is lost without a step, and how to get it. */
+/* What a step gives, what is lost without it, and how to get it. */
 static const struct {
     uint32_t step;
-    const char *cost;
-} costs[] = {
-    {KG_STEP_RLIMIT, "candidates can exhaust processes, files and CPU time"},
-    {KG_STEP_CGROUP,
+    const char *gives, *cost;
+} steps[] = {
+    {KG_STEP_RLIMIT, "limits on CPU time, files and processes",
+     "candidates can exhaust processes, files and CPU time"},
+    {KG_STEP_CGROUP, "memory and task limits for a candidate as a whole",
      "memory and task limits hold per process only; run as root or delegate a cgroup"},
-    {KG_STEP_USERNS,
+    {KG_STEP_USERNS, "a user namespace without rights outside",
      "needs kernel.unprivileged_userns_clone=1; other namespaces depend on it unless root"},
-    {KG_STEP_MOUNTNS, "the host's file names are visible; Landlock alone confines files"},
-    {KG_STEP_PIDNS, "other processes are visible; leftovers are found through the cgroup only"},
-    {KG_STEP_NETNS, "only seccomp keeps candidates off the network"},
-    {KG_STEP_IPCNS, "only seccomp keeps candidates off the host's shared memory segments"},
-    {KG_STEP_UID, "candidates run under the user of kgym; run as root for a uid of their own"},
-    {KG_STEP_LANDLOCK,
+    {KG_STEP_MOUNTNS, "a file system that holds the toolchain and nothing else",
+     "the host's file names are visible; Landlock alone confines files"},
+    {KG_STEP_PIDNS, "no other process in sight",
+     "other processes are visible; leftovers are found through the cgroup only"},
+    {KG_STEP_NETNS, "no network", "only seccomp keeps candidates off the network"},
+    {KG_STEP_IPCNS, "no shared memory of others",
+     "only seccomp keeps candidates off the host's shared memory segments"},
+    {KG_STEP_UID, "a user of its own",
+     "candidates run under the user of kgym; run as root for a uid of their own"},
+    {KG_STEP_LANDLOCK, "files by allow-list",
      "kgym refuses to judge (or runs as L0): a kernel of 5.13 or newer with Landlock is needed"},
-    {KG_STEP_NNP, "kgym refuses to judge"},
-    {KG_STEP_SECCOMP,
+    {KG_STEP_NNP, "no new privileges", "kgym refuses to judge"},
+    {KG_STEP_SECCOMP, "system calls by allow-list",
      "kgym refuses to judge (or runs as L0): a kernel with seccomp filters is needed"},
-    {KG_STEP_TMPFS, "scratch is a plain folder: a disk flood is limited per file only"},
-    {KG_STEP_ENV, "-"},
-    {KG_STEP_FDS, "-"},
-    {KG_STEP_SESSION, "-"},
+    {KG_STEP_TMPFS, "scratch in memory, limited in bytes and files",
+     "scratch is a plain folder: a disk flood is limited per file only"},
+    {KG_STEP_ENV, "an environment by allow-list", "the environment of kgym is visible"},
+    {KG_STEP_FDS, "no descriptors but its own", "descriptors of kgym are visible"},
+    {KG_STEP_SESSION, "a session of its own", "signals may reach the terminal's processes"},
 };
 
-static const char *cost_of(uint32_t step)
+static const char *words_on(uint32_t step, bool has)
 {
-    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
-        if (costs[i].step == step) {
-            return costs[i].cost;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i].step == step) {
+            return has ? steps[i].gives : steps[i].cost;
         }
     }
     return "";
 }
 
 struct doctor {
-    bool json, colour, bad;
+    bool json, quick, help, colour, bad;
     json_t *out;
     struct kg_buf text;
 };
@@ -88,21 +95,21 @@ static void host(struct doctor *d, const char *compiler)
 static void ladder(struct doctor *d)
 {
     const struct kg_host_caps *caps = kg_sandbox_caps();
-    json_t *steps = json_object();
+    json_t *found = json_object();
     char detail[400];
     kg_term_add(&d->text, d->colour, KG_BOLD, "sandbox\n");
     for (int bit = 0; bit < KG_STEP_COUNT; bit++) {
         bool has = caps->steps & (1u << bit);
         d->bad = d->bad || !has;
         snprintf(detail, sizeof detail, "%s%s%s", has ? "" : caps->why[bit], has ? "" : ": ",
-                 has ? "" : cost_of(1u << bit));
+                 words_on(1u << bit, has));
         line(d, has, kg_step_name(1 << bit), detail);
-        json_object_set_new(steps, kg_step_name(1 << bit),
+        json_object_set_new(found, kg_step_name(1 << bit),
                             has ? json_true() : json_string(caps->why[bit]));
     }
     kg_buf_addf(&d->text, "  Landlock ABI %d, cgroup v%d, %s\n", caps->landlock_abi,
                 caps->cgroup_version, caps->root ? "root" : "unprivileged");
-    json_object_set_new(d->out, "sandbox", steps);
+    json_object_set_new(d->out, "sandbox", found);
 }
 
 static enum kg_code timing(struct doctor *d, const struct kg_config *config, struct kg_err *err)
@@ -135,56 +142,76 @@ static enum kg_code timing(struct doctor *d, const struct kg_config *config, str
     return KG_OK;
 }
 
-static int examine(struct doctor *d, bool quick)
+/* What was found so far is shown even when the rest cannot be looked at. */
+static int examine(struct doctor *d, const struct kg_config *config)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_config config;
     struct kg_worker *w = NULL;
-    kg_opts_defaults(kg_config_options(), &config);
-    if (kg_config_preset(&config, "default", &err) != KG_OK ||
-        kg_worker_open(&config, -1, &w, &err) != KG_OK) {
-        ladder(d);
-        fputs(d->text.data, stdout);
-        return kg_cli_fail("doctor", &err);
+    enum kg_code code = kg_worker_open(config, -1, &w, &err);
+    if (code == KG_OK) {
+        host(d, kg_worker_compiler(w));
+        kg_worker_close(w);
     }
-    host(d, kg_worker_compiler(w));
-    kg_worker_close(w);
     ladder(d);
-    if (!quick && timing(d, &config, &err) != KG_OK) {
-        return kg_cli_fail("doctor", &err);
+    if (code == KG_OK && !d->quick) {
+        code = timing(d, config, &err);
     }
+    json_object_set_new(d->out, "error", code == KG_OK ? json_null() : json_string(err.message));
     if (d->json) {
         kg_buf_reset(&d->text);
         kg_json_dump(d->out, &d->text);
         kg_buf_addc(&d->text, '\n');
     }
     fputs(d->text.data, stdout);
-    return d->bad ? KG_EXIT_BAD : KG_EXIT_GOOD;
+    fflush(stdout);
+    return code != KG_OK ? kg_cli_fail("doctor", &err) : d->bad ? KG_EXIT_BAD : KG_EXIT_GOOD;
+}
+
+static enum kg_code parse(struct doctor *d, struct kg_cli_config *cc, int argc, char **argv,
+                          struct kg_err *err)
+{
+    static const char *const flags[] = {"--json", "--quick", "--config", "--preset",
+                                        "--set",  "--help",  NULL};
+    for (int i = 1; i < argc;) {
+        int used = 1;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            d->help = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            d->json = true;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            d->quick = true;
+        } else if (kg_cli_config_word(cc, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        }
+        if (!used) {
+            return kg_cli_unknown("doctor", argv[i], flags, true, err);
+        }
+        i += used;
+    }
+    return KG_OK;
 }
 
 int kg_cmd_doctor(int argc, char **argv)
 {
-    struct doctor d = {.colour = kg_term_colour(stdout), .out = json_object()};
-    bool quick = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help_text, stdout);
-            json_decref(d.out);
-            return KG_EXIT_GOOD;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            d.json = true;
-        } else if (strcmp(argv[i], "--quick") == 0) {
-            quick = true;
-        } else {
-            fprintf(stderr, "kgym doctor: unexpected `%s`; see `kgym doctor --help`\n", argv[i]);
-            return KG_EXIT_ERROR;
-        }
+    struct doctor d = {.colour = kg_term_colour(stdout)};
+    struct kg_cli_config cc = {.nset = 0};
+    struct kg_config config;
+    struct kg_err err = KG_ERR_INIT;
+    if (parse(&d, &cc, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail("doctor", &err);
+    }
+    if (d.help) {
+        fputs(help_text, stdout);
+        return KG_EXIT_GOOD;
+    }
+    if (kg_cli_config_resolve(&cc, argc, argv, &config, &err) != KG_OK) {
+        return kg_cli_fail("doctor", &err);
     }
     kg_cli_signals();
     kg_sandbox_sweep();
     kg_buf_init(&d.text, 1 << 18);
-    int status = examine(&d, quick);
+    d.out = json_object();
+    int status = examine(&d, &config);
     kg_buf_deinit(&d.text);
     json_decref(d.out);
     return status;

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/term.h"
+#include "base/ulid.h"
 #include "cli/cli.h"
 #include "cli/eval_batch.h"
 #include "gym/card/card.h"
@@ -41,6 +42,11 @@ static const char help_text[] =
     "  kgym eval --batch replies.jsonl --out records.jsonl --reward dr-kernel,binary\n"
     "\n"
     "exit status: 0 verdict ok, 1 any other verdict, 2 error\n";
+
+const char *const kg_cli_eval_flags[] = {"--source",      "--json",   "--public", "--stop-after",
+                                         "--replay",      "--reward", "--batch",  "--out",
+                                         "--jobs",        "--preset", "--config", "--set",
+                                         "--dump-config", "--help",   NULL};
 
 struct args {
     struct kg_cli_config config;
@@ -95,14 +101,14 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
             return err->code;
         }
         if (!used && argv[i][0] == '-' && argv[i][1]) {
-            return kg_fail(err, KG_E_USAGE, "unknown option `%s`; see `kgym eval --help`", argv[i]);
+            return kg_cli_unknown("eval", argv[i], kg_cli_eval_flags, true, err);
         }
         if (!used && !a->problem) {
             a->problem = argv[i];
         } else if (!used && !a->reply) {
             a->reply = argv[i];
         } else if (!used) {
-            return kg_fail(err, KG_E_USAGE, "one word too many: `%s`", argv[i]);
+            return kg_fail(err, KG_E_USAGE, "one word too many: `%.100s`", argv[i]);
         }
         i += used ? used : 1;
     }
@@ -197,16 +203,14 @@ static int judge_one(const struct args *a, const struct kg_config *config, enum 
     json_t *old = NULL;
     int cpu = -1;
     kg_buf_init(&text, 64u << 20);
-    if (kg_file_read(a->reply, &text, &err) != KG_OK ||
-        (a->replay && load_replay(a->replay, &old, &err) != KG_OK)) {
-        json_decref(old);
-        kg_buf_deinit(&text);
-        return kg_cli_fail("eval", &err);
-    }
     kg_record_init(&r);
     kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(config, cpu, &w, &err) != KG_OK) {
-        kg_record_error(&r, &err);
+    if (kg_file_read(a->reply, &text, &err) != KG_OK ||
+        (a->replay && load_replay(a->replay, &old, &err) != KG_OK) ||
+        kg_worker_open(config, cpu, &w, &err) != KG_OK) {
+        struct kg_err cause = err;
+        r.id[0] = kg_ulid_new(r.id, &err) == KG_OK ? r.id[0] : 0;
+        kg_record_error(&r, &cause);
     } else {
         struct kg_task task = {.problem = a->problem,
                                .text = text.data,

@@ -1,4 +1,5 @@
 /* kgym: the command table, --help and --version. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,17 @@ static int unknown(const char *word)
     return KG_EXIT_ERROR;
 }
 
+/* A record that did not reach its reader must not look like good news. */
+static int finish(const char *command, int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return status;
+    }
+    struct kg_err err = KG_ERR_INIT;
+    kg_fail(&err, KG_E_IO, "standard output: cannot write: %s", strerror(errno));
+    return kg_cli_fail(command, &err);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -67,7 +79,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+            return finish(commands[i].name, commands[i].run(argc - 1, argv + 1));
         }
     }
     return unknown(argv[1]);

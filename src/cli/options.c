@@ -5,6 +5,18 @@
 #include "cli/cli.h"
 #include "gym/reply/check.h"
 
+static bool is_help(int argc, char **argv)
+{
+    return argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+}
+
+static int misuse(const char *command, const char *word, const char *const *known)
+{
+    struct kg_err err = KG_ERR_INIT;
+    return kg_cli_unknown(command, word, known, false, &err) == KG_OK ? KG_EXIT_GOOD
+                                                                      : kg_cli_fail(command, &err);
+}
+
 int kg_cmd_options(int argc, char **argv)
 {
     struct kg_buf out;
@@ -19,12 +31,18 @@ int kg_cmd_options(int argc, char **argv)
             kg_buf_addf(&out, "| `%s` | %s | %s |\n", rules[i].id, severity[rules[i].severity],
                         rules[i].message);
         }
-    } else if (argc > 1) {
+    } else if (is_help(argc, argv)) {
         kg_buf_adds(
             &out,
             "usage: kgym options [--markdown | --static-rules]\n\n"
             "Every configuration key: YAML `key: value` in a file given to --config, environment\n"
-            "KGYM_KEY, flag --key, or --set key=value.\n");
+            "KGYM_KEY, flag --key, or --set key=value.\n\n"
+            "  --markdown       the same as a table for docs/options.md\n"
+            "  --static-rules   the rules of the static check, as a table\n");
+    } else if (argc > 1) {
+        static const char *const known[] = {"--markdown", "--static-rules", "--help", NULL};
+        kg_buf_deinit(&out);
+        return misuse("options", argv[1], known);
     } else {
         kg_opts_help(kg_config_options(), &out);
     }
@@ -42,17 +60,16 @@ static void words(struct kg_buf *out, const char *const *list)
 
 int kg_cmd_completion(int argc, char **argv)
 {
-    static const char *const eval_flags[] = {
-        "--source", "--json",  "--public",      "--stop-after", "--replay",
-        "--reward", "--batch", "--out",         "--jobs",       "--preset",
-        "--config", "--set",   "--dump-config", "--help",       NULL};
     struct kg_buf out;
     size_t n;
     const struct kg_command *c = kg_cli_commands(&n);
-    (void)argv;
-    if (argc > 1) {
+    if (is_help(argc, argv)) {
         puts("usage: kgym completion\n\nPrints completion for bash:  eval \"$(kgym completion)\"");
         return KG_EXIT_GOOD;
+    }
+    if (argc > 1) {
+        static const char *const known[] = {"--help", NULL};
+        return misuse("completion", argv[1], known);
     }
     kg_buf_init(&out, 1 << 20);
     kg_buf_adds(&out, "_kgym()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} "
@@ -67,7 +84,7 @@ int kg_cmd_completion(int argc, char **argv)
         kg_buf_addf(&out, " %s=", opts->table[i].key);
     }
     kg_buf_adds(&out, "\" ;;\n    *) case ${COMP_WORDS[1]} in\n       eval) words=\"");
-    words(&out, eval_flags);
+    words(&out, kg_cli_eval_flags);
     kg_buf_adds(&out, " $(kgym problems list 2>/dev/null | cut -d' ' -f1)\" ;;\n"
                       "       problems) words=\"list show check --json $(kgym problems list "
                       "2>/dev/null | cut -d' ' -f1)\" ;;\n"

@@ -51,8 +51,9 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
             return err->code;
         }
         if (!used && argv[i][0] == '-') {
-            return kg_fail(err, KG_E_USAGE, "unknown option `%s`; see `kgym problems --help`",
-                           argv[i]);
+            static const char *const flags[] = {"--json", "--config", "--preset",
+                                                "--set",  "--help",   NULL};
+            return kg_cli_unknown("problems", argv[i], flags, true, err);
         }
         if (!used && a->nwords == (int)(sizeof a->word / sizeof *a->word)) {
             return kg_fail(err, KG_E_USAGE, "too many problems named (at most 63)");
@@ -135,9 +136,10 @@ static void print_check(const struct kg_onboard *o, bool json)
     if (json) {
         json_t *checks = json_array();
         for (int i = 0; i < o->n; i++) {
-            json_array_append_new(checks,
-                                  json_pack("{s:s, s:b, s:s}", "check", o->check[i].name, "pass",
-                                            o->check[i].pass, "detail", o->check[i].detail));
+            json_array_append_new(
+                checks,
+                json_pack("{s:s, s:b, s:o}", "check", o->check[i].name, "pass", o->check[i].pass,
+                          "detail", kg_json_text(o->check[i].detail, strlen(o->check[i].detail))));
         }
         json_t *j = json_pack("{s:s, s:b, s:I, s:I, s:I, s:o}", "problem", o->problem, "pass",
                               o->pass, "reference_ns", (json_int_t)o->reference_ns, "in_bytes",
@@ -160,7 +162,9 @@ static void print_check(const struct kg_onboard *o, bool json)
                 (double)o->out_bytes / 1024);
     for (int i = 0; i < o->n; i++) {
         if (!o->check[i].pass) {
-            kg_buf_addf(&b, "        %s: %s\n", o->check[i].name, o->check[i].detail);
+            kg_buf_addf(&b, "        %s: ", o->check[i].name);
+            kg_term_add(&b, false, KG_PLAIN, o->check[i].detail);
+            kg_buf_addc(&b, '\n');
         }
     }
     fputs(b.data, stdout);
@@ -208,6 +212,22 @@ static int check(const struct args *a, const struct kg_config *config, const str
     return status;
 }
 
+static enum kg_code check_words(const struct args *a, struct kg_err *err)
+{
+    static const char *const verbs[] = {"list", "show", "check", NULL};
+    if (strcmp(a->word[0], "list") == 0) {
+        return a->nwords == 1
+                   ? KG_OK
+                   : kg_fail(err, KG_E_USAGE, "list: one word too many: `%.100s`", a->word[1]);
+    }
+    if (strcmp(a->word[0], "show") == 0) {
+        return a->nwords == 2 ? KG_OK : kg_fail(err, KG_E_USAGE, "show: name one problem");
+    }
+    return strcmp(a->word[0], "check") == 0
+               ? KG_OK
+               : kg_cli_unknown("problems", a->word[0], verbs, false, err);
+}
+
 int kg_cmd_problems(int argc, char **argv)
 {
     struct args a = {0};
@@ -221,20 +241,16 @@ int kg_cmd_problems(int argc, char **argv)
         fputs(help_text, stdout);
         return KG_EXIT_GOOD;
     }
-    if (kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
+    if (a.nwords == 0) {
+        fputs(help_text, stderr);
+        return KG_EXIT_ERROR;
+    }
+    if (check_words(&a, &err) != KG_OK ||
+        kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
         kg_paths_find(config.suites, &paths, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
-    const char *verb = a.nwords ? a.word[0] : "";
-    if (strcmp(verb, "list") == 0 && a.nwords == 1) {
-        return list(&paths, a.json);
-    }
-    if (strcmp(verb, "show") == 0 && a.nwords == 2) {
-        return show(&paths, a.word[1]);
-    }
-    if (strcmp(verb, "check") == 0) {
-        return check(&a, &config, &paths);
-    }
-    fputs(help_text, stderr);
-    return KG_EXIT_ERROR;
+    return strcmp(a.word[0], "list") == 0   ? list(&paths, a.json)
+           : strcmp(a.word[0], "show") == 0 ? show(&paths, a.word[1])
+                                            : check(&a, &config, &paths);
 }

@@ -16,8 +16,34 @@ static const char help_text[] =
     "as `kgym eval --batch` writes it); with --out also writes one HTML page that needs\n"
     "nothing else: funnel, speed-ups with intervals, timing distributions, evidence.\n"
     "\n"
+    "  RECORDS.jsonl   - is standard input\n"
+    "  --out PAGE      write the page\n"
+    "  --title TEXT    its heading (default: the file's name)\n"
+    "\n"
     "example:\n"
-    "  kgym report records.jsonl --out report.html --title \"nightly\"\n";
+    "  kgym report records.jsonl --out report.html --title \"nightly\"\n"
+    "\n"
+    "exit status: 0 done, 2 error\n";
+
+/* One line must be a record: said here, where file and line are known. */
+static enum kg_code add_record(json_t *list, const char *line, size_t len, const char *source,
+                               struct kg_err *err)
+{
+    json_t *j;
+    struct kg_record r;
+    if (kg_json_parse(line, len, source, &j, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = kg_record_parse(j, &r, err);
+    if (code == KG_OK) {
+        kg_record_deinit(&r);
+        json_array_append(list, j);
+    } else {
+        kg_err_prefix(err, "%s", source);
+    }
+    json_decref(j);
+    return code;
+}
 
 static enum kg_code load(const char *path, json_t **out, struct kg_err *err)
 {
@@ -30,13 +56,9 @@ static enum kg_code load(const char *path, json_t **out, struct kg_err *err)
     for (size_t at = 0; code == KG_OK && at < b.len; line++) {
         const char *nl = memchr(b.data + at, '\n', b.len - at);
         size_t len = nl ? (size_t)(nl - b.data) - at : b.len - at;
-        json_t *j;
         snprintf(source, sizeof source, "%s:%d", path, line);
         if (len > 0) {
-            code = kg_json_parse(b.data + at, len, source, &j, err);
-            if (code == KG_OK) {
-                json_array_append_new(*out, j);
-            }
+            code = add_record(*out, b.data + at, len, source, err);
         }
         at += len + 1;
     }
@@ -71,9 +93,10 @@ int kg_cmd_report(int argc, char **argv)
             (!used && kg_cli_value("--title", argc, argv, i, &used, &title, &err) != KG_OK)) {
             return kg_cli_fail("report", &err);
         }
-        if (!used && (in || argv[i][0] == '-')) {
-            kg_fail(&err, KG_E_USAGE, "unexpected `%s`; see `kgym report --help`", argv[i]);
-            return kg_cli_fail("report", &err);
+        if (!used && (in || (argv[i][0] == '-' && argv[i][1]))) {
+            static const char *const flags[] = {"--out", "--title", "--help", NULL};
+            enum kg_code code = kg_cli_unknown("report", argv[i], flags, false, &err);
+            return code == KG_OK ? KG_EXIT_GOOD : kg_cli_fail("report", &err);
         }
         in = used ? in : argv[i];
         i += used ? used : 1;

@@ -60,7 +60,9 @@ json_t *kg_context_environment(const char *compiler, int cpu)
     if (uname(&u) != 0) {
         snprintf(u.release, sizeof u.release, "unknown");
     }
-    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:i}", "kgym", KG_VERSION, "cpu", model, "cores",
-                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel", u.release, "compiler",
-                     compiler, "pinned_cpu", cpu);
+    return json_pack("{s:s, s:o, s:I, s:o, s:o, s:i}", "kgym", KG_VERSION, "cpu",
+                     kg_json_text(model, strlen(model)), "cores",
+                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel",
+                     kg_json_text(u.release, strlen(u.release)), "compiler",
+                     kg_json_text(compiler, strlen(compiler)), "pinned_cpu", cpu);
 }
