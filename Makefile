@@ -96,7 +96,8 @@ $(B)/kgym: $(call obj,$(CLI)) $(LIB)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 # The runner is never sanitized: it is the candidate's process and seals itself with an allow-list.
-$(B)/kgym-runner: $(RUNNER) src/gym/sandbox/seccomp.c src/gym/run/wire.h src/gym/sandbox/sandbox.h
+$(B)/kgym-runner: $(RUNNER) src/gym/sandbox/seccomp.c src/runner/runner.h src/gym/run/wire.h \
+                  src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(shell pkg-config --libs libffi libseccomp) -ldl -lpthread
 

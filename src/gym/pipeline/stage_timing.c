@@ -138,6 +138,30 @@ static void verdict_of_failure(struct kg_evaluation *e, const struct kg_pairs_re
     }
 }
 
+/* A candidate shorter than T: no interval narrower than what the reference against itself has here.
+ * Measured once per worker. */
+static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
+                          const struct kg_pairs_options *opt, struct kg_ratio *ratio,
+                          struct kg_err *err)
+{
+    struct kg_pairs_result *null = calloc(1, sizeof *null);
+    if (!null) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
+    }
+    enum kg_code code = KG_OK;
+    if (w->null_half_width <= 0) {
+        code = kg_pairs_null(in, opt, null, err);
+        if (code == KG_OK && null->status == KG_PAIRS_MEASURED) {
+            w->null_half_width = fmax(null->ratio.half_width, fabs(log(null->ratio.ratio)));
+        }
+        kg_pairs_result_deinit(null);
+    }
+    free(null);
+    ratio->lo = fmin(ratio->lo, ratio->ratio * exp(-w->null_half_width));
+    ratio->hi = fmax(ratio->hi, ratio->ratio * exp(w->null_half_width));
+    return code;
+}
+
 static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shape,
                             struct kg_pairs_result *res, struct kg_err *err)
 {
@@ -160,7 +184,11 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     kg_worker_runner_spec(w, w->object_double, true, &oracle);
     null.entry = "kgym_null";
     options_of(&w->config, &opt);
-    return kg_pairs_run(&in, &opt, res, err);
+    enum kg_code code = kg_pairs_run(&in, &opt, res, err);
+    if (code == KG_OK && res->status == KG_PAIRS_MEASURED && res->candidate_short) {
+        code = widen(w, &in, &opt, &res->ratio, err);
+    }
+    return code;
 }
 
 enum kg_step_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err)

@@ -36,6 +36,7 @@ struct kg_worker {
     struct kg_kept kept[KG_KEPT_PROBLEMS];
     struct kg_rng rng; /* draws of the pool that no evaluation's key may predict */
     uint64_t evaluations;
+    double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
 };
 
 struct kg_evaluation {
