@@ -1,6 +1,5 @@
 #include "gym/sandbox/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -259,7 +258,7 @@ void kg_cgroup_kill(const struct kg_sandbox *s)
     kill_group(s->cgroup[0]);
 }
 
-static void remove_group(const char *folder)
+void kg_cgroup_remove_folder(const char *folder)
 {
     for (int i = 0; i < 200; i++) {
         if (rmdir(folder) == 0 || errno == ENOENT) {
@@ -273,36 +272,7 @@ static void remove_group(const char *folder)
 void kg_cgroup_remove(struct kg_sandbox *s)
 {
     for (int i = s->ncgroup - 1; i >= 0; i--) {
-        remove_group(s->cgroup[i]);
+        kg_cgroup_remove_folder(s->cgroup[i]);
     }
     s->ncgroup = 0;
-}
-
-/* Only groups of brokers that are gone; a number that is in use again keeps its groups until that
- * process ends too. */
-static void sweep_base(const char *base)
-{
-    DIR *dir = base[0] == '\0' ? NULL : opendir(base);
-    struct dirent *e;
-    while (dir != NULL && (e = readdir(dir)) != NULL) {
-        int pid = 0;
-        char folder[512];
-        if (sscanf(e->d_name, "kgym-%d-", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
-            errno == ESRCH) {
-            snprintf(folder, sizeof folder, "%s/%s", base, e->d_name);
-            kg_cgroup_write(folder, "freezer.state", "THAWED");
-            remove_group(folder);
-        }
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-}
-
-void kg_cgroup_sweep(void)
-{
-    const struct kg_cgroup_host *h = kg_cgroup_host();
-    for (int i = 0; i < 3; i++) {
-        sweep_base(h->base[i]);
-    }
 }

@@ -36,6 +36,7 @@ bool kg_cgroup_freeze(const struct kg_sandbox *s, bool freeze);
 void kg_cgroup_kill(const struct kg_sandbox *s);
 /* Remove the groups; tasks in them are killed. Bounded. */
 void kg_cgroup_remove(struct kg_sandbox *s);
+void kg_cgroup_remove_folder(const char *folder); /* one group, tasks killed; bounded */
 void kg_cgroup_sweep(void);
 
 /* One line into or out of a file of a group. */
