@@ -7,6 +7,11 @@ void kg_pool_reset(struct kg_pool *pool)
     memset(pool, 0, sizeof *pool);
 }
 
+void kg_pool_round(struct kg_pool *pool)
+{
+    pool->round++;
+}
+
 static bool is_kind(const struct kg_pool_case *c, const struct kg_pool_kind *k)
 {
     return c->number && c->variant == k->variant && c->c.law == k->law &&
@@ -32,7 +37,7 @@ static struct kg_pool_case *free_slot(struct kg_pool *pool)
 static bool make_case(struct kg_pool *pool, const struct kg_problem *p,
                       const struct kg_pool_kind *k, struct kg_rng *rng, struct kg_pool_case *out)
 {
-    struct kg_pool_case c = {.variant = k->variant, .age = pool->draws};
+    struct kg_pool_case c = {.variant = k->variant, .age = pool->draws, .round = pool->round};
     if (!kg_variant_shape(p, k->variant, rng, &c.c.shape)) {
         return false;
     }
@@ -49,22 +54,25 @@ bool kg_pool_draw(struct kg_pool *pool, const struct kg_problem *p, const struct
                   struct kg_rng *rng, struct kg_pool_case **out, bool *fresh)
 {
     struct kg_pool_case *have[KG_POOL_PER_KIND], *oldest = NULL;
-    size_t n = 0;
+    size_t all = 0, n = 0; /* of this kind; those not drawn in this round */
     pool->draws++;
-    for (size_t i = 0; i < KG_POOL_MAX && n < KG_POOL_PER_KIND; i++) {
+    for (size_t i = 0; i < KG_POOL_MAX && all < KG_POOL_PER_KIND; i++) {
         struct kg_pool_case *c = &pool->cases[i];
         if (is_kind(c, kind)) {
-            have[n++] = c;
+            all++;
             oldest = !oldest || c->age < oldest->age ? c : oldest;
+            if (pool->round == 0 || c->round != pool->round) {
+                have[n++] = c;
+            }
         }
     }
-    bool replace = n == KG_POOL_PER_KIND && kg_rng_below(rng, 8) == 0;
-    *fresh = n == 0 || replace || (n < KG_POOL_PER_KIND && kg_rng_below(rng, 4) == 0);
-    if (!*fresh) {
-        *out = have[kg_rng_below(rng, n)];
-        return true;
+    bool full = all == KG_POOL_PER_KIND;
+    *fresh = n == 0 || kg_rng_below(rng, full ? 64 : 8) == 0;
+    if (*fresh) {
+        *out = full ? oldest : free_slot(pool);
+        return make_case(pool, p, kind, rng, *out);
     }
-    struct kg_pool_case *slot = replace ? oldest : free_slot(pool);
-    *out = slot;
-    return make_case(pool, p, kind, rng, slot);
+    *out = have[kg_rng_below(rng, n)];
+    (*out)->round = pool->round;
+    return true;
 }

@@ -1,7 +1,8 @@
 /* The pool of correctness inputs of one problem: cases (shape, law, secret key) whose expected
  * answers the judge keeps, shared by the candidates of that problem and rotated: each draw of a
- * kind takes one of a few cases, and one draw in eight replaces the oldest. Timed inputs never come
- * from here. Owner: the worker. */
+ * kind takes one of a few cases, and one draw in 64 replaces the oldest. No case is drawn twice
+ * in one round (a full run), so that a buffer's old address always has new contents. Timed
+ * inputs never come from here. Owner: the worker. */
 #ifndef KG_GYM_PIPELINE_POOL_H
 #define KG_GYM_PIPELINE_POOL_H
 
@@ -15,12 +16,13 @@ struct kg_pool_case {
     enum kg_variant variant;
     uint64_t number; /* the judge's name for it; 0: slot unused */
     uint64_t age;    /* draw at which it was made */
+    uint64_t round;  /* in which it was drawn last */
     bool applies;    /* the float reference meets the bound there */
 };
 
 struct kg_pool {
     struct kg_pool_case cases[KG_POOL_MAX];
-    uint64_t draws, next_number;
+    uint64_t draws, next_number, round;
 };
 
 /* What a kind of case is. */
@@ -32,6 +34,8 @@ struct kg_pool_kind {
 };
 
 void kg_pool_reset(struct kg_pool *pool);
+/* Begin a round. Before the first one, cases may be drawn again and again. */
+void kg_pool_round(struct kg_pool *pool);
 /* A case of this kind: one that is there, or *fresh = true: a new one whose expected answers must
  * be computed. False: the problem has no such shape. rng: the worker's. */
 bool kg_pool_draw(struct kg_pool *pool, const struct kg_problem *p, const struct kg_pool_kind *kind,
