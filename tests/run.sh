@@ -9,7 +9,11 @@ passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for t in "${progs[@]}"; do
-  [ -x "$t" ] && [ -f "$t" ] || continue
+  if [ ! -x "$t" ] || [ ! -f "$t" ]; then
+    echo "$t: no such test program"
+    failed=$((failed + 1))
+    continue
+  fi
   start=$(date +%s.%N)
   if timeout "${TEST_TIMEOUT:-600}" "$t" >"$log" 2>&1; then rc=0; else rc=$?; fi
   p=$(grep -c '^\[       OK \]' "$log"); f=$(grep -c '^\[  FAILED  \] [A-Za-z_]' "$log"); s=$(grep -c '^\[  SKIPPED \] [A-Za-z_]' "$log")

@@ -99,8 +99,8 @@ static bool loads(uint64_t number)
     bool hit;
     assert_int_equal(kg_judge_do_load(&s, &c, number, &hit, &err), KG_OK);
     if (hit) {
-        assert_true(((float *)s.side[KG_SIDE_FLOAT].data[1])[999] == (float)number);
-        assert_true(((double *)s.side[KG_SIDE_ORACLE].data[1])[999] == (double)number);
+        assert_true(((const float *)s.side[KG_SIDE_FLOAT].view[1])[999] == (float)number);
+        assert_true(((const double *)s.side[KG_SIDE_ORACLE].view[1])[999] == (double)number);
         assert_true(s.bound[1].rms == (double)number);
     }
     return hit;

@@ -17,7 +17,7 @@ static struct kg_bound timed_bound(const struct kg_judge_state *s, const struct 
         k.rms_ref = fmax(k.rms_ref, other->rms_ref);
         k.disagree = fmax(k.disagree, other->disagree);
     }
-    double rms = kg_compare_rms(t, s->side[KG_SIDE_FLOAT].data[arg], n);
+    double rms = kg_compare_rms(t, s->side[KG_SIDE_FLOAT].view[arg], n);
     return (struct kg_bound){
         .rms = rms,
         .e_ref = k.e_ref,
@@ -44,7 +44,7 @@ static void recall(struct kg_judge_state *s, const struct kg_case *c, int arg, b
                    struct kg_judgement *out)
 {
     const struct kg_problem *p = s->problem;
-    const void *y = s->side[KG_SIDE_CANDIDATE].data[arg];
+    const void *y = s->side[KG_SIDE_CANDIDATE].view[arg];
     size_t n = (size_t)kg_arg_count(p, arg, &c->shape);
     if (kg_judge_degenerate(p->args[arg].dtype, y, n)) {
         return;
@@ -82,9 +82,9 @@ enum kg_code kg_judge_do_compare(struct kg_judge_state *s, const struct kg_case 
         }
         struct kg_compare one;
         struct kg_bound b = needs_oracle(mode) ? s->bound[k] : timed_bound(s, c, k);
-        kg_compare_run(p->args[k].dtype, mode, s->side[KG_SIDE_CANDIDATE].data[k],
-                       s->side[KG_SIDE_FLOAT].data[k],
-                       needs_oracle(mode) ? s->side[KG_SIDE_ORACLE].data[k] : NULL,
+        kg_compare_run(p->args[k].dtype, mode, s->side[KG_SIDE_CANDIDATE].view[k],
+                       s->side[KG_SIDE_FLOAT].view[k],
+                       needs_oracle(mode) ? s->side[KG_SIDE_ORACLE].view[k] : NULL,
                        (uint64_t)kg_arg_count(p, k, &c->shape), &b, &one);
         recall(s, c, k, one.pass, out);
         if (first || worse(&one, &out->compare)) {
@@ -112,8 +112,8 @@ enum kg_code kg_judge_do_self(struct kg_judge_state *s, const struct kg_case *c,
         struct kg_compare one;
         struct kg_bound b = s->bound[k];
         b.max_ref = 0; /* its own worst error is no excuse here */
-        kg_compare_run(p->args[k].dtype, KG_COMPARE_ORACLE, s->side[KG_SIDE_FLOAT].data[k],
-                       s->side[KG_SIDE_FLOAT].data[k], s->side[KG_SIDE_ORACLE].data[k],
+        kg_compare_run(p->args[k].dtype, KG_COMPARE_ORACLE, s->side[KG_SIDE_FLOAT].view[k],
+                       s->side[KG_SIDE_FLOAT].view[k], s->side[KG_SIDE_ORACLE].view[k],
                        (uint64_t)kg_arg_count(p, k, &c->shape), &b, &one);
         one.pass = one.pass && b.disagree * 100 <= one.n;
         if (first || worse(&one, &out->compare)) {

@@ -6,15 +6,16 @@
 enum kg_code kg_judge_side_reserve(struct kg_judge_side *side, int arg, size_t bytes,
                                    struct kg_err *err)
 {
-    if (side->cap[arg] >= bytes) {
-        return KG_OK;
+    if (side->cap[arg] < bytes) {
+        void *p = realloc(side->data[arg], bytes);
+        if (p == NULL) {
+            return kg_fail(err, KG_E_HOST, "judge: no memory for an answer of %zu bytes", bytes);
+        }
+        side->data[arg] = p;
+        side->cap[arg] = bytes;
     }
-    void *p = realloc(side->data[arg], bytes);
-    if (p == NULL) {
-        return kg_fail(err, KG_E_HOST, "judge: no memory for an answer of %zu bytes", bytes);
-    }
-    side->data[arg] = p;
-    side->cap[arg] = bytes;
+    side->view[arg] = side->data[arg];
+    side->entry = NULL;
     return KG_OK;
 }
 
@@ -37,15 +38,19 @@ enum kg_code kg_judge_side_need(const struct kg_judge_state *s, enum kg_side sid
     return kg_fail(err, KG_E_GYM, "judge: the %s answer to this case was not taken", names[side]);
 }
 
+uint64_t kg_judge_side_digest(const struct kg_judge_state *s, int arg)
+{
+    const struct kg_judge_side *side = &s->side[KG_SIDE_FLOAT];
+    return kg_judge_digest_of(s->secret, side->view[arg],
+                              kg_judge_out_bytes(s->problem, arg, &side->c.shape, false));
+}
+
 void kg_judge_note_expected(struct kg_judge_state *s)
 {
-    const struct kg_problem *p = s->problem;
-    const struct kg_judge_side *side = &s->side[KG_SIDE_FLOAT];
-    for (int k = 0; k < p->nargs; k++) {
-        if (p->args[k].role == KG_ROLE_OUT) {
-            size_t bytes = kg_judge_out_bytes(p, k, &side->c.shape, false);
-            kg_judge_ring_add(&s->expected, k, side->c.key,
-                              kg_judge_digest_of(s->secret, side->data[k], bytes));
+    for (int k = 0; k < s->problem->nargs; k++) {
+        if (s->problem->args[k].role == KG_ROLE_OUT) {
+            kg_judge_ring_add(&s->expected, k, s->side[KG_SIDE_FLOAT].c.key,
+                              kg_judge_side_digest(s, k));
         }
     }
 }
@@ -76,8 +81,8 @@ enum kg_code kg_judge_bounds(struct kg_judge_state *s, const struct kg_case *c, 
     for (int k = 0; k < p->nargs; k++) {
         if (p->args[k].role == KG_ROLE_OUT) {
             uint64_t n = (uint64_t)kg_arg_count(p, k, &c->shape);
-            kg_bound_of(p->args[k].dtype, s->side[KG_SIDE_FLOAT].data[k],
-                        s->side[KG_SIDE_ORACLE].data[k], n, reduce, &s->bound[k]);
+            kg_bound_of(p->args[k].dtype, s->side[KG_SIDE_FLOAT].view[k],
+                        s->side[KG_SIDE_ORACLE].view[k], n, reduce, &s->bound[k]);
             learn(&s->known[c->law][k], &s->bound[k], n);
         }
     }

@@ -16,12 +16,15 @@ struct kg_judge_live {
     struct kg_key nonce; /* guards and poison are drawn from it */
 };
 
-/* A private copy of the outputs of one case. */
+/* The outputs of one case in private memory: its own copy, or an entry of the shelf, which takes
+ * the side away with it when it goes. */
 struct kg_judge_side {
     bool there;
     struct kg_case c;
-    void *data[KG_MAX_ARGS];
+    const void *view[KG_MAX_ARGS]; /* what is compared */
+    void *data[KG_MAX_ARGS];       /* own copy */
     size_t cap[KG_MAX_ARGS];
+    const struct kg_judge_entry *entry; /* that the views lie in, or NULL */
 };
 
 struct kg_judge_digest {
@@ -50,7 +53,8 @@ struct kg_judge_entry {
     struct kg_case c;
     size_t bytes;
     struct kg_bound bound[KG_MAX_ARGS];
-    unsigned char data[]; /* per output: float side, then oracle side */
+    uint64_t digest[KG_MAX_ARGS]; /* of the float side */
+    unsigned char data[];         /* per output: float side, then oracle side */
 };
 
 struct kg_judge_state {
@@ -142,7 +146,9 @@ void kg_judge_side_deinit(struct kg_judge_side *side);
 /* KG_E_GYM unless the side holds the outputs of these values. */
 enum kg_code kg_judge_side_need(const struct kg_judge_state *s, enum kg_side side,
                                 const struct kg_case *c, struct kg_err *err) KG_MUST_USE;
-/* Expected answers have arrived, by a take or a load: remember their digests. */
+/* The float side's digest of an output. */
+uint64_t kg_judge_side_digest(const struct kg_judge_state *s, int arg);
+/* Expected answers have arrived by a take: remember their digests. */
 void kg_judge_note_expected(struct kg_judge_state *s);
 /* Bounds of the float and oracle sides at hand, computed once. */
 enum kg_code kg_judge_bounds(struct kg_judge_state *s, const struct kg_case *c,
