@@ -182,7 +182,6 @@ static void show(const struct args *a, const struct kg_record *r)
         kg_card_render(r, kg_term_colour(stdout), kg_term_width(stdout), &out);
     }
     fwrite(out.data, 1, out.len, stdout);
-    fflush(stdout);
     kg_buf_deinit(&out);
 }
 
@@ -192,6 +191,15 @@ static int status_of(const struct kg_record *r)
         return KG_EXIT_ERROR;
     }
     return r->verdict == KG_V_OK || r->verdict == KG_V_NONE ? KG_EXIT_GOOD : KG_EXIT_BAD;
+}
+
+static void fail_record(struct kg_record *r, const struct kg_err *cause)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    if (kg_ulid_new(r->id, &ignored) != KG_OK) {
+        r->id[0] = 0;
+    }
+    kg_record_error(r, cause);
 }
 
 static int judge_one(const struct args *a, const struct kg_config *config, enum kg_stage stop)
@@ -208,9 +216,7 @@ static int judge_one(const struct args *a, const struct kg_config *config, enum 
     if (kg_file_read(a->reply, &text, &err) != KG_OK ||
         (a->replay && load_replay(a->replay, &old, &err) != KG_OK) ||
         kg_worker_open(config, cpu, &w, &err) != KG_OK) {
-        struct kg_err cause = err;
-        r.id[0] = kg_ulid_new(r.id, &err) == KG_OK ? r.id[0] : 0;
-        kg_record_error(&r, &cause);
+        fail_record(&r, &err);
     } else {
         struct kg_task task = {.problem = a->problem,
                                .text = text.data,

@@ -62,14 +62,16 @@ int kg_cli_batch(const struct kg_config *config, const char *in, const char *out
     }
     kg_progress_init(&t.bar, stderr, "judging", 0);
     enum kg_code code = kg_batch_run(config, &spec, &res, &err);
-    kg_progress_end(&t.bar);
+    if (t.bar.done > 0) {
+        kg_progress_end(&t.bar);
+    }
     if (code != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
     fprintf(stderr,
-            "%lld lines: %lld verdicts (%lld ok), %lld errors, %lld kept from an earlier run; "
-            "records in %s\n",
-            (long long)res.lines, (long long)res.verdicts, (long long)t.ok, (long long)res.errors,
-            (long long)res.resumed, out);
+            "%lld line%s: %lld with a verdict (%lld ok), %lld with an error; %lld kept from an "
+            "earlier run; records in %s\n",
+            (long long)res.lines, res.lines == 1 ? "" : "s", (long long)res.verdicts,
+            (long long)t.ok, (long long)res.errors, (long long)res.resumed, out);
     return res.errors ? KG_EXIT_ERROR : KG_EXIT_GOOD;
 }

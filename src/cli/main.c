@@ -54,11 +54,13 @@ static int unknown(const char *word)
 /* A record that did not reach its reader must not look like good news. */
 static int finish(const char *command, int status)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return status;
     }
     struct kg_err err = KG_ERR_INIT;
-    kg_fail(&err, KG_E_IO, "standard output: cannot write: %s", strerror(errno));
+    kg_fail(&err, KG_E_IO, "standard output: cannot write%s%s", errno ? ": " : "",
+            errno ? strerror(errno) : "");
     return kg_cli_fail(command, &err);
 }
 

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/ulid.h"
 #include "gym/pipeline/batch_items.h"
 #include "gym/pipeline/batch_resume.h"
 #include "gym/pipeline/batch_worker.h"
+#include "gym/sandbox/sandbox.h"
 
 #define MAX_JOBS 64
 #define WINDOW   1024 /* lines that may be finished before the oldest unfinished one */
@@ -23,11 +25,11 @@ struct batch {
     const struct kg_batch_spec *spec;
     struct kg_batch_result *result;
     struct kg_items items;
-    char **ready;         /* finished records, not written yet */
-    uint8_t *losses;      /* workers that died over a line */
-    size_t next, written; /* next line to hand out; next to write */
+    char **ready;    /* finished records, not written yet */
+    uint8_t *losses; /* workers that died over a line */
+    size_t next;     /* line to hand out */
+    struct kg_batch_out out;
     int64_t done;
-    int fd;
     struct kg_batch_worker worker[MAX_JOBS];
     int jobs, cpus[MAX_JOBS], ncpus;
 };
@@ -61,20 +63,24 @@ static void count(struct batch *b, const char *record)
     }
 }
 
-/* Write what is ready, in order. A record and its newline go out in one write, so that only a
- * killed process can leave a torn line, which resuming cuts off. */
+/* Write what is ready, in order. What a full disk took of a line is cut off again; so only a killed
+ * process can leave a torn line, and resuming cuts that off. */
 static enum kg_code flush(struct batch *b, struct kg_err *err)
 {
-    while (b->written < b->items.n && b->ready[b->written]) {
-        char *rec = b->ready[b->written];
+    struct kg_batch_out *out = &b->out;
+    while (out->written < b->items.n && b->ready[out->written]) {
+        char *rec = b->ready[out->written];
         size_t len = strlen(rec);
         rec[len] = '\n';
-        enum kg_code code = kg_file_write_all(b->fd, rec, len + 1, err);
+        enum kg_code code = kg_file_write_all(out->fd, rec, len + 1, err);
         free(rec);
-        b->ready[b->written++] = NULL;
+        b->ready[out->written] = NULL;
         if (code != KG_OK) {
-            return kg_err_prefix(err, "%s", b->spec->out);
+            bool whole = out->end < 0 || ftruncate(out->fd, out->end) == 0;
+            return kg_err_prefix(err, "%s%s", b->spec->out, whole ? "" : " (its end is torn)");
         }
+        out->written++;
+        out->end += out->end >= 0 ? (int64_t)len + 1 : 0;
     }
     return KG_OK;
 }
@@ -91,11 +97,11 @@ static char *error_record(const struct batch *b, size_t line)
     struct kg_record r;
     struct kg_err e = KG_ERR_INIT;
     struct kg_buf out;
-    kg_fail(&e, KG_E_GYM, "the worker died twice while judging this line");
     kg_record_init(&r);
-    if (kg_ulid_new(r.id, &e) == KG_OK) {
-        kg_fail(&e, KG_E_GYM, "the worker died twice while judging this line");
+    if (kg_ulid_new(r.id, &e) != KG_OK) {
+        r.id[0] = 0;
     }
+    kg_fail(&e, KG_E_GYM, "the worker died twice while judging this line");
     r.batch_id = b->items.item[line].id;
     kg_record_error(&r, &e);
     json_t *j = kg_record_json(&r, b->spec->public_only);
@@ -118,7 +124,7 @@ static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_e
             return err->code;
         }
     }
-    if (b->next < b->items.n && b->next < b->written + WINDOW) {
+    if (b->next < b->items.n && b->next < b->out.written + WINDOW) {
         kg_batch_worker_send(w, (uint32_t)b->next++);
     }
     return KG_OK;
@@ -129,10 +135,9 @@ static enum kg_code replace(struct batch *b, struct kg_batch_worker *w, struct k
     int64_t line = w->busy;
     int cpu = w->cpu;
     w->busy = -1;
-    kg_batch_worker_stop(w);
-    if (line < 0) {
-        return kg_fail(err, KG_E_HOST, "a worker could not start; see the message above");
-    }
+    kg_batch_worker_ask(w);
+    kg_batch_worker_wait(w);
+    kg_sandbox_sweep(); /* what it left */
     if (kg_batch_worker_start(w, b->config, b->spec, &b->items, cpu, err) != KG_OK) {
         return err->code;
     }
@@ -142,6 +147,24 @@ static enum kg_code replace(struct batch *b, struct kg_batch_worker *w, struct k
     }
     char *rec = error_record(b, (size_t)line);
     return finish(b, (size_t)line, rec, err);
+}
+
+static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
+{
+    char *text = NULL;
+    size_t line = (size_t)w->busy;
+    switch (kg_batch_worker_read(w, &text)) {
+    case KG_GOT_RECORD:
+        return finish(b, line, text, err);
+    case KG_GOT_REFUSAL:
+        kg_fail(err, KG_E_HOST, "%s", text);
+        free(text);
+        return err->code;
+    case KG_GOT_END:
+        return kg_cancelled ? KG_OK : replace(b, w, err);
+    default:
+        return KG_OK;
+    }
 }
 
 static enum kg_code turn(struct batch *b, struct kg_err *err)
@@ -154,21 +177,12 @@ static enum kg_code turn(struct batch *b, struct kg_err *err)
         }
         p[i] = (struct pollfd){.fd = w->busy >= 0 ? w->from : -1, .events = POLLIN};
     }
-    if (b->written == b->items.n || poll(p, (nfds_t)b->jobs, 500) <= 0) {
+    if (b->out.written == b->items.n || poll(p, (nfds_t)b->jobs, 500) <= 0) {
         return KG_OK;
     }
     for (int i = 0; i < b->jobs; i++) {
         struct kg_batch_worker *w = &b->worker[i];
-        char *record = NULL;
-        if (!p[i].revents) {
-            continue;
-        }
-        size_t line = (size_t)w->busy;
-        int got = kg_batch_worker_read(w, &record);
-        if (got > 0 && finish(b, line, record, err) != KG_OK) {
-            return err->code;
-        }
-        if (got < 0 && !kg_cancelled && replace(b, w, err) != KG_OK) {
+        if (p[i].revents && hear(b, w, err) != KG_OK) {
             return err->code;
         }
     }
@@ -182,15 +196,18 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
         code = kg_batch_worker_start(&b->worker[i], b->config, b->spec, &b->items,
                                      b->cpus[i % (b->ncpus > 0 ? b->ncpus : 1)], err);
     }
-    while (code == KG_OK && b->written < b->items.n) {
+    while (code == KG_OK && b->out.written < b->items.n) {
         code = kg_cancelled
                    ? kg_fail(err, KG_E_CANCELLED,
                              "interrupted after %zu of %zu lines; the same command resumes",
-                             b->written, b->items.n)
+                             b->out.written, b->items.n)
                    : turn(b, err);
     }
     for (int i = 0; i < b->jobs; i++) {
-        kg_batch_worker_stop(&b->worker[i]);
+        kg_batch_worker_ask(&b->worker[i]);
+    }
+    for (int i = 0; i < b->jobs; i++) {
+        kg_batch_worker_wait(&b->worker[i]);
     }
     return code;
 }
@@ -207,13 +224,13 @@ static enum kg_code prepare(struct batch *b, struct kg_err *err)
     if (!b->ready || !b->losses) {
         return kg_fail(err, KG_E_LIMIT, "no memory for %zu lines", b->items.n);
     }
-    return kg_batch_resume(&b->items, b->config, b->spec->out, &b->written, &b->fd, err);
+    return kg_batch_resume(&b->items, b->config, b->spec, &b->out, err);
 }
 
 enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_spec *spec,
                           struct kg_batch_result *out, struct kg_err *err)
 {
-    struct batch b = {.config = config, .spec = spec, .result = out, .fd = -1};
+    struct batch b = {.config = config, .spec = spec, .result = out, .out = {.fd = -1}};
     memset(out, 0, sizeof *out);
     signal(SIGPIPE, SIG_IGN);
     if (kg_items_load(spec->in, &b.items, err) != KG_OK) {
@@ -221,12 +238,12 @@ enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_
     }
     out->lines = (int64_t)b.items.n;
     enum kg_code code = prepare(&b, err);
-    for (size_t i = 0; code == KG_OK && i < b.written; i++) {
+    for (size_t i = 0; code == KG_OK && i < b.out.written; i++) {
         count(&b, b.items.item[i].kept);
         out->resumed++;
     }
-    b.next = b.written;
-    if (code == KG_OK && b.written < b.items.n) {
+    b.next = b.out.written;
+    if (code == KG_OK && b.out.written < b.items.n) {
         code = run(&b, err);
     }
     for (size_t i = 0; b.ready && i < b.items.n; i++) {
@@ -234,8 +251,8 @@ enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_
     }
     free(b.ready);
     free(b.losses);
-    if (b.fd >= 0) {
-        close(b.fd);
+    if (b.out.fd >= 0 && close(b.out.fd) != 0 && code == KG_OK) {
+        code = kg_fail(err, KG_E_IO, "%s: cannot write: %s", spec->out, strerror(errno));
     }
     kg_items_deinit(&b.items);
     return code;

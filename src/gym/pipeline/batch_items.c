@@ -7,7 +7,8 @@
 #include "gym/reply/extract.h"
 
 static const char *const text_keys[] = {"reply", "reply_file", "source", "source_file"};
-#define NTEXT (sizeof text_keys / sizeof *text_keys)
+#define NTEXT      (sizeof text_keys / sizeof *text_keys)
+#define PATH_BYTES sizeof((struct kg_item_task *)0)->problem
 
 static enum kg_code bad(const struct kg_items *items, int line, struct kg_err *err,
                         const char *what)
@@ -22,6 +23,14 @@ static bool known_key(const char *key)
         known = known || strcmp(key, text_keys[i]) == 0;
     }
     return known;
+}
+
+/* A string that may be a C string, or NULL. */
+static const char *plain_text(const json_t *j, const char *key, size_t most)
+{
+    const json_t *v = json_object_get(j, key);
+    const char *s = json_string_value(v);
+    return s && *s && strlen(s) == json_string_length(v) && strlen(s) <= most ? s : NULL;
 }
 
 static enum kg_code check_line(struct kg_items *items, struct kg_item *it, const json_t *j,
@@ -49,12 +58,12 @@ static enum kg_code check_line(struct kg_items *items, struct kg_item *it, const
     for (size_t i = 0; i < NTEXT; i++) {
         texts += json_object_get(j, text_keys[i]) != NULL;
     }
-    const char *id = json_string_value(json_object_get(j, "id"));
-    if (!id || !*id || strlen(id) > 200) {
+    const char *id = plain_text(j, "id", 200);
+    if (!id) {
         return bad(items, it->line, err, "id: a string of 1 to 200 bytes is needed");
     }
-    if (!json_object_get(j, "problem")) {
-        return bad(items, it->line, err, "problem: missing");
+    if (!plain_text(j, "problem", PATH_BYTES - 1)) {
+        return bad(items, it->line, err, "problem: a name or a path is needed");
     }
     if (texts != 1) {
         return bad(items, it->line, err,
@@ -119,7 +128,7 @@ static enum kg_code add_line(struct kg_items *items, size_t at, size_t len, int 
 
 static bool blank(const char *s, size_t n)
 {
-    return strspn(s, " \t\r") >= n;
+    return strspn(s, " \t\r") >= n; /* the text ends in NUL, which stops this */
 }
 
 enum kg_code kg_items_load(const char *path, struct kg_items *out, struct kg_err *err)
@@ -127,19 +136,21 @@ enum kg_code kg_items_load(const char *path, struct kg_items *out, struct kg_err
     *out = (struct kg_items){.path = path};
     kg_buf_init(&out->text, KG_BATCH_MAX_BYTES);
     const char *slash = strrchr(path, '/');
-    snprintf(out->folder, sizeof out->folder, "%.*s", slash ? (int)(slash - path) : 1,
-             slash ? path : ".");
-    enum kg_code code = kg_file_read(path, &out->text, err);
+    int len = snprintf(out->folder, sizeof out->folder, "%.*s", slash ? (int)(slash - path) + 1 : 2,
+                       slash ? path : "./");
+    enum kg_code code = (size_t)len < sizeof out->folder
+                            ? kg_file_read(path, &out->text, err)
+                            : kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", path);
     size_t cap = 0;
     int line = 1;
     for (size_t at = 0; code == KG_OK && at < out->text.len; line++) {
         const char *s = out->text.data + at;
         const char *nl = memchr(s, '\n', out->text.len - at);
-        size_t len = nl ? (size_t)(nl - s) : out->text.len - at;
-        if (!blank(s, len)) {
-            code = add_line(out, at, len, line, &cap, err);
+        size_t n = nl ? (size_t)(nl - s) : out->text.len - at;
+        if (!blank(s, n)) {
+            code = add_line(out, at, n, line, &cap, err);
         }
-        at += len + 1;
+        at += n + 1;
     }
     if (code == KG_OK) {
         code = check_unique(out, err);
@@ -162,9 +173,39 @@ void kg_items_deinit(struct kg_items *items)
     items->n = 0;
 }
 
-static void in_folder(const struct kg_items *items, const char *path, char *out, size_t cap)
+static enum kg_code in_folder(const struct kg_items *items, const char *path, char *out, size_t cap,
+                              struct kg_err *err)
 {
-    snprintf(out, cap, *path == '/' ? "%.0s%s" : "%s/%s", items->folder, path);
+    int n = snprintf(out, cap, "%s%s", *path == '/' ? "" : items->folder, path);
+    return (size_t)n < cap ? KG_OK
+                           : kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", path);
+}
+
+/* What kg_problem_find takes for a path. */
+static bool is_path(const char *problem)
+{
+    size_t n = strlen(problem);
+    return strchr(problem, '/') || (n > 2 && strcmp(problem + n - 2, ".c") == 0);
+}
+
+static enum kg_code take_text(const struct kg_items *items, const char *key, const json_t *v,
+                              struct kg_item_task *out, struct kg_err *err)
+{
+    struct kg_task *t = &out->task;
+    char path[PATH_BYTES];
+    t->source = strncmp(key, "source", 6) == 0;
+    t->text = json_string_value(v);
+    t->len = json_string_length(v);
+    if (!strstr(key, "_file")) {
+        return KG_OK;
+    }
+    if (in_folder(items, t->text, path, sizeof path, err) != KG_OK ||
+        kg_file_read(path, &out->file, err) != KG_OK) {
+        return err->code;
+    }
+    t->text = out->file.data;
+    t->len = out->file.len;
+    return KG_OK;
 }
 
 enum kg_code kg_item_open(const struct kg_items *items, size_t i, struct kg_item_task *out,
@@ -179,34 +220,19 @@ enum kg_code kg_item_open(const struct kg_items *items, size_t i, struct kg_item
         return err->code;
     }
     const char *problem = json_string_value(json_object_get(out->line, "problem"));
-    if (strchr(problem, '/')) {
-        in_folder(items, problem, out->problem, sizeof out->problem);
+    out->task =
+        (struct kg_task){.problem = out->problem, .batch_id = it->id, .stop_after = KG_ST_PROFILE};
+    enum kg_code code = KG_OK;
+    if (is_path(problem)) {
+        code = in_folder(items, problem, out->problem, sizeof out->problem, err);
     } else {
         snprintf(out->problem, sizeof out->problem, "%s", problem);
     }
-    struct kg_task *t = &out->task;
-    t->problem = out->problem;
-    t->batch_id = it->id;
-    t->stop_after = KG_ST_PROFILE;
-    for (size_t k = 0; k < NTEXT; k++) {
+    for (size_t k = 0; k < NTEXT && code == KG_OK; k++) {
         const json_t *v = json_object_get(out->line, text_keys[k]);
-        if (!v) {
-            continue;
-        }
-        t->source = k >= 2;
-        t->text = json_string_value(v);
-        t->len = json_string_length(v);
-        if (k % 2 == 1) {
-            char path[1024];
-            in_folder(items, t->text, path, sizeof path);
-            if (kg_file_read(path, &out->file, err) != KG_OK) {
-                return kg_err_prefix(err, "%s", source);
-            }
-            t->text = out->file.data;
-            t->len = out->file.len;
-        }
+        code = v ? take_text(items, text_keys[k], v, out, err) : KG_OK;
     }
-    return KG_OK;
+    return code == KG_OK ? KG_OK : kg_err_prefix(err, "%s", source);
 }
 
 void kg_item_close(struct kg_item_task *t)

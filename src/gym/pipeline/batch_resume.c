@@ -5,6 +5,8 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -40,10 +42,34 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-/* One complete line of the old output: whose is it, and does it still hold? */
-static struct kg_item *holds(struct kg_items *items, void *const *tree,
-                             const struct kg_config *config, const struct kg_paths *paths,
-                             const char *line, size_t len)
+struct search {
+    struct kg_items *items;
+    const struct kg_config *config;
+    const struct kg_batch_spec *spec;
+    struct kg_paths paths;
+    void *tree; /* items by id */
+};
+
+/* Was it judged as far as this run goes? A failure ends a staged evaluation: nothing is missing
+ * after it. */
+static bool far_enough(const json_t *record, enum kg_stage stop_after)
+{
+    const json_t *stages = json_object_get(record, "stages");
+    for (int s = KG_ST_EXTRACT; s <= (int)stop_after; s++) {
+        const char *status =
+            json_string_value(json_object_get(json_array_get(stages, (size_t)s), "status"));
+        if (!status || strcmp(status, "skip") == 0) {
+            return false;
+        }
+        if (strcmp(status, "fail") == 0) {
+            return true;
+        }
+    }
+    return true;
+}
+
+/* One whole line of the old output: whose is it, and does it still hold? */
+static struct kg_item *holds(const struct search *s, const char *line, size_t len)
 {
     struct kg_err ignored = KG_ERR_INIT;
     json_t *j = NULL;
@@ -54,11 +80,14 @@ static struct kg_item *holds(struct kg_items *items, void *const *tree,
     const char *id = json_string_value(json_object_get(j, "batch_id"));
     const char *hash = json_string_value(json_object_get(j, "input_sha256"));
     struct kg_item key = {.id = (char *)(uintptr_t)id};
-    void *node = id && hash ? tfind(&key, tree, compare_ids) : NULL;
-    if (node && json_is_null(json_object_get(j, "error"))) {
+    void *node = id && hash ? tfind(&key, &s->tree, compare_ids) : NULL;
+    bool shows_too_much = s->spec->public_only && json_object_get(j, "private");
+    if (node && json_is_null(json_object_get(j, "error")) && !shows_too_much &&
+        far_enough(j, s->spec->stop_after)) {
         struct kg_item *it = *(struct kg_item **)node;
         char now[KG_SHA256_HEX];
-        if (input_hash(items, (size_t)(it - items->item), config, paths, now, &ignored) == KG_OK &&
+        size_t i = (size_t)(it - s->items->item);
+        if (input_hash(s->items, i, s->config, &s->paths, now, &ignored) == KG_OK &&
             strcmp(now, hash) == 0) {
             found = it;
         }
@@ -67,62 +96,94 @@ static struct kg_item *holds(struct kg_items *items, void *const *tree,
     return found;
 }
 
-static size_t keep_lines(struct kg_items *items, const struct kg_config *config,
-                         const struct kg_paths *paths, const struct kg_buf *old, size_t *prefix)
+static void keep_lines(struct search *s, const struct kg_buf *old, struct kg_batch_out *out)
 {
-    void *tree = NULL;
-    size_t end = 0;
+    struct kg_items *items = s->items;
     for (size_t i = 0; i < items->n; i++) {
-        tsearch(&items->item[i], &tree, compare_ids);
+        tsearch(&items->item[i], &s->tree, compare_ids);
     }
-    *prefix = 0;
     for (size_t at = 0; at < old->len;) {
         const char *nl = memchr(old->data + at, '\n', old->len - at);
         if (!nl) {
             break;
         }
         size_t len = (size_t)(nl - (old->data + at));
-        struct kg_item *it = holds(items, &tree, config, paths, old->data + at, len);
+        struct kg_item *it = holds(s, old->data + at, len);
         if (it && !it->kept) {
             it->kept = strndup(old->data + at, len);
-            if (it == &items->item[*prefix] && end == at) {
-                ++*prefix;
-                end = at + len + 1;
+            if (it == &items->item[out->written] && out->end == (int64_t)at) {
+                out->written++;
+                out->end = (int64_t)(at + len + 1);
             }
         }
         at += len + 1;
     }
     for (size_t i = 0; i < items->n; i++) {
-        tdelete(&items->item[i], &tree, compare_ids);
+        tdelete(&items->item[i], &s->tree, compare_ids);
     }
-    return end;
+}
+
+static enum kg_code check_ours(const struct kg_buf *old, const char *path, struct kg_err *err)
+{
+    static const char first[] = "{\"schema\":\"" KG_RECORD_SCHEMA "\"";
+    size_t n = old->len < sizeof first - 1 ? old->len : sizeof first - 1;
+    if (memcmp(old->data, first, n) == 0) {
+        return KG_OK;
+    }
+    return kg_fail(err, KG_E_INPUT,
+                   "%s: this file is not a batch's output; it is left as it is (name another)",
+                   path);
+}
+
+static enum kg_code open_output(const struct kg_batch_spec *spec, struct kg_batch_out *out,
+                                struct kg_err *err)
+{
+    struct stat st, in;
+    *out = (struct kg_batch_out){.fd = open(spec->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
+    if (out->fd < 0 || fstat(out->fd, &st) != 0) {
+        return kg_fail(err, KG_E_IO, "%s: cannot write: %s", spec->out, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        out->end = -1;
+        return KG_OK;
+    }
+    if (stat(spec->in, &in) == 0 && in.st_dev == st.st_dev && in.st_ino == st.st_ino) {
+        return kg_fail(err, KG_E_USAGE, "%s: input and output are the same file", spec->out);
+    }
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return kg_fail(err, KG_E_USAGE, "%s: another batch is writing this file", spec->out);
+    }
+    return KG_OK;
+}
+
+static enum kg_code resume(struct search *s, struct kg_batch_out *out, struct kg_err *err)
+{
+    const char *path = s->spec->out;
+    struct kg_buf old;
+    kg_buf_init(&old, KG_BATCH_MAX_BYTES);
+    enum kg_code code = kg_file_read(path, &old, err);
+    if (code == KG_OK) {
+        code = check_ours(&old, path, err);
+    }
+    if (code == KG_OK) {
+        keep_lines(s, &old, out);
+        if (ftruncate(out->fd, out->end) != 0 || lseek(out->fd, out->end, SEEK_SET) < 0) {
+            code = kg_fail(err, KG_E_IO, "%s: cannot resume: %s", path, strerror(errno));
+        }
+    }
+    kg_buf_deinit(&old);
+    return code;
 }
 
 enum kg_code kg_batch_resume(struct kg_items *items, const struct kg_config *config,
-                             const char *out, size_t *written, int *fd, struct kg_err *err)
+                             const struct kg_batch_spec *spec, struct kg_batch_out *out,
+                             struct kg_err *err)
 {
-    struct kg_paths paths;
-    struct kg_buf old;
-    size_t end = 0;
-    *written = 0;
-    if (kg_paths_find(config->suites, &paths, err) != KG_OK) {
+    struct search s = {.items = items, .config = config, .spec = spec};
+    *out = (struct kg_batch_out){.fd = -1};
+    if (kg_paths_find(config->suites, &s.paths, err) != KG_OK ||
+        open_output(spec, out, err) != KG_OK) {
         return err->code;
     }
-    kg_buf_init(&old, KG_BATCH_MAX_BYTES);
-    if (kg_file_exists(out)) {
-        if (kg_file_read(out, &old, err) != KG_OK) {
-            kg_buf_deinit(&old);
-            return err->code;
-        }
-        end = keep_lines(items, config, &paths, &old, written);
-    }
-    kg_buf_deinit(&old);
-    *fd = open(out, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (*fd < 0) {
-        return kg_fail(err, KG_E_IO, "%s: cannot write: %s", out, strerror(errno));
-    }
-    if (ftruncate(*fd, (off_t)end) != 0 || lseek(*fd, (off_t)end, SEEK_SET) < 0) {
-        return kg_fail(err, KG_E_IO, "%s: cannot resume: %s", out, strerror(errno));
-    }
-    return KG_OK;
+    return out->end < 0 ? KG_OK : resume(&s, out, err);
 }

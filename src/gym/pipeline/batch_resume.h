@@ -2,13 +2,23 @@
 #ifndef KG_GYM_PIPELINE_BATCH_RESUME_H
 #define KG_GYM_PIPELINE_BATCH_RESUME_H
 
+#include "gym/pipeline/batch.h"
 #include "gym/pipeline/batch_items.h"
 
-/* Opens the output for appending after the longest run of lines that still hold (same ids in input
- * order, same input hash); *written is how many, and each of them, and any later line that holds,
- * is in its item's `kept`. Whatever follows in the file, a torn line included, is cut off. */
+struct kg_batch_out {
+    int fd;
+    int64_t end;    /* of its last whole line; -1: not a file, nothing can be cut off */
+    size_t written; /* lines that it holds */
+};
+
+/* Opens the output for appending after the longest run of lines that still hold: same ids in input
+ * order, same input hash, no error, judged as far as is asked for now, and no `private` where the
+ * output is to be public. Each of them, and any later line that holds, is in its item's `kept`.
+ * Whatever follows in the file, a torn line included, is cut off. Refuses a file that is the
+ * batch's input, that another run is writing, or that does not begin as records do: a mistyped
+ * --out must not cost somebody's data. */
 enum kg_code kg_batch_resume(struct kg_items *items, const struct kg_config *config,
-                             const char *out, size_t *written, int *fd,
+                             const struct kg_batch_spec *spec, struct kg_batch_out *out,
                              struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -11,10 +11,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
 
 #define RECORD_MAX    (64u << 20)
-#define STOP_GRACE_NS 3000000000
+#define STOP_GRACE_NS 5000000000
 
 static bool read_exactly(int fd, void *out, size_t n)
 {
@@ -26,6 +25,18 @@ static bool read_exactly(int fd, void *out, size_t n)
         at += got > 0 ? (size_t)got : 0;
     }
     return true;
+}
+
+struct head {
+    uint32_t kind, len; /* enum kg_batch_got */
+};
+
+static bool answer(int fd, enum kg_batch_got kind, const char *text, size_t len)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct head h = {kind, (uint32_t)len};
+    return kg_file_write_all(fd, &h, sizeof h, &ignored) == KG_OK &&
+           kg_file_write_all(fd, text, len, &ignored) == KG_OK;
 }
 
 static void judge_line(struct kg_worker *w, const struct kg_batch_spec *spec,
@@ -57,17 +68,14 @@ static int serve(int from_parent, int to_parent, const struct kg_config *config,
     struct kg_buf out;
     uint32_t line;
     if (kg_worker_open(config, cpu, &w, &err) != KG_OK) {
-        kg_log(KG_LOG_ERROR, "%s", err.message);
+        answer(to_parent, KG_GOT_REFUSAL, err.message, strlen(err.message));
         return 2;
     }
     kg_buf_init(&out, RECORD_MAX);
     while (read_exactly(from_parent, &line, sizeof line) && line < items->n) {
         kg_buf_reset(&out);
-        kg_buf_add(&out, "\0\0\0\0", 4);
         judge_line(w, spec, items, line, &out);
-        uint32_t len = (uint32_t)(out.len - 4);
-        memcpy(out.data, &len, sizeof len);
-        if (kg_cancelled || kg_file_write_all(to_parent, out.data, out.len, &err) != KG_OK) {
+        if (kg_cancelled || !answer(to_parent, KG_GOT_RECORD, out.data, out.len)) {
             break;
         }
     }
@@ -117,7 +125,7 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_co
         return kg_fail(err, KG_E_HOST, "fork: %s", strerror(errno));
     }
     *w = (struct kg_batch_worker){.pid = pid, .to = to[1], .from = from[0], .cpu = cpu, .busy = -1};
-    kg_buf_init(&w->in, RECORD_MAX + 8);
+    kg_buf_init(&w->in, RECORD_MAX + sizeof(struct head));
     return KG_OK;
 }
 
@@ -128,47 +136,52 @@ bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line)
     return kg_file_write_all(w->to, &line, sizeof line, &err) == KG_OK;
 }
 
-int kg_batch_worker_read(struct kg_batch_worker *w, char **record)
+enum kg_batch_got kg_batch_worker_read(struct kg_batch_worker *w, char **text)
 {
     char chunk[65536];
     ssize_t got = read(w->from, chunk, sizeof chunk);
     if (got <= 0) {
-        return got < 0 && errno == EINTR ? 0 : -1;
+        return got < 0 && errno == EINTR ? KG_GOT_NOTHING : KG_GOT_END;
     }
     kg_buf_add(&w->in, chunk, (size_t)got);
-    uint32_t len;
-    if (w->in.len < sizeof len) {
-        return 0;
+    struct head h;
+    if (!kg_buf_ok(&w->in)) {
+        return KG_GOT_END;
     }
-    memcpy(&len, w->in.data, sizeof len);
-    if (len > RECORD_MAX || !kg_buf_ok(&w->in)) {
-        return -1;
+    if (w->in.len < sizeof h) {
+        return KG_GOT_NOTHING;
     }
-    if (w->in.len < sizeof len + len) {
-        return 0;
+    memcpy(&h, w->in.data, sizeof h);
+    if (w->in.len < sizeof h + h.len) {
+        return h.len > RECORD_MAX ? KG_GOT_END : KG_GOT_NOTHING;
     }
-    *record = strndup(w->in.data + sizeof len, len);
+    *text = strndup(w->in.data + sizeof h, h.len);
     kg_buf_reset(&w->in);
     w->busy = -1;
-    return *record ? 1 : -1;
+    return *text ? (enum kg_batch_got)h.kind : KG_GOT_END;
 }
 
-void kg_batch_worker_stop(struct kg_batch_worker *w)
+void kg_batch_worker_ask(struct kg_batch_worker *w)
 {
     if (w->pid <= 0) {
         return;
     }
-    close(w->to); /* an idle worker ends at end of file, cleaning up after itself */
-    int64_t deadline = kg_clock_ns() + STOP_GRACE_NS;
-    bool signalled = false;
+    close(w->to);
+    w->to = -1;
     if (w->busy >= 0) {
-        signalled = kill(w->pid, SIGTERM) == 0;
+        kill(w->pid, SIGTERM);
     }
+}
+
+void kg_batch_worker_wait(struct kg_batch_worker *w)
+{
+    if (w->pid <= 0) {
+        return;
+    }
+    int64_t deadline = kg_clock_ns() + STOP_GRACE_NS;
     while (waitpid(w->pid, NULL, WNOHANG) == 0) {
         if (kg_clock_ns() > deadline) {
-            kill(w->pid, signalled ? SIGKILL : SIGTERM);
-            signalled = true;
-            deadline = kg_clock_ns() + STOP_GRACE_NS;
+            kill(w->pid, SIGKILL);
         }
         usleep(2000);
     }

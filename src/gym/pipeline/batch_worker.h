@@ -1,5 +1,6 @@
 /* Private to the batch: one worker process, seen from its parent. It takes line numbers from a pipe
- * and answers with records; a record is a length and that many bytes of JSON. */
+ * and answers with messages: a kind, a length and that many bytes; a record is JSON, a refusal says
+ * why no worker can run here. */
 #ifndef KG_GYM_PIPELINE_BATCH_WORKER_H
 #define KG_GYM_PIPELINE_BATCH_WORKER_H
 
@@ -20,8 +21,12 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_co
                                    const struct kg_batch_spec *spec, const struct kg_items *items,
                                    int cpu, struct kg_err *err) KG_MUST_USE;
 bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line); /* false: it is gone */
-/* Read what is there. 1: *record is complete (caller frees); 0: not yet; -1: the worker is gone. */
-int kg_batch_worker_read(struct kg_batch_worker *w, char **record);
-void kg_batch_worker_stop(struct kg_batch_worker *w);
+enum kg_batch_got { KG_GOT_NOTHING, KG_GOT_RECORD, KG_GOT_REFUSAL, KG_GOT_END };
+/* Read what is there. *text is set with RECORD and REFUSAL; the caller frees. END: it is gone. */
+enum kg_batch_got kg_batch_worker_read(struct kg_batch_worker *w, char **text);
+/* Ends it: an idle one at the end of its input, a busy one by SIGTERM, either by SIGKILL if it does
+ * not go. ask only says so, wait does the rest: several go at the same time. */
+void kg_batch_worker_ask(struct kg_batch_worker *w);
+void kg_batch_worker_wait(struct kg_batch_worker *w);
 
 #endif
