@@ -65,6 +65,9 @@ static const struct rule_case cases[] = {
      "void relu(float *x) { int syscall = 3; *x = syscall; }\n"},
     {"signal-send", "void relu(float *x) { kill(1, 9); *x = 0; }\n",
      "void relu(float *x) { int kill = 1; *x = kill * (2); }\n"},
+    {"signal-send", "void relu(float *x) { raise(9); *x = 0; }\n",
+     "struct f { float (*raise)(float); };\n"
+     "void relu(float *x, struct f *f, struct f g) { *x = f->raise(1) + g.raise(2); }\n"},
     {"signal-timer", "void relu(float *x) { alarm(1); *x = 0; }\n",
      "void relu(float *signal) { signal[0] = 1; }\n"},
     {"clock-defined", "int clock_gettime(int c, void *t) { return 0; }\n" ENTRY,

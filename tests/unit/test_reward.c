@@ -116,6 +116,22 @@ static void golden_table(void **state)
     }
 }
 
+/* A rung is reached at its edge. */
+static void ladder_edges(void **state)
+{
+    (void)state;
+    static const struct {
+        double s, value;
+    } edge[] = {{3, 1},     {2.99, .8}, {2, .8},    {1.99, .6}, {1.5, .6},
+                {1.49, .4}, {1.2, .4},  {1.19, .2}, {1, .2},    {.99, -.1}};
+    for (size_t i = 0; i < sizeof edge / sizeof edge[0]; i++) {
+        struct kg_record r;
+        correct(&r, edge[i].s, 0);
+        expect(&r, "ladder", edge[i].value);
+        kg_record_deinit(&r);
+    }
+}
+
 static void ablations_of_dr_kernel(void **state)
 {
     (void)state;
@@ -430,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_table),
+        cmocka_unit_test(ladder_edges),
         cmocka_unit_test(ablations_of_dr_kernel),
         cmocka_unit_test(partial_credit_fades),
         cmocka_unit_test(credit_by_the_stage_that_failed),
