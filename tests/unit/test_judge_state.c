@@ -223,16 +223,20 @@ static void the_ring_keeps_the_last_answers(void **state)
 {
     (void)state;
     static struct kg_judge_ring r;
-    struct kg_key a = {{1, 1}}, b = {{1, 2}};
+    struct kg_case a = {.key = {{1, 1}}}, b = {.key = {{1, 2}}}, twin = a;
+    twin.edited = true;
     for (uint64_t d = 0; d < KG_JUDGE_DIGESTS + 10; d++) {
-        kg_judge_ring_add(&r, 3, a, d);
-        kg_judge_ring_add(&r, 3, a, d); /* known already: takes no place */
+        kg_judge_ring_add(&r, 3, &a, d);
+        kg_judge_ring_add(&r, 3, &a, d); /* known already: takes no place */
     }
-    assert_false(kg_judge_ring_has(&r, 3, b, 9));
-    assert_true(kg_judge_ring_has(&r, 3, b, 10));
-    assert_true(kg_judge_ring_has(&r, 3, b, KG_JUDGE_DIGESTS + 9));
-    assert_false(kg_judge_ring_has(&r, 3, a, 10)); /* the same inputs */
-    assert_false(kg_judge_ring_has(&r, 2, b, 10)); /* another output */
+    assert_false(kg_judge_ring_has(&r, 3, &b, 9));
+    assert_true(kg_judge_ring_has(&r, 3, &b, 10));
+    assert_true(kg_judge_ring_has(&r, 3, &b, KG_JUDGE_DIGESTS + 9));
+    assert_false(kg_judge_ring_has(&r, 3, &a, 10)); /* the same inputs */
+    assert_false(kg_judge_ring_has(&r, 2, &b, 10)); /* another output */
+    assert_true(kg_judge_ring_has_twin(&r, 3, &twin, 10));
+    assert_false(kg_judge_ring_has_twin(&r, 3, &a, 10));
+    assert_false(kg_judge_ring_has_twin(&r, 3, &b, 10));
 }
 
 static void poison_words_are_what_they_promise(void **state)

@@ -51,12 +51,12 @@ static void recall(struct kg_judge_state *s, const struct kg_case *c, int arg, b
     }
     uint64_t d = kg_judge_digest_of(s->secret, y, kg_judge_out_bytes(p, arg, &c->shape, false));
     if (pass) {
-        kg_judge_ring_add(&s->answers, arg, c->key, d);
+        kg_judge_ring_add(&s->answers, arg, c, d);
         return;
     }
-    out->replay = out->replay || kg_judge_ring_has(&s->answers, arg, c->key, d);
-    out->earlier_expected =
-        out->earlier_expected || kg_judge_ring_has(&s->expected, arg, c->key, d);
+    out->replay = out->replay || kg_judge_ring_has(&s->answers, arg, c, d);
+    out->repeats_twin = out->repeats_twin || kg_judge_ring_has_twin(&s->answers, arg, c, d);
+    out->earlier_expected = out->earlier_expected || kg_judge_ring_has(&s->expected, arg, c, d);
 }
 
 static bool needs_oracle(enum kg_compare_mode mode)

@@ -67,22 +67,39 @@ static bool same_key(struct kg_key a, struct kg_key b)
     return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
-void kg_judge_ring_add(struct kg_judge_ring *r, int arg, struct kg_key key, uint64_t digest)
+void kg_judge_ring_add(struct kg_judge_ring *r, int arg, const struct kg_case *c, uint64_t digest)
 {
     for (size_t i = 0; i < r->n; i++) {
-        if (r->e[i].digest == digest && r->e[i].arg == arg && same_key(r->e[i].key, key)) {
+        const struct kg_judge_digest *e = &r->e[i];
+        if (e->digest == digest && e->arg == arg && same_key(e->key, c->key) &&
+            e->edited == c->edited) {
             return;
         }
     }
-    r->e[r->next] = (struct kg_judge_digest){digest, key, arg};
+    r->e[r->next] = (struct kg_judge_digest){digest, c->key, c->edited, arg};
     r->next = (r->next + 1) % KG_JUDGE_DIGESTS;
     r->n = r->n < KG_JUDGE_DIGESTS ? r->n + 1 : r->n;
 }
 
-bool kg_judge_ring_has(const struct kg_judge_ring *r, int arg, struct kg_key key, uint64_t digest)
+bool kg_judge_ring_has(const struct kg_judge_ring *r, int arg, const struct kg_case *c,
+                       uint64_t digest)
 {
     for (size_t i = 0; i < r->n; i++) {
-        if (r->e[i].digest == digest && r->e[i].arg == arg && !same_key(r->e[i].key, key)) {
+        const struct kg_judge_digest *e = &r->e[i];
+        if (e->digest == digest && e->arg == arg && !same_key(e->key, c->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kg_judge_ring_has_twin(const struct kg_judge_ring *r, int arg, const struct kg_case *c,
+                            uint64_t digest)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct kg_judge_digest *e = &r->e[i];
+        if (e->digest == digest && e->arg == arg && same_key(e->key, c->key) &&
+            e->edited != c->edited) {
             return true;
         }
     }

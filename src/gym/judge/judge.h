@@ -59,6 +59,8 @@ struct kg_judgement {
     int arg;                   /* which output that is */
     bool replay;               /* fails, and equals an answer that was right for earlier inputs */
     bool earlier_expected;     /* fails, and equals what was expected for earlier inputs */
+    bool repeats_twin; /* fails, and equals the answer to the same inputs without the edit: a
+                          replay, or a kernel that does not look at the edited element */
 };
 
 /* cpu: pin; -1: do not. */

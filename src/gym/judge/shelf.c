@@ -85,7 +85,7 @@ static void look(struct kg_judge_state *s, const struct kg_judge_entry *e, const
             at += kg_judge_out_bytes(p, k, &e->c.shape, false);
             s->side[KG_SIDE_ORACLE].view[k] = at;
             at += kg_judge_out_bytes(p, k, &e->c.shape, true);
-            kg_judge_ring_add(&s->expected, k, c->key, e->digest[k]);
+            kg_judge_ring_add(&s->expected, k, c, e->digest[k]);
         }
     }
 }

@@ -49,7 +49,7 @@ void kg_judge_note_expected(struct kg_judge_state *s)
 {
     for (int k = 0; k < s->problem->nargs; k++) {
         if (s->problem->args[k].role == KG_ROLE_OUT) {
-            kg_judge_ring_add(&s->expected, k, s->side[KG_SIDE_FLOAT].c.key,
+            kg_judge_ring_add(&s->expected, k, &s->side[KG_SIDE_FLOAT].c,
                               kg_judge_side_digest(s, k));
         }
     }

@@ -30,6 +30,7 @@ struct kg_judge_side {
 struct kg_judge_digest {
     uint64_t digest;
     struct kg_key key; /* of the inputs */
+    bool edited;       /* and whether one of them was edited */
     int arg;
 };
 
@@ -135,9 +136,13 @@ uint64_t kg_judge_poison_count(enum kg_dtype dtype, uint64_t word, const void *s
 uint64_t kg_judge_digest_of(struct kg_key secret, const void *bytes, size_t n);
 /* Few distinct values: an answer that any wrong kernel may give twice. */
 bool kg_judge_degenerate(enum kg_dtype dtype, const void *v, size_t n);
-void kg_judge_ring_add(struct kg_judge_ring *r, int arg, struct kg_key key, uint64_t digest);
+void kg_judge_ring_add(struct kg_judge_ring *r, int arg, const struct kg_case *c, uint64_t digest);
 /* The same answer of this output to inputs of another key. */
-bool kg_judge_ring_has(const struct kg_judge_ring *r, int arg, struct kg_key key, uint64_t digest);
+bool kg_judge_ring_has(const struct kg_judge_ring *r, int arg, const struct kg_case *c,
+                       uint64_t digest);
+/* The same answer to the same inputs before (or after) the edit. */
+bool kg_judge_ring_has_twin(const struct kg_judge_ring *r, int arg, const struct kg_case *c,
+                            uint64_t digest);
 
 /* --- side.c --- */
 enum kg_code kg_judge_side_reserve(struct kg_judge_side *side, int arg, size_t bytes,

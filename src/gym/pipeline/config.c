@@ -36,7 +36,7 @@ static const struct kg_opt table[] = {
     BOOL("stage.profile", stage_profile, "no", "Attribute time to the candidate's own code."),
     BOOL("multi_input", multi_input, "yes",
          "Full run on the five variants of the inputs and on the value laws."),
-    INT("laws", laws, 0, 64, "6", "", "Value laws drawn per evaluation besides the variants."),
+    INT("laws", laws, 0, 64, "4", "", "Value laws drawn per evaluation besides the variants."),
     BOOL("hack_checks", hack_checks, "yes",
          "Look for replayed answers, work outside the clock and times below the floor."),
     REAL("deadline.compile", deadline_compile, 0.1, 3600, "20", "s", "Time to compile."),

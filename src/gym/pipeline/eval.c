@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "gym/pipeline/context.h"
+#include "gym/pipeline/probe_source.h"
 #include "gym/pipeline/worker.h"
 #include "gym/reward/reward.h"
 
@@ -200,53 +201,75 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     return code;
 }
 
-/* A failing gym (judge or reference runner lost) is started afresh. */
-static void restart(struct kg_worker *w)
+/* The problem's own reference, judged as a candidate is: does this worker judge at all? */
+static bool canary_lives(struct kg_worker *w, const struct kg_task *of)
 {
-    kg_problem_destroy(w->problem);
-    w->problem = NULL;
-    if (w->ref_up) {
-        kg_runner_stop(&w->ref);
-    }
-    if (w->oracle_up) {
-        kg_runner_stop(&w->oracle);
-    }
-    w->ref_up = w->oracle_up = false;
-    if (w->judge_open) {
-        kg_judge_stop(&w->judge);
-    }
-    w->judge_open = false;
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_record r;
+    struct kg_buf source;
+    kg_record_init(&r);
+    kg_buf_init(&source, 1 << 20);
+    kg_probe_reference(w->problem, &source);
+    struct kg_task t = {.problem = of->problem,
+                        .text = source.data,
+                        .len = source.len,
+                        .source = true,
+                        .stop_after = KG_ST_FULL};
+    struct kg_evaluation e = {.w = w, .task = &t, .r = &r};
+    bool lives = attempt(&e, &ignored) == KG_OK && r.stages[KG_ST_FULL].status == KG_SS_PASS;
+    kg_buf_deinit(&source);
+    kg_record_deinit(&r);
+    return lives;
+}
+
+static void begin_again(struct kg_record *r)
+{
+    char id[KG_ULID_LEN];
+    const char *batch_id = r->batch_id;
+    snprintf(id, sizeof id, "%s", r->id);
+    kg_record_deinit(r);
+    kg_record_init(r);
+    snprintf(r->id, sizeof r->id, "%s", id);
+    r->batch_id = batch_id;
+}
+
+/* Something that neither the candidate nor the problem explains: a judge or a reference lost, a
+ * candidate killed from outside, a reference that failed in timing after it had passed the full
+ * run. */
+static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
+{
+    return code == KG_E_GYM || (code == KG_OK && e->lost) ||
+           (code == KG_E_PROBLEM && e->r->stage == KG_ST_TIMING);
 }
 
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
 {
     struct kg_err err = KG_ERR_INIT;
-    if (kg_ulid_new(out->id, &err) != KG_OK) {
-        kg_record_error(out, &err);
-        return;
-    }
+    struct kg_evaluation e;
+    enum kg_code code = kg_ulid_new(out->id, &err);
     out->batch_id = task->batch_id;
     w->evaluations++;
-    for (int tries = 0;; tries++) {
-        struct kg_evaluation e = {.w = w, .task = task, .r = out};
-        enum kg_code code = attempt(&e, &err);
-        if (code == KG_OK) {
-            conclude(&e);
-            return;
-        }
-        if (code != KG_E_GYM || tries > 0 || kg_cancelled) {
+    for (int tries = 0; code == KG_OK; tries++) {
+        e = (struct kg_evaluation){.w = w, .task = task, .r = out};
+        code = attempt(&e, &err);
+        if (!unexplained(&e, code) || kg_cancelled || tries > 0) {
             break;
         }
-        restart(w);
-        char id[KG_ULID_LEN];
-        snprintf(id, sizeof id, "%s", out->id);
-        kg_record_deinit(out);
-        kg_record_init(out);
-        snprintf(out->id, sizeof out->id, "%s", id);
-        out->batch_id = task->batch_id;
+        kg_worker_forget(w, true); /* judge and references start afresh */
+        begin_again(out);
+        code = KG_OK;
     }
-    if (err.code == KG_E_GYM) {
-        restart(w);
+    if (code == KG_OK && e.lost && !kg_cancelled && !canary_lives(w, task)) {
+        code = kg_fail(&err, KG_E_HOST,
+                       "the candidate's process was killed twice, and a known-good one does not "
+                       "pass here either: is this host short of memory?");
+    }
+    if (code == KG_OK) {
+        conclude(&e);
+        return;
+    }
+    if (code == KG_E_GYM) {
+        kg_worker_forget(w, true);
     }
     kg_record_error(out, &err);
 }

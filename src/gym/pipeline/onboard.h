@@ -27,7 +27,7 @@ struct kg_onboard {
 };
 
 /* KG_OK with out->pass false is a defective problem; an error means that it could not be looked at.
- */
+ * Where the reference itself is not `ok`, that is the only check. */
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err) KG_MUST_USE;
 

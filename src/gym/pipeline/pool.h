@@ -9,6 +9,7 @@
 #include "gym/judge/judge.h"
 
 #define KG_POOL_PER_KIND 3
+#define KG_POOL_TWIN     (1ull << 62) /* in the number of an edited case\'s unedited twin */
 #define KG_POOL_MAX      128
 
 struct kg_pool_case {

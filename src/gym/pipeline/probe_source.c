@@ -15,7 +15,7 @@ static void parameters(const struct kg_problem *p, struct kg_buf *out)
 {
     for (int i = 0; i < p->nargs; i++) {
         const struct kg_arg *a = &p->args[i];
-        kg_buf_addf(out, "%s%s%s %sa%d", i ? ", " : "", a->role == KG_ROLE_IN ? "const " : "",
+        kg_buf_addf(out, "%s%s%s %skgym_a%d", i ? ", " : "", a->role == KG_ROLE_IN ? "const " : "",
                     c_type[a->dtype], a->rank ? "*" : "", i);
     }
 }
@@ -35,7 +35,10 @@ static void expression(const struct kg_problem *p, const struct kg_expr *e, stru
     kg_expr_print_c(e, names, out);
 }
 
-/* The dims as local variables: from the arguments that carry them, the derived ones from their
+/* Names of the problem's own (dims, its functions) may be anything: what is added here begins with
+ * kgym_ or is a builtin.
+ *
+ * The dims as local variables: from the arguments that carry them, the derived ones from their
  * expressions. A free dim that no argument carries is out of any candidate's reach: its default. */
 static void dims_of(const struct kg_problem *p, struct kg_buf *out)
 {
@@ -46,7 +49,7 @@ static void dims_of(const struct kg_problem *p, struct kg_buf *out)
             arg++;
         }
         if (arg < p->nargs) {
-            kg_buf_addf(out, "a%d", arg);
+            kg_buf_addf(out, "kgym_a%d", arg);
         } else if (p->dims[d].by) {
             expression(p, p->dims[d].by, out);
         } else {
@@ -88,9 +91,9 @@ void kg_probe_trivial(const struct kg_problem *p, enum kg_trivial t, struct kg_b
         }
         kg_buf_adds(out, "    for (int64_t kgym_i = 0, kgym_n = ");
         count_of(p, i, out);
-        kg_buf_addf(out, "; kgym_i < kgym_n; kgym_i++) {\n        a%d[kgym_i] = ", i);
+        kg_buf_addf(out, "; kgym_i < kgym_n; kgym_i++) {\n        kgym_a%d[kgym_i] = ", i);
         if (t == KG_TRIVIAL_FIRST_INPUT) {
-            kg_buf_addf(out, "(%s)a%d[kgym_i %% (", c_type[p->args[i].dtype], first);
+            kg_buf_addf(out, "(%s)kgym_a%d[kgym_i %% (", c_type[p->args[i].dtype], first);
             count_of(p, first, out);
             kg_buf_adds(out, ")];\n    }\n");
         } else {
@@ -114,13 +117,13 @@ void kg_probe_frozen(const struct kg_problem *p, int arg, struct kg_buf *out)
     kg_buf_adds(out, "    const int64_t kgym_n = ");
     count_of(p, arg, out);
     kg_buf_addf(out,
-                ";\n    %s *kgym_frozen = malloc((size_t)kgym_n * sizeof *kgym_frozen);\n"
+                ";\n    %s *kgym_frozen = __builtin_malloc((size_t)kgym_n * sizeof *kgym_frozen);\n"
                 "    for (int64_t kgym_i = 0; kgym_i < kgym_n; kgym_i++) {\n        "
-                "kgym_frozen[kgym_i] = a%d[0];\n    }\n    "
+                "kgym_frozen[kgym_i] = kgym_a%d[0];\n    }\n    "
                 "kgym_inner(",
                 type, arg);
     for (int i = 0; i < p->nargs; i++) {
-        kg_buf_addf(out, i == arg ? "%skgym_frozen" : "%sa%d", i ? ", " : "", i);
+        kg_buf_addf(out, i == arg ? "%skgym_frozen" : "%skgym_a%d", i ? ", " : "", i);
     }
-    kg_buf_adds(out, ");\n    free(kgym_frozen);\n}\n");
+    kg_buf_adds(out, ");\n    __builtin_free(kgym_frozen);\n}\n");
 }

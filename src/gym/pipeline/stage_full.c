@@ -5,6 +5,9 @@
 #include "gym/pipeline/worker.h"
 
 #define MAX_KINDS 24
+/* Evaluations for which a law keeps its shape: shared answers are worth more than every pairing at
+ * once. */
+#define LAW_SHAPE_TURN 64
 
 struct plan {
     struct kg_pool_kind kind[MAX_KINDS];
@@ -19,9 +22,11 @@ static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited,
 }
 
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
- * values), then value laws, spike, precision probe, ones, single edit, and the first kind again.
- * Laws come at awkward shapes and, one in three, at the default: a kernel that is fragile at the
- * published shape only must not be timed as if it were whole. */
+ * values), then value laws, spike, precision probe, ones and single edit.
+ * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
+ * for a shape or an address is asked for. Laws come at awkward shapes and, one in three, at the
+ * default: a kernel that is fragile at the published shape only must not be timed as if it were
+ * whole. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
     static const enum kg_law laws[] = {
@@ -33,8 +38,8 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     if (!e->w->config.multi_input) {
         return;
     }
-    add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
+    add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_DEFAULT, KG_LAW_BF16, false, true);
     for (int64_t i = 0; i < e->w->config.laws; i++) {
@@ -42,16 +47,14 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
         if (!(prob->laws_off & (1u << law))) {
             static const enum kg_variant at[] = {KG_VARIANT_ODD, KG_VARIANT_NO16,
                                                  KG_VARIANT_DEFAULT};
-            enum kg_variant v = at[kg_rng_below(&e->rng, sizeof at / sizeof *at)];
+            enum kg_variant v = at[(law + e->w->evaluations / LAW_SHAPE_TURN) % 3];
             add(p, v, law, false, v == KG_VARIANT_DEFAULT);
         }
     }
-    add(p, KG_VARIANT_ODD, KG_LAW_SPIKE, false, false);
     add(p, KG_VARIANT_DEFAULT, KG_LAW_SPIKE, false, true);
     add(p, KG_VARIANT_NO16, KG_LAW_PRECISION, false, false);
     add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_ODD, KG_LAW_OWN, true, false);
-    add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
 }
 
 /* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
@@ -70,6 +73,7 @@ static enum kg_step_result ask_again(struct kg_evaluation *e, enum kg_stage stag
         return KG_STEP_FAIL;
     }
     const char *reason = r->reason, *message = r->message;
+    bool repeats = e->repeats_twin;
     size_t seen = json_array_size(r->evidence);
     kg_candidate_stop(e);
     enum kg_step_result again = kg_candidate_case(e, stage, pc, err);
@@ -82,10 +86,17 @@ static enum kg_step_result ask_again(struct kg_evaluation *e, enum kg_stage stag
     if (again == KG_STEP_PASS) {
         kg_record_evidence(r, "fresh_process",
                            json_pack("{s:b, s:s}", "passes", true, "before", reason));
-        kg_record_verdict(
-            r, KG_V_WRONG, "nondeterministic",
-            "its answer depends on earlier calls or on luck: right in a fresh process, but here %s",
-            message);
+        if (repeats) {
+            kg_record_verdict(
+                r, KG_V_HACK, "replay",
+                "after a single edit it gives its answer to the unedited inputs; in a "
+                "fresh process it does not");
+        } else {
+            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
+                              "its answer depends on earlier calls or on luck: right in a fresh "
+                              "process, but here %s",
+                              message);
+        }
     } else {
         r->verdict = KG_V_WRONG;
         r->reason = reason;
@@ -114,7 +125,10 @@ static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const st
 static enum kg_step_result run_case(struct kg_evaluation *e, enum kg_stage stage,
                                     struct kg_pool_case *pc, struct kg_err *err)
 {
-    enum kg_step_result s = kg_candidate_case(e, stage, pc, err);
+    enum kg_step_result s = pc->c.edited ? kg_candidate_twin(e, stage, pc, err) : KG_STEP_PASS;
+    if (s == KG_STEP_PASS) {
+        s = kg_candidate_case(e, stage, pc, err);
+    }
     return s == KG_STEP_FAIL ? ask_again(e, stage, pc, err) : s;
 }
 

@@ -178,6 +178,7 @@ static enum kg_step_result answer(struct kg_evaluation *e, enum kg_stage stage,
         return KG_STEP_ERROR;
     }
     e->compared += j.compare.n;
+    e->repeats_twin = j.repeats_twin;
     if (take.what == KG_TAKE_OUT_OF_BOUNDS || !j.compare.pass) {
         kg_verdict_of_case(e, pc, &take, &j);
         return KG_STEP_FAIL;
@@ -199,18 +200,6 @@ static enum kg_code prepare(struct kg_worker *w, struct kg_pool_case *pc, bool *
     return KG_OK;
 }
 
-/* A single edit means something to a kernel that has just answered the unedited inputs. */
-static enum kg_step_result ask_unedited(struct kg_evaluation *e, enum kg_stage stage,
-                                        const struct kg_pool_case *pc, struct kg_err *err)
-{
-    struct kg_case plain = pc->c;
-    plain.edited = false;
-    if (kg_judge_fill(&e->w->judge, &plain, false, err) != KG_OK) {
-        return KG_STEP_ERROR;
-    }
-    return call_candidate(e, stage, &plain, err);
-}
-
 enum kg_step_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
                                       struct kg_pool_case *pc, struct kg_err *err)
 {
@@ -222,11 +211,18 @@ enum kg_step_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage sta
         return KG_STEP_PASS;
     }
     enum kg_step_result s = kg_candidate_start(e, stage, err);
-    if (s == KG_STEP_PASS && pc->c.edited) {
-        s = ask_unedited(e, stage, pc, err);
-    }
     if (s == KG_STEP_PASS && kg_judge_fill(&e->w->judge, &pc->c, false, err) != KG_OK) {
         s = KG_STEP_ERROR;
     }
     return s == KG_STEP_PASS ? answer(e, stage, pc, err) : s;
+}
+
+/* A single edit means something to a kernel that has just answered the unedited inputs. */
+enum kg_step_result kg_candidate_twin(struct kg_evaluation *e, enum kg_stage stage,
+                                      struct kg_pool_case *edited, struct kg_err *err)
+{
+    struct kg_pool_case plain = *edited;
+    plain.c.edited = false;
+    plain.number |= KG_POOL_TWIN;
+    return kg_candidate_case(e, stage, &plain, err);
 }

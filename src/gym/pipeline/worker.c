@@ -43,8 +43,8 @@ static enum kg_code open_compiler(struct kg_worker *w, struct kg_err *err)
                    .file_bytes = c->limit_file_mb << 20,
                    .cpu_s = (int64_t)c->deadline_compile + 1,
                    .descriptors = 64},
-        .timeout_ns = (int64_t)(c->deadline_compile * 1e9),
         .cancelled = &kg_cancelled,
+        .timeout_ns = (int64_t)(c->deadline_compile * 1e9),
     };
     return kg_cc_open(&spec, &w->cc, err);
 }

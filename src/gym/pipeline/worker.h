@@ -54,6 +54,7 @@ struct kg_evaluation {
     bool default_passed; /* a case at the default shape has passed */
     bool lost;           /* its process was killed, and not by the gym: cause unknown */
     uint64_t compared;   /* outputs compared so far */
+    bool repeats_twin;   /* of the last comparison */
 };
 
 enum kg_step_result { KG_STEP_PASS, KG_STEP_FAIL, KG_STEP_ERROR };
@@ -92,6 +93,10 @@ void kg_candidate_stop(struct kg_evaluation *e);
 /* One case through the candidate and the judge. */
 enum kg_step_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
                                       struct kg_pool_case *c, struct kg_err *err);
+
+/* The same inputs without the edit, verified like any other case. */
+enum kg_step_result kg_candidate_twin(struct kg_evaluation *e, enum kg_stage stage,
+                                      struct kg_pool_case *edited, struct kg_err *err);
 
 /* From what a runner did to a verdict (crash, timeout, out_of_memory, wrong by fault address). */
 void kg_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage, const struct kg_runner *runner,

@@ -47,7 +47,8 @@ void kg_gen_store(const struct kg_gen *g, void *dst, size_t at, const double *v,
 /* Quantile of the standard normal at the 64-bit draw `bits`. */
 double kg_gen_normal(uint64_t bits);
 
-/* f32, OWN or UNIFORM: the whole argument. */
+/* Laws of f32 that need no more than 24 bits an element: the whole argument at once. */
+bool kg_gen_is_fast(const struct kg_gen *g);
 void kg_gen_fast_f32(struct kg_gen *g, float *dst);
 /* i32 and i64: the whole argument under any law. */
 void kg_gen_integers(struct kg_gen *g, void *dst);

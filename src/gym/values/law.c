@@ -55,8 +55,7 @@ static struct kg_rng rng_of(struct kg_key key, const char *label)
 
 static void fill_float(struct kg_gen *g, void *dst)
 {
-    bool plain = g->law == KG_LAW_OWN || g->law == KG_LAW_UNIFORM || g->law == KG_LAW_SPIKE;
-    if (g->dtype == KG_F32 && plain) {
+    if (kg_gen_is_fast(g)) {
         kg_gen_fast_f32(g, dst);
         return;
     }

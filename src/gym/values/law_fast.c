@@ -21,6 +21,26 @@ static void clamp(float *v, float floor, float top)
     }
 }
 
+/* To the nearest bfloat16, ties to even. */
+static void round_bf16(float *v)
+{
+    for (size_t i = 0; i < BLOCK; i++) {
+        union {
+            float f;
+            uint32_t u;
+        } b = {.f = v[i]};
+        b.u = (b.u + 0x7fff + (b.u >> 16 & 1)) & 0xffff0000;
+        v[i] = b.f;
+    }
+}
+
+bool kg_gen_is_fast(const struct kg_gen *g)
+{
+    bool plain = g->law == KG_LAW_OWN || g->law == KG_LAW_UNIFORM || g->law == KG_LAW_SPIKE ||
+                 (g->law == KG_LAW_BF16 && !g->ranged);
+    return g->dtype == KG_F32 && plain;
+}
+
 void kg_gen_fast_f32(struct kg_gen *g, float *dst)
 {
     uint32_t bits[BLOCK];
@@ -33,6 +53,9 @@ void kg_gen_fast_f32(struct kg_gen *g, float *dst)
         convert(bits, v, lo, span);
         if (g->ranged) {
             clamp(v, (float)g->floor, (float)g->top);
+        }
+        if (g->law == KG_LAW_BF16) {
+            round_bf16(v);
         }
         __builtin_memcpy(dst + i, v, n * sizeof *v);
     }
