@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/host.h"
 #include "gym/values/law.h"
 #include "gym/verify/compare.h"
 
@@ -198,24 +199,26 @@ static void print_table(void)
 static void print_json(int64_t rows)
 {
     int honest_refused = 0, reduced_passed = 0, probe_passed = 0;
-    printf("\n{\"bench\":\"separation\",\"rows\":%lld,\"cells\":[", (long long)rows);
+    json_t *list = json_array();
     for (int l = 0; l < LAWS; l++) {
         for (int m = 0; m < METHODS; m++) {
             for (int k = 0; k < LENGTHS; k++) {
                 const struct cell *c = &cells[l][m][k];
-                printf("%s{\"law\":\"%s\",\"method\":\"%s\",\"k\":%lld,\"rms_u\":%.4g,"
-                       "\"worst\":%.4g,\"e_ref\":%.4g,\"pass\":%s}",
-                       l + m + k ? "," : "", kg_law_name(laws[l]), methods[m].name,
-                       (long long)lengths[k], c->rms, c->worst, e_ref[l][k],
-                       c->pass ? "true" : "false");
+                json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:b}", "law",
+                                                      kg_law_name(laws[l]), "method",
+                                                      methods[m].name, "k", (json_int_t)lengths[k],
+                                                      "rms_u", c->rms, "worst", c->worst, "e_ref",
+                                                      e_ref[l][k], "pass", c->pass));
                 honest_refused += methods[m].honest && !c->pass;
                 reduced_passed += !methods[m].honest && c->pass;
                 probe_passed += !methods[m].honest && c->pass && laws[l] == KG_LAW_PRECISION;
             }
         }
     }
-    printf("],\"honest_refused\":%d,\"reduced_passed\":%d,\"reduced_passed_probe\":%d}\n",
-           honest_refused, reduced_passed, probe_passed);
+    kg_bench_json("separation",
+                  json_pack("{s:I, s:i, s:i, s:i, s:o}", "rows", (json_int_t)rows, "honest_refused",
+                            honest_refused, "reduced_passed", reduced_passed,
+                            "reduced_passed_probe", probe_passed, "cells", list));
 }
 
 int main(int argc, char **argv)

@@ -1,82 +1,61 @@
 /* How many distinct small candidates per second go through the whole funnel, against the bound that
  * the compiler alone sets on the same sources at the same parallelism, in the same run.
- *   build/release/bench/bench_throughput [candidates=120] [jobs=2]
- * Rows: gcc alone; kgym with timing off; kgym with timing on; and where the time goes by stage. */
-#include <fcntl.h>
+ *   build/release/bench/bench_throughput [candidates per problem=48] [jobs=2]
+ * Per problem: gcc alone before and after (its spread is what the host adds); kgym with timing off;
+ * kgym with timing on, a quarter as many candidates. `whole` is from the start of the command to
+ * its end: it starts the workers, builds two references in each, and fills the pool of inputs.
+ * `steady` leaves out the first quarter of the candidates and with it all that. No cache. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "bench/common/candidates.h"
 #include "bench/common/host.h"
-#include "gym/record/record.h"
 
-static char dir[256];
-
-/* Small honest candidates, each with its own constants so that no cache can help. */
-static const char *const bodies[] = {
-    "    for (int64_t i = 0; i < n; i++) {\n        z[i] = alpha * x[i] + beta * y[i] + 0.0f * "
-    "%d.0f;\n    }\n",
-    "    int64_t i = 0;\n    for (; i + 16 <= n; i += 16) {\n        for (int j = 0; j < 16; j++) "
-    "{\n"
-    "            z[i + j] = alpha * x[i + j] + beta * y[i + j] + 0.0f * %d.0f;\n        }\n    }\n"
-    "    for (; i < n; i++) {\n        z[i] = alpha * x[i] + beta * y[i];\n    }\n",
+struct row {
+    const char *problem;
+    double gcc_before, gcc_after; /* per second, as below */
+    double off, on;
+    struct kg_bench_tally tally_off, tally_on;
 };
 
-static void write_file(const char *path, const char *text)
+static void make_sources(const struct kg_bench_candidate *c, int n, const char *batch)
 {
-    struct kg_err err = KG_ERR_INIT;
-    if (kg_file_write_atomic(path, text, strlen(text), &err) != KG_OK) {
-        fprintf(stderr, "bench: %s\n", err.message);
-        exit(2);
-    }
-}
-
-static void make_sources(int n)
-{
-    struct kg_buf lines;
+    struct kg_buf lines, text;
     kg_buf_init(&lines, 64u << 20);
+    kg_buf_init(&text, 64u << 10);
     for (int i = 0; i < n; i++) {
-        char path[320], text[1200], body[900];
-        const char *form = bodies[i % 2];
-        const char *at = strstr(form, "%d");
-        snprintf(body, sizeof body, "%.*s%d%s", (int)(at - form), form, i + 1, at + 2);
-        snprintf(
-            text, sizeof text,
-            "#include <stdint.h>\nvoid axpby(const float *restrict x, const float *restrict y, "
-            "float *restrict z, float alpha, float beta, int64_t n)\n{\n%s}\n",
-            body);
-        snprintf(path, sizeof path, "%s/c%d.c", dir, i);
-        write_file(path, text);
-        kg_buf_addf(&lines,
-                    "{\"id\": \"c%d\", \"problem\": \"axpby\", \"source_file\": \"c%d.c\"}\n", i,
-                    i);
+        char name[32];
+        const char *at = strstr(c->text, "%d");
+        kg_buf_reset(&text);
+        kg_buf_addf(&text, "%.*s%d%s", (int)(at - c->text), c->text, i + 1, at + 2);
+        snprintf(name, sizeof name, "c%d.c", i);
+        kg_bench_write(name, text.data, text.len);
+        kg_bench_line(&lines, i, c->problem, "source", text.data);
     }
-    char path[320];
-    snprintf(path, sizeof path, "%s/in.jsonl", dir);
-    write_file(path, lines.data);
+    kg_bench_write(batch, lines.data, lines.len);
+    kg_buf_deinit(&text);
     kg_buf_deinit(&lines);
 }
 
-static pid_t compile(int i)
+static void compile(int i)
 {
+    char src[320], out[320];
+    snprintf(src, sizeof src, "%s/c%d.c", kg_bench_folder(), i);
+    snprintf(out, sizeof out, "%s/c%d.so", kg_bench_folder(), i);
     pid_t pid = fork();
+    kg_bench_need(pid >= 0, "fork failed");
     if (pid == 0) {
-        char src[320], out[320];
-        snprintf(src, sizeof src, "%s/c%d.c", dir, i);
-        snprintf(out, sizeof out, "%s/c%d.so", dir, i);
         execlp("gcc", "gcc", "-std=gnu17", "-O3", "-march=native", "-fPIC", "-shared",
                "-Wl,-z,defs", src, "-o", out, "-lm", "-lpthread", (char *)NULL);
         _exit(127);
     }
-    return pid;
 }
 
+/* Candidates per second of gcc alone. */
 static double compile_all(int n, int jobs)
 {
     int started = 0, ended = 0, status;
@@ -87,108 +66,113 @@ static double compile_all(int n, int jobs)
         }
         if (wait(&status) > 0) {
             ended++;
-            if (status != 0) {
-                fprintf(stderr, "bench: the compiler failed\n");
-                exit(2);
-            }
+            kg_bench_need(status == 0, "gcc failed");
         }
     }
-    return (double)(kg_clock_ns() - t0) * 1e-9;
+    return n / ((double)(kg_clock_ns() - t0) * 1e-9);
 }
 
-static double judge_all(int jobs, bool timing, const char *out)
+static double judge(const char *in, int n, int jobs, bool timing, struct kg_bench_tally *t)
 {
-    char in[320], njobs[16];
-    snprintf(in, sizeof in, "%s/in.jsonl", dir);
-    snprintf(njobs, sizeof njobs, "%d", jobs);
-    unlink(out);
-    int64_t t0 = kg_clock_ns();
-    pid_t pid = fork();
-    if (pid == 0) {
-        const char *kgym = getenv("KGYM_BUILD");
-        char prog[320];
-        snprintf(prog, sizeof prog, "%s/kgym", kgym ? kgym : "build/release");
-        int null = open("/dev/null", O_WRONLY);
-        dup2(null, 2);
-        execl(prog, prog, "eval", "--batch", in, "--out", out, "--jobs", njobs, "--set",
-              "cache=none", "--set", timing ? "stage.timing=true" : "stage.timing=false",
-              (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    waitpid(pid, &status, 0);
-    if (status != 0) {
-        fprintf(stderr, "bench: kgym eval failed with status %d; see %s\n", status, out);
-        exit(2);
-    }
-    return (double)(kg_clock_ns() - t0) * 1e-9;
+    const char *const set[] = {timing ? "stage.timing=true" : "stage.timing=false", NULL};
+    const struct kg_bench_batch batch = {in, "out.jsonl", jobs, set};
+    double seconds = kg_bench_batch_run(&batch);
+    kg_bench_tally("out.jsonl", t);
+    int ok = t->verdict[KG_V_OK];
+    kg_bench_need(ok == n, "%d of %d candidates were judged ok", ok, n);
+    return n / seconds;
 }
 
-/* Mean milliseconds per stage over the records. */
-static json_t *stage_table(const char *path)
+static void measure(const struct kg_bench_candidate *c, int n, int jobs, struct row *r)
 {
-    struct kg_buf b;
-    struct kg_err err = KG_ERR_INIT;
-    double sum[KG_ST_COUNT] = {0};
-    int n = 0;
-    kg_buf_init(&b, 1u << 30);
-    if (kg_file_read(path, &b, &err) != KG_OK) {
-        fprintf(stderr, "bench: %s\n", err.message);
-        exit(2);
-    }
-    char *rest = NULL;
-    for (char *line = strtok_r(b.data, "\n", &rest); line;
-         line = strtok_r(NULL, "\n", &rest), n++) {
-        json_t *j = json_loads(line, 0, NULL);
-        json_t *stages = json_object_get(j, "stages");
-        for (size_t s = 0; s < KG_ST_COUNT; s++) {
-            sum[s] +=
-                (double)json_integer_value(json_object_get(json_array_get(stages, s), "ns")) * 1e-6;
-        }
-        json_decref(j);
-    }
-    kg_buf_deinit(&b);
-    json_t *out = json_object();
+    int few = n / 4 > 0 ? n / 4 : 1;
+    r->problem = c->problem;
+    make_sources(c, few, "few.jsonl");
+    make_sources(c, n, "all.jsonl");
+    r->gcc_before = compile_all(n, jobs);
+    r->off = judge("all.jsonl", n, jobs, false, &r->tally_off);
+    r->gcc_after = compile_all(n, jobs);
+    r->on = judge("few.jsonl", few, jobs, true, &r->tally_on);
+}
+
+static double gcc_of(const struct row *r)
+{
+    return (r->gcc_before + r->gcc_after) / 2;
+}
+
+/* What a job spends per candidate beyond the stages: setup, record, hand-out, end. */
+static double rest_ms(const struct kg_bench_tally *t, int jobs)
+{
+    double ms = 1e3 * jobs / t->steady_per_s;
     for (int s = 0; s < KG_ST_COUNT; s++) {
-        double ms = n ? sum[s] / n : 0;
-        printf("    %-8s %8.2f ms\n", kg_stage_name((enum kg_stage)s), ms);
-        json_object_set_new(out, kg_stage_name((enum kg_stage)s), json_real(ms));
+        ms -= t->stage_ms[s];
     }
-    return out;
+    return ms > 0 ? ms : 0;
+}
+
+static void print_rows(const struct row *rows, int n, int jobs)
+{
+    struct kg_bench_tally tally[2 * KG_BENCH_CANDIDATES];
+    const char *head[2 * KG_BENCH_CANDIDATES];
+    double rest[2 * KG_BENCH_CANDIDATES];
+    printf("%-16s %9s %9s %9s %9s %9s %9s %9s %9s\n", "candidates/s", "gcc", "gcc", "off", "off",
+           "off/gcc", "off/gcc", "on", "on/gcc");
+    printf("%-16s %9s %9s %9s %9s %9s %9s %9s %9s\n", "", "before", "after", "whole", "steady",
+           "whole", "steady", "steady", "steady");
+    for (int i = 0; i < n; i++) {
+        const struct row *r = &rows[i];
+        double gcc = gcc_of(r);
+        printf("%-16s %9.2f %9.2f %9.2f %9.2f %7.1f %% %7.1f %% %9.2f %7.1f %%\n", r->problem,
+               r->gcc_before, r->gcc_after, r->off, r->tally_off.steady_per_s, 100 * r->off / gcc,
+               100 * r->tally_off.steady_per_s / gcc, r->tally_on.steady_per_s,
+               100 * r->tally_on.steady_per_s / gcc);
+    }
+    for (int on = 0; on < 2; on++) {
+        for (int i = 0; i < n; i++) {
+            head[i] = rows[i].problem;
+            tally[i] = on ? rows[i].tally_on : rows[i].tally_off;
+            rest[i] = rest_ms(&tally[i], jobs);
+        }
+        printf("where a job's time goes per candidate, timing %s\n", on ? "on" : "off");
+        kg_bench_print_stages(head, tally, rest, n);
+    }
+}
+
+static json_t *json_of(const struct row *r, int n, int jobs)
+{
+    double gcc = gcc_of(r);
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:o, s:f, s:o, s:f}",
+                     "problem", r->problem, "candidates", n, "gcc_before_per_s", r->gcc_before,
+                     "gcc_after_per_s", r->gcc_after, "off_per_s", r->off, "off_steady_per_s",
+                     r->tally_off.steady_per_s, "ratio_off", r->off / gcc, "ratio_off_steady",
+                     r->tally_off.steady_per_s / gcc, "candidates_on", r->tally_on.n, "on_per_s",
+                     r->on, "on_steady_per_s", r->tally_on.steady_per_s, "stage_ms_off",
+                     kg_bench_stages(&r->tally_off), "rest_ms_off", rest_ms(&r->tally_off, jobs),
+                     "stage_ms_on", kg_bench_stages(&r->tally_on), "rest_ms_on",
+                     rest_ms(&r->tally_on, jobs));
 }
 
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 120;
-    int jobs = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 2;
-    struct kg_err err = KG_ERR_INIT;
-    char off[320], on[320];
-    snprintf(dir, sizeof dir, "/tmp/kgym-bench-%d", (int)getpid());
-    if (kg_file_mkdirs(dir, 0755, &err) != KG_OK) {
-        fprintf(stderr, "bench: %s\n", err.message);
-        return 2;
+    int n = kg_bench_count(argc, argv, 1, 2, 10000, 48);
+    int jobs = kg_bench_count(argc, argv, 2, 1, 64, 2);
+    struct row rows[KG_BENCH_CANDIDATES];
+    double gcc_s = 0, off_s = 0, steady_s = 0;
+    json_t *list = json_array();
+    for (int i = 0; i < KG_BENCH_CANDIDATES; i++) {
+        measure(&kg_bench_candidates[i], n, jobs, &rows[i]);
+        json_array_append_new(list, json_of(&rows[i], n, jobs));
+        gcc_s += 1 / gcc_of(&rows[i]);
+        off_s += 1 / rows[i].off;
+        steady_s += 1 / rows[i].tally_off.steady_per_s;
     }
-    snprintf(off, sizeof off, "%s/off.jsonl", dir);
-    snprintf(on, sizeof on, "%s/on.jsonl", dir);
-    make_sources(n);
-    double alone = n / compile_all(n, jobs), again;
-    double without = n / judge_all(jobs, false, off);
-    double with = n / judge_all(jobs, true, on);
-    again = n / compile_all(n, jobs);
-    alone = (alone + again) / 2;
-    printf("%d distinct candidates of `axpby`, %d jobs, no cache\n", n, jobs);
-    printf("  %-34s %8.2f /s\n", "gcc alone (mean of before, after)", alone);
-    printf("  %-34s %8.2f /s   %5.1f %% of the bound\n", "full funnel, timing off", without,
-           100 * without / alone);
-    printf("  %-34s %8.2f /s   %5.1f %%\n", "full funnel, timing on", with, 100 * with / alone);
-    printf("  where the time goes, timing off (mean per evaluation):\n");
-    json_t *stages_off = stage_table(off);
-    printf("  with timing on:\n");
-    json_t *stages_on = stage_table(on);
+    printf("%d distinct candidates of each problem (timing on: %d), %d jobs, no cache\n", n,
+           rows[0].tally_on.n, jobs);
+    print_rows(rows, KG_BENCH_CANDIDATES, jobs);
+    printf("all four together, timing off: %.1f %% of gcc alone whole, %.1f %% steady\n",
+           100 * gcc_s / off_s, 100 * gcc_s / steady_s);
     kg_bench_json("throughput",
-                  json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:o, s:o}", "candidates", n, "jobs",
-                            jobs, "gcc_per_s", alone, "timing_off_per_s", without,
-                            "timing_on_per_s", with, "ratio_off", without / alone, "stage_ms_off",
-                            stages_off, "stage_ms_on", stages_on));
-    return kg_file_remove_tree(dir, &err) == KG_OK ? 0 : 2;
+                  json_pack("{s:i, s:i, s:f, s:f, s:o}", "candidates", n, "jobs", jobs, "ratio_off",
+                            gcc_s / off_s, "ratio_off_steady", gcc_s / steady_s, "rows", list));
+    return 0;
 }
