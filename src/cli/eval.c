@@ -1,4 +1,5 @@
 /* kgym eval: one candidate, or a batch. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,7 @@ static enum kg_code load_replay(const char *path, json_t **record, struct kg_err
     return code;
 }
 
-static void show(const struct args *a, const struct kg_record *r)
+static enum kg_code show(const struct args *a, const struct kg_record *r, struct kg_err *err)
 {
     struct kg_buf out;
     kg_buf_init(&out, 64u << 20);
@@ -181,8 +182,13 @@ static void show(const struct args *a, const struct kg_record *r)
     } else {
         kg_card_render(r, kg_term_colour(stdout), kg_term_width(stdout), &out);
     }
-    fwrite(out.data, 1, out.len, stdout);
+    enum kg_code code = KG_OK;
+    if (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0) {
+        code = kg_fail(err, KG_E_IO, "standard output: cannot write: %s", strerror(errno));
+        clearerr(stdout); /* it has been said */
+    }
     kg_buf_deinit(&out);
+    return code;
 }
 
 static int status_of(const struct kg_record *r)
@@ -227,8 +233,8 @@ static int judge_one(const struct args *a, const struct kg_config *config, enum 
         kg_eval(w, &task, &r);
     }
     int status = status_of(&r);
-    if (!r.has_error || a->json) {
-        show(a, &r);
+    if ((!r.has_error || a->json) && show(a, &r, &err) != KG_OK) {
+        status = kg_cli_fail("eval", &err);
     }
     if (r.has_error) {
         kg_cli_fail("eval", &r.error);
