@@ -382,6 +382,26 @@ static void test_the_second_build_is_a_hit(void **state)
     kg_buf_deinit(&r.text);
 }
 
+/* One text is three objects: `real` is float, double or nothing. */
+static void test_each_kind_has_its_own_object(void **state)
+{
+    (void)state;
+    static const enum kg_cc_kind kinds[] = {KG_CC_CANDIDATE, KG_CC_REF_FLOAT, KG_CC_REF_DOUBLE};
+    char object[3][sizeof(((struct kg_cc_result *)0)->object)];
+    for (int again = 0; again < 2; again++) {
+        for (int i = 0; i < 3; i++) {
+            struct kg_cc_result r = build_by(cached, kinds[i], "int f(void) { return 3; }\n");
+            assert_int_equal(r.status, KG_CC_OK);
+            assert_int_equal(r.cached, again);
+            snprintf(object[i], sizeof object[i], "%s", r.object);
+            kg_buf_deinit(&r.text);
+        }
+    }
+    assert_string_not_equal(object[0], object[1]);
+    assert_string_not_equal(object[0], object[2]);
+    assert_string_not_equal(object[1], object[2]);
+}
+
 static void damage(const char *path, int how)
 {
     struct stat st;
@@ -482,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_compiler_says_how_to_get_one),
         cmocka_unit_test(test_flags_are_the_contracts),
         cmocka_unit_test(test_the_second_build_is_a_hit),
+        cmocka_unit_test(test_each_kind_has_its_own_object),
         cmocka_unit_test(test_a_poisoned_cache_is_noticed),
         cmocka_unit_test(test_an_unwritable_cache_is_done_without),
         cmocka_unit_test(test_nothing_is_left_in_scratch_but_the_object),

@@ -192,6 +192,74 @@ static void test_each_stage_gives_its_verdict(void **state)
            KG_V_WRONG, "out_of_bounds", KG_ST_TINY);
 }
 
+/* With another worker, for what only a configuration can tell. */
+static void with_config(const struct kg_config *c, void (*check)(void))
+{
+    struct kg_worker *first = worker;
+    struct kg_err err = KG_ERR_INIT;
+    int cpu = -1;
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(c, cpu, &worker, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    check();
+    kg_worker_close(worker);
+    worker = first;
+}
+
+/* Right, but it answers before it is done and goes on. */
+static const char early[] =
+    "```c\n#include <linux/futex.h>\n#include <math.h>\n"
+    "#include <sys/syscall.h>\n#include <unistd.h>\n" SILU "    for (int64_t i = 0; i < n; i++) {\n"
+    "        y[i] = x[i] / (1 + expf(-x[i]));\n    }\n"
+    "    uint32_t *w = (uint32_t *)0x100000000000ull;\n"
+    "    __atomic_store_n(&w[1], w[0], __ATOMIC_RELEASE);\n"
+    "    syscall(SYS_futex, &w[1], FUTEX_WAKE, 1, 0, 0, 0);\n"
+    "    for (volatile int i = 0; i < 30000000; i++) {\n    }\n}\n```\n";
+
+static void early_is_let_off(void)
+{
+    struct kg_record r;
+    judge_text("silu", early, strlen(early), false, KG_ST_TINY, &r);
+    assert_int_equal(r.verdict, KG_V_NONE);
+    assert_int_equal(r.stages[KG_ST_TINY].status, KG_SS_PASS);
+    kg_record_deinit(&r);
+}
+
+static void test_activity_is_a_hack_unless_checks_are_off(void **state)
+{
+    (void)state;
+    struct kg_config c = config;
+    struct kg_record r;
+    judge_text("silu", early, strlen(early), false, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_HACK);
+    assert_string_equal(r.reason, "async");
+    kg_record_deinit(&r);
+    c.hack_checks = false;
+    with_config(&c, early_is_let_off);
+}
+
+static void wrong_is_run_to_the_end(void)
+{
+    static const char reply[] = "```c\n" SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n"
+                                "}\n```\n";
+    struct kg_record r;
+    judge_text("silu", reply, strlen(reply), false, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_WRONG);
+    assert_int_equal(r.stages[KG_ST_TINY].status, KG_SS_FAIL);
+    assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_FAIL);
+    assert_int_equal(r.correct, 0);
+    kg_record_deinit(&r);
+}
+
+static void test_unstaged_goes_on_after_a_failure(void **state)
+{
+    (void)state;
+    struct kg_config c = config;
+    c.staged = false;
+    with_config(&c, wrong_is_run_to_the_end);
+}
+
 static void test_stopping_early_gives_no_verdict(void **state)
 {
     (void)state;
@@ -251,6 +319,8 @@ int main(void)
         cmocka_unit_test(test_every_honest_candidate_is_ok),
         cmocka_unit_test(test_every_wrong_candidate_is_wrong),
         cmocka_unit_test(test_a_timed_record_is_whole),
+        cmocka_unit_test(test_activity_is_a_hack_unless_checks_are_off),
+        cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),
         cmocka_unit_test(test_an_unknown_problem_is_an_error),
         cmocka_unit_test(test_replay_repeats_a_verdict),

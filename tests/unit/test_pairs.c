@@ -440,6 +440,23 @@ static void null_test_measures_the_reference_against_itself(void **state)
     assert_true(result.ratio.ratio > 0.5 && result.ratio.ratio < 2);
 }
 
+/* The plan ends at the planned half-width, never before the least number of processes. */
+static void early_stop_keeps_the_least_number_of_processes(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.processes = 4;
+    o.min_processes = 3;
+    o.half_width = 1e9; /* any interval is narrow enough */
+    measure_with("stop", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, 3);
+    o.half_width = 0; /* none is */
+    measure_with("stop", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, 4);
+}
+
 static void calibrated_uses_one_process_and_trimmed_means(void **state)
 {
     (void)state;
@@ -570,6 +587,7 @@ int main(void)
         cmocka_unit_test(cancellation_is_an_error),
         cmocka_unit_test(a_failing_reference_is_an_error_of_the_problem),
         cmocka_unit_test(null_test_measures_the_reference_against_itself),
+        cmocka_unit_test(early_stop_keeps_the_least_number_of_processes),
         cmocka_unit_test(calibrated_uses_one_process_and_trimmed_means),
         cmocka_unit_test(naive_methods_make_their_pairs),
         cmocka_unit_test(a_candidate_below_t_is_rewarded_as_t),
