@@ -32,7 +32,7 @@ void kg_bench_line(struct kg_buf *lines, int number, const char *problem, const 
 struct kg_bench_batch {
     const char *in, *out; /* names in the folder; out is made anew */
     int jobs;
-    const char *const *set; /* key=value, NULL-terminated; besides cache=none */
+    const char *const *set; /* key=value, NULL-terminated; they come after cache=none */
 };
 /* `kgym eval --batch`, its progress thrown away. */
 pid_t kg_bench_batch_start(const struct kg_bench_batch *b);
