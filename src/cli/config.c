@@ -20,7 +20,7 @@ enum kg_code kg_cli_unknown(const char *command, const char *word, const char *c
     char plain[KG_OPT_KEY_MAX], flag[KG_OPT_KEY_MAX] = "";
     const char *list[32];
     size_t n = 0;
-    while (known[n] && n < sizeof list / sizeof *list - 1) {
+    while (n < sizeof list / sizeof *list - 1 && known[n]) {
         list[n] = known[n];
         n++;
     }

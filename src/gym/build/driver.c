@@ -287,7 +287,7 @@ static enum kg_code ask(struct kg_cc *cc, struct steps *s, struct kg_err *err)
 
 enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err)
 {
-    struct steps *s = malloc(2 * sizeof *s);
+    struct steps *s = calloc(2, sizeof *s);
     if (s == NULL) {
         return kg_fail(err, KG_E_HOST, "compiler: this machine is out of memory");
     }
