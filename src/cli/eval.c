@@ -148,7 +148,7 @@ static enum kg_code check(const struct args *a, enum kg_stage *stop, struct kg_e
 
 static bool is_source(const struct args *a)
 {
-    const char *dot = strrchr(a->reply, '.');
+    const char *dot = a->reply ? strrchr(a->reply, '.') : NULL;
     return a->source || (dot && strcmp(dot, ".c") == 0);
 }
 

@@ -301,6 +301,7 @@ enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err)
         code = show_includes(cc, err);
     }
     if (code == KG_OK) {
+        KG_ASSERT(s->cc1.n > 0 && s->cc1.at[0]); /* find_steps saw to it */
         tidy->cc1.at[0] = tool_path(cc, s->cc1.at[0], err);
         tidy->as.at[0] = program_name(cc, "as", err);
         tidy->ld.at[0] = program_name(cc, "ld", err);
