@@ -1,10 +1,11 @@
 /* How many distinct small candidates per second go through the whole funnel, against the bound that
  * the compiler alone sets on the same sources at the same parallelism, in the same run.
- *   build/release/bench/bench_throughput [candidates per problem=48] [jobs=2]
- * Per problem: gcc alone before and after (its spread is what the host adds); kgym with timing off;
- * kgym with timing on, a quarter as many candidates. `whole` is from the start of the command to
- * its end: it starts the workers, builds two references in each, and fills the pool of inputs.
- * `steady` leaves out the first quarter of the candidates and with it all that. No cache. */
+ *   build/release/bench/bench_throughput [candidates per problem=48] [jobs=2] [with timing=a
+ * quarter] Per problem: gcc alone before and after (its spread is what the host adds); kgym with
+ * timing off; kgym with timing on, fewer candidates (0: not at all). `whole` is from the start of
+ * the command to its end: it starts the workers, builds two references in each, and fills the pool
+ * of inputs. `steady` leaves out the first quarter of the candidates and with it all that. No
+ * cache. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,16 +84,17 @@ static double judge(const char *in, int n, int jobs, bool timing, struct kg_benc
     return n / seconds;
 }
 
-static void measure(const struct kg_bench_candidate *c, int n, int jobs, struct row *r)
+static void measure(const struct kg_bench_candidate *c, int n, int few, int jobs, struct row *r)
 {
-    int few = n / 4 > 0 ? n / 4 : 1;
-    r->problem = c->problem;
+    *r = (struct row){.problem = c->problem};
     make_sources(c, few, "few.jsonl");
     make_sources(c, n, "all.jsonl");
     r->gcc_before = compile_all(n, jobs);
     r->off = judge("all.jsonl", n, jobs, false, &r->tally_off);
     r->gcc_after = compile_all(n, jobs);
-    r->on = judge("few.jsonl", few, jobs, true, &r->tally_on);
+    if (few > 0) {
+        r->on = judge("few.jsonl", few, jobs, true, &r->tally_on);
+    }
 }
 
 static double gcc_of(const struct row *r)
@@ -127,7 +129,7 @@ static void print_rows(const struct row *rows, int n, int jobs)
                100 * r->tally_off.steady_per_s / gcc, r->tally_on.steady_per_s,
                100 * r->tally_on.steady_per_s / gcc);
     }
-    for (int on = 0; on < 2; on++) {
+    for (int on = 0; on < 2 && (!on || rows[0].on > 0); on++) {
         for (int i = 0; i < n; i++) {
             head[i] = rows[i].problem;
             tally[i] = on ? rows[i].tally_on : rows[i].tally_off;
@@ -141,26 +143,33 @@ static void print_rows(const struct row *rows, int n, int jobs)
 static json_t *json_of(const struct row *r, int n, int jobs)
 {
     double gcc = gcc_of(r);
-    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:o, s:f, s:o, s:f}",
-                     "problem", r->problem, "candidates", n, "gcc_before_per_s", r->gcc_before,
-                     "gcc_after_per_s", r->gcc_after, "off_per_s", r->off, "off_steady_per_s",
-                     r->tally_off.steady_per_s, "ratio_off", r->off / gcc, "ratio_off_steady",
-                     r->tally_off.steady_per_s / gcc, "candidates_on", r->tally_on.n, "on_per_s",
-                     r->on, "on_steady_per_s", r->tally_on.steady_per_s, "stage_ms_off",
-                     kg_bench_stages(&r->tally_off), "rest_ms_off", rest_ms(&r->tally_off, jobs),
-                     "stage_ms_on", kg_bench_stages(&r->tally_on), "rest_ms_on",
-                     rest_ms(&r->tally_on, jobs));
+    json_t *o = json_pack(
+        "{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f}", "problem", r->problem, "candidates",
+        n, "gcc_before_per_s", r->gcc_before, "gcc_after_per_s", r->gcc_after, "off_per_s", r->off,
+        "off_steady_per_s", r->tally_off.steady_per_s, "ratio_off", r->off / gcc,
+        "ratio_off_steady", r->tally_off.steady_per_s / gcc, "stage_ms_off",
+        kg_bench_stages(&r->tally_off), "rest_ms_off", rest_ms(&r->tally_off, jobs));
+    if (r->on > 0) {
+        json_t *on =
+            json_pack("{s:i, s:f, s:f, s:o, s:f}", "candidates_on", r->tally_on.n, "on_per_s",
+                      r->on, "on_steady_per_s", r->tally_on.steady_per_s, "stage_ms_on",
+                      kg_bench_stages(&r->tally_on), "rest_ms_on", rest_ms(&r->tally_on, jobs));
+        json_object_update(o, on);
+        json_decref(on);
+    }
+    return o;
 }
 
 int main(int argc, char **argv)
 {
     int n = kg_bench_count(argc, argv, 1, 2, 10000, 48);
     int jobs = kg_bench_count(argc, argv, 2, 1, 64, 2);
+    int few = kg_bench_count(argc, argv, 3, 0, 10000, n / 4 > 0 ? n / 4 : 1);
     struct row rows[KG_BENCH_CANDIDATES];
     double gcc_s = 0, off_s = 0, steady_s = 0;
     json_t *list = json_array();
     for (int i = 0; i < KG_BENCH_CANDIDATES; i++) {
-        measure(&kg_bench_candidates[i], n, jobs, &rows[i]);
+        measure(&kg_bench_candidates[i], n, few, jobs, &rows[i]);
         json_array_append_new(list, json_of(&rows[i], n, jobs));
         gcc_s += 1 / gcc_of(&rows[i]);
         off_s += 1 / rows[i].off;

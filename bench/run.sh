@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Runs the benches of a build folder in turn: tables on the screen and in
+# build/bench-results/<name>.txt, JSON lines in build/bench-results/results.jsonl (begun anew).
+#   bench/run.sh build/release [quick|full] [name ...]
+# Default: about a quarter of an hour on an idle host; bench_timing then has 20 repetitions, which
+# is enough to see a defect but not for a claim. full: its 200 repetitions, about an hour more.
+# quick: small counts, a minute, only to see that every bench runs: its numbers mean nothing.
+# Numbers to keep: an idle host, `full`, then tools/benchmarks.sh keep.
+set -euo pipefail
+[ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+b=$(cd "$1" && pwd); shift
+cd "$(dirname "$0")/.."
+mode=usual
+case "${1:-}" in quick | full) mode=$1; shift ;; esac
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=(extract separation sandbox throughput staged memory timing)
+export KGYM_BUILD=$b
+out=build/bench-results
+mkdir -p "$out"
+: >"$out/results.jsonl"
+
+counts() {
+  case "$mode/$1" in
+    quick/extract) echo 5 ;;
+    quick/separation) echo 32 ;;
+    quick/sandbox) echo 5 3 4 ;;
+    quick/throughput) echo 4 2 0 ;;
+    quick/staged) echo 20 2 ;;
+    quick/memory) echo 60 10 ;;
+    quick/timing) echo 2 1 ;;
+    usual/timing) echo 20 ;;
+  esac
+}
+
+failed=()
+for name in "${names[@]}"; do
+  bench=$b/bench/bench_$name
+  [ -x "$bench" ] || { echo "bench: $bench is missing: \`make bench\` builds it" >&2; failed+=("$name"); continue; }
+  read -r -a args <<<"$(counts "$name")"
+  command="bench_$name${args[*]:+ ${args[*]}}"
+  echo "== $command ($mode)"
+  start=$SECONDS
+  if "$bench" "${args[@]}" | tee "$out/$name.txt"; then
+    line=$(tail -n 1 "$out/$name.txt")
+    printf '{"command":"%s","mode":"%s",%s\n' "$command" "$mode" "${line#\{}" >>"$out/results.jsonl"
+  else
+    failed+=("$name")
+  fi
+  echo "== $((SECONDS - start)) s"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "bench: failed: ${failed[*]}" >&2
+  exit 1
+fi
+echo "bench: texts and $out/results.jsonl are in $out"

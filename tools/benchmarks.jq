@@ -1,0 +1,102 @@
+# From result lines, one per bench, to the page. A bench that is unknown here is an error: its
+# numbers would be left out in silence.
+
+def num(digits): if . == null then "-" else
+  (. * pow(10; digits) | round / pow(10; digits) | tostring) as $s
+  | if digits == 0 then $s
+    else ($s | split(".")) as $p | $p[0] + "." + (($p[1] // "") + "0000000000")[0:digits] end
+  end;
+def percent(digits): if . == null then "-" else (. * 100 | num(digits)) + " %" end;
+def row: "| " + (map(tostring) | join(" | ")) + " |";
+def table(head; rows): [head | row], [head | map("---") | row], (rows | row) | if type == "array" then .[] else . end;
+
+# Milliseconds by stage: cells are {name, stages, rest}; share of each column beside them.
+def stage_table(cells):
+  cells as $c
+  | ($c | map((.stages | add) + .rest)) as $sums
+  | ($c[0].stages | keys_unsorted | map(select(. != "profile"))) as $names
+  | table(["ms per evaluation"] + ($c | map(.name));
+      ($names + ["the rest"])[] as $n
+      | [$n] + [range($c | length) as $i
+          | (if $n == "the rest" then $c[$i].rest else $c[$i].stages[$n] end) as $ms
+          | ($ms | num(2)) + " (" + (($ms / $sums[$i]) | percent(0)) + ")"]);
+
+def throughput:
+  "Distinct small candidates through the whole funnel, as a share of what the compiler alone does with the",
+  "same sources and as many jobs. *Whole*: the command from start to end, start of workers and building of references",
+  "included. *Steady*: without the first quarter of the candidates. No cache.", "",
+  "Timing off, all problems together: **\(.ratio_off | percent(1))** of gcc alone whole, **\(.ratio_off_steady | percent(1))** steady",
+  "(aim: 70 %). \(.candidates) candidates of each problem, \(.jobs) jobs.", "",
+  table(["candidates/s", "gcc before", "gcc after", "timing off, whole", "of gcc", "timing off, steady", "of gcc", "timing on, steady"];
+    .rows[] | [.problem, (.gcc_before_per_s | num(2)), (.gcc_after_per_s | num(2)), (.off_per_s | num(2)),
+      (.ratio_off | percent(1)), (.off_steady_per_s | num(2)), (.ratio_off_steady | percent(1)), (.on_steady_per_s | num(2))]),
+  "", "Where a job's time goes, timing off:", "",
+  stage_table(.rows | map({name: .problem, stages: .stage_ms_off, rest: .rest_ms_off})),
+  (if .rows | all(.stage_ms_on) then "", "With timing on:", "",
+     stage_table(.rows | map({name: .problem, stages: .stage_ms_on, rest: .rest_ms_on})) else empty end);
+
+def staged:
+  "Staged (a stage that fails ends the evaluation) against the preset `unstaged`, on 20 % no code or refused by the static check,",
+  "30 % compile errors, 20 % crashes or wrong answers at tiny size, 30 % correct. Whole commands, no cache, \(.jobs) jobs.", "",
+  table(["timing", "replies", "staged/s", "unstaged/s", "gain"];
+    .rows[] | [(if .timing then "on" else "off" end), .replies, (.staged_per_s | num(2)), (.unstaged_per_s | num(2)),
+      (.gain | num(2)) + " times"]),
+  (.rows[] | "", "Timing \(if .timing then "on" else "off" end):", "",
+    stage_table([{name: "staged", stages: .stage_ms_staged, rest: .rest_ms_staged},
+                 {name: "unstaged", stages: .stage_ms_unstaged, rest: .rest_ms_unstaged}]));
+
+def sandbox:
+  "Start to end of a trivial program, a compilation, a runner: bare, and with the steps of the ladder. Variants take turns.", "",
+  "Confining one compilation and one runner costs \(.confinement_ms | num(2)) ms, **\(.share | percent(1))** of one evaluation of",
+  "`\(.problem)` with timing off (\(.evaluation_ms | num(1)) ms), at isolation L\(.isolation_level).", "",
+  table(["what", "n", "median, ms", "p90, ms"];
+    .rows[] | [.what, .n, (.median_ms | num(3)), (.p90_ms | num(3))]);
+
+def memory:
+  "The processes that live long, over \(.evaluations) evaluations of cheap candidates by one worker (good, wrong, crashing, broken;",
+  "three small problems; timing off), sampled every \(.between). The slope is that of the peak over the last two thirds.", "",
+  table(["process", "resident, first", "resident, last", "peak, first", "peak, last", "slope, KB per 1000"];
+    .roles[] | [.role, "\(.rss_first_kb) KB", "\(.rss_last_kb) KB", "\(.peak_first_kb) KB", "\(.peak_last_kb) KB",
+      (.slope_kb_per_1000 | num(1))]);
+
+def timing:
+  "The reference against itself, fresh processes in each of \(.repetitions) repetitions: how far from 1 is the ratio?",
+  "Variation is that of the estimated time. `paired` is what `kgym eval` uses.", "",
+  table(["kernel", "other core", "method", "median, us", "variation", "ratios within 1 %", "middle 95 % of ratios", "interval holds 1"];
+    .rows[] | [.kernel, .load, .method, (.median_ns / 1000 | num(1)), (.cv | percent(2)), (.within_1_percent | percent(1)),
+      (.ratio_p025 | num(4)) + " to " + (.ratio_p975 | num(4)), (.holds_1 | percent(1))]);
+
+def extract:
+  "Extraction and static check, CPU time in microseconds, \(.repetitions) repetitions each; hostile kinds are those that make a",
+  "careless scanner quadratic. Aim: under 1000 us for 20 KB.", "",
+  table(["reply", "bytes", "code found", "extract, median", "p99", "check, median", "p99"];
+    .rows[] | [.kind, .bytes, (if .found then "yes" else "no" end), (.extract_median_us | num(1)), (.extract_p99_us | num(1)),
+      (.check_median_us | num(1)), (.check_p99_us | num(1))]);
+
+def separation:
+  "Dot products of length K by honest methods and by reduced precision, judged as the gym judges them: the largest error over its",
+  "bound (above 1: refused), by value law. Honest methods refused: **\(.honest_refused)**; reduced precision passed by the",
+  "precision probe: **\(.reduced_passed_probe)**. \(.rows) rows.", "",
+  (.cells | map(.k) | unique) as $ks
+  | table(["law", "method"] + ($ks | map("K = \(.)"));
+      (.cells | group_by([.law, .method])[]) as $g
+      | [$g[0].law, $g[0].method]
+        + ($ks | map(. as $k | $g[] | select(.k == $k) | (.worst | num(3)) + (if .pass then "" else " refused" end))));
+
+def titles: {throughput: "Throughput", staged: "What staged evaluation gains", sandbox: "What the sandbox costs", memory: "Memory",
+  timing: "Timing: how well equal kernels look equal", extract: "Extraction and static check", separation: "Reordering and reduced precision"};
+
+def section:
+  (titles[.bench] // error("no section for the bench `\(.bench)`")) as $title
+  | "", "## \($title)", "",
+  "`\(.command)`, \(.host.date), \(.host.cpu), \(.host.cores) cores, Linux \(.host.kernel), \(.host.compiler), kgym \(.host.kgym),",
+  "load at the start \(.host.load_1_min | num(2)).", "",
+  (.bench as $b | .result | if $b == "throughput" then throughput elif $b == "staged" then staged elif $b == "sandbox" then sandbox
+   elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract else separation end);
+
+"# Measurements",
+"",
+"Printed by `tools/benchmarks.sh` from `bench/results/`; do not edit. `make bench` measures (about a quarter of an hour on an idle",
+"host; `bench/run.sh build/release full` takes about an hour more), `tools/benchmarks.sh keep` takes the results over. Ratios",
+"compare runs of one command on one host; times of different hosts are not comparable.",
+(if length == 0 then "", "There are no kept results yet." else .[] | section end)

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The page of measurements, docs/benchmarks.md, from the committed results in bench/results/: one
+# file per bench, one line per kept run, the last line counts. Needs jq.
+#   tools/benchmarks.sh > docs/benchmarks.md
+#   tools/benchmarks.sh keep [name ...]   first take over the lines of build/bench-results/results.jsonl
+# Runs of mode quick are not kept: their counts are too small to mean anything.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v jq >/dev/null || { echo "benchmarks: jq is missing: apt-get install jq" >&2; exit 2; }
+
+if [ "${1:-}" = keep ]; then
+  shift
+  new=build/bench-results/results.jsonl
+  [ -s "$new" ] || { echo "benchmarks: $new is missing: run \`make bench\`" >&2; exit 2; }
+  mkdir -p bench/results
+  while IFS= read -r line; do
+    name=$(jq -r .bench <<<"$line") mode=$(jq -r .mode <<<"$line")
+    [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+    [ "$mode" != quick ] || { echo "benchmarks: $name was measured with mode quick: not kept" >&2; continue; }
+    printf '%s\n' "$line" >>"bench/results/$name.jsonl"
+    echo "benchmarks: kept $name" >&2
+  done <"$new"
+  exit 0
+fi
+
+lines=()
+for name in throughput staged sandbox memory timing extract separation; do
+  [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
+done
+printf '%s\n' "${lines[@]:-}" | jq -rs -f tools/benchmarks.jq
