@@ -156,10 +156,11 @@ static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_e
     switch (kg_batch_worker_read(w, &text)) {
     case KG_GOT_RECORD:
         return finish(b, line, text, err);
-    case KG_GOT_REFUSAL:
-        kg_fail(err, KG_E_HOST, "%s", text);
+    case KG_GOT_REFUSAL: {
+        enum kg_code code = kg_cancelled ? KG_OK : kg_fail(err, KG_E_HOST, "%s", text);
         free(text);
-        return err->code;
+        return code;
+    }
     case KG_GOT_END:
         return kg_cancelled ? KG_OK : replace(b, w, err);
     default:

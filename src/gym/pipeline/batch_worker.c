@@ -84,6 +84,29 @@ static int serve(int from_parent, int to_parent, const struct kg_config *config,
     return 0;
 }
 
+static void on_terminate(int sig)
+{
+    (void)sig;
+    kg_cancelled = 1;
+}
+
+static void on_interrupt(int sig)
+{
+    (void)sig; /* ignoring it by SIG_IGN would be inherited by what is judged */
+}
+
+/* A worker ends when its parent says so or is gone, and always tidily: an interrupt from the
+ * terminal reaches it as well, and two signals must not mean more than one. */
+static void take_signals(void)
+{
+    struct sigaction sa = {.sa_handler = on_terminate};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGTERM, &sa, NULL);
+    sa.sa_handler = on_interrupt;
+    sigaction(SIGINT, &sa, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
 /* Other workers' pipes must not stay open here: their readers would never see the end. */
 static void keep_only(int a, int b)
 {
@@ -113,7 +136,7 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_co
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        take_signals();
         keep_only(to[0], from[1]);
         _exit(getppid() == parent ? serve(to[0], from[1], config, cpu, spec, items) : 2);
     }

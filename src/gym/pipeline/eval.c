@@ -259,7 +259,10 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         begin_again(out);
         code = KG_OK;
     }
-    if (code == KG_OK && e.lost && !kg_cancelled && !canary_lives(w, task)) {
+    if (kg_cancelled && (code != KG_OK || e.lost)) { /* whatever the signal hit first */
+        code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
+    }
+    if (code == KG_OK && e.lost && !canary_lives(w, task)) {
         code = kg_fail(&err, KG_E_HOST,
                        "the candidate's process was killed twice, and a known-good one does not "
                        "pass here either: is this host short of memory?");

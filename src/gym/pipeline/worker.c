@@ -79,7 +79,7 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
         kg_rng_secret(&seed, err) != KG_OK || open_compiler(w, err) != KG_OK ||
         kg_scratch_open(config->limit_scratch_mb << 20, 4096, &w->scratch, err) != KG_OK) {
         kg_worker_close(w);
-        return err->code;
+        return kg_cancelled ? kg_fail(err, KG_E_CANCELLED, "interrupted") : err->code;
     }
     kg_rng_init(&w->rng, seed, 0);
     *out = w;
