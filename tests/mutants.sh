@@ -6,7 +6,7 @@
 # next run; one/ is the copy that is broken at the moment; log/ holds what each mutant printed.
 # Exit status: 0 all killed, 1 one survived, 2 something could not be judged.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 root=$PWD
 work=$root/build/mutants
 base=$work/base one=$work/one log=$work/log
@@ -23,6 +23,7 @@ field() { sed -n "s/^# $1: *//p" "$2"; }
 # The tree's files with their times, so that make rebuilds in base/ only what changed.
 copy_tree() {
   mkdir -p "$base" "$log"
+  cmp -s Makefile "$base/Makefile" || rm -rf "$base/build" # other flags, other objects
   find "$base" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
   git ls-files -z -- . ':!tests/mutants' | while IFS= read -r -d '' f; do
     [ -e "$f" ] && printf '%s\0' "$f"
