@@ -1,0 +1,251 @@
+/* Every bench runs with tiny counts and ends with a line that a reader can keep; the page of
+ * measurements is printed from such lines. Numbers are not looked at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+static const char *skipped; /* why, for all tests */
+static char folder[64], tree[512], build[512];
+static struct kg_buf kept; /* last lines of the benches that ran */
+
+/* Exit status; what it printed on stdout, in *out (initialised here). */
+static int run(const char *command, struct kg_buf *out)
+{
+    char chunk[4096];
+    kg_buf_init(out, 16u << 20);
+    FILE *p = popen(command, "r");
+    if (p == NULL) {
+        return -1;
+    }
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, p)) > 0;) {
+        kg_buf_add(out, chunk, n);
+    }
+    int status = pclose(p);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int run_quietly(const char *command)
+{
+    struct kg_buf out;
+    int status = run(command, &out);
+    kg_buf_deinit(&out);
+    return status;
+}
+
+static void need(void)
+{
+    if (skipped != NULL) {
+        printf("skip: %s\n", skipped);
+        skip();
+    }
+}
+
+static const char *build_benches(void)
+{
+    const char *b = getenv("KGYM_BUILD"), *t = getenv("KGYM_TREE");
+    char command[2048];
+    if (b == NULL || t == NULL) {
+        return "benches: KGYM_BUILD and KGYM_TREE are not set; run tests/run.sh";
+    }
+    snprintf(build, sizeof build, "%s", b);
+    snprintf(tree, sizeof tree, "%s", t);
+    const char *variant = strrchr(b, '/');
+    if (variant == NULL || strcmp(variant, "/asan") == 0 || strcmp(variant, "/ubsan") == 0) {
+        return "benches: they measure, sanitized builds do not";
+    }
+    snprintf(command, sizeof command, "%s/build%s", tree, variant);
+    if (strcmp(command, build) != 0) {
+        return "benches: the build folder is not one of this tree";
+    }
+    snprintf(command, sizeof command,
+             "cd '%s' && env -u MAKEFLAGS -u MAKELEVEL make -s --no-print-directory VARIANT='%s' "
+             "$(ls bench/bench_*.c | sed 's,^\\(.*\\)\\.c$,build%s/\\1,') 2>&1",
+             tree, variant + 1, variant);
+    struct kg_buf out;
+    bool made = run(command, &out) == 0;
+    if (!made) {
+        printf("%s\n", out.data);
+    }
+    kg_buf_deinit(&out);
+    return made ? NULL : "benches: make cannot build them";
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    kg_buf_init(&kept, 16u << 20);
+    snprintf(folder, sizeof folder, "/tmp/kgym-test-bench-XXXXXX");
+    skipped = build_benches();
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    kg_buf_deinit(&kept);
+    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
+}
+
+/* Leases of its own, so that nobody else's timing is waited for. */
+static void bench(const char *name, const char *args)
+{
+    char command[2048];
+    struct kg_buf out;
+    need();
+    snprintf(command, sizeof command,
+             "cd '%s' && KGYM_BUILD='%s' XDG_RUNTIME_DIR='%s' timeout 60 '%s/bench/bench_%s' %s",
+             folder, build, folder, build, name, args);
+    assert_int_equal(run(command, &out), 0);
+    assert_true(out.len > 2 && out.data[out.len - 1] == '\n');
+    out.data[--out.len] = 0;
+    const char *line = strrchr(out.data, '\n');
+    assert_non_null(line); /* a table comes before it */
+    json_t *j;
+    struct kg_err err = KG_ERR_INIT;
+    if (kg_json_parse(line + 1, strlen(line + 1), name, &j, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(json_string_value(json_object_get(j, "bench")), name);
+    assert_true(json_is_string(json_object_get(json_object_get(j, "host"), "date")));
+    assert_true(json_is_string(json_object_get(json_object_get(j, "host"), "cpu")));
+    assert_true(json_object_size(json_object_get(j, "result")) > 0);
+    json_decref(j);
+    kg_buf_addf(&kept, "{\"command\":\"bench_%s %s\",\"mode\":\"test\",%s\n", name, args, line + 2);
+    kg_buf_deinit(&out);
+}
+
+static void extract_runs(void **state)
+{
+    (void)state;
+    bench("extract", "3");
+}
+
+static void separation_runs(void **state)
+{
+    (void)state;
+    bench("separation", "16");
+}
+
+static void sandbox_runs(void **state)
+{
+    (void)state;
+    bench("sandbox", "3 3 4");
+}
+
+static void throughput_runs(void **state)
+{
+    (void)state;
+    bench("throughput", "2 2 0");
+}
+
+static void staged_runs(void **state)
+{
+    (void)state;
+    bench("staged", "20 2");
+}
+
+static void memory_runs(void **state)
+{
+    (void)state;
+    bench("memory", "40 5");
+}
+
+static void timing_runs(void **state)
+{
+    (void)state;
+    bench("timing", "2 1");
+}
+
+static void wrong_counts_and_a_missing_kgym_are_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *environment, *bench, *args;
+    } calls[] = {{"", "throughput", "no"}, {"", "throughput", "1"},
+                 {"", "staged", "19"},     {"", "sandbox", "2"},
+                 {"", "memory", "20x"},    {"KGYM_BUILD=/nowhere", "memory", "20"}};
+    need();
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char command[2048];
+        snprintf(command, sizeof command, "%s '%s/bench/bench_%s' %s 2>'%s/message'",
+                 calls[i].environment, build, calls[i].bench, calls[i].args, folder);
+        assert_int_equal(run_quietly(command), 2);
+        snprintf(command, sizeof command, "grep -q '^bench: ' '%s/message'", folder);
+        assert_int_equal(run_quietly(command), 0);
+    }
+}
+
+/* In a copy of the tree's corner that the script looks at. */
+static int page(const char *results, struct kg_buf *out)
+{
+    char command[2048], path[128];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(command, sizeof command,
+             "cd '%s' && rm -rf bench tools && mkdir -p bench/results tools && "
+             "cp '%s'/tools/benchmarks.sh '%s'/tools/benchmarks.jq tools/",
+             folder, tree, tree);
+    assert_int_equal(run_quietly(command), 0);
+    snprintf(path, sizeof path, "%s/all", folder);
+    assert_int_equal(kg_file_write_atomic(path, results, strlen(results), &err), KG_OK);
+    snprintf(command, sizeof command,
+             "cd '%s' && while IFS= read -r l; do n=${l#*\\\"bench\\\":\\\"}; "
+             "printf '%%s\\n' \"$l\" >bench/results/${n%%%%\\\"*}.jsonl; done <all && "
+             "tools/benchmarks.sh 2>/dev/null",
+             folder);
+    return run(command, out);
+}
+
+static void the_page_has_a_section_for_every_bench_that_ran(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {
+        "## Throughput", "## What staged", "## What the sandbox", "## Memory",
+        "## Timing",     "## Extraction",  "## Reordering",       "`bench_staged 20 2`",
+        "| axpby |",     "| judge | ",     "| runner: all steps", "| paired | "};
+    need();
+    if (run_quietly("command -v jq >/dev/null") != 0) {
+        printf("skip: jq is missing, which prints the page of measurements\n");
+        skip();
+    }
+    struct kg_buf out;
+    assert_int_equal(page(kept.data, &out), 0);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        if (strstr(out.data, titles[i]) == NULL) {
+            fail_msg("no `%s` in:\n%s", titles[i], out.data);
+        }
+    }
+    assert_null(strstr(out.data, "null"));
+    kg_buf_deinit(&out);
+    assert_int_equal(page("", &out), 0);
+    assert_non_null(strstr(out.data, "no kept results yet"));
+    kg_buf_deinit(&out);
+    assert_int_not_equal(page("{\"bench\":\"memory\",\"result\":{}}\n", &out), 0);
+    kg_buf_deinit(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extract_runs),
+        cmocka_unit_test(separation_runs),
+        cmocka_unit_test(sandbox_runs),
+        cmocka_unit_test(throughput_runs),
+        cmocka_unit_test(staged_runs),
+        cmocka_unit_test(memory_runs),
+        cmocka_unit_test(timing_runs),
+        cmocka_unit_test(wrong_counts_and_a_missing_kgym_are_errors),
+        cmocka_unit_test(the_page_has_a_section_for_every_bench_that_ran),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
