@@ -111,6 +111,30 @@ static void runner_descriptor_is_read_only_before_the_seals(void **state)
     kg_region_destroy(&r);
 }
 
+/* With 2 MB pages (where the host lets us mount) there is no seal, only a descriptor that reads. */
+static void a_large_input_region_cannot_be_written_by_a_runner(void **state)
+{
+    (void)state;
+    struct kg_region r = mapped(3 << 20, true);
+    assert_true(kg_region_sealed(&r));
+    r.map[7] = 7;
+    unsigned char *p = mmap(NULL, r.bytes, PROT_READ, MAP_SHARED, r.runner_fd, 0);
+    assert_ptr_not_equal(p, MAP_FAILED);
+    assert_int_equal(p[7], 7);
+    assert_true(mprotect(p, 4096, PROT_READ | PROT_WRITE) < 0);
+    assert_ptr_equal(mmap(NULL, r.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r.runner_fd, 0),
+                     MAP_FAILED);
+    assert_true(pwrite(r.runner_fd, "x", 1, 0) < 0);
+    assert_true(ftruncate(r.runner_fd, 0) < 0);
+    munmap(p, r.bytes);
+    if (r.huge) { /* the trusted descriptor in its place would be noticed */
+        close(r.runner_fd);
+        r.runner_fd = dup(r.fd);
+        assert_false(kg_region_sealed(&r));
+    }
+    kg_region_destroy(&r);
+}
+
 static void output_region_is_writable_by_both(void **state)
 {
     (void)state;
@@ -321,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(input_region_cannot_be_written_by_runners),
         cmocka_unit_test(runner_descriptor_is_read_only_before_the_seals),
+        cmocka_unit_test(a_large_input_region_cannot_be_written_by_a_runner),
         cmocka_unit_test(output_region_is_writable_by_both),
         cmocka_unit_test(sizes_are_rounded_and_bounded),
         cmocka_unit_test(mapping_is_resident_and_keeps_contents),

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "gym/run/hugefile.h"
+
 #define HUGE_BYTES ((size_t)2 << 20)
 #define PAGE_BYTES ((size_t)4096)
 #define MOST_BYTES ((size_t)1 << 36)
@@ -37,6 +39,22 @@ static int reopen_read_only(int fd)
     return ro >= 0 ? ro : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* A file of 2 MB pages: nothing to seal, runners get a descriptor that can only read. */
+static bool create_huge(size_t bytes, bool read_only, struct kg_region *out)
+{
+    int rw, ro;
+    bytes = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    if (!kg_hugefile_open(bytes, &rw, &ro)) {
+        return false;
+    }
+    *out = (struct kg_region){.fd = rw, .runner_fd = ro, .bytes = bytes, .huge = true};
+    if (!read_only) {
+        close(ro);
+        out->runner_fd = rw;
+    }
+    return true;
+}
+
 enum kg_code kg_region_create(size_t bytes, bool read_only, struct kg_region *out,
                               struct kg_err *err)
 {
@@ -44,6 +62,9 @@ enum kg_code kg_region_create(size_t bytes, bool read_only, struct kg_region *ou
     if (bytes == 0 || bytes > MOST_BYTES) {
         return kg_fail(err, KG_E_LIMIT, "a region of %zu bytes: 1 to %zu can be had", bytes,
                        MOST_BYTES);
+    }
+    if (bytes >= HUGE_BYTES && create_huge(bytes, read_only, out)) {
+        return KG_OK;
     }
     bool huge = bytes >= HUGE_BYTES && huge_pages_offered();
     size_t unit = huge ? HUGE_BYTES : PAGE_BYTES;
@@ -101,6 +122,12 @@ static unsigned char *reserve_aligned(size_t bytes)
     return p + head;
 }
 
+/* A file of a tmpfs, not a memfd, takes no seals: it is born with the one that forbids them. */
+static bool unsealable(const struct kg_region *r)
+{
+    return fcntl(r->fd, F_GET_SEALS) == F_SEAL_SEAL;
+}
+
 enum kg_code kg_region_map(struct kg_region *r, bool read_only, bool prefault, struct kg_err *err)
 {
     unsigned char *at = reserve_aligned(r->bytes), *p = MAP_FAILED;
@@ -121,7 +148,7 @@ enum kg_code kg_region_map(struct kg_region *r, bool read_only, bool prefault, s
             touch[i] = kept;
         }
     }
-    if (read_only && fcntl(r->fd, F_ADD_SEALS, ALL_SEALS) != 0) {
+    if (read_only && !unsealable(r) && fcntl(r->fd, F_ADD_SEALS, ALL_SEALS) != 0) {
         kg_fail(err, KG_E_HOST, "cannot seal a region: %s", strerror(errno));
         munmap(p, r->bytes);
         return err->code;
@@ -132,5 +159,9 @@ enum kg_code kg_region_map(struct kg_region *r, bool read_only, bool prefault, s
 
 bool kg_region_sealed(const struct kg_region *r)
 {
+    if (unsealable(r)) {
+        int mode = r->runner_fd == r->fd ? -1 : fcntl(r->runner_fd, F_GETFL);
+        return mode >= 0 && (mode & O_ACCMODE) == O_RDONLY;
+    }
     return fcntl(r->fd, F_GET_SEALS) == ALL_SEALS;
 }

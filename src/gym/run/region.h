@@ -1,9 +1,10 @@
 /* Regions: the memory that carries inputs to runners and outputs back. The trusted side maps a
  * region writable; runners get a descriptor through which inputs can only be read: a memfd that is
- * sealed against new writable mappings, writes and resizing as soon as the trusted mapping exists.
- * Create in one process, map in the one that writes (descriptors travel), then hand runner_fd to
- * runners, after kg_region_sealed has said yes where it is read-only.
- * Layout: where each argument of a call lies, with guard zones between. Pure. */
+ * sealed against new writable mappings, writes and resizing as soon as the trusted mapping exists,
+ * or, with 2 MB pages where the host allows, a file of a tmpfs that no path leads to, opened to
+ * read. Create in one process, map in the one that writes (descriptors travel), then hand runner_fd
+ * to runners, after kg_region_sealed has said yes where it is read-only. Layout: where each
+ * argument of a call lies, with guard zones between. Pure. */
 #ifndef KG_GYM_RUN_REGION_H
 #define KG_GYM_RUN_REGION_H
 
@@ -28,7 +29,7 @@ enum kg_code kg_region_create(size_t bytes, bool read_only, struct kg_region *ou
  * read_only: seals the region for good, so this can be done once. prefault: touch every page. */
 enum kg_code kg_region_map(struct kg_region *r, bool read_only, bool prefault,
                            struct kg_err *err) KG_MUST_USE;
-/* True once no new writable mapping, write or resizing is possible through any descriptor. */
+/* True once no new writable mapping, write or resizing is possible through runner_fd. */
 bool kg_region_sealed(const struct kg_region *r);
 void kg_region_destroy(struct kg_region *r);
 
