@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "gym/pipeline/worker.h"
@@ -13,6 +14,11 @@
  * bytes did not do its work. Half, because an honest copy may beat the judge's own loop by a
  * little. */
 #define FLOOR_SHARE 0.5
+
+/* The floor is a minimum, taken once in a few passes; where the host was busy with something else
+ * in that millisecond it comes out too high. So before anybody is accused it is taken again. */
+#define FLOOR_RETAKES  24
+#define FLOOR_PAUSE_NS 2000000
 
 static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
 {
@@ -74,8 +80,7 @@ static void record_times(struct kg_evaluation *e, const struct kg_pairs_result *
 }
 
 /* Fastest pass over the bytes that the operator must touch. */
-static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s,
-                        const struct kg_pairs_result *res)
+static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s, int64_t all_bytes_ns)
 {
     double all = 0, must = kg_problem_bytes(p, s);
     for (int a = 0; a < p->nargs; a++) {
@@ -83,15 +88,45 @@ static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s,
             all += (double)kg_arg_count(p, a, s) * (double)kg_dtype_bytes(p->args[a].dtype);
         }
     }
-    return (int64_t)((double)res->floor_ns * fmin(1.0, must / all));
+    return (int64_t)((double)all_bytes_ns * fmin(1.0, must / all));
+}
+
+static bool below(const struct kg_pairs_result *res, int64_t floor_ns)
+{
+    return (double)res->candidate_ns < FLOOR_SHARE * (double)floor_ns;
+}
+
+/* The least of *floor_ns and of further passes, spread over a while; ends as soon as the candidate
+ * is no longer below it. */
+static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_shape *s,
+                                 const struct kg_pairs_result *res, int64_t *floor_ns,
+                                 struct kg_err *err)
+{
+    const struct kg_case c = {.shape = *s, .law = KG_LAW_OWN, .key = e->key};
+    for (int i = 0; i < FLOOR_RETAKES && below(res, *floor_ns); i++) {
+        int64_t all_bytes_ns;
+        const struct timespec pause = {.tv_nsec = FLOOR_PAUSE_NS};
+        nanosleep(&pause, NULL);
+        if (kg_judge_floor(&e->w->judge, &c, &all_bytes_ns, err) != KG_OK) {
+            return err->code;
+        }
+        int64_t again = floor_of(e->w->problem, s, all_bytes_ns);
+        *floor_ns = again < *floor_ns ? again : *floor_ns;
+    }
+    return KG_OK;
 }
 
 static enum kg_step_result judge_floor(struct kg_evaluation *e, const struct kg_shape *s,
-                                       const struct kg_pairs_result *res)
+                                       const struct kg_pairs_result *res, struct kg_err *err)
 {
-    int64_t floor_ns = floor_of(e->w->problem, s, res);
-    if (!e->w->config.hack_checks || floor_ns <= 0 ||
-        (double)res->candidate_ns >= FLOOR_SHARE * (double)floor_ns || res->nprocess < 2) {
+    int64_t floor_ns = floor_of(e->w->problem, s, res->floor_ns);
+    if (!e->w->config.hack_checks || floor_ns <= 0 || res->nprocess < 2) {
+        return KG_STEP_PASS;
+    }
+    if (retake_floor(e, s, res, &floor_ns, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    if (!below(res, floor_ns)) {
         return KG_STEP_PASS;
     }
     kg_record_evidence(e->r, "floor",
@@ -218,7 +253,7 @@ enum kg_step_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err)
             s = KG_STEP_FAIL;
         } else if (code == KG_OK) {
             record_times(e, res);
-            s = judge_floor(e, &shape, res);
+            s = judge_floor(e, &shape, res, err);
         }
         kg_pairs_result_deinit(res);
         free(res);
