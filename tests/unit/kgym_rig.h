@@ -182,6 +182,8 @@ static inline bool rig_dead(long pid)
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
+static char rig_dead_group[1024]; /* the last one seen */
+
 /* Folders kgym-PID-... of control groups whose owner is dead, below path. */
 static inline int rig_dead_groups(const char *path, int depth)
 {
@@ -194,8 +196,11 @@ static inline int rig_dead_groups(const char *path, int depth)
         if (e->d_type != DT_DIR || e->d_name[0] == '.') {
             continue;
         }
-        n += sscanf(e->d_name, "kgym-%ld-", &pid) == 1 && rig_dead(pid);
         snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (sscanf(e->d_name, "kgym-%ld-", &pid) == 1 && rig_dead(pid)) {
+            snprintf(rig_dead_group, sizeof rig_dead_group, "%s", below);
+            n++;
+        }
         n += depth > 0 ? rig_dead_groups(below, depth - 1) : 0;
     }
     if (dir) {
@@ -259,8 +264,8 @@ static inline void rig_nothing_left(int groups)
         }
         usleep(40000);
     }
-    fail_msg("left behind: %d processes, %d scratch folders, %d control groups (%d before)", procs,
-             folders, dead, groups);
+    fail_msg("left behind: %d processes, %d scratch folders, %d control groups (%d before; %s)",
+             procs, folders, dead, groups, dead > groups ? rig_dead_group : "none");
 }
 
 #endif

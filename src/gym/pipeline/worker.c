@@ -123,7 +123,12 @@ enum kg_code kg_worker_build(struct kg_worker *w, enum kg_cc_kind kind, const ch
             kg_cc_build(w->cc, kind, source, len, w->problem->entry, dir, out, err) != KG_OK) {
             return err->code;
         }
-        if (out->status != KG_CC_LIMITS || out->text.len > 0 || tries > 0) {
+        bool limits = out->status == KG_CC_LIMITS;
+        if (limits && check_room(w, err) != KG_OK) { /* its own files are gone by now */
+            kg_buf_deinit(&out->text);
+            return err->code;
+        }
+        if (!limits || out->text.len > 0 || tries > 0) {
             return KG_OK;
         }
         kg_buf_deinit(&out->text);

@@ -1,0 +1,412 @@
+/* What an evaluation becomes when parts of the gym are killed under it, when its disk fills or
+ * turns read-only, when the wall clock goes back: the right verdict or an error, never a hang, and
+ * the next one is as if nothing had been. One process of this test does the killing: it looks for
+ * the asked kind among the children of the other, waits a random time, kills one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/worker.h"
+
+#define KILLS       42
+#define KILLS_MOST  180000000000 /* of kills on a very busy machine; ns */
+#define WATCHDOG_S  170
+#define VICTIM_WAIT 400 /* ms that a victim of the kind is looked for */
+
+enum victim { NOBODY, JUDGE, RUNNER, COMPILER, VICTIM_KINDS };
+static const char *const victim_names[] = {"nobody", "judge", "runner", "compiler"};
+
+static struct shared {
+    _Atomic int victim;   /* asked for; the killer puts NOBODY back when it is done */
+    _Atomic int delay_us; /* after the victim was seen */
+    _Atomic int kills[VICTIM_KINDS];
+} * shared;
+
+static struct kg_rng rng;
+static struct kg_config config;
+static struct kg_worker *worker;
+static char tmp[128];
+static pid_t killer;
+
+static void rest_us(long us)
+{
+    struct timespec t = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&t, NULL);
+}
+
+/* The killer. A judge is a fork of the test; a runner says its name; what else there is compiles.
+ */
+
+static enum victim kind_of(long pid)
+{
+    char path[64], exe[512], own[512];
+    snprintf(path, sizeof path, "/proc/%ld/exe", pid);
+    ssize_t n = readlink(path, exe, sizeof exe - 1);
+    ssize_t m = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (n <= 0 || m <= 0) {
+        return NOBODY;
+    }
+    exe[n] = own[m] = 0;
+    if (strcmp(exe, own) == 0) {
+        return JUDGE; /* or a child that is about to execute */
+    }
+    return strstr(exe, "kgym-runner") ? RUNNER : COMPILER;
+}
+
+static long find_victim(pid_t parent, enum victim kind)
+{
+    char path[300];
+    long found = 0;
+    int seen = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
+    DIR *tasks = opendir(path);
+    struct dirent *e;
+    while (tasks && (e = readdir(tasks))) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)parent, e->d_name);
+        FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "re");
+        long pid;
+        while (f && fscanf(f, "%ld", &pid) == 1) {
+            if (pid != getpid() && kind_of(pid) == kind &&
+                kg_rng_below(&rng, (uint64_t)++seen) == 0) {
+                found = pid;
+            }
+        }
+        if (f) {
+            fclose(f);
+        }
+    }
+    if (tasks) {
+        closedir(tasks);
+    }
+    return found;
+}
+
+_Noreturn static void kill_for_ever(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        enum victim kind = (enum victim)atomic_load(&shared->victim);
+        if (kind == NOBODY) {
+            rest_us(500);
+            continue;
+        }
+        long pid = 0;
+        int64_t until = kg_clock_ns() + VICTIM_WAIT * 1000000ll;
+        while (pid == 0 && kg_clock_ns() < until && atomic_load(&shared->victim) == (int)kind) {
+            pid = find_victim(parent, kind);
+            rest_us(pid ? atomic_load(&shared->delay_us) : 300);
+        }
+        if (pid && atomic_load(&shared->victim) == (int)kind && kill((pid_t)pid, SIGKILL) == 0) {
+            atomic_fetch_add(&shared->kills[kind], 1);
+        }
+        int asked = (int)kind;
+        atomic_compare_exchange_strong(&shared->victim, &asked, NOBODY);
+    }
+}
+
+static int kills(void)
+{
+    int n = 0;
+    for (int i = 0; i < VICTIM_KINDS; i++) {
+        n += atomic_load(&shared->kills[i]);
+    }
+    return n;
+}
+
+/* One worker for all tests. */
+
+static int open_worker(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_key key = {{(uint64_t)time(NULL), 11}};
+    char hex[33];
+    int cpu = -1;
+    if (getenv("KGYM_TEST_SEED") && !kg_key_parse(getenv("KGYM_TEST_SEED"), &key)) {
+        return -1;
+    }
+    kg_key_hex(key, hex);
+    print_message("seed %s (KGYM_TEST_SEED)\n", hex);
+    kg_rng_init(&rng, key, 0);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    snprintf(tmp, sizeof tmp, "/tmp/kgym-test-XXXXXX");
+    if (shared == MAP_FAILED || !mkdtemp(tmp) || chmod(tmp, 0755) != 0) {
+        return -1;
+    }
+    setenv("TMPDIR", tmp, 1);
+    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
+    pid_t self = getpid();
+    killer = fork();
+    if (killer == 0) {
+        kill_for_ever(self);
+    }
+    kg_opts_defaults(kg_config_options(), &config);
+    snprintf(config.cache, sizeof config.cache, "none");
+    config.limit_scratch_mb = 24;
+    config.timing_processes = config.timing_min_processes = 1;
+    config.timing_pairs = 6;
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    alarm(WATCHDOG_S); /* a hang ends the test */
+    return 0;
+}
+
+static int close_worker(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    kg_worker_close(worker);
+    kill(killer, SIGKILL);
+    waitpid(killer, NULL, 0);
+    bool left = waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD;
+    bool folders = rmdir(tmp) != 0;
+    if (left || folders) {
+        print_error("left behind:%s%s\n", left ? " a process" : "", folders ? " files" : "");
+        return kg_file_remove_tree(tmp, &err) == KG_OK ? -1 : -2;
+    }
+    return 0;
+}
+
+/* Candidates: {source, verdict}. Each gets a number, so that it is compiled. */
+
+#define SILU                                                                                       \
+    "#include <math.h>\n#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"
+
+static const struct {
+    const char *source;
+    enum kg_verdict verdict;
+    enum kg_stage stop;
+} candidates[] = {
+    {SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n}\n", KG_V_OK,
+     KG_ST_FULL},
+    {SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n}\n", KG_V_OK,
+     KG_ST_PROFILE},
+    {SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n}\n", KG_V_WRONG, KG_ST_FULL},
+    {SILU "    y[0] = x[0] + n\n}\n", KG_V_COMPILE_ERROR, KG_ST_FULL},
+    {SILU "    __builtin_trap();\n}\n", KG_V_CRASH, KG_ST_FULL},
+};
+#define CANDIDATES (int)(sizeof candidates / sizeof *candidates)
+#define TIMED      1
+
+static void judge(int which, struct kg_record *r)
+{
+    static int number;
+    char text[800];
+    int n = snprintf(text, sizeof text, "/* %d */\n%s", number++, candidates[which].source);
+    struct kg_task t = {.problem = "silu",
+                        .text = text,
+                        .len = (size_t)n,
+                        .source = true,
+                        .stop_after = candidates[which].stop};
+    kg_record_init(r);
+    kg_eval(worker, &t, r);
+}
+
+static void expect_right(int which, const char *when)
+{
+    struct kg_record r;
+    judge(which, &r);
+    if (r.has_error || r.verdict != candidates[which].verdict) {
+        fail_msg("%s: candidate %d: %s: %s", when, which,
+                 r.has_error ? "error" : kg_verdict_name(r.verdict),
+                 r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
+static void expect_error(const char *text)
+{
+    struct kg_record r;
+    judge(0, &r);
+    if (!r.has_error || !strstr(r.error.message, text)) {
+        fail_msg("%s instead of an error about %s: %s",
+                 r.has_error ? "an error" : kg_verdict_name(r.verdict), text,
+                 r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
+static void test_killed_at_any_moment(void **state)
+{
+    (void)state;
+    int64_t until = kg_clock_ns() + KILLS_MOST / 2;
+    int errors = 0, evaluations = 0, hits = 0;
+    expect_right(0, "before");
+    while (kills() < KILLS && kg_clock_ns() < until) {
+        struct kg_record r;
+        int which = (int)kg_rng_below(&rng, (uint64_t)CANDIDATES);
+        if (which == TIMED && kg_rng_below(&rng, 2)) { /* it takes longest */
+            which = 0;
+        }
+        enum victim victim = (enum victim)(JUDGE + kg_rng_below(&rng, VICTIM_KINDS - JUDGE));
+        uint64_t most = which == TIMED ? 400000 : 120000;
+        int before = kills();
+        atomic_store(&shared->delay_us, (int)kg_rng_below(&rng, most));
+        atomic_store(&shared->victim, (int)victim);
+        judge(which, &r);
+        atomic_store(&shared->victim, NOBODY);
+        evaluations++;
+        hits += kills() > before;
+        errors += r.has_error;
+        if (!r.has_error && r.verdict != candidates[which].verdict) {
+            fail_msg("candidate %d with its %s killed: %s/%s: %s", which, victim_names[victim],
+                     kg_verdict_name(r.verdict), r.reason ? r.reason : "", r.message);
+        }
+        if (r.has_error && (r.error.code != KG_E_GYM && r.error.code != KG_E_HOST)) {
+            fail_msg("candidate %d with its %s killed: an error of kind %s: %s", which,
+                     victim_names[victim], kg_code_name(r.error.code), r.error.message);
+        }
+        assert_int_equal(r.nrewards > 0, !r.has_error);
+        kg_record_deinit(&r);
+        if (evaluations % 6 == 0) {
+            expect_right((int)kg_rng_below(&rng, (uint64_t)CANDIDATES), "afterwards");
+        }
+    }
+    for (int i = JUDGE; i < VICTIM_KINDS; i++) {
+        print_message("%s: %d killed\n", victim_names[i], atomic_load(&shared->kills[i]));
+        assert_true(atomic_load(&shared->kills[i]) > 0);
+    }
+    print_message("%d evaluations, %d hit, %d errors\n", evaluations, hits, errors);
+    assert_true(kills() >= KILLS);
+    for (int i = 0; i < CANDIDATES; i++) {
+        expect_right(i, "at the end");
+    }
+}
+
+static void test_the_wall_clock_goes_back(void **state)
+{
+    (void)state;
+    struct kg_record a, b;
+    judge(0, &a);
+    kg_clock_wall_inject(-400ll * 24 * 3600 * 1000);
+    judge(TIMED, &b);
+    kg_clock_wall_inject(0);
+    assert_int_equal(a.verdict, KG_V_OK);
+    assert_int_equal(b.verdict, KG_V_OK);
+    assert_true(strcmp(a.id, b.id) < 0); /* ids stay in order */
+    assert_true(b.setup_ns >= 0);
+    for (int s = 0; s <= KG_ST_TIMING; s++) {
+        assert_true(b.stages[s].ns >= 0);
+    }
+    kg_record_deinit(&a);
+    kg_record_deinit(&b);
+}
+
+static void fill(void)
+{
+    char path[400];
+    static char chunk[65536];
+    snprintf(path, sizeof path, "%s/filler", worker->scratch.path);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, chunk, sizeof chunk) > 0) {
+    }
+    while (write(fd, chunk, 1) > 0) {
+    }
+    close(fd);
+}
+
+static void empty(void)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/filler", worker->scratch.path);
+    unlink(path);
+}
+
+static void need_tmpfs(void)
+{
+    if (!worker->scratch.tmpfs) {
+        print_message("skip: scratch is a plain folder here; it cannot be filled alone\n");
+        skip();
+    }
+}
+
+static void test_a_full_scratch_disk(void **state)
+{
+    (void)state;
+    need_tmpfs();
+    fill();
+    expect_error("scratch: no room left on the disk of ");
+    expect_error("scratch: no room left on the disk of ");
+    empty();
+    expect_right(0, "room again");
+}
+
+static void *fill_soon(void *arg)
+{
+    rest_us(*(long *)arg);
+    fill();
+    return NULL;
+}
+
+static void test_scratch_fills_under_an_evaluation(void **state)
+{
+    (void)state;
+    need_tmpfs();
+    int errors = 0;
+    for (int i = 0; i < 6; i++) {
+        struct kg_record r;
+        pthread_t thread;
+        long us = (long)kg_rng_below(&rng, 150000);
+        assert_int_equal(pthread_create(&thread, NULL, fill_soon, &us), 0);
+        judge(0, &r);
+        pthread_join(thread, NULL);
+        empty();
+        if (!r.has_error && r.verdict != KG_V_OK) {
+            fail_msg("filled after %ld us: %s/%s: %s", us, kg_verdict_name(r.verdict), r.reason,
+                     r.message);
+        }
+        errors += r.has_error;
+        kg_record_deinit(&r);
+        expect_right(0, "room again");
+    }
+    print_message("%d of 6 were errors\n", errors);
+}
+
+static void test_a_scratch_disk_turns_read_only(void **state)
+{
+    (void)state;
+    need_tmpfs();
+    const char *path = worker->scratch.path;
+    assert_int_equal(mount("kgym", path, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
+    expect_error("Read-only file system");
+    assert_int_equal(mount("kgym", path, "tmpfs", MS_REMOUNT, NULL), 0);
+    expect_right(0, "writable again");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_killed_at_any_moment),
+        cmocka_unit_test(test_the_wall_clock_goes_back),
+        cmocka_unit_test(test_a_full_scratch_disk),
+        cmocka_unit_test(test_scratch_fills_under_an_evaluation),
+        cmocka_unit_test(test_a_scratch_disk_turns_read_only),
+    };
+    return cmocka_run_group_tests(tests, open_worker, close_worker);
+}
