@@ -28,21 +28,35 @@ static const char help_text[] =
     "  --public          leave out the key `private` (seeds and cases)\n"
     "  --stop-after S    end after stage extract, static, compile, tiny, full or timing\n"
     "  --replay REC.json repeat a verdict from the seeds of its record\n"
-    "  --reward A[,B]    reward presets to compute\n"
+    "  --reward A[,B]    reward presets to compute (below)\n"
     "  --batch F --out F a JSONL file of {id, problem, reply|reply_file|source|source_file}\n"
     "  --jobs N          worker processes of a batch, one CPU each (default: all CPUs)\n"
-    "  --preset NAME     evaluation preset\n"
+    "  --preset NAME     evaluation preset (below)\n"
     "  --config F.yaml   configuration file\n"
     "  --set KEY=VALUE   any configuration key (`kgym options` lists them)\n"
     "  --dump-config     print the resolved configuration as YAML and stop\n"
     "\n"
     "examples:\n"
-    "  kgym eval relu answer.c\n"
+    "  kgym eval silu answer.c\n"
     "  kgym eval matmul reply.md --json | jq .verdict\n"
     "  kgym eval softmax - --stop-after full < reply.md\n"
     "  kgym eval --batch replies.jsonl --out records.jsonl --reward dr-kernel,binary\n"
     "\n"
-    "exit status: 0 verdict ok, 1 any other verdict, 2 error\n";
+    "exit status: 0 verdict ok, 1 any other verdict, 2 error\n"
+    "\n";
+
+/* Printed from the tables, so that it is what there is. */
+static void print_presets(void)
+{
+    puts("evaluation presets:");
+    for (const char *const *name = kg_config_presets(); *name; name++) {
+        printf("  %-16s  %s\n", *name, kg_config_preset_help(*name));
+    }
+    puts("\nreward presets:");
+    for (const char *const *name = kg_reward_names(); *name; name++) {
+        printf("  %-16s  %s\n", *name, kg_reward_formula(*name));
+    }
+}
 
 const char *const kg_cli_eval_flags[] = {"--source",      "--json",   "--public", "--stop-after",
                                          "--replay",      "--reward", "--batch",  "--out",
@@ -257,6 +271,7 @@ int kg_cmd_eval(int argc, char **argv)
     }
     if (a.help) {
         fputs(help_text, stdout);
+        print_presets();
         return KG_EXIT_GOOD;
     }
     if (check(&a, &stop, &err) != KG_OK ||

@@ -66,6 +66,24 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
     return KG_OK;
 }
 
+#define LIST_INDENT 39
+
+/* Description in what is left of the line, words whole, further lines under the first. */
+static void describe(const char *text, int width)
+{
+    int room = width - LIST_INDENT;
+    while (room > 10 && (int)strlen(text) > room) {
+        int cut = room;
+        while (cut > 0 && text[cut] != ' ') {
+            cut--;
+        }
+        cut = cut > 0 ? cut : room;
+        printf("%.*s\n%*s", cut, text, LIST_INDENT, "");
+        text += cut + (text[cut] == ' ');
+    }
+    puts(text);
+}
+
 static void list_one(const struct kg_problem *p, bool json)
 {
     if (json) {
@@ -79,7 +97,8 @@ static void list_one(const struct kg_problem *p, bool json)
         kg_buf_deinit(&b);
         json_decref(j);
     } else {
-        printf("%-18s  level %d  %-8s  %s\n", p->name, p->level, p->suite, p->desc ? p->desc : "");
+        printf("%-18s  level %d  %-8s  ", p->name, p->level, p->suite);
+        describe(p->desc ? p->desc : "", kg_term_tty(stdout) ? kg_term_width(stdout) : 0);
     }
 }
 

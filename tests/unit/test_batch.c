@@ -353,7 +353,7 @@ static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
             if (status != 2) {
                 fail_msg("exit status %d: %s", status, rig.err.data);
             }
-            rig_says("kgym eval: interrupted after ");
+            rig_says("kgym eval: interrupted with ");
             rig_says("the same command resumes");
         }
         interrupts++;

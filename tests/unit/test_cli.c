@@ -46,6 +46,8 @@ static void test_help_lists_what_the_parser_takes(void **state)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         rig_shows(flags[i]);
     }
+    rig_shows("single-input");
+    rig_shows("dr-kernel");
     rig_shows("exit status: 0 verdict ok, 1 any other verdict, 2 error");
 }
 

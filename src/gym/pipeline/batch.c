@@ -200,7 +200,7 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
     while (code == KG_OK && b->out.written < b->items.n) {
         code = kg_cancelled
                    ? kg_fail(err, KG_E_CANCELLED,
-                             "interrupted after %zu of %zu lines; the same command resumes",
+                             "interrupted with %zu of %zu lines written; the same command resumes",
                              b->out.written, b->items.n)
                    : turn(b, err);
     }
