@@ -76,6 +76,25 @@ static void test_a_kind_never_has_more_than_its_share(void **state)
     assert_int_equal(have, KG_POOL_PER_KIND);
 }
 
+static void test_no_case_twice_in_a_round(void **state)
+{
+    (void)state;
+    struct kg_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true};
+    struct kg_pool_case *c;
+    bool fresh;
+    for (int round = 0; round < 200; round++) {
+        uint64_t seen[KG_POOL_PER_KIND + 1];
+        kg_pool_round(&pool);
+        for (int i = 0; i <= KG_POOL_PER_KIND; i++) { /* one more than there can be */
+            assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+            seen[i] = c->number;
+            for (int k = 0; k < i; k++) {
+                assert_int_not_equal(seen[k], seen[i]);
+            }
+        }
+    }
+}
+
 static void test_a_full_pool_gives_up_its_oldest(void **state)
 {
     (void)state;
@@ -120,6 +139,7 @@ int main(void)
                                         start, end),
         cmocka_unit_test_setup_teardown(test_a_kind_never_has_more_than_its_share, start, end),
         cmocka_unit_test_setup_teardown(test_a_full_pool_gives_up_its_oldest, start, end),
+        cmocka_unit_test_setup_teardown(test_no_case_twice_in_a_round, start, end),
         cmocka_unit_test_setup_teardown(test_a_case_survives_json, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
