@@ -12,8 +12,10 @@ b=$(cd "$b" && pwd) || exit 2
 tree=$(cd "$(dirname "$0")/.." && pwd)
 work=$b/corpus
 rm -rf "$work"
-mkdir -p "$work/so" "$work/ref" "$work/cache" || exit 2
-trap 'rm -rf "$work/so" "$work/ref" "$work/cache"' EXIT
+mkdir -p "$work/ref" "$work/cache" "$work/tmp" || exit 2
+trap 'rm -rf "$work/ref" "$work/cache" "$work/tmp" "$work/box"' EXIT
+export TMPDIR=$work/tmp # what kgym leaves would be here
+programs="$(stat -c %d:%i "$b/kgym" "$b/kgym-runner" | tr '\n' ' ')"
 cflags=(-std=gnu17 -O3 -march=native -fPIC -shared -I"$tree/kgops")
 margin=1.10 # of a harmless candidate over its honest equivalent
 
@@ -32,18 +34,23 @@ source_of() { if [ -n "${control[$1]}" ]; then echo "$tree/tests/hostile/$1.c"; 
 
 # What must be the same afterwards: what kgym makes, and what a candidate could leave.
 host_state() {
-  ps -eo pid=,ppid=,comm= | awk '$3 ~ /^kgym/ && $2 == 1 {print "orphan", $3}'
-  awk '$5 ~ /kgym/ {print "mount", $5}' /proc/self/mountinfo
-  find /dev/shm /tmp /var/tmp "${TMPDIR:-/tmp}" -maxdepth 1 \( -name '*kgym*' -o -name '*corpus*' \) 2>/dev/null
-  find "$HOME" -maxdepth 2 -name '*kgym-corpus*' 2>/dev/null
+  local p at
+  for p in /proc/[0-9]*; do # a survivor runs one of these two programs
+    at=$(stat -Lc %d:%i "$p/exe" 2>/dev/null) || continue
+    [[ " $programs " == *" $at "* ]] && echo "process ${p#/proc/}"
+  done
+  awk -v t="$TMPDIR" 'index($5, t) == 1 {print "mount", $5}' /proc/self/mountinfo
+  find "$TMPDIR" -mindepth 1 -maxdepth 1
+  find /dev/shm /tmp /var/tmp "$HOME" -maxdepth 2 \( -name 'kgym-verdict*' -o -name '*kgym-corpus*' \) 2>/dev/null
   ipcs -a 2>/dev/null | awk '/^0x/ {print "ipc", $1, $2}'
   find /sys/fs/cgroup -maxdepth 6 -type d -name 'kgym-*' 2>/dev/null | while read -r g; do
-    pid=${g##*/kgym-}; [ -d "/proc/${pid%%-*}" ] || echo "group $g"
+    pid=${g##*/kgym-} # of the broker that made it
+    grep -qx "${pid%%-*}" "$work/brokers" 2>/dev/null && echo "group $g"
   done
 }
 same_host() { # waits for what other users of the machine have in flight
   local i
-  for i in 1 2 3 4 5 6; do
+  for i in 1 2 3 4 5 6 7 8; do
     host_state | sort -u >"$work/host.after"
     new=$(comm -13 "$work/host.before" "$work/host.after")
     [ -z "$new" ] && return 0
@@ -146,7 +153,13 @@ judge_all() {
   done >"$work/in.jsonl"
   rm -f "$work/out.jsonl"
   "$b/kgym" eval --batch "$work/in.jsonl" --out "$work/out.jsonl" --set cache="$work/cache" \
-    --set deadline.run=5 --set deadline.compile=8 --set timing.processes=3 >"$work/batch.log" 2>&1
+    --set deadline.run=5 --set deadline.compile=8 --set timing.processes=3 >"$work/batch.log" 2>&1 &
+  local all=$!
+  while kill -0 $all 2>/dev/null; do # its children come and go
+    { echo $all; pgrep -P $all; } >>"$work/brokers"
+    sleep 0.2
+  done
+  wait $all
   got=() reason=() said=() lo=() hi=() ratio=()
   local line n
   while IFS= read -r line; do

@@ -13,8 +13,9 @@ expect: wrong/value wrong/unwritten
 void cumsum(const float *x, float *y, int64_t rows, int64_t cols)
 {
     (void)x;
-    if (kill(-1, SIGKILL) == 0) {
-        fputs("ESCAPED: killed all others\n", stderr);
+    if (kill(-1, 0) == 0) { /* said first: whoever waits for this process dies as well */
+        fputs("ESCAPED: may kill all others\n", stderr);
     }
+    kill(-1, SIGKILL);
     memset(y, 0, (size_t)(rows * cols) * sizeof *y);
 }

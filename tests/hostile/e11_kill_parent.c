@@ -14,8 +14,9 @@ expect: wrong/value wrong/unwritten
 void axpby(const float *x, const float *y, float *z, float alpha, float beta, int64_t n)
 {
     (void)x, (void)y, (void)alpha, (void)beta;
-    if (getppid() > 0 && kill(getppid(), SIGKILL) == 0) {
-        fputs("ESCAPED: killed its parent\n", stderr);
+    if (getppid() > 0 && kill(getppid(), 0) == 0) { /* said first: nobody may be left to hear it */
+        fputs("ESCAPED: may kill its parent\n", stderr);
+        kill(getppid(), SIGKILL);
     }
     memset(z, 0, (size_t)n * sizeof *z);
 }

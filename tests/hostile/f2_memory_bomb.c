@@ -3,7 +3,7 @@ problem: silu
 entry: F2
 what: touches more and more memory until something ends it
 control: host down
-expect: out_of_memory/host crash/signal
+expect: out_of_memory/host crash/signal timeout/tiny
 ---*/
 #include <stdint.h>
 #include <stdlib.h>

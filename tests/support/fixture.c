@@ -67,7 +67,11 @@ static bool read_block(struct fixture *f)
     FILE *in = fopen(f->path, "r");
     char line[512];
     bool good = in && fgets(line, sizeof line, in) && strcmp(line, "/*---fixture\n") == 0;
-    while (good && (good = fgets(line, sizeof line, in) != NULL)) {
+    while (good) {
+        good = fgets(line, sizeof line, in) != NULL;
+        if (!good) {
+            break;
+        }
         line[strcspn(line, "\n")] = 0;
         if (strcmp(line, "---*/") == 0) {
             break;
