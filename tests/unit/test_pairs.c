@@ -297,16 +297,19 @@ static void done_before_the_work_is_async(void **state)
     assert_true(result.failure.tail_cpu_ns > KG_TAIL_SLACK_NS);
 }
 
-/* What it does after its answer without tripping the slack is part of its time: here some 50 us. */
+/* What it does after its answer without tripping the slack is part of its time: here some 30 us.
+ * Several times, because the scheduler may let it finish before the clock is read anyway. */
 static void a_short_tail_is_charged(void **state)
 {
     (void)state;
-    measure("tail", HEAD EARLY ENTRY "{ work(x, y, n); early();\n"
-                                     "  for (volatile int i = 0; i < 40000; i++) {} }\n");
-    if (result.status == KG_PAIRS_MEASURED) { /* a slow host makes it longer than the slack */
-        assert_true(result.ratio.ratio < 0.9);
-    } else {
-        assert_int_equal(result.failure.kind, KG_PAIRS_ASYNC);
+    for (int i = 0; i < 4; i++) {
+        measure("tail", HEAD EARLY ENTRY "{ work(x, y, n); early();\n"
+                                         "  for (volatile int i = 0; i < 25000; i++) {} }\n");
+        if (result.status == KG_PAIRS_MEASURED) { /* a slow host makes it longer than the slack */
+            assert_true(result.ratio.ratio < 0.9);
+        } else {
+            assert_int_equal(result.failure.kind, KG_PAIRS_ASYNC);
+        }
     }
 }
 
