@@ -176,9 +176,13 @@ static void print_check(const struct kg_onboard *o, bool json)
     struct kg_buf b;
     kg_buf_init(&b, 1 << 16);
     kg_term_add(&b, colour, o->pass ? KG_GREEN : KG_RED, o->pass ? "ok      " : "DEFECT  ");
-    kg_buf_addf(&b, "%-18s %2d checks  reference %7.3f ms  %6.1f KB in, %6.1f KB out\n", o->problem,
-                o->n, (double)o->reference_ns * 1e-6, (double)o->in_bytes / 1024,
-                (double)o->out_bytes / 1024);
+    kg_buf_addf(&b, "%-18s %2d check%s", o->problem, o->n, o->n == 1 ? "" : "s");
+    if (o->reference_ns >= 0) {
+        kg_buf_addf(&b, "  reference %7.3f ms  %6.1f KB in, %6.1f KB out",
+                    (double)o->reference_ns * 1e-6, (double)o->in_bytes / 1024,
+                    (double)o->out_bytes / 1024);
+    }
+    kg_buf_addc(&b, '\n');
     for (int i = 0; i < o->n; i++) {
         if (!o->check[i].pass) {
             kg_buf_addf(&b, "        %s: ", o->check[i].name);
@@ -196,8 +200,7 @@ static int check_one(struct kg_worker *w, const char *name, bool json)
     struct kg_err err = KG_ERR_INIT;
     struct kg_onboard o;
     if (kg_onboard(w, name, &o, &err) != KG_OK) {
-        kg_cli_fail("problems", &err);
-        return err.code == KG_E_PROBLEM ? KG_EXIT_BAD : KG_EXIT_ERROR;
+        return kg_cli_fail("problems", &err);
     }
     print_check(&o, json);
     return o.pass ? KG_EXIT_GOOD : KG_EXIT_BAD;
@@ -206,23 +209,24 @@ static int check_one(struct kg_worker *w, const char *name, bool json)
 static int check(const struct args *a, const struct kg_config *config, const struct kg_paths *paths)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_worker *w;
+    struct kg_worker *w = NULL;
     int cpu = -1, status = KG_EXIT_GOOD;
     char **path = NULL;
     size_t n = 0;
     kg_cli_signals();
     kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(config, cpu, &w, &err) != KG_OK ||
-        (a->nwords == 1 &&
-         kg_problem_list(paths->suites, paths->nsuites, &path, &n, &err) != KG_OK)) {
-        return kg_cli_fail("problems", &err);
+    if ((a->nwords == 1 &&
+         kg_problem_list(paths->suites, paths->nsuites, &path, &n, &err) != KG_OK) ||
+        kg_worker_open(config, cpu, &w, &err) != KG_OK) {
+        status = kg_cli_fail("problems", &err);
+        w = NULL;
     }
-    for (int i = 1; i < a->nwords && !kg_cancelled; i++) {
+    for (int i = 1; w && i < a->nwords && !kg_cancelled; i++) {
         int s = check_one(w, a->word[i], a->json);
         status = s > status ? s : status;
     }
     for (size_t i = 0; i < n; i++) {
-        int s = kg_cancelled ? KG_EXIT_ERROR : check_one(w, path[i], a->json);
+        int s = !w || kg_cancelled ? KG_EXIT_ERROR : check_one(w, path[i], a->json);
         status = s > status ? s : status;
         free(path[i]);
     }

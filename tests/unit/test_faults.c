@@ -388,6 +388,18 @@ static void test_scratch_fills_under_an_evaluation(void **state)
     print_message("%d of 6 were errors\n", errors);
 }
 
+static void test_scratch_is_emptied(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    expect_right(0, "before");
+    assert_int_equal(kg_scratch_clear(&worker->scratch, &err), KG_OK);
+    kill(worker->ref.sandbox.pid, SIGKILL); /* so that the object is asked for */
+    for (int i = 0; i < CANDIDATES; i++) {
+        expect_right(i, "what was built is gone");
+    }
+}
+
 static void test_a_scratch_disk_turns_read_only(void **state)
 {
     (void)state;
@@ -407,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_a_full_scratch_disk),
         cmocka_unit_test(test_scratch_fills_under_an_evaluation),
         cmocka_unit_test(test_a_scratch_disk_turns_read_only),
+        cmocka_unit_test(test_scratch_is_emptied), /* last: with mapped files gone, none remounts */
     };
     return cmocka_run_group_tests(tests, open_worker, close_worker);
 }

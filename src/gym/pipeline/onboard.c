@@ -156,22 +156,45 @@ static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct k
     return code;
 }
 
+/* A file that is no problem, or a reference that does not build, is a finding; w->problem is then
+ * NULL. */
+static enum kg_code load(struct kg_worker *w, const char *problem, struct kg_onboard *o,
+                         struct kg_err *err)
+{
+    enum kg_code code = kg_worker_problem(w, problem, err);
+    if (code != KG_OK && code != KG_E_INPUT && code != KG_E_PROBLEM) {
+        return code;
+    }
+    struct kg_onboard_check *c = add(o, "parses");
+    c->pass = code != KG_E_INPUT;
+    if (code == KG_E_PROBLEM) {
+        c = add(o, "builds");
+    }
+    if (code != KG_OK) {
+        kg_worker_forget(w, false);
+        snprintf(c->detail, sizeof c->detail, "%s", err->message);
+    }
+    return KG_OK;
+}
+
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err)
 {
     memset(out, 0, sizeof *out);
     out->reference_ns = -1;
-    if (kg_worker_problem(w, problem, err) != KG_OK) {
-        return err->code;
+    snprintf(out->problem, sizeof out->problem, "%s", problem);
+    enum kg_code code = load(w, problem, out, err);
+    if (code != KG_OK || !w->problem) {
+        return code;
     }
     snprintf(out->problem, sizeof out->problem, "%s", w->problem->name);
     sizes(w->problem, out);
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
     kg_probe_reference(w->problem, &src);
-    enum kg_code code = judge(w, problem, out, "reference", &src, true, err);
+    code = judge(w, problem, out, "reference", &src, true, err);
     kg_buf_deinit(&src);
-    if (code == KG_OK && !out->check[0].pass) {
+    if (code == KG_OK && !out->check[out->n - 1].pass) {
         return KG_OK; /* what follows asks the reference, too */
     }
     if (code != KG_OK || time_reference(w, out, err) != KG_OK || variants(w, out, err) != KG_OK ||

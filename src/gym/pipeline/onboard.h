@@ -12,9 +12,9 @@
 #define KG_ONBOARD_MAX 48
 
 struct kg_onboard_check {
-    char name[64]; /* "reference", "zeros", "frozen x", "variant x2", ... */
+    char name[64]; /* "parses", "builds", "reference", "zeros", "frozen x", "variant x2", ... */
     bool pass;
-    char detail[240]; /* what was seen */
+    char detail[480]; /* what was seen */
 };
 
 struct kg_onboard {
@@ -27,7 +27,8 @@ struct kg_onboard {
 };
 
 /* KG_OK with out->pass false is a defective problem; an error means that it could not be looked at.
- * Where the reference itself is not `ok`, that is the only check. */
+ * Where it does not parse or build, or the reference itself is not `ok`, no further check is made.
+ */
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err) KG_MUST_USE;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "gym/pipeline/worker.h"
 #include "gym/timing/pairs.h"
 
@@ -76,6 +77,10 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     if (*up) {
         return KG_OK;
     }
+    if (!kg_file_exists(object)) { /* trying again builds it */
+        return kg_fail(err, KG_E_GYM, "%s: the built reference has vanished (%s)", w->problem->path,
+                       object);
+    }
     struct kg_runner_spec spec;
     enum kg_run_status status;
     kg_worker_runner_spec(w, object, wide, &spec);
@@ -146,6 +151,11 @@ static enum kg_code open_judge(struct kg_worker *w, struct kg_err *err)
 static enum kg_code take_kept(struct kg_worker *w, struct kg_err *err)
 {
     struct kg_kept *k = kept_of(w, w->problem->sha256);
+    if (k && !(kg_file_exists(k->object_float) && kg_file_exists(k->object_double))) {
+        k->used = 0; /* somebody emptied the cache: build again, in the same slot */
+        k->sha256[0] = 0;
+        k = NULL;
+    }
     if (!k) {
         k = &w->kept[0];
         for (size_t i = 1; i < KG_KEPT_PROBLEMS; i++) {

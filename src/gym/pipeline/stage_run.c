@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "gym/pipeline/worker.h"
 
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
@@ -20,6 +21,10 @@ enum kg_step_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage st
     }
     struct kg_runner_spec spec;
     enum kg_run_status status;
+    if (!kg_file_exists(e->object)) { /* else it would look like an object that does not load */
+        kg_fail(err, KG_E_GYM, "the built candidate has vanished (%s)", e->object);
+        return KG_STEP_ERROR;
+    }
     kg_worker_runner_spec(e->w, e->object, false, &spec);
     int64_t deadline = kg_evaluation_deadline(e, e->w->config.deadline_run);
     if (kg_runner_start(&spec, deadline, &e->cand, &status, err) != KG_OK) {
