@@ -52,6 +52,9 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
         }
     }
     add(p, KG_VARIANT_DEFAULT, KG_LAW_SPIKE, false, true);
+    if (!(prob->laws_off & (1u << KG_LAW_LARGE))) {
+        add(p, KG_VARIANT_DEFAULT, KG_LAW_LARGE, false, true); /* overflows without a shift */
+    }
     add(p, KG_VARIANT_NO16, KG_LAW_PRECISION, false, false);
     add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_ODD, KG_LAW_OWN, true, false);
