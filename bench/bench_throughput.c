@@ -1,11 +1,12 @@
 /* How many distinct small candidates per second go through the whole funnel, against the bound that
  * the compiler alone sets on the same sources at the same parallelism, in the same run.
- *   build/release/bench/bench_throughput [candidates per problem=48] [jobs=2] [with timing=a
- * quarter] Per problem: gcc alone before and after (its spread is what the host adds); kgym with
- * timing off; kgym with timing on, fewer candidates (0: not at all). `whole` is from the start of
- * the command to its end: it starts the workers, builds two references in each, and fills the pool
- * of inputs. `steady` leaves out the first quarter of the candidates and with it all that. No
- * cache. */
+ *   build/release/bench/bench_throughput [candidates=96] [jobs=2] [candidates with timing=12]
+ * Counts are per problem. For each: gcc alone before and after (its spread is what the host adds);
+ * kgym with timing off; kgym with timing on (0: not at all), where jobs take turns, because timing
+ * is exclusive. No cache.
+ * `whole` is from the start of the command to its end: it starts the workers, builds two references
+ * in each and fills their pools of inputs. `steady` is the second half of the candidates, when most
+ * of that is over. With few candidates the idle end of one job shows in `the rest`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,9 +163,9 @@ static json_t *json_of(const struct row *r, int n, int jobs)
 
 int main(int argc, char **argv)
 {
-    int n = kg_bench_count(argc, argv, 1, 2, 10000, 48);
+    int n = kg_bench_count(argc, argv, 1, 2, 10000, 96);
     int jobs = kg_bench_count(argc, argv, 2, 1, 64, 2);
-    int few = kg_bench_count(argc, argv, 3, 0, 10000, n / 4 > 0 ? n / 4 : 1);
+    int few = kg_bench_count(argc, argv, 3, 0, 10000, 12);
     struct row rows[KG_BENCH_CANDIDATES];
     double gcc_s = 0, off_s = 0, steady_s = 0;
     json_t *list = json_array();

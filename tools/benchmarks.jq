@@ -24,7 +24,7 @@ def stage_table(cells):
 def throughput:
   "Distinct small candidates through the whole funnel, as a share of what the compiler alone does with the",
   "same sources and as many jobs. *Whole*: the command from start to end, start of workers and building of references",
-  "included. *Steady*: without the first quarter of the candidates. No cache.", "",
+  "and the filling of pools included. *Steady*: the second half of the candidates. No cache.", "",
   "Timing off, all problems together: **\(.ratio_off | percent(1))** of gcc alone whole, **\(.ratio_off_steady | percent(1))** steady",
   "(aim: 70 %). \(.candidates) candidates of each problem, \(.jobs) jobs.", "",
   table(["candidates/s", "gcc before", "gcc after", "timing off, whole", "of gcc", "timing off, steady", "of gcc", "timing on, steady"];

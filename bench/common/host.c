@@ -257,7 +257,7 @@ void kg_bench_tally(const char *out, struct kg_bench_tally *t)
     kg_buf_deinit(&b);
     kg_bench_need(t->n > 0, "%s has no records", path);
     qsort(start, (size_t)t->n, sizeof *start, by_value);
-    int first = t->n / 4;
+    int first = t->n / 2;
     t->steady_per_s = (t->n - first) / fmax(end - start[first], 1e-3) * 1e3;
     for (int s = 0; s < KG_ST_COUNT; s++) {
         t->stage_ms[s] /= t->n;

@@ -43,7 +43,7 @@ double kg_bench_batch_run(const struct kg_bench_batch *b);
 struct kg_bench_tally {
     int n, errors, verdict[KG_V_COUNT];
     double stage_ms[KG_ST_COUNT]; /* mean over all records; 0 where a stage did not run */
-    double steady_per_s; /* the last three quarters, by the ids' clock: without the start of workers
+    double steady_per_s; /* the second half, by the ids' clock: without the start of workers,
                             and the building of references */
 };
 void kg_bench_tally(const char *out, struct kg_bench_tally *t);
