@@ -53,6 +53,27 @@ static void an_earlier_expected_answer_is_told_apart(void **state)
     rig_close(&g);
 }
 
+/* One value of the inputs changed, and the answer did not: of its own kind, since an honest kernel
+ * that is wrong may ignore that value. */
+static void the_answer_before_an_edit_is_told_apart(void **state)
+{
+    (void)state;
+    struct rig g = rig_open();
+    struct kg_case a = case_of(58), b = a;
+    unsigned char saved[40 * 70 * 4 + 40 * 4];
+    b.edited = true;
+    expect(&g, &a);
+    run_float(&g, &a);
+    read_outputs(&g, &a, saved);
+    struct kg_judgement v = answer(&g, &a);
+    assert_true(v.compare.pass && !v.repeats_twin);
+    expect(&g, &b);
+    write_outputs(&g, &b, saved);
+    v = answer(&g, &b);
+    assert_true(!v.compare.pass && v.repeats_twin && !v.replay);
+    rig_close(&g);
+}
+
 /* A kernel that ignores its inputs repeats itself and was never right: wrong, not a replay. */
 static void a_repeated_wrong_answer_is_no_replay(void **state)
 {
@@ -182,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_old_right_answer_is_a_replay),
         cmocka_unit_test(an_earlier_expected_answer_is_told_apart),
+        cmocka_unit_test(the_answer_before_an_edit_is_told_apart),
         cmocka_unit_test(a_repeated_wrong_answer_is_no_replay),
         cmocka_unit_test(degenerate_answers_are_no_replay),
         cmocka_unit_test(a_new_problem_forgets_answers),
