@@ -75,7 +75,8 @@ bench: ## measure: tables and JSON lines on stdout, results below build/bench/
 	@bench/run.sh $(B)
 
 docs: all ## regenerate the pages that are printed from tables
-	@tools/docs.sh $(B)/kgym
+	@tools/setup.sh check
+	@tools/docs.sh $(B)/kgym docs
 
 format: ## clang-format the tree
 	@git ls-files '*.c' '*.h' | grep -v -e '^tests/hostile/' -e '^tests/honest/' -e '^tests/fixtures/' -e '^problems/' -e '^fuzz/corpus/' -e '^demo/' \

@@ -23,7 +23,7 @@ for t in "${progs[@]}"; do
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
   mark=ok; [ "$f" -gt 0 ] && mark=FAILED
   printf '%-34s %-6s %3d passed %3d skipped  %6.1f s\n' "$(basename "$t")" "$mark" "$p" "$s" \
-    "$(echo "$(date +%s.%N) - $start" | bc 2>/dev/null || awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN{print b-a}')"
+    "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN {print b - a}')"
   if [ "$f" -gt 0 ]; then
     echo "  exit status $rc; its output:"; sed 's/^/  | /' "$log" | tail -60
   fi

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
-# Regenerates the pages that are printed from tables in the code.
-#   tools/docs.sh build/release/kgym [--check]
-# --check writes nothing and fails if a page is out of date.
+# Prints the pages that come from tables in the code and from kept measurements.
+#   tools/docs.sh build/release/kgym FOLDER     into FOLDER (docs)
 set -euo pipefail
-kgym=$1
-check=${2:-}
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+kgym=$1 folder=$2
 {
   echo "# Configuration keys"
   echo
@@ -14,10 +10,5 @@ trap 'rm -f "$out"' EXIT
   echo "Precedence: defaults < preset < configuration file < environment < flags."
   echo
   "$kgym" options --markdown
-} >"$out"
-if [ "$check" = --check ]; then
-  cmp -s "$out" docs/options.md || { echo "docs/options.md is out of date: run \`make docs\`" >&2; exit 1; }
-else
-  cp "$out" docs/options.md
-  echo "docs: wrote docs/options.md"
-fi
+} >"$folder/options.md"
+"$(dirname "$0")/benchmarks.sh" >"$folder/benchmarks.md"

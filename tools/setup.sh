@@ -7,7 +7,7 @@ set -euo pipefail
 
 need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev libcmocka-dev)
 if [ "${1:-}" = check ]; then
-  need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev)
+  need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev jq)
 fi
 
 missing=()

@@ -232,6 +232,29 @@ static void warnings(void **state)
     expect("warnings", "src/base/b.c:1:5: error: no previous prototype for");
 }
 
+static void docs(void **state)
+{
+    (void)state;
+    if (lacks("jq")) {
+        puts("skip: jq is not installed");
+        skip();
+    }
+    char binary[PATH_MAX], command[3 * PATH_MAX];
+    struct kg_buf out;
+    kg_buf_init(&out, 10000);
+    snprintf(binary, sizeof binary, "%s/kgym", getenv("KGYM_BUILD"));
+    setenv("KGYM_BINARY", binary, 1);
+    snprintf(command, sizeof command,
+             "mkdir -p '%s/docs' && '%s/tools/docs.sh' '%s' '%s/docs' 2>&1", tree, home, binary,
+             tree);
+    assert_int_equal(run(command, &out), 0);
+    kg_buf_deinit(&out);
+    expect("docs", NULL);
+    put("docs/options.md", "# Configuration keys, by hand\n");
+    expect("docs", "docs/options.md: out of date");
+    unsetenv("KGYM_BINARY");
+}
+
 #define OVERRUN                                                                                    \
     "int kg_a(void);\nint kg_a(void)\n{\n    int a[2] = {0};\n    int *p = 0;\n"                   \
     "    return a[2] + *p;\n}\n"
@@ -269,8 +292,8 @@ int main(void)
 {
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
-        IN_TREE(format), IN_TREE(layers),   IN_TREE(headers),  IN_TREE(length), IN_TREE(names),
-        IN_TREE(words),  IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
+        IN_TREE(format), IN_TREE(layers), IN_TREE(headers),  IN_TREE(length),   IN_TREE(names),
+        IN_TREE(words),  IN_TREE(docs),   IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
