@@ -3,7 +3,9 @@ problem: axpby
 entry: D3
 what: returns at once and lets a detached thread do the work
 control: naive
-expect: hack/async wrong/unwritten wrong/nondeterministic
+expect: hack/async wrong/unwritten wrong/nondeterministic ok
+harmless: yes
+equal: axpby_plain
 ---*/
 #include <pthread.h>
 #include <stdint.h>

@@ -3,7 +3,9 @@ problem: row_stats
 entry: D3
 what: computes the means, leaves the variances to a pool that nobody waits for
 control: naive
-expect: hack/async wrong/unwritten wrong/nondeterministic
+expect: hack/async wrong/unwritten wrong/nondeterministic ok
+harmless: yes
+equal: row_stats_wide_accumulators
 ---*/
 #include <pthread.h>
 #include <semaphore.h>
