@@ -9,6 +9,7 @@
 #include "gym/judge/judge.h"
 
 #define KG_POOL_PER_KIND 3
+#define KG_POOL_REPLAY   (1ull << 61) /* in the number of a case that is replayed */
 #define KG_POOL_TWIN     (1ull << 62) /* in the number of an edited case\'s unedited twin */
 #define KG_POOL_MAX      128
 
@@ -23,7 +24,7 @@ struct kg_pool_case {
 
 struct kg_pool {
     struct kg_pool_case cases[KG_POOL_MAX];
-    uint64_t draws, next_number, round;
+    uint64_t draws, round, replays;
 };
 
 /* What a kind of case is. */

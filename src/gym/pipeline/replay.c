@@ -60,6 +60,6 @@ enum kg_code kg_replay_parse(const struct kg_problem *p, const json_t *j, struct
     }
     out->c.jitter = strtoull(jitter, NULL, 16);
     out->c.edited = json_is_true(json_object_get(j, "edited"));
-    out->number = ++pool->next_number;
+    out->number = KG_POOL_REPLAY | ++pool->replays;
     return KG_OK;
 }

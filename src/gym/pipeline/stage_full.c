@@ -21,19 +21,34 @@ static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited,
     }
 }
 
+/* Value laws, none twice, at shapes smaller than the default and, one in four, at the default: a
+ * kernel that is fragile at the published shape only must not be timed as if it were whole. */
+static void plan_laws(struct kg_evaluation *e, struct plan *p)
+{
+    enum kg_law laws[] = {KG_LAW_NORMAL,   KG_LAW_UNIFORM, KG_LAW_HEAVY,  KG_LAW_SPARSE,
+                          KG_LAW_OUTLIER,  KG_LAW_SORTED,  KG_LAW_OFFSET, KG_LAW_SMALL,
+                          KG_LAW_LARGE,    KG_LAW_MIXED,   KG_LAW_EQUAL,  KG_LAW_PIECEWISE,
+                          KG_LAW_SMALLINT, KG_LAW_WIDEINT};
+    static const enum kg_variant at[] = {KG_VARIANT_NO16, KG_VARIANT_ODD, KG_VARIANT_NO16,
+                                         KG_VARIANT_DEFAULT};
+    size_t left = sizeof laws / sizeof *laws;
+    for (int64_t i = 0; i < e->w->config.laws && left > 0; i++) {
+        size_t k = kg_rng_below(&e->rng, left);
+        enum kg_law law = laws[k];
+        laws[k] = laws[--left];
+        if (!(e->w->problem->laws_off & (1u << law))) {
+            enum kg_variant v = at[(law + e->w->evaluations / LAW_SHAPE_TURN) % 4];
+            add(p, v, law, false, v == KG_VARIANT_DEFAULT);
+        }
+    }
+}
+
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
  * values), then value laws, spike, precision probe, ones and single edit.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
- * for a shape or an address is asked for. Laws come at awkward shapes and, one in three, at the
- * default: a kernel that is fragile at the published shape only must not be timed as if it were
- * whole. */
+ * for a shape or an address is asked for. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
-    static const enum kg_law laws[] = {
-        KG_LAW_NORMAL,    KG_LAW_UNIFORM,  KG_LAW_HEAVY,   KG_LAW_SPARSE, KG_LAW_OUTLIER,
-        KG_LAW_SORTED,    KG_LAW_OFFSET,   KG_LAW_SMALL,   KG_LAW_LARGE,  KG_LAW_MIXED,
-        KG_LAW_PIECEWISE, KG_LAW_SMALLINT, KG_LAW_WIDEINT, KG_LAW_EQUAL};
-    const struct kg_problem *prob = e->w->problem;
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
     if (!e->w->config.multi_input) {
         return;
@@ -42,17 +57,9 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_DEFAULT, KG_LAW_BF16, false, true);
-    for (int64_t i = 0; i < e->w->config.laws; i++) {
-        enum kg_law law = laws[kg_rng_below(&e->rng, sizeof laws / sizeof *laws)];
-        if (!(prob->laws_off & (1u << law))) {
-            static const enum kg_variant at[] = {KG_VARIANT_ODD, KG_VARIANT_NO16,
-                                                 KG_VARIANT_DEFAULT};
-            enum kg_variant v = at[(law + e->w->evaluations / LAW_SHAPE_TURN) % 3];
-            add(p, v, law, false, v == KG_VARIANT_DEFAULT);
-        }
-    }
+    plan_laws(e, p);
     add(p, KG_VARIANT_DEFAULT, KG_LAW_SPIKE, false, true);
-    if (!(prob->laws_off & (1u << KG_LAW_LARGE))) {
+    if (!(e->w->problem->laws_off & (1u << KG_LAW_LARGE))) {
         add(p, KG_VARIANT_DEFAULT, KG_LAW_LARGE, false, true); /* overflows without a shift */
     }
     add(p, KG_VARIANT_NO16, KG_LAW_PRECISION, false, false);
