@@ -245,7 +245,7 @@ static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_evaluation e;
+    struct kg_evaluation e = {.w = w, .task = task, .r = out};
     enum kg_code code = kg_ulid_new(out->id, &err);
     out->batch_id = task->batch_id;
     w->evaluations++;
