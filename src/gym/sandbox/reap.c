@@ -13,6 +13,9 @@
 #include "gym/sandbox/cgroup.h"
 #include "gym/sandbox/sandbox.h"
 
+/* Where no filter keeps it from sending itself SIGCONT, a process can undo a stop: never wait for
+ * one without end. */
+#define STOP_TIMEOUT_NS 1000000000
 #define KILL_TIMEOUT_NS 5000000000 /* a killed task that stays is in the kernel's hands */
 
 static bool has(const struct kg_sandbox *s, uint32_t step)
@@ -110,13 +113,18 @@ bool kg_sandbox_freeze(struct kg_sandbox *s)
     if (s->stopped) {
         return true; /* a second stop is not reported: waiting for it would not end */
     }
-    if (s->pid <= 0 || kill(s->pid, SIGSTOP) != 0) {
-        return false;
-    }
-    siginfo_t si;
+    siginfo_t si = {0};
+    int64_t until = kg_clock_ns() + STOP_TIMEOUT_NS;
     do {
-        memset(&si, 0, sizeof si);
-    } while (waitid(P_PID, (id_t)s->pid, &si, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR);
+        if (s->pid <= 0 || kill(s->pid, SIGSTOP) != 0) {
+            return false;
+        }
+        if (waitid(P_PID, (id_t)s->pid, &si, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 &&
+            si.si_pid != 0) {
+            break;
+        }
+        nanosleep(&(struct timespec){0, 10000}, NULL); /* on one core it needs the core to stop */
+    } while (kg_clock_ns() < until);
     if (si.si_code != CLD_STOPPED && si.si_code != CLD_TRAPPED) {
         return false;
     }

@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -241,6 +242,21 @@ static int allow_values(scmp_filter_ctx ctx, int call, const int *values, size_t
     return 0;
 }
 
+/* raise() and abort(); never another process, and this one cannot fork. SIGCONT is left out, for it
+ * takes back the stop that the broker has just sent. */
+static int allow_raise(scmp_filter_ctx ctx)
+{
+    int rc = 0;
+    for (unsigned sig = 1; rc == 0 && sig <= 64; sig++) {
+        if (sig != SIGCONT) {
+            rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, (unsigned)getpid()),
+                                  SCMP_A2(SCMP_CMP_EQ, sig));
+        }
+    }
+    return rc;
+}
+
 /* The sealed runner: the candidate is loaded under this one. */
 static int rules_sealed(scmp_filter_ctx ctx)
 {
@@ -256,10 +272,7 @@ static int rules_sealed(scmp_filter_ctx ctx)
             : allow_if(ctx, SCMP_SYS(clone),
                        SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_OF_A_THREAD | CLONE_NAMESPACES,
                                CLONE_OF_A_THREAD));
-    /* raise() and abort(); never another process, and this one cannot fork. */
-    rc = rc ? rc
-            : allow_if(ctx, SCMP_SYS(tgkill),
-                       SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, (scmp_datum_t)getpid()));
+    rc = rc ? rc : allow_raise(ctx);
     rc = rc ? rc : allow_values(ctx, SCMP_SYS(prctl), names, ARRAY_LEN(names));
     rc = rc ? rc : allow_values(ctx, SCMP_SYS(arch_prctl), vector_state, ARRAY_LEN(vector_state));
     /* Reading a limit, not setting one. */
