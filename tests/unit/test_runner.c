@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -358,16 +360,70 @@ static void work_after_done_is_activity(void **state)
     kg_runner_stop(&r);
 }
 
-static void work_between_calls_is_activity(void **state)
+static void start_that_sleeps(struct kg_runner *r)
 {
-    (void)state;
     char text[1024];
     snprintf(text, sizeof text, early_text,
              "{ uint32_t z = 0; struct timespec t = {0, 1000000};\n"
              "  syscall(SYS_futex, &z, FUTEX_WAIT, 0, &t, 0, 0); }");
+    start(r, "wakes", text);
+    struct kg_call_report rep = call(r, 1);
+    assert_true(rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE);
+}
+
+/* One that sleeps, but not until the next call, would wake in another's time, and could write to
+ * the outputs that the reference has just written. */
+static void a_sleeper_is_stopped(void **state)
+{
+    (void)state;
     struct kg_runner r;
-    start(&r, "wakes", text);
-    assert_int_equal(call(&r, 1).status, KG_RUN_OK); /* it sleeps: at rest, as far as one sees */
+    start_that_sleeps(&r);
+    assert_true(r.frozen);
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = 10 * MS};
+    nanosleep(&pause, NULL);
+    assert_true(kg_runner_idle_ns(&r) <= r.idle_slack_ns);
+    kg_runner_stop(&r);
+}
+
+static void a_runner_that_waits_is_not_stopped(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    start(&r, "waits", "void f(void) {}\n");
+    assert_int_equal(call(&r, 1).status, KG_RUN_OK);
+    assert_true(r.syscall_fd < 0 || !r.frozen);
+    kg_runner_stop(&r);
+}
+
+/* The first thread has left: it is a zombie, and another goes on. */
+static void a_process_without_its_first_thread_is_stopped(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    start(&r, "leaves",
+          "#include <linux/futex.h>\n#include <pthread.h>\n#include <stdint.h>\n"
+          "#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\n"
+          "static uint32_t *const w = (uint32_t *)0x100000000000ull;\n"
+          "static void *go_on(void *p) { struct timespec t = {0, 5000000}; nanosleep(&t, 0);\n"
+          "  __atomic_store_n(&w[1], w[0], __ATOMIC_RELEASE);\n"
+          "  syscall(SYS_futex, &w[1], FUTEX_WAKE, 1, 0, 0, 0);\n"
+          "  for (;;) { t.tv_nsec = 1000000; nanosleep(&t, 0); } return p; }\n"
+          "void f(const float *x, float *y, int64_t n)\n"
+          "{ pthread_t t; pthread_create(&t, 0, go_on, 0); syscall(SYS_exit, 0); }\n");
+    struct kg_call_report rep = call(&r, 1);
+    assert_true(rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE);
+    assert_true(r.frozen);
+    kg_runner_stop(&r);
+}
+
+/* By whatever way it came to run: its clock shows it. */
+static void work_between_calls_is_activity(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    start_that_sleeps(&r);
+    assert_true(kg_sandbox_thaw(&r.sandbox));
+    r.frozen = false;
     struct timespec pause = {.tv_sec = 0, .tv_nsec = 10 * MS};
     nanosleep(&pause, NULL);
     assert_true(kg_runner_idle_ns(&r) > r.idle_slack_ns);
@@ -375,6 +431,39 @@ static void work_between_calls_is_activity(void **state)
     assert_int_equal(rep.status, KG_RUN_ACTIVE);
     assert_true(rep.idle_cpu_ns > r.idle_slack_ns);
     kg_runner_stop(&r);
+}
+
+/* The time until it may load is kgym's own: a deadline that is over is the object's. */
+static void a_deadline_that_is_over_is_a_timeout(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    const char *hangs =
+        "__attribute__((constructor)) static void c(void) { for (volatile int i = 0;; i++) {} }\n"
+        "void f(void) {}\n";
+    assert_int_equal(start_status(&r, "late", hangs, "", -MS), KG_RUN_TIMEOUT);
+    kg_runner_stop(&r);
+}
+
+/* On the core that all share, what is left in a pipe would be read in the next runner's time. */
+static void output_is_read_before_the_call_is_over(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    start(&r, "talks",
+          "#include <string.h>\n#include <unistd.h>\n"
+          "void f(void) { static char b[60000]; memset(b, 'x', sizeof b);\n"
+          "  if (write(1, b, sizeof b) < 0) _exit(1); }\n");
+    assert_int_equal(call(&r, 1).status, KG_RUN_OK);
+    for (int fd = 3; fd < 256; fd++) {
+        struct stat st;
+        int left = 0;
+        if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && ioctl(fd, FIONREAD, &left) == 0) {
+            assert_int_equal(left, 0);
+        }
+    }
+    kg_runner_stop(&r);
+    assert_int_equal(r.output[0].bytes, 60000);
 }
 
 static void missing_entry_is_told_apart(void **state)
@@ -554,7 +643,12 @@ int main(void)
         cmocka_unit_test(threads_left_behind_are_stopped),
         cmocka_unit_test(no_cpu_time_is_free),
         cmocka_unit_test(work_after_done_is_activity),
+        cmocka_unit_test(a_sleeper_is_stopped),
+        cmocka_unit_test(a_runner_that_waits_is_not_stopped),
+        cmocka_unit_test(a_process_without_its_first_thread_is_stopped),
         cmocka_unit_test(work_between_calls_is_activity),
+        cmocka_unit_test(a_deadline_that_is_over_is_a_timeout),
+        cmocka_unit_test(output_is_read_before_the_call_is_over),
         cmocka_unit_test(missing_entry_is_told_apart),
         cmocka_unit_test(unresolved_symbol_fails_to_load),
         cmocka_unit_test(constructor_that_exits),

@@ -85,7 +85,8 @@ void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_
         out->faults = after.faults - before.faults;
     }
     int tasks = out->threads > 1 ? out->threads : 1;
-    if (out->idle_cpu_ns > r->idle_slack_ns || out->tail_cpu_ns > tasks * KG_TAIL_SLACK_NS) {
+    if (out->idle_cpu_ns > r->idle_slack_ns || out->tail_cpu_ns > tasks * KG_TAIL_SLACK_NS ||
+        out->unstopped) {
         out->status = KG_RUN_ACTIVE;
     }
 }
@@ -94,4 +95,9 @@ int64_t kg_runner_idle_ns(struct kg_runner *r)
 {
     int64_t now = kg_rest_cpu_ns(r);
     return now > r->idle_from_cpu_ns ? now - r->idle_from_cpu_ns : 0;
+}
+
+void kg_runner_rest_again(struct kg_runner *r)
+{
+    r->idle_from_cpu_ns = kg_rest_cpu_ns(r);
 }

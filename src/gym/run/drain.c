@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What a pipe can hold at most when the process is gone (fs.pipe-max-size, default 1 MB). */
 #define LAST_BYTES (1 << 20)
+/* Waiting for the thread to empty the pipes, at most. */
+#define MOST_PAUSES 1000
+#define PAUSE_NS    10000
 
 struct kg_drain {
     pthread_t thread;
@@ -131,6 +136,19 @@ enum kg_code kg_drain_start(const int pipes[2], int pidfd, int64_t keep, struct 
 bool kg_drain_dead(const struct kg_drain *d)
 {
     return atomic_load(&d->dead);
+}
+
+void kg_drain_settle(const struct kg_drain *d)
+{
+    for (int tries = 0; tries < MOST_PAUSES; tries++) {
+        int left[2] = {0, 0};
+        ioctl(d->pipe[0], FIONREAD, &left[0]);
+        ioctl(d->pipe[1], FIONREAD, &left[1]);
+        if (left[0] + left[1] == 0) {
+            return;
+        }
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    }
 }
 
 /* The ring, oldest byte first. */

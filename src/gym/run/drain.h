@@ -15,6 +15,9 @@ enum kg_code kg_drain_start(const int pipes[2], int pidfd, int64_t keep, struct 
                             struct kg_drain **out, struct kg_err *err) KG_MUST_USE;
 /* The process has ended (seen through pidfd). */
 bool kg_drain_dead(const struct kg_drain *d);
+/* The runner is at rest: wait until what it has written is read, at most some 50 ms. The thread
+ * shares the runners' core, and would read in the next one's time. */
+void kg_drain_settle(const struct kg_drain *d);
 /* After the process was killed: read what is left, at most a pipe's fill, end the thread, free. */
 void kg_drain_stop(struct kg_drain *d, struct kg_output out[2]);
 

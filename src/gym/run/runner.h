@@ -1,8 +1,9 @@
 /* The broker's handle on one runner: a confined process that holds one loaded object. It is frozen
- * between calls: blocked in a futex, and stopped where it has threads. All times are the broker's.
- * docs/protocol.md has the sequence. A handle has one owner; it may not be moved while it is open,
- * and the process that holds handles must not allocate between fork and exec (each handle has a
- * thread that empties pipes; it never allocates, so that a fork beside it is safe). */
+ * between calls: blocked in a futex that only the broker wakes, and stopped in any other case. All
+ * times are the broker's. docs/protocol.md has the sequence. A handle has one owner; it may not be
+ * moved while it is open, and the process that holds handles must not allocate between fork and
+ * exec (each handle has a thread that empties pipes; it never allocates, so that a fork beside it
+ * is safe). */
 #ifndef KG_GYM_RUN_RUNNER_H
 #define KG_GYM_RUN_RUNNER_H
 
@@ -50,6 +51,7 @@ struct kg_call_report {
     int64_t idle_cpu_ns; /* CPU time it used between the previous rest and this release */
     int64_t faults;      /* page faults in the window, -1 not counted */
     int threads;         /* tasks after the call */
+    bool unstopped;      /* it was not at rest and could not be stopped */
 };
 
 struct kg_output { /* of one stream: head and tail, and how much there was */
@@ -69,7 +71,7 @@ struct kg_runner {
     char note[256];             /* the loader's message, printable */
     struct kg_wire last;        /* what `wire` points to after kg_runner_stop: a copy */
     clockid_t cpu_clock;
-    int stat_fd;               /* /proc/PID/stat */
+    int stat_fd, syscall_fd;   /* /proc/PID/stat and syscall; the latter -1: not for this user */
     int64_t idle_slack_ns;     /* which of the two applies here */
     bool frozen;               /* stopped, not only blocked */
     enum kg_run_status status; /* other than OK: what every further call answers */
@@ -77,8 +79,8 @@ struct kg_runner {
 
 /* Spawn, load, resolve. KG_OK with *status other than KG_RUN_OK is the object's doing, its
  * constructors included; the handle must then be stopped like any other. A runner that ends before
- * it was ready to load is KG_E_HOST with what it wrote. Deadline: monotonic. The address-space
- * limit is spec's plus the regions and what the runner itself maps. */
+ * it was ready to load is KG_E_HOST with what it wrote. Deadline of the loading: monotonic. The
+ * address-space limit is spec's plus the regions and what the runner itself maps. */
 enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline_ns,
                              struct kg_runner *out, enum kg_run_status *status,
                              struct kg_err *err) KG_MUST_USE;
@@ -89,6 +91,8 @@ void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_
 /* CPU time used since it came to rest after the last call; 0 is the only honest answer on one
  * core. */
 int64_t kg_runner_idle_ns(struct kg_runner *r);
+/* What it has used so far has been noted: idle time counts from now. */
+void kg_runner_rest_again(struct kg_runner *r);
 /* Kill, reap, collect output. exit in r->sandbox.exit. Idempotent. */
 void kg_runner_stop(struct kg_runner *r);
 /* Signal that ended a stopped runner, 0: none. Pid 1 of a namespace ignores signals that are merely

@@ -66,6 +66,9 @@ enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, b
 /* One verified call on fresh inputs that nobody times; oracle: against it too. Repeats itself once
  * when void. */
 enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err);
+/* VOID: the candidate has worked since its last call, beside whoever was timed meanwhile. Asked at
+ * the end of a step, for what its next call shows comes too late for the step. */
+enum kg_flow kg_session_quiet(struct kg_session *s);
 /* A step was void the second time in a row. */
 enum kg_flow kg_session_async(struct kg_session *s, struct kg_err *err);
 

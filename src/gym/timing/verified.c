@@ -179,6 +179,18 @@ enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_er
     return flow == KG_FLOW_VOID ? kg_session_async(s, err) : flow;
 }
 
+enum kg_flow kg_session_quiet(struct kg_session *s)
+{
+    int64_t idle_ns = kg_runner_idle_ns(&s->cand.runner);
+    if (idle_ns <= s->cand.runner.idle_slack_ns) {
+        return KG_FLOW_ON;
+    }
+    s->active = (struct kg_call_report){.status = KG_RUN_ACTIVE, .idle_cpu_ns = idle_ns};
+    s->active_is_candidate = true;
+    kg_runner_rest_again(&s->cand.runner);
+    return KG_FLOW_VOID;
+}
+
 enum kg_flow kg_session_async(struct kg_session *s, struct kg_err *err)
 {
     if (!s->active_is_candidate) {
