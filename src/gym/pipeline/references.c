@@ -67,6 +67,14 @@ static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, i
     return code;
 }
 
+/* Said before a runner is asked for it: else it looks like an object that does not load. */
+enum kg_code kg_worker_check_built(const char *object, struct kg_err *err)
+{
+    return kg_file_exists(object)
+               ? KG_OK
+               : kg_fail(err, KG_E_GYM, "what was built has vanished: %s", object);
+}
+
 static enum kg_code start_reference(struct kg_worker *w, const char *object, bool wide,
                                     struct kg_runner *runner, bool *up, struct kg_err *err)
 {
@@ -77,9 +85,8 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     if (*up) {
         return KG_OK;
     }
-    if (!kg_file_exists(object)) { /* trying again builds it */
-        return kg_fail(err, KG_E_GYM, "%s: the built reference has vanished (%s)", w->problem->path,
-                       object);
+    if (kg_worker_check_built(object, err) != KG_OK) {
+        return err->code;
     }
     struct kg_runner_spec spec;
     enum kg_run_status status;

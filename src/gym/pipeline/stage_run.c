@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "gym/pipeline/worker.h"
 
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
@@ -21,8 +20,7 @@ enum kg_step_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage st
     }
     struct kg_runner_spec spec;
     enum kg_run_status status;
-    if (!kg_file_exists(e->object)) { /* else it would look like an object that does not load */
-        kg_fail(err, KG_E_GYM, "the built candidate has vanished (%s)", e->object);
+    if (kg_worker_check_built(e->object, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
     kg_worker_runner_spec(e->w, e->object, false, &spec);

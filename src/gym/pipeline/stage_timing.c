@@ -197,6 +197,20 @@ static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
     return code;
 }
 
+/* Laws that the reference is known to meet at the default shape: the full run has asked them. */
+static uint32_t laws_of(const struct kg_pool *pool)
+{
+    uint32_t laws = 0;
+    for (size_t i = 0; i < KG_POOL_MAX; i++) {
+        const struct kg_pool_case *c = &pool->cases[i];
+        if (c->number && c->applies && c->variant == KG_VARIANT_DEFAULT && c->c.law != KG_LAW_OWN &&
+            c->c.law != KG_LAW_PRECISION) {
+            laws |= 1u << c->c.law;
+        }
+    }
+    return laws;
+}
+
 static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shape,
                             struct kg_pairs_result *res, struct kg_err *err)
 {
@@ -211,8 +225,14 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
                                 .null_runner = &null,
                                 .oracle = &oracle,
                                 .key = kg_key_derive(e->key, "timing", 0),
+                                .laws = laws_of(&w->pool),
                                 .deadline_ns = e->deadline_ns,
                                 .cancel = &kg_cancelled};
+    if (kg_worker_check_built(w->object_float, err) != KG_OK ||
+        kg_worker_check_built(w->object_double, err) != KG_OK ||
+        kg_worker_check_built(e->object, err) != KG_OK) {
+        return err->code;
+    }
     kg_worker_runner_spec(w, w->object_float, false, &ref);
     kg_worker_runner_spec(w, e->object, false, &cand);
     kg_worker_runner_spec(w, w->paths.null_object, false, &null);

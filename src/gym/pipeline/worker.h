@@ -68,6 +68,8 @@ enum kg_code kg_worker_problem(struct kg_worker *w, const char *name,
 enum kg_code kg_worker_build(struct kg_worker *w, enum kg_cc_kind kind, const char *source,
                              size_t len, const char *dir, struct kg_cc_result *out,
                              struct kg_err *err) KG_MUST_USE;
+/* KG_E_GYM when the object is gone (a cache that was emptied): trying again builds it. */
+enum kg_code kg_worker_check_built(const char *object, struct kg_err *err) KG_MUST_USE;
 /* Both reference runners up: started when first needed, and again where they died. */
 enum kg_code kg_worker_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 /* End the reference runners and let go of the problem; of the judge too when it failed. */
