@@ -5,7 +5,6 @@ what: no shift by the maximum in a process whose first call has the published sh
 control: naive
 expect: wrong/value wrong/nonfinite wrong/precision wrong/nondeterministic hack/phase
 needs: timing
-known: timed processes are asked the usual law only
 ---*/
 #include <math.h>
 #include <stdint.h>

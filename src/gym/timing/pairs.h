@@ -62,8 +62,11 @@ struct kg_pairs_input {
     const struct kg_runner_spec *null_runner; /* entry that returns, built like null.so */
     const struct kg_runner_spec *oracle;      /* wide; NULL: no comparison with the oracle */
     struct kg_key key;                        /* secret: values, order, counts */
-    int64_t deadline_ns;                      /* monotonic end of everything; 0: none */
-    const volatile int *cancel;               /* non-zero: KG_E_CANCELLED; or NULL */
+    uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape: some
+                      untimed calls are of these, or a process that is timed could be told by its
+                      inputs from one that is checked. 0: none; needs the oracle */
+    int64_t deadline_ns;        /* monotonic end of everything; 0: none */
+    const volatile int *cancel; /* non-zero: KG_E_CANCELLED; or NULL */
 };
 
 enum kg_pairs_status {
