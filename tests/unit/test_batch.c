@@ -125,14 +125,13 @@ static void check_lines(int n)
 static void test_lines_come_in_input_order(void **state)
 {
     (void)state;
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6);
     write_lines(15, -1);
     rig_expect(0, BATCH " --jobs 4");
     rig_says("15 lines: 15 with a verdict (3 ok), 0 with an error; 0 kept");
     read_output("out.jsonl");
     check_lines(15);
     assert_int_equal(got.n, 15);
-    rig_nothing_left(groups);
+    rig_nothing_left();
 }
 
 static void test_progress_is_plain_lines_in_a_file(void **state)
@@ -304,7 +303,7 @@ static void check_partial(int n)
 static void test_killed_at_any_moment_it_resumes(void **state)
 {
     (void)state;
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6), kills = 0;
+    int kills = 0;
     write_lines(14, -1);
     rig_expect(0, "rm -f out.jsonl");
     for (int round = 0; round < 60; round++) {
@@ -313,6 +312,7 @@ static void test_killed_at_any_moment_it_resumes(void **state)
         int status;
         if (waitpid(pid, &status, WNOHANG) == 0) {
             bool group = kg_rng_below(&rng, 2); /* else the supervisor alone */
+            rig_note(pid, 2);
             kill(group ? -pid : pid, SIGKILL);
             waitpid(pid, &status, 0);
             kills++;
@@ -329,20 +329,21 @@ static void test_killed_at_any_moment_it_resumes(void **state)
     assert_false(got.torn);
     rig_expect(0, "KGYM_CACHE=none " BATCH); /* sweeps what the dead left */
     rig_says("14 kept");
-    rig_nothing_left(groups);
+    rig_nothing_left();
 }
 
 static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
 {
     (void)state;
     static const int signals[] = {SIGINT, SIGTERM};
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6), interrupts = 0;
+    int interrupts = 0;
     write_lines(14, -1);
     rig_expect(0, "rm -f out.jsonl");
     for (int round = 0; round < 40; round++) {
         pid_t pid = start_batch("--jobs 2");
         rest_ms(30 + (int64_t)kg_rng_below(&rng, 500 + 100 * (uint64_t)round));
         bool group = kg_rng_below(&rng, 2); /* as a terminal does it */
+        rig_note(pid, 2);
         kill(group ? -pid : pid, signals[kg_rng_below(&rng, 2)]);
         int status = rig_finish(pid);
         if (status == 0) {
@@ -359,7 +360,7 @@ static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
         interrupts++;
         check_partial(14);
         assert_false(got.torn);
-        rig_nothing_left(groups);
+        rig_nothing_left();
     }
     print_message("%d interrupts\n", interrupts);
     assert_true(interrupts > 0);
@@ -371,10 +372,10 @@ static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
 static void test_one_evaluation_is_interrupted_too(void **state)
 {
     (void)state;
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6);
     for (int round = 0; round < 6; round++) {
         pid_t pid = rig_start("KGYM_CACHE=none exec $K eval matmul $P/matmul.fast.c --json");
         rest_ms(100 + (int64_t)kg_rng_below(&rng, 900));
+        rig_note(pid, 2);
         kill(pid, round % 2 ? SIGINT : SIGTERM);
         int status = rig_finish(pid);
         if (status == 2) {
@@ -384,7 +385,7 @@ static void test_one_evaluation_is_interrupted_too(void **state)
         } else if (status != 0 && status != 128 + SIGINT && status != 128 + SIGTERM) {
             fail_msg("exit status %d: %s", status, rig.err.data);
         }
-        rig_nothing_left(groups);
+        rig_nothing_left();
     }
 }
 
@@ -432,6 +433,7 @@ static void kill_workers(pid_t pid, int times)
         }
         assert_true(child > 0 && child != last);
         rest_ms(700);
+        rig_note(pid, 2);
         kill(child, SIGKILL);
         last = child;
     }
@@ -440,7 +442,6 @@ static void kill_workers(pid_t pid, int times)
 static void test_a_lost_worker_costs_one_try(void **state)
 {
     (void)state;
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6);
     write_slow_line();
     rig_expect(0, "rm -f out.jsonl");
     pid_t pid = start_batch("--jobs 1");
@@ -449,13 +450,12 @@ static void test_a_lost_worker_costs_one_try(void **state)
     read_output("out.jsonl");
     assert_int_equal(got.n, 2);
     assert_string_equal(got.verdict[0], "wrong/value");
-    rig_nothing_left(groups);
+    rig_nothing_left();
 }
 
 static void test_a_line_that_takes_two_workers_is_an_error(void **state)
 {
     (void)state;
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6);
     write_slow_line();
     rig_expect(0, "rm -f out.jsonl");
     pid_t pid = start_batch("--jobs 1");
@@ -467,7 +467,7 @@ static void test_a_line_that_takes_two_workers_is_an_error(void **state)
     assert_string_equal(got.verdict[0], "error/");
     assert_string_equal(got.verdict[1], "no_code/no_block");
     rig_expect(0, "head -1 out.jsonl | grep -q 'the worker died twice while judging this line'");
-    rig_nothing_left(groups);
+    rig_nothing_left();
 }
 
 static void test_two_runs_do_not_write_one_file(void **state)
@@ -491,11 +491,10 @@ static void test_two_runs_do_not_write_one_file(void **state)
 static void test_a_full_disk_is_said(void **state)
 {
     (void)state;
-    int groups = rig_dead_groups("/sys/fs/cgroup", 6);
     write_lines(10, -1);
     rig_expect(2, "$K eval --batch in.jsonl --out /dev/full " NO_TIMING);
     rig_says("kgym eval: /dev/full: cannot write: No space left on device");
-    rig_nothing_left(groups);
+    rig_nothing_left();
     if (rig_run("mkdir -p disk && mount -t tmpfs -o size=20k kgym-test disk") != 0) {
         print_message("skip: a small disk cannot be mounted here\n");
         skip();
@@ -509,7 +508,7 @@ static void test_a_full_disk_is_said(void **state)
     assert_true(said);
     assert_true(got.n > 0 && got.n < 10 && !got.torn);
     check_lines(10);
-    rig_nothing_left(groups);
+    rig_nothing_left();
 }
 
 int main(void)
