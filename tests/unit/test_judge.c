@@ -304,6 +304,23 @@ static void nothing_works_before_open(void **state)
     kg_judge_stop(&j);
 }
 
+/* What one process wrote beside the arrays is no message to the next. */
+static void clear_leaves_nothing_in_the_outputs(void **state)
+{
+    (void)state;
+    struct rig g = rig_open();
+    struct kg_case c = case_of(85);
+    struct kg_take_report t;
+    OK(kg_judge_fill(&g.j, &c, false, &err));
+    g.out[g.j.out.bytes - 1] = 1;
+    OK(kg_judge_clear(&g.j, &err));
+    for (size_t i = 0; i < g.j.out.bytes; i++) {
+        assert_int_equal(g.out[i], 0);
+    }
+    assert_int_equal(kg_judge_take(&g.j, &c, KG_SIDE_CANDIDATE, &t, &err), KG_E_GYM);
+    rig_close(&g);
+}
+
 static void floor_measures_and_unpoisons(void **state)
 {
     (void)state;
@@ -335,6 +352,7 @@ int main(void)
         cmocka_unit_test(regions_grow_and_are_kept_where_large_enough),
         cmocka_unit_test(cases_that_do_not_fit_are_refused),
         cmocka_unit_test(nothing_works_before_open),
+        cmocka_unit_test(clear_leaves_nothing_in_the_outputs),
         cmocka_unit_test(floor_measures_and_unpoisons),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -185,3 +185,10 @@ enum kg_code kg_judge_floor(struct kg_judge *j, const struct kg_case *c, int64_t
     }
     return code;
 }
+
+enum kg_code kg_judge_clear(struct kg_judge *j, struct kg_err *err)
+{
+    struct kg_judge_req req = {.op = KG_JUDGE_CLEAR};
+    struct kg_judge_rep rep;
+    return kg_judge_ask(j, &req, NULL, 0, &rep, err);
+}

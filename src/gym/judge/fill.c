@@ -100,3 +100,14 @@ enum kg_code kg_judge_do_poison(struct kg_judge_state *s, const struct kg_case *
     arm_outputs(s, c, false, &place);
     return KG_OK;
 }
+
+void kg_judge_do_clear(struct kg_judge_state *s)
+{
+    struct kg_region *out = &s->region[1];
+    if (out->map != NULL) {
+        memset(out->map, 0, out->bytes);
+    }
+    for (size_t i = 0; i < KG_JUDGE_LIVE; i++) {
+        s->live[i].used = s->live[i].used && s->live[i].wide;
+    }
+}

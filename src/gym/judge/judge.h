@@ -96,6 +96,9 @@ enum kg_code kg_judge_save(struct kg_judge *j, const struct kg_case *c, uint64_t
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_load(struct kg_judge *j, const struct kg_case *c, uint64_t number, bool *hit,
                            struct kg_err *err) KG_MUST_USE;
+/* Zero the whole region of outputs, before a candidate's process starts: what an earlier one, or
+ * another candidate, has left beside the arrays is no message to it. Fill before the next take. */
+enum kg_code kg_judge_clear(struct kg_judge *j, struct kg_err *err) KG_MUST_USE;
 /* Fastest of 3 passes over the inputs (read) and outputs (written) of c by the judge's own loop, in
  * ns: the bandwidth floor. Leaves the outputs unpoisoned: fill or poison before the next call. */
 enum kg_code kg_judge_floor(struct kg_judge *j, const struct kg_case *c, int64_t *ns,

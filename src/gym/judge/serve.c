@@ -59,6 +59,9 @@ static enum kg_code dispatch(struct kg_judge_state *s, const struct kg_judge_req
         return code;
     case KG_JUDGE_FLOOR:
         return kg_judge_do_floor(s, &c, &rep->ns, err);
+    case KG_JUDGE_CLEAR:
+        kg_judge_do_clear(s);
+        return KG_OK;
     case KG_JUDGE_HELLO:
     case KG_JUDGE_OPS:
         break;

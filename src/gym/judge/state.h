@@ -117,6 +117,8 @@ enum kg_code kg_judge_do_load(struct kg_judge_state *s, const struct kg_case *c,
                               bool *hit, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_do_floor(struct kg_judge_state *s, const struct kg_case *c, int64_t *ns,
                                struct kg_err *err) KG_MUST_USE;
+/* Zero all that a candidate may have written; what waits to be taken of it is forgotten. */
+void kg_judge_do_clear(struct kg_judge_state *s);
 
 /* --- guard.c: patterns around arrays and in outputs --- */
 /* Guards of the zones of role IN or OUT between base and end. */

@@ -25,7 +25,8 @@ enum kg_step_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage st
     }
     kg_worker_runner_spec(e->w, e->object, false, &spec);
     int64_t deadline = kg_evaluation_deadline(e, e->w->config.deadline_run);
-    if (kg_runner_start(&spec, deadline, &e->cand, &status, err) != KG_OK) {
+    if (kg_judge_clear(&e->w->judge, err) != KG_OK ||
+        kg_runner_start(&spec, deadline, &e->cand, &status, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
     e->cand_up = true;

@@ -102,7 +102,8 @@ enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err)
         return KG_FLOW_ERROR;
     }
     enum kg_run_status status = KG_RUN_OK;
-    if (start_one(s->in->candidate, &s->cand, &status, err) != KG_OK) {
+    if (kg_judge_clear(s->in->judge, err) != KG_OK ||
+        start_one(s->in->candidate, &s->cand, &status, err) != KG_OK) {
         return KG_FLOW_ERROR;
     }
     s->born_ns = kg_clock_ns();
