@@ -38,6 +38,10 @@ static inline int rig_setup(void **state)
 {
     (void)state;
     char tree[512], text[600];
+    if (!getenv("KGYM_TREE") || !getenv("KGYM_BUILD")) {
+        print_error("KGYM_TREE and KGYM_BUILD are needed: run it by tests/run.sh\n");
+        return -1;
+    }
     snprintf(rig_dir, sizeof rig_dir, "/tmp/kgym-test-XXXXXX");
     if (!mkdtemp(rig_dir) || chmod(rig_dir, 0755) != 0 || chdir(rig_dir) != 0 ||
         mkdir("tmp", 0777) != 0 || chmod("tmp", 01777) != 0) {
@@ -299,8 +303,9 @@ static inline void rig_nothing_left(void)
         }
         usleep(40000);
     }
-    fail_msg("left behind: %d processes, %d scratch folders, %d control groups (%s)", procs,
-             folders, dead, dead > 0 ? rig_dead_group : "none");
+    fail_msg(
+        "left behind: %d processes, %d scratch folders, %d control groups (%s)\nstderr: %.2000s",
+        procs, folders, dead, dead > 0 ? rig_dead_group : "none", rig.err.data);
 }
 
 #endif

@@ -389,6 +389,22 @@ static void test_one_evaluation_is_interrupted_too(void **state)
     }
 }
 
+static void test_an_endless_call_is_interrupted_at_once(void **state)
+{
+    (void)state;
+    rig_text("loop.c", SILU "    for (volatile int i = 0;; i++) {\n    }\n}\n");
+    pid_t pid = rig_start("exec $K eval silu loop.c --json --deadline-run 60");
+    int64_t sent = 0;
+    rest_ms(1500);
+    rig_note(pid, 2);
+    kill(pid, SIGINT);
+    sent = kg_clock_ns();
+    assert_int_equal(rig_finish(pid), 2);
+    assert_true(kg_clock_ns() - sent < 30000000000); /* half of the call's deadline */
+    rig_says("interrupted");
+    rig_nothing_left();
+}
+
 /* workers */
 
 static pid_t child_of(pid_t pid)
@@ -523,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_killed_at_any_moment_it_resumes),
         cmocka_unit_test(test_interrupted_at_any_moment_it_leaves_nothing),
         cmocka_unit_test(test_one_evaluation_is_interrupted_too),
+        cmocka_unit_test(test_an_endless_call_is_interrupted_at_once),
         cmocka_unit_test(test_a_lost_worker_costs_one_try),
         cmocka_unit_test(test_a_line_that_takes_two_workers_is_an_error),
         cmocka_unit_test(test_two_runs_do_not_write_one_file),

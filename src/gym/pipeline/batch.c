@@ -210,6 +210,9 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
     for (int i = 0; i < b->jobs; i++) {
         kg_batch_worker_wait(&b->worker[i]);
     }
+    if (code != KG_OK) {
+        kg_sandbox_sweep(); /* what a worker left that did not go in time */
+    }
     return code;
 }
 

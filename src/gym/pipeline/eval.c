@@ -259,7 +259,7 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         begin_again(out);
         code = KG_OK;
     }
-    if (kg_cancelled && (code != KG_OK || e.lost)) { /* whatever the signal hit first */
+    if (kg_cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
     }
     if (code == KG_OK && e.lost && !canary_lives(w, task)) {

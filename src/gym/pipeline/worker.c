@@ -158,5 +158,6 @@ void kg_worker_runner_spec(const struct kg_worker *w, const char *object, bool w
                    .descriptors = 64},
         .output_bytes = c->limit_output_kb << 10,
         .cpu = w->cpu,
+        .cancelled = &kg_cancelled,
     };
 }

@@ -32,7 +32,7 @@ enum kg_run_status kg_wait_word(struct kg_runner *r, const _Atomic uint32_t *wor
             }
         }
         int64_t left = deadline_ns - kg_clock_ns();
-        if (left <= 0) {
+        if (left <= 0 || (r->cancelled && *r->cancelled)) {
             return KG_RUN_TIMEOUT;
         }
         int64_t slice = r->sandbox.pidfd >= 0 ? SLICE_NS : SLICE_BLIND_NS;

@@ -190,6 +190,7 @@ enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline
     memset(out, 0, sizeof *out);
     out->sandbox.pid = -1;
     out->sandbox.pidfd = -1;
+    out->cancelled = spec->cancelled;
     out->ctrl_fd = out->stat_fd = out->syscall_fd = -1;
     if (bring_up(spec, out, err) != KG_OK) {
         return err->code;

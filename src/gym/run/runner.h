@@ -22,6 +22,8 @@ struct kg_runner_spec {
     int64_t output_bytes; /* head and tail kept of stdout and stderr, each */
     int cpu;
     uint32_t without; /* tests only */
+    /* Becomes non-zero when all is to end: waits then end as KG_RUN_TIMEOUT; NULL: never. */
+    const volatile int *cancelled;
 };
 
 enum kg_run_status {
@@ -75,6 +77,7 @@ struct kg_runner {
     int64_t idle_slack_ns;     /* which of the two applies here */
     bool frozen;               /* stopped, not only blocked */
     enum kg_run_status status; /* other than OK: what every further call answers */
+    const volatile int *cancelled;
 };
 
 /* Spawn, load, resolve. KG_OK with *status other than KG_RUN_OK is the object's doing, its
