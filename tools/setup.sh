@@ -5,7 +5,7 @@
 #   tools/setup.sh check    also what `make check` and `make fuzz` need
 set -euo pipefail
 
-need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev libcmocka-dev)
+need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev libcmocka-dev patch git)
 if [ "${1:-}" = check ]; then
   need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev jq)
 fi
