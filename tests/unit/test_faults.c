@@ -402,15 +402,25 @@ static void test_scratch_is_emptied(void **state)
     }
 }
 
+/* This mount alone: a file system with removed files in use refuses. */
+static int remount(const char *path, unsigned long flags)
+{
+    int rc = -1;
+    for (int i = 0; i < 100 && rc != 0; i++) {
+        rc = mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | flags, NULL);
+        rest_us(rc == 0 ? 0 : 20000);
+    }
+    return rc;
+}
+
 static void test_a_scratch_disk_turns_read_only(void **state)
 {
     (void)state;
     need_tmpfs();
     const char *path = worker->scratch.path;
-    kg_worker_forget(worker, true); /* with removed files in use, none remounts */
-    assert_int_equal(mount("kgym", path, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
+    assert_int_equal(remount(path, MS_RDONLY), 0);
     expect_error("Read-only file system");
-    assert_int_equal(mount("kgym", path, "tmpfs", MS_REMOUNT, NULL), 0);
+    assert_int_equal(remount(path, 0), 0);
     expect_right(0, "writable again");
 }
 
