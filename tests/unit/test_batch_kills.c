@@ -1,0 +1,226 @@
+/* Batches that are killed, interrupted or lose their workers at random moments. The seed is
+ * printed. */
+#include "batch_rig.h"
+
+/* Whole lines only, but for the last; each in its place. */
+static void check_partial(int n)
+{
+    read_output("out.jsonl");
+    check_lines(n);
+}
+
+static void test_killed_at_any_moment_it_resumes(void **state)
+{
+    (void)state;
+    int kills = 0;
+    write_lines(14, -1);
+    rig_expect(0, "rm -f out.jsonl");
+    for (int round = 0; round < 60; round++) {
+        pid_t pid = start_batch("--jobs 2");
+        rest_ms(50 + (int64_t)kg_rng_below(&rng, 400 + 100 * (uint64_t)round));
+        int status;
+        if (waitpid(pid, &status, WNOHANG) == 0) {
+            bool group = kg_rng_below(&rng, 2); /* else the supervisor alone */
+            rig_note(pid, 2);
+            kill(group ? -pid : pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            kills++;
+            check_partial(14);
+            continue;
+        }
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        break;
+    }
+    print_message("%d kills\n", kills);
+    assert_true(kills > 0);
+    check_partial(14);
+    assert_int_equal(got.n, 14);
+    assert_false(got.torn);
+    rig_expect(0, "KGYM_CACHE=none " BATCH); /* sweeps what the dead left */
+    rig_says("14 kept");
+    rig_nothing_left();
+}
+
+static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM};
+    int interrupts = 0;
+    write_lines(14, -1);
+    rig_expect(0, "rm -f out.jsonl");
+    for (int round = 0; round < 40; round++) {
+        pid_t pid = start_batch("--jobs 2");
+        rest_ms(30 + (int64_t)kg_rng_below(&rng, 500 + 100 * (uint64_t)round));
+        bool group = kg_rng_below(&rng, 2); /* as a terminal does it */
+        rig_note(pid, 2);
+        kill(group ? -pid : pid, signals[kg_rng_below(&rng, 2)]);
+        int status = rig_finish(pid);
+        if (status == 0) {
+            break;
+        }
+        /* Before its handlers are there, a signal ends the program as any other. */
+        if (status != 128 + SIGINT && status != 128 + SIGTERM) {
+            if (status != 2) {
+                fail_msg("exit status %d: %s", status, rig.err.data);
+            }
+            rig_says("kgym eval: interrupted with ");
+            rig_says("the same command resumes");
+        }
+        interrupts++;
+        check_partial(14);
+        assert_false(got.torn);
+        rig_nothing_left();
+    }
+    print_message("%d interrupts\n", interrupts);
+    assert_true(interrupts > 0);
+    rig_expect(0, BATCH);
+    check_partial(14);
+    assert_int_equal(got.n, 14);
+}
+
+static void test_one_evaluation_is_interrupted_too(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 6; round++) {
+        pid_t pid = rig_start("KGYM_CACHE=none exec $K eval matmul $P/matmul.fast.c --json");
+        rest_ms(100 + (int64_t)kg_rng_below(&rng, 900));
+        rig_note(pid, 2);
+        kill(pid, round % 2 ? SIGINT : SIGTERM);
+        int status = rig_finish(pid);
+        if (status == 2) {
+            json_t *j = rig_json();
+            assert_string_equal(rig_get(json_object_get(j, "error"), "code"), "cancelled");
+            json_decref(j);
+        } else if (status != 0 && status != 128 + SIGINT && status != 128 + SIGTERM) {
+            fail_msg("exit status %d: %s", status, rig.err.data);
+        }
+        rig_nothing_left();
+    }
+}
+
+static void test_an_endless_call_is_interrupted_at_once(void **state)
+{
+    (void)state;
+    rig_text("loop.c", SILU "    for (volatile int i = 0;; i++) {\n    }\n}\n");
+    pid_t pid = rig_start("exec $K eval silu loop.c --json --deadline-run 60");
+    int64_t sent = 0;
+    rest_ms(1500);
+    rig_note(pid, 2);
+    kill(pid, SIGINT);
+    sent = kg_clock_ns();
+    assert_int_equal(rig_finish(pid), 2);
+    assert_true(kg_clock_ns() - sent < 30000000000); /* half of the call's deadline */
+    rig_says("interrupted");
+    rig_nothing_left();
+}
+
+/* workers */
+
+static pid_t child_of(pid_t pid)
+{
+    char path[64];
+    long child = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        if (fscanf(f, "%ld", &child) != 1) {
+            child = 0;
+        }
+        fclose(f);
+    }
+    return (pid_t)child;
+}
+
+/* A candidate that keeps its worker busy for long enough to be hit. */
+static void write_slow_line(void)
+{
+    struct kg_buf b;
+    kg_buf_init(&b, 1 << 16);
+    add(&b, "slow", "source",
+        "#include <time.h>\n" SILU
+        "    struct timespec a, b;\n    clock_gettime(CLOCK_MONOTONIC, &a);\n"
+        "    do {\n        clock_gettime(CLOCK_MONOTONIC, &b);\n"
+        "    } while (b.tv_sec - a.tv_sec < 3);\n"
+        "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n}\n");
+    add(&b, "next", "reply", "nothing");
+    rig_file("in.jsonl", b.data, b.len);
+    kg_buf_deinit(&b);
+}
+
+static void kill_workers(pid_t pid, int times)
+{
+    pid_t last = 0;
+    for (int i = 0; i < times; i++) {
+        pid_t child = 0;
+        for (int k = 0; k < 5000 && (child == 0 || child == last); k++) {
+            rest_ms(2);
+            child = child_of(pid);
+        }
+        assert_true(child > 0 && child != last);
+        rest_ms(700);
+        rig_note(pid, 2);
+        kill(child, SIGKILL);
+        last = child;
+    }
+}
+
+static void test_a_lost_worker_costs_one_try(void **state)
+{
+    (void)state;
+    write_slow_line();
+    rig_expect(0, "rm -f out.jsonl");
+    pid_t pid = start_batch("--jobs 1");
+    kill_workers(pid, 1);
+    assert_int_equal(rig_finish(pid), 0);
+    read_output("out.jsonl");
+    assert_int_equal(got.n, 2);
+    assert_string_equal(got.verdict[0], "wrong/value");
+    rig_nothing_left();
+}
+
+static void test_a_line_that_takes_two_workers_is_an_error(void **state)
+{
+    (void)state;
+    write_slow_line();
+    rig_expect(0, "rm -f out.jsonl");
+    pid_t pid = start_batch("--jobs 1");
+    kill_workers(pid, 2);
+    assert_int_equal(rig_finish(pid), 2);
+    rig_says("2 lines: 1 with a verdict (0 ok), 1 with an error");
+    read_output("out.jsonl");
+    assert_int_equal(got.n, 2);
+    assert_string_equal(got.verdict[0], "error/");
+    assert_string_equal(got.verdict[1], "no_code/no_block");
+    rig_expect(0, "head -1 out.jsonl | grep -q 'the worker died twice while judging this line'");
+    rig_nothing_left();
+}
+
+static void test_two_runs_do_not_write_one_file(void **state)
+{
+    (void)state;
+    write_slow_line();
+    rig_expect(0, "rm -f out.jsonl; : > stdout2");
+    pid_t pid = start_batch("--jobs 1");
+    for (int i = 0; i < 5000 && access("out.jsonl", F_OK) != 0; i++) {
+        rest_ms(2);
+    }
+    rest_ms(50);
+    rig_expect(2, BATCH);
+    rig_says("out.jsonl: another batch is writing this file");
+    kill(pid, SIGINT);
+    waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_killed_at_any_moment_it_resumes),
+        cmocka_unit_test(test_interrupted_at_any_moment_it_leaves_nothing),
+        cmocka_unit_test(test_one_evaluation_is_interrupted_too),
+        cmocka_unit_test(test_an_endless_call_is_interrupted_at_once),
+        cmocka_unit_test(test_a_lost_worker_costs_one_try),
+        cmocka_unit_test(test_a_line_that_takes_two_workers_is_an_error),
+        cmocka_unit_test(test_two_runs_do_not_write_one_file),
+    };
+    return cmocka_run_group_tests(tests, batch_setup, rig_teardown);
+}
