@@ -20,6 +20,12 @@ static struct kg_judge_entry *remove_entry(struct kg_judge_state *s, const char 
     return NULL;
 }
 
+/* Every part of an entry begins where any element may stand. */
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
 static void add_entry(struct kg_judge_state *s, struct kg_judge_entry *e)
 {
     e->next = s->shelf;
@@ -63,7 +69,7 @@ static void put(struct kg_judge_state *s, struct kg_judge_entry *e)
              side++) {
             size_t bytes = kg_judge_out_bytes(p, k, &e->c.shape, side == KG_SIDE_ORACLE);
             memcpy(at, s->side[side].view[k], bytes);
-            at += bytes;
+            at += aligned(bytes);
         }
         e->digest[k] = p->args[k].role == KG_ROLE_OUT ? kg_judge_side_digest(s, k) : 0;
     }
@@ -82,9 +88,9 @@ static void look(struct kg_judge_state *s, const struct kg_judge_entry *e, const
     for (int k = 0; k < p->nargs; k++) {
         if (p->args[k].role == KG_ROLE_OUT) {
             s->side[KG_SIDE_FLOAT].view[k] = at;
-            at += kg_judge_out_bytes(p, k, &e->c.shape, false);
+            at += aligned(kg_judge_out_bytes(p, k, &e->c.shape, false));
             s->side[KG_SIDE_ORACLE].view[k] = at;
-            at += kg_judge_out_bytes(p, k, &e->c.shape, true);
+            at += aligned(kg_judge_out_bytes(p, k, &e->c.shape, true));
             kg_judge_ring_add(&s->expected, k, c, e->digest[k]);
         }
     }
@@ -95,7 +101,8 @@ static size_t entry_bytes(const struct kg_problem *p, const struct kg_shape *sha
     size_t n = sizeof(struct kg_judge_entry);
     for (int k = 0; k < p->nargs; k++) {
         if (p->args[k].role == KG_ROLE_OUT) {
-            n += kg_judge_out_bytes(p, k, shape, false) + kg_judge_out_bytes(p, k, shape, true);
+            n += aligned(kg_judge_out_bytes(p, k, shape, false)) +
+                 aligned(kg_judge_out_bytes(p, k, shape, true));
         }
     }
     return n;

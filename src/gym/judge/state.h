@@ -54,8 +54,8 @@ struct kg_judge_entry {
     struct kg_case c;
     size_t bytes;
     struct kg_bound bound[KG_MAX_ARGS];
-    uint64_t digest[KG_MAX_ARGS]; /* of the float side */
-    unsigned char data[];         /* per output: float side, then oracle side */
+    uint64_t digest[KG_MAX_ARGS];      /* of the float side */
+    _Alignas(16) unsigned char data[]; /* per output: float side, then oracle side */
 };
 
 struct kg_judge_state {

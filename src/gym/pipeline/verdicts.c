@@ -37,7 +37,7 @@ static void verdict_of_exit(struct kg_evaluation *e, enum kg_stage stage,
                             const struct kg_runner *run)
 {
     const struct kg_exit *x = &run->sandbox.exit;
-    e->lost = x->kind == KG_EXIT_KILLED || (x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL);
+    e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
     switch (x->kind) {
     case KG_EXIT_OOM:
         kg_record_verdict(e->r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
