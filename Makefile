@@ -2,7 +2,9 @@
 # tree is written, but for packages that tools/setup.sh installs when they are missing.
 
 VARIANT ?= release
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 B       := build/$(VARIANT)
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
