@@ -298,7 +298,7 @@ static inline bool rig_swept(int status, const char *stderr_text)
     static int times;
     print_message("exit status %d left %s (stderr: %.300s); the next kgym is to sweep it\n", status,
                   rig_dead_group, stderr_text);
-    return ++times == 1 && rig_run("$K eval --json nope -") == 2 &&
+    return ++times == 1 && rig_run("$K doctor --quick") < 2 &&
            rig_dead_groups("/sys/fs/cgroup", 6) == 0;
 }
 
