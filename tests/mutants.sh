@@ -44,7 +44,7 @@ build() {
 run_tests() {
   local tree=$1
   shift
-  (cd "$tree" && tests/run.sh build/release "$@")
+  (cd "$tree" && TEST_RETRY=0 tests/run.sh build/release "$@")
 }
 
 # Prints what became of the mutant, and by which tests: "killed test_compare".

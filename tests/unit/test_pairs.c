@@ -187,12 +187,20 @@ static void wrong_on_any_single_call_is_caught(void **state)
         snprintf(text, sizeof text,
                  HEAD ENTRY "{ static int c; work(x, y, n); if (++c == %d) y[n - 1] += 1; }\n",
                  calls[i]);
-        measure(name, text);
-        if (result.status != KG_PAIRS_FAILED || result.failure.kind != KG_PAIRS_WRONG) {
-            fail_msg("wrong on call %d: %s", calls[i], kg_pairs_status_name(result.status));
+        /* A pair that the host made void is not compared but repeated, and its calls are none that
+         * were right: then the same again. */
+        bool seen = false;
+        for (int tries = 0; tries < 3 && !seen; tries++) {
+            measure(name, text);
+            seen = result.status == KG_PAIRS_FAILED && result.failure.kind == KG_PAIRS_WRONG &&
+                   result.failure.call == calls[i] &&
+                   result.failure.right_calls == calls[i] - 1; /* then it is a phase */
         }
-        assert_int_equal(result.failure.call, calls[i]);
-        assert_int_equal(result.failure.right_calls, calls[i] - 1); /* then it is a phase */
+        if (!seen) {
+            fail_msg("wrong on call %d: %s, call %d, right before %d", calls[i],
+                     kg_pairs_status_name(result.status), (int)result.failure.call,
+                     (int)result.failure.right_calls);
+        }
         assert_int_equal(result.failure.judgement.compare.n_bad, 1);
         assert_int_equal(result.failure.judgement.compare.first_bad, 19999);
         assert_int_equal(result.failure.process, 0);
