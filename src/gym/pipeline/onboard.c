@@ -95,7 +95,8 @@ static enum kg_code time_reference(struct kg_worker *w, struct kg_onboard *o, st
             return err->code;
         }
         kg_runner_call(&w->ref, &call, kg_clock_ns() + 20000000000, false, &rep);
-        if (rep.status != KG_RUN_OK) {
+        /* Active once may be an accident of the host, and the answer stands. */
+        if (rep.status != KG_RUN_OK && rep.status != KG_RUN_ACTIVE) {
             return kg_fail(err, KG_E_PROBLEM, "%s: the reference fails at its default shape",
                            w->problem->path);
         }
