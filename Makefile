@@ -31,7 +31,7 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup demo test unit check asan ubsan corpus mutants fuzz bench docs format clean install
+.PHONY: all help setup demo test unit check asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so ## build everything
