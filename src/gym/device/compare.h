@@ -1,0 +1,41 @@
+/* Is a tensor the reference's? One rule for all devices: host code here, the same arithmetic in the
+ * CUDA kernels. Passes are counted, never failures: NaN can not pass by being unordered.
+ *
+ * Floating element i of dtype T with unit roundoff u (f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53),
+ * oracle o, reference r, answer y, s = rms(o) over finite elements:
+ *   bound_i = 2 u |o_i| + s max(8 u_acc sqrt(K), 4 e_ref), u_acc = min(u, 2^-24) but for f64,
+ *   at least lo (|o_i| + s), at most max(hi (|o_i| + s), 4 max|r - o|)
+ *   (lo, hi): f32 1e-5, 1e-3; f16 1e-3, 1e-2; bf16 8e-3, 4e-2; f64 2^-29 times f32's
+ * and rms(y - o) <= max(3 max(rms(r - o), u_acc sqrt(K)/2 s), 2 lo s). Classes (finite, +inf,
+ * -inf, NaN) must agree where r and o agree. Integers and bool: equal where r and o agree. */
+#ifndef KG_GYM_DEVICE_COMPARE_H
+#define KG_GYM_DEVICE_COMPARE_H
+
+#include "gym/torch/wire.h"
+
+struct kg_tbound {
+    double rms, e_ref, max_ref, rms_ref;
+    int64_t k;
+    uint64_t disagree;
+};
+
+struct kg_tcompare {
+    bool pass;
+    uint64_t n, n_bad, first_bad;
+    double got, want, worst, rms_ratio;
+    bool nonfinite, rms_failed, bit_equal;
+};
+
+/* r of dtype, o f64 for floating dtypes, of dtype otherwise, both [n]. */
+void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                  struct kg_tbound *out);
+/* o NULL: against r, with e_ref doubled (timed calls). probe: the precision probe's bound. */
+void kg_tcompare_run(enum kg_tdtype dtype, const void *y, const void *r, const void *o, uint64_t n,
+                     const struct kg_tbound *bound, bool probe, struct kg_tcompare *out);
+/* f16 and bf16 as float, round to nearest even back. */
+float kg_half_to_float(uint16_t h);
+uint16_t kg_half_from_float(float f);
+float kg_bf16_to_float(uint16_t h);
+uint16_t kg_bf16_from_float(float f);
+
+#endif

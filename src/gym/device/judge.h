@@ -1,0 +1,149 @@
+/* The judge of tensors: a process per device that holds the masters of the inputs, the expected
+ * answers, the comparison and, on a GPU, the clock. It never loads code of a problem or candidate.
+ * The broker drives it by fixed-size messages over a socket pair; each call here is one round
+ * trip. If it dies, calls return KG_E_GYM and the broker starts another.
+ *
+ * Port: what one runner shares with the judge: control block, IN, OUT. Ports are never shared
+ * between runners: a runner that is not stopped could read the other's inputs before its own call,
+ * or its answer. Case: one set of input tensors (masters), with the reference's answers (sides
+ * FLOAT and ORACLE) once they were taken. */
+#ifndef KG_GYM_DEVICE_JUDGE_H
+#define KG_GYM_DEVICE_JUDGE_H
+
+#include "base/rng.h"
+#include "gym/device/compare.h"
+#include "gym/torch/wire.h"
+
+struct kg_dj_spec {
+    const char *device; /* "cpu", "cuda:N" */
+    int cpu;            /* pin; -1: do not */
+    int64_t memory_cap; /* bytes that masters and answers may take; 0: a quarter of the device */
+};
+
+struct kg_dj_facts {
+    char name[128], driver[64];
+    int64_t memory_bytes, l2_bytes;
+    double bandwidth;  /* bytes/s of its own copy, measured at start */
+    char exchange[32]; /* "memfd", "cumem", "staged" */
+    bool clock;        /* windows are times that count (a GPU) */
+};
+
+struct kg_dj {
+    pid_t pid;
+    int sock;
+    uint64_t seq;
+    struct kg_dj_facts facts;
+    struct kg_dj_spec spec;
+};
+
+enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out,
+                         struct kg_err *err) KG_MUST_USE;
+void kg_dj_stop(struct kg_dj *j); /* idempotent */
+
+#define KG_DJ_PORTS 16
+#define KG_DJ_CASES 64
+
+/* fds: ctrl, in, out for the runner; the caller closes them. port: 0..KG_DJ_PORTS-1. */
+enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_bytes, int *port,
+                             int fds[3], struct kg_err *err) KG_MUST_USE;
+/* The runner behind a port: its pidfd, so that a wait ends with it. */
+enum kg_code kg_dj_port_attach(struct kg_dj *j, int port, int pidfd,
+                               struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_port_close(struct kg_dj *j, int port, struct kg_err *err) KG_MUST_USE;
+
+/* How a tensor's values are made by the judge itself. */
+struct kg_dj_law {
+    uint32_t kind; /* enum kg_dj_kind */
+    struct kg_key key;
+    uint64_t stream; /* different for each tensor of a case */
+    double a, b;     /* uniform: [a, b); normal: mean, sd; integers: [a, b); constant: a */
+};
+enum kg_dj_kind {
+    KG_DJ_UNIFORM,
+    KG_DJ_NORMAL,
+    KG_DJ_INTEGER,
+    KG_DJ_CONSTANT,
+    KG_DJ_HEAVY,    /* heavy tail */
+    KG_DJ_SPARSE,   /* 95 % zeros, else normal */
+    KG_DJ_OFFSET,   /* normal + 1e3 */
+    KG_DJ_SMALL,    /* normal * 1e-4 */
+    KG_DJ_LARGE,    /* normal * 1e3 */
+    KG_DJ_SMALLINT, /* -8..8: sums are exact */
+    KG_DJ_WIDEINT,  /* +-2048..4095: needs 12 bits of significand */
+    KG_DJ_EQUAL,    /* all equal, one normal draw */
+    KG_DJ_SPIKE,    /* uniform [a, b) with one huge value, the last tile included */
+    KG_DJ_BF16,     /* normal rounded to bfloat16 */
+    KG_DJ_KINDS
+};
+
+/* Forget what case id held; leaves are laid out by the judge (kg_twire_place). */
+enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,
+                              struct kg_err *err) KG_MUST_USE;
+/* Fill master `at` of the case by a law ... */
+enum kg_code kg_dj_case_fill(struct kg_dj *j, int id, int at, const struct kg_dj_law *law,
+                             struct kg_err *err) KG_MUST_USE;
+/* ... or from the tensor `from` of the last answer on a port (what a reference drew). */
+enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int from,
+                              struct kg_err *err) KG_MUST_USE;
+/* Change one element of one floating master, chosen by key (single edit). */
+enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, struct kg_key key,
+                             struct kg_err *err) KG_MUST_USE;
+
+enum kg_dj_side { KG_DJ_NONE, KG_DJ_FLOAT, KG_DJ_ORACLE, KG_DJ_CANDIDATE, KG_DJ_SIDES };
+
+enum kg_dj_status {
+    KG_DJ_ANSWERED,
+    KG_DJ_DIED,
+    KG_DJ_LATE,     /* deadline */
+    KG_DJ_PROTOCOL, /* wrong nonce, claims out of bounds, answered twice or before it was asked */
+};
+
+struct kg_dj_call {
+    int port, id;     /* case; -1: none */
+    uint32_t command; /* STATE, BIND, CALL, DRAW, SNAPSHOT, NULL */
+    uint32_t flags;   /* enum kg_tflag */
+    uint64_t seed;
+    enum kg_dj_side keep; /* CALL: where the answer goes */
+    bool timed;           /* flush before, quiet check: GPU */
+    int64_t deadline_ns;  /* monotonic */
+};
+
+struct kg_dj_report {
+    enum kg_dj_status status;
+    enum kg_tstatus said;
+    int64_t window_ns; /* t0 to t1 of the judge's clock; cpu: informs only */
+    int64_t setup_ns;  /* the judge's own copies and flush before the release: quiet check */
+    uint64_t call_ns, peak_bytes; /* claims */
+    bool late_write;     /* the digest in the window is unlike that of the copy taken after it */
+    bool input_modified; /* IN is not what was written */
+    int input_at;        /* which leaf */
+    bool guard_hit;      /* bytes around an answer in OUT changed */
+    bool unwritten;      /* poison left in an answer */
+    bool loud;           /* quiet check failed: somebody else's work was on the device */
+    bool stale;          /* the answer equals one given to earlier inputs on this port */
+    uint32_t nleaves;
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* checked */
+    char structure[1024];
+};
+
+/* One command with data. BIND writes nothing but the leaves' places; CALL copies the case's masters
+ * into IN (fresh poison in OUT, guards round everything), releases, waits, digests, takes the
+ * answer. So inputs do not exist for the runner before t0. */
+enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
+                       struct kg_err *err) KG_MUST_USE;
+
+/* Bounds of a case from its sides FLOAT and ORACLE; *applies: the reference itself is within its
+ * own bound (the law may be asked). k: reduction length, 0 unknown. */
+enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies,
+                        struct kg_err *err) KG_MUST_USE;
+struct kg_dj_judgement {
+    int leaf; /* the worst */
+    struct kg_tcompare compare;
+    bool shape, dtype, arity; /* these differ from the reference's answer: nothing was compared */
+    bool replay;              /* wrong here, and right for inputs asked earlier */
+};
+/* The candidate's side against FLOAT and ORACLE. exact: bit for bit (copies, gathers). */
+enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
+                           struct kg_err *err) KG_MUST_USE;
+
+#endif

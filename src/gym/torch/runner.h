@@ -1,0 +1,74 @@
+/* The broker's handle on Python: a zygote that has imported torch (and triton) and holds no code of
+ * anybody's, and runners forked from it, one per candidate, each confined before it is given
+ * anything. A runner is adopted by the worker (child subreaper), so that its end, its limits and
+ * its cgroup are those of every other sandbox. */
+#ifndef KG_GYM_TORCH_RUNNER_H
+#define KG_GYM_TORCH_RUNNER_H
+
+#include "base/json.h"
+#include "gym/run/drain.h"
+#include "gym/run/runner.h"
+#include "gym/sandbox/sandbox.h"
+#include "gym/torch/wire.h"
+
+struct kg_zygote_spec {
+    const char *python;  /* KGYM_PYTHON: program of CPython 3.9 or newer */
+    const char *harness; /* folder that holds kgym_harness */
+    const char *probe;   /* libkgym_probe.so */
+    bool interpret;      /* TRITON_INTERPRET=1 before the import */
+    bool cuda;           /* runners may use the device */
+    const char *device;  /* "cpu", "cuda:0" */
+    const volatile int *cancelled;
+};
+
+struct kg_zygote {
+    pid_t pid;
+    int sock;
+    json_t *facts; /* {python, torch, triton|null, cuda_built} as the zygote says */
+    struct kg_zygote_spec spec;
+};
+
+/* Starts python and waits for the imports (60 s). KG_E_HOST names what is missing and how to get
+ * it (`make torch`, KGYM_PYTHON). */
+enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
+                             struct kg_err *err) KG_MUST_USE;
+void kg_zygote_stop(struct kg_zygote *z); /* idempotent */
+bool kg_zygote_alive(struct kg_zygote *z);
+
+struct kg_pyrunner_spec {
+    const char *source;         /* file that becomes /kgym/source.py, read-only */
+    int ctrl_fd, in_fd, out_fd; /* of a judge's port */
+    struct kg_limits limits;
+    uint32_t without; /* tests only */
+    int cpu;          /* pin; -1: do not */
+};
+
+struct kg_pyrunner {
+    struct kg_sandbox sandbox;
+    struct kg_twire *wire; /* this process's mapping of ctrl_fd */
+    void *drain;
+    struct kg_output output[2];
+    const volatile int *cancelled;
+};
+
+/* Forked, confined and READY, or KG_E_HOST: until here no code of the candidate has run. A zygote
+ * that died is KG_E_GYM: start another. */
+enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
+                               struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
+void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
+
+/* What became of a command. */
+enum kg_pystatus { KG_PY_ANSWERED, KG_PY_DIED, KG_PY_TIMEOUT, KG_PY_PROTOCOL };
+struct kg_pyanswer {
+    enum kg_pystatus status;
+    enum kg_tstatus said; /* when ANSWERED */
+    json_t *reply;        /* parsed object, bounded, or NULL; the caller's */
+    uint32_t nleaves;     /* checked leaves in leaf[] */
+    char structure[1024];
+};
+/* A command without data: LOAD, DESCRIBE, BUILD, EXIT. request is borrowed. */
+void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
+                         uint64_t seed, int64_t deadline_ns, struct kg_pyanswer *out);
+void kg_pyanswer_deinit(struct kg_pyanswer *a);
+
+#endif
