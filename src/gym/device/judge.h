@@ -10,6 +10,8 @@
 #ifndef KG_GYM_DEVICE_JUDGE_H
 #define KG_GYM_DEVICE_JUDGE_H
 
+#include <sys/types.h>
+
 #include "base/rng.h"
 #include "gym/device/compare.h"
 #include "gym/torch/wire.h"
