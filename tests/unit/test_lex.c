@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gym/reply/lex.h"
+#include "gym/reply/lex_private.h"
 
 struct golden {
     const char *text, *tokens; /* one letter and the text of each token, | between them */
@@ -332,6 +332,41 @@ static void test_deep_nesting(void **state)
     free(text);
 }
 
+/* Against memmem, on texts of few letters, so that beginnings of the word are everywhere. */
+static void test_find_is_memmem(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "a", "ab", "aab", "aaaa", "abab"};
+    for (unsigned n = 0; n < 4096; n++) {
+        char text[16];
+        size_t len = n % 13;
+        for (size_t i = 0; i < len; i++) {
+            text[i] = (char)('a' + ((n * 2654435761u) >> (8 + i) & 1));
+        }
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+            assert_ptr_equal(kg_lex_find(text, len, words[w]),
+                             memmem(text, len, words[w], strlen(words[w])));
+        }
+    }
+}
+
+/* Who takes no dirty text learns the same of it, and all of any other. */
+static void test_clean_survey(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"void relu(int a) { }", "`void relu(int a) { }",
+                                        "void relu(int a) { @ }", "// `\nvoid relu(int a) {",
+                                        "char *s = \"@\"; void relu(int a) { }"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct kg_survey all, clean;
+        kg_survey_c(texts[i], strlen(texts[i]), "relu", &all);
+        kg_survey_c_clean(texts[i], strlen(texts[i]), "relu", &clean);
+        assert_int_equal(all.dirty, clean.dirty);
+        assert_int_equal(all.dirty, i == 1 || i == 2);
+        assert_true(all.dirty || (all.kind == clean.kind && all.bodies == clean.bodies));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_python_defines),
         cmocka_unit_test(test_tokens_partition_any_text),
         cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_find_is_memmem),
+        cmocka_unit_test(test_clean_survey),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,11 +48,13 @@ void kg_check_ask_word(struct kg_check *c, enum kg_check_site at)
     kg_check_rules(&rules);
     const char *s = c->lx->text + c->tok.at;
     int i = (unsigned char)*s < 128 ? c->first[(unsigned char)*s] : -1;
+    bool spliced = i >= 0 && memchr(s, '\\', c->tok.len) != NULL;
     for (; i >= 0; i = c->words[i].next) {
         const struct kg_check_word *w = &c->words[i];
         const struct kg_check_rule *r = &rules[w->rule];
         bool same = w->prefix ? c->tok.len > w->len && memcmp(s, w->word, w->len) == 0
-                              : kg_tok_is(c->lx, c->tok, w->word);
+                    : spliced ? kg_tok_is(c->lx, c->tok, w->word)
+                              : c->tok.len == w->len && memcmp(s, w->word, w->len) == 0;
         if (r->at == at && same && c->fired[w->rule] < KG_CHECK_PER_RULE && r->when(c)) {
             add(c, r, w->rule);
         }
@@ -146,8 +148,8 @@ static void count_numbers(struct kg_check *c)
 
 static void token(struct kg_check *c)
 {
-    c->tok = c->w.tok;
-    c->prev = c->w.prev;
+    kg_tok_copy(&c->tok, &c->w.tok);
+    kg_tok_copy(&c->prev, &c->w.prev);
     c->line = c->tok.line;
     if (c->tok.kind == KG_TOK_DIRECTIVE) {
         directive(c);
@@ -194,7 +196,7 @@ size_t kg_check_c(const char *code, size_t len, const char *entry, struct kg_fin
     while (kg_cwalk_next(&c.w)) {
         token(&c);
     }
-    c.tok = (struct kg_tok){KG_TOK_END, 0, 0, 0};
+    c.tok = (struct kg_tok){.kind = KG_TOK_END};
     c.line = 0;
     kg_check_ask(&c, KG_AT_FILE);
     qsort(c.list, (size_t)c.n, sizeof *c.list, by_severity_and_line);

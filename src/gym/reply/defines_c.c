@@ -17,7 +17,6 @@ struct scan {
     struct kg_cwalk w;
     const char *entry;
     struct kg_survey *out;
-    struct kg_macros macros;
     enum state state;
     /* the declaration at hand */
     int tokens;
@@ -32,6 +31,7 @@ struct scan {
     /* of the whole text */
     bool static_prototype, weak;
     int plain; /* definitions that surely are compiled */
+    struct kg_macros macros;
 };
 
 static const char *const renaming[] = {"asm",       "__asm", "__asm__",   "alias",
@@ -48,7 +48,8 @@ static void end_declaration(struct scan *s)
     s->tokens = 0;
     s->is_static = s->is_inline = s->is_typedef = s->assigned = s->linkage_string = false;
     s->renames = s->mentions = s->digraph = s->function_brace = false;
-    s->head = (struct kg_tok){KG_TOK_END, 0, 0, 0};
+    s->head.kind = KG_TOK_END;
+    s->head.len = 0;
     s->state = IN_DECL;
 }
 
@@ -154,7 +155,7 @@ static void declaration(struct scan *s)
     } else if (t.kind == KG_TOK_STRING) {
         s->linkage_string |=
             s->w.prev.kind == KG_TOK_NAME && kg_tok_is(&s->w.lx, s->w.prev, "extern");
-        s->mentions |= memmem(s->w.lx.text + t.at, t.len, s->entry, strlen(s->entry)) != NULL;
+        s->mentions |= kg_lex_find(s->w.lx.text + t.at, t.len, s->entry) != NULL;
     } else if (is(s, "(") && s->w.paren == 0 && s->w.prev.kind == KG_TOK_NAME) {
         s->head = s->w.prev;
     } else if (is(s, "=") && s->w.paren == 0) {
@@ -263,7 +264,10 @@ static void token(struct scan *s)
     if (t.kind == KG_TOK_BROKEN) {
         broken(s);
     }
-    s->out->dirty |= t.kind == KG_TOK_PUNCT && strchr("`@\\", s->w.lx.text[t.at]) != NULL;
+    char first = s->w.lx.text[t.at];
+    if (t.kind == KG_TOK_PUNCT && (first == '`' || first == '@' || first == '\\')) {
+        s->out->dirty = true;
+    }
     if (t.len == 2 && t.kind == KG_TOK_PUNCT &&
         (is(s, "<%") || is(s, "%>") || is(s, "<:") || is(s, ":>") || is(s, "??"))) {
         s->digraph = true;
@@ -293,16 +297,19 @@ static void token(struct scan *s)
     }
 }
 
-void kg_survey_c(const char *text, size_t len, const char *entry, struct kg_survey *out)
+static void survey(const char *text, size_t len, const char *entry, bool clean,
+                   struct kg_survey *out)
 {
     struct scan s;
-    memset(&s, 0, sizeof s);
+    /* Blocks may be many and small: what is filled as it is used is not cleared. */
+    size_t from = offsetof(struct scan, entry);
+    memset((char *)&s + from, 0, offsetof(struct scan, macros.list) - from);
     memset(out, 0, sizeof *out);
     s.entry = entry;
     s.out = out;
     out->certain = true;
     kg_cwalk_init(&s.w, text, len);
-    while (kg_cwalk_next(&s.w)) {
+    while (!(clean && out->dirty) && kg_cwalk_next(&s.w)) {
         token(&s);
     }
     if (s.state == IN_BODY || s.state == IN_PARAMS || (s.state == BEHIND && !s.old_semicolon)) {
@@ -316,4 +323,14 @@ void kg_survey_c(const char *text, size_t len, const char *entry, struct kg_surv
     out->stray_line = s.w.stray_line;
     out->open_line = s.w.brace + s.w.step > 0 ? s.w.open_line : 0;
     out->certain &= !s.w.uneven && (s.macros.traits & KG_MACRO_UNBALANCED) == 0;
+}
+
+void kg_survey_c(const char *text, size_t len, const char *entry, struct kg_survey *out)
+{
+    survey(text, len, entry, false, out);
+}
+
+void kg_survey_c_clean(const char *text, size_t len, const char *entry, struct kg_survey *out)
+{
+    survey(text, len, entry, true, out);
 }

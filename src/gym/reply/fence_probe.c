@@ -5,7 +5,8 @@
 void kg_fence_probe_init(struct kg_fence_probe *p, enum kg_lang lang, struct kg_slice text,
                          size_t at)
 {
-    memset(p, 0, sizeof *p);
+    p->last = (struct kg_tok){.kind = KG_TOK_END};
+    p->asked = 0;
     kg_lex_init(&p->lx, lang, text.at, at);
     p->lx.at = at;
 }
@@ -34,10 +35,10 @@ bool kg_fence_probe_inside(struct kg_fence_probe *p, size_t at)
     }
     p->lx.len = at;
     struct kg_tok t;
-    p->last = (struct kg_tok){KG_TOK_END, 0, 0, 0};
+    p->last = (struct kg_tok){.kind = KG_TOK_END};
     while ((t = kg_lex_next(&p->lx)).kind != KG_TOK_END) {
         if (t.len > 0) {
-            p->last = t;
+            kg_tok_copy(&p->last, &t);
         }
     }
     return p->last.kind == KG_TOK_BROKEN && p->last.at + p->last.len == at &&

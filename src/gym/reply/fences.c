@@ -68,7 +68,7 @@ static bool fence_at_start(struct kg_slice line, struct fence *f)
 /* The first run of three or more backticks anywhere in the line. */
 static bool fence_in_line(struct kg_slice line, size_t from, struct fence *f)
 {
-    const char *hit = from < line.len ? memmem(line.at + from, line.len - from, "```", 3) : NULL;
+    const char *hit = from < line.len ? kg_lex_find(line.at + from, line.len - from, "```") : NULL;
     if (hit == NULL) {
         return false;
     }
@@ -224,7 +224,7 @@ static bool opens(struct kg_slice line, struct fence *f)
     bool known;
     kg_tag_read(info, &known, &rest);
     return kg_slice_trim(info).len == 0 || (known && rest.len == 0) ||
-           memmem(info.at, info.len, "```", 3) != NULL;
+           kg_lex_find(info.at, info.len, "```") != NULL;
 }
 
 void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out)

@@ -4,6 +4,7 @@
 #define KG_GYM_REPLY_FENCES_H
 
 #include "gym/reply/extract_private.h"
+#include "gym/reply/lex_private.h"
 
 /* A string that is still open is read again at each question, so questions are bounded. */
 #define KG_FENCE_PROBES 16

@@ -14,7 +14,8 @@ struct candidate {
     const struct kg_block *block; /* NULL for a region or the whole text */
     const char *rule;
     uint32_t flags;
-    bool strict; /* its limits are no fence: it must read as a file of the language */
+    bool strict;   /* its limits are no fence: it must read as a file of the language */
+    bool *changes; /* out: one of the repairs alone has something to do */
 };
 
 static bool take(struct kg_reply *r, const struct candidate *c, struct kg_slice code,
@@ -48,7 +49,7 @@ static bool regions(struct kg_reply *r, struct kg_slice text)
 
 static bool names_entry(const struct kg_reply *r, struct kg_slice s)
 {
-    return memmem(s.at, s.len, r->entry, strlen(r->entry)) != NULL;
+    return kg_lex_find(s.at, s.len, r->entry) != NULL;
 }
 
 /* Each repair alone, in order. */
@@ -56,13 +57,20 @@ static bool repair_once(struct kg_reply *r, const struct candidate *c, int which
 {
     struct kg_buf *out = &r->work[0];
     kg_buf_reset(out);
-    return kg_reply_repairs[which].apply(c->code, out) &&
-           take(r, c, kg_slice_buf(out), kg_reply_repairs[which].flag);
+    if (!kg_reply_repairs[which].apply(c->code, out)) {
+        return false;
+    }
+    *c->changes = true;
+    return take(r, c, kg_slice_buf(out), kg_reply_repairs[which].flag);
 }
 
-/* All repairs one after the other, until the entry is defined. */
+/* All repairs one after the other, until the entry is defined. Where none changes the text alone,
+ * none does behind another. */
 static bool repair_all(struct kg_reply *r, const struct candidate *c)
 {
+    if (!*c->changes) {
+        return false;
+    }
     struct kg_slice code = c->code;
     uint32_t flags = 0;
     int into = 0;
@@ -157,10 +165,12 @@ static bool repairs(struct kg_reply *r, struct kg_slice text, int level, struct 
     const struct kg_blocks *own = &blocks[level];
     struct kg_region list[KG_REGIONS_MAX];
     int n = kg_regions_find(text, list);
+    bool changes[KG_BLOCKS_MAX + KG_REGIONS_MAX + 1];
+    memset(changes, 0, (size_t)(own->n + n + 1) * sizeof *changes);
     for (int pass = 0; pass < PASSES; pass++) {
         for (int i = own->n - 1; i >= 0; i--) {
             const struct kg_block *b = &own->list[i];
-            struct candidate c = {.block = b};
+            struct candidate c = {.block = b, .changes = &changes[i]};
             bool json = b->tag == KG_TAG_JSON && pass == PASS_JSON;
             if (!json && !kg_tag_accepts(r->lang, b->tag)) {
                 continue;
@@ -171,7 +181,8 @@ static bool repairs(struct kg_reply *r, struct kg_slice text, int level, struct 
             }
         }
         for (int i = 0; i <= n; i++) {
-            struct candidate c = {.code = text, .rule = "bare", .strict = true};
+            struct candidate c = {
+                .code = text, .rule = "bare", .strict = true, .changes = &changes[own->n + i]};
             if (i < n) {
                 c.code = list[i].code;
                 c.rule = list[i].rule;

@@ -6,7 +6,7 @@
 
 void kg_lex_init(struct kg_lexer *lx, enum kg_lang lang, const char *text, size_t len)
 {
-    memset(lx, 0, sizeof *lx);
+    memset(lx, 0, offsetof(struct kg_lexer, indent));
     lx->text = text;
     lx->len = len;
     lx->line = 1;
@@ -16,14 +16,26 @@ void kg_lex_init(struct kg_lexer *lx, enum kg_lang lang, const char *text, size_
 
 struct kg_tok kg_lex_next(struct kg_lexer *lx)
 {
-    return lx->lang == KG_LANG_C ? kg_lex_c_next(lx) : kg_lex_python_next(lx);
+    struct kg_tok t;
+    if (lx->lang == KG_LANG_C) {
+        kg_lex_c_next(lx, &t);
+    } else {
+        t = kg_lex_python_next(lx);
+    }
+    return t;
 }
 
-size_t kg_lex_splice(const char *text, size_t len, size_t at)
+const uint8_t kg_lex_bytes[256] = {
+    ['a' ... 'z'] = KG_BYTE_NAME, ['A' ... 'Z'] = KG_BYTE_NAME,   ['_'] = KG_BYTE_NAME,
+    ['$'] = KG_BYTE_NAME,         [0x80 ... 0xff] = KG_BYTE_NAME, ['0' ... '9'] = KG_BYTE_DIGIT,
+    ['%'] = KG_BYTE_SECOND,       [':'] = KG_BYTE_SECOND,         ['.'] = KG_BYTE_SECOND,
+    ['<'] = KG_BYTE_SECOND,       ['>'] = KG_BYTE_SECOND,         ['='] = KG_BYTE_SECOND,
+    ['-'] = KG_BYTE_SECOND,       ['+'] = KG_BYTE_SECOND,         ['&'] = KG_BYTE_SECOND,
+    ['|'] = KG_BYTE_SECOND,       ['#'] = KG_BYTE_SECOND,         ['?'] = KG_BYTE_SECOND,
+};
+
+size_t kg_lex_splice_at(const char *text, size_t len, size_t at)
 {
-    if (at >= len || text[at] != '\\') {
-        return 0;
-    }
     size_t p = at + 1;
     while (p < len && (text[p] == ' ' || text[p] == '\t' || text[p] == '\r')) {
         p++;
@@ -31,50 +43,49 @@ size_t kg_lex_splice(const char *text, size_t len, size_t at)
     return p < len && text[p] == '\n' ? p + 1 - at : 0;
 }
 
-bool kg_tok_is(const struct kg_lexer *lx, struct kg_tok t, const char *s)
+bool kg_tok_spells(const struct kg_lexer *lx, enum kg_tok_kind kind, size_t at, size_t len,
+                   const char *s)
 {
-    const char *p = lx->text + t.at;
-    if (t.len == 0 || *p != *s) { /* most questions end here; no token begins with a splice */
-        return false;
-    }
-    size_t n = strlen(s);
-    if (t.len == n) {
-        return memcmp(p, s, n) == 0;
-    }
-    if (t.len < n || lx->lang != KG_LANG_C || t.kind != KG_TOK_NAME) {
-        return false;
-    }
+    const char *p = lx->text + at;
+    bool splices = kind == KG_TOK_NAME && lx->lang == KG_LANG_C;
     size_t i = 0;
-    for (size_t at = 0; at < t.len;) {
-        size_t splice = kg_lex_splice(p, t.len, at);
+    for (size_t k = 0; k < len;) {
+        size_t splice = splices ? kg_lex_splice(p, len, k) : 0;
         if (splice != 0) {
-            at += splice;
-        } else if (i < n && p[at] == s[i]) {
+            k += splice;
+        } else if (p[k] == s[i] && s[i] != '\0') {
             i++;
-            at++;
+            k++;
         } else {
             return false;
         }
     }
-    return i == n;
+    return s[i] == '\0';
 }
 
-bool kg_tok_in(const struct kg_lexer *lx, struct kg_tok t, const char *const *list)
+const char *kg_lex_find(const char *text, size_t len, const char *word)
 {
-    for (; *list != NULL; list++) {
-        if (kg_tok_is(lx, t, *list)) {
-            return true;
-        }
+    size_t n = strlen(word);
+    if (n == 0) {
+        return text;
     }
-    return false;
+    const char *end = text + len;
+    while ((size_t)(end - text) >= n) {
+        text = memchr(text, *word, (size_t)(end - text) - n + 1);
+        if (text == NULL || memcmp(text, word, n) == 0) {
+            return text;
+        }
+        text++;
+    }
+    return NULL;
 }
 
 /* A name that is not in the text cannot be defined by it, unless a macro pastes it or a splice
  * cuts it: most of what the extractor looks at ends here. */
 bool kg_lex_may_define(const char *text, size_t len, const char *entry)
 {
-    return memmem(text, len, entry, strlen(entry)) != NULL || memmem(text, len, "##", 2) != NULL ||
-           memmem(text, len, "%:%:", 4) != NULL || memmem(text, len, "\\\n", 2) != NULL;
+    return kg_lex_find(text, len, entry) != NULL || kg_lex_find(text, len, "##") != NULL ||
+           kg_lex_find(text, len, "%:%:") != NULL || kg_lex_find(text, len, "\\\n") != NULL;
 }
 
 enum kg_defines kg_lex_defines(enum kg_lang lang, const char *text, size_t len, const char *entry)

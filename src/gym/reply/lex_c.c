@@ -135,9 +135,14 @@ static int quote_prefix(const struct kg_lexer *lx, size_t p, bool *raw)
     return c == '"' || c == '\'' ? (int)(q - p) : -1;
 }
 
-static size_t name(const struct kg_lexer *lx, size_t p)
+/* End of the name whose first byte stands before p; *splices: it may hold newlines. */
+static size_t name(const struct kg_lexer *lx, size_t p, bool *splices)
 {
-    while (p < lx->len) {
+    while (p < lx->len && kg_lex_name_part((unsigned char)lx->text[p])) {
+        p++;
+    }
+    *splices = char_at(lx, p) == '\\';
+    while (*splices && p < lx->len) {
         unsigned char c = (unsigned char)lx->text[p];
         if (kg_lex_name_part(c)) {
             p++;
@@ -177,7 +182,7 @@ static size_t punct(const struct kg_lexer *lx, size_t p)
                                          "-=",   "*=",  "/=",  "%=",  "&=", "|=", "^=", "##",
                                          "<%",   "%>",  "<:",  ":>",  "%:", "::", "??"};
     size_t left = lx->len - p;
-    if (memchr("(){}[];,~`@=", lx->text[p], 12) != NULL && char_at(lx, p + 1) != '=') {
+    if (left < 2 || (kg_lex_bytes[(unsigned char)lx->text[p + 1]] & KG_BYTE_SECOND) == 0) {
         return p + 1; /* begins no longer one */
     }
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
@@ -219,10 +224,13 @@ static size_t directive(const struct kg_lexer *lx, size_t p)
     return p;
 }
 
-static struct kg_tok take(struct kg_lexer *lx, enum kg_tok_kind kind, size_t end)
+static inline void take(struct kg_lexer *lx, enum kg_tok_kind kind, size_t end, bool may_span,
+                        struct kg_tok *out)
 {
-    struct kg_tok t = {kind, lx->at, end - lx->at, lx->line};
-    bool may_span = kind != KG_TOK_PUNCT && kind != KG_TOK_NUMBER && t.len > 1;
+    out->kind = kind;
+    out->at = lx->at;
+    out->line = lx->line;
+    out->len = end - lx->at;
     if (may_span) {
         lx->line += count_lines(lx->text, lx->at, end);
     }
@@ -230,34 +238,32 @@ static struct kg_tok take(struct kg_lexer *lx, enum kg_tok_kind kind, size_t end
         lx->bol = false;
     }
     lx->at = end;
-    return t;
 }
 
-static struct kg_tok take_quoted(struct kg_lexer *lx, int prefix, bool raw)
+static void take_quoted(struct kg_lexer *lx, int prefix, bool raw, struct kg_tok *out)
 {
     size_t open = lx->at + (size_t)prefix;
     bool broken;
     size_t end =
         raw ? raw_string(lx, open + 1, &broken) : quoted(lx, open + 1, lx->text[open], &broken);
     enum kg_tok_kind kind = lx->text[open] == '"' ? KG_TOK_STRING : KG_TOK_CHAR;
-    return take(lx, broken ? KG_TOK_BROKEN : kind, end);
+    take(lx, broken ? KG_TOK_BROKEN : kind, end, true, out);
 }
 
-static struct kg_tok take_comment(struct kg_lexer *lx, size_t second)
+static void take_comment(struct kg_lexer *lx, size_t second, struct kg_tok *out)
 {
-    if (lx->text[second] == '/') {
-        return take(lx, KG_TOK_COMMENT, line_comment(lx, second + 1));
-    }
-    size_t end = block_comment(lx, second + 1);
-    return end != 0 ? take(lx, KG_TOK_COMMENT, end) : take(lx, KG_TOK_BROKEN, lx->len);
+    bool line = lx->text[second] == '/';
+    size_t end = line ? line_comment(lx, second + 1) : block_comment(lx, second + 1);
+    take(lx, end != 0 ? KG_TOK_COMMENT : KG_TOK_BROKEN, end != 0 ? end : lx->len, true, out);
 }
 
-struct kg_tok kg_lex_c_next(struct kg_lexer *lx)
+void kg_lex_c_next(struct kg_lexer *lx, struct kg_tok *out)
 {
     skip_blanks(lx);
     size_t p = lx->at;
     if (p >= lx->len) {
-        return (struct kg_tok){KG_TOK_END, lx->len, 0, lx->line};
+        *out = (struct kg_tok){KG_TOK_END, lx->len, lx->line, 0};
+        return;
     }
     unsigned char c = (unsigned char)lx->text[p];
     bool raw;
@@ -265,23 +271,30 @@ struct kg_tok kg_lex_c_next(struct kg_lexer *lx)
                      ? quote_prefix(lx, p, &raw)
                      : -1;
     if (prefix >= 0) {
-        return take_quoted(lx, prefix, raw);
+        take_quoted(lx, prefix, raw, out);
+        return;
     }
     if (kg_lex_name_start(c)) {
-        return take(lx, KG_TOK_NAME, name(lx, p + 1));
+        bool splices;
+        size_t end = name(lx, p + 1, &splices);
+        take(lx, KG_TOK_NAME, end, splices, out);
+        return;
     }
     int next = char_at(lx, p + 1);
     if ((c >= '0' && c <= '9') || (c == '.' && next >= '0' && next <= '9')) {
-        return take(lx, KG_TOK_NUMBER, number(lx, p + 1));
+        take(lx, KG_TOK_NUMBER, number(lx, p + 1), false, out);
+        return;
     }
     if (c == '/') {
         size_t q = over_splices(lx, p + 1);
         if (char_at(lx, q) == '/' || char_at(lx, q) == '*') {
-            return take_comment(lx, q);
+            take_comment(lx, q, out);
+            return;
         }
     }
     if (lx->bol && (c == '#' || (c == '%' && next == ':'))) {
-        return take(lx, KG_TOK_DIRECTIVE, directive(lx, p + 1));
+        take(lx, KG_TOK_DIRECTIVE, directive(lx, p + 1), true, out);
+        return;
     }
-    return take(lx, KG_TOK_PUNCT, punct(lx, p));
+    take(lx, KG_TOK_PUNCT, punct(lx, p), false, out);
 }

@@ -6,21 +6,56 @@
 
 #include "gym/reply/lex.h"
 
-struct kg_tok kg_lex_c_next(struct kg_lexer *lx);
+void kg_lex_c_next(struct kg_lexer *lx, struct kg_tok *out);
 struct kg_tok kg_lex_python_next(struct kg_lexer *lx);
 /* Bytes of the line splice (backslash, blanks, newline) at position at, 0 if there is none. */
-size_t kg_lex_splice(const char *text, size_t len, size_t at);
+size_t kg_lex_splice_at(const char *text, size_t len, size_t at);
+static inline size_t kg_lex_splice(const char *text, size_t len, size_t at)
+{
+    return at < len && text[at] == '\\' ? kg_lex_splice_at(text, len, at) : 0;
+}
+
 /* Is the token a name (or punctuation) of the list, which ends with NULL? */
-bool kg_tok_in(const struct kg_lexer *lx, struct kg_tok t, const char *const *list);
+static inline bool kg_tok_in(const struct kg_lexer *lx, struct kg_tok t, const char *const *list)
+{
+    char first = t.len != 0 ? lx->text[t.at] : '\0';
+    for (; *list != NULL; list++) {
+        if (first == **list && kg_tok_spells(lx, t.kind, t.at, t.len, *list)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Field by field: see struct kg_tok. */
+static inline void kg_tok_copy(struct kg_tok *to, const struct kg_tok *from)
+{
+    to->kind = from->kind;
+    to->at = from->at;
+    to->line = from->line;
+    to->len = from->len;
+}
+
+/* As memmem, for words of a few bytes and texts of which most are short too: memmem fills a table
+ * of 256 bytes at each call. */
+const char *kg_lex_find(const char *text, size_t len, const char *word);
+
+/* What a byte can be in either language. */
+enum {
+    KG_BYTE_NAME = 1, /* begins a name */
+    KG_BYTE_DIGIT = 2,
+    KG_BYTE_SECOND = 4, /* second of a longer operator of C */
+};
+extern const uint8_t kg_lex_bytes[256];
 
 static inline bool kg_lex_name_start(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c >= 0x80;
+    return (kg_lex_bytes[c] & KG_BYTE_NAME) != 0;
 }
 
 static inline bool kg_lex_name_part(unsigned char c)
 {
-    return kg_lex_name_start(c) || (c >= '0' && c <= '9');
+    return (kg_lex_bytes[c] & (KG_BYTE_NAME | KG_BYTE_DIGIT)) != 0;
 }
 
 #define KG_CWALK_IFS 64 /* deeper conditionals only lose the restoration at #else */
@@ -42,8 +77,7 @@ struct kg_cwalk {
     int open_line;    /* the `{` on level 0 that was opened last */
     /* private */
     int linkage, step, paren_step, skip;
-    struct kg_clevel saved[KG_CWALK_IFS];
-    bool open_linkage;
+    struct kg_clevel saved[KG_CWALK_IFS]; /* the first ifs */
 };
 
 void kg_cwalk_init(struct kg_cwalk *w, const char *text, size_t len);
@@ -74,6 +108,9 @@ struct kg_survey {
     bool certain;             /* no macro, conditional or include can change the balance */
 };
 void kg_survey_c(const char *text, size_t len, const char *entry, struct kg_survey *out);
+/* The same for who takes no dirty text: at the first such character it stops, and dirty alone
+ * counts. */
+void kg_survey_c_clean(const char *text, size_t len, const char *entry, struct kg_survey *out);
 
 struct kg_python_survey {
     enum kg_defines kind;

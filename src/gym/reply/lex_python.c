@@ -15,7 +15,7 @@ static int char_at(const struct kg_lexer *lx, size_t p)
 
 static struct kg_tok take(struct kg_lexer *lx, enum kg_tok_kind kind, size_t end)
 {
-    struct kg_tok t = {kind, lx->at, end - lx->at, lx->line};
+    struct kg_tok t = {kind, lx->at, lx->line, end - lx->at};
     for (size_t p = lx->at; p < end; p++) {
         lx->line += lx->text[p] == '\n';
     }
@@ -162,7 +162,7 @@ static void skip_blanks(struct kg_lexer *lx)
 
 static struct kg_tok at_end(struct kg_lexer *lx)
 {
-    struct kg_tok t = {KG_TOK_END, lx->len, 0, lx->line};
+    struct kg_tok t = {KG_TOK_END, lx->len, lx->line, 0};
     if (!lx->bol) {
         lx->bol = true;
         t.kind = KG_TOK_NEWLINE;

@@ -17,14 +17,14 @@ enum kg_macro_trait {
 
 struct kg_macros {
     const char *text;
-    struct kg_macro {
-        size_t at, len;
-        unsigned traits;
-    } list[KG_MACROS_MAX];
     int n;
     uint64_t seen;   /* filter: one bit per first byte and length */
     unsigned traits; /* of all of them together */
     bool is_entry;   /* one has the entry's own name */
+    struct kg_macro {
+        size_t at, len;
+        unsigned traits;
+    } list[KG_MACROS_MAX]; /* the first n */
 };
 
 /* Reads one directive; anything but #define is ignored. */

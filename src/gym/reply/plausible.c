@@ -65,7 +65,7 @@ static bool plausible_python(const char *text, size_t len)
 {
     struct kg_lexer lx;
     kg_lex_init(&lx, KG_LANG_PYTHON, text, len);
-    struct kg_tok prev = {KG_TOK_NEWLINE, 0, 0, 0};
+    struct kg_tok prev = {.kind = KG_TOK_NEWLINE};
     bool first = true;
     for (struct kg_tok t = kg_lex_next(&lx); t.kind != KG_TOK_END; t = kg_lex_next(&lx)) {
         if (t.kind == KG_TOK_COMMENT) {

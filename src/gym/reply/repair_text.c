@@ -98,6 +98,9 @@ bool kg_repair_entities(struct kg_slice in, struct kg_buf *out)
 {
     bool changed = false;
     size_t at = 0;
+    if (memchr(in.at, '&', in.len) == NULL) {
+        return false;
+    }
     while (at < in.len) {
         const char *amp = memchr(in.at + at, '&', in.len - at);
         size_t next = amp != NULL ? (size_t)(amp - in.at) : in.len;

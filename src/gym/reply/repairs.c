@@ -79,8 +79,13 @@ static bool curly_quotes(struct kg_slice in, struct kg_buf *out)
     bool changed = false;
     size_t from = 0;
     for (size_t at = 0; at + 2 < in.len; at++) {
-        const unsigned char *p = (const unsigned char *)in.at + at;
-        if (p[0] != 0xE2 || p[1] != 0x80 || p[2] < 0x98 || p[2] > 0x9F) {
+        const char *lead = memchr(in.at + at, 0xE2, in.len - 2 - at);
+        if (lead == NULL) {
+            break;
+        }
+        at = (size_t)(lead - in.at);
+        const unsigned char *p = (const unsigned char *)lead;
+        if (p[1] != 0x80 || p[2] < 0x98 || p[2] > 0x9F) {
             continue;
         }
         kg_buf_add(out, in.at + from, at - from);
@@ -89,7 +94,9 @@ static bool curly_quotes(struct kg_slice in, struct kg_buf *out)
         at += 2;
         changed = true;
     }
-    kg_buf_add(out, in.at + from, in.len - from);
+    if (changed) {
+        kg_buf_add(out, in.at + from, in.len - from);
+    }
     return changed;
 }
 

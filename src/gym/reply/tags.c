@@ -114,7 +114,10 @@ enum kg_tag kg_tag_read(struct kg_slice info, bool *known, struct kg_slice *rest
         }
     }
     *known = false;
-    char first = w.len > 0 ? (char)(*w.at | 0x20) : '\0';
+    if (w.len == 0) {
+        return KG_TAG_NEUTRAL;
+    }
+    char first = (char)(*w.at | 0x20);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (words[i].word[0] != first) {
             continue;

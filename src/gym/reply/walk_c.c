@@ -81,7 +81,7 @@ static void conditional(struct kg_cwalk *w, struct kg_tok t)
 
 void kg_cwalk_init(struct kg_cwalk *w, const char *text, size_t len)
 {
-    memset(w, 0, sizeof *w);
+    memset(w, 0, offsetof(struct kg_cwalk, saved));
     kg_lex_init(&w->lx, KG_LANG_C, text, len);
 }
 
@@ -133,11 +133,11 @@ bool kg_cwalk_next(struct kg_cwalk *w)
     w->paren += w->paren_step;
     w->step = w->paren_step = 0;
     if (w->tok.len > 0 && w->tok.kind != KG_TOK_DIRECTIVE) {
-        w->prev2 = w->prev;
-        w->prev = w->tok;
+        kg_tok_copy(&w->prev2, &w->prev);
+        kg_tok_copy(&w->prev, &w->tok);
     }
     for (;;) {
-        w->tok = kg_lex_next(&w->lx);
+        kg_lex_c_next(&w->lx, &w->tok);
         if (w->tok.kind == KG_TOK_END) {
             return false;
         }
