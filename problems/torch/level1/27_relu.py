@@ -1,0 +1,20 @@
+"""max(x, 0) of a float32 matrix."""
+
+import torch
+import torch.nn as nn
+
+batch_size = 4096
+dim = 4096
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x)
+
+
+def get_inputs():
+    return [torch.randn(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []
