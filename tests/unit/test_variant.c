@@ -110,7 +110,8 @@ static void expect(const char *text, enum kg_variant v, const int64_t *want)
 static void names(void **state)
 {
     (void)state;
-    static const char *const WANT[] = {"default", "tiny", "x2", "larger", "odd", "no16", "one"};
+    static const char *const WANT[] = {"default", "tiny", "x2",  "larger",
+                                       "odd",     "no16", "one", "quarter"};
     for (int v = 0; v < KG_VARIANT_COUNT; v++) {
         assert_string_equal(kg_variant_name((enum kg_variant)v), WANT[v]);
     }
@@ -148,7 +149,7 @@ static void random_variants_differ_between_keys(void **state)
 {
     (void)state;
     static const enum kg_variant RANDOM[] = {KG_VARIANT_TINY, KG_VARIANT_LARGER, KG_VARIANT_ODD,
-                                             KG_VARIANT_NO16};
+                                             KG_VARIANT_NO16, KG_VARIANT_QUARTER};
     struct kg_problem *p = load(PROBLEMS[MATMUL]);
     for (size_t k = 0; k < COUNT(RANDOM); k++) {
         struct kg_shape a, b;
@@ -270,6 +271,36 @@ static void odd_and_no16(void **state)
     }
 }
 
+static void quarter_is_cheap_and_never_tiled(void **state)
+{
+    (void)state;
+    static const int KINDS[] = {ELEMENTWISE, MATMUL, SOFTMAX, ATTENTION, LOOKUP, CONV, STRIDED};
+    for (size_t k = 0; k < COUNT(KINDS); k++) {
+        struct kg_problem *p = load(PROBLEMS[KINDS[k]]);
+        bool odd = false, even = false;
+        for (uint64_t seed = 0; seed < 50; seed++) {
+            struct kg_shape s;
+            assert_true(shape_of(p, KG_VARIANT_QUARTER, seed, &s));
+            double cost = kg_variant_cost(p, &s);
+            assert_true(cost <= 0.25);
+            assert_true(cost > 0.02); /* large enough to have a main loop and a remainder */
+            for (int d = 0; d < p->ndims && KINDS[k] != CONV && KINDS[k] != STRIDED; d++) {
+                assert_int_not_equal(s.dim[d] % 16, 0);
+            }
+            odd = odd || s.dim[0] % 2 == 1;
+            even = even || s.dim[0] % 2 == 0;
+        }
+        assert_true(odd);
+        assert_true(even || p->dims[0].def <= 4);
+        kg_problem_destroy(p);
+    }
+    struct kg_problem *p = load(PROBLEMS[BLOCKED]);
+    struct kg_shape s;
+    assert_true(shape_of(p, KG_VARIANT_QUARTER, 1, &s)); /* the rule gives way to `where` */
+    assert_true(kg_variant_cost(p, &s) <= 0.25);
+    kg_problem_destroy(p);
+}
+
 static void odd_of_odd_dims_is_smaller(void **state)
 {
     (void)state;
@@ -358,7 +389,8 @@ static void random_variants_under_divisibility(void **state)
 {
     (void)state;
     struct kg_problem *p = load(PROBLEMS[GROUPED]);
-    static const enum kg_variant RANDOM[] = {KG_VARIANT_LARGER, KG_VARIANT_ODD, KG_VARIANT_NO16};
+    static const enum kg_variant RANDOM[] = {KG_VARIANT_LARGER, KG_VARIANT_ODD, KG_VARIANT_NO16,
+                                             KG_VARIANT_QUARTER};
     for (size_t k = 0; k < COUNT(RANDOM); k++) {
         for (uint64_t seed = 0; seed < 50; seed++) {
             struct kg_shape s;
@@ -457,6 +489,7 @@ int main(void)
         cmocka_unit_test(larger),
         cmocka_unit_test(larger_of_small_dims),
         cmocka_unit_test(odd_and_no16),
+        cmocka_unit_test(quarter_is_cheap_and_never_tiled),
         cmocka_unit_test(odd_of_odd_dims_is_smaller),
         cmocka_unit_test(tiny),
         cmocka_unit_test(tiny_where_the_constraints_are_in_the_way),

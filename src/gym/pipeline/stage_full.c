@@ -21,25 +21,37 @@ static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited,
     }
 }
 
-/* Value laws, none twice, at shapes smaller than the default and, one in four, at the default: a
- * kernel that is fragile at the published shape only must not be timed as if it were whole. */
+/* Laws are asked at small shapes, because that is cheap and a kernel does not know the law; and in
+ * turn at larger ones and at the default, because a kernel that is fragile at the published shape
+ * only must not be timed as if it were whole. */
+static enum kg_variant law_shape(const struct kg_evaluation *e, enum kg_law law)
+{
+    static const enum kg_variant at[] = {KG_VARIANT_QUARTER, KG_VARIANT_NO16,    KG_VARIANT_QUARTER,
+                                         KG_VARIANT_DEFAULT, KG_VARIANT_QUARTER, KG_VARIANT_QUARTER,
+                                         KG_VARIANT_ODD,     KG_VARIANT_QUARTER};
+    return at[(law + e->w->evaluations / LAW_SHAPE_TURN) % (sizeof at / sizeof *at)];
+}
+
+static void add_law(struct kg_evaluation *e, struct plan *p, enum kg_law law, enum kg_variant v)
+{
+    if (!(e->w->problem->laws_off & (1u << law))) {
+        add(p, v, law, false, v == KG_VARIANT_DEFAULT);
+    }
+}
+
+/* Value laws, none twice. */
 static void plan_laws(struct kg_evaluation *e, struct plan *p)
 {
     enum kg_law laws[] = {KG_LAW_NORMAL,   KG_LAW_UNIFORM, KG_LAW_HEAVY,  KG_LAW_SPARSE,
                           KG_LAW_OUTLIER,  KG_LAW_SORTED,  KG_LAW_OFFSET, KG_LAW_SMALL,
                           KG_LAW_LARGE,    KG_LAW_MIXED,   KG_LAW_EQUAL,  KG_LAW_PIECEWISE,
                           KG_LAW_SMALLINT, KG_LAW_WIDEINT};
-    static const enum kg_variant at[] = {KG_VARIANT_NO16, KG_VARIANT_ODD, KG_VARIANT_NO16,
-                                         KG_VARIANT_DEFAULT};
     size_t left = sizeof laws / sizeof *laws;
     for (int64_t i = 0; i < e->w->config.laws && left > 0; i++) {
         size_t k = kg_rng_below(&e->rng, left);
         enum kg_law law = laws[k];
         laws[k] = laws[--left];
-        if (!(e->w->problem->laws_off & (1u << law))) {
-            enum kg_variant v = at[(law + e->w->evaluations / LAW_SHAPE_TURN) % 4];
-            add(p, v, law, false, v == KG_VARIANT_DEFAULT);
-        }
+        add_law(e, p, law, law_shape(e, law));
     }
 }
 
@@ -58,13 +70,12 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_DEFAULT, KG_LAW_BF16, false, true);
     plan_laws(e, p);
-    add(p, KG_VARIANT_DEFAULT, KG_LAW_SPIKE, false, true);
-    if (!(e->w->problem->laws_off & (1u << KG_LAW_LARGE))) {
-        add(p, KG_VARIANT_DEFAULT, KG_LAW_LARGE, false, true); /* overflows without a shift */
-    }
-    add(p, KG_VARIANT_NO16, KG_LAW_PRECISION, false, false);
+    bool large = !(e->w->problem->laws_off & (1u << KG_LAW_LARGE));
+    add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
+    add_law(e, p, KG_LAW_SPIKE, large ? law_shape(e, KG_LAW_SPIKE) : KG_VARIANT_DEFAULT);
+    add(p, KG_VARIANT_QUARTER, KG_LAW_PRECISION, false, false);
     add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
-    add(p, KG_VARIANT_ODD, KG_LAW_OWN, true, false);
+    add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);
 }
 
 /* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
@@ -121,14 +132,18 @@ static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const st
                          struct kg_err *err)
 {
     bool fresh;
+    struct kg_pool_kind kind = replay ? (struct kg_pool_kind){.variant = 0} : p->kind[i];
     *out = NULL;
     if (replay) {
         *out = own;
         return kg_replay_parse(e->w->problem, json_array_get(replay, i), &e->w->pool, own, err);
     }
-    if (!kg_pool_draw(&e->w->pool, e->w->problem, &p->kind[i], &e->w->rng, out, &fresh)) {
-        *out = NULL;
+    bool there = kg_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
+    if (!there && kind.variant == KG_VARIANT_QUARTER) { /* nothing as cheap: the next best */
+        kind.variant = KG_VARIANT_NO16;
+        there = kg_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
     }
+    *out = there ? *out : NULL;
     return KG_OK;
 }
 

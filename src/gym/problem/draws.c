@@ -76,7 +76,19 @@ static int64_t draw_no16(struct kg_rng *rng, int64_t def, bool strict)
     return at_least(2, v);
 }
 
-static int64_t draw_dim(enum kg_variant v, struct kg_rng *rng, int64_t def, bool strict)
+/* share: of a dim, such that all of them together are the most that is accepted. */
+static int64_t draw_quarter(struct kg_rng *rng, int64_t def, double share, bool strict)
+{
+    if (!strict && kg_rng_below(rng, 3) == 0) {
+        return at_least(1, def * between(rng, 1, 4) / 8);
+    }
+    int64_t most = (int64_t)((double)def * share);
+    int64_t v = between(rng, at_least(1, most * 5 / 8), most);
+    return v % 16 == 0 && v > 0 ? v - 1 : at_least(1, v);
+}
+
+static int64_t draw_dim(const struct kg_search *q, enum kg_variant v, struct kg_rng *rng,
+                        int64_t def, bool strict)
 {
     switch (v) {
     case KG_VARIANT_TINY:
@@ -85,6 +97,8 @@ static int64_t draw_dim(enum kg_variant v, struct kg_rng *rng, int64_t def, bool
         return draw_larger(rng, def, strict);
     case KG_VARIANT_ODD:
         return draw_odd(rng, def, strict);
+    case KG_VARIANT_QUARTER:
+        return draw_quarter(rng, def, pow(q->max_cost, 1.0 / q->nfree), strict);
     default:
         return draw_no16(rng, def, strict);
     }
@@ -99,7 +113,7 @@ static void draw_shape(const struct kg_search *q, enum kg_variant v, struct kg_r
     for (int k = 0; k < q->nfree; k++) {
         int64_t *dim = &s->dim[q->free[k]];
         if (kg_rng_unit(rng) >= loose * loose) {
-            *dim = draw_dim(v, rng, *dim, strict);
+            *dim = draw_dim(q, v, rng, *dim, strict);
         }
     }
 }

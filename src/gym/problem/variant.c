@@ -5,11 +5,13 @@
 /* Source: the contract of the problem format; the default of a larger shape must stay affordable
  * in every evaluation. */
 #define MAX_COST    16.0
+#define QUARTER     0.25
 #define MAX_SMALLER 1024 /* values tried for a dim that may not be 1 */
 
 const char *kg_variant_name(enum kg_variant v)
 {
-    static const char *const NAMES[] = {"default", "tiny", "x2", "larger", "odd", "no16", "one"};
+    static const char *const NAMES[] = {"default", "tiny", "x2",  "larger",
+                                        "odd",     "no16", "one", "quarter"};
     return NAMES[v];
 }
 
@@ -105,7 +107,7 @@ bool kg_variant_shape(const struct kg_problem *p, enum kg_variant v, struct kg_r
 {
     struct kg_search q;
     search_init(&q, p);
-    q.max_cost = v == KG_VARIANT_TINY ? 1 : MAX_COST;
+    q.max_cost = v == KG_VARIANT_TINY ? 1 : v == KG_VARIANT_QUARTER ? QUARTER : MAX_COST;
     *out = q.def;
     switch (v) {
     case KG_VARIANT_DEFAULT:

@@ -8,12 +8,13 @@
 
 enum kg_variant {
     KG_VARIANT_DEFAULT,
-    KG_VARIANT_TINY,   /* free dims of 1..6, random: the cheap first run */
-    KG_VARIANT_X2,     /* each free dim doubled, shrunk to stay within 16 x the default cost */
-    KG_VARIANT_LARGER, /* each free dim times 1.1..1.6, made odd, within the same cost */
-    KG_VARIANT_ODD,    /* smaller than default, odd, no multiple of 16 */
-    KG_VARIANT_NO16,   /* about half of default, even, no multiple of 16 */
-    KG_VARIANT_ONE,    /* every free dim 1 where `where` allows */
+    KG_VARIANT_TINY,    /* free dims of 1..6, random: the cheap first run */
+    KG_VARIANT_X2,      /* each free dim doubled, shrunk to stay within 16 x the default cost */
+    KG_VARIANT_LARGER,  /* each free dim times 1.1..1.6, made odd, within the same cost */
+    KG_VARIANT_ODD,     /* smaller than default, odd, no multiple of 16 */
+    KG_VARIANT_NO16,    /* about half of default, even, no multiple of 16 */
+    KG_VARIANT_ONE,     /* every free dim 1 where `where` allows */
+    KG_VARIANT_QUARTER, /* at most a quarter of the default cost, no multiple of 16 */
     KG_VARIANT_COUNT
 };
 
