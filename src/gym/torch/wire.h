@@ -22,13 +22,14 @@
 #define KG_TFD_IN   4 /* cpu: memfd that can only be read; cuda: an exported allocation */
 #define KG_TFD_OUT  5
 
-#define KG_TWIRE_MAGIC  0x6b677431u
-#define KG_TWIRE_TEXT   (96u << 10)
-#define KG_TWIRE_LEAVES 256 /* tensors of one command: parameters are the most */
-#define KG_TWIRE_RANK   8
-#define KG_TWIRE_NAME   96
-#define KG_TWIRE_ALIGN  256  /* of every tensor in a region */
-#define KG_TWIRE_GUARD  4096 /* bytes between tensors, and at both ends */
+#define KG_TWIRE_MAGIC   0x6b677431u
+#define KG_TWIRE_VERSION 1u
+#define KG_TWIRE_TEXT    (96u << 10)
+#define KG_TWIRE_LEAVES  256 /* tensors of one command: parameters are the most */
+#define KG_TWIRE_RANK    8
+#define KG_TWIRE_NAME    96
+#define KG_TWIRE_ALIGN   256  /* of every tensor in a region */
+#define KG_TWIRE_GUARD   4096 /* bytes between tensors, and at both ends */
 
 enum kg_tdtype { /* values are fixed: they are on the wire */
                  KG_TD_F32,
@@ -121,6 +122,10 @@ struct kg_twire {
     char structure[1024]; /* of the answer: "T", "(T,T)", "[T]", "{\"a\":T}" */
     char request[KG_TWIRE_TEXT], reply[KG_TWIRE_TEXT]; /* JSON */
     struct kg_tleaf in[KG_TWIRE_LEAVES], out[KG_TWIRE_LEAVES];
+    /* Claims about a death. On the CPU the regions lie at KG_ADDR_IN and KG_ADDR_OUT (run/wire.h)
+     * in every runner: a write that faulted within IN is a write to an input. */
+    uint32_t fault_signal, fault_write;
+    uint64_t fault_address;
 };
 
 /* NULL, or what is wrong with a claimed leaf: rank, dtype, shape against bytes, bounds of a region

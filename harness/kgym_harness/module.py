@@ -1,0 +1,171 @@
+"""The module under test: built, given its state, called."""
+
+import copy
+import random
+import sys
+
+import torch
+
+from . import values
+from .source import Source
+
+
+class BadState(Exception):
+    """Names and shapes of the state cannot be matched."""
+
+
+def seed_all(seed, device):
+    seed &= (1 << 63) - 1
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed_all(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed & 0xFFFFFFFF)
+
+
+def _wide(value):
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value
+    if type(value) in (list, tuple):
+        return type(value)(_wide(v) for v in value)
+    if type(value) is dict:
+        return {k: _wide(v) for k, v in value.items()}
+    return value
+
+
+def _widen(module):
+    """Parameters and buffers, and tensors that are mere attributes."""
+    module.double()
+    for part in module.modules():
+        for name, value in list(vars(part).items()):
+            if name not in ("_parameters", "_buffers", "_modules"):
+                if isinstance(value, torch.Tensor) and value.is_floating_point():
+                    part.__dict__[name] = value.double()
+    return module
+
+
+class Subject:
+    """One source file and what became of it: a reference (Model, get_inputs, ...) or a candidate
+    (ModelNew)."""
+
+    def __init__(self, path, entry, role, device):
+        self.entry, self.role, self.device = entry, role, device
+        self.source = Source(path, "kgym_" + role)
+        self.module = self.wide = self.before = None
+        self.template = None  # of the inputs
+        self.bound, self.inputs = [], ()
+
+    def execute(self, consts=None):
+        self.source.run(consts)
+        self.source.entry(self.entry)
+        self.module = self.wide = self.before = self.template = None
+
+    def own_init(self):
+        """(args, kwargs) of the reference's own get_init_inputs: KernelBench returns args,
+        KernelBook [args, kwargs]."""
+        function = vars(self.source.module).get("get_init_inputs")
+        got = function() if function is not None else []
+        if self.entry != "Model" and isinstance(got, (list, tuple)) and len(got) == 2 and \
+                isinstance(got[0], (list, tuple)) and isinstance(got[1], dict):
+            return list(got[0]), dict(got[1])
+        if isinstance(got, dict):
+            return [], dict(got)
+        return list(got), {}
+
+    def build(self, init, kwargs, seed):
+        """init None: the source's own."""
+        seed_all(seed, self.device)
+        if init is None:
+            args, named = self.own_init()
+        else:
+            args, named = [values.decode(a) for a in init], {k: values.decode(v)
+                                                             for k, v in (kwargs or {}).items()}
+        seed_all(seed, self.device)
+        made = self.source.entry(self.entry)(*args, **named)
+        if isinstance(made, torch.nn.Module):
+            made = made.to(self.device)
+        self.module, self.wide, self.before = made, None, None
+
+    def draw(self, seed):
+        """[(path, tensor)] of get_inputs() under this seed."""
+        seed_all(seed, self.device)
+        function = self.source.entry("get_inputs")
+        named = []
+        got = function()
+        template = values.take_apart(list(got), "", named)
+        self.template = template["list"]
+        return [(path, t.to(self.device)) for path, t in named]
+
+    def bind(self, tensors):
+        """The inputs of the calls to come."""
+        self.bound = tensors
+        if self.template is None:
+            self.inputs = tuple(tensors)
+        else:
+            left = iter(tensors)
+            self.inputs = tuple(values.put_together(part, left) for part in self.template)
+        self.wide_inputs = None
+
+    def state(self):
+        """[(name, tensor)] of parameters and persistent buffers, in the module's order."""
+        if not isinstance(self.module, torch.nn.Module):
+            return []
+        return [(name, t) for name, t in torch.nn.Module.state_dict(self.module).items()
+                if isinstance(t, torch.Tensor)]
+
+    def buffers(self):
+        if not isinstance(self.module, torch.nn.Module):
+            return {}
+        return dict(self.module.named_buffers())
+
+    def load(self, given):
+        """given: [(name, tensor)] of the reference. By name, else by order and shape, else by the
+        module's own load_reference_state. Then prepare()."""
+        how = self._load(given)
+        prepare = getattr(self.module, "prepare", None)
+        if callable(prepare):
+            prepare()
+        self.wide = None
+        return how
+
+    def _load(self, given):
+        own, by_name = self.state(), dict(given)
+        if not own and not given:
+            return "nothing"
+        if own and all(n in by_name and by_name[n].shape == t.shape for n, t in own):
+            pairs, how = [(t, by_name[n]) for n, t in own], "name"
+        elif own and [tuple(t.shape) for _, t in own] == [tuple(t.shape) for _, t in given]:
+            pairs, how = [(t, g) for (_, t), (_, g) in zip(own, given)], "order"
+        else:
+            method = getattr(self.module, "load_reference_state", None)
+            if not callable(method):
+                raise BadState("%d tensors of state do not match the reference's %d by name or by "
+                               "order and shape" % (len(own), len(given)))
+            method({name: t.clone() for name, t in given})
+            return "method"
+        for mine, theirs in pairs:
+            mine.copy_(theirs)
+        return how
+
+    def call(self, wide):
+        if not wide:
+            if self.role == "reference":
+                self.before = {n: t.clone() for n, t in self.buffers().items()}
+            return self.module(*self.inputs)
+        return self._call_wide()
+
+    def _call_wide(self):
+        """In double precision, from the buffers that the last call in float began with. Its own
+        buffers do not count."""
+        module = copy.deepcopy(self.module)
+        for name, t in dict(module.named_buffers()).items() if self.before else ():
+            t.copy_(self.before[name])
+        module = _widen(module)
+        kept = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            return module(*_wide(self.inputs))
+        finally:
+            torch.set_default_dtype(kept)

@@ -1,0 +1,62 @@
+"""libkgym_probe through ctypes: the sandbox's steps, mappings, futexes and, on a GPU, imports."""
+
+import ctypes as c
+import os
+
+
+class Probe:
+    """Calls release the interpreter's lock; none returns on a failed step of the sandbox."""
+
+    def __init__(self, path):
+        self.lib = lib = c.CDLL(path, use_errno=True)
+
+        def declare(name, result, *arguments):
+            function = getattr(lib, name)
+            function.restype = result
+            function.argtypes = arguments
+            return function
+
+        self._leave = declare("kg_probe_leave", c.c_int, c.c_int, c.c_int)
+        self._born = declare("kg_probe_born", c.c_int, c.c_int, c.c_int)
+        self._climb = declare("kg_probe_climb", c.c_int, c.c_int, c.c_int, c.POINTER(c.c_int),
+                              c.c_int)
+        self._map = declare("kg_probe_map", c.c_uint64, c.c_int, c.c_int, c.POINTER(c.c_uint64))
+        self._catch = declare("kg_probe_catch_faults", c.c_int, c.c_void_p)
+        self._wait = declare("kg_probe_wait", c.c_uint32, c.c_void_p, c.c_uint32)
+        self._post = declare("kg_probe_post", None, c.c_void_p, c.c_uint32)
+
+    def leave(self, plan_fd, ctl_fd):
+        """Into new namespaces: children are born there."""
+        self._check(self._leave(plan_fd, ctl_fd))
+
+    def born(self, ctl_fd, pid):
+        """Tell the broker who its runner is."""
+        self._check(self._born(ctl_fd, pid))
+
+    def climb(self, plan_fd, ctl_fd, fds):
+        """The ladder of src/gym/sandbox; fds[i] becomes descriptor i, all others are closed."""
+        self._check(self._climb(plan_fd, ctl_fd, (c.c_int * len(fds))(*fds), len(fds)))
+
+    def map(self, what, fd):
+        """Region 0 ctrl, 1 IN (read-only), 2 OUT at its fixed address: (address, bytes)."""
+        size = c.c_uint64(0)
+        address = self._map(what, fd, c.byref(size))
+        if address == 0:
+            self._check(-c.get_errno())
+        return address, size.value
+
+    def catch_faults(self, wire):
+        self._check(self._catch(wire))
+
+    def wait(self, word, value):
+        """Until the word at this address differs from value; returns the new one."""
+        return self._wait(word, value)
+
+    def post(self, word, value):
+        """Store and wake."""
+        self._post(word, value)
+
+    @staticmethod
+    def _check(rc):
+        if rc < 0:
+            raise OSError(-rc, os.strerror(-rc))

@@ -1,0 +1,190 @@
+"""A runner: maps what it was given, says READY, and answers command after command until it is
+killed. From LOAD on nothing in this process can be relied on, so whatever it says is a claim."""
+
+import ctypes
+import json
+import os
+import sys
+import time
+import traceback
+
+import torch
+
+from . import describe, module, source, tensors, wire
+
+NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
+             "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
+             "0 active drivers", "CUDA driver initialization failed",
+             "Cannot access accelerator device when none is available",
+             "Attempting to deserialize object on a CUDA device")
+OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
+MOST_MESSAGE = 4000
+
+
+def _plain(text, most):
+    return str(text).encode("utf-8", "replace").decode("utf-8")[:most]
+
+
+def _where(error, path):
+    """The innermost frame in the source file."""
+    found = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == path:
+            found = frame
+    if found is None:
+        return {}
+    return {"where": "line %d, in %s" % (found.lineno or 0, _plain(found.name, 100)),
+            "line": found.lineno or 0, "text": _plain(found.line or "", 200)}
+
+
+class Runner:
+    def __init__(self, request, probe):
+        self.probe = probe
+        self.path = request["source"]
+        self.device = torch.device(request.get("device", "cpu"))
+        address, _ = probe.map(0, wire.FD_CTRL)
+        self.base = address
+        self.wire = wire.Wire.from_address(address)
+        probe.catch_faults(address)
+        if self.device.type == "cuda":
+            from . import cuda
+            self.input, self.output = cuda.open_regions(probe, self.wire, self.device)
+        else:
+            self.input = tensors.Region(*probe.map(1, wire.FD_IN), self.device)
+            self.output = tensors.Region(*probe.map(2, wire.FD_OUT), self.device)
+        self.subject = None
+        self.commands = {i: getattr(self, "do_" + name)
+                         for i, name in enumerate(wire.COMMANDS) if name != "none"}
+
+    # Commands: each returns a reply (a dict or None); tensors go through self.answer.
+
+    def do_load(self, request):
+        self.subject = None
+        subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
+                                 self.device)
+        subject.execute(request.get("consts"))
+        self.subject = subject
+        return {"constants": subject.source.constants()}
+
+    def do_describe(self, request):
+        subject = self._loaded()
+        if request.get("consts"):
+            subject.execute(request["consts"])
+        return describe.describe(subject, request, self.wire.seed)
+
+    def do_build(self, request):
+        subject = self._loaded()
+        if request.get("consts"):
+            subject.execute(request["consts"])
+        subject.build(request.get("init"), request.get("kwargs"), self.wire.seed)
+        if request.get("inputs") is not None:
+            subject.template = request["inputs"]
+        buffers = subject.buffers()
+        return {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
+                           "shape": list(t.shape), "buffer": name in buffers}
+                          for name, t in subject.state()]}
+
+    def do_state(self, request):
+        given = [(leaf.name.decode("utf-8", "replace"), self.input.of_leaf(leaf))
+                 for leaf in self.wire.in_[:self.wire.nrequest]]
+        return {"how": self._loaded().load(given)}
+
+    def do_bind(self, request):
+        self._loaded().bind([self.input.of_leaf(leaf)
+                             for leaf in self.wire.in_[:self.wire.nrequest]])
+
+    def do_call(self, request):
+        subject, w = self._loaded(), self.wire
+        module.seed_all(w.seed, self.device)
+        begin = time.perf_counter_ns()
+        answer = subject.call(bool(w.flags & wire.WIDE))
+        structure, named = tensors.flatten(answer)
+        w.nreply = tensors.put(self.output, w.out, named, subject.bound)
+        w.call_ns = time.perf_counter_ns() - begin
+        w.structure = structure.encode()
+
+    def do_draw(self, request):
+        subject, w = self._loaded(), self.wire
+        w.nreply = tensors.put(self.output, w.out, subject.draw(w.seed))
+        return {"template": subject.template}
+
+    def do_snapshot(self, request):
+        w = self.wire
+        w.nreply = tensors.put(self.output, w.out, self._loaded().state())
+
+    def do_null(self, request):
+        pass
+
+    def do_exit(self, request):
+        self._finish(wire.OK, None)
+        os._exit(0)
+
+    def _loaded(self):
+        if self.subject is None:
+            raise RuntimeError("nothing is loaded")
+        return self.subject
+
+    # The loop
+
+    def serve(self):
+        w, probe = self.wire, self.probe
+        go = self.base + wire.Wire.go.offset
+        if w.magic not in (0, wire.MAGIC):
+            raise RuntimeError("the control block is of another version")
+        probe.post(self.base + wire.Wire.state.offset, wire.READY)
+        self.seen = 0
+        while True:
+            self.seen = probe.wait(go, self.seen)
+            w.nreply = w.reply_bytes = 0
+            w.call_ns = 0
+            w.structure = b""
+            self._finish(*self._run())
+
+    def _run(self):
+        """(status, reply) of the command that is there."""
+        w = self.wire
+        try:
+            size = min(w.request_bytes, wire.TEXT)
+            text = ctypes.string_at(self.base + wire.Wire.request.offset, size)
+            request = json.loads(text) if text.strip(b"\0") else {}
+            with torch.no_grad():
+                return wire.OK, self.commands[w.command](request)
+        except BaseException as error:
+            return self._explain(error)
+
+    def _explain(self, error):
+        kind, message = type(error).__name__, _plain(error, MOST_MESSAGE)
+        if isinstance(error, source.BadSyntax):
+            return wire.SYNTAX, {"message": message, "line": error.line}
+        simple = {source.NoEntry: wire.NO_ENTRY, module.BadState: wire.STATE,
+                  tensors.TooLarge: wire.TOO_LARGE, tensors.BadStructure: wire.BAD_STRUCTURE}
+        if type(error) in simple:
+            return simple[type(error)], {"message": message}
+        reply = dict({"type": _plain(kind, 100), "message": message}, **_where(error, self.path))
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or \
+                isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
+            return wire.OUT_OF_MEMORY, reply
+        if self.device.type == "cpu" and any(p in message for p in NEEDS_GPU):
+            return wire.NEEDS_GPU, reply
+        return wire.EXCEPTION, reply
+
+    def _finish(self, status, reply):
+        w = self.wire
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+        text = b"" if reply is None else json.dumps(reply).encode()
+        if len(text) > wire.TEXT:
+            status, text = wire.TOO_LARGE, b'{"message": "the reply is too long"}'
+        ctypes.memmove(self.base + wire.Wire.reply.offset, text, len(text))
+        w.reply_bytes = len(text)
+        w.status = status
+        w.echo[0], w.echo[1] = w.nonce[0], w.nonce[1]
+        self.probe.post(self.base + wire.Wire.done.offset, self.seen)
+
+
+def main(request, probe):
+    torch.set_num_threads(1)
+    Runner(request, probe).serve()

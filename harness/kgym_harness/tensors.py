@@ -1,0 +1,151 @@
+"""Tensors over the regions IN and OUT, and answers taken apart into them.
+
+On the CPU a region is mapped memory, on a GPU an imported allocation; each tensor has a storage of
+its own, exactly as long as its leaf says. An answer that already lies in OUT, contiguous, stays
+where it is; any other is copied into OUT.
+"""
+
+import ctypes
+import json
+
+import torch
+
+from . import wire
+
+TORCH = tuple(getattr(torch, name) for name in wire.DTYPES)
+NUMBER = {dtype: i for i, dtype in enumerate(TORCH)}
+
+
+class TooLarge(Exception):
+    """The answer has too many tensors, or too large ones."""
+
+
+class BadStructure(Exception):
+    """Something that is no plain tensor."""
+
+
+class _Exported:
+    """Device memory as __cuda_array_interface__ tells it."""
+
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"data": (address, False), "shape": (size,),
+                                         "typestr": "|u1", "strides": None, "version": 3}
+
+
+class Region:
+    def __init__(self, address, size, device):
+        self.address, self.size, self.device = address, size, device
+
+    def view(self, dtype, shape, offset, size):
+        """A contiguous tensor of these bytes of the region."""
+        if size == 0:
+            return torch.empty(shape, dtype=dtype, device=self.device)
+        if offset + size > self.size:
+            raise TooLarge("%d bytes at %d of a region of %d" % (size, offset, self.size))
+        if self.device.type == "cuda":
+            flat = torch.as_tensor(_Exported(self.address + offset, size), device=self.device)
+            return flat.view(dtype).view(shape)
+        memory = (ctypes.c_char * size).from_address(self.address + offset)
+        return torch.frombuffer(memory, dtype=dtype).view(shape)
+
+    def of_leaf(self, leaf):
+        shape = tuple(leaf.shape[:leaf.rank])
+        return self.view(TORCH[leaf.dtype], shape, leaf.offset, leaf.bytes)
+
+    def holds(self, address, size):
+        return self.address <= address and address + size <= self.address + self.size
+
+
+def _up(n):
+    return -(-n // wire.ALIGN) * wire.ALIGN
+
+
+def _describe(leaf, name, tensor):
+    leaf.dtype = NUMBER[tensor.dtype]
+    leaf.rank = tensor.dim()
+    leaf.bytes = tensor.numel() * tensor.element_size()
+    for i, (n, step) in enumerate(zip(tensor.shape, tensor.stride())):
+        leaf.shape[i], leaf.stride[i] = n, step
+    leaf.device = 1 if tensor.device.type == "cuda" else 0
+    leaf.name = name.encode("utf-8", "replace")[:wire.NAME - 1]
+
+
+def _alias_of(tensor, inputs):
+    if tensor.numel() == 0:
+        return 0
+    storage = tensor.untyped_storage().data_ptr()
+    for i, bound in enumerate(inputs):
+        if bound.numel() > 0 and bound.untyped_storage().data_ptr() == storage:
+            return i + 1
+    return 0
+
+
+def check_plain(tensor, path):
+    """Exactly torch.Tensor: a subclass may compute when it is looked at."""
+    if type(tensor) is not torch.Tensor:
+        raise BadStructure("%s is %s, not torch.Tensor" % (path or "the answer",
+                                                          type(tensor).__name__))
+    if tensor.layout is not torch.strided or tensor.dtype not in NUMBER:
+        raise BadStructure("%s has layout %s and dtype %s" % (path or "the answer", tensor.layout,
+                                                             tensor.dtype))
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise BadStructure("%s is on device %s" % (path or "the answer", tensor.device))
+    if tensor.dim() > wire.RANK:
+        raise TooLarge("%s has %d dimensions" % (path or "the answer", tensor.dim()))
+
+
+def put(out, leaves, named, inputs=()):
+    """Copy tensors into OUT, one after the other with guards, and fill their leaves."""
+    if len(named) > wire.LEAVES:
+        raise TooLarge("%d tensors (at most %d)" % (len(named), wire.LEAVES))
+    at = wire.GUARD
+    for leaf, (name, tensor) in zip(leaves, named):
+        tensor = tensor.detach()
+        _describe(leaf, name, tensor)
+        leaf.aliases = _alias_of(tensor, inputs)
+        size = leaf.bytes
+        if size and tensor.device == out.device and tensor.is_contiguous() and \
+                out.holds(tensor.data_ptr(), size):
+            leaf.offset, leaf.copied = tensor.data_ptr() - out.address, 0
+            continue
+        if at + size + wire.GUARD > out.size:
+            raise TooLarge("%d bytes and guards do not fit into %d" % (at + size, out.size))
+        out.view(tensor.dtype, tuple(tensor.shape), at, size).copy_(tensor)
+        leaf.offset, leaf.copied = at, 1
+        at = _up(at + size) + wire.GUARD
+    return len(named)
+
+
+def flatten(value):
+    """(structure, [(path, tensor)]) of what a forward returned: tensors in tuples, lists, dicts."""
+    named = []
+    text = _walk(value, "", named, 0)
+    if len(text) >= wire.STRUCTURE:
+        raise TooLarge("an answer of this many parts")
+    return text, named
+
+
+def _walk(value, path, named, depth):
+    if depth > 16:
+        raise BadStructure("nested more than 16 levels")
+    if isinstance(value, torch.Tensor):
+        check_plain(value, path)
+        named.append((path, value))
+        return "T"
+    if value is None:
+        return "N"
+    if isinstance(value, (tuple, list)):
+        base = tuple if isinstance(value, tuple) else list
+        parts = [_walk(v, "%s.%d" % (path, i) if path else str(i), named, depth + 1)
+                 for i, v in enumerate(base.__iter__(value))]
+        return ("(%s)" if base is tuple else "[%s]") % ",".join(parts)
+    if isinstance(value, dict):
+        parts = []
+        for key in sorted(dict.keys(value), key=str):
+            if type(key) is not str:
+                raise BadStructure("a dict's key is %s, not str" % type(key).__name__)
+            part = _walk(dict.__getitem__(value, key), "%s.%s" % (path, key) if path else key,
+                         named, depth + 1)
+            parts.append("%s:%s" % (json.dumps(key), part))
+        return "{%s}" % ",".join(parts)
+    raise BadStructure("%s is %s, not torch.Tensor" % (path or "the answer", type(value).__name__))

@@ -1,0 +1,157 @@
+"""The zygote: imports torch (and triton) once, then forks one runner per request.
+
+It runs no code of anybody's, never touches CUDA and stays single-threaded, so that a fork of it is
+sound. Started by src/gym/torch/zygote.c with a SOCK_SEQPACKET socket as descriptor 3: one line of
+JSON about itself, then requests, each with descriptors (control socket of the sandbox, its plan,
+the streams' pipes, ctrl, IN, OUT), each answered once the runner is the broker's child.
+
+    request  {"source": PATH_INSIDE, "device": "cpu"}
+    answer   {"status": exit status of the process between}
+"""
+
+import array
+import gc
+import json
+import os
+import socket
+import sys
+
+SOCKET_FD = 3
+NFDS = 7  # control socket, plan, stdout, stderr, ctrl, IN, OUT
+
+
+def refuse(sock, why):
+    line = json.dumps({"error": why[:400]})
+    if sock is None:
+        print(line)
+    else:
+        sock.send(line.encode())
+    sys.exit(1)
+
+
+def import_all(sock):
+    try:
+        import torch
+    except Exception as error:
+        refuse(sock, "%s: cannot import torch: %s: %s" % (sys.executable, type(error).__name__,
+                                                          error))
+    try:
+        import triton
+        version = triton.__version__
+    except Exception:
+        version = None
+    return torch, version
+
+
+def warm(torch):
+    """First uses cost 10 to 100 ms each; done here they are inherited. Nothing is left running."""
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        a = torch.zeros(8, 8)
+        (a @ a).sum().item()
+        torch.nn.functional.conv2d(torch.zeros(1, 2, 4, 4), torch.zeros(2, 2, 3, 3))
+        torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))(torch.zeros(2, 4))
+        torch.manual_seed(0)
+
+
+def folders():
+    """What python reads when it imports: to be shown to runners, the outermost only."""
+    seen = [sys.prefix, sys.base_prefix, sys.exec_prefix] + [p for p in sys.path if p]
+    seen.append(os.path.dirname(os.path.realpath(sys.executable)))
+    found = []
+    for path in sorted({os.path.abspath(p) for p in seen if os.path.isdir(p)}, key=len):
+        inside = any(path == f or path.startswith(f.rstrip("/") + "/") for f in found)
+        if not inside and path != "/":
+            found.append(path)
+    return found
+
+
+def facts(torch, triton_version):
+    with open("/proc/self/statm") as f:
+        pages = int(f.read().split()[0])
+    return {"python": sys.version.split()[0], "executable": sys.executable,
+            "torch": torch.__version__, "triton": triton_version,
+            "cuda_built": torch.version.cuda,
+            "folders": folders(), "vm_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
+            "threads": len(os.listdir("/proc/self/task"))}
+
+
+def receive(sock):
+    """One request and its descriptors; None at the end."""
+    size = array.array("i").itemsize
+    data, ancillary, _, _ = sock.recvmsg(1 << 16, socket.CMSG_SPACE(NFDS * size),
+                                         socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(payload[:len(payload) - len(payload) % size])
+    if not data:
+        return None
+    return json.loads(data), list(fds)
+
+
+def bear(request, fds, probe):
+    """In the first child: leave for new namespaces, have the runner there, be gone."""
+    control, plan = fds[0], fds[1]
+    probe.leave(plan, control)
+    pid = os.fork()
+    if pid != 0:
+        probe.born(control, pid)
+        os._exit(0)
+    probe.climb(plan, control, [-1] + fds[2:])
+    from . import runner
+    runner.main(request, probe)
+
+
+def first_child(request, fds, probe):
+    status = 1
+    try:
+        bear(request, fds, probe)
+    except BaseException as error:
+        os.write(2, ("kgym: runner: %s: %s\n" % (type(error).__name__, error)).encode())
+    os._exit(status)
+
+
+def serve(sock, probe):
+    while True:
+        got = receive(sock)
+        if got is None:
+            return
+        request, fds = got
+        status = -1
+        if len(fds) == NFDS:
+            pid = os.fork()
+            if pid == 0:
+                first_child(request, fds, probe)
+            status = os.waitpid(pid, 0)[1]
+        for fd in fds:
+            os.close(fd)
+        sock.send(json.dumps({"status": status}).encode())
+
+
+def main():
+    sock = None
+    try:
+        sock = socket.socket(fileno=SOCKET_FD)
+    except OSError:
+        pass
+    torch, triton_version = import_all(sock)
+    from . import runner  # noqa: F401  imported once, here
+    from .probe import Probe
+    warm(torch)
+    try:
+        probe = Probe(os.environ.pop("KGYM_PROBE"))
+    except (KeyError, OSError, AttributeError) as error:
+        refuse(sock, "cannot use libkgym_probe (KGYM_PROBE): %s" % error)
+    line = json.dumps(facts(torch, triton_version))
+    if sock is None:
+        print(line)
+        return
+    gc.collect()
+    gc.freeze()  # what is here already is not visited, and so not copied, in the children
+    sock.send(line.encode())
+    serve(sock, probe)
+
+
+if __name__ == "__main__":
+    main()
