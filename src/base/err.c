@@ -10,6 +10,7 @@ static const char *const code_names[] = {
     [KG_E_IO] = "io",       [KG_E_LIMIT] = "limit",
     [KG_E_HOST] = "host",   [KG_E_PROBLEM] = "problem",
     [KG_E_GYM] = "gym",     [KG_E_CANCELLED] = "cancelled",
+    [KG_E_NEEDS_GPU] = "needs_gpu",
 };
 
 const char *kg_code_name(enum kg_code code)

@@ -24,6 +24,7 @@ enum kg_code {
     KG_E_PROBLEM,   /* the problem is defective (record: blame `problem`) */
     KG_E_GYM,       /* a gym process failed: judge, reference runner, protocol */
     KG_E_CANCELLED, /* SIGINT, SIGTERM */
+    KG_E_NEEDS_GPU, /* the candidate needs a device that this machine lacks */
 };
 
 enum kg_blame { KG_BLAME_HOST, KG_BLAME_GYM, KG_BLAME_PROBLEM };

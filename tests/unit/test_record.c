@@ -455,7 +455,7 @@ static void random_outcome(struct dice *d, struct kg_record *r)
         }
     } else if (coin(d)) {
         struct kg_err err = KG_ERR_INIT;
-        int code = KG_E_USAGE + (int)kg_rng_below(&d->rng, KG_E_CANCELLED);
+        int code = KG_E_USAGE + (int)kg_rng_below(&d->rng, KG_E_NEEDS_GPU);
         assert_int_equal(kg_fail(&err, (enum kg_code)code, "message %d", code), code);
         kg_record_error(r, &err);
     }

@@ -48,7 +48,7 @@ static void read_error(struct kg_reader *rd, struct kg_err *out)
     }
     const char *code = kg_reader_text(&in, "code"), *blame = kg_reader_text(&in, "blame"),
                *message = kg_reader_text(&in, "message");
-    int c = KG_E_CANCELLED, b = KG_BLAME_PROBLEM;
+    int c = KG_E_NEEDS_GPU, b = KG_BLAME_PROBLEM;
     while (code != NULL && c > KG_OK && strcmp(code, kg_code_name((enum kg_code)c)) != 0) {
         c--;
     }
