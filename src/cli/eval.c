@@ -12,6 +12,7 @@
 #include "gym/card/card.h"
 #include "gym/pipeline/batch.h"
 #include "gym/pipeline/eval.h"
+#include "gym/pipeline/executor.h"
 
 static const char help_text[] =
     "usage: kgym eval [OPTIONS] PROBLEM REPLY\n"
@@ -19,9 +20,10 @@ static const char help_text[] =
     "\n"
     "Judges a candidate against a problem and prints a verdict card.\n"
     "\n"
-    "  PROBLEM           a name of the suites (`kgym problems list`) or a path to a .c file\n"
-    "  REPLY             a .c file is the candidate byte for byte; any other file, or - for\n"
-    "                    standard input, is a model's reply and goes through the extractor\n"
+    "  PROBLEM           a name of the suites (`kgym problems list`), or a path: FILE.c, FILE.py\n"
+    "                    (PyTorch, KernelBench's format), FILE.jsonl#LINE (a row of KernelBook)\n"
+    "  REPLY             a .c or .py file is the candidate byte for byte; any other file, or -\n"
+    "                    for standard input, is a model's reply and goes through the extractor\n"
     "\n"
     "  --source          REPLY is the candidate byte for byte, whatever its name\n"
     "  --json            print the record (kgym.record/1) instead of the card\n"
@@ -32,6 +34,7 @@ static const char help_text[] =
     "  --batch F --out F a JSONL file of {id, problem, reply|reply_file|source|source_file}\n"
     "  --jobs N          worker processes of a batch, one CPU each (default: all CPUs)\n"
     "  --preset NAME     evaluation preset (below)\n"
+    "  --device D        where PyTorch problems run: cpu, cuda:0, auto\n"
     "  --config F.yaml   configuration file\n"
     "  --set KEY=VALUE   any configuration key (`kgym options` lists them)\n"
     "  --dump-config     print the resolved configuration as YAML and stop\n"
@@ -40,6 +43,8 @@ static const char help_text[] =
     "  kgym eval silu answer.c\n"
     "  kgym eval matmul reply.md --json | jq .verdict\n"
     "  kgym eval softmax - --stop-after full < reply.md\n"
+    "  kgym eval 04_gelu_tanh answer.py --device cpu\n"
+    "  kgym eval rows.jsonl#12 reply.md\n"
     "  kgym eval --batch replies.jsonl --out records.jsonl --reward dr-kernel,binary\n"
     "\n"
     "exit status: 0 verdict ok, 1 any other verdict, 2 error\n"
@@ -151,10 +156,10 @@ static enum kg_code check(const struct args *a, enum kg_stage *stop, struct kg_e
     }
     if (a->reply && !a->source) {
         const char *dot = strrchr(a->reply, '.');
-        if (dot && (strcmp(dot, ".cu") == 0 || strcmp(dot, ".py") == 0)) {
+        if (dot && strcmp(dot, ".cu") == 0) {
             return kg_fail(err, KG_E_USAGE,
-                           "%s: %s candidates are not built yet; C candidates end in .c", a->reply,
-                           dot);
+                           "%s: .cu candidates are not built yet; a candidate ends in .c or .py",
+                           a->reply);
         }
     }
     return KG_OK;
@@ -163,7 +168,27 @@ static enum kg_code check(const struct args *a, enum kg_stage *stop, struct kg_e
 static bool is_source(const struct args *a)
 {
     const char *dot = a->reply ? strrchr(a->reply, '.') : NULL;
-    return a->source || (dot && strcmp(dot, ".c") == 0);
+    return a->source || (dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".py") == 0));
+}
+
+/* A file whose name says that it is in another language than the problem is a slip, no candidate.
+ * Problems that are not found are reported later. */
+static enum kg_code check_language(const struct args *a, const struct kg_config *config,
+                                   struct kg_err *err)
+{
+    struct kg_paths paths;
+    const struct kg_executor *x;
+    struct kg_err ignored = KG_ERR_INIT;
+    char path[1024];
+    const char *dot = a->reply && !a->source ? strrchr(a->reply, '.') : NULL;
+    bool c = dot && strcmp(dot, ".c") == 0, python = dot && strcmp(dot, ".py") == 0;
+    if ((!c && !python) || kg_paths_find(config->suites, &paths, &ignored) != KG_OK ||
+        kg_executor_find(&paths, a->problem, &x, path, sizeof path, &ignored) != KG_OK ||
+        (x->lang == KG_LANG_PYTHON) == python) {
+        return KG_OK;
+    }
+    return kg_fail(err, KG_E_USAGE, "%s: a candidate for `%.100s` is %s, not %s", a->reply,
+                   a->problem, python ? "C" : "Python", python ? "Python" : "C");
 }
 
 /* What a record keeps under "private"; *record owns it. */
@@ -288,6 +313,9 @@ int kg_cmd_eval(int argc, char **argv)
         fputs(out.data, stdout);
         kg_buf_deinit(&out);
         return KG_EXIT_GOOD;
+    }
+    if (!a.batch && check_language(&a, &config, &err) != KG_OK) {
+        return kg_cli_fail("eval", &err);
     }
     kg_cli_signals();
     kg_sandbox_sweep();

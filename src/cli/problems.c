@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/term.h"
 #include "cli/cli.h"
 #include "gym/pipeline/batch.h"
+#include "gym/pipeline/executor.h"
 #include "gym/pipeline/onboard.h"
-#include "gym/pipeline/paths.h"
-#include "gym/problem/problem.h"
+#include "gym/torch/module.h"
+#include "gym/torch/suite.h"
 
 static const char help_text[] =
     "usage: kgym problems list [--json]\n"
@@ -22,7 +24,7 @@ static const char help_text[] =
     "answers\n"
     "       fail, every input matters; all problems where none is named\n"
     "\n"
-    "  PROBLEM        a name of the suites or a path to a .c file\n"
+    "  PROBLEM        a name of the suites, or a path: FILE.c, FILE.py, FILE.jsonl#LINE\n"
     "  --suites A:B   folders to search instead of those that come with kgym\n"
     "  --json         one JSON object per problem\n"
     "\n"
@@ -66,7 +68,7 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
     return KG_OK;
 }
 
-#define LIST_INDENT 39
+#define LIST_INDENT 47
 
 /* Description in what is left of the line, words whole, further lines under the first. */
 static void describe(const char *text, int width)
@@ -84,12 +86,25 @@ static void describe(const char *text, int width)
     puts(text);
 }
 
-static void list_one(const struct kg_problem *p, bool json)
+static void free_paths(char **path, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(path[i]);
+    }
+    free(path);
+}
+
+struct row { /* of the list */
+    const char *name, *suite, *language, *entry, *desc, *sha256;
+    int level;
+};
+
+static void list_one(const struct row *p, bool json)
 {
     if (json) {
-        json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s}", "name", p->name, "suite", p->suite,
-                              "level", p->level, "entry", p->entry, "desc", p->desc ? p->desc : "",
-                              "sha256", p->sha256);
+        json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "name", p->name, "suite",
+                              p->suite, "level", p->level, "language", p->language, "entry",
+                              p->entry, "desc", p->desc, "sha256", p->sha256);
         struct kg_buf b;
         kg_buf_init(&b, 1 << 16);
         kg_json_dump(j, &b);
@@ -97,9 +112,61 @@ static void list_one(const struct kg_problem *p, bool json)
         kg_buf_deinit(&b);
         json_decref(j);
     } else {
-        printf("%-18s  level %d  %-8s  ", p->name, p->level, p->suite);
-        describe(p->desc ? p->desc : "", kg_term_tty(stdout) ? kg_term_width(stdout) : 0);
+        printf("%-26s  level %d  %-8s  ", p->name, p->level, p->suite);
+        describe(p->desc, kg_term_tty(stdout) ? kg_term_width(stdout) : 0);
     }
+}
+
+static void list_c(const struct kg_problem *p, bool json)
+{
+    list_one(&(struct row){p->name, p->suite, "c", p->entry, p->desc ? p->desc : "", p->sha256,
+                           p->level},
+             json);
+}
+
+static void list_torch(const struct kg_tproblem *p, bool json)
+{
+    list_one(&(struct row){p->name, p->suite, "python", p->entry, p->desc, p->sha256, p->level},
+             json);
+}
+
+/* A .py file of a suite that is no problem, a package's __init__.py say, is none of ours. */
+static bool is_module(const char *path)
+{
+    struct kg_buf b;
+    struct kg_err ignored = KG_ERR_INIT;
+    kg_buf_init(&b, KG_TPROBLEM_MAX_BYTES);
+    bool is = kg_file_read(path, &b, &ignored) == KG_OK && kg_module_is_problem(b.data, b.len);
+    kg_buf_deinit(&b);
+    return is;
+}
+
+/* C problems, then PyTorch ones, each sorted by name. */
+static enum kg_code all_problems(const struct kg_paths *paths, char ***out, size_t *n,
+                                 struct kg_err *err)
+{
+    char **torch;
+    size_t nc, nt, k = 0;
+    if (kg_problem_list(paths->suites, paths->nsuites, out, &nc, err) != KG_OK) {
+        return err->code;
+    }
+    if (kg_suite_files(paths->suites, paths->nsuites, ".py", &torch, &nt, err) != KG_OK) {
+        free_paths(*out, nc);
+        return err->code;
+    }
+    char **all = realloc(*out, (nc + nt + 1) * sizeof *all);
+    KG_ASSERT(all != NULL);
+    for (size_t i = 0; i < nt; i++) {
+        if (is_module(torch[i])) {
+            all[nc + k++] = torch[i];
+        } else {
+            free(torch[i]);
+        }
+    }
+    free(torch);
+    *out = all;
+    *n = nc + k;
+    return KG_OK;
 }
 
 static int list(const struct kg_paths *paths, bool json)
@@ -108,31 +175,53 @@ static int list(const struct kg_paths *paths, bool json)
     char **path;
     size_t n;
     int status = KG_EXIT_GOOD;
-    if (kg_problem_list(paths->suites, paths->nsuites, &path, &n, &err) != KG_OK) {
+    if (all_problems(paths, &path, &n, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
     for (size_t i = 0; i < n; i++) {
         struct kg_problem *p;
-        if (kg_problem_load(path[i], &p, &err) == KG_OK) {
-            list_one(p, json);
+        struct kg_tproblem *t;
+        if (kg_tsuite_is_path(path[i]) && kg_tproblem_load(path[i], &t, &err) == KG_OK) {
+            list_torch(t, json);
+            kg_tproblem_destroy(t);
+        } else if (!kg_tsuite_is_path(path[i]) && kg_problem_load(path[i], &p, &err) == KG_OK) {
+            list_c(p, json);
             kg_problem_destroy(p);
         } else {
             status = kg_cli_fail("problems", &err);
         }
-        free(path[i]);
     }
-    free(path);
+    free_paths(path, n);
     return status;
+}
+
+static int show_torch(const char *path)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_tproblem *p;
+    if (kg_tproblem_load(path, &p, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
+    }
+    fwrite(p->source, 1, p->source_len, stdout);
+    printf("\n# %s\n#   a candidate defines class %s; sha256 %s\n", path, p->entry, p->sha256);
+    kg_tproblem_destroy(p);
+    return KG_EXIT_GOOD;
 }
 
 static int show(const struct kg_paths *paths, const char *name)
 {
     struct kg_err err = KG_ERR_INIT;
+    const struct kg_executor *x;
     struct kg_problem *p;
     struct kg_shape s;
     char path[1024];
-    if (kg_problem_find(name, paths->suites, paths->nsuites, path, sizeof path, &err) != KG_OK ||
-        kg_problem_load(path, &p, &err) != KG_OK) {
+    if (kg_executor_find(paths, name, &x, path, sizeof path, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
+    }
+    if (x == &kg_executor_torch) {
+        return show_torch(path);
+    }
+    if (kg_problem_load(path, &p, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
     kg_shape_default(p, &s);
@@ -215,8 +304,7 @@ static int check(const struct args *a, const struct kg_config *config, const str
     size_t n = 0;
     kg_cli_signals();
     kg_batch_cpus(&cpu, 1);
-    if ((a->nwords == 1 &&
-         kg_problem_list(paths->suites, paths->nsuites, &path, &n, &err) != KG_OK) ||
+    if ((a->nwords == 1 && all_problems(paths, &path, &n, &err) != KG_OK) ||
         kg_worker_open(config, cpu, &w, &err) != KG_OK) {
         status = kg_cli_fail("problems", &err);
         w = NULL;
@@ -228,9 +316,8 @@ static int check(const struct args *a, const struct kg_config *config, const str
     for (size_t i = 0; i < n; i++) {
         int s = !w || kg_cancelled ? KG_EXIT_ERROR : check_one(w, path[i], a->json);
         status = s > status ? s : status;
-        free(path[i]);
     }
-    free(path);
+    free_paths(path, n);
     kg_worker_close(w);
     return status;
 }

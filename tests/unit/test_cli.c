@@ -187,9 +187,11 @@ static void test_what_counts_as_source(void **state)
     rig_expect(2, "$K eval silu kernel.cu");
     rig_says("kernel.cu: .cu candidates are not built yet");
     rig_expect(2, "$K eval silu kernel.py");
-    rig_says("kernel.py: .py candidates are not built yet");
+    rig_says("kernel.py: a candidate for `silu` is C, not Python");
+    rig_expect(2, "$K eval 27_relu $P/silu.fast.c");
+    rig_says("a candidate for `27_relu` is Python, not C");
     rig_expect(2, "$K eval suite.jsonl#3 reply.md");
-    rig_says("PyTorch problems are not built yet");
+    rig_says("suite.jsonl: no such problem file");
 }
 
 /* A file of the values of `kgym eval --dump-config`, without its comments. */

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "gym/reply/extract.h"
+#include "gym/torch/suite.h"
 
 static const char *const text_keys[] = {"reply", "reply_file", "source", "source_file"};
 #define NTEXT      (sizeof text_keys / sizeof *text_keys)
@@ -181,11 +182,12 @@ static enum kg_code in_folder(const struct kg_items *items, const char *path, ch
                            : kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", path);
 }
 
-/* What kg_problem_find takes for a path. */
+/* What kg_executor_find takes for a path. */
 static bool is_path(const char *problem)
 {
     size_t n = strlen(problem);
-    return strchr(problem, '/') || (n > 2 && strcmp(problem + n - 2, ".c") == 0);
+    return strchr(problem, '/') || (n > 2 && strcmp(problem + n - 2, ".c") == 0) ||
+           kg_tsuite_is_path(problem);
 }
 
 static enum kg_code take_text(const struct kg_items *items, const char *key, const json_t *v,

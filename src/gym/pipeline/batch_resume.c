@@ -10,28 +10,28 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gym/pipeline/paths.h"
-#include "gym/problem/problem.h"
+#include "gym/pipeline/executor.h"
 
 static enum kg_code input_hash(const struct kg_items *items, size_t i,
                                const struct kg_config *config, const struct kg_paths *paths,
                                char out[KG_SHA256_HEX], struct kg_err *err)
 {
     struct kg_item_task t;
-    struct kg_problem *p = NULL;
+    const struct kg_executor *x;
+    struct kg_buf source;
     char path[1024];
     enum kg_code code = kg_item_open(items, i, &t, err);
+    kg_buf_init(&source, KG_MAX_SOURCE_BYTES);
     if (code == KG_OK) {
-        code =
-            kg_problem_find(t.task.problem, paths->suites, paths->nsuites, path, sizeof path, err);
+        code = kg_executor_find(paths, t.task.problem, &x, path, sizeof path, err);
     }
     if (code == KG_OK) {
-        code = kg_problem_load(path, &p, err);
+        code = x->read(path, &source, err);
     }
     if (code == KG_OK) {
-        kg_eval_input_sha256(config, p->source, p->source_len, t.task.text, t.task.len, out);
+        kg_eval_input_sha256(config, source.data, source.len, t.task.text, t.task.len, out);
     }
-    kg_problem_destroy(p);
+    kg_buf_deinit(&source);
     kg_item_close(&t);
     return code;
 }

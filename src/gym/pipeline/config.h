@@ -29,6 +29,11 @@ struct kg_config {
     /* league */
     int library; /* enum kg_library */
     char league[32], precision[16];
+    /* PyTorch */
+    char device[32];  /* "auto", "cpu", "cuda:N" */
+    char python[512]; /* "": that of `make torch`, else python3 */
+    double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
+    int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
     /* where things are */
     char compiler[128], suites[1024], cache[512];
     char seed[40]; /* 32 hex digits, or "" for the operating system's */

@@ -5,22 +5,10 @@
 
 #include "base/clock.h"
 #include "gym/pipeline/context.h"
-#include "gym/pipeline/probe_source.h"
-#include "gym/pipeline/worker.h"
+#include "gym/pipeline/executor.h"
 #include "gym/reward/reward.h"
 
 volatile int kg_cancelled;
-
-struct stage_def {
-    enum kg_stage stage;
-    enum kg_step_result (*run)(struct kg_evaluation *e, struct kg_err *err);
-};
-
-static const struct stage_def stages[] = {
-    {KG_ST_EXTRACT, kg_stage_extract}, {KG_ST_STATIC, kg_stage_static},
-    {KG_ST_COMPILE, kg_stage_compile}, {KG_ST_TINY, kg_stage_tiny},
-    {KG_ST_FULL, kg_stage_full},       {KG_ST_TIMING, kg_stage_timing},
-};
 
 static bool enabled(const struct kg_config *c, enum kg_stage s)
 {
@@ -40,11 +28,16 @@ static bool enabled(const struct kg_config *c, enum kg_stage s)
     }
 }
 
-/* Unstaged evaluation goes on after a failure, but nothing runs without code or without an object.
- */
+/* Unstaged evaluation goes on after a failure, but nothing runs without code, or when it does not
+ * build. */
 static bool can_run(const struct kg_evaluation *e, enum kg_stage s)
 {
-    return s <= KG_ST_EXTRACT || (e->code && (s <= KG_ST_COMPILE || e->object[0]));
+    return s <= KG_ST_EXTRACT || (e->code && (s <= KG_ST_COMPILE || e->built));
+}
+
+static enum kg_step_result run_stage(struct kg_evaluation *e, enum kg_stage s, struct kg_err *err)
+{
+    return s == KG_ST_EXTRACT ? kg_stage_extract(e, err) : e->w->executor->stage[s](e, err);
 }
 
 static void first_verdict_stays(struct kg_record *r, enum kg_verdict v, const char *reason,
@@ -63,8 +56,7 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
     struct kg_record *r = e->r;
     const struct kg_config *c = &e->w->config;
     bool failed = false;
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        enum kg_stage s = stages[i].stage;
+    for (enum kg_stage s = KG_ST_EXTRACT; s < KG_ST_PROFILE; s++) {
         if (!enabled(c, s)) {
             r->stages[s].status = KG_SS_OFF;
             continue;
@@ -76,7 +68,7 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
         const char *reason = r->reason, *message = r->message;
         r->stage = s;
         int64_t t0 = kg_clock_ns();
-        enum kg_step_result res = stages[i].run(e, err);
+        enum kg_step_result res = run_stage(e, s, err);
         r->stages[s].ns = kg_clock_ns() - t0;
         r->stages[s].status = res == KG_STEP_PASS ? KG_SS_PASS : KG_SS_FAIL;
         first_verdict_stays(r, v, reason, message);
@@ -111,17 +103,6 @@ void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t
     kg_sha256_part(&h, b.data, b.len);
     kg_sha256_end(&h, out);
     kg_buf_deinit(&b);
-}
-
-static void describe_problem(struct kg_record *r, const struct kg_problem *p)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    r->problem.name = kg_arena_dup(&r->arena, p->name, strlen(p->name), &ignored);
-    r->problem.suite = kg_arena_dup(&r->arena, p->suite, strlen(p->suite), &ignored);
-    r->problem.entry = kg_arena_dup(&r->arena, p->entry, strlen(p->entry), &ignored);
-    r->problem.sha256 = kg_arena_dup(&r->arena, p->sha256, strlen(p->sha256), &ignored);
-    r->problem.language = "c";
-    r->problem.level = p->level;
 }
 
 static enum kg_code secret_key(const struct kg_worker *w, const struct kg_task *t,
@@ -179,15 +160,17 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
         json_array_append_new(flags, json_string(*f));
     }
     json_object_set_new(r->environment, "flags", flags);
-    if (kg_worker_problem(w, t->problem, err) != KG_OK) {
+    if (kg_executor_problem(w, t->problem, err) != KG_OK) {
         kg_eval_input_sha256(&w->config, t->problem, strlen(t->problem), t->text, t->len,
                              r->input_sha256);
         return err->code;
     }
-    describe_problem(r, w->problem);
+    const struct kg_executor *x = w->executor;
+    size_t len;
+    const char *source = x->source(w, &len);
+    x->describe(w, r);
     r->league.name = w->config.league;
-    kg_eval_input_sha256(&w->config, w->problem->source, w->problem->source_len, t->text, t->len,
-                         r->input_sha256);
+    kg_eval_input_sha256(&w->config, source, len, t->text, t->len, r->input_sha256);
     if (secret_key(w, t, &e->key, err) != KG_OK) {
         return err->code;
     }
@@ -196,9 +179,9 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     json_object_set_new(r->secret, "key", json_string(hex));
     kg_rng_init(&e->rng, e->key, 0);
     r->setup_ns = kg_clock_ns() - t0;
-    e->deadline_ns = kg_clock_ns() + (int64_t)(w->config.deadline_eval * 1e9);
+    e->deadline_ns = kg_clock_ns() + (int64_t)(x->deadline_s(&w->config) * 1e9);
     enum kg_code code = run_stages(e, err);
-    kg_candidate_stop(e);
+    x->stop(e);
     kg_rng_deinit(&e->rng);
     return code;
 }
@@ -211,7 +194,7 @@ static bool canary_lives(struct kg_worker *w, const struct kg_task *of)
     struct kg_buf source;
     kg_record_init(&r);
     kg_buf_init(&source, 1 << 20);
-    kg_probe_reference(w->problem, &source);
+    w->executor->canary(w, &source);
     struct kg_task t = {.problem = of->problem,
                         .text = source.data,
                         .len = source.len,
@@ -257,7 +240,7 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         if (!unexplained(&e, code) || kg_cancelled || tries > 0) {
             break;
         }
-        kg_worker_forget(w, true); /* judge and references start afresh */
+        w->executor->forget(w, true); /* judge and references start afresh */
         begin_again(out);
         code = KG_OK;
     }
@@ -274,7 +257,7 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         return;
     }
     if (code == KG_E_GYM) {
-        kg_worker_forget(w, true);
+        w->executor->forget(w, true);
     }
     kg_record_error(out, &err);
 }

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/pipeline/executor.h"
 #include "gym/pipeline/probe_source.h"
-#include "gym/pipeline/worker.h"
 #include "gym/timing/stats.h"
 
 #define TIMED_CALLS 9
 
-static struct kg_onboard_check *add(struct kg_onboard *o, const char *name)
+struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name)
 {
     KG_ASSERT(o->n < KG_ONBOARD_MAX);
     struct kg_onboard_check *c = &o->check[o->n++];
@@ -19,9 +19,9 @@ static struct kg_onboard_check *add(struct kg_onboard *o, const char *name)
 }
 
 /* Judge a made candidate; want_ok says which verdict makes the check pass. */
-static enum kg_code judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
-                          const char *name, const struct kg_buf *source, bool want_ok,
-                          struct kg_err *err)
+enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
+                              const char *name, const struct kg_buf *source, bool want_ok,
+                              struct kg_err *err)
 {
     struct kg_record r;
     struct kg_task t = {.problem = problem,
@@ -36,7 +36,7 @@ static enum kg_code judge(struct kg_worker *w, const char *problem, struct kg_on
         *err = r.error;
         code = err->code;
     } else {
-        struct kg_onboard_check *c = add(o, name);
+        struct kg_onboard_check *c = kg_onboard_add(o, name);
         bool ok = r.verdict == KG_V_OK;
         bool compared = ok || r.verdict == KG_V_WRONG || r.verdict == KG_V_HACK;
         c->pass = !r.has_error && (want_ok ? ok : compared && !ok);
@@ -61,14 +61,14 @@ static enum kg_code made_candidates(struct kg_worker *w, const char *name, struc
     for (int t = 0; t < KG_TRIVIAL_COUNT && code == KG_OK; t++) {
         kg_buf_reset(&src);
         kg_probe_trivial(w->problem, (enum kg_trivial)t, &src);
-        code = judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src, false, err);
+        code = kg_onboard_judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src, false, err);
     }
     for (int a = 0; a < w->problem->nargs && code == KG_OK; a++) {
         if (w->problem->args[a].role == KG_ROLE_IN && o->n < KG_ONBOARD_MAX - KG_VARIANT_COUNT) {
             kg_buf_reset(&src);
             kg_probe_frozen(w->problem, a, &src);
             snprintf(label, sizeof label, "frozen %s", w->problem->args[a].name);
-            code = judge(w, name, o, label, &src, false, err);
+            code = kg_onboard_judge(w, name, o, label, &src, false, err);
         }
     }
     kg_buf_deinit(&src);
@@ -136,7 +136,7 @@ static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct k
         bool fresh;
         snprintf(name, sizeof name, "variant %s", kg_variant_name((enum kg_variant)v));
         if (!kg_pool_draw(&w->pool, w->problem, &kind, &w->rng, &pc, &fresh)) {
-            struct kg_onboard_check *c = add(o, name);
+            struct kg_onboard_check *c = kg_onboard_add(o, name);
             c->pass = v != KG_VARIANT_DEFAULT;
             snprintf(c->detail, sizeof c->detail, "no such shape");
             continue;
@@ -145,7 +145,7 @@ static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct k
         if (s == KG_STEP_ERROR && err->code != KG_E_PROBLEM) {
             code = err->code;
         }
-        struct kg_onboard_check *c = add(o, name);
+        struct kg_onboard_check *c = kg_onboard_add(o, name);
         c->pass = s == KG_STEP_PASS;
         snprintf(c->detail, sizeof c->detail, "%s",
                  s == KG_STEP_PASS   ? "runs; float and double agree"
@@ -166,10 +166,10 @@ static enum kg_code load(struct kg_worker *w, const char *problem, struct kg_onb
     if (code != KG_OK && code != KG_E_INPUT && code != KG_E_PROBLEM) {
         return code;
     }
-    struct kg_onboard_check *c = add(o, "parses");
+    struct kg_onboard_check *c = kg_onboard_add(o, "parses");
     c->pass = code != KG_E_INPUT;
     if (code == KG_E_PROBLEM) {
-        c = add(o, "builds");
+        c = kg_onboard_add(o, "builds");
     }
     if (code != KG_OK) {
         kg_worker_forget(w, false);
@@ -178,12 +178,9 @@ static enum kg_code load(struct kg_worker *w, const char *problem, struct kg_onb
     return KG_OK;
 }
 
-enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
-                        struct kg_err *err)
+enum kg_code kg_onboard_c(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                          struct kg_err *err)
 {
-    memset(out, 0, sizeof *out);
-    out->reference_ns = -1;
-    snprintf(out->problem, sizeof out->problem, "%s", problem);
     enum kg_code code = load(w, problem, out, err);
     if (code != KG_OK || !w->problem) {
         return code;
@@ -193,7 +190,7 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
     kg_probe_reference(w->problem, &src);
-    code = judge(w, problem, out, "reference", &src, true, err);
+    code = kg_onboard_judge(w, problem, out, "reference", &src, true, err);
     kg_buf_deinit(&src);
     if (code == KG_OK && !out->check[out->n - 1].pass) {
         return KG_OK; /* what follows asks the reference, too */
@@ -207,4 +204,28 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
         out->pass = out->pass && out->check[i].pass;
     }
     return KG_OK;
+}
+
+void kg_onboard_deinit(struct kg_onboard *o)
+{
+    json_decref(o->card);
+    o->card = NULL;
+}
+
+enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                        struct kg_err *err)
+{
+    const struct kg_executor *x;
+    char path[1024];
+    memset(out, 0, sizeof *out);
+    out->reference_ns = -1;
+    snprintf(out->problem, sizeof out->problem, "%s", problem);
+    if (kg_executor_find(&w->paths, problem, &x, path, sizeof path, err) != KG_OK) {
+        return err->code;
+    }
+    if (w->executor != x) {
+        w->executor->forget(w, false);
+        w->executor = x;
+    }
+    return x->onboard(w, path, out, err);
 }

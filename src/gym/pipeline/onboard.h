@@ -7,6 +7,7 @@
 #ifndef KG_GYM_PIPELINE_ONBOARD_H
 #define KG_GYM_PIPELINE_ONBOARD_H
 
+#include "base/json.h"
 #include "gym/pipeline/eval.h"
 
 #define KG_ONBOARD_MAX 48
@@ -23,7 +24,8 @@ struct kg_onboard {
     int n;
     bool pass;                   /* all of them */
     int64_t reference_ns;        /* median call at the default shape, -1 unknown */
-    int64_t in_bytes, out_bytes; /* of the arrays at the default shape */
+    int64_t in_bytes, out_bytes; /* of the arrays at the default shape; -1 unknown */
+    json_t *card;                /* PyTorch: what was learned of the task, or NULL */
 };
 
 /* KG_OK with out->pass false is a defective problem; an error means that it could not be looked at.
@@ -31,5 +33,16 @@ struct kg_onboard {
  */
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err) KG_MUST_USE;
+void kg_onboard_deinit(struct kg_onboard *o);
+
+/* For executors. The next check, named; asserts that there is room. */
+struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name);
+/* Judge a made candidate up to `full`; want_ok says which verdict makes the check pass. */
+enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
+                              const char *name, const struct kg_buf *source, bool want_ok,
+                              struct kg_err *err) KG_MUST_USE;
+/* Of a C problem. */
+enum kg_code kg_onboard_c(struct kg_worker *w, const char *path, struct kg_onboard *out,
+                          struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -45,6 +45,28 @@ static enum kg_code find_home(char *lib, char *share, size_t cap, struct kg_err 
     return KG_OK;
 }
 
+/* What only the PyTorch executor asks for is not looked for here: it says itself what is missing.
+ */
+static void torch_paths(struct kg_paths *p, const char *lib, const char *share)
+{
+    snprintf(p->harness, sizeof p->harness, "%s/harness", share);
+    snprintf(p->probe, sizeof p->probe, "%s/libkgym_probe.so", lib);
+    snprintf(p->own_python, sizeof p->own_python, "%s/.venv/bin/python", share);
+    if (!kg_file_exists(p->own_python)) {
+        p->own_python[0] = 0;
+    }
+}
+
+static void default_suites(struct kg_paths *p, const char *share)
+{
+    char torch[340];
+    int n = snprintf(p->suite_text, sizeof p->suite_text, "%s/problems/native", share);
+    snprintf(torch, sizeof torch, "%s/problems/torch", share);
+    if (kg_file_exists(torch) && n > 0 && (size_t)n < sizeof p->suite_text) {
+        snprintf(p->suite_text + n, sizeof p->suite_text - (size_t)n, ":%s", torch);
+    }
+}
+
 enum kg_code kg_paths_find(const char *suites, struct kg_paths *out, struct kg_err *err)
 {
     memset(out, 0, sizeof *out);
@@ -55,6 +77,7 @@ enum kg_code kg_paths_find(const char *suites, struct kg_paths *out, struct kg_e
     snprintf(out->runner, sizeof out->runner, "%s/kgym-runner", lib);
     snprintf(out->kgops_dir, sizeof out->kgops_dir, "%s/kgops", lib);
     snprintf(out->null_object, sizeof out->null_object, "%s/null.so", lib);
+    torch_paths(out, lib, share);
     char so[340];
     snprintf(so, sizeof so, "%s/libkgops.so", out->kgops_dir);
     const char *const need[] = {out->runner, so, out->null_object};
@@ -69,7 +92,7 @@ enum kg_code kg_paths_find(const char *suites, struct kg_paths *out, struct kg_e
     if (suites && *suites) {
         snprintf(out->suite_text, sizeof out->suite_text, "%s", suites);
     } else {
-        snprintf(out->suite_text, sizeof out->suite_text, "%s/problems/native", share);
+        default_suites(out, share);
     }
     return split_suites(out, err);
 }

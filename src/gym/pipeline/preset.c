@@ -181,6 +181,11 @@ enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err)
     if (c->seed[0] != '\0' && !kg_key_parse(c->seed, &key)) {
         return kg_fail(err, KG_E_USAGE, "seed: `%s` is not 32 hex digits", c->seed);
     }
+    int end = 0;
+    if (strcmp(c->device, "auto") != 0 && strcmp(c->device, "cpu") != 0 &&
+        (sscanf(c->device, "cuda:%*3[0-9]%n", &end) != 0 || end == 0 || c->device[end] != '\0')) {
+        return kg_fail(err, KG_E_USAGE, "device: `%s`: auto, cpu or cuda:N is needed", c->device);
+    }
     if (c->compiler[0] == '\0') {
         return kg_fail(err, KG_E_USAGE, "compiler: a name or path is needed, such as `gcc`");
     }

@@ -42,7 +42,7 @@ enum kg_step_result kg_stage_compile(struct kg_evaluation *e, struct kg_err *err
     if (kg_worker_build(w, KG_CC_CANDIDATE, e->code, e->code_len, dir, &res, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
-    e->r->compiled = res.status == KG_CC_OK;
+    e->r->compiled = e->built = res.status == KG_CC_OK;
     e->r->isolation = res.isolation;
     snprintf(e->object, sizeof e->object, "%s", res.object);
     if (res.text.len > 0) {

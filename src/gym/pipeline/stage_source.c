@@ -1,7 +1,7 @@
 /* Stages extract and static: from the reply to the candidate's source, and what its text tells. */
 #include <string.h>
 
-#include "gym/pipeline/worker.h"
+#include "gym/pipeline/executor.h"
 #include "gym/reply/check.h"
 
 static enum kg_step_result take_source(struct kg_evaluation *e, const char *code, size_t len,
@@ -14,7 +14,7 @@ static enum kg_step_result take_source(struct kg_evaluation *e, const char *code
     }
     e->code = copy;
     e->code_len = len;
-    r->candidate.language = "c";
+    r->candidate.language = e->w->executor->language;
     r->candidate.rule = rule;
     r->candidate.code = copy;
     r->candidate.bytes = (int64_t)len;
@@ -35,9 +35,10 @@ enum kg_step_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *err
         }
         return take_source(e, t->text, t->len, "source-file", err);
     }
+    const struct kg_executor *executor = e->w->executor;
     struct kg_extract x;
-    if (kg_extract_reply(t->text, t->len, NULL, KG_LANG_C, e->w->problem->entry, &r->arena, &x,
-                         err) != KG_OK) {
+    if (kg_extract_reply(t->text, t->len, NULL, executor->lang, executor->entry(e->w), &r->arena,
+                         &x, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
     for (int bit = 0; bit < KG_XF_COUNT; bit++) {

@@ -1,4 +1,4 @@
-#include "gym/pipeline/worker.h"
+#include "gym/pipeline/executor.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -71,6 +71,7 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
     }
     w->config = *config;
     w->cpu = cpu;
+    w->executor = &kg_executor_c;
     w->judge.pid = -1;
     w->judge.sock = -1;
     pin(cpu);
@@ -91,7 +92,8 @@ void kg_worker_close(struct kg_worker *w)
     if (!w) {
         return;
     }
-    kg_worker_forget(w, true);
+    kg_executor_torch.forget(w, true);
+    kg_executor_c.forget(w, true);
     if (w->scratch.path[0]) {
         kg_scratch_close(&w->scratch);
     }

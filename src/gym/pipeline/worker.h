@@ -20,10 +20,17 @@ struct kg_kept {
 };
 #define KG_KEPT_PROBLEMS 32
 
+struct kg_executor;
+struct kg_torch;
+struct kg_torch_run;
+
 struct kg_worker {
     struct kg_config config;
     struct kg_paths paths;
     int cpu;
+    const struct kg_executor *executor; /* of the current problem; never NULL */
+    struct kg_torch *torch;             /* the PyTorch executor's part, or NULL */
+    /* what follows but scratch, rng and evaluations is the C executor's */
     struct kg_cc *cc;
     struct kg_scratch scratch;
     struct kg_judge judge;
@@ -48,6 +55,9 @@ struct kg_evaluation {
     int64_t deadline_ns; /* of the whole evaluation, monotonic */
     const char *code;
     size_t code_len;
+    bool built;                 /* stage compile has passed: there is something to run */
+    struct kg_torch_run *torch; /* the PyTorch executor's part, or NULL */
+    /* the C executor's */
     char object[320];      /* the candidate's */
     struct kg_runner cand; /* of the stages tiny and full */
     bool cand_up;

@@ -15,6 +15,7 @@
 
 /* All problem files of the suites walked so far. */
 struct found {
+    const char *suffix;
     char **path; /* malloc'ed, and each */
     size_t n, cap;
     struct kg_err *err;
@@ -81,7 +82,7 @@ static enum kg_code visit(struct found *f, const char *folder, const char *name,
     }
     bool file =
         S_ISREG(st.st_mode) || (S_ISLNK(st.st_mode) && stat(path, &st) == 0 && S_ISREG(st.st_mode));
-    return file && has_suffix(name, ".c") ? add(f, path) : KG_OK;
+    return file && has_suffix(name, f->suffix) ? add(f, path) : KG_OK;
 }
 
 static enum kg_code walk(struct found *f, const char *folder, int depth)
@@ -108,10 +109,10 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(*x, *y);
 }
 
-enum kg_code kg_problem_list(const char *const *suites, size_t nsuites, char ***out, size_t *n,
-                             struct kg_err *err)
+enum kg_code kg_suite_files(const char *const *suites, size_t nsuites, const char *suffix,
+                            char ***out, size_t *n, struct kg_err *err)
 {
-    struct found f = {.err = err};
+    struct found f = {.suffix = suffix, .err = err};
     enum kg_code code = KG_OK;
     *out = NULL;
     *n = 0;
@@ -128,6 +129,12 @@ enum kg_code kg_problem_list(const char *const *suites, size_t nsuites, char ***
     *out = f.path;
     *n = f.n;
     return KG_OK;
+}
+
+enum kg_code kg_problem_list(const char *const *suites, size_t nsuites, char ***out, size_t *n,
+                             struct kg_err *err)
+{
+    return kg_suite_files(suites, nsuites, ".c", out, n, err);
 }
 
 static enum kg_code give(const char *from, char *path, size_t cap, struct kg_err *err)
@@ -209,8 +216,7 @@ enum kg_code kg_problem_find(const char *name, const char *const *suites, size_t
 {
     if (is_pytorch(name)) {
         return kg_fail(err, KG_E_USAGE,
-                       "%.300s: PyTorch problems are not built yet (native problems are .c files)",
-                       name);
+                       "%.300s: a PyTorch problem, where a native one (a .c file) is needed", name);
     }
     if (strchr(name, '/') != NULL || has_suffix(name, ".c")) {
         return find_path(name, path, cap, err);
@@ -221,7 +227,7 @@ enum kg_code kg_problem_find(const char *name, const char *const *suites, size_t
     enum kg_code code = KG_OK;
     bool done = false;
     for (size_t k = 0; k < nsuites && code == KG_OK && !done; k++) {
-        struct found f = {.err = err};
+        struct found f = {.suffix = ".c", .err = err};
         const char *hit = NULL;
         code = walk(&f, suites[k], 0);
         if (code == KG_OK) {

@@ -73,6 +73,9 @@ enum kg_code kg_problem_find(const char *name_or_path, const char *const *suites
 /* Paths of all problems below the suites, sorted by name; *out is malloc'ed, and each path. */
 enum kg_code kg_problem_list(const char *const *suites, size_t nsuites, char ***out, size_t *n,
                              struct kg_err *err) KG_MUST_USE;
+/* The same for any files whose names end in suffix (".py"); names alone are looked at. */
+enum kg_code kg_suite_files(const char *const *suites, size_t nsuites, const char *suffix,
+                            char ***out, size_t *n, struct kg_err *err) KG_MUST_USE;
 
 const char *kg_dtype_name(enum kg_dtype t); /* "f32" ... */
 size_t kg_dtype_bytes(enum kg_dtype t);

@@ -1,0 +1,61 @@
+/* What a problem asks for, in numbers: the description that its own code gives in a confined
+ * reference runner (command DESCRIBE). Every field is a claim of that runner: names, counts, ranks
+ * and sizes are bounded here, and an error names what is wrong and where. One description per set
+ * of constants: the published ones, or others (shapes.h). */
+#ifndef KG_GYM_TORCH_TASK_H
+#define KG_GYM_TORCH_TASK_H
+
+#include "base/json.h"
+#include "gym/torch/wire.h"
+
+#define KG_TASK_INPUTS    64
+#define KG_TASK_CONSTANTS 64
+#define KG_TASK_BYTES     (16ull << 30) /* inputs, or parameters, of one call */
+
+/* Of the values of a tensor, as drawn or constructed once; NaN where unknown. */
+struct kg_tstats {
+    double min, max, mean, sd;
+    int64_t distinct; /* different values, counted up to a bound; -1 unknown */
+};
+
+struct kg_task_input {
+    struct kg_tleaf leaf; /* dtype, shape and name */
+    struct kg_tstats stats;
+};
+
+struct kg_task_state { /* a parameter or a buffer */
+    struct kg_tleaf leaf;
+    struct kg_tstats stats;
+    bool buffer;
+};
+
+struct kg_task_constant {
+    char name[64];
+    int64_t value;
+};
+
+struct kg_task_desc {
+    json_t *init; /* {args: [...], kwargs: {...}} for BUILD; owned */
+    size_t ninputs, nstate, nconstants;
+    struct kg_task_input input[KG_TASK_INPUTS];
+    struct kg_task_state state[KG_TWIRE_LEAVES];
+    struct kg_task_constant constant[KG_TASK_CONSTANTS];
+    bool random;        /* the reference draws numbers when it is called */
+    bool updates_state; /* a call changes its buffers */
+    uint64_t elements;  /* of all inputs */
+    uint64_t input_bytes, state_bytes;
+};
+
+/* what: the problem, for messages ("PATH: description: inputs[2].shape[0]: ..."). KG_E_PROBLEM. On
+ * failure there is nothing to release. */
+enum kg_code kg_task_parse(const json_t *reply, const char *what, struct kg_task_desc *out,
+                           struct kg_err *err) KG_MUST_USE;
+/* Just the list `state` of BUILD's answer, for a module built with other constants. */
+enum kg_code kg_task_parse_state(const json_t *reply, const char *what, struct kg_task_desc *out,
+                                 struct kg_err *err) KG_MUST_USE;
+void kg_task_deinit(struct kg_task_desc *d); /* idempotent */
+
+/* "[2048,8191] float32" */
+void kg_task_leaf_text(const struct kg_tleaf *leaf, char *out, size_t cap);
+
+#endif
