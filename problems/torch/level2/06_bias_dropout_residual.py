@@ -1,8 +1,8 @@
-"""residual + dropout(x + bias) in training mode, float32, with torch's own random numbers."""
+"""residual + dropout(x + bias), float32: uniform numbers below 0.1 zero an element, the rest is
+divided by 0.9."""
 
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
 
 batch_size = 4096
 dim = 2048
@@ -14,7 +14,8 @@ class Model(nn.Module):
         self.bias = nn.Parameter(torch.zeros(dim))
 
     def forward(self, x: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-        return residual + F.dropout(x + self.bias, p=0.1, training=True)
+        keep = torch.rand(x.shape, dtype=torch.float32, device=x.device) >= 0.1
+        return residual + (x + self.bias) * keep / 0.9
 
 
 def get_inputs():
