@@ -148,13 +148,22 @@ uint32_t kg_steps_possible(uint32_t steps, bool root)
     return steps;
 }
 
-/* All that it may write lies on tmpfs with a limit, or there is nothing that it may write. */
+/* A tmpfs with a limit, and not the host's own: where $TMPDIR is one, a plain folder on it shares
+ * its room with everybody. */
+static bool is_limited_tmpfs(const char *folder)
+{
+    struct statfs fs;
+    struct stat here, host;
+    return statfs(folder, &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_blocks > 0 &&
+           stat(folder, &here) == 0 &&
+           (stat(kg_scratch_parent(), &host) != 0 || here.st_dev != host.st_dev);
+}
+
+/* All that it may write lies on such a tmpfs, or there is nothing that it may write. */
 static bool on_limited_tmpfs(const struct kg_plan *p)
 {
     for (size_t i = 0; i < p->nmounts; i++) {
-        struct statfs fs;
-        if (p->mounts[i].writable && p->mounts[i].folder &&
-            (statfs(p->mounts[i].src, &fs) != 0 || fs.f_type != TMPFS_MAGIC || fs.f_blocks == 0)) {
+        if (p->mounts[i].writable && p->mounts[i].folder && !is_limited_tmpfs(p->mounts[i].src)) {
             return false;
         }
     }

@@ -80,6 +80,7 @@ enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, 
 
 /* A scratch folder without a file system of its own. */
 enum kg_code kg_scratch_open_plain(struct kg_scratch *out, struct kg_err *err) KG_MUST_USE;
+const char *kg_scratch_parent(void); /* the folder below which scratch folders are made */
 bool kg_scratch_tmpfs_works(char why[120]);
 void kg_scratch_sweep(void);
 

@@ -19,7 +19,7 @@
 
 #define PREFIX "kgym-scratch-"
 
-static const char *parent_folder(void)
+const char *kg_scratch_parent(void)
 {
     const char *t = getenv("TMPDIR");
     return t != NULL && t[0] == '/' ? t : "/tmp";
@@ -49,7 +49,7 @@ bool kg_scratch_tmpfs_works(char why[120])
 {
     pid_t pid = fork(); /* trying changes the process that tries */
     if (pid == 0) {
-        bool works = private_mounts() && mount_limited(parent_folder(), 65536, 16);
+        bool works = private_mounts() && mount_limited(kg_scratch_parent(), 65536, 16);
         _exit(works ? 0 : errno & 127);
     }
     int status = 0;
@@ -64,7 +64,7 @@ bool kg_scratch_tmpfs_works(char why[120])
 static enum kg_code make_folder(struct kg_scratch *out, struct kg_err *err)
 {
     *out = (struct kg_scratch){.lock_fd = -1};
-    int n = snprintf(out->path, sizeof out->path, "%s/" PREFIX "%d-XXXXXX", parent_folder(),
+    int n = snprintf(out->path, sizeof out->path, "%s/" PREFIX "%d-XXXXXX", kg_scratch_parent(),
                      (int)getpid());
     if (n < 0 || (size_t)n >= sizeof out->path) {
         out->path[0] = '\0';
@@ -142,7 +142,7 @@ void kg_scratch_close(struct kg_scratch *s)
 
 void kg_scratch_sweep(void)
 {
-    DIR *dir = opendir(parent_folder());
+    DIR *dir = opendir(kg_scratch_parent());
     struct dirent *e;
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0) {
@@ -154,7 +154,7 @@ void kg_scratch_sweep(void)
             flock(fd, LOCK_EX | LOCK_NB) == 0) {
             char path[512];
             struct kg_err ignored = KG_ERR_INIT;
-            snprintf(path, sizeof path, "%s/%s", parent_folder(), e->d_name);
+            snprintf(path, sizeof path, "%s/%s", kg_scratch_parent(), e->d_name);
             enum kg_code code = kg_file_remove_tree(path, &ignored);
             (void)code; /* tidying is best effort */
         }
