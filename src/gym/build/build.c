@@ -77,7 +77,12 @@ static enum kg_code start(struct build *b, int writer, struct kg_sandbox *box, s
     const char *inside = cc->mounts ? "/scratch" : b->folder;
     binds[cc->nbinds] = (struct kg_bind){b->folder, inside, true};
     const char *argv[] = {cc->shell, "-c", cc->script[b->kind], "sh", inside, NULL};
-    const char *envp[] = {"LC_ALL=C", NULL};
+    /* A linker that gives no memory back before it ends takes a quarter fewer page faults: a fifth
+     * of its time. C libraries other than glibc do not read this. */
+    const char *envp[] = {"LC_ALL=C",
+                          "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4194304:"
+                          "glibc.malloc.trim_threshold=67108864:glibc.malloc.top_pad=2097152",
+                          NULL};
     int fds[] = {-1, writer, writer};
     struct kg_sandbox_spec spec = {
         .profile = KG_PROFILE_COMPILE,
