@@ -103,10 +103,18 @@ $(B)/kgym: $(call obj,$(CLI)) $(LIB)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 # The runner is never sanitized: it is the candidate's process and seals itself with an allow-list.
-$(B)/kgym-runner: $(RUNNER) src/gym/sandbox/seccomp.c src/runner/runner.h src/gym/run/wire.h \
-                  src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
+# It loads nothing that it need not: its filter is made here, and libffi is part of it where there is an archive.
+FFI      = $(or $(filter /%,$(shell $(CC) -print-file-name=libffi.a)),$(shell pkg-config --libs libffi))
+$(B)/kgym-runner: $(RUNNER) $(B)/runner-sealed.c src/gym/sandbox/seccomp_load.c src/runner/runner.h src/runner/sealed.h \
+                  src/gym/run/wire.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(shell pkg-config --libs libffi libseccomp) -ldl -lpthread
+	$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(FFI) -ldl -lpthread
+
+$(B)/runner-sealed.c: src/runner/seal/print.c src/gym/sandbox/seccomp.c src/gym/sandbox/seccomp_load.c \
+                      src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/runner/sealed.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(filter %.c,$^) -o $(@:.c=-print) $(shell pkg-config --libs libseccomp)
+	@$(@:.c=-print) >$@.new && mv $@.new $@
 
 # The operator library that references and candidates may call, with the flags they are built with.
 $(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h)

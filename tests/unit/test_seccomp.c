@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "gym/sandbox/sandbox.h"
+#include "gym/sandbox/seccomp.h"
 
 enum { ALLOWED = 0 };
 
@@ -285,6 +285,35 @@ static void test_tools_cannot_leave_their_namespaces(void **state)
     expect_calls(seal_tools, calls, sizeof calls / sizeof *calls);
 }
 
+/* What the build put into the runner is what this library says, but for the number of the process.
+ */
+static void test_the_runner_holds_this_filter(void **state)
+{
+    (void)state;
+    char path[512], line[256];
+    snprintf(path, sizeof path, "%s/runner-sealed.c", getenv("KGYM_BUILD"));
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    struct sock_fprog want;
+    assert_int_equal(kg_seccomp_sealed_for(77, &want), 0);
+    unsigned n = 0, own = 0;
+    while (fgets(line, sizeof line, f) != NULL) {
+        unsigned code, jt, jf, k;
+        if (sscanf(line, " {0x%x, %u, %u, 0x%x}", &code, &jt, &jf, &k) != 4) {
+            continue;
+        }
+        assert_true(n < want.len);
+        const struct sock_filter *w = &want.filter[n++];
+        assert_true(code == w->code && jt == w->jt && jf == w->jf);
+        own += k != w->k && w->k == 77;
+        assert_true(k == w->k || w->k == 77);
+    }
+    fclose(f);
+    assert_int_equal(n, want.len);
+    assert_int_equal(own, 1);
+    free(want.filter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_threads_work_and_processes_do_not),
         cmocka_unit_test(test_the_judge_talks_and_computes_only),
         cmocka_unit_test(test_tools_cannot_leave_their_namespaces),
+        cmocka_unit_test(test_the_runner_holds_this_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,18 @@
 /* System call filters. Three lists, each an allow-list: what is not named returns EPERM, so that a
  * C library falls back instead of dying. The generated BPF is kept for the life of the process:
- * generating costs 0.3 to 0.8 ms, loading 0.02 ms.
- *
- * This file is also compiled into the runner, alone: it needs nothing of kgym but declarations. */
+ * generating costs 0.3 to 0.8 ms, loading 0.02 ms. A runner lives for one candidate, so its program
+ * is generated when kgym is built (src/runner/seal/print.c): this file needs nothing of kgym but
+ * declarations and seccomp_load.c. */
 #include "gym/sandbox/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -244,13 +242,13 @@ static int allow_values(scmp_filter_ctx ctx, int call, const int *values, size_t
 
 /* raise() and abort(); never another process, and this one cannot fork. SIGCONT is left out, for it
  * takes back the stop that the broker has just sent. */
-static int allow_raise(scmp_filter_ctx ctx)
+static int allow_raise(scmp_filter_ctx ctx, uint32_t pid)
 {
     int rc = 0;
     for (unsigned sig = 1; rc == 0 && sig <= 64; sig++) {
         if (sig != SIGCONT) {
             rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2,
-                                  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, (unsigned)getpid()),
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, pid),
                                   SCMP_A2(SCMP_CMP_EQ, sig));
         }
     }
@@ -258,7 +256,7 @@ static int allow_raise(scmp_filter_ctx ctx)
 }
 
 /* The sealed runner: the candidate is loaded under this one. */
-static int rules_sealed(scmp_filter_ctx ctx)
+static int rules_sealed(scmp_filter_ctx ctx, uint32_t pid)
 {
     static const int names[] = {PR_SET_NAME, PR_GET_NAME, PR_SET_VMA};
     static const int vector_state[] = {ARCH_GET_XCOMP_SUPP, ARCH_GET_XCOMP_PERM,
@@ -272,7 +270,7 @@ static int rules_sealed(scmp_filter_ctx ctx)
             : allow_if(ctx, SCMP_SYS(clone),
                        SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_OF_A_THREAD | CLONE_NAMESPACES,
                                CLONE_OF_A_THREAD));
-    rc = rc ? rc : allow_raise(ctx);
+    rc = rc ? rc : allow_raise(ctx, pid);
     rc = rc ? rc : allow_values(ctx, SCMP_SYS(prctl), names, ARRAY_LEN(names));
     rc = rc ? rc : allow_values(ctx, SCMP_SYS(arch_prctl), vector_state, ARRAY_LEN(vector_state));
     /* Reading a limit, not setting one. */
@@ -280,10 +278,15 @@ static int rules_sealed(scmp_filter_ctx ctx)
     return rc;
 }
 
-static int rules_tools(scmp_filter_ctx ctx)
+/* Tools and the runner's start; or a Python runner, which has nothing more to seal. */
+static int rules_tools(scmp_filter_ctx ctx, bool python)
 {
     int rc = add_all(ctx, SCMP_ACT_ALLOW, reading, ARRAY_LEN(reading));
-    rc = rc ? rc : add_all(ctx, SCMP_ACT_ALLOW, tools, ARRAY_LEN(tools));
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(tools); i++) {
+        bool seals = tools[i] == SCMP_SYS(prctl) || tools[i] == SCMP_SYS(seccomp);
+        rc = python && seals ? 0 : add_all(ctx, SCMP_ACT_ALLOW, &tools[i], 1);
+    }
+    rc = rc || !python ? rc : kg_seccomp_python(ctx);
     return rc ? rc
               : allow_if(ctx, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NAMESPACES, 0));
 }
@@ -321,7 +324,7 @@ static int export_program(scmp_filter_ctx ctx, struct sock_fprog *out)
     return 0;
 }
 
-static int generate(enum kg_filter which, struct sock_fprog *out)
+static int generate(enum kg_filter which, uint32_t pid, struct sock_fprog *out)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (ctx == NULL) {
@@ -330,11 +333,11 @@ static int generate(enum kg_filter which, struct sock_fprog *out)
     int rc = add_all(ctx, SCMP_ACT_ALLOW, common, ARRAY_LEN(common));
     rc = rc ? rc : add_all(ctx, SCMP_ACT_ERRNO(ENOSYS), absent, ARRAY_LEN(absent));
     if (rc == 0 && which == KG_FILTER_SEALED) {
-        rc = rules_sealed(ctx);
+        rc = rules_sealed(ctx, pid);
     } else if (rc == 0 && which == KG_FILTER_JUDGE) {
         rc = add_all(ctx, SCMP_ACT_ALLOW, judge, ARRAY_LEN(judge));
     } else if (rc == 0) {
-        rc = rules_tools(ctx);
+        rc = rules_tools(ctx, which == KG_FILTER_PYTHON);
     }
     rc = rc ? rc : export_program(ctx, out);
     seccomp_release(ctx);
@@ -345,7 +348,7 @@ int kg_seccomp_program(enum kg_filter which, const struct sock_fprog **out)
 {
     static struct sock_fprog cached[KG_FILTER_COUNT];
     if (cached[which].filter == NULL) {
-        int rc = generate(which, &cached[which]);
+        int rc = generate(which, (uint32_t)getpid(), &cached[which]);
         if (rc != 0) {
             return rc;
         }
@@ -354,26 +357,16 @@ int kg_seccomp_program(enum kg_filter which, const struct sock_fprog **out)
     return 0;
 }
 
-/* TSYNC: all threads. SPEC_ALLOW: old kernels otherwise switch speculative stores off for filtered
- * tasks, and a kernel would be timed slower than its users would see it. */
-int kg_seccomp_load(const struct sock_fprog *program)
+int kg_seccomp_sealed_for(uint32_t pid, struct sock_fprog *out)
 {
-    unsigned flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC;
-    long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
-    return rc == 0 ? 0 : rc > 0 ? -ESRCH : -errno; /* > 0: a thread that could not follow */
+    return generate(KG_FILTER_SEALED, pid, out);
 }
 
 static int seal(enum kg_filter which)
 {
     const struct sock_fprog *program;
     int rc = kg_seccomp_program(which, &program);
-    if (rc != 0) {
-        return rc;
-    }
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
-        return -errno;
-    }
-    return kg_seccomp_load(program);
+    return rc != 0 ? rc : kg_seccomp_seal(program);
 }
 
 int kg_seccomp_run(void)

@@ -12,12 +12,20 @@ enum kg_filter {
     KG_FILTER_TOOLS,  /* before exec of a tool or of the runner */
     KG_FILTER_SEALED, /* the runner, before it loads the candidate */
     KG_FILTER_JUDGE,
+    KG_FILTER_PYTHON, /* a Python runner: torch, Triton's compiler runs, CUDA */
     KG_FILTER_COUNT
 };
 
+/* Adds to a filter of libseccomp (scmp_filter_ctx) what a Python runner may do besides tools. */
+int kg_seccomp_python(void *ctx);
 /* The program lives as long as the process. */
 int kg_seccomp_program(enum kg_filter which, const struct sock_fprog **out);
 /* Needs no-new-privileges or CAP_SYS_ADMIN. Async-signal safe. */
 int kg_seccomp_load(const struct sock_fprog *program);
+/* The same after no-new-privileges and undumpable. */
+int kg_seccomp_seal(const struct sock_fprog *program);
+/* KG_FILTER_SEALED for a process of this number, the only one that it may signal; the caller frees
+ * out->filter. For who makes the runner. */
+int kg_seccomp_sealed_for(uint32_t pid, struct sock_fprog *out);
 
 #endif
