@@ -273,6 +273,45 @@ static void rms_allows_what_the_reduction_length_does(void **state)
 
 /* --- classes --- */
 
+/* The bound of an infinite centre is infinite too. */
+static void a_number_for_an_infinity_fails_in_whole_blocks(void **state)
+{
+    (void)state;
+    const uint64_t n = 4096;
+    struct kg_bound b = ones(n, 4);
+    o[3000] = INFINITY;
+    r[3000] = y[3000] = INFINITY;
+    kg_bound_of(KG_F32, r, o, n, 4, &b);
+    y[7] += 4 * (float)U; /* so that `worst` is not 0 when the block is reached */
+    assert_true(run_f32(KG_COMPARE_ORACLE, n, &b).pass);
+    y[3000] = 1;
+    struct kg_compare c = run_f32(KG_COMPARE_ORACLE, n, &b);
+    assert_false(c.pass);
+    assert_true(c.nonfinite);
+    assert_int_equal(c.n_bad, 1);
+    assert_int_equal(c.first_bad, 3000);
+}
+
+/* What the simple test of a block lets through is what the bound lets through. */
+static void errors_around_the_bound_in_every_block(void **state)
+{
+    (void)state;
+    const uint64_t n = 3072;
+    static const int64_t K[] = {1, 4, 400, 40000, 100000000};
+    for (size_t k = 0; k < sizeof K / sizeof *K; k++) {
+        struct kg_bound b = ones(n, K[k]);
+        double base = 2 * U + 8 * U * sqrt((double)K[k]), bound = fmin(fmax(base, 2e-5), 2e-3);
+        for (int step = 0; step < 40; step++) {
+            double share = 0.05 * step + 0.026;
+            ones(n, K[k]);
+            y[step * 70] = (float)(o[step * 70] + share * bound);
+            struct kg_compare c = run_f32(KG_COMPARE_ORACLE, n, &b);
+            assert_int_equal(c.n_bad, share > 1);
+            assert_true(fabs(c.worst - share) < 0.01);
+        }
+    }
+}
+
 static void nan_never_passes_a_number(void **state)
 {
     (void)state;
@@ -621,6 +660,8 @@ int main(void)
         cmocka_unit_test(rms_allows_three_times_the_reference),
         cmocka_unit_test(rms_allows_what_the_reduction_length_does),
         cmocka_unit_test(nan_never_passes_a_number),
+        cmocka_unit_test(a_number_for_an_infinity_fails_in_whole_blocks),
+        cmocka_unit_test(errors_around_the_bound_in_every_block),
         cmocka_unit_test(class_table),
         cmocka_unit_test(masked_rows_of_infinities_pass),
         cmocka_unit_test(zeros_ask_for_what_the_reference_reached),

@@ -40,6 +40,7 @@ struct kg_scan {
     const void *y, *r;
     const double *o; /* NULL: the centre is r */
     bool f32;
+    double flat, flat_s; /* scan.c: a line that is nowhere above the bound */
     struct kg_compare *out;
     double square; /* sum of (y - c)^2 over `finite` elements: those that were compared */
     uint64_t finite;
