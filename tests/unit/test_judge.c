@@ -43,6 +43,38 @@ static void wide_fill_holds_the_same_values(void **state)
     rig_close(&g);
 }
 
+/* What is in place already may be used again: the same bytes as from nothing. */
+static void inputs_in_place_change_no_values(void **state)
+{
+    (void)state;
+    struct rig g = rig_open();
+    for (uint64_t key = 0; key < 8; key++) {
+        struct kg_case plain = case_of(key), edited = plain, other = case_of(key + 100);
+        edited.edited = true;
+        struct kg_layout l = plan(&plain, false);
+        float want[40 * 70];
+        OK(kg_judge_fill(&g.j, &other, false, &err));
+        OK(kg_judge_fill(&g.j, &edited, false, &err)); /* from nothing */
+        memcpy(want, g.in + l.offset[X], sizeof want);
+        OK(kg_judge_fill(&g.j, &plain, false, &err));
+        float was[40 * 70];
+        memcpy(was, g.in + l.offset[X], sizeof was);
+        OK(kg_judge_fill(&g.j, &edited, false, &err)); /* from its twin */
+        assert_memory_equal(want, g.in + l.offset[X], sizeof want);
+        OK(kg_judge_fill(&g.j, &plain, true, &err)); /* never from the edited values */
+        assert_memory_equal(was, g.in + l.offset[X], sizeof was);
+        expect(&g, &plain);
+        OK(kg_judge_save(&g.j, &plain, 1, &err));
+        OK(kg_judge_fill(&g.j, &edited, false, &err)); /* saved: another's all the same */
+        assert_memory_equal(want, g.in + l.offset[X], sizeof want);
+        expect(&g, &plain);
+        OK(kg_judge_save(&g.j, &plain, 1, &err));
+        OK(kg_judge_fill(&g.j, &plain, false, &err));
+        assert_memory_equal(was, g.in + l.offset[X], sizeof was);
+    }
+    rig_close(&g);
+}
+
 /* Bytes around every array, input and output, are no constant and read as NaN. */
 static void guards_are_fresh_garbage(void **state)
 {
@@ -340,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fill_writes_the_law),
         cmocka_unit_test(wide_fill_holds_the_same_values),
+        cmocka_unit_test(inputs_in_place_change_no_values),
         cmocka_unit_test(guards_are_fresh_garbage),
         cmocka_unit_test(poison_is_fresh_and_leaves_inputs_alone),
         cmocka_unit_test(an_honest_answer_passes_in_every_mode),

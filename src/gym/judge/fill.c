@@ -44,48 +44,85 @@ static void arm_outputs(struct kg_judge_state *s, const struct kg_case *c, bool 
     }
 }
 
-/* The f32 values stand in the upper half of the array that is to hold them as doubles: read from
- * there in rising order, every value is read before the place is written that held it. */
-static void widen(unsigned char *array, size_t n)
+static void widen(unsigned char *to, const unsigned char *from, size_t n)
 {
-    const unsigned char *from = array + 4 * n;
+    const float *f = (const float *)from;
+    double *d = (double *)to;
     for (size_t i = 0; i < n; i++) {
-        float f;
-        memcpy(&f, from + 4 * i, sizeof f);
-        double d = (double)f;
-        memcpy(array + 8 * i, &d, sizeof d);
+        d[i] = (double)f[i];
     }
+}
+
+/* The values of a case where the float reference and candidates find them. What the last fill left
+ * there may be used again, for nobody but the judge can write to inputs; but not from one timed
+ * call to the next, which must find caches alike. */
+static enum kg_code fill_narrow(struct kg_judge_state *s, const struct kg_case *c, bool again,
+                                struct kg_judge_place *place, struct kg_err *err)
+{
+    const struct kg_problem *p = s->problem;
+    void *buf[KG_MAX_ARGS] = {NULL};
+    struct kg_case plain = *c;
+    plain.edited = false;
+    if (kg_judge_place(s, c, false, place, err) != KG_OK) {
+        return err->code;
+    }
+    if (again && s->inputs_there && kg_judge_same_place(p, &s->inputs, c)) {
+        return KG_OK;
+    }
+    bool twin = s->inputs_there && kg_judge_same_place(p, &s->inputs, &plain);
+    for (int k = 0; k < p->nargs; k++) {
+        buf[k] = is_input(p, k) ? place->in->map + place->layout.offset[k] : NULL;
+    }
+    mark(s, false, &place->layout);
+    if (!twin) {
+        kg_law_fill(p, &c->shape, c->law, c->key, buf);
+    }
+    if (c->edited) {
+        kg_law_edit(p, &c->shape, c->key, buf);
+    }
+    kg_judge_guard_set(p, &place->layout, KG_ROLE_IN, c->in_base,
+                       kg_key_derive(c->key, "input guard", s->fills), place->in->map);
+    s->inputs = *c;
+    s->inputs_there = true;
+    return KG_OK;
+}
+
+/* The oracle's inputs: the same values, floats as doubles. */
+static void fill_wide(struct kg_judge_state *s, const struct kg_case *c,
+                      const struct kg_judge_place *from, const struct kg_judge_place *to)
+{
+    const struct kg_problem *p = s->problem;
+    for (int k = 0; k < p->nargs; k++) {
+        if (!is_input(p, k)) {
+            continue;
+        }
+        unsigned char *dst = to->in->map + to->layout.offset[k];
+        const unsigned char *src = from->in->map + from->layout.offset[k];
+        if (p->args[k].dtype == KG_F32) {
+            widen(dst, src, from->layout.bytes[k] / 4);
+        } else {
+            memcpy(dst, src, from->layout.bytes[k]);
+        }
+    }
+    kg_judge_guard_set(p, &to->layout, KG_ROLE_IN, c->in_base,
+                       kg_key_derive(c->key, "input guard", s->fills), to->in->map);
 }
 
 enum kg_code kg_judge_do_fill(struct kg_judge_state *s, const struct kg_case *c, bool wide,
                               struct kg_err *err)
 {
-    const struct kg_problem *p = s->problem;
-    struct kg_judge_place place;
-    void *buf[KG_MAX_ARGS] = {NULL};
-    if (kg_judge_place(s, c, wide, &place, err) != KG_OK) {
+    struct kg_judge_place narrow, place;
+    bool again = wide || s->inputs_saved;
+    s->inputs_saved = false;
+    if (kg_judge_place(s, c, wide, &place, err) != KG_OK ||
+        fill_narrow(s, c, again, &narrow, err) != KG_OK) {
         return err->code;
     }
     mark(s, wide, &place.layout);
-    for (int k = 0; k < p->nargs; k++) {
-        bool halves = wide && p->args[k].dtype == KG_F32;
-        if (is_input(p, k)) {
-            buf[k] =
-                place.in->map + place.layout.offset[k] + (halves ? place.layout.bytes[k] / 2 : 0);
-        }
-    }
-    kg_law_fill(p, &c->shape, c->law, c->key, buf);
-    if (c->edited) {
-        kg_law_edit(p, &c->shape, c->key, buf);
-    }
-    for (int k = 0; k < p->nargs && wide; k++) {
-        if (is_input(p, k) && p->args[k].dtype == KG_F32) {
-            widen(place.in->map + place.layout.offset[k], place.layout.bytes[k] / 8);
-        }
+    if (wide) {
+        fill_wide(s, c, &narrow, &place);
     }
     arm_outputs(s, c, wide, &place);
-    kg_judge_guard_set(p, &place.layout, KG_ROLE_IN, c->in_base,
-                       kg_key_derive(c->key, "input guard", s->fills), place.in->map);
     return KG_OK;
 }
 

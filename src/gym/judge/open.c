@@ -70,6 +70,7 @@ static void forget(struct kg_judge_state *s)
     kg_problem_destroy(s->problem);
     s->problem = NULL;
     s->bound_there = false;
+    s->inputs_there = false;
     memset(s->live, 0, sizeof s->live);
     memset(s->known, 0, sizeof s->known);
     memset(&s->answers, 0, sizeof s->answers);

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "gym/judge/state.h"
 
 #define RUN   4 /* integers that must hold the word side by side to count */
@@ -62,6 +64,21 @@ static bool block_has(bool narrow, const void *src, size_t at, uint64_t word)
         wide |= s[i] == word;
     }
     return wide != 0;
+}
+
+bool kg_judge_poison_copy(enum kg_dtype dtype, uint64_t word, void *dst, const void *src, size_t n)
+{
+    size_t bytes = kg_dtype_bytes(dtype), i = 0;
+    bool narrow = bytes == 4, found = false;
+    for (; n - i >= BLOCK; i += BLOCK) {
+        memcpy((char *)dst + i * bytes, (const char *)src + i * bytes, BLOCK * bytes);
+        found = block_has(narrow, dst, i, word) || found;
+    }
+    memcpy((char *)dst + i * bytes, (const char *)src + i * bytes, (n - i) * bytes);
+    for (; i < n; i++) {
+        found = holds(narrow, dst, i, word) || found;
+    }
+    return found;
 }
 
 uint64_t kg_judge_poison_count(enum kg_dtype dtype, uint64_t word, const void *src, size_t n,

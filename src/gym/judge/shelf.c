@@ -134,6 +134,7 @@ enum kg_code kg_judge_do_save(struct kg_judge_state *s, const struct kg_case *c,
     put(s, e);
     evict(s, bytes);
     add_entry(s, e);
+    s->inputs_saved = true;
     return KG_OK;
 }
 

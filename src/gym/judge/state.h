@@ -66,6 +66,9 @@ struct kg_judge_state {
     uint64_t fills;
     struct kg_judge_live live[KG_JUDGE_LIVE];
     size_t live_next;
+    bool inputs_there; /* the narrow inputs are as the last fill left them: no runner can write */
+    bool inputs_saved; /* and that case's answers have just been saved */
+    struct kg_case inputs;
     struct kg_judge_side side[KG_SIDE_COUNT];
     bool bound_there; /* of the float and oracle sides at hand */
     struct kg_bound bound[KG_MAX_ARGS];
@@ -130,6 +133,8 @@ bool kg_judge_guard_check(const struct kg_problem *p, const struct kg_layout *l,
                           int64_t *at);
 uint64_t kg_judge_poison_word(enum kg_dtype dtype, struct kg_key nonce, int arg);
 void kg_judge_poison_set(enum kg_dtype dtype, uint64_t word, void *dst, size_t n);
+/* Copy n elements, and look for the word in the copy while it is at hand. False: it is nowhere. */
+bool kg_judge_poison_copy(enum kg_dtype dtype, uint64_t word, void *dst, const void *src, size_t n);
 /* Elements that still hold the word; *first: index of the first. Integers: see kg_take_report. */
 uint64_t kg_judge_poison_count(enum kg_dtype dtype, uint64_t word, const void *src, size_t n,
                                uint64_t *first);

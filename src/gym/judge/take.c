@@ -27,9 +27,12 @@ static enum kg_code take_one(struct kg_judge_state *s, enum kg_side side, int ar
     if (kg_judge_side_reserve(&s->side[side], arg, bytes, err) != KG_OK) {
         return err->code;
     }
-    memcpy(s->side[side].data[arg], place->out->map + place->layout.offset[arg], bytes);
-    uint64_t n = kg_judge_poison_count(t, kg_judge_poison_word(t, live->nonce, arg),
-                                       s->side[side].data[arg], bytes / kg_dtype_bytes(t), &first);
+    void *copy = s->side[side].data[arg];
+    uint64_t word = kg_judge_poison_word(t, live->nonce, arg), n = 0;
+    size_t count = bytes / kg_dtype_bytes(t);
+    if (kg_judge_poison_copy(t, word, copy, place->out->map + place->layout.offset[arg], count)) {
+        n = kg_judge_poison_count(t, word, copy, count, &first);
+    }
     if (n > 0 && out->what == KG_TAKE_OK) {
         *out = (struct kg_take_report){.what = KG_TAKE_UNWRITTEN, .arg = arg, .at = first};
     }

@@ -67,7 +67,7 @@ bool kg_pool_draw(struct kg_pool *pool, const struct kg_problem *p, const struct
         }
     }
     bool full = all == KG_POOL_PER_KIND;
-    *fresh = n == 0 || kg_rng_below(rng, full ? 64 : 8) == 0;
+    *fresh = n == 0 || kg_rng_below(rng, full ? 64 : 32) == 0;
     if (*fresh) {
         *out = full ? oldest : free_slot(pool);
         return make_case(pool, p, kind, rng, *out);

@@ -1,8 +1,8 @@
 /* The pool of correctness inputs of one problem: cases (shape, law, secret key) whose expected
  * answers the judge keeps, shared by the candidates of that problem and rotated: each draw of a
- * kind takes one of a few cases, and one draw in 64 replaces the oldest. No case is drawn twice
- * in one round (a full run), so that a buffer's old address always has new contents. Timed
- * inputs never come from here. Owner: the worker. */
+ * kind takes one of a few cases; one draw in 32 adds another, in 64 replaces the oldest. No case is
+ * drawn twice in one round (a full run), so that a buffer's old address always has new contents.
+ * Timed inputs never come from here. Owner: the worker. */
 #ifndef KG_GYM_PIPELINE_POOL_H
 #define KG_GYM_PIPELINE_POOL_H
 
