@@ -34,7 +34,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 .PHONY: all help setup demo test unit check asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
-all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so ## build everything
+all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so $(B)/libkgym_probe.so ## build everything
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +111,7 @@ $(B)/kgym-runner: $(RUNNER) $(B)/runner-sealed.c src/gym/sandbox/seccomp_load.c 
 	$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(FFI) -ldl -lpthread
 
 $(B)/runner-sealed.c: src/runner/seal/print.c src/gym/sandbox/seccomp.c src/gym/sandbox/seccomp_load.c \
+                      src/gym/sandbox/seccomp_python.c \
                       src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/runner/sealed.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(filter %.c,$^) -o $(@:.c=-print) $(shell pkg-config --libs libseccomp)
@@ -125,6 +126,13 @@ $(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h)
 $(B)/kgops/kgops.h: kgops/kgops.h
 	@mkdir -p $(@D)
 	@cp $< $@
+
+# What a Python runner calls through ctypes: the sandbox's steps, from the same sources. Needs libc only.
+LADDER  := $(patsubst %,src/gym/sandbox/%.c,child mounts ids landlock image seccomp_load)
+$(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) src/probe/probe.h src/gym/torch/wire.h src/gym/run/wire.h \
+                       src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-z,now $(filter %.c,$^) -o $@ -ldl
 
 $(B)/null.so: src/runner/null/null.c
 	@mkdir -p $(@D)

@@ -112,7 +112,7 @@ static void limit(const struct kg_plan *plan, int what, int64_t value)
  * touched (stacks, arenas); alone it has to be the limit itself. */
 static int64_t address_space(const struct kg_plan *plan)
 {
-    int64_t m = plan->spec->limits.memory_bytes;
+    int64_t m = plan->spec->limits.memory_bytes + plan->spec->address_bytes;
     return plan->steps & KG_STEP_CGROUP ? 2 * m + ((int64_t)1 << 30) : m + ((int64_t)256 << 20);
 }
 
@@ -123,7 +123,7 @@ static void limit_resources(const struct kg_plan *plan)
     limit(plan, RLIMIT_MSGQUEUE, 0);
     limit(plan, RLIMIT_RTPRIO, 0);
     limit(plan, RLIMIT_SIGPENDING, 256);
-    if (l->memory_bytes > 0) {
+    if (l->memory_bytes > 0 && plan->spec->address_bytes >= 0) {
         limit(plan, RLIMIT_AS, address_space(plan));
     }
     if (l->file_bytes > 0) {
@@ -228,9 +228,8 @@ static void say_not_executed(const char *program, int error)
     (void)ignored;
 }
 
-void kg_child_main(struct kg_plan *plan)
+static void get_ready(struct kg_plan *plan)
 {
-    close(plan->ctl[0]);
     struct kg_note go = hear(plan, KG_NOTE_GO);
     plan->uid = go.uid;
     plan->gid = go.gid;
@@ -238,12 +237,46 @@ void kg_child_main(struct kg_plan *plan)
     arrange_descriptors(plan);
     climb(plan);
     tell(plan, &(struct kg_note){.kind = KG_NOTE_READY});
-    if (plan->probe) {
-        _exit(0);
-    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void kg_child_leave(const struct kg_plan *plan)
+{
+    static const struct {
+        int step, flag;
+    } each[] = {{KG_STEP_USERNS, CLONE_NEWUSER},
+                {KG_STEP_MOUNTNS, CLONE_NEWNS},
+                {KG_STEP_PIDNS, CLONE_NEWPID},
+                {KG_STEP_NETNS, CLONE_NEWNET},
+                {KG_STEP_IPCNS, CLONE_NEWIPC}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        bool now = each[i].step != KG_STEP_USERNS || !plan->root; /* root's is made last */
+        if (now && (plan->steps & (uint32_t)each[i].step) && unshare(each[i].flag) != 0) {
+            kg_child_fail(plan, each[i].step, "leave for a namespace");
+        }
+    }
+}
+
+void kg_child_born(const struct kg_plan *plan, pid_t pid)
+{
+    tell(plan, &(struct kg_note){.kind = KG_NOTE_BORN, .pid = pid, .between = getpid()});
+}
+
+void kg_child_climb(struct kg_plan *plan)
+{
+    get_ready(plan);
+    close(plan->ctl[1]);
+}
+
+void kg_child_main(struct kg_plan *plan)
+{
+    close(plan->ctl[0]);
+    get_ready(plan);
+    if (plan->probe) {
+        _exit(0);
+    }
     const struct kg_sandbox_spec *spec = plan->spec;
     execve(spec->argv[0], (char *const *)(uintptr_t)spec->argv,
            (char *const *)(uintptr_t)plan->envp);

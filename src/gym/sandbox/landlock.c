@@ -25,6 +25,9 @@ enum {
     REMOVE_FILE = 1 << 5,
     MAKE_DIR = 1 << 7,
     MAKE_REG = 1 << 8,
+    MAKE_SOCK = 1 << 9,
+    MAKE_FIFO = 1 << 10,
+    MAKE_SYM = 1 << 12,
     ALL_ABI1 = (1 << 13) - 1,
     REFER = 1 << 13,     /* ABI 2 */
     TRUNCATE = 1 << 14,  /* ABI 3 */
@@ -70,6 +73,22 @@ static void allow_path(const struct kg_plan *plan, int ruleset, const char *path
     close(fd);
 }
 
+/* What was not there before: its own /tmp, in which nothing may be executed, and /proc. */
+static void allow_own(const struct kg_plan *plan, int ruleset, uint64_t handled)
+{
+    if (!(plan->steps & KG_STEP_MOUNTNS)) {
+        return;
+    }
+    if (plan->spec->tmp_bytes > 0) {
+        uint64_t rights = READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR |
+                          MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE;
+        allow_path(plan, ruleset, "/tmp", rights & handled);
+    }
+    if (plan->spec->proc != KG_PROC_NONE && (plan->steps & KG_STEP_PIDNS)) {
+        allow_path(plan, ruleset, "/proc", READ_FILE | READ_DIR);
+    }
+}
+
 void kg_child_landlock(const struct kg_plan *plan)
 {
     int abi = kg_landlock_abi();
@@ -85,9 +104,11 @@ void kg_child_landlock(const struct kg_plan *plan)
         uint64_t rights = READ_FILE | READ_DIR | (m->exec ? EXECUTE : 0);
         if (m->writable) {
             rights |= WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE;
+            rights |= m->folder ? 0 : IOCTL_DEV; /* a device */
         }
         allow_path(plan, fd, m->dst, rights & set.fs & (m->folder ? ~0ull : (uint64_t)OF_A_FILE));
     }
+    allow_own(plan, fd, set.fs);
     if (plan->spec->argv != NULL) {
         allow_path(plan, fd, plan->spec->argv[0], EXECUTE | READ_FILE);
     }

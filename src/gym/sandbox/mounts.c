@@ -103,6 +103,35 @@ static void enter_empty_root(const struct kg_plan *plan)
     }
 }
 
+/* A host may refuse a fresh /proc (a container that hides parts of its own): then there is none. */
+static void mount_proc(const struct kg_plan *plan)
+{
+    const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+    if (mkdir("/proc", 0755) != 0 && errno != EEXIST) {
+        fail(plan, "/proc");
+    }
+    const char *own = plan->spec->proc == KG_PROC_OWN ? "subset=pid" : NULL;
+    if (mount("proc", "/proc", "proc", flags, own) != 0 && own != NULL && errno == EINVAL) {
+        mount("proc", "/proc", "proc", flags, NULL); /* before Linux 5.8 */
+    }
+}
+
+static void mount_own(const struct kg_plan *plan)
+{
+    if (plan->spec->tmp_bytes > 0) {
+        char options[96];
+        snprintf(options, sizeof options, "size=%lld,nr_inodes=8192,mode=1777",
+                 (long long)plan->spec->tmp_bytes);
+        if ((mkdir("/tmp", 0755) != 0 && errno != EEXIST) ||
+            mount("kgym", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
+            fail(plan, "/tmp");
+        }
+    }
+    if (plan->spec->proc != KG_PROC_NONE && (plan->steps & KG_STEP_PIDNS)) {
+        mount_proc(plan);
+    }
+}
+
 void kg_child_mounts(const struct kg_plan *plan)
 {
     enter_empty_root(plan);
@@ -114,6 +143,7 @@ void kg_child_mounts(const struct kg_plan *plan)
             fail(plan, plan->links[i].path);
         }
     }
+    mount_own(plan);
     if (umount2(OLD, MNT_DETACH) != 0 || rmdir(OLD) != 0) {
         fail(plan, "leave the host's root");
     }

@@ -42,7 +42,8 @@ static int add_mount(struct kg_plan *p, const char *src, const char *dst, bool w
     snprintf(m->dst, sizeof m->dst, "%s", place);
     m->writable = writable;
     m->folder = S_ISDIR(st.st_mode);
-    m->exec = !writable && p->spec->profile == KG_PROFILE_COMPILE;
+    m->exec = !writable &&
+              (p->spec->profile == KG_PROFILE_COMPILE || p->spec->profile == KG_PROFILE_PYTHON);
     return 0;
 }
 
@@ -230,7 +231,8 @@ enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, st
         out->envp = (const char *const *)environ;
     }
     /* Whatever runs later seals itself further; this one must still allow exec. */
-    int rc = out->steps & KG_STEP_SECCOMP ? kg_seccomp_program(KG_FILTER_TOOLS, &out->filter) : 0;
+    enum kg_filter which = spec->profile == KG_PROFILE_PYTHON ? KG_FILTER_PYTHON : KG_FILTER_TOOLS;
+    int rc = out->steps & KG_STEP_SECCOMP ? kg_seccomp_program(which, &out->filter) : 0;
     if (rc != 0) {
         return kg_fail(err, KG_E_HOST, "sandbox: cannot make the system call filter: %s",
                        strerror(-rc));

@@ -41,12 +41,20 @@ struct kg_plan {
 };
 
 /* Child and broker talk in these over ctl. */
-enum kg_note_kind { KG_NOTE_GO, KG_NOTE_MAP, KG_NOTE_MAPPED, KG_NOTE_READY, KG_NOTE_FAILED };
+enum kg_note_kind {
+    KG_NOTE_GO,
+    KG_NOTE_MAP,
+    KG_NOTE_MAPPED,
+    KG_NOTE_READY,
+    KG_NOTE_FAILED,
+    KG_NOTE_BORN, /* of the process between: pid is the program's */
+};
 struct kg_note {
     enum kg_note_kind kind;
     int step;  /* bit that failed, 0: none in particular */
     int error; /* errno */
     uint32_t uid, gid;
+    pid_t pid, between;
     char what[128];
 };
 
@@ -59,6 +67,12 @@ struct kg_isolation kg_isolation_of(uint32_t steps);
 
 /* In the child. Never returns. */
 _Noreturn void kg_child_main(struct kg_plan *plan);
+/* The other way in (struct kg_birth). In the process between: leave for new namespaces, in which
+ * its children will be born; then tell the broker who was. In the program: climb the ladder, and
+ * return confined, with the control socket closed. */
+void kg_child_leave(const struct kg_plan *plan);
+void kg_child_born(const struct kg_plan *plan, pid_t pid);
+void kg_child_climb(struct kg_plan *plan);
 /* Reports to the broker and exits. Async-signal safe, as all below. */
 _Noreturn void kg_child_fail(const struct kg_plan *plan, int step, const char *what);
 void kg_child_mounts(const struct kg_plan *plan);
@@ -71,12 +85,28 @@ bool kg_ids_unused(pid_t pid, uint32_t *uid, uint32_t *gid);
 /* Maps one uid and gid of process pid's new user namespace to themselves. 0 or -errno. */
 int kg_ids_map(pid_t pid, uint32_t uid, uint32_t gid);
 
+/* A plan as a file, for the processes of a birth: a memfd, or -errno. What it needs of spec and
+ * filter is in it; argv, envp, binds and fds are not. */
+int kg_plan_save(const struct kg_plan *plan);
+/* The plan of such a file, in memory that is kept, with the control socket and descriptors of this
+ * process (borrowed); NULL with errno. */
+struct kg_plan *kg_plan_load(int fd, int ctl_fd, const int *fds, size_t nfds);
+
 int kg_landlock_abi(void); /* 0: none */
 
 /* Spawn with exactly these steps, whatever the host's capabilities are said to be. On failure
  * *failed is the step's bit, or 0. probe: nothing is executed. */
 enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, bool probe,
                             struct kg_sandbox *out, int *failed, struct kg_err *err) KG_MUST_USE;
+
+/* Parts of a start, for adopt.c: everything after the child has a pid; and the whole of it by
+ * plan->spec->birth. */
+enum kg_code kg_spawn_talk(struct kg_plan *plan, struct kg_sandbox *s, bool move, int *failed,
+                           struct kg_err *err) KG_MUST_USE;
+bool kg_spawn_hear(const struct kg_plan *plan, struct kg_note *note);
+enum kg_code kg_spawn_refused(const struct kg_note *note, int *failed, struct kg_err *err);
+enum kg_code kg_adopt_and_talk(struct kg_plan *plan, struct kg_sandbox *s, int *failed,
+                               struct kg_err *err) KG_MUST_USE;
 
 /* A scratch folder without a file system of its own. */
 enum kg_code kg_scratch_open_plain(struct kg_scratch *out, struct kg_err *err) KG_MUST_USE;

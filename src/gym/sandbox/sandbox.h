@@ -18,6 +18,7 @@ enum kg_profile {
     KG_PROFILE_COMPILE, /* may exec tools below /usr, write its scratch folder */
     KG_PROFILE_RUN,     /* exec of the runner only; the runner then seals itself (kg_seccomp_run) */
     KG_PROFILE_JUDGE,   /* kgym's own judge: no exec, no files, no sockets but its own */
+    KG_PROFILE_PYTHON,  /* a Python runner: may exec what it is shown, write its own /tmp */
 };
 
 enum kg_step { /* bits; the ladder, in the order of application */
@@ -59,6 +60,17 @@ struct kg_limits {
     int64_t descriptors;
 };
 
+enum kg_proc { KG_PROC_NONE, KG_PROC_OWN /* its own processes only */, KG_PROC_WHOLE };
+
+/* Who gives birth to the program, instead of a clone of this process: a helper that forks a child,
+ * which leaves for new namespaces, forks the program and goes, so that the program becomes this
+ * process's child. ask hands the plan and the program's end of the control socket to the helper
+ * (both stay the caller's) and returns when the child between is gone. */
+struct kg_birth {
+    enum kg_code (*ask)(void *helper, int plan_fd, int ctl_fd, struct kg_err *err);
+    void *helper;
+};
+
 struct kg_sandbox_spec {
     enum kg_profile profile;
     const char *const *argv; /* argv[0] is the program's path inside */
@@ -71,7 +83,13 @@ struct kg_sandbox_spec {
     struct kg_limits limits;
     int cpu; /* pin to this CPU; -1: inherit */
     bool no_aslr;
-    uint32_t without; /* tests only: steps left out; recorded in isolation.lacks */
+    uint32_t without;  /* tests only: steps left out; recorded in isolation.lacks */
+    int64_t tmp_bytes; /* a tmpfs of its own at /tmp; 0: none. Needs the mount namespace */
+    enum kg_proc proc; /* at /proc. Needs mount and pid namespace, and the host's leave */
+    /* Address space that the program has before it starts, on top of the limit; -1: no limit of
+     * address space at all (CUDA reserves more than there is). */
+    int64_t address_bytes;
+    const struct kg_birth *birth; /* NULL: clone, exec of argv; else argv and envp are not used */
 };
 
 enum kg_exit_kind {

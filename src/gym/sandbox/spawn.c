@@ -109,7 +109,7 @@ static bool send_note(const struct kg_plan *plan, const struct kg_note *note)
 }
 
 /* False: silence until the deadline, or the child is gone. */
-static bool hear_child(const struct kg_plan *plan, struct kg_note *note)
+bool kg_spawn_hear(const struct kg_plan *plan, struct kg_note *note)
 {
     int64_t until = kg_clock_ns() + SETUP_TIMEOUT_MS * (int64_t)1000000;
     for (;;) {
@@ -123,7 +123,7 @@ static bool hear_child(const struct kg_plan *plan, struct kg_note *note)
     }
 }
 
-static enum kg_code set_up_failed(const struct kg_note *note, int *failed, struct kg_err *err)
+enum kg_code kg_spawn_refused(const struct kg_note *note, int *failed, struct kg_err *err)
 {
     *failed = note->step;
     return kg_fail(err, KG_E_HOST, "sandbox: step %s failed: %s: %s",
@@ -138,7 +138,7 @@ static enum kg_code map_ids(pid_t pid, uint32_t uid, uint32_t gid, int *failed, 
         return KG_OK;
     }
     struct kg_note note = {.step = KG_STEP_USERNS, .error = -rc, .what = "map its uid"};
-    return set_up_failed(&note, failed, err);
+    return kg_spawn_refused(&note, failed, err);
 }
 
 /* The folders that it may write become its own: the uid exists only now. */
@@ -167,7 +167,7 @@ static enum kg_code converse(struct kg_plan *plan, struct kg_sandbox *s, int *fa
     }
     send_note(plan, &note);
     for (;;) {
-        if (!hear_child(plan, &note)) {
+        if (!kg_spawn_hear(plan, &note)) {
             return kg_fail(err, KG_E_HOST, "sandbox: the child died or hung while it was set up");
         }
         if (note.kind == KG_NOTE_READY) {
@@ -175,7 +175,7 @@ static enum kg_code converse(struct kg_plan *plan, struct kg_sandbox *s, int *fa
         }
         if (note.kind == KG_NOTE_FAILED) {
             note.what[sizeof note.what - 1] = '\0';
-            return set_up_failed(&note, failed, err);
+            return kg_spawn_refused(&note, failed, err);
         }
         code = map_ids(s->pid, plan->uid, plan->gid, failed, err);
         if (code != KG_OK) {
@@ -194,6 +194,21 @@ static enum kg_code choose_ids(struct kg_plan *plan, pid_t pid, struct kg_err *e
         return kg_fail(err, KG_E_HOST, "sandbox: step uid failed: no unused uid is mapped here");
     }
     return KG_OK;
+}
+
+enum kg_code kg_spawn_talk(struct kg_plan *plan, struct kg_sandbox *s, bool move, int *failed,
+                           struct kg_err *err)
+{
+    enum kg_code code = choose_ids(plan, s->pid, err);
+    if (code != KG_OK) {
+        *failed = KG_STEP_UID;
+        return code;
+    }
+    if (move) {
+        code = kg_cgroup_move(s, s->pid, err);
+        *failed = code != KG_OK ? KG_STEP_CGROUP : 0;
+    }
+    return code != KG_OK ? code : converse(plan, s, failed, err);
 }
 
 static enum kg_code clone_and_talk(struct kg_plan *plan, struct kg_sandbox *s, int *failed,
@@ -220,16 +235,7 @@ static enum kg_code clone_and_talk(struct kg_plan *plan, struct kg_sandbox *s, i
         return kg_fail(err, KG_E_HOST, "sandbox: step %s failed: clone: %s",
                        *failed == 0 ? "clone" : kg_step_name(*failed), strerror(why));
     }
-    enum kg_code code = choose_ids(plan, s->pid, err);
-    if (code != KG_OK) {
-        *failed = KG_STEP_UID;
-        return code;
-    }
-    if (cgroup_fd >= 0 && !joined) {
-        code = kg_cgroup_move(s, s->pid, err);
-        *failed = code != KG_OK ? KG_STEP_CGROUP : 0;
-    }
-    return code != KG_OK ? code : converse(plan, s, failed, err);
+    return kg_spawn_talk(plan, s, cgroup_fd >= 0 && !joined, failed, err);
 }
 
 static enum kg_code spawn_plan(struct kg_plan *plan, struct kg_sandbox *s, int *failed,
@@ -246,7 +252,8 @@ static enum kg_code spawn_plan(struct kg_plan *plan, struct kg_sandbox *s, int *
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, plan->ctl) != 0) {
         return kg_fail(err, KG_E_HOST, "sandbox: cannot make a socket pair: %s", strerror(errno));
     }
-    enum kg_code code = clone_and_talk(plan, s, failed, err);
+    enum kg_code code = plan->spec->birth != NULL ? kg_adopt_and_talk(plan, s, failed, err)
+                                                  : clone_and_talk(plan, s, failed, err);
     for (int i = 0; i < 2; i++) {
         if (plan->ctl[i] >= 0) {
             close(plan->ctl[i]);

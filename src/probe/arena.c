@@ -1,0 +1,70 @@
+#include "probe/arena.h"
+
+#include <string.h>
+
+static uint64_t up(uint64_t x)
+{
+    return (x + KG_ARENA_UNIT - 1) / KG_ARENA_UNIT * KG_ARENA_UNIT;
+}
+
+void kg_arena_reset(struct kg_arena *a, uint64_t from, uint64_t to)
+{
+    from = up(from);
+    to = to / KG_ARENA_UNIT * KG_ARENA_UNIT;
+    a->used = 0;
+    a->n = to > from ? 1 : 0;
+    a->block[0] = (struct kg_arena_block){from, to > from ? to - from : 0, false};
+}
+
+static void remove_at(struct kg_arena *a, uint32_t i)
+{
+    memmove(&a->block[i], &a->block[i + 1], (a->n - i - 1) * sizeof a->block[0]);
+    a->n--;
+}
+
+bool kg_arena_take(struct kg_arena *a, uint64_t bytes, uint64_t *at)
+{
+    if (bytes > UINT64_MAX - KG_ARENA_UNIT) {
+        return false;
+    }
+    bytes = bytes > 0 ? up(bytes) : KG_ARENA_UNIT;
+    for (uint32_t i = 0; i < a->n; i++) {
+        struct kg_arena_block *b = &a->block[i];
+        bool exact = b->bytes == bytes;
+        if (b->taken || b->bytes < bytes || (!exact && a->n == KG_ARENA_BLOCKS)) {
+            continue;
+        }
+        if (!exact) {
+            memmove(b + 2, b + 1, (a->n - i - 1) * sizeof *b);
+            b[1] = (struct kg_arena_block){b->at + bytes, b->bytes - bytes, false};
+            a->n++;
+        }
+        b->bytes = bytes;
+        b->taken = true;
+        a->used += bytes;
+        *at = b->at;
+        return true;
+    }
+    return false;
+}
+
+bool kg_arena_give(struct kg_arena *a, uint64_t at)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->block[i].at != at || !a->block[i].taken) {
+            continue;
+        }
+        a->block[i].taken = false;
+        a->used -= a->block[i].bytes;
+        if (i + 1 < a->n && !a->block[i + 1].taken) {
+            a->block[i].bytes += a->block[i + 1].bytes;
+            remove_at(a, i + 1);
+        }
+        if (i > 0 && !a->block[i - 1].taken) {
+            a->block[i - 1].bytes += a->block[i].bytes;
+            remove_at(a, i);
+        }
+        return true;
+    }
+    return false;
+}
