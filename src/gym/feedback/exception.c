@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "gym/build/diag.h"
 #include "gym/feedback/parts.h"
 
 #define HEAD 200 /* bytes of a message that are kept */
@@ -146,7 +147,7 @@ static void add_number(struct kg_buf *out)
     if (sign) {
         out->data[--out->len] = '\0';
     }
-    kg_buf_addc(out, 'N');
+    kg_buf_adds(out, out->len > 0 && out->data[out->len - 1] == 'N' ? "" : "N");
 }
 
 static void filter(const char *s, size_t n, const char *code, struct kg_buf *out)
@@ -180,24 +181,27 @@ static void filter(const char *s, size_t n, const char *code, struct kg_buf *out
 /* The message's two ends where it is long; a word that is cut there is dropped with the middle. */
 static void ends(const char *message, const char *code, struct kg_buf *out)
 {
-    struct kg_buf clean, base;
+    struct kg_buf clean, base, whole;
     size_t n = strlen(message);
+    kg_buf_init(&whole, 4 * READ);
     kg_buf_init(&base, 4 * READ);
     kg_buf_init(&clean, 64 * READ);
     if (n <= 2 * READ) {
-        kg_buf_add(&base, message, n);
+        kg_buf_add(&whole, message, n);
     } else {
-        kg_buf_add(&base, message, READ);
-        kg_buf_adds(&base, " ... ");
-        kg_buf_add(&base, message + n - READ, READ);
+        kg_buf_add(&whole, message, READ);
+        kg_buf_adds(&whole, " ... ");
+        kg_buf_add(&whole, message + n - READ, READ);
     }
-    kg_fb_compiler(base.data, &clean);
+    kg_diag_clean(whole.data, whole.len, &base);
+    kg_fb_clean(base.data, base.len, &clean);
     filter(clean.data, clean.len, code, out);
     while (out->len > 0 && out->data[out->len - 1] == ' ') {
         out->data[--out->len] = '\0';
     }
     kg_buf_deinit(&clean);
     kg_buf_deinit(&base);
+    kg_buf_deinit(&whole);
 }
 
 void kg_fb_exception_text(const char *message, const char *code, struct kg_buf *out)

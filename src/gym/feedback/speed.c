@@ -75,14 +75,6 @@ static void kernels(const struct kg_record *r, struct kg_buf *out)
     }
 }
 
-static bool not_eligible(const struct kg_record *r, struct kg_buf *out)
-{
-    if (!r->league.eligible) {
-        kg_buf_adds(out, "Not eligible in this league: a framework's compiler wrote the kernel.\n");
-    }
-    return !r->league.eligible;
-}
-
 void kg_fb_speed(struct kg_fb_page *p, const struct kg_record *r)
 {
     struct kg_buf *out = &p->speed;
@@ -101,8 +93,9 @@ void kg_fb_speed(struct kg_fb_page *p, const struct kg_record *r)
         kg_buf_addf(out, "Coverage: %.0f %% of the device's time is in kernels of yours.\n",
                     100 * r->coverage);
     }
-    if (not_eligible(r, out)) {
-        return;
+    if (!r->league.eligible) {
+        kg_buf_adds(&p->facts, "Not eligible in this league: a framework's compiler wrote the "
+                               "kernel.\n");
     }
     kernels(r, &p->kernels);
 }
