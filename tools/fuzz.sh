@@ -23,7 +23,7 @@ crashed=()
 for name in "${names[@]}"; do
   prog=$b/fuzz_$name found=$b/corpus/$name log=$b/$name.log
   mkdir -p "$found"
-  clang -std=gnu17 -O1 -g -D_GNU_SOURCE -Isrc "$sanitize,fuzzer" -fno-sanitize-recover=all \
+  clang -std=gnu17 -O1 -g -D_GNU_SOURCE -Isrc -I. "$sanitize,fuzzer" -fno-sanitize-recover=all \
     "fuzz/fuzz_$name.c" "$b/libkgym.a" -o "$prog" $libraries -lm -lpthread -ldl || exit 2
   if "$prog" "$found" "fuzz/corpus/$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
       -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$b/crash-$name-" >"$log" 2>&1; then
