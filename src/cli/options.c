@@ -78,19 +78,22 @@ int kg_cmd_completion(int argc, char **argv)
     words(&out, kg_config_presets());
     kg_buf_adds(&out,
                 "\" ;;\n    --stop-after) words=\"extract static compile tiny full timing\" ;;\n"
-                "    --batch|--out|--config|--replay) ;;\n    --set) words=\"");
+                "    --style) words=\"markdown plain\" ;;\n"
+                "    --batch|--out|--config|--replay|--tokens) ;;\n    --set) words=\"");
     const struct kg_opts *opts = kg_config_options();
     for (size_t i = 0; i < opts->n; i++) {
         kg_buf_addf(&out, " %s=", opts->table[i].key);
     }
     kg_buf_adds(&out, "\" ;;\n    *) case ${COMP_WORDS[1]} in\n       eval) words=\"");
     words(&out, kg_cli_eval_flags);
-    kg_buf_adds(&out, " $(kgym problems list 2>/dev/null | cut -d' ' -f1)\" ;;\n"
-                      "       problems) words=\"list show check --json $(kgym problems list "
-                      "2>/dev/null | cut -d' ' -f1)\" ;;\n"
-                      "       report) words=\"--out --title\" ;;\n       doctor) words=\"--json "
-                      "--quick\" ;;\n       esac\n"
-                      "       [ \"$COMP_CWORD\" = 1 ] && words=\"");
+    kg_buf_adds(&out,
+                " $(kgym problems list 2>/dev/null | cut -d' ' -f1)\" ;;\n"
+                "       problems) words=\"list show check --json $(kgym problems list "
+                "2>/dev/null | cut -d' ' -f1)\" ;;\n"
+                "       report) words=\"--out --title\" ;;\n"
+                "       feedback) words=\"--tokens --style\" ;;\n       doctor) words=\"--json "
+                "--quick\" ;;\n       esac\n"
+                "       [ \"$COMP_CWORD\" = 1 ] && words=\"");
     for (size_t i = 0; i < n; i++) {
         kg_buf_addf(&out, "%s ", c[i].name);
     }
