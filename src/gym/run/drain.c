@@ -56,8 +56,10 @@ static bool read_some(struct kg_drain *d, int i, size_t *got)
 static void wake_waiters(struct kg_drain *d)
 {
     atomic_store(&d->dead, true);
-    syscall(SYS_futex, &d->wire->done, FUTEX_WAKE, 1, NULL, NULL, 0);
-    syscall(SYS_futex, &d->wire->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (d->wire) {
+        syscall(SYS_futex, &d->wire->done, FUTEX_WAKE, 1, NULL, NULL, 0);
+        syscall(SYS_futex, &d->wire->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
 }
 
 static void *run(void *arg)

@@ -10,7 +10,7 @@
 struct kg_drain;
 
 /* Takes over the two pipe ends; watches a duplicate of pidfd (-1: nothing to watch). keep: bytes of
- * head and of tail. wire: its futexes are woken on death. */
+ * head and of tail. wire: its futexes are woken on death; NULL: none. */
 enum kg_code kg_drain_start(const int pipes[2], int pidfd, int64_t keep, struct kg_wire *wire,
                             struct kg_drain **out, struct kg_err *err) KG_MUST_USE;
 /* The process has ended (seen through pidfd). */

@@ -36,7 +36,7 @@ void kg_zygote_stop(struct kg_zygote *z); /* idempotent */
 bool kg_zygote_alive(struct kg_zygote *z);
 
 struct kg_pyrunner_spec {
-    const char *source;         /* file that becomes /kgym/source.py, read-only */
+    const char *source; /* file that becomes /kgym/source.py, read-only: what LOAD executes */
     int ctrl_fd, in_fd, out_fd; /* of a judge's port */
     struct kg_limits limits;
     uint32_t without; /* tests only */
@@ -49,6 +49,10 @@ struct kg_pyrunner {
     void *drain;
     struct kg_output output[2];
     const volatile int *cancelled;
+    uint64_t in_bytes; /* size of IN on the CPU */
+    /* Claims about its death, complete after kg_pyrunner_stop. */
+    uint32_t fault_signal, fault_write;
+    uint64_t fault_address;
 };
 
 /* Forked, confined and READY, or KG_E_HOST: until here no code of the candidate has run. A zygote
@@ -56,6 +60,11 @@ struct kg_pyrunner {
 enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
+/* Signal that ended a stopped runner, 0: none. Pid 1 of a namespace ignores what is merely sent; it
+ * leaves with 128 + signal then, and its claim of that signal is believed. */
+int kg_pyrunner_signal(const struct kg_pyrunner *r);
+/* It died of a write to IN: an operator in place on an input. CPU only. */
+bool kg_pyrunner_wrote_input(const struct kg_pyrunner *r);
 
 /* What became of a command. */
 enum kg_pystatus { KG_PY_ANSWERED, KG_PY_DIED, KG_PY_TIMEOUT, KG_PY_PROTOCOL };

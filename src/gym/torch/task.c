@@ -67,6 +67,9 @@ static void parse_stats(const json_t *j, struct kg_tstats *out)
     out->mean = number(json_object_get(j, "mean"));
     out->sd = number(json_object_get(j, "sd"));
     out->distinct = json_is_integer(distinct) ? json_integer_value(distinct) : -1;
+    out->fixed = json_is_true(json_object_get(j, "fixed"));
+    out->whole = json_is_true(json_object_get(j, "whole"));
+    out->finite = json_is_true(json_object_get(j, "finite"));
 }
 
 /* Names of parameters: printable ASCII, as Python's attribute paths are. */
@@ -143,8 +146,31 @@ static enum kg_code parse_inputs(const json_t *j, const char *what, struct kg_ta
     return KG_OK;
 }
 
-enum kg_code kg_task_parse_state(const json_t *j, const char *what, struct kg_task_desc *out,
-                                 struct kg_err *err)
+static enum kg_code parse_outputs(const json_t *j, const char *what, struct kg_task_desc *out,
+                                  struct kg_err *err)
+{
+    struct at a = {what, "outputs", 0, err};
+    const json_t *list = json_object_get(j, "outputs");
+    if (!list) {
+        return KG_OK; /* described without being called */
+    }
+    if (count(&a, list, KG_TWIRE_LEAVES, &out->noutputs) != KG_OK) {
+        return err->code;
+    }
+    for (; a.i < out->noutputs; a.i++) {
+        struct kg_task_output *o = &out->output[a.i];
+        if (parse_leaf(&a, json_array_get(list, a.i), false, &o->leaf, &o->stats) != KG_OK ||
+            add_bytes(&a, &o->leaf, &out->output_bytes) != KG_OK) {
+            return err->code;
+        }
+    }
+    return out->noutputs > 0
+               ? KG_OK
+               : kg_fail(err, KG_E_PROBLEM, "%.200s: the answer holds no tensor", what);
+}
+
+static enum kg_code parse_state(const json_t *j, const char *what, struct kg_task_desc *out,
+                                struct kg_err *err)
 {
     struct at a = {what, "state", 0, err};
     const json_t *list = json_object_get(j, "state");
@@ -198,25 +224,36 @@ enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_des
                            struct kg_err *err)
 {
     memset(out, 0, sizeof *out);
-    json_t *init = json_object_get(j, "init");
-    if (!json_is_object(init)) {
-        return kg_fail(err, KG_E_PROBLEM, "%.200s: description: init: an object is needed", what);
+    json_t *init = json_object_get(j, "init"), *template = json_object_get(j, "template");
+    json_t *args = json_object_get(init, "args"), *kwargs = json_object_get(init, "kwargs");
+    if (!json_is_array(args) || !json_is_object(kwargs)) {
+        return kg_fail(err, KG_E_PROBLEM, "%.200s: description: init: {args, kwargs} is needed",
+                       what);
     }
-    if (parse_inputs(j, what, out, err) != KG_OK ||
-        kg_task_parse_state(j, what, out, err) != KG_OK) {
+    if (!json_is_array(template)) {
+        return kg_fail(err, KG_E_PROBLEM, "%.200s: description: template: a list is needed", what);
+    }
+    if (parse_inputs(j, what, out, err) != KG_OK || parse_state(j, what, out, err) != KG_OK ||
+        parse_outputs(j, what, out, err) != KG_OK) {
         return err->code;
     }
     parse_constants(j, out);
     out->random = json_is_true(json_object_get(j, "random"));
     out->updates_state = json_is_true(json_object_get(j, "updates_state"));
-    out->init = json_incref(init);
+    out->repeats = json_is_true(json_object_get(j, "deterministic"));
+    out->writes_inputs = json_array_size(json_object_get(j, "writes_inputs")) > 0;
+    out->args = json_incref(args);
+    out->kwargs = json_incref(kwargs);
+    out->template = json_incref(template);
     return KG_OK;
 }
 
 void kg_task_deinit(struct kg_task_desc *d)
 {
-    json_decref(d->init);
-    d->init = NULL;
+    json_decref(d->args);
+    json_decref(d->kwargs);
+    json_decref(d->template);
+    d->args = d->kwargs = d->template = NULL;
 }
 
 void kg_task_leaf_text(const struct kg_tleaf *leaf, char *out, size_t cap)

@@ -16,6 +16,9 @@
 struct kg_tstats {
     double min, max, mean, sd;
     int64_t distinct; /* different values, counted up to a bound; -1 unknown */
+    bool fixed;       /* inputs: the same whatever the seed */
+    bool whole;       /* all of them whole numbers */
+    bool finite;
 };
 
 struct kg_task_input {
@@ -29,30 +32,36 @@ struct kg_task_state { /* a parameter or a buffer */
     bool buffer;
 };
 
+struct kg_task_output {
+    struct kg_tleaf leaf;
+    struct kg_tstats stats;
+};
+
 struct kg_task_constant {
     char name[64];
     int64_t value;
 };
 
 struct kg_task_desc {
-    json_t *init; /* {args: [...], kwargs: {...}} for BUILD; owned */
-    size_t ninputs, nstate, nconstants;
+    json_t *args, *kwargs; /* what a module is constructed with, for BUILD; owned */
+    json_t *template;      /* how forward's arguments are put together from tensors; owned */
+    size_t ninputs, nstate, noutputs, nconstants;
     struct kg_task_input input[KG_TASK_INPUTS];
     struct kg_task_state state[KG_TWIRE_LEAVES];
+    struct kg_task_output output[KG_TWIRE_LEAVES]; /* of one call */
     struct kg_task_constant constant[KG_TASK_CONSTANTS];
     bool random;        /* the reference draws numbers when it is called */
     bool updates_state; /* a call changes its buffers */
+    bool repeats;       /* same inputs, same seed, same answer, bit for bit */
+    bool writes_inputs; /* a call changes its inputs */
     uint64_t elements;  /* of all inputs */
-    uint64_t input_bytes, state_bytes;
+    uint64_t input_bytes, state_bytes, output_bytes;
 };
 
 /* what: the problem, for messages ("PATH: description: inputs[2].shape[0]: ..."). KG_E_PROBLEM. On
  * failure there is nothing to release. */
 enum kg_code kg_task_parse(const json_t *reply, const char *what, struct kg_task_desc *out,
                            struct kg_err *err) KG_MUST_USE;
-/* Just the list `state` of BUILD's answer, for a module built with other constants. */
-enum kg_code kg_task_parse_state(const json_t *reply, const char *what, struct kg_task_desc *out,
-                                 struct kg_err *err) KG_MUST_USE;
 void kg_task_deinit(struct kg_task_desc *d); /* idempotent */
 
 /* "[2048,8191] float32" */

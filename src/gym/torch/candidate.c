@@ -1,0 +1,206 @@
+/* The candidate's runner, and one case through it. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "gym/torch/torch.h"
+
+static json_t *load_request(const struct kg_worker *w)
+{
+    return json_pack("{s:s, s:s}", "entry", w->torch->problem->entry, "role", "candidate");
+}
+
+static json_t *build_request(const struct kg_tscene *s)
+{
+    return json_pack("{s:O, s:O, s:O}", "init", s->desc.args, "kwargs", s->desc.kwargs, "inputs",
+                     s->desc.template);
+}
+
+/* A command without data; takes the request. */
+static enum kg_step_result tell(struct kg_evaluation *e, enum kg_tcommand command, json_t *request,
+                                enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_torch_run *run = e->torch;
+    struct kg_pyanswer a;
+    int64_t deadline = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
+    kg_pyrunner_command(&run->cand.runner, command, request, kg_rng_u64(&e->rng) >> 1, deadline,
+                        &a);
+    json_decref(request);
+    enum kg_step_result s = KG_STEP_PASS;
+    if (a.status != KG_PY_ANSWERED || a.said != KG_TA_OK) {
+        if (a.status != KG_PY_ANSWERED) {
+            kg_tcandidate_stop(e);
+        }
+        s = kg_toutcome_command(e, command, stage, &a, err);
+        kg_tcandidate_stop(e);
+    }
+    kg_pyanswer_deinit(&a);
+    return s;
+}
+
+static enum kg_step_result answered(struct kg_evaluation *e, const struct kg_dj_call *call,
+                                    enum kg_stage stage, struct kg_dj_report *rep,
+                                    struct kg_err *err)
+{
+    if (kg_dj_run(&e->w->torch->judge, call, rep, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
+        return KG_STEP_PASS;
+    }
+    if (rep->status != KG_DJ_ANSWERED) {
+        kg_tcandidate_stop(e); /* its exit says more */
+    }
+    enum kg_step_result s = kg_toutcome_call(e, (enum kg_tcommand)call->command, stage, rep, err);
+    kg_tcandidate_stop(e);
+    return s;
+}
+
+enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
+                                       struct kg_err *err)
+{
+    struct kg_torch_run *run = e->torch;
+    struct kg_dj_report rep;
+    struct kg_dj_call call = {.port = run->cand.port, .command = KG_TC_STATE, .seed = 1};
+    if (kg_tscene_state(e->w, run->scene, set, &call.id, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    call.deadline_ns = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
+    run->state = set;
+    return answered(e, &call, stage, &rep, err);
+}
+
+static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s,
+                                    enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    struct kg_torch_run *run = e->torch;
+    char path[320];
+    uint64_t in, out;
+    snprintf(path, sizeof path, "%s/candidate.py", w->scratch.path);
+    kg_tscene_regions(s, false, &in, &out);
+    if (kg_file_write_atomic(path, e->code, e->code_len, err) != KG_OK ||
+        kg_tside_start(w, run->interpret, path, in, out, &run->cand, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    run->scene = s;
+    run->called = false;
+    e->r->isolation = run->cand.runner.sandbox.isolation;
+    enum kg_step_result step = tell(e, KG_TC_LOAD, load_request(w), stage, err);
+    if (step == KG_STEP_PASS) {
+        step = tell(e, KG_TC_BUILD, build_request(s), stage, err);
+    }
+    return step == KG_STEP_PASS ? kg_tcandidate_load(e, 0, stage, err) : step;
+}
+
+enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscene *s,
+                                        enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_torch_run *run = e->torch;
+    if (run->cand.up && run->scene == s) {
+        return KG_STEP_PASS;
+    }
+    kg_tcandidate_stop(e);
+    return kg_tscene_open(e->w, s, err) == KG_OK ? bring_up(e, s, stage, err) : KG_STEP_ERROR;
+}
+
+static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)
+{
+    struct kg_record *r = e->r;
+    struct kg_err ignored = KG_ERR_INIT;
+    char **text[2] = {&r->output.stdout_text, &r->output.stderr_text};
+    for (int i = 0; i < 2; i++) {
+        const struct kg_output *o = &run->output[i];
+        r->output.bytes += (int64_t)o->bytes;
+        if (o->head_len && !*text[i]) {
+            bool cut = o->bytes > o->head_len + o->tail_len;
+            *text[i] = kg_arena_printf(&r->arena, &ignored, "%.*s%s%.*s", (int)o->head_len, o->head,
+                                       cut ? "\n[...]\n" : "", (int)o->tail_len, o->tail);
+        }
+    }
+    if (run->sandbox.exit.peak_bytes > r->peak_bytes) {
+        r->peak_bytes = run->sandbox.exit.peak_bytes;
+    }
+}
+
+void kg_tcandidate_stop(struct kg_evaluation *e)
+{
+    struct kg_torch_run *run = e->torch;
+    if (run && run->cand.up) {
+        kg_tside_stop(e->w, &run->cand);
+        keep_output(e, &run->cand.runner);
+    }
+}
+
+/* What the first call at a shape may need besides: autotuning, compiling. */
+static int64_t call_deadline(const struct kg_evaluation *e)
+{
+    const struct kg_config *c = &e->w->config;
+    double first = e->torch->called ? 0 : c->torch_first_call;
+    return kg_evaluation_deadline(e, c->deadline_run + first);
+}
+
+/* State that the case wants: another set of parameters, or the same afresh where calls change it.
+ */
+static enum kg_step_result state_for(struct kg_evaluation *e, const struct kg_tscene *s,
+                                     enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+{
+    int set = law == KG_TL_RELOAD;
+    if (s->desc.nstate == 0 || (e->torch->state == set && !s->desc.updates_state)) {
+        return KG_STEP_PASS;
+    }
+    return kg_tcandidate_load(e, set, stage, err);
+}
+
+static void note(struct kg_evaluation *e, const struct kg_tscene *s, const struct kg_tcase *c)
+{
+    char key[33];
+    kg_key_hex(c->key, key);
+    json_array_append_new(e->torch->asked,
+                          json_pack("{s:s, s:s, s:I, s:s, s:b}", "scene", kg_scene_name(s->kind),
+                                    "law", kg_tlaw_name(c->law), "seed", (json_int_t)c->seed, "key",
+                                    key, "applies", c->applies));
+}
+
+enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
+                                       enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_dj *judge = &e->w->torch->judge;
+    struct kg_torch_run *run = e->torch;
+    struct kg_tcase *c;
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    note(e, s, c);
+    if (!c->applies) {
+        return KG_STEP_PASS;
+    }
+    c->asked++;
+    enum kg_step_result step = kg_tcandidate_start(e, s, stage, err);
+    if (step == KG_STEP_PASS) {
+        step = state_for(e, s, law, stage, err);
+    }
+    struct kg_dj_call call = {
+        .port = run->cand.port, .id = c->id, .command = KG_TC_BIND, .seed = c->seed};
+    call.deadline_ns = call_deadline(e);
+    if (step == KG_STEP_PASS) {
+        step = answered(e, &call, stage, &rep, err);
+    }
+    call.command = KG_TC_CALL;
+    call.keep = KG_DJ_CANDIDATE;
+    call.deadline_ns = call_deadline(e);
+    if (step == KG_STEP_PASS) {
+        step = answered(e, &call, stage, &rep, err);
+    }
+    if (step != KG_STEP_PASS) {
+        return step;
+    }
+    run->called = true;
+    if (kg_dj_compare(judge, c->id, false, &j, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    e->compared += j.compare.n;
+    return kg_toutcome_case(e, s, c, &rep, &j);
+}

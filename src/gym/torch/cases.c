@@ -1,0 +1,146 @@
+/* A case: inputs as masters of the judge, and the reference's answers to them in float and in
+ * double. Kept for the next candidates; renewed now and then. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/torch/torch.h"
+
+#define RENEW 64 /* evaluations that a case serves */
+
+static struct kg_dj_call call_of(const struct kg_worker *w, const struct kg_tscene *s, int id,
+                                 enum kg_tcommand command, uint64_t seed)
+{
+    double limit = w->config.deadline_run + w->config.torch_first_call;
+    return (struct kg_dj_call){.port = s->ref.port,
+                               .id = id,
+                               .command = command,
+                               .seed = seed,
+                               .deadline_ns = kg_clock_ns() + (int64_t)(limit * 1e9)};
+}
+
+/* One command with data to the reference, which must do it. */
+static enum kg_code ask(struct kg_worker *w, struct kg_tscene *s, struct kg_dj_call call,
+                        const char *what, struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (kg_dj_run(&w->torch->judge, &call, rep, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_check(w, &s->ref, what, rep, err);
+}
+
+static enum kg_code load_state(struct kg_worker *w, struct kg_tscene *s, int set,
+                               struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    int id;
+    if (s->desc.nstate == 0 || (s->state_loaded == set && !s->desc.updates_state)) {
+        return KG_OK;
+    }
+    if (kg_tscene_state(w, s, set, &id, err) != KG_OK ||
+        ask(w, s, call_of(w, s, id, KG_TC_STATE, 1), "loading parameters", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    s->state_loaded = set;
+    return KG_OK;
+}
+
+/* The masters: drawn by the reference, those that a law makes filled by the judge. */
+static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    const struct kg_task_desc *d = &s->desc;
+    struct kg_tleaf leaf[KG_TASK_INPUTS];
+    struct kg_dj_report rep;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        leaf[i] = d->input[i].leaf;
+    }
+    if (ask(w, s, call_of(w, s, -1, KG_TC_DRAW, c->seed), "drawing inputs", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    if (rep.nleaves != d->ninputs) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
+                       w->torch->problem->path, d->ninputs, rep.nleaves);
+    }
+    if (kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
+        return err->code;
+    }
+    for (size_t i = 0; i < d->ninputs; i++) {
+        struct kg_dj_law law;
+        bool made = c->law >= KG_TL_BF16 && kg_tplan_free(&d->input[i]);
+        if (made) {
+            kg_tplan_law(&d->input[i], c->law, c->key, i, &law);
+        }
+        enum kg_code code = made ? kg_dj_case_fill(judge, c->id, (int)i, &law, err)
+                                 : kg_dj_case_adopt(judge, c->id, (int)i, s->ref.port, (int)i, err);
+        if (code != KG_OK) {
+            return kg_err_prefix(err, "%s: input %zu", w->torch->problem->path, i);
+        }
+    }
+    return c->law == KG_TL_EDITED ? kg_dj_case_edit(judge, c->id, c->key, err) : KG_OK;
+}
+
+/* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. */
+static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
+                           struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    bool own = c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
+    struct kg_dj_report rep;
+    struct kg_dj_call call = call_of(w, s, c->id, KG_TC_CALL, c->seed);
+    if (load_state(w, s, c->law == KG_TL_RELOAD, err) != KG_OK ||
+        ask(w, s, call_of(w, s, c->id, KG_TC_BIND, c->seed), "taking its inputs", &rep, err) !=
+            KG_OK) {
+        return err->code;
+    }
+    for (int wide = 0; wide < 2; wide++) {
+        call.keep = wide ? KG_DJ_ORACLE : KG_DJ_FLOAT;
+        call.flags = wide ? KG_TF_WIDE : 0;
+        enum kg_code code = ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
+        if (code != KG_OK && !own && s->ref.up) {
+            return KG_OK; /* it lives, and does not like these numbers */
+        }
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    if (kg_dj_self(judge, c->id, 0, &c->applies, err) != KG_OK) {
+        return err->code;
+    }
+    return c->applies || !own
+               ? KG_OK
+               : kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",
+                         w->torch->problem->path);
+}
+
+static void renew(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c)
+{
+    c->ready = false;
+    c->asked = 0;
+    c->seed = kg_rng_u64(&w->rng) >> 1;
+    kg_rng_bytes(&w->rng, &c->key, sizeof c->key);
+    if (c->law == KG_TL_OWN) {
+        s->cases[KG_TL_EDITED].asked = RENEW;
+    } else if (c->law == KG_TL_EDITED) {
+        c->seed = s->cases[KG_TL_OWN].seed;
+    }
+}
+
+enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
+                            struct kg_tcase **out, struct kg_err *err)
+{
+    struct kg_tcase *c = *out = &s->cases[law];
+    if (kg_tscene_open(w, s, err) != KG_OK) {
+        return err->code;
+    }
+    if (c->ready && c->asked < RENEW) {
+        return KG_OK;
+    }
+    renew(w, s, c);
+    c->applies = false;
+    if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
+    c->ready = true;
+    return KG_OK;
+}

@@ -1,0 +1,317 @@
+/* From what became of a command, what the judge saw, and its comparison, to a verdict. */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "gym/torch/torch.h"
+
+/* Of a float32 answer: an error of at most this times the bound's tight end is what operands of
+ * reduced precision make (verdicts.c of the pipeline has the figures). */
+#define REDUCED_PRECISION_WORST 500.0
+
+/* --- ends --- */
+
+static enum kg_step_result of_exit(struct kg_evaluation *e, enum kg_stage stage)
+{
+    const struct kg_exit *x = &e->torch->cand.runner.sandbox.exit;
+    struct kg_record *r = e->r;
+    e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
+    if (x->kind == KG_EXIT_OOM) {
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
+                          (long long)e->w->config.torch_memory_mb);
+    } else if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
+        kg_record_verdict(r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
+    } else if (x->kind == KG_EXIT_SIGNAL) {
+        kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", x->code,
+                          strsignal(x->code));
+    } else if (x->kind == KG_EXIT_CODE) {
+        int signal = x->code > 128 && x->code <= 128 + SIGSYS ? x->code - 128 : 0;
+        if (signal) { /* pid 1 of a namespace cannot be ended by a signal of its own */
+            kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", signal,
+                              strsignal(signal));
+        } else {
+            kg_record_verdict(r, KG_V_CRASH, "exit",
+                              "it ended its process with status %d instead of returning", x->code);
+        }
+    } else {
+        kg_record_verdict(r, KG_V_CRASH, "protocol", "its process was lost");
+    }
+    return KG_STEP_FAIL;
+}
+
+static enum kg_step_result of_timeout(struct kg_evaluation *e, enum kg_tcommand command,
+                                      enum kg_stage stage)
+{
+    static const char *const doing[KG_TC_COUNT] = {
+        [KG_TC_LOAD] = "importing it",
+        [KG_TC_BUILD] = "constructing the module",
+        [KG_TC_STATE] = "loading its state",
+        [KG_TC_BIND] = "taking inputs",
+        [KG_TC_CALL] = "a call",
+    };
+    const struct kg_config *c = &e->w->config;
+    bool first = command == KG_TC_CALL && !e->torch->called;
+    double limit = command != KG_TC_CALL ? c->torch_deadline_compile
+                   : first               ? c->deadline_run + c->torch_first_call
+                                         : c->deadline_run;
+    kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s",
+                      doing[command] ? doing[command] : "an answer", limit);
+    return KG_STEP_FAIL;
+}
+
+static enum kg_step_result of_protocol(struct kg_evaluation *e)
+{
+    kg_record_verdict(e->r, KG_V_CRASH, "protocol",
+                      "its process answered what it was not asked, or out of bounds");
+    return KG_STEP_FAIL;
+}
+
+/* --- answers that are no success --- */
+
+static const char *text_of(const json_t *reply, const char *key)
+{
+    const char *s = json_string_value(json_object_get(reply, key));
+    return s ? s : "";
+}
+
+static enum kg_step_result needs_gpu(const char *message, struct kg_err *err)
+{
+    kg_fail(err, KG_E_NEEDS_GPU, "the candidate needs a GPU, and there is none%s%.300s",
+            *message ? ": " : "", message);
+    return KG_STEP_ERROR;
+}
+
+static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
+{
+    bool loading = command == KG_TC_LOAD || command == KG_TC_BUILD;
+    const char *type = text_of(reply, "type"), *where = text_of(reply, "where");
+    const char *doing = command == KG_TC_LOAD    ? "importing it"
+                        : command == KG_TC_BUILD ? "constructing it"
+                        : command == KG_TC_STATE ? "loading its state"
+                                                 : "its call";
+    kg_record_evidence(
+        e->r, "exception",
+        json_pack("{s:o, s:o, s:o, s:s}", "type", kg_json_text(type, strlen(type)), "message",
+                  kg_json_text(text_of(reply, "message"), strlen(text_of(reply, "message"))),
+                  "where", kg_json_text(where, strlen(where)), "during", doing));
+    kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
+                      loading ? "load" : "exception", "%s ended in %.60s%s%.100s%s%.200s", doing,
+                      *type ? type : "an exception", *where ? " at " : "", where,
+                      *text_of(reply, "message") ? ": " : "", text_of(reply, "message"));
+}
+
+static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
+                                     enum kg_tstatus said, const json_t *reply, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    const char *message = text_of(reply, "message");
+    switch (said) {
+    case KG_TA_NEEDS_GPU:
+        if (kg_torch_on_cpu(e->w)) {
+            return needs_gpu(message, err);
+        }
+        raised(e, command, reply);
+        break;
+    case KG_TA_SYNTAX:
+        kg_record_verdict(r, KG_V_COMPILE_ERROR, "syntax", "line %lld: %.200s",
+                          (long long)json_integer_value(json_object_get(reply, "line")), message);
+        break;
+    case KG_TA_NO_ENTRY:
+        kg_record_verdict(r, KG_V_COMPILE_ERROR, "missing_entry", "the module does not define `%s`",
+                          e->w->torch->problem->entry);
+        break;
+    case KG_TA_STATE:
+        kg_record_verdict(r, KG_V_WRONG, "params",
+                          "the reference's parameters fit its own neither by name nor by order and "
+                          "shape");
+        break;
+    case KG_TA_TOO_LARGE:
+        kg_record_verdict(r, KG_V_WRONG, "shape", "its answer is much larger than the reference's");
+        break;
+    case KG_TA_STRUCTURE:
+        kg_record_verdict(r, KG_V_WRONG, "structure", "its answer holds what is no plain tensor");
+        break;
+    case KG_TA_OUT_OF_MEMORY:
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, kg_torch_on_cpu(e->w) ? "host" : "device",
+                          "it ran out of memory%s%.200s", *message ? ": " : "", message);
+        break;
+    default:
+        raised(e, command, reply);
+    }
+    return KG_STEP_FAIL;
+}
+
+enum kg_step_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcommand command,
+                                        enum kg_stage stage, const struct kg_pyanswer *a,
+                                        struct kg_err *err)
+{
+    switch (a->status) {
+    case KG_PY_DIED:
+        return of_exit(e, stage);
+    case KG_PY_TIMEOUT:
+        return of_timeout(e, command, stage);
+    case KG_PY_PROTOCOL:
+        return of_protocol(e);
+    default:
+        return of_status(e, command, a->said, a->reply, err);
+    }
+}
+
+enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
+                                     enum kg_stage stage, const struct kg_dj_report *rep,
+                                     struct kg_err *err)
+{
+    switch (rep->status) {
+    case KG_DJ_DIED:
+        return of_exit(e, stage);
+    case KG_DJ_LATE:
+        return of_timeout(e, command, stage);
+    case KG_DJ_PROTOCOL:
+        return of_protocol(e);
+    default:
+        return of_status(e, command, rep->said, NULL, err);
+    }
+}
+
+/* --- comparisons --- */
+
+static const char *bucket(const struct kg_tcompare *m)
+{
+    double share = m->n ? (double)m->n_bad / (double)m->n : 1;
+    return share < 0.01 ? "<1%" : share < 0.1 ? "<10%" : share < 0.5 ? "<50%" : "more";
+}
+
+static const char *share_of(const struct kg_tcompare *m)
+{
+    double share = m->n ? (double)m->n_bad / (double)m->n : 1;
+    return share < 0.01  ? "under 1 %"
+           : share < 0.1 ? "under 10 %"
+           : share < 0.5 ? "under half"
+                         : "more than half";
+}
+
+/* "the answer", or the path of a tensor in it. */
+static void output_name(const struct kg_dj_report *rep, int leaf, char *out, size_t cap)
+{
+    const char *name = leaf >= 0 && (uint32_t)leaf < rep->nleaves ? rep->leaf[leaf].name : "";
+    size_t n = 0;
+    for (; name[n] && n + 1 < cap && n < KG_TWIRE_NAME; n++) { /* a claim: printable only */
+        out[n] = name[n] > ' ' && name[n] < 127 ? name[n] : '?';
+    }
+    out[n] = 0;
+    if (n == 0) {
+        snprintf(out, cap, "answer");
+    }
+}
+
+static json_t *real(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static void mismatch(struct kg_evaluation *e, const struct kg_tscene *s, const struct kg_tcase *c,
+                     const char *output, const struct kg_tcompare *m)
+{
+    kg_record_evidence(e->r, "mismatch",
+                       json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:s}",
+                                 "variant", kg_scene_name(s->kind), "law", kg_tlaw_name(c->law),
+                                 "dims", s->consts ? json_deep_copy(s->consts) : json_object(),
+                                 "output", output, "elements", (json_int_t)m->n, "failed",
+                                 (json_int_t)m->n_bad, "first", (json_int_t)m->first_bad, "got",
+                                 real(m->got), "want", real(m->want), "worst_over_bound",
+                                 real(m->worst), "share", bucket(m)));
+}
+
+static const char *value_reason(const struct kg_tscene *s, const struct kg_dj_judgement *j)
+{
+    const struct kg_tcompare *m = &j->compare;
+    size_t leaf = j->leaf >= 0 ? (size_t)j->leaf : 0;
+    bool f32 = leaf < s->desc.noutputs && s->desc.output[leaf].leaf.dtype == KG_TD_F32;
+    if (m->nonfinite) {
+        return "nonfinite";
+    }
+    bool close = isfinite(m->worst) && m->worst < REDUCED_PRECISION_WORST;
+    return f32 && close && m->n_bad * 2 > m->n ? "precision" : "value";
+}
+
+/* What is not a matter of numbers: structure, shape, dtype, device. */
+static bool of_form(struct kg_evaluation *e, const struct kg_tscene *s, const char *output,
+                    const struct kg_dj_report *rep, const struct kg_dj_judgement *j)
+{
+    struct kg_record *r = e->r;
+    char got[120] = "?", want[120] = "?";
+    if (j->leaf >= 0 && (uint32_t)j->leaf < rep->nleaves && (size_t)j->leaf < s->desc.noutputs) {
+        kg_task_leaf_text(&rep->leaf[j->leaf], got, sizeof got);
+        kg_task_leaf_text(&s->desc.output[j->leaf].leaf, want, sizeof want);
+    }
+    if (j->structure || j->arity) {
+        kg_record_verdict(r, KG_V_WRONG, "structure",
+                          "its answer is put together otherwise than the reference's (%u tensors, "
+                          "not %zu)",
+                          rep->nleaves, s->desc.noutputs);
+    } else if (j->dtype) {
+        kg_record_verdict(r, KG_V_WRONG, "dtype", "`%s` is %s, not %s", output, got, want);
+    } else if (j->shape) {
+        kg_record_verdict(r, KG_V_WRONG, "shape", "`%s` is %s, not %s", output, got, want);
+    } else if (j->device) {
+        kg_record_verdict(r, KG_V_WRONG, "device", "`%s` is on another device than the inputs",
+                          output);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* What the judge saw beside the values. */
+static bool of_memory(struct kg_evaluation *e, const struct kg_dj_report *rep)
+{
+    struct kg_record *r = e->r;
+    if (rep->late_write) {
+        kg_record_verdict(r, KG_V_HACK, "async", "its answer changed after it had been given");
+    } else if (rep->input_modified) {
+        kg_record_verdict(r, KG_V_WRONG, "input_modified", "it writes to input %d", rep->input_at);
+    } else if (rep->guard_hit) {
+        kg_record_verdict(r, KG_V_WRONG, "out_of_bounds", "it writes outside its answer");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+enum kg_step_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tscene *s,
+                                     const struct kg_tcase *c, const struct kg_dj_report *rep,
+                                     const struct kg_dj_judgement *j)
+{
+    struct kg_record *r = e->r;
+    const char *law = kg_tlaw_name(c->law), *where = kg_scene_name(s->kind);
+    const struct kg_tcompare *m = &j->compare;
+    char output[KG_TWIRE_NAME];
+    output_name(rep, j->leaf, output, sizeof output);
+    if (of_memory(e, rep) || of_form(e, s, output, rep, j)) {
+        return KG_STEP_FAIL;
+    }
+    if (m->pass && j->alias) {
+        kg_record_verdict(r, KG_V_WRONG, "alias",
+                          "`%s` shares its memory with an input, the reference's does not", output);
+        return KG_STEP_FAIL;
+    }
+    if (m->pass) {
+        return KG_STEP_PASS;
+    }
+    mismatch(e, s, c, output, m);
+    e->repeats_twin = j->repeats_twin;
+    if (j->replay || (rep->stale && !j->repeats_twin)) {
+        kg_record_verdict(r, KG_V_HACK, "replay",
+                          "`%s` holds the answer to earlier inputs (shape `%s`, law `%s`)", output,
+                          where, law);
+    } else if (rep->unwritten) {
+        kg_record_verdict(r, KG_V_WRONG, "unwritten",
+                          "elements of `%s` were never written (shape `%s`)", output, where);
+    } else {
+        kg_record_verdict(r, KG_V_WRONG, value_reason(s, j),
+                          "`%s` is wrong in %s of its elements (shape `%s`, law `%s`)", output,
+                          share_of(m), where, law);
+    }
+    return KG_STEP_FAIL;
+}

@@ -1,0 +1,140 @@
+#include "gym/torch/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FEW_VALUES 16 /* a tensor of at most so many different values is a mask or a code */
+
+static const struct {
+    const char *name;
+    enum kg_dj_kind kind;
+} laws[KG_TL_COUNT] = {
+    [KG_TL_OWN] = {"own", KG_DJ_KINDS},
+    [KG_TL_NEW] = {"new-seed", KG_DJ_KINDS},
+    [KG_TL_EDITED] = {"single-edit", KG_DJ_KINDS},
+    [KG_TL_RELOAD] = {"other-parameters", KG_DJ_KINDS},
+    [KG_TL_BF16] = {"bf16", KG_DJ_BF16},
+    [KG_TL_SPIKE] = {"spike", KG_DJ_SPIKE},
+    [KG_TL_SMALLINT] = {"smallint", KG_DJ_SMALLINT},
+    [KG_TL_LARGE] = {"large", KG_DJ_LARGE},
+    [KG_TL_NORMAL] = {"normal", KG_DJ_NORMAL},
+    [KG_TL_UNIFORM] = {"uniform", KG_DJ_UNIFORM},
+    [KG_TL_HEAVY] = {"heavy", KG_DJ_HEAVY},
+    [KG_TL_SPARSE] = {"sparse", KG_DJ_SPARSE},
+    [KG_TL_OFFSET] = {"offset", KG_DJ_OFFSET},
+    [KG_TL_SMALL] = {"small", KG_DJ_SMALL},
+    [KG_TL_EQUAL] = {"equal", KG_DJ_EQUAL},
+    [KG_TL_WIDEINT] = {"wideint", KG_DJ_WIDEINT},
+};
+
+const char *kg_tlaw_name(enum kg_tlaw law)
+{
+    return laws[law].name;
+}
+
+bool kg_tlaw_parse(const char *name, enum kg_tlaw *out)
+{
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        if (strcmp(name, laws[l].name) == 0) {
+            *out = (enum kg_tlaw)l;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kg_tplan_free(const struct kg_task_input *in)
+{
+    const struct kg_tstats *s = &in->stats;
+    int64_t n = (int64_t)kg_tleaf_count(&in->leaf);
+    int64_t few = n / 2 < FEW_VALUES ? n / 2 : FEW_VALUES;
+    return kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && !s->fixed && s->finite &&
+           !s->whole && s->sd > 0 && s->distinct > few;
+}
+
+bool kg_tplan_any_free(const struct kg_task_desc *d)
+{
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (kg_tplan_free(&d->input[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void kg_tplan_law(const struct kg_task_input *in, enum kg_tlaw law, struct kg_key key,
+                  uint64_t stream, struct kg_dj_law *out)
+{
+    const struct kg_tstats *s = &in->stats;
+    *out = (struct kg_dj_law){
+        .kind = (uint32_t)laws[law].kind, .key = key, .stream = stream, .a = 0, .b = 1};
+    if (law == KG_TL_UNIFORM || law == KG_TL_SPIKE) {
+        out->a = s->min;
+        out->b = s->max > s->min ? s->max : s->min + 1;
+    }
+}
+
+size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t most, bool all,
+                     struct kg_rng *rng, enum kg_tlaw out[KG_TL_COUNT])
+{
+    size_t n = 0;
+    out[n++] = KG_TL_OWN; /* again: the same inputs, the same answer */
+    if (!multi_input && !all) {
+        return n;
+    }
+    out[n++] = KG_TL_EDITED; /* right after the unedited ones */
+    out[n++] = KG_TL_NEW;
+    if (kg_tplan_any_free(d)) {
+        enum kg_tlaw left[KG_TL_COUNT];
+        size_t nleft = 0;
+        for (int l = KG_TL_BF16; l < KG_TL_DRAWN; l++) {
+            out[n++] = (enum kg_tlaw)l;
+        }
+        for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+            left[nleft++] = (enum kg_tlaw)l;
+        }
+        for (int64_t i = 0; nleft > 0 && (all || i < most); i++) {
+            size_t k = kg_rng_below(rng, nleft);
+            out[n++] = left[k];
+            left[k] = left[--nleft];
+        }
+    }
+    if (d->nstate > 0) {
+        out[n++] = KG_TL_RELOAD;
+    }
+    return n;
+}
+
+/* 1/sqrt of what one output of a weight sums over; a tenth for vectors. */
+static double default_sd(const struct kg_tleaf *leaf)
+{
+    uint64_t fan = 1;
+    for (uint32_t d = 1; d < leaf->rank; d++) {
+        fan *= (uint64_t)leaf->shape[d];
+    }
+    return leaf->rank < 2 ? 0.1 : 1 / sqrt((double)fan);
+}
+
+bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,
+                    struct kg_dj_law *out)
+{
+    const struct kg_tstats *t = &s->stats;
+    const double root3 = 1.7320508075688772;
+    int64_t n = (int64_t)kg_tleaf_count(&s->leaf);
+    *out = (struct kg_dj_law){.kind = KG_DJ_UNIFORM, .key = key, .stream = stream};
+    bool table = s->buffer && t->distinct > 1 && t->distinct <= FEW_VALUES && n > FEW_VALUES;
+    if (!kg_tdtype_floating((enum kg_tdtype)s->leaf.dtype) || !isfinite(t->mean) ||
+        !isfinite(t->min) || !isfinite(t->max) || table) {
+        return false;
+    }
+    double half = root3 * t->sd;
+    if (!(t->sd > 1e-6 * fabs(t->mean)) || n == 1) { /* a constant */
+        half = t->mean != 0 ? 0.5 * fabs(t->mean) : root3 * default_sd(&s->leaf);
+    }
+    out->a = t->mean - half;
+    out->b = t->mean + half;
+    if (t->min > 0 && out->a <= 0) {
+        out->a = t->min;
+    }
+    return out->b > out->a;
+}

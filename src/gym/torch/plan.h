@@ -1,0 +1,54 @@
+/* Which inputs a PyTorch candidate is asked, and what the numbers of parameters look like. The
+ * reference's own law is drawn by the reference; other laws are the judge's generators, for inputs
+ * that look unconstrained: floating, spread, new at each draw, no mask and no whole numbers.
+ * Integer inputs (indices, classes) are only ever drawn by the reference. A law under which the
+ * reference itself raises, is not finite or misses its own bound is not asked. Pure. */
+#ifndef KG_GYM_TORCH_PLAN_H
+#define KG_GYM_TORCH_PLAN_H
+
+#include "gym/device/judge.h"
+#include "gym/torch/task.h"
+
+enum kg_tlaw {
+    KG_TL_OWN,
+    KG_TL_NEW,    /* the own law again, under another seed: the same shapes and addresses */
+    KG_TL_EDITED, /* the inputs of `own` with one element changed */
+    KG_TL_RELOAD, /* the own law under other parameters, loaded into a module that has run */
+    KG_TL_BF16,
+    KG_TL_SPIKE,
+    KG_TL_SMALLINT,
+    KG_TL_LARGE,
+    KG_TL_NORMAL, /* from here on: drawn from, `laws` of them per evaluation */
+    KG_TL_UNIFORM,
+    KG_TL_HEAVY,
+    KG_TL_SPARSE,
+    KG_TL_OFFSET,
+    KG_TL_SMALL,
+    KG_TL_EQUAL,
+    KG_TL_WIDEINT,
+    KG_TL_COUNT
+};
+#define KG_TL_DRAWN KG_TL_NORMAL
+
+const char *kg_tlaw_name(enum kg_tlaw law); /* "own", "new-seed", ... */
+bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
+
+/* May the judge make this input's values itself? */
+bool kg_tplan_free(const struct kg_task_input *in);
+/* Does any law besides the reference's own make sense? */
+bool kg_tplan_any_free(const struct kg_task_desc *d);
+/* Values of one free input under a law from KG_TL_BF16 on; stream tells inputs apart. */
+void kg_tplan_law(const struct kg_task_input *in, enum kg_tlaw law, struct kg_key key,
+                  uint64_t stream, struct kg_dj_law *out);
+
+/* The laws of one full run, in order, after the tiny stage has asked `own`. all: every one that
+ * there is (onboarding). Returns how many. */
+size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t laws, bool all,
+                     struct kg_rng *rng, enum kg_tlaw out[KG_TL_COUNT]);
+
+/* Values of a parameter or buffer: spread as at first, never constant, positive where all were (a
+ * variance, a scale). False: as the reference has it (integers, masks, tables of few values). */
+bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,
+                    struct kg_dj_law *out);
+
+#endif

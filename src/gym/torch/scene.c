@@ -1,0 +1,277 @@
+/* A scene: the reference described, built and given its parameters. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/torch/torch.h"
+
+#define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
+#define STATE_IDS    2
+#define IDS          (STATE_IDS + KG_TL_COUNT) /* of the judge, per scene */
+_Static_assert(IDS *KG_SCENES <= KG_DJ_CASES, "every scene has ids of its own");
+#define BUILD_SEED 20260
+
+static int first_id(const struct kg_tscene *s)
+{
+    return (int)s->kind * IDS;
+}
+
+static int64_t deadline(const struct kg_worker *w)
+{
+    double s = w->config.torch_deadline_compile + w->config.torch_first_call;
+    return kg_clock_ns() + (int64_t)(s * 1e9);
+}
+
+/* Why a reference could not do what it was told. */
+static enum kg_code lost(struct kg_worker *w, struct kg_tside *ref, const char *what, bool late,
+                         struct kg_err *err)
+{
+    const char *path = w->torch->problem->path;
+    kg_tside_stop(w, ref);
+    const struct kg_exit *x = &ref->runner.sandbox.exit;
+    if (late) {
+        return kg_cancelled ? kg_fail(err, KG_E_CANCELLED, "interrupted")
+                            : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+    }
+    if (x->kind == KG_EXIT_OOM) {
+        return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",
+                       path, what, w->config.torch_memory_mb);
+    }
+    bool own = x->kind == KG_EXIT_CODE || (x->kind == KG_EXIT_SIGNAL && x->code != 9);
+    return kg_fail(err, own ? KG_E_PROBLEM : KG_E_GYM, "%s: %s: its process %s %d", path, what,
+                   x->kind == KG_EXIT_CODE ? "ended with status" : "was ended by signal", x->code);
+}
+
+static enum kg_code complaint(struct kg_worker *w, const char *what, enum kg_tstatus said,
+                              const json_t *reply, struct kg_err *err)
+{
+    static const char *const words[KG_TA_COUNT] = {
+        [KG_TA_EXCEPTION] = "raises",
+        [KG_TA_NO_ENTRY] = "lacks its class",
+        [KG_TA_SYNTAX] = "does not parse",
+        [KG_TA_STATE] = "refuses its own parameters",
+        [KG_TA_NEEDS_GPU] = "needs a GPU",
+        [KG_TA_TOO_LARGE] = "has an answer that is too large",
+        [KG_TA_STRUCTURE] = "answers something that is no plain tensor",
+        [KG_TA_OUT_OF_MEMORY] = "runs out of memory",
+    };
+    const char *type = json_string_value(json_object_get(reply, "type"));
+    const char *message = json_string_value(json_object_get(reply, "message"));
+    enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
+                        : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
+                                                      : KG_E_PROBLEM;
+    return kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", w->torch->problem->path,
+                   words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
+                   message ? ": " : "", message ? message : "");
+}
+
+enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, const char *what,
+                                 const struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (rep->status == KG_DJ_PROTOCOL) {
+        kg_tside_stop(w, ref);
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
+                       w->torch->problem->path, what);
+    }
+    if (rep->status != KG_DJ_ANSWERED) {
+        return lost(w, ref, what, rep->status == KG_DJ_LATE, err);
+    }
+    return rep->said == KG_TA_OK ? KG_OK : complaint(w, what, rep->said, NULL, err);
+}
+
+/* A command without data to the reference; *reply is the caller's. */
+static enum kg_code tell(struct kg_worker *w, struct kg_tside *ref, enum kg_tcommand command,
+                         const char *what, json_t *request, json_t **reply, struct kg_err *err)
+{
+    struct kg_pyanswer a;
+    kg_pyrunner_command(&ref->runner, command, request, BUILD_SEED, deadline(w), &a);
+    json_decref(request);
+    enum kg_code code = KG_OK;
+    if (a.status == KG_PY_PROTOCOL) {
+        kg_tside_stop(w, ref);
+        code = kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
+                       w->torch->problem->path, what);
+    } else if (a.status != KG_PY_ANSWERED) {
+        code = lost(w, ref, what, a.status == KG_PY_TIMEOUT, err);
+    } else if (a.said != KG_TA_OK) {
+        code = complaint(w, what, a.said, a.reply, err);
+    }
+    if (code == KG_OK && reply) {
+        *reply = json_incref(a.reply);
+    }
+    kg_pyanswer_deinit(&a);
+    return code;
+}
+
+/* A fresh runner that has loaded the problem. */
+static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in, uint64_t out,
+                          struct kg_err *err)
+{
+    kg_tside_stop(w, &s->ref);
+    s->state_loaded = -1;
+    if (kg_tside_start(w, false, w->torch->problem_file, in, out, &s->ref, err) != KG_OK) {
+        return err->code;
+    }
+    json_t *request =
+        json_pack("{s:s, s:s}", "entry", w->torch->problem->reference, "role", "reference");
+    if (s->consts) {
+        json_object_set(request, "consts", s->consts);
+    }
+    return tell(w, &s->ref, KG_TC_LOAD, "loading", request, NULL, err);
+}
+
+enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
+                                bool run, struct kg_task_desc *out, struct kg_err *err)
+{
+    json_t *reply = NULL, *request = json_pack("{s:b}", "run", run);
+    if (!s->ref.up && start(w, s, FIRST_REGION, FIRST_REGION, err) != KG_OK) {
+        json_decref(request);
+        return err->code;
+    }
+    if (consts) {
+        json_object_set(request, "consts", (json_t *)(uintptr_t)consts);
+    }
+    s->state_loaded = -1;
+    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, &reply, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code =
+        reply ? kg_task_parse(reply, w->torch->problem->path, out, err)
+              : kg_fail(err, KG_E_PROBLEM, "%s: no description", w->torch->problem->path);
+    json_decref(reply);
+    return code;
+}
+
+static uint64_t placed(uint64_t bytes, size_t leaves)
+{
+    return bytes + (leaves + 1) * (KG_TWIRE_GUARD + KG_TWIRE_ALIGN);
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint64_t *out)
+{
+    const struct kg_task_desc *d = &s->desc;
+    uint64_t inputs = placed(d->input_bytes, d->ninputs);
+    uint64_t state = placed(d->state_bytes, d->nstate), answer = 0;
+    for (size_t i = 0; i < d->noutputs; i++) {
+        answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
+    }
+    answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
+    *in = most(inputs, state);
+    *out = wide ? most(most(inputs, state), answer) : most(state, answer);
+}
+
+/* A set of parameters: laws of the judge's own, but for what must stay as it is. */
+static enum kg_code make_state(struct kg_worker *w, struct kg_tscene *s, int set,
+                               struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    const struct kg_task_desc *d = &s->desc;
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    struct kg_dj_report rep;
+    struct kg_dj_call call = {
+        .port = s->ref.port, .id = -1, .command = KG_TC_SNAPSHOT, .deadline_ns = deadline(w)};
+    int id = first_id(s) + set;
+    for (size_t i = 0; i < d->nstate; i++) {
+        leaf[i] = d->state[i].leaf;
+    }
+    if (kg_dj_case_begin(judge, id, leaf, d->nstate, err) != KG_OK ||
+        kg_dj_run(judge, &call, &rep, err) != KG_OK ||
+        kg_treference_check(w, &s->ref, "reading its state", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    if (rep.nleaves != d->nstate) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: its state changes from call to call",
+                       w->torch->problem->path);
+    }
+    kg_rng_bytes(&w->rng, &s->state_key[set], sizeof s->state_key[set]);
+    for (size_t i = 0; i < d->nstate; i++) {
+        struct kg_dj_law law;
+        bool own = kg_tplan_state(&d->state[i], s->state_key[set], i, &law);
+        enum kg_code code = own ? kg_dj_case_fill(judge, id, (int)i, &law, err)
+                                : kg_dj_case_adopt(judge, id, (int)i, s->ref.port, (int)i, err);
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    s->state_made[set] = true;
+    return KG_OK;
+}
+
+enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, int *id,
+                             struct kg_err *err)
+{
+    *id = first_id(s) + set;
+    return s->state_made[set] ? KG_OK : make_state(w, s, set, err);
+}
+
+static enum kg_code build(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
+{
+    json_t *request = json_object();
+    if (s->consts) {
+        json_object_set(request, "consts", s->consts);
+    }
+    return tell(w, &s->ref, KG_TC_BUILD, "building the module", request, NULL, err);
+}
+
+static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struct kg_err *err)
+{
+    const char *path = w->torch->problem->path;
+    if (d->writes_inputs) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference writes to its inputs", path);
+    }
+    if (d->ninputs == 0) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gives no tensor", path);
+    }
+    return d->noutputs > 0 ? KG_OK
+                           : kg_fail(err, KG_E_PROBLEM, "%s: the answer holds no tensor", path);
+}
+
+static void number_cases(struct kg_tscene *s)
+{
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        s->cases[l] = (struct kg_tcase){.id = first_id(s) + STATE_IDS + l, .law = (enum kg_tlaw)l};
+    }
+    s->state_made[0] = s->state_made[1] = false;
+}
+
+enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
+{
+    bool fresh = !s->ref.up || kg_sandbox_poll(&s->ref.runner.sandbox);
+    if (!fresh && s->ready) {
+        return KG_OK;
+    }
+    if (fresh) {
+        kg_tside_stop(w, &s->ref);
+    }
+    if (!s->described) {
+        if (kg_tscene_describe(w, s, s->consts, true, &s->desc, err) != KG_OK) {
+            return err->code;
+        }
+        s->described = true;
+        number_cases(s);
+    }
+    uint64_t in, out;
+    kg_tscene_regions(s, true, &in, &out);
+    if (fit(w, &s->desc, err) != KG_OK) {
+        return err->code;
+    }
+    bool small = s->ref.up && in <= FIRST_REGION && out <= FIRST_REGION;
+    if ((!small && start(w, s, in, out, err) != KG_OK) || build(w, s, err) != KG_OK) {
+        return err->code;
+    }
+    s->ready = true;
+    return KG_OK;
+}
+
+void kg_tscene_close(struct kg_worker *w, struct kg_tscene *s)
+{
+    kg_tside_stop(w, &s->ref);
+    kg_task_deinit(&s->desc);
+    json_decref(s->consts);
+    *s = (struct kg_tscene){.kind = s->kind, .state_loaded = -1};
+}

@@ -1,0 +1,149 @@
+/* Private to the PyTorch executor: what a worker keeps between candidates of one problem (zygotes,
+ * judge, reference runner, cases with their expected answers), and what one evaluation holds.
+ *
+ * A scene is a problem at one set of its module-level constants: the published ones, a tiny variant
+ * for Triton's interpreter, or another shape that is tried as a grade. Each has a description, a
+ * reference runner, two sets of parameters and one case per law, with ids of the judge of its own.
+ */
+#ifndef KG_GYM_TORCH_TORCH_H
+#define KG_GYM_TORCH_TORCH_H
+
+#include "gym/device/judge.h"
+#include "gym/pipeline/executor.h"
+#include "gym/torch/plan.h"
+#include "gym/torch/runner.h"
+#include "gym/torch/suite.h"
+#include "gym/torch/task.h"
+
+enum kg_scene_kind { KG_SCENE_PUBLISHED, KG_SCENE_TINY, KG_SCENE_SHAPE, KG_SCENES };
+const char *kg_scene_name(enum kg_scene_kind kind); /* "published", "tiny", "shape" */
+
+/* A runner and its port; the judge is the worker's. */
+struct kg_tside {
+    struct kg_pyrunner runner;
+    int port;
+    bool up;
+    bool stopped; /* runner holds exit and output of one that was stopped */
+};
+
+struct kg_tcase {
+    int id; /* the judge's */
+    enum kg_tlaw law;
+    uint64_t seed;       /* of draw and calls */
+    struct kg_key key;   /* of the judge's laws */
+    bool ready, applies; /* expected answers are there; the reference meets its own bound */
+    uint64_t asked;      /* evaluations that it served */
+};
+
+struct kg_tscene {
+    enum kg_scene_kind kind;
+    json_t *consts; /* {NAME: int}, NULL: as published; owned */
+    struct kg_task_desc desc;
+    bool described, ready;
+    struct kg_tside ref;
+    struct kg_key state_key[2]; /* of the two sets of parameters */
+    bool state_made[2];
+    int state_loaded; /* in the reference: 0, 1; -1 none */
+    struct kg_tcase cases[KG_TL_COUNT];
+};
+
+struct kg_torch {
+    struct kg_tproblem *problem;
+    char device[32]; /* resolved: "cpu", "cuda:0" */
+    char problem_file[320];
+    struct kg_zygote zygote[2]; /* plain, interpreting Triton */
+    bool zygote_up[2];
+    struct kg_dj judge;
+    bool judge_up;
+    struct kg_tscene scene[KG_SCENES];
+};
+
+struct kg_torch_run {
+    struct kg_tscene *scene; /* the one that the candidate is up for */
+    struct kg_tside cand;
+    bool interpret;  /* it imports triton, and there is no GPU */
+    bool called;     /* its first call at this scene has been made */
+    int state;       /* set of parameters that it holds */
+    uint64_t stages; /* cases compared so far */
+    json_t *asked;   /* for the record's `private`; borrowed */
+};
+
+/* --- worker.c: zygotes, judge, sides --- */
+enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err) KG_MUST_USE; /* w->torch */
+enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
+                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+/* A fresh runner of the source file on a new port. */
+enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
+                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                            struct kg_err *err) KG_MUST_USE;
+void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
+void kg_torch_forget(struct kg_worker *w, bool everything);
+bool kg_torch_on_cpu(const struct kg_worker *w);
+
+/* --- scene.c: the reference --- */
+/* Described, built, parameters loaded. Errors are the problem's, the host's or the gym's. */
+enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s,
+                            struct kg_err *err) KG_MUST_USE;
+/* Only the description, with these constants, in the scene's reference runner. KG_E_PROBLEM: its
+ * code does not take them. */
+enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
+                                bool run, struct kg_task_desc *out, struct kg_err *err) KG_MUST_USE;
+void kg_tscene_close(struct kg_worker *w, struct kg_tscene *s);
+/* The judge's id of a set of parameters, made when first asked for. */
+enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, int *id,
+                             struct kg_err *err) KG_MUST_USE;
+/* Bytes of IN and OUT that every command of the scene fits into. */
+void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint64_t *out);
+
+/* --- cases.c --- */
+/* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
+enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
+                            struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
+/* What became of a command to a reference that should have been answered well. KG_OK, or an error
+ * that blames the problem, the host or the gym. */
+enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, const char *what,
+                                 const struct kg_dj_report *rep, struct kg_err *err) KG_MUST_USE;
+
+/* --- shapes.c --- */
+/* Constants that bring all inputs together down to most elements, or NULL where that needs none;
+ * KG_E_PROBLEM: none were found. */
+enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t most,
+                             struct kg_err *err) KG_MUST_USE;
+
+/* --- candidate.c --- */
+enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscene *s,
+                                        enum kg_stage stage, struct kg_err *err);
+void kg_tcandidate_stop(struct kg_evaluation *e);
+enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
+                                       struct kg_err *err);
+/* One case through candidate and judge. */
+enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
+                                       enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
+
+/* --- outcome.c: verdicts --- */
+/* From an answer that was no plain "done" to a command without data, or to one with data. FAIL: the
+ * record has a verdict. ERROR: it needs a GPU. */
+enum kg_step_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcommand command,
+                                        enum kg_stage stage, const struct kg_pyanswer *a,
+                                        struct kg_err *err);
+enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
+                                     enum kg_stage stage, const struct kg_dj_report *rep,
+                                     struct kg_err *err);
+/* From what the judge saw round a call, and from its comparison. */
+enum kg_step_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tscene *s,
+                                     const struct kg_tcase *c, const struct kg_dj_report *rep,
+                                     const struct kg_dj_judgement *j);
+
+/* --- stages.c --- */
+enum kg_step_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err);
+
+/* --- onboard.c --- */
+enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboard *out,
+                         struct kg_err *err) KG_MUST_USE;
+
+#endif

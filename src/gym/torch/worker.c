@@ -1,0 +1,201 @@
+/* The worker's part of the PyTorch executor: zygotes, judge, and runners with their ports. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gym/torch/torch.h"
+
+#define DESCRIPTORS 1024 /* Python opens many files while it imports */
+#define REGION_MIN  (64u << 10)
+
+const char *kg_scene_name(enum kg_scene_kind kind)
+{
+    static const char *const names[KG_SCENES] = {"published", "tiny", "shape"};
+    return names[kind];
+}
+
+/* cuda:0 where the driver's control device is there, else cpu. Whether it works is the judge's to
+ * find out. */
+static void resolve_device(struct kg_worker *w)
+{
+    struct kg_torch *t = w->torch;
+    const char *device = w->config.device;
+    if (strcmp(device, "auto") == 0) {
+        device = kg_file_exists("/dev/nvidiactl") ? "cuda:0" : "cpu";
+    }
+    snprintf(t->device, sizeof t->device, "%s", device);
+}
+
+bool kg_torch_on_cpu(const struct kg_worker *w)
+{
+    return strcmp(w->torch->device, "cpu") == 0;
+}
+
+enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
+{
+    if (w->torch) {
+        return KG_OK;
+    }
+    w->torch = calloc(1, sizeof *w->torch);
+    if (!w->torch) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for the PyTorch executor");
+    }
+    resolve_device(w);
+    snprintf(w->torch->problem_file, sizeof w->torch->problem_file, "%s/problem.py",
+             w->scratch.path);
+    for (int k = 0; k < KG_SCENES; k++) {
+        w->torch->scene[k].kind = (enum kg_scene_kind)k;
+    }
+    /* Runners are the zygote's grandchildren; they must become this process's to be waited for. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    return KG_OK;
+}
+
+enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
+                             struct kg_err *err)
+{
+    struct kg_torch *t = w->torch;
+    struct kg_zygote *z = *out = &t->zygote[interpret];
+    const char *own = w->paths.own_python;
+    if (t->zygote_up[interpret] && kg_zygote_alive(z)) {
+        return KG_OK;
+    }
+    if (t->zygote_up[interpret]) {
+        kg_zygote_stop(z);
+        t->zygote_up[interpret] = false;
+    }
+    if (!kg_file_exists(w->paths.harness) || !kg_file_exists(w->paths.probe)) {
+        return kg_fail(err, KG_E_HOST, "%s is missing: build it with `make`",
+                       kg_file_exists(w->paths.harness) ? w->paths.probe : w->paths.harness);
+    }
+    struct kg_zygote_spec spec = {
+        .python = w->config.python[0] ? w->config.python
+                  : *own              ? own
+                                      : "python3",
+        .harness = w->paths.harness,
+        .probe = w->paths.probe,
+        .interpret = interpret,
+        .cuda = !kg_torch_on_cpu(w),
+        .device = t->device,
+        .cancelled = &kg_cancelled,
+    };
+    if (kg_zygote_start(&spec, z, err) != KG_OK) {
+        return err->code;
+    }
+    t->zygote_up[interpret] = true;
+    return KG_OK;
+}
+
+enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
+{
+    struct kg_torch *t = w->torch;
+    if (t->judge_up) {
+        return KG_OK;
+    }
+    struct kg_dj_spec spec = {.device = t->device, .cpu = w->cpu, .cancelled = &kg_cancelled};
+    if (kg_dj_start(&spec, &t->judge, err) != KG_OK) {
+        return err->code;
+    }
+    t->judge_up = true;
+    return KG_OK;
+}
+
+static void limits(const struct kg_worker *w, struct kg_limits *out)
+{
+    const struct kg_config *c = &w->config;
+    *out = (struct kg_limits){.memory_bytes = c->torch_memory_mb << 20,
+                              .processes = c->limit_processes,
+                              .file_bytes = c->limit_file_mb << 20,
+                              .cpu_s = (int64_t)c->torch_deadline_eval + 1,
+                              .descriptors = DESCRIPTORS};
+}
+
+static enum kg_code start_runner(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                                 const int fds[3], struct kg_tside *out, struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    struct kg_pyrunner_spec spec = {
+        .source = source, .ctrl_fd = fds[0], .in_fd = fds[1], .out_fd = fds[2], .cpu = w->cpu};
+    limits(w, &spec.limits);
+    enum kg_code code = kg_pyrunner_start(z, &spec, &out->runner, err);
+    if (code != KG_OK) {
+        return code;
+    }
+    out->runner.cancelled = &kg_cancelled;
+    code = kg_dj_port_attach(judge, out->port, out->runner.sandbox.pidfd, err);
+    if (code != KG_OK) {
+        kg_pyrunner_stop(&out->runner);
+    }
+    return code;
+}
+
+enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
+                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                            struct kg_err *err)
+{
+    struct kg_zygote *z;
+    int fds[3];
+    *out = (struct kg_tside){.port = -1};
+    in_bytes = in_bytes > REGION_MIN ? in_bytes : REGION_MIN;
+    out_bytes = out_bytes > REGION_MIN ? out_bytes : REGION_MIN;
+    if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK ||
+        kg_dj_port_open(&w->torch->judge, in_bytes, out_bytes, &out->port, fds, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = start_runner(w, z, source, fds, out, err);
+    for (int i = 0; i < 3; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    if (code == KG_OK) {
+        out->up = true;
+        return KG_OK;
+    }
+    struct kg_err ignored = KG_ERR_INIT;
+    (void)!kg_dj_port_close(&w->torch->judge, out->port, &ignored);
+    return code;
+}
+
+/* A port that cannot be closed is a judge's that is gone. */
+void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    if (!s->up) {
+        return;
+    }
+    kg_pyrunner_stop(&s->runner);
+    if (w->torch->judge_up) {
+        (void)!kg_dj_port_close(&w->torch->judge, s->port, &ignored);
+    }
+    s->up = false;
+    s->stopped = true;
+}
+
+void kg_torch_forget(struct kg_worker *w, bool everything)
+{
+    struct kg_torch *t = w->torch;
+    if (!t) {
+        return;
+    }
+    for (int k = 0; k < KG_SCENES; k++) {
+        kg_tscene_close(w, &t->scene[k]);
+    }
+    kg_tproblem_destroy(t->problem);
+    t->problem = NULL;
+    if (!everything) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (t->zygote_up[i]) {
+            kg_zygote_stop(&t->zygote[i]);
+        }
+    }
+    if (t->judge_up) {
+        kg_dj_stop(&t->judge);
+    }
+    free(t);
+    w->torch = NULL;
+}

@@ -1,0 +1,211 @@
+/* Starting and ending a zygote. It is trusted as kgym is: it runs kgym's own Python and torch, with
+ * an environment from a list, and no code of anybody's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gym/torch/runner.h"
+
+#define IMPORT_NS  60000000000 /* 3 to 7 s from a cold disk */
+#define SLICE_MS   100
+#define MOST_FACTS (64 << 10)
+#define SOCKET_FD  3 /* as zygote.py knows it */
+
+struct environment {
+    char text[16][1200];
+    const char *list[17];
+    size_t n;
+};
+
+static void add(struct environment *e, const char *name, const char *value)
+{
+    if (value != NULL && e->n < 16) {
+        snprintf(e->text[e->n], sizeof e->text[0], "%s=%s", name, value);
+        e->list[e->n] = e->text[e->n];
+        e->n++;
+    }
+}
+
+/* What runners inherit: one thread unless they ask for more, and caches in their own /tmp. */
+static void fill(struct environment *e, const struct kg_zygote_spec *spec)
+{
+    memset(e, 0, sizeof *e);
+    add(e, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/cuda/bin");
+    add(e, "HOME", "/tmp");
+    add(e, "TMPDIR", "/tmp");
+    add(e, "LANG", "C.UTF-8");
+    add(e, "PYTHONPATH", spec->harness);
+    add(e, "PYTHONDONTWRITEBYTECODE", "1");
+    add(e, "KGYM_PROBE", spec->probe);
+    add(e, "OMP_NUM_THREADS", "1");
+    add(e, "MKL_NUM_THREADS", "1");
+    add(e, "OPENBLAS_NUM_THREADS", "1");
+    add(e, "TRITON_CACHE_DIR", "/tmp/triton");
+    add(e, "TORCHINDUCTOR_CACHE_DIR", "/tmp/inductor");
+    add(e, "TORCH_EXTENSIONS_DIR", "/tmp/extensions");
+    add(e, "TRITON_INTERPRET", spec->interpret ? "1" : NULL);
+    add(e, "LD_LIBRARY_PATH", spec->cuda ? getenv("LD_LIBRARY_PATH") : NULL);
+}
+
+/* Nothing here allocates: the worker has other threads. */
+_Noreturn static void become(const struct kg_zygote_spec *spec, const struct environment *e,
+                             int sock, int errors)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    setsid(); /* a terminal's ^C is the broker's to handle */
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int high = fcntl(sock, F_DUPFD_CLOEXEC, 16), log = fcntl(errors, F_DUPFD_CLOEXEC, 16);
+    if (null < 0 || high < 0 || log < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+        dup2(log, 2) < 0 || dup2(high, SOCKET_FD) < 0 || chdir(spec->harness) != 0) {
+        _exit(127);
+    }
+    syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0);
+    const char *argv[] = {spec->python, "-s", "-m", "kgym_harness.zygote", NULL};
+    execvpe(spec->python, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)e->list);
+    dprintf(2, "cannot execute %s: errno %d\n", spec->python, errno);
+    _exit(127);
+}
+
+/* The last line that it wrote, for a message. */
+static void last_words(int errors, char out[256])
+{
+    char text[2048];
+    off_t size = lseek(errors, 0, SEEK_END);
+    off_t from = size > (off_t)sizeof text - 1 ? size - ((off_t)sizeof text - 1) : 0;
+    ssize_t n = size > 0 ? pread(errors, text, sizeof text - 1, from) : 0;
+    n = n < 0 ? 0 : n;
+    while (n > 0 && text[n - 1] == '\n') {
+        n--;
+    }
+    text[n] = '\0';
+    const char *line = strrchr(text, '\n');
+    snprintf(out, 256, "%s", line != NULL ? line + 1 : text);
+}
+
+/* Its first message, or why there is none. */
+static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *err)
+{
+    char *text = malloc(MOST_FACTS);
+    char words[256] = "";
+    if (text == NULL) {
+        return kg_fail(err, KG_E_HOST, "torch: this machine is out of memory");
+    }
+    int64_t until = kg_clock_ns() + IMPORT_NS;
+    ssize_t n = -1;
+    int ready = 0;
+    while (kg_clock_ns() < until && !(z->spec.cancelled != NULL && *z->spec.cancelled)) {
+        struct pollfd p = {.fd = z->sock, .events = POLLIN};
+        ready = poll(&p, 1, SLICE_MS);
+        if (ready > 0) {
+            n = recv(z->sock, text, MOST_FACTS, 0);
+            break;
+        }
+    }
+    enum kg_code code = KG_OK;
+    if (n > 0) {
+        code = kg_json_parse(text, (size_t)n, "zygote", &z->facts, err);
+    } else if (ready > 0) {
+        last_words(errors, words);
+        code = kg_fail(err, KG_E_HOST, "torch: %s ended before it had imported torch: %s",
+                       z->spec.python, words);
+    } else {
+        bool cancelled = z->spec.cancelled != NULL && *z->spec.cancelled;
+        code = kg_fail(err, cancelled ? KG_E_CANCELLED : KG_E_HOST,
+                       cancelled ? "torch: cancelled" : "torch: %s did not import torch in 60 s",
+                       z->spec.python);
+    }
+    free(text);
+    return code;
+}
+
+static enum kg_code check_facts(const struct kg_zygote *z, struct kg_err *err)
+{
+    const char *error = json_string_value(json_object_get(z->facts, "error"));
+    if (error != NULL) {
+        return kg_fail(err, KG_E_HOST,
+                       "torch: %s; `make torch` makes an environment with torch, and KGYM_PYTHON "
+                       "names another python",
+                       error);
+    }
+    if (json_integer_value(json_object_get(z->facts, "threads")) != 1) {
+        return kg_fail(err, KG_E_HOST, "torch: importing torch has started threads: cannot fork");
+    }
+    return KG_OK;
+}
+
+static enum kg_code start(struct kg_zygote *z, int errors, struct kg_err *err)
+{
+    struct environment *e = malloc(sizeof *e);
+    int ends[2];
+    if (e == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        free(e);
+        return kg_fail(err, KG_E_HOST, "torch: cannot make a socket pair: %s", strerror(errno));
+    }
+    fill(e, &z->spec);
+    z->pid = fork();
+    if (z->pid == 0) {
+        become(&z->spec, e, ends[1], errors);
+    }
+    int why = errno;
+    close(ends[1]);
+    free(e);
+    z->sock = ends[0];
+    if (z->pid < 0) {
+        return kg_fail(err, KG_E_HOST, "torch: cannot fork: %s", strerror(why));
+    }
+    enum kg_code code = hear_facts(z, errors, err);
+    return code != KG_OK ? code : check_facts(z, err);
+}
+
+enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
+                             struct kg_err *err)
+{
+    *out = (struct kg_zygote){.pid = -1, .sock = -1, .spec = *spec};
+    int errors = memfd_create("kgym-zygote", MFD_CLOEXEC);
+    if (errors < 0) {
+        return kg_fail(err, KG_E_HOST, "torch: cannot make a file: %s", strerror(errno));
+    }
+    enum kg_code code = start(out, errors, err);
+    close(errors);
+    if (code != KG_OK) {
+        kg_zygote_stop(out);
+    }
+    return code;
+}
+
+void kg_zygote_stop(struct kg_zygote *z)
+{
+    if (z->pid > 0) {
+        kill(z->pid, SIGKILL);
+        while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (z->sock > 0) {
+        close(z->sock);
+    }
+    json_decref(z->facts);
+    z->facts = NULL;
+    z->pid = z->sock = -1;
+}
+
+bool kg_zygote_alive(struct kg_zygote *z)
+{
+    siginfo_t si = {0};
+    return z->pid > 0 && waitid(P_PID, (id_t)z->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           si.si_pid == 0;
+}
