@@ -8,6 +8,7 @@
 
 /* The key stream is AES-128 of the counter blocks (stream, 0), (stream, 1), ...: stream and number
  * big endian, 8 bytes each; the key is w[0] then w[1], big endian, as kg_key_hex prints it.
+ * Made by libcrypto, or where the processor can do better, by aes_wide.c: the same bytes.
  * How a caller cuts its reads never changes the bytes. */
 
 static void key_bytes(struct kg_key key, unsigned char out[16])
@@ -20,13 +21,18 @@ void kg_rng_init(struct kg_rng *r, struct kg_key key, uint64_t stream)
 {
     unsigned char k[16], counter[16] = {0};
     key_bytes(key, k);
+    r->at = sizeof r->block;
+    r->ctx = NULL;
+    if (kg_aes_wide_there()) {
+        kg_aes_wide_init(&r->wide, k, stream);
+        return;
+    }
     uint64_t s = htobe64(stream);
     memcpy(counter, &s, sizeof s);
     r->ctx = EVP_CIPHER_CTX_new();
     /* Fails only when memory is exhausted: there is no generator without it. */
     KG_ASSERT(r->ctx != NULL);
     KG_ASSERT(EVP_EncryptInit_ex(r->ctx, EVP_aes_128_ctr(), NULL, k, counter) == 1);
-    r->at = sizeof r->block;
 }
 
 void kg_rng_deinit(struct kg_rng *r)
@@ -38,6 +44,10 @@ void kg_rng_deinit(struct kg_rng *r)
 static void keystream(struct kg_rng *r, unsigned char *out, size_t n)
 {
     static const unsigned char zeros[16384];
+    if (!r->ctx) {
+        kg_aes_wide_blocks(&r->wide, out, n / 16); /* n: whole blocks of r->block */
+        return;
+    }
     while (n > 0) {
         int part = n < sizeof zeros ? (int)n : (int)sizeof zeros, made = 0;
         KG_ASSERT(EVP_EncryptUpdate(r->ctx, out, &made, zeros, part) == 1 && made == part);

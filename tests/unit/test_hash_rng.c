@@ -119,6 +119,29 @@ static void block_order_is_stream_then_number(void **state)
     kg_rng_deinit(&r);
 }
 
+/* Where the number of a block has grown beyond two bytes. */
+static void far_blocks_are_aes_too(void **state)
+{
+    (void)state;
+    enum { FAR = 65536 + 300 };
+    unsigned char key[16] = {0}, plain[16] = {0}, want[16], *got = malloc(16 * FAR);
+    struct kg_rng r;
+    assert_non_null(got);
+    key[15] = 7;
+    plain[7] = 5;
+    kg_rng_init(&r, (struct kg_key){{0, 7}}, 5);
+    kg_rng_bytes(&r, got, 16 * FAR);
+    for (unsigned i = 0; i < FAR; i += i < 600 ? 1 : 97) {
+        for (int k = 0; k < 4; k++) {
+            plain[15 - k] = (unsigned char)(i >> (8 * k));
+        }
+        aes_block(key, plain, want);
+        assert_memory_equal(got + 16 * (size_t)i, want, 16);
+    }
+    kg_rng_deinit(&r);
+    free(got);
+}
+
 static void reads_may_be_cut_anyhow(void **state)
 {
     (void)state;
@@ -302,6 +325,7 @@ int main(void)
         cmocka_unit_test(parts_do_not_collide),
         cmocka_unit_test(zero_key_known_answer),
         cmocka_unit_test(block_order_is_stream_then_number),
+        cmocka_unit_test(far_blocks_are_aes_too),
         cmocka_unit_test(reads_may_be_cut_anyhow),
         cmocka_unit_test(same_key_same_bits),
         cmocka_unit_test(below_is_even),
