@@ -37,7 +37,7 @@ static void round_bf16(float *v)
 bool kg_gen_is_fast(const struct kg_gen *g)
 {
     bool plain = g->law == KG_LAW_OWN || g->law == KG_LAW_UNIFORM || g->law == KG_LAW_SPIKE ||
-                 (g->law == KG_LAW_BF16 && !g->ranged);
+                 ((g->law == KG_LAW_BF16 || g->law == KG_LAW_LARGE) && !g->ranged);
     return g->dtype == KG_F32 && plain;
 }
 
@@ -46,7 +46,8 @@ void kg_gen_fast_f32(struct kg_gen *g, float *dst)
     uint32_t bits[BLOCK];
     float v[BLOCK];
     bool unit = g->law == KG_LAW_UNIFORM && !g->ranged;
-    float lo = unit ? 0 : (float)g->lo, span = unit ? 1 : (float)g->span;
+    float scale = g->law == KG_LAW_LARGE ? 1e3f : 1;
+    float lo = unit ? 0 : scale * (float)g->lo, span = unit ? 1 : scale * (float)g->span;
     for (size_t i = 0; i < g->n; i += BLOCK) {
         size_t n = g->n - i < BLOCK ? g->n - i : BLOCK;
         kg_rng_bytes(&g->rng, bits, sizeof bits);

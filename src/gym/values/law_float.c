@@ -125,7 +125,8 @@ static double scaled_row(struct kg_gen *g, double u, size_t i)
 }
 
 /* Element i under a law whose values need no second draw. */
-static double value(struct kg_gen *g, enum kg_law law, uint64_t bits, size_t i)
+static inline __attribute__((always_inline)) double value(struct kg_gen *g, enum kg_law law,
+                                                          uint64_t bits, size_t i)
 {
     double u = unit_of(bits);
     switch (law) {
@@ -169,6 +170,38 @@ static double heavy(struct kg_gen *g, uint64_t bits, uint64_t more)
     return squash(g, fmax(-1e4, fmin(1e4, x)));
 }
 
+/* A loop for each law, so that none asks for every element which law it is. */
+static void values(struct kg_gen *g, enum kg_law law, const uint64_t *bits, double *v, size_t n)
+{
+#define LOOP(which)                                                                                \
+    case which:                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            v[i] = value(g, which, bits[i], g->at + i);                                            \
+        }                                                                                          \
+        return
+    switch (law) {
+        LOOP(KG_LAW_NORMAL);
+        LOOP(KG_LAW_UNIFORM);
+        LOOP(KG_LAW_SPARSE);
+        LOOP(KG_LAW_OUTLIER);
+        LOOP(KG_LAW_SORTED);
+        LOOP(KG_LAW_OFFSET);
+        LOOP(KG_LAW_SMALL);
+        LOOP(KG_LAW_LARGE);
+        LOOP(KG_LAW_MIXED);
+        LOOP(KG_LAW_SMALLINT);
+        LOOP(KG_LAW_WIDEINT);
+        LOOP(KG_LAW_EQUAL);
+        LOOP(KG_LAW_BF16);
+        LOOP(KG_LAW_PRECISION);
+    default:
+        for (size_t i = 0; i < n; i++) {
+            v[i] = value(g, KG_LAW_OWN, bits[i], g->at + i);
+        }
+    }
+#undef LOOP
+}
+
 static void run(struct kg_gen *g, enum kg_law law, double *v, size_t n)
 {
     uint64_t bits[KG_GEN_CHUNK], more[KG_GEN_CHUNK];
@@ -179,9 +212,7 @@ static void run(struct kg_gen *g, enum kg_law law, double *v, size_t n)
             v[i] = heavy(g, bits[i], more[i]);
         }
     } else {
-        for (size_t i = 0; i < n; i++) {
-            v[i] = value(g, law, bits[i], g->at + i);
-        }
+        values(g, law, bits, v, n);
     }
     g->at += n;
 }
