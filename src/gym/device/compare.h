@@ -32,6 +32,8 @@ void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n
 /* o NULL: against r, with e_ref doubled (timed calls). probe: the precision probe's bound. */
 void kg_tcompare_run(enum kg_tdtype dtype, const void *y, const void *r, const void *o, uint64_t n,
                      const struct kg_tbound *bound, bool probe, struct kg_tcompare *out);
+/* rms over the finite elements of v [n], for a bound without an oracle; 0 for integers. */
+double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n);
 /* f16 and bf16 as float, round to nearest even back. */
 float kg_half_to_float(uint16_t h);
 uint16_t kg_half_from_float(float f);

@@ -20,6 +20,8 @@ struct kg_dj_spec {
     const char *device; /* "cpu", "cuda:N" */
     int cpu;            /* pin; -1: do not */
     int64_t memory_cap; /* bytes that masters and answers may take; 0: a quarter of the device */
+    const volatile int *cancelled; /* may be NULL; 1: a call under way ends with KG_E_CANCELLED, and
+                                      the judge with it */
 };
 
 struct kg_dj_facts {
@@ -28,6 +30,8 @@ struct kg_dj_facts {
     double bandwidth;  /* bytes/s of its own copy, measured at start */
     char exchange[32]; /* "memfd", "cumem", "staged" */
     bool clock;        /* windows are times that count (a GPU) */
+    bool confined;     /* its seccomp filter is on */
+    bool sealed;       /* runners cannot write IN: nothing needs to be checked after a call */
 };
 
 struct kg_dj {
@@ -143,8 +147,17 @@ struct kg_dj_judgement {
     struct kg_tcompare compare;
     bool shape, dtype, arity; /* these differ from the reference's answer: nothing was compared */
     bool replay;              /* wrong here, and right for inputs asked earlier */
+    bool structure;           /* nesting or keys differ: nothing was compared */
+    bool device;              /* a tensor lay on another device: a claim; compared all the same */
+    bool alias;               /* it shares storage with another input than the reference's does: a
+                                 claim; compared all the same */
+    bool repeats_twin; /* wrong here, and the answer to the same inputs before the edit: a replay,
+                          or a kernel that overlooks the edited element */
 };
-/* The candidate's side against FLOAT and ORACLE. exact: bit for bit (copies, gathers). */
+/* The candidate's side against FLOAT and ORACLE; without ORACLE (timed calls, whose inputs are new)
+ * against FLOAT, with the largest errors that kg_dj_self has seen of answers of these shapes. There
+ * is one candidate's side: that of the last call kept so; it must be of this case. bit_equal says
+ * whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
 

@@ -1,0 +1,88 @@
+#include <string.h>
+
+#include "gym/device/state.h"
+
+static uint64_t up(uint64_t bytes)
+{
+    return (bytes + KG_TWIRE_ALIGN - 1) / KG_TWIRE_ALIGN * KG_TWIRE_ALIGN;
+}
+
+/* Values of an oracle are compared as doubles, whatever they came as. */
+static bool widens(bool oracle, const struct kg_tleaf *leaf)
+{
+    return oracle && leaf->dtype != KG_TD_F64 && kg_tdtype_floating((enum kg_tdtype)leaf->dtype);
+}
+
+/* Offsets of what is taken and, behind it, of what it is widened to; their end. */
+static uint64_t plan(struct kg_dj_answer *a, bool oracle, const struct kg_dj_claims *claims,
+                     uint64_t from[KG_TWIRE_LEAVES])
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < claims->n; i++) {
+        from[i] = a->at[i] = end;
+        end += up(claims->leaf[i].bytes);
+    }
+    for (uint32_t i = 0; i < claims->n; i++) {
+        if (widens(oracle, &claims->leaf[i])) {
+            a->at[i] = end;
+            end += up(kg_tleaf_count(&claims->leaf[i]) * sizeof(double));
+        }
+    }
+    return end;
+}
+
+void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a)
+{
+    kg_dj_release(s, &a->block, &a->cap);
+    a->there = false;
+}
+
+/* What the copies hold is what counts from here on. */
+static void look_at(struct kg_dj_answer *a, const struct kg_dj_claims *claims,
+                    const struct kg_dtake *t, const struct kg_digest *digest,
+                    struct kg_dj_report *out)
+{
+    for (uint32_t i = 0; i < claims->n; i++) {
+        out->late_write = out->late_write || !kg_dj_same_digest(t[i].digest, digest[i]);
+        out->unwritten = out->unwritten || t[i].unwritten > 0;
+        a->digest[i] = t[i].digest;
+    }
+}
+
+enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
+                               const struct kg_dj_port *p, const struct kg_dj_claims *claims,
+                               const struct kg_digest *digest, uint64_t word, uint64_t poisoned,
+                               struct kg_dj_report *out, struct kg_err *err)
+{
+    struct kg_dtake t[KG_TWIRE_LEAVES];
+    uint64_t from[KG_TWIRE_LEAVES], bytes = plan(a, oracle, claims, from);
+    a->there = false;
+    if (kg_dj_reserve(s, &a->block, &a->cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < claims->n; i++) {
+        const struct kg_tleaf *l = &claims->leaf[i];
+        t[i] = (struct kg_dtake){.dst = a->block + from[i],
+                                 .src = p->out + l->offset,
+                                 .bytes = l->bytes,
+                                 .dtype = l->dtype,
+                                 .look = l->offset + l->bytes <= poisoned};
+    }
+    if (s->dev.ops->take(&s->dev, t, claims->n, word, err) != KG_OK) {
+        return err->code;
+    }
+    look_at(a, claims, t, digest, out);
+    for (uint32_t i = 0; i < claims->n; i++) {
+        const struct kg_tleaf *l = &claims->leaf[i];
+        a->at[i] += a->block;
+        if (widens(oracle, l)) {
+            s->dev.ops->widen(&s->dev, a->at[i], (enum kg_tdtype)l->dtype, t[i].dst,
+                              kg_tleaf_count(l));
+        }
+    }
+    a->n = claims->n;
+    memcpy(a->leaf, claims->leaf, a->n * sizeof *a->leaf);
+    memcpy(a->structure, claims->structure, sizeof a->structure);
+    a->there = true;
+    return s->dev.ops->sync(&s->dev, err);
+}

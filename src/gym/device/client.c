@@ -1,0 +1,274 @@
+/* The broker's side of the judge of tensors: each public call is one request. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gym/device/msg.h"
+#include "gym/device/process.h"
+#include "gym/run/trusted.h"
+
+#define SILENCE_NS 120000000000 /* beyond a call's own deadline: a judge that is stuck */
+
+static enum kg_code end(struct kg_dj *j, enum kg_code code, uint32_t op, const char *what,
+                        struct kg_err *err)
+{
+    char why[64];
+    int pid = (int)j->pid;
+    kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
+    if (what == NULL) {
+        return kg_fail(err, code, "the judge of tensors (process %d) died during `%s`: %s", pid,
+                       kg_djm_op_name(op), why);
+    }
+    return kg_fail(err, code, "the judge of tensors was ended during `%s`: %s", kg_djm_op_name(op),
+                   what);
+}
+
+static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns,
+                            struct kg_djm_rep *rep, int fds[KG_TRUSTED_FDS], int *nfds,
+                            struct kg_err *err)
+{
+    *nfds = 0;
+    if (kg_trusted_poll(j->sock, deadline_ns, j->spec.cancelled) == 0) {
+        bool asked = j->spec.cancelled != NULL && *j->spec.cancelled;
+        return asked ? end(j, KG_E_CANCELLED, op, "interrupted", err)
+                     : end(j, KG_E_GYM, op, "it did not answer in time", err);
+    }
+    ssize_t n = kg_trusted_receive(j->sock, rep, sizeof *rep, fds, nfds);
+    if (n <= 0) {
+        return end(j, KG_E_GYM, op, NULL, err);
+    }
+    const char *wrong = kg_djm_rep_check(rep, (size_t)n, op, j->seq);
+    wrong = wrong == NULL && rep->code == KG_OK && *nfds != (op == KG_DJM_OPEN ? 3 : 0)
+                ? "a reply with the wrong descriptors"
+                : wrong;
+    if (wrong != NULL) {
+        for (int k = 0; k < *nfds; k++) {
+            close(fds[k]);
+        }
+        *nfds = 0;
+        return end(j, KG_E_GYM, op, wrong, err);
+    }
+    return KG_OK;
+}
+
+/* One round trip; fds: sent where fd >= 0, received into got. */
+static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct kg_djm_rep *rep,
+                        int got[KG_TRUSTED_FDS], struct kg_err *err)
+{
+    int64_t until = kg_clock_ns();
+    int nfds;
+    if (j->pid <= 0) {
+        return kg_fail(err, KG_E_GYM, "the judge of tensors is not running (`%s`)",
+                       kg_djm_op_name(req->op));
+    }
+    req->magic = KG_DJM_MAGIC;
+    req->seq = ++j->seq;
+    const char *wrong = kg_djm_req_check(req, kg_djm_req_bytes(req->op));
+    if (wrong != NULL) {
+        return kg_fail(err, KG_E_GYM, "cannot ask the judge of tensors to `%s`: %s",
+                       kg_djm_op_name(req->op), wrong);
+    }
+    until = req->op == KG_DJM_RUN && req->deadline_ns > until ? req->deadline_ns : until;
+    if (!kg_trusted_send(j->sock, req, kg_djm_req_bytes(req->op), &fd, fd >= 0 ? 1 : 0)) {
+        return end(j, KG_E_GYM, req->op, NULL, err);
+    }
+    if (receive(j, req->op, until + SILENCE_NS, rep, got, &nfds, err) != KG_OK) {
+        return err->code;
+    }
+    return rep->code == KG_OK ? KG_OK : kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+}
+
+static enum kg_code tell(struct kg_dj *j, struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_djm_rep rep;
+    int none[KG_TRUSTED_FDS];
+    return ask(j, req, -1, &rep, none, err);
+}
+
+enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
+{
+    int pair[2], nfds, fds[KG_TRUSTED_FDS];
+    struct kg_djm_rep hello;
+    pid_t self = getpid();
+    *out = (struct kg_dj){.pid = -1, .sock = -1, .spec = *spec};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        return kg_fail(err, KG_E_HOST, "no socket for the judge of tensors: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (pid < 0) {
+        kg_fail(err, KG_E_HOST, "cannot fork the judge of tensors: %s", strerror(errno));
+        close(pair[0]);
+        close(pair[1]);
+        return err->code;
+    }
+    if (pid == 0) {
+        kg_dj_main(pair[1], spec, self);
+    }
+    close(pair[1]);
+    out->pid = pid;
+    out->sock = pair[0];
+    if (receive(out, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &hello, fds, &nfds, err) != KG_OK) {
+        return err->code;
+    }
+    out->facts = hello.facts;
+    if (hello.code != KG_OK) {
+        char why[64];
+        kg_trusted_reap(&out->pid, &out->sock, why, sizeof why);
+        return kg_fail(err, (enum kg_code)hello.code, "%s", hello.message);
+    }
+    return KG_OK;
+}
+
+void kg_dj_stop(struct kg_dj *j)
+{
+    char why[64];
+    if (j->pid > 0) {
+        kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
+    }
+}
+
+/* Through the runner's descriptor nothing can be written even before anybody maps it. Without /proc
+ * the seals alone protect the region. */
+static void read_only(int *fd)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
+    int ro = open(path, O_RDONLY | O_CLOEXEC);
+    if (ro >= 0) {
+        close(*fd);
+        *fd = ro;
+    }
+}
+
+/* The host device's promises, seen from outside: nobody resizes, and inputs can only be read. */
+static enum kg_code check_fds(const struct kg_dj *j, int fds[3], struct kg_err *err)
+{
+    if (strcmp(j->facts.exchange, "memfd") != 0) {
+        return KG_OK;
+    }
+    for (int k = 0; k < 3; k++) {
+        int seals = fcntl(fds[k], F_GET_SEALS);
+        int want = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+        want |= k == 1 && j->facts.sealed ? F_SEAL_FUTURE_WRITE : 0;
+        if (seals < 0 || (seals & want) != want) {
+            return kg_fail(err, KG_E_GYM, "the judge of tensors left a region unsealed");
+        }
+    }
+    if (j->facts.sealed) {
+        read_only(&fds[1]);
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_bytes, int *port,
+                             int fds[3], struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_OPEN, .in_bytes = in_bytes, .out_bytes = out_bytes};
+    struct kg_djm_rep rep;
+    int got[KG_TRUSTED_FDS];
+    if (ask(j, &req, -1, &rep, got, err) != KG_OK) {
+        return err->code;
+    }
+    if (rep.port < 0 || rep.port >= KG_DJ_PORTS || check_fds(j, got, err) != KG_OK) {
+        for (int k = 0; k < 3; k++) {
+            close(got[k]);
+        }
+        return kg_fail(err, KG_E_GYM, "the judge of tensors opened a port that cannot be used");
+    }
+    memcpy(fds, got, 3 * sizeof *fds);
+    *port = rep.port;
+    return KG_OK;
+}
+
+enum kg_code kg_dj_port_attach(struct kg_dj *j, int port, int pidfd, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_ATTACH, .port = port};
+    struct kg_djm_rep rep;
+    int none[KG_TRUSTED_FDS];
+    return ask(j, &req, pidfd, &rep, none, err);
+}
+
+enum kg_code kg_dj_port_close(struct kg_dj *j, int port, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_CLOSE, .port = port};
+    return tell(j, &req, err);
+}
+
+enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,
+                              struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_BEGIN, .id = id, .nleaf = (uint32_t)n};
+    if (n > KG_TWIRE_LEAVES) {
+        return kg_fail(err, KG_E_LIMIT, "%zu tensors: a case has %d at most", n, KG_TWIRE_LEAVES);
+    }
+    memcpy(req.leaf, leaf, n * sizeof *leaf);
+    return tell(j, &req, err);
+}
+
+enum kg_code kg_dj_case_fill(struct kg_dj *j, int id, int at, const struct kg_dj_law *law,
+                             struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_FILL, .id = id, .at = at, .law = *law};
+    return tell(j, &req, err);
+}
+
+enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int from,
+                              struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_ADOPT, .id = id, .at = at, .port = port, .from = from};
+    return tell(j, &req, err);
+}
+
+enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, struct kg_key key, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_EDIT, .id = id, .law = {.key = key}};
+    return tell(j, &req, err);
+}
+
+enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
+                       struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_RUN,
+                             .port = c->port,
+                             .id = c->id,
+                             .command = c->command,
+                             .flags = c->flags,
+                             .keep = (uint32_t)c->keep,
+                             .timed = c->timed,
+                             .seed = c->seed,
+                             .deadline_ns = c->deadline_ns};
+    struct kg_djm_rep rep;
+    int none[KG_TRUSTED_FDS];
+    if (ask(j, &req, -1, &rep, none, err) != KG_OK) {
+        return err->code;
+    }
+    *out = rep.report;
+    return KG_OK;
+}
+
+enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k};
+    struct kg_djm_rep rep;
+    int none[KG_TRUSTED_FDS];
+    enum kg_code code = ask(j, &req, -1, &rep, none, err);
+    *applies = code == KG_OK && rep.flag == 1;
+    return code;
+}
+
+enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
+                           struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_COMPARE, .id = id, .probe = probe};
+    struct kg_djm_rep rep;
+    int none[KG_TRUSTED_FDS];
+    enum kg_code code = ask(j, &req, -1, &rep, none, err);
+    if (code == KG_OK) {
+        *out = rep.judgement;
+    }
+    return code;
+}

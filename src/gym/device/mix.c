@@ -1,0 +1,88 @@
+#include "gym/device/mix.h"
+
+#include <string.h>
+
+#define PRIME 0x9fb21c651e98df25u
+
+void kg_mix_key_set(struct kg_mix_key *key, struct kg_key secret)
+{
+    struct kg_rng r;
+    kg_rng_init(&r, secret, 0x6d6978);
+    kg_rng_bytes(&r, key->w, sizeof key->w);
+    kg_rng_deinit(&r);
+}
+
+void kg_mix_begin(struct kg_mix *m, const struct kg_mix_key *key)
+{
+    m->key = key;
+    m->bytes = 0;
+    memcpy(m->lane, key->w + KG_MIX_STRIPES, sizeof m->lane);
+}
+
+/* Loops of constant length, which the compiler turns into vectors. */
+static inline void stripe(uint64_t lane[KG_MIX_LANES], const uint64_t w[KG_MIX_LANES],
+                          const uint64_t *key)
+{
+    for (int k = 0; k < KG_MIX_LANES; k++) {
+        uint64_t d = w[k] ^ key[k];
+        lane[k] += (d & 0xffffffff) * (d >> 32) + w[k ^ 1];
+    }
+}
+
+/* What the additions of one block have gathered does not commute with those of the next. */
+static inline void scramble(uint64_t lane[KG_MIX_LANES], const uint64_t *key)
+{
+    for (int k = 0; k < KG_MIX_LANES; k++) {
+        uint64_t x = lane[k];
+        lane[k] = (x ^ x >> 47 ^ key[k]) * PRIME;
+    }
+}
+
+static void block(struct kg_mix *m, const unsigned char *p)
+{
+    const uint64_t *key = m->key->w;
+    uint64_t lane[KG_MIX_LANES], w[KG_MIX_LANES];
+    memcpy(lane, m->lane, sizeof lane);
+    for (int s = 0; s < KG_MIX_STRIPES; s++) {
+        memcpy(w, p + (size_t)s * sizeof w, sizeof w);
+        stripe(lane, w, key + s);
+    }
+    scramble(lane, key + KG_MIX_STRIPES);
+    memcpy(m->lane, lane, sizeof lane);
+}
+
+void kg_mix_add(struct kg_mix *m, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    size_t at = 0;
+    m->bytes += n;
+    for (; at + KG_MIX_BLOCK <= n; at += KG_MIX_BLOCK) {
+        block(m, p + at);
+    }
+    if (at < n) { /* the length, which is in the end, tells zeros from nothing */
+        unsigned char rest[KG_MIX_BLOCK] = {0};
+        memcpy(rest, p + at, n - at);
+        block(m, rest);
+    }
+}
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    unsigned __int128 p = (unsigned __int128)a * b;
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+struct kg_digest kg_mix_end(const struct kg_mix *m)
+{
+    struct kg_digest d;
+    const uint64_t *key = m->key->w;
+    for (int h = 0; h < 2; h++) {
+        uint64_t x = m->bytes * PRIME ^ key[h];
+        for (int k = 0; k < KG_MIX_LANES; k += 2) {
+            uint64_t a = m->lane[k] ^ key[2 * h + k + 4], b = m->lane[k + 1] ^ key[2 * h + k + 5];
+            x = (x ^ x >> 32) * PRIME + fold(a, b);
+        }
+        d.w[h] = (x ^ x >> 29) * PRIME ^ x >> 31;
+    }
+    return d;
+}

@@ -1,0 +1,125 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "gym/device/state.h"
+
+/* The control block is host memory on every device. Nobody can resize it under the judge. */
+static struct kg_twire *make_wire(int *fd, struct kg_err *err)
+{
+    int made = memfd_create("kgym-ctrl", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (made < 0 || ftruncate(made, sizeof(struct kg_twire)) != 0) {
+        kg_fail(err, KG_E_HOST, "no memory for a control block: %s", strerror(errno));
+        if (made >= 0) {
+            close(made);
+        }
+        return NULL;
+    }
+    void *p = mmap(NULL, sizeof(struct kg_twire), PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+    if (p == MAP_FAILED ||
+        fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        kg_fail(err, KG_E_HOST, "cannot map and seal a control block: %s", strerror(errno));
+        if (p != MAP_FAILED) {
+            munmap(p, sizeof(struct kg_twire));
+        }
+        close(made);
+        return NULL;
+    }
+    *fd = made;
+    return p;
+}
+
+static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, int fds[3],
+                                 struct kg_err *err)
+{
+    const struct kg_device_ops *ops = s->dev.ops;
+    if (ops->export(&s->dev, &p->in_bytes, true, &p->in, &fds[1], err) != KG_OK) {
+        return err->code;
+    }
+    if (ops->export(&s->dev, &p->out_bytes, false, &p->out, &fds[2], err) != KG_OK) {
+        close(fds[1]);
+        ops->unexport(&s->dev, p->in);
+        p->in = 0;
+    }
+    return err->code;
+}
+
+enum kg_code kg_dj_do_open(struct kg_dj_state *s, const struct kg_djm_req *req,
+                           struct kg_djm_rep *rep, int fds[3], struct kg_err *err)
+{
+    int port = 0;
+    while (port < KG_DJ_PORTS && s->port[port].used) {
+        port++;
+    }
+    if (port == KG_DJ_PORTS) {
+        return kg_fail(err, KG_E_LIMIT, "judge: all %d ports are in use", KG_DJ_PORTS);
+    }
+    struct kg_dj_port *p = &s->port[port];
+    memset(p, 0, sizeof *p);
+    p->pidfd = -1;
+    p->in_bytes = req->in_bytes;
+    p->out_bytes = req->out_bytes;
+    p->wire = make_wire(&fds[0], err);
+    if (p->wire == NULL) {
+        return err->code;
+    }
+    if (make_regions(s, p, fds, err) != KG_OK) {
+        close(fds[0]);
+        munmap(p->wire, sizeof *p->wire);
+        return err->code;
+    }
+    p->wire->magic = KG_TWIRE_MAGIC;
+    p->wire->version = KG_TWIRE_VERSION;
+    p->wire->in_bytes = p->in_bytes;
+    p->wire->out_bytes = p->out_bytes;
+    p->used = true;
+    rep->port = port;
+    rep->in_bytes = p->in_bytes;
+    rep->out_bytes = p->out_bytes;
+    return KG_OK;
+}
+
+enum kg_code kg_dj_port_need(struct kg_dj_state *s, int port, struct kg_dj_port **out,
+                             struct kg_err *err)
+{
+    *out = &s->port[port];
+    return s->port[port].used ? KG_OK : kg_fail(err, KG_E_GYM, "judge: port %d is not open", port);
+}
+
+enum kg_code kg_dj_do_attach(struct kg_dj_state *s, int port, int *fd, int nfds, struct kg_err *err)
+{
+    struct kg_dj_port *p;
+    if (kg_dj_port_need(s, port, &p, err) != KG_OK) {
+        return err->code;
+    }
+    if (nfds != 1) {
+        return kg_fail(err, KG_E_GYM, "judge: attach came with %d descriptors, not 1", nfds);
+    }
+    if (p->pidfd >= 0) {
+        close(p->pidfd);
+    }
+    p->pidfd = *fd;
+    *fd = -1;
+    return KG_OK;
+}
+
+void kg_dj_port_drop(struct kg_dj_state *s, int port)
+{
+    struct kg_dj_port *p = &s->port[port];
+    if (!p->used) {
+        return;
+    }
+    if (p->pidfd >= 0) {
+        close(p->pidfd);
+    }
+    munmap(p->wire, sizeof *p->wire);
+    s->dev.ops->unexport(&s->dev, p->in);
+    s->dev.ops->unexport(&s->dev, p->out);
+    p->used = false;
+    if (s->candidate_port == port) {
+        s->candidate_port = -1;
+    }
+}

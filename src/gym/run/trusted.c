@@ -1,0 +1,172 @@
+#include "gym/run/trusted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "gym/sandbox/sandbox.h"
+
+#define SLICE_MS 50 /* a request to cancel is seen this late */
+
+static void keep_only(int sock)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, 0);
+        dup2(null, 1);
+    }
+    if (sock != KG_TRUSTED_SOCKET) {
+        dup2(sock, KG_TRUSTED_SOCKET);
+    }
+    close_range(KG_TRUSTED_SOCKET + 1, ~0u, 0);
+}
+
+static void reset_signals(void)
+{
+    sigset_t none;
+    for (int k = 1; k < NSIG; k++) {
+        signal(k, SIG_DFL);
+    }
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+    if (cpu >= 0) {
+        CPU_ZERO(&set);
+        CPU_SET(cpu, &set);
+        sched_setaffinity(0, sizeof set, &set);
+    }
+}
+
+void kg_trusted_enter(int sock, int cpu, pid_t broker, const char *name, const char *role)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != broker) {
+        _exit(1); /* it died before the line above */
+    }
+    prctl(PR_SET_NAME, name);
+    kg_log_role(role);
+    keep_only(sock);
+    reset_signals();
+    pin(cpu);
+}
+
+void kg_trusted_warm_up(void)
+{
+    struct kg_rng r;
+    char hex[KG_SHA256_HEX];
+    kg_rng_init(&r, kg_key_derive((struct kg_key){{0, 0}}, "warm up", 0), 0);
+    (void)kg_rng_u64(&r);
+    kg_rng_deinit(&r);
+    kg_sha256_hex("", 0, hex);
+}
+
+bool kg_trusted_confine(void)
+{
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return false;
+    }
+    return kg_seccomp_profile(KG_PROFILE_JUDGE) == 0;
+}
+
+ssize_t kg_trusted_receive(int sock, void *buf, size_t cap, int fds[KG_TRUSTED_FDS], int *nfds)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KG_TRUSTED_FDS * sizeof(int))];
+    struct iovec iov = {buf, cap};
+    struct msghdr m = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    ssize_t n;
+    *nfds = 0;
+    do {
+        n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return -1;
+    }
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c != NULL; c = CMSG_NXTHDR(&m, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            *nfds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+            memcpy(fds, CMSG_DATA(c), (size_t)*nfds * sizeof(int));
+        }
+    }
+    return n;
+}
+
+bool kg_trusted_send(int sock, const void *msg, size_t n, const int *fds, int nfds)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KG_TRUSTED_FDS * sizeof(int))] = {0};
+    struct iovec iov = {.iov_len = n};
+    memcpy(&iov.iov_base, &msg, sizeof msg); /* sendmsg does not write */
+    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (nfds > 0) {
+        m.msg_control = control;
+        m.msg_controllen = CMSG_SPACE((size_t)nfds * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN((size_t)nfds * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, (size_t)nfds * sizeof(int));
+    }
+    ssize_t sent;
+    do {
+        sent = sendmsg(sock, &m, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)n;
+}
+
+int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled)
+{
+    for (;;) {
+        struct pollfd p = {sock, POLLIN, 0};
+        int64_t left = (deadline_ns - kg_clock_ns()) / 1000000;
+        int wait = left < SLICE_MS ? (int)left : SLICE_MS;
+        if (left <= 0 || (cancelled != NULL && *cancelled)) {
+            return poll(&p, 1, 0) > 0;
+        }
+        if (poll(&p, 1, wait) > 0) {
+            return 1;
+        }
+    }
+}
+
+void kg_trusted_reap(pid_t *pid, int *sock, char *why, size_t cap)
+{
+    int status = 0;
+    pid_t got;
+    kill(*pid, SIGKILL); /* it closed its socket, so it is dying or of no use */
+    do {
+        got = waitpid(*pid, &status, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got == *pid && WIFSIGNALED(status)) {
+        snprintf(why, cap, "killed by signal %d", WTERMSIG(status));
+    } else if (got == *pid) {
+        snprintf(why, cap, "exit status %d", WEXITSTATUS(status));
+    } else {
+        snprintf(why, cap, "reaped elsewhere");
+    }
+    close(*sock);
+    *sock = -1;
+    *pid = -1;
+}
