@@ -128,7 +128,7 @@ $(B)/kgops/kgops.h: kgops/kgops.h
 	@cp $< $@
 
 # What a Python runner calls through ctypes: the sandbox's steps, from the same sources. Needs libc only.
-LADDER  := $(patsubst %,src/gym/sandbox/%.c,child mounts ids landlock image seccomp_load)
+LADDER  := $(wildcard $(patsubst %,src/gym/sandbox/%.c,child mounts netns ids landlock image seccomp_load))
 $(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) src/probe/probe.h src/gym/torch/wire.h src/gym/run/wire.h \
                        src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
 	@mkdir -p $(@D)
