@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -370,6 +371,73 @@ static void test_the_program_dies_with_its_broker(void **state)
     close(ends[1]);
 }
 
+static ino_t network_of(const struct kg_sandbox *s)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)s->pid);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_ino;
+}
+
+static void start_one(struct kg_sandbox *box, uint32_t without)
+{
+    const struct attack a = {.name = "probe", .args = {"ignore"}, .without = without};
+    int reader;
+    attack_start(&a, box, &reader);
+    attack_wait_output(reader);
+    close(reader);
+}
+
+/* In a fork of this process: does what it starts live in the network that this process keeps? */
+static bool a_fork_shares(ino_t network)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct kg_sandbox box;
+        start_one(&box, 0);
+        ino_t own = network_of(&box);
+        kg_sandbox_end(&box);
+        _exit(own == network);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+/* A network namespace serves one program at a time, and another only after its end is certain. */
+static void test_networks_are_never_shared(void **state)
+{
+    (void)state;
+    uint32_t need = KG_STEP_NETNS | KG_STEP_PIDNS | KG_STEP_SECCOMP;
+    if (geteuid() != 0 || !attack_has(need)) {
+        skip();
+    }
+    struct stat host;
+    assert_int_equal(stat("/proc/self/ns/net", &host), 0);
+    struct kg_sandbox box[8];
+    ino_t seen[8];
+    for (int i = 0; i < 8; i++) {
+        start_one(&box[i], 0);
+        seen[i] = network_of(&box[i]);
+        assert_true(seen[i] != host.st_ino);
+        for (int k = 0; k < i; k++) {
+            assert_true(seen[i] != seen[k]);
+        }
+    }
+    kg_sandbox_end(&box[0]); /* the first to be kept */
+    assert_false(a_fork_shares(seen[0]));
+    start_one(&box[0], KG_STEP_PIDNS); /* could leave somebody behind: neither takes nor gives */
+    assert_true(network_of(&box[0]) != seen[0]);
+    ino_t other = network_of(&box[0]);
+    kg_sandbox_end(&box[0]);
+    start_one(&box[0], 0);
+    assert_true(network_of(&box[0]) == seen[0] && seen[0] != other);
+    for (int i = 0; i < 8; i++) {
+        kg_sandbox_end(&box[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_steps_fall_with_what_they_need),
         cmocka_unit_test(test_every_missing_capability_has_a_reason),
         cmocka_unit_test(test_the_program_dies_with_its_broker),
+        cmocka_unit_test(test_networks_are_never_shared),
     };
     return cmocka_run_group_tests(tests, attack_setup, attack_teardown);
 }

@@ -273,6 +273,7 @@ void kg_child_climb(struct kg_plan *plan)
 void kg_child_main(struct kg_plan *plan)
 {
     close(plan->ctl[0]);
+    kg_child_netns(plan);
     get_ready(plan);
     if (plan->probe) {
         _exit(0);

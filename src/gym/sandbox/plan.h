@@ -35,6 +35,7 @@ struct kg_plan {
     char tasks[8][280]; /* files that the child writes 0 to, to join its cgroups */
     size_t ntasks;
     int ctl[2];   /* socket pair: broker's end, child's end */
+    int netns;    /* descriptor + 1 of a network namespace to enter, 0: a new one */
     uint32_t uid; /* inside and outside */
     uint32_t gid;
     bool probe; /* climb the ladder, then exit 0 instead of exec */
@@ -75,10 +76,17 @@ void kg_child_born(const struct kg_plan *plan, pid_t pid);
 void kg_child_climb(struct kg_plan *plan);
 /* Reports to the broker and exits. Async-signal safe, as all below. */
 _Noreturn void kg_child_fail(const struct kg_plan *plan, int step, const char *what);
+void kg_child_netns(const struct kg_plan *plan);
 void kg_child_mounts(const struct kg_plan *plan);
 void kg_child_landlock(const struct kg_plan *plan);
 void kg_child_ids(const struct kg_plan *plan);
 void kg_child_drop_caps(const struct kg_plan *plan);
+
+/* netns.c: before the clone, take a network namespace that is free; behind it, keep hold of the
+ * one that is new; in the end let it go, all_dead: for the next. */
+void kg_netns_choose(struct kg_plan *plan, struct kg_sandbox *s);
+void kg_netns_hold(const struct kg_plan *plan, struct kg_sandbox *s);
+void kg_netns_release(struct kg_sandbox *s, bool all_dead);
 
 /* A uid and gid that nobody uses, different for each process; false: none is mapped here. */
 bool kg_ids_unused(pid_t pid, uint32_t *uid, uint32_t *gid);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "gym/sandbox/cgroup.h"
-#include "gym/sandbox/sandbox.h"
+#include "gym/sandbox/plan.h"
 
 /* Where no filter keeps it from sending itself SIGCONT, a process can undo a stop: never wait for
  * one without end. */
@@ -164,18 +164,20 @@ static void kill_all(struct kg_sandbox *s)
 
 void kg_sandbox_end(struct kg_sandbox *s)
 {
+    bool gone = true;
     if (s->pid > 0 && !kg_sandbox_poll(s)) {
         kill_all(s);
         /* Where a pid namespace ends with its first process, nothing is left to list. */
         if (!has(s, KG_STEP_PIDNS)) {
             kg_cgroup_kill(s);
         }
-        bool gone = kg_sandbox_wait(s, kg_clock_ns() + KILL_TIMEOUT_NS);
+        gone = kg_sandbox_wait(s, kg_clock_ns() + KILL_TIMEOUT_NS);
         s->pid = gone ? s->pid : -1;
     } else if (!has(s, KG_STEP_PIDNS)) {
         kg_cgroup_kill(s);
     }
     kg_cgroup_remove(s);
+    kg_netns_release(s, gone);
     if (s->pidfd >= 0 && s->isolation.has != 0) {
         close(s->pidfd);
     }

@@ -116,6 +116,7 @@ struct kg_sandbox {
     bool stopped;
     int cgroup_version;   /* private, as the rest */
     int64_t cpu_limit_ns; /* 0: none */
+    int netns;            /* descriptor + 1 of its network namespace, 0: not kept */
     enum kg_profile profile;
 };
 

@@ -32,7 +32,7 @@ static uint64_t clone_flags(const struct kg_plan *plan)
     uint64_t flags = 0;
     flags |= plan->steps & KG_STEP_MOUNTNS ? CLONE_NEWNS : 0;
     flags |= plan->steps & KG_STEP_PIDNS ? CLONE_NEWPID : 0;
-    flags |= plan->steps & KG_STEP_NETNS ? CLONE_NEWNET : 0;
+    flags |= (plan->steps & KG_STEP_NETNS) && plan->netns == 0 ? CLONE_NEWNET : 0;
     flags |= plan->steps & KG_STEP_IPCNS ? CLONE_NEWIPC : 0;
     flags |= (plan->steps & KG_STEP_USERNS) && !plan->root ? CLONE_NEWUSER : 0;
     return flags;
@@ -219,6 +219,7 @@ static enum kg_code clone_and_talk(struct kg_plan *plan, struct kg_sandbox *s, i
     sigprocmask(SIG_BLOCK, &all, &old); /* no handler of the broker may run in the child */
     bool joined;
     int cgroup_fd = kg_cgroup_open(s);
+    kg_netns_choose(plan, s);
     s->pid = clone_child(plan, cgroup_fd, &s->pidfd, &joined);
     if (s->pid == 0) {
         kg_child_main(plan);
@@ -230,6 +231,7 @@ static enum kg_code clone_and_talk(struct kg_plan *plan, struct kg_sandbox *s, i
     }
     close(plan->ctl[1]);
     plan->ctl[1] = -1;
+    kg_netns_hold(plan, s);
     if (s->pid < 0) {
         *failed = refused_step(plan);
         return kg_fail(err, KG_E_HOST, "sandbox: step %s failed: clone: %s",
