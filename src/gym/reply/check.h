@@ -19,6 +19,10 @@ struct kg_finding {
 /* Returns the number of findings stored (at most cap), rejections first, then by line. */
 size_t kg_check_c(const char *code, size_t len, const char *entry, struct kg_finding *out,
                   size_t cap);
+/* Of a Python candidate: labels only, each rule at the first place where it applies, in order of
+ * the text. */
+size_t kg_check_python(const char *code, size_t len, const char *entry, struct kg_finding *out,
+                       size_t cap);
 
 struct kg_check;
 /* Where rules are asked. Names, strings and directives outside comments, strings and `#if 0`. */
@@ -42,6 +46,7 @@ struct kg_check_rule {
     const char *const *words; /* KG_AT_NAME, KG_AT_DEFINED; ends with NULL; `x*` is a prefix */
 };
 size_t kg_check_rules(const struct kg_check_rule **out); /* for docs and tests */
-const char *kg_severity_name(enum kg_severity s);        /* "note", "warn", "reject" */
+size_t kg_check_python_rules(const struct kg_check_rule **out);
+const char *kg_severity_name(enum kg_severity s); /* "note", "warn", "reject" */
 
 #endif

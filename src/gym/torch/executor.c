@@ -1,17 +1,88 @@
-/* The PyTorch executor's table. */
+/* The PyTorch executor's table, and its current problem. */
 #include "gym/pipeline/executor.h"
 
-#include "gym/torch/suite.h"
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/file.h"
+#include "gym/torch/torch.h"
+
+/* A problem that is current already (same bytes, same name) costs a read and a hash. */
 static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err *err)
 {
     struct kg_tproblem *p;
-    (void)w;
     if (kg_tproblem_load(path, &p, err) != KG_OK) {
         return err->code;
     }
-    kg_tproblem_destroy(p);
-    return kg_fail(err, KG_E_HOST, "%s: PyTorch problems can be listed, not judged yet", path);
+    const struct kg_tproblem *old = w->torch ? w->torch->problem : NULL;
+    if (old && strcmp(old->sha256, p->sha256) == 0 && strcmp(old->name, p->name) == 0) {
+        kg_tproblem_destroy(p);
+        return KG_OK;
+    }
+    enum kg_code code = kg_torch_open(w, err);
+    if (code == KG_OK) {
+        kg_torch_forget(w, false);
+        code =
+            p->level == KG_TLEVEL_WEIGHTS
+                ? kg_fail(err, KG_E_PROBLEM,
+                          "%s: problems of level 4 need weights from elsewhere; they are listed, "
+                          "not judged",
+                          path)
+                : kg_file_write_atomic(w->torch->problem_file, p->source, p->source_len, err);
+    }
+    if (code != KG_OK) {
+        kg_tproblem_destroy(p);
+        return code;
+    }
+    w->torch->problem = p;
+    struct kg_zygote *z;
+    if (kg_torch_zygote(w, false, &z, err) == KG_OK && kg_torch_judge(w, err) == KG_OK) {
+        return KG_OK;
+    }
+    struct kg_err cause = *err;
+    kg_torch_forget(w, cause.code == KG_E_GYM);
+    *err = cause;
+    return err->code;
+}
+
+static const char *copy(struct kg_record *r, const char *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    return kg_arena_dup(&r->arena, s, strlen(s), &ignored);
+}
+
+static void describe(struct kg_worker *w, struct kg_record *r)
+{
+    const struct kg_torch *t = w->torch;
+    const struct kg_tproblem *p = t->problem;
+    const char *key;
+    json_t *v;
+    r->problem.name = copy(r, p->name);
+    r->problem.suite = copy(r, p->suite);
+    r->problem.entry = copy(r, p->entry);
+    r->problem.sha256 = copy(r, p->sha256);
+    r->problem.language = "python";
+    r->problem.level = p->level;
+    static const char *const shown[] = {"python", "torch", "triton", "cuda_built"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        key = shown[i];
+        v = json_object_get(t->zygote[0].facts, key);
+        json_object_set(r->environment, key, v ? v : json_null());
+    }
+    json_object_set_new(r->environment, "device", json_string(t->device));
+    json_object_set_new(r->environment, "device_name", json_string(t->judge.facts.name));
+    json_object_set_new(r->environment, "exchange", json_string(t->judge.facts.exchange));
+}
+
+static const char *entry(const struct kg_worker *w)
+{
+    return w->torch->problem->entry;
+}
+
+static const char *source(const struct kg_worker *w, size_t *len)
+{
+    *len = w->torch->problem->source_len;
+    return w->torch->problem->source;
 }
 
 static enum kg_code read_source(const char *path, struct kg_buf *out, struct kg_err *err)
@@ -25,30 +96,42 @@ static enum kg_code read_source(const char *path, struct kg_buf *out, struct kg_
     return KG_OK;
 }
 
+static double deadline_s(const struct kg_config *c)
+{
+    return c->torch_deadline_eval;
+}
+
+/* The problem's own text, and its class under the name of a candidate's. */
+static void canary(const struct kg_worker *w, struct kg_buf *out)
+{
+    const struct kg_tproblem *p = w->torch->problem;
+    kg_buf_add(out, p->source, p->source_len);
+    kg_buf_addf(out, "\n\n%s = %s\n", p->entry, p->reference);
+}
+
 static void stop(struct kg_evaluation *e)
 {
-    (void)e;
-}
-
-static void forget(struct kg_worker *w, bool everything)
-{
-    (void)w;
-    (void)everything;
-}
-
-static enum kg_code onboard(struct kg_worker *w, const char *path, struct kg_onboard *out,
-                            struct kg_err *err)
-{
-    (void)out;
-    return problem(w, path, err);
+    kg_tcandidate_stop(e);
+    free(e->torch);
+    e->torch = NULL;
 }
 
 const struct kg_executor kg_executor_torch = {
     .language = "python",
     .lang = KG_LANG_PYTHON,
     .problem = problem,
+    .describe = describe,
+    .entry = entry,
+    .source = source,
     .read = read_source,
+    .deadline_s = deadline_s,
+    .canary = canary,
+    .stage = {[KG_ST_STATIC] = kg_tstage_static,
+              [KG_ST_COMPILE] = kg_tstage_compile,
+              [KG_ST_TINY] = kg_tstage_tiny,
+              [KG_ST_FULL] = kg_tstage_full,
+              [KG_ST_TIMING] = kg_tstage_timing},
     .stop = stop,
-    .forget = forget,
-    .onboard = onboard,
+    .forget = kg_torch_forget,
+    .onboard = kg_tonboard,
 };

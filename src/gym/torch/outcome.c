@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gym/torch/torch.h"
@@ -14,26 +15,24 @@
 
 static enum kg_step_result of_exit(struct kg_evaluation *e, enum kg_stage stage)
 {
-    const struct kg_exit *x = &e->torch->cand.runner.sandbox.exit;
+    const struct kg_pyrunner *runner = &e->torch->cand.runner;
+    const struct kg_exit *x = &runner->sandbox.exit;
     struct kg_record *r = e->r;
+    int signal = kg_pyrunner_signal(runner);
     e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
     if (x->kind == KG_EXIT_OOM) {
         kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
                           (long long)e->w->config.torch_memory_mb);
     } else if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
         kg_record_verdict(r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
-    } else if (x->kind == KG_EXIT_SIGNAL) {
-        kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", x->code,
-                          strsignal(x->code));
+    } else if (kg_pyrunner_wrote_input(runner)) {
+        kg_record_verdict(r, KG_V_WRONG, "input_modified", "it writes to an input");
+    } else if (signal) {
+        kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", signal,
+                          strsignal(signal));
     } else if (x->kind == KG_EXIT_CODE) {
-        int signal = x->code > 128 && x->code <= 128 + SIGSYS ? x->code - 128 : 0;
-        if (signal) { /* pid 1 of a namespace cannot be ended by a signal of its own */
-            kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", signal,
-                              strsignal(signal));
-        } else {
-            kg_record_verdict(r, KG_V_CRASH, "exit",
-                              "it ended its process with status %d instead of returning", x->code);
-        }
+        kg_record_verdict(r, KG_V_CRASH, "exit",
+                          "it ended its process with status %d instead of returning", x->code);
     } else {
         kg_record_verdict(r, KG_V_CRASH, "protocol", "its process was lost");
     }
@@ -158,6 +157,33 @@ enum kg_step_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomman
     }
 }
 
+/* What the runner wrote about a command that the judge had released; it is still up. */
+static json_t *claimed_reply(const struct kg_pyrunner *run)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *reply = NULL;
+    uint32_t bytes = run->wire ? run->wire->reply_bytes : 0;
+    char *text = bytes > 0 && bytes <= KG_TWIRE_TEXT ? malloc(bytes) : NULL;
+    if (!text) {
+        return NULL;
+    }
+    memcpy(text, run->wire->reply, bytes);
+    if (kg_json_parse(text, bytes, "runner", &reply, &ignored) != KG_OK) {
+        reply = NULL;
+    }
+    free(text);
+    return reply;
+}
+
+static enum kg_step_result of_answer(struct kg_evaluation *e, enum kg_tcommand command,
+                                     enum kg_tstatus said, struct kg_err *err)
+{
+    json_t *reply = claimed_reply(&e->torch->cand.runner);
+    enum kg_step_result s = of_status(e, command, said, reply, err);
+    json_decref(reply);
+    return s;
+}
+
 enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
                                      enum kg_stage stage, const struct kg_dj_report *rep,
                                      struct kg_err *err)
@@ -170,7 +196,7 @@ enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand c
     case KG_DJ_PROTOCOL:
         return of_protocol(e);
     default:
-        return of_status(e, command, rep->said, NULL, err);
+        return of_answer(e, command, rep->said, err);
     }
 }
 

@@ -1,0 +1,171 @@
+/* The stages of a PyTorch candidate, from its text to its answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/reply/check.h"
+#include "gym/torch/module.h"
+#include "gym/torch/torch.h"
+
+/* Labels that explain; the behaviour decides. */
+enum kg_step_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *err)
+{
+    (void)err;
+    struct kg_finding f[32];
+    size_t n =
+        kg_check_python(e->code, e->code_len, e->w->torch->problem->entry, f, sizeof f / sizeof *f);
+    for (size_t i = 0; i < n; i++) {
+        kg_record_evidence(e->r, "static",
+                           json_pack("{s:s, s:s, s:i, s:s}", "rule", f[i].rule, "severity",
+                                     kg_severity_name(f[i].severity), "line", f[i].line, "message",
+                                     f[i].message));
+    }
+    return KG_STEP_PASS;
+}
+
+/* Where the candidate runs: at the published shape, or, where Triton must be interpreted, tiny. */
+static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tscene **out,
+                                 struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    struct kg_torch *t = w->torch;
+    struct kg_tscene *tiny = &t->scene[KG_SCENE_TINY];
+    *out = &t->scene[KG_SCENE_PUBLISHED];
+    e->torch->interpret = kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
+    if (kg_tscene_open(w, *out, err) != KG_OK) {
+        return err->code;
+    }
+    if (!e->torch->interpret || (*out)->desc.elements <= (uint64_t)w->config.torch_tiny_elements) {
+        return KG_OK;
+    }
+    if (!tiny->consts && kg_tshapes_tiny(w, tiny, w->config.torch_tiny_elements, err) != KG_OK) {
+        return err->code == KG_E_PROBLEM
+                   ? kg_fail(err, KG_E_NEEDS_GPU,
+                             "%s uses Triton, there is no GPU, and the problem has no tiny variant "
+                             "for its interpreter",
+                             "the candidate")
+                   : err->code;
+    }
+    *out = tiny;
+    return KG_OK;
+}
+
+enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_tscene *s;
+    e->torch = calloc(1, sizeof *e->torch);
+    if (!e->torch) {
+        kg_fail(err, KG_E_LIMIT, "no memory for a candidate");
+        return KG_STEP_ERROR;
+    }
+    e->torch->cand.port = -1;
+    if (choose_scene(e, &s, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    e->torch->scene = s;
+    json_object_set_new(e->r->environment, "scene", json_string(kg_scene_name(s->kind)));
+    json_object_set_new(e->r->environment, "triton_interpret", json_boolean(e->torch->interpret));
+    enum kg_step_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
+    e->r->compiled = e->built = step == KG_STEP_PASS;
+    return step;
+}
+
+/* Wrong once: is it wrong in a fresh process too, asked this alone? */
+static enum kg_step_result ask_again(struct kg_evaluation *e, struct kg_tscene *s, enum kg_tlaw law,
+                                     enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
+    bool ask = false;
+    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
+        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
+    }
+    if (!ask) {
+        return KG_STEP_FAIL;
+    }
+    const char *reason = r->reason, *message = r->message;
+    bool repeats = e->repeats_twin;
+    size_t seen = json_array_size(r->evidence);
+    kg_tcandidate_stop(e);
+    enum kg_step_result again = kg_tcandidate_case(e, s, law, stage, err);
+    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
+        json_array_remove(r->evidence, seen);
+    }
+    if (again == KG_STEP_ERROR) {
+        return again;
+    }
+    r->verdict = KG_V_WRONG;
+    r->reason = reason;
+    r->message = message;
+    if (again == KG_STEP_PASS) {
+        kg_record_evidence(r, "fresh_process",
+                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
+        if (repeats) {
+            kg_record_verdict(r, KG_V_HACK, "replay",
+                              "after a single edit it gives its answer to the unedited inputs; in "
+                              "a fresh process it does not");
+        } else {
+            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
+                              "its answer depends on earlier calls or on luck: right in a fresh "
+                              "process, but here %s",
+                              message);
+        }
+    }
+    return KG_STEP_FAIL;
+}
+
+static enum kg_step_result run_law(struct kg_evaluation *e, struct kg_tscene *s, enum kg_tlaw law,
+                                   enum kg_stage stage, struct kg_err *err)
+{
+    if (kg_cancelled) {
+        kg_fail(err, KG_E_CANCELLED, "interrupted");
+        return KG_STEP_ERROR;
+    }
+    enum kg_step_result step = kg_tcandidate_case(e, s, law, stage, err);
+    return step == KG_STEP_FAIL ? ask_again(e, s, law, stage, err) : step;
+}
+
+static void begin(struct kg_evaluation *e, enum kg_stage stage)
+{
+    e->torch->asked = json_array();
+    json_object_set_new(e->r->secret, kg_stage_name(stage), e->torch->asked);
+}
+
+enum kg_step_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err)
+{
+    begin(e, KG_ST_TINY);
+    return run_law(e, e->torch->scene, KG_TL_OWN, KG_ST_TINY, err);
+}
+
+enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_tscene *s = e->torch->scene;
+    const struct kg_config *c = &e->w->config;
+    enum kg_tlaw laws[KG_TL_COUNT];
+    begin(e, KG_ST_FULL);
+    e->compared = 0;
+    size_t n = kg_tplan_full(&s->desc, c->multi_input, c->laws, false, &e->rng, laws);
+    enum kg_step_result worst = KG_STEP_PASS, step = KG_STEP_PASS;
+    for (size_t i = 0; i < n && step != KG_STEP_ERROR && (worst == KG_STEP_PASS || !c->staged);
+         i++) {
+        step = run_law(e, s, laws[i], KG_ST_FULL, err);
+        worst = step == KG_STEP_PASS ? worst : step;
+    }
+    if (worst == KG_STEP_PASS && e->compared == 0) {
+        kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
+                e->w->torch->problem->path);
+        return KG_STEP_ERROR;
+    }
+    return worst;
+}
+
+/* Time is the judge's on a GPU: paired windows of reference and candidate belong here. Elsewhere
+ * there is nothing that would mean anything: a CPU does not run what was written for a GPU. */
+enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err)
+{
+    (void)err;
+    struct kg_timing *t = &e->r->timing;
+    kg_tcandidate_stop(e);
+    t->status = KG_T_NOT_MEASURED;
+    t->why = kg_torch_on_cpu(e->w) ? "no GPU" : "timing on a GPU is not built yet";
+    return KG_STEP_PASS;
+}
