@@ -49,7 +49,7 @@ demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
 test: setup ## build and run all tests
 	@$(MAKE) --no-print-directory -j$$(nproc) unit
 
-unit: all $(TESTS) $(REPLAYS)
+unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so
 	@tests/run.sh $(B)
 
 check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
@@ -145,6 +145,15 @@ $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(SUPPORT)) $(LIB)
 $(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
+
+# A driver on host memory, for tests of the CUDA device where there is no GPU.
+$(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h src/gym/device/kernels.cu \
+                     src/gym/device/cuda_driver.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -ffp-contract=off -fPIC -shared $< -o $@ -lm
+
+# Holds the kernels' text.
+$(B)/obj/src/gym/device/cuda_source.o: src/gym/device/kernels.cu
 
 # The positive control of the hostile corpus; exports its insides on purpose.
 $(B)/naive: $(B)/obj/tests/naive/naive.o $(LIB)

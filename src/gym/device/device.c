@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "gym/device/cuda.h"
+
 #define LOOKED_AT 4096
 
-static const struct kg_device_ops *const rows[] = {&kg_device_cpu};
+static const struct kg_device_ops *const rows[] = {&kg_device_cpu, &kg_device_cuda};
 
 /* "fake" is host memory too. */
 static bool serves(const struct kg_device_ops *ops, const char *name)

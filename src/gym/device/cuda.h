@@ -1,0 +1,119 @@
+/* Private to device/: the CUDA row of the device table. One primary context, one stream that does
+ * not wait for the default stream, kernels of kernels.cu built for the device at hand by NVRTC and
+ * kept in the user's cache folder.
+ *
+ * Exported memory is an allocation of its own (cuMemCreate) whose descriptor another process maps;
+ * a process that holds it can always write, so facts.sealed is false. The clock is the host's
+ * monotonic clock: a window ends when digest() has its result in host memory.
+ * Environment: KGYM_LIBCUDA (another driver library: tests), KGYM_NVRTC, KGYM_PYTHON (cuda_api.h),
+ * KGYM_CUDA_CACHE (folder of built kernels; `none`). */
+#ifndef KG_GYM_DEVICE_CUDA_H
+#define KG_GYM_DEVICE_CUDA_H
+
+#include "gym/device/cuda_api.h"
+#include "gym/device/device.h"
+
+#define KG_CUDA_BLOCK    256  /* threads: BLOCK of kernels.cu */
+#define KG_CUDA_SPANS    64   /* SPANS of kernels.cu */
+#define KG_CUDA_PARTS    1024 /* most blocks of a kernel that leaves partial results */
+#define KG_CUDA_PART_MAX 64   /* bytes of one partial result, at most */
+#define KG_CUDA_EXPORTS  64
+
+/* Kernels by name: X(name). */
+#define KG_CUDA_KERNELS(X)                                                                         \
+    X(pattern)                                                                                     \
+    X(check) X(unwritten) X(digest) X(flush) X(widen) X(moments) X(digits) X(scan) X(scan_rms)     \
+        X(scan_exact) X(fill)
+
+enum kg_cuda_kernel {
+#define KG_CUDA_NAME(name) KG_CUDA_##name,
+    KG_CUDA_KERNELS(KG_CUDA_NAME)
+#undef KG_CUDA_NAME
+        KG_CUDA_KERNEL_COUNT
+};
+
+struct kg_cuda_export {
+    uint64_t at, bytes; /* at 0: unused */
+    kg_cu_handle handle;
+};
+
+struct kg_cuda {
+    struct kg_cu cu;
+    kg_cu_device device;
+    int ordinal, major, minor, processors;
+    struct kg_cu_ctx *ctx;
+    struct kg_cu_stream *stream;
+    struct kg_cu_module *module;
+    struct kg_cu_function *kernel[KG_CUDA_KERNEL_COUNT];
+    struct kg_cuda_export export[KG_CUDA_EXPORTS];
+    uint64_t sweep, sweep_bytes; /* flush reads it */
+    uint64_t scratch;            /* zeroed between uses: KG_CUDA_SCRATCH_BYTES */
+    void *host;                  /* results, pinned and mapped: KG_CUDA_HOST_BYTES */
+    uint64_t host_at;            /* the same, as the device addresses it */
+    int failed;                  /* first code that a function without a result got */
+    const char *failed_at;
+};
+
+/* Of scratch: the digest's sums and counter, then what one operation needs. Of host: digests, then
+ * partial results. */
+#define KG_CUDA_SCRATCH_BYTES (64u << 10)
+#define KG_CUDA_SUMS          0
+#define KG_CUDA_FINISHED      (2 * 8 * KG_CUDA_SPANS)
+#define KG_CUDA_FREE          4096 /* where the rest of scratch begins */
+#define KG_CUDA_HOST_BYTES    (KG_CUDA_PARTS * KG_CUDA_PART_MAX)
+
+static inline struct kg_cuda *kg_cuda_of(struct kg_device *d)
+{
+    return d->self;
+}
+
+/* Remember a failure for the next call that can report one. True: no failure. */
+bool kg_cuda_note(struct kg_cuda *c, int code, const char *what);
+/* Blocks for n items of one thread each, at most `most`, at least 1. */
+unsigned kg_cuda_blocks(const struct kg_cuda *c, uint64_t n, unsigned most);
+/* A launch on the device's stream; failures are noted. */
+void kg_cuda_launch(struct kg_cuda *c, enum kg_cuda_kernel kernel, unsigned blocks, unsigned rows,
+                    void **params);
+/* All done on the stream; the failure noted first, if any, is reported and forgotten. */
+enum kg_code kg_cuda_wait(struct kg_cuda *c, const char *what, struct kg_err *err) KG_MUST_USE;
+
+/* cuda_build.c: the module's image for this device, from the cache or built; the caller frees. */
+enum kg_code kg_cuda_image(int major, int minor, void **image, struct kg_err *err) KG_MUST_USE;
+/* cuda_source.c: the text of kernels.cu. */
+extern const char kg_cuda_source[];
+
+/* The row's functions, see device.h. cuda_memory.c: */
+enum kg_code kg_cuda_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *err);
+void kg_cuda_free(struct kg_device *d, uint64_t at);
+enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
+                            int *fd, struct kg_err *err);
+void kg_cuda_unexport(struct kg_device *d, uint64_t at);
+void kg_cuda_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes);
+void kg_cuda_upload(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes);
+enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
+                              struct kg_err *err);
+/* cuda_spans.c: */
+void kg_cuda_pattern(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t word);
+enum kg_code kg_cuda_check(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                           uint64_t word, int *bad, struct kg_err *err);
+enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                            struct kg_digest *out, struct kg_err *err);
+enum kg_code kg_cuda_take(struct kg_device *d, struct kg_dtake *t, size_t n, uint64_t word,
+                          struct kg_err *err);
+/* cuda_law.c: */
+void kg_cuda_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t n,
+                  const struct kg_dj_law *law);
+/* cuda_compare.c: */
+void kg_cuda_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
+                   uint64_t n);
+enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
+                            uint64_t n, int64_t k, struct kg_tbound *out, struct kg_err *err);
+enum kg_code kg_cuda_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
+                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
+                             struct kg_tcompare *out, struct kg_err *err);
+enum kg_code kg_cuda_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
+                         double *out, struct kg_err *err);
+
+extern const struct kg_device_ops kg_device_cuda;
+
+#endif

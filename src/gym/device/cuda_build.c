@@ -1,0 +1,83 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gym/build/cache.h"
+#include "gym/device/cuda.h"
+
+/* "" when nothing is to be kept. */
+static void cache_folder(char *out, size_t cap)
+{
+    const char *named = getenv("KGYM_CUDA_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int n = 0;
+    if (named != NULL && *named != '\0') {
+        n = snprintf(out, cap, "%s", strcmp(named, "none") == 0 ? "" : named);
+    } else if (xdg != NULL && *xdg == '/') {
+        n = snprintf(out, cap, "%s/kgym/cuda", xdg);
+    } else {
+        n = snprintf(out, cap, "%s%s", home ? home : "", home ? "/.cache/kgym/cuda" : "");
+    }
+    if (n < 0 || (size_t)n >= cap) {
+        *out = '\0';
+    }
+}
+
+static void make_key(const struct kg_nvrtc *n, int major, int minor, char out[KG_SHA256_HEX])
+{
+    struct kg_sha256 h;
+    int version[4] = {major, minor, 0, 0};
+    if (n->version(&version[2], &version[3]) != 0) {
+        version[2] = -1;
+    }
+    kg_sha256_begin(&h);
+    kg_sha256_part(&h, kg_cuda_source, strlen(kg_cuda_source));
+    kg_sha256_part(&h, version, sizeof version);
+    kg_sha256_end(&h, out);
+}
+
+/* A whole kept image, or NULL. */
+static void *kept(const char *path, const char *key)
+{
+    bool exports = false;
+    size_t n = 0;
+    if (!kg_cache_check(path, key, "", &exports)) {
+        return NULL;
+    }
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    char *bytes = fd >= 0 ? kg_object_read(fd, &n) : NULL;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return bytes;
+}
+
+enum kg_code kg_cuda_image(int major, int minor, void **image, struct kg_err *err)
+{
+    struct kg_nvrtc_places places = {NULL, getenv("KGYM_PYTHON")};
+    struct kg_nvrtc n;
+    char folder[400], path[512] = "", key[KG_SHA256_HEX];
+    size_t bytes = 0;
+    places.python = places.python ? places.python : "python3";
+    if (kg_nvrtc_load(&places, &n, err) != KG_OK) {
+        return err->code;
+    }
+    make_key(&n, major, minor, key);
+    cache_folder(folder, sizeof folder);
+    if (*folder != '\0' && kg_cache_path(folder, key, path, sizeof path)) {
+        *image = kept(path, key);
+        if (*image != NULL) {
+            return KG_OK;
+        }
+    }
+    if (kg_nvrtc_build(&n, kg_cuda_source, major, minor, image, &bytes, err) != KG_OK) {
+        return err->code;
+    }
+    if (*path != '\0') {
+        struct kg_err ignored = KG_ERR_INIT; /* a cache that cannot be written costs time only */
+        (void)!kg_cache_put(path, key, *image, bytes, &ignored);
+    }
+    return KG_OK;
+}

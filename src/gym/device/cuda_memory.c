@@ -1,0 +1,133 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "gym/device/cuda.h"
+
+enum kg_code kg_cuda_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *err)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    int code = c->cu.mem_alloc(at, bytes > 0 ? bytes : 1);
+    if (code == KG_CU_OUT_OF_MEMORY) {
+        return kg_fail(err, KG_E_HOST, "judge: the device has no memory for %llu bytes",
+                       (unsigned long long)bytes);
+    }
+    return code == KG_CU_SUCCESS ? KG_OK : kg_cu_fail(&c->cu, code, "memory", err);
+}
+
+void kg_cuda_free(struct kg_device *d, uint64_t at)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    if (at != 0) {
+        kg_cuda_note(c, c->cu.mem_free(at), "free"); /* waits for what uses it */
+    }
+}
+
+/* A mapping of the allocation in this process, zeroed. */
+static int map_own(struct kg_cuda *c, struct kg_cuda_export *e)
+{
+    struct kg_cu_mem_access access = {{KG_CU_MEM_LOCATION_DEVICE, c->ordinal},
+                                      KG_CU_MEM_READ_WRITE};
+    int code = c->cu.mem_reserve(&e->at, e->bytes, 0, 0, 0);
+    if (code != KG_CU_SUCCESS) {
+        e->at = 0;
+        return code;
+    }
+    code = c->cu.mem_map(e->at, e->bytes, 0, e->handle, 0);
+    if (code != KG_CU_SUCCESS) {
+        c->cu.mem_unreserve(e->at, e->bytes);
+        e->at = 0;
+        return code;
+    }
+    code = c->cu.mem_access(e->at, e->bytes, &access, 1);
+    code = code ? code : c->cu.set8(e->at, 0, e->bytes, c->stream);
+    return code ? code : c->cu.stream_sync(c->stream);
+}
+
+static void drop(struct kg_cuda *c, struct kg_cuda_export *e)
+{
+    if (e->at != 0) {
+        kg_cuda_note(c, c->cu.stream_sync(c->stream), "unexport");
+        kg_cuda_note(c, c->cu.mem_unmap(e->at, e->bytes), "unmap");
+        kg_cuda_note(c, c->cu.mem_unreserve(e->at, e->bytes), "unmap");
+    }
+    if (e->handle != 0) { /* a runner that still maps it keeps the memory until it ends */
+        kg_cuda_note(c, c->cu.mem_release(e->handle), "release");
+    }
+    *e = (struct kg_cuda_export){0};
+}
+
+static struct kg_cuda_export *slot_of(struct kg_cuda *c, uint64_t at)
+{
+    for (size_t i = 0; i < KG_CUDA_EXPORTS; i++) {
+        if (c->export[i].at == at) {
+            return &c->export[i];
+        }
+    }
+    return NULL;
+}
+
+enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
+                            int *fd, struct kg_err *err)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    struct kg_cu_mem_prop prop = {.type = KG_CU_MEM_TYPE_PINNED,
+                                  .handle_types = KG_CU_MEM_HANDLE_POSIX,
+                                  .location = {KG_CU_MEM_LOCATION_DEVICE, c->ordinal}};
+    struct kg_cuda_export *e = slot_of(c, 0);
+    size_t unit = 0;
+    (void)read_only; /* who holds the descriptor chooses the access: not sealed */
+    if (e == NULL) {
+        return kg_fail(err, KG_E_LIMIT, "judge: more than %d exported regions", KG_CUDA_EXPORTS);
+    }
+    int code = c->cu.mem_granularity(&unit, &prop, KG_CU_MEM_GRANULARITY_LEAST);
+    if (code == KG_CU_SUCCESS) {
+        unit = unit > 0 ? unit : 2u << 20;
+        e->bytes = (*bytes + unit - 1) / unit * unit;
+        e->bytes = e->bytes > 0 ? e->bytes : unit;
+        code = c->cu.mem_create(&e->handle, e->bytes, &prop, 0);
+    }
+    code = code ? code : map_own(c, e);
+    code = code ? code : c->cu.mem_export(fd, e->handle, KG_CU_MEM_HANDLE_POSIX, 0);
+    if (code != KG_CU_SUCCESS) {
+        drop(c, e);
+        return kg_cu_fail(&c->cu, code, "exported memory", err);
+    }
+    *bytes = e->bytes;
+    *at = e->at;
+    return KG_OK;
+}
+
+void kg_cuda_unexport(struct kg_device *d, uint64_t at)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    struct kg_cuda_export *e = at != 0 ? slot_of(c, at) : NULL;
+    if (e != NULL) {
+        drop(c, e);
+    }
+}
+
+void kg_cuda_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    if (bytes > 0) {
+        kg_cuda_note(c, c->cu.copy(dst, src, bytes, c->stream), "copy");
+    }
+}
+
+void kg_cuda_upload(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    if (bytes > 0 && kg_cuda_note(c, c->cu.to_device(dst, src, bytes, c->stream), "upload")) {
+        kg_cuda_note(c, c->cu.stream_sync(c->stream), "upload");
+    }
+}
+
+enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
+                              struct kg_err *err)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    if (bytes > 0) {
+        kg_cuda_note(c, c->cu.to_host(dst, src, bytes, c->stream), "download");
+    }
+    return kg_cuda_wait(c, "download", err);
+}
