@@ -1,0 +1,243 @@
+/* The control block: both sides lay it out alike; claims are checked; waits end. */
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "gym/torch/wire.h"
+
+#define SECOND ((int64_t)1000000000)
+
+/* What Python says of its structures; NULL where there is no python3. */
+static json_t *python_layout(void)
+{
+    char command[PATH_MAX + 200], text[16384];
+    const char *tree = getenv("KGYM_TREE"), *python = getenv("KGYM_PYTHON");
+    snprintf(command, sizeof command,
+             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='%s/harness' '%s' -c 'import json; "
+             "from kgym_harness import wire; print(json.dumps(wire.layout()))' 2>&1",
+             tree != NULL ? tree : ".", python != NULL ? python : "python3");
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text, f);
+    int status = pclose(f);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+        return NULL;
+    }
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j = NULL;
+    if (kg_json_parse(text, n, "wire.py", &j, &err) != KG_OK) {
+        fail_msg("%s\n%.*s", err.message, (int)n, text);
+    }
+    return j;
+}
+
+struct field {
+    const char *name;
+    size_t offset, size;
+};
+#define F(type, member)                                                                            \
+    {                                                                                              \
+#member, offsetof(struct type, member), sizeof(((struct type *)0)->member)                 \
+    }
+
+static void compare(const json_t *layout, const char *which, const struct field *want, size_t n,
+                    size_t size)
+{
+    const json_t *of = json_object_get(layout, which);
+    const json_t *fields = json_object_get(of, "fields");
+    assert_int_equal(json_integer_value(json_object_get(of, "size")), size);
+    assert_int_equal(json_object_size(fields), n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *at = json_object_get(fields, want[i].name);
+        if (json_integer_value(json_array_get(at, 0)) != (json_int_t)want[i].offset ||
+            json_integer_value(json_array_get(at, 1)) != (json_int_t)want[i].size) {
+            fail_msg("%s.%s: at %zu, %zu bytes here; elsewhere in Python", which, want[i].name,
+                     want[i].offset, want[i].size);
+        }
+    }
+}
+
+static void test_python_lays_it_out_alike(void **state)
+{
+    (void)state;
+    static const struct field leaf[] = {
+        F(kg_tleaf, dtype),   F(kg_tleaf, rank),   F(kg_tleaf, offset), F(kg_tleaf, bytes),
+        F(kg_tleaf, shape),   F(kg_tleaf, stride), F(kg_tleaf, copied), F(kg_tleaf, device),
+        F(kg_tleaf, aliases), F(kg_tleaf, pad),    F(kg_tleaf, name)};
+    static const struct field block[] = {
+        F(kg_twire, magic),        F(kg_twire, version),       F(kg_twire, go),
+        F(kg_twire, done),         F(kg_twire, state),         F(kg_twire, command),
+        F(kg_twire, flags),        F(kg_twire, request_bytes), F(kg_twire, nrequest),
+        F(kg_twire, nonce),        F(kg_twire, seed),          F(kg_twire, in_bytes),
+        F(kg_twire, out_bytes),    F(kg_twire, status),        F(kg_twire, reply_bytes),
+        F(kg_twire, nreply),       F(kg_twire, pad),           F(kg_twire, echo),
+        F(kg_twire, call_ns),      F(kg_twire, peak_bytes),    F(kg_twire, structure),
+        F(kg_twire, request),      F(kg_twire, reply),         F(kg_twire, in),
+        F(kg_twire, out),          F(kg_twire, fault_signal),  F(kg_twire, fault_write),
+        F(kg_twire, fault_address)};
+    json_t *layout = python_layout();
+    if (layout == NULL) {
+        printf("skip: there is no python3\n");
+        skip();
+    }
+    compare(layout, "leaf", leaf, sizeof leaf / sizeof *leaf, sizeof(struct kg_tleaf));
+    compare(layout, "wire", block, sizeof block / sizeof *block, sizeof(struct kg_twire));
+    const json_t *types = json_object_get(layout, "dtypes");
+    assert_int_equal(json_array_size(types), KG_TD_COUNT);
+    for (int i = 0; i < KG_TD_COUNT; i++) {
+        assert_string_equal(json_string_value(json_array_get(types, (size_t)i)),
+                            kg_tdtype_name((enum kg_tdtype)i));
+    }
+    static const char *const commands[] = {"none", "load", "describe", "build", "state", "bind",
+                                           "call", "draw", "snapshot", "null",  "exit"};
+    const json_t *said = json_object_get(layout, "commands");
+    assert_int_equal(json_array_size(said), KG_TC_COUNT);
+    for (size_t i = 0; i < KG_TC_COUNT; i++) {
+        assert_string_equal(json_string_value(json_array_get(said, i)), commands[i]);
+    }
+    assert_string_equal(commands[KG_TC_CALL], "call");
+    assert_string_equal(commands[KG_TC_EXIT], "exit");
+    assert_int_equal(json_array_size(json_object_get(layout, "statuses")), KG_TA_COUNT);
+    assert_int_equal(json_integer_value(json_object_get(layout, "magic")), KG_TWIRE_MAGIC);
+    assert_int_equal(json_integer_value(json_object_get(layout, "version")), KG_TWIRE_VERSION);
+    json_decref(layout);
+}
+
+static struct kg_tleaf good(void)
+{
+    return (struct kg_tleaf){.dtype = KG_TD_F32,
+                             .rank = 2,
+                             .offset = 4096,
+                             .bytes = 48,
+                             .shape = {3, 4},
+                             .stride = {4, 1},
+                             .name = "x"};
+}
+
+static void test_claims_are_checked(void **state)
+{
+    (void)state;
+    struct kg_tleaf l = good();
+    assert_null(kg_twire_leaf_check(&l, 4096 + 48));
+    assert_non_null(kg_twire_leaf_check(&l, 4096 + 47));
+    l = good(), l.offset = UINT64_MAX - 47;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.bytes = 44;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.dtype = KG_TD_COUNT;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.rank = KG_TWIRE_RANK + 1;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.shape[0] = -3, l.shape[1] = -4;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.shape[0] = INT64_MAX, l.shape[1] = INT64_MAX;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.shape[0] = (int64_t)1 << 62, l.bytes = 0; /* 2^64 elements wrap to none */
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.shape[0] = (int64_t)1 << 60, l.bytes = 0; /* 2^62 elements: their bytes wrap */
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.offset = 4097;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), memset(l.name, 'a', sizeof l.name);
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.aliases = KG_TWIRE_LEAVES + 1;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    l = good(), l.shape[0] = 0, l.shape[1] = INT64_MAX, l.bytes = 0;
+    assert_null(kg_twire_leaf_check(&l, 1 << 20));
+    assert_int_equal(kg_tleaf_count(&l), 0);
+    l = good(), l.rank = 0, l.bytes = 4; /* a scalar */
+    assert_null(kg_twire_leaf_check(&l, 1 << 20));
+    assert_int_equal(kg_tleaf_count(&l), 1);
+}
+
+static void test_leaves_are_placed_apart(void **state)
+{
+    (void)state;
+    struct kg_tleaf l[3] = {good(), good(), good()};
+    l[1].dtype = KG_TD_BOOL;
+    l[2].shape[0] = 100;
+    uint64_t need = kg_twire_place(l, 3);
+    assert_int_equal(l[0].offset, KG_TWIRE_GUARD);
+    assert_int_equal(l[1].bytes, 12);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(l[i].offset % KG_TWIRE_ALIGN, 0);
+        assert_null(kg_twire_leaf_check(&l[i], need));
+        uint64_t next = i < 2 ? l[i + 1].offset : need;
+        assert_true(next >= l[i].offset + l[i].bytes + KG_TWIRE_GUARD);
+    }
+    assert_int_equal(kg_twire_place(l, 0), KG_TWIRE_GUARD);
+}
+
+/* A process that answers after ms, or (ms < 0) dies without an answer. */
+static pid_t answerer(struct kg_twire *w, int ms, int *pidfd)
+{
+    uint32_t number = atomic_load(&w->go);
+    pid_t pid = fork();
+    if (pid == 0) {
+        usleep((useconds_t)abs(ms) * 1000);
+        if (ms >= 0) {
+            atomic_store(&w->done, number);
+        }
+        _exit(0);
+    }
+    *pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    assert_true(*pidfd >= 0);
+    return pid;
+}
+
+static void test_waits_end(void **state)
+{
+    (void)state;
+    struct kg_twire *w =
+        mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(w != MAP_FAILED);
+    const uint64_t nonce[2] = {7, 9};
+    static const struct {
+        int ms;
+        int64_t deadline;
+        int want;
+    } each[] = {{20, 60 * SECOND, 0},
+                {-20, 60 * SECOND, KG_TWIRE_RUNNER_DEAD},
+                {3000, SECOND / 20, KG_TWIRE_LATE}};
+    for (size_t i = 0; i < 3; i++) {
+        int pidfd;
+        kg_twire_release(w, nonce);
+        assert_int_equal(atomic_load(&w->go), i + 1);
+        assert_true(w->nonce[0] == 7 && w->nonce[1] == 9);
+        pid_t pid = answerer(w, each[i].ms, &pidfd);
+        int rc = kg_twire_wait(w, pidfd, kg_clock_ns() + each[i].deadline, NULL);
+        assert_int_equal(rc, each[i].want);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        close(pidfd);
+    }
+    volatile int cancelled = 1;
+    assert_int_equal(kg_twire_wait(w, -1, kg_clock_ns() + 60 * SECOND, &cancelled), KG_TWIRE_LATE);
+    munmap(w, sizeof *w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_python_lays_it_out_alike),
+        cmocka_unit_test(test_claims_are_checked),
+        cmocka_unit_test(test_leaves_are_placed_apart),
+        cmocka_unit_test(test_waits_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
