@@ -68,7 +68,9 @@ static void without_secrets(struct kg_record *r)
     r->batch_id = r->timing.why = NULL;
     r->nrewards = 0;
     r->peak_bytes = r->setup_ns = -1;
-    if (r->verdict != KG_V_CRASH && r->verdict != KG_V_COMPILE_ERROR) {
+    bool own = r->verdict == KG_V_CRASH || r->verdict == KG_V_COMPILE_ERROR ||
+               r->verdict == KG_V_TIMEOUT || r->verdict == KG_V_OUT_OF_MEMORY;
+    if (!own) {
         r->message = NULL;
     }
 }

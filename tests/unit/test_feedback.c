@@ -14,6 +14,7 @@
 #include "../support/records.h"
 #include "base/file.h"
 #include "gym/feedback/parts.h"
+#include "gym/problem/variant.h"
 #include "gym/reply/check.h"
 
 static void render(const struct kg_record *r, int64_t tokens, enum kg_feedback_style style,
@@ -58,8 +59,6 @@ static void golden_texts(void **state)
         struct kg_record r;
         struct kg_buf out;
         sample_record(&r, (enum sample_kind)i, i);
-        json_object_set_new(r.config, "deadline.run", json_real(20));
-        json_object_set_new(r.config, "limit.memory_mb", json_integer(2048));
         render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
         compare(sample_names[i], &out);
         kg_buf_deinit(&out);
@@ -109,14 +108,39 @@ static void golden_exception(void **state)
 static void golden_import_error(void **state)
 {
     (void)state;
+    static const struct {
+        const char *name, *reason, *message;
+    } cases[] = {
+        {"import-error", "load", "ModuleNotFoundError: No module named 'tritonn'"},
+        {"python-syntax", "syntax", "line 5: '(' was never closed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        module_record(&r);
+        kg_record_verdict(&r, KG_V_COMPILE_ERROR, cases[i].reason, "%s", cases[i].message);
+        r.stage = KG_ST_COMPILE;
+        render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
+        compare(cases[i].name, &out);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* As the PyTorch executor records it. */
+static void golden_frame(void **state)
+{
+    (void)state;
     struct kg_record r;
     struct kg_buf out;
     module_record(&r);
-    kg_record_verdict(&r, KG_V_COMPILE_ERROR, "load",
-                      "ModuleNotFoundError: No module named 'tritonn'");
-    r.stage = KG_ST_COMPILE;
+    kg_record_evidence(&r, "exception",
+                       json_pack("{s:s, s:s, s:s, s:s}", "type", "IndexError", "message",
+                                 "index 77123 is out of bounds", "where", "line 15, in helper",
+                                 "during", "its call"));
+    kg_record_verdict(&r, KG_V_CRASH, "exception", "its call ended in IndexError");
     render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-    compare("import-error", &out);
+    compare("frame", &out);
     kg_buf_deinit(&out);
     kg_record_deinit(&r);
 }
@@ -146,6 +170,98 @@ static void golden_shapes(void **state)
         render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
         compare(cases[i].name, &out);
         kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* Stages may go on after a failure; the verdict is the first one's. */
+static void the_first_failure_is_told(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    sample_record(&r, SAMPLE_WRONG, 1);
+    kg_record_evidence(
+        &r, "mismatch",
+        json_pack("{s:s, s:s, s:s}", "variant", "tiny", "share", "more", "output", "z"));
+    render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
+    assert_non_null(strstr(out.data, "Wrong elements: under 1 % of y.\nSeen with a smaller"));
+    kg_buf_deinit(&out);
+    kg_record_deinit(&r);
+}
+
+static void output_names_are_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool shown;
+    } cases[] = {{"y", true},       {"out[1].x_2", true},
+                 {"", false},       {"y1234", false},
+                 {"out[77]", true}, {"out[7777]", false},
+                 {"[0]", true},     {"secret", false},
+                 {"a b", false},    {"`", false},
+                 {"[]", false},     {"caf\xc3\xa9", false},
+                 {"y[0][1]", true}, {"1y", false},
+                 {"out.y.y", true}, {"out.averyveryveryveryveryverylongname", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kg_record r;
+        char out[40];
+        kg_record_init(&r);
+        r.reason = "value";
+        r.candidate.code = "float *y, x_2;\n";
+        kg_record_evidence(&r, "mismatch", json_pack("{s:s}", "output", cases[i].name));
+        if (kg_fb_output(&r, out) != cases[i].shown) {
+            fail_msg("%s", cases[i].name);
+        }
+        kg_record_deinit(&r);
+    }
+}
+
+/* Names of shapes come from two executors; each must have words here. */
+static void every_shape_has_words(void **state)
+{
+    (void)state;
+    static const char *const torch[] = {"published", "tiny", "shape", "secret"};
+    for (int i = 0; i < KG_VARIANT_COUNT + 4; i++) {
+        struct kg_record r;
+        bool ours = i < KG_VARIANT_COUNT;
+        const char *name = ours ? kg_variant_name((enum kg_variant)i) : torch[i - KG_VARIANT_COUNT];
+        kg_record_init(&r);
+        r.reason = "value";
+        kg_record_evidence(&r, "mismatch", json_pack("{s:s}", "variant", name));
+        assert_int_equal(kg_fb_shape(&r) != NULL, strcmp(name, "secret") != 0);
+        bool open = strcmp(name, "default") == 0 || strcmp(name, "published") == 0;
+        assert_int_equal(kg_fb_shape_public(kg_fb_entry(&r, "mismatch")), open);
+        kg_record_deinit(&r);
+    }
+}
+
+static void limits_are_read_from_own_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kg_verdict verdict;
+        const char *message;
+        double limit;
+    } cases[] = {{KG_V_TIMEOUT, "a call took longer than 20 s", 20},
+                 {KG_V_TIMEOUT, "constructing the module took longer than 0.5 s", 0.5},
+                 {KG_V_TIMEOUT, "CPU limit reached", 0},
+                 {KG_V_TIMEOUT, "x took longer than 20 s or 123456 s", 0},
+                 {KG_V_TIMEOUT, "x took longer than 1e300 s", 0},
+                 {KG_V_TIMEOUT, "x took longer than nan s", 0},
+                 {KG_V_OUT_OF_MEMORY, "it needed more than 2048 MB of memory", 2048},
+                 {KG_V_OUT_OF_MEMORY, "it ran out of memory: 123456", 0},
+                 {KG_V_CRASH, "a call took longer than 20 s", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kg_record r;
+        double v = 0;
+        const char *unit;
+        kg_record_init(&r);
+        r.verdict = cases[i].verdict;
+        r.message = cases[i].message;
+        assert_int_equal(kg_fb_limit(&r, &v, &unit), cases[i].limit > 0);
+        assert_true(cases[i].limit <= 0 || v == cases[i].limit);
         kg_record_deinit(&r);
     }
 }
@@ -559,7 +675,12 @@ int main(void)
         cmocka_unit_test(golden_texts),
         cmocka_unit_test(golden_exception),
         cmocka_unit_test(golden_import_error),
+        cmocka_unit_test(golden_frame),
         cmocka_unit_test(golden_shapes),
+        cmocka_unit_test(the_first_failure_is_told),
+        cmocka_unit_test(output_names_are_names),
+        cmocka_unit_test(every_shape_has_words),
+        cmocka_unit_test(limits_are_read_from_own_messages),
         cmocka_unit_test(golden_kernels),
         cmocka_unit_test(every_reason_has_advice),
         cmocka_unit_test(timeouts_and_rules_have_advice),

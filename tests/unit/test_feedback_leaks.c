@@ -89,10 +89,11 @@ static void plant_shape(struct plan *p, struct kg_record *r)
     bool open = coin(p);
     json_int_t shown = (json_int_t)kg_rng_below(&p->open, 4096);
     kg_record_evidence(r, "shape",
-                       json_pack("{s:s, s:s, s:{s:[I], s:s}, s:{s:[I], s:o}}", "output", "y",
-                                 "variant", open ? "default" : "odd", "want", "shape",
-                                 open ? shown : canary_int(&p->c), "dtype", "float32", "got",
-                                 "shape", canary_int(&p->c) * 100000, "dtype", canary_json(&p->c)));
+                       json_pack("{s:o, s:s, s:{s:[I], s:s}, s:{s:[I], s:o}}", "output",
+                                 canary_json(&p->c), "variant", open ? "default" : "odd", "want",
+                                 "shape", open ? shown : canary_int(&p->c), "dtype", "float32",
+                                 "got", "shape", canary_int(&p->c) * 100000, "dtype",
+                                 canary_json(&p->c)));
 }
 
 /* The candidate's own words round numbers that it has read from its inputs. */

@@ -1,5 +1,6 @@
 /* What a failed candidate is told besides its verdict, by verdict. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gym/build/diag.h"
@@ -57,7 +58,21 @@ static void rejected(struct kg_fb_page *p, const struct kg_record *r)
     kg_fb_source(p, r, first);
 }
 
-/* Lines of the candidate's own file that were active, the innermost last. */
+/* The line of "line 12, in f", which is how a frame of the candidate's own file is told. */
+static int line_in(const struct kg_record *r, const char *where)
+{
+    json_t *one = json_pack("{s:I}", "line", (json_int_t)0);
+    char *end = NULL;
+    if (strncmp(where, "line ", 5) == 0) {
+        json_object_set_new(one, "line", json_integer(strtol(where + 5, &end, 10)));
+    }
+    int line = kg_fb_line(r, one, "line");
+    json_decref(one);
+    return line;
+}
+
+/* Lines of the candidate's own file that were active, the innermost last: `lines`, else `line`,
+ * else `where`. Returns the innermost, 0 if none is known. */
 static int frames(struct kg_fb_page *p, const struct kg_record *r, const json_t *e)
 {
     const json_t *list = json_object_get(e, "lines");
@@ -65,6 +80,7 @@ static int frames(struct kg_fb_page *p, const struct kg_record *r, const json_t 
     int innermost = kg_fb_line(r, e, "line");
     struct kg_buf text;
     kg_buf_init(&text, 256);
+    innermost = innermost > 0 ? innermost : line_in(r, text_of(e, "where"));
     for (size_t i = n > FRAMES ? n - FRAMES : 0; i < n; i++) {
         json_t *one = json_pack("{s:O}", "line", json_array_get(list, i));
         int line = kg_fb_line(r, one, "line");
@@ -96,16 +112,19 @@ static const char *split(const char *message, char type[48])
     return message;
 }
 
-/* From the entry `exception` {type, message, line, lines[]}, else from the message. */
+/* From the entry `exception` {type, message, where or line, lines[]}, else from the message. */
 static void exception(struct kg_fb_page *p, const struct kg_record *r, const char *prefix)
 {
     const json_t *e = kg_fb_entry(r, "exception");
     const char *message = r->message != NULL ? r->message : "", *type = text_of(e, "type");
     char found[48];
     size_t n = strlen(prefix);
+    int line = frames(p, r, e);
     if (e != NULL) {
         message = text_of(e, "message");
     } else {
+        line = line_in(r, message);
+        message = line > 0 && strchr(message, ':') ? strchr(message, ':') + 1 : message;
         message = strncmp(message, prefix, n) == 0 ? message + n : message;
         message = split(message, found);
         type = found;
@@ -116,11 +135,13 @@ static void exception(struct kg_fb_page *p, const struct kg_record *r, const cha
     if (e != NULL || type[0] != '\0') {
         kg_buf_addf(&p->facts, "%s%s%s\n", kg_fb_exception_type(type), words.len > 0 ? ": " : "",
                     words.data);
+    } else if (words.len > 0 && line > 0) {
+        kg_buf_addf(&p->facts, "Line %d: %s\n", line, words.data);
     } else if (words.len > 0) {
         kg_buf_addf(&p->facts, "It said: %s\n", words.data);
     }
     kg_buf_deinit(&words);
-    kg_fb_source(p, r, frames(p, r, e));
+    kg_fb_source(p, r, line);
 }
 
 static void compile_error(struct kg_fb_page *p, const struct kg_record *r)
@@ -159,12 +180,9 @@ static void crash(struct kg_fb_page *p, const struct kg_record *r)
 static void limit(struct kg_fb_page *p, const struct kg_record *r)
 {
     double v;
-    bool memory = r->verdict == KG_V_OUT_OF_MEMORY;
-    bool compiling = !memory && strcmp(r->reason, "compile") == 0;
-    const char *key = memory ? "limit.memory_mb" : compiling ? "deadline.compile" : "deadline.run";
-    bool known = !memory || strcmp(r->reason, "host") == 0;
-    if (known && kg_fb_limit(r, key, 0.001, 1e7, &v)) {
-        kg_buf_addf(&p->facts, "The limit is %.6g %s.\n", v, memory ? "MB" : "s");
+    const char *unit;
+    if (kg_fb_limit(r, &v, &unit)) {
+        kg_buf_addf(&p->facts, "The limit is %.6g %s.\n", v, unit);
     }
 }
 

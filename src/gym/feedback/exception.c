@@ -98,7 +98,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool stands_in(const char *code, const char *word, size_t len)
+bool kg_fb_stands_in(const char *code, const char *word, size_t len)
 {
     for (const char *p = code; p != NULL && (p = memmem(p, strlen(p), word, len)) != NULL; p++) {
         if ((p == code || !in_word(p[-1])) && !in_word(p[len])) {
@@ -122,7 +122,7 @@ static bool passes(const char *word, size_t len, const char *code)
     }
     return !digits ||
            listed(plain_words, sizeof plain_words / sizeof plain_words[0], word, len, &found) ||
-           stands_in(code, word, len);
+           kg_fb_stands_in(code, word, len);
 }
 
 /* Bytes of the number at s: digits, exponent, suffix, hexadecimal, but not a sentence's stop. */

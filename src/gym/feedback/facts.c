@@ -1,16 +1,17 @@
 /* Typed readings of a record: what comes out is a name of a list, a bounded number, or nothing. */
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gym/feedback/parts.h"
-#include "gym/problem/variant.h"
 
 const json_t *kg_fb_entry(const struct kg_record *r, const char *check)
 {
-    for (size_t i = json_array_size(r->evidence); i > 0; i--) {
-        const json_t *e = json_array_get(r->evidence, i - 1);
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
         const char *name = json_string_value(json_object_get(e, "check"));
         if (name != NULL && strcmp(name, check) == 0) {
             return e;
@@ -46,49 +47,82 @@ static const json_t *place(const struct kg_record *r)
     return NULL;
 }
 
-const char *kg_fb_shape(const struct kg_record *r)
+/* Names of both executors. */
+static const struct {
+    const char *name, *words;
+    bool open; /* its dimensions are the problem's own */
+} shapes[] = {
+    {"default", "the published shape", true},
+    {"published", "the published shape", true},
+    {"tiny", "a tiny shape", false},
+    {"x2", "a shape with doubled sizes", false},
+    {"larger", "a larger shape with odd sizes", false},
+    {"odd", "a smaller shape with odd sizes", false},
+    {"no16", "a shape whose sizes are no multiples of 16", false},
+    {"one", "a shape whose sizes are 1", false},
+    {"quarter", "a smaller shape whose sizes are no multiples of 16", false},
+    {"shape", "another shape than the published one", false},
+};
+
+static int shape_of(const json_t *entry)
 {
-    static const char *const words[KG_VARIANT_COUNT] = {
-        [KG_VARIANT_DEFAULT] = "the published shape",
-        [KG_VARIANT_TINY] = "a tiny shape",
-        [KG_VARIANT_X2] = "a shape with doubled sizes",
-        [KG_VARIANT_LARGER] = "a larger shape with odd sizes",
-        [KG_VARIANT_ODD] = "a smaller shape with odd sizes",
-        [KG_VARIANT_NO16] = "a shape whose sizes are no multiples of 16",
-        [KG_VARIANT_ONE] = "a shape whose sizes are 1",
-    };
-    const char *name = json_string_value(json_object_get(place(r), "variant"));
-    for (int i = 0; name != NULL && i < KG_VARIANT_COUNT; i++) {
-        if (strcmp(name, kg_variant_name((enum kg_variant)i)) == 0) {
-            return words[i];
+    const char *name = json_string_value(json_object_get(entry, "variant"));
+    for (size_t i = 0; name != NULL && i < sizeof shapes / sizeof shapes[0]; i++) {
+        if (strcmp(name, shapes[i].name) == 0) {
+            return (int)i;
         }
     }
-    return NULL;
+    return -1;
+}
+
+const char *kg_fb_shape(const struct kg_record *r)
+{
+    int i = shape_of(place(r));
+    return i >= 0 ? shapes[i].words : NULL;
 }
 
 bool kg_fb_shape_public(const json_t *entry)
 {
-    const char *name = json_string_value(json_object_get(entry, "variant"));
-    return name != NULL && strcmp(name, kg_variant_name(KG_VARIANT_DEFAULT)) == 0;
+    int i = shape_of(entry);
+    return i >= 0 && shapes[i].open;
+}
+
+/* One part of a path: an index of up to three digits, a word that we gave it, or one of the
+ * candidate's source: a name in the answer itself may be made of what was read from an input. */
+static bool part_passes(const struct kg_record *r, const char *s, size_t n)
+{
+    static const char *const ours[] = {"out", "output", "answer"};
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        if (strlen(ours[i]) == n && memcmp(ours[i], s, n) == 0) {
+            return true;
+        }
+    }
+    if (strspn(s, "0123456789") >= n) {
+        return n <= 3;
+    }
+    return !isdigit((unsigned char)s[0]) && kg_fb_stands_in(r->candidate.code, s, n);
 }
 
 bool kg_fb_output(const struct kg_record *r, char out[40])
 {
     const char *name = json_string_value(json_object_get(place(r), "output"));
-    size_t n = name != NULL ? strlen(name) : 0;
-    if (n == 0 || n > 32 || !(isalpha((unsigned char)name[0]) || name[0] == '_')) {
+    size_t n = name != NULL ? strlen(name) : 0, parts = 0;
+    if (n == 0 || n > 32) {
         return false;
     }
-    size_t digits = 0; /* an index, not a number */
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)name[i];
-        digits = isdigit(c) ? digits + 1 : 0;
-        if (digits > 3 || !(isalnum(c) || strchr("_.[]", c) != NULL)) {
+    for (size_t i = 0; i < n;) {
+        size_t len = 0;
+        while (isalnum((unsigned char)name[i + len]) || name[i + len] == '_') {
+            len++;
+        }
+        if (len == 0 ? strchr(".[]", name[i]) == NULL : !part_passes(r, name + i, len)) {
             return false;
         }
+        parts += len > 0;
+        i += len > 0 ? len : 1;
     }
     snprintf(out, 40, "%s", name);
-    return true;
+    return parts > 0;
 }
 
 /* The message is one of the pipeline's own; only which one is read from it. */
@@ -116,11 +150,26 @@ const char *kg_fb_signal(const struct kg_record *r)
     return "a signal";
 }
 
-bool kg_fb_limit(const struct kg_record *r, const char *key, double lo, double hi, double *out)
+bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit)
 {
-    const json_t *v = json_object_get(r->config, key);
-    *out = json_number_value(v);
-    return json_is_number(v) && *out >= lo && *out <= hi;
+    static const struct {
+        enum kg_verdict verdict;
+        const char *before, *after, *unit;
+    } forms[] = {
+        {KG_V_TIMEOUT, " took longer than ", " s", "s"},
+        {KG_V_OUT_OF_MEMORY, "it needed more than ", " MB of memory", "MB"},
+    };
+    for (size_t i = 0; r->message != NULL && i < sizeof forms / sizeof forms[0]; i++) {
+        const char *at = strstr(r->message, forms[i].before);
+        char *end = NULL;
+        if (r->verdict != forms[i].verdict || at == NULL || at - r->message > 40) {
+            continue;
+        }
+        *out = strtod(at + strlen(forms[i].before), &end);
+        *unit = forms[i].unit;
+        return strcmp(end, forms[i].after) == 0 && *out >= 0.001 && *out <= 1e7;
+    }
+    return false;
 }
 
 bool kg_fb_identifier(const char *s)

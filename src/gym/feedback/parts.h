@@ -26,23 +26,27 @@ const char *kg_fb_exception_type(const char *name);
  * dtype or stand in code (may be NULL); at most 300 bytes, head and tail. */
 void kg_fb_exception_text(const char *message, const char *code, struct kg_buf *out);
 
+/* Does the word stand in the candidate's source (may be NULL), as a word? */
+bool kg_fb_stands_in(const char *code, const char *word, size_t len);
+
 /* Facts (facts.c): typed readings of a record */
 
 enum kg_fb_share { KG_FB_SHARE_NONE, KG_FB_SHARE_1, KG_FB_SHARE_10, KG_FB_SHARE_50, KG_FB_MORE };
 
-/* The last entry of evidence under this check, or NULL. */
+/* The first entry of evidence under this check, or NULL: where stages go on after a failure, the
+ * first verdict stays. */
 const json_t *kg_fb_entry(const struct kg_record *r, const char *check);
 enum kg_fb_share kg_fb_share(const struct kg_record *r);
 /* In words, from a fixed list: "the default shape"; NULL unknown. */
 const char *kg_fb_shape(const struct kg_record *r);
 /* Is the shape that failed the published one? Only of that one dimensions may be told. */
 bool kg_fb_shape_public(const json_t *entry);
-/* The output's name or path (letters, digits, _ . [ ]; at most 32); false: none to show. */
+/* The output's name or path of at most 32 bytes, if every part of it may be shown. */
 bool kg_fb_output(const struct kg_record *r, char out[40]);
 /* In words, from a fixed list: "an invalid memory access (SIGSEGV)". Never NULL. */
 const char *kg_fb_signal(const struct kg_record *r);
-/* A number of the configuration within lo..hi; false otherwise. */
-bool kg_fb_limit(const struct kg_record *r, const char *key, double lo, double hi, double *out);
+/* The limit that a message of the pipeline names, in seconds or MB; false: it names none. */
+bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit);
 /* A C or Python identifier of at most 64 bytes? */
 bool kg_fb_identifier(const char *s);
 int kg_fb_lines_of(const char *code); /* lines of the source; 0 for NULL */
