@@ -1,12 +1,16 @@
 /* How many distinct small candidates per second go through the whole funnel, against the bound that
  * the compiler alone sets on the same sources at the same parallelism, in the same run.
  *   build/release/bench/bench_throughput [candidates=96] [jobs=2] [candidates with timing=12]
+ *                                        [problem ...]
+ * Problems: the four of bench/common/candidates.h, or those named; `all`: every one that has an
+ * example in problems/candidates, whose .fast.c is then the candidate of those beyond the four.
  * Counts are per problem. For each: gcc alone before and after (its spread is what the host adds);
  * kgym with timing off; kgym with timing on (0: not at all), where jobs take turns, because timing
  * is exclusive. No cache.
  * `whole` is from the start of the command to its end: it starts the workers, builds two references
  * in each and fills their pools of inputs. `steady` is the second half of the candidates, when most
  * of that is over. With few candidates the idle end of one job shows in `the rest`. */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +18,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "bench/common/candidates.h"
 #include "bench/common/host.h"
+
+#define MOST 64
 
 struct row {
     const char *problem;
@@ -23,6 +30,63 @@ struct row {
     double off, on;
     struct kg_bench_tally tally_off, tally_on;
 };
+
+/* Never freed: the bench ends soon. */
+static char *own_text(const char *text, size_t n)
+{
+    char *copy = strndup(text, n);
+    kg_bench_need(copy != NULL, "no memory");
+    return copy;
+}
+
+static struct kg_bench_candidate candidate_of(const char *problem)
+{
+    static const char numbered[] =
+        "int candidate(void);\nint candidate(void)\n{\n    return %d;\n}\n";
+    char path[512];
+    struct kg_buf b;
+    struct kg_err err = KG_ERR_INIT;
+    for (int i = 0; i < KG_BENCH_CANDIDATES; i++) {
+        if (strcmp(problem, kg_bench_candidates[i].problem) == 0) {
+            return kg_bench_candidates[i];
+        }
+    }
+    snprintf(path, sizeof path, "%s/../../problems/candidates/%s.fast.c", kg_bench_build(),
+             problem);
+    kg_buf_init(&b, 1u << 20);
+    kg_buf_addf(&b, "%s", numbered);
+    kg_bench_need_ok(kg_file_read(path, &b, &err), &err);
+    struct kg_bench_candidate c = {own_text(problem, strlen(problem)), own_text(b.data, b.len)};
+    kg_buf_deinit(&b);
+    return c;
+}
+
+/* The names after the counts; none: the usual four. */
+static int choose(int argc, char **argv, struct kg_bench_candidate out[MOST])
+{
+    char pattern[512];
+    glob_t g;
+    int n = 0;
+    for (int i = 4; i < argc && strcmp(argv[4], "all") != 0 && n < MOST; i++) {
+        out[n++] = candidate_of(argv[i]);
+    }
+    if (argc > 4 && n > 0) {
+        return n;
+    }
+    if (argc <= 4) {
+        memcpy(out, kg_bench_candidates, sizeof kg_bench_candidates);
+        return KG_BENCH_CANDIDATES;
+    }
+    snprintf(pattern, sizeof pattern, "%s/../../problems/candidates/*.fast.c", kg_bench_build());
+    kg_bench_need(glob(pattern, 0, NULL, &g) == 0, "nothing matches %s", pattern);
+    for (size_t k = 0; k < g.gl_pathc && n < MOST; k++) {
+        char *name = strrchr(g.gl_pathv[k], '/') + 1;
+        *strchr(name, '.') = 0;
+        out[n++] = candidate_of(name);
+    }
+    globfree(&g);
+    return n;
+}
 
 static void make_sources(const struct kg_bench_candidate *c, int n, const char *batch)
 {
@@ -115,9 +179,9 @@ static double rest_ms(const struct kg_bench_tally *t, int jobs)
 
 static void print_rows(const struct row *rows, int n, int jobs)
 {
-    struct kg_bench_tally tally[2 * KG_BENCH_CANDIDATES];
-    const char *head[2 * KG_BENCH_CANDIDATES];
-    double rest[2 * KG_BENCH_CANDIDATES];
+    struct kg_bench_tally tally[MOST];
+    const char *head[MOST];
+    double rest[MOST];
     printf("%-16s %9s %9s %9s %9s %9s %9s %9s %9s\n", "candidates/s", "gcc", "gcc", "off", "off",
            "off/gcc", "off/gcc", "on", "on/gcc");
     printf("%-16s %9s %9s %9s %9s %9s %9s %9s %9s\n", "", "before", "after", "whole", "steady",
@@ -166,23 +230,26 @@ int main(int argc, char **argv)
     int n = kg_bench_count(argc, argv, 1, 2, 10000, 96);
     int jobs = kg_bench_count(argc, argv, 2, 1, 64, 2);
     int few = kg_bench_count(argc, argv, 3, 0, 10000, 12);
-    struct row rows[KG_BENCH_CANDIDATES];
+    struct row rows[MOST] = {{.problem = NULL}};
+    struct kg_bench_candidate list[MOST];
+    int problems = choose(argc, argv, list);
+    kg_bench_need(problems > 0, "no problem to measure");
     double gcc_s = 0, off_s = 0, steady_s = 0;
-    json_t *list = json_array();
-    for (int i = 0; i < KG_BENCH_CANDIDATES; i++) {
-        measure(&kg_bench_candidates[i], n, few, jobs, &rows[i]);
-        json_array_append_new(list, json_of(&rows[i], n, jobs));
+    json_t *results = json_array();
+    for (int i = 0; i < problems; i++) {
+        measure(&list[i], n, few, jobs, &rows[i]);
+        json_array_append_new(results, json_of(&rows[i], n, jobs));
         gcc_s += 1 / gcc_of(&rows[i]);
         off_s += 1 / rows[i].off;
         steady_s += 1 / rows[i].tally_off.steady_per_s;
     }
     printf("%d distinct candidates of each problem (timing on: %d), %d jobs, no cache\n", n,
            rows[0].tally_on.n, jobs);
-    print_rows(rows, KG_BENCH_CANDIDATES, jobs);
-    printf("all four together, timing off: %.1f %% of gcc alone whole, %.1f %% steady\n",
+    print_rows(rows, problems, jobs);
+    printf("all %d together, timing off: %.1f %% of gcc alone whole, %.1f %% steady\n", problems,
            100 * gcc_s / off_s, 100 * gcc_s / steady_s);
     kg_bench_json("throughput",
                   json_pack("{s:i, s:i, s:f, s:f, s:o}", "candidates", n, "jobs", jobs, "ratio_off",
-                            gcc_s / off_s, "ratio_off_steady", gcc_s / steady_s, "rows", list));
+                            gcc_s / off_s, "ratio_off_steady", gcc_s / steady_s, "rows", results));
     return 0;
 }
