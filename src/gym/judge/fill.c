@@ -44,12 +44,13 @@ static void arm_outputs(struct kg_judge_state *s, const struct kg_case *c, bool 
     }
 }
 
-static void widen(unsigned char *to, const unsigned char *from, size_t n)
+static void widen(unsigned char *restrict to, const unsigned char *restrict from, size_t n)
 {
-    const float *f = (const float *)from;
-    double *d = (double *)to;
     for (size_t i = 0; i < n; i++) {
-        d[i] = (double)f[i];
+        float f;
+        memcpy(&f, from + 4 * i, sizeof f);
+        double d = (double)f;
+        memcpy(to + 8 * i, &d, sizeof d);
     }
 }
 
