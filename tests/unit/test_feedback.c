@@ -572,7 +572,7 @@ static void one_long_line_is_cut(void **state)
 static size_t greedy(void *user, const char *text, size_t len)
 {
     (void)text;
-    return len + (len > 400 ? *(size_t *)user : 0);
+    return len + (len > 250 ? *(size_t *)user : 0);
 }
 
 static void the_budget_holds_by_any_count(void **state)
