@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gym/device/cuda_driver.h"
@@ -50,9 +51,10 @@ static int load(void)
     if (cu.library != NULL) {
         return 0;
     }
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *named = getenv("KGYM_LIBCUDA");
+    void *library = dlopen(named ? named : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        snprintf(why, sizeof why, "libcuda.so.1: %s", dlerror());
+        snprintf(why, sizeof why, "%s", dlerror());
         return -1;
     }
 #define LOAD(field, sym, params)                                                                   \

@@ -9,8 +9,9 @@
 #ifndef KG_PROBE_PROBE_CUDA_H
 #define KG_PROBE_PROBE_CUDA_H
 
-#include <stdint.h>
 #include <sys/types.h>
+
+#include "probe/probe.h"
 
 struct kg_probe_map {
     uint64_t in, out; /* addresses on the device */
@@ -19,23 +20,23 @@ struct kg_probe_map {
 
 /* Open the primary context of the device (PyTorch uses the same one), import both descriptors and
  * map them. bytes: of the allocations, as exported. 0, or -1: kg_probe_cuda_error() says why. */
-int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd, uint64_t out_bytes,
-                         struct kg_probe_map *out);
+KG_PROBE_API int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd,
+                                      uint64_t out_bytes, struct kg_probe_map *out);
 /* One empty kernel on `stream` (0: the default stream), waited for. 0, or -1. */
-int kg_probe_cuda_null(void *stream);
+KG_PROBE_API int kg_probe_cuda_null(void *stream);
 /* Wait for everything on the device. 0, or the driver's code. */
-int kg_probe_cuda_sync(void);
-const char *kg_probe_cuda_error(void);
+KG_PROBE_API int kg_probe_cuda_sync(void);
+KG_PROBE_API const char *kg_probe_cuda_error(void);
 
 /* Offsets [from, to) of OUT belong to the allocator from now on; what it gave out before stays
  * where it is. Only while no PyTorch pool draws from it. */
-void kg_arena_range(uint64_t from, uint64_t to);
+KG_PROBE_API void kg_arena_range(uint64_t from, uint64_t to);
 /* Bytes in use, of OUT and of the device's own memory (what did not fit). */
-void kg_arena_used(uint64_t *arena_bytes, uint64_t *outside_bytes);
+KG_PROBE_API void kg_arena_used(uint64_t *arena_bytes, uint64_t *outside_bytes);
 
 /* The signatures that CUDAPluggableAllocator wants. A request that OUT cannot hold is taken from
  * the device. First fit over the free list in rising order; blocks are multiples of 512 bytes. */
-void *kg_arena_alloc(ssize_t bytes, int device, void *stream);
-void kg_arena_free(void *at, ssize_t bytes, int device, void *stream);
+KG_PROBE_API void *kg_arena_alloc(ssize_t bytes, int device, void *stream);
+KG_PROBE_API void kg_arena_free(void *at, ssize_t bytes, int device, void *stream);
 
 #endif

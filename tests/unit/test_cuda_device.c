@@ -54,7 +54,7 @@ static void exported_memory_is_zeroed_and_its_own(void **state)
     r->d.ops->unexport(&r->d, at[0]);
     r->d.ops->unexport(&r->d, at[2]);
     assert_int_equal(r->d.ops->sync(&r->d, &r->err), KG_OK);
-    assert_false(r->d.facts.sealed);
+    assert_false(r->d.sealed);
 }
 
 static void patterns_have_the_phase_of_their_address(void **state)

@@ -3,7 +3,7 @@
  * kept in the user's cache folder.
  *
  * Exported memory is an allocation of its own (cuMemCreate) whose descriptor another process maps;
- * a process that holds it can always write, so facts.sealed is false. The clock is the host's
+ * a process that holds it can always write, so `sealed` is false. The clock is the host's
  * monotonic clock: a window ends when digest() has its result in host memory.
  * Environment: KGYM_LIBCUDA (another driver library: tests), KGYM_NVRTC, KGYM_PYTHON (cuda_api.h),
  * KGYM_CUDA_CACHE (folder of built kernels; `none`). */

@@ -43,7 +43,7 @@ enum kg_code kg_cu_load(const char *library, struct kg_cu *out, struct kg_err *e
     }
 #define LOAD(field, sym, params)                                                                   \
     *(void **)&out->field = symbol(out->library, #sym);                                            \
-    missing = out->field == NULL ? #sym : missing;
+    missing = missing == NULL && out->field == NULL ? #sym : missing;
     KG_CU_FUNCTIONS(LOAD)
 #undef LOAD
     if (missing != NULL) {
@@ -163,7 +163,7 @@ enum kg_code kg_nvrtc_load(const struct kg_nvrtc_places *places, struct kg_nvrtc
     out->library = s.library;
 #define LOAD(field, sym, params)                                                                   \
     *(void **)&out->field = symbol(out->library, #sym);                                            \
-    missing = out->field == NULL ? #sym : missing;
+    missing = missing == NULL && out->field == NULL ? #sym : missing;
     KG_NVRTC_FUNCTIONS(LOAD)
 #undef LOAD
     if (missing != NULL) {

@@ -1,0 +1,189 @@
+/* The device side of a runner: what the judge exported, mapped in another process; the allocator
+ * over OUT. Loads libkgym_probe as Python does. */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda_rig.h"
+#include "gym/device/cuda_api.h"
+#include "gym/run/trusted.h"
+#include "probe/probe_cuda.h"
+
+#define BYTES (3u << 20)
+
+struct probe {
+    __typeof__(kg_probe_cuda_attach) *attach;
+    __typeof__(kg_probe_cuda_null) *null;
+    __typeof__(kg_probe_cuda_sync) *sync;
+    __typeof__(kg_probe_cuda_error) *error;
+    __typeof__(kg_arena_range) *range;
+    __typeof__(kg_arena_used) *used;
+    __typeof__(kg_arena_alloc) *alloc;
+    __typeof__(kg_arena_free) *give;
+};
+
+static bool probe_load(struct probe *p)
+{
+    char path[512];
+    const char *build = getenv("KGYM_BUILD");
+    snprintf(path, sizeof path, "%s/libkgym_probe.so", build ? build : "build/release");
+    void *library = dlopen(path, RTLD_NOW);
+    if (library == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return false;
+    }
+    *(void **)&p->attach = dlsym(library, "kg_probe_cuda_attach");
+    *(void **)&p->null = dlsym(library, "kg_probe_cuda_null");
+    *(void **)&p->sync = dlsym(library, "kg_probe_cuda_sync");
+    *(void **)&p->error = dlsym(library, "kg_probe_cuda_error");
+    *(void **)&p->range = dlsym(library, "kg_arena_range");
+    *(void **)&p->used = dlsym(library, "kg_arena_used");
+    *(void **)&p->alloc = dlsym(library, "kg_arena_alloc");
+    *(void **)&p->give = dlsym(library, "kg_arena_free");
+    return p->attach && p->null && p->sync && p->error && p->range && p->used && p->alloc &&
+           p->give;
+}
+
+/* A child, born before anybody has opened the device, does `work` once it has got two descriptors;
+ * its exit status is what came out. */
+struct child {
+    pid_t pid;
+    int sock;
+};
+
+static struct child child_start(int (*work)(const struct probe *, const int fds[2], uint64_t bytes))
+{
+    struct child c;
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    c.pid = fork();
+    if (c.pid == 0) {
+        struct probe p;
+        int fds[KG_TRUSTED_FDS], n;
+        uint64_t bytes = 0;
+        close(pair[0]);
+        rig_choose_driver();
+        if (!probe_load(&p) ||
+            kg_trusted_receive(pair[1], &bytes, sizeof bytes, fds, &n) != sizeof bytes || n != 2) {
+            _exit(100);
+        }
+        _exit(work(&p, fds, bytes));
+    }
+    close(pair[1]);
+    c.sock = pair[0];
+    return c;
+}
+
+static int child_end(struct child *c, const int fds[2], uint64_t bytes)
+{
+    int status = 0;
+    assert_true(kg_trusted_send(c->sock, &bytes, sizeof bytes, fds, 2));
+    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+    close(c->sock);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 200;
+}
+
+/* The driver's own functions, for copies in the child. */
+static int copy_over(uint64_t to, uint64_t from, uint64_t bytes)
+{
+    struct kg_cu cu;
+    struct kg_err err = KG_ERR_INIT;
+    if (kg_cu_load(getenv("KGYM_LIBCUDA"), &cu, &err) != KG_OK) {
+        return -1;
+    }
+    return cu.copy(to, from, bytes, NULL) == 0 && cu.ctx_sync() == 0 ? 0 : -1;
+}
+
+static int doubles_back(const struct probe *p, const int fds[2], uint64_t bytes)
+{
+    struct kg_probe_map m;
+    if (p->null(NULL) == 0 || p->sync() == 0) {
+        return 1; /* not attached yet */
+    }
+    if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
+        fprintf(stderr, "%s\n", p->error());
+        return 2;
+    }
+    if (p->null(NULL) != 0 || m.in_bytes != bytes || m.out_bytes != bytes) {
+        return 3;
+    }
+    p->range(1 << 20, bytes);
+    char *a = p->alloc(5000, 0, NULL), *b = p->alloc(5000, 0, NULL);
+    uint64_t inside, outside;
+    p->used(&inside, &outside);
+    if ((uint64_t)(uintptr_t)a != m.out + (1 << 20) || b != a + 5120 || inside != 2 * 5120) {
+        return 4;
+    }
+    char *large = p->alloc((ssize_t)bytes, 0, NULL); /* does not fit: from the device */
+    p->used(&inside, &outside);
+    bool out = (uint64_t)(uintptr_t)large < m.out || (uint64_t)(uintptr_t)large >= m.out + bytes;
+    if (large == NULL || !out || outside != bytes) {
+        return 5;
+    }
+    p->give(large, (ssize_t)bytes, 0, NULL);
+    p->used(&inside, &outside);
+    if (outside != 0 || copy_over((uint64_t)(uintptr_t)b, m.in, 5000) != 0) {
+        return 6;
+    }
+    p->give(a, 5000, 0, NULL);
+    return p->alloc(100, 0, NULL) == a && p->sync() == 0 ? 0 : 7;
+}
+
+static int says_why_not(const struct probe *p, const int fds[2], uint64_t bytes)
+{
+    struct kg_probe_map m;
+    (void)fds;
+    int fd = open("/dev/null", O_RDONLY); /* no exported memory */
+    if (p->attach(0, fd, bytes, fd, bytes, &m) == 0) {
+        return 1;
+    }
+    return strstr(p->error(), "not attached") == NULL && p->null(NULL) != 0 ? 0 : 2;
+}
+
+static void with_device(struct child *c, int want, bool look)
+{
+    void *state = NULL;
+    assert_int_equal(rig_open(&state), 0);
+    struct rig *r = state;
+    uint64_t in, out, n = BYTES, m = BYTES;
+    int fds[2];
+    unsigned char *v = rig_bytes(5000, 11), got[5000];
+    assert_int_equal(r->d.ops->export(&r->d, &n, true, &in, &fds[0], &r->err), KG_OK);
+    assert_int_equal(r->d.ops->export(&r->d, &m, false, &out, &fds[1], &r->err), KG_OK);
+    r->d.ops->upload(&r->d, in, v, 5000);
+    assert_int_equal(r->d.ops->sync(&r->d, &r->err), KG_OK);
+    assert_int_equal(child_end(c, fds, n), want);
+    if (look) {
+        uint64_t at = out + (1 << 20) + 5120;
+        assert_int_equal(r->d.ops->download(&r->d, got, at, 5000, &r->err), KG_OK);
+        assert_memory_equal(got, v, 5000);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    free(v);
+    rig_close(&state);
+}
+
+static void another_process_works_on_what_was_exported(void **state)
+{
+    (void)state;
+    struct child c = child_start(doubles_back);
+    with_device(&c, 0, true);
+}
+
+static void what_is_no_exported_memory_is_refused(void **state)
+{
+    (void)state;
+    struct child c = child_start(says_why_not);
+    with_device(&c, 0, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_process_works_on_what_was_exported),
+        cmocka_unit_test(what_is_no_exported_memory_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
