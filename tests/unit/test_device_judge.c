@@ -1,31 +1,552 @@
 #include "device_rig.h"
 
-static void a_right_answer_passes(void **state)
+/* Candidates and their mistakes: what the judge finds in answers that keep to the protocol. */
+
+static float *y_of(struct view *v)
+{
+    return (void *)(v->out + v->w->out[0].offset);
+}
+
+static bool is_call(const struct view *v)
+{
+    return v->w->command == KG_TC_CALL;
+}
+
+static bool one_wrong(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        y_of(v)[123] += 0.01F;
+    }
+    return false;
+}
+
+static bool a_nan(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        y_of(v)[7] = NAN;
+    }
+    return false;
+}
+
+static bool wrong_pick(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        ((int32_t *)(void *)(v->out + v->w->out[1].offset))[39]++;
+    }
+    return false;
+}
+
+static bool as_double(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        struct kg_tleaf *l = &v->w->out[0];
+        double *wide = (double *)(void *)(v->out + 262144);
+        for (int i = 0; i < ROWS * COLS; i++) {
+            wide[i] = y_of(v)[i];
+        }
+        l->dtype = KG_TD_F64;
+        l->bytes *= 2;
+        l->offset = 262144;
+    }
+    return false;
+}
+
+static bool transposed(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->out[0].shape[0] = COLS;
+        v->w->out[0].shape[1] = ROWS;
+    }
+    return false;
+}
+
+static bool flat(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->out[0].rank = 1;
+        v->w->out[0].shape[0] = (int64_t)ROWS * COLS;
+    }
+    return false;
+}
+
+static bool one_of_two(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->nreply = 1;
+        strcpy(v->w->structure, "T");
+    }
+    return false;
+}
+
+static bool as_dict(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        strcpy(v->w->structure, "{\"a\":T,\"b\":T}");
+    }
+    return false;
+}
+
+static bool as_list(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        strcpy(v->w->structure, "[T,T]");
+    }
+    return false;
+}
+
+static bool elsewhere(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->out[0].device = 1;
+        v->w->out[1].aliases = 2;
+    }
+    return false;
+}
+
+static bool unwritten(struct view *v)
+{
+    struct kg_twire *w = v->w;
+    float kept;
+    float *y = (void *)(v->out + KG_TWIRE_GUARD);
+    memcpy(&kept, &y[500], sizeof kept);
+    v_honest(v);
+    if (w->command == KG_TC_CALL) {
+        memcpy(&y[500], &kept, sizeof kept);
+    }
+    return false;
+}
+
+static bool picks_unwritten(struct view *v)
+{
+    int32_t kept[ROWS];
+    v_leaf(&v->w->out[0], KG_TD_F32, ROWS, COLS);
+    v_leaf(&v->w->out[1], KG_TD_I32, ROWS, 0);
+    kg_twire_place(v->w->out, 2);
+    memcpy(kept, v->out + v->w->out[1].offset, sizeof kept);
+    v_honest(v);
+    if (is_call(v)) {
+        memcpy(v->out + v->w->out[1].offset + 40, kept + 10, 16);
+    }
+    return false;
+}
+
+static bool beyond_the_end(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1;
+    }
+    return false;
+}
+
+static bool before_the_start(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->out[v->w->out[0].offset - 1] ^= 1;
+    }
+    return false;
+}
+
+static bool throws(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->status = KG_TA_EXCEPTION;
+        v->w->nreply = 255; /* nothing of it is looked at */
+    }
+    return false;
+}
+
+enum finding {
+    F_PASS = 1,
+    F_SHAPE = 2,
+    F_DTYPE = 4,
+    F_ARITY = 8,
+    F_STRUCTURE = 16,
+    F_NONFINITE = 32,
+    F_DEVICE = 64,
+    F_ALIAS = 128,
+    F_UNWRITTEN = 256,
+    F_GUARD = 512
+};
+
+static unsigned findings(const struct kg_dj_report *r, const struct kg_dj_judgement *v)
+{
+    return (v->compare.pass ? F_PASS : 0u) | (v->shape ? F_SHAPE : 0u) | (v->dtype ? F_DTYPE : 0u) |
+           (v->arity ? F_ARITY : 0u) | (v->structure ? F_STRUCTURE : 0u) |
+           (v->compare.nonfinite ? F_NONFINITE : 0u) | (v->device ? F_DEVICE : 0u) |
+           (v->alias ? F_ALIAS : 0u) | (r->unwritten ? F_UNWRITTEN : 0u) |
+           (r->guard_hit ? F_GUARD : 0u);
+}
+
+static const struct {
+    const char *name;
+    behaviour how;
+    unsigned want;
+    int leaf;
+} mistakes[] = {
+    {"honest", honest, F_PASS, -1},
+    {"one wrong", one_wrong, 0, 0},
+    {"a NaN", a_nan, F_NONFINITE, 0},
+    {"a wrong pick", wrong_pick, 0, 1},
+    {"doubles", as_double, F_DTYPE, 0},
+    {"transposed", transposed, F_SHAPE, 0},
+    {"flat", flat, F_SHAPE, 0},
+    {"one of two", one_of_two, F_ARITY | F_STRUCTURE, -1},
+    {"a dict", as_dict, F_STRUCTURE, -1},
+    {"a list for a tuple", as_list, F_PASS, -1},
+    {"on another device", elsewhere, F_PASS | F_DEVICE | F_ALIAS, -1},
+    {"an element unwritten", unwritten, F_UNWRITTEN | F_NONFINITE, 0},
+    {"four integers unwritten", picks_unwritten, F_UNWRITTEN, 1},
+    {"a byte beyond the end", beyond_the_end, F_GUARD | F_PASS, -1},
+    {"a byte before the start", before_the_start, F_GUARD | F_PASS, -1},
+};
+
+static void answers_and_what_is_found(void **state)
 {
     (void)state;
     struct kg_dj j = start_judge("cpu");
-    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, honest);
+    struct runner ref = start_runner(&j, honest);
     fill_case(&j, 0, 1);
     expect(&j, &ref, 0);
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct runner cand = start_runner(&j, mistakes[i].how);
+        struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        good(&r);
+        r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_int_equal(r.status, KG_DJ_ANSWERED);
+        struct kg_dj_judgement v = compare(&j, 0);
+        if (findings(&r, &v) != mistakes[i].want) {
+            printf("%s: %x, not %x\n", mistakes[i].name, findings(&r, &v), mistakes[i].want);
+        }
+        assert_int_equal(findings(&r, &v), mistakes[i].want);
+        if (mistakes[i].leaf >= 0) {
+            assert_int_equal(v.leaf, mistakes[i].leaf);
+        }
+        assert_false(v.replay || r.stale || r.late_write || r.input_modified);
+        end_runner(&j, &cand);
+    }
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+static void an_exception_has_no_tensors(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, throws);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    struct kg_dj_judgement v;
     struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
-    good(&r);
     r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
-    good(&r);
-    assert_int_equal(r.nleaves, 2);
-    assert_string_equal(r.structure, "(T,T)");
-    assert_int_equal(r.leaf[0].shape[1], COLS);
-    struct kg_dj_judgement v = compare(&j, 0);
-    assert_true(v.compare.pass && v.compare.bit_equal);
-    assert_false(v.shape || v.dtype || v.arity || v.structure || v.replay);
+    assert_int_equal(r.status, KG_DJ_ANSWERED);
+    assert_int_equal(r.said, KG_TA_EXCEPTION);
+    assert_int_equal(r.nleaves, 0);
+    assert_int_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_E_GYM);
+    assert_string_equal(err.message, "judge: the candidate's answer to case 0 was not taken");
     end_runner(&j, &cand);
     end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+/* A wrong answer may have been another candidate's right one in private memory: it must not be
+ * compared for this one. */
+static void an_answer_to_another_case_is_not_compared(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    struct kg_dj_judgement v;
+    fill_case(&j, 0, 1);
+    fill_case(&j, 1, 2);
+    expect(&j, &ref, 0);
+    expect(&j, &ref, 1);
+    assert_int_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_E_GYM);
+    run(&j, &ref, 1, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_true(compare(&j, 1).compare.pass);
+    assert_int_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_E_GYM);
+    fill_case(&j, 1, 3); /* new inputs: the answers to the old ones are gone */
+    assert_int_equal(kg_dj_compare(&j, 1, false, &v, &err), KG_E_GYM);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+/* Timed calls have fresh inputs and no oracle: against the float answer, with what is known. */
+static void without_an_oracle(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), bad = start_runner(&j, one_wrong);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    for (uint64_t key = 2; key < 6; key++) {
+        struct kg_dj_report r;
+        fill_case(&j, 1, key);
+        struct kg_dj_call c = call_of(&ref, 1, KG_TC_CALL, KG_DJ_FLOAT);
+        c.timed = true;
+        OK(kg_dj_run(&j, &c, &r, &err));
+        good(&r);
+        assert_true(r.window_ns > 0 && r.setup_ns > 0 && r.setup_ns <= r.window_ns);
+        run(&j, &ref, 1, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_true(compare(&j, 1).compare.pass);
+        run(&j, &bad, 1, KG_TC_BIND, KG_DJ_NONE);
+        run(&j, &bad, 1, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_false(compare(&j, 1).compare.pass);
+    }
+    end_runner(&j, &bad);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+/* The oracle of the last draw is off by a part that no float answer can be. */
+static bool rough_reference(struct view *v)
+{
+    v_honest(v);
+    for (int i = 0; is_call(v) && !(v->w->flags & KG_TF_WIDE) && i < ROWS * COLS; i++) {
+        y_of(v)[i] *= 1.01F;
+    }
+    return false;
+}
+
+static bool no_oracle(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v) && (v->w->flags & KG_TF_WIDE)) {
+        v->w->nreply = 1;
+    }
+    return false;
+}
+
+static void a_law_that_the_reference_fails_does_not_apply(void **state)
+{
+    (void)state;
+    behaviour how[] = {rough_reference, no_oracle};
+    for (int i = 0; i < 2; i++) {
+        struct kg_dj j = start_judge("cpu");
+        struct runner ref = start_runner(&j, how[i]);
+        bool applies = true;
+        fill_case(&j, 0, 1);
+        assert_int_equal(kg_dj_self(&j, 0, 1, &applies, &err), KG_E_GYM);
+        run(&j, &ref, 0, KG_TC_BIND, KG_DJ_NONE);
+        run(&j, &ref, 0, KG_TC_CALL, KG_DJ_FLOAT);
+        run(&j, &ref, 0, KG_TC_CALL, KG_DJ_ORACLE);
+        OK(kg_dj_self(&j, 0, 1, &applies, &err));
+        assert_false(applies);
+        end_runner(&j, &ref);
+        kg_dj_stop(&j);
+    }
+}
+
+/* Answers the second and later calls with the first answer. */
+static bool cached(struct view *v)
+{
+    static unsigned char kept[ROWS * COLS * 4];
+    static bool have;
+    v_honest(v);
+    if (is_call(v)) {
+        memcpy(have ? (void *)y_of(v) : kept, have ? kept : (void *)y_of(v), sizeof kept);
+        have = true;
+    }
+    return false;
+}
+
+/* The same non-trivial answer to everything, right for nothing. */
+static bool ignores_inputs(struct view *v)
+{
+    v_honest(v);
+    for (int i = 0; is_call(v) && i < ROWS * COLS; i++) {
+        y_of(v)[i] = (float)i;
+    }
+    return false;
+}
+
+static void replays(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, cached),
+                  other = start_runner(&j, ignores_inputs);
+    for (int id = 0; id < 2; id++) {
+        fill_case(&j, id, 10 + (uint64_t)id);
+        expect(&j, &ref, id);
+    }
+    for (int id = 0; id < 2; id++) {
+        run(&j, &cand, id, KG_TC_BIND, KG_DJ_NONE);
+        struct kg_dj_report r = run(&j, &cand, id, KG_TC_CALL, KG_DJ_CANDIDATE);
+        struct kg_dj_judgement v = compare(&j, id);
+        assert_int_equal(v.compare.pass, id == 0);
+        assert_int_equal(v.replay, id == 1);
+        assert_int_equal(r.stale, id == 1);
+        assert_false(v.repeats_twin);
+        run(&j, &other, id, KG_TC_BIND, KG_DJ_NONE);
+        r = run(&j, &other, id, KG_TC_CALL, KG_DJ_CANDIDATE);
+        v = compare(&j, id);
+        assert_false(v.compare.pass || v.replay || r.stale);
+    }
+    /* the same inputs again: an honest repetition, on every port */
+    fill_case(&j, 2, 10);
+    expect(&j, &ref, 2);
+    struct kg_dj_report r = run(&j, &cand, 2, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_true(compare(&j, 2).compare.pass);
+    assert_false(r.stale);
+    end_runner(&j, &other);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+static void the_answer_before_the_edit_is_told_apart(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, cached);
+    fill_case(&j, 0, 20);
+    expect(&j, &ref, 0);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_true(compare(&j, 0).compare.pass);
+    OK(kg_dj_case_edit(&j, 0, (struct kg_key){{1, 2}}, &err));
+    expect(&j, &ref, 0);
+    run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    struct kg_dj_judgement v = compare(&j, 0);
+    assert_false(v.compare.pass || v.replay);
+    assert_true(v.repeats_twin);
+    assert_int_equal(v.compare.n_bad, 1);
+    run(&j, &ref, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_true(compare(&j, 0).compare.pass);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+static void masters_from_what_a_reference_drew(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    begin_case(&j, 5);
+    struct kg_dj_report r = run(&j, &ref, -1, KG_TC_DRAW, KG_DJ_NONE);
+    good(&r);
+    assert_int_equal(r.nleaves, 2);
+    assert_int_equal(kg_dj_case_adopt(&j, 5, 0, ref.port, 1, &err), KG_E_GYM); /* another shape */
+    assert_int_equal(kg_dj_case_adopt(&j, 5, 0, ref.port, 2, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_case_adopt(&j, 5, 2, ref.port, 0, &err), KG_E_GYM);
+    OK(kg_dj_case_adopt(&j, 5, 0, ref.port, 0, &err));
+    struct kg_dj_report rep;
+    struct kg_dj_call c = call_of(&ref, 5, KG_TC_STATE, KG_DJ_NONE);
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM); /* the other has no values yet */
+    OK(kg_dj_case_adopt(&j, 5, 1, ref.port, 1, &err));
+    expect(&j, &ref, 5);
+    run(&j, &ref, 5, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_true(compare(&j, 5).compare.pass);
+    /* state after a call: kept and compared like an answer */
+    r = run(&j, &ref, 5, KG_TC_SNAPSHOT, KG_DJ_FLOAT);
+    assert_int_equal(r.nleaves, 2);
+    run(&j, &ref, 5, KG_TC_SNAPSHOT, KG_DJ_CANDIDATE);
+    struct kg_dj_judgement v = compare(&j, 5);
+    assert_true(v.compare.pass && v.compare.bit_equal);
+    assert_int_equal(kg_dj_case_adopt(&j, 5, 0, ref.port, 0, &err), KG_OK);
+    run(&j, &ref, 5, KG_TC_STATE, KG_DJ_NONE);
+    assert_int_equal(kg_dj_case_adopt(&j, 5, 0, ref.port, 0, &err), KG_E_GYM);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+static void order_is_enforced(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    struct kg_dj_report rep;
+    struct kg_dj_call c = call_of(&ref, 0, KG_TC_CALL, KG_DJ_NONE);
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    assert_string_equal(err.message, "judge: case 0 was not begun");
+    fill_case(&j, 0, 1);
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM); /* not bound */
+    run(&j, &ref, 0, KG_TC_BIND, KG_DJ_NONE);
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    struct kg_tleaf leaf;
+    v_leaf(&leaf, KG_TD_F32, 3, 3);
+    OK(kg_dj_case_begin(&j, 1, &leaf, 1, &err));
+    OK(kg_dj_case_fill(&j, 1, 0, &(struct kg_dj_law){.kind = KG_DJ_NORMAL, .b = 1}, &err));
+    c.id = 1;
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM); /* other shapes than bound */
+    assert_non_null(strstr(err.message, "no inputs like those of case 1 are bound"));
+    c.command = KG_TC_LOAD;
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    c.command = KG_TC_NULL;
+    c.id = -1;
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    c.id = 0;
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    v_leaf(&leaf, KG_TD_F32, 1 << 10, 1 << 10); /* larger than IN */
+    OK(kg_dj_case_begin(&j, 2, &leaf, 1, &err));
+    c.id = 2;
+    c.command = KG_TC_BIND;
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_LIMIT);
+    OK(kg_dj_port_close(&j, ref.port, &err));
+    c.id = 0;
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    assert_string_equal(err.message, "judge: port 0 is not open");
+    kg_dj_stop(&j);
+    end_runner(&j, &ref);
+}
+
+static void memory_is_capped(void **state)
+{
+    (void)state;
+    struct kg_dj j;
+    struct kg_dj_spec spec = {.device = "cpu", .cpu = -1, .memory_cap = 4 << 20};
+    struct kg_tleaf leaf;
+    OK(kg_dj_start(&spec, &j, &err));
+    v_leaf(&leaf, KG_TD_F32, 1 << 9, 1 << 10);
+    OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err));
+    assert_int_equal(kg_dj_case_begin(&j, 1, &leaf, 1, &err), KG_E_LIMIT);
+    OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err)); /* what it held is free again */
+    for (int i = 0; i < KG_DJ_PORTS; i++) {
+        int port, fds[3];
+        OK(kg_dj_port_open(&j, 4096, 4096, &port, fds, &err));
+        assert_int_equal(port, i);
+        close(fds[0]);
+        close(fds[1]);
+        close(fds[2]);
+    }
+    int port, fds[3];
+    assert_int_equal(kg_dj_port_open(&j, 4096, 4096, &port, fds, &err), KG_E_LIMIT);
+    OK(kg_dj_port_close(&j, 7, &err));
+    OK(kg_dj_port_open(&j, 4096, 4096, &port, fds, &err));
+    assert_int_equal(port, 7);
+    close(fds[0]);
+    close(fds[1]);
+    close(fds[2]);
     kg_dj_stop(&j);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_right_answer_passes),
+        cmocka_unit_test(answers_and_what_is_found),
+        cmocka_unit_test(an_exception_has_no_tensors),
+        cmocka_unit_test(an_answer_to_another_case_is_not_compared),
+        cmocka_unit_test(without_an_oracle),
+        cmocka_unit_test(a_law_that_the_reference_fails_does_not_apply),
+        cmocka_unit_test(replays),
+        cmocka_unit_test(the_answer_before_the_edit_is_told_apart),
+        cmocka_unit_test(masters_from_what_a_reference_drew),
+        cmocka_unit_test(order_is_enforced),
+        cmocka_unit_test(memory_is_capped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,8 @@ struct kg_dj_report {
     bool guard_hit;      /* bytes around an answer in OUT changed */
     bool unwritten;      /* poison left in an answer */
     bool loud;           /* quiet check failed: somebody else's work was on the device */
-    bool stale;          /* the answer equals one given to earlier inputs on this port */
+    bool stale; /* the answer equals one that was right for earlier inputs on this port, to which
+                   something else was expected */
     uint32_t nleaves;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* checked */
     char structure[1024];

@@ -28,7 +28,8 @@ bool kg_dj_ring_stale(const struct kg_dj_ring *r, const struct kg_dj_seen *seen)
 {
     for (size_t i = 0; i < r->n && seen->has_expected; i++) {
         const struct kg_dj_seen *e = &r->e[i];
-        if (e->leaf == seen->leaf && e->has_expected &&
+        bool was_right = e->right || kg_dj_same_digest(e->expected, e->answer);
+        if (e->leaf == seen->leaf && e->has_expected && was_right &&
             kg_dj_same_digest(e->answer, seen->answer) &&
             !kg_dj_same_digest(e->inputs, seen->inputs) &&
             !kg_dj_same_digest(e->expected, seen->expected)) {

@@ -1,11 +1,14 @@
 /* One command that moves data: contracts, judging protocol, steps 1 and 7. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "gym/device/state.h"
 
 #define BEYOND     ((uint64_t)64 << 10) /* poison behind where the answer is expected to end */
 #define LOUD_TIMES 2
 #define LOUD_NS    100000
+#define SLICE_NS   20000000
+#define SPIN_NS    20000000 /* a sleeper's wake-up across cores takes 45 us and varies by as much */
 
 /* What one command needs, found before the runner hears of it. */
 struct course {
@@ -110,6 +113,41 @@ static void quiet(struct kg_dj_state *s, struct course *k, struct kg_dj_report *
     *least = *least == 0 || out->setup_ns < *least ? out->setup_ns : *least;
 }
 
+/* Where windows are times that count, the judge has a core of its own and looks all the time. */
+static void spin(const struct course *k, uint32_t number)
+{
+    int64_t end = kg_clock_ns() + SPIN_NS;
+    while (atomic_load_explicit(&k->port->wire->done, memory_order_acquire) != number &&
+           kg_clock_ns() < end) {
+        __builtin_ia32_pause();
+    }
+}
+
+/* In slices, so that a counter that skips this number, or a `go` that somebody else has written,
+ * does not cost the whole deadline. */
+static enum kg_dj_status wait_for(const struct course *k, uint32_t number)
+{
+    struct kg_twire *w = k->port->wire;
+    for (;;) {
+        int64_t now = kg_clock_ns(), deadline = k->req->deadline_ns;
+        int64_t slice = deadline < now + SLICE_NS ? deadline : now + SLICE_NS;
+        int rc = kg_twire_wait(w, k->port->pidfd, slice, NULL);
+        uint32_t done = atomic_load(&w->done);
+        if (atomic_load(&w->go) != number || (done != number && done != number - 1)) {
+            return KG_DJ_PROTOCOL;
+        }
+        if (done == number) {
+            return KG_DJ_ANSWERED;
+        }
+        if (rc == KG_TWIRE_RUNNER_DEAD) {
+            return KG_DJ_DIED;
+        }
+        if (rc == KG_TWIRE_LATE && slice == deadline) {
+            return KG_DJ_LATE;
+        }
+    }
+}
+
 /* From t0 until the runner says that it is done: inputs exist from t0 on only. */
 static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0,
                             struct kg_dj_report *out, struct kg_err *err)
@@ -135,11 +173,10 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
     out->setup_ns = ops->clock(&s->dev) - *t0;
     quiet(s, k, out);
     kg_twire_release(w, k->nonce);
-    int rc = kg_twire_wait(w, k->port->pidfd, k->req->deadline_ns, NULL);
-    out->status = rc == 0 ? KG_DJ_ANSWERED : rc == KG_TWIRE_RUNNER_DEAD ? KG_DJ_DIED : KG_DJ_LATE;
-    if (rc == 0 && atomic_load(&w->done) != number + 1) {
-        out->status = KG_DJ_PROTOCOL;
+    if (s->dev.facts.clock) {
+        spin(k, number + 1);
     }
+    out->status = wait_for(k, number + 1);
     return KG_OK;
 }
 

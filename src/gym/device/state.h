@@ -155,7 +155,8 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
 /* --- ring.c --- */
 /* Remember an answer; one that is there already is not added again, but may become right. */
 void kg_dj_ring_add(struct kg_dj_ring *r, const struct kg_dj_seen *seen);
-/* An answer of this tensor to other inputs whose expected answer was another one. */
+/* An answer of this tensor that was right for other inputs, whose expected answer was another one.
+ * One that was never right says nothing: a wrong kernel may ignore its inputs. */
 bool kg_dj_ring_stale(const struct kg_dj_ring *r, const struct kg_dj_seen *seen);
 /* An answer of this tensor that was right, or expected, for other inputs: those of `inputs`
  * (only), or any but those. */

@@ -1,0 +1,366 @@
+#include "device_rig.h"
+
+#include <fcntl.h>
+
+#include "gym/device/msg.h"
+#include "gym/run/trusted.h"
+
+/* The process: its life, its death, and what it makes of messages that are none. */
+
+static bool alive(pid_t pid)
+{
+    return kill(pid, 0) == 0;
+}
+
+static void start_and_stop(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    char path[64], name[32] = "";
+    assert_true(j.pid > 0 && j.facts.confined && j.facts.sealed);
+    assert_false(j.facts.clock);
+    assert_string_equal(j.facts.exchange, "memfd");
+    assert_true(j.facts.memory_bytes > 0 && j.facts.l2_bytes > 0 && j.facts.bandwidth > 1e8);
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)j.pid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(name, sizeof name, f));
+    fclose(f);
+    assert_string_equal(name, "kgym-djudge\n");
+    snprintf(path, sizeof path, "/proc/%d/fd/4", (int)j.pid);
+    assert_int_not_equal(access(path, F_OK), 0);
+    pid_t pid = j.pid;
+    kg_dj_stop(&j);
+    assert_false(alive(pid));
+    kg_dj_stop(&j);
+}
+
+static void a_device_that_is_not_there(void **state)
+{
+    (void)state;
+    struct kg_dj j;
+    struct kg_dj_spec spec = {.device = "tpu:0", .cpu = -1};
+    assert_int_equal(kg_dj_start(&spec, &j, &err), KG_E_USAGE);
+    assert_non_null(strstr(err.message, "no device of the name `tpu:0`"));
+    assert_int_equal(j.pid, -1);
+    kg_dj_stop(&j);
+}
+
+/* Every call on a judge that was killed: KG_E_GYM with a message that names the operation; then
+ * another one serves. */
+static void every_call_survives_the_judges_death(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"open port", "attach", "close", "begin case", "fill",
+                                        "adopt",     "edit",   "run",   "self check", "compare"};
+    for (int op = 0; op < 10; op++) {
+        struct kg_dj j = start_judge("cpu");
+        struct runner r = start_runner(&j, honest);
+        struct kg_dj_report rep;
+        struct kg_dj_judgement v;
+        struct kg_dj_law law = {.kind = KG_DJ_CONSTANT};
+        struct kg_tleaf leaf;
+        struct kg_dj_call c = call_of(&r, 0, KG_TC_CALL, KG_DJ_NONE);
+        char want[64];
+        int port, fds[3];
+        bool applies;
+        enum kg_code code = KG_OK;
+        fill_case(&j, 0, 1);
+        v_leaf(&leaf, KG_TD_F32, 2, 2);
+        kill(j.pid, SIGKILL);
+        switch (op) {
+        case 0:
+            code = kg_dj_port_open(&j, 4096, 4096, &port, fds, &err);
+            break;
+        case 1:
+            code = kg_dj_port_attach(&j, r.port, r.pidfd, &err);
+            break;
+        case 2:
+            code = kg_dj_port_close(&j, r.port, &err);
+            break;
+        case 3:
+            code = kg_dj_case_begin(&j, 0, &leaf, 1, &err);
+            break;
+        case 4:
+            code = kg_dj_case_fill(&j, 0, 0, &law, &err);
+            break;
+        case 5:
+            code = kg_dj_case_adopt(&j, 0, 0, r.port, 0, &err);
+            break;
+        case 6:
+            code = kg_dj_case_edit(&j, 0, law.key, &err);
+            break;
+        case 7:
+            code = kg_dj_run(&j, &c, &rep, &err);
+            break;
+        case 8:
+            code = kg_dj_self(&j, 0, 1, &applies, &err);
+            break;
+        case 9:
+            code = kg_dj_compare(&j, 0, false, &v, &err);
+            break;
+        }
+        snprintf(want, sizeof want, "died during `%s`: killed by signal 9", names[op]);
+        assert_int_equal(code, KG_E_GYM);
+        assert_int_equal(err.blame, KG_BLAME_GYM);
+        assert_non_null(strstr(err.message, want));
+        assert_int_equal(kg_dj_case_fill(&j, 0, 0, &law, &err), KG_E_GYM);
+        assert_string_equal(err.message, "the judge of tensors is not running (`fill`)");
+        kg_dj_stop(&j);
+        end_runner(&j, &r);
+    }
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+static bool never_answers(struct view *v)
+{
+    v_honest(v);
+    return v->w->command == KG_TC_CALL;
+}
+
+/* Killed, or the broker interrupted, while a runner has the word. */
+static void the_end_in_the_middle_of_a_call(void **state)
+{
+    (void)state;
+    static volatile int cancelled;
+    for (int interrupt = 0; interrupt < 2; interrupt++) {
+        struct kg_dj_spec spec = {.device = "cpu", .cpu = -1, .cancelled = &cancelled};
+        struct kg_dj_report rep;
+        struct kg_dj j;
+        OK(kg_dj_start(&spec, &j, &err));
+        struct runner r = start_runner(&j, never_answers);
+        fill_case(&j, 0, 1);
+        run(&j, &r, 0, KG_TC_BIND, KG_DJ_NONE);
+        struct kg_dj_call c = call_of(&r, 0, KG_TC_CALL, KG_DJ_NONE);
+        c.deadline_ns += 60000000000;
+        pid_t killer = interrupt ? -1 : fork();
+        if (killer == 0) {
+            usleep(100000);
+            kill(j.pid, SIGKILL);
+            _exit(0);
+        }
+        cancelled = interrupt;
+        assert_int_equal(kg_dj_run(&j, &c, &rep, &err), interrupt ? KG_E_CANCELLED : KG_E_GYM);
+        assert_non_null(strstr(err.message, interrupt ? "interrupted" : "killed by signal 9"));
+        assert_int_equal(j.pid, -1);
+        cancelled = 0;
+        if (killer > 0) {
+            waitpid(killer, NULL, 0);
+        }
+        end_runner(&j, &r);
+    }
+}
+
+static void the_judge_dies_with_its_broker(void **state)
+{
+    (void)state;
+    int pipe_fds[2];
+    assert_int_equal(pipe(pipe_fds), 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t broker = fork();
+    if (broker == 0) {
+        struct kg_dj j;
+        struct kg_dj_spec spec = {.device = "cpu", .cpu = -1};
+        struct kg_err e = KG_ERR_INIT;
+        if (kg_dj_start(&spec, &j, &e) == KG_OK) {
+            ssize_t n = write(pipe_fds[1], &j.pid, sizeof j.pid);
+            (void)n;
+        }
+        pause();
+        _exit(0);
+    }
+    pid_t judge_pid = -1;
+    assert_int_equal(read(pipe_fds[0], &judge_pid, sizeof judge_pid), sizeof judge_pid);
+    assert_true(alive(judge_pid));
+    kill(broker, SIGKILL);
+    waitpid(broker, NULL, 0);
+    int status = 0; /* now ours: the wait ends when it does */
+    assert_int_equal(waitpid(judge_pid, &status, 0), judge_pid);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+}
+
+/* --- messages --- */
+static struct kg_djm_req good_request(uint32_t op)
+{
+    return (struct kg_djm_req){.magic = KG_DJM_MAGIC,
+                               .op = op,
+                               .seq = 1,
+                               .command = KG_TC_CALL,
+                               .in_bytes = 4096,
+                               .out_bytes = 4096};
+}
+
+static void requests_are_checked_field_by_field(void **state)
+{
+    (void)state;
+    static struct kg_djm_req r;
+    for (uint32_t op = KG_DJM_OPEN; op < KG_DJM_OPS; op++) {
+        r = good_request(op);
+        size_t n = kg_djm_req_bytes(op);
+        assert_null(kg_djm_req_check(&r, n));
+        assert_string_equal(kg_djm_req_check(&r, n - 1), "a request of the wrong size");
+        assert_string_equal(kg_djm_req_check(&r, n + 1), "a request of the wrong size");
+        assert_string_equal(kg_djm_req_check(&r, 7), "a request of the wrong size");
+        assert_string_equal(kg_djm_req_check(&r, 0), "a request of the wrong size");
+    }
+#define REFUSED(op_of, change, why)                                                                \
+    do {                                                                                           \
+        r = good_request(op_of);                                                                   \
+        size_t n_of = kg_djm_req_bytes(op_of);                                                     \
+        change;                                                                                    \
+        assert_string_equal(kg_djm_req_check(&r, n_of), why);                                      \
+    } while (0)
+    REFUSED(KG_DJM_RUN, r.magic ^= 1, "not a request");
+    REFUSED(KG_DJM_RUN, r.op = KG_DJM_HELLO, "no such operation");
+    REFUSED(KG_DJM_RUN, r.op = KG_DJM_OPS, "no such operation");
+    REFUSED(KG_DJM_RUN, r.op = UINT32_MAX, "no such operation");
+    REFUSED(KG_DJM_RUN, r.op = KG_DJM_BEGIN, "a request of the wrong size");
+    REFUSED(KG_DJM_RUN, r.port = -1, "no such port");
+    REFUSED(KG_DJM_CLOSE, r.port = KG_DJ_PORTS, "no such port");
+    REFUSED(KG_DJM_RUN, r.id = -2, "no such case");
+    REFUSED(KG_DJM_FILL, r.id = -1, "no such case");
+    REFUSED(KG_DJM_SELF, r.id = KG_DJ_CASES, "no such case");
+    REFUSED(KG_DJM_FILL, r.at = KG_TWIRE_LEAVES, "no such tensor");
+    REFUSED(KG_DJM_ADOPT, r.from = -1, "no such tensor");
+    REFUSED(KG_DJM_RUN, r.timed = 2, "a flag is neither 0 nor 1");
+    REFUSED(KG_DJM_COMPARE, r.probe = 2, "a flag is neither 0 nor 1");
+    REFUSED(KG_DJM_RUN, r.keep = KG_DJ_SIDES, "no such side");
+    REFUSED(KG_DJM_RUN, r.flags = 2, "unused bits are set");
+    REFUSED(KG_DJM_SELF, r.k = -1, "a negative length");
+    REFUSED(KG_DJM_FILL, r.law.kind = KG_DJ_KINDS, "no such value law");
+    REFUSED(KG_DJM_FILL, r.law.a = NAN, "a law without finite numbers");
+    REFUSED(KG_DJM_FILL, r.law.b = INFINITY, "a law without finite numbers");
+    REFUSED(KG_DJM_RUN, r.command = KG_TC_LOAD, "a command that moves no data");
+    REFUSED(KG_DJM_RUN, r.command = KG_TC_COUNT, "a command that moves no data");
+    REFUSED(KG_DJM_RUN, r.id = -1, "a command without its case");
+    REFUSED(KG_DJM_RUN, (r.command = KG_TC_BIND, r.keep = KG_DJ_FLOAT),
+            "nothing to keep of this command");
+    REFUSED(KG_DJM_RUN, (r.command = KG_TC_NULL, r.keep = KG_DJ_FLOAT),
+            "nothing to keep of this command");
+    REFUSED(KG_DJM_OPEN, r.in_bytes = 0, "a region's size is out of range");
+    REFUSED(KG_DJM_OPEN, r.out_bytes = KG_DJM_MOST + 1, "a region's size is out of range");
+    REFUSED(KG_DJM_BEGIN, r.nleaf = KG_TWIRE_LEAVES + 1, "too many tensors");
+    REFUSED(KG_DJM_BEGIN, (r.nleaf = 1, r.leaf[0].dtype = KG_TD_COUNT), "no known dtype");
+    REFUSED(KG_DJM_BEGIN, (r.nleaf = 1, r.leaf[0].rank = 9), "too many dimensions");
+    REFUSED(KG_DJM_BEGIN, (r.nleaf = 1, r.leaf[0].rank = 1, r.leaf[0].shape[0] = -1),
+            "a shape beyond any memory");
+    REFUSED(KG_DJM_BEGIN,
+            (r.nleaf = 1, r.leaf[0].rank = 2, r.leaf[0].shape[0] = r.leaf[0].shape[1] = 1l << 40),
+            "a shape beyond any memory");
+    REFUSED(KG_DJM_BEGIN, (r.nleaf = 1, r.leaf[0].rank = 1, r.leaf[0].shape[0] = 1l << 40),
+            "it lies outside the region");
+#undef REFUSED
+}
+
+static void replies_are_checked(void **state)
+{
+    (void)state;
+    static struct kg_djm_rep r;
+    r = (struct kg_djm_rep){.magic = KG_DJM_MAGIC, .op = KG_DJM_FILL, .seq = 9};
+    size_t n = kg_djm_rep_bytes(KG_DJM_FILL);
+    assert_null(kg_djm_rep_check(&r, n, KG_DJM_FILL, 9));
+    assert_non_null(kg_djm_rep_check(&r, n - 1, KG_DJM_FILL, 9));
+    assert_non_null(kg_djm_rep_check(&r, n, KG_DJM_RUN, 9));
+    assert_non_null(kg_djm_rep_check(&r, n, KG_DJM_EDIT, 9));
+    assert_non_null(kg_djm_rep_check(&r, n, KG_DJM_FILL, 8));
+    r.flag = 2;
+    assert_non_null(kg_djm_rep_check(&r, n, KG_DJM_FILL, 9));
+    r.flag = 0;
+    r.code = 99;
+    assert_non_null(kg_djm_rep_check(&r, n, KG_DJM_FILL, 9));
+    r.code = KG_E_GYM;
+    memset(r.message, 'x', sizeof r.message);
+    assert_string_equal(kg_djm_rep_check(&r, n, KG_DJM_FILL, 9), "a reply with an endless message");
+}
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 24;
+}
+
+/* Truncated, oversized and random requests, and good ones with one word changed, some with a
+ * descriptor that nobody asked for: each gets an answer, and none disturbs the judge. */
+static void nonsense_does_not_disturb_the_judge(void **state)
+{
+    (void)state;
+    static unsigned char noise[sizeof(struct kg_djm_req) + 64];
+    static struct kg_djm_rep rep;
+    static struct kg_djm_req req;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    uint64_t seed = 20240817;
+    printf("seed %d\n", 20240817);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    for (int round = 0; round < 1500; round++) {
+        uint32_t op = 1 + (uint32_t)(next(&seed) % (KG_DJM_OPS - 1));
+        size_t n = kg_djm_req_bytes(op);
+        req = good_request(op);
+        req.port = (int32_t)(next(&seed) % KG_DJ_PORTS);
+        req.port = req.port == ref.port ? ref.port + 1 : req.port; /* that one has an answer due */
+        req.id = 1 + (int32_t)(next(&seed) % (KG_DJ_CASES - 1));
+        memcpy(noise, &req, n);
+        switch (round % 4) {
+        case 0:
+            n = 1 + next(&seed) % sizeof noise;
+            break;
+        case 1:
+            for (size_t i = 0; i < n; i++) {
+                noise[i] = (unsigned char)next(&seed);
+            }
+            break;
+        case 2:
+            noise[16 + next(&seed) % 128] = (unsigned char)next(&seed);
+            break;
+        default:
+            break;
+        }
+        struct kg_djm_req *sent = (struct kg_djm_req *)(void *)noise;
+        if (n == kg_djm_req_bytes(KG_DJM_RUN) && sent->port == ref.port) {
+            continue;
+        }
+        int extra = next(&seed) % 8 == 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+        assert_true(kg_trusted_send(j.sock, noise, n, &extra, extra >= 0 ? 1 : 0));
+        if (extra >= 0) {
+            close(extra);
+        }
+        int fds[KG_TRUSTED_FDS], nfds;
+        ssize_t got = kg_trusted_receive(j.sock, &rep, sizeof rep, fds, &nfds);
+        assert_true(got > 0);
+        assert_null(kg_djm_rep_check(&rep, (size_t)got, rep.op, rep.seq));
+        assert_int_equal(nfds, rep.op == KG_DJM_OPEN && rep.code == KG_OK ? 3 : 0);
+        for (int k = 0; k < nfds; k++) {
+            close(fds[k]);
+        }
+    }
+    run(&j, &ref, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_true(compare(&j, 0).compare.pass);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/100", (int)j.pid); /* it does not keep descriptors */
+    assert_int_not_equal(access(path, F_OK), 0);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start_and_stop),
+        cmocka_unit_test(a_device_that_is_not_there),
+        cmocka_unit_test(every_call_survives_the_judges_death),
+        cmocka_unit_test(the_end_in_the_middle_of_a_call),
+        cmocka_unit_test(the_judge_dies_with_its_broker),
+        cmocka_unit_test(requests_are_checked_field_by_field),
+        cmocka_unit_test(replies_are_checked),
+        cmocka_unit_test(nonsense_does_not_disturb_the_judge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
