@@ -20,8 +20,8 @@ SOCKET_FD = 3
 NFDS = 7  # control socket, plan, stdout, stderr, ctrl, IN, OUT
 
 
-def refuse(sock, why):
-    line = json.dumps({"error": why[:400]})
+def refuse(sock, why, missing=None):
+    line = json.dumps({"error": why[:400], "missing": missing})
     if sock is None:
         print(line)
     else:
@@ -34,7 +34,7 @@ def import_all(sock):
         import torch
     except Exception as error:
         refuse(sock, "%s: cannot import torch: %s: %s" % (sys.executable, type(error).__name__,
-                                                          error))
+                                                          error), "torch")
     try:
         import triton
         version = triton.__version__

@@ -37,13 +37,13 @@ struct port {
     unsigned char *to, *from; /* this process's mappings of IN and OUT */
 };
 
-static const char *rig_tree(void)
+static inline const char *rig_tree(void)
 {
     const char *tree = getenv("KGYM_TREE");
     return tree != NULL ? tree : ".";
 }
 
-static void rig_paths(void)
+static inline void rig_paths(void)
 {
     char path[PATH_MAX];
     const char *build = getenv("KGYM_BUILD"), *python = getenv("KGYM_PYTHON");
@@ -69,13 +69,13 @@ static void rig_paths(void)
     }
 }
 
-static struct kg_zygote_spec rig_spec(void)
+static inline struct kg_zygote_spec rig_spec(void)
 {
     return (struct kg_zygote_spec){
         .python = rig.python, .harness = rig.harness, .probe = rig.probe, .device = "cpu"};
 }
 
-static int rig_setup(void **state)
+static inline int rig_setup(void **state)
 {
     (void)state;
     struct kg_err err = KG_ERR_INIT;
@@ -90,7 +90,7 @@ static int rig_setup(void **state)
     return 0;
 }
 
-static int rig_teardown(void **state)
+static inline int rig_teardown(void **state)
 {
     (void)state;
     struct kg_err err = KG_ERR_INIT;
@@ -101,7 +101,7 @@ static int rig_teardown(void **state)
 }
 
 /* At the head of a test. */
-static void rig_need(void)
+static inline void rig_need(void)
 {
     if (!rig.up && strstr(rig.why, "make torch") == NULL) {
         fail_msg("the zygote does not start: %s", rig.why);
@@ -112,7 +112,7 @@ static void rig_need(void)
     }
 }
 
-static void port_open(struct port *p)
+static inline void port_open(struct port *p)
 {
     char path[64];
     p->ctrl = memfd_create("ctrl", MFD_CLOEXEC);
@@ -130,7 +130,7 @@ static void port_open(struct port *p)
     close(in);
 }
 
-static void port_close(struct port *p)
+static inline void port_close(struct port *p)
 {
     munmap(p->to, RIG_REGION);
     munmap(p->from, RIG_REGION);
@@ -139,7 +139,7 @@ static void port_close(struct port *p)
     close(p->out);
 }
 
-static const char *rig_source(const char *text)
+static inline const char *rig_source(const char *text)
 {
     static char path[96];
     snprintf(path, sizeof path, "%s/candidate.py", rig.folder);
@@ -151,7 +151,7 @@ static const char *rig_source(const char *text)
     return path;
 }
 
-static struct kg_limits rig_limits(void)
+static inline struct kg_limits rig_limits(void)
 {
     return (struct kg_limits){.memory_bytes = (int64_t)1 << 30,
                               .processes = 64,
@@ -165,8 +165,8 @@ struct subject {
     struct kg_pyrunner runner;
 };
 
-static void subject_open_limited(struct subject *s, const char *text, struct kg_limits limits,
-                                 uint32_t without)
+static inline void subject_open_limited(struct subject *s, const char *text,
+                                        struct kg_limits limits, uint32_t without)
 {
     struct kg_err err = KG_ERR_INIT;
     port_open(&s->port);
@@ -182,21 +182,21 @@ static void subject_open_limited(struct subject *s, const char *text, struct kg_
     }
 }
 
-static void subject_open(struct subject *s, const char *text)
+static inline void subject_open(struct subject *s, const char *text)
 {
     subject_open_limited(s, text, rig_limits(), 0);
 }
 
 /* Kills what is left. */
-static void subject_close(struct subject *s)
+static inline void subject_close(struct subject *s)
 {
     kg_pyrunner_stop(&s->runner);
     port_close(&s->port);
 }
 
 /* request: JSON text or NULL. */
-static struct kg_pyanswer subject_ask(struct subject *s, enum kg_tcommand command,
-                                      const char *request, int64_t ns)
+static inline struct kg_pyanswer subject_ask(struct subject *s, enum kg_tcommand command,
+                                             const char *request, int64_t ns)
 {
     struct kg_pyanswer a;
     struct kg_err err = KG_ERR_INIT;
@@ -210,7 +210,8 @@ static struct kg_pyanswer subject_ask(struct subject *s, enum kg_tcommand comman
 }
 
 /* A command whose answer must be OK; the reply as text, static storage. */
-static const char *subject_ok(struct subject *s, enum kg_tcommand command, const char *request)
+static inline const char *subject_ok(struct subject *s, enum kg_tcommand command,
+                                     const char *request)
 {
     static char text[KG_TWIRE_TEXT];
     struct kg_pyanswer a = subject_ask(s, command, request, 60 * SECOND);
@@ -227,8 +228,8 @@ static const char *subject_ok(struct subject *s, enum kg_tcommand command, const
 }
 
 /* The judge's part: leaves of IN, then the command. Returns kg_twire_wait's result. */
-static int subject_release(struct subject *s, enum kg_tcommand command, const struct kg_tleaf *in,
-                           size_t n, uint32_t flags, int64_t ns)
+static inline int subject_release(struct subject *s, enum kg_tcommand command,
+                                  const struct kg_tleaf *in, size_t n, uint32_t flags, int64_t ns)
 {
     struct kg_twire *w = s->runner.wire;
     const uint64_t nonce[2] = {(uint64_t)kg_clock_ns(), 42};
@@ -248,8 +249,8 @@ static int subject_release(struct subject *s, enum kg_tcommand command, const st
     return rc;
 }
 
-static struct kg_tleaf leaf_of(enum kg_tdtype dtype, const char *name, uint32_t rank, int64_t a,
-                               int64_t b)
+static inline struct kg_tleaf leaf_of(enum kg_tdtype dtype, const char *name, uint32_t rank,
+                                      int64_t a, int64_t b)
 {
     struct kg_tleaf leaf = {.dtype = (uint32_t)dtype, .rank = rank, .shape = {a, b}};
     snprintf(leaf.name, sizeof leaf.name, "%s", name);

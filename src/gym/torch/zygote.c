@@ -136,6 +136,9 @@ static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *e
 static enum kg_code check_facts(const struct kg_zygote *z, struct kg_err *err)
 {
     const char *error = json_string_value(json_object_get(z->facts, "error"));
+    if (error != NULL && !json_is_string(json_object_get(z->facts, "missing"))) {
+        return kg_fail(err, KG_E_HOST, "torch: %s", error);
+    }
     if (error != NULL) {
         return kg_fail(err, KG_E_HOST,
                        "torch: %s; `make torch` makes an environment with torch, and KGYM_PYTHON "
