@@ -58,7 +58,8 @@ static void plan_laws(struct kg_evaluation *e, struct plan *p)
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
  * values), then value laws, spike, precision probe, ones and single edit.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
- * for a shape or an address is asked for. */
+ * for a shape or an address is asked for. Reduced-precision values are a law like others: their
+ * shape takes its turn. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
@@ -68,7 +69,8 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
     add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
-    add(p, KG_VARIANT_DEFAULT, KG_LAW_BF16, false, true);
+    enum kg_variant reduced = law_shape(e, KG_LAW_BF16);
+    add(p, reduced, KG_LAW_BF16, false, reduced == KG_VARIANT_DEFAULT);
     plan_laws(e, p);
     bool large = !(e->w->problem->laws_off & (1u << KG_LAW_LARGE));
     add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
