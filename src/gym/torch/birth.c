@@ -72,6 +72,10 @@ static enum kg_code ask(void *helper, int plan_fd, int ctl_fd, struct kg_err *er
     int ready;
     do {
         ready = poll(&p, 1, 100);
+        if (h->z->spec.cancelled != NULL && *h->z->spec.cancelled) {
+            kg_zygote_stop(h->z);
+            return kg_fail(err, KG_E_CANCELLED, "torch: cancelled");
+        }
     } while ((ready == 0 || (ready < 0 && errno == EINTR)) && kg_clock_ns() < until);
     ssize_t n = ready > 0 ? recv(h->z->sock, text, sizeof text, 0) : -1;
     if (n <= 0) {
