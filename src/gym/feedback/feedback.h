@@ -39,10 +39,10 @@ struct kg_feedback_spec {
     void *user;
 };
 
-/* An estimate from above where no tokenizer is at hand, for byte-level BPE: a token per started
- * four letters of a word (per two beyond twelve letters), per digit, sign, line and run of blanks,
- * and per byte that is not ASCII; at least bytes / 3.5. Letters in an order that no language has
- * may take more. */
+/* An estimate where no tokenizer is at hand, for byte-level BPE: a token per started four letters
+ * of a word (per two beyond twelve letters), per digit, sign and line, per started four blanks, and
+ * per byte that is not ASCII; at least bytes / 3.5. Not a bound for letters in an order that no
+ * language has. Measured against GPT-2's own tokens: docs/feedback.md. */
 size_t kg_feedback_tokens(const char *text, size_t len);
 
 /* Append the text, which ends in a newline, to out (out->max of 4 * budget bytes suffices with the

@@ -69,7 +69,8 @@ static void body(const struct kg_fb_listing *l, struct choice c, size_t n, const
     for (size_t i = 0; i < n; i++) {
         size_t len = strcspn(s, "\n");
         if (gap && i == c.head) {
-            kg_buf_addf(out, "%s[%zu lines left out]\n", indent, n - c.head - c.tail);
+            size_t left = n - c.head - c.tail;
+            kg_buf_addf(out, "%s[%zu line%s left out]\n", indent, left, left == 1 ? "" : "s");
         }
         if ((i >= c.from && i < c.from + c.head) || i >= n - c.tail) {
             kg_buf_adds(out, indent);

@@ -31,7 +31,7 @@ size_t kg_feedback_tokens(const char *text, size_t len)
             i += letters;
         } else if (blanks > 0) {
             bool joins = blanks == 1 && i + 1 < len && isalpha((unsigned char)text[i + 1]);
-            tokens += joins ? 0 : 1;
+            tokens += joins ? 0 : 1 + (blanks - 1) / 4;
             i += blanks;
         } else {
             tokens++;
