@@ -12,3 +12,13 @@ kgym=$1 folder=$2
   "$kgym" options --markdown
 } >"$folder/options.md"
 "$(dirname "$0")/benchmarks.sh" >"$folder/benchmarks.md"
+
+# The table of rules inside a page that is written by hand.
+rules=$("$kgym" options --static-rules)
+page=$(rules=$rules awk '
+  /^\| rule \| severity \| says \|$/ { print; getline; print; print ENVIRON["rules"]; inside = found = 1; next }
+  inside && /^\|/ { next }
+  { inside = 0; print }
+  END { if (!found) { print "docs/static-check.md: no table of rules" >"/dev/stderr"; exit 1 } }' \
+  "$(dirname "$0")/../docs/static-check.md")
+printf '%s\n' "$page" >"$folder/static-check.md"

@@ -252,6 +252,9 @@ static void docs(void **state)
     expect("docs", NULL);
     put("docs/options.md", "# Configuration keys, by hand\n");
     expect("docs", "docs/options.md: out of date");
+    put("docs/static-check.md",
+        "| rule | severity | says |\n|---|---|---|\n| `gone` | note | x |\n");
+    expect("docs", "docs/static-check.md: out of date");
     unsetenv("KGYM_BINARY");
 }
 
