@@ -3,19 +3,49 @@
 # does nothing, quickly, when nothing is missing.
 #   tools/setup.sh          to build, test and run
 #   tools/setup.sh check    also what `make check` and `make fuzz` need
+#   tools/setup.sh torch    the project's own Python environment, .venv at the root, with torch, triton and
+#                           numpy from PyPI: about a minute and 5 GB. One that imports torch is left alone.
 set -euo pipefail
+
+venv=$(cd "$(dirname "$0")/.." && pwd)/.venv
+base=${KGYM_TORCH_BASE:-python3} # the CPython that the environment is made with, 3.9 or newer
+
+# What is there already stays: a second run goes on where the first was interrupted.
+make_venv() {
+  "$base" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
+    echo "setup: $base is older than 3.9; name another with KGYM_TORCH_BASE" >&2
+    exit 2
+  }
+  echo "setup: making .venv with torch, triton and numpy: about a minute and 5 GB"
+  "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$base" -m venv "$venv"
+  if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch triton numpy ||
+    ! "$venv/bin/python" -c 'import torch'; then
+    echo "setup: could not make .venv; everything but PyTorch problems works without it" >&2
+    exit 2
+  fi
+  echo "setup: done"
+}
 
 need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev libcmocka-dev patch git)
 if [ "${1:-}" = check ]; then
   need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev jq)
 fi
+if [ "${1:-}" = torch ]; then
+  if [ -x "$venv/bin/python" ] && "$venv/bin/python" -c 'import torch' 2>/dev/null; then exit 0; fi
+  need=()
+  "$base" -c 'import ensurepip, venv' 2>/dev/null || need=(python3 python3-venv)
+fi
 
 missing=()
-installed=$(dpkg-query -W -f '${Package} ${Status}\n' "${need[@]}" 2>/dev/null | awk '$NF == "installed" {print $1}' || true)
+installed=$(dpkg-query -W -f '${Package} ${Status}\n' "${need[@]:-dpkg}" 2>/dev/null | awk '$NF == "installed" {print $1}' || true)
 for p in "${need[@]}"; do
   grep -qx "$p" <<<"$installed" || missing+=("$p")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+finish() { if [ "${1:-}" = torch ]; then make_venv; fi; }
+if [ ${#missing[@]} -eq 0 ]; then
+  finish "${1:-}"
+  exit 0
+fi
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
@@ -31,3 +61,4 @@ echo "setup: installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 echo "setup: done"
+finish "${1:-}"
