@@ -54,6 +54,7 @@ class Subject:
         self.entry, self.role, self.device = entry, role, device
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
+        self.loaded = None  # [(the reference's name, own tensor)] of what state went where
         self.template = None  # of the inputs
         self.bound, self.inputs = [], ()
 
@@ -86,7 +87,7 @@ class Subject:
         made = self.source.entry(self.entry)(*args, **named)
         if isinstance(made, torch.nn.Module):
             made = made.to(self.device)
-        self.module, self.wide, self.before = made, None, None
+        self.module, self.wide, self.before, self.loaded = made, None, None, None
 
     def draw(self, seed):
         """[(path, tensor)] of get_inputs() under this seed."""
@@ -147,7 +148,20 @@ class Subject:
             return "method"
         for mine, theirs in pairs:
             mine.copy_(theirs)
+        self.loaded = self._as_given(given, own, how)
         return how
+
+    @staticmethod
+    def _as_given(given, own, how):
+        """Own tensors under the reference's names and in its order, those it has."""
+        if how == "order":
+            return [(name, t) for (name, _), (_, t) in zip(given, own)]
+        mine = dict(own)
+        return [(name, mine[name]) for name, _ in given if name in mine]
+
+    def snapshot(self):
+        """The state as it is now, as it was loaded."""
+        return self.state() if self.loaded is None else self.loaded
 
     def call(self, wide):
         if not wide:

@@ -110,7 +110,7 @@ class Runner:
 
     def do_snapshot(self, request):
         w = self.wire
-        w.nreply = tensors.put(self.output, w.out, self._loaded().state())
+        w.nreply = tensors.put(self.output, w.out, self._loaded().snapshot())
 
     def do_null(self, request):
         pass

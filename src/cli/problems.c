@@ -253,6 +253,9 @@ static void print_check(const struct kg_onboard *o, bool json)
                               o->pass, "reference_ns", (json_int_t)o->reference_ns, "in_bytes",
                               (json_int_t)o->in_bytes, "out_bytes", (json_int_t)o->out_bytes,
                               "checks", checks);
+        if (o->card) {
+            json_object_set(j, "card", o->card);
+        }
         struct kg_buf b;
         kg_buf_init(&b, 1 << 20);
         kg_json_dump(j, &b);
@@ -267,8 +270,10 @@ static void print_check(const struct kg_onboard *o, bool json)
     kg_term_add(&b, colour, o->pass ? KG_GREEN : KG_RED, o->pass ? "ok      " : "DEFECT  ");
     kg_buf_addf(&b, "%-18s %2d check%s", o->problem, o->n, o->n == 1 ? "" : "s");
     if (o->reference_ns >= 0) {
-        kg_buf_addf(&b, "  reference %7.3f ms  %6.1f KB in, %6.1f KB out",
-                    (double)o->reference_ns * 1e-6, (double)o->in_bytes / 1024,
+        kg_buf_addf(&b, "  reference %7.3f ms", (double)o->reference_ns * 1e-6);
+    }
+    if (o->in_bytes > 0) {
+        kg_buf_addf(&b, "  %6.1f KB in, %6.1f KB out", (double)o->in_bytes / 1024,
                     (double)o->out_bytes / 1024);
     }
     kg_buf_addc(&b, '\n');
@@ -292,7 +297,9 @@ static int check_one(struct kg_worker *w, const char *name, bool json)
         return kg_cli_fail("problems", &err);
     }
     print_check(&o, json);
-    return o.pass ? KG_EXIT_GOOD : KG_EXIT_BAD;
+    bool pass = o.pass;
+    kg_onboard_deinit(&o);
+    return pass ? KG_EXIT_GOOD : KG_EXIT_BAD;
 }
 
 static int check(const struct args *a, const struct kg_config *config, const struct kg_paths *paths)

@@ -162,6 +162,32 @@ static void note(struct kg_evaluation *e, const struct kg_tscene *s, const struc
                                     key, "applies", c->applies));
 }
 
+/* The state that a call has left, where the reference's calls change theirs. */
+static enum kg_step_result state_after(struct kg_evaluation *e, const struct kg_tscene *s,
+                                       const struct kg_tcase *c, enum kg_stage stage,
+                                       struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    struct kg_dj_call call = {.port = e->torch->cand.port,
+                              .id = c->after_id,
+                              .command = KG_TC_SNAPSHOT,
+                              .seed = c->seed,
+                              .keep = KG_DJ_CANDIDATE,
+                              .deadline_ns = call_deadline(e)};
+    if (c->after_id < 0) {
+        return KG_STEP_PASS;
+    }
+    enum kg_step_result step = answered(e, &call, stage, &rep, err);
+    if (step != KG_STEP_PASS) {
+        return step;
+    }
+    if (kg_dj_compare(&e->w->torch->judge, c->after_id, false, &j, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    return kg_toutcome_state(e, s, c, &rep, &j);
+}
+
 enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
@@ -202,5 +228,6 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
         return KG_STEP_ERROR;
     }
     e->compared += j.compare.n;
-    return kg_toutcome_case(e, s, c, &rep, &j);
+    step = kg_toutcome_case(e, s, c, &rep, &j);
+    return step == KG_STEP_PASS ? state_after(e, s, c, stage, err) : step;
 }

@@ -44,6 +44,32 @@ static enum kg_code load_state(struct kg_worker *w, struct kg_tscene *s, int set
     return KG_OK;
 }
 
+static bool made_by_judge(const struct kg_tcase *c, const struct kg_task_input *in)
+{
+    return c->law >= KG_TL_BF16 && kg_tplan_free(in);
+}
+
+static enum kg_code draw(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    const struct kg_task_desc *d = &s->desc;
+    struct kg_dj_report rep;
+    bool needed = false;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        needed = needed || !made_by_judge(c, &d->input[i]);
+    }
+    if (!needed) {
+        return KG_OK;
+    }
+    if (ask(w, s, call_of(w, s, -1, KG_TC_DRAW, c->seed), "drawing inputs", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    return rep.nleaves == d->ninputs
+               ? KG_OK
+               : kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
+                         w->torch->problem->path, d->ninputs, rep.nleaves);
+}
+
 /* The masters: drawn by the reference, those that a law makes filled by the judge. */
 static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                          struct kg_err *err)
@@ -51,23 +77,16 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tca
     struct kg_dj *judge = &w->torch->judge;
     const struct kg_task_desc *d = &s->desc;
     struct kg_tleaf leaf[KG_TASK_INPUTS];
-    struct kg_dj_report rep;
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
     }
-    if (ask(w, s, call_of(w, s, -1, KG_TC_DRAW, c->seed), "drawing inputs", &rep, err) != KG_OK) {
-        return err->code;
-    }
-    if (rep.nleaves != d->ninputs) {
-        return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
-                       w->torch->problem->path, d->ninputs, rep.nleaves);
-    }
-    if (kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
+    if (draw(w, s, c, err) != KG_OK ||
+        kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
         return err->code;
     }
     for (size_t i = 0; i < d->ninputs; i++) {
         struct kg_dj_law law;
-        bool made = c->law >= KG_TL_BF16 && kg_tplan_free(&d->input[i]);
+        bool made = made_by_judge(c, &d->input[i]);
         if (made) {
             kg_tplan_law(&d->input[i], c->law, c->key, i, &law);
         }
@@ -78,6 +97,23 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tca
         }
     }
     return c->law == KG_TL_EDITED ? kg_dj_case_edit(judge, c->id, c->key, err) : KG_OK;
+}
+
+/* What the call has left in parameters and buffers. */
+static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                               struct kg_err *err)
+{
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    struct kg_dj_report rep;
+    struct kg_dj_call call = call_of(w, s, c->after_id, KG_TC_SNAPSHOT, c->seed);
+    for (size_t i = 0; i < s->desc.nstate; i++) {
+        leaf[i] = s->desc.state[i].leaf;
+    }
+    call.keep = KG_DJ_FLOAT;
+    if (kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
+        return err->code;
+    }
+    return ask(w, s, call, "reading its state", &rep, err);
 }
 
 /* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. */
@@ -99,6 +135,9 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
         enum kg_code code = ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
         if (code != KG_OK && !own && s->ref.up) {
             return KG_OK; /* it lives, and does not like these numbers */
+        }
+        if (code == KG_OK && !wide && c->after_id >= 0) {
+            code = keep_state(w, s, c, err);
         }
         if (code != KG_OK) {
             return code;

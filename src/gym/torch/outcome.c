@@ -40,7 +40,7 @@ static enum kg_step_result of_exit(struct kg_evaluation *e, enum kg_stage stage)
 }
 
 static enum kg_step_result of_timeout(struct kg_evaluation *e, enum kg_tcommand command,
-                                      enum kg_stage stage)
+                                      enum kg_stage stage, struct kg_err *err)
 {
     static const char *const doing[KG_TC_COUNT] = {
         [KG_TC_LOAD] = "importing it",
@@ -50,6 +50,12 @@ static enum kg_step_result of_timeout(struct kg_evaluation *e, enum kg_tcommand 
         [KG_TC_CALL] = "a call",
     };
     const struct kg_config *c = &e->w->config;
+    if (e->torch->interpret && e->torch->scene->kind == KG_SCENE_PUBLISHED) {
+        kg_fail(err, KG_E_NEEDS_GPU,
+                "the candidate uses Triton, there is no GPU, and its "
+                "interpreter takes too long at the published shape");
+        return KG_STEP_ERROR;
+    }
     bool first = command == KG_TC_CALL && !e->torch->called;
     double limit = command != KG_TC_CALL ? c->torch_deadline_compile
                    : first               ? c->deadline_run + c->torch_first_call
@@ -149,7 +155,7 @@ enum kg_step_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomman
     case KG_PY_DIED:
         return of_exit(e, stage);
     case KG_PY_TIMEOUT:
-        return of_timeout(e, command, stage);
+        return of_timeout(e, command, stage, err);
     case KG_PY_PROTOCOL:
         return of_protocol(e);
     default:
@@ -192,7 +198,7 @@ enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand c
     case KG_DJ_DIED:
         return of_exit(e, stage);
     case KG_DJ_LATE:
-        return of_timeout(e, command, stage);
+        return of_timeout(e, command, stage, err);
     case KG_DJ_PROTOCOL:
         return of_protocol(e);
     default:
@@ -338,6 +344,29 @@ enum kg_step_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_ts
         kg_record_verdict(r, KG_V_WRONG, value_reason(s, j),
                           "`%s` is wrong in %s of its elements (shape `%s`, law `%s`)", output,
                           share_of(m), where, law);
+    }
+    return KG_STEP_FAIL;
+}
+
+enum kg_step_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tscene *s,
+                                      const struct kg_tcase *c, const struct kg_dj_report *rep,
+                                      const struct kg_dj_judgement *j)
+{
+    char name[KG_TWIRE_NAME];
+    output_name(rep, j->leaf, name, sizeof name);
+    bool like = !(j->arity || j->shape || j->dtype);
+    if (like && j->compare.pass) {
+        return KG_STEP_PASS;
+    }
+    if (like) {
+        mismatch(e, s, c, name, &j->compare);
+        kg_record_verdict(e->r, KG_V_WRONG, "state",
+                          "a call leaves `%s` otherwise than the reference's does (law `%s`)", name,
+                          kg_tlaw_name(c->law));
+    } else {
+        kg_record_verdict(e->r, KG_V_WRONG, "state",
+                          "calls of the reference update its buffers, and the candidate's are not "
+                          "the same ones");
     }
     return KG_STEP_FAIL;
 }

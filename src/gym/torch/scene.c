@@ -7,7 +7,8 @@
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 #define STATE_IDS    2
-#define IDS          (STATE_IDS + KG_TL_COUNT) /* of the judge, per scene */
+#define AFTER_IDS    2 /* of the state after a call, under the first laws */
+#define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
 _Static_assert(IDS *KG_SCENES <= KG_DJ_CASES, "every scene has ids of its own");
 #define BUILD_SEED 20260
 
@@ -234,7 +235,11 @@ static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struc
 static void number_cases(struct kg_tscene *s)
 {
     for (int l = 0; l < KG_TL_COUNT; l++) {
-        s->cases[l] = (struct kg_tcase){.id = first_id(s) + STATE_IDS + l, .law = (enum kg_tlaw)l};
+        bool after = s->desc.updates_state && l < AFTER_IDS;
+        s->cases[l] =
+            (struct kg_tcase){.id = first_id(s) + STATE_IDS + l,
+                              .after_id = after ? first_id(s) + STATE_IDS + KG_TL_COUNT + l : -1,
+                              .law = (enum kg_tlaw)l};
     }
     s->state_made[0] = s->state_made[1] = false;
 }

@@ -29,72 +29,110 @@ static const char *largest(const json_t *consts, const json_t *fixed)
     return best;
 }
 
-/* One constant smaller by a factor; true: the problem takes it and its inputs shrink. */
-static bool shrink(struct kg_worker *w, struct kg_tscene *s, json_t *consts, const char *name,
-                   int64_t by, uint64_t *elements, struct kg_err *err)
+/* What the interpreter has to go through: inputs, and, at a quarter, parameters and answers. */
+static uint64_t size_of(const struct kg_task_desc *d)
 {
-    int64_t old = json_integer_value(json_object_get(consts, name));
+    uint64_t n = 0;
+    for (size_t i = 0; i < d->nstate; i++) {
+        n += kg_tleaf_count(&d->state[i].leaf);
+    }
+    for (size_t i = 0; i < d->noutputs; i++) {
+        n += kg_tleaf_count(&d->output[i].leaf);
+    }
+    return d->elements + n / 4;
+}
+
+struct search {
+    struct kg_worker *w;
+    struct kg_tscene *s;
+    json_t *consts, *fixed; /* values so far; those that resist */
+    bool run;               /* call the reference, too: then answers count */
+    uint64_t size, most;
+    struct kg_err *err;
+};
+
+/* One constant smaller by a factor; true: the problem takes it, and there is less to do. */
+static bool shrink(struct search *q, const char *name, int64_t by)
+{
+    int64_t old = json_integer_value(json_object_get(q->consts, name));
     struct kg_task_desc d;
     if (old / by < 1 || old / by == old) {
         return false;
     }
-    json_object_set_new(consts, name, json_integer(old / by));
-    bool good = kg_tscene_describe(w, s, consts, false, &d, err) == KG_OK;
+    json_object_set_new(q->consts, name, json_integer(old / by));
+    bool good = kg_tscene_describe(q->w, q->s, q->consts, q->run, &d, q->err) == KG_OK;
     if (good) {
-        good = d.elements < *elements;
-        *elements = good ? d.elements : *elements;
+        good = size_of(&d) < q->size;
+        q->size = good ? size_of(&d) : q->size;
         kg_task_deinit(&d);
     }
     if (!good) {
-        json_object_set_new(consts, name, json_integer(old));
+        json_object_set_new(q->consts, name, json_integer(old));
     }
     return good;
 }
 
 /* Halving the largest first keeps divisors of each other in proportion. */
-static bool lower(struct kg_worker *w, struct kg_tscene *s, json_t *consts, uint64_t elements,
-                  uint64_t most, struct kg_err *err)
+static bool lower(struct search *q)
 {
-    json_t *fixed = json_object();
-    for (int tries = 0; elements > most && tries < TRIES && !kg_cancelled; tries++) {
-        const char *name = largest(consts, fixed);
+    q->fixed = json_object();
+    for (int tries = 0; q->size > q->most && tries < TRIES && !kg_cancelled; tries++) {
+        const char *name = largest(q->consts, q->fixed);
         if (!name) {
             break;
         }
-        int64_t by = elements / most >= 16 ? 4 : 2;
-        if (!shrink(w, s, consts, name, by, &elements, err) &&
-            !shrink(w, s, consts, name, 2, &elements, err)) {
-            json_object_set_new(fixed, name, json_true());
+        int64_t by = q->size / q->most >= 16 ? 4 : 2;
+        if (!shrink(q, name, by) && !shrink(q, name, 2)) {
+            json_object_set_new(q->fixed, name, json_true());
         }
     }
-    json_decref(fixed);
-    return elements <= most;
+    json_decref(q->fixed);
+    return q->size <= q->most;
+}
+
+/* Without calls first: those at the published shape are long. */
+static bool search(struct search *q)
+{
+    struct kg_task_desc d;
+    if (!lower(q)) {
+        return false;
+    }
+    q->run = true;
+    if (kg_tscene_describe(q->w, q->s, q->consts, true, &d, q->err) != KG_OK) {
+        return false;
+    }
+    q->size = size_of(&d);
+    kg_task_deinit(&d);
+    return lower(q);
+}
+
+uint64_t kg_tshapes_size(const struct kg_task_desc *d)
+{
+    return size_of(d);
 }
 
 enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t most,
                              struct kg_err *err)
 {
     const struct kg_task_desc *published = &w->torch->scene[KG_SCENE_PUBLISHED].desc;
-    struct kg_task_desc d;
-    if (published->elements <= (uint64_t)most) {
+    struct kg_err seen = KG_ERR_INIT;
+    struct search q = {.w = w,
+                       .s = s,
+                       .consts = constants_of(published),
+                       .size = size_of(published),
+                       .most = (uint64_t)most,
+                       .err = &seen};
+    bool found = search(&q);
+    kg_tscene_close(w, s);
+    if (found) {
+        s->consts = q.consts;
         return KG_OK;
     }
-    json_t *consts = constants_of(published);
-    struct kg_err seen = KG_ERR_INIT;
-    bool small = lower(w, s, consts, published->elements, (uint64_t)most, &seen);
-    if (!small || kg_tscene_describe(w, s, consts, true, &d, &seen) != KG_OK) {
-        json_decref(consts);
-        kg_tscene_close(w, s);
-        return seen.code == KG_E_GYM || seen.code == KG_E_CANCELLED
-                   ? (*err = seen, err->code)
-                   : kg_fail(err, KG_E_PROBLEM,
-                             "%s: no constants were found that bring its inputs down to %lld "
-                             "elements%s%.200s",
-                             w->torch->problem->path, (long long)most, seen.code ? ": " : "",
-                             seen.message);
+    json_decref(q.consts);
+    if (seen.code == KG_E_GYM || seen.code == KG_E_CANCELLED || kg_cancelled) {
+        return kg_fail(err, kg_cancelled ? KG_E_CANCELLED : seen.code, "%s", seen.message);
     }
-    kg_task_deinit(&d);
-    kg_tscene_close(w, s);
-    s->consts = consts;
-    return KG_OK;
+    return kg_fail(err, KG_E_PROBLEM,
+                   "%s: no constants were found that bring it down to %lld elements%s%.200s",
+                   w->torch->problem->path, (long long)most, seen.code ? ": " : "", seen.message);
 }

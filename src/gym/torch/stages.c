@@ -6,6 +6,9 @@
 #include "gym/torch/module.h"
 #include "gym/torch/torch.h"
 
+/* A problem without a tiny variant is interpreted as it is, up to so many times the tiny size. */
+#define UNSHRUNK 32
+
 /* Labels that explain; the behaviour decides. */
 enum kg_step_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *err)
 {
@@ -34,19 +37,25 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tscene **out
     if (kg_tscene_open(w, *out, err) != KG_OK) {
         return err->code;
     }
-    if (!e->torch->interpret || (*out)->desc.elements <= (uint64_t)w->config.torch_tiny_elements) {
+    uint64_t size = kg_tshapes_size(&(*out)->desc), most = (uint64_t)w->config.torch_tiny_elements;
+    if (!e->torch->interpret || size <= most) {
         return KG_OK;
     }
-    if (!tiny->consts && kg_tshapes_tiny(w, tiny, w->config.torch_tiny_elements, err) != KG_OK) {
-        return err->code == KG_E_PROBLEM
-                   ? kg_fail(err, KG_E_NEEDS_GPU,
-                             "%s uses Triton, there is no GPU, and the problem has no tiny variant "
-                             "for its interpreter",
-                             "the candidate")
-                   : err->code;
+    if (!t->no_tiny && !tiny->consts && kg_tshapes_tiny(w, tiny, (int64_t)most, err) != KG_OK) {
+        if (err->code != KG_E_PROBLEM) {
+            return err->code;
+        }
+        t->no_tiny = true;
     }
-    *out = tiny;
-    return KG_OK;
+    if (!t->no_tiny) {
+        *out = tiny;
+        return KG_OK;
+    }
+    return size <= UNSHRUNK * most
+               ? KG_OK
+               : kg_fail(err, KG_E_NEEDS_GPU,
+                         "the candidate uses Triton, there is no GPU, and the problem has no tiny "
+                         "variant for its interpreter");
 }
 
 enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)

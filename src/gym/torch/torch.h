@@ -27,7 +27,8 @@ struct kg_tside {
 };
 
 struct kg_tcase {
-    int id; /* the judge's */
+    int id;       /* the judge's */
+    int after_id; /* of the state after the call, where that is compared; -1 */
     enum kg_tlaw law;
     uint64_t seed;       /* of draw and calls */
     struct kg_key key;   /* of the judge's laws */
@@ -56,6 +57,7 @@ struct kg_torch {
     struct kg_dj judge;
     bool judge_up;
     struct kg_tscene scene[KG_SCENES];
+    bool no_tiny; /* the problem has no tiny variant: it was looked for */
 };
 
 struct kg_torch_run {
@@ -106,8 +108,9 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, cons
                                  const struct kg_dj_report *rep, struct kg_err *err) KG_MUST_USE;
 
 /* --- shapes.c --- */
-/* Constants that bring all inputs together down to most elements, or NULL where that needs none;
- * KG_E_PROBLEM: none were found. */
+/* What Triton's interpreter has to go through, in elements. */
+uint64_t kg_tshapes_size(const struct kg_task_desc *d);
+/* The scene gets constants that bring that down to most; KG_E_PROBLEM: none were found. */
 enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t most,
                              struct kg_err *err) KG_MUST_USE;
 
@@ -134,6 +137,10 @@ enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand c
 enum kg_step_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tscene *s,
                                      const struct kg_tcase *c, const struct kg_dj_report *rep,
                                      const struct kg_dj_judgement *j);
+/* The same of the state that a call has left. */
+enum kg_step_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tscene *s,
+                                      const struct kg_tcase *c, const struct kg_dj_report *rep,
+                                      const struct kg_dj_judgement *j);
 
 /* --- stages.c --- */
 enum kg_step_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *err);

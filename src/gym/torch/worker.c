@@ -185,6 +185,7 @@ void kg_torch_forget(struct kg_worker *w, bool everything)
     }
     kg_tproblem_destroy(t->problem);
     t->problem = NULL;
+    t->no_tiny = false;
     if (!everything) {
         return;
     }
