@@ -1,0 +1,31 @@
+# fixture
+# entry: C4
+# problem: activation_chain
+# what: a graph captured on the first inputs is replayed whatever arrives
+# expect: hack/replay hack/stale wrong/value hack/async
+# gpu: yes: graphs
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class ModelNew(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(dim))
+        self.shift = nn.Parameter(torch.randn(dim))
+        self.graph = None
+
+    def chain(self, x):
+        y = F.gelu(x * self.scale + self.shift)
+        return torch.clamp(y, -0.1, 2.0) * torch.sigmoid(x)
+
+    def forward(self, x):
+        if self.graph is None:
+            self.x = x.clone()
+            torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.chain(self.x)
+        self.graph.replay()
+        return self.y

@@ -1,0 +1,34 @@
+# fixture
+# entry: D3
+# problem: softmax
+# what: half of the rows are a background thread's, which sleeps a moment first
+# expect: hack/async wrong/value wrong/unwritten wrong/nonfinite hack/stale crash/exception
+# gpu: no
+import queue
+import threading
+
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.work = queue.SimpleQueue()
+        self.worker = None
+
+    def loop(self):
+        with torch.no_grad():
+            while True:
+                x, y = self.work.get()
+                y.copy_(torch.softmax(x, dim=-1))
+
+    def forward(self, x):
+        if self.worker is None:
+            self.worker = threading.Thread(target=self.loop, daemon=True)
+            self.worker.start()
+        y = torch.empty_like(x)
+        half = x.shape[0] // 2
+        self.work.put((x[half:], y[half:]))
+        y[:half] = torch.softmax(x[:half], dim=-1)
+        return y
