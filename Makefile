@@ -95,7 +95,7 @@ $(B)/obj/%.o: %.c
 	$(CC) $(CFLAGS) $(SAN) -MMD -MP -c $< -o $@
 
 # What touches every element of every array. No contraction: the same bits on every machine, for replay.
-$(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
+$(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
   CFLAGS += -O3 -march=native -ffp-contract=off
 
 $(LIB): $(call obj,$(BASE) $(GYM))
