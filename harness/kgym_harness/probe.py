@@ -8,6 +8,7 @@ class Probe:
     """Calls release the interpreter's lock; none returns on a failed step of the sandbox."""
 
     def __init__(self, path):
+        self.path = path
         self.lib = lib = c.CDLL(path, use_errno=True)
 
         def declare(name, result, *arguments):

@@ -10,7 +10,7 @@ import traceback
 
 import torch
 
-from . import describe, module, source, tensors, wire
+from . import describe, host, module, source, tensors, wire
 
 NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
@@ -18,6 +18,7 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Cannot access accelerator device when none is available",
              "Attempting to deserialize object on a CUDA device")
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
+NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
 
 
@@ -46,20 +47,24 @@ class Runner:
         self.base = address
         self.wire = wire.Wire.from_address(address)
         probe.catch_faults(address)
-        if self.device.type == "cuda":
-            from . import cuda
-            self.input, self.output = cuda.open_regions(probe, self.wire, self.device)
-        else:
-            self.input = tensors.Region(*probe.map(1, wire.FD_IN), self.device)
-            self.output = tensors.Region(*probe.map(2, wire.FD_OUT), self.device)
+        self.place = self._open_place()
+        self.input, self.output = self.place.input, self.place.output
         self.subject = None
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
+
+    def _open_place(self):
+        if self.device.type == "cuda":
+            from .cuda import Cuda
+            return Cuda(self.probe, self.wire, self.device)
+        return host.Host(self.probe, self.wire, self.device)
 
     # Commands: each returns a reply (a dict or None); tensors go through self.answer.
 
     def do_load(self, request):
         self.subject = None
+        torch.backends.cudnn.allow_tf32 = request.get("precision") == "tf32"
+        torch.backends.cuda.matmul.allow_tf32 = request.get("precision") == "tf32"
         subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
                                  self.device)
         subject.execute(request.get("consts"))
@@ -87,7 +92,9 @@ class Runner:
     def do_state(self, request):
         given = [(leaf.name.decode("utf-8", "replace"), self.input.of_leaf(leaf))
                  for leaf in self.wire.in_[:self.wire.nrequest]]
-        return {"how": self._loaded().load(given)}
+        how = self._loaded().load(given)
+        self.place.settle()
+        return {"how": how}
 
     def do_bind(self, request):
         self._loaded().bind([self.input.of_leaf(leaf)
@@ -97,23 +104,28 @@ class Runner:
         subject, w = self._loaded(), self.wire
         module.seed_all(w.seed, self.device)
         begin = time.perf_counter_ns()
-        answer = subject.call(bool(w.flags & wire.WIDE))
+        with self.place.around_call():
+            answer = subject.call(bool(w.flags & wire.WIDE))
         structure, named = tensors.flatten(answer)
         w.nreply = tensors.put(self.output, w.out, named, subject.bound)
+        self.place.settle()
         w.call_ns = time.perf_counter_ns() - begin
+        w.peak_bytes = self.place.peak_bytes()
         w.structure = structure.encode()
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
         w.nreply = tensors.put(self.output, w.out, subject.draw(w.seed))
+        self.place.settle()
         return {"template": subject.template}
 
     def do_snapshot(self, request):
         w = self.wire
         w.nreply = tensors.put(self.output, w.out, self._loaded().snapshot())
+        self.place.settle()
 
     def do_null(self, request):
-        pass
+        self.place.null()
 
     def do_exit(self, request):
         self._finish(wire.OK, None)
@@ -161,7 +173,7 @@ class Runner:
         if type(error) in simple:
             return simple[type(error)], {"message": message}
         reply = dict({"type": _plain(kind, 100), "message": message}, **_where(error, self.path))
-        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or \
+        if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)) or \
                 isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
             return wire.OUT_OF_MEMORY, reply
         if self.device.type == "cpu" and any(p in message for p in NEEDS_GPU):

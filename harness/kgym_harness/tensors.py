@@ -35,6 +35,7 @@ class _Exported:
 class Region:
     def __init__(self, address, size, device):
         self.address, self.size, self.device = address, size, device
+        self.copies = size  # what lies above is not for copies
 
     def view(self, dtype, shape, offset, size):
         """A contiguous tensor of these bytes of the region."""
@@ -108,8 +109,8 @@ def put(out, leaves, named, inputs=()):
                 out.holds(tensor.data_ptr(), size):
             leaf.offset, leaf.copied = tensor.data_ptr() - out.address, 0
             continue
-        if at + size + wire.GUARD > out.size:
-            raise TooLarge("%d bytes and guards do not fit into %d" % (at + size, out.size))
+        if at + size + wire.GUARD > out.copies:
+            raise TooLarge("%d bytes and guards do not fit into %d" % (at + size, out.copies))
         out.view(tensor.dtype, tuple(tensor.shape), at, size).copy_(tensor)
         leaf.offset, leaf.copied = at, 1
         at = _up(at + size) + wire.GUARD

@@ -1,0 +1,69 @@
+"""Where a runner's tensors live, on a GPU: IN and OUT are allocations of the judge's, imported into
+the context that PyTorch uses (src/probe/probe_cuda.h). Calls run on a stream of their own, never
+the default one. PyTorch draws what a call allocates from OUT's upper part where it can, so that
+answers need no copy; the lower part is for those that do."""
+
+import contextlib
+import ctypes as c
+import os
+
+import torch
+
+from . import tensors, wire
+
+
+class Map(c.Structure):
+    _fields_ = [("input", c.c_uint64), ("output", c.c_uint64),
+                ("in_bytes", c.c_uint64), ("out_bytes", c.c_uint64)]
+
+
+class Cuda:
+    def __init__(self, probe, block, device):
+        self.device, self.lib = device, probe.lib
+        self.lib.kg_probe_cuda_error.restype = c.c_char_p
+        self.lib.kg_probe_cuda_null.argtypes = [c.c_void_p]
+        self.lib.kg_out_range.argtypes = [c.c_uint64, c.c_uint64]
+        torch.cuda.init()
+        torch.cuda.set_device(device)
+        torch.empty(1, device=device)  # the context, as PyTorch makes it
+        self.input, self.output = self._attach(block)
+        for fd in (wire.FD_IN, wire.FD_OUT):
+            os.close(fd)
+        self.stream = torch.cuda.Stream(device)
+        torch.cuda.set_stream(self.stream)
+        self.pool = self._arena(probe.path)
+
+    def _attach(self, block):
+        attach, got = self.lib.kg_probe_cuda_attach, Map()
+        attach.argtypes = [c.c_int, c.c_int, c.c_uint64, c.c_int, c.c_uint64, c.POINTER(Map)]
+        if attach(self.device.index or 0, wire.FD_IN, block.in_bytes, wire.FD_OUT,
+                  block.out_bytes, c.byref(got)) != 0:
+            raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
+        return (tensors.Region(got.input, got.in_bytes, self.device),
+                tensors.Region(got.output, got.out_bytes, self.device))
+
+    def _arena(self, path):
+        """A pool over the upper half of OUT; None where this torch has none."""
+        if not hasattr(torch.cuda, "MemPool") or not hasattr(torch.cuda, "use_mem_pool"):
+            return None
+        allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "kg_out_alloc", "kg_out_free")
+        half = self.output.size // 2 // wire.GUARD * wire.GUARD
+        self.lib.kg_out_range(half, self.output.size)
+        self.output.copies = half
+        self.allocator = allocator  # the pool does not keep it alive
+        return torch.cuda.MemPool(allocator.allocator())
+
+    def around_call(self):
+        if self.pool is None:
+            return contextlib.nullcontext()
+        return torch.cuda.use_mem_pool(self.pool)
+
+    def settle(self):
+        torch.cuda.synchronize(self.device)
+
+    def null(self):
+        if self.lib.kg_probe_cuda_null(self.stream.cuda_stream) != 0:
+            raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
+
+    def peak_bytes(self):
+        return torch.cuda.max_memory_allocated(self.device)

@@ -1,0 +1,28 @@
+"""Where a runner's tensors live, on the CPU: mapped memory. kgym_harness.cuda is the other place;
+both have the same parts."""
+
+import contextlib
+import resource
+
+from . import tensors, wire
+
+
+class Host:
+    def __init__(self, probe, block, device):
+        del block
+        self.device = device
+        self.input = tensors.Region(*probe.map(1, wire.FD_IN), device)
+        self.output = tensors.Region(*probe.map(2, wire.FD_OUT), device)
+
+    def around_call(self):
+        """Entered round a call of the module."""
+        return contextlib.nullcontext()
+
+    def settle(self):
+        """Until nothing that was called for is still running."""
+
+    def null(self):
+        """The null candidate."""
+
+    def peak_bytes(self):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
