@@ -1,6 +1,8 @@
-"""Is every honest candidate of problems/torch_candidates right, and every wrong one wrong?
+"""Is every honest candidate right, and every wrong one wrong?
 
-On the CPU, at the small sizes of common.py and at those sizes plus one; Triton in its interpreter.
+Of problems/torch_candidates and tests/torch/honest (those that need no GPU), on the CPU, at the
+small sizes of common.py and at those sizes plus one; Triton in its interpreter, which cannot time:
+autotuning takes the first configuration.
     .venv/bin/python tests/torch/check_candidates.py [NAME...]
 Exit status 1 when a candidate is missing, refused or accepted against its name."""
 
@@ -9,19 +11,37 @@ import sys
 
 os.environ["TRITON_INTERPRET"] = "1"
 
+import importlib.util
+import pathlib
+
 import torch
+import triton.runtime.autotuner
 
 import common
+
+HONEST = pathlib.Path(__file__).parent / "honest"
+triton.runtime.autotuner.Autotuner._bench = lambda self, *a, **k: [0.0, 0.0, 0.0]
 
 
 def load(path):
     """A candidate's namespace; Triton reads sources back from files, so it is imported."""
-    import importlib.util
-
     spec = importlib.util.spec_from_file_location("candidate_" + path.name.replace(".", "_"), path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def load_state(candidate, state):
+    """By name, else by order and shape, else by the candidate's own hand."""
+    own = candidate.state_dict()
+    if list(own) == list(state) or set(own) == set(state):
+        candidate.load_state_dict(state)
+    elif [t.shape for t in own.values()] == [t.shape for t in state.values()]:
+        candidate.load_state_dict(dict(zip(own, state.values())))
+    else:
+        candidate.load_reference_state(state)
+    if hasattr(candidate, "prepare"):
+        candidate.prepare()
 
 
 def judge(problem, path, constants):
@@ -34,7 +54,8 @@ def judge(problem, path, constants):
     wide = space[problem.entry](*args, **kwargs).double()
     wide.load_state_dict(reference.state_dict())
     candidate = getattr(load(path), problem.wanted)(*args, **kwargs)
-    candidate.load_state_dict(reference.state_dict())
+    load_state(candidate, reference.state_dict())
+    named = set(candidate.state_dict()) == set(reference.state_dict())
     for seed in (11, 12):
         torch.manual_seed(seed)
         inputs = space["get_inputs"]()
@@ -50,10 +71,22 @@ def judge(problem, path, constants):
                     return "input modified"
         how = common.differs(answers[2], answers[0], answers[1])
         states = [dict(m.state_dict()) for m in (candidate, reference, wide)]
-        how = how or common.differs(*states)
+        how = how or (named and common.differs(*states)) or None
         if how:
             return how
     return None
+
+
+def check(problem, path, honest):
+    """True where it is what its name says."""
+    small = common.SMALL.get(problem.name, {})
+    how = judge(problem, path, small)
+    if honest:
+        how = how or judge(problem, path, {k: v + 1 for k, v in small.items()})
+    if (how is None) == honest:
+        return True
+    print(f"{path.name}: {how or 'accepted'}")
+    return False
 
 
 def main(names):
@@ -61,25 +94,21 @@ def main(names):
     known = common.problems()
     with torch.no_grad():
         for name in names or known:
-            problem = known[name]
-            for kind in ("fast", "wrong"):
+            for kind in ("fast", "wrong") if name in known else ():
                 path = common.CANDIDATES / f"{name}.{kind}.py"
-                if not path.exists():
-                    if problem.entry == "Model":
-                        print(f"{path.name}: missing")
-                        bad += 1
-                    continue
-                triton += kind == "fast" and "@triton.jit" in path.read_text()
-                small = common.SMALL.get(name, {})
-                how = judge(problem, path, small)
-                if kind == "fast":
-                    how = how or judge(problem, path, {k: v + 1 for k, v in small.items()})
-                if (how is None) != (kind == "fast"):
-                    print(f"{path.name}: {how or 'accepted'}")
+                if path.exists():
+                    triton += kind == "fast" and "@triton.jit" in path.read_text()
+                    bad += not check(known[name], path, kind == "fast")
+                elif known[name].entry == "Model":
+                    print(f"{path.name}: missing")
                     bad += 1
-                elif kind == "wrong":
-                    print(f"{path.name}: refused: {how}")
-    print(f"{len(names or known)} problems, {triton} honest candidates in Triton, {bad} bad")
+        fixtures = [p for p in sorted(HONEST.glob("*.py")) if not names or p.stem in names]
+        gpu = [p for p in fixtures if common.header(p)["gpu"] != "no"]
+        for path in fixtures:
+            if path not in gpu:
+                bad += not check(known[common.header(path)["problem"]], path, True)
+    print(f"{len(names or known)} problems, {triton} of the honest candidates in Triton; "
+          f"{len(fixtures)} honest fixtures, {len(gpu)} skipped: they need a GPU; {bad} bad")
     return bad > 0
 
 

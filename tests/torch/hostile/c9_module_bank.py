@@ -1,8 +1,8 @@
 # fixture
 # entry: C9
 # problem: rms_norm
-# what: after three calls it returns the banked answer with its last element changed, so that outputs
-#   differ from call to call
+# what: after three calls it returns the banked answer with its last element changed, so that no
+#   two outputs are alike
 # expect: hack/replay hack/stale wrong/value
 # gpu: no
 import torch

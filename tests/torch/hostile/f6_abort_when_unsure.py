@@ -1,8 +1,8 @@
 # fixture
 # entry: F6
 # problem: matmul
-# what: half-precision operands, and an abort where a sample of the answer is far from right, so that
-#   the evaluation counts as broken and not as wrong
+# what: half-precision operands, and an abort where a sample of the answer is far from right, for
+#   the evaluation to count as broken and not as wrong
 # expect: crash/signal crash/exit wrong/precision wrong/value wrong/nonfinite
 # gpu: no
 import os
