@@ -6,6 +6,7 @@ ifeq ($(origin CC),default)
 CC      := gcc
 endif
 B       := build/$(VARIANT)
+MARCH   ?= native
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Wpointer-arith -Wcast-qual -Wno-format-truncation
@@ -96,7 +97,7 @@ $(B)/obj/%.o: %.c
 
 # What touches every element of every array. No contraction: the same bits on every machine, for replay.
 $(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
-  CFLAGS += -O3 -march=native -ffp-contract=off
+  CFLAGS += -O3 -march=$(MARCH) -ffp-contract=off
 
 $(LIB): $(call obj,$(BASE) $(GYM))
 	@rm -f $@
@@ -123,7 +124,7 @@ $(B)/runner-sealed.c: src/runner/seal/print.c src/gym/sandbox/seccomp.c src/gym/
 # The operator library that references and candidates may call, with the flags they are built with.
 $(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -O3 -march=native -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
+	$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
 	  $(filter %.c,$^) -o $@ -lm
 
 $(B)/kgops/kgops.h: kgops/kgops.h
@@ -162,7 +163,7 @@ $(B)/obj/src/gym/device/cuda_source.o: src/gym/device/kernels.cu
 $(B)/naive: $(B)/obj/tests/naive/naive.o $(LIB)
 	$(CC) $(SAN) -rdynamic $^ -o $@ $(LIBS)
 
-$(B)/bench/%: $(B)/obj/bench/%.o $(call obj,bench/common/host.c) $(LIB)
+$(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(wildcard bench/common/*.c)) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gym/device/cuda_driver.h"
-#include "probe/arena.h"
+#include "probe/blocks.h"
 
 static struct kg_cu cu;
 static struct kg_probe_map mapped;
@@ -15,7 +15,7 @@ static struct kg_cu_ctx *context;
 static struct kg_cu_function *empty;
 static char why[256] = "not attached";
 
-static struct kg_arena arena;
+static struct kg_blocks arena;
 static uint64_t outside;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -120,15 +120,15 @@ int kg_probe_cuda_sync(void)
     return cu.library != NULL ? cu.ctx_sync() : -1;
 }
 
-void kg_arena_range(uint64_t from, uint64_t to)
+void kg_out_range(uint64_t from, uint64_t to)
 {
     pthread_mutex_lock(&lock);
     to = to < mapped.out_bytes ? to : mapped.out_bytes;
-    kg_arena_reset(&arena, from, to);
+    kg_blocks_reset(&arena, from, to);
     pthread_mutex_unlock(&lock);
 }
 
-void kg_arena_used(uint64_t *arena_bytes, uint64_t *outside_bytes)
+void kg_out_used(uint64_t *arena_bytes, uint64_t *outside_bytes)
 {
     pthread_mutex_lock(&lock);
     *arena_bytes = arena.used;
@@ -136,7 +136,7 @@ void kg_arena_used(uint64_t *arena_bytes, uint64_t *outside_bytes)
     pthread_mutex_unlock(&lock);
 }
 
-void *kg_arena_alloc(ssize_t bytes, int device, void *stream)
+void *kg_out_alloc(ssize_t bytes, int device, void *stream)
 {
     uint64_t at = 0, offset = 0;
     (void)device;
@@ -145,7 +145,7 @@ void *kg_arena_alloc(ssize_t bytes, int device, void *stream)
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    if (kg_arena_take(&arena, (uint64_t)bytes, &offset)) {
+    if (kg_blocks_take(&arena, (uint64_t)bytes, &offset)) {
         at = mapped.out + offset;
     } else if (cu.library != NULL && cu.mem_alloc(&at, (size_t)bytes) == KG_CU_SUCCESS) {
         outside += (uint64_t)bytes;
@@ -156,7 +156,7 @@ void *kg_arena_alloc(ssize_t bytes, int device, void *stream)
     return (void *)(uintptr_t)at;
 }
 
-void kg_arena_free(void *at, ssize_t bytes, int device, void *stream)
+void kg_out_free(void *at, ssize_t bytes, int device, void *stream)
 {
     uint64_t where = (uint64_t)(uintptr_t)at;
     (void)device;
@@ -166,7 +166,7 @@ void kg_arena_free(void *at, ssize_t bytes, int device, void *stream)
     }
     pthread_mutex_lock(&lock);
     if (where >= mapped.out && where < mapped.out + mapped.out_bytes) {
-        kg_arena_give(&arena, where - mapped.out);
+        kg_blocks_give(&arena, where - mapped.out);
     } else {
         cu.mem_free(where);
         outside -= outside < (uint64_t)bytes ? outside : (uint64_t)bytes;

@@ -1,11 +1,11 @@
 /* The device side of a Python runner: the exported regions IN and OUT mapped into its context, an
  * allocator over OUT for PyTorch, and the empty kernel of the null candidate. Called through ctypes
- * by kgym_harness.cuda; kg_arena_alloc and kg_arena_free through PyTorch's CUDAPluggableAllocator.
+ * by kgym_harness.cuda; kg_out_alloc and kg_out_free through PyTorch's CUDAPluggableAllocator.
  *
  * Runs in the candidate's process: everything here is a claim, nothing here decides. The driver's
- * library is looked up at run time; without it every function says why it failed. One attachment
- * per process, never undone: it lives as long as the runner. Not thread safe but for the allocator,
- * which has a lock. */
+ * library (libcuda.so.1; in tests what KGYM_LIBCUDA names) is looked up at run time; without it
+ * every function says why it failed. One attachment per process, never undone: it lives as long as
+ * the runner. Not thread safe but for the allocator, which has a lock. */
 #ifndef KG_PROBE_PROBE_CUDA_H
 #define KG_PROBE_PROBE_CUDA_H
 
@@ -30,13 +30,13 @@ KG_PROBE_API const char *kg_probe_cuda_error(void);
 
 /* Offsets [from, to) of OUT belong to the allocator from now on; what it gave out before stays
  * where it is. Only while no PyTorch pool draws from it. */
-KG_PROBE_API void kg_arena_range(uint64_t from, uint64_t to);
+KG_PROBE_API void kg_out_range(uint64_t from, uint64_t to);
 /* Bytes in use, of OUT and of the device's own memory (what did not fit). */
-KG_PROBE_API void kg_arena_used(uint64_t *arena_bytes, uint64_t *outside_bytes);
+KG_PROBE_API void kg_out_used(uint64_t *arena_bytes, uint64_t *outside_bytes);
 
 /* The signatures that CUDAPluggableAllocator wants. A request that OUT cannot hold is taken from
  * the device. First fit over the free list in rising order; blocks are multiples of 512 bytes. */
-KG_PROBE_API void *kg_arena_alloc(ssize_t bytes, int device, void *stream);
-KG_PROBE_API void kg_arena_free(void *at, ssize_t bytes, int device, void *stream);
+KG_PROBE_API void *kg_out_alloc(ssize_t bytes, int device, void *stream);
+KG_PROBE_API void kg_out_free(void *at, ssize_t bytes, int device, void *stream);
 
 #endif

@@ -102,15 +102,15 @@ static void run_fill(void **p)
 {
     kg_fill(ARG(void *, 0), ARG(u64, 1), ARG(struct law, 2), ARG(i64, 3), ARG(i64, 4));
 }
-/* The probe's empty kernel, and one for tests of runners: out[i] = 2 in[i] over n floats. */
+/* The probe's empty kernel, and those of the runners of benches: y = 2 x + 1 over n floats. */
 static void run_empty(void **p)
 {
     (void)p;
 }
-static void run_twice(void **p)
+static void run_copy(void **p)
 {
     for (u64 i = THREAD; i < ARG(u64, 2); i += STRIDE) {
-        ARG(float *, 1)[i] = 2 * ARG(float *, 0)[i];
+        ARG(float *, 1)[i] = 2 * ARG(float *, 0)[i] + 1;
     }
 }
 
@@ -132,7 +132,9 @@ static struct kg_cu_function functions[] = {
     {"kg_scan_exact", run_scan_exact},
     {"kg_fill", run_fill},
     {"kg_empty", run_empty},
-    {"kg_twice", run_twice},
+    {"kg_bench_copy", run_copy},
+    {"kg_bench_late", run_copy},
+    {"kg_bench_spin", run_empty},
 };
 
 /* ---- failures on demand ---- */

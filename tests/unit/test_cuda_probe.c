@@ -17,10 +17,10 @@ struct probe {
     __typeof__(kg_probe_cuda_null) *null;
     __typeof__(kg_probe_cuda_sync) *sync;
     __typeof__(kg_probe_cuda_error) *error;
-    __typeof__(kg_arena_range) *range;
-    __typeof__(kg_arena_used) *used;
-    __typeof__(kg_arena_alloc) *alloc;
-    __typeof__(kg_arena_free) *give;
+    __typeof__(kg_out_range) *range;
+    __typeof__(kg_out_used) *used;
+    __typeof__(kg_out_alloc) *alloc;
+    __typeof__(kg_out_free) *give;
 };
 
 static bool probe_load(struct probe *p)
@@ -37,10 +37,10 @@ static bool probe_load(struct probe *p)
     *(void **)&p->null = dlsym(library, "kg_probe_cuda_null");
     *(void **)&p->sync = dlsym(library, "kg_probe_cuda_sync");
     *(void **)&p->error = dlsym(library, "kg_probe_cuda_error");
-    *(void **)&p->range = dlsym(library, "kg_arena_range");
-    *(void **)&p->used = dlsym(library, "kg_arena_used");
-    *(void **)&p->alloc = dlsym(library, "kg_arena_alloc");
-    *(void **)&p->give = dlsym(library, "kg_arena_free");
+    *(void **)&p->range = dlsym(library, "kg_out_range");
+    *(void **)&p->used = dlsym(library, "kg_out_used");
+    *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
+    *(void **)&p->give = dlsym(library, "kg_out_free");
     return p->attach && p->null && p->sync && p->error && p->range && p->used && p->alloc &&
            p->give;
 }

@@ -1,42 +1,42 @@
-#include "probe/arena.h"
+#include "probe/blocks.h"
 
 #include <string.h>
 
 static uint64_t up(uint64_t x)
 {
-    return (x + KG_ARENA_UNIT - 1) / KG_ARENA_UNIT * KG_ARENA_UNIT;
+    return (x + KG_BLOCKS_UNIT - 1) / KG_BLOCKS_UNIT * KG_BLOCKS_UNIT;
 }
 
-void kg_arena_reset(struct kg_arena *a, uint64_t from, uint64_t to)
+void kg_blocks_reset(struct kg_blocks *a, uint64_t from, uint64_t to)
 {
     from = up(from);
-    to = to / KG_ARENA_UNIT * KG_ARENA_UNIT;
+    to = to / KG_BLOCKS_UNIT * KG_BLOCKS_UNIT;
     a->used = 0;
     a->n = to > from ? 1 : 0;
-    a->block[0] = (struct kg_arena_block){from, to > from ? to - from : 0, false};
+    a->block[0] = (struct kg_block){from, to > from ? to - from : 0, false};
 }
 
-static void remove_at(struct kg_arena *a, uint32_t i)
+static void remove_at(struct kg_blocks *a, uint32_t i)
 {
     memmove(&a->block[i], &a->block[i + 1], (a->n - i - 1) * sizeof a->block[0]);
     a->n--;
 }
 
-bool kg_arena_take(struct kg_arena *a, uint64_t bytes, uint64_t *at)
+bool kg_blocks_take(struct kg_blocks *a, uint64_t bytes, uint64_t *at)
 {
-    if (bytes > UINT64_MAX - KG_ARENA_UNIT) {
+    if (bytes > UINT64_MAX - KG_BLOCKS_UNIT) {
         return false;
     }
-    bytes = bytes > 0 ? up(bytes) : KG_ARENA_UNIT;
+    bytes = bytes > 0 ? up(bytes) : KG_BLOCKS_UNIT;
     for (uint32_t i = 0; i < a->n; i++) {
-        struct kg_arena_block *b = &a->block[i];
+        struct kg_block *b = &a->block[i];
         bool exact = b->bytes == bytes;
-        if (b->taken || b->bytes < bytes || (!exact && a->n == KG_ARENA_BLOCKS)) {
+        if (b->taken || b->bytes < bytes || (!exact && a->n == KG_BLOCKS_MOST)) {
             continue;
         }
         if (!exact) {
             memmove(b + 2, b + 1, (a->n - i - 1) * sizeof *b);
-            b[1] = (struct kg_arena_block){b->at + bytes, b->bytes - bytes, false};
+            b[1] = (struct kg_block){b->at + bytes, b->bytes - bytes, false};
             a->n++;
         }
         b->bytes = bytes;
@@ -48,7 +48,7 @@ bool kg_arena_take(struct kg_arena *a, uint64_t bytes, uint64_t *at)
     return false;
 }
 
-bool kg_arena_give(struct kg_arena *a, uint64_t at)
+bool kg_blocks_give(struct kg_blocks *a, uint64_t at)
 {
     for (uint32_t i = 0; i < a->n; i++) {
         if (a->block[i].at != at || !a->block[i].taken) {

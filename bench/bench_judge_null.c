@@ -1,0 +1,283 @@
+/* The trusted clock of the GPU judge: what a null call costs, how far apart two equal runners are,
+ * and what the quiet check and the digests see of a runner that cheats.
+ *   build/release/bench/bench_judge_null [repetitions=20] [device=cuda:0] [MB=64]
+ * One repetition is 48 pairs in random order, balanced in blocks of 4, on fresh values each; its
+ * ratio is the median log ratio per order, averaged (timing/stats.h). True ratio: 1. K: the median
+ * window of a null kernel on the same buffers. Ends with one JSON line. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bench/common/gpu_runner.h"
+#include "bench/common/host.h"
+#include "gym/timing/stats.h"
+
+#define PAIRS  48
+#define NULLS  100
+#define MOST   200
+#define TRIALS 20
+#define MB     ((uint64_t)1 << 20)
+
+static struct kg_dj judge;
+static struct kg_gpu_runner runners[2];
+static struct kg_rng rng;
+static struct kg_err err;
+static uint64_t stream, megabytes; /* of the input, and of the answer */
+
+static struct kg_dj_report run(const struct kg_gpu_runner *r, uint32_t command, uint64_t seed,
+                               enum kg_dj_side keep, bool timed)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call c = {.port = r->port,
+                           .id = 0,
+                           .command = command,
+                           .seed = seed,
+                           .keep = keep,
+                           .timed = timed,
+                           .deadline_ns = kg_clock_ns() + 20000000000};
+    kg_bench_need_ok(kg_dj_run(&judge, &c, &rep, &err), &err);
+    kg_bench_need(rep.status == KG_DJ_ANSWERED && rep.said == KG_TA_OK,
+                  "a runner did not answer command %u: status %d", command, (int)rep.status);
+    return rep;
+}
+
+static void fresh_values(void)
+{
+    struct kg_dj_law law = {
+        .kind = KG_DJ_UNIFORM, .key = {{7, 9}}, .stream = ++stream, .a = -1, .b = 1};
+    kg_bench_need_ok(kg_dj_case_fill(&judge, 0, 0, &law, &err), &err);
+}
+
+static void begin(uint64_t bytes)
+{
+    struct kg_tleaf leaf = {.dtype = KG_TD_F32, .rank = 1, .shape = {(int64_t)(bytes / 4)}};
+    kg_bench_need_ok(kg_dj_case_begin(&judge, 0, &leaf, 1, &err), &err);
+    fresh_values();
+    for (int i = 0; i < 2; i++) {
+        run(&runners[i], KG_TC_BIND, 0, KG_DJ_NONE, false);
+        for (int k = 0; k < 3; k++) {
+            run(&runners[i], KG_TC_CALL, kg_gpu_seed(1, KG_GPU_HONEST),
+                i == 0 ? KG_DJ_FLOAT : KG_DJ_CANDIDATE, true);
+        }
+    }
+}
+
+static double window(const struct kg_gpu_runner *r, uint32_t command, uint32_t rounds,
+                     enum kg_dj_side keep)
+{
+    struct kg_dj_report rep = run(r, command, kg_gpu_seed(rounds, KG_GPU_HONEST), keep, true);
+    bool clean = !rep.late_write && !rep.unwritten && !rep.guard_hit && !rep.input_modified;
+    kg_bench_need(clean,
+                  "an honest runner was found out: late %d, unwritten %d, guard %d, input %d",
+                  rep.late_write, rep.unwritten, rep.guard_hit, rep.input_modified);
+    return (double)rep.window_ns;
+}
+
+static double median_window(uint32_t command, uint32_t rounds, int n)
+{
+    double x[MOST];
+    for (int i = 0; i < n; i++) {
+        x[i] = window(&runners[i % 2], command, rounds, KG_DJ_NONE);
+    }
+    return kg_median(x, (size_t)n);
+}
+
+/* What the windows of one kernel length look like. */
+struct row {
+    double target_us, per_round_us, k[4]; /* K: median, p10, p90, p99, us */
+    double call_us, spread_us;            /* median after K; p90 - p10 */
+    double log_ratio[MOST], seconds;
+    uint32_t rounds;
+    int n;
+};
+
+static void measure_k(struct row *r)
+{
+    double x[NULLS];
+    for (int i = 0; i < NULLS; i++) {
+        x[i] = window(&runners[i % 2], KG_TC_NULL, 0, KG_DJ_NONE) * 1e-3;
+    }
+    static const double at[4] = {0.5, 0.1, 0.9, 0.99};
+    for (int i = 0; i < 4; i++) {
+        r->k[i] = kg_quantile(x, NULLS, at[i]);
+    }
+}
+
+static void choose_rounds(struct row *r)
+{
+    double one = median_window(KG_TC_CALL, 1, 20) * 1e-3 - r->k[0];
+    double nine = median_window(KG_TC_CALL, 9, 20) * 1e-3 - r->k[0];
+    r->per_round_us = (nine - one) / 8;
+    double more = r->per_round_us > 0 ? (r->target_us - one) / r->per_round_us : 0;
+    r->rounds = more > 0 && more < 1e6 ? 1 + (uint32_t)(more + 0.5) : 1;
+}
+
+static uint64_t random_bits(void *ctx)
+{
+    return kg_rng_u64(ctx);
+}
+
+static void repeat(struct row *r, int repetitions)
+{
+    double calls[2 * PAIRS];
+    r->n = repetitions;
+    for (int i = 0; i < repetitions; i++) {
+        struct kg_pair pair[PAIRS];
+        bool first[PAIRS];
+        int64_t t = kg_clock_ns();
+        kg_balanced_order(random_bits, &rng, first, PAIRS);
+        for (int p = 0; p < PAIRS; p++) {
+            double w[2];
+            fresh_values();
+            for (int k = 0; k < 2; k++) {
+                int who = first[p] ? 1 - k : k;
+                w[who] = window(&runners[who], KG_TC_CALL, r->rounds,
+                                who == 0 ? KG_DJ_FLOAT : KG_DJ_CANDIDATE);
+            }
+            pair[p] = (struct kg_pair){(int64_t)w[0], (int64_t)w[1], first[p]};
+            calls[2 * p] = w[0] * 1e-3 - r->k[0];
+            calls[2 * p + 1] = w[1] * 1e-3 - r->k[0];
+        }
+        r->log_ratio[i] = kg_pairs_log_ratio(pair, PAIRS, (int64_t)(r->k[0] * 1e3));
+        r->seconds += (double)(kg_clock_ns() - t) * 1e-9 / repetitions;
+    }
+    r->call_us = kg_median(calls, 2 * PAIRS);
+    r->spread_us = kg_quantile(calls, 2 * PAIRS, 0.9) - kg_quantile(calls, 2 * PAIRS, 0.1);
+}
+
+static double within(const struct row *r, double share)
+{
+    int n = 0;
+    for (int i = 0; i < r->n; i++) {
+        n += fabs(expm1(r->log_ratio[i])) <= share;
+    }
+    return 100.0 * n / r->n;
+}
+
+static void print_head(const char *title)
+{
+    printf("\n%s\n%8s %9s %7s %7s %7s %7s %8s | %6s %6s %6s %6s %6s %6s\n", title, "target", "call",
+           "p10-90", "K", "K p10", "K p90", "K p99", "0.5 %", "1 %", "2 %", "5 %", "reps", "s");
+}
+
+static json_t *print_row(const struct row *r)
+{
+    printf("%6.0fus %7.1fus %7.1f %7.1f %7.1f %7.1f %8.1f | %6.0f %6.0f %6.0f %6.0f %6d %6.3f\n",
+           r->target_us, r->call_us, r->spread_us, r->k[0], r->k[1], r->k[2], r->k[3],
+           within(r, 0.005), within(r, 0.01), within(r, 0.02), within(r, 0.05), r->n, r->seconds);
+    fflush(stdout);
+    json_t *logs = json_array();
+    for (int i = 0; i < r->n; i++) {
+        json_array_append_new(logs, json_real(r->log_ratio[i]));
+    }
+    return json_pack("{s:f, s:f, s:f, s:i, s:[f,f,f,f], s:[f,f,f,f], s:f, s:o}", "target_us",
+                     r->target_us, "call_us", r->call_us, "spread_us", r->spread_us, "rounds",
+                     (int)r->rounds, "k_us_median_p10_p90_p99", r->k[0], r->k[1], r->k[2], r->k[3],
+                     "within_pct_0.5_1_2_5", within(r, 0.005), within(r, 0.01), within(r, 0.02),
+                     within(r, 0.05), "seconds_per_48_pairs", r->seconds, "log_ratios", logs);
+}
+
+static json_t *null_test(const char *title, int repetitions, const double *targets, size_t n)
+{
+    json_t *all = json_array();
+    print_head(title);
+    for (size_t i = 0; i < n; i++) {
+        struct row r = {.target_us = targets[i]};
+        begin(targets[i] < 40 ? (megabytes + 1) / 2 * MB : megabytes * MB);
+        measure_k(&r);
+        choose_rounds(&r);
+        repeat(&r, targets[i] > 5000 ? (repetitions + 1) / 2 : repetitions);
+        json_array_append_new(all, print_row(&r));
+    }
+    return all;
+}
+
+/* Set-ups and windows of a behaviour of the candidate, in medians. */
+struct scene {
+    double setup_us, window_us;
+    int loud, late, unwritten;
+};
+
+static struct scene play(enum kg_gpu_how before, enum kg_gpu_how how, uint32_t rounds)
+{
+    struct scene s = {0};
+    double setup[TRIALS], win[TRIALS];
+    for (int i = 0; i < TRIALS; i++) {
+        fresh_values();
+        if (before != KG_GPU_HONEST) {
+            run(&runners[0], KG_TC_CALL, kg_gpu_seed(1, before), KG_DJ_NONE, false);
+        }
+        struct kg_dj_report rep =
+            run(&runners[1], KG_TC_CALL, kg_gpu_seed(rounds, how), KG_DJ_CANDIDATE, true);
+        setup[i] = (double)rep.setup_ns * 1e-3;
+        win[i] = (double)rep.window_ns * 1e-3;
+        s.loud += rep.loud;
+        s.late += rep.late_write;
+        s.unwritten += rep.unwritten;
+        usleep(before != KG_GPU_HONEST || how != KG_GPU_HONEST ? 100000 : 1000);
+    }
+    s.setup_us = kg_median(setup, TRIALS);
+    s.window_us = kg_median(win, TRIALS);
+    return s;
+}
+
+static json_t *scenes(uint32_t rounds)
+{
+    static const struct {
+        const char *what;
+        enum kg_gpu_how before, how;
+    } list[] = {
+        {"honest", KG_GPU_HONEST, KG_GPU_HONEST},
+        {"somebody's kernel runs on", KG_GPU_PERSISTENT, KG_GPU_HONEST},
+        {"reply before the kernel ends", KG_GPU_HONEST, KG_GPU_EARLY},
+        {"reply, and write 3 ms later", KG_GPU_HONEST, KG_GPU_LATE},
+    };
+    json_t *all = json_array();
+    printf("\nof %d calls of %u rounds   %10s %10s %6s %6s %10s\n", TRIALS, rounds, "set-up us",
+           "window us", "loud", "late", "unwritten");
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct scene s = play(list[i].before, list[i].how, rounds);
+        printf("%-30s %10.1f %10.1f %6d %6d %10d\n", list[i].what, s.setup_us, s.window_us, s.loud,
+               s.late, s.unwritten);
+        fflush(stdout);
+        json_array_append_new(all, json_pack("{s:s, s:f, s:f, s:i, s:i, s:i, s:i}", "what",
+                                             list[i].what, "setup_us", s.setup_us, "window_us",
+                                             s.window_us, "loud", s.loud, "late_write", s.late,
+                                             "unwritten", s.unwritten, "of", TRIALS));
+    }
+    return all;
+}
+
+int main(int argc, char **argv)
+{
+    static const double targets[] = {20, 100, 1000, 10000};
+    int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
+    megabytes = (uint64_t)kg_bench_count(argc, argv, 3, 1, 4096, 64);
+    struct kg_dj_spec spec = {.device = argc > 2 ? argv[2] : "cuda:0", .cpu = -1};
+    kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
+    printf("%s, %s: L2 %.0f MB, copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
+           (double)judge.facts.l2_bytes / 1e6, judge.facts.bandwidth * 1e-12);
+    kg_rng_init(&rng, (struct kg_key){{1, 2}}, 3);
+    for (int i = 0; i < 2; i++) {
+        kg_gpu_runner_start(&judge, (megabytes + 16) * MB, &runners[i]);
+    }
+    json_t *alone = null_test("alone", repetitions, targets, 4);
+    pid_t maker = kg_gpu_contexts_start();
+    json_t *beside =
+        null_test("while another process makes contexts", (repetitions + 1) / 2, targets + 1, 2);
+    kg_gpu_contexts_stop(maker);
+    begin(megabytes * MB);
+    json_t *seen = scenes(20);
+    kg_bench_json("judge_null", json_pack("{s:s, s:f, s:o, s:o, s:o}", "device", judge.facts.name,
+                                          "copy_bytes_per_s", judge.facts.bandwidth, "alone", alone,
+                                          "beside_contexts", beside, "scenes", seen));
+    for (int i = 0; i < 2; i++) {
+        kg_gpu_runner_stop(&judge, &runners[i]);
+    }
+    kg_rng_deinit(&rng);
+    kg_dj_stop(&judge);
+    return 0;
+}

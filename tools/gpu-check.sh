@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# What only a GPU can show, stage by stage. `pack` runs where kgym is built; the others run on the
+# machine with the GPU, which needs a driver and NVRTC, but no library of kgym's.
+#   tools/gpu-check.sh pack        programs and the libraries they need into build/gpu/
+#   tools/gpu-check.sh device      every operation of the judge's device against the host's; their cost
+#   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
+#   tools/gpu-check.sh all         both
+# Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
+# $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one stage (240).
+set -uo pipefail
+cd "$(dirname "$0")/.."
+pack=build/gpu
+out=${OUT:-build/gpu-out}
+seconds=${GPU_SECONDS:-240}
+tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api)
+benches=(bench_device_ops bench_judge_null)
+
+do_pack() {
+  local variant=${GPU_VARIANT:-portable} b p
+  b=build/$variant
+  make -j"$(nproc)" VARIANT="$variant" MARCH=x86-64-v3 all "$b/libfakecuda.so" \
+    "${tests[@]/#/$b/tests/}" "${benches[@]/#/$b/bench/}" >"$b.log" 2>&1 || { tail -20 "$b.log"; return 1; }
+  rm -rf "$pack" && mkdir -p "$pack"/{tests,bench,lib,kgops}
+  cp "$b"/{kgym,kgym-runner,null.so,libkgym_probe.so,libfakecuda.so} "$pack"/
+  cp "$b"/kgops/* "$pack"/kgops/
+  for p in "${tests[@]}"; do cp "$b/tests/$p" "$pack/tests/"; done
+  for p in "${benches[@]}"; do cp "$b/bench/$p" "$pack/bench/"; done
+  # libraries that are not the C library's own
+  for p in "$pack"/kgym "$pack"/kgym-runner "$pack"/tests/* "$pack"/bench/*; do ldd "$p"; done |
+    awk '/=> \// {print $3}' | sort -u | grep -v -E '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' |
+    while IFS= read -r p; do cp -L "$p" "$pack/lib/"; done
+  strip "$pack"/kgym "$pack"/kgym-runner "$pack"/tests/* "$pack"/bench/* "$pack"/lib/* 2>/dev/null
+  git rev-parse --short HEAD >"$pack/commit"
+  git diff --quiet HEAD -- src bench tests Makefile || echo "and changes" >>"$pack/commit"
+  echo "pack: $(du -sm "$pack" | cut -f1) MB in $pack, of $(tr '\n' ' ' <"$pack/commit")"
+}
+
+enter() {
+  [ -d "$pack" ] || { echo "gpu-check: no $pack: run \`tools/gpu-check.sh pack\` where kgym is built" >&2; exit 2; }
+  mkdir -p "$out"
+  export LD_LIBRARY_PATH=$PWD/$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export KGYM_BUILD=$PWD/$pack KGYM_HOME=$PWD/$pack KGYM_TREE=$PWD KGYM_TEST_GPU=1
+  export KGYM_PYTHON=${KGYM_PYTHON:-$(command -v python3)} KGYM_CUDA_CACHE=$PWD/$out/cache
+}
+
+# step NAME COMMAND...: its output in $out/NAME.txt; the table, or the last lines if it failed.
+step() {
+  local name=$1 start=$SECONDS rc
+  shift
+  timeout -k 5 "$seconds" "$@" >"$out/$name.txt" 2>&1
+  rc=$?
+  printf '%-20s %s  %3d s\n' "$name" "$([ $rc -eq 0 ] && echo ok || echo "FAILED ($rc)")" $((SECONDS - start))
+  [ $rc -eq 0 ] || failed=1
+  return $rc
+}
+
+do_device() {
+  for t in "${tests[@]}"; do
+    if step "$t" "$pack/tests/$t"; then
+      grep -h '^skip: ' "$out/$t.txt"
+    else
+      grep -v -E '^\[ +(RUN|OK) ' "$out/$t.txt" | tail -30
+    fi
+  done
+  step device_ops "$pack/bench/bench_device_ops" 64
+  grep -v '^{' "$out/device_ops.txt"
+  grep '^{' "$out/device_ops.txt" >"$out/device_ops.json"
+}
+
+do_judge() {
+  step judge_null "$pack/bench/bench_judge_null" "${GPU_REPETITIONS:-20}"
+  grep -v '^{' "$out/judge_null.txt"
+  grep '^{' "$out/judge_null.txt" >"$out/judge_null.json"
+}
+
+failed=0
+stage=${1:-}
+case "$stage" in
+  pack) do_pack || exit 1 ;;
+  device | judge) enter; "do_$stage" ;;
+  all) enter; do_device; do_judge ;;
+  *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+exit $failed
