@@ -10,6 +10,7 @@ the streams' pipes, ctrl, IN, OUT), each answered once the runner is the broker'
 """
 
 import array
+import ast
 import gc
 import json
 import os
@@ -51,7 +52,13 @@ def warm(torch):
         (a @ a).sum().item()
         torch.nn.functional.conv2d(torch.zeros(1, 2, 4, 4), torch.zeros(2, 2, 3, 3))
         torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))(torch.zeros(2, 4))
-        torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
+    ast.parse("x: int = 1")
+    try:
+        import numpy
+        numpy.random.seed(0)
+    except ImportError:
+        pass
 
 
 def folders():

@@ -351,6 +351,39 @@ static void test_the_tries_can_succeed(void **state)
     }
 }
 
+/* Hosts differ in what they allow: a runner starts whatever is missing, and the record says so. */
+static void test_each_step_may_be_missing(void **state)
+{
+    (void)state;
+    rig_need();
+    for (int i = 0; i < KG_STEP_COUNT; i++) {
+        struct subject s;
+        subject_open_limited(&s, "import torch\nclass ModelNew: pass\n", rig_limits(), 1u << i);
+        subject_ok(&s, KG_TC_LOAD, LOAD);
+        subject_ok(&s, KG_TC_BUILD, "{\"init\": []}");
+        assert_true((s.runner.sandbox.isolation.lacks & (1u << i)) != 0);
+        close_and_check(&s);
+    }
+}
+
+/* Where there is no control group the limit is of address space. */
+static void test_memory_is_bounded_without_cgroups(void **state)
+{
+    (void)state;
+    rig_need();
+    struct kg_limits limits = rig_limits();
+    limits.memory_bytes = 256 << 20;
+    struct subject s;
+    subject_open_limited(&s, "import torch\nx = torch.ones(1 << 20)\ny = torch.ones(1 << 30)\n",
+                         limits, KG_STEP_CGROUP);
+    struct kg_pyanswer a = subject_ask(&s, KG_TC_LOAD, LOAD, 60 * SECOND);
+    assert_int_equal(a.status, KG_PY_ANSWERED);
+    assert_int_equal(a.said, KG_TA_OUT_OF_MEMORY);
+    assert_string_equal(reply_of(&a, "where"), "line 3, in <module>");
+    kg_pyanswer_deinit(&a);
+    close_and_check(&s);
+}
+
 int main(void)
 {
     setenv("KGYM_TEST_SECRET", "42", 1);
@@ -363,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_a_flood_is_drained_and_counted),
         cmocka_unit_test(test_what_a_candidate_cannot_do),
         cmocka_unit_test(test_the_tries_can_succeed),
+        cmocka_unit_test(test_each_step_may_be_missing),
+        cmocka_unit_test(test_memory_is_bounded_without_cgroups),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
