@@ -1,6 +1,7 @@
 #include "gym/device/law.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "gym/device/half.h"
 #include "gym/values/gen.h"
@@ -128,65 +129,158 @@ static int64_t whole(const struct maker *m, uint64_t bits)
     return (int64_t)((uint64_t)m->from + w);
 }
 
-static double one(const struct maker *m, uint64_t bits, uint64_t i)
+/* Normal draws, n of them, times scale and plus offset. */
+static void normals(const uint64_t *bits, double *v, uint64_t n, double scale, double offset)
 {
-    const struct kg_dj_law *l = &m->law;
-    double u = unit_of(bits);
-    switch ((enum kg_dj_kind)l->kind) {
-    case KG_DJ_NORMAL:
-        return l->a + l->b * kg_gen_normal(bits);
-    case KG_DJ_INTEGER:
-        return (double)whole(m, bits);
-    case KG_DJ_CONSTANT:
-        return l->a;
-    case KG_DJ_SPARSE:
-        return u < 0.95 ? 0 : kg_gen_normal(bits * 0x9e3779b97f4a7c15u);
-    case KG_DJ_OFFSET:
-        return kg_gen_normal(bits) + 1e3;
-    case KG_DJ_SMALL:
-        return kg_gen_normal(bits) * 1e-4;
-    case KG_DJ_LARGE:
-        return kg_gen_normal(bits) * 1e3;
-    case KG_DJ_SMALLINT:
-        return floor(u * 17) - 8;
-    case KG_DJ_WIDEINT:
-        return (bits & 1 ? -1 : 1) * (2048 + floor(u * 2048));
-    case KG_DJ_EQUAL:
-        return m->constant;
-    case KG_DJ_BF16:
-        return kg_bf16_widen(kg_bf16_narrow((float)kg_gen_normal(bits)));
-    case KG_DJ_SPIKE:
-        if (i == m->spike_at) {
-            return m->spike;
-        }
-        break;
-    case KG_DJ_UNIFORM:
-    case KG_DJ_HEAVY:
-    case KG_DJ_KINDS:
-        break;
+    for (uint64_t i = 0; i < n; i++) {
+        v[i] = offset + scale * kg_gen_normal(bits[i]);
     }
-    return clamp(l->a + u * (l->b - l->a), m->least, m->top);
 }
 
-static double heavy(uint64_t bits, uint64_t more)
+static void between(const struct maker *m, const uint64_t *bits, double *v, uint64_t n)
 {
-    return clamp(kg_gen_normal(bits) / sqrt(1 - unit_of(more)), -1e4, 1e4);
+    double a = m->law.a, span = m->law.b - m->law.a, least = m->least, top = m->top;
+    for (uint64_t i = 0; i < n; i++) {
+        double x = a + unit_of(bits[i]) * span;
+        x = x > least ? x : least;
+        v[i] = x < top ? x : top;
+    }
+}
+
+static void sparse(const uint64_t *bits, double *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        double u = unit_of(bits[i]);
+        v[i] = u < 0.95 ? 0 : kg_gen_normal(bits[i] * 0x9e3779b97f4a7c15u);
+    }
+}
+
+static void heavy(struct maker *m, const uint64_t *bits, double *v, uint64_t n)
+{
+    uint64_t more[CHUNK];
+    kg_rng_bytes(&m->rng, more, n * sizeof *more);
+    for (uint64_t i = 0; i < n; i++) {
+        v[i] = clamp(kg_gen_normal(bits[i]) / sqrt(1 - unit_of(more[i])), -1e4, 1e4);
+    }
+}
+
+/* SMALLINT -8..8; WIDEINT +-2048..4095; INTEGER of the range. */
+static void integers(const struct maker *m, const uint64_t *bits, double *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        double u = unit_of(bits[i]);
+        v[i] = m->law.kind == KG_DJ_SMALLINT  ? floor(u * 17) - 8
+               : m->law.kind == KG_DJ_WIDEINT ? (bits[i] & 1 ? -1 : 1) * (2048 + floor(u * 2048))
+                                              : (double)whole(m, bits[i]);
+    }
+}
+
+static void constant(double c, double *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        v[i] = c;
+    }
+}
+
+static void bf16(const uint64_t *bits, double *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        v[i] = kg_bf16_widen(kg_bf16_narrow((float)kg_gen_normal(bits[i])));
+    }
+}
+
+/* Elements at..at+n as doubles. */
+static void values(struct maker *m, const uint64_t *bits, uint64_t at, double *v, uint64_t n)
+{
+    switch ((enum kg_dj_kind)m->law.kind) {
+    case KG_DJ_NORMAL:
+        normals(bits, v, n, m->law.b, m->law.a);
+        break;
+    case KG_DJ_OFFSET:
+        normals(bits, v, n, 1, 1e3);
+        break;
+    case KG_DJ_SMALL:
+        normals(bits, v, n, 1e-4, 0);
+        break;
+    case KG_DJ_LARGE:
+        normals(bits, v, n, 1e3, 0);
+        break;
+    case KG_DJ_SPARSE:
+        sparse(bits, v, n);
+        break;
+    case KG_DJ_HEAVY:
+        heavy(m, bits, v, n);
+        break;
+    case KG_DJ_INTEGER:
+    case KG_DJ_SMALLINT:
+    case KG_DJ_WIDEINT:
+        integers(m, bits, v, n);
+        break;
+    case KG_DJ_CONSTANT:
+    case KG_DJ_EQUAL:
+        constant(m->constant, v, n);
+        break;
+    case KG_DJ_BF16:
+        bf16(bits, v, n);
+        break;
+    case KG_DJ_UNIFORM:
+    case KG_DJ_SPIKE:
+    case KG_DJ_KINDS:
+        between(m, bits, v, n);
+        break;
+    }
+    if (m->law.kind == KG_DJ_SPIKE && m->spike_at - at < n) {
+        v[m->spike_at - at] = m->spike;
+    }
+}
+
+static void store(enum kg_tdtype t, void *dst, uint64_t at, const double *v, uint64_t n)
+{
+    uint16_t *h = dst;
+    switch (t) {
+    case KG_TD_F32:
+        for (uint64_t i = 0; i < n; i++) {
+            ((float *)dst)[at + i] = (float)v[i];
+        }
+        break;
+    case KG_TD_F16:
+        for (uint64_t i = 0; i < n; i++) {
+            h[at + i] = kg_half_narrow((float)v[i]);
+        }
+        break;
+    case KG_TD_BF16:
+        for (uint64_t i = 0; i < n; i++) {
+            h[at + i] = kg_bf16_narrow((float)v[i]);
+        }
+        break;
+    default:
+        memcpy((double *)dst + at, v, n * sizeof *v);
+    }
+}
+
+/* 32 random bits are enough for an element of at most 24 significant ones. */
+static void draw(struct maker *m, uint64_t *bits, uint64_t n)
+{
+    uint32_t half[CHUNK];
+    if (m->dtype == KG_TD_F64) {
+        kg_rng_bytes(&m->rng, bits, n * sizeof *bits);
+        return;
+    }
+    kg_rng_bytes(&m->rng, half, n * sizeof *half);
+    for (uint64_t i = 0; i < n; i++) {
+        bits[i] = (uint64_t)half[i] << 32 | (half[i] * 0x9e3779b9u);
+    }
 }
 
 static void fill_floating(struct maker *m, void *dst, uint64_t n)
 {
-    uint64_t bits[CHUNK], more[CHUNK];
-    bool two = m->law.kind == KG_DJ_HEAVY;
+    uint64_t bits[CHUNK];
+    double v[CHUNK];
     for (uint64_t at = 0; at < n; at += CHUNK) {
         uint64_t part = n - at < CHUNK ? n - at : CHUNK;
-        kg_rng_bytes(&m->rng, bits, part * sizeof *bits);
-        if (two) {
-            kg_rng_bytes(&m->rng, more, part * sizeof *more);
-        }
-        for (uint64_t i = 0; i < part; i++) {
-            double v = two ? heavy(bits[i], more[i]) : one(m, bits[i], at + i);
-            kg_dj_store(m->dtype, dst, at + i, v);
-        }
+        draw(m, bits, part);
+        values(m, bits, at, v, part);
+        store(m->dtype, dst, at, v, part);
     }
 }
 
