@@ -116,25 +116,24 @@ static void mount_proc(const struct kg_plan *plan)
     }
 }
 
-static void mount_own(const struct kg_plan *plan)
+/* Before anything is shown: what lies below the host's /tmp may be among it. */
+static void mount_tmp(const struct kg_plan *plan)
 {
-    if (plan->spec->tmp_bytes > 0) {
-        char options[96];
-        snprintf(options, sizeof options, "size=%lld,nr_inodes=8192,mode=1777",
-                 (long long)plan->spec->tmp_bytes);
-        if ((mkdir("/tmp", 0755) != 0 && errno != EEXIST) ||
-            mount("kgym", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
-            fail(plan, "/tmp");
-        }
-    }
-    if (plan->spec->proc != KG_PROC_NONE && (plan->steps & KG_STEP_PIDNS)) {
-        mount_proc(plan);
+    char options[96];
+    snprintf(options, sizeof options, "size=%lld,nr_inodes=8192,mode=1777",
+             (long long)plan->spec->tmp_bytes);
+    if ((mkdir("/tmp", 0755) != 0 && errno != EEXIST) ||
+        mount("kgym", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) {
+        fail(plan, "/tmp");
     }
 }
 
 void kg_child_mounts(const struct kg_plan *plan)
 {
     enter_empty_root(plan);
+    if (plan->spec->tmp_bytes > 0) {
+        mount_tmp(plan);
+    }
     for (size_t i = 0; i < plan->nmounts; i++) {
         show(plan, &plan->mounts[i]);
     }
@@ -143,7 +142,9 @@ void kg_child_mounts(const struct kg_plan *plan)
             fail(plan, plan->links[i].path);
         }
     }
-    mount_own(plan);
+    if (plan->spec->proc != KG_PROC_NONE && (plan->steps & KG_STEP_PIDNS)) {
+        mount_proc(plan);
+    }
     if (umount2(OLD, MNT_DETACH) != 0 || rmdir(OLD) != 0) {
         fail(plan, "leave the host's root");
     }
