@@ -1,19 +1,15 @@
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "gym/judge/client.h"
 #include "gym/judge/process.h"
+#include "gym/run/trusted.h"
 
-#define ANSWER_MS                                                                                  \
-    120000 /* the longest operation takes seconds; a judge that is silent is stuck                 \
-            */
+#define ANSWER_NS                                                                                  \
+    120000000000 /* the longest operation takes seconds: silence is a judge that is stuck */
 
 static void no_regions(struct kg_judge *j)
 {
@@ -21,32 +17,11 @@ static void no_regions(struct kg_judge *j)
     j->in = j->out = j->wide_in = j->wide_out = none;
 }
 
-/* How it ended, for the message; reaps it. */
-static void reap(struct kg_judge *j, char *why, size_t cap)
-{
-    int status = 0;
-    kill(j->pid, SIGKILL); /* it closed its socket, so it is dying or of no use */
-    pid_t got;
-    do {
-        got = waitpid(j->pid, &status, 0);
-    } while (got < 0 && errno == EINTR);
-    if (got == j->pid && WIFSIGNALED(status)) {
-        snprintf(why, cap, "killed by signal %d", WTERMSIG(status));
-    } else if (got == j->pid) {
-        snprintf(why, cap, "exit status %d", WEXITSTATUS(status));
-    } else {
-        snprintf(why, cap, "reaped elsewhere");
-    }
-    close(j->sock);
-    j->sock = -1;
-    j->pid = -1;
-}
-
 static enum kg_code dead(struct kg_judge *j, uint32_t op, struct kg_err *err)
 {
     char why[64];
     int pid = (int)j->pid;
-    reap(j, why, sizeof why);
+    kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
     return kg_fail(err, KG_E_GYM, "the judge (process %d) died during `%s`: %s", pid,
                    kg_judge_op_name(op), why);
 }
@@ -54,57 +29,19 @@ static enum kg_code dead(struct kg_judge *j, uint32_t op, struct kg_err *err)
 static enum kg_code broken(struct kg_judge *j, uint32_t op, const char *what, struct kg_err *err)
 {
     char why[64];
-    reap(j, why, sizeof why);
+    kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
     return kg_fail(err, KG_E_GYM, "the judge was ended during `%s`: %s", kg_judge_op_name(op),
                    what);
-}
-
-static bool send_all(int sock, const void *msg, size_t n, const int *fds, int nfds)
-{
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KG_JUDGE_FDS * sizeof(int))] = {0};
-    struct iovec iov = {.iov_len = n};
-    memcpy(&iov.iov_base, &msg, sizeof msg); /* sendmsg does not write */
-    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (nfds > 0) {
-        m.msg_control = control;
-        m.msg_controllen = CMSG_SPACE((size_t)nfds * sizeof(int));
-        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN((size_t)nfds * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, (size_t)nfds * sizeof(int));
-    }
-    ssize_t sent;
-    do {
-        sent = sendmsg(sock, &m, MSG_NOSIGNAL);
-    } while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)n;
-}
-
-/* 1: something to read (or the end); 0: silence for too long. */
-static int wait_for_answer(int sock)
-{
-    int64_t deadline = kg_clock_ns() + (int64_t)ANSWER_MS * 1000000;
-    for (;;) {
-        struct pollfd p = {sock, POLLIN, 0};
-        int64_t left = (deadline - kg_clock_ns()) / 1000000;
-        int rc = left > 0 ? poll(&p, 1, (int)left) : 0;
-        if (rc >= 0 || errno != EINTR) {
-            return rc;
-        }
-    }
 }
 
 static enum kg_code receive(struct kg_judge *j, uint32_t op, struct kg_judge_rep *rep,
                             struct kg_err *err)
 {
-    if (wait_for_answer(j->sock) == 0) {
+    int fds[KG_TRUSTED_FDS], nfds;
+    if (kg_trusted_poll(j->sock, kg_clock_ns() + ANSWER_NS, NULL) == 0) {
         return broken(j, op, "it did not answer in time", err);
     }
-    ssize_t n;
-    do {
-        n = recv(j->sock, rep, sizeof *rep, 0);
-    } while (n < 0 && errno == EINTR);
+    ssize_t n = kg_trusted_receive(j->sock, rep, sizeof *rep, fds, &nfds);
     if (n <= 0) {
         return dead(j, op, err);
     }
@@ -125,7 +62,7 @@ enum kg_code kg_judge_ask(struct kg_judge *j, struct kg_judge_req *req, const in
         return kg_fail(err, KG_E_GYM, "cannot ask the judge to `%s`: %s", kg_judge_op_name(req->op),
                        wrong);
     }
-    if (!send_all(j->sock, req, sizeof *req, fds, nfds)) {
+    if (!kg_trusted_send(j->sock, req, sizeof *req, fds, nfds)) {
         return dead(j, req->op, err);
     }
     if (receive(j, req->op, rep, err) != KG_OK) {
@@ -172,7 +109,7 @@ void kg_judge_stop(struct kg_judge *j)
 {
     char why[64];
     if (j->pid > 0) {
-        reap(j, why, sizeof why);
+        kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
     }
     kg_judge_drop_regions(j);
 }

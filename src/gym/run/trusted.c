@@ -20,6 +20,7 @@
 #include "gym/sandbox/sandbox.h"
 
 #define SLICE_MS 50 /* a request to cancel is seen this late */
+#define MOST_MS  60000
 
 static void keep_only(int sock)
 {
@@ -141,7 +142,8 @@ int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled
     for (;;) {
         struct pollfd p = {sock, POLLIN, 0};
         int64_t left = (deadline_ns - kg_clock_ns()) / 1000000;
-        int wait = left < SLICE_MS ? (int)left : SLICE_MS;
+        int64_t slice = cancelled != NULL ? SLICE_MS : MOST_MS;
+        int wait = (int)(left < slice ? left : slice);
         if (left <= 0 || (cancelled != NULL && *cancelled)) {
             return poll(&p, 1, 0) > 0;
         }
