@@ -169,14 +169,14 @@ static enum kg_code load_element(struct kg_dj_state *s, const struct kg_dj_case 
 static enum kg_code new_value(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t leaf,
                               uint64_t at, struct kg_rng *r, double *out, struct kg_err *err)
 {
-    double old, best, far = 0;
+    double old = 0, best, far = 0;
     uint64_t n = kg_tleaf_count(&c->leaf[leaf]);
     if (load_element(s, c, leaf, at, &old, err) != KG_OK) {
         return err->code;
     }
     best = isfinite(old) ? 2 * old + 1 : 1;
     for (int i = 0; i < TRIES; i++) {
-        double v;
+        double v = 0;
         if (load_element(s, c, leaf, kg_rng_below(r, n), &v, err) != KG_OK) {
             return err->code;
         }
