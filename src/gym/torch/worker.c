@@ -53,6 +53,17 @@ enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
     return KG_OK;
 }
 
+static enum kg_code with_advice(struct kg_err *err)
+{
+    struct kg_err cause = *err;
+    return cause.code != KG_E_HOST || strstr(cause.message, "make torch")
+               ? cause.code
+               : kg_fail(err, KG_E_HOST,
+                         "%.300s; `make torch` makes an environment with torch, and KGYM_PYTHON "
+                         "names another python",
+                         cause.message);
+}
+
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
                              struct kg_err *err)
 {
@@ -82,7 +93,7 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
         .cancelled = &kg_cancelled,
     };
     if (kg_zygote_start(&spec, z, err) != KG_OK) {
-        return err->code;
+        return with_advice(err);
     }
     t->zygote_up[interpret] = true;
     return KG_OK;

@@ -1,0 +1,554 @@
+/* PyTorch evaluations end to end on the CPU: small problems written here, candidates of every kind
+ * of outcome, faults between evaluations, and the record. Skipped where Python lacks torch. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/onboard.h"
+#include "gym/torch/torch.h"
+
+static struct kg_worker *worker;
+static struct kg_config config;
+static char folder[256];
+static char lacking[480]; /* why nothing can be judged here, "" */
+
+#define HEAD                                                                                       \
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport os, time\n\n\n"
+
+/* y = relu(x * weight) + 2 z: parameters, two inputs. */
+static const char affine[] =
+    "\"\"\"A scaled ReLU and a sum.\"\"\"\n\n" HEAD "rows = 16\ncols = 24\n\n\n"
+    "class Model(nn.Module):\n"
+    "    def __init__(self, cols):\n"
+    "        super().__init__()\n"
+    "        self.weight = nn.Parameter(torch.ones(cols))\n\n"
+    "    def forward(self, x, z):\n"
+    "        return torch.relu(x * self.weight) + 2 * z\n\n\n"
+    "def get_inputs():\n    return [torch.randn(rows, cols), torch.rand(rows, cols)]\n\n\n"
+    "def get_init_inputs():\n    return [cols]\n";
+
+static const char pair[] = HEAD "rows = 8\ncols = 12\n\n\n"
+                                "class Model(nn.Module):\n"
+                                "    def forward(self, x, index):\n"
+                                "        y = x[index]\n"
+                                "        return y, y.argmax(dim=1)\n\n\n"
+                                "def get_inputs():\n"
+                                "    return [torch.randn(rows, cols), torch.randint(0, rows, "
+                                "(5,))]\n\n\ndef get_init_inputs():\n    return []\n";
+
+static const char running[] = HEAD "rows = 64\ncols = 8\n\n\n"
+                                   "class Model(nn.Module):\n"
+                                   "    def __init__(self, cols):\n"
+                                   "        super().__init__()\n"
+                                   "        self.norm = nn.BatchNorm1d(cols)\n\n"
+                                   "    def forward(self, x):\n"
+                                   "        return self.norm(x)\n\n\n"
+                                   "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
+                                   "def get_init_inputs():\n    return [cols]\n";
+
+static const char chance[] = HEAD "rows = 32\n\n\n"
+                                  "class Model(nn.Module):\n"
+                                  "    def forward(self, x):\n"
+                                  "        return F.dropout(x, 0.5, training=True)\n\n\n"
+                                  "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
+                                  "def get_init_inputs():\n    return []\n";
+
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
+}
+
+static void judge(const char *problem, const char *text, bool source, enum kg_stage stop,
+                  struct kg_record *r)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, problem);
+    struct kg_task t = {
+        .problem = path, .text = text, .len = strlen(text), .source = source, .stop_after = stop};
+    kg_record_init(r);
+    kg_eval(worker, &t, r);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    int cpu = -1;
+    struct kg_record r;
+    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
+    snprintf(folder, sizeof folder, "/tmp/kgym-torch-XXXXXX");
+    if (!mkdtemp(folder) || chmod(folder, 0755) != 0) {
+        return -1;
+    }
+    kg_opts_defaults(kg_config_options(), &config);
+    snprintf(config.cache, sizeof config.cache, "none");
+    snprintf(config.device, sizeof config.device, "cpu");
+    config.deadline_run = 3;
+    config.torch_first_call = 3;
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    put("affine.py", affine);
+    put("pair.py", pair);
+    put("running.py", running);
+    put("chance.py", chance);
+    judge("affine.py", "x = 1\n", true, KG_ST_EXTRACT, &r);
+    if (r.has_error) {
+        snprintf(lacking, sizeof lacking, "%s", r.error.message);
+    }
+    kg_record_deinit(&r);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    kg_worker_close(worker);
+    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
+}
+
+/* A machine that has the project's environment must not skip. */
+static void need_torch(void)
+{
+    if (*lacking) {
+        assert_true(strstr(lacking, "make torch") != NULL);
+        printf("skip: %s\n", lacking);
+        skip();
+    }
+}
+
+struct sample {
+    const char *name, *problem;
+    const char *text; /* after HEAD */
+    const char *want; /* "verdict" or "verdict/reason" or "error/code" */
+};
+
+#define INIT                                                                                       \
+    "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"      \
+    "        self.weight = nn.Parameter(torch.ones(cols))\n\n"
+#define FORWARD INIT "    def forward(self, x, z):\n"
+
+static const struct sample samples[] = {
+    {"right", "affine.py", FORWARD "        return torch.clamp(x * self.weight, min=0) + z + z\n",
+     "ok"},
+    {"by order", "affine.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+     "        self.w = nn.Parameter(torch.zeros(cols))\n\n"
+     "    def forward(self, x, z):\n        return torch.relu(x * self.w) + 2 * z\n",
+     "ok"},
+    {"by method", "affine.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n\n"
+     "    def load_reference_state(self, state):\n        self.w = state['weight']\n\n"
+     "    def forward(self, x, z):\n        return torch.relu(x * self.w) + 2 * z\n",
+     "ok"},
+    {"prepared", "affine.py",
+     INIT "    def prepare(self):\n        self.w = self.weight.clone()\n\n"
+          "    def forward(self, x, z):\n        return torch.relu(x * self.w) + 2 * z\n",
+     "ok"},
+    {"prints a lot", "affine.py",
+     FORWARD "        print('y' * 1000000)\n        return torch.relu(x * self.weight) + 2 * z\n",
+     "ok"},
+    {"forgets the weight", "affine.py", FORWARD "        return torch.relu(x) + 2 * z\n",
+     "wrong/value"},
+    {"negative only", "affine.py", FORWARD "        return x * self.weight + 2 * z\n",
+     "wrong/value"},
+    {"low precision", "affine.py",
+     FORWARD "        return (torch.relu(x.half() * self.weight.half()) + 2 * z.half()).float()\n",
+     "wrong/precision"},
+    {"nan", "affine.py", FORWARD "        return torch.relu(x * self.weight) + 2 * z / (z - z)\n",
+     "wrong/nonfinite"},
+    {"dtype", "affine.py",
+     FORWARD "        return (torch.relu(x * self.weight) + 2 * z).double()\n", "wrong/dtype"},
+    {"shape", "affine.py", FORWARD "        return (torch.relu(x * self.weight) + 2 * z)[1:]\n",
+     "wrong/shape"},
+    {"much too large", "affine.py", FORWARD "        return torch.zeros(4000000)\n", "wrong/shape"},
+    {"structure", "affine.py", FORWARD "        return (torch.relu(x * self.weight) + 2 * z,)\n",
+     "wrong/structure"},
+    {"no tensor", "affine.py", FORWARD "        return 3.5\n", "wrong/structure"},
+    {"subclass", "affine.py",
+     "class T(torch.Tensor):\n    pass\n\n\n" FORWARD
+     "        return (torch.relu(x * self.weight) + 2 * z).as_subclass(T)\n",
+     "wrong/structure"},
+    {"in place", "affine.py", FORWARD "        return x.mul_(self.weight).relu_() + 2 * z\n",
+     "wrong/input_modified"},
+    {"raises", "affine.py", FORWARD "        raise ValueError('no')\n", "crash/exception"},
+    {"exits", "affine.py", FORWARD "        os._exit(3)\n", "crash/exit"},
+    {"aborts", "affine.py", FORWARD "        os.abort()\n", "crash/signal"},
+    {"reads nothing", "affine.py",
+     FORWARD "        import ctypes\n        return ctypes.string_at(8)\n", "crash/signal"},
+    {"hangs", "affine.py", FORWARD "        while True:\n            time.sleep(1)\n",
+     "timeout/tiny"},
+    {"too much memory", "affine.py", FORWARD "        return torch.zeros(1 << 42)\n",
+     "out_of_memory/host"},
+    {"needs a GPU", "affine.py", FORWARD "        return torch.relu(x.cuda()) + z.cuda()\n",
+     "error/needs_gpu"},
+    {"syntax", "affine.py", "class ModelNew(nn.Module:\n    pass\n", "compile_error/syntax"},
+    {"import", "affine.py", "import no_such_module\n\n\n" FORWARD "        return x\n",
+     "compile_error/load"},
+    {"constructor", "affine.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        raise RuntimeError('x')\n",
+     "compile_error/load"},
+    {"no class", "affine.py", "class Other(nn.Module):\n    pass\n", "compile_error/missing_entry"},
+    {"import exits", "affine.py", "os._exit(0)\n\n\n" FORWARD "        return x\n", "crash/exit"},
+    {"no parameters", "affine.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n\n"
+     "    def forward(self, x, z):\n        return torch.relu(x) + 2 * z\n",
+     "wrong/params"},
+    {"cached answer", "affine.py",
+     "kept = []\n\n\n" FORWARD "        if not kept:\n"
+     "            kept.append(torch.relu(x * self.weight) + 2 * z)\n        return "
+     "kept[0].clone()\n",
+     "hack/replay"},
+    {"old parameters", "affine.py",
+     FORWARD "        if not hasattr(self, 'w'):\n            self.w = self.weight.clone()\n"
+             "        return torch.relu(x * self.w) + 2 * z\n",
+     "wrong/nondeterministic"},
+    {"second call", "affine.py",
+     "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
+     "        return torch.relu(x * self.weight) + (2 if len(calls) < 2 else 2.5) * z\n",
+     "wrong/nondeterministic"},
+    {"pair", "pair.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, index):\n"
+     "        y = x.index_select(0, index)\n        return y, y.max(dim=1).indices\n",
+     "ok"},
+    {"pair: other index", "pair.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, index):\n"
+     "        y = x.index_select(0, index)\n        return y, y.min(dim=1).indices\n",
+     "wrong/value"},
+    {"pair: int32", "pair.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, index):\n"
+     "        y = x.index_select(0, index)\n        return y, y.max(dim=1).indices.int()\n",
+     "wrong/dtype"},
+    {"pair: one", "pair.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, index):\n        return x[index]\n",
+     "wrong/structure"},
+    {"state", "running.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+     "        self.norm = nn.BatchNorm1d(cols)\n\n    def forward(self, x):\n"
+     "        return self.norm(x)\n",
+     "ok"},
+    {"state: not updated", "running.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+     "        self.norm = nn.BatchNorm1d(cols)\n\n    def forward(self, x):\n"
+     "        n = self.norm\n        return F.batch_norm(x, None, None, n.weight, n.bias, True)\n",
+     "wrong/state"},
+    {"random", "chance.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return F.dropout(x, 0.5, training=True)\n",
+     "ok"},
+    {"random: none", "chance.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x.clone()\n",
+     "wrong/value"},
+};
+
+static void seen(const struct kg_record *r, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
+             r->has_error || r->reason ? "/" : "",
+             r->has_error ? kg_code_name(r->error.code)
+             : r->reason  ? r->reason
+                          : "");
+}
+
+static void outcomes(void **state)
+{
+    (void)state;
+    int bad = 0;
+    need_torch();
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct kg_record r;
+        struct kg_buf text;
+        char got[100];
+        kg_buf_init(&text, 1 << 16);
+        kg_buf_addf(&text, "%s%s", HEAD, samples[i].text);
+        judge(samples[i].problem, text.data, true, KG_ST_PROFILE, &r);
+        seen(&r, got, sizeof got);
+        if (strcmp(got, samples[i].want) != 0) {
+            print_error("%s: %s, not %s (%s)\n", samples[i].name, got, samples[i].want,
+                        r.has_error ? r.error.message : r.message);
+            bad++;
+        }
+        kg_record_deinit(&r);
+        kg_buf_deinit(&text);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static const char good[] = HEAD FORWARD "        return torch.relu(x * self.weight) + 2 * z\n";
+
+static void replies(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf text;
+    need_torch();
+    kg_buf_init(&text, 1 << 16);
+    kg_buf_addf(&text, "First:\n```python\nclass ModelNew: pass\n```\nBetter:\n```python\n%s```\n",
+                good);
+    judge("affine.py", text.data, false, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    assert_string_equal(r.candidate.rule, "fence-closed");
+    assert_string_equal(r.candidate.language, "python");
+    kg_record_deinit(&r);
+    judge("affine.py", "```python\nclass Other:\n    pass\n```\n", false, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_NO_CODE);
+    assert_string_equal(r.reason, "missing_entry");
+    kg_record_deinit(&r);
+    judge("affine.py", "", false, KG_ST_FULL, &r);
+    assert_string_equal(r.reason, "empty");
+    kg_record_deinit(&r);
+    kg_buf_deinit(&text);
+}
+
+/* A row of a KernelBook file: another class name, [args, kwargs]. */
+static void rows(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("rows.jsonl",
+        "{\"entry_point\": \"Other\", \"python_code\": \"\"}\n"
+        "{\"entry_point\": \"Scale\", \"python_code\": \"import torch\\nimport torch.nn as nn\\n"
+        "class Scale(nn.Module):\\n    def __init__(self, by=1.0):\\n        super().__init__()\\n"
+        "        self.by = by\\n    def forward(self, x):\\n        return x * self.by\\n"
+        "def get_inputs():\\n    return [torch.rand([4, 4, 4])]\\n"
+        "def get_init_inputs():\\n    return [[], {\\\"by\\\": 3.0}]\\n\"}\n");
+    judge("rows.jsonl#2",
+          "import torch.nn as nn\nclass ScaleNew(nn.Module):\n    def __init__(self, by):\n"
+          "        super().__init__()\n        self.by = by\n    def forward(self, x):\n"
+          "        return x + x * (self.by - 1)\n",
+          true, KG_ST_PROFILE, &r);
+    assert_false(r.has_error);
+    assert_int_equal(r.verdict, KG_V_OK);
+    assert_string_equal(r.problem.entry, "ScaleNew");
+    assert_string_equal(r.problem.name, "Scale");
+    kg_record_deinit(&r);
+    judge("rows.jsonl#1", "x", true, KG_ST_PROFILE, &r);
+    assert_true(r.has_error);
+    assert_int_equal(r.error.code, KG_E_INPUT);
+    kg_record_deinit(&r);
+}
+
+/* Every key of the contract, and what an executor fills in. */
+static void record(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "schema",      "id",       "batch_id", "input_sha256", "problem",  "candidate",
+        "verdict",     "reason",   "message",  "error",        "stage",    "stages",
+        "compiled",    "correct",  "speedup",  "timing",       "coverage", "shape_generality",
+        "league",      "evidence", "output",   "peak_bytes",   "setup_ns", "isolation",
+        "environment", "config",   "rewards",  "private"};
+    struct kg_record r;
+    need_torch();
+    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    json_t *j = kg_record_json(&r, false);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (!json_object_get(j, keys[i])) {
+            fail_msg("the record lacks %s", keys[i]);
+        }
+    }
+    assert_int_equal(json_object_size(j), sizeof keys / sizeof *keys);
+    const json_t *timing = json_object_get(j, "timing");
+    assert_string_equal(json_string_value(json_object_get(timing, "status")), "not_measured");
+    assert_string_equal(json_string_value(json_object_get(timing, "why")), "no GPU");
+    assert_true(json_is_null(json_object_get(j, "speedup")));
+    assert_true(r.compiled == 1 && r.correct == 1);
+    assert_string_equal(r.problem.language, "python");
+    const json_t *env = json_object_get(j, "environment");
+    assert_true(json_is_string(json_object_get(env, "torch")));
+    assert_string_equal(json_string_value(json_object_get(env, "device")), "cpu");
+    assert_true(r.isolation.level >= 1);
+    struct kg_record back;
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
+    kg_record_deinit(&back);
+    json_decref(j);
+    kg_record_deinit(&r);
+}
+
+static void still_good(const char *after)
+{
+    struct kg_record r;
+    char got[100];
+    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    seen(&r, got, sizeof got);
+    if (strcmp(got, "ok") != 0) {
+        fail_msg("after %s: %s (%s)", after, got, r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
+/* Whoever of the gym's own dies between evaluations is started again. */
+static void faults(void **state)
+{
+    (void)state;
+    need_torch();
+    still_good("nothing");
+    kill(worker->torch->scene[KG_SCENE_PUBLISHED].ref.runner.sandbox.pid, SIGKILL);
+    still_good("the reference's end");
+    kill(worker->torch->judge.pid, SIGKILL);
+    still_good("the judge's end");
+    kill(worker->torch->zygote[0].pid, SIGKILL);
+    still_good("the zygote's end");
+}
+
+static void interpreted(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    if (!json_is_string(json_object_get(worker->torch->zygote[0].facts, "triton"))) {
+        printf("skip: triton is missing\n");
+        skip();
+    }
+    static const char text[] =
+        "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n\n\n"
+        "@triton.jit\ndef kernel(x, z, w, y, n, cols, B: tl.constexpr):\n"
+        "    i = tl.program_id(0) * B + tl.arange(0, B)\n    m = i < n\n"
+        "    a = tl.load(x + i, mask=m) * tl.load(w + i % cols, mask=m)\n"
+        "    tl.store(y + i, tl.maximum(a, 0.0) + 2 * tl.load(z + i, mask=m), mask=m)\n\n\n" INIT
+        "    def forward(self, x, z):\n        y = torch.empty_like(x)\n"
+        "        n = x.numel()\n        kernel[((n + 127) // 128,)](x, z, self.weight, y, n, "
+        "x.shape[1], B=128)\n        return y\n";
+    config.torch_tiny_elements = 200;
+    worker->config.torch_tiny_elements = 200;
+    judge("affine.py", text, true, KG_ST_PROFILE, &r);
+    assert_false(r.has_error);
+    assert_int_equal(r.verdict, KG_V_OK);
+    assert_string_equal(json_string_value(json_object_get(r.environment, "scene")), "tiny");
+    kg_record_deinit(&r);
+    worker->config.torch_tiny_elements = 16384;
+}
+
+static void check(const char *problem, bool pass, const char *failing)
+{
+    struct kg_onboard o;
+    struct kg_err err = KG_ERR_INIT;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, problem);
+    if (kg_onboard(worker, path, &o, &err) != KG_OK) {
+        fail_msg("%s: %s", problem, err.message);
+    }
+    bool found = failing == NULL;
+    for (int i = 0; i < o.n; i++) {
+        found = found || (strcmp(o.check[i].name, failing) == 0 && !o.check[i].pass);
+        if (pass && !o.check[i].pass) {
+            print_error("%s: %s: %s\n", problem, o.check[i].name, o.check[i].detail);
+        }
+    }
+    assert_true(found);
+    assert_int_equal(o.pass, pass);
+    assert_string_equal(json_string_value(json_object_get(o.card, "status")),
+                        pass ? "ok" : "quarantined");
+    kg_onboard_deinit(&o);
+}
+
+static void onboarding(void **state)
+{
+    (void)state;
+    need_torch();
+    check("affine.py", true, NULL);
+    check("pair.py", true, NULL);
+    put("constant.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                            "        return torch.zeros_like(x)\n\n\n"
+                            "def get_inputs():\n    return [torch.randn(4, 8)]\n\n\n"
+                            "def get_init_inputs():\n    return []\n");
+    check("constant.py", false, "zeros");
+    put("ignores.py", HEAD "class Model(nn.Module):\n    def forward(self, x, z):\n"
+                           "        return x * 2\n\n\n"
+                           "def get_inputs():\n"
+                           "    return [torch.randn(4, 8), torch.randn(4, 8)]\n\n\n"
+                           "def get_init_inputs():\n    return []\n");
+    check("ignores.py", false, "frozen input 1");
+    put("clock.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                         "        return x * (time.perf_counter() % 1)\n\n\n"
+                         "def get_inputs():\n    return [torch.randn(4, 8)]\n\n\n"
+                         "def get_init_inputs():\n    return []\n");
+    check("clock.py", false, "deterministic");
+    put("raises.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                          "        raise ValueError('no')\n\n\n"
+                          "def get_inputs():\n    return [torch.randn(4, 8)]\n\n\n"
+                          "def get_init_inputs():\n    return []\n");
+    check("raises.py", false, "builds");
+    put("none.py", "x = 1\n");
+    check("none.py", false, "parses");
+}
+
+/* Without torch: an error that says how to get it, and C goes on. */
+static void without_torch(void **state)
+{
+    (void)state;
+    struct kg_config other = config;
+    struct kg_worker *w, *mine = worker;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_record r;
+    snprintf(other.python, sizeof other.python, "/nonexistent/python");
+    assert_int_equal(kg_worker_open(&other, -1, &w, &err), KG_OK);
+    worker = w;
+    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    worker = mine;
+    assert_true(r.has_error);
+    assert_int_equal(r.error.code, KG_E_HOST);
+    assert_non_null(strstr(r.error.message, "make torch"));
+    kg_record_deinit(&r);
+    struct kg_task t = {.problem = "silu",
+                        .text = "nonsense",
+                        .len = 8,
+                        .source = true,
+                        .stop_after = KG_ST_COMPILE};
+    kg_record_init(&r);
+    kg_eval(w, &t, &r);
+    assert_false(r.has_error);
+    kg_record_deinit(&r);
+    kg_worker_close(w);
+}
+
+/* From C to PyTorch and back in one worker. */
+static void both_kinds(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    still_good("C");
+    struct kg_task t = {.problem = "silu",
+                        .text = "void silu(",
+                        .len = 10,
+                        .source = true,
+                        .stop_after = KG_ST_COMPILE};
+    kg_record_init(&r);
+    kg_eval(worker, &t, &r);
+    assert_false(r.has_error);
+    assert_string_equal(r.problem.language, "c");
+    kg_record_deinit(&r);
+    still_good("C");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outcomes),   cmocka_unit_test(replies),
+        cmocka_unit_test(rows),       cmocka_unit_test(record),
+        cmocka_unit_test(faults),     cmocka_unit_test(interpreted),
+        cmocka_unit_test(onboarding), cmocka_unit_test(without_torch),
+        cmocka_unit_test(both_kinds),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
