@@ -138,7 +138,7 @@ static int says_why_not(const struct probe *p, const int fds[2], uint64_t bytes)
     if (p->attach(0, fd, bytes, fd, bytes, &m) == 0) {
         return 1;
     }
-    return strstr(p->error(), "not attached") == NULL && p->null(NULL) != 0 ? 0 : 2;
+    return strncmp(p->error(), "import", 6) == 0 && p->null(NULL) != 0 ? 0 : 2;
 }
 
 static void with_device(struct child *c, int want, bool look)
@@ -165,18 +165,27 @@ static void with_device(struct child *c, int want, bool look)
     rig_close(&state);
 }
 
+static struct child children[2];
+
+/* Before this process has opened a device: a context does not outlive a fork. */
+static int start_children(void **state)
+{
+    (void)state;
+    children[0] = child_start(doubles_back);
+    children[1] = child_start(says_why_not);
+    return 0;
+}
+
 static void another_process_works_on_what_was_exported(void **state)
 {
     (void)state;
-    struct child c = child_start(doubles_back);
-    with_device(&c, 0, true);
+    with_device(&children[0], 0, true);
 }
 
 static void what_is_no_exported_memory_is_refused(void **state)
 {
     (void)state;
-    struct child c = child_start(says_why_not);
-    with_device(&c, 0, false);
+    with_device(&children[1], 0, false);
 }
 
 int main(void)
@@ -185,5 +194,5 @@ int main(void)
         cmocka_unit_test(another_process_works_on_what_was_exported),
         cmocka_unit_test(what_is_no_exported_memory_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start_children, NULL);
 }
