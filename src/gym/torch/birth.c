@@ -138,7 +138,7 @@ static void compose_gpu(struct view *v, glob_t *found)
 
 static bool taken(const struct kg_pyrunner_spec *spec, uint32_t step)
 {
-    return (kg_sandbox_caps()->steps & ~spec->without & step) == step;
+    return (kg_sandbox_isolation(spec->without).has & step) == step;
 }
 
 enum kg_code kg_pyrunner_bear(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
