@@ -331,8 +331,12 @@ int cuMemExportToShareableHandle(void *fd, kg_cu_handle handle, int type, unsign
 }
 int cuMemImportFromShareableHandle(kg_cu_handle *handle, void *fd, int type)
 {
+    struct stat st;
     int copy = fcntl((int)(uintptr_t)fd, F_DUPFD_CLOEXEC, 3);
     MAY_FAIL();
+    if (copy < 0 || fstat(copy, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return 1;
+    }
     *handle = (kg_cu_handle)copy + 1;
     return type == KG_CU_MEM_HANDLE_POSIX && copy >= 0 ? 0 : 1;
 }
