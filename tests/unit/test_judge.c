@@ -127,6 +127,62 @@ static void poison_is_fresh_and_leaves_inputs_alone(void **state)
     rig_close(&g);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* One word of each line, far apart from one read to the next. */
+static int64_t read_lines(const unsigned char *map, size_t bytes, volatile uint64_t *sink)
+{
+    size_t lines = bytes / 64, at = 0;
+    int64_t start = kg_clock_ns();
+    for (size_t i = 0; i < lines; i++) {
+        uint64_t word;
+        memcpy(&word, map + at * 64, sizeof word);
+        *sink += word;
+        at = (at + lines / 2 + 1) % lines;
+    }
+    return kg_clock_ns() - start;
+}
+
+static void a_flush_drops_lines_and_changes_nothing(void **state)
+{
+    (void)state;
+    struct rig g = rig_open();
+    struct kg_case c = case_of(4);
+    struct kg_layout l = plan(&c, false);
+    struct kg_take_report take;
+    int64_t ns[2][31];
+    uint64_t sink = 0;
+    OK(kg_judge_fill(&g.j, &c, false, &err));
+    unsigned char *in = malloc(l.in_end), *out = malloc(l.out_end);
+    assert_true(in != NULL && out != NULL);
+    for (int i = 0; i < 31; i++) {
+        memcpy(in, g.in, l.in_end);
+        memcpy(out, g.out, l.out_end);
+        ns[0][i] = read_lines(g.in, l.in_end, &sink);
+        OK(kg_judge_flush(&g.j, &c, &err));
+        ns[1][i] = read_lines(g.in, l.in_end, &sink);
+        assert_memory_equal(in, g.in, l.in_end);
+        assert_memory_equal(out, g.out, l.out_end);
+    }
+    for (int k = 0; k < 2; k++) {
+        qsort(ns[k], 31, sizeof ns[k][0], by_value);
+    }
+    printf("%zu bytes: %lld ns, after a flush %lld ns\n", (size_t)l.in_end, (long long)ns[0][15],
+           (long long)ns[1][15]);
+    assert_true(ns[1][15] > ns[0][15]);
+    OK(kg_judge_take(&g.j, &c, KG_SIDE_CANDIDATE, &take, &err));
+    assert_int_equal(take.what, KG_TAKE_UNWRITTEN);
+    c.out_base = 1 << 30;
+    assert_int_equal(kg_judge_flush(&g.j, &c, &err), KG_E_LIMIT);
+    free(in);
+    free(out);
+    rig_close(&g);
+}
+
 static void an_honest_answer_passes_in_every_mode(void **state)
 {
     (void)state;
@@ -375,6 +431,7 @@ int main(void)
         cmocka_unit_test(inputs_in_place_change_no_values),
         cmocka_unit_test(guards_are_fresh_garbage),
         cmocka_unit_test(poison_is_fresh_and_leaves_inputs_alone),
+        cmocka_unit_test(a_flush_drops_lines_and_changes_nothing),
         cmocka_unit_test(an_honest_answer_passes_in_every_mode),
         cmocka_unit_test(a_wrong_element_fails_and_is_named),
         cmocka_unit_test(timed_calls_need_no_oracle),

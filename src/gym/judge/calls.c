@@ -113,6 +113,13 @@ enum kg_code kg_judge_poison(struct kg_judge *j, const struct kg_case *c, struct
     return kg_judge_ask(j, &req, NULL, 0, &rep, err);
 }
 
+enum kg_code kg_judge_flush(struct kg_judge *j, const struct kg_case *c, struct kg_err *err)
+{
+    struct kg_judge_req req = request(KG_JUDGE_FLUSH, c);
+    struct kg_judge_rep rep;
+    return kg_judge_ask(j, &req, NULL, 0, &rep, err);
+}
+
 enum kg_code kg_judge_take(struct kg_judge *j, const struct kg_case *c, enum kg_side side,
                            struct kg_take_report *out, struct kg_err *err)
 {

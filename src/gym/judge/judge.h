@@ -78,6 +78,11 @@ enum kg_code kg_judge_fill(struct kg_judge *j, const struct kg_case *c, bool wid
 /* Poison outputs and guards again, inputs untouched. */
 enum kg_code kg_judge_poison(struct kg_judge *j, const struct kg_case *c,
                              struct kg_err *err) KG_MUST_USE;
+/* Drop the cache lines of the inputs and outputs of c, contents unchanged: the next call finds them
+ * in memory. While the runners are frozen. KG_E_HOST where the CPU has no instruction for it. Cost:
+ * about 10 us per MB. */
+enum kg_code kg_judge_flush(struct kg_judge *j, const struct kg_case *c,
+                            struct kg_err *err) KG_MUST_USE;
 /* Copy the outputs of c to the private side, checking guards and poison. Oracle: from wide_out. */
 enum kg_code kg_judge_take(struct kg_judge *j, const struct kg_case *c, enum kg_side side,
                            struct kg_take_report *out, struct kg_err *err) KG_MUST_USE;

@@ -23,6 +23,7 @@ enum kg_judge_op {
     KG_JUDGE_LOAD,
     KG_JUDGE_FLOOR,
     KG_JUDGE_CLEAR,
+    KG_JUDGE_FLUSH,
     KG_JUDGE_OPS
 };
 

@@ -62,6 +62,8 @@ static enum kg_code dispatch(struct kg_judge_state *s, const struct kg_judge_req
     case KG_JUDGE_CLEAR:
         kg_judge_do_clear(s);
         return KG_OK;
+    case KG_JUDGE_FLUSH:
+        return kg_judge_do_flush(s, &c, err);
     case KG_JUDGE_HELLO:
     case KG_JUDGE_OPS:
         break;

@@ -107,6 +107,9 @@ enum kg_code kg_judge_do_fill(struct kg_judge_state *s, const struct kg_case *c,
                               struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_do_poison(struct kg_judge_state *s, const struct kg_case *c,
                                 struct kg_err *err) KG_MUST_USE;
+/* Contents stay; guards and poison too. flush.c */
+enum kg_code kg_judge_do_flush(struct kg_judge_state *s, const struct kg_case *c,
+                               struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_do_take(struct kg_judge_state *s, const struct kg_case *c, enum kg_side side,
                               struct kg_take_report *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_do_compare(struct kg_judge_state *s, const struct kg_case *c,

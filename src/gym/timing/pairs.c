@@ -21,9 +21,6 @@ uint64_t kg_session_bits(void *session)
 
 static enum kg_code check(const struct kg_pairs_options *o, struct kg_err *err)
 {
-    if (o->cold) {
-        return kg_fail(err, KG_E_USAGE, "timing: `cold` is not built: buffers are warm");
-    }
     if (o->processes < 1 || o->processes > KG_PAIRS_MAX_PROCESSES || o->min_processes < 1 ||
         o->min_processes > o->processes) {
         return kg_fail(err, KG_E_USAGE, "timing: %d processes (at least %d) is not in 1..%d",

@@ -39,7 +39,7 @@ struct kg_pairs_options {
                                             shown narrower */
     int64_t budget_ns;                   /* after it no further pair, once there are 3 */
     int64_t call_deadline_ns;            /* of a single call: past it the candidate timed out */
-    bool cold;                           /* refused: not built */
+    bool cold;                           /* drop the buffers' cache lines before every call */
 };
 /* 20 pairs x 5 processes (at least 3), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 10 s, 20 s. */
 #define KG_PAIRS_DEFAULTS                                                                          \

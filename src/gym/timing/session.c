@@ -141,7 +141,8 @@ static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *e
     struct kg_wire_call words;
     struct kg_call_report rep;
     kg_session_draw(s, false, &c);
-    if (kg_judge_fill(s->in->judge, &c, false, err) != KG_OK) {
+    if (kg_judge_fill(s->in->judge, &c, false, err) != KG_OK ||
+        (s->opt->cold && kg_judge_flush(s->in->judge, &c, err) != KG_OK)) {
         return err->code;
     }
     kg_layout_plan(s->in->problem, &c.shape, false, 0, c.in_base, c.out_base, &l);

@@ -91,8 +91,9 @@ enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum 
         kg_fail(err, KG_E_CANCELLED, "timing: cancelled");
         return KG_FLOW_ERROR;
     }
-    if (kg_judge_fill(s->in->judge, c, wide, err) != KG_OK) {
-        return KG_FLOW_ERROR;
+    if (kg_judge_fill(s->in->judge, c, wide, err) != KG_OK ||
+        (s->opt->cold && !wide && kg_judge_flush(s->in->judge, c, err) != KG_OK)) {
+        return KG_FLOW_ERROR; /* every call is cold: a warm one would tell that it is not timed */
     }
     kg_layout_plan(s->in->problem, &c->shape, wide, 0, c->in_base, c->out_base, &l);
     kg_layout_call(s->in->problem, &c->shape, &l, wide, &words);
