@@ -1,0 +1,350 @@
+#include "device_rig.h"
+
+#include "gym/device/state.h"
+
+/* The judge's operations in this process, on a device whose table is changed here and there: what
+ * a host that is busy, broken or out of memory does to it. */
+
+static struct kg_dj_state *s;
+static struct kg_device_ops ops;
+static struct kg_djm_req req;
+static struct kg_djm_rep rep;
+static int out_fds[3], nout;
+
+static enum kg_code serve(uint32_t op)
+{
+    req.magic = KG_DJM_MAGIC;
+    req.op = op;
+    assert_null(kg_djm_req_check(&req, kg_djm_req_bytes(op)));
+    kg_dj_serve(s, &req, NULL, 0, &rep, out_fds, &nout);
+    assert_null(kg_djm_rep_check(&rep, kg_djm_rep_bytes(op), op, req.seq));
+    assert_int_equal(rep.code == KG_OK, rep.message[0] == '\0');
+    return (enum kg_code)rep.code;
+}
+
+static pid_t child;
+
+/* The state, a port with an honest runner behind it, and case 0 filled and bound. */
+static void open_state(const char *device)
+{
+    s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    OK(kg_dj_state_init(s, device, 0, &err));
+    ops = *s->dev.ops;
+    s->dev.ops = &ops;
+    req = (struct kg_djm_req){.in_bytes = REGION, .out_bytes = REGION};
+    assert_int_equal(serve(KG_DJM_OPEN), KG_OK);
+    assert_int_equal(nout, 3);
+    child = fork();
+    if (child == 0) {
+        v_serve(out_fds, honest, false);
+    }
+    for (int k = 0; k < 3; k++) {
+        close(out_fds[k]);
+    }
+}
+
+static void close_state(void)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    kg_dj_state_deinit(s);
+    free(s);
+}
+
+static enum kg_code fill(void)
+{
+    memset(&req, 0, sizeof req);
+    req.nleaf = 2;
+    v_leaf(&req.leaf[0], KG_TD_F32, ROWS, COLS);
+    v_leaf(&req.leaf[1], KG_TD_I32, ROWS, 0);
+    enum kg_code code = serve(KG_DJM_BEGIN);
+    req.law = (struct kg_dj_law){.kind = KG_DJ_UNIFORM, .a = -1, .b = 1};
+    for (req.at = 0; code == KG_OK && req.at < 2; req.at++) {
+        code = serve(KG_DJM_FILL);
+    }
+    req.at = 0;
+    return code;
+}
+
+static enum kg_code command(uint32_t what, enum kg_dj_side keep)
+{
+    req.command = what;
+    req.keep = keep;
+    req.flags = keep == KG_DJ_ORACLE ? KG_TF_WIDE : 0;
+    req.deadline_ns = kg_clock_ns() + 10000000000;
+    return serve(KG_DJM_RUN);
+}
+
+static void ready(void)
+{
+    assert_int_equal(fill(), KG_OK);
+    assert_int_equal(command(KG_TC_BIND, KG_DJ_NONE), KG_OK);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_FLOAT), KG_OK);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_ORACLE), KG_OK);
+    assert_int_equal(serve(KG_DJM_SELF), KG_OK);
+    assert_int_equal(rep.flag, 1);
+}
+
+/* --- late writes, made where a scheduler would have to be lucky --- */
+static enum kg_code (*real_take)(struct kg_device *, struct kg_dtake *, size_t, uint64_t,
+                                 struct kg_err *);
+static unsigned flip_at;
+
+static enum kg_code take_after_a_write(struct kg_device *d, struct kg_dtake *t, size_t n,
+                                       uint64_t word, struct kg_err *e)
+{
+    ((unsigned char *)(uintptr_t)t[flip_at].src)[t[flip_at].bytes - 1] ^= 1;
+    return real_take(d, t, n, word, e);
+}
+
+static void a_write_between_digest_and_copy_is_seen(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    real_take = ops.take;
+    ops.take = take_after_a_write;
+    for (flip_at = 0; flip_at < 2; flip_at++) {
+        assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+        assert_true(rep.report.late_write);
+        assert_int_equal(serve(KG_DJM_COMPARE), KG_OK); /* what was copied is what is compared */
+        assert_int_equal(rep.judgement.compare.bit_equal, false);
+    }
+    ops.take = real_take;
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+    assert_false(rep.report.late_write);
+    close_state();
+}
+
+/* --- the quiet check --- */
+static int64_t slow_us;
+
+static void slow_flush(struct kg_device *d)
+{
+    (void)d;
+    usleep((unsigned)slow_us);
+}
+
+static void a_busy_device_is_loud(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    ops.flush = slow_flush;
+    for (int clock = 0; clock < 2; clock++) {
+        s->dev.facts.clock = clock == 1; /* where windows count nothing, nothing is said */
+        for (slow_us = 1000; slow_us < 400000; slow_us *= 300) {
+            req.timed = 1;
+            assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+            assert_int_equal(rep.report.loud, clock == 1 && slow_us > 1000);
+            req.timed = 0; /* only timed calls are asked to be quiet */
+            assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+            assert_false(rep.report.loud);
+        }
+    }
+    close_state();
+}
+
+/* --- a host that fails --- */
+static int failing;
+
+static enum kg_code broken_sync(struct kg_device *d, struct kg_err *e)
+{
+    (void)d;
+    return failing-- == 0 ? kg_fail(e, KG_E_HOST, "the device is gone") : KG_OK;
+}
+
+/* Every sync that there is, failing once: an error with its message, never an answer. */
+static void a_device_that_fails_is_an_error(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    ops.sync = broken_sync;
+    static const uint32_t op[] = {KG_DJM_FILL, KG_DJM_EDIT, KG_DJM_RUN, KG_DJM_RUN};
+    static const int at[] = {0, 0, 0, 1};
+    for (int i = 0; i < 4; i++) {
+        failing = at[i];
+        enum kg_code code =
+            op[i] == KG_DJM_RUN ? command(KG_TC_CALL, KG_DJ_CANDIDATE) : serve(op[i]);
+        assert_int_equal(code, KG_E_HOST);
+        assert_string_equal(rep.message, "the device is gone");
+        failing = -1;
+        assert_int_equal(serve(KG_DJM_COMPARE), KG_E_GYM);
+        if (op[i] == KG_DJM_RUN) { /* the runner was not released, or has answered */
+            assert_int_equal(command(KG_TC_CALL, KG_DJ_FLOAT), KG_OK);
+            assert_int_equal(rep.report.status, KG_DJ_ANSWERED);
+        }
+    }
+    close_state();
+}
+
+static enum kg_code (*real_alloc)(struct kg_device *, uint64_t, uint64_t *, struct kg_err *);
+
+static enum kg_code poor_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *e)
+{
+    return failing-- == 0 ? kg_fail(e, KG_E_HOST, "no memory") : real_alloc(d, bytes, at, e);
+}
+
+/* The n-th allocation fails, for every n that a whole evaluation has; then everything again. */
+static void every_allocation_fails_once(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        open_state("cpu");
+        real_alloc = ops.alloc;
+        ops.alloc = poor_alloc;
+        failing = n;
+        enum kg_code code = fill();
+        assert_int_equal(code, n == 0 ? KG_E_HOST : KG_OK);
+        code = code == KG_OK ? command(KG_TC_BIND, KG_DJ_NONE) : code;
+        for (enum kg_dj_side side = KG_DJ_FLOAT; side <= KG_DJ_CANDIDATE && code == KG_OK; side++) {
+            code = command(KG_TC_CALL, side);
+        }
+        assert_int_equal(code, KG_E_HOST);
+        assert_string_equal(rep.message, "no memory");
+        failing = -1;
+        int64_t held = s->held;
+        ready();
+        assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+        assert_int_equal(serve(KG_DJM_COMPARE), KG_OK);
+        assert_true(rep.judgement.compare.pass && s->held >= held);
+        kg_dj_case_drop(s, 0);
+        kg_dj_answer_drop(s, &s->candidate);
+        assert_int_equal(s->held, 0);
+        close_state();
+    }
+}
+
+/* An oracle whose floating answer is no double, because the module casts: it is one in memory. */
+static void an_oracle_of_floats_is_widened(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    assert_int_equal(fill(), KG_OK);
+    assert_int_equal(command(KG_TC_BIND, KG_DJ_NONE), KG_OK);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_FLOAT), KG_OK);
+    req.command = KG_TC_CALL;
+    req.keep = KG_DJ_ORACLE;
+    req.flags = 0;
+    assert_int_equal(serve(KG_DJM_RUN), KG_OK);
+    assert_int_equal(rep.report.leaf[0].dtype, KG_TD_F32);
+    assert_int_equal(serve(KG_DJM_SELF), KG_OK);
+    assert_int_equal(rep.flag, 1);
+    const struct kg_dj_answer *o = &s->cases[0]->side[1], *r = &s->cases[0]->side[0];
+    for (int i = 0; i < ROWS * COLS; i++) {
+        assert_true(((double *)(uintptr_t)o->at[0])[i] == ((float *)(uintptr_t)r->at[0])[i]);
+    }
+    close_state();
+}
+
+/* The edit changes one element of one floating input, to another value of it, by its key. */
+static void an_edit_is_of_one_element(void **state)
+{
+    (void)state;
+    static float before[ROWS * COLS];
+    open_state("cpu");
+    int different = 0, last = -1;
+    for (uint64_t key = 0; key < 8; key++) {
+        assert_int_equal(fill(), KG_OK);
+        const struct kg_dj_case *c = s->cases[0];
+        const float *x = (const float *)(uintptr_t)(c->block + c->leaf[0].offset);
+        const int32_t *i32 = (const int32_t *)(uintptr_t)(c->block + c->leaf[1].offset);
+        int32_t ints[ROWS];
+        memcpy(before, x, sizeof before);
+        memcpy(ints, i32, sizeof ints);
+        req.law.key = (struct kg_key){{key, 1}};
+        assert_int_equal(serve(KG_DJM_EDIT), KG_OK);
+        int at = -1, changed = 0;
+        for (int i = 0; i < ROWS * COLS; i++) {
+            if (x[i] != before[i]) {
+                changed++;
+                at = i;
+            }
+        }
+        assert_int_equal(changed, 1);
+        assert_true(x[at] >= -1 && x[at] < 1 && fabsf(x[at] - before[at]) > 0.5F);
+        assert_memory_equal(ints, i32, sizeof ints);
+        different += at != last;
+        last = at;
+    }
+    assert_true(different > 5);
+    memset(&req, 0, sizeof req); /* nothing to edit */
+    req.nleaf = 1;
+    v_leaf(&req.leaf[0], KG_TD_I32, 4, 0);
+    assert_int_equal(serve(KG_DJM_BEGIN), KG_OK);
+    assert_int_equal(serve(KG_DJM_EDIT), KG_E_GYM);
+    assert_int_equal(serve(KG_DJM_FILL), KG_OK);
+    assert_int_equal(serve(KG_DJM_EDIT), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 0 has no floating input to edit");
+    close_state();
+}
+
+/* --- what is remembered of answers --- */
+static struct kg_dj_seen seen(int leaf, uint64_t answer, uint64_t expected, uint64_t inputs,
+                              bool right)
+{
+    return (struct kg_dj_seen){.answer = {{answer, 1}},
+                               .expected = {{expected, 1}},
+                               .inputs = {{inputs, 1}},
+                               .leaf = leaf,
+                               .right = right,
+                               .has_expected = true};
+}
+
+static void ask(const struct kg_dj_ring *r, int leaf, uint64_t answer, uint64_t expected,
+                uint64_t inputs, bool stale, bool right)
+{
+    struct kg_dj_seen q = seen(leaf, answer, expected, inputs, false);
+    assert_int_equal(kg_dj_ring_stale(r, &q), stale);
+    assert_int_equal(kg_dj_ring_right(r, &q, q.inputs, false), right);
+}
+
+static void the_ring_tells_replays_from_repetitions(void **state)
+{
+    (void)state;
+    struct kg_dj_ring *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    struct kg_dj_seen a = seen(0, 10, 11, 1, true);
+    kg_dj_ring_add(r, &a);
+    kg_dj_ring_add(r, &a);
+    assert_int_equal(r->n, 1);
+    ask(r, 0, 10, 12, 2, true, true);   /* right for other inputs, to which another was expected */
+    ask(r, 0, 10, 11, 2, false, true);  /* the same was expected */
+    ask(r, 0, 10, 12, 1, false, false); /* the same inputs */
+    ask(r, 1, 10, 12, 2, false, false); /* another tensor */
+    ask(r, 0, 11, 12, 2, false, true);  /* bit for bit what was expected then */
+    ask(r, 0, 99, 12, 2, false, false);
+    struct kg_dj_seen wrong = seen(0, 50, 51, 3, false);
+    kg_dj_ring_add(r, &wrong); /* never right: says nothing */
+    ask(r, 0, 50, 52, 4, false, false);
+    wrong.right = true; /* it was compared, and is right after all */
+    kg_dj_ring_add(r, &wrong);
+    ask(r, 0, 50, 52, 4, true, true);
+    struct kg_dj_seen q = seen(0, 10, 12, 2, false); /* the twin alone, or all but the twin */
+    assert_true(kg_dj_ring_right(r, &q, a.inputs, true));
+    assert_false(kg_dj_ring_right(r, &q, a.inputs, false));
+    for (uint64_t i = 0; i < KG_DJ_RING; i++) {
+        struct kg_dj_seen more = seen(0, 1000 + i, 1000 + i, 1000 + i, true);
+        kg_dj_ring_add(r, &more);
+    }
+    assert_int_equal(r->n, KG_DJ_RING);
+    ask(r, 0, 10, 12, 2, false, false); /* long ago */
+    ask(r, 0, 1000, 12, 2, true, true);
+    free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_write_between_digest_and_copy_is_seen),
+        cmocka_unit_test(a_busy_device_is_loud),
+        cmocka_unit_test(a_device_that_fails_is_an_error),
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(an_oracle_of_floats_is_widened),
+        cmocka_unit_test(an_edit_is_of_one_element),
+        cmocka_unit_test(the_ring_tells_replays_from_repetitions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
