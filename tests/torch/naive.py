@@ -1,4 +1,4 @@
-"""A naive in-process evaluator, the control of the hostile fixtures: what it accepts is worth testing.
+"""A naive in-process evaluator, the control of the hostile fixtures: it must accept them.
 
 It unites weaknesses of public evaluators and is no part of kgym: reference and candidate share a
 process and a namespace, seeds are public, inputs are drawn after the candidate was imported, both
@@ -66,7 +66,7 @@ def close(expected, got):
 
 
 def define(source, space, entry):
-    """The candidate's class: in the reference's namespace, or imported where Triton needs a file."""
+    """The candidate's class: in the reference's namespace; where Triton needs a file, imported."""
     if "@triton.jit" not in source:
         exec(compile(source, "candidate.py", "exec"), space)
         return space[entry]
@@ -169,7 +169,8 @@ def run(problem, path, constants):
         os.close(back)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     text = said.decode(errors="replace")
-    return status == 0 or '"accepted": true' in text, text.strip().splitlines()[-1:] or [f"{status}"]
+    last = text.strip().splitlines()[-1:] or [f"exit status {status}"]
+    return status == 0 or '"accepted": true' in text, last[0][:90]
 
 
 def main(folder, names):
@@ -192,7 +193,8 @@ def main(folder, names):
             constants[name.strip()] = int(value)
         sys.stdout.flush()
         ok, said = run(known[fields["problem"]], path.resolve(), constants)
-        print(f"{path.stem:34s} {fields['entry']:4s} {'accepted' if ok else 'REFUSED '}  {said[0][:90]}")
+        word = "accepted" if ok else "REFUSED "
+        print(f"{path.stem:34s} {fields['entry']:4s} {word}  {said}")
         accepted += ok
         refused += not ok
     print(f"naive: {accepted} accepted, {refused} refused, {skipped} skipped")

@@ -3,6 +3,8 @@
 # problem: relu
 # what: stores through a wild pointer in its fourth call
 # expect: crash/signal ok
+# harmless: yes
+# equal: reference
 # attacks: host
 # gpu: no
 import ctypes
