@@ -1,0 +1,506 @@
+/* PyTorch problems as text: what modules and rows tell by their tokens, how they are found, the
+ * description that a reference runner gives, and which laws follow from it. Nothing is executed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "gym/reply/check.h"
+#include "gym/torch/module.h"
+#include "gym/torch/plan.h"
+#include "gym/torch/probes.h"
+#include "gym/torch/suite.h"
+#include "gym/torch/task.h"
+
+#define PROBLEM                                                                                    \
+    "class Model:\n    pass\n\n\ndef get_inputs():\n    return []\n\n\n"                           \
+    "def get_init_inputs():\n    return []\n"
+
+static void modules(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool triton;
+    } imports[] = {
+        {"import triton\n", true},
+        {"import torch, triton\n", true},
+        {"import triton.language as tl\n", true},
+        {"from triton import jit\n", true},
+        {"from triton.language import exp\n", true},
+        {"def f():\n    import triton\n", true},
+        {"if True: import triton\n", true},
+        {"x = 1; import triton\n", true},
+        {"try:\n    import triton\nexcept ImportError:\n    pass\n", true},
+        {"import torch as triton_like\n", false},
+        {"import torch\n# import triton\n", false},
+        {"s = 'import triton'\n", false},
+        {"triton = 1\n", false},
+        {"from torch import triton\n", false},
+        {"import tritonx\n", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof imports / sizeof *imports; i++) {
+        bool is = kg_module_imports(imports[i].text, strlen(imports[i].text), "triton");
+        if (is != imports[i].triton) {
+            fail_msg("%s: %d", imports[i].text, is);
+        }
+    }
+    assert_true(kg_module_is_problem(PROBLEM, strlen(PROBLEM)));
+    assert_false(kg_module_is_problem("class Model:\n    pass\n", 22));
+    assert_true(kg_module_defines("if a:\n    class X:\n        pass\n", 32, "X"));
+    assert_false(kg_module_defines("X = 1\n", 6, "Y"));
+}
+
+static void docs(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"\"\"\"One line.\"\"\"\n", "One line."},
+        {"'''Two\nlines, joined.\n\nMore.'''\n", "Two lines, joined."},
+        {"# comment\n\"short\"\n", "short"},
+        {"r\"\"\"raw\"\"\"\n", "raw"},
+        {"import torch\n", ""},
+        {"\"\"\"never closed", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_arena a;
+        struct kg_err err = KG_ERR_INIT;
+        kg_arena_init(&a, "test", 1 << 16);
+        assert_string_equal(kg_module_doc(cases[i][0], strlen(cases[i][0]), &a, &err), cases[i][1]);
+        kg_arena_deinit(&a);
+    }
+}
+
+static void refuse(const char *text, const char *path, const char *why)
+{
+    struct kg_tproblem *p;
+    struct kg_err err = KG_ERR_INIT;
+    if (kg_tproblem_parse(text, strlen(text), path, &p, &err) == KG_OK) {
+        fail_msg("accepted: %s", text);
+    }
+    if (strstr(err.message, why) == NULL) {
+        fail_msg("%s: not `%s`", err.message, why);
+    }
+}
+
+static void problems(void **state)
+{
+    (void)state;
+    struct kg_tproblem *p;
+    struct kg_err err = KG_ERR_INIT;
+    static const struct {
+        const char *path, *suite, *name;
+        int level;
+    } at[] = {
+        {"/x/KernelBench/level2/19_Conv.py", "KernelBench", "19_Conv", 2},
+        {"/x/suite/level_3/a.py", "suite", "a", 3},
+        {"/x/suite/L4/a.py", "L4", "a", 1},
+        {"/x/suite/l4/a.py", "suite", "a", 4},
+        {"/x/suite/2/a.py", "suite", "a", 2},
+        {"/x/level12/a.py", "level12", "a", 1},
+        {"dir/a.py", "dir", "a", 1},
+        {"a.py", "", "a", 1},
+    };
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        assert_int_equal(kg_tproblem_parse(PROBLEM, strlen(PROBLEM), at[i].path, &p, &err), KG_OK);
+        assert_string_equal(p->suite, at[i].suite);
+        assert_string_equal(p->name, at[i].name);
+        assert_int_equal(p->level, at[i].level);
+        assert_string_equal(p->entry, "ModelNew");
+        assert_string_equal(p->reference, "Model");
+        kg_tproblem_destroy(p);
+    }
+    refuse("x = 1\n", "a.py", "a.py: does not define the class `Model`");
+    refuse("class Model:\n    pass\n", "a.py", "does not define the function `get_inputs`");
+    refuse("class Model:\n    pass\ndef get_inputs():\n    pass\n", "a.py", "`get_init_inputs`");
+}
+
+static char folder[256];
+
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    char path[300];
+    snprintf(folder, sizeof folder, "/tmp/kgym-suite-XXXXXX");
+    if (!mkdtemp(folder)) {
+        return -1;
+    }
+    snprintf(path, sizeof path, "%s/level1", folder);
+    return mkdir(path, 0755);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
+}
+
+static void finding(void **state)
+{
+    (void)state;
+    const char *suites[] = {folder};
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    put("level1/01_one.py", PROBLEM);
+    put("level1/02_two.py", PROBLEM);
+    put("02_two.py", PROBLEM);
+    assert_int_equal(kg_tsuite_find("01_one", suites, 1, path, sizeof path, &err), KG_OK);
+    assert_non_null(strstr(path, "/level1/01_one.py"));
+    assert_int_equal(kg_tsuite_find("01_one.py", suites, 1, path, sizeof path, &err), KG_OK);
+    assert_int_equal(kg_tsuite_find("02_two", suites, 1, path, sizeof path, &err), KG_E_INPUT);
+    assert_non_null(strstr(err.message, "ambiguous"));
+    assert_int_equal(kg_tsuite_find("01_onw", suites, 1, path, sizeof path, &err), KG_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "did you mean '01_one'"));
+    assert_int_equal(kg_tsuite_find("/no/such.py", suites, 1, path, sizeof path, &err),
+                     KG_E_NOT_FOUND);
+    assert_int_equal(kg_tsuite_find("no.jsonl#1", suites, 1, path, sizeof path, &err),
+                     KG_E_NOT_FOUND);
+    assert_true(kg_tsuite_is_path("a.jsonl#3") && kg_tsuite_is_path("a.py"));
+    assert_false(kg_tsuite_is_path("a.c") || kg_tsuite_is_path("silu"));
+}
+
+static void rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *why;
+    } bad[] = {
+        {"{\"entry_point\": \"A\"}", "python_code: a string is needed"},
+        {"{\"python_code\": \"x\"}", "entry_point: the name of a class is needed"},
+        {"{\"python_code\": \"x\", \"entry_point\": \"1A\"}", "entry_point"},
+        {"{\"python_code\": \"x\", \"entry_point\": \"A B\"}", "entry_point"},
+        {"{\"python_code\": \"x\", \"entry_point\": \"A\"}", "does not define the class `A`"},
+        {"[1]", "a row is one JSON object"},
+        {"{", "rows.jsonl#"},
+        {"{\"python_code\": \"class A:\\u0000 pass\", \"entry_point\": \"A\"}", "NUL"},
+    };
+    struct kg_buf all;
+    struct kg_tproblem *p;
+    struct kg_err err = KG_ERR_INIT;
+    char path[512];
+    kg_buf_init(&all, 1 << 16);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        kg_buf_addf(&all, "%s\n", bad[i].row);
+    }
+    kg_buf_adds(&all, "{\"python_code\": \"class A:\\n  pass\\ndef get_inputs():\\n  pass\\n"
+                      "def get_init_inputs():\\n  pass\\n\", \"entry_point\": \"A\"}");
+    put("rows.jsonl", all.data);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(path, sizeof path, "%s/rows.jsonl#%zu", folder, i + 1);
+        assert_int_not_equal(kg_tproblem_load(path, &p, &err), KG_OK);
+        if (strstr(err.message, bad[i].why) == NULL) {
+            fail_msg("%s: not `%s`", err.message, bad[i].why);
+        }
+    }
+    snprintf(path, sizeof path, "%s/rows.jsonl#%zu", folder, sizeof bad / sizeof *bad + 1);
+    assert_int_equal(kg_tproblem_load(path, &p, &err), KG_OK);
+    assert_string_equal(p->entry, "ANew");
+    assert_string_equal(p->suite, "rows");
+    kg_tproblem_destroy(p);
+    static const char *const places[] = {"#0", "#", "#1x", "", "#99"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "%s/rows.jsonl%s", folder, places[i]);
+        assert_int_not_equal(kg_tproblem_load(path, &p, &err), KG_OK);
+    }
+    kg_buf_deinit(&all);
+}
+
+/* --- descriptions --- */
+
+#define INIT "'init': {'args': [3], 'kwargs': {}}, 'template': ['T']"
+#define INPUT                                                                                      \
+    "{'dtype': 'float32', 'shape': [4, 6], 'min': -2.5, 'max': 2.5, 'mean': 0, 'sd': 1, "          \
+    "'distinct': 24, 'finite': true, 'whole': false, 'fixed': false}"
+#define STATE                                                                                      \
+    "{'name': 'weight', 'dtype': 'float32', 'shape': [6], 'mean': 1, 'sd': 0, 'min': 1, "          \
+    "'max': 1}"
+
+static enum kg_code parse(const char *text, struct kg_task_desc *d, struct kg_err *err)
+{
+    char json[4096];
+    json_t *j;
+    snprintf(json, sizeof json, "%s", text);
+    for (char *c = json; *c; c++) {
+        *c = *c == '\'' ? '"' : *c;
+    }
+    assert_int_equal(kg_json_parse(json, strlen(json), "test", &j, err), KG_OK);
+    enum kg_code code = kg_task_parse(j, "p.py", d, err);
+    json_decref(j);
+    return code;
+}
+
+static void description(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = malloc(sizeof *d);
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(parse("{" INIT ", 'inputs': [" INPUT "], 'state': [" STATE "], "
+                           "'outputs': [" INPUT "], 'constants': {'n': 4, 'bad name': 1, 'x': 'y'},"
+                           " 'random': true, 'updates_state': false, 'deterministic': true}",
+                           d, &err),
+                     KG_OK);
+    assert_int_equal(d->ninputs, 1);
+    assert_int_equal(d->elements, 24);
+    assert_int_equal(d->input_bytes, 96);
+    assert_int_equal(d->state_bytes, 24);
+    assert_int_equal(d->output_bytes, 96);
+    assert_int_equal(d->input[0].leaf.stride[0], 6);
+    assert_int_equal(d->nconstants, 1);
+    assert_true(d->random && d->repeats && !d->updates_state && !d->writes_inputs);
+    assert_string_equal(d->state[0].leaf.name, "weight");
+    char text[64];
+    kg_task_leaf_text(&d->input[0].leaf, text, sizeof text);
+    assert_string_equal(text, "[4,6] float32");
+    kg_task_deinit(d);
+    kg_task_deinit(d);
+    free(d);
+}
+
+static void bad_descriptions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"{}", "init: {args, kwargs} is needed"},
+        {"{'init': {'args': 1, 'kwargs': {}}}", "init"},
+        {"{'init': {'args': [], 'kwargs': {}}}", "template: a list is needed"},
+        {"{" INIT "}", "inputs: a list is needed"},
+        {"{" INIT ", 'inputs': [1]}", "inputs[0]: an object is needed"},
+        {"{" INIT ", 'inputs': [{'dtype': 'complex64', 'shape': []}]}",
+         "inputs[0].dtype: not a dtype that can be judged"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8'}]}", "inputs[0].shape"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [0]}]}", "inputs[0].shape"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [-1]}]}", "inputs[0].shape"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [1.5]}]}", "inputs[0].shape"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [1,1,1,1,1,1,1,1,1]}]}", "at most 8"},
+        {"{" INIT ", 'inputs': [{'dtype': 'float64', 'shape': [3037000500, 3037000500]}]}",
+         "more than 16 GB"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [9223372036854775807, 2]}]}",
+         "more than 16 GB"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [16000000000]}, {'dtype': 'int8', "
+         "'shape': [16000000000]}]}",
+         "inputs: more than 16 GB together"},
+        {"{" INIT ", 'inputs': [" INPUT "]}", "state: a list is needed"},
+        {"{" INIT ", 'inputs': [], 'state': [{'dtype': 'int8', 'shape': []}]}", "state[0].name"},
+        {"{" INIT ", 'inputs': [], 'state': [{'name': 'a b', 'dtype': 'int8', 'shape': []}]}",
+         "state[0].name"},
+        {"{" INIT ", 'inputs': [], 'state': [" STATE ", " STATE "]}",
+         "state[1].name: two tensors have this name"},
+        {"{" INIT ", 'inputs': [], 'state': [], 'outputs': []}", "the answer holds no tensor"},
+        {"{" INIT ", 'inputs': [], 'state': [], 'outputs': 3}", "outputs: a list is needed"},
+    };
+    struct kg_task_desc *d = malloc(sizeof *d);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        if (parse(cases[i].text, d, &err) == KG_OK) {
+            fail_msg("accepted: %s", cases[i].text);
+        }
+        assert_int_equal(err.code, KG_E_PROBLEM);
+        if (strstr(err.message, cases[i].why) == NULL || strncmp(err.message, "p.py", 4) != 0) {
+            fail_msg("%s: not `%s`", err.message, cases[i].why);
+        }
+    }
+    free(d);
+}
+
+/* --- laws --- */
+
+static struct kg_task_input input(enum kg_tdtype t, struct kg_tstats s)
+{
+    struct kg_task_input in = {.leaf = {.dtype = t, .rank = 1, .shape = {1000}}, .stats = s};
+    return in;
+}
+
+static void free_inputs(void **state)
+{
+    (void)state;
+    const struct kg_tstats spread = {
+        .min = -3, .max = 3, .sd = 1, .distinct = 1000, .finite = true};
+    struct kg_tstats s = spread;
+    struct kg_task_input in = input(KG_TD_F32, s);
+    assert_true(kg_tplan_free(&in));
+    in = input(KG_TD_I64, s);
+    assert_false(kg_tplan_free(&in)); /* indices are the reference's own */
+    s.fixed = true;
+    in = input(KG_TD_F32, s);
+    assert_false(kg_tplan_free(&in)); /* a table, a mask */
+    s = spread;
+    s.distinct = 2;
+    in = input(KG_TD_F32, s);
+    assert_false(kg_tplan_free(&in)); /* a mask that is drawn */
+    s = spread;
+    s.whole = true;
+    in = input(KG_TD_F32, s);
+    assert_false(kg_tplan_free(&in)); /* classes, as floats */
+    s = spread;
+    s.finite = false;
+    in = input(KG_TD_F32, s);
+    assert_false(kg_tplan_free(&in));
+    s = spread;
+    s.sd = NAN;
+    in = input(KG_TD_F32, s);
+    assert_false(kg_tplan_free(&in));
+}
+
+static void plans(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    const struct kg_tstats spread = {
+        .min = 0, .max = 1, .sd = 0.3, .distinct = 1000, .finite = true};
+    enum kg_tlaw laws[KG_TL_COUNT];
+    struct kg_rng rng;
+    kg_rng_init(&rng, (struct kg_key){{1, 2}}, 0);
+    d->ninputs = 1;
+    d->input[0] = input(KG_TD_F32, spread);
+    assert_int_equal(kg_tplan_full(d, false, 4, false, &rng, laws), 1);
+    size_t n = kg_tplan_full(d, true, 4, false, &rng, laws);
+    assert_int_equal(n, 3 + (KG_TL_DRAWN - KG_TL_BF16) + 4);
+    assert_int_equal(laws[0], KG_TL_OWN);
+    assert_int_equal(laws[1], KG_TL_EDITED); /* right after its twin */
+    bool seen[KG_TL_COUNT] = {false};
+    for (size_t i = 0; i < n; i++) {
+        assert_false(seen[laws[i]]);
+        seen[laws[i]] = true;
+    }
+    assert_false(seen[KG_TL_RELOAD]);
+    d->nstate = 1;
+    assert_int_equal(kg_tplan_full(d, true, 99, false, &rng, laws), KG_TL_COUNT);
+    assert_int_equal(kg_tplan_full(d, true, 0, true, &rng, laws), KG_TL_COUNT);
+    d->input[0] = input(KG_TD_I64, spread);
+    assert_int_equal(kg_tplan_full(d, true, 4, false, &rng, laws), 3); /* own, new, reload */
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        enum kg_tlaw back;
+        assert_true(kg_tlaw_parse(kg_tlaw_name((enum kg_tlaw)l), &back));
+        assert_int_equal(back, l);
+    }
+    enum kg_tlaw none;
+    assert_false(kg_tlaw_parse("no such law", &none));
+    kg_rng_deinit(&rng);
+    free(d);
+}
+
+static void parameters(void **state)
+{
+    (void)state;
+    struct kg_dj_law law;
+    const struct kg_key key = {{3, 4}};
+    struct kg_task_state s = {.leaf = {.dtype = KG_TD_F32, .rank = 1, .shape = {64}},
+                              .stats = {.min = 1, .max = 1, .mean = 1, .sd = 0, .distinct = 1}};
+    assert_true(
+        kg_tplan_state(&s, key, 0, &law)); /* a scale of ones stays positive, not constant */
+    assert_true(law.a > 0 && law.b > law.a);
+    s.stats = (struct kg_tstats){.min = 0, .max = 0, .mean = 0, .sd = 0, .distinct = 1};
+    assert_true(kg_tplan_state(&s, key, 0, &law)); /* a bias of zeros */
+    assert_true(law.a < 0 && law.b > 0);
+    s.leaf.rank = 2;
+    s.leaf.shape[1] = 10000;
+    assert_true(kg_tplan_state(&s, key, 0, &law));
+    assert_true(law.b < 0.02); /* by its fan-in */
+    s.stats = (struct kg_tstats){.min = 0.01, .max = 4, .mean = 1, .sd = 1, .distinct = 60};
+    assert_true(kg_tplan_state(&s, key, 0, &law)); /* a variance */
+    assert_true(law.a > 0);
+    s.stats = (struct kg_tstats){.min = 0, .max = 1, .mean = 0.5, .sd = 0.5, .distinct = 2};
+    assert_true(kg_tplan_state(&s, key, 0, &law));
+    s.buffer = true;
+    assert_false(kg_tplan_state(&s, key, 0, &law)); /* a causal mask of floats */
+    s.buffer = false;
+    s.stats.mean = NAN;
+    assert_false(kg_tplan_state(&s, key, 0, &law)); /* -inf in it */
+    s.leaf.dtype = KG_TD_I64;
+    s.stats.mean = 1;
+    assert_false(kg_tplan_state(&s, key, 0, &law)); /* a counter */
+}
+
+/* --- the static check --- */
+
+static void labels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *rule; /* NULL: none */
+    } cases[] = {
+        {"class ModelNew:\n    pass\n", NULL},
+        {"class Other:\n    pass\n", "entry-missing"},
+        {"class ModelNew:\n    pass\ntorch.cuda.synchronize = lambda: None\n", "patches-torch"},
+        {"class ModelNew:\n    pass\ny = torch.cuda.synchronize\n", NULL},
+        {"class ModelNew:\n    pass\nf(torch.x == 1, a=torch.y)\n", NULL},
+        {"class ModelNew:\n    f = torch.compile(g)\n", "compiler"},
+        {"class ModelNew:\n    f = re.compile('x')\n", NULL},
+        {"class ModelNew:\n    # torch.compile(x)\n    s = 'torch.compile'\n", NULL},
+        {"class ModelNew:\n    def f(self):\n        try:\n            x()\n        except E:\n"
+         "            y()\n",
+         "except"},
+        {"class ModelNew:\n    s = torch.cuda.Stream()\n", "stream"},
+        {"class ModelNew:\n    p = x.data_ptr()\n", "address"},
+        {"class ModelNew:\n    def f(self):\n        self.eval()\n", NULL},
+        {"class ModelNew:\n    x = eval('1')\n", "dynamic-code"},
+        {"class ModelNew:\n    import ctypes\n", "raw-memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_finding f[8];
+        size_t n = kg_check_python(cases[i].text, strlen(cases[i].text), "ModelNew", f, 8);
+        bool good = cases[i].rule ? n == 1 && strcmp(f[0].rule, cases[i].rule) == 0 : n == 0;
+        if (!good) {
+            fail_msg("%s: %zu findings, %s", cases[i].text, n, n ? f[0].rule : "none");
+        }
+        assert_true(n == 0 || f[0].severity < KG_SEV_REJECT);
+    }
+}
+
+static void probes(void **state)
+{
+    (void)state;
+    struct kg_tproblem *p;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf b;
+    kg_buf_init(&b, 1 << 16);
+    assert_int_equal(kg_tproblem_parse(PROBLEM, strlen(PROBLEM), "a.py", &p, &err), KG_OK);
+    for (int k = 0; k < KG_TPROBE_COUNT; k++) {
+        kg_buf_reset(&b);
+        kg_tprobe_source(p, (enum kg_tprobe)k, &b);
+        assert_int_equal(kg_lex_defines(KG_LANG_PYTHON, b.data, b.len, "ModelNew"), KG_DEF_WHOLE);
+        assert_non_null(kg_tprobe_name((enum kg_tprobe)k));
+    }
+    kg_tproblem_destroy(p);
+    kg_buf_deinit(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modules),
+        cmocka_unit_test(docs),
+        cmocka_unit_test(problems),
+        cmocka_unit_test(finding),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(description),
+        cmocka_unit_test(bad_descriptions),
+        cmocka_unit_test(free_inputs),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(probes),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
