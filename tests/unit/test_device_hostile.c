@@ -390,19 +390,25 @@ static void inputs_that_can_be_written_are_checked(void **state)
     kg_dj_stop(&j);
 }
 
-/* Changes its answer for ever, from a second process. */
+/* Changes its answer, a large one, for ever, from a second process. */
 static bool keeps_writing(struct view *v)
 {
     static bool forked;
     v_honest(v);
-    if (is_call(v) && !forked && fork() == 0) {
+    if (!is_call(v)) {
+        return false;
+    }
+    v_leaf(&v->w->out[0], KG_TD_U8, REGION - 8192, 0);
+    kg_twire_place(v->w->out, 1);
+    v->w->nreply = 1;
+    if (!forked && fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         volatile unsigned char *y = v->out + v->w->out[0].offset;
         for (int i = 0;; i++) {
-            y[i % 8000]++;
+            y[i % (REGION - 8192)]++;
         }
     }
-    forked = forked || is_call(v);
+    forked = true;
     return false;
 }
 

@@ -91,7 +91,7 @@ static enum kg_code leaf_need(struct kg_dj_state *s, int id, int at, struct kg_d
     if (kg_dj_case_need(s, id, out, err) != KG_OK) {
         return err->code;
     }
-    return (uint32_t)at < (*out)->n
+    return *out != NULL && (uint32_t)at < (*out)->n
                ? KG_OK
                : kg_fail(err, KG_E_GYM, "judge: case %d has no tensor %d", id, at);
 }

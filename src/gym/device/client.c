@@ -61,6 +61,9 @@ static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct 
 {
     int64_t until = kg_clock_ns();
     int nfds;
+    rep->code = KG_E_GYM;
+    rep->flag = 0;
+    rep->port = -1;
     if (j->pid <= 0) {
         return kg_fail(err, KG_E_GYM, "the judge of tensors is not running (`%s`)",
                        kg_djm_op_name(req->op));

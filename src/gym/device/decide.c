@@ -195,7 +195,7 @@ static enum kg_code recall(struct kg_dj_state *s, const struct kg_dj_case *c, ui
                            const struct kg_tcompare *one, struct kg_dj_judgement *out,
                            struct kg_err *err)
 {
-    bool few;
+    bool few = true;
     if (s->candidate_port < 0) {
         return KG_OK;
     }

@@ -43,8 +43,9 @@ static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, in
         close(fds[1]);
         ops->unexport(&s->dev, p->in);
         p->in = 0;
+        return err->code;
     }
-    return err->code;
+    return KG_OK;
 }
 
 enum kg_code kg_dj_do_open(struct kg_dj_state *s, const struct kg_djm_req *req,

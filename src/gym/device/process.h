@@ -1,5 +1,5 @@
-/* Private to device/: the child's side of the fork. Opens its device, confines itself where that can
- * be, then serves requests from one socket until it is closed. Never returns. */
+/* Private to device/: the child's side of the fork. Opens its device, confines itself where that
+ * can be, then serves requests from one socket until it is closed. Never returns. */
 #ifndef KG_GYM_DEVICE_PROCESS_H
 #define KG_GYM_DEVICE_PROCESS_H
 

@@ -363,8 +363,11 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
     k.port->nlast = 0;
     kg_rng_bytes(&s->rng, k.nonce, sizeof k.nonce);
     poison(s, &k);
-    if (release(s, &k, &t0, out, err) != KG_OK || out->status != KG_DJ_ANSWERED) {
+    if (release(s, &k, &t0, out, err) != KG_OK) {
         return err->code;
+    }
+    if (out->status != KG_DJ_ANSWERED) {
+        return KG_OK;
     }
     uint32_t number = atomic_load(&k.port->wire->done);
     if (kg_dj_claims_read(k.port->wire, k.nonce, k.port->out_bytes, &k.claims) != NULL) {
