@@ -214,6 +214,7 @@ static enum kg_code cuda_open(struct kg_device *d, const char *name, struct kg_e
     c->ordinal = (int)ordinal;
     d->self = c;
     d->sealed = false;
+    d->pooled = true;
     if (kg_cu_load(getenv("KGYM_LIBCUDA"), &c->cu, err) != KG_OK || open_context(c, err) != KG_OK ||
         read_facts(d, err) != KG_OK || load_kernels(c, err) != KG_OK ||
         take_memory(d, err) != KG_OK || measure_copy(d, err) != KG_OK) {

@@ -40,14 +40,15 @@ struct kg_device {
     struct kg_dj_facts facts;
     struct kg_key secret; /* of the digests: set by kg_device_open */
     bool sealed;          /* what export() made read_only can't be written by a runner */
+    bool pooled;          /* runners allocate in OUT: answers may lie anywhere there */
     void *self;           /* the row's own state */
 };
 
 struct kg_device_ops {
     const char *kind; /* "cpu": serves the names "cpu", "cpu:..."  */
 
-    /* Fill facts, sealed and self. Called in the judge's process, after the fork, before it is
-     * confined. KG_E_HOST when the device is not there. name: "cpu", "cuda:1". */
+    /* Fill facts, sealed, pooled and self. Called in the judge's process, after the fork, before it
+     * is confined. KG_E_HOST when the device is not there. name: "cpu", "cuda:1". */
     enum kg_code (*open)(struct kg_device *d, const char *name, struct kg_err *err);
     void (*close)(struct kg_device *d); /* everything that is still allocated too */
 

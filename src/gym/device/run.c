@@ -64,10 +64,10 @@ static enum kg_code prepare(struct kg_dj_state *s, struct course *k, struct kg_e
 
 /* The answer goes where a runner lays it out, unless it lies in OUT already; the expected one says
  * how long that is. */
-static uint64_t extent(const struct course *k)
+static uint64_t extent(const struct kg_dj_state *s, const struct course *k)
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    if (k->c == NULL || k->req->command != KG_TC_CALL || !k->c->side[0].there) {
+    if (s->dev.pooled || k->c == NULL || k->req->command != KG_TC_CALL || !k->c->side[0].there) {
         return k->port->out_bytes;
     }
     const struct kg_dj_answer *a = &k->c->side[0];
@@ -84,7 +84,7 @@ static void poison(struct kg_dj_state *s, struct course *k)
 {
     struct kg_key key = {{k->nonce[0], k->nonce[1]}};
     k->word = kg_device_poison(key);
-    k->poisoned = k->answers ? extent(k) : 0;
+    k->poisoned = k->answers ? extent(s, k) : 0;
     s->dev.ops->pattern(&s->dev, k->port->out, k->poisoned, k->word);
 }
 
@@ -160,6 +160,13 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
         return KG_OK;
     }
     write_request(k);
+    if (k->req
+            ->timed) { /* the window meets neither poison nor lines that wait to be written back */
+        ops->flush(&s->dev);
+    }
+    if (ops->sync(&s->dev, err) != KG_OK) {
+        return err->code;
+    }
     *t0 = ops->clock(&s->dev);
     if (k->moves) {
         ops->copy(&s->dev, k->port->in, k->c->block, k->c->bytes);
@@ -246,8 +253,15 @@ static enum kg_code check_guards(struct kg_dj_state *s, const struct course *k,
                                  struct kg_dj_report *out, struct kg_err *err)
 {
     struct kg_dspan zone[2 * KG_TWIRE_LEAVES];
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    uint32_t laid = 0; /* with guards beside them: others lie among the runner's own tensors */
     int bad;
-    size_t n = k->answers ? kg_dj_zones(k->claims.leaf, k->claims.n, k->poisoned, zone) : 0;
+    for (uint32_t i = 0; i < k->claims.n; i++) {
+        if (!s->dev.pooled || k->claims.leaf[i].copied) {
+            leaf[laid++] = k->claims.leaf[i];
+        }
+    }
+    size_t n = k->answers ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
     for (size_t i = 0; i < n; i++) {
         zone[i].at += k->port->out;
     }
