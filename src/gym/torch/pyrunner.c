@@ -65,7 +65,7 @@ static enum kg_code open_pipes(int readers[2], int writers[2], struct kg_err *er
 static enum kg_code launch(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                            struct kg_pyrunner *r, struct kg_err *err)
 {
-    int readers[2], writers[2];
+    int readers[2] = {-1, -1}, writers[2] = {-1, -1};
     if (open_pipes(readers, writers, err) != KG_OK) {
         return err->code;
     }
