@@ -172,7 +172,7 @@ enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_by
 {
     struct kg_djm_req req = {.op = KG_DJM_OPEN, .in_bytes = in_bytes, .out_bytes = out_bytes};
     struct kg_djm_rep rep;
-    int got[KG_TRUSTED_FDS];
+    int got[KG_TRUSTED_FDS] = {-1, -1, -1};
     if (ask(j, &req, -1, &rep, got, err) != KG_OK) {
         return err->code;
     }
