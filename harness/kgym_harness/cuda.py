@@ -31,7 +31,8 @@ class Cuda:
             os.close(fd)
         self.stream = torch.cuda.Stream(device)
         torch.cuda.set_stream(self.stream)
-        self.pool = self._arena(probe.path)
+        self.pool, self.settled = self._arena(), False
+        probe.wait_with("kg_probe_cuda_wait")
 
     def _attach(self, block):
         attach, got = self.lib.kg_probe_cuda_attach, Map()
@@ -42,19 +43,28 @@ class Cuda:
         return (tensors.Region(got.input, got.in_bytes, self.device),
                 tensors.Region(got.output, got.out_bytes, self.device))
 
-    def _arena(self, path):
-        """A pool over the upper half of OUT; None where this torch has none."""
-        if not hasattr(torch.cuda, "MemPool") or not hasattr(torch.cuda, "use_mem_pool"):
+    def _arena(self):
+        """A pool over the upper half of OUT; None where this torch has none. The allocator is given
+        by its functions' addresses: its file is not to be seen from here."""
+        make = getattr(torch._C, "_cuda_customAllocator", None)
+        if make is None or not hasattr(torch.cuda, "MemPool"):
             return None
-        allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "kg_out_alloc", "kg_out_free")
         half = self.output.size // 2 // wire.GUARD * wire.GUARD
         self.lib.kg_out_range(half, self.output.size)
         self.output.copies = half
-        self.allocator = allocator  # the pool does not keep it alive
-        return torch.cuda.MemPool(allocator.allocator())
+        # the pool does not keep it alive
+        self.allocator = make(*(c.cast(getattr(self.lib, name), c.c_void_p).value
+                                for name in ("kg_out_alloc", "kg_out_free")))
+        return torch.cuda.MemPool(self.allocator)
 
-    def around_call(self):
-        if self.pool is None:
+    def bound(self):
+        """New inputs' places. OUT is filled with poison before each call, so what a module keeps
+        must not lie there: what it makes once, in its first call, comes from elsewhere."""
+        self.settled = False
+
+    def around_call(self, wide):
+        first, self.settled = not self.settled, True
+        if self.pool is None or first or wide:
             return contextlib.nullcontext()
         return torch.cuda.use_mem_pool(self.pool)
 

@@ -49,6 +49,12 @@ class Probe:
     def catch_faults(self, wire):
         self._check(self._catch(wire))
 
+    def wait_with(self, name):
+        """Another function of the probe waits from now on."""
+        function = getattr(self.lib, name)
+        function.restype, function.argtypes = self._wait.restype, self._wait.argtypes
+        self._wait = function
+
     def wait(self, word, value):
         """Until the word at this address differs from value; returns the new one."""
         return self._wait(word, value)

@@ -99,13 +99,15 @@ class Runner:
     def do_bind(self, request):
         self._loaded().bind([self.input.of_leaf(leaf)
                              for leaf in self.wire.in_[:self.wire.nrequest]])
+        self.place.bound()
 
     def do_call(self, request):
         subject, w = self._loaded(), self.wire
         module.seed_all(w.seed, self.device)
         begin = time.perf_counter_ns()
-        with self.place.around_call():
-            answer = subject.call(bool(w.flags & wire.WIDE))
+        wide = bool(w.flags & wire.WIDE)
+        with self.place.around_call(wide):
+            answer = subject.call(wide)
         structure, named = tensors.flatten(answer)
         w.nreply = tensors.put(self.output, w.out, named, subject.bound)
         self.place.settle()

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "gym/device/cuda_driver.h"
 #include "probe/blocks.h"
+
+#define SPIN_NS 20000000
 
 static struct kg_cu cu;
 static struct kg_probe_map mapped;
@@ -118,6 +121,19 @@ int kg_probe_cuda_null(void *stream)
 int kg_probe_cuda_sync(void)
 {
     return cu.library != NULL ? cu.ctx_sync() : -1;
+}
+
+uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value)
+{
+    int64_t end = kg_clock_ns() + SPIN_NS;
+    uint32_t now;
+    while ((now = atomic_load_explicit(word, memory_order_acquire)) == value) {
+        if (kg_clock_ns() >= end) {
+            return kg_probe_wait(word, value);
+        }
+        __builtin_ia32_pause();
+    }
+    return now;
 }
 
 void kg_out_range(uint64_t from, uint64_t to)
