@@ -438,6 +438,45 @@ static void interpreted(void **state)
     worker->config.torch_tiny_elements = 16384;
 }
 
+/* A failure repeats on the inputs of its record. */
+static void replay(void **state)
+{
+    (void)state;
+    static const char rare[] =
+        HEAD FORWARD "        y = torch.relu(x * self.weight) + 2 * z\n"
+                     "        return torch.where(x == x.max(), y + (x.max() > 5) * 0.5, y)\n";
+    struct kg_record r, again;
+    char path[512];
+    need_torch();
+    judge("affine.py", rare, true, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_WRONG);
+    snprintf(path, sizeof path, "%s/affine.py", folder);
+    struct kg_task t = {.problem = path,
+                        .text = rare,
+                        .len = sizeof rare - 1,
+                        .source = true,
+                        .stop_after = KG_ST_FULL,
+                        .replay = r.secret};
+    kg_record_init(&again);
+    kg_eval(worker, &t, &again);
+    assert_false(again.has_error);
+    assert_int_equal(again.verdict, r.verdict);
+    assert_string_equal(again.reason, r.reason);
+    assert_string_equal(again.message, r.message);
+    assert_true(json_equal(again.evidence, r.evidence));
+    assert_true(json_equal(again.secret, r.secret));
+    kg_record_deinit(&again);
+    json_t *bad = json_pack("{s:s, s:[{s:s}]}", "key", "00000000000000000000000000000000", "tiny",
+                            "law", "no such law");
+    t.replay = bad;
+    kg_record_init(&again);
+    kg_eval(worker, &t, &again);
+    assert_int_equal(again.error.code, KG_E_INPUT);
+    kg_record_deinit(&again);
+    json_decref(bad);
+    kg_record_deinit(&r);
+}
+
 static void check(const char *problem, bool pass, const char *failing)
 {
     struct kg_onboard o;
@@ -544,10 +583,9 @@ static void both_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outcomes),   cmocka_unit_test(replies),
-        cmocka_unit_test(rows),       cmocka_unit_test(record),
-        cmocka_unit_test(faults),     cmocka_unit_test(interpreted),
-        cmocka_unit_test(onboarding), cmocka_unit_test(without_torch),
+        cmocka_unit_test(outcomes),   cmocka_unit_test(replies),    cmocka_unit_test(rows),
+        cmocka_unit_test(record),     cmocka_unit_test(faults),     cmocka_unit_test(interpreted),
+        cmocka_unit_test(replay),     cmocka_unit_test(onboarding), cmocka_unit_test(without_torch),
         cmocka_unit_test(both_kinds),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -152,16 +152,6 @@ static enum kg_step_result state_for(struct kg_evaluation *e, const struct kg_ts
     return kg_tcandidate_load(e, set, stage, err);
 }
 
-static void note(struct kg_evaluation *e, const struct kg_tscene *s, const struct kg_tcase *c)
-{
-    char key[33];
-    kg_key_hex(c->key, key);
-    json_array_append_new(e->torch->asked,
-                          json_pack("{s:s, s:s, s:I, s:s, s:b}", "scene", kg_scene_name(s->kind),
-                                    "law", kg_tlaw_name(c->law), "seed", (json_int_t)c->seed, "key",
-                                    key, "applies", c->applies));
-}
-
 /* The state that a call has left, where the reference's calls change theirs. */
 static enum kg_step_result state_after(struct kg_evaluation *e, const struct kg_tscene *s,
                                        const struct kg_tcase *c, enum kg_stage stage,
@@ -199,7 +189,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
-    note(e, s, c);
+    json_array_append_new(e->torch->asked, kg_treplay_case(s, c));
     if (!c->applies) {
         return KG_STEP_PASS;
     }

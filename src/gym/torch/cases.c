@@ -175,8 +175,10 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tl
     if (c->ready && c->asked < RENEW) {
         return KG_OK;
     }
-    renew(w, s, c);
-    c->applies = false;
+    if (!c->forced) {
+        renew(w, s, c);
+    }
+    c->applies = c->forced = false;
     if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
         return err->code;
     }

@@ -189,7 +189,6 @@ static enum kg_code make_state(struct kg_worker *w, struct kg_tscene *s, int set
         return kg_fail(err, KG_E_PROBLEM, "%s: its state changes from call to call",
                        w->torch->problem->path);
     }
-    kg_rng_bytes(&w->rng, &s->state_key[set], sizeof s->state_key[set]);
     for (size_t i = 0; i < d->nstate; i++) {
         struct kg_dj_law law;
         bool own = kg_tplan_state(&d->state[i], s->state_key[set], i, &law);
@@ -259,6 +258,7 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
         }
         s->described = true;
         number_cases(s);
+        kg_rng_bytes(&w->rng, s->state_key, sizeof s->state_key);
     }
     uint64_t in, out;
     kg_tscene_regions(s, true, &in, &out);

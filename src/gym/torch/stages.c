@@ -73,6 +73,11 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
     e->torch->scene = s;
     json_object_set_new(e->r->environment, "scene", json_string(kg_scene_name(s->kind)));
     json_object_set_new(e->r->environment, "triton_interpret", json_boolean(e->torch->interpret));
+    const json_t *keys = json_object_get(e->task->replay, "parameters");
+    if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
     enum kg_step_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
     e->r->compiled = e->built = step == KG_STEP_PASS;
     return step;
@@ -133,32 +138,42 @@ static enum kg_step_result run_law(struct kg_evaluation *e, struct kg_tscene *s,
     return step == KG_STEP_FAIL ? ask_again(e, s, law, stage, err) : step;
 }
 
-static void begin(struct kg_evaluation *e, enum kg_stage stage)
+/* The laws in order, or those of the record that is replayed. */
+static enum kg_step_result run_laws(struct kg_evaluation *e, enum kg_stage stage,
+                                    const enum kg_tlaw *laws, size_t n, struct kg_err *err)
 {
+    struct kg_tscene *s = e->torch->scene;
+    const json_t *replay =
+        e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
+    enum kg_step_result worst = KG_STEP_PASS, step = KG_STEP_PASS;
     e->torch->asked = json_array();
     json_object_set_new(e->r->secret, kg_stage_name(stage), e->torch->asked);
+    n = replay ? json_array_size(replay) : n;
+    for (size_t i = 0;
+         i < n && step != KG_STEP_ERROR && (worst == KG_STEP_PASS || !e->w->config.staged); i++) {
+        enum kg_tlaw law = replay ? KG_TL_OWN : laws[i];
+        if (replay && kg_treplay_take_case(s, json_array_get(replay, i), &law, err) != KG_OK) {
+            return KG_STEP_ERROR;
+        }
+        step = run_law(e, s, law, stage, err);
+        worst = step == KG_STEP_PASS ? worst : step;
+    }
+    return worst;
 }
 
 enum kg_step_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err)
 {
-    begin(e, KG_ST_TINY);
-    return run_law(e, e->torch->scene, KG_TL_OWN, KG_ST_TINY, err);
+    static const enum kg_tlaw own = KG_TL_OWN;
+    return run_laws(e, KG_ST_TINY, &own, 1, err);
 }
 
 enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
 {
-    struct kg_tscene *s = e->torch->scene;
     const struct kg_config *c = &e->w->config;
     enum kg_tlaw laws[KG_TL_COUNT];
-    begin(e, KG_ST_FULL);
     e->compared = 0;
-    size_t n = kg_tplan_full(&s->desc, c->multi_input, c->laws, false, &e->rng, laws);
-    enum kg_step_result worst = KG_STEP_PASS, step = KG_STEP_PASS;
-    for (size_t i = 0; i < n && step != KG_STEP_ERROR && (worst == KG_STEP_PASS || !c->staged);
-         i++) {
-        step = run_law(e, s, laws[i], KG_ST_FULL, err);
-        worst = step == KG_STEP_PASS ? worst : step;
-    }
+    size_t n = kg_tplan_full(&e->torch->scene->desc, c->multi_input, c->laws, false, &e->rng, laws);
+    enum kg_step_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
     if (worst == KG_STEP_PASS && e->compared == 0) {
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
                 e->w->torch->problem->path);

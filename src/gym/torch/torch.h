@@ -33,6 +33,7 @@ struct kg_tcase {
     uint64_t seed;       /* of draw and calls */
     struct kg_key key;   /* of the judge's laws */
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
+    bool forced;         /* seed and key come from a record that is replayed */
     uint64_t asked;      /* evaluations that it served */
 };
 
@@ -123,6 +124,16 @@ enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg
 /* One case through candidate and judge. */
 enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
+
+/* --- replay.c --- */
+/* What a record needs to be replayed, under `private`: keys of the parameters, and cases. */
+json_t *kg_treplay_parameters(const struct kg_tscene *s);
+json_t *kg_treplay_case(const struct kg_tscene *s, const struct kg_tcase *c);
+/* From there: the scene's next parameters, and its next case of the law that the entry names. */
+enum kg_code kg_treplay_take_parameters(struct kg_worker *w, struct kg_tscene *s,
+                                        const json_t *parameters, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_treplay_take_case(struct kg_tscene *s, const json_t *entry, enum kg_tlaw *law,
+                                  struct kg_err *err) KG_MUST_USE;
 
 /* --- outcome.c: verdicts --- */
 /* From an answer that was no plain "done" to a command without data, or to one with data. FAIL: the
