@@ -114,7 +114,7 @@ int kg_cmd_feedback(int argc, char **argv)
             return KG_EXIT_GOOD;
         }
     }
-    if (parse(&a, argc, argv, &err) != KG_OK || spec_of(&a, &spec, &err) != KG_OK ||
+    if (parse(&a, argc, argv, &err) != KG_OK || spec_of(&a, &spec, &err) != KG_OK || !a.in ||
         load(a.in, &r, &err) != KG_OK) {
         return kg_cli_fail("feedback", &err);
     }

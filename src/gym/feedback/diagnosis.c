@@ -102,7 +102,7 @@ static const char *split(const char *message, char type[48])
 {
     size_t n = strcspn(message, ":");
     type[0] = '\0';
-    if (message[n] == ':' && n < 47) {
+    if (n < 47 && message[n] == ':') {
         snprintf(type, 48, "%.*s", (int)n, message);
         if (strcmp(kg_fb_exception_type(type), "Error") != 0) {
             return message + n + 1;

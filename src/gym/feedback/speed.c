@@ -32,11 +32,11 @@ static void ratio(const struct kg_record *r, struct kg_buf *out)
 static void kernel_name(const struct kg_record *r, const json_t *e, bool own, struct kg_buf *out)
 {
     struct kg_buf name;
-    const char *s = json_string_value(json_object_get(e, "name"));
+    const char *said = json_string_value(json_object_get(e, "name"));
+    const char *s = said != NULL ? said : "";
     kg_buf_init(&name, 4096);
-    kg_fb_exception_text(s != NULL ? s : "", r->candidate.code, &name);
-    bool stands =
-        kg_fb_identifier(s) && r->candidate.code != NULL && strstr(r->candidate.code, s) != NULL;
+    kg_fb_exception_text(s, r->candidate.code, &name);
+    bool stands = kg_fb_identifier(s) && kg_fb_stands_in(r->candidate.code, s, strlen(s));
     if (name.len == 0 || (own && !stands)) {
         kg_buf_adds(out, own ? "a kernel named at run time" : "a kernel of a library");
     } else {
