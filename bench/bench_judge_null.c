@@ -88,7 +88,9 @@ static double median_window(uint32_t command, uint32_t rounds, int n)
 /* What the windows of one kernel length look like. */
 struct row {
     double target_us, per_round_us, k[4]; /* K: median, p10, p90, p99, us */
+    double k_own[2];                      /* medians of each runner */
     double call_us, spread_us;            /* median after K; p90 - p10 */
+    double own_us[2];                     /* medians of each runner's calls */
     double log_ratio[MOST], seconds;
     uint32_t rounds;
     int n;
@@ -96,10 +98,13 @@ struct row {
 
 static void measure_k(struct row *r)
 {
-    double x[NULLS];
+    double x[NULLS], own[2][NULLS / 2];
     for (int i = 0; i < NULLS; i++) {
         x[i] = window(&runners[i % 2], KG_TC_NULL, 0, KG_DJ_NONE) * 1e-3;
+        own[i % 2][i / 2] = x[i];
     }
+    r->k_own[0] = kg_median(own[0], NULLS / 2);
+    r->k_own[1] = kg_median(own[1], NULLS / 2);
     static const double at[4] = {0.5, 0.1, 0.9, 0.99};
     for (int i = 0; i < 4; i++) {
         r->k[i] = kg_quantile(x, NULLS, at[i]);
@@ -122,6 +127,7 @@ static uint64_t random_bits(void *ctx)
 
 static void repeat(struct row *r, int repetitions)
 {
+    static double own[2][MOST * PAIRS];
     double calls[2 * PAIRS];
     r->n = repetitions;
     for (int i = 0; i < repetitions; i++) {
@@ -140,9 +146,14 @@ static void repeat(struct row *r, int repetitions)
             pair[p] = (struct kg_pair){(int64_t)w[0], (int64_t)w[1], first[p]};
             calls[2 * p] = w[0] * 1e-3 - r->k[0];
             calls[2 * p + 1] = w[1] * 1e-3 - r->k[0];
+            own[0][i * PAIRS + p] = calls[2 * p];
+            own[1][i * PAIRS + p] = calls[2 * p + 1];
         }
         r->log_ratio[i] = kg_pairs_log_ratio(pair, PAIRS, (int64_t)(r->k[0] * 1e3));
         r->seconds += (double)(kg_clock_ns() - t) * 1e-9 / repetitions;
+    }
+    for (int who = 0; who < 2; who++) {
+        r->own_us[who] = kg_median(own[who], (size_t)repetitions * PAIRS);
     }
     r->call_us = kg_median(calls, 2 * PAIRS);
     r->spread_us = kg_quantile(calls, 2 * PAIRS, 0.9) - kg_quantile(calls, 2 * PAIRS, 0.1);
@@ -173,11 +184,13 @@ static json_t *print_row(const struct row *r)
     for (int i = 0; i < r->n; i++) {
         json_array_append_new(logs, json_real(r->log_ratio[i]));
     }
-    return json_pack("{s:f, s:f, s:f, s:i, s:[f,f,f,f], s:[f,f,f,f], s:f, s:o}", "target_us",
-                     r->target_us, "call_us", r->call_us, "spread_us", r->spread_us, "rounds",
-                     (int)r->rounds, "k_us_median_p10_p90_p99", r->k[0], r->k[1], r->k[2], r->k[3],
-                     "within_pct_0.5_1_2_5", within(r, 0.005), within(r, 0.01), within(r, 0.02),
-                     within(r, 0.05), "seconds_per_48_pairs", r->seconds, "log_ratios", logs);
+    return json_pack("{s:f, s:f, s:f, s:i, s:[f,f], s:[f,f], s:[f,f,f,f], s:[f,f,f,f], s:f, s:o}",
+                     "target_us", r->target_us, "call_us", r->call_us, "spread_us", r->spread_us,
+                     "rounds", (int)r->rounds, "call_us_of_each", r->own_us[0], r->own_us[1],
+                     "k_us_of_each", r->k_own[0], r->k_own[1], "k_us_median_p10_p90_p99", r->k[0],
+                     r->k[1], r->k[2], r->k[3], "within_pct_0.5_1_2_5", within(r, 0.005),
+                     within(r, 0.01), within(r, 0.02), within(r, 0.05), "seconds_per_48_pairs",
+                     r->seconds, "log_ratios", logs);
 }
 
 static json_t *null_test(const char *title, int repetitions, const double *targets, size_t n)

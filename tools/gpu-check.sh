@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # What only a GPU can show, stage by stage. `pack` runs where kgym is built; the others run on the
-# machine with the GPU, which needs a driver and NVRTC, but no library of kgym's.
+# machine with the GPU, which needs a driver, NVRTC and a python3 with torch, but no library of kgym's.
 #   tools/gpu-check.sh pack        programs and the libraries they need into build/gpu/
 #   tools/gpu-check.sh device      every operation of the judge's device against the host's; their cost
 #   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
-#   tools/gpu-check.sh all         both
+#   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
+#   tools/gpu-check.sh all         device, judge, torch
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one stage (240).
 set -uo pipefail
@@ -73,12 +74,42 @@ do_judge() {
   grep '^{' "$out/judge_null.txt" >"$out/judge_null.json"
 }
 
+# GPU_PROBLEMS: a pattern of problem files; GPU_JOBS at once.
+do_torch() {
+  local f base kind
+  for f in problems/torch/level*/${GPU_PROBLEMS:-*}.py; do
+    base=$(basename "$f" .py)
+    for kind in fast wrong; do
+      [ -f "problems/torch_candidates/${base#*_}.$kind.py" ] &&
+        printf '{"id": "%s.%s", "problem": "%s/%s", "source_file": "%s/problems/torch_candidates/%s.%s.py"}\n' \
+          "$base" "$kind" "$PWD" "$f" "$PWD" "${base#*_}" "$kind"
+    done
+  done >"$out/torch-in.jsonl"
+  rm -f "$out/torch.jsonl"
+  step torch_batch "$pack/kgym" eval --batch "$out/torch-in.jsonl" --out "$out/torch.jsonl" --jobs "${GPU_JOBS:-3}"
+  grep -v '^ *$' "$out/torch_batch.txt" | tail -4
+  python3 - "$out/torch.jsonl" <<'END' || failed=1
+import json, sys
+wrong = 0
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    name, e = r["batch_id"], r["error"]
+    said = "error " + e["code"] + ": " + e["message"][:150] if e else r["verdict"] + ("/" + r["reason"] if r["reason"] else "")
+    right = not e and (r["verdict"] == "ok") == name.endswith(".fast")
+    wrong += not right
+    ms = sum(s["ns"] or 0 for s in r["stages"]) / 1e6
+    print("%-36s %-7s %8.0f ms  %s%s" % (name, "" if right else "UNLIKE", ms, said, "" if right or e else " " + str(r["message"])[:160]))
+print("torch: %d not as they should be" % wrong)
+sys.exit(wrong > 0)
+END
+}
+
 failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge) enter; "do_$stage" ;;
-  all) enter; do_device; do_judge ;;
-  *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  device | judge | torch) enter; "do_$stage" ;;
+  all) enter; do_device; do_judge; do_torch ;;
+  *) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
