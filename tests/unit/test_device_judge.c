@@ -279,6 +279,10 @@ static void an_answer_to_another_case_is_not_compared(void **state)
     assert_int_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_E_GYM);
     fill_case(&j, 1, 3); /* new inputs: the answers to the old ones are gone */
     assert_int_equal(kg_dj_compare(&j, 1, false, &v, &err), KG_E_GYM);
+    OK(kg_dj_case_fill(&j, 0, 0, &(struct kg_dj_law){.kind = KG_DJ_NORMAL, .b = 1}, &err));
+    run(&j, &ref, 0, KG_TC_CALL, KG_DJ_CANDIDATE); /* and so are those of the references */
+    assert_int_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_E_GYM);
+    assert_string_equal(err.message, "judge: the reference's answer to case 0 was not taken");
     end_runner(&j, &ref);
     kg_dj_stop(&j);
 }

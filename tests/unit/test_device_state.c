@@ -117,6 +117,26 @@ static void a_write_between_digest_and_copy_is_seen(void **state)
     close_state();
 }
 
+/* Whoever has an answer before the question is not asked: its inputs do not come to be. */
+static void who_answers_early_gets_no_inputs(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    struct kg_dj_port *p = &s->port[0];
+    uint32_t go = atomic_load(&p->wire->go);
+    unsigned char *in = (unsigned char *)(uintptr_t)p->in;
+    memset(in, 0, REGION);
+    atomic_store(&p->wire->done, go + 1);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+    assert_int_equal(rep.report.status, KG_DJ_PROTOCOL);
+    assert_int_equal(atomic_load(&p->wire->go), go);
+    for (int i = 0; i < REGION; i++) {
+        assert_int_equal(in[i], 0);
+    }
+    close_state();
+}
+
 /* --- the quiet check --- */
 static int64_t slow_us;
 
@@ -339,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_between_digest_and_copy_is_seen),
+        cmocka_unit_test(who_answers_early_gets_no_inputs),
         cmocka_unit_test(a_busy_device_is_loud),
         cmocka_unit_test(a_device_that_fails_is_an_error),
         cmocka_unit_test(every_allocation_fails_once),
