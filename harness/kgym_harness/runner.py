@@ -16,7 +16,8 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
              "0 active drivers", "CUDA driver initialization failed",
              "Cannot access accelerator device when none is available",
-             "Attempting to deserialize object on a CUDA device")
+             "Attempting to deserialize object on a CUDA device",
+             "CUDA driver version is insufficient", "no CUDA-capable device is detected")
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
@@ -36,6 +37,12 @@ def _where(error, path):
         return {}
     return {"where": "line %d, in %s" % (found.lineno or 0, _plain(found.name, 100)),
             "line": found.lineno or 0, "text": _plain(found.line or "", 200)}
+
+
+def _asks_architecture(error):
+    """An extension in CUDA is built for the device that is there."""
+    return any(frame.name == "_get_cuda_arch_flags"
+               for frame in traceback.extract_tb(error.__traceback__))
 
 
 class Runner:
@@ -178,7 +185,8 @@ class Runner:
         if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)) or \
                 isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
             return wire.OUT_OF_MEMORY, reply
-        if self.device.type == "cpu" and any(p in message for p in NEEDS_GPU):
+        if self.device.type == "cpu" and (any(p in message for p in NEEDS_GPU) or
+                                          _asks_architecture(error)):
             return wire.NEEDS_GPU, reply
         return wire.EXCEPTION, reply
 

@@ -30,6 +30,13 @@ def refuse(sock, why, missing=None):
     sys.exit(1)
 
 
+def take_first_configuration():
+    """Without a device there is nothing to time: of an autotuned kernel's configurations the
+    interpreter takes the first."""
+    from triton.runtime import autotuner
+    autotuner.Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
+
+
 def import_all(sock):
     try:
         import torch
@@ -39,6 +46,8 @@ def import_all(sock):
     try:
         import triton
         version = triton.__version__
+        if os.environ.get("TRITON_INTERPRET") == "1":
+            take_first_configuration()
     except Exception:
         version = None
     return torch, version
