@@ -468,6 +468,60 @@ static void masters_from_what_a_reference_drew(void **state)
     kg_dj_stop(&j);
 }
 
+/* Says where its first input lies: in the second answer's first element. */
+static bool tells_place(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        ((int32_t *)(void *)(v->out + v->w->out[1].offset))[0] = (int32_t)v->bound[0].offset;
+    }
+    return false;
+}
+
+/* Other addresses, the same protocol: values and what was bound are gone, answers are right again.
+ */
+static void a_case_is_moved(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, tells_place);
+    struct kg_dj_report rep;
+    struct kg_dj_law law = {.kind = KG_DJ_UNIFORM, .key = {{5, 6}}, .a = -1, .b = 1};
+    double place[2];
+    fill_case(&j, 0, 1);
+    for (int k = 0; k < 2; k++) {
+        uint64_t by = k == 0 ? 0 : 8192;
+        OK(kg_dj_case_move(&j, 0, by, &err));
+        struct kg_dj_call c = call_of(&ref, 0, KG_TC_CALL, KG_DJ_FLOAT);
+        assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM); /* no values */
+        OK(kg_dj_case_fill(&j, 0, 0, &law, &err));
+        law.kind = KG_DJ_INTEGER;
+        OK(kg_dj_case_fill(&j, 0, 1, &law, &err));
+        law.kind = KG_DJ_UNIFORM;
+        assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM); /* nothing is bound there */
+        expect(&j, &ref, 0);
+        rep = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        good(&rep);
+        rep = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        good(&rep);
+        struct kg_dj_judgement v = compare(&j, 0);
+        assert_int_equal(v.leaf, 1); /* y is right */
+        assert_int_equal(v.compare.n_bad, 1);
+        place[k] = v.compare.got;
+    }
+    assert_true(place[1] == place[0] + 8192);
+    OK(kg_dj_case_move(&j, 0, REGION, &err)); /* beyond the port's region */
+    OK(kg_dj_case_fill(&j, 0, 0, &law, &err));
+    OK(kg_dj_case_fill(&j, 0, 1, &law, &err));
+    struct kg_dj_call c = call_of(&ref, 0, KG_TC_BIND, KG_DJ_NONE);
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_LIMIT);
+    assert_int_equal(kg_dj_case_move(&j, 0, 100, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_case_move(&j, 9, 256, &err), KG_E_GYM); /* no such case */
+    end_runner(&j, &ref);
+    end_runner(&j, &cand);
+    kg_dj_stop(&j);
+}
+
 static void order_is_enforced(void **state)
 {
     (void)state;
@@ -549,6 +603,7 @@ int main(void)
         cmocka_unit_test(replays),
         cmocka_unit_test(the_answer_before_the_edit_is_told_apart),
         cmocka_unit_test(masters_from_what_a_reference_drew),
+        cmocka_unit_test(a_case_is_moved),
         cmocka_unit_test(order_is_enforced),
         cmocka_unit_test(memory_is_capped),
     };

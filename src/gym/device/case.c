@@ -85,6 +85,26 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
     return KG_OK;
 }
 
+enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK) {
+        return err->code;
+    }
+    uint64_t bytes = kg_twire_place(c->leaf, c->n) + req->in_bytes;
+    renewed(s, c, req->id);
+    memset(c->filled, 0, sizeof c->filled);
+    if (kg_dj_reserve(s, &c->block, &c->bytes, bytes, err) != KG_OK) {
+        kg_dj_case_drop(s, req->id);
+        return err->code;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        c->leaf[i].offset += req->in_bytes;
+    }
+    set_guards(s, c);
+    return s->dev.ops->sync(&s->dev, err);
+}
+
 static enum kg_code leaf_need(struct kg_dj_state *s, int id, int at, struct kg_dj_case **out,
                               struct kg_err *err)
 {

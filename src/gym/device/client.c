@@ -212,6 +212,12 @@ enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *le
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_case_move(struct kg_dj *j, int id, uint64_t by, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_MOVE, .id = id, .in_bytes = by};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_case_fill(struct kg_dj *j, int id, int at, const struct kg_dj_law *law,
                              struct kg_err *err)
 {

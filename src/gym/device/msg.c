@@ -8,7 +8,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_HELLO] = "start",     [KG_DJM_OPEN] = "open port",   [KG_DJM_ATTACH] = "attach",
     [KG_DJM_CLOSE] = "close",     [KG_DJM_BEGIN] = "begin case", [KG_DJM_FILL] = "fill",
     [KG_DJM_ADOPT] = "adopt",     [KG_DJM_EDIT] = "edit",        [KG_DJM_RUN] = "run",
-    [KG_DJM_SELF] = "self check", [KG_DJM_COMPARE] = "compare",
+    [KG_DJM_SELF] = "self check", [KG_DJM_COMPARE] = "compare",  [KG_DJM_MOVE] = "move case",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -126,6 +126,10 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
         return check_leaves(&r);
     case KG_DJM_FILL:
         return check_law(&r.law);
+    case KG_DJM_MOVE:
+        return r.in_bytes > KG_DJM_FAR || r.in_bytes % KG_TWIRE_ALIGN != 0
+                   ? "a case cannot be moved so far"
+                   : NULL;
     case KG_DJM_RUN:
         return check_run(&r);
     default:

@@ -9,6 +9,7 @@
 
 #define KG_DJM_MAGIC 0x6b67646au
 #define KG_DJM_MOST  ((uint64_t)1 << 36) /* bytes of a region or tensor */
+#define KG_DJM_FAR   ((uint64_t)1 << 20) /* that a case may be moved */
 
 enum kg_djm_op {
     KG_DJM_HELLO, /* reply only: the judge has its device and listens */
@@ -22,6 +23,7 @@ enum kg_djm_op {
     KG_DJM_RUN,
     KG_DJM_SELF,
     KG_DJM_COMPARE,
+    KG_DJM_MOVE,
     KG_DJM_OPS
 };
 
@@ -30,7 +32,7 @@ struct kg_djm_req {
     uint64_t seq;
     int32_t port, id, at, from; /* 0 where an operation has none; id -1: no case */
     uint32_t command, flags, keep, timed, probe, nleaf;
-    uint64_t seed, in_bytes, out_bytes;
+    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */
     int64_t deadline_ns, k;
     struct kg_dj_law law;                  /* EDIT: only its key */
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* BEGIN only; nleaf of them, the rest zero */

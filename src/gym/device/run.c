@@ -80,12 +80,14 @@ static uint64_t extent(const struct kg_dj_state *s, const struct course *k)
     return end < k->port->out_bytes ? end : k->port->out_bytes;
 }
 
-static void poison(struct kg_dj_state *s, struct course *k)
+static enum kg_code poison(struct kg_dj_state *s, struct course *k, struct kg_err *err)
 {
     struct kg_key key = {{k->nonce[0], k->nonce[1]}};
     k->word = kg_device_poison(key);
     k->poisoned = k->answers ? extent(s, k) : 0;
     s->dev.ops->pattern(&s->dev, k->port->out, k->poisoned, k->word);
+    /* Done before t0: how much of OUT is poisoned differs from call to call. */
+    return k->req->timed ? s->dev.ops->sync(&s->dev, err) : KG_OK;
 }
 
 static void write_request(const struct course *k)
@@ -376,7 +378,9 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
     }
     k.port->nlast = 0;
     kg_rng_bytes(&s->rng, k.nonce, sizeof k.nonce);
-    poison(s, &k);
+    if (poison(s, &k, err) != KG_OK) {
+        return err->code;
+    }
     if (release(s, &k, &t0, out, err) != KG_OK) {
         return err->code;
     }

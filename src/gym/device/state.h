@@ -106,6 +106,8 @@ enum kg_code kg_dj_port_need(struct kg_dj_state *s, int port, struct kg_dj_port 
 /* --- case.c --- */
 enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req,
+                           struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req,
