@@ -137,6 +137,8 @@ static const struct {
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},
     {"timing.processes=2", "timing.min_processes (3) is more than timing.processes (2)"},
     {"timing.processes=2;timing.min_processes=2", NULL},
+    {"timing.blocks=2", "timing.min_blocks (3) is more than timing.blocks (2)"},
+    {"timing.blocks=2;timing.min_blocks=2", NULL},
     {"rewards=", NULL},
     {"rewards=dr-kernel, staged ,binary", NULL},
     {"rewards=dr-kernel,milestones",

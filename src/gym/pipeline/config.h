@@ -24,6 +24,7 @@ struct kg_config {
     /* timing */
     int timing_method; /* enum kg_timing_method */
     int64_t timing_pairs, timing_processes, timing_min_processes, timing_warmups, timing_trials;
+    int64_t timing_block_pairs, timing_blocks, timing_min_blocks;
     double timing_half_width, timing_trim, timing_budget;
     bool timing_exclusive, timing_cold;
     /* league */

@@ -192,5 +192,10 @@ enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err)
                        "timing.min_processes (%lld) is more than timing.processes (%lld)",
                        (long long)c->timing_min_processes, (long long)c->timing_processes);
     }
+    if (c->timing_min_blocks > c->timing_blocks) {
+        return kg_fail(err, KG_E_USAGE,
+                       "timing.min_blocks (%lld) is more than timing.blocks (%lld)",
+                       (long long)c->timing_min_blocks, (long long)c->timing_blocks);
+    }
     return KG_OK;
 }
