@@ -54,7 +54,7 @@ class Subject:
         self.entry, self.role, self.device = entry, role, device
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
-        self.loaded = None  # [(the reference's name, own tensor)] of what state went where
+        self.loaded = None  # [(the reference's name, its own)] of what state went where
         self.template = None  # of the inputs
         self.bound, self.inputs = [], ()
 
@@ -153,15 +153,19 @@ class Subject:
 
     @staticmethod
     def _as_given(given, own, how):
-        """Own tensors under the reference's names and in its order, those it has."""
+        """[(the reference's name, its own)] in the reference's order, those it has: names, because
+        a call may put another tensor in a buffer's place."""
         if how == "order":
-            return [(name, t) for (name, _), (_, t) in zip(given, own)]
+            return [(name, mine) for (name, _), (mine, _) in zip(given, own)]
         mine = dict(own)
-        return [(name, mine[name]) for name, _ in given if name in mine]
+        return [(name, name) for name, _ in given if name in mine]
 
     def snapshot(self):
         """The state as it is now, as it was loaded."""
-        return self.state() if self.loaded is None else self.loaded
+        if self.loaded is None:
+            return self.state()
+        now = dict(self.state())
+        return [(name, now[mine]) for name, mine in self.loaded if mine in now]
 
     def call(self, wide):
         if not wide:
