@@ -3,7 +3,14 @@
 #define KG_CLI_EVAL_BATCH_H
 
 #include "cli/cli.h"
+#include "gym/pipeline/batch.h"
 
+/* The batch alone, with its progress bar and without a last word. command names it in warnings; ok,
+ * out: lines with the verdict `ok`. */
+enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *config, const char *in,
+                              const char *out, const char *jobs, bool public_only,
+                              enum kg_stage stop_after, struct kg_batch_result *res, int64_t *ok,
+                              struct kg_err *err) KG_MUST_USE;
 /* jobs: text of --jobs, or NULL for one per CPU. */
 int kg_cli_batch(const struct kg_config *config, const char *in, const char *out, const char *jobs,
                  bool public_only, enum kg_stage stop_after);
