@@ -136,3 +136,57 @@ enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t m
                    "%s: no constants were found that bring it down to %lld elements%s%.200s",
                    w->torch->problem->path, (long long)most, seen.code ? ": " : "", seen.message);
 }
+
+/* Half, one less, odd between: what a kernel for one shape, for powers of two or for whole blocks
+ * does not expect. */
+static int64_t other(int64_t v, struct kg_rng *rng)
+{
+    switch (kg_rng_below(rng, 3)) {
+    case 0:
+        return v / 2;
+    case 1:
+        return v - 1;
+    default:
+        return (v * 3 / 4) | 1;
+    }
+}
+
+/* One or two constants changed; false: there is none to change. */
+static bool change(json_t *consts, struct kg_rng *rng)
+{
+    size_t n = json_object_size(consts), changed = 0;
+    for (int tries = 0; tries < 8 && n > 0 && changed < 1 + kg_rng_below(rng, 2); tries++) {
+        size_t pick = kg_rng_below(rng, n);
+        const char *name;
+        json_t *v;
+        json_object_foreach(consts, name, v)
+        {
+            int64_t old = json_integer_value(v);
+            if (pick-- == 0 && old > 2) {
+                json_integer_set(v, other(old, rng));
+                changed++;
+            }
+        }
+    }
+    return changed > 0;
+}
+
+bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct kg_tscene *s,
+                      struct kg_rng *rng)
+{
+    for (int tries = 0; tries < 6 && !kg_cancelled; tries++) {
+        struct kg_err ignored = KG_ERR_INIT;
+        struct kg_task_desc d;
+        json_t *consts = base->consts ? json_deep_copy(base->consts) : constants_of(&base->desc);
+        bool good =
+            change(consts, rng) && kg_tscene_describe(w, s, consts, true, &d, &ignored) == KG_OK;
+        kg_tscene_close(w, s);
+        if (good) {
+            kg_task_deinit(&d);
+            s->consts = consts;
+            return true;
+        }
+        json_decref(consts);
+    }
+    return false;
+}

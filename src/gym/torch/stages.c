@@ -179,7 +179,7 @@ enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
                 e->w->torch->problem->path);
         return KG_STEP_ERROR;
     }
-    return worst;
+    return worst == KG_STEP_PASS && c->torch_shapes > 0 ? kg_tshapes_grade(e, err) : worst;
 }
 
 /* Time is the judge's on a GPU: paired windows of reference and candidate belong here. Elsewhere
