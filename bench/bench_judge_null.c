@@ -1,9 +1,10 @@
 /* The trusted clock of the GPU judge: what a null call costs, how far apart two equal runners are,
  * and what the quiet check and the digests see of a runner that cheats.
- *   build/release/bench/bench_judge_null [repetitions=20] [device=cuda:0] [MB=64]
+ *   build/release/bench/bench_judge_null [repetitions=20] [device=cuda:0] [MB=64] [pin=0]
  * One repetition is 48 pairs in random order, balanced in blocks of 4, on fresh values each; its
  * ratio is the median log ratio per order, averaged (timing/stats.h). True ratio: 1. K: the median
- * window of a null kernel on the same buffers. Ends with one JSON line. */
+ * window of a null kernel on the same buffers; own K: each runner's, taken among the pairs. pin 1:
+ * judge and runners each on a core of their own. Ends with one JSON line. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #define NULLS  100
 #define MOST   200
 #define TRIALS 20
+#define EVERY  8 /* pairs per null of each runner */
 #define MB     ((uint64_t)1 << 20)
 
 static struct kg_dj judge;
@@ -91,20 +93,17 @@ struct row {
     double k_own[2];                      /* medians of each runner */
     double call_us, spread_us;            /* median after K; p90 - p10 */
     double own_us[2];                     /* medians of each runner's calls */
-    double log_ratio[MOST], seconds;
+    double log_ratio[MOST], log_own[MOST], seconds;
     uint32_t rounds;
     int n;
 };
 
 static void measure_k(struct row *r)
 {
-    double x[NULLS], own[2][NULLS / 2];
+    double x[NULLS];
     for (int i = 0; i < NULLS; i++) {
         x[i] = window(&runners[i % 2], KG_TC_NULL, 0, KG_DJ_NONE) * 1e-3;
-        own[i % 2][i / 2] = x[i];
     }
-    r->k_own[0] = kg_median(own[0], NULLS / 2);
-    r->k_own[1] = kg_median(own[1], NULLS / 2);
     static const double at[4] = {0.5, 0.1, 0.9, 0.99};
     for (int i = 0; i < 4; i++) {
         r->k[i] = kg_quantile(x, NULLS, at[i]);
@@ -125,72 +124,113 @@ static uint64_t random_bits(void *ctx)
     return kg_rng_u64(ctx);
 }
 
+/* Pairs of all repetitions of a row, and nulls taken among them. */
+static struct kg_pair pairs[MOST][PAIRS];
+static double nulls[2][MOST * PAIRS / EVERY];
+
+static void one_pair(const struct row *r, struct kg_pair *out, bool first)
+{
+    double w[2];
+    fresh_values();
+    for (int k = 0; k < 2; k++) {
+        int who = first ? 1 - k : k;
+        w[who] =
+            window(&runners[who], KG_TC_CALL, r->rounds, who == 0 ? KG_DJ_FLOAT : KG_DJ_CANDIDATE);
+    }
+    *out = (struct kg_pair){(int64_t)w[0], (int64_t)w[1], first};
+}
+
+/* With K taken from each window: that of both runners, or each one's own, taken among the pairs. */
+static void estimate(struct row *r)
+{
+    static double us[2][MOST * PAIRS];
+    double all[2 * PAIRS];
+    for (int who = 0; who < 2; who++) {
+        r->k_own[who] = kg_median(nulls[who], (size_t)r->n * PAIRS / EVERY);
+    }
+    for (int i = 0; i < r->n; i++) {
+        struct kg_pair own[PAIRS];
+        for (int p = 0; p < PAIRS; p++) {
+            own[p] = pairs[i][p];
+            us[0][i * PAIRS + p] = all[2 * p] = (double)own[p].ref_ns * 1e-3 - r->k[0];
+            us[1][i * PAIRS + p] = all[2 * p + 1] = (double)own[p].cand_ns * 1e-3 - r->k[0];
+            own[p].ref_ns -= (int64_t)(r->k_own[0] * 1e3);
+            own[p].cand_ns -= (int64_t)(r->k_own[1] * 1e3);
+        }
+        r->log_ratio[i] = kg_pairs_log_ratio(pairs[i], PAIRS, (int64_t)(r->k[0] * 1e3));
+        r->log_own[i] = kg_pairs_log_ratio(own, PAIRS, 0);
+    }
+    r->own_us[0] = kg_median(us[0], (size_t)r->n * PAIRS);
+    r->own_us[1] = kg_median(us[1], (size_t)r->n * PAIRS);
+    r->call_us = kg_median(all, 2 * PAIRS); /* of the last repetition, as the spread */
+    r->spread_us = kg_quantile(all, 2 * PAIRS, 0.9) - kg_quantile(all, 2 * PAIRS, 0.1);
+}
+
 static void repeat(struct row *r, int repetitions)
 {
-    static double own[2][MOST * PAIRS];
-    double calls[2 * PAIRS];
     r->n = repetitions;
     for (int i = 0; i < repetitions; i++) {
-        struct kg_pair pair[PAIRS];
         bool first[PAIRS];
         int64_t t = kg_clock_ns();
         kg_balanced_order(random_bits, &rng, first, PAIRS);
         for (int p = 0; p < PAIRS; p++) {
-            double w[2];
-            fresh_values();
-            for (int k = 0; k < 2; k++) {
-                int who = first[p] ? 1 - k : k;
-                w[who] = window(&runners[who], KG_TC_CALL, r->rounds,
-                                who == 0 ? KG_DJ_FLOAT : KG_DJ_CANDIDATE);
+            one_pair(r, &pairs[i][p], first[p]);
+            for (int who = 0; who < 2 && p % EVERY == 0; who++) {
+                nulls[who][(i * PAIRS + p) / EVERY] =
+                    window(&runners[who], KG_TC_NULL, 0, KG_DJ_NONE) * 1e-3;
             }
-            pair[p] = (struct kg_pair){(int64_t)w[0], (int64_t)w[1], first[p]};
-            calls[2 * p] = w[0] * 1e-3 - r->k[0];
-            calls[2 * p + 1] = w[1] * 1e-3 - r->k[0];
-            own[0][i * PAIRS + p] = calls[2 * p];
-            own[1][i * PAIRS + p] = calls[2 * p + 1];
         }
-        r->log_ratio[i] = kg_pairs_log_ratio(pair, PAIRS, (int64_t)(r->k[0] * 1e3));
         r->seconds += (double)(kg_clock_ns() - t) * 1e-9 / repetitions;
     }
-    for (int who = 0; who < 2; who++) {
-        r->own_us[who] = kg_median(own[who], (size_t)repetitions * PAIRS);
-    }
-    r->call_us = kg_median(calls, 2 * PAIRS);
-    r->spread_us = kg_quantile(calls, 2 * PAIRS, 0.9) - kg_quantile(calls, 2 * PAIRS, 0.1);
+    estimate(r);
 }
 
-static double within(const struct row *r, double share)
+static double within(const double *log_ratio, int n, double share)
 {
-    int n = 0;
-    for (int i = 0; i < r->n; i++) {
-        n += fabs(expm1(r->log_ratio[i])) <= share;
+    int good = 0;
+    for (int i = 0; i < n; i++) {
+        good += fabs(expm1(log_ratio[i])) <= share;
     }
-    return 100.0 * n / r->n;
+    return 100.0 * good / n;
 }
 
 static void print_head(const char *title)
 {
-    printf("\n%s\n%8s %9s %7s %7s %7s %7s %8s | %6s %6s %6s %6s %6s %6s\n", title, "target", "call",
-           "p10-90", "K", "K p10", "K p90", "K p99", "0.5 %", "1 %", "2 %", "5 %", "reps", "s");
+    printf("\n%s\n%8s %9s %7s %7s %7s %7s %8s | within %% %23s | own K %16s\n", title, "target",
+           "call", "p10-90", "K", "K p10", "K p90", "K p99", "", "");
+    printf("%63s %6s %6s %6s %6s | %6s %6s %6s %5s %6s\n", "|", "0.5", "1", "2", "5", "0.5", "1",
+           "2", "reps", "s");
+}
+
+static json_t *json_of(const double *x, int n)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(all, json_real(x[i]));
+    }
+    return all;
 }
 
 static json_t *print_row(const struct row *r)
 {
-    printf("%6.0fus %7.1fus %7.1f %7.1f %7.1f %7.1f %8.1f | %6.0f %6.0f %6.0f %6.0f %6d %6.3f\n",
-           r->target_us, r->call_us, r->spread_us, r->k[0], r->k[1], r->k[2], r->k[3],
-           within(r, 0.005), within(r, 0.01), within(r, 0.02), within(r, 0.05), r->n, r->seconds);
-    fflush(stdout);
-    json_t *logs = json_array();
-    for (int i = 0; i < r->n; i++) {
-        json_array_append_new(logs, json_real(r->log_ratio[i]));
+    static const double share[4] = {0.005, 0.01, 0.02, 0.05};
+    double in[4], own[4];
+    for (int i = 0; i < 4; i++) {
+        in[i] = within(r->log_ratio, r->n, share[i]);
+        own[i] = within(r->log_own, r->n, share[i]);
     }
-    return json_pack("{s:f, s:f, s:f, s:i, s:[f,f], s:[f,f], s:[f,f,f,f], s:[f,f,f,f], s:f, s:o}",
-                     "target_us", r->target_us, "call_us", r->call_us, "spread_us", r->spread_us,
-                     "rounds", (int)r->rounds, "call_us_of_each", r->own_us[0], r->own_us[1],
-                     "k_us_of_each", r->k_own[0], r->k_own[1], "k_us_median_p10_p90_p99", r->k[0],
-                     r->k[1], r->k[2], r->k[3], "within_pct_0.5_1_2_5", within(r, 0.005),
-                     within(r, 0.01), within(r, 0.02), within(r, 0.05), "seconds_per_48_pairs",
-                     r->seconds, "log_ratios", logs);
+    printf("%6.0fus %7.1fus %7.1f %7.1f %7.1f %7.1f %8.1f | %6.0f %6.0f %6.0f %6.0f | ",
+           r->target_us, r->call_us, r->spread_us, r->k[0], r->k[1], r->k[2], r->k[3], in[0], in[1],
+           in[2], in[3]);
+    printf("%6.0f %6.0f %6.0f %5d %6.3f\n", own[0], own[1], own[2], r->n, r->seconds);
+    fflush(stdout);
+    return json_pack("{s:f, s:f, s:f, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "target_us",
+                     r->target_us, "call_us", r->call_us, "spread_us", r->spread_us, "rounds",
+                     (int)r->rounds, "call_us_of_each", json_of(r->own_us, 2), "k_us_of_each",
+                     json_of(r->k_own, 2), "k_us_median_p10_p90_p99", json_of(r->k, 4),
+                     "within_pct_0.5_1_2_5", json_of(in, 4), "own_k_within_pct_0.5_1_2_5",
+                     json_of(own, 4), "seconds_per_48_pairs", r->seconds, "log_ratios",
+                     json_of(r->log_ratio, r->n), "own_k_log_ratios", json_of(r->log_own, r->n));
 }
 
 static json_t *null_test(const char *title, int repetitions, const double *targets, size_t n)
@@ -269,13 +309,14 @@ int main(int argc, char **argv)
     static const double targets[] = {20, 100, 1000, 10000};
     int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
     megabytes = (uint64_t)kg_bench_count(argc, argv, 3, 1, 4096, 64);
-    struct kg_dj_spec spec = {.device = argc > 2 ? argv[2] : "cuda:0", .cpu = -1};
+    bool pin = kg_bench_count(argc, argv, 4, 0, 1, 0) == 1;
+    struct kg_dj_spec spec = {.device = argc > 2 ? argv[2] : "cuda:0", .cpu = pin ? 2 : -1};
     kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
     printf("%s, %s: L2 %.0f MB, copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
            (double)judge.facts.l2_bytes / 1e6, judge.facts.bandwidth * 1e-12);
     kg_rng_init(&rng, (struct kg_key){{1, 2}}, 3);
     for (int i = 0; i < 2; i++) {
-        kg_gpu_runner_start(&judge, (megabytes + 16) * MB, &runners[i]);
+        kg_gpu_runner_start(&judge, (megabytes + 16) * MB, pin ? 4 + 2 * i : -1, &runners[i]);
     }
     json_t *alone = null_test("alone", repetitions, targets, 4);
     pid_t maker = kg_gpu_contexts_start();

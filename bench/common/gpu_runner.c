@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +200,7 @@ static void await(const int fds[3], pid_t pid)
     munmap(w, sizeof *w);
 }
 
-void kg_gpu_runner_start(struct kg_dj *j, uint64_t region_bytes, struct kg_gpu_runner *out)
+void kg_gpu_runner_start(struct kg_dj *j, uint64_t region_bytes, int cpu, struct kg_gpu_runner *out)
 {
     static struct runner r;
     struct kg_err err = KG_ERR_INIT;
@@ -211,6 +212,12 @@ void kg_gpu_runner_start(struct kg_dj *j, uint64_t region_bytes, struct kg_gpu_r
     kg_bench_need(out->pid >= 0, "fork failed");
     if (out->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (cpu >= 0) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            need(sched_setaffinity(0, sizeof one, &one), "pin");
+        }
         attach(&r, fds);
         serve(&r);
     }

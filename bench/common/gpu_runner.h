@@ -29,9 +29,10 @@ struct kg_gpu_runner {
     pid_t pid;
 };
 
-/* Fork a runner for a port of its own and wait until it is ready. The caller has not opened the
- * device in this process. Ends the bench where that fails. */
-void kg_gpu_runner_start(struct kg_dj *j, uint64_t region_bytes, struct kg_gpu_runner *out);
+/* Fork a runner for a port of its own, on one core unless cpu is -1, and wait until it is ready.
+ * The caller has not opened the device in this process. Ends the bench where that fails. */
+void kg_gpu_runner_start(struct kg_dj *j, uint64_t region_bytes, int cpu,
+                         struct kg_gpu_runner *out);
 void kg_gpu_runner_stop(struct kg_dj *j, struct kg_gpu_runner *r);
 
 /* A process that makes and ends one context after the other, until it is killed. */
