@@ -259,6 +259,21 @@ static void an_oracle_of_floats_is_widened(void **state)
     close_state();
 }
 
+static void the_same_values_are_the_same_inputs(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    struct kg_digest first = s->cases[0]->inputs;
+    ready();
+    assert_true(kg_dj_same_digest(s->cases[0]->inputs, first));
+    assert_int_equal(serve(KG_DJM_EDIT), KG_OK);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+    assert_false(kg_dj_same_digest(s->cases[0]->inputs, first));
+    assert_true(kg_dj_same_digest(s->cases[0]->twin, first));
+    close_state();
+}
+
 /* The edit changes one element of one floating input, to another value of it, by its key. */
 static void an_edit_is_of_one_element(void **state)
 {
@@ -364,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_device_that_fails_is_an_error),
         cmocka_unit_test(every_allocation_fails_once),
         cmocka_unit_test(an_oracle_of_floats_is_widened),
+        cmocka_unit_test(the_same_values_are_the_same_inputs),
         cmocka_unit_test(an_edit_is_of_one_element),
         cmocka_unit_test(the_ring_tells_replays_from_repetitions),
     };

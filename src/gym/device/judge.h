@@ -42,6 +42,8 @@ struct kg_dj {
     struct kg_dj_spec spec;
 };
 
+/* Forked, not executed: start it before any candidate exists, from a thread that outlives it (it
+ * dies with that thread). KG_E_USAGE: no such kind of device; KG_E_HOST: it is not there. */
 enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out,
                          struct kg_err *err) KG_MUST_USE;
 void kg_dj_stop(struct kg_dj *j); /* idempotent */

@@ -13,6 +13,7 @@ enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t
         return err->code;
     }
     kg_rng_init(&s->rng, key, 0);
+    s->guard = kg_device_poison(key);
     s->cap = cap > 0 ? cap : s->dev.facts.memory_bytes / 4;
     return KG_OK;
 }

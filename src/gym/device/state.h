@@ -74,6 +74,7 @@ struct kg_dj_state {
     struct kg_device dev;
     int64_t cap, held; /* bytes of private memory */
     struct kg_rng rng; /* nonces */
+    uint64_t guard;    /* pattern between masters */
     struct kg_dj_port port[KG_DJ_PORTS];
     struct kg_dj_case *cases[KG_DJ_CASES];
     struct kg_dj_answer candidate;
