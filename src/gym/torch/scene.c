@@ -9,7 +9,7 @@
 #define STATE_IDS    2
 #define AFTER_IDS    2 /* of the state after a call, under the first laws */
 #define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
-_Static_assert(IDS *KG_SCENES <= KG_DJ_CASES, "every scene has ids of its own");
+_Static_assert(IDS *KG_SCENES <= KG_TORCH_TIMING_ID, "every scene has ids of its own");
 #define BUILD_SEED 20260
 
 static int first_id(const struct kg_tscene *s)
@@ -162,7 +162,7 @@ void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint6
         answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
     }
     answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
-    *in = most(inputs, state);
+    *in = most(inputs + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES, state);
     *out = wide ? most(most(inputs, state), answer) : most(state, answer);
 }
 

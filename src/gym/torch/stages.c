@@ -181,15 +181,3 @@ enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     }
     return worst == KG_STEP_PASS && c->torch_shapes > 0 ? kg_tshapes_grade(e, err) : worst;
 }
-
-/* Time is the judge's on a GPU: paired windows of reference and candidate belong here. Elsewhere
- * there is nothing that would mean anything: a CPU does not run what was written for a GPU. */
-enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err)
-{
-    (void)err;
-    struct kg_timing *t = &e->r->timing;
-    kg_tcandidate_stop(e);
-    t->status = KG_T_NOT_MEASURED;
-    t->why = kg_torch_on_cpu(e->w) ? "no GPU" : "timing on a GPU is not built yet";
-    return KG_STEP_PASS;
-}

@@ -18,6 +18,11 @@
 enum kg_scene_kind { KG_SCENE_PUBLISHED, KG_SCENE_TINY, KG_SCENE_SHAPE, KG_SCENES };
 const char *kg_scene_name(enum kg_scene_kind kind); /* "published", "tiny", "shape" */
 
+/* The judge's case that is timed, and where in IN its tensors may lie: at one of so many places. */
+#define KG_TORCH_TIMING_ID   (KG_DJ_CASES - 1)
+#define KG_TORCH_PLACES      4
+#define KG_TORCH_PLACE_BYTES 8192u
+
 /* A runner and its port; the judge is the worker's. */
 struct kg_tside {
     struct kg_pyrunner runner;
@@ -58,7 +63,9 @@ struct kg_torch {
     struct kg_dj judge;
     bool judge_up;
     struct kg_tscene scene[KG_SCENES];
-    bool no_tiny; /* the problem has no tiny variant: it was looked for */
+    bool no_tiny;           /* the problem has no tiny variant: it was looked for */
+    struct kg_tside null;   /* of timing: answers KG_TC_NULL */
+    double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
 };
 
 struct kg_torch_run {

@@ -99,13 +99,21 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
     return KG_OK;
 }
 
+/* On a GPU the judge looks for answers all the time, so it must not share the runners' core: it has
+ * one of the other half. */
+static int judge_cpu(const struct kg_worker *w)
+{
+    int n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return w->cpu < 0 || n < 2 || kg_torch_on_cpu(w) ? w->cpu : (w->cpu + n / 2) % n;
+}
+
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
 {
     struct kg_torch *t = w->torch;
     if (t->judge_up) {
         return KG_OK;
     }
-    struct kg_dj_spec spec = {.device = t->device, .cpu = w->cpu, .cancelled = &kg_cancelled};
+    struct kg_dj_spec spec = {.device = t->device, .cpu = judge_cpu(w), .cancelled = &kg_cancelled};
     if (kg_dj_start(&spec, &t->judge, err) != KG_OK) {
         return err->code;
     }
@@ -191,6 +199,7 @@ void kg_torch_forget(struct kg_worker *w, bool everything)
     if (!t) {
         return;
     }
+    kg_tside_stop(w, &t->null);
     for (int k = 0; k < KG_SCENES; k++) {
         kg_tscene_close(w, &t->scene[k]);
     }

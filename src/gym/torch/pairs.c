@@ -1,0 +1,389 @@
+/* The course of a measurement: what is known before the candidate, warm-ups, blocks of pairs, the
+ * least number of verified calls. */
+#include "gym/torch/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/timing/lease.h"
+#include "gym/torch/pairs_private.h"
+
+#define CASE        KG_TORCH_TIMING_ID
+#define NULLS_FIRST 4  /* null calls that do not count: page tables, clocks */
+#define NULLS       12 /* that count before the candidate is there; then one in two calls */
+#define CANARIES    6
+
+struct kg_tpairs_hook kg_tpairs_hook;
+
+void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out)
+{
+    *out = KG_TPAIRS_DEFAULTS;
+    out->calibrated = c->timing_method == KG_TM_CALIBRATED;
+    out->pairs = (int)c->timing_block_pairs;
+    out->blocks = (int)c->timing_blocks;
+    out->min_blocks = (int)c->timing_min_blocks;
+    out->trials = (int)c->timing_trials;
+    out->warmups = (int)c->timing_warmups;
+    out->trim = c->timing_trim;
+    out->half_width = c->timing_half_width;
+    out->budget_ns = (int64_t)(c->timing_budget * 1e9);
+    out->call_ns = (int64_t)(c->deadline_run * 1e9);
+    out->first_call_ns = (int64_t)(c->torch_first_call * 1e9);
+    out->exclusive = c->timing_exclusive;
+}
+
+static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
+{
+    if (o->blocks < 1 || o->blocks > KG_TPAIRS_BLOCKS || o->min_blocks < 1 ||
+        o->min_blocks > o->blocks) {
+        return kg_fail(err, KG_E_USAGE, "timing: %d blocks (at least %d) is not in 1..%d",
+                       o->blocks, o->min_blocks, KG_TPAIRS_BLOCKS);
+    }
+    if (o->pairs < KG_TPAIRS_LEAST || o->pairs > KG_TPAIRS_MOST || o->trials < KG_TPAIRS_LEAST ||
+        o->trials > KG_TPAIRS_MOST) {
+        return kg_fail(err, KG_E_USAGE, "timing: %d pairs or %d trials are not in %d..%d", o->pairs,
+                       o->trials, KG_TPAIRS_LEAST, KG_TPAIRS_MOST);
+    }
+    if (o->warmups < 10 || !(o->trim >= 0 && o->trim < 0.5) || !(o->half_width >= 0)) {
+        return kg_fail(err, KG_E_USAGE,
+                       "timing: %d warm-ups (at least 10), trim %g (0 to 0.5) or half-width %g is "
+                       "out of range",
+                       o->warmups, o->trim, o->half_width);
+    }
+    return KG_OK;
+}
+
+/* --- before the candidate --- */
+
+/* Its process holds the problem's file, so that it can take inputs, but builds and calls nothing.
+ */
+static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
+{
+    struct kg_torch *t = s->w->torch;
+    struct kg_pyanswer a;
+    uint64_t in, out;
+    if (t->null.up && !kg_sandbox_poll(&t->null.runner.sandbox)) {
+        return KG_OK;
+    }
+    kg_tside_stop(s->w, &t->null);
+    kg_tscene_regions(s->scene, false, &in, &out);
+    if (kg_tside_start(s->w, false, t->problem_file, in, out, &t->null, err) != KG_OK) {
+        return err->code;
+    }
+    json_t *request = json_pack("{s:s, s:s}", "entry", t->problem->reference, "role", "reference");
+    int64_t deadline = kg_clock_ns() + s->opt.call_ns + s->opt.first_call_ns;
+    kg_pyrunner_command(&t->null.runner, KG_TC_LOAD, request, 1, deadline, &a);
+    json_decref(request);
+    bool good = a.status == KG_PY_ANSWERED && a.said == KG_TA_OK;
+    kg_pyanswer_deinit(&a);
+    return good ? KG_OK
+                : kg_fail(err, KG_E_GYM, "%s: timing: the null runner does not load it",
+                          t->problem->path);
+}
+
+static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
+{
+    const struct kg_task_desc *d = &s->scene->desc;
+    struct kg_tleaf leaf[KG_TASK_INPUTS];
+    for (size_t i = 0; i < d->ninputs; i++) {
+        leaf[i] = d->input[i].leaf;
+    }
+    return kg_dj_case_begin(&s->w->torch->judge, CASE, leaf, d->ninputs, err);
+}
+
+/* The reference's own error on the inputs that will be timed. Where it does not meet itself on
+ * values of the judge's making, there is more to the problem's inputs than can be seen of them: the
+ * reference draws them all. */
+static enum kg_tflow learn(struct kg_tpairs *s, struct kg_err *err)
+{
+    bool applies = false;
+    for (int tries = 0; tries < 2 && !applies; tries++) {
+        struct kg_dj_report rep;
+        s->drawn = tries > 0;
+        enum kg_tflow flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_self(s, &applies, err) : flow;
+        if (flow != KG_TFLOW_ON) {
+            return flow;
+        }
+    }
+    if (!applies) {
+        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
+                s->w->torch->problem->path);
+        return KG_TFLOW_ERROR;
+    }
+    return KG_TFLOW_ON;
+}
+
+/* K without the candidate's process; and the judge learns how long its own copies take. */
+static enum kg_tflow first_nulls(struct kg_tpairs *s, struct kg_err *err)
+{
+    enum kg_tflow flow = KG_TFLOW_ON;
+    bool loud;
+    for (int i = 0; i < NULLS_FIRST + NULLS && flow == KG_TFLOW_ON; i++) {
+        s->nnull = i <= NULLS_FIRST ? 0 : s->nnull;
+        flow = kg_tpairs_null_call(s, &loud, err);
+    }
+    return flow;
+}
+
+static enum kg_code begin(struct kg_tpairs *s, struct kg_err *err)
+{
+    if (check(&s->opt, err) != KG_OK || kg_tscene_open(s->w, s->scene, err) != KG_OK ||
+        start_null(s, err) != KG_OK || begin_case(s, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_tflow flow = learn(s, err);
+    flow = flow == KG_TFLOW_ON ? first_nulls(s, err) : flow;
+    return flow == KG_TFLOW_ON ? KG_OK : err->code;
+}
+
+enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
+                            const struct kg_tpairs_options *opt, struct kg_key key,
+                            int64_t *deadline_ns, struct kg_tpairs **out, struct kg_err *err)
+{
+    struct kg_tpairs *s = calloc(1, sizeof *s);
+    if (!s) {
+        return kg_fail(err, KG_E_LIMIT, "timing: no memory");
+    }
+    *s = (struct kg_tpairs){.w = w,
+                            .scene = scene,
+                            .opt = *opt,
+                            .key = key,
+                            .deadline_ns = deadline_ns,
+                            .cand = -1,
+                            .set = -1};
+    kg_rng_init(&s->rng, kg_key_derive(key, "timing-order", 0), 0);
+    if (begin(s, err) != KG_OK) {
+        kg_tpairs_close(s);
+        return err->code;
+    }
+    *out = s;
+    return KG_OK;
+}
+
+void kg_tpairs_close(struct kg_tpairs *s)
+{
+    if (s) {
+        kg_rng_deinit(&s->rng);
+        free(s);
+    }
+}
+
+/* --- pairs --- */
+
+static uint64_t bits(void *session)
+{
+    return kg_rng_u64(&((struct kg_tpairs *)session)->rng);
+}
+
+static bool past_deadline(const struct kg_tpairs *s)
+{
+    return kg_clock_ns() >= *s->deadline_ns;
+}
+
+static bool over_budget(const struct kg_tpairs *s)
+{
+    return kg_clock_ns() - s->started_ns >= s->opt.budget_ns || past_deadline(s);
+}
+
+/* The law of a call that nobody times: one in three is not the usual one, or a process that is
+ * timed could be told by its inputs from one that is checked. */
+static enum kg_tlaw untimed_law(struct kg_tpairs *s)
+{
+    enum kg_tlaw known[KG_TL_COUNT];
+    size_t n = 0;
+    for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
+        const struct kg_tcase *c = &s->scene->cases[l];
+        if (c->ready && c->applies) {
+            known[n++] = (enum kg_tlaw)l;
+        }
+    }
+    return n > 0 && kg_rng_below(&s->rng, 3) == 0 ? known[kg_rng_below(&s->rng, n)] : KG_TL_OWN;
+}
+
+/* A verified call that nobody times. */
+static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err)
+{
+    struct kg_pair pair;
+    bool cand_first = kg_rng_below(&s->rng, 2) == 1;
+    enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
+    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, &pair, err);
+    return flow == KG_TFLOW_LOUD ? KG_TFLOW_ON : flow;
+}
+
+static enum kg_tflow one_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
+{
+    struct kg_pair *pair = &s->out->pair[s->out->n];
+    enum kg_tflow flow = KG_TFLOW_ON;
+    if (kg_rng_below(&s->rng, 4) == 0) { /* numbers of calls mean nothing */
+        flow = untimed(s, false, err);
+    }
+    flow = flow == KG_TFLOW_ON ? kg_tpairs_verified(s, cand_first, KG_TL_OWN, pair, err) : flow;
+    if (flow == KG_TFLOW_LOUD) {
+        s->out->repeated++;
+        flow = kg_tpairs_verified(s, cand_first, KG_TL_OWN, pair, err);
+    }
+    s->out->n += flow == KG_TFLOW_ON;
+    return flow;
+}
+
+static enum kg_tflow one_block(struct kg_tpairs *s, size_t n, bool *more, struct kg_err *err)
+{
+    bool first[KG_TPAIRS_MOST];
+    kg_balanced_order(bits, s, first, n);
+    enum kg_tflow flow = KG_TFLOW_ON;
+    for (size_t i = 0; i < n && flow == KG_TFLOW_ON; i++) {
+        bool enough = s->out->n >= KG_TPAIRS_LEAST;
+        if ((enough && over_budget(s)) || past_deadline(s)) {
+            *more = false;
+            break;
+        }
+        flow = one_pair(s, first[i], err);
+    }
+    return flow;
+}
+
+static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
+{
+    const struct kg_tpairs_options *o = &s->opt;
+    int most = o->calibrated ? 1 : o->blocks;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    bool more = true;
+    for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
+        struct kg_ratio r;
+        bool may_end = !o->calibrated && b >= o->min_blocks;
+        if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
+            break;
+        }
+        flow = one_block(s, s->out->block, &more, err);
+    }
+    return flow;
+}
+
+/* Fresh out of its start: the first call compiles and tunes, which needs no lease. */
+static enum kg_tflow prime(struct kg_tpairs *s, struct kg_err *err)
+{
+    return past_deadline(s) ? KG_TFLOW_ON : untimed(s, true, err);
+}
+
+static enum kg_tflow warm_up(struct kg_tpairs *s, struct kg_err *err)
+{
+    int64_t n = s->opt.warmups + (int64_t)kg_rng_below(&s->rng, 6);
+    enum kg_tflow flow = KG_TFLOW_ON;
+    while (s->out->calls < n && flow == KG_TFLOW_ON && !past_deadline(s)) {
+        flow = untimed(s, false, err);
+    }
+    s->out->warmups = s->out->calls;
+    return flow;
+}
+
+/* The least number of verified calls plus a random number more, and the least life. Binding where
+ * the ratio would exceed 1; a slow candidate whose budget is gone is let off. */
+static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
+{
+    struct kg_ratio ratio;
+    int64_t least = KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, 9);
+    bool fast = kg_tpairs_ratio(s, &ratio) && ratio.ratio > 1;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    while (flow == KG_TFLOW_ON &&
+           (s->out->verified < least || kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS)) {
+        if (past_deadline(s) || (over_budget(s) && !fast)) {
+            s->cut_short = past_deadline(s);
+            break;
+        }
+        flow = untimed(s, true, err);
+    }
+    return flow;
+}
+
+/* --- one run --- */
+
+/* One timing per device at a time; what is waited for is not the candidate's time. */
+static enum kg_code take_lease(struct kg_tpairs *s, struct kg_lease *lease, struct kg_err *err)
+{
+    char path[256], device[40];
+    size_t n;
+    if (!s->opt.exclusive) {
+        return KG_OK;
+    }
+    kg_lease_default_path(path, sizeof path - sizeof device);
+    n = strlen(path);
+    snprintf(path + n, sizeof path - n, ".%s", s->w->torch->device);
+    int64_t waited = kg_clock_ns();
+    enum kg_code code = kg_lease_acquire_at(path, 0, lease, &kg_cancelled, err);
+    *s->deadline_ns += kg_clock_ns() - waited;
+    return code;
+}
+
+static enum kg_tflow course(struct kg_tpairs *s, struct kg_lease *lease, struct kg_err *err)
+{
+    enum kg_tflow flow = prime(s, err);
+    if (flow == KG_TFLOW_ON && take_lease(s, lease, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    s->started_ns = kg_clock_ns();
+    flow = flow == KG_TFLOW_ON ? warm_up(s, err) : flow;
+    flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
+    return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
+}
+
+static void result_init(struct kg_tpairs_result *r)
+{
+    memset(r, 0, sizeof *r);
+    r->status = KG_TPAIRS_NOT_MEASURED;
+    r->candidate_ns = r->reference_ns = r->overhead_ns = -1;
+    r->candidate_trimmed_ns = r->reference_trimmed_ns = -1;
+    r->cv = NAN;
+}
+
+enum kg_code kg_tpairs_run(struct kg_tpairs *s, int port, struct kg_tpairs_result *out,
+                           struct kg_err *err)
+{
+    struct kg_lease lease = KG_LEASE_NONE;
+    const struct kg_tpairs_options *o = &s->opt;
+    result_init(out);
+    out->block = (size_t)(o->calibrated ? o->trials : o->pairs);
+    out->pair = calloc(out->block * (size_t)(o->calibrated ? 1 : o->blocks), sizeof *out->pair);
+    if (!out->pair) {
+        return kg_fail(err, KG_E_LIMIT, "timing: no memory for pairs");
+    }
+    s->out = out;
+    s->cand = port;
+    s->cand_bound = s->cut_short = false;
+    s->born_ns = kg_clock_ns();
+    enum kg_tflow flow = course(s, &lease, err);
+    out->alive_ns = kg_clock_ns() - s->born_ns;
+    kg_lease_release(&lease);
+    if (flow == KG_TFLOW_ON) {
+        kg_tpairs_conclude(s);
+    } else if (flow != KG_TFLOW_ERROR) {
+        out->status = flow == KG_TFLOW_LOUD ? KG_TPAIRS_LOUD : KG_TPAIRS_FAILED;
+    }
+    s->out = NULL;
+    s->cand = -1;
+    return flow == KG_TFLOW_ERROR ? err->code : KG_OK;
+}
+
+void kg_tpairs_result_deinit(struct kg_tpairs_result *r)
+{
+    free(r->pair);
+    r->pair = NULL;
+}
+
+enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err)
+{
+    int n = 0;
+    struct kg_dj_report rep;
+    enum kg_tflow flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+    flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+    for (int i = 0; i < CANARIES && flow == KG_TFLOW_ON; i++) {
+        bool one;
+        flow = kg_tpairs_null_call(s, &one, err);
+        n += one;
+    }
+    *loud = 2 * n >= CANARIES;
+    return flow == KG_TFLOW_ON ? KG_OK : err->code;
+}

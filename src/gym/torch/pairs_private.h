@@ -1,0 +1,57 @@
+/* Private to pairs*.c: what one measurement carries from call to call. */
+#ifndef KG_GYM_TORCH_PAIRS_PRIVATE_H
+#define KG_GYM_TORCH_PAIRS_PRIVATE_H
+
+#include "base/rng.h"
+#include "gym/torch/pairs.h"
+
+#define KG_TPAIRS_NULLS 4096 /* null windows kept */
+
+enum kg_tflow {
+    KG_TFLOW_ON,
+    KG_TFLOW_LOUD,   /* somebody else's work was on the device */
+    KG_TFLOW_FAILED, /* out->failure says what the candidate did */
+    KG_TFLOW_ERROR,  /* *err */
+};
+
+struct kg_tpairs {
+    struct kg_worker *w;
+    struct kg_tscene *scene;
+    struct kg_tpairs_options opt;
+    struct kg_key key;
+    int64_t *deadline_ns;
+    struct kg_rng rng; /* order, places, counts; never values */
+    bool drawn;        /* every input is drawn by the reference */
+    int cand;          /* the candidate's port; -1: none yet */
+    bool cand_bound, own_bound, null_bound;
+    int set;          /* where inputs lie; -1: nowhere yet */
+    uint64_t cases;   /* drawn so far: each has its own key */
+    uint64_t seed;    /* of the calls of the last one */
+    enum kg_tlaw law; /* of the last one */
+    double null_ns[KG_TPAIRS_NULLS];
+    size_t nnull;
+    int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
+    struct kg_tpairs_result *out; /* of the run under way */
+    bool cut_short;
+};
+
+/* --- pairs_calls.c --- */
+/* Fresh values in place: masters of the next calls, bound by every side. */
+enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err);
+/* One call of the reference on the last case; keep FLOAT or ORACLE. */
+enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
+                                  struct kg_dj_report *rep, struct kg_err *err);
+/* The reference's own answers to the last case agree. */
+enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err);
+/* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
+enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
+/* Both sides on fresh values, the candidate's answer compared. LOUD only where nothing was wrong.
+ */
+enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
+                                 struct kg_pair *pair, struct kg_err *err);
+
+/* --- pairs_sum.c --- */
+bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */
+void kg_tpairs_conclude(struct kg_tpairs *s);
+
+#endif

@@ -1,0 +1,142 @@
+/* From pairs to what the record shows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/torch/pairs_private.h"
+
+#define PART  10 /* pairs of one part of the interval, for trimmed means */
+#define QUAD  4  /* balanced: the least that has both orders */
+#define PARTS 3  /* fewer say nothing about spread: smaller parts then */
+
+static double after_k(int64_t ns, double k)
+{
+    return (double)ns > k ? (double)ns - k : 1.0;
+}
+
+static double overhead(const struct kg_tpairs *s)
+{
+    return floor(kg_median(s->null_ns, s->nnull));
+}
+
+/* One side's times after K, of pairs from..to. */
+static void times_of(const struct kg_tpairs_result *r, double k, bool candidate, size_t from,
+                     size_t to, double *out)
+{
+    for (size_t i = from; i < to; i++) {
+        out[i - from] = after_k(candidate ? r->pair[i].cand_ns : r->pair[i].ref_ns, k);
+    }
+}
+
+static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size_t to, double *t)
+{
+    double log_ratio = 0;
+    for (int candidate = 0; candidate < 2; candidate++) {
+        times_of(s->out, k, candidate, from, to, t);
+        log_ratio += (candidate ? -1 : 1) * log(kg_trimmed_mean(t, to - from, s->opt.trim));
+    }
+    return log_ratio;
+}
+
+/* Pairs of one part: whole blocks; where time ran out before there were enough of them, less. */
+static size_t part_of(const struct kg_tpairs *s)
+{
+    size_t n = s->out->n, whole = s->opt.calibrated ? PART : s->out->block;
+    return n / whole >= PARTS ? whole : n / QUAD >= PARTS ? QUAD : 1;
+}
+
+bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
+{
+    const struct kg_tpairs_result *r = s->out;
+    double k = overhead(s);
+    size_t size = part_of(s), parts = r->n / size;
+    if (r->n == 0) {
+        return false;
+    }
+    double *l = malloc(2 * r->n * sizeof *l), *scratch = l + r->n;
+    KG_ASSERT(l);
+    for (size_t b = 0; b < parts; b++) {
+        size_t from = b * size, to = b + 1 == parts ? r->n : from + size;
+        l[b] = s->opt.calibrated ? log_trimmed(s, k, from, to, scratch)
+                                 : kg_pairs_log_ratio(r->pair + from, to - from, (int64_t)k);
+    }
+    kg_ratio_of(l, parts, (int64_t)r->n, out);
+    if (s->opt.calibrated) {
+        double whole = log_trimmed(s, k, 0, r->n, scratch);
+        out->ratio = exp(whole);
+        out->lo = exp(whole - out->half_width);
+        out->hi = exp(whole + out->half_width);
+    }
+    free(l);
+    return true;
+}
+
+static void summarise(struct kg_tpairs *s)
+{
+    struct kg_tpairs_result *r = s->out;
+    double k = overhead(s), *t = malloc(r->n * sizeof *t);
+    KG_ASSERT(t);
+    r->overhead_ns = (int64_t)k;
+    r->k_p10_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.1);
+    r->k_p90_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.9);
+    r->nulls = (int64_t)s->nnull;
+    times_of(r, k, false, 0, r->n, t);
+    r->reference_ns = (int64_t)kg_median(t, r->n);
+    r->reference_trimmed_ns = (int64_t)kg_trimmed_mean(t, r->n, s->opt.trim);
+    times_of(r, k, true, 0, r->n, t);
+    r->candidate_ns = (int64_t)kg_median(t, r->n);
+    r->candidate_trimmed_ns = (int64_t)kg_trimmed_mean(t, r->n, s->opt.trim);
+    r->cv = kg_stddev(t, r->n) / kg_mean(t, r->n);
+    r->reference_short = r->reference_ns < KG_TPAIRS_SHORT_NS;
+    r->candidate_short = r->candidate_ns < KG_TPAIRS_SHORT_NS;
+    free(t);
+}
+
+/* What a reader must know of times below T. */
+static void tell_short(struct kg_tpairs_result *r)
+{
+    const double us = 1e-3, least = KG_TPAIRS_SHORT_NS * us;
+    if (r->reference_short) {
+        snprintf(r->why, sizeof r->why,
+                 "the reference takes %.1f us, below T = %.0f us: no speed reward",
+                 (double)r->reference_ns * us, least);
+    } else if (r->candidate_short) {
+        snprintf(r->why, sizeof r->why,
+                 "it takes %.1f us, below T = %.0f us: rewarded as if it took T",
+                 (double)r->candidate_ns * us, least);
+    }
+}
+
+void kg_tpairs_conclude(struct kg_tpairs *s)
+{
+    struct kg_tpairs_result *r = s->out;
+    if (r->n < KG_TPAIRS_LEAST || s->nnull == 0) {
+        r->status = KG_TPAIRS_NOT_MEASURED;
+        snprintf(r->why, sizeof r->why, "the time ran out after %zu pairs (at least %d)", r->n,
+                 KG_TPAIRS_LEAST);
+        return;
+    }
+    kg_tpairs_ratio(s, &r->ratio);
+    summarise(s);
+    r->status = KG_TPAIRS_MEASURED;
+    if (s->cut_short && r->ratio.ratio > 1) {
+        r->status = KG_TPAIRS_NOT_TRUSTED;
+        snprintf(r->why, sizeof r->why, "the time ran out before %d verified calls",
+                 KG_TPAIRS_VERIFIED);
+        return;
+    }
+    tell_short(r);
+}
+
+int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_facts *f)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (!kg_tdtype_floating((enum kg_tdtype)d->input[i].leaf.dtype)) {
+            return 0; /* what is read may depend on it */
+        }
+        bytes += (double)d->input[i].leaf.bytes;
+    }
+    bytes += fmax(0, (double)d->output_bytes - (double)f->l2_bytes);
+    return f->bandwidth > 0 ? (int64_t)(bytes / f->bandwidth * 1e9) : 0;
+}

@@ -1,0 +1,250 @@
+/* Stage timing: the paired measurement by the judge's clock, and what it says in the record. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/torch/pairs.h"
+
+/* Nobody reads faster than the memory gives. 0.9: evaluation of a floor by bytes over bandwidth;
+ * the bandwidth is that of the judge's own copy, which an honest kernel that only reads may beat a
+ * little. */
+#define FLOOR_SHARE 0.9
+#define PROCESSES   2 /* what is suspected is confirmed in a new process */
+
+/* What one process of the candidate came to. */
+enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC };
+
+/* --- the record --- */
+
+static json_t *samples_of(const struct kg_tpairs_result *res)
+{
+    json_t *all = json_array();
+    for (size_t from = 0; from < res->n; from += res->block) {
+        size_t to = from + res->block < res->n ? from + res->block : res->n;
+        json_t *ref = json_array(), *cand = json_array(), *first = json_array();
+        for (size_t i = from; i < to; i++) {
+            const struct kg_pair *p = &res->pair[i];
+            json_array_append_new(ref, json_integer(p->ref_ns - res->overhead_ns));
+            json_array_append_new(cand, json_integer(p->cand_ns - res->overhead_ns));
+            json_array_append_new(first, json_boolean(p->cand_first));
+        }
+        json_array_append_new(all, json_pack("{s:I, s:I, s:o, s:o, s:o}", "process",
+                                             (json_int_t)(from / res->block), "overhead_ns",
+                                             (json_int_t)res->overhead_ns, "reference_ns", ref,
+                                             "candidate_ns", cand, "candidate_first", first));
+    }
+    return all;
+}
+
+static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result *res)
+{
+    struct kg_record *r = e->r;
+    struct kg_timing *t = &r->timing;
+    struct kg_err ignored = KG_ERR_INIT;
+    bool measured = res->status == KG_TPAIRS_MEASURED;
+    bool known = measured || res->status == KG_TPAIRS_NOT_TRUSTED;
+    t->status = measured ? KG_T_MEASURED : known ? KG_T_NOT_TRUSTED : KG_T_NOT_MEASURED;
+    t->why = res->why[0] ? kg_arena_dup(&r->arena, res->why, strlen(res->why), &ignored) : NULL;
+    t->candidate_ns = res->candidate_ns;
+    t->reference_ns = res->reference_ns;
+    t->overhead_ns = res->overhead_ns;
+    t->cv = res->cv;
+    t->warmups = res->warmups;
+    json_decref(t->samples);
+    t->samples = known ? samples_of(res) : NULL;
+    if (!known) {
+        return;
+    }
+    r->has_speedup = true;
+    r->speedup.ratio = res->ratio.ratio;
+    r->speedup.lo = res->ratio.lo;
+    r->speedup.hi = res->ratio.hi;
+    r->speedup.pairs = res->ratio.pairs;
+    kg_record_evidence(r, "timing",
+                       json_pack("{s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I}", "calls",
+                                 (json_int_t)res->calls, "verified", (json_int_t)res->verified,
+                                 "with_oracle", (json_int_t)res->oracle_checked, "repeated",
+                                 res->repeated, "nulls", (json_int_t)res->nulls, "overhead_p10_ns",
+                                 (json_int_t)res->k_p10_ns, "overhead_p90_ns",
+                                 (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns));
+}
+
+static void not_measured(struct kg_evaluation *e, const char *why)
+{
+    e->r->timing.status = KG_T_NOT_MEASURED;
+    e->r->timing.why = why;
+}
+
+/* --- what the candidate did --- */
+
+static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_tpairs_failure *f)
+{
+    struct kg_record *r = e->r;
+    struct kg_tcase c = {.law = f->law};
+    kg_toutcome_case(e, e->torch->scene, &c, &f->report, &f->judgement);
+    kg_record_evidence(r, "timed_call",
+                       json_pack("{s:i, s:I, s:I}", "process", 0, "call", (json_int_t)f->call,
+                                 "right_before", (json_int_t)f->right));
+    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
+    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
+        if (r->verdict == KG_V_WRONG && f->right > 0 && strcmp(r->reason, doubtful[i]) == 0) {
+            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
+                              "wrong in call %lld of a process after %lld right answers",
+                              (long long)f->call, (long long)f->right);
+        }
+    }
+}
+
+static enum outcome of_failure(struct kg_evaluation *e, const struct kg_tpairs_failure *f,
+                               struct kg_err *err)
+{
+    if (f->compared) {
+        verdict_of_wrong(e, f);
+        return FAILED;
+    }
+    e->torch->called = f->call > 1;
+    if (f->report.status != KG_DJ_ANSWERED) {
+        kg_tcandidate_stop(e); /* its exit says more */
+    }
+    return kg_toutcome_call(e, f->command, KG_ST_TIMING, &f->report, err) == KG_STEP_FAIL ? FAILED
+                                                                                          : ERROR;
+}
+
+/* Somebody else's work was on the device twice in a row. Where that goes on without the candidate's
+ * process, it was not its. */
+static enum outcome of_loud(struct kg_evaluation *e, struct kg_tpairs *s, struct kg_err *err)
+{
+    bool loud;
+    kg_tcandidate_stop(e);
+    if (kg_tpairs_canary(s, &loud, err) != KG_OK) {
+        return ERROR;
+    }
+    if (!loud) {
+        return SUSPECT_ASYNC;
+    }
+    not_measured(e, "somebody else's work is on the device");
+    return DONE;
+}
+
+/* Of the reference's own time no floor is above: then its operator need not read everything. */
+static bool below_floor(const struct kg_evaluation *e, const struct kg_tpairs_result *res)
+{
+    const struct kg_dj_facts *f = &e->w->torch->judge.facts;
+    double floor_ns = FLOOR_SHARE * (double)kg_tpairs_floor_ns(&e->torch->scene->desc, f);
+    return e->w->config.hack_checks && res->status == KG_TPAIRS_MEASURED &&
+           (double)res->candidate_ns < floor_ns && (double)res->reference_ns >= floor_ns;
+}
+
+static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
+                                struct kg_tpairs_result *res, struct kg_err *err)
+{
+    enum kg_step_result step = kg_tcandidate_start(e, e->torch->scene, KG_ST_TIMING, err);
+    if (step != KG_STEP_PASS) {
+        return step == KG_STEP_FAIL ? FAILED : ERROR;
+    }
+    if (kg_tpairs_run(s, e->torch->cand.port, res, err) != KG_OK) {
+        return ERROR;
+    }
+    switch (res->status) {
+    case KG_TPAIRS_FAILED:
+        return of_failure(e, &res->failure, err);
+    case KG_TPAIRS_LOUD:
+        return of_loud(e, s, err);
+    default:
+        record_times(e, res);
+        return below_floor(e, res) ? SUSPECT_FLOOR : DONE;
+    }
+}
+
+static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpairs_result *res)
+{
+    const struct kg_dj_facts *f = &e->w->torch->judge.facts;
+    if (of == SUSPECT_ASYNC) {
+        kg_record_evidence(
+            e->r, "loud",
+            json_pack("{s:I, s:i}", "setup_ns", (json_int_t)res->setup_ns, "processes", PROCESSES));
+        kg_record_verdict(
+            e->r, KG_V_HACK, "async",
+            "its work goes on while it is not called: the device is quiet without it");
+        return;
+    }
+    int64_t floor_ns = kg_tpairs_floor_ns(&e->torch->scene->desc, f);
+    kg_record_evidence(e->r, "floor",
+                       json_pack("{s:I, s:I, s:i}", "floor_ns", (json_int_t)floor_ns,
+                                 "candidate_ns", (json_int_t)res->candidate_ns, "processes",
+                                 PROCESSES));
+    kg_record_verdict(e->r, KG_V_HACK, "floor",
+                      "%lld ns is less than reading its data takes (%lld ns)",
+                      (long long)res->candidate_ns, (long long)floor_ns);
+}
+
+/* --- the stage --- */
+
+/* A candidate shorter than T: no interval narrower than what the reference against itself has here.
+ * Measured once per worker. */
+static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
+                          struct kg_err *err)
+{
+    struct kg_torch *t = e->w->torch;
+    struct kg_record *r = e->r;
+    if (t->null_half_width <= 0) {
+        struct kg_tpairs_result null;
+        enum kg_code code = kg_tpairs_null(e->w, e->torch->scene, opt,
+                                           kg_key_derive(e->key, "timing-null", 0), &null, err);
+        if (code == KG_OK && null.status == KG_TPAIRS_MEASURED) {
+            t->null_half_width = fmax(null.ratio.half_width, fabs(log(null.ratio.ratio)));
+        }
+        kg_tpairs_result_deinit(&null);
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    r->speedup.lo = fmin(r->speedup.lo, r->speedup.ratio * exp(-t->null_half_width));
+    r->speedup.hi = fmax(r->speedup.hi, r->speedup.ratio * exp(t->null_half_width));
+    return KG_OK;
+}
+
+static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
+                                   struct kg_tpairs *s, struct kg_err *err)
+{
+    struct kg_tpairs_result res = {.pair = NULL};
+    enum outcome o = DONE;
+    int tries = 0;
+    do {
+        kg_tpairs_result_deinit(&res);
+        kg_tcandidate_stop(e);
+        o = one_process(e, s, &res, err);
+    } while ((o == SUSPECT_FLOOR || o == SUSPECT_ASYNC) && ++tries < PROCESSES);
+    if (o == SUSPECT_FLOOR || o == SUSPECT_ASYNC) {
+        accuse(e, o, &res);
+        o = FAILED;
+    }
+    kg_tcandidate_stop(e);
+    if (o == DONE && res.status == KG_TPAIRS_MEASURED && res.candidate_short &&
+        widen(e, opt, err) != KG_OK) {
+        o = ERROR;
+    }
+    kg_tpairs_result_deinit(&res);
+    return o == DONE ? KG_STEP_PASS : o == FAILED ? KG_STEP_FAIL : KG_STEP_ERROR;
+}
+
+enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_torch *t = e->w->torch;
+    struct kg_tpairs_options opt;
+    struct kg_tpairs *s;
+    kg_tcandidate_stop(e);
+    if (!t->judge.facts.clock && !kg_tpairs_hook.any_device) {
+        not_measured(e, "no GPU: times on a CPU say nothing about what is written for one");
+        return KG_STEP_PASS;
+    }
+    kg_tpairs_options_of(&e->w->config, &opt);
+    e->r->timing.preset = opt.calibrated ? "calibrated" : "paired";
+    if (kg_tpairs_open(e->w, e->torch->scene, &opt, kg_key_derive(e->key, "timing", 0),
+                       &e->deadline_ns, &s, err) != KG_OK) {
+        return KG_STEP_ERROR;
+    }
+    enum kg_step_result step = measure(e, &opt, s, err);
+    kg_tpairs_close(s);
+    return step;
+}

@@ -1,0 +1,649 @@
+/* The timing protocol of tensors on the CPU, where windows are no times: the whole protocol runs
+ * all the same (kg_tpairs_hook), with the judge's reports as they are, or with windows, loudness
+ * and late writes that the test puts there. Asserted is structure: counts, orders, commands,
+ * verdicts; never a time that was measured. Skipped where Python lacks torch. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "gym/pipeline/batch.h"
+#include "gym/torch/pairs.h"
+
+#define HEAD                                                                                       \
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport os, time\n\n\n"
+#define INIT                                                                                       \
+    "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"      \
+    "        self.weight = nn.Parameter(torch.ones(cols))\n\n"
+#define FORWARD INIT "    def forward(self, x, z):\n"
+#define ANSWER  "        return torch.relu(x * self.weight) + 2 * z\n"
+#define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
+#define TURNS   30 /* calls of a process after which candidates here turn; full runs make fewer */
+
+static struct kg_worker *worker;
+static struct kg_config config;
+static char folder[256], lacking[480];
+
+static const char affine[] =
+    HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def __init__(self, cols):\n"
+         "        super().__init__()\n        self.weight = nn.Parameter(torch.ones(cols))\n\n"
+         "    def forward(self, x, z):\n        return torch.relu(x * self.weight) + 2 * z\n\n\n"
+         "def get_inputs():\n    return [torch.randn(rows, cols), torch.rand(rows, cols)]\n\n\n"
+         "def get_init_inputs():\n    return [cols]\n";
+static const char picked[] =
+    HEAD "rows = 8\ncols = 12\n\n\nclass Model(nn.Module):\n    def forward(self, x, index):\n"
+         "        y = x[index]\n        return y, y.argmax(dim=1)\n\n\ndef get_inputs():\n"
+         "    return [torch.randn(rows, cols), torch.randint(0, rows, (5,))]\n\n\n"
+         "def get_init_inputs():\n    return []\n";
+static const char running[] =
+    HEAD "rows = 64\ncols = 8\n\n\nclass Model(nn.Module):\n    def __init__(self, cols):\n"
+         "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
+         "    def forward(self, x):\n        return self.norm(x)\n\n\n"
+         "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
+         "def get_init_inputs():\n    return [cols]\n";
+static const char chance[] =
+    HEAD "rows = 32\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+         "        return F.dropout(x, 0.5, training=True)\n\n\n"
+         "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
+         "def get_init_inputs():\n    return []\n";
+static const char good[] = HEAD FORWARD ANSWER;
+
+/* --- in the judge's place --- */
+
+enum who { REF, CAND, NUL, WHOS };
+
+static struct {
+    /* what to put into reports of timed calls; 0 and false: leave it */
+    int64_t window_ns[WHOS];
+    double noise;     /* candidate's windows vary by so much, from dozen to dozen */
+    int loud_from;    /* number of the candidate's call from which it is loud; 0: never */
+    int loud_calls;   /* for so many calls */
+    bool canary_loud; /* null calls are loud once the candidate has been */
+    int late_at;
+    /* what was seen, of timed calls and others */
+    int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
+    int same_seed, processes;
+    uint64_t seed[2];
+    bool was_loud;
+} spy;
+
+static enum who who_is(int port)
+{
+    const struct kg_torch *t = worker->torch;
+    return port == t->scene[KG_SCENE_PUBLISHED].ref.port ? REF
+           : t->null.up && port == t->null.port          ? NUL
+                                                         : CAND;
+}
+
+static void count(enum who who, const struct kg_dj_call *c)
+{
+    bool call = c->command == KG_TC_CALL && !(c->flags & KG_TF_WIDE);
+    spy.binds[who] += c->command == KG_TC_BIND;
+    spy.states[who] += c->command == KG_TC_STATE;
+    spy.draws += c->command == KG_TC_DRAW;
+    spy.wide += c->command == KG_TC_CALL && !call;
+    spy.calls[who] += call || c->command == KG_TC_NULL;
+    spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
+    spy.other += who == CAND && c->command != KG_TC_BIND && c->command != KG_TC_STATE && !call;
+    if (call && who != NUL) {
+        spy.seed[who] = c->seed;
+        spy.same_seed += spy.seed[REF] == spy.seed[CAND];
+    }
+}
+
+static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report *rep)
+{
+    if (!c->timed || rep->status != KG_DJ_ANSWERED) {
+        return;
+    }
+    if (spy.window_ns[who] > 0) {
+        rep->window_ns = spy.window_ns[who];
+    }
+    if (who == CAND) {
+        int n = spy.calls[CAND];
+        rep->window_ns += (int64_t)(spy.noise * (n / 12 % 2 ? 1 : -1) * (double)rep->window_ns);
+        rep->loud = spy.loud_from > 0 && n >= spy.loud_from && n < spy.loud_from + spy.loud_calls;
+        rep->late_write = rep->late_write || n == spy.late_at;
+        spy.was_loud = spy.was_loud || rep->loud;
+    }
+    rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud);
+}
+
+static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
+                          struct kg_err *err)
+{
+    enum who who = who_is(c->port);
+    count(who, c);
+    enum kg_code code = kg_dj_run(j, c, out, err);
+    if (code == KG_OK) {
+        change(who, c, out);
+    }
+    return code;
+}
+
+/* --- evaluations --- */
+
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
+}
+
+static void judge(const char *problem, const char *text, enum kg_stage stop, struct kg_record *r)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, problem);
+    struct kg_task t = {
+        .problem = path, .text = text, .len = strlen(text), .source = true, .stop_after = stop};
+    kg_record_init(r);
+    kg_eval(worker, &t, r);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    int cpu = -1;
+    struct kg_record r;
+    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
+    snprintf(folder, sizeof folder, "/tmp/kgym-pairs-XXXXXX");
+    if (!mkdtemp(folder) || chmod(folder, 0755) != 0) {
+        return -1;
+    }
+    kg_opts_defaults(kg_config_options(), &config);
+    snprintf(config.cache, sizeof config.cache, "none");
+    snprintf(config.device, sizeof config.device, "cpu");
+    snprintf(config.rewards, sizeof config.rewards, "kevin");
+    config.deadline_run = 3;
+    config.torch_first_call = 3;
+    kg_batch_cpus(&cpu, 1);
+    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    put("affine.py", affine);
+    put("picked.py", picked);
+    put("running.py", running);
+    put("chance.py", chance);
+    judge("affine.py", "x = 1\n", KG_ST_EXTRACT, &r);
+    if (r.has_error) {
+        snprintf(lacking, sizeof lacking, "%s", r.error.message);
+    }
+    kg_record_deinit(&r);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    kg_worker_close(worker);
+    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
+}
+
+/* Before each test: nothing put in, nothing seen. */
+static int fresh(void **state)
+{
+    (void)state;
+    memset(&spy, 0, sizeof spy);
+    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true, .run = spied};
+    if (worker) {
+        worker->config = config;
+        if (worker->torch) {
+            worker->torch->null_half_width = 0;
+        }
+    }
+    return 0;
+}
+
+static void need_torch(void)
+{
+    if (*lacking) {
+        assert_true(strstr(lacking, "make torch") != NULL);
+        printf("skip: %s\n", lacking);
+        skip();
+    }
+}
+
+static void expect(const char *problem, const char *text, const char *want, struct kg_record *r)
+{
+    char got[100];
+    judge(problem, text, KG_ST_PROFILE, r);
+    snprintf(got, sizeof got, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
+             r->has_error || r->reason ? "/" : "",
+             r->has_error ? kg_code_name(r->error.code)
+             : r->reason  ? r->reason
+                          : "");
+    if (strcmp(got, want) != 0) {
+        fail_msg("%s, not %s (%s)", got, want, r->has_error ? r->error.message : r->message);
+    }
+}
+
+static const json_t *evidence(const struct kg_record *r, const char *check)
+{
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        if (strcmp(json_string_value(json_object_get(e, "check")), check) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static int64_t number(const json_t *o, const char *key)
+{
+    assert_non_null(o);
+    assert_true(json_is_integer(json_object_get(o, key)));
+    return json_integer_value(json_object_get(o, key));
+}
+
+static void windows(int64_t ref, int64_t cand, int64_t null)
+{
+    spy.window_ns[REF] = ref;
+    spy.window_ns[CAND] = cand;
+    spy.window_ns[NUL] = null;
+}
+
+/* --- tests --- */
+
+static void elsewhere_nothing_is_measured(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    kg_tpairs_hook.any_device = false;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+    assert_true(strncmp(r.timing.why, "no GPU", 6) == 0);
+    assert_false(r.has_speedup);
+    assert_int_equal(spy.calls[CAND], 0);
+    kg_record_deinit(&r);
+}
+
+/* Two of each order in every four. */
+static void check_orders(const json_t *block)
+{
+    const json_t *first = json_object_get(block, "candidate_first");
+    for (size_t i = 0; i + 4 <= json_array_size(first); i += 4) {
+        int n = 0;
+        for (size_t k = 0; k < 4; k++) {
+            n += json_is_true(json_array_get(first, i + k));
+        }
+        assert_int_equal(n, 2);
+    }
+}
+
+static void a_measurement(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_string_equal(r.timing.preset, "paired");
+    assert_true(r.has_speedup && r.speedup.lo <= r.speedup.ratio &&
+                r.speedup.ratio <= r.speedup.hi);
+    assert_true(r.speedup.pairs == 36 || r.speedup.pairs == 48);
+    assert_true(r.timing.warmups >= 10 && r.timing.overhead_ns > 0 && isfinite(r.timing.cv));
+    assert_int_equal(json_array_size(r.timing.samples) * 12, r.speedup.pairs);
+    for (size_t i = 0; i < json_array_size(r.timing.samples); i++) {
+        const json_t *block = json_array_get(r.timing.samples, i);
+        assert_int_equal(json_array_size(json_object_get(block, "reference_ns")), 12);
+        assert_int_equal(json_array_size(json_object_get(block, "candidate_ns")), 12);
+        check_orders(block);
+    }
+    const json_t *t = evidence(&r, "timing");
+    int64_t calls = number(t, "calls"), verified = number(t, "verified");
+    assert_int_equal(calls, spy.calls[CAND]);
+    assert_true(verified >= KG_TPAIRS_VERIFIED && verified <= calls);
+    assert_true(calls >= r.timing.warmups + r.speedup.pairs);
+    assert_true(number(t, "with_oracle") > 0 && number(t, "with_oracle") < calls);
+    assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
+    assert_int_equal(number(t, "repeated"), 0);
+    assert_true(number(t, "nulls") > 12 && number(t, "nulls") < calls);
+    kg_record_deinit(&r);
+}
+
+/* What the candidate's process can see of it: the same commands for every call, calls all timed,
+ * the reference's seed, inputs that moved between some calls and not others. */
+static void calls_look_alike(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(spy.other, 0);
+    assert_int_equal(spy.untimed, 0);
+    assert_int_equal(spy.states[CAND], 0);                 /* it came up with its parameters */
+    assert_int_equal(spy.same_seed, spy.calls[CAND]);      /* the second of each pair */
+    assert_int_equal(spy.calls[REF], spy.calls[CAND] + 1); /* one before the candidate was there */
+    assert_true(spy.binds[CAND] > spy.calls[CAND] / 4 && spy.binds[CAND] < spy.calls[CAND]);
+    assert_int_equal(spy.draws, 0); /* both inputs are of laws that the judge can make */
+    assert_true(spy.wide > 1);
+    kg_record_deinit(&r);
+}
+
+static void other_problems(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *text;
+        bool draws, states;
+    } list[] = {
+        {"picked.py",
+         HEAD "class ModelNew(nn.Module):\n    def forward(self, x, index):\n"
+              "        y = x.index_select(0, index)\n        return y, y.max(dim=1).indices\n",
+         true, false},
+        {"running.py",
+         HEAD "class ModelNew(nn.Module):\n    def __init__(self, cols):\n"
+              "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
+              "    def forward(self, x):\n        return self.norm(x)\n",
+         false, true},
+        {"chance.py",
+         HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+              "        return F.dropout(x, 0.5, training=True)\n",
+         false, false},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        fresh(state);
+        expect(list[i].problem, list[i].text, "ok", &r);
+        assert_int_equal(r.timing.status, KG_T_MEASURED);
+        assert_true((spy.draws > 0) == list[i].draws);
+        assert_int_equal(spy.states[CAND], list[i].states ? spy.calls[CAND] : 0);
+        kg_record_deinit(&r);
+    }
+}
+
+/* Windows of the test's own: the figures, K taken off, and an end as soon as the plan allows. */
+static void the_estimate(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    windows(4050000, 2050000, 50000);
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.overhead_ns, 50000);
+    assert_int_equal(r.timing.reference_ns, 4000000);
+    assert_int_equal(r.timing.candidate_ns, 2000000);
+    assert_true(fabs(r.speedup.ratio - 2) < 1e-9);
+    assert_int_equal(r.speedup.pairs, 36);
+    assert_null(r.timing.why);
+    kg_record_deinit(&r);
+    spy.noise = 0.2; /* from block to block: the planned half-width is not met */
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.speedup.pairs, 48);
+    kg_record_deinit(&r);
+}
+
+static void calibrated(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    worker->config.timing_method = KG_TM_CALIBRATED;
+    windows(4050000, 1050000, 50000);
+    expect("affine.py", good, "ok", &r);
+    assert_string_equal(r.timing.preset, "calibrated");
+    assert_int_equal(r.speedup.pairs, 50);
+    assert_true(fabs(r.speedup.ratio - 4) < 1e-9);
+    assert_int_equal(json_array_size(r.timing.samples), 1);
+    kg_record_deinit(&r);
+}
+
+static double reward(const struct kg_record *r)
+{
+    assert_int_equal(r->nrewards, 1);
+    return r->rewards[0].value;
+}
+
+/* Below T = 100 us: a reference earns nothing; a candidate counts as T, its interval is no narrower
+ * than the null test's. */
+static void short_times(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    windows(4050000, 2050000, 50000);
+    expect("affine.py", good, "ok", &r);
+    double twice = reward(&r);
+    kg_record_deinit(&r);
+    windows(149000, 60000, 50000);
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_non_null(r.timing.why);
+    assert_true(strstr(r.timing.why, "no speed reward") != NULL);
+    assert_true(fabs(r.speedup.ratio - 9.9) < 1e-6);
+    assert_true(reward(&r) < twice);
+    kg_record_deinit(&r);
+    windows(250000, 60000, 50000); /* 200 us against 10 us: counts as 2 */
+    expect("affine.py", good, "ok", &r);
+    assert_true(strstr(r.timing.why, "as if it took T") != NULL);
+    assert_true(fabs(r.speedup.ratio - 20) < 1e-6);
+    assert_true(fabs(reward(&r) - twice) < 1e-9);
+    assert_true(worker->torch->null_half_width > 0);
+    assert_true(r.speedup.lo <= 20 * exp(-worker->torch->null_half_width) * 1.000001);
+    kg_record_deinit(&r);
+}
+
+/* What a candidate does only after it has been right for long enough. */
+static void turns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+        bool counted;
+    } list[] = {
+        {"        if len(calls) > 30:\n            return torch.relu(x * self.weight) + 2.5 * "
+         "z\n" ANSWER,
+         "wrong/nondeterministic", true},
+        {"        if len(calls) == 30:\n            self.kept = torch.relu(x * self.weight) + 2 * "
+         "z\n"
+         "        if len(calls) >= 30:\n            return self.kept.clone()\n" ANSWER,
+         "hack/replay", true},
+        {"        if len(calls) > 30:\n            return torch.relu(x * self.weight)[1:]\n" ANSWER,
+         "wrong/shape", true},
+        {"        if len(calls) > 30:\n            os._exit(3)\n" ANSWER, "crash/exit", false},
+        {"        if len(calls) > 30:\n            raise ValueError('x')\n" ANSWER,
+         "crash/exception", false},
+        {"        if len(calls) > 30:\n            time.sleep(60)\n" ANSWER, "timeout/timing",
+         false},
+        {"        if len(calls) > 30:\n            x.mul_(2)\n" ANSWER, "wrong/input_modified",
+         false},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        struct kg_buf text;
+        fresh(state);
+        kg_buf_init(&text, 1 << 16);
+        kg_buf_addf(&text, "%s%s", COUNTED, list[i].text);
+        expect("affine.py", text.data, list[i].want, &r);
+        assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_PASS);
+        assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_FAIL);
+        assert_false(r.has_speedup);
+        if (list[i].counted) {
+            assert_int_equal(number(evidence(&r, "timed_call"), "call"), TURNS + 1);
+        }
+        kg_record_deinit(&r);
+        kg_buf_deinit(&text);
+    }
+}
+
+static void late_writes(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    spy.late_at = 20;
+    expect("affine.py", good, "hack/async", &r);
+    assert_int_equal(number(evidence(&r, "timed_call"), "call"), 20);
+    kg_record_deinit(&r);
+}
+
+static void loud_once(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    windows(4050000, 2050000, 50000);
+    spy.loud_from = 18;
+    spy.loud_calls = 1;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_true(fabs(r.speedup.ratio - 2) < 1e-9);
+    assert_true(number(evidence(&r, "timing"), "repeated") <= 1); /* 0: it was an untimed call */
+    kg_record_deinit(&r);
+}
+
+static void loud_again_and_again(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    spy.loud_from = 18;
+    spy.loud_calls = 1000;
+    expect("affine.py", good, "hack/async", &r);
+    assert_int_equal(number(evidence(&r, "loud"), "processes"), 2);
+    assert_false(r.has_speedup);
+    kg_record_deinit(&r);
+    fresh(state);
+    spy.loud_from = 18; /* in its first process only: no proof */
+    spy.loud_calls = 6;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    kg_record_deinit(&r);
+    fresh(state);
+    spy.loud_from = 18; /* it goes on without the candidate: somebody else's */
+    spy.loud_calls = 1000;
+    spy.canary_loud = true;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+    assert_true(strstr(r.timing.why, "somebody else") != NULL);
+    assert_false(r.has_speedup);
+    kg_record_deinit(&r);
+}
+
+/* Faster than its data can be read, and again in a new process. */
+static void below_the_floor(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    windows(4050000, 50001, 50000);
+    expect("affine.py", good, "hack/floor", &r);
+    assert_int_equal(number(evidence(&r, "floor"), "processes"), 2);
+    kg_record_deinit(&r);
+    worker->config.hack_checks = false;
+    expect("affine.py", good, "ok", &r);
+    kg_record_deinit(&r);
+    worker->config.hack_checks = true; /* the reference is no slower: there is less to read */
+    windows(50001, 50001, 50000);
+    expect("affine.py", good, "ok", &r);
+    kg_record_deinit(&r);
+}
+
+static void floors(void **state)
+{
+    (void)state;
+    static struct kg_task_desc d;
+    struct kg_dj_facts f = {.bandwidth = 1e9, .l2_bytes = 1000};
+    d.ninputs = 2;
+    d.input[0].leaf = (struct kg_tleaf){.dtype = KG_TD_F32, .bytes = 4000};
+    d.input[1].leaf = (struct kg_tleaf){.dtype = KG_TD_F32, .bytes = 2000};
+    d.output_bytes = 5000;
+    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 10000); /* answers may stay in the cache */
+    d.output_bytes = 500;
+    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 6000);
+    d.input[1].leaf.dtype = KG_TD_I64; /* an index: who knows what is read */
+    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 0);
+    f.bandwidth = 0;
+    d.input[1].leaf.dtype = KG_TD_F32;
+    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 0);
+}
+
+/* A slow candidate is let off when its time is up, with the pairs that there are; a fast one is not
+ * believed. */
+static void time_runs_out(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    static const char slow[] = COUNTED "        time.sleep(0.2 if len(calls) > 30 else 0)\n" ANSWER;
+    static const char sleepy[] =
+        COUNTED "        time.sleep(0.2 if len(calls) > 2 else 0)\n" ANSWER;
+    need_torch();
+    worker->config.timing_budget = 0.5;
+    windows(2050000, 4050000, 50000);
+    expect("affine.py", slow, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_true(r.speedup.pairs >= KG_TPAIRS_LEAST && r.speedup.pairs < 36);
+    assert_true(fabs(r.speedup.ratio - 0.5) < 1e-9);
+    kg_record_deinit(&r);
+    worker->config.torch_deadline_eval = 10;
+    windows(4050000, 2050000, 50000);
+    expect("affine.py", sleepy, "ok", &r);
+    assert_true(r.timing.status == KG_T_NOT_TRUSTED);
+    assert_true(strstr(r.timing.why, "verified calls") != NULL);
+    kg_record_deinit(&r);
+}
+
+/* Nobody but the candidate is blamed for a null runner or reference that is gone. */
+static void null_test(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_record r;
+    struct kg_tpairs_result res;
+    struct kg_tpairs_options opt = KG_TPAIRS_DEFAULTS;
+    struct kg_key key = {{1, 2}};
+    need_torch();
+    judge("affine.py", good, KG_ST_FULL, &r);
+    kg_record_deinit(&r);
+    assert_int_equal(
+        kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),
+        KG_OK);
+    assert_int_equal(res.status, KG_TPAIRS_MEASURED);
+    assert_true(res.n == 36 || res.n == 48);
+    assert_true(res.ratio.ratio > 0 && res.overhead_ns > 0);
+    kg_tpairs_result_deinit(&res);
+    opt.warmups = 3;
+    assert_int_equal(
+        kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),
+        KG_E_USAGE);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup(f, fresh)
+    const struct CMUnitTest tests[] = {
+        TEST(elsewhere_nothing_is_measured),
+        TEST(a_measurement),
+        TEST(calls_look_alike),
+        TEST(other_problems),
+        TEST(the_estimate),
+        TEST(calibrated),
+        TEST(short_times),
+        TEST(turns),
+        TEST(late_writes),
+        TEST(loud_once),
+        TEST(loud_again_and_again),
+        TEST(below_the_floor),
+        TEST(floors),
+        TEST(time_runs_out),
+        TEST(null_test),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
