@@ -12,15 +12,17 @@
 #include "gym/pipeline/noise.h"
 #include "gym/pipeline/paths.h"
 #include "gym/sandbox/sandbox.h"
+#include "gym/torch/facts.h"
 
 static const char help_text[] =
     "usage: kgym doctor [--quick] [--json]\n"
     "\n"
     "What this host allows and measures: compiler, sandbox ladder, and how well it keeps\n"
     "time: the cost of a hand-off (K), and a null test, the reference against itself,\n"
-    "whose ratio must be 1. Each missing piece comes with what it costs and what to do.\n"
+    "whose ratio must be 1; and what PyTorch problems would run on. Each missing piece comes\n"
+    "with what it costs and what to do.\n"
     "\n"
-    "  --quick           leave out the measurements\n"
+    "  --quick           leave out the measurements and PyTorch\n"
     "  --json            one JSON object\n"
     "  --set KEY=VALUE   any configuration key, such as compiler (`kgym options` lists them)\n"
     "\n"
@@ -142,6 +144,43 @@ static enum kg_code timing(struct doctor *d, const struct kg_config *config, str
     return KG_OK;
 }
 
+static const char *fact(const json_t *facts, const char *key)
+{
+    const char *s = json_string_value(json_object_get(facts, key));
+    return s && *s ? s : "unknown";
+}
+
+/* PyTorch is a choice: without it nothing else is worse. */
+static void pytorch(struct doctor *d, struct kg_worker *w)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *facts = NULL;
+    char detail[600];
+    kg_term_add(&d->text, d->colour, KG_BOLD, "pytorch\n");
+    if (kg_torch_facts(w, &facts, &err) != KG_OK) {
+        line(d, false, "torch", err.message);
+        json_object_set_new(d->out, "pytorch", json_pack("{s:s}", "error", err.message));
+        return;
+    }
+    snprintf(detail, sizeof detail, "%s (%s)", fact(facts, "python"), fact(facts, "executable"));
+    line(d, true, "python", detail);
+    snprintf(detail, sizeof detail, "%s, built for CUDA %s", fact(facts, "torch"),
+             fact(facts, "cuda_built"));
+    line(d, true, "torch", detail);
+    bool triton = json_is_string(json_object_get(facts, "triton"));
+    line(d, triton, "triton",
+         triton ? fact(facts, "triton") : "Triton candidates cannot be imported; `make torch`");
+    snprintf(detail, sizeof detail, "%s: %s, %lld MB, exchange %s", fact(facts, "device"),
+             fact(facts, "device_name"),
+             (long long)json_integer_value(json_object_get(facts, "memory_bytes")) >> 20,
+             fact(facts, "exchange"));
+    line(d, true, "device", detail);
+    if (!json_is_true(json_object_get(facts, "clock"))) {
+        line(d, false, "gpu", "Triton is interpreted at tiny shapes, and speed is not measured");
+    }
+    json_object_set_new(d->out, "pytorch", facts);
+}
+
 /* What was found so far is shown even when the rest cannot be looked at. */
 static int examine(struct doctor *d, const struct kg_config *config)
 {
@@ -150,9 +189,12 @@ static int examine(struct doctor *d, const struct kg_config *config)
     enum kg_code code = kg_worker_open(config, -1, &w, &err);
     if (code == KG_OK) {
         host(d, kg_worker_compiler(w));
-        kg_worker_close(w);
     }
     ladder(d);
+    if (code == KG_OK && !d->quick) {
+        pytorch(d, w);
+    }
+    kg_worker_close(w);
     if (code == KG_OK && !d->quick) {
         code = timing(d, config, &err);
     }
