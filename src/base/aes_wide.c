@@ -4,16 +4,24 @@
 
 #if defined __x86_64__
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define WIDE   __attribute__((target("aes,vaes,avx512f,avx512bw")))
 #define ROUNDS 10
 #define LANES  8 /* registers under way, 4 blocks each */
 
+/* Not every compiler has a word for it. */
+static bool has_vaes(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_VAES);
+}
+
 bool kg_aes_wide_there(void)
 {
-    return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("aes");
+    return has_vaes() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("aes");
 }
 
 /* One step of the key schedule (FIPS 197, section 5.2); t: what aeskeygenassist made of key. */

@@ -5,11 +5,16 @@
 #include <string.h>
 
 static const char *const code_names[] = {
-    [KG_OK] = "ok",         [KG_E_USAGE] = "usage",
-    [KG_E_INPUT] = "input", [KG_E_NOT_FOUND] = "not_found",
-    [KG_E_IO] = "io",       [KG_E_LIMIT] = "limit",
-    [KG_E_HOST] = "host",   [KG_E_PROBLEM] = "problem",
-    [KG_E_GYM] = "gym",     [KG_E_CANCELLED] = "cancelled",
+    [KG_OK] = "ok",
+    [KG_E_USAGE] = "usage",
+    [KG_E_INPUT] = "input",
+    [KG_E_NOT_FOUND] = "not_found",
+    [KG_E_IO] = "io",
+    [KG_E_LIMIT] = "limit",
+    [KG_E_HOST] = "host",
+    [KG_E_PROBLEM] = "problem",
+    [KG_E_GYM] = "gym",
+    [KG_E_CANCELLED] = "cancelled",
     [KG_E_NEEDS_GPU] = "needs_gpu",
 };
 

@@ -151,11 +151,9 @@ static void find_refuses(void **state)
         {"./none", "./none: no such problem file", KG_E_NOT_FOUND},
         {"", "problem '': not a name or a path", KG_E_USAGE},
         {"rows.jsonl#3",
-         "rows.jsonl#3: a PyTorch problem, where a native one (a .c file) is needed",
-         KG_E_USAGE},
+         "rows.jsonl#3: a PyTorch problem, where a native one (a .c file) is needed", KG_E_USAGE},
         {"dir/rows.jsonl",
-         "dir/rows.jsonl: a PyTorch problem, where a native one (a .c file) is needed",
-         KG_E_USAGE},
+         "dir/rows.jsonl: a PyTorch problem, where a native one (a .c file) is needed", KG_E_USAGE},
         {"relu.py", "relu.py: a PyTorch problem, where a native one (a .c file) is needed",
          KG_E_USAGE},
     };
