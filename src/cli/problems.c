@@ -7,9 +7,8 @@
 #include "base/json.h"
 #include "base/term.h"
 #include "cli/cli.h"
-#include "gym/pipeline/batch.h"
+#include "cli/problems.h"
 #include "gym/pipeline/executor.h"
-#include "gym/pipeline/onboard.h"
 #include "gym/torch/module.h"
 #include "gym/torch/suite.h"
 
@@ -22,9 +21,11 @@ static const char help_text[] =
     "show   the source of one problem, and its sizes\n"
     "check  parses, builds, float against double, deterministic, every variant runs, trivial "
     "answers\n"
-    "       fail, every input matters; all problems where none is named\n"
+    "       fail, every input matters; all problems where none is named; what fails is listed\n"
+    "       at the end. With --json a PyTorch problem's line holds its task card\n"
     "\n"
     "  PROBLEM        a name of the suites, or a path: FILE.c, FILE.py, FILE.jsonl#LINE\n"
+    "  --device D     where PyTorch problems run: cpu, cuda:0, auto\n"
     "  --suites A:B   folders to search instead of those that come with kgym\n"
     "  --json         one JSON object per problem\n"
     "\n"
@@ -86,7 +87,7 @@ static void describe(const char *text, int width)
     puts(text);
 }
 
-static void free_paths(char **path, size_t n)
+void kg_cli_problems_free(char **path, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         free(path[i]);
@@ -142,7 +143,7 @@ static bool is_module(const char *path)
 }
 
 /* C problems, then PyTorch ones, each sorted by name. */
-static enum kg_code all_problems(const struct kg_paths *paths, char ***out, size_t *n,
+enum kg_code kg_cli_problems_all(const struct kg_paths *paths, char ***out, size_t *n,
                                  struct kg_err *err)
 {
     char **torch;
@@ -151,7 +152,7 @@ static enum kg_code all_problems(const struct kg_paths *paths, char ***out, size
         return err->code;
     }
     if (kg_suite_files(paths->suites, paths->nsuites, ".py", &torch, &nt, err) != KG_OK) {
-        free_paths(*out, nc);
+        kg_cli_problems_free(*out, nc);
         return err->code;
     }
     char **all = realloc(*out, (nc + nt + 1) * sizeof *all);
@@ -175,7 +176,7 @@ static int list(const struct kg_paths *paths, bool json)
     char **path;
     size_t n;
     int status = KG_EXIT_GOOD;
-    if (all_problems(paths, &path, &n, &err) != KG_OK) {
+    if (kg_cli_problems_all(paths, &path, &n, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
     for (size_t i = 0; i < n; i++) {
@@ -191,7 +192,7 @@ static int list(const struct kg_paths *paths, bool json)
             status = kg_cli_fail("problems", &err);
         }
     }
-    free_paths(path, n);
+    kg_cli_problems_free(path, n);
     return status;
 }
 
@@ -239,96 +240,6 @@ static int show(const struct kg_paths *paths, const char *name)
     return KG_EXIT_GOOD;
 }
 
-static void print_check(const struct kg_onboard *o, bool json)
-{
-    if (json) {
-        json_t *checks = json_array();
-        for (int i = 0; i < o->n; i++) {
-            json_array_append_new(
-                checks,
-                json_pack("{s:s, s:b, s:o}", "check", o->check[i].name, "pass", o->check[i].pass,
-                          "detail", kg_json_text(o->check[i].detail, strlen(o->check[i].detail))));
-        }
-        json_t *j = json_pack("{s:s, s:b, s:I, s:I, s:I, s:o}", "problem", o->problem, "pass",
-                              o->pass, "reference_ns", (json_int_t)o->reference_ns, "in_bytes",
-                              (json_int_t)o->in_bytes, "out_bytes", (json_int_t)o->out_bytes,
-                              "checks", checks);
-        if (o->card) {
-            json_object_set(j, "card", o->card);
-        }
-        struct kg_buf b;
-        kg_buf_init(&b, 1 << 20);
-        kg_json_dump(j, &b);
-        puts(b.data);
-        kg_buf_deinit(&b);
-        json_decref(j);
-        return;
-    }
-    bool colour = kg_term_colour(stdout);
-    struct kg_buf b;
-    kg_buf_init(&b, 1 << 16);
-    kg_term_add(&b, colour, o->pass ? KG_GREEN : KG_RED, o->pass ? "ok      " : "DEFECT  ");
-    kg_buf_addf(&b, "%-18s %2d check%s", o->problem, o->n, o->n == 1 ? "" : "s");
-    if (o->reference_ns >= 0) {
-        kg_buf_addf(&b, "  reference %7.3f ms", (double)o->reference_ns * 1e-6);
-    }
-    if (o->in_bytes > 0) {
-        kg_buf_addf(&b, "  %6.1f KB in, %6.1f KB out", (double)o->in_bytes / 1024,
-                    (double)o->out_bytes / 1024);
-    }
-    kg_buf_addc(&b, '\n');
-    for (int i = 0; i < o->n; i++) {
-        if (!o->check[i].pass) {
-            kg_buf_addf(&b, "        %s: ", o->check[i].name);
-            kg_term_add(&b, false, KG_PLAIN, o->check[i].detail);
-            kg_buf_addc(&b, '\n');
-        }
-    }
-    fputs(b.data, stdout);
-    fflush(stdout);
-    kg_buf_deinit(&b);
-}
-
-static int check_one(struct kg_worker *w, const char *name, bool json)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_onboard o;
-    if (kg_onboard(w, name, &o, &err) != KG_OK) {
-        return kg_cli_fail("problems", &err);
-    }
-    print_check(&o, json);
-    bool pass = o.pass;
-    kg_onboard_deinit(&o);
-    return pass ? KG_EXIT_GOOD : KG_EXIT_BAD;
-}
-
-static int check(const struct args *a, const struct kg_config *config, const struct kg_paths *paths)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_worker *w = NULL;
-    int cpu = -1, status = KG_EXIT_GOOD;
-    char **path = NULL;
-    size_t n = 0;
-    kg_cli_signals();
-    kg_batch_cpus(&cpu, 1);
-    if ((a->nwords == 1 && all_problems(paths, &path, &n, &err) != KG_OK) ||
-        kg_worker_open(config, cpu, &w, &err) != KG_OK) {
-        status = kg_cli_fail("problems", &err);
-        w = NULL;
-    }
-    for (int i = 1; w && i < a->nwords && !kg_cancelled; i++) {
-        int s = check_one(w, a->word[i], a->json);
-        status = s > status ? s : status;
-    }
-    for (size_t i = 0; i < n; i++) {
-        int s = !w || kg_cancelled ? KG_EXIT_ERROR : check_one(w, path[i], a->json);
-        status = s > status ? s : status;
-    }
-    free_paths(path, n);
-    kg_worker_close(w);
-    return status;
-}
-
 static enum kg_code check_words(const struct args *a, struct kg_err *err)
 {
     static const char *const verbs[] = {"list", "show", "check", NULL};
@@ -367,7 +278,8 @@ int kg_cmd_problems(int argc, char **argv)
         kg_paths_find(config.suites, &paths, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
-    return strcmp(a.word[0], "list") == 0   ? list(&paths, a.json)
-           : strcmp(a.word[0], "show") == 0 ? show(&paths, a.word[1])
-                                            : check(&a, &config, &paths);
+    return strcmp(a.word[0], "list") == 0 ? list(&paths, a.json)
+           : strcmp(a.word[0], "show") == 0
+               ? show(&paths, a.word[1])
+               : kg_cli_problems_check(&config, &paths, a.word + 1, a.nwords - 1, a.json);
 }
