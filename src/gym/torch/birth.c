@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -130,8 +131,11 @@ static void compose_gpu(struct view *v, glob_t *found)
 {
     show(v, "/sys", "/sys", false);
     if (glob("/dev/nvidia*", 0, NULL, found) == 0) {
+        struct stat st;
         for (size_t i = 0; i < found->gl_pathc; i++) {
-            show(v, found->gl_pathv[i], found->gl_pathv[i], true);
+            if (stat(found->gl_pathv[i], &st) == 0 && S_ISCHR(st.st_mode)) {
+                show(v, found->gl_pathv[i], found->gl_pathv[i], true);
+            }
         }
     }
 }
