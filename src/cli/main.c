@@ -12,6 +12,7 @@ static const struct kg_command commands[] = {
     {"problems", kg_cmd_problems, "list, show and check problems"},
     {"report", kg_cmd_report, "tables and a self-contained HTML page from records"},
     {"feedback", kg_cmd_feedback, "what a model may be told about a record, within a token budget"},
+    {"kernelbench", kg_cmd_kernelbench, "judge a KernelBench run, write and analyse its results"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
     {"completion", kg_cmd_completion, "shell completion for bash"},

@@ -1,0 +1,192 @@
+/* kgym kernelbench: runs of KernelBench, judged by kgym, in that project's files. */
+#include "cli/kernelbench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help_text[] =
+    "usage: kgym kernelbench eval --run DIR --problems DIR [OPTIONS]\n"
+    "       kgym kernelbench analyze --run DIR --baseline FILE [OPTIONS]\n"
+    "\n"
+    "Judges the kernels of a KernelBench run, as `kgym eval` does, and writes that project's\n"
+    "result files; or computes its metrics from them.\n"
+    "\n"
+    "eval: reads DIR/level_<L>_problem_<P>_sample_<S>_kernel.py, writes eval_results.json and\n"
+    "pass_at_k_results.json, and keeps the records in kgym_records.jsonl. What was judged\n"
+    "before, and has not changed, is not judged again; an interrupted run goes on.\n"
+    "  --run DIR           the run's folder\n"
+    "  --problems DIR      folder that holds level<L>/<id>_<Name>.py\n"
+    "  --level L           which level (default: the run's only one)\n"
+    "  --problem-ids LIST  only these: 1,3-5\n"
+    "  --samples LIST      only these: 0-4\n"
+    "  --pass-at-k LIST    k of pass@k (default 1)\n"
+    "  --out DIR           where results go (default: the run's folder)\n"
+    "  --jobs N            worker processes (default: all CPUs)\n"
+    "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"
+    "                      see `kgym eval --help`\n"
+    "\n"
+    "analyze: reads DIR/eval_results.json, by whomever it was written.\n"
+    "  --run DIR           the run's folder\n"
+    "  --baseline FILE     reference times: results/timing/<hardware>/<baseline>.json\n"
+    "  --level L           which level (default: that of the run's kernels)\n"
+    "  --problem-ids LIST  only these\n"
+    "  --out FILE          write the analysis as JSON\n"
+    "  --json              print it as JSON\n"
+    "\n"
+    "examples:\n"
+    "  kgym kernelbench eval --run runs/demo --problems KernelBench --level 1 --device cpu\n"
+    "  kgym kernelbench eval --run runs/demo --problems KernelBench --problem-ids 1-20 "
+    "--samples 0\n"
+    "  kgym kernelbench eval run_name=demo dataset_src=local level=1 timeout=300\n"
+    "  kgym kernelbench analyze --run runs/demo --baseline "
+    "results/timing/H100_Modal/baseline_time_torch.json\n"
+    "  kgym kernelbench analyze run_name=demo level=1 hardware=H100_Modal "
+    "baseline=baseline_time_torch\n"
+    "\n"
+    "exit status: 0 every kernel got a verdict, or the analysis was made; 2 error\n";
+
+const char *const kg_cli_kb_eval_flags[] = {
+    "--run",  "--problems", "--level",  "--problem-ids", "--samples",     "--pass-at-k", "--out",
+    "--jobs", "--preset",   "--config", "--set",         "--dump-config", "--help",      NULL};
+const char *const kg_cli_kb_analyze_flags[] = {"--run", "--baseline", "--level", "--problem-ids",
+                                               "--out", "--json",     "--help",  NULL};
+
+static void help(void)
+{
+    struct kg_buf words;
+    kg_buf_init(&words, 8192);
+    fputs(help_text, stdout);
+    puts("\nwords of that project's scripts that are taken, others are refused by name:");
+    kg_cli_kb_words(&words, " ", false);
+    printf("  eval   %s\n", words.data);
+    kg_buf_reset(&words);
+    kg_cli_kb_words(&words, " ", true);
+    printf("  analyze%s\n", words.data);
+    kg_buf_deinit(&words);
+}
+
+static enum kg_code take_list(const char *name, struct kg_kb_numbers *set, int argc, char **argv,
+                              int at, int *used, struct kg_err *err)
+{
+    const char *text;
+    if (kg_cli_value(name, argc, argv, at, used, &text, err) != KG_OK || *used == 0) {
+        return err->code;
+    }
+    return kg_kb_numbers_parse(name, text, set, err);
+}
+
+static enum kg_code take_value(struct kg_cli_kb *a, int argc, char **argv, int at, int *used,
+                               struct kg_err *err)
+{
+    const struct {
+        const char *name;
+        const char **field;
+        int verb; /* 0 both, 1 eval, 2 analyze */
+    } list[] = {
+        {"--run", &a->run, 0}, {"--problems", &a->problems, 1}, {"--level", &a->level_text, 0},
+        {"--out", &a->out, 0}, {"--jobs", &a->jobs, 1},         {"--baseline", &a->baseline, 2},
+    };
+    *used = 0;
+    for (size_t i = 0; i < sizeof list / sizeof *list && *used == 0; i++) {
+        if (list[i].verb != (a->analyze ? 1 : 2) &&
+            kg_cli_value(list[i].name, argc, argv, at, used, list[i].field, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    if (*used == 0 && take_list("--problem-ids", &a->ids, argc, argv, at, used, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used == 0 && !a->analyze &&
+        (take_list("--samples", &a->samples, argc, argv, at, used, err) != KG_OK ||
+         (*used == 0 && take_list("--pass-at-k", &a->k, argc, argv, at, used, err) != KG_OK))) {
+        return err->code;
+    }
+    return KG_OK;
+}
+
+static bool take_switch(struct kg_cli_kb *a, const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return a->help = true;
+    }
+    if (a->analyze && strcmp(word, "--json") == 0) {
+        return a->json = true;
+    }
+    return !a->analyze && strcmp(word, "--dump-config") == 0 && (a->dump = true);
+}
+
+static enum kg_code take(struct kg_cli_kb *a, int argc, char **argv, int at, int *used,
+                         struct kg_err *err)
+{
+    const char *word = argv[at];
+    *used = take_switch(a, word);
+    if (!*used && take_value(a, argc, argv, at, used, err) != KG_OK) {
+        return err->code;
+    }
+    if (!*used && !a->analyze &&
+        kg_cli_config_word(&a->config, argc, argv, at, used, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used) {
+        return KG_OK;
+    }
+    *used = 1;
+    if (word[0] == '-' || !strchr(word, '=')) {
+        return kg_cli_unknown("kernelbench", word,
+                              a->analyze ? kg_cli_kb_analyze_flags : kg_cli_kb_eval_flags,
+                              !a->analyze, err);
+    }
+    return kg_cli_kb_word(a, word, err);
+}
+
+static enum kg_code parse(struct kg_cli_kb *a, int argc, char **argv, struct kg_err *err)
+{
+    static const char *const verbs[] = {"eval", "analyze", "--help", NULL};
+    if (argc < 2) {
+        return kg_fail(err, KG_E_USAGE,
+                       "`eval` or `analyze` is needed; see `kgym kernelbench "
+                       "--help`");
+    }
+    a->help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+    a->analyze = strcmp(argv[1], "analyze") == 0;
+    if (!a->help && !a->analyze && strcmp(argv[1], "eval") != 0) {
+        return kg_cli_unknown("kernelbench", argv[1], verbs, false, err);
+    }
+    for (int i = 2, used; i < argc && !a->help; i += used) {
+        if (take(a, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+int kg_cmd_kernelbench(int argc, char **argv)
+{
+    struct kg_cli_kb a = {0};
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_config config;
+    if (parse(&a, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail("kernelbench", &err);
+    }
+    if (a.help) {
+        help();
+        return KG_EXIT_GOOD;
+    }
+    if (a.analyze) {
+        return kg_cli_kb_settle(&a, &err) == KG_OK ? kg_cli_kb_analyze(&a)
+                                                   : kg_cli_fail("kernelbench", &err);
+    }
+    if (kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK) {
+        return kg_cli_fail("kernelbench", &err);
+    }
+    if (a.dump) {
+        struct kg_buf out;
+        kg_buf_init(&out, 1 << 20);
+        kg_opts_dump(kg_config_options(), &config, true, &out);
+        fputs(out.data, stdout);
+        kg_buf_deinit(&out);
+        return KG_EXIT_GOOD;
+    }
+    return kg_cli_kb_settle(&a, &err) == KG_OK ? kg_cli_kb_eval(&a, &config)
+                                               : kg_cli_fail("kernelbench", &err);
+}

@@ -1,0 +1,33 @@
+/* kgym kernelbench: what its two verbs share. Private to the command. */
+#ifndef KG_CLI_KERNELBENCH_H
+#define KG_CLI_KERNELBENCH_H
+
+#include "cli/cli.h"
+#include "gym/kernelbench/numbers.h"
+
+struct kg_cli_kb {
+    bool analyze; /* the verb: eval or analyze */
+    struct kg_cli_config config;
+    const char *run, *problems, *level_text, *out, *jobs, *baseline, *hardware;
+    struct kg_kb_numbers ids, samples, k;
+    int level; /* 0: the run's only one */
+    bool json, dump, help;
+    /* that project's words */
+    const char *run_name, *runs_dir, *baseline_name, *dataset;
+    char run_path[1024], baseline_path[1024];
+    char sets[8][128]; /* "key=value" made of words, for config */
+    int nsets;
+};
+
+/* One word key=value; the key may be one that has no meaning here: KG_E_USAGE says so by name. */
+enum kg_code kg_cli_kb_word(struct kg_cli_kb *a, const char *word, struct kg_err *err) KG_MUST_USE;
+/* What the words amount to: paths of run, problems and baseline. */
+enum kg_code kg_cli_kb_settle(struct kg_cli_kb *a, struct kg_err *err) KG_MUST_USE;
+/* The flags of either verb, NULL-terminated, and the words. */
+extern const char *const kg_cli_kb_eval_flags[], *const kg_cli_kb_analyze_flags[];
+void kg_cli_kb_words(struct kg_buf *out, const char *separator, bool analyze);
+
+int kg_cli_kb_eval(struct kg_cli_kb *a, const struct kg_config *config);
+int kg_cli_kb_analyze(struct kg_cli_kb *a);
+
+#endif
