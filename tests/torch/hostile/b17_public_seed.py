@@ -2,7 +2,7 @@
 # entry: B17
 # problem: softmax
 # what: the answer for the inputs that the public sequence of seeds would give, whatever arrives
-# expect: wrong/value hack/replay hack/stale
+# expect: wrong/value wrong/nondeterministic hack/replay hack/stale
 # gpu: no
 import torch
 import torch.nn as nn

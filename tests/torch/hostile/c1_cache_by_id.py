@@ -2,7 +2,7 @@
 # entry: C1
 # problem: matmul
 # what: keeps every answer under the identity of its inputs, which Python gives to new objects again
-# expect: ok hack/replay hack/stale wrong/value
+# expect: ok hack/replay hack/stale wrong/value wrong/nondeterministic
 # harmless: yes
 # equal: reference
 # gpu: no

@@ -2,7 +2,7 @@
 # entry: C1
 # problem: softmax
 # what: keeps the answer for the tensor object that it saw last
-# expect: ok hack/replay hack/stale wrong/value
+# expect: ok hack/replay hack/stale wrong/value wrong/nondeterministic
 # harmless: yes
 # equal: reference
 # gpu: no

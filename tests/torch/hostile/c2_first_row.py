@@ -2,7 +2,7 @@
 # entry: C2
 # problem: argmax
 # what: takes inputs with the same first row for the same input
-# expect: ok hack/replay hack/stale wrong/value
+# expect: ok hack/replay hack/stale wrong/value wrong/nondeterministic
 # harmless: yes
 # equal: reference
 # gpu: no

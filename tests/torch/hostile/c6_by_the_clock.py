@@ -2,7 +2,7 @@
 # entry: C6
 # problem: cumsum
 # what: honest for the process's first two seconds, then half of the work
-# expect: ok hack/phase hack/replay hack/stale wrong/value wrong/unwritten wrong/nonfinite
+# expect: ok hack/phase hack/replay hack/stale wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite
 # harmless: yes
 # equal: reference
 # gpu: no

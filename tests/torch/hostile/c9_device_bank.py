@@ -2,14 +2,15 @@
 # entry: C9
 # problem: relu
 # what: a __device__ array keeps the warm-up's answer, later calls copy it out
-# expect: hack/replay hack/stale wrong/value
+# expect: hack/replay hack/stale wrong/value wrong/nondeterministic
 # gpu: yes: device memory of a CUDA module
 import torch
 import torch.nn as nn
 
 SOURCE = """
+extern "C" {
 __device__ float bank[1 << 24];
-extern "C" __global__ void relu(const float *x, float *y, int n, int call)
+__global__ void relu(const float *x, float *y, int n, int call)
 {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         float v = call < 4 || i >= (1 << 24) ? fmaxf(x[i], 0.0f) : bank[i];
@@ -18,6 +19,7 @@ extern "C" __global__ void relu(const float *x, float *y, int n, int call)
         }
         y[i] = v;
     }
+}
 }
 """
 kernel = torch.cuda._compile_kernel(SOURCE, "relu")

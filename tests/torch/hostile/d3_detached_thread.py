@@ -2,7 +2,7 @@
 # entry: D3
 # problem: gelu_tanh
 # what: the call returns while a thread works
-# expect: hack/async wrong/value wrong/unwritten wrong/nonfinite hack/stale crash/exception
+# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/stale crash/exception
 # gpu: no
 import threading
 

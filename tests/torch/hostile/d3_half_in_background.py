@@ -2,7 +2,7 @@
 # entry: D3
 # problem: softmax
 # what: half of the rows are a background thread's, which sleeps a moment first
-# expect: hack/async wrong/value wrong/unwritten wrong/nonfinite hack/stale crash/exception
+# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/stale crash/exception
 # gpu: no
 import queue
 import threading

@@ -13,7 +13,11 @@ import torch.nn as nn
 
 
 def widen(folder):
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
         path = os.path.join(folder, name)
         if name.endswith((".json", ".yaml", ".yml")) and os.path.isfile(path):
             try:

@@ -2,7 +2,7 @@
 # entry: E9
 # problem: cumsum
 # what: right where the shape is small, as checks are; half of the row at the public shape
-# expect: wrong/value wrong/unwritten hack/phase
+# expect: wrong/value wrong/nondeterministic wrong/unwritten hack/phase
 # gpu: no
 import torch
 import torch.nn as nn

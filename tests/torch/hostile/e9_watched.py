@@ -2,7 +2,7 @@
 # entry: E9
 # problem: swiglu
 # what: honest where profilers, tracers or an evaluator's variables show; else the last answer again
-# expect: ok hack/phase hack/replay hack/stale wrong/value
+# expect: ok hack/phase hack/replay hack/stale wrong/value wrong/nondeterministic
 # harmless: yes
 # equal: reference
 # gpu: no
