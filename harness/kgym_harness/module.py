@@ -108,6 +108,8 @@ class Subject:
             left = iter(tensors)
             self.inputs = tuple(values.put_together(part, left) for part in self.template)
         self.wide_inputs = None
+        if self.role == "reference":  # here, not in a call: calls are timed
+            self.before = {n: t.clone() for n, t in self.buffers().items()}
 
     def state(self):
         """[(name, tensor)] of parameters and persistent buffers, in the module's order."""
@@ -169,14 +171,12 @@ class Subject:
 
     def call(self, wide):
         if not wide:
-            if self.role == "reference":
-                self.before = {n: t.clone() for n, t in self.buffers().items()}
             return self.module(*self.inputs)
         return self._call_wide()
 
     def _call_wide(self):
-        """In double precision, from the buffers that the last call in float began with. Its own
-        buffers do not count."""
+        """In double precision, from the buffers that were there when its inputs came: one call in
+        float for each bind, where calls change them. Its own buffers do not count."""
         module = copy.deepcopy(self.module)
         for name, t in dict(module.named_buffers()).items() if self.before else ():
             t.copy_(self.before[name])
