@@ -177,6 +177,7 @@ static void malformed_results_are_named(void **state)
         {"{\"1\": [" ENTRY("0", "1", "true", "1") "]}", "F: 1[0].compiled: true or false"},
         {"{\"1\": [" ENTRY("0", "true", "null", "1") "]}", "F: 1[0].correctness: true or false"},
         {"{\"7\": [" ENTRY("0", "true", "true", "\"1\"") "]}", "F: 7[0].runtime: a number"},
+        {"{\"7\": [" ENTRY("0", "true", "true", "1e-320") "]}", "F: 7[0].runtime: a number"},
         {"{\"1\": [" GOOD "," GOOD "]}", "F: 1: two entries of sample_id 0"},
         {"{\"1\": [{\"sample_id\": 0, \"compiled\": true, \"correctness\": true, \"runtime\": 1, "
          "\"runtime_stats\": {}}]}",
@@ -186,7 +187,7 @@ static void malformed_results_are_named(void **state)
          "F: 1[0].runtime_stats: an object is needed"},
         {"{\"1\": [{\"sample_id\": 0, \"compiled\": true, \"correctness\": true, \"runtime\": 1, "
          "\"metadata\": {\"kgym\": {\"runtime_ns\": -5}}, \"runtime_stats\": {}}]}",
-         "F: 1[0].metadata.kgym.runtime_ns: a number above 0"},
+         "F: 1[0].metadata.kgym.runtime_ns: nanoseconds are needed"},
     };
     for (size_t i = 0; i < N(table); i++) {
         struct kg_kb_results r;
@@ -208,8 +209,10 @@ static void malformed_baselines_are_named(void **state)
         {"{\"level1\": [1]}", "F: level1: an object"},
         {"{\"level1\": {\"x.py\": {\"mean\": 1}}}", "F: level1: `x.py` is not a name <id>_<Name>"},
         {"{\"level1\": {\"1_x.py\": 3}}", "F: level1.1_x.py: an object is needed"},
-        {"{\"level1\": {\"1_x.py\": {}}}", "F: level1.1_x.py.mean: a number above 0 is needed"},
+        {"{\"level1\": {\"1_x.py\": {}}}",
+         "F: level1.1_x.py.mean: milliseconds are needed, from 1e-09"},
         {"{\"level1\": {\"1_x.py\": {\"mean\": 0}}}", "F: level1.1_x.py.mean"},
+        {"{\"level1\": {\"1_x.py\": {\"mean\": 1e300}}}", "F: level1.1_x.py.mean"},
         {"{\"level1\": {\"1_x.py\": {\"mean\": -1.0}}}", "F: level1.1_x.py.mean"},
         {"{\"level1\": {\"1_x.py\": {\"mean\": \"1\"}}}", "F: level1.1_x.py.mean"},
         {"{\"level1\": {\"1_x.py\": {\"mean\": 1}, \"01_y.py\": {\"mean\": 1}}}",

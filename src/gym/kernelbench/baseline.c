@@ -1,9 +1,10 @@
 #include "gym/kernelbench/baseline.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "gym/kernelbench/stats.h"
 
 static int by_id(const void *a, const void *b)
 {
@@ -26,10 +27,10 @@ static enum kg_code read_problem(const json_t *v, const char *name, const char *
         return kg_fail(err, KG_E_INPUT, "%s: level%d.%.100s: an object is needed", source, level,
                        name);
     }
-    if (!(mean > 0) || !isfinite(mean)) {
+    if (!(mean >= KG_KB_MIN_MS && mean <= KG_KB_MAX_MS)) {
         return kg_fail(err, KG_E_INPUT,
-                       "%s: level%d.%.100s.mean: a number above 0 is needed (milliseconds)", source,
-                       level, name);
+                       "%s: level%d.%.100s.mean: milliseconds are needed, from %g to %g", source,
+                       level, name, KG_KB_MIN_MS, KG_KB_MAX_MS);
     }
     out->problem[out->n].id = id;
     out->problem[out->n].mean_ms = mean;

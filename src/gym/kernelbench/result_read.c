@@ -35,7 +35,8 @@ static enum kg_code read_times(const struct reader *rd, const json_t *entry,
     const json_t *metadata = json_object_get(entry, "metadata");
     const json_t *own = json_object_get(metadata, "kgym");
     const json_t *exact = json_object_get(own, "runtime_ns");
-    if (!json_is_number(runtime)) {
+    double ms = json_number_value(runtime), ns = json_number_value(exact);
+    if (!json_is_number(runtime) || (ms > 0 && !(ms >= KG_KB_MIN_MS && ms <= KG_KB_MAX_MS))) {
         return bad(rd, "runtime", "a number is needed (milliseconds, -1 where not measured)");
     }
     if (!json_is_object(metadata)) {
@@ -44,14 +45,11 @@ static enum kg_code read_times(const struct reader *rd, const json_t *entry,
     if (!json_is_object(json_object_get(entry, "runtime_stats"))) {
         return bad(rd, "runtime_stats", "an object is needed");
     }
-    if ((own && !json_is_object(own)) || (exact && !(json_number_value(exact) > 0))) {
-        return bad(rd, "metadata.kgym.runtime_ns", "a number above 0 is needed");
+    if (exact && !(ns >= KG_KB_MIN_MS * 1e6 && ns <= KG_KB_MAX_MS * 1e6)) {
+        return bad(rd, "metadata.kgym.runtime_ns", "nanoseconds are needed");
     }
-    out->runtime_ms = json_number_value(runtime);
-    out->runtime_ns = out->runtime_ms > 0 ? out->runtime_ms * 1e6 : NAN;
-    if (exact && out->runtime_ms > 0) {
-        out->runtime_ns = json_number_value(exact);
-    }
+    out->runtime_ms = ms;
+    out->runtime_ns = !(ms > 0) ? NAN : exact ? ns : ms * 1e6;
     return KG_OK;
 }
 

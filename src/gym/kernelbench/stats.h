@@ -5,6 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Times in files, milliseconds: beyond these bounds one is a mistake, and its ratios may overflow.
+ */
+#define KG_KB_MIN_MS 1e-9
+#define KG_KB_MAX_MS 1e12
+
 /* Of times in ns; std is over n, as numpy's default. n == 0: NaN. */
 struct kg_kb_stats {
     double mean, std, min, max;
