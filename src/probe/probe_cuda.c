@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "gym/device/cuda_driver.h"
 #include "probe/blocks.h"
 
@@ -123,12 +123,19 @@ int kg_probe_cuda_sync(void)
     return cu.library != NULL ? cu.ctx_sync() : -1;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value)
 {
-    int64_t end = kg_clock_ns() + SPIN_NS;
+    int64_t end = now_ns() + SPIN_NS;
     uint32_t now;
     while ((now = atomic_load_explicit(word, memory_order_acquire)) == value) {
-        if (kg_clock_ns() >= end) {
+        if (now_ns() >= end) {
             return kg_probe_wait(word, value);
         }
         __builtin_ia32_pause();

@@ -62,6 +62,18 @@ const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2],
     return wrong;
 }
 
+uint32_t kg_dj_laid(const struct kg_dj_claims *claims, bool pooled,
+                    struct kg_tleaf leaf[KG_TWIRE_LEAVES])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < claims->n; i++) {
+        if (!pooled || claims->leaf[i].copied) {
+            leaf[n++] = claims->leaf[i];
+        }
+    }
+    return n;
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct kg_dspan *x = a, *y = b;

@@ -22,7 +22,8 @@
 /* Kernels by name: X(name). */
 #define KG_CUDA_KERNELS(X)                                                                         \
     X(pattern)                                                                                     \
-    X(check) X(unwritten) X(digest) X(flush) X(widen) X(moments) X(digits) X(scan) X(scan_rms)     \
+    X(check)                                                                                       \
+    X(unwritten) X(digest) X(flush) X(widen) X(moments) X(digits) X(scan) X(scan_rms)              \
         X(scan_exact) X(fill)
 
 enum kg_cuda_kernel {

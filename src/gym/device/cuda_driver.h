@@ -150,7 +150,7 @@ struct kg_nvrtc_program;
 
 /* clang-format on */
 
-#define KG_CU_FIELD(field, symbol, params) int(*field) params;
+#define KG_CU_FIELD(field, symbol, params) int(*field) params; /* NOLINT: no expressions */
 struct kg_cu {
     void *library;
     KG_CU_FUNCTIONS(KG_CU_FIELD)

@@ -32,10 +32,15 @@ static struct kg_twire *make_wire(int *fd, struct kg_err *err)
     return p;
 }
 
+#define POOL_BYTES ((uint64_t)64 << 20) /* what PyTorch's allocator needs beyond the answers */
+
 static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, int fds[3],
                                  struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
+    if (s->dev.pooled) { /* copies go below the middle, what the runner allocates above it */
+        p->out_bytes = 2 * p->out_bytes + POOL_BYTES;
+    }
     if (ops->export(&s->dev, &p->in_bytes, true, &p->in, &fds[1], err) != KG_OK) {
         return err->code;
     }

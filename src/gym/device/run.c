@@ -256,13 +256,8 @@ static enum kg_code check_guards(struct kg_dj_state *s, const struct course *k,
 {
     struct kg_dspan zone[2 * KG_TWIRE_LEAVES];
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    uint32_t laid = 0; /* with guards beside them: others lie among the runner's own tensors */
+    uint32_t laid = kg_dj_laid(&k->claims, s->dev.pooled, leaf);
     int bad;
-    for (uint32_t i = 0; i < k->claims.n; i++) {
-        if (!s->dev.pooled || k->claims.leaf[i].copied) {
-            leaf[laid++] = k->claims.leaf[i];
-        }
-    }
     size_t n = k->answers ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
     for (size_t i = 0; i < n; i++) {
         zone[i].at += k->port->out;

@@ -134,6 +134,10 @@ struct kg_dj_claims {
  * once. */
 const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2], uint64_t out_bytes,
                               struct kg_dj_claims *out);
+/* Those with guards beside them, into leaf: all; pooled: those that were copied, because the others
+ * lie among tensors of the runner's own. */
+uint32_t kg_dj_laid(const struct kg_dj_claims *claims, bool pooled,
+                    struct kg_tleaf leaf[KG_TWIRE_LEAVES]);
 /* Zones of [0, region) around the leaves, KG_TWIRE_GUARD on each side at most, none in a leaf. */
 size_t kg_dj_zones(const struct kg_tleaf *leaf, uint32_t n, uint64_t region,
                    struct kg_dspan zone[2 * KG_TWIRE_LEAVES]);
