@@ -10,10 +10,9 @@ static json_t *load_request(const struct kg_worker *w)
     return json_pack("{s:s, s:s}", "entry", w->torch->problem->entry, "role", "candidate");
 }
 
-static json_t *build_request(const struct kg_tscene *s)
+void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
 {
-    return json_pack("{s:O, s:O, s:O}", "init", s->desc.args, "kwargs", s->desc.kwargs, "inputs",
-                     s->desc.template);
+    e->deadline_ns += kg_clock_ns() - since_ns;
 }
 
 /* A command without data; takes the request. */
@@ -88,7 +87,7 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
     e->r->isolation = run->cand.runner.sandbox.isolation;
     enum kg_step_result step = tell(e, KG_TC_LOAD, load_request(w), stage, err);
     if (step == KG_STEP_PASS) {
-        step = tell(e, KG_TC_BUILD, build_request(s), stage, err);
+        step = tell(e, KG_TC_BUILD, kg_tscene_build_request(&s->desc), stage, err);
     }
     return step == KG_STEP_PASS ? kg_tcandidate_load(e, 0, stage, err) : step;
 }
@@ -162,7 +161,7 @@ static enum kg_step_result state_after(struct kg_evaluation *e, const struct kg_
     struct kg_dj_call call = {.port = e->torch->cand.port,
                               .id = c->after_id,
                               .command = KG_TC_SNAPSHOT,
-                              .seed = c->seed,
+                              .seed = kg_tcase_call_seed(c),
                               .keep = KG_DJ_CANDIDATE,
                               .deadline_ns = call_deadline(e)};
     if (c->after_id < 0) {
@@ -186,9 +185,11 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     struct kg_tcase *c;
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
+    int64_t since = kg_clock_ns();
     if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
+    kg_tevaluation_excuse(e, since);
     json_array_append_new(e->torch->asked, kg_treplay_case(s, c));
     if (!c->applies) {
         return KG_STEP_PASS;
@@ -199,7 +200,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
         step = state_for(e, s, law, stage, err);
     }
     struct kg_dj_call call = {
-        .port = run->cand.port, .id = c->id, .command = KG_TC_BIND, .seed = c->seed};
+        .port = run->cand.port, .id = c->id, .command = KG_TC_BIND, .seed = kg_tcase_call_seed(c)};
     call.deadline_ns = call_deadline(e);
     if (step == KG_STEP_PASS) {
         step = answered(e, &call, stage, &rep, err);

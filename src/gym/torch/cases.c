@@ -49,6 +49,12 @@ static bool made_by_judge(const struct kg_tcase *c, const struct kg_task_input *
     return c->law >= KG_TL_BF16 && kg_tplan_free(in);
 }
 
+uint64_t kg_tcase_call_seed(const struct kg_tcase *c)
+{
+    struct kg_key key = {.w = {c->seed, 0}};
+    return kg_key_derive(key, "calls", 0).w[0] >> 1;
+}
+
 static enum kg_code draw(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
                          struct kg_err *err)
 {
@@ -105,7 +111,7 @@ static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const s
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     struct kg_dj_report rep;
-    struct kg_dj_call call = call_of(w, s, c->after_id, KG_TC_SNAPSHOT, c->seed);
+    struct kg_dj_call call = call_of(w, s, c->after_id, KG_TC_SNAPSHOT, kg_tcase_call_seed(c));
     for (size_t i = 0; i < s->desc.nstate; i++) {
         leaf[i] = s->desc.state[i].leaf;
     }
@@ -123,10 +129,10 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
     struct kg_dj *judge = &w->torch->judge;
     bool own = c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
     struct kg_dj_report rep;
-    struct kg_dj_call call = call_of(w, s, c->id, KG_TC_CALL, c->seed);
+    struct kg_dj_call call = call_of(w, s, c->id, KG_TC_CALL, kg_tcase_call_seed(c));
     if (load_state(w, s, c->law == KG_TL_RELOAD, err) != KG_OK ||
-        ask(w, s, call_of(w, s, c->id, KG_TC_BIND, c->seed), "taking its inputs", &rep, err) !=
-            KG_OK) {
+        ask(w, s, call_of(w, s, c->id, KG_TC_BIND, kg_tcase_call_seed(c)), "taking its inputs",
+            &rep, err) != KG_OK) {
         return err->code;
     }
     for (int wide = 0; wide < 2; wide++) {

@@ -1,6 +1,7 @@
 /* How general a right candidate is: other shapes, asked in fresh processes. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "gym/torch/torch.h"
 
 /* One shape; *pass tells. What it leaves in the record is taken back: a kernel for the published
@@ -18,7 +19,7 @@ static enum kg_step_result ask(struct kg_evaluation *e, struct kg_tscene *s, boo
     *pass = step == KG_STEP_PASS;
     const char *reason = *pass ? "" : r->reason ? r->reason : "";
     kg_record_evidence(
-        r, "shape",
+        r, "other_shape",
         json_pack("{s:O, s:b, s:s}", "dims", s->consts, "pass", *pass, "reason", reason));
     r->verdict = KG_V_NONE;
     r->reason = r->message = NULL;
@@ -36,9 +37,11 @@ enum kg_step_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err
         bool pass = false;
         kg_tcandidate_stop(e);
         kg_tscene_close(w, s);
+        int64_t since = kg_clock_ns();
         if (!kg_tshapes_other(w, base, s, &e->rng)) {
             break;
         }
+        kg_tevaluation_excuse(e, since);
         struct kg_err seen = KG_ERR_INIT;
         step = ask(e, s, &pass, &seen);
         if (step == KG_STEP_ERROR && seen.code == KG_E_PROBLEM) {

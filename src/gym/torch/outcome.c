@@ -97,9 +97,10 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
                                                  : "its call";
     kg_record_evidence(
         e->r, "exception",
-        json_pack("{s:o, s:o, s:o, s:s}", "type", kg_json_text(type, strlen(type)), "message",
+        json_pack("{s:o, s:o, s:o, s:s, s:I}", "type", kg_json_text(type, strlen(type)), "message",
                   kg_json_text(text_of(reply, "message"), strlen(text_of(reply, "message"))),
-                  "where", kg_json_text(where, strlen(where)), "during", doing));
+                  "where", kg_json_text(where, strlen(where)), "during", doing, "line",
+                  json_integer_value(json_object_get(reply, "line"))));
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
                       loading ? "load" : "exception", "%s ended in %.60s%s%.100s%s%.200s", doing,
                       *type ? type : "an exception", *where ? " at " : "", where,
@@ -267,6 +268,16 @@ static const char *value_reason(const struct kg_tscene *s, const struct kg_dj_ju
     return f32 && close && m->n_bad * 2 > m->n ? "precision" : "value";
 }
 
+static json_t *form_of(const struct kg_tleaf *leaf)
+{
+    json_t *shape = json_array();
+    for (uint32_t d = 0; d < leaf->rank && d < KG_TWIRE_RANK; d++) {
+        json_array_append_new(shape, json_integer(leaf->shape[d]));
+    }
+    return json_pack("{s:o, s:s}", "shape", shape, "dtype",
+                     kg_tdtype_name((enum kg_tdtype)leaf->dtype));
+}
+
 /* What is not a matter of numbers: structure, shape, dtype, device. */
 static bool of_form(struct kg_evaluation *e, const struct kg_tscene *s, const char *output,
                     const struct kg_dj_report *rep, const struct kg_dj_judgement *j)
@@ -276,6 +287,13 @@ static bool of_form(struct kg_evaluation *e, const struct kg_tscene *s, const ch
     if (j->leaf >= 0 && (uint32_t)j->leaf < rep->nleaves && (size_t)j->leaf < s->desc.noutputs) {
         kg_task_leaf_text(&rep->leaf[j->leaf], got, sizeof got);
         kg_task_leaf_text(&s->desc.output[j->leaf].leaf, want, sizeof want);
+        if (j->dtype || j->shape) {
+            kg_record_evidence(r, "shape",
+                               json_pack("{s:s, s:s, s:o, s:o}", "output", output, "variant",
+                                         kg_scene_name(s->kind), "want",
+                                         form_of(&s->desc.output[j->leaf].leaf), "got",
+                                         form_of(&rep->leaf[j->leaf])));
+        }
     }
     if (j->structure || j->arity) {
         kg_record_verdict(r, KG_V_WRONG, "structure",

@@ -218,9 +218,33 @@ static enum kg_code build(struct kg_worker *w, struct kg_tscene *s, struct kg_er
     return tell(w, &s->ref, KG_TC_BUILD, "building the module", request, NULL, err);
 }
 
+json_t *kg_tscene_build_request(const struct kg_task_desc *d)
+{
+    return json_pack("{s:O, s:O, s:O}", "init", d->args, "kwargs", d->kwargs, "inputs",
+                     d->template);
+}
+
+/* What a candidate is constructed with has to fit into one request. */
+static bool request_fits(const struct kg_task_desc *d)
+{
+    struct kg_buf text;
+    json_t *request = kg_tscene_build_request(d);
+    kg_buf_init(&text, KG_TWIRE_TEXT);
+    kg_json_dump(request, &text);
+    bool fits = kg_buf_ok(&text);
+    kg_buf_deinit(&text);
+    json_decref(request);
+    return fits;
+}
+
 static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struct kg_err *err)
 {
     const char *path = w->torch->problem->path;
+    if (!request_fits(d)) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: the constructor's arguments take more than %u bytes as JSON", path,
+                       KG_TWIRE_TEXT);
+    }
     if (d->writes_inputs) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference writes to its inputs", path);
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "gym/reply/check.h"
 #include "gym/torch/module.h"
 #include "gym/torch/torch.h"
@@ -67,9 +68,11 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
         return KG_STEP_ERROR;
     }
     e->torch->cand.port = -1;
+    int64_t since = kg_clock_ns();
     if (choose_scene(e, &s, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
+    kg_tevaluation_excuse(e, since);
     e->torch->scene = s;
     json_object_set_new(e->r->environment, "scene", json_string(kg_scene_name(s->kind)));
     json_object_set_new(e->r->environment, "triton_interpret", json_boolean(e->torch->interpret));

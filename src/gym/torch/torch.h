@@ -35,7 +35,7 @@ struct kg_tcase {
     int id;       /* the judge's */
     int after_id; /* of the state after the call, where that is compared; -1 */
     enum kg_tlaw law;
-    uint64_t seed;       /* of draw and calls */
+    uint64_t seed;       /* of the draw: secret, a runner could draw the inputs again */
     struct kg_key key;   /* of the judge's laws */
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
     bool forced;         /* seed and key come from a record that is replayed */
@@ -99,6 +99,8 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s,
  * code does not take them. */
 enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
                                 bool run, struct kg_task_desc *out, struct kg_err *err) KG_MUST_USE;
+/* {init, kwargs, inputs}: how a candidate is constructed and called. New reference. */
+json_t *kg_tscene_build_request(const struct kg_task_desc *d);
 void kg_tscene_close(struct kg_worker *w, struct kg_tscene *s);
 /* The judge's id of a set of parameters, made when first asked for. */
 enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, int *id,
@@ -110,6 +112,8 @@ void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint6
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
+/* The seed of both sides' calls: follows from the draw's and tells nothing about it. */
+uint64_t kg_tcase_call_seed(const struct kg_tcase *c);
 /* What became of a command to a reference that should have been answered well. KG_OK, or an error
  * that blames the problem, the host or the gym. */
 enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, const char *what,
@@ -129,6 +133,8 @@ bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct 
 enum kg_step_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err);
 
 /* --- candidate.c --- */
+/* The gym's own work since then (references, searches) is not the candidate's time. */
+void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns);
 enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscene *s,
                                         enum kg_stage stage, struct kg_err *err);
 void kg_tcandidate_stop(struct kg_evaluation *e);
