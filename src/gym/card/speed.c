@@ -160,6 +160,9 @@ static void protocol_line(struct kg_pen *p, const struct kg_timing *t)
     if (t->warmups >= 0) {
         kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "%s %lld warm-ups", dot, (long long)t->warmups);
     }
+    if (t->why != NULL) {
+        kg_pen_wrapf(p, KG_YELLOW, KG_CARD_LABEL, "%s %s", dot, t->why);
+    }
     kg_pen_line(p);
 }
 
