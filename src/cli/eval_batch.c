@@ -74,8 +74,8 @@ int kg_cli_batch(const struct kg_config *config, const char *in, const char *out
                  bool public_only, enum kg_stage stop_after)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_batch_result res;
-    int64_t ok;
+    struct kg_batch_result res = {0};
+    int64_t ok = 0;
     if (kg_cli_batch_run("eval", config, in, out, jobs, public_only, stop_after, &res, &ok, &err) !=
         KG_OK) {
         return kg_cli_fail("eval", &err);

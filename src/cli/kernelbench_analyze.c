@@ -166,16 +166,15 @@ int kg_cli_kb_analyze(struct kg_cli_kb *a)
     struct kg_kb_baseline baseline = {0};
     struct kg_kb_analysis analysis;
     json_t *pass = NULL;
-    enum kg_code code = level_of(a, &err);
-    if (code == KG_OK && load_results(a->run, &results, &err) == KG_OK &&
-        load_baseline(a->baseline, a->level, &baseline, &err) == KG_OK &&
-        load_pass(a->run, &pass, &err) == KG_OK) {
-        code = kg_kb_analyze(&results, &baseline, &a->ids, &analysis, &err);
-        code =
-            code == KG_OK ? give(a, &analysis, pass, &err) : kg_err_prefix(&err, "%s", a->baseline);
+    bool good = level_of(a, &err) == KG_OK && load_results(a->run, &results, &err) == KG_OK &&
+                load_baseline(a->baseline, a->level, &baseline, &err) == KG_OK &&
+                load_pass(a->run, &pass, &err) == KG_OK;
+    if (good && kg_kb_analyze(&results, &baseline, &a->ids, &analysis, &err) != KG_OK) {
+        good = kg_err_prefix(&err, "%s", a->baseline) == KG_OK;
     }
+    good = good && give(a, &analysis, pass, &err) == KG_OK;
     json_decref(pass);
     kg_kb_baseline_deinit(&baseline);
     kg_kb_results_deinit(&results);
-    return err.code == KG_OK ? KG_EXIT_GOOD : kg_cli_fail("kernelbench", &err);
+    return good ? KG_EXIT_GOOD : kg_cli_fail("kernelbench", &err);
 }

@@ -37,7 +37,7 @@ static enum kg_code prepare(struct kg_cli_kb *a, struct job *j, struct kg_err *e
 static enum kg_code judge(struct kg_cli_kb *a, const struct kg_config *config, struct job *j,
                           struct kg_err *err)
 {
-    int64_t ok;
+    int64_t ok = 0;
     if (kg_kb_store_open(a->out ? a->out : a->run, &j->store, err) != KG_OK ||
         kg_kb_store_begin(&j->store, &j->chosen, &j->lines, err) != KG_OK) {
         return err->code;
