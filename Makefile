@@ -154,7 +154,7 @@ $(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
 $(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h src/gym/device/kernels.cu \
                      src/gym/device/cuda_driver.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -ffp-contract=off -fPIC -shared $< -o $@ -lm
+	$(CC) $(CFLAGS) -O3 -ffp-contract=off -fPIC -shared $< -o $@ -lm
 
 # Holds the kernels' text.
 $(B)/obj/src/gym/device/cuda_source.o: src/gym/device/kernels.cu

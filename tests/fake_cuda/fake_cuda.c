@@ -283,7 +283,7 @@ int cuMemAlloc_v2(kg_cu_ptr *at, size_t bytes)
         free(block);
         return bytes == 0 ? 1 : KG_CU_OUT_OF_MEMORY;
     }
-    memset(block, 0xdb, (bytes + 511) / 256 * 256);
+    memset(block, 0xdb, bytes < UNIT ? (bytes + 511) / 256 * 256 : UNIT); /* not zeros */
     block[0] = bytes;
     live_bytes += bytes;
     *at = (uintptr_t)block + 256;

@@ -130,6 +130,45 @@ static int doubles_back(const struct probe *p, const int fds[2], uint64_t bytes)
     return p->alloc(100, 0, NULL) == a && p->sync() == 0 ? 0 : 7;
 }
 
+/* Blocks never overlap, and what was given back becomes one piece again. */
+static int allocates_at_random(const struct probe *p, const int fds[2], uint64_t bytes)
+{
+    struct kg_probe_map m;
+    struct kg_rng rng;
+    struct {
+        uint64_t at, bytes;
+    } held[64] = {{0, 0}};
+    uint64_t inside, outside;
+    if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
+        return 1;
+    }
+    p->range(100, bytes - 1); /* rounded inwards */
+    kg_rng_init(&rng, (struct kg_key){{3, 4}}, 0);
+    for (int i = 0; i < 5000; i++) {
+        uint64_t k = kg_rng_below(&rng, 64), n = 1 + kg_rng_below(&rng, 20000);
+        if (held[k].at != 0) {
+            p->give((void *)(uintptr_t)held[k].at, (ssize_t)held[k].bytes, 0, NULL);
+        }
+        held[k].at = (uint64_t)(uintptr_t)p->alloc((ssize_t)n, 0, NULL);
+        held[k].bytes = n;
+        for (uint64_t o = 0; o < 64; o++) {
+            bool apart = o == k || held[o].at == 0 || held[k].at + n <= held[o].at ||
+                         held[o].at + held[o].bytes <= held[k].at;
+            if (held[k].at % 512 != m.out % 512 || !apart) {
+                return 2;
+            }
+        }
+    }
+    for (int k = 0; k < 64; k++) {
+        p->give((void *)(uintptr_t)held[k].at, (ssize_t)held[k].bytes, 0, NULL);
+    }
+    p->give((void *)(uintptr_t)m.out, 512, 0, NULL); /* nothing begins there: no harm */
+    p->used(&inside, &outside);
+    kg_rng_deinit(&rng);
+    uint64_t whole = (uint64_t)(uintptr_t)p->alloc((ssize_t)(bytes - 1024), 0, NULL);
+    return inside == 0 && outside == 0 && whole == m.out + 512 ? 0 : 3;
+}
+
 static int says_why_not(const struct probe *p, const int fds[2], uint64_t bytes)
 {
     struct kg_probe_map m;
@@ -165,7 +204,7 @@ static void with_device(struct child *c, int want, bool look)
     rig_close(&state);
 }
 
-static struct child children[2];
+static struct child children[3];
 
 /* Before this process has opened a device: a context does not outlive a fork. */
 static int start_children(void **state)
@@ -173,6 +212,7 @@ static int start_children(void **state)
     (void)state;
     children[0] = child_start(doubles_back);
     children[1] = child_start(says_why_not);
+    children[2] = child_start(allocates_at_random);
     return 0;
 }
 
@@ -188,11 +228,18 @@ static void what_is_no_exported_memory_is_refused(void **state)
     with_device(&children[1], 0, false);
 }
 
+static void blocks_do_not_overlap(void **state)
+{
+    (void)state;
+    with_device(&children[2], 0, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_process_works_on_what_was_exported),
         cmocka_unit_test(what_is_no_exported_memory_is_refused),
+        cmocka_unit_test(blocks_do_not_overlap),
     };
     return cmocka_run_group_tests(tests, start_children, NULL);
 }

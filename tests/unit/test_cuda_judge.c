@@ -1,0 +1,206 @@
+/* The judge of tensors on the CUDA row, over tests/fake_cuda: what differs from host memory. There,
+ * exported memory is a memfd, so runners in C can map it; on a GPU bench_judge_null does the same
+ * through the driver. */
+#include "cuda_rig.h"
+#include "device_rig.h"
+
+static bool skipped(void)
+{
+    if (rig_is_real()) {
+        printf("skip: runners of this test map memfds\n");
+    }
+    return rig_is_real();
+}
+
+/* Both answers of the reference, and bounds that the reference itself meets. */
+static struct kg_dj with_case(struct runner *ref)
+{
+    bool applies;
+    rig_choose_driver();
+    struct kg_dj j = start_judge("cuda:0");
+    assert_true(j.facts.clock && !j.facts.sealed && !j.facts.confined);
+    *ref = start_runner(&j, honest);
+    fill_case(&j, 0, 1);
+    run(&j, ref, 0, KG_TC_BIND, KG_DJ_NONE);
+    run(&j, ref, 0, KG_TC_CALL, KG_DJ_FLOAT);
+    run(&j, ref, 0, KG_TC_CALL, KG_DJ_ORACLE);
+    OK(kg_dj_self(&j, 0, 1, &applies, &err));
+    assert_true(applies);
+    return j;
+}
+
+static struct kg_dj_report called(behaviour how, bool *pass)
+{
+    struct runner ref, cand;
+    struct kg_dj_judgement g;
+    struct kg_dj j = with_case(&ref);
+    cand = start_runner(&j, how);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    struct kg_dj_report rep = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_int_equal(rep.status, KG_DJ_ANSWERED);
+    assert_int_equal(rep.said, KG_TA_OK);
+    OK(kg_dj_compare(&j, 0, false, &g, &err));
+    *pass = g.compare.pass;
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+    return rep;
+}
+
+static void an_honest_runner_passes(void **state)
+{
+    bool pass;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    struct kg_dj_report rep = called(honest, &pass);
+    assert_true(pass && rep.window_ns > 0);
+    assert_false(rep.late_write || rep.input_modified || rep.guard_hit || rep.unwritten);
+}
+
+static bool off_by_a_little(struct view *v)
+{
+    v_honest(v);
+    if (v->w->command == KG_TC_CALL) {
+        ((float *)(void *)(v->out + v->w->out[0].offset))[1234] += 0.01f;
+    }
+    return false;
+}
+
+static void a_wrong_element_is_seen(void **state)
+{
+    bool pass;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    called(off_by_a_little, &pass);
+    assert_false(pass);
+}
+
+/* Answers among the runner's own tensors, in the upper half, as PyTorch's pool lays them. */
+static bool in_the_pool(struct view *v)
+{
+    v_honest(v);
+    if (v->w->command == KG_TC_CALL) {
+        struct kg_tleaf *l = &v->w->out[0];
+        uint64_t to = v->w->out_bytes / 2 + 512;
+        memset(v->out + to - 512, 1, l->bytes + 1024);
+        memcpy(v->out + to, v->out + l->offset, l->bytes);
+        l->offset = to;
+        l->copied = 0;
+    }
+    return false;
+}
+
+static void what_lies_beside_an_answer_in_the_pool_is_the_runners(void **state)
+{
+    bool pass;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    struct kg_dj_report rep = called(in_the_pool, &pass);
+    assert_true(pass);
+    assert_false(rep.guard_hit || rep.unwritten);
+}
+
+static bool unwritten_in_the_pool(struct view *v)
+{
+    v_honest(v);
+    if (v->w->command == KG_TC_CALL) {
+        v->w->out[0].offset = v->w->out_bytes / 2;
+        v->w->out[0].copied = 0;
+    }
+    return false;
+}
+
+static void poison_is_everywhere_in_out(void **state)
+{
+    bool pass;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    struct kg_dj_report rep = called(unwritten_in_the_pool, &pass);
+    assert_true(rep.unwritten && !pass);
+}
+
+static bool beyond_a_copy(struct view *v)
+{
+    v_honest(v);
+    if (v->w->command == KG_TC_CALL) {
+        v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1;
+    }
+    return false;
+}
+
+static void guards_of_copies_hold(void **state)
+{
+    bool pass;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    struct kg_dj_report rep = called(beyond_a_copy, &pass);
+    assert_true(rep.guard_hit && pass);
+}
+
+/* Nothing seals IN on a GPU. */
+static bool writes_its_input(struct view *v)
+{
+    if (v->w->command == KG_TC_CALL) {
+        unsigned char *in = v_map(v->fd[1], v->w->in_bytes, PROT_READ | PROT_WRITE);
+        in[v->bound[1].offset + 5] ^= 1;
+        v_honest(v);
+        munmap(in, v->w->in_bytes);
+        return false;
+    }
+    v_honest(v);
+    return false;
+}
+
+static void a_changed_input_is_seen(void **state)
+{
+    bool pass;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    struct kg_dj_report rep = called(writes_its_input, &pass);
+    assert_true(rep.input_modified);
+    assert_int_equal(rep.input_at, 1);
+}
+
+static void a_null_call_has_a_window(void **state)
+{
+    struct runner ref;
+    struct kg_dj_report rep;
+    (void)state;
+    if (skipped()) {
+        skip();
+    }
+    struct kg_dj j = with_case(&ref);
+    struct kg_dj_call c = call_of(&ref, 0, KG_TC_NULL, KG_DJ_NONE);
+    c.timed = true;
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    assert_int_equal(rep.status, KG_DJ_ANSWERED);
+    assert_true(rep.window_ns >= rep.setup_ns && rep.setup_ns > 0);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_honest_runner_passes),
+        cmocka_unit_test(a_wrong_element_is_seen),
+        cmocka_unit_test(what_lies_beside_an_answer_in_the_pool_is_the_runners),
+        cmocka_unit_test(poison_is_everywhere_in_out),
+        cmocka_unit_test(guards_of_copies_hold),
+        cmocka_unit_test(a_changed_input_is_seen),
+        cmocka_unit_test(a_null_call_has_a_window),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
