@@ -71,7 +71,8 @@ static struct {
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
     int same_seed, processes;
-    uint64_t seed[2];
+    uint64_t seed[2], draw_seed;
+    int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
 } spy;
 
@@ -88,7 +89,11 @@ static void count(enum who who, const struct kg_dj_call *c)
     bool call = c->command == KG_TC_CALL && !(c->flags & KG_TF_WIDE);
     spy.binds[who] += c->command == KG_TC_BIND;
     spy.states[who] += c->command == KG_TC_STATE;
-    spy.draws += c->command == KG_TC_DRAW;
+    if (c->command == KG_TC_DRAW) {
+        spy.draws++;
+        spy.draw_seed = c->seed;
+    }
+    spy.leaked += who == CAND && c->seed == spy.draw_seed;
     spy.wide += c->command == KG_TC_CALL && !call;
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
@@ -363,6 +368,7 @@ static void other_problems(void **state)
         expect(list[i].problem, list[i].text, "ok", &r);
         assert_int_equal(r.timing.status, KG_T_MEASURED);
         assert_true((spy.draws > 0) == list[i].draws);
+        assert_int_equal(spy.leaked, 0);
         assert_int_equal(spy.states[CAND], list[i].states ? spy.calls[CAND] : 0);
         kg_record_deinit(&r);
     }

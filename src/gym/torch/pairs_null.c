@@ -22,7 +22,6 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *scene,
                           const struct kg_tpairs_options *opt, struct kg_tside *side,
                           struct kg_err *err)
 {
-    const struct kg_task_desc *d = &scene->desc;
     uint64_t in, out;
     int id;
     struct kg_dj_report rep;
@@ -33,8 +32,7 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *scene,
     }
     json_t *load =
         json_pack("{s:s, s:s}", "entry", w->torch->problem->reference, "role", "reference");
-    json_t *build =
-        json_pack("{s:O, s:O, s:O}", "init", d->args, "kwargs", d->kwargs, "inputs", d->template);
+    json_t *build = kg_tscene_build_request(&scene->desc);
     if (scene->consts) {
         json_object_set(load, "consts", scene->consts);
         json_object_set(build, "consts", scene->consts);

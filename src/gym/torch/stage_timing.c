@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "gym/torch/pairs.h"
 
 /* Nobody reads faster than the memory gives: 0.9 of bytes over its rated bandwidth. What the judge
@@ -251,10 +252,12 @@ enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err
     }
     kg_tpairs_options_of(&e->w->config, &opt);
     e->r->timing.preset = opt.calibrated ? "calibrated" : "paired";
+    int64_t since = kg_clock_ns();
     if (kg_tpairs_open(e->w, e->torch->scene, &opt, kg_key_derive(e->key, "timing", 0),
                        &e->deadline_ns, &s, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
+    kg_tevaluation_excuse(e, since);
     enum kg_step_result step = measure(e, &opt, s, err);
     kg_tpairs_close(s);
     return step;
