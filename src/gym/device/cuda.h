@@ -19,19 +19,16 @@
 #define KG_CUDA_PART_MAX 64   /* bytes of one partial result, at most */
 #define KG_CUDA_EXPORTS  64
 
+/* clang-format off */
 /* Kernels by name: X(name). */
 #define KG_CUDA_KERNELS(X)                                                                         \
-    X(pattern)                                                                                     \
-    X(check)                                                                                       \
-    X(unwritten) X(digest) X(flush) X(widen) X(moments) X(digits) X(scan) X(scan_rms)              \
-        X(scan_exact) X(fill)
+    X(pattern) X(check) X(unwritten) X(digest) X(flush) X(widen) X(moments) X(digits) X(scan)      \
+    X(scan_rms) X(scan_exact) X(fill)
 
-enum kg_cuda_kernel {
 #define KG_CUDA_NAME(name) KG_CUDA_##name,
-    KG_CUDA_KERNELS(KG_CUDA_NAME)
+enum kg_cuda_kernel { KG_CUDA_KERNELS(KG_CUDA_NAME) KG_CUDA_KERNEL_COUNT };
 #undef KG_CUDA_NAME
-        KG_CUDA_KERNEL_COUNT
-};
+/* clang-format on */
 
 struct kg_cuda_export {
     uint64_t at, bytes; /* at 0: unused */
