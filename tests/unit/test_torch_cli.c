@@ -1,0 +1,132 @@
+/* PyTorch on the command line: listing needs no Python; judging, batches and onboarding do, and are
+ * skipped where it lacks torch. */
+#include "kgym_rig.h"
+
+#define MODULE                                                                                     \
+    "\"\"\"Twice.\"\"\"\nimport torch\nimport torch.nn as nn\n\nn = 40\n\n\n"                      \
+    "class Model(nn.Module):\n    def forward(self, x):\n        return 2 * x\n\n\n"               \
+    "def get_inputs():\n    return [torch.randn(n, 3)]\n\n\n"                                      \
+    "def get_init_inputs():\n    return []\n"
+#define CANDIDATE(body)                                                                            \
+    "import torch\nimport torch.nn as nn\n\n\nclass ModelNew(nn.Module):\n"                        \
+    "    def forward(self, x):\n        return " body "\n"
+#define CPU " --device cpu --set cache=none"
+
+static void files(void)
+{
+    rig_text("twice.py", MODULE);
+    rig_text("good.py", CANDIDATE("x + x"));
+    rig_text("bad.py", CANDIDATE("x"));
+    rig_text("reply.md", "```python\n" CANDIDATE("x * 2") "```\n");
+}
+
+/* Importing torch takes seconds: asked once. */
+static void need_torch(void)
+{
+    static bool known;
+    files();
+    if (!known && rig_run("$K eval ./twice.py good.py --stop-after extract" CPU) == 2) {
+        rig_says("make torch");
+        printf("skip: %s", rig.err.data);
+        skip();
+    }
+    known = true;
+}
+
+static void test_listing(void **state)
+{
+    (void)state;
+    files();
+    rig_expect(0, "$K problems list");
+    rig_shows("27_relu ");
+    rig_expect(0, "$K problems list --json | grep '\"27_relu\"' > one.json && cat one.json");
+    json_t *j = rig_json();
+    assert_string_equal(rig_get(j, "language"), "python");
+    assert_string_equal(rig_get(j, "entry"), "ModelNew");
+    assert_string_equal(rig_get(j, "suite"), "torch");
+    assert_int_equal(json_integer_value(json_object_get(j, "level")), 1);
+    json_decref(j);
+    rig_expect(0, "$K problems show 27_relu");
+    rig_shows("class Model");
+    rig_expect(0, "$K problems show ./twice.py");
+    rig_shows("a candidate defines class ModelNew");
+    rig_expect(0, "$K problems show $T/problems/kernelbook/rows.jsonl#1");
+    rig_expect(2, "$K problems show 27_rely");
+    rig_says("did you mean '27_relu'");
+    rig_expect(2, "$K problems show $T/problems/kernelbook/rows.jsonl#99");
+    rig_says("no such line");
+    rig_expect(0, "mkdir -p more/level2 && cp twice.py more/level2/ && echo x = 1 > more/util.py "
+                  "&& $K problems list --suites more");
+    rig_shows("twice ");
+    rig_shows("level 2");
+    rig_expect(2, "$K eval twice good.py --device gpu");
+    rig_says("auto, cpu or cuda:N");
+    rig_expect(2, "$K eval ./twice.py good.py --python /nonexistent" CPU);
+    rig_says("make torch");
+}
+
+static void test_judging(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_expect(0, "$K eval ./twice.py good.py" CPU);
+    rig_shows("right on every input");
+    rig_shows("not measured (no GPU");
+    rig_expect(1, "$K eval ./twice.py bad.py --json" CPU);
+    json_t *j = rig_json();
+    assert_string_equal(rig_get(j, "verdict"), "wrong");
+    assert_string_equal(rig_get(json_object_get(j, "candidate"), "language"), "python");
+    json_decref(j);
+    rig_expect(0, "$K eval ./twice.py bad.py --json" CPU " > r.json; "
+                  "$K eval ./twice.py bad.py --replay r.json --json" CPU " > again.json; "
+                  "jq -S .private r.json > a; jq -S .private again.json > b; cmp a b");
+}
+
+static void test_batch(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_text("in.jsonl",
+             "{\"id\": \"a\", \"problem\": \"twice.py\", \"source_file\": \"good.py\"}\n"
+             "{\"id\": \"b\", \"problem\": \"silu\", \"source\": \"void silu(\"}\n"
+             "{\"id\": \"c\", \"problem\": \"twice.py\", \"source_file\": \"bad.py\"}\n"
+             "{\"id\": \"d\", \"problem\": \"twice.py\", \"reply_file\": \"reply.md\"}\n");
+    rig_expect(0, "$K eval --batch in.jsonl --out out.jsonl --jobs 1" CPU);
+    rig_says("4 with a verdict (2 ok)");
+    rig_expect(0, "jq -r .verdict out.jsonl | tr '\\n' ' '");
+    rig_shows("ok rejected wrong ok");
+    rig_expect(0, "$K eval --batch in.jsonl --out out.jsonl --jobs 1" CPU);
+    rig_says("4 kept from an earlier run");
+}
+
+static void test_onboarding(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_text("zero.py", "import torch\nimport torch.nn as nn\n\n\nclass Model(nn.Module):\n"
+                        "    def forward(self, x):\n        return x - x\n\n\n"
+                        "def get_inputs():\n    return [torch.randn(8)]\n\n\n"
+                        "def get_init_inputs():\n    return []\n");
+    rig_expect(1, "$K problems check ./twice.py ./zero.py" CPU);
+    rig_shows("1 of 2 problems are fit");
+    rig_shows("put aside:\n  zero: zeros");
+    rig_expect(0, "$K problems check ./twice.py --json" CPU);
+    json_t *j = rig_json();
+    json_t *card = json_object_get(j, "card");
+    assert_string_equal(rig_get(card, "status"), "ok");
+    assert_int_equal(json_array_size(json_object_get(card, "inputs")), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(card, "constants"), "n")),
+                     40);
+    json_decref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_listing),
+        cmocka_unit_test(test_judging),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_onboarding),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
