@@ -85,7 +85,8 @@ static void allow_own(const struct kg_plan *plan, int ruleset, uint64_t handled)
         allow_path(plan, ruleset, "/tmp", rights & handled);
     }
     if (plan->spec->proc != KG_PROC_NONE && (plan->steps & KG_STEP_PIDNS)) {
-        allow_path(plan, ruleset, "/proc", READ_FILE | READ_DIR);
+        uint64_t write = kg_proc_writable(plan) ? WRITE_FILE | TRUNCATE : 0;
+        allow_path(plan, ruleset, "/proc", (READ_FILE | READ_DIR | write) & handled);
     }
 }
 

@@ -106,7 +106,8 @@ static void enter_empty_root(const struct kg_plan *plan)
 /* A host may refuse a fresh /proc (a container that hides parts of its own): then there is none. */
 static void mount_proc(const struct kg_plan *plan)
 {
-    const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+    unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    flags |= kg_proc_writable(plan) ? 0 : MS_RDONLY;
     if (mkdir("/proc", 0755) != 0 && errno != EEXIST) {
         fail(plan, "/proc");
     }

@@ -42,8 +42,9 @@ static int add_mount(struct kg_plan *p, const char *src, const char *dst, bool w
     snprintf(m->dst, sizeof m->dst, "%s", place);
     m->writable = writable;
     m->folder = S_ISDIR(st.st_mode);
-    m->exec = !writable &&
-              (p->spec->profile == KG_PROFILE_COMPILE || p->spec->profile == KG_PROFILE_PYTHON);
+    enum kg_profile profile = p->spec->profile;
+    m->exec = !writable && (profile == KG_PROFILE_COMPILE || profile == KG_PROFILE_PYTHON ||
+                            profile == KG_PROFILE_CUDA);
     return 0;
 }
 
@@ -110,7 +111,7 @@ static int see_object(struct dl_phdr_info *info, size_t size, void *data)
  */
 static void add_links(struct kg_plan *p)
 {
-    static const char *const tops[] = {"/lib", "/lib64", "/lib32", "/bin"};
+    static const char *const tops[] = {"/lib", "/lib64", "/lib32", "/bin", "/sbin"};
     for (size_t i = 0; i < sizeof tops / sizeof *tops; i++) {
         struct kg_link *l = &p->links[p->nlinks];
         ssize_t n = readlink(tops[i], l->target, sizeof l->target - 1);
@@ -231,7 +232,9 @@ enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, st
         out->envp = (const char *const *)environ;
     }
     /* Whatever runs later seals itself further; this one must still allow exec. */
-    enum kg_filter which = spec->profile == KG_PROFILE_PYTHON ? KG_FILTER_PYTHON : KG_FILTER_TOOLS;
+    enum kg_filter which = spec->profile == KG_PROFILE_PYTHON ? KG_FILTER_PYTHON
+                           : spec->profile == KG_PROFILE_CUDA ? KG_FILTER_CUDA
+                                                              : KG_FILTER_TOOLS;
     int rc = out->steps & KG_STEP_SECCOMP ? kg_seccomp_program(which, &out->filter) : 0;
     if (rc != 0) {
         return kg_fail(err, KG_E_HOST, "sandbox: cannot make the system call filter: %s",

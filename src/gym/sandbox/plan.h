@@ -77,6 +77,13 @@ void kg_child_climb(struct kg_plan *plan);
 /* Reports to the broker and exits. Async-signal safe, as all below. */
 _Noreturn void kg_child_fail(const struct kg_plan *plan, int step, const char *what);
 void kg_child_netns(const struct kg_plan *plan);
+/* CUDA names its threads through /proc, and fails where it can't. What is the host's there belongs
+ * to a root that a uid of its own, or a user namespace, is not. */
+static inline bool kg_proc_writable(const struct kg_plan *plan)
+{
+    return plan->spec->proc == KG_PROC_WHOLE &&
+           (plan->steps & (plan->root ? KG_STEP_UID : KG_STEP_USERNS)) != 0;
+}
 void kg_child_mounts(const struct kg_plan *plan);
 void kg_child_landlock(const struct kg_plan *plan);
 void kg_child_ids(const struct kg_plan *plan);

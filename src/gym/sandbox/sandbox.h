@@ -19,6 +19,7 @@ enum kg_profile {
     KG_PROFILE_RUN,     /* exec of the runner only; the runner then seals itself (kg_seccomp_run) */
     KG_PROFILE_JUDGE,   /* kgym's own judge: no exec, no files, no sockets but its own */
     KG_PROFILE_PYTHON,  /* a Python runner: may exec what it is shown, write its own /tmp */
+    KG_PROFILE_CUDA,    /* the same on a GPU, where the driver wants local sockets */
 };
 
 enum kg_step { /* bits; the ladder, in the order of application */

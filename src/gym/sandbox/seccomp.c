@@ -279,14 +279,15 @@ static int rules_sealed(scmp_filter_ctx ctx, uint32_t pid)
 }
 
 /* Tools and the runner's start; or a Python runner, which has nothing more to seal. */
-static int rules_tools(scmp_filter_ctx ctx, bool python)
+static int rules_tools(scmp_filter_ctx ctx, enum kg_filter which)
 {
+    bool python = which == KG_FILTER_PYTHON || which == KG_FILTER_CUDA;
     int rc = add_all(ctx, SCMP_ACT_ALLOW, reading, ARRAY_LEN(reading));
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(tools); i++) {
         bool seals = tools[i] == SCMP_SYS(prctl) || tools[i] == SCMP_SYS(seccomp);
         rc = python && seals ? 0 : add_all(ctx, SCMP_ACT_ALLOW, &tools[i], 1);
     }
-    rc = rc || !python ? rc : kg_seccomp_python(ctx);
+    rc = rc || !python ? rc : kg_seccomp_python(ctx, which == KG_FILTER_CUDA);
     return rc ? rc
               : allow_if(ctx, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NAMESPACES, 0));
 }
@@ -337,7 +338,7 @@ static int generate(enum kg_filter which, uint32_t pid, struct sock_fprog *out)
     } else if (rc == 0 && which == KG_FILTER_JUDGE) {
         rc = add_all(ctx, SCMP_ACT_ALLOW, judge, ARRAY_LEN(judge));
     } else if (rc == 0) {
-        rc = rules_tools(ctx, which == KG_FILTER_PYTHON);
+        rc = rules_tools(ctx, which);
     }
     rc = rc ? rc : export_program(ctx, out);
     seccomp_release(ctx);

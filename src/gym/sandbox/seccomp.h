@@ -12,12 +12,13 @@ enum kg_filter {
     KG_FILTER_TOOLS,  /* before exec of a tool or of the runner */
     KG_FILTER_SEALED, /* the runner, before it loads the candidate */
     KG_FILTER_JUDGE,
-    KG_FILTER_PYTHON, /* a Python runner: torch, Triton's compiler runs, CUDA */
+    KG_FILTER_PYTHON, /* a Python runner: torch, Triton's compiler runs */
+    KG_FILTER_CUDA,   /* the same with CUDA */
     KG_FILTER_COUNT
 };
 
 /* Adds to a filter of libseccomp (scmp_filter_ctx) what a Python runner may do besides tools. */
-int kg_seccomp_python(void *ctx);
+int kg_seccomp_python(void *ctx, bool cuda);
 /* The program lives as long as the process. */
 int kg_seccomp_program(enum kg_filter which, const struct sock_fprog **out);
 /* Needs no-new-privileges or CAP_SYS_ADMIN. Async-signal safe. */

@@ -43,10 +43,29 @@ static const int of_prctl[] = {
     PR_SET_NO_NEW_PRIVS, PR_GET_TIMERSLACK, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE,
 };
 
-int kg_seccomp_python(void *ctx)
+/* libcuda opens local sockets when it starts. Names of files lead nowhere that is not shown, and
+ * abstract ones end at the network namespace or at Landlock's scope. */
+static const int local[] = {
+    SCMP_SYS(bind),    SCMP_SYS(listen),      SCMP_SYS(accept),     SCMP_SYS(accept4),
+    SCMP_SYS(connect), SCMP_SYS(getsockname), SCMP_SYS(setsockopt), SCMP_SYS(getpeername),
+};
+
+static int allow_local(void *ctx)
 {
-    int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
-                              SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    int rc =
+        seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    for (size_t i = 0; rc == 0 && i < sizeof local / sizeof *local; i++) {
+        rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, local[i], 0);
+    }
+    return rc;
+}
+
+int kg_seccomp_python(void *ctx, bool cuda)
+{
+    int rc = cuda ? allow_local(ctx) : 0;
+    rc = rc ? rc
+            : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
+                               SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
     for (size_t i = 0; rc == 0 && i < sizeof calls / sizeof *calls; i++) {
         rc = calls[i] < 0 ? 0 : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
     }

@@ -160,7 +160,7 @@ enum kg_code kg_pyrunner_bear(struct kg_zygote *z, const struct kg_pyrunner_spec
     int fds[] = {-1, pipes[0], pipes[1], spec->ctrl_fd, spec->in_fd, spec->out_fd};
     int64_t mapped = json_integer_value(json_object_get(z->facts, "vm_bytes"));
     struct kg_sandbox_spec s = {
-        .profile = KG_PROFILE_PYTHON,
+        .profile = z->spec.cuda ? KG_PROFILE_CUDA : KG_PROFILE_PYTHON,
         .workdir = inside ? "/tmp" : "/",
         .binds = view.binds,
         .nbinds = view.n,
