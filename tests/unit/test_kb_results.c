@@ -353,6 +353,7 @@ static void metrics_of_random_runs(void **state)
         kg_kb_baseline_deinit(&b);
         json_decref(j);
     }
+    kg_rng_deinit(&rng);
 }
 
 int main(void)
