@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 pack=build/gpu
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
-tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge)
+tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda)
 benches=(bench_device_ops bench_judge_null)
 
 do_pack() {
