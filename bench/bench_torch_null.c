@@ -1,0 +1,168 @@
+/* How well two equal modules are told to be equal on a GPU, by the whole path: Python runners, a
+ * fresh process of the second one in every repetition, the paired protocol with all that it
+ * verifies.
+ *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0]
+ * The problem applies sin() in turn, so that its length is known. Columns: median time after K; K
+ * and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1; pairs
+ * used. The second table: while another process makes contexts. Needs a GPU. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "bench/common/gpu_runner.h"
+#include "bench/common/host.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/executor.h"
+#include "gym/torch/pairs.h"
+
+#define MOST 200
+
+static const struct {
+    const char *name;
+    int length, rounds; /* about 45 us per round of 16 M */
+} kernels[] = {{"20 us", 6 << 20, 1},
+               {"100 us", 16 << 20, 2},
+               {"1 ms", 16 << 20, 22},
+               {"10 ms", 16 << 20, 220}};
+#define KERNELS ((int)(sizeof kernels / sizeof *kernels))
+
+static struct kg_worker *worker;
+static struct kg_err err;
+
+static void open_worker(const char *device)
+{
+    static struct kg_config config;
+    int cpu = -1;
+    setenv("KGYM_HOME", kg_bench_build(), 1);
+    kg_opts_defaults(kg_config_options(), &config);
+    snprintf(config.device, sizeof config.device, "%s", device);
+    snprintf(config.cache, sizeof config.cache, "none");
+    kg_bench_need_ok(kg_config_check(&config, &err), &err);
+    kg_batch_cpus(&cpu, 1);
+    kg_bench_need_ok(kg_worker_open(&config, cpu, &worker, &err), &err);
+}
+
+/* No GPU, no measurement: a number from anywhere else would be quoted as one. */
+static void need_gpu(const char *device)
+{
+    struct kg_dj judge;
+    struct kg_dj_spec spec = {.device = device, .cpu = -1};
+    kg_bench_need(strncmp(device, "cuda", 4) == 0, "%s is no GPU: cuda:N is needed", device);
+    kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
+    kg_bench_need(judge.facts.clock, "%s has no clock that counts", device);
+    printf("%s, %s: copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
+           judge.facts.bandwidth * 1e-12);
+    kg_dj_stop(&judge);
+}
+
+static void use_problem(int k)
+{
+    char name[32], text[800], path[512];
+    int n = snprintf(text, sizeof text,
+                     "import torch\nimport torch.nn as nn\n\nlength = %d\nrounds = %d\n\n\n"
+                     "class Model(nn.Module):\n    def forward(self, x):\n"
+                     "        for _ in range(rounds):\n            x = torch.sin(x)\n"
+                     "        return x\n\n\n"
+                     "def get_inputs():\n    return [torch.randn(length)]\n\n\n"
+                     "def get_init_inputs():\n    return []\n",
+                     kernels[k].length, kernels[k].rounds);
+    snprintf(name, sizeof name, "null%d.py", k);
+    kg_bench_write(name, text, (size_t)n);
+    snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), name);
+    kg_bench_need_ok(kg_executor_problem(worker, path, &err), &err);
+}
+
+struct series {
+    double log_ratio[MOST], time[MOST], k[3][MOST], pairs;
+    int n, holds_one, repeated;
+};
+
+static void repeat(struct series *s, int repetitions)
+{
+    struct kg_tpairs_options opt = KG_TPAIRS_DEFAULTS;
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < repetitions; i++) {
+        struct kg_tpairs_result res;
+        struct kg_key key;
+        kg_bench_need_ok(kg_rng_secret(&key, &err), &err);
+        kg_bench_need_ok(kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt,
+                                        key, &res, &err),
+                         &err);
+        kg_bench_need(res.status == KG_TPAIRS_MEASURED, "not measured: %s",
+                      res.status == KG_TPAIRS_LOUD ? "the device is not quiet" : res.why);
+        s->log_ratio[s->n] = log(res.ratio.ratio);
+        s->time[s->n] = (double)res.reference_ns * 1e-3;
+        s->k[0][s->n] = (double)res.overhead_ns * 1e-3;
+        s->k[1][s->n] = (double)res.k_p10_ns * 1e-3;
+        s->k[2][s->n] = (double)res.k_p90_ns * 1e-3;
+        s->pairs += (double)res.ratio.pairs / repetitions;
+        s->holds_one += res.ratio.lo <= 1 && 1 <= res.ratio.hi;
+        s->repeated += res.repeated;
+        s->n++;
+        kg_tpairs_result_deinit(&res);
+    }
+}
+
+static double within(const struct series *s, double share)
+{
+    int n = 0;
+    for (int i = 0; i < s->n; i++) {
+        n += fabs(expm1(s->log_ratio[i])) <= share;
+    }
+    return 100.0 * n / s->n;
+}
+
+static json_t *show(const char *name, const char *load, const struct series *s)
+{
+    size_t n = (size_t)s->n;
+    double t = kg_median(s->time, n), k[3];
+    for (int i = 0; i < 3; i++) {
+        k[i] = kg_median(s->k[i], n);
+    }
+    printf("%-8s %9.1f %7.1f %7.1f %7.1f | %6.0f %6.0f %6.0f %6.0f | %7.0f %6.1f %8d\n", name, t,
+           k[0], k[1], k[2], within(s, 0.005), within(s, 0.01), within(s, 0.02), within(s, 0.05),
+           100.0 * s->holds_one / s->n, s->pairs, s->repeated);
+    fflush(stdout);
+    json_t *logs = json_array();
+    for (int i = 0; i < s->n; i++) {
+        json_array_append_new(logs, json_real(s->log_ratio[i]));
+    }
+    return json_pack("{s:s, s:s, s:f, s:[f,f,f], s:[f,f,f,f], s:f, s:f, s:i, s:o}", "kernel", name,
+                     "load", load, "median_us", t, "k_us_median_p10_p90", k[0], k[1], k[2],
+                     "within_pct_0.5_1_2_5", within(s, 0.005), within(s, 0.01), within(s, 0.02),
+                     within(s, 0.05), "holds_1", (double)s->holds_one / s->n, "pairs", s->pairs,
+                     "repeated", s->repeated, "log_ratios", logs);
+}
+
+static void table(const char *load, int from, int to, int repetitions, json_t *rows)
+{
+    static struct series s;
+    printf("\n%s\n%-8s %9s %7s %7s %7s | %6s %6s %6s %6s | %7s %6s %8s\n", load, "kernel",
+           "median us", "K", "K p10", "K p90", "0.5 %", "1 %", "2 %", "5 %", "holds 1", "pairs",
+           "repeated");
+    for (int k = from; k < to; k++) {
+        use_problem(k);
+        repeat(&s, repetitions);
+        json_array_append_new(rows, show(kernels[k].name, load, &s));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
+    const char *device = argc > 2 ? argv[2] : "cuda:0";
+    need_gpu(device);
+    open_worker(device);
+    json_t *rows = json_array();
+    printf("reference against itself, %d repetitions\n", repetitions);
+    table("alone", 0, KERNELS, repetitions, rows);
+    pid_t maker = kg_gpu_contexts_start();
+    table("beside contexts being made", 1, 3, (repetitions + 1) / 2, rows);
+    kg_gpu_contexts_stop(maker);
+    kg_bench_json("torch_null", json_pack("{s:i, s:s, s:o}", "repetitions", repetitions, "device",
+                                          worker->torch->judge.facts.name, "rows", rows));
+    kg_worker_close(worker);
+    return 0;
+}

@@ -1,0 +1,268 @@
+/* How many distinct correct Triton candidates per second one GPU judges, the full pipeline, cold:
+ * every source is another one (kernels of bench/torch with a number, a block size and a number of
+ * warps of their own). Beside it, on some of the same sources, what is done without a gym: a fresh
+ * interpreter per evaluation, one comparison, 50 calls timed by events.
+ *   build/release/bench/bench_torch_throughput [candidates=256] [jobs=8] [fresh=16] [device=cuda:0]
+ * Prints evaluations per second from start to end of the command and of its second half, where a
+ * job's time goes by stage, pairs used, and verdicts other than `ok` by name. Needs a GPU; python
+ * is $KGYM_PYTHON, else that of `make torch`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "bench/common/host.h"
+#include "gym/device/judge.h"
+
+#define OPERATORS 8
+#define MOST      4096
+
+static const struct {
+    const char *template, *problem;
+} operators[OPERATORS] = {
+    {"relu", "level1/27_relu"},           {"silu", "level1/24_silu"},
+    {"gelu_tanh", "level1/04_gelu_tanh"}, {"softmax", "level1/01_softmax"},
+    {"rms_norm", "level1/03_rms_norm"},   {"layer_norm", "level1/02_layer_norm"},
+    {"row_sum", "level1/05_row_sum"},     {"residual_rms_norm", "level2/04_residual_rms_norm"},
+};
+
+static struct kg_err err;
+static char tree[512];
+
+static void need_gpu(const char *device)
+{
+    struct kg_dj judge;
+    struct kg_dj_spec spec = {.device = device, .cpu = -1};
+    kg_bench_need(strncmp(device, "cuda", 4) == 0, "%s is no GPU: cuda:N is needed", device);
+    kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
+    kg_bench_need(judge.facts.clock, "%s has no clock that counts", device);
+    printf("%s, %s\n", judge.facts.name, judge.facts.driver);
+    kg_dj_stop(&judge);
+}
+
+static const char *problem_of(int i)
+{
+    static char path[640];
+    snprintf(path, sizeof path, "%s/problems/torch/%s.py", tree, operators[i % OPERATORS].problem);
+    return path;
+}
+
+/* Every occurrence of @word@; the template must have it. */
+static void replace(struct kg_buf *b, const char *word, int value)
+{
+    struct kg_buf out;
+    const char *at = b->data, *hit = strstr(at, word);
+    kg_bench_need(hit != NULL, "a template lacks %s", word);
+    kg_buf_init(&out, 1u << 20);
+    for (; hit != NULL; at = hit + strlen(word), hit = strstr(at, word)) {
+        kg_buf_addf(&out, "%.*s%d", (int)(hit - at), at, value);
+    }
+    kg_buf_adds(&out, at);
+    kg_buf_deinit(b);
+    *b = out;
+}
+
+static void make_source(int i, struct kg_buf *text)
+{
+    static const int blocks[] = {1024, 2048, 4096}, warps[] = {4, 8};
+    char path[640];
+    int turn = i / OPERATORS;
+    snprintf(path, sizeof path, "%s/bench/torch/%s.py.in", tree, operators[i % OPERATORS].template);
+    kg_buf_init(text, 1u << 20);
+    kg_bench_need_ok(kg_file_read(path, text, &err), &err);
+    replace(text, "@number@", i);
+    replace(text, "@block@", blocks[turn % 3]);
+    replace(text, "@warps@", warps[turn / 3 % 2]);
+}
+
+static void make_sources(int n)
+{
+    struct kg_buf lines;
+    kg_buf_init(&lines, 256u << 20);
+    for (int i = 0; i < n; i++) {
+        struct kg_buf text;
+        char name[32];
+        make_source(i, &text);
+        snprintf(name, sizeof name, "c%d.py", i);
+        kg_bench_write(name, text.data, text.len);
+        kg_bench_line(&lines, i, problem_of(i), "source", text.data);
+        kg_buf_deinit(&text);
+    }
+    kg_bench_write("all.jsonl", lines.data, lines.len);
+    kg_buf_deinit(&lines);
+}
+
+/* --- what the records say besides their stages --- */
+
+struct seen {
+    double pairs[MOST], ratio[MOST];
+    int n, other; /* measured; not `ok` */
+};
+
+static void look(const json_t *r, struct seen *s)
+{
+    const json_t *speedup = json_object_get(r, "speedup"), *e = json_object_get(r, "error");
+    const char *verdict = json_string_value(json_object_get(r, "verdict"));
+    if (verdict == NULL || strcmp(verdict, "ok") != 0) {
+        const char *message =
+            json_string_value(json_object_get(json_is_object(e) ? e : r, "message"));
+        printf("  not ok: %s: %s\n", verdict ? verdict : "error", message ? message : "");
+        s->other++;
+        return;
+    }
+    if (json_is_object(speedup) && s->n < MOST) {
+        s->pairs[s->n] = json_number_value(json_object_get(speedup, "pairs"));
+        s->ratio[s->n++] = json_number_value(json_object_get(speedup, "ratio"));
+    }
+}
+
+static void look_at_all(struct seen *s)
+{
+    char path[320], *rest = NULL;
+    struct kg_buf b;
+    memset(s, 0, sizeof *s);
+    snprintf(path, sizeof path, "%s/out.jsonl", kg_bench_folder());
+    kg_buf_init(&b, 1u << 30);
+    kg_bench_need_ok(kg_file_read(path, &b, &err), &err);
+    for (char *l = strtok_r(b.data, "\n", &rest); l != NULL; l = strtok_r(NULL, "\n", &rest)) {
+        json_t *record;
+        kg_bench_need_ok(kg_json_parse(l, strlen(l), path, &record, &err), &err);
+        look(record, s);
+        json_decref(record);
+    }
+    kg_buf_deinit(&b);
+}
+
+/* --- the peer --- */
+
+static const char *python(void)
+{
+    static char path[640];
+    const char *named = getenv("KGYM_PYTHON");
+    snprintf(path, sizeof path, "%s/.venv/bin/python", tree);
+    return named != NULL ? named : access(path, X_OK) == 0 ? path : "python3";
+}
+
+static void one_fresh(int i)
+{
+    char script[640], candidate[320], log[320];
+    int status;
+    snprintf(script, sizeof script, "%s/bench/torch/fresh.py", tree);
+    snprintf(candidate, sizeof candidate, "%s/c%d.py", kg_bench_folder(), i);
+    snprintf(log, sizeof log, "%s/fresh.log", kg_bench_folder());
+    pid_t pid = fork();
+    kg_bench_need(pid >= 0, "fork failed");
+    if (pid == 0) {
+        if (freopen(log, "w", stdout) == NULL || dup2(1, 2) < 0) {
+            _exit(127);
+        }
+        execlp(python(), python(), script, problem_of(i), candidate, (char *)NULL);
+        _exit(127);
+    }
+    kg_bench_need(waitpid(pid, &status, 0) == pid, "waitpid failed");
+    if (status != 0) {
+        struct kg_buf text;
+        kg_buf_init(&text, 1u << 20);
+        bool read = kg_file_read(log, &text, &err) == KG_OK;
+        kg_bench_need(false, "fresh.py on %s failed: %s", problem_of(i),
+                      read ? text.data : err.message);
+    }
+}
+
+/* Evaluations per second, one after the other; which ones: spread over all. The compiled kernels
+ * that an earlier run has left are not used: Triton's cache is in the bench's own folder. */
+static double fresh_rate(int fresh, int n)
+{
+    char cache[320];
+    snprintf(cache, sizeof cache, "%s/triton", kg_bench_folder());
+    setenv("TRITON_CACHE_DIR", cache, 1);
+    int64_t t0 = kg_clock_ns();
+    for (int k = 0; k < fresh; k++) {
+        one_fresh((int)((int64_t)k * n / fresh) / OPERATORS * OPERATORS + k % OPERATORS);
+    }
+    return fresh > 0 ? fresh / ((double)(kg_clock_ns() - t0) * 1e-9) : 0;
+}
+
+/* --- */
+
+static double median(double *x, int n)
+{
+    for (int i = 1; i < n; i++) {
+        for (int k = i; k > 0 && x[k] < x[k - 1]; k--) {
+            double t = x[k];
+            x[k] = x[k - 1];
+            x[k - 1] = t;
+        }
+    }
+    return n > 0 ? x[n / 2] : 0;
+}
+
+static json_t *pairs_used(const struct seen *s)
+{
+    json_t *count = json_object();
+    printf("pairs used:");
+    for (int i = 0; i < s->n; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%.0f", s->pairs[i]);
+        json_object_set_new(count, key,
+                            json_integer(1 + json_integer_value(json_object_get(count, key))));
+    }
+    const char *key;
+    json_t *v;
+    json_object_foreach(count, key, v)
+    {
+        printf(" %s (%lld)", key, (long long)json_integer_value(v));
+    }
+    printf("\n");
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    static struct seen seen;
+    int n = kg_bench_count(argc, argv, 1, OPERATORS, MOST, 256);
+    int jobs = kg_bench_count(argc, argv, 2, 1, 64, 8);
+    int fresh = kg_bench_count(argc, argv, 3, 0, 256, 16);
+    const char *device = argc > 4 ? argv[4] : "cuda:0";
+    char set[64];
+    struct kg_bench_tally tally;
+    need_gpu(device);
+    snprintf(tree, sizeof tree, "%s",
+             getenv("KGYM_TREE") != NULL ? getenv("KGYM_TREE") : kg_bench_build());
+    if (getenv("KGYM_TREE") == NULL) {
+        strncat(tree, "/../..", sizeof tree - strlen(tree) - 1);
+    }
+    make_sources(n);
+    snprintf(set, sizeof set, "device=%s", device);
+    const char *const options[] = {set, NULL};
+    const struct kg_bench_batch batch = {"all.jsonl", "out.jsonl", jobs, options};
+    double seconds = kg_bench_batch_run(&batch);
+    kg_bench_tally("out.jsonl", &tally);
+    look_at_all(&seen);
+    printf("%d candidates over %d operators, %d jobs: %.2f evaluations/s, steady %.2f; %d ok, %d "
+           "timed\n",
+           n, OPERATORS, jobs, n / seconds, tally.steady_per_s, tally.verdict[KG_V_OK], seen.n);
+    double rest = 1e3 * jobs / tally.steady_per_s;
+    for (int s = 0; s < KG_ST_COUNT; s++) {
+        rest -= tally.stage_ms[s];
+    }
+    rest = rest > 0 ? rest : 0;
+    const char *head = "per candidate";
+    kg_bench_print_stages(&head, &tally, &rest, 1);
+    json_t *used = pairs_used(&seen);
+    double peer = fresh_rate(fresh, n);
+    printf(
+        "a fresh interpreter per evaluation, %d of them: %.2f evaluations/s (%.1f times fewer)\n",
+        fresh, peer, peer > 0 ? n / seconds / peer : 0);
+    kg_bench_json("torch_throughput",
+                  json_pack("{s:i, s:i, s:f, s:f, s:i, s:i, s:o, s:f, s:o, s:f, s:i, s:f}",
+                            "candidates", n, "jobs", jobs, "per_s", n / seconds, "steady_per_s",
+                            tally.steady_per_s, "ok", tally.verdict[KG_V_OK], "timed", seen.n,
+                            "stage_ms", kg_bench_stages(&tally), "rest_ms", rest, "pairs", used,
+                            "median_ratio", median(seen.ratio, seen.n), "fresh", fresh,
+                            "fresh_per_s", peer));
+    return 0;
+}
