@@ -1,7 +1,7 @@
 # fixture
 # entry: D3
 # problem: softmax
-# what: half of the rows are a background thread's, which sleeps a moment first
+# what: half of the rows are a background thread's, which gets them just before the return
 # expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/stale crash/exception
 # gpu: no
 import queue
@@ -29,6 +29,6 @@ class ModelNew(nn.Module):
             self.worker.start()
         y = torch.empty_like(x)
         half = x.shape[0] // 2
-        self.work.put((x[half:], y[half:]))
         y[:half] = torch.softmax(x[:half], dim=-1)
+        self.work.put((x[half:], y[half:]))
         return y
