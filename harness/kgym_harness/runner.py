@@ -10,14 +10,15 @@ import traceback
 
 import torch
 
-from . import describe, host, module, source, tensors, wire
+from . import describe, host, module, profile, source, tensors, wire
 
 NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
              "0 active drivers", "CUDA driver initialization failed",
              "Cannot access accelerator device when none is available",
              "Attempting to deserialize object on a CUDA device",
-             "CUDA driver version is insufficient", "no CUDA-capable device is detected")
+             "CUDA driver version is insufficient", "no CUDA-capable device is detected",
+             "libcuda.so.1: cannot open shared object file")
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
@@ -56,7 +57,7 @@ class Runner:
         probe.catch_faults(address)
         self.place = self._open_place()
         self.input, self.output = self.place.input, self.place.output
-        self.subject = None
+        self.subject, self.watch = None, profile.Idle()
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
 
@@ -70,6 +71,8 @@ class Runner:
 
     def do_load(self, request):
         self.subject = None
+        if "profile" in request:
+            self._watch(request["profile"])
         torch.backends.cudnn.allow_tf32 = request.get("precision") == "tf32"
         torch.backends.cuda.matmul.allow_tf32 = request.get("precision") == "tf32"
         subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
@@ -113,7 +116,7 @@ class Runner:
         module.seed_all(w.seed, self.device)
         begin = time.perf_counter_ns()
         wide = bool(w.flags & wire.WIDE)
-        with self.place.around_call(wide):
+        with self.place.around_call(wide), self.watch.window():
             answer = subject.call(wide)
         structure, named = tensors.flatten(answer)
         w.nreply = tensors.put(self.output, w.out, named, subject.bound)
@@ -135,6 +138,24 @@ class Runner:
 
     def do_null(self, request):
         self.place.null()
+
+    def do_profile(self, request):
+        """Its own kernels of these names do nothing from now on; or what calls have launched.
+        settled: the next call allocates in OUT, which holds poison, though its inputs are new."""
+        if "suppress" in request:
+            self.watch.suppress(request["suppress"])
+        if request.get("settled"):
+            self.place.settled = True
+        return self.watch.take() if request.get("take") else None
+
+    def _watch(self, request):
+        """Before any code of the candidate has run. What fails is told when it is asked for."""
+        try:
+            self.watch = profile.Watch(self.probe, self.device)
+            self.watch.wrap()
+            self.watch.suppress(request["suppress"])
+        except Exception as error:
+            self.watch = profile.Blind(_plain(error, 300))
 
     def do_exit(self, request):
         self._finish(wire.OK, None)

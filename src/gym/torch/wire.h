@@ -66,6 +66,7 @@ enum kg_tcommand {
                        OUT */
     KG_TC_NULL,     /* null candidate: one empty kernel on cuda, nothing on cpu */
     KG_TC_EXIT,
+    KG_TC_PROFILE, /* request {suppress: [name], take: bool}; reply: probe/profile.h's table */
     KG_TC_COUNT
 };
 

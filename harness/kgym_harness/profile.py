@@ -1,0 +1,122 @@
+"""Launch records of this runner (src/probe/profile.h): bound before code of the candidate runs, in
+the runners of the stage `profile` only.
+
+Who a Triton kernel belongs to is a matter of where its source lies: Triton's own `run` is wrapped,
+and says so to the probe for the launches in between. What Inductor launches is the compiler's.
+Everything here is a claim."""
+
+import contextlib
+import ctypes as c
+import functools
+import json
+import os
+import sys
+
+import torch
+
+UNKNOWN, OWN, LIBRARY, COMPILER = range(4)
+MOST_REPLY = 90 << 10
+SYSTEM = ("/usr", "/lib", "/lib64", "/opt")
+
+
+def library_folders():
+    """Where what lies there was not written by a candidate."""
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix] + [p for p in sys.path if p] + \
+        [os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))]
+    return sorted({os.path.abspath(p) for p in found} - {"/", "/tmp"} | set(SYSTEM))
+
+
+def owner_of(path, folders):
+    """The class of a Triton function by the file that its source is in."""
+    if "torchinductor" in path:
+        return COMPILER
+    path = os.path.abspath(path) if os.sep in path else path
+    return LIBRARY if any(path.startswith(f + "/") for f in folders) else OWN
+
+
+class Idle:
+    """Not profiled."""
+
+    @staticmethod
+    def window():
+        return contextlib.nullcontext()
+
+    def suppress(self, names):
+        raise RuntimeError("this runner is not profiled")
+
+    def take(self):
+        self.suppress(())
+
+
+class Blind(Idle):
+    """To be profiled, and cannot be."""
+
+    def __init__(self, why):
+        self.why = why
+
+    def suppress(self, names):
+        if names:
+            raise RuntimeError(self.why)
+
+    def take(self):
+        return {"error": self.why}
+
+
+class Watch:
+    def __init__(self, probe, device):
+        self.lib, self.device = probe.lib, device
+        self.lib.kg_prof_open.argtypes = self.lib.kg_prof_suppress.argtypes = [c.c_char_p]
+        self.lib.kg_prof_error.restype = c.c_char_p
+        self.lib.kg_prof_take.argtypes = [c.c_char_p, c.c_size_t]
+        self.lib.kg_prof_take.restype = c.c_long
+        self.folders = library_folders()
+        if self.lib.kg_prof_open(":".join(self.folders).encode()) != 0:
+            raise RuntimeError(self.lib.kg_prof_error().decode("utf-8", "replace"))
+        self.wrapped = set()
+
+    def suppress(self, names):
+        self.lib.kg_prof_suppress(None)
+        for name in names:
+            if self.lib.kg_prof_suppress(name.encode("utf-8", "replace")) != 0:
+                raise ValueError("too many kernels at once")
+
+    def take(self):
+        text = c.create_string_buffer(MOST_REPLY)
+        if self.lib.kg_prof_take(text, len(text)) < 0:
+            raise ValueError("too many kernels")
+        return json.loads(text.value.decode("utf-8", "replace"))
+
+    @contextlib.contextmanager
+    def window(self):
+        self.wrap()
+        self.lib.kg_prof_begin()
+        try:
+            yield
+        finally:
+            torch.cuda.synchronize(self.device)
+            self.lib.kg_prof_end()
+
+    def wrap(self):
+        """Whatever of Triton's and Inductor's launchers is there by now."""
+        self._wrap("triton.runtime.jit", "JITFunction", self._of_function)
+        self._wrap("torch._inductor.runtime.triton_heuristics", "CachingAutotuner",
+                   lambda _: COMPILER)
+
+    def _of_function(self, function):
+        return owner_of(function.fn.__code__.co_filename, self.folders)
+
+    def _wrap(self, module, name, owner):
+        found = getattr(sys.modules.get(module), name, None)
+        if found is None or found in self.wrapped:
+            return
+        self.wrapped.add(found)
+        run, label = found.run, self.lib.kg_prof_label
+
+        @functools.wraps(run)
+        def labelled(this, *args, **kwargs):
+            before = label(owner(this))
+            try:
+                return run(this, *args, **kwargs)
+            finally:
+                label(before)
+        found.run = labelled

@@ -1,0 +1,85 @@
+/* Whose a launch is: by the object that it comes from. */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <string.h>
+
+#include "probe/profile.h"
+
+#define DEEP 48 /* frames that are looked at: CUPTI's and the driver's own are about 10 */
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+bool kg_prof_between(const char *object)
+{
+    static const char *const names[] = {"libkgym_probe.so", "libcupti.so",   "libcuda.so",
+                                        "libcudart.so",     "libc.so",       "libpthread.so",
+                                        "libfakecupti.so",  "libfakecuda.so"};
+    const char *base = base_of(object);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (begins(base, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the path below one of the folders, ':' between them? */
+static bool below(const char *path, const char *folders)
+{
+    while (*folders) {
+        size_t n = strcspn(folders, ":");
+        if (n > 0 && strncmp(path, folders, n) == 0 && (path[n] == '/' || folders[n - 1] == '/')) {
+            return true;
+        }
+        folders += n + (folders[n] == ':');
+    }
+    return false;
+}
+
+enum kg_prof_class kg_prof_class_of(const char *object, const char *library,
+                                    enum kg_prof_class label)
+{
+    const char *base = base_of(object);
+    bool static_launcher = begins(base, "libtorch_python"); /* Inductor's own way to launch */
+    bool launcher = static_launcher || begins(base, "__triton_launcher") ||
+                    begins(base, "cuda_utils") || strstr(object, "/triton/") != NULL;
+    if (launcher && label != KG_PROF_UNKNOWN) {
+        return label;
+    }
+    if (static_launcher) {
+        return KG_PROF_COMPILER;
+    }
+    /* The driver called from Python by its name: what is compiled so is the candidate's text. */
+    if (begins(base, "libffi") || begins(base, "_ctypes")) {
+        return KG_PROF_OWN;
+    }
+    /* The program itself has no path where it was found through PATH. */
+    bool program = *object != '\0' && strchr(object, '/') == NULL;
+    return program || below(object, library) ? KG_PROF_LIBRARY : KG_PROF_OWN;
+}
+
+enum kg_prof_class kg_prof_caller(const char *library, enum kg_prof_class label)
+{
+    void *frame[DEEP];
+    int n = backtrace(frame, DEEP);
+    bool driver = false;
+    for (int i = 0; i < n; i++) {
+        Dl_info at;
+        const char *object = dladdr(frame[i], &at) && at.dli_fname ? at.dli_fname : "";
+        if (kg_prof_between(object)) {
+            driver = driver || !begins(base_of(object), "libkgym_probe");
+        } else if (driver) {
+            return kg_prof_class_of(object, library, label);
+        }
+    }
+    return KG_PROF_UNKNOWN;
+}
