@@ -65,6 +65,13 @@ static const char chance[] = HEAD "rows = 32\n\n\n"
                                   "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
                                   "def get_init_inputs():\n    return []\n";
 
+static const char copies[] = HEAD "rows = 8\n\n\n"
+                                  "class Model(nn.Module):\n"
+                                  "    def forward(self, x):\n"
+                                  "        return {'b': x.clone(), 'a': x + 1}\n\n\n"
+                                  "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
+                                  "def get_init_inputs():\n    return []\n";
+
 static void put(const char *name, const char *text)
 {
     char path[512];
@@ -109,6 +116,7 @@ static int setup(void **state)
     put("pair.py", pair);
     put("running.py", running);
     put("chance.py", chance);
+    put("copies.py", copies);
     judge("affine.py", "x = 1\n", true, KG_ST_EXTRACT, &r);
     if (r.has_error) {
         snprintf(lacking, sizeof lacking, "%s", r.error.message);
@@ -254,6 +262,23 @@ static const struct sample samples[] = {
      "class ModelNew(nn.Module):\n    def forward(self, x):\n"
      "        return F.dropout(x, 0.5, training=True)\n",
      "ok"},
+    {"dict", "copies.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'a': 1 + x, 'b': x * 1}\n",
+     "ok"},
+    {"dict: the input itself", "copies.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'a': 1 + x, 'b': x}\n",
+     "wrong/alias"},
+    {"dict: other keys", "copies.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'a': 1 + x, 'c': x * 1}\n",
+     "wrong/structure"},
+    {"reads the seed", "affine.py",
+     FORWARD "        torch.manual_seed(torch.initial_seed())\n"
+             "        x, z = torch.randn(16, 24), torch.rand(16, 24)\n"
+             "        return torch.relu(x * self.weight) + 2 * z\n",
+     "wrong/value"},
     {"random: none", "chance.py",
      "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x.clone()\n",
      "wrong/value"},

@@ -153,5 +153,5 @@ bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t s
     if (t->min > 0 && out->a <= 0) {
         out->a = t->min;
     }
-    return out->b > out->a;
+    return isfinite(out->b - out->a) && out->b > out->a;
 }
