@@ -64,11 +64,12 @@ static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
     struct kg_torch *t = s->w->torch;
     struct kg_pyanswer a;
     uint64_t in, out;
-    if (t->null.up && !kg_sandbox_poll(&t->null.runner.sandbox)) {
+    kg_tscene_regions(s->scene, false, &in, &out);
+    bool fits = t->null.runner.in_bytes == 0 || t->null.runner.in_bytes >= in; /* another scene's */
+    if (t->null.up && fits && !kg_sandbox_poll(&t->null.runner.sandbox)) {
         return KG_OK;
     }
     kg_tside_stop(s->w, &t->null);
-    kg_tscene_regions(s->scene, false, &in, &out);
     if (kg_tside_start(s->w, false, t->problem_file, in, out, &t->null, err) != KG_OK) {
         return err->code;
     }
@@ -193,7 +194,7 @@ static bool over_budget(const struct kg_tpairs *s)
  * timed could be told by its inputs from one that is checked. */
 static enum kg_tlaw untimed_law(struct kg_tpairs *s)
 {
-    enum kg_tlaw known[KG_TL_COUNT];
+    enum kg_tlaw known[KG_TL_COUNT] = {KG_TL_OWN};
     size_t n = 0;
     for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
         const struct kg_tcase *c = &s->scene->cases[l];
@@ -207,10 +208,9 @@ static enum kg_tlaw untimed_law(struct kg_tpairs *s)
 /* A verified call that nobody times. */
 static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err)
 {
-    struct kg_pair pair;
     bool cand_first = kg_rng_below(&s->rng, 2) == 1;
     enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
-    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, &pair, err);
+    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, NULL, err);
     return flow == KG_TFLOW_LOUD ? KG_TFLOW_ON : flow;
 }
 

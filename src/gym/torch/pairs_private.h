@@ -45,8 +45,8 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err);
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
-/* Both sides on fresh values, the candidate's answer compared. LOUD only where nothing was wrong.
- */
+/* Both sides on fresh values, the candidate's answer compared. pair NULL: nobody times it. LOUD
+ * only where nothing was wrong. */
 enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
                                  struct kg_pair *pair, struct kg_err *err);
 
