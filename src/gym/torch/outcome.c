@@ -91,20 +91,23 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
 {
     bool loading = command == KG_TC_LOAD || command == KG_TC_BUILD;
     const char *type = text_of(reply, "type"), *where = text_of(reply, "where");
+    const char *message = text_of(reply, "message");
     const char *doing = command == KG_TC_LOAD    ? "importing it"
                         : command == KG_TC_BUILD ? "constructing it"
                         : command == KG_TC_STATE ? "loading its state"
                                                  : "its call";
-    kg_record_evidence(
-        e->r, "exception",
-        json_pack("{s:o, s:o, s:o, s:s, s:I}", "type", kg_json_text(type, strlen(type)), "message",
-                  kg_json_text(text_of(reply, "message"), strlen(text_of(reply, "message"))),
-                  "where", kg_json_text(where, strlen(where)), "during", doing, "line",
-                  json_integer_value(json_object_get(reply, "line"))));
+    json_t *seen = json_pack("{s:o, s:o, s:s}", "type", kg_json_text(type, strlen(type)), "message",
+                             kg_json_text(message, strlen(message)), "during", doing);
+    if (*where) { /* in its own file */
+        json_object_set_new(seen, "where", kg_json_text(where, strlen(where)));
+        json_object_set_new(seen, "line",
+                            json_integer(json_integer_value(json_object_get(reply, "line"))));
+    }
+    kg_record_evidence(e->r, "exception", seen);
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
                       loading ? "load" : "exception", "%s ended in %.60s%s%.100s%s%.200s", doing,
                       *type ? type : "an exception", *where ? " at " : "", where,
-                      *text_of(reply, "message") ? ": " : "", text_of(reply, "message"));
+                      *message ? ": " : "", message);
 }
 
 static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
