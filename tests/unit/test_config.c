@@ -127,10 +127,11 @@ static const struct {
     {"staged=no;stage.tiny=off;stage.timing=no;multi_input=no;hack_checks=no", NULL},
     {"seed=00112233445566778899aabbccddeeff", NULL},
     {"seed=0011223344556677", "seed: `0011223344556677` is not 32 hex digits"},
-    {"stage.profile=yes", "stage.profile: profiling is not built yet; coverage is null and its "
-                          "reward terms are 0"},
+    {"stage.profile=yes", NULL},
     {"timing.cold=yes", NULL},
-    {"library=forbidden", "library: `forbidden` needs the stage `profile`, which is not built yet"},
+    {"library=forbidden", "library: `forbidden` is decided by launch records: it needs "
+                          "stage.profile=yes"},
+    {"library=forbidden;stage.profile=yes", NULL},
     {"league=bf16", "league: unknown league `bf16`; there is `fp32`"},
     {"precision=tf32", "precision: `tf32` is not built yet; there is `fp32`"},
     {"preset=calibratd", "unknown preset `calibratd`, did you mean `calibrated`?"},

@@ -79,6 +79,8 @@ static const struct kg_opt table[] = {
     BOOL("timing.cold", timing_cold, "no",
          "Drop the buffers from the caches before each call of timing."),
     ENUM("library", library, libraries, "allowed", "May candidates call the operator library?"),
+    REAL("library.share", library_share, 0, 1, "0.05", "",
+         "PyTorch: share of the device's time that a library may have where it is forbidden."),
     TEXT("league", league, "fp32", "League: which arithmetic and which help are allowed."),
     TEXT("precision", precision, "fp32", "Arithmetic that answers are held to."),
     TEXT("compiler", compiler, "gcc", "C compiler for references and candidates."),

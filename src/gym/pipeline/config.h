@@ -29,6 +29,7 @@ struct kg_config {
     bool timing_exclusive, timing_cold;
     /* league */
     int library; /* enum kg_library */
+    double library_share;
     char league[32], precision[16];
     /* PyTorch */
     char device[32];  /* "auto", "cpu", "cuda:N" */

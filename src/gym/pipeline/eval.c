@@ -56,8 +56,8 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
     struct kg_record *r = e->r;
     const struct kg_config *c = &e->w->config;
     bool failed = false;
-    for (enum kg_stage s = KG_ST_EXTRACT; s < KG_ST_PROFILE; s++) {
-        if (!enabled(c, s)) {
+    for (enum kg_stage s = KG_ST_EXTRACT; s < KG_ST_COUNT; s++) {
+        if (!enabled(c, s) || (s > KG_ST_EXTRACT && !e->w->executor->stage[s])) {
             r->stages[s].status = KG_SS_OFF;
             continue;
         }
@@ -66,11 +66,16 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
         }
         enum kg_verdict v = r->verdict;
         const char *reason = r->reason, *message = r->message;
+        enum kg_stage entered = r->stage;
         r->stage = s;
         int64_t t0 = kg_clock_ns();
         enum kg_step_result res = run_stage(e, s, err);
         r->stages[s].ns = kg_clock_ns() - t0;
-        r->stages[s].status = res == KG_STEP_PASS ? KG_SS_PASS : KG_SS_FAIL;
+        if (r->stages[s].status == KG_SS_OFF) { /* it says that it cannot be done here */
+            r->stage = entered;
+        } else {
+            r->stages[s].status = res == KG_STEP_PASS ? KG_SS_PASS : KG_SS_FAIL;
+        }
         first_verdict_stays(r, v, reason, message);
         failed = failed || res == KG_STEP_FAIL;
         if (res == KG_STEP_ERROR) {
@@ -82,7 +87,19 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
             r->correct = 0;
         }
     }
-    r->stages[KG_ST_PROFILE].status = KG_SS_OFF;
+    return KG_OK;
+}
+
+/* What this kind of problem has no stage for. */
+static enum kg_code check_stages(const struct kg_executor *x, const struct kg_config *c,
+                                 struct kg_err *err)
+{
+    if (c->stage_profile && !x->stage[KG_ST_PROFILE]) {
+        return kg_fail(err, KG_E_USAGE,
+                       "stage.profile%s: candidates in %s are not profiled; only PyTorch's are",
+                       c->library == KG_LIB_FORBIDDEN ? " (which library=forbidden needs)" : "",
+                       x->lang == KG_LANG_C ? "C" : x->language);
+    }
     return KG_OK;
 }
 
@@ -171,7 +188,7 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     x->describe(w, r);
     r->league.name = w->config.league;
     kg_eval_input_sha256(&w->config, source, len, t->text, t->len, r->input_sha256);
-    if (secret_key(w, t, &e->key, err) != KG_OK) {
+    if (check_stages(x, &w->config, err) != KG_OK || secret_key(w, t, &e->key, err) != KG_OK) {
         return err->code;
     }
     char hex[33];

@@ -149,15 +149,10 @@ static enum kg_code check_rewards(const char *list, struct kg_err *err)
  * record with a protocol that it was not judged by. */
 static enum kg_code check_built(const struct kg_config *c, struct kg_err *err)
 {
-    if (c->stage_profile) {
+    if (c->library == KG_LIB_FORBIDDEN && !c->stage_profile) {
         return kg_fail(err, KG_E_USAGE,
-                       "stage.profile: profiling is not built yet; coverage is "
-                       "null and its reward terms are 0");
-    }
-    if (c->library == KG_LIB_FORBIDDEN) {
-        return kg_fail(err, KG_E_USAGE,
-                       "library: `forbidden` needs the stage `profile`, which is "
-                       "not built yet");
+                       "library: `forbidden` is decided by launch records: it needs "
+                       "stage.profile=yes");
     }
     if (strcmp(c->league, "fp32") != 0) {
         return kg_fail(err, KG_E_USAGE, "league: unknown league `%s`; there is `fp32`", c->league);

@@ -5,9 +5,10 @@
 #include "base/file.h"
 #include "gym/torch/torch.h"
 
-static json_t *load_request(const struct kg_worker *w)
+static json_t *load_request(const struct kg_evaluation *e)
 {
-    return json_pack("{s:s, s:s}", "entry", w->torch->problem->entry, "role", "candidate");
+    return json_pack("{s:s, s:s, s:O*}", "entry", e->w->torch->problem->entry, "role", "candidate",
+                     "profile", e->torch->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
@@ -85,7 +86,7 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
     run->scene = s;
     run->called = false;
     e->r->isolation = run->cand.runner.sandbox.isolation;
-    enum kg_step_result step = tell(e, KG_TC_LOAD, load_request(w), stage, err);
+    enum kg_step_result step = tell(e, KG_TC_LOAD, load_request(e), stage, err);
     if (step == KG_STEP_PASS) {
         step = tell(e, KG_TC_BUILD, kg_tscene_build_request(&s->desc), stage, err);
     }

@@ -76,6 +76,7 @@ struct kg_torch_run {
     int state;       /* set of parameters that it holds */
     uint64_t stages; /* cases compared so far */
     json_t *asked;   /* for the record's `private`; borrowed */
+    json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
 };
 
 /* --- worker.c: zygotes, judge, sides --- */
@@ -178,6 +179,7 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
 enum kg_step_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err);
 enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err);
 enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err);
+enum kg_step_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *err);
 
 /* --- onboard.c --- */
 enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboard *out,
