@@ -71,6 +71,56 @@ static void waiting_can_be_cancelled(void **state)
     kg_lease_release(&a);
 }
 
+/* Locks of one process on different descriptors exclude each other like those of two. */
+static void users_share_a_device_and_one_may_have_it_alone(void **state)
+{
+    (void)state;
+    char device[40];
+    struct kg_lease a, b, c;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    snprintf(device, sizeof device, "test-%d", (int)getpid());
+    assert_int_equal(kg_lease_share(device, &a, NULL, &err), KG_OK);
+    assert_int_equal(kg_lease_share(device, &b, NULL, &err), KG_OK);
+    assert_int_equal(kg_lease_alone(device, &c, &cancel, &err), KG_E_CANCELLED);
+    assert_true(c.fd == -1 && c.gate == -1);
+    kg_lease_release(&a);
+    kg_lease_release(&b);
+    assert_int_equal(kg_lease_alone(device, &c, &cancel, &err), KG_OK);
+    assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_E_CANCELLED);
+    assert_true(a.fd == -1 && a.gate == -1);
+    kg_lease_release(&c);
+    assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_OK);
+    kg_lease_release(&a);
+}
+
+static void who_waits_to_be_alone_keeps_new_users_out(void **state)
+{
+    (void)state;
+    char device[40];
+    struct kg_lease inside, late, alone;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    snprintf(device, sizeof device, "test-gate-%d", (int)getpid());
+    assert_int_equal(kg_lease_share(device, &inside, NULL, &err), KG_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        close(inside.fd); /* the parent's to keep */
+        _exit(kg_lease_alone(device, &alone, NULL, &err) == KG_OK ? 0 : 1);
+    }
+    enum kg_code code = KG_OK;
+    for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child stands at the gate */
+        code = kg_lease_share(device, &late, &cancel, &err);
+        kg_lease_release(&late);
+        usleep(10000);
+    }
+    assert_int_equal(code, KG_E_CANCELLED);
+    kg_lease_release(&inside);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_link_is_not_followed(void **state)
 {
     (void)state;
@@ -141,6 +191,8 @@ int main(void)
         cmocka_unit_test(one_holder_at_a_time),
         cmocka_unit_test(the_next_waits_its_turn),
         cmocka_unit_test(waiting_can_be_cancelled),
+        cmocka_unit_test(users_share_a_device_and_one_may_have_it_alone),
+        cmocka_unit_test(who_waits_to_be_alone_keeps_new_users_out),
         cmocka_unit_test(a_link_is_not_followed),
         cmocka_unit_test(only_a_regular_file_will_do),
         cmocka_unit_test(the_default_path_names_the_user),

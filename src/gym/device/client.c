@@ -10,6 +10,7 @@
 #include "gym/device/msg.h"
 #include "gym/device/process.h"
 #include "gym/run/trusted.h"
+#include "gym/timing/lease.h"
 
 #define SILENCE_NS 120000000000 /* beyond a call's own deadline: a judge that is stuck */
 
@@ -56,8 +57,8 @@ static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns,
 }
 
 /* One round trip; fds: sent where fd >= 0, received into got. */
-static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct kg_djm_rep *rep,
-                        int got[KG_TRUSTED_FDS], struct kg_err *err)
+static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, struct kg_djm_rep *rep,
+                            int got[KG_TRUSTED_FDS], struct kg_err *err)
 {
     int64_t until = kg_clock_ns();
     int nfds;
@@ -83,6 +84,25 @@ static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct 
         return err->code;
     }
     return rep->code == KG_OK ? KG_OK : kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+}
+
+/* Where time counts, the device is shared with others of this host for one request, or is the
+ * caller's alone. */
+static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct kg_djm_rep *rep,
+                        int got[KG_TRUSTED_FDS], struct kg_err *err)
+{
+    struct kg_lease lease = KG_LEASE_NONE;
+    int64_t asked = kg_clock_ns();
+    if (j->facts.clock && !j->alone &&
+        kg_lease_share(j->spec.device, &lease, j->spec.cancelled, err) != KG_OK) {
+        return err->code;
+    }
+    if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
+        req->deadline_ns += kg_clock_ns() - asked;
+    }
+    enum kg_code code = ask_now(j, req, fd, rep, got, err);
+    kg_lease_release(&lease);
+    return code;
 }
 
 static enum kg_code tell(struct kg_dj *j, struct kg_djm_req *req, struct kg_err *err)

@@ -40,6 +40,8 @@ struct kg_dj {
     uint64_t seq;
     struct kg_dj_facts facts;
     struct kg_dj_spec spec;
+    bool alone; /* the caller has the device to itself (kg_lease_alone); else every request shares
+                   it, so that no timing of another process sees its work */
 };
 
 /* Forked, not executed: start it before any candidate exists, from a thread that outlives it (it

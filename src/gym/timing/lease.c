@@ -52,15 +52,14 @@ enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel, st
     return kg_lease_acquire_at(path, 0, l, cancel, err);
 }
 
-enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
-                                 const volatile int *cancel, struct kg_err *err)
+/* how: LOCK_EX or LOCK_SH. *fd is open and locked, or -1. */
+static enum kg_code lock_file(const char *path, int how, int64_t deadline_ns, int *fd,
+                              const volatile int *cancel, struct kg_err *err)
 {
-    l->fd = -1;
-    int fd;
-    if (open_lock(path, &fd, err) != KG_OK) {
+    if (open_lock(path, fd, err) != KG_OK) {
         return err->code;
     }
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    while (flock(*fd, how | LOCK_NB) != 0) {
         enum kg_code code = KG_OK;
         if (errno != EWOULDBLOCK && errno != EINTR) {
             code = kg_fail(err, KG_E_HOST, "%s: cannot lock: %s", path, strerror(errno));
@@ -71,20 +70,64 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
                 kg_fail(err, KG_E_LIMIT, "%s: another process has been timing for too long", path);
         }
         if (code != KG_OK) {
-            close(fd);
+            close(*fd);
+            *fd = -1;
             return code;
         }
         struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
         nanosleep(&pause, NULL);
     }
-    l->fd = fd;
     return KG_OK;
+}
+
+enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
+                                 const volatile int *cancel, struct kg_err *err)
+{
+    *l = KG_LEASE_NONE;
+    return lock_file(path, LOCK_EX, deadline_ns, &l->fd, cancel, err);
+}
+
+static enum kg_code enter(const char *device, int how, struct kg_lease *l,
+                          const volatile int *cancel, struct kg_err *err)
+{
+    char base[96], path[192], gate[192];
+    kg_lease_default_path(base, sizeof base);
+    snprintf(path, sizeof path, "%s.%.40s", base, device);
+    snprintf(gate, sizeof gate, "%s.%.40s.gate", base, device);
+    *l = KG_LEASE_NONE;
+    if (lock_file(gate, how, 0, &l->gate, cancel, err) != KG_OK ||
+        lock_file(path, how, 0, &l->fd, cancel, err) != KG_OK) {
+        kg_lease_release(l);
+        return err->code;
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
+                            struct kg_err *err)
+{
+    enum kg_code code = enter(device, LOCK_SH, l, cancel, err);
+    if (l->gate >= 0) { /* who wants the device alone waits for those inside, not for the gate */
+        close(l->gate);
+        l->gate = -1;
+    }
+    return code;
+}
+
+enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
+                            struct kg_err *err)
+{
+    return enter(device, LOCK_EX, l, cancel, err);
 }
 
 void kg_lease_release(struct kg_lease *l)
 {
-    if (l->fd >= 0) {
-        close(l->fd); /* the lock goes with the descriptor; the file stays, or two could hold it */
+    int *const held[] = {&l->fd, &l->gate};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
+        if (*held[i] >= 0) {
+            close(*held[i]); /* the lock goes with the descriptor; the file stays, or two could
+                                hold it */
+        }
+        *held[i] = -1;
     }
-    l->fd = -1;
 }

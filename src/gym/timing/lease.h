@@ -7,12 +7,13 @@
 #include "base/err.h"
 
 struct kg_lease {
-    int fd; /* -1: not held */
+    int fd;   /* -1: not held */
+    int gate; /* held by who has a device alone, so that no new user comes in; else -1 */
 };
 #define KG_LEASE_NONE                                                                              \
     (struct kg_lease)                                                                              \
     {                                                                                              \
-        -1                                                                                         \
+        -1, -1                                                                                     \
     }
 
 /* Wait for the lease. cancel: non-zero ends the wait with KG_E_CANCELLED; or NULL. */
@@ -21,6 +22,13 @@ enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel,
 /* The same of another file; deadline_ns: monotonic, 0 none; past it KG_E_LIMIT. */
 enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
                                  const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
+/* A device that many use and one may have alone: users share it for a moment each; who wants it
+ * alone closes the gate, waits until those inside have left, and keeps it until the release. One
+ * who shares it must not ask for more. */
+enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
+                            struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
+                            struct kg_err *err) KG_MUST_USE;
 void kg_lease_release(struct kg_lease *l); /* idempotent */
 /* Where the lock lies: /run/user/UID/kgym-timing.lock or /tmp/kgym-timing-UID.lock. */
 void kg_lease_default_path(char *out, size_t cap);

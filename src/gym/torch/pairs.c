@@ -301,19 +301,15 @@ static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
 
 /* --- one run --- */
 
-/* One timing per device at a time; what is waited for is not the candidate's time. */
+/* Nobody else's work on the device; what is waited for is not the candidate's time. */
 static enum kg_code take_lease(struct kg_tpairs *s, struct kg_lease *lease, struct kg_err *err)
 {
-    char path[256], device[40];
-    size_t n;
     if (!s->opt.exclusive) {
         return KG_OK;
     }
-    kg_lease_default_path(path, sizeof path - sizeof device);
-    n = strlen(path);
-    snprintf(path + n, sizeof path - n, ".%s", s->w->torch->device);
     int64_t waited = kg_clock_ns();
-    enum kg_code code = kg_lease_acquire_at(path, 0, lease, &kg_cancelled, err);
+    enum kg_code code = kg_lease_alone(s->w->torch->device, lease, &kg_cancelled, err);
+    s->w->torch->judge.alone = code == KG_OK;
     *s->deadline_ns += kg_clock_ns() - waited;
     return code;
 }
@@ -356,6 +352,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, int port, struct kg_tpairs_resul
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, &lease, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;
+    s->w->torch->judge.alone = false;
     kg_lease_release(&lease);
     if (flow == KG_TFLOW_ON) {
         kg_tpairs_conclude(s);
