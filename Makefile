@@ -168,4 +168,4 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(wildcard bench/common/*.c)) $(LIB)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
-.SECONDARY:
+.PRECIOUS: $(B)/obj/%.o
