@@ -5,12 +5,13 @@
 #   tools/gpu-check.sh device      every operation of the judge's device against the host's; their cost
 #   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
-#   tools/gpu-check.sh all         device, judge, torch
+#   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
+#   tools/gpu-check.sh all         device, judge, torch, profile
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one stage (240).
 set -uo pipefail
 cd "$(dirname "$0")/.."
-pack=build/gpu
+pack=${GPU_PACK:-build/gpu}
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
 tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda)
@@ -104,12 +105,23 @@ sys.exit(wrong > 0)
 END
 }
 
+do_profile() {
+  local library
+  python3 tools/gpu-profile.py lines "$out"
+  for library in allowed forbidden; do
+    rm -f "$out/profile-$library-out.jsonl"
+    step "profile_$library" "$pack/kgym" eval --batch "$out/profile-$library.jsonl" --out "$out/profile-$library-out.jsonl" \
+      --jobs "${GPU_JOBS:-3}" --stage-profile --no-stage-timing --library "$library"
+  done
+  python3 tools/gpu-profile.py table "$out"/profile-{allowed,forbidden}-out.jsonl || failed=1
+}
+
 failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch) enter; "do_$stage" ;;
-  all) enter; do_device; do_judge; do_torch ;;
-  *) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  device | judge | torch | profile) enter; "do_$stage" ;;
+  all) enter; do_device; do_judge; do_torch; do_profile ;;
+  *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
