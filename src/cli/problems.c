@@ -146,13 +146,15 @@ static bool is_module(const char *path)
 enum kg_code kg_cli_problems_all(const struct kg_paths *paths, char ***out, size_t *n,
                                  struct kg_err *err)
 {
-    char **torch;
-    size_t nc, nt, k = 0;
+    *n = 0;
+    char **torch = NULL;
+    size_t nc = 0, nt = 0, k = 0;
     if (kg_problem_list(paths->suites, paths->nsuites, out, &nc, err) != KG_OK) {
         return err->code;
     }
     if (kg_suite_files(paths->suites, paths->nsuites, ".py", &torch, &nt, err) != KG_OK) {
         kg_cli_problems_free(*out, nc);
+        *out = NULL;
         return err->code;
     }
     char **all = realloc(*out, (nc + nt + 1) * sizeof *all);
@@ -173,8 +175,8 @@ enum kg_code kg_cli_problems_all(const struct kg_paths *paths, char ***out, size
 static int list(const struct kg_paths *paths, bool json)
 {
     struct kg_err err = KG_ERR_INIT;
-    char **path;
-    size_t n;
+    char **path = NULL;
+    size_t n = 0;
     int status = KG_EXIT_GOOD;
     if (kg_cli_problems_all(paths, &path, &n, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);

@@ -73,7 +73,8 @@ static json_t *make_card(const struct kg_tproblem *p, const struct kg_tscene *s)
                      p->name, "suite", p->suite, "level", p->level, "entry", p->entry, "sha256",
                      p->sha256, "inputs", inputs, "outputs", outputs, "state", state, "constants",
                      constants, "laws", laws, "random", d->random, "updates_state",
-                     d->updates_state, "bytes_min", (json_int_t)(d->input_bytes + d->output_bytes));
+                     d->updates_state, "bytes_min",
+                     (json_int_t)d->input_bytes + (json_int_t)d->output_bytes);
 }
 
 /* --- looking at it --- */
