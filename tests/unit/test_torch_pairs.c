@@ -54,6 +54,11 @@ static const char chance[] =
          "        return F.dropout(x, 0.5, training=True)\n\n\n"
          "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
          "def get_init_inputs():\n    return []\n";
+static const char masked[] =
+    HEAD "rows = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x, mask):\n"
+         "        return x.masked_fill(mask, 0.0)\n\n\ndef get_inputs():\n"
+         "    return [torch.randn(rows, rows), torch.ones(rows, rows).tril().bool()]\n\n\n"
+         "def get_init_inputs():\n    return []\n";
 static const char good[] = HEAD FORWARD ANSWER;
 
 /* --- in the judge's place --- */
@@ -63,10 +68,11 @@ enum who { REF, CAND, NUL, WHOS };
 static struct {
     /* what to put into reports of timed calls; 0 and false: leave it */
     int64_t window_ns[WHOS];
-    double noise;     /* candidate's windows vary by so much, from dozen to dozen */
-    int loud_from;    /* number of the candidate's call from which it is loud; 0: never */
-    int loud_calls;   /* for so many calls */
-    bool canary_loud; /* null calls are loud once the candidate has been */
+    double noise;      /* candidate's windows vary by so much, from dozen to dozen */
+    int64_t jitter_ns; /* every second null call takes so much longer */
+    int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
+    int loud_calls;    /* for so many calls */
+    bool canary_loud;  /* null calls are loud once the candidate has been */
     int late_at;
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
@@ -118,6 +124,9 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
         rep->loud = spy.loud_from > 0 && n >= spy.loud_from && n < spy.loud_from + spy.loud_calls;
         rep->late_write = rep->late_write || n == spy.late_at;
         spy.was_loud = spy.was_loud || rep->loud;
+    }
+    if (who == NUL && spy.calls[NUL] % 2) {
+        rep->window_ns += spy.jitter_ns;
     }
     rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud);
 }
@@ -180,6 +189,7 @@ static int setup(void **state)
     put("picked.py", picked);
     put("running.py", running);
     put("chance.py", chance);
+    put("masked.py", masked);
     judge("affine.py", "x = 1\n", KG_ST_EXTRACT, &r);
     if (r.has_error) {
         snprintf(lacking, sizeof lacking, "%s", r.error.message);
@@ -337,6 +347,22 @@ static void calls_look_alike(void **state)
     assert_true(spy.binds[CAND] > spy.calls[CAND] / 4 && spy.binds[CAND] < spy.calls[CAND]);
     assert_int_equal(spy.draws, 0); /* both inputs are of laws that the judge can make */
     assert_true(spy.wide > 1);
+    kg_record_deinit(&r);
+}
+
+/* What no seed changes is drawn once. */
+static void inputs_that_stay(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    expect("masked.py",
+           HEAD "class ModelNew(nn.Module):\n    def forward(self, x, mask):\n"
+                "        return torch.where(mask, torch.zeros_like(x), x)\n",
+           "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_int_equal(spy.draws, 1);
+    assert_true(spy.binds[CAND] > spy.calls[CAND] / 4);
     kg_record_deinit(&r);
 }
 
@@ -543,6 +569,29 @@ static void loud_again_and_again(void **state)
     kg_record_deinit(&r);
 }
 
+/* K that is not the same from call to call says nothing, and nobody is accused by it. */
+static void a_busy_device(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    windows(4050000, 2050000, 50000);
+    kg_tpairs_hook.spread = true;
+    spy.jitter_ns = KG_TPAIRS_SPREAD_NS / 2;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    kg_record_deinit(&r);
+    spy.jitter_ns = 4000000;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_NOT_TRUSTED);
+    assert_true(strstr(r.timing.why, "not quiet") != NULL);
+    kg_record_deinit(&r);
+    windows(4050000, 50001, 50000);
+    expect("affine.py", good, "ok", &r);
+    assert_null(evidence(&r, "floor"));
+    kg_record_deinit(&r);
+}
+
 /* Faster than its data can be read, and again in a new process. */
 static void below_the_floor(void **state)
 {
@@ -638,6 +687,7 @@ int main(void)
         TEST(elsewhere_nothing_is_measured),
         TEST(a_measurement),
         TEST(calls_look_alike),
+        TEST(inputs_that_stay),
         TEST(other_problems),
         TEST(the_estimate),
         TEST(calibrated),
@@ -646,6 +696,7 @@ int main(void)
         TEST(late_writes),
         TEST(loud_once),
         TEST(loud_again_and_again),
+        TEST(a_busy_device),
         TEST(below_the_floor),
         TEST(floors),
         TEST(time_runs_out),

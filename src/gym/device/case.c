@@ -87,21 +87,33 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
 enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
+    uint64_t from[KG_TWIRE_LEAVES], block = 0, cap = 0;
     if (kg_dj_case_need(s, req->id, &c, err) != KG_OK) {
         return err->code;
     }
+    for (uint32_t i = 0; i < c->n; i++) {
+        from[i] = c->block + c->leaf[i].offset;
+    }
+    struct kg_tleaf old[KG_TWIRE_LEAVES];
+    memcpy(old, c->leaf, c->n * sizeof *old);
     uint64_t bytes = kg_twire_place(c->leaf, c->n) + req->in_bytes;
-    renewed(s, c, req->id);
-    memset(c->filled, 0, sizeof c->filled);
-    if (kg_dj_reserve(s, &c->block, &c->bytes, bytes, err) != KG_OK) {
-        kg_dj_case_drop(s, req->id);
+    if (kg_dj_reserve(s, &block, &cap, bytes, err) != KG_OK) {
+        memcpy(c->leaf, old, c->n * sizeof *old);
         return err->code;
     }
     for (uint32_t i = 0; i < c->n; i++) {
         c->leaf[i].offset += req->in_bytes;
+        if (c->filled[i]) {
+            s->dev.ops->copy(&s->dev, block + c->leaf[i].offset, from[i], c->leaf[i].bytes);
+        }
     }
+    enum kg_code code = s->dev.ops->sync(&s->dev, err);
+    kg_dj_release(s, &c->block, &c->bytes);
+    c->block = block;
+    c->bytes = cap;
     set_guards(s, c);
-    return s->dev.ops->sync(&s->dev, err);
+    renewed(s, c, req->id);
+    return code == KG_OK ? s->dev.ops->sync(&s->dev, err) : code;
 }
 
 static enum kg_code leaf_need(struct kg_dj_state *s, int id, int at, struct kg_dj_case **out,

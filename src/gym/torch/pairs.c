@@ -13,7 +13,7 @@
 #define CASE        KG_TORCH_TIMING_ID
 #define NULLS_FIRST 4  /* null calls that do not count: page tables, clocks */
 #define NULLS       12 /* that count before the candidate is there; then one in two calls */
-#define CANARIES    6
+#define CANARIES    24 /* one that is loud, and nobody is accused */
 
 struct kg_tpairs_hook kg_tpairs_hook;
 
@@ -53,6 +53,29 @@ static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
                        o->warmups, o->trim, o->half_width);
     }
     return KG_OK;
+}
+
+/* --- the device alone --- */
+
+/* Nobody else's work on the device; what is waited for is not the candidate's time. */
+static enum kg_code take_lease(struct kg_tpairs *s, struct kg_err *err)
+{
+    if (!s->opt.exclusive) {
+        return KG_OK;
+    }
+    int64_t waited = kg_clock_ns();
+    enum kg_code code = kg_lease_alone(s->w->torch->device, &s->lease, &kg_cancelled, err);
+    waited = kg_clock_ns() - waited;
+    s->w->torch->judge.alone = code == KG_OK;
+    *s->deadline_ns += waited;
+    s->born_ns += waited;
+    return code;
+}
+
+static void give_lease(struct kg_tpairs *s)
+{
+    s->w->torch->judge.alone = false;
+    kg_lease_release(&s->lease);
 }
 
 /* --- before the candidate --- */
@@ -137,7 +160,10 @@ static enum kg_code begin(struct kg_tpairs *s, struct kg_err *err)
         return err->code;
     }
     enum kg_tflow flow = learn(s, err);
-    flow = flow == KG_TFLOW_ON ? first_nulls(s, err) : flow;
+    if (flow == KG_TFLOW_ON) {
+        flow = take_lease(s, err) == KG_OK ? first_nulls(s, err) : KG_TFLOW_ERROR;
+        give_lease(s);
+    }
     return flow == KG_TFLOW_ON ? KG_OK : err->code;
 }
 
@@ -149,13 +175,8 @@ enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
     if (!s) {
         return kg_fail(err, KG_E_LIMIT, "timing: no memory");
     }
-    *s = (struct kg_tpairs){.w = w,
-                            .scene = scene,
-                            .opt = *opt,
-                            .key = key,
-                            .deadline_ns = deadline_ns,
-                            .cand = -1,
-                            .set = -1};
+    *s = (struct kg_tpairs){
+        .w = w, .scene = scene, .opt = *opt, .key = key, .deadline_ns = deadline_ns, .cand = -1};
     kg_rng_init(&s->rng, kg_key_derive(key, "timing-order", 0), 0);
     if (begin(s, err) != KG_OK) {
         kg_tpairs_close(s);
@@ -301,23 +322,10 @@ static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
 
 /* --- one run --- */
 
-/* Nobody else's work on the device; what is waited for is not the candidate's time. */
-static enum kg_code take_lease(struct kg_tpairs *s, struct kg_lease *lease, struct kg_err *err)
-{
-    if (!s->opt.exclusive) {
-        return KG_OK;
-    }
-    int64_t waited = kg_clock_ns();
-    enum kg_code code = kg_lease_alone(s->w->torch->device, lease, &kg_cancelled, err);
-    s->w->torch->judge.alone = code == KG_OK;
-    *s->deadline_ns += kg_clock_ns() - waited;
-    return code;
-}
-
-static enum kg_tflow course(struct kg_tpairs *s, struct kg_lease *lease, struct kg_err *err)
+static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
 {
     enum kg_tflow flow = prime(s, err);
-    if (flow == KG_TFLOW_ON && take_lease(s, lease, err) != KG_OK) {
+    if (flow == KG_TFLOW_ON && take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     s->started_ns = kg_clock_ns();
@@ -338,7 +346,6 @@ static void result_init(struct kg_tpairs_result *r)
 enum kg_code kg_tpairs_run(struct kg_tpairs *s, int port, struct kg_tpairs_result *out,
                            struct kg_err *err)
 {
-    struct kg_lease lease = KG_LEASE_NONE;
     const struct kg_tpairs_options *o = &s->opt;
     result_init(out);
     out->block = (size_t)(o->calibrated ? o->trials : o->pairs);
@@ -350,10 +357,9 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, int port, struct kg_tpairs_resul
     s->cand = port;
     s->cand_bound = s->cut_short = false;
     s->born_ns = kg_clock_ns();
-    enum kg_tflow flow = course(s, &lease, err);
+    enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;
-    s->w->torch->judge.alone = false;
-    kg_lease_release(&lease);
+    give_lease(s);
     if (flow == KG_TFLOW_ON) {
         kg_tpairs_conclude(s);
     } else if (flow != KG_TFLOW_ERROR) {
@@ -372,15 +378,16 @@ void kg_tpairs_result_deinit(struct kg_tpairs_result *r)
 
 enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err)
 {
-    int n = 0;
     struct kg_dj_report rep;
-    enum kg_tflow flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+    *loud = false;
+    enum kg_tflow flow =
+        take_lease(s, err) == KG_OK ? kg_tpairs_draw(s, KG_TL_OWN, err) : KG_TFLOW_ERROR;
     flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
     for (int i = 0; i < CANARIES && flow == KG_TFLOW_ON; i++) {
         bool one;
         flow = kg_tpairs_null_call(s, &one, err);
-        n += one;
+        *loud = *loud || one;
     }
-    *loud = 2 * n >= CANARIES;
+    give_lease(s);
     return flow == KG_TFLOW_ON ? KG_OK : err->code;
 }

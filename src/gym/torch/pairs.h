@@ -15,12 +15,13 @@
 #include "gym/timing/stats.h"
 #include "gym/torch/torch.h"
 
-#define KG_TPAIRS_LEAST    3         /* pairs without which nothing is measured */
-#define KG_TPAIRS_VERIFIED 40        /* verified calls of a timed process, at least */
-#define KG_TPAIRS_ALIVE_NS 100000000 /* a timed process lives at least this long */
-#define KG_TPAIRS_SHORT_NS 100000    /* T: the shortest time that is rewarded */
-#define KG_TPAIRS_BLOCKS   64
-#define KG_TPAIRS_MOST     10000 /* pairs of one block, or trials */
+#define KG_TPAIRS_LEAST     3         /* pairs without which nothing is measured */
+#define KG_TPAIRS_VERIFIED  40        /* verified calls of a timed process, at least */
+#define KG_TPAIRS_ALIVE_NS  100000000 /* a timed process lives at least this long */
+#define KG_TPAIRS_SHORT_NS  100000    /* T: the shortest time that is rewarded */
+#define KG_TPAIRS_SPREAD_NS 50000     /* of the middle half of K's windows: beyond it no trust */
+#define KG_TPAIRS_BLOCKS    64
+#define KG_TPAIRS_MOST      10000 /* pairs of one block, or trials */
 
 struct kg_tpairs_options {
     bool calibrated;                /* ratio of trimmed means of `trials` pairs */
@@ -114,6 +115,7 @@ int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_fact
  * answers in the judge's place, or changes. */
 extern struct kg_tpairs_hook {
     bool any_device;
+    bool spread; /* the rule about K's spread holds there too */
     enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                         struct kg_err *err); /* NULL: kg_dj_run */
 } kg_tpairs_hook;

@@ -60,6 +60,12 @@ static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struc
     return true;
 }
 
+/* It is there already, and would come out the same: no other seed changes it. */
+static bool kept(const struct kg_tpairs *s, size_t i)
+{
+    return s->placed && s->scene->desc.input[i].stats.fixed;
+}
+
 /* --- calls --- */
 
 static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct kg_dj_report *rep,
@@ -147,7 +153,7 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
     struct kg_dj_law law;
     bool needed = false;
     for (size_t i = 0; i < d->ninputs; i++) {
-        needed = needed || !law_of(s, i, key, &law);
+        needed = needed || (!kept(s, i) && !law_of(s, i, key, &law));
     }
     if (!needed) {
         return KG_TFLOW_ON;
@@ -173,28 +179,34 @@ static enum kg_tflow fill(struct kg_tpairs *s, struct kg_err *err)
     enum kg_tflow flow = draw_values(s, key, err);
     for (size_t i = 0; flow == KG_TFLOW_ON && i < s->scene->desc.ninputs; i++) {
         struct kg_dj_law law;
-        enum kg_code code =
-            law_of(s, i, key, &law)
-                ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
-                : kg_dj_case_adopt(judge, CASE, (int)i, s->scene->ref.port, (int)i, err);
+        enum kg_code code = KG_OK;
+        if (!kept(s, i)) {
+            code = law_of(s, i, key, &law)
+                       ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
+                       : kg_dj_case_adopt(judge, CASE, (int)i, s->scene->ref.port, (int)i, err);
+        }
         flow = code == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
     }
+    s->placed = s->placed || flow == KG_TFLOW_ON;
     return flow;
 }
 
-/* In a random third where the last ones lay, else elsewhere. */
+/* In a random third where the last ones lay, else elsewhere; where they are too large for that,
+ * always there. */
 static enum kg_tflow move(struct kg_tpairs *s, struct kg_err *err)
 {
-    if (s->set >= 0 && kg_rng_below(&s->rng, 3) == 0) {
+    if (kg_rng_below(&s->rng, 3) == 0) {
         return KG_TFLOW_ON;
     }
-    int other = s->set < 0 ? (int)kg_rng_below(&s->rng, KG_TORCH_PLACES)
-                           : (int)kg_rng_below(&s->rng, KG_TORCH_PLACES - 1);
-    s->set = s->set >= 0 && other >= s->set ? other + 1 : other;
-    s->own_bound = s->cand_bound = s->null_bound = false;
-    uint64_t by = (uint64_t)s->set * KG_TORCH_PLACE_BYTES;
-    return kg_dj_case_move(&s->w->torch->judge, CASE, by, err) == KG_OK ? KG_TFLOW_ON
-                                                                        : KG_TFLOW_ERROR;
+    int other = (int)kg_rng_below(&s->rng, KG_TORCH_PLACES - 1);
+    other += other >= s->set;
+    uint64_t by = (uint64_t)other * KG_TORCH_PLACE_BYTES;
+    enum kg_code code = kg_dj_case_move(&s->w->torch->judge, CASE, by, err);
+    if (code == KG_OK) {
+        s->set = other;
+        s->own_bound = s->cand_bound = s->null_bound = false;
+    }
+    return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
 /* Parameters afresh where a call changes them; or the first set, where the reference has another.

@@ -3,6 +3,7 @@
 #define KG_GYM_TORCH_PAIRS_PRIVATE_H
 
 #include "base/rng.h"
+#include "gym/timing/lease.h"
 #include "gym/torch/pairs.h"
 
 #define KG_TPAIRS_NULLS 4096 /* null windows kept */
@@ -24,7 +25,8 @@ struct kg_tpairs {
     bool drawn;        /* every input is drawn by the reference */
     int cand;          /* the candidate's port; -1: none yet */
     bool cand_bound, own_bound, null_bound;
-    int set;          /* where inputs lie; -1: nowhere yet */
+    bool placed;      /* every input has had values */
+    int set;          /* where inputs lie, of KG_TORCH_PLACES */
     uint64_t cases;   /* drawn so far: each has its own key */
     uint64_t seed;    /* of the calls of the last one */
     enum kg_tlaw law; /* of the last one */
@@ -32,6 +34,7 @@ struct kg_tpairs {
     size_t nnull;
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
+    struct kg_lease lease;
     bool cut_short;
 };
 

@@ -107,6 +107,15 @@ static void tell_short(struct kg_tpairs_result *r)
     }
 }
 
+/* K is the same for all calls of a quiet device. */
+static bool noisy(const struct kg_tpairs *s)
+{
+    double spread =
+        kg_quantile(s->null_ns, s->nnull, 0.75) - kg_quantile(s->null_ns, s->nnull, 0.25);
+    bool counts = s->w->torch->judge.facts.clock || kg_tpairs_hook.spread;
+    return counts && spread > KG_TPAIRS_SPREAD_NS;
+}
+
 void kg_tpairs_conclude(struct kg_tpairs *s)
 {
     struct kg_tpairs_result *r = s->out;
@@ -123,6 +132,13 @@ void kg_tpairs_conclude(struct kg_tpairs *s)
         r->status = KG_TPAIRS_NOT_TRUSTED;
         snprintf(r->why, sizeof r->why, "the time ran out before %d verified calls",
                  KG_TPAIRS_VERIFIED);
+        return;
+    }
+    if (noisy(s)) {
+        r->status = KG_TPAIRS_NOT_TRUSTED;
+        snprintf(r->why, sizeof r->why,
+                 "null calls took from %.0f to %.0f us: the device was not quiet",
+                 (double)r->k_p10_ns * 1e-3, (double)r->k_p90_ns * 1e-3);
         return;
     }
     tell_short(r);
