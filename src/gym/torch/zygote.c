@@ -44,6 +44,7 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/cuda/bin");
     add(e, "HOME", "/tmp");
     add(e, "TMPDIR", "/tmp");
+    add(e, "USER", "kgym"); /* torch.compile asks for a name; the uid has none */
     add(e, "LANG", "C.UTF-8");
     add(e, "PYTHONPATH", spec->harness);
     add(e, "PYTHONDONTWRITEBYTECODE", "1");
