@@ -26,9 +26,10 @@ def library_folders():
     return sorted({os.path.abspath(p) for p in found} - {"/", "/tmp"} | set(SYSTEM))
 
 
-def owner_of(path, folders):
-    """The class of a Triton function by the file that its source is in."""
-    if "torchinductor" in path:
+def owner_of(path, folders, compiled=None):
+    """The class of a Triton function by the file that its source is in; compiled: the folder that
+    Inductor writes to."""
+    if "torchinductor" in path or compiled and path.startswith(compiled + "/"):
         return COMPILER
     path = os.path.abspath(path) if os.sep in path else path
     return LIBRARY if any(path.startswith(f + "/") for f in folders) else OWN
@@ -72,6 +73,7 @@ class Watch:
         self.folders = library_folders()
         if self.lib.kg_prof_open(":".join(self.folders).encode()) != 0:
             raise RuntimeError(self.lib.kg_prof_error().decode("utf-8", "replace"))
+        self.compiled = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
         self.wrapped = set()
 
     def suppress(self, names):
@@ -103,7 +105,7 @@ class Watch:
                    lambda _: COMPILER)
 
     def _of_function(self, function):
-        return owner_of(function.fn.__code__.co_filename, self.folders)
+        return owner_of(function.fn.__code__.co_filename, self.folders, self.compiled)
 
     def _wrap(self, module, name, owner):
         found = getattr(sys.modules.get(module), name, None)

@@ -61,7 +61,7 @@ int kg_prof_label(int now)
 static bool is_suppressed(const char *name)
 {
     char cut[KG_PROF_NAME];
-    snprintf(cut, sizeof cut, "%s", name);
+    kg_prof_plain(name, cut);
     for (uint32_t i = 0; i < nsuppressed; i++) {
         if (strcmp(suppressed[i], "*") == 0 || strcmp(suppressed[i], cut) == 0) {
             return true;
@@ -315,7 +315,7 @@ int kg_prof_suppress(const char *name)
     } else if (nsuppressed == KG_PROF_NAMES) {
         rc = -1;
     } else {
-        snprintf(suppressed[nsuppressed++], KG_PROF_NAME, "%s", name);
+        kg_prof_plain(name, suppressed[nsuppressed++]);
     }
     pthread_mutex_unlock(&lock);
     return rc;

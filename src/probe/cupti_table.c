@@ -8,10 +8,19 @@
 
 static const char *const class_names[KG_PROF_CLASSES] = {"unknown", "own", "library", "compiler"};
 
+void kg_prof_plain(const char *name, char out[KG_PROF_NAME])
+{
+    snprintf(out, KG_PROF_NAME, "%s", name ? name : "");
+    for (char *c = out; *c; c++) { /* so that nothing needs an escape */
+        bool plain = *c >= ' ' && *c < 127 && *c != '"' && *c != '\\';
+        *c = plain ? *c : '?';
+    }
+}
+
 uint32_t kg_prof_row_of(struct kg_prof_table *t, const char *name, enum kg_prof_class whose)
 {
     char cut[KG_PROF_NAME];
-    snprintf(cut, sizeof cut, "%s", name ? name : "");
+    kg_prof_plain(name, cut);
     for (uint32_t i = 0; i < t->nrows; i++) {
         if (t->row[i].whose == whose && strcmp(t->row[i].name, cut) == 0) {
             return i;
@@ -177,14 +186,6 @@ static void say_number(struct text *o, const char *key, uint64_t v)
     say(o, s, (size_t)snprintf(s, sizeof s, "%s%llu", key, (unsigned long long)v));
 }
 
-static void say_name(struct text *o, const char *name)
-{
-    for (const char *c = name; *c; c++) { /* a name of C or Python: nothing needs an escape */
-        bool plain = *c >= ' ' && *c < 127 && *c != '"' && *c != '\\';
-        say(o, plain ? c : "?", 1);
-    }
-}
-
 long kg_prof_print(struct kg_prof_table *t, char *out, size_t cap)
 {
     struct text o = {.at = out, .left = cap};
@@ -203,7 +204,7 @@ long kg_prof_print(struct kg_prof_table *t, char *out, size_t cap)
         }
         say_text(&o, comma);
         say_text(&o, "{\"name\":\"");
-        say_name(&o, r->name);
+        say_text(&o, r->name);
         say_text(&o, "\",\"class\":\"");
         say_text(&o, class_names[r->whose]);
         say_number(&o, "\",\"calls\":", r->calls);

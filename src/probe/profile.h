@@ -104,6 +104,8 @@ struct kg_prof_table { /* zeroed: empty */
     uint64_t dropped, suppressed, graphs;
 };
 
+/* A name as rows, JSON and kg_prof_suppress have it: cut, and '?' for what is not plain text. */
+void kg_prof_plain(const char *name, char out[KG_PROF_NAME]);
 /* A kernel by name and class; KG_PROF_ROWS where there is no room. */
 uint32_t kg_prof_row_of(struct kg_prof_table *t, const char *name, enum kg_prof_class whose);
 void kg_prof_launched(struct kg_prof_table *t, uint32_t correlation, uint32_t row);
