@@ -89,9 +89,9 @@ enum kg_dj_kind {
 /* Forget what case id held; leaves are laid out by the judge (kg_twire_place). */
 enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,
                               struct kg_err *err) KG_MUST_USE;
-/* The same tensors, `by` bytes further into IN than they lay first (a multiple of KG_TWIRE_ALIGN, up
- * to 1 MB). Masters keep their values; answers are forgotten, and what was bound no longer is. What
- * a quiet set-up of this case takes stays known. KG_E_LIMIT: no room for the move, nothing has
+/* The same tensors, `by` bytes further into IN than they lay first (a multiple of KG_TWIRE_ALIGN,
+ * up to 1 MB). Masters keep their values; answers are forgotten, and what was bound no longer is.
+ * What a quiet set-up of this case takes stays known. KG_E_LIMIT: no room for the move, nothing has
  * changed. */
 enum kg_code kg_dj_case_move(struct kg_dj *j, int id, uint64_t by, struct kg_err *err) KG_MUST_USE;
 /* Fill master `at` of the case by a law ... */
