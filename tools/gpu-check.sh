@@ -6,7 +6,9 @@
 #   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
-#   tools/gpu-check.sh all         device, judge, torch, profile
+#   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS)
+#   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), and fresh interpreters
+#   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one stage (240).
 set -uo pipefail
@@ -15,7 +17,7 @@ pack=${GPU_PACK:-build/gpu}
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
 tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda)
-benches=(bench_device_ops bench_judge_null)
+benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughput)
 
 do_pack() {
   local variant=${GPU_VARIANT:-portable} b p
@@ -99,6 +101,11 @@ for line in open(sys.argv[1]):
     right = not e and (r["verdict"] == "ok") == name.endswith(".fast")
     wrong += not right
     ms = sum(s["ns"] or 0 for s in r["stages"]) / 1e6
+    t, v = r["timing"], r["speedup"]
+    if t["status"] != "off":
+        said += "  %s %s" % (t["status"], t["why"] or "")
+    if v:
+        said += " %.3f (%s..%s) K %d us" % (v["ratio"], v["lo"] and round(v["lo"], 3), v["hi"] and round(v["hi"], 3), t["overhead_ns"] // 1000)
     print("%-36s %-7s %8.0f ms  %s%s" % (name, "" if right else "UNLIKE", ms, said, "" if right or e else " " + str(r["message"])[:160]))
 print("torch: %d not as they should be" % wrong)
 sys.exit(wrong > 0)
@@ -116,12 +123,24 @@ do_profile() {
   python3 tools/gpu-profile.py table "$out"/profile-{allowed,forbidden}-out.jsonl || failed=1
 }
 
+do_timing() {
+  step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}"
+  grep -v '^{' "$out/torch_null.txt"
+  grep '^{' "$out/torch_null.txt" >"$out/torch_null.json"
+}
+
+do_throughput() {
+  step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
+  grep -v '^{' "$out/torch_throughput.txt"
+  grep '^{' "$out/torch_throughput.txt" >"$out/torch_throughput.json"
+}
+
 failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | profile) enter; "do_$stage" ;;
-  all) enter; do_device; do_judge; do_torch; do_profile ;;
-  *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  device | judge | torch | profile | timing | throughput) enter; "do_$stage" ;;
+  all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
+  *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
