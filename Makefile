@@ -53,7 +53,7 @@ demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
 test: setup ## build and run all tests
 	@$(MAKE) --no-print-directory -j$$(nproc) unit
 
-unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so
+unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so
 	@tests/run.sh $(B)
 
 check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
@@ -133,7 +133,7 @@ $(B)/kgops/kgops.h: kgops/kgops.h
 
 # What a Python runner calls through ctypes: the sandbox's steps, from the same sources. Needs libc only.
 LADDER  := $(wildcard $(patsubst %,src/gym/sandbox/%.c,child mounts netns ids landlock image seccomp_load))
-$(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) src/probe/probe.h src/gym/torch/wire.h src/gym/run/wire.h \
+$(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) $(wildcard src/probe/*.h) src/gym/torch/wire.h src/gym/run/wire.h \
                        src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-z,now $(filter %.c,$^) -o $@ -ldl
@@ -155,6 +155,11 @@ $(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h src
                      src/gym/device/cuda_driver.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -O3 -ffp-contract=off -fPIC -shared $< -o $@ -lm
+
+# Launch records that a test makes up.
+$(B)/libfakecupti.so: tests/fake_cuda/fake_cupti.c tests/fake_cuda/fake_cupti.h src/probe/cupti_api.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -shared $< -o $@
 
 # Holds the kernels' text.
 $(B)/obj/src/gym/device/cuda_source.o: src/gym/device/kernels.cu

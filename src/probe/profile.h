@@ -65,8 +65,8 @@ KG_PROBE_API long kg_prof_take(char *out, size_t cap);
 /* --- cupti_who.c: whose a launch is; pure, but for what it knows of loaded objects --- */
 
 /* object: path of the first object above driver and runtime, "" for memory that is none's. */
-enum kg_prof_class kg_prof_class_of(const char *object, const char *library,
-                                    enum kg_prof_class label);
+KG_PROBE_API enum kg_prof_class kg_prof_class_of(const char *object, const char *library,
+                                                 enum kg_prof_class label);
 /* Is this object between the launch and its caller (the driver, CUPTI, the shared runtime, us)? */
 bool kg_prof_between(const char *object);
 /* From the call stack of a launch callback. */
