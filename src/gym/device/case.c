@@ -87,14 +87,11 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
 enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
-    uint64_t from[KG_TWIRE_LEAVES], block = 0, cap = 0;
+    struct kg_tleaf old[KG_TWIRE_LEAVES];
+    uint64_t block = 0, cap = 0;
     if (kg_dj_case_need(s, req->id, &c, err) != KG_OK) {
         return err->code;
     }
-    for (uint32_t i = 0; i < c->n; i++) {
-        from[i] = c->block + c->leaf[i].offset;
-    }
-    struct kg_tleaf old[KG_TWIRE_LEAVES];
     memcpy(old, c->leaf, c->n * sizeof *old);
     uint64_t bytes = kg_twire_place(c->leaf, c->n) + req->in_bytes;
     if (kg_dj_reserve(s, &block, &cap, bytes, err) != KG_OK) {
@@ -104,7 +101,8 @@ enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, 
     for (uint32_t i = 0; i < c->n; i++) {
         c->leaf[i].offset += req->in_bytes;
         if (c->filled[i]) {
-            s->dev.ops->copy(&s->dev, block + c->leaf[i].offset, from[i], c->leaf[i].bytes);
+            s->dev.ops->copy(&s->dev, block + c->leaf[i].offset, c->block + old[i].offset,
+                             old[i].bytes);
         }
     }
     enum kg_code code = s->dev.ops->sync(&s->dev, err);
