@@ -282,6 +282,28 @@ static void test_an_unknown_problem_is_an_error(void **state)
     kg_record_deinit(&r);
 }
 
+static void not_profiled(void)
+{
+    struct kg_record r;
+    judge_file("silu", "fast", KG_ST_TINY, &r);
+    assert_true(r.has_error);
+    assert_int_equal(r.error.code, KG_E_USAGE);
+    assert_true(strncmp(r.error.message, "stage.profile", 13) == 0);
+    assert_non_null(strstr(r.error.message, "candidates in C are not profiled"));
+    kg_record_deinit(&r);
+}
+
+/* A record of theirs must not be labelled with what was not done. */
+static void test_candidates_in_c_are_not_profiled(void **state)
+{
+    (void)state;
+    struct kg_config c = config;
+    c.stage_profile = true;
+    with_config(&c, not_profiled);
+    c.library = KG_LIB_FORBIDDEN;
+    with_config(&c, not_profiled);
+}
+
 static void test_replay_repeats_a_verdict(void **state)
 {
     (void)state;
@@ -323,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),
         cmocka_unit_test(test_an_unknown_problem_is_an_error),
+        cmocka_unit_test(test_candidates_in_c_are_not_profiled),
         cmocka_unit_test(test_replay_repeats_a_verdict),
     };
     return cmocka_run_group_tests(tests, open_worker, close_worker);

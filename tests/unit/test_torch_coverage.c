@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "gym/pipeline/batch.h"
@@ -401,6 +402,25 @@ static void a_runner_that_cannot(void **state)
     kg_record_deinit(&r);
 }
 
+/* kgym_harness.profile by itself: whose a Triton kernel is by its file, and the labels. */
+static void owners_by_file(void **state)
+{
+    (void)state;
+    const char *tree = getenv("KGYM_TREE"), *python = getenv("KGYM_PYTHON");
+    char command[1000], venv[300];
+    tree = tree ? tree : ".";
+    snprintf(venv, sizeof venv, "%s/.venv/bin/python", tree);
+    python = python ? python : access(venv, X_OK) == 0 ? venv : "python3";
+    if (*lacking) {
+        printf("skip: %s\n", lacking);
+        skip();
+    }
+    snprintf(command, sizeof command,
+             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/harness %s %s/tests/torch/check_profile.py",
+             tree, python, tree);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup(a_compiler_wrote_it, fresh),
         cmocka_unit_test_setup(records_that_do_not_count, fresh),
         cmocka_unit_test_setup(a_runner_that_cannot, fresh),
+        cmocka_unit_test(owners_by_file),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
