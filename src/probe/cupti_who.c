@@ -81,5 +81,5 @@ enum kg_prof_class kg_prof_caller(const char *library, enum kg_prof_class label)
             return kg_prof_class_of(object, library, label);
         }
     }
-    return KG_PROF_UNKNOWN;
+    return label; /* the stack could not be followed: what Triton says, if it is Triton's */
 }
