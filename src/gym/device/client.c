@@ -232,6 +232,12 @@ enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *le
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_case_forget(struct kg_dj *j, int id, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_FORGET, .id = id};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_case_move(struct kg_dj *j, int id, uint64_t by, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_MOVE, .id = id, .in_bytes = by};

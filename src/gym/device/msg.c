@@ -5,10 +5,11 @@
 #include <string.h>
 
 static const char *const op_names[KG_DJM_OPS] = {
-    [KG_DJM_HELLO] = "start",     [KG_DJM_OPEN] = "open port",   [KG_DJM_ATTACH] = "attach",
-    [KG_DJM_CLOSE] = "close",     [KG_DJM_BEGIN] = "begin case", [KG_DJM_FILL] = "fill",
-    [KG_DJM_ADOPT] = "adopt",     [KG_DJM_EDIT] = "edit",        [KG_DJM_RUN] = "run",
-    [KG_DJM_SELF] = "self check", [KG_DJM_COMPARE] = "compare",  [KG_DJM_MOVE] = "move case",
+    [KG_DJM_HELLO] = "start",        [KG_DJM_OPEN] = "open port",   [KG_DJM_ATTACH] = "attach",
+    [KG_DJM_CLOSE] = "close",        [KG_DJM_BEGIN] = "begin case", [KG_DJM_FILL] = "fill",
+    [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",        [KG_DJM_RUN] = "run",
+    [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",  [KG_DJM_MOVE] = "move case",
+    [KG_DJM_FORGET] = "forget case",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -43,7 +44,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->keep >= KG_DJ_SIDES) {
         return "no such side";
     }
-    if (r->flags & ~(uint32_t)KG_TF_WIDE) {
+    if (r->flags & ~(uint32_t)(KG_TF_WIDE | KG_TF_NEAR)) {
         return "unused bits are set";
     }
     return r->k < 0 ? "a negative length" : NULL;

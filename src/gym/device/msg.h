@@ -24,6 +24,7 @@ enum kg_djm_op {
     KG_DJM_SELF,
     KG_DJM_COMPARE,
     KG_DJM_MOVE,
+    KG_DJM_FORGET,
     KG_DJM_OPS
 };
 

@@ -56,6 +56,9 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_begin(s, req, err);
     case KG_DJM_FILL:
         return kg_dj_do_fill(s, req, err);
+    case KG_DJM_FORGET:
+        kg_dj_case_drop(s, req->id);
+        return KG_OK;
     case KG_DJM_MOVE:
         return kg_dj_do_move(s, req, err);
     case KG_DJM_ADOPT:

@@ -297,9 +297,20 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
     return KG_OK;
 }
 
+/* Masters and answers of one problem are no room for the next one's. A judge that cannot be told is
+ * gone, and they with it. */
+static void forget_cases(struct kg_worker *w, const struct kg_tscene *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    for (int i = 0; i < IDS && s->described && w->torch->judge.pid > 0; i++) {
+        (void)!kg_dj_case_forget(&w->torch->judge, first_id(s) + i, &ignored);
+    }
+}
+
 void kg_tscene_close(struct kg_worker *w, struct kg_tscene *s)
 {
     kg_tside_stop(w, &s->ref);
+    forget_cases(w, s);
     kg_task_deinit(&s->desc);
     json_decref(s->consts);
     *s = (struct kg_tscene){.kind = s->kind, .state_loaded = -1};

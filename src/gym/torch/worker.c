@@ -200,6 +200,10 @@ void kg_torch_forget(struct kg_worker *w, bool everything)
         return;
     }
     kg_tside_stop(w, &t->null);
+    if (t->judge.pid > 0) {
+        struct kg_err ignored = KG_ERR_INIT;
+        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, &ignored);
+    }
     for (int k = 0; k < KG_SCENES; k++) {
         kg_tscene_close(w, &t->scene[k]);
     }
