@@ -35,6 +35,26 @@ def _wide(value):
     return value
 
 
+def _near(value):
+    """Floating tensors with each element moved up or down by a rounding error of float32."""
+    signs = {}
+
+    def moved(t):
+        if t.device not in signs:  # a generator of its own: the module's draws stay the same
+            signs[t.device] = torch.Generator(device=t.device).manual_seed(1)
+        up = torch.rand(t.shape, generator=signs[t.device], device=t.device) < 0.5
+        by = torch.finfo(torch.float64 if t.dtype == torch.float64 else torch.float32).eps
+        return (t.double() * (1 + by * (2 * up.double() - 1))).to(t.dtype)
+
+    def walk(v):
+        if isinstance(v, torch.Tensor):
+            return moved(v) if v.is_floating_point() else v
+        if type(v) in (list, tuple):
+            return type(v)(walk(x) for x in v)
+        return {k: walk(x) for k, x in v.items()} if type(v) is dict else v
+    return walk(value)
+
+
 def _widen(module):
     """Parameters and buffers, and tensors that are mere attributes."""
     module.double()
@@ -169,12 +189,11 @@ class Subject:
         now = dict(self.state())
         return [(name, now[mine]) for name, mine in self.loaded if mine in now]
 
-    def call(self, wide):
-        if not wide:
-            return self.module(*self.inputs)
-        return self._call_wide()
+    def call(self, wide, near=False):
+        inputs = _near(self.inputs) if near else self.inputs
+        return self._call_wide(inputs) if wide else self.module(*inputs)
 
-    def _call_wide(self):
+    def _call_wide(self, inputs):
         """In double precision, from the buffers that were there when its inputs came: one call in
         float for each bind, where calls change them. Its own buffers do not count."""
         module = copy.deepcopy(self.module)
@@ -184,6 +203,6 @@ class Subject:
         kept = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            return module(*_wide(self.inputs))
+            return module(*_wide(inputs))
         finally:
             torch.set_default_dtype(kept)

@@ -28,7 +28,7 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
  OUT_OF_MEMORY) = range(9)
 
 BOOT, READY = 0, 1
-WIDE, TRAIN = 1, 2
+WIDE, TRAIN, NEAR = 1, 2, 4
 
 
 class Leaf(c.Structure):

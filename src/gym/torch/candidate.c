@@ -196,6 +196,10 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
         return KG_STEP_PASS;
     }
     c->asked++;
+    if (c->self && !run->self) {
+        run->self = true;
+        kg_record_evidence(e->r, "oracle", json_pack("{s:s}", "kind", "self"));
+    }
     enum kg_step_result step = kg_tcandidate_start(e, s, stage, err);
     if (step == KG_STEP_PASS) {
         step = state_for(e, s, law, stage, err);

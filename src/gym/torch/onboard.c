@@ -204,7 +204,9 @@ static enum kg_code examine(struct kg_worker *w, const char *path, struct kg_onb
     if (code != KG_OK) {
         return code;
     }
-    add(o, "oracle", true, "the reference in float and in double agree");
+    add(o, "oracle", true,
+        s->cases[KG_TL_OWN].self ? "it draws otherwise in double: its oracle is itself"
+                                 : "the reference in float and in double agree");
     o->card = make_card(w->torch->problem, s);
     for (int p = 0; p < KG_TPROBE_COUNT; p++) {
         if (probe(w, path, o, (enum kg_tprobe)p, err) != KG_OK) {

@@ -38,6 +38,7 @@ struct kg_tcase {
     uint64_t seed;       /* of the draw: secret, a runner could draw the inputs again */
     struct kg_key key;   /* of the judge's laws */
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
+    bool self;           /* no oracle but the reference itself, under the same seed */
     bool forced;         /* seed and key come from a record that is replayed */
     uint64_t asked;      /* evaluations that it served */
 };
@@ -72,6 +73,7 @@ struct kg_torch_run {
     struct kg_tscene *scene; /* the one that the candidate is up for */
     struct kg_tside cand;
     bool interpret;  /* it imports triton, and there is no GPU */
+    bool self;       /* a case had no oracle but the reference itself: evidence tells */
     bool called;     /* its first call at this scene has been made */
     int state;       /* set of parameters that it holds */
     uint64_t stages; /* cases compared so far */

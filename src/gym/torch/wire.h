@@ -86,6 +86,8 @@ enum kg_tstatus { /* of an answer: a claim */
 enum kg_tflag {                  /* of a command */
                 KG_TF_WIDE = 1,  /* CALL: in double precision (the oracle) */
                 KG_TF_TRAIN = 2, /* reserved */
+                KG_TF_NEAR = 4,  /* CALL: floating inputs moved by a rounding error of float32 (of
+                                    float64 where they are double), each up or down */
 };
 
 /* One tensor in a region. Strides in elements. */
