@@ -2,6 +2,7 @@
 killed. From LOAD on nothing in this process can be relied on, so whatever it says is a claim."""
 
 import ctypes
+import dis
 import json
 import os
 import sys
@@ -22,6 +23,7 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
+RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 
 def _plain(text, most):
@@ -44,6 +46,28 @@ def _asks_architecture(error):
     """An extension in CUDA is built for the device that is there."""
     return any(frame.name == "_get_cuda_arch_flags"
                for frame in traceback.extract_tb(error.__traceback__))
+
+
+def _lacks_gpu(error, message):
+    """Was it torch, triton or ctypes that found no device? A claim as any other: the broker looks
+    whether the source names what needs one."""
+    if type(error).__module__.split(".")[0] not in ("builtins", "torch", "triton"):
+        return False
+    if _asks_architecture(error):
+        return True
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or not any(p in message for p in NEEDS_GPU):
+        return False
+    frame = last.tb_frame
+    if frame.f_code.co_code[last.tb_lasti] not in RAISES:
+        return True  # by torch's C++, without a frame of its own
+    name = frame.f_globals.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    return module is not None and vars(module) is frame.f_globals and \
+        name.split(".")[0] in ("torch", "triton", "ctypes") and \
+        frame.f_code.co_filename == getattr(module, "__file__", None)
 
 
 class Runner:
@@ -117,7 +141,7 @@ class Runner:
         begin = time.perf_counter_ns()
         wide = bool(w.flags & wire.WIDE)
         with self.place.around_call(wide), self.watch.window():
-            answer = subject.call(wide)
+            answer = subject.call(wide, bool(w.flags & wire.NEAR))
         structure, named = tensors.flatten(answer)
         w.nreply = tensors.put(self.output, w.out, named, subject.bound)
         self.place.settle()
@@ -206,8 +230,7 @@ class Runner:
         if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)) or \
                 isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
             return wire.OUT_OF_MEMORY, reply
-        if self.device.type == "cpu" and (any(p in message for p in NEEDS_GPU) or
-                                          _asks_architecture(error)):
+        if self.device.type == "cpu" and _lacks_gpu(error, message):
             return wire.NEEDS_GPU, reply
         return wire.EXCEPTION, reply
 

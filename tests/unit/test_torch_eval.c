@@ -65,6 +65,27 @@ static const char chance[] = HEAD "rows = 32\n\n\n"
                                   "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
                                   "def get_init_inputs():\n    return []\n";
 
+/* Fused kernels of a GPU draw otherwise for other dtypes. */
+static const char fickle[] = HEAD "rows = 32\n\n\n"
+                                  "class Model(nn.Module):\n"
+                                  "    def forward(self, x):\n"
+                                  "        if x.dtype == torch.float64:\n"
+                                  "            torch.rand(1)\n"
+                                  "        return F.dropout(x, 0.5, training=True)\n\n\n"
+                                  "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
+                                  "def get_init_inputs():\n    return []\n";
+
+/* Of equal numbers the variance is 0, and the norm is its bias. */
+static const char spread[] = HEAD "rows = 32\ncols = 24\n\n\n"
+                                  "class Model(nn.Module):\n"
+                                  "    def __init__(self, cols):\n"
+                                  "        super().__init__()\n"
+                                  "        self.norm = nn.LayerNorm(cols)\n\n"
+                                  "    def forward(self, x):\n"
+                                  "        return x.var(dim=1, unbiased=False), self.norm(x)\n\n\n"
+                                  "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
+                                  "def get_init_inputs():\n    return [cols]\n";
+
 static const char copies[] = HEAD "rows = 8\n\n\n"
                                   "class Model(nn.Module):\n"
                                   "    def forward(self, x):\n"
@@ -117,6 +138,8 @@ static int setup(void **state)
     put("running.py", running);
     put("chance.py", chance);
     put("copies.py", copies);
+    put("fickle.py", fickle);
+    put("spread.py", spread);
     judge("affine.py", "x = 1\n", true, KG_ST_EXTRACT, &r);
     if (r.has_error) {
         snprintf(lacking, sizeof lacking, "%s", r.error.message);
@@ -208,6 +231,21 @@ static const struct sample samples[] = {
      "out_of_memory/host"},
     {"needs a GPU", "affine.py", FORWARD "        return torch.relu(x.cuda()) + z.cuda()\n",
      "error/needs_gpu"},
+    {"needs a GPU: C++ says so", "affine.py",
+     FORWARD "        g = torch.cuda.CUDAGraph()\n        return torch.relu(x * self.weight)\n",
+     "error/needs_gpu"},
+    {"pretends to need a GPU", "affine.py",
+     FORWARD "        if x.is_cuda:\n            return x.cuda()\n"
+             "        raise RuntimeError('No CUDA GPUs are available')\n",
+     "crash/exception"},
+    {"pretends while it names none", "affine.py",
+     FORWARD "        # x.cuda()\n        getattr(x, 'cu' + 'da')()\n        return x\n",
+     "crash/exception"},
+    {"pretends with an exception of its own", "affine.py",
+     "class CudaError(RuntimeError):\n    pass\n\n\n" FORWARD
+     "        try:\n            return x.cuda()\n        except RuntimeError as e:\n"
+     "            raise CudaError(str(e))\n",
+     "crash/exception"},
     {"syntax", "affine.py", "class ModelNew(nn.Module:\n    pass\n", "compile_error/syntax"},
     {"import", "affine.py", "import no_such_module\n\n\n" FORWARD "        return x\n",
      "compile_error/load"},
@@ -262,6 +300,17 @@ static const struct sample samples[] = {
      "class ModelNew(nn.Module):\n    def forward(self, x):\n"
      "        return F.dropout(x, 0.5, training=True)\n",
      "ok"},
+    {"random by dtype", "fickle.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return F.dropout(x, 0.5, training=True)\n",
+     "ok"},
+    {"random by dtype: another scale", "fickle.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return 0.99 * F.dropout(x, 0.5, training=True)\n",
+     "wrong/value"},
+    {"random by dtype: none", "fickle.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x.clone()\n",
+     "wrong/value"},
     {"dict", "copies.py",
      "class ModelNew(nn.Module):\n    def forward(self, x):\n"
      "        return {'a': 1 + x, 'b': x * 1}\n",
@@ -318,6 +367,87 @@ static void outcomes(void **state)
 }
 
 static const char good[] = HEAD FORWARD "        return torch.relu(x * self.weight) + 2 * z\n";
+
+/* An honest rewrite whose mean rounds otherwise than the reference's: 1/24 is no float. */
+static const char other_mean[] = HEAD
+    "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+    "        self.norm = nn.LayerNorm(cols)\n\n    def forward(self, x):\n"
+    "        mean = x * (1 / 24)\n        mean = (mean.cumsum(1)[:, -1:] + x[:, :1] * 2.0**-23)\n"
+    "        d = x - mean\n        var = (d * d).sum(1, keepdim=True) * (1 / 24)\n"
+    "        n = self.norm\n"
+    "        return var[:, 0], d * torch.rsqrt(var + n.eps) * n.weight + n.bias\n";
+
+/* Every law, so that the one which must not be asked would be. */
+static void rounding_of_a_mean(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    char got[100];
+    need_torch();
+    int64_t laws = worker->config.laws;
+    worker->config.laws = KG_TL_COUNT;
+    judge("spread.py", other_mean, true, KG_ST_FULL, &r);
+    seen(&r, got, sizeof got);
+    if (strcmp(got, "ok") != 0) {
+        fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
+    }
+    const struct kg_tcase *cases = worker->torch->scene[KG_SCENE_PUBLISHED].cases;
+    assert_true(cases[KG_TL_EQUAL].ready && !cases[KG_TL_EQUAL].applies);
+    assert_true(cases[KG_TL_NORMAL].applies && cases[KG_TL_LARGE].applies);
+    kg_record_deinit(&r);
+    judge("affine.py", good, true, KG_ST_FULL, &r); /* where it can be asked, it is */
+    cases = worker->torch->scene[KG_SCENE_PUBLISHED].cases;
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        if (!cases[l].applies) {
+            fail_msg("law %s is not asked", kg_tlaw_name((enum kg_tlaw)l));
+        }
+    }
+    kg_record_deinit(&r);
+    worker->config.laws = laws;
+}
+
+/* The judge's memory is one problem's, not the sum of all. */
+static void memory_is_given_back(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_worker *w, *mine = worker;
+    struct kg_err err = KG_ERR_INIT;
+    need_torch();
+    static const char *const problems[] = {"many.py", "large.py"};
+    assert_int_equal(kg_worker_open(&config, -1, &w, &err), KG_OK);
+    assert_int_equal(kg_torch_open(w, &err), KG_OK);
+    /* First 15 cases of 4 MB (inputs, answers, answers in double), then one of 32 MB. */
+    struct kg_dj_spec spec = {.device = "cpu", .cpu = -1, .memory_cap = 72 << 20};
+    assert_int_equal(kg_dj_start(&spec, &w->torch->judge, &err), KG_OK);
+    w->torch->judge_up = true;
+    w->config.laws = KG_TL_COUNT;
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        struct kg_buf text;
+        kg_buf_init(&text, 1 << 16);
+        kg_buf_addf(&text,
+                    HEAD "n = %d\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+                         "        return x + %d\n\n\n"
+                         "def get_inputs():\n    return [torch.rand(n)]\n\n\n"
+                         "def get_init_inputs():\n    return []\n",
+                    i ? 1 << 21 : 1 << 18, (int)i);
+        put(problems[i], text.data);
+        kg_buf_reset(&text);
+        kg_buf_addf(&text,
+                    HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+                         "        return x + %d\n",
+                    (int)i);
+        worker = w;
+        judge(problems[i], text.data, true, i ? KG_ST_TINY : KG_ST_FULL, &r);
+        worker = mine;
+        kg_buf_deinit(&text);
+        if (r.has_error || r.verdict == KG_V_WRONG) {
+            fail_msg("%s: %s", problems[i], r.has_error ? r.error.message : r.message);
+        }
+        kg_record_deinit(&r);
+    }
+    kg_worker_close(w);
+}
 
 static void replies(void **state)
 {
@@ -634,12 +764,19 @@ static void both_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outcomes),   cmocka_unit_test(replies),
-        cmocka_unit_test(rows),       cmocka_unit_test(record),
-        cmocka_unit_test(faults),     cmocka_unit_test(interpreted),
-        cmocka_unit_test(shapes),     cmocka_unit_test(replay),
-        cmocka_unit_test(onboarding), cmocka_unit_test(without_torch),
+        cmocka_unit_test(outcomes),
+        cmocka_unit_test(replies),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(record),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(interpreted),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(replay),
+        cmocka_unit_test(onboarding),
+        cmocka_unit_test(without_torch),
         cmocka_unit_test(both_kinds),
+        cmocka_unit_test(rounding_of_a_mean),
+        cmocka_unit_test(memory_is_given_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "gym/reply/lex.h"
 
@@ -51,6 +52,29 @@ bool kg_module_imports(const char *text, size_t len, const char *package)
         }
     }
     return false;
+}
+
+/* Is there a name or a string that holds the word, in any case? Comments do not count. */
+static bool mentions(const char *text, size_t len, const char *word)
+{
+    struct kg_lexer lx;
+    size_t n = strlen(word);
+    kg_lex_init(&lx, KG_LANG_PYTHON, text, len);
+    for (struct kg_tok t = kg_lex_next(&lx); t.kind != KG_TOK_END; t = kg_lex_next(&lx)) {
+        bool looked_at = t.kind == KG_TOK_NAME || t.kind == KG_TOK_STRING;
+        for (size_t i = 0; looked_at && i + n <= t.len; i++) {
+            if (strncasecmp(text + t.at + i, word, n) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool kg_module_needs_gpu(const char *text, size_t len)
+{
+    return mentions(text, len, "cuda") || mentions(text, len, "cpp_extension") ||
+           kg_module_imports(text, len, "triton");
 }
 
 /* What stands between the quotes. */

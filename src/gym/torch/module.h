@@ -11,6 +11,9 @@ bool kg_module_defines(const char *text, size_t len, const char *name);
 bool kg_module_is_problem(const char *text, size_t len);
 /* Does it import the package (`import NAME...`, `from NAME... import`), anywhere? */
 bool kg_module_imports(const char *text, size_t len, const char *package);
+/* Does it name what needs a GPU: CUDA, an extension, Triton? Where it does not, no exception of its
+ * does: what a runner says is a claim, and none may drop a candidate out of the sample. */
+bool kg_module_needs_gpu(const char *text, size_t len);
 /* The first paragraph of its docstring on one line, cut at 240 bytes; "" without. */
 const char *kg_module_doc(const char *text, size_t len, struct kg_arena *arena,
                           struct kg_err *err) KG_MUST_USE;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gym/torch/module.h"
 #include "gym/torch/torch.h"
 
 /* Of a float32 answer: an error of at most this times the bound's tight end is what operands of
@@ -117,7 +118,7 @@ static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand c
     const char *message = text_of(reply, "message");
     switch (said) {
     case KG_TA_NEEDS_GPU:
-        if (kg_torch_on_cpu(e->w)) {
+        if (kg_torch_on_cpu(e->w) && kg_module_needs_gpu(e->code, e->code_len)) {
             return needs_gpu(message, err);
         }
         raised(e, command, reply);
