@@ -10,6 +10,7 @@
  * knows is the bandwidth of its own copy, 0.81 of the rated one (2.7 of 3.35 TB/s on an H100),
  * which an honest kernel that only reads can beat. */
 #define FLOOR_SHARE 0.75
+#define SPREADS     3 /* of K (p90 - p10), that a floor must exceed to be evidence */
 #define PROCESSES   2 /* what is suspected is confirmed in a new process */
 
 /* What one process of the candidate came to. */
@@ -133,13 +134,17 @@ static enum outcome of_loud(struct kg_evaluation *e, struct kg_tpairs *s, struct
     return DONE;
 }
 
-/* Of the reference's own time no floor is above: then its operator need not read everything. */
+/* Of the reference's own time no floor is above: then its operator need not read everything. Nor is
+ * anybody accused by a clock that wanders as much (others use the device): K between its tenths,
+ * the reference against itself. */
 static bool below_floor(const struct kg_evaluation *e, const struct kg_tpairs_result *res)
 {
     const struct kg_dj_facts *f = &e->w->torch->judge.facts;
     double floor_ns = FLOOR_SHARE * (double)kg_tpairs_floor_ns(&e->torch->scene->desc, f);
+    double spread = (double)(res->k_p90_ns - res->k_p10_ns), ns = (double)res->candidate_ns;
     return e->w->config.hack_checks && res->status == KG_TPAIRS_MEASURED &&
-           (double)res->candidate_ns < floor_ns && (double)res->reference_ns >= floor_ns;
+           (double)res->reference_ns >= floor_ns && ns + spread < floor_ns &&
+           SPREADS * spread < floor_ns && log(floor_ns / ns) > e->w->torch->null_half_width;
 }
 
 static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
@@ -187,13 +192,11 @@ static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpa
 
 /* --- the stage --- */
 
-/* A candidate shorter than T: no interval narrower than what the reference against itself has here.
- * Measured once per worker. */
-static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
-                          struct kg_err *err)
+/* The reference against itself, once per worker. */
+static enum kg_code null_test(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
+                              struct kg_err *err)
 {
     struct kg_torch *t = e->w->torch;
-    struct kg_record *r = e->r;
     if (t->null_half_width <= 0) {
         struct kg_tpairs_result null;
         enum kg_code code = kg_tpairs_null(e->w, e->torch->scene, opt,
@@ -205,6 +208,19 @@ static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_option
         if (code != KG_OK) {
             return code;
         }
+    }
+    return KG_OK;
+}
+
+/* A candidate shorter than T: no interval narrower than what the reference against itself has here.
+ */
+static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
+                          struct kg_err *err)
+{
+    const struct kg_torch *t = e->w->torch;
+    struct kg_record *r = e->r;
+    if (null_test(e, opt, err) != KG_OK) {
+        return err->code;
     }
     r->speedup.lo = fmin(r->speedup.lo, r->speedup.ratio * exp(-t->null_half_width));
     r->speedup.hi = fmax(r->speedup.hi, r->speedup.ratio * exp(t->null_half_width));
@@ -227,6 +243,10 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
         kg_tcandidate_stop(e);
         o = one_process(e, s, &res, err);
     } while (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
+    if (o == SUSPECT_FLOOR) { /* nobody is accused by a clock whose own error is not known */
+        kg_tcandidate_stop(e);
+        o = null_test(e, opt, err) != KG_OK ? ERROR : below_floor(e, &res) ? o : DONE;
+    }
     if (suspect(o)) {
         accuse(e, o, &res);
         o = FAILED;
