@@ -11,6 +11,8 @@ root=$PWD
 work=$root/build/mutants
 base=$work/base one=$work/one log=$work/log
 export TEST_TIMEOUT=${TEST_TIMEOUT:-120}
+# copies of the tree have no environment of their own
+[ -x .venv/bin/python ] && export KGYM_PYTHON=${KGYM_PYTHON:-$root/.venv/bin/python}
 unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT
 
 die() {
@@ -38,7 +40,7 @@ copy_tree() {
 build() {
   local tree=$1
   shift
-  make -C "$tree" -s -j2 all "${@/#/build/release/tests/}" >"$log/make" 2>&1
+  make -C "$tree" -s -j2 all build/release/libfakecu{da,pti}.so "${@/#/build/release/tests/}" >"$log/make" 2>&1
 }
 
 run_tests() {
