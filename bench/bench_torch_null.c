@@ -36,7 +36,7 @@ static void open_worker(const char *device)
     static struct kg_config config;
     int cpu = -1;
     setenv("KGYM_HOME", kg_bench_build(), 1);
-    kg_opts_defaults(kg_config_options(), &config);
+    kg_bench_need_ok(kg_config_load(&config, NULL, NULL, environ, &err), &err);
     snprintf(config.device, sizeof config.device, "%s", device);
     snprintf(config.cache, sizeof config.cache, "none");
     kg_bench_need_ok(kg_config_check(&config, &err), &err);

@@ -135,8 +135,13 @@ static enum kg_code start_runner(struct kg_worker *w, struct kg_zygote *z, const
                                  const int fds[3], struct kg_tside *out, struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
-    struct kg_pyrunner_spec spec = {
-        .source = source, .ctrl_fd = fds[0], .in_fd = fds[1], .out_fd = fds[2], .cpu = w->cpu};
+    /* On a GPU runners watch for their next call for a while after each: on one core they would
+     * stand in each other's way. */
+    struct kg_pyrunner_spec spec = {.source = source,
+                                    .ctrl_fd = fds[0],
+                                    .in_fd = fds[1],
+                                    .out_fd = fds[2],
+                                    .cpu = kg_torch_on_cpu(w) ? w->cpu : -1};
     limits(w, &spec.limits);
     enum kg_code code = kg_pyrunner_start(z, &spec, &out->runner, err);
     if (code != KG_OK) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,11 @@ _Noreturn static void become(const struct kg_zygote_spec *spec, const struct env
     signal(SIGPIPE, SIG_DFL);
     setsid(); /* a terminal's ^C is the broker's to handle */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (spec->cuda) { /* the worker's core is for its own work; runners of a GPU take any */
+        cpu_set_t all;
+        memset(&all, 0xff, sizeof all);
+        sched_setaffinity(0, sizeof all, &all);
+    }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int high = fcntl(sock, F_DUPFD_CLOEXEC, 16), log = fcntl(errors, F_DUPFD_CLOEXEC, 16);
     if (null < 0 || high < 0 || log < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
