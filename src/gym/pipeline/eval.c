@@ -203,8 +203,9 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     return code;
 }
 
-/* The problem's own reference, judged as a candidate is: does this worker judge at all? */
-static bool canary_lives(struct kg_worker *w, const struct kg_task *of)
+/* The problem's own reference, judged as a candidate is: does this worker judge at all?
+ * afresh: with another judge. */
+static bool canary_lives(struct kg_worker *w, const struct kg_task *of, bool afresh)
 {
     struct kg_err ignored = KG_ERR_INIT;
     struct kg_record r;
@@ -212,6 +213,9 @@ static bool canary_lives(struct kg_worker *w, const struct kg_task *of)
     kg_record_init(&r);
     kg_buf_init(&source, 1 << 20);
     w->executor->canary(w, &source);
+    if (afresh) {
+        w->executor->forget(w, true);
+    }
     struct kg_task t = {.problem = of->problem,
                         .text = source.data,
                         .len = source.len,
@@ -244,16 +248,31 @@ static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
            (code == KG_E_PROBLEM && e->r->stage == KG_ST_TIMING);
 }
 
+/* Once is an accident. A judge that dies under the same candidate again, and not under a known-good
+ * one, is the candidate's doing: nobody drops out of the sample that way. */
+static enum kg_code of_judge(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_err cause = *err;
+    if (!canary_lives(e->w, e->task, true)) {
+        *err = cause;
+        return cause.code;
+    }
+    kg_record_verdict(e->r, KG_V_CRASH, "protocol", "the judge died twice while it was attached");
+    return KG_OK;
+}
+
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_evaluation e = {.w = w, .task = task, .r = out};
     enum kg_code code = kg_ulid_new(out->id, &err);
+    int judges = 0;
     out->batch_id = task->batch_id;
     w->evaluations++;
     for (int tries = 0; code == KG_OK; tries++) {
         e = (struct kg_evaluation){.w = w, .task = task, .r = out};
         code = attempt(&e, &err);
+        judges += e.judge_lost;
         if (!unexplained(&e, code) || kg_cancelled || tries > 0) {
             break;
         }
@@ -264,7 +283,10 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
     if (kg_cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
     }
-    if (code == KG_OK && e.lost && !canary_lives(w, task)) {
+    if (code == KG_E_GYM && judges == 2 && !kg_cancelled) {
+        code = of_judge(&e, &err);
+    }
+    if (code == KG_OK && e.lost && !canary_lives(w, task, false)) {
         code = kg_fail(&err, KG_E_HOST,
                        "the candidate's process was killed twice, and a known-good one does not "
                        "pass here either: is this host short of memory?");

@@ -63,6 +63,7 @@ struct kg_evaluation {
     bool cand_up;
     bool default_passed; /* a case at the default shape has passed */
     bool lost;           /* its process was killed, and not by the gym: cause unknown */
+    bool judge_lost;     /* the judge died while the candidate was attached to it */
     uint64_t compared;   /* outputs compared so far */
     bool repeats_twin;   /* of the last comparison */
 };

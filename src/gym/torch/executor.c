@@ -111,6 +111,8 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
 
 static void stop(struct kg_evaluation *e)
 {
+    const struct kg_torch *t = e->w->torch;
+    e->judge_lost = e->torch && e->torch->cand.up && t && t->judge_up && t->judge.pid <= 0;
     kg_tcandidate_stop(e);
     free(e->torch);
     e->torch = NULL;
