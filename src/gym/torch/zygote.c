@@ -104,6 +104,15 @@ static void last_words(int errors, char out[256])
     snprintf(out, 256, "%s", line != NULL ? line + 1 : text);
 }
 
+/* The signal that it died of, once its socket is closed; 0: it ended by itself. */
+static int killed_by(const struct kg_zygote *z)
+{
+    siginfo_t si = {0};
+    while (waitid(P_PID, (id_t)z->pid, &si, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    return si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED ? si.si_status : 0;
+}
+
 /* Its first message, or why there is none. */
 static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *err)
 {
@@ -126,6 +135,9 @@ static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *e
     enum kg_code code = KG_OK;
     if (n > 0) {
         code = kg_json_parse(text, (size_t)n, "zygote", &z->facts, err);
+    } else if (ready > 0 && killed_by(z)) { /* by somebody else: worth another try */
+        code = kg_fail(err, KG_E_GYM, "torch: %s was killed by signal %d while it imported torch",
+                       z->spec.python, killed_by(z));
     } else if (ready > 0) {
         last_words(errors, words);
         code = kg_fail(err, KG_E_HOST, "torch: %s ended before it had imported torch: %s",
