@@ -151,6 +151,8 @@ def main():
         sock = socket.socket(fileno=SOCKET_FD)
     except OSError:
         pass
+    # what was installed beside python: ninja, which builds extensions
+    os.environ["PATH"] = os.path.join(sys.prefix, "bin") + ":" + os.environ.get("PATH", "")
     torch, triton_version = import_all(sock)
     from . import runner  # noqa: F401  imported once, here
     from .probe import Probe
