@@ -134,12 +134,12 @@ static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const st
                          struct kg_err *err)
 {
     bool fresh;
-    struct kg_pool_kind kind = replay ? (struct kg_pool_kind){.variant = 0} : p->kind[i];
     *out = NULL;
     if (replay) {
         *out = own;
         return kg_replay_parse(e->w->problem, json_array_get(replay, i), &e->w->pool, own, err);
     }
+    struct kg_pool_kind kind = p->kind[i];
     bool there = kg_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
     if (!there && kind.variant == KG_VARIANT_QUARTER) { /* nothing as cheap: the next best */
         kind.variant = KG_VARIANT_NO16;

@@ -29,7 +29,11 @@ static enum kg_rank rank_c(struct kg_reply *r, struct kg_slice code)
 {
     struct kg_survey s;
     bool clean = !r->lenient && r->cut; /* nothing else is asked about dirty text then */
-    (clean ? kg_survey_c_clean : kg_survey_c)(code.at, code.len, r->entry, &s);
+    if (clean) {
+        kg_survey_c_clean(code.at, code.len, r->entry, &s);
+    } else {
+        kg_survey_c(code.at, code.len, r->entry, &s);
+    }
     r->cut |= s.kind == KG_DEF_PARTIAL;
     if (s.dirty && !r->lenient) {
         r->dirty = true;
