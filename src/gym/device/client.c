@@ -62,9 +62,6 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
 {
     int64_t until = kg_clock_ns();
     int nfds;
-    rep->code = KG_E_GYM;
-    rep->flag = 0;
-    rep->port = -1;
     if (j->pid <= 0) {
         return kg_fail(err, KG_E_GYM, "the judge of tensors is not running (`%s`)",
                        kg_djm_op_name(req->op));
@@ -93,6 +90,9 @@ static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct 
 {
     struct kg_lease lease = KG_LEASE_NONE;
     int64_t asked = kg_clock_ns();
+    rep->code = KG_E_GYM;
+    rep->flag = 0;
+    rep->port = -1;
     if (j->facts.clock && !j->alone &&
         kg_lease_share(j->spec.device, &lease, j->spec.cancelled, err) != KG_OK) {
         return err->code;
