@@ -307,12 +307,13 @@ static void failures_are_told_by_the_next_wait(void **state)
     break_it(NULL, 0);
     assert_int_equal(r->d.ops->digest(&r->d, &span, 1, &d, &r->err), KG_E_HOST);
     break_it("cuMemCreate", KG_CU_OUT_OF_MEMORY);
-    uint64_t bytes = 100;
+    uint64_t bytes = 100, none;
     int fd = -1;
-    assert_int_equal(r->d.ops->export(&r->d, &bytes, true, &at, &fd, &r->err), KG_E_LIMIT);
+    assert_int_equal(r->d.ops->export(&r->d, &bytes, true, &none, &fd, &r->err), KG_E_LIMIT);
     break_it("cuMemAlloc_v2", KG_CU_OUT_OF_MEMORY);
-    assert_int_equal(r->d.ops->alloc(&r->d, 100, &at, &r->err), KG_E_HOST);
+    assert_int_equal(r->d.ops->alloc(&r->d, 100, &none, &r->err), KG_E_HOST);
     break_it(NULL, 0);
+    r->d.ops->free(&r->d, at);
 }
 
 static void a_flush_and_a_clock(void **state)
