@@ -180,8 +180,17 @@ static void write_lines(void)
 }
 
 static struct {
-    int lines, right, errors;
+    int lines, right, errors, blamed;
 } seen;
+
+/* A candidate that was killed in both attempts, while a known-good one passes, is by contract the
+ * cause: nobody can tell this test's signal from its own. */
+static bool is_blamed(const json_t *j)
+{
+    return strcmp(rig_get(j, "verdict"), "crash") == 0 &&
+           strcmp(rig_get(j, "reason"), "signal") == 0 &&
+           strcmp(rig_get(j, "message"), "killed by signal 9 (Killed)") == 0;
+}
 
 static void check_line(const json_t *j, const char *text)
 {
@@ -190,6 +199,10 @@ static void check_line(const json_t *j, const char *text)
     const json_t *error = json_object_get(j, "error");
     snprintf(got, sizeof got, "%s/%s", rig_get(j, "verdict"), rig_get(j, "reason"));
     seen.lines++;
+    if (json_is_null(error) && is_blamed(j)) {
+        seen.blamed++;
+        return;
+    }
     if (json_is_null(error)) {
         seen.right++;
         if (strcmp(got, kinds[kind].want) != 0) {
