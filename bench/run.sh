@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benches of a build folder in turn: tables on the screen and in
-# build/bench-results/<name>.txt, JSON lines in build/bench-results/results.jsonl (begun anew).
+# build/bench-results/<name>.txt, one JSON line of each bench's last run in build/bench-results/results.jsonl.
 #   bench/run.sh build/release [quick|full] [name ...]
 # Default: about a quarter of an hour on an idle host; bench_timing then has 20 repetitions, which
 # is enough to see a defect but not for a claim. full: its 200 repetitions, about an hour more.
@@ -17,7 +17,7 @@ names=("$@")
 export KGYM_BUILD=$b
 out=build/bench-results
 mkdir -p "$out"
-: >"$out/results.jsonl"
+touch "$out/results.jsonl"
 
 counts() {
   case "$mode/$1" in
@@ -42,6 +42,7 @@ for name in "${names[@]}"; do
   start=$SECONDS
   if "$bench" "${args[@]}" | tee "$out/$name.txt"; then
     line=$(tail -n 1 "$out/$name.txt")
+    sed -i "/\"bench\":\"$name\"/d" "$out/results.jsonl"
     printf '{"command":"%s","mode":"%s",%s\n' "$command" "$mode" "${line#\{}" >>"$out/results.jsonl"
   else
     failed+=("$name")
