@@ -30,7 +30,8 @@ struct kg_session {
     struct kg_handle ref, cand, null, oracle;
     int64_t started_ns, born_ns;  /* of the measurement; of the current process */
     int64_t calls;                /* of the candidate in this process */
-    struct kg_take_report taken;  /* of the candidate, last */
+    struct kg_take_report taken;  /* of the candidate, last: */
+    int64_t taken_call;           /* of which call */
     struct kg_call_report active; /* the call that made the last step void */
     bool active_is_candidate;
     bool cut_short; /* the deadline came before a process's minimum of calls */

@@ -118,6 +118,7 @@ enum kg_flow kg_session_take(struct kg_session *s, const struct kg_case *c, enum
     }
     if (side == KG_SIDE_CANDIDATE) {
         s->taken = take; /* poison left is judged by the comparison: an answer may equal it */
+        s->taken_call = s->calls;
     }
     if (take.what == KG_TAKE_OK || (take.what == KG_TAKE_UNWRITTEN && side == KG_SIDE_CANDIDATE)) {
         return KG_FLOW_ON;
@@ -144,6 +145,7 @@ static enum kg_flow compare_in(struct kg_session *s, const struct kg_case *c,
         return KG_FLOW_ON;
     }
     fail_here(s, KG_PAIRS_WRONG, c);
+    s->out->failure.call = s->taken_call; /* the next one may have been made since */
     s->out->failure.take = s->taken;
     s->out->failure.judgement = j;
     s->out->failure.mode = mode;
