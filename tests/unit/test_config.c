@@ -28,7 +28,7 @@ static void defaults_are_the_contracts(void **state)
     assert_int_equal(c.timing_min_processes, 3);
     assert_int_equal(c.timing_warmups, 10);
     assert_int_equal(c.timing_trials, 50);
-    assert_true(c.timing_half_width == 0.02 && c.timing_trim == 0.1);
+    assert_true(c.timing_half_width == 0.015 && c.timing_trim == 0.1);
     assert_int_equal(c.library, KG_LIB_ALLOWED);
     assert_string_equal(c.league, "fp32");
     assert_string_equal(c.precision, "fp32");

@@ -66,7 +66,7 @@ static const struct kg_opt table[] = {
         "PyTorch: blocks of pairs, at most: the interval is taken over them."),
     INT("timing.min_blocks", timing_min_blocks, 1, 64, "3", "",
         "PyTorch: blocks, at least, before timing may stop early."),
-    REAL("timing.half_width", timing_half_width, 0, 1, "0.02", "",
+    REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
          "Stop early at this relative half-width of the interval; 0: never."),
     INT("timing.warmups", timing_warmups, 0, 1000, "10", "", "Warm-up calls per process."),
     INT("timing.trials", timing_trials, 3, 10000, "50", "", "Trials of the method `calibrated`."),

@@ -50,7 +50,7 @@ struct kg_pairs_options {
                                .trials = 50,                                                       \
                                .warmups = 10,                                                      \
                                .trim = 0.1,                                                        \
-                               .half_width = 0.02,                                                 \
+                               .half_width = 0.015,                                                \
                                .budget_ns = 10000000000,                                           \
                                .call_deadline_ns = 20000000000})
 

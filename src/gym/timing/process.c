@@ -90,8 +90,8 @@ static enum kg_flow one_pair(struct kg_session *s, bool cand_first, struct kg_er
 {
     struct kg_pair *pair = &s->process->pair[s->process->n];
     enum kg_flow flow = pair_once(s, cand_first, pair, err);
-    if (flow == KG_FLOW_VOID) {
-        s->process->voided++;
+    struct kg_voids voids = {0};
+    while (kg_session_repeat(s, flow, &voids)) {
         flow = pair_once(s, cand_first, pair, err);
     }
     if (flow == KG_FLOW_VOID) {
@@ -167,11 +167,12 @@ static enum kg_flow warm_up(struct kg_session *s, struct kg_err *err)
 /* K, which is subtracted from both sides: a candidate that works meanwhile would raise it. */
 static enum kg_flow quiet_overhead(struct kg_session *s, struct kg_err *err)
 {
-    enum kg_flow flow = KG_FLOW_VOID;
-    for (int tries = 0; flow == KG_FLOW_VOID && tries < 2; tries++) {
+    struct kg_voids voids = {0};
+    enum kg_flow flow;
+    do {
         flow = kg_session_overhead(s, err);
         flow = flow == KG_FLOW_ON ? kg_session_quiet(s) : flow;
-    }
+    } while (kg_session_repeat(s, flow, &voids));
     return flow == KG_FLOW_VOID ? kg_session_async(s, err) : flow;
 }
 

@@ -67,6 +67,11 @@ enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, b
 /* One verified call on fresh inputs that nobody times; oracle: against it too. Repeats itself once
  * when void. */
 enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err);
+/* Is what was void to be done again? Counts it. The second time for the candidate ends it. */
+struct kg_voids {
+    int candidate, reference;
+};
+bool kg_session_repeat(struct kg_session *s, enum kg_flow flow, struct kg_voids *seen);
 /* VOID: the candidate has worked since its last call, beside whoever was timed meanwhile. Asked at
  * the end of a step, for what its next call shows comes too late for the step. */
 enum kg_flow kg_session_quiet(struct kg_session *s);
