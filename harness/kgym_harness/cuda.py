@@ -69,11 +69,13 @@ class Cuda:
         return torch.cuda.use_mem_pool(self.pool)
 
     def settle(self):
-        torch.cuda.synchronize(self.device)
+        if self.lib.kg_probe_cuda_sync() != 0:
+            torch.cuda.synchronize(self.device)  # says what is wrong
 
     def null(self):
         if self.lib.kg_probe_cuda_null(self.stream.cuda_stream) != 0:
             raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
 
     def peak_bytes(self):
+        """Takes 0.2 ms: not while a call is timed."""
         return torch.cuda.max_memory_allocated(self.device)

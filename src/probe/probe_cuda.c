@@ -1,11 +1,14 @@
 #include "probe/probe_cuda.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gym/device/cuda_driver.h"
 #include "probe/blocks.h"
@@ -135,8 +138,9 @@ uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value)
     int64_t end = now_ns() + SPIN_NS;
     uint32_t now;
     while ((now = atomic_load_explicit(word, memory_order_acquire)) == value) {
-        if (now_ns() >= end) {
-            return kg_probe_wait(word, value);
+        if (now_ns() >= end) { /* asleep until the call, or until it is announced */
+            syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+            end = now_ns() + SPIN_NS;
         }
         __builtin_ia32_pause();
     }

@@ -116,6 +116,11 @@ void kg_twire_release(struct kg_twire *w, const uint64_t nonce[2])
     syscall(SYS_futex, &w->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void kg_twire_rouse(struct kg_twire *w)
+{
+    syscall(SYS_futex, &w->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 static bool is_dead(int pidfd)
 {
     struct pollfd p = {.fd = pidfd, .events = POLLIN};

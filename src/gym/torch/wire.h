@@ -142,6 +142,8 @@ uint64_t kg_twire_place(struct kg_tleaf *leaf, size_t n);
 
 #define KG_TWIRE_RUNNER_DEAD 1 /* results of kg_twire_wait besides 0 */
 #define KG_TWIRE_LATE        2
+/* A command is about to come: a runner that sleeps begins to look for it. */
+void kg_twire_rouse(struct kg_twire *w);
 /* Release the command that the caller has filled in: a fresh nonce, go + 1, wake. */
 void kg_twire_release(struct kg_twire *w, const uint64_t nonce[2]);
 /* Until done says the number released. 0 (answered; echo not yet compared), KG_TWIRE_RUNNER_DEAD
