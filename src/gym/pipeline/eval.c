@@ -196,6 +196,10 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     json_object_set_new(r->secret, "key", json_string(hex));
     kg_rng_init(&e->rng, e->key, 0);
     r->setup_ns = kg_clock_ns() - t0;
+    if (x->begin && x->begin(e, err) != KG_OK) {
+        kg_rng_deinit(&e->rng);
+        return err->code;
+    }
     e->deadline_ns = kg_clock_ns() + (int64_t)(x->deadline_s(&w->config) * 1e9);
     enum kg_code code = run_stages(e, err);
     x->stop(e);
@@ -214,14 +218,14 @@ static bool canary_lives(struct kg_worker *w, const struct kg_task *of, bool afr
     kg_buf_init(&source, 1 << 20);
     w->executor->canary(w, &source);
     if (afresh) {
-        w->executor->forget(w, true);
+        w->executor->forget(w, KG_FORGET_JUDGE);
     }
     struct kg_task t = {.problem = of->problem,
                         .text = source.data,
                         .len = source.len,
                         .source = true,
                         .stop_after = KG_ST_FULL};
-    struct kg_evaluation e = {.w = w, .task = &t, .r = &r};
+    struct kg_evaluation e = {.w = w, .task = &t, .r = &r, .device = KG_LEASE_NONE};
     bool lives = attempt(&e, &ignored) == KG_OK && r.stages[KG_ST_FULL].status == KG_SS_PASS;
     kg_buf_deinit(&source);
     kg_record_deinit(&r);
@@ -248,6 +252,37 @@ static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
            (code == KG_E_PROBLEM && e->r->stage == KG_ST_TIMING);
 }
 
+/* Other evaluations on the same device take its memory. */
+static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code)
+{
+    const struct kg_record *r = e->r;
+    if (!e->shared || code != KG_OK) {
+        return e->shared && code == KG_E_HOST;
+    }
+    bool memory = r->message && (strstr(r->message, "out of memory") ||
+                                 strstr(r->message, "ALLOC_FAILED"));
+    return r->verdict == KG_V_OUT_OF_MEMORY || (r->verdict == KG_V_CRASH && memory);
+}
+
+/* How often what has happened in the tries so far. */
+struct accidents {
+    int tries, gym, lost, judges;
+    bool alone; /* the next try has the device to itself */
+};
+
+/* Each kind may happen once. The second of one kind tells something; one each of two does not. */
+static bool try_again(const struct kg_evaluation *e, enum kg_code code, struct accidents *seen)
+{
+    bool strange = unexplained(e, code), shared = maybe_neighbours(e, code) && !seen->alone;
+    seen->tries++;
+    seen->gym += strange && code != KG_OK;
+    seen->lost += strange && code == KG_OK;
+    seen->judges += e->judge_lost;
+    seen->alone = seen->alone || shared;
+    bool first = code == KG_OK ? seen->lost == 1 : seen->gym == 1;
+    return !kg_cancelled && seen->tries <= 3 && (shared || (strange && first));
+}
+
 /* Once is an accident. A judge that dies under the same candidate again, and not under a known-good
  * one, is the candidate's doing: nobody drops out of the sample that way. */
 static enum kg_code of_judge(struct kg_evaluation *e, struct kg_err *err)
@@ -266,24 +301,24 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
     struct kg_err err = KG_ERR_INIT;
     struct kg_evaluation e = {.w = w, .task = task, .r = out};
     enum kg_code code = kg_ulid_new(out->id, &err);
-    int judges = 0;
+    struct accidents seen = {0};
     out->batch_id = task->batch_id;
     w->evaluations++;
-    for (int tries = 0; code == KG_OK; tries++) {
-        e = (struct kg_evaluation){.w = w, .task = task, .r = out};
+    while (code == KG_OK) {
+        e = (struct kg_evaluation){
+            .w = w, .task = task, .r = out, .alone = seen.alone, .device = KG_LEASE_NONE};
         code = attempt(&e, &err);
-        judges += e.judge_lost;
-        if (!unexplained(&e, code) || kg_cancelled || tries > 0) {
+        if (!try_again(&e, code, &seen)) {
             break;
         }
-        w->executor->forget(w, true); /* judge and references start afresh */
+        w->executor->forget(w, KG_FORGET_JUDGE); /* judge and references start afresh */
         begin_again(out);
         code = KG_OK;
     }
     if (kg_cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
     }
-    if (code == KG_E_GYM && judges == 2 && !kg_cancelled) {
+    if (code == KG_E_GYM && seen.judges == 2 && !kg_cancelled) {
         code = of_judge(&e, &err);
     }
     if (code == KG_OK && e.lost && !canary_lives(w, task, false)) {
@@ -296,7 +331,7 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         return;
     }
     if (code == KG_E_GYM) {
-        w->executor->forget(w, true);
+        w->executor->forget(w, KG_FORGET_ALL);
     }
     kg_record_error(out, &err);
 }

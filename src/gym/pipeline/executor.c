@@ -109,7 +109,7 @@ enum kg_code kg_executor_problem(struct kg_worker *w, const char *problem, struc
         return err->code;
     }
     if (w->executor != x) {
-        w->executor->forget(w, false);
+        w->executor->forget(w, KG_FORGET_PROBLEM);
         w->executor = x;
     }
     return x->problem(w, path, err);

@@ -27,10 +27,12 @@ struct kg_executor {
     void (*canary)(const struct kg_worker *w, struct kg_buf *out);
     /* By enum kg_stage; NULL: no such stage. `extract` is common. */
     enum kg_step_result (*stage[KG_ST_COUNT])(struct kg_evaluation *e, struct kg_err *err);
+    /* Before the stages, once the problem is current: a place on a device that others use too, or
+     * the device alone (e->alone). NULL: there is none to share. */
+    enum kg_code (*begin)(struct kg_evaluation *e, struct kg_err *err);
     /* End the candidate's processes and release what the evaluation holds. Idempotent. */
     void (*stop)(struct kg_evaluation *e);
-    /* Let go of the current problem; everything: of judge and zygotes, too. */
-    void (*forget)(struct kg_worker *w, bool everything);
+    void (*forget)(struct kg_worker *w, enum kg_forget what);
     enum kg_code (*onboard)(struct kg_worker *w, const char *path, struct kg_onboard *out,
                             struct kg_err *err);
 };

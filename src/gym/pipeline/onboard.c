@@ -172,7 +172,7 @@ static enum kg_code load(struct kg_worker *w, const char *problem, struct kg_onb
         c = kg_onboard_add(o, "builds");
     }
     if (code != KG_OK) {
-        kg_worker_forget(w, false);
+        kg_worker_forget(w, KG_FORGET_PROBLEM);
         snprintf(c->detail, sizeof c->detail, "%s", err->message);
     }
     return KG_OK;
@@ -224,7 +224,7 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
         return err->code;
     }
     if (w->executor != x) {
-        w->executor->forget(w, false);
+        w->executor->forget(w, KG_FORGET_PROBLEM);
         w->executor = x;
     }
     return x->onboard(w, path, out, err);

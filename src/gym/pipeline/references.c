@@ -30,7 +30,7 @@ static struct kg_kept *kept_of(struct kg_worker *w, const char *sha256)
     return NULL;
 }
 
-void kg_worker_forget(struct kg_worker *w, bool judge_too)
+void kg_worker_forget(struct kg_worker *w, enum kg_forget what)
 {
     stop_references(w);
     struct kg_kept *kept = w->problem ? kept_of(w, w->problem->sha256) : NULL;
@@ -39,7 +39,7 @@ void kg_worker_forget(struct kg_worker *w, bool judge_too)
     }
     kg_problem_destroy(w->problem);
     w->problem = NULL;
-    if (judge_too && w->judge_open) {
+    if (what >= KG_FORGET_JUDGE && w->judge_open) {
         kg_judge_stop(&w->judge);
         w->judge_open = false;
     }
@@ -198,14 +198,14 @@ enum kg_code kg_worker_problem(struct kg_worker *w, const char *name, struct kg_
         kg_problem_destroy(p);
         return KG_OK;
     }
-    kg_worker_forget(w, false);
+    kg_worker_forget(w, KG_FORGET_PROBLEM);
     w->problem = p;
     if (take_kept(w, err) != KG_OK || open_judge(w, err) != KG_OK) {
         struct kg_err cause = *err;
         kg_problem_destroy(w->problem);
         w->problem = NULL;
         if (cause.code == KG_E_GYM) {
-            kg_worker_forget(w, true);
+            kg_worker_forget(w, KG_FORGET_JUDGE);
         }
         *err = cause;
         return err->code;

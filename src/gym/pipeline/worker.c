@@ -92,8 +92,8 @@ void kg_worker_close(struct kg_worker *w)
     if (!w) {
         return;
     }
-    kg_executor_torch.forget(w, true);
-    kg_executor_c.forget(w, true);
+    kg_executor_torch.forget(w, KG_FORGET_ALL);
+    kg_executor_c.forget(w, KG_FORGET_ALL);
     if (w->scratch.path[0]) {
         kg_scratch_close(&w->scratch);
     }

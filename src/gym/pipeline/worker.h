@@ -10,6 +10,7 @@
 #include "gym/pipeline/pool.h"
 #include "gym/reply/extract.h"
 #include "gym/run/runner.h"
+#include "gym/timing/lease.h"
 
 /* What is kept of a problem while others are judged: built references and the pool. */
 struct kg_kept {
@@ -64,6 +65,9 @@ struct kg_evaluation {
     bool default_passed; /* a case at the default shape has passed */
     bool lost;           /* its process was killed, and not by the gym: cause unknown */
     bool judge_lost;     /* the judge died while the candidate was attached to it */
+    bool alone;          /* it must have the device to itself */
+    bool shared;         /* other evaluations were on the device meanwhile */
+    struct kg_lease device;
     uint64_t compared;   /* outputs compared so far */
     bool repeats_twin;   /* of the last comparison */
 };
@@ -83,8 +87,10 @@ enum kg_code kg_worker_build(struct kg_worker *w, enum kg_cc_kind kind, const ch
 enum kg_code kg_worker_check_built(const char *object, struct kg_err *err) KG_MUST_USE;
 /* Both reference runners up: started when first needed, and again where they died. */
 enum kg_code kg_worker_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
-/* End the reference runners and let go of the problem; of the judge too when it failed. */
-void kg_worker_forget(struct kg_worker *w, bool judge_too);
+/* What a worker lets go of: the current problem and its references; the judge, too; and what runs
+ * no code of candidates (zygotes) as well. */
+enum kg_forget { KG_FORGET_PROBLEM, KG_FORGET_JUDGE, KG_FORGET_ALL };
+void kg_worker_forget(struct kg_worker *w, enum kg_forget what);
 void kg_worker_runner_spec(const struct kg_worker *w, const char *object, bool wide,
                            struct kg_runner_spec *out);
 /* Sizes of the regions that every case of the problem fits into. */

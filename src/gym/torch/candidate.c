@@ -46,6 +46,7 @@ static enum kg_step_result answered(struct kg_evaluation *e, const struct kg_dj_
         return KG_STEP_ERROR;
     }
     if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
+        e->torch->peak = rep->peak_bytes > e->torch->peak ? rep->peak_bytes : e->torch->peak;
         return KG_STEP_PASS;
     }
     if (rep->status != KG_DJ_ANSWERED) {

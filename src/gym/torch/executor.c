@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "gym/torch/pairs.h"
 #include "gym/torch/torch.h"
 
 /* A problem that is current already (same bytes, same name) costs a read and a hash. */
@@ -21,7 +23,7 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
     }
     enum kg_code code = kg_torch_open(w, err);
     if (code == KG_OK) {
-        kg_torch_forget(w, false);
+        kg_torch_forget(w, KG_FORGET_PROBLEM);
         code =
             p->level == KG_TLEVEL_WEIGHTS
                 ? kg_fail(err, KG_E_PROBLEM,
@@ -40,7 +42,7 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
         return KG_OK;
     }
     struct kg_err cause = *err;
-    kg_torch_forget(w, cause.code == KG_E_GYM);
+    kg_torch_forget(w, cause.code == KG_E_GYM ? KG_FORGET_ALL : KG_FORGET_PROBLEM);
     *err = cause;
     return err->code;
 }
@@ -109,13 +111,43 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
     kg_buf_addf(out, "\n\n%s = %s\n", p->entry, p->reference);
 }
 
+/* Jobs of this host that judge on one GPU are there together, unless one of them has to be alone.
+ */
+static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
+{
+    const struct kg_torch *t = e->w->torch;
+    char name[48];
+    if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
+        return KG_OK;
+    }
+    snprintf(name, sizeof name, "%s.jobs", t->device);
+    e->shared = !e->alone;
+    return e->alone ? kg_lease_alone(name, &e->device, &kg_cancelled, err)
+                    : kg_lease_share(name, &e->device, &kg_cancelled, err);
+}
+
+enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err)
+{
+    int64_t since = kg_clock_ns();
+    kg_lease_release(&e->device); /* or two that want it alone would wait for each other */
+    e->alone = true;
+    enum kg_code code = begin(e, err);
+    kg_tevaluation_excuse(e, since);
+    return code;
+}
+
 static void stop(struct kg_evaluation *e)
 {
     const struct kg_torch *t = e->w->torch;
     e->judge_lost = e->torch && e->torch->cand.up && t && t->judge_up && t->judge.pid <= 0;
     kg_tcandidate_stop(e);
+    if (e->torch && e->torch->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
+        kg_record_evidence(e->r, "device_memory",
+                           json_pack("{s:I}", "peak_bytes", (json_int_t)e->torch->peak));
+    }
     free(e->torch);
     e->torch = NULL;
+    kg_lease_release(&e->device);
 }
 
 const struct kg_executor kg_executor_torch = {
@@ -134,6 +166,7 @@ const struct kg_executor kg_executor_torch = {
               [KG_ST_FULL] = kg_tstage_full,
               [KG_ST_TIMING] = kg_tstage_timing,
               [KG_ST_PROFILE] = kg_tstage_profile},
+    .begin = begin,
     .stop = stop,
     .forget = kg_torch_forget,
     .onboard = kg_tonboard,

@@ -19,7 +19,8 @@
 #define KG_TPAIRS_VERIFIED  40        /* verified calls of a timed process, at least */
 #define KG_TPAIRS_ALIVE_NS  100000000 /* a timed process lives at least this long */
 #define KG_TPAIRS_SHORT_NS  100000    /* T: the shortest time that is rewarded */
-#define KG_TPAIRS_SPREAD_NS 50000     /* of the middle half of K's windows: beyond it no trust */
+#define KG_TPAIRS_SPREAD_NS 50000     /* of the middle half of K's windows: beyond it no trust, */
+#define KG_TPAIRS_SPREAD    0.05      /* unless it is this share of the shorter time, or less */
 #define KG_TPAIRS_BLOCKS    64
 #define KG_TPAIRS_MOST      10000 /* pairs of one block, or trials */
 
@@ -41,7 +42,7 @@ struct kg_tpairs_options {
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \
-                                .half_width = 0.02,                                                \
+                                .half_width = 0.015,                                               \
                                 .budget_ns = 20000000000,                                          \
                                 .call_ns = 20000000000,                                            \
                                 .first_call_ns = 60000000000,                                      \
@@ -70,6 +71,7 @@ struct kg_tpairs_result {
     struct kg_tpairs_failure failure;
     struct kg_ratio ratio;                 /* as measured */
     bool reference_short, candidate_short; /* below T */
+    bool noisy;                            /* K wandered: not trusted for that */
     int64_t candidate_ns, reference_ns;    /* medians after K */
     int64_t candidate_trimmed_ns, reference_trimmed_ns;
     int64_t overhead_ns, k_p10_ns, k_p90_ns; /* K: median and spread of the null windows */
@@ -93,6 +95,8 @@ enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
                             int64_t *deadline_ns, struct kg_tpairs **out,
                             struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_close(struct kg_tpairs *s); /* NULL: nothing */
+/* K anew, as opening does it: what was known of it is of no use any more. Between two runs. */
+enum kg_code kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 /* port: of a candidate that is up and holds the first set of parameters. Always initialises *out,
  * which the caller then deinits. */
 enum kg_code kg_tpairs_run(struct kg_tpairs *s, int port, struct kg_tpairs_result *out,
@@ -116,6 +120,7 @@ int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_fact
 extern struct kg_tpairs_hook {
     bool any_device;
     bool spread; /* the rule about K's spread holds there too */
+    bool shared; /* and evaluations share it, or have it alone, as they do a GPU */
     enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                         struct kg_err *err); /* NULL: kg_dj_run */
 } kg_tpairs_hook;

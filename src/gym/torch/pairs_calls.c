@@ -276,10 +276,10 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err)
 {
     struct kg_dj_call c = call_of(s, s->scene->ref.port, KG_TC_CALL);
-    bool wide = keep == KG_DJ_ORACLE;
+    bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self;
     c.keep = keep;
     c.flags = wide ? KG_TF_WIDE : 0;
-    c.timed = !wide;
+    c.timed = !oracle;
     c.deadline_ns += wide ? s->opt.first_call_ns : 0;
     return ask_reference(s, &c, wide ? "a call in double" : "a call", rep, err);
 }

@@ -23,6 +23,7 @@ struct kg_tpairs {
     int64_t *deadline_ns;
     struct kg_rng rng; /* order, places, counts; never values */
     bool drawn;        /* every input is drawn by the reference */
+    bool self;         /* the oracle is the reference itself under the same seed */
     int cand;          /* the candidate's port; -1: none yet */
     bool cand_bound, own_bound, null_bound;
     bool placed;      /* every input has had values */
@@ -31,7 +32,7 @@ struct kg_tpairs {
     uint64_t seed;    /* of the calls of the last one */
     enum kg_tlaw law; /* of the last one */
     double null_ns[KG_TPAIRS_NULLS];
-    size_t nnull;
+    size_t nnull, nfirst; /* nfirst: of them before the candidate's process was there */
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;

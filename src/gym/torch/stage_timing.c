@@ -13,8 +13,8 @@
 #define SPREADS     3 /* of K (p90 - p10), that a floor must exceed to be evidence */
 #define PROCESSES   2 /* what is suspected is confirmed in a new process */
 
-/* What one process of the candidate came to. */
-enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC };
+/* What one process of the candidate came to. DISTURBED: maybe by another evaluation's work. */
+enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC, DISTURBED };
 
 /* --- the record --- */
 
@@ -161,10 +161,9 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
     case KG_TPAIRS_FAILED:
         return of_failure(e, &res->failure, err);
     case KG_TPAIRS_LOUD:
-        return of_loud(e, s, err);
+        return e->shared ? DISTURBED : of_loud(e, s, err);
     default:
-        record_times(e, res);
-        return below_floor(e, res) ? SUSPECT_FLOOR : DONE;
+        return res->noisy && e->shared ? DISTURBED : below_floor(e, res) ? SUSPECT_FLOOR : DONE;
     }
 }
 
@@ -232,6 +231,12 @@ static bool suspect(enum outcome o)
     return o == SUSPECT_FLOOR || o == SUSPECT_ASYNC;
 }
 
+static enum kg_code again_alone(struct kg_evaluation *e, struct kg_tpairs *s, struct kg_err *err)
+{
+    kg_tcandidate_stop(e);
+    return kg_tdevice_alone(e, err) == KG_OK ? kg_tpairs_overhead(s, err) : err->code;
+}
+
 static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                                    struct kg_tpairs *s, struct kg_err *err)
 {
@@ -242,7 +247,13 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
         kg_tpairs_result_deinit(&res);
         kg_tcandidate_stop(e);
         o = one_process(e, s, &res, err);
-    } while (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
+        if (o == DISTURBED && again_alone(e, s, err) != KG_OK) {
+            o = ERROR;
+        }
+    } while (o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES));
+    if ((o == DONE || o == SUSPECT_FLOOR) && res.status != KG_TPAIRS_LOUD) {
+        record_times(e, &res);
+    }
     if (o == SUSPECT_FLOOR) { /* nobody is accused by a clock whose own error is not known */
         kg_tcandidate_stop(e);
         o = null_test(e, opt, err) != KG_OK ? ERROR : below_floor(e, &res) ? o : DONE;

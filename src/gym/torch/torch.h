@@ -77,6 +77,7 @@ struct kg_torch_run {
     bool called;     /* its first call at this scene has been made */
     int state;       /* set of parameters that it holds */
     uint64_t stages; /* cases compared so far */
+    uint64_t peak;   /* of its allocator on a GPU, bytes: what its processes claim */
     json_t *asked;   /* for the record's `private`; borrowed */
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
 };
@@ -91,7 +92,7 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
-void kg_torch_forget(struct kg_worker *w, bool everything);
+void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
 bool kg_torch_on_cpu(const struct kg_worker *w);
 
 /* --- scene.c: the reference --- */
@@ -134,6 +135,11 @@ bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct 
 /* shape_generality: the share of other shapes, `torch.shapes` of them, at which the candidate is
  * right too. A grade: the verdict stays. */
 enum kg_step_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err);
+
+/* --- executor.c --- */
+/* From a place among other evaluations on the device to the device alone, once they have ended;
+ * waiting is not the candidate's time. */
+enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
 
 /* --- candidate.c --- */
 /* The gym's own work since then (references, searches) is not the candidate's time. */

@@ -198,7 +198,7 @@ void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
     s->stopped = true;
 }
 
-void kg_torch_forget(struct kg_worker *w, bool everything)
+void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
 {
     struct kg_torch *t = w->torch;
     if (!t) {
@@ -215,16 +215,17 @@ void kg_torch_forget(struct kg_worker *w, bool everything)
     kg_tproblem_destroy(t->problem);
     t->problem = NULL;
     t->no_tiny = false;
-    if (!everything) {
+    if (what >= KG_FORGET_JUDGE && t->judge_up) {
+        kg_dj_stop(&t->judge);
+        t->judge_up = false;
+    }
+    if (what < KG_FORGET_ALL) {
         return;
     }
     for (int i = 0; i < 2; i++) {
         if (t->zygote_up[i]) {
             kg_zygote_stop(&t->zygote[i]);
         }
-    }
-    if (t->judge_up) {
-        kg_dj_stop(&t->judge);
     }
     free(t);
     w->torch = NULL;
