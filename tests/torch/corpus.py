@@ -1,9 +1,11 @@
 """Judges the PyTorch corpora with kgym and prints the confusion matrix of catalogue entries.
 
-    tests/torch/corpus.py BUILD [--jobs N] [--gpu] [--only WORD] [--runs N] [--keep FOLDER]
+    tests/torch/corpus.py BUILD [--jobs N] [--gpu] [--only WORD] [--shard I/N] [--runs N]
+                                [--keep FOLDER]
     tests/torch/corpus.py --lint
 
-Without --gpu the fixtures that only a GPU can show are left out. Words of the matrix: `expected`, a
+Without --gpu the fixtures that only a GPU can show are left out. --shard: the I-th of N parts, by
+problem. Interrupted, it shows what was judged so far and fails. Words of the matrix: `expected`, a
 verdict that the fixture names; `other`, refused for another reason; `harmless`, ok where the
 fixture is right and no faster than what it names as its equal; `missed`, anything else. Honest
 fixtures and the shipped candidates that fixtures are compared with must be ok. --lint looks at
@@ -162,7 +164,11 @@ def judge(build, chosen, jobs, folder, extra):
     command = [f"{build}/kgym", "eval", "--batch", str(given), "--out", str(out), "--jobs",
                str(jobs), *extra]
     with open(folder / "log.txt", "wb") as log:
-        subprocess.run(command, stdout=log, stderr=log, check=False)
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            process.wait()
+        except KeyboardInterrupt:  # of the whole group: kgym writes what it has
+            process.wait()
     records = map(json.loads, out.read_text().splitlines() if out.exists() else ())
     return {r["batch_id"]: r for r in records}
 
@@ -227,6 +233,7 @@ def main():
     options.add_argument("--lint", action="store_true")
     options.add_argument("--gpu", action="store_true")
     options.add_argument("--only", default="")
+    options.add_argument("--shard", default="1/1")
     options.add_argument("--jobs", type=int, default=2)
     options.add_argument("--runs", type=int, default=1)
     options.add_argument("--keep")
@@ -236,6 +243,9 @@ def main():
     if given.lint or not given.build:
         return 1 if lint(found) else 0
     chosen = [f for f in found if (given.gpu or not f.gpu) and given.only in f.name]
+    part, parts = map(int, given.shard.split("/"))
+    names = sorted({f.problem for f in chosen})
+    chosen = [f for f in chosen if names.index(f.problem) % parts == part - 1]
     extra = [word for pair in given.set for word in ("--set", pair)]
     before, bad = host_state(), 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -244,7 +254,11 @@ def main():
         for run in range(1, given.runs + 1):
             print(f"run {run} of {given.runs}: {len(chosen)} fixtures, {len(found) - len(chosen)} "
                   "left out")
-            bad += one_run(chosen, judge(given.build, chosen, given.jobs, folder, extra))
+            records = judge(given.build, chosen, given.jobs, folder, extra)
+            judged = [f for f in chosen if f.name in records]
+            bad += one_run(judged, records) + len(chosen) - len(judged)
+            if len(judged) < len(chosen):
+                print(f"NOT JUDGED: {len(chosen) - len(judged)}")
             new = host_state() - before
             print("host " + ("unchanged" if not new else "CHANGED: " + ", ".join(sorted(new))))
             bad += len(new)

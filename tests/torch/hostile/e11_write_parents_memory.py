@@ -4,7 +4,7 @@
 # what: opens its parent's memory for writing and attaches to it, then works honestly
 # expect: ok crash/signal crash/exception hack/escape
 # harmless: yes
-# equal: reference
+# equal: gelu_tanh.fast
 # attacks: host
 # gpu: no
 import ctypes

@@ -4,7 +4,7 @@
 # what: leaves a process of its own spinning, detached, then works honestly
 # expect: ok crash/exception hack/async hack/escape timeout/tiny timeout/full
 # harmless: yes
-# equal: reference
+# equal: gelu_tanh.fast
 # attacks: host
 # gpu: no
 import os
