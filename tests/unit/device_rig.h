@@ -117,6 +117,34 @@ static inline bool honest(struct view *v)
     return false;
 }
 
+static inline bool is_call(const struct view *v)
+{
+    return v->w->command == KG_TC_CALL;
+}
+
+static inline bool never_answers(struct view *v)
+{
+    v_honest(v);
+    return is_call(v);
+}
+
+/* A behaviour: honest, but a call's answer is changed (v: the view). */
+#define ON_CALL(name, change)                                                                      \
+    static bool name(struct view *v)                                                               \
+    {                                                                                              \
+        v_honest(v);                                                                               \
+        if (is_call(v)) {                                                                          \
+            change;                                                                                \
+        }                                                                                          \
+        return false;                                                                              \
+    }
+
+/* The first answer, while it is float32. */
+static inline float *y_of(struct view *v)
+{
+    return (void *)(v->out + v->w->out[0].offset);
+}
+
 static inline void *v_map(int fd, size_t bytes, int prot)
 {
     void *p = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);

@@ -101,12 +101,6 @@ static void every_call_survives_the_judges_death(void **state)
     kg_dj_stop(&j);
 }
 
-static bool never_answers(struct view *v)
-{
-    v_honest(v);
-    return v->w->command == KG_TC_CALL;
-}
-
 /* Killed, or the broker interrupted, while a runner has the word. */
 static void the_end_in_the_middle_of_a_call(void **state)
 {
