@@ -94,10 +94,13 @@ static inline void judge(const char *problem, const char *source, enum kg_stage 
         r);
 }
 
-/* First in a setup: what all these tests set. The test may change `config`, then it opens. */
+/* First in a setup: what all these tests set. $KGYM_PYTHON is the Python where it is named. The
+ * test may change `config`, then it opens. */
 static inline void rig_defaults(void)
 {
+    const char *python = getenv("KGYM_PYTHON");
     kg_opts_defaults(kg_config_options(), &config);
+    snprintf(config.python, sizeof config.python, "%s", python != NULL ? python : "");
     snprintf(config.cache, sizeof config.cache, "none");
     snprintf(config.device, sizeof config.device, "cpu");
 }
