@@ -95,19 +95,9 @@ static double exec_confined(uint32_t without)
 static double driver_bare(uint32_t without)
 {
     (void)without;
-    char src[400], out[400];
-    snprintf(src, sizeof src, "%s/c.c", kg_bench_folder());
-    snprintf(out, sizeof out, "%s/c.so", kg_bench_folder());
     int status;
     int64_t t0 = kg_clock_ns();
-    pid_t pid = fork();
-    kg_bench_need(pid >= 0, "fork failed");
-    if (pid == 0) {
-        execlp("gcc", "gcc", "-std=gnu17", "-O3", "-march=native", "-fPIC", "-shared",
-               "-Wl,-z,defs", src, "-o", out, "-lm", "-lpthread", (char *)NULL);
-        _exit(127);
-    }
-    waitpid(pid, &status, 0);
+    waitpid(kg_bench_gcc_start("c"), &status, 0);
     kg_bench_need(status == 0, "gcc failed");
     return ms_since(t0);
 }

@@ -109,16 +109,9 @@ static void make_sources(const struct kg_bench_candidate *c, int n, const char *
 
 static void compile(int i)
 {
-    char src[320], out[320];
-    snprintf(src, sizeof src, "%s/c%d.c", kg_bench_folder(), i);
-    snprintf(out, sizeof out, "%s/c%d.so", kg_bench_folder(), i);
-    pid_t pid = fork();
-    kg_bench_need(pid >= 0, "fork failed");
-    if (pid == 0) {
-        execlp("gcc", "gcc", "-std=gnu17", "-O3", "-march=native", "-fPIC", "-shared",
-               "-Wl,-z,defs", src, "-o", out, "-lm", "-lpthread", (char *)NULL);
-        _exit(127);
-    }
+    char name[16];
+    snprintf(name, sizeof name, "c%d", i);
+    kg_bench_gcc_start(name);
 }
 
 /* Candidates per second of gcc alone. */

@@ -76,19 +76,6 @@ static void open_worker(const char *device)
     kg_bench_need_ok(kg_worker_open(&config, cpu, &worker, &err), &err);
 }
 
-/* No GPU, no measurement: a number from anywhere else would be quoted as one. */
-static void need_gpu(const char *device)
-{
-    struct kg_dj judge;
-    struct kg_dj_spec spec = {.device = device, .cpu = -1};
-    kg_bench_need(strncmp(device, "cuda", 4) == 0, "%s is no GPU: cuda:N is needed", device);
-    kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
-    kg_bench_need(judge.facts.clock, "%s has no clock that counts", device);
-    printf("%s, %s: copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
-           judge.facts.bandwidth * 1e-12);
-    kg_dj_stop(&judge);
-}
-
 static void use_problem(int k)
 {
     char name[32], text[800], path[512];
@@ -200,7 +187,7 @@ int main(int argc, char **argv)
 {
     int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
     const char *device = argc > 2 ? argv[2] : "cuda:0";
-    need_gpu(device);
+    kg_bench_need_gpu(device);
     kg_tpairs_hook.run = spied;
     open_worker(device);
     json_t *rows = json_array();

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/common/host.h"
-#include "gym/device/judge.h"
 
 #define OPERATORS 8
 #define MOST      4096
@@ -31,17 +30,6 @@ static const struct {
 
 static struct kg_err err;
 static char tree[512];
-
-static void need_gpu(const char *device)
-{
-    struct kg_dj judge;
-    struct kg_dj_spec spec = {.device = device, .cpu = -1};
-    kg_bench_need(strncmp(device, "cuda", 4) == 0, "%s is no GPU: cuda:N is needed", device);
-    kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
-    kg_bench_need(judge.facts.clock, "%s has no clock that counts", device);
-    printf("%s, %s\n", judge.facts.name, judge.facts.driver);
-    kg_dj_stop(&judge);
-}
 
 static const char *problem_of(int i)
 {
@@ -229,7 +217,7 @@ int main(int argc, char **argv)
     const char *device = argc > 4 ? argv[4] : "cuda:0";
     char set[64];
     struct kg_bench_tally tally;
-    need_gpu(device);
+    kg_bench_need_gpu(device);
     snprintf(tree, sizeof tree, "%s",
              getenv("KGYM_TREE") != NULL ? getenv("KGYM_TREE") : kg_bench_build());
     if (getenv("KGYM_TREE") == NULL) {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "gym/device/judge.h"
 #include "gym/pipeline/context.h"
 
 static char folder[128], build[512];
@@ -124,6 +125,34 @@ void kg_bench_write(const char *name, const char *text, size_t n)
     struct kg_err err = KG_ERR_INIT;
     snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), name);
     kg_bench_need_ok(kg_file_write_atomic(path, text, n, &err), &err);
+}
+
+pid_t kg_bench_gcc_start(const char *name)
+{
+    char src[320], out[320];
+    snprintf(src, sizeof src, "%s/%s.c", kg_bench_folder(), name);
+    snprintf(out, sizeof out, "%s/%s.so", kg_bench_folder(), name);
+    pid_t pid = fork();
+    kg_bench_need(pid >= 0, "fork failed");
+    if (pid == 0) {
+        execlp("gcc", "gcc", "-std=gnu17", "-O3", "-march=native", "-fPIC", "-shared",
+               "-Wl,-z,defs", src, "-o", out, "-lm", "-lpthread", (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+void kg_bench_need_gpu(const char *device)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_dj judge;
+    struct kg_dj_spec spec = {.device = device, .cpu = -1};
+    kg_bench_need(strncmp(device, "cuda", 4) == 0, "%s is no GPU: cuda:N is needed", device);
+    kg_bench_need_ok(kg_dj_start(&spec, &judge, &err), &err);
+    kg_bench_need(judge.facts.clock, "%s has no clock that counts", device);
+    printf("%s, %s: copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
+           judge.facts.bandwidth * 1e-12);
+    kg_dj_stop(&judge);
 }
 
 void kg_bench_line(struct kg_buf *lines, int number, const char *problem, const char *kind,

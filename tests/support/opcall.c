@@ -201,6 +201,25 @@ void opcall_run(void)
     }
 }
 
+const int64_t opcall_plane[OPCALL_PLANES][2] = {{1, 1},   {1, 19},  {5, 1},  {3, 16},
+                                                {17, 33}, {31, 15}, {4, 129}};
+
+void opcall_run_plane(int64_t rows, int64_t cols)
+{
+    opcall_dim(rows);
+    opcall_dim(cols);
+    opcall_run();
+}
+
+const double *opcall_map_plane(const char *op, int64_t rows, int64_t cols, int64_t n)
+{
+    opcall_begin(op);
+    const double *x = opcall_in(rows * cols);
+    opcall_out(n);
+    opcall_run_plane(rows, cols);
+    return x;
+}
+
 static const struct arg *output(void)
 {
     for (int k = 0; k < nargs; k++) {

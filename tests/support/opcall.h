@@ -22,6 +22,13 @@ void opcall_scalar(double v);
 void opcall_dim(int64_t v);
 /* Also checks that nothing beyond the outputs was written. */
 void opcall_run(void);
+/* Extents of planes: 1, odd ones, and on both sides of a vector. */
+#define OPCALL_PLANES 7
+extern const int64_t opcall_plane[OPCALL_PLANES][2];
+/* The dims rows and cols, then run. */
+void opcall_run_plane(int64_t rows, int64_t cols);
+/* A whole call of an operator from one plane to n outputs. Returns the plane. */
+const double *opcall_map_plane(const char *op, int64_t rows, int64_t cols, int64_t n);
 /* Element i of the only output. scale: magnitude of what was summed up for it. */
 void opcall_expect(int64_t i, double want, double scale);
 void opcall_expect_index(int64_t i, int32_t want);

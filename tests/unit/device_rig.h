@@ -5,24 +5,14 @@
 #ifndef KG_TESTS_DEVICE_RIG_H
 #define KG_TESTS_DEVICE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trusted_rig.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <math.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "gym/device/judge.h"
@@ -30,17 +20,6 @@
 #define ROWS   40
 #define COLS   70
 #define REGION (1 << 20)
-
-static struct kg_err err = KG_ERR_INIT;
-
-#define OK(call) do_ok((call), #call, __LINE__)
-static inline void do_ok(enum kg_code code, const char *call, int line)
-{
-    if (code != KG_OK) {
-        printf("line %d: %s: %s\n", line, call, err.message);
-    }
-    assert_int_equal(code, KG_OK);
-}
 
 /* --- the runner's side: runs in a child, so it asserts nothing --- */
 struct view {
@@ -136,6 +115,34 @@ static inline bool honest(struct view *v)
 {
     v_honest(v);
     return false;
+}
+
+static inline bool is_call(const struct view *v)
+{
+    return v->w->command == KG_TC_CALL;
+}
+
+static inline bool never_answers(struct view *v)
+{
+    v_honest(v);
+    return is_call(v);
+}
+
+/* A behaviour: honest, but a call's answer is changed (v: the view). */
+#define ON_CALL(name, change)                                                                      \
+    static bool name(struct view *v)                                                               \
+    {                                                                                              \
+        v_honest(v);                                                                               \
+        if (is_call(v)) {                                                                          \
+            change;                                                                                \
+        }                                                                                          \
+        return false;                                                                              \
+    }
+
+/* The first answer, while it is float32. */
+static inline float *y_of(struct view *v)
+{
+    return (void *)(v->out + v->w->out[0].offset);
 }
 
 static inline void *v_map(int fd, size_t bytes, int prot)

@@ -4,22 +4,12 @@
 #ifndef KG_TESTS_JUDGE_RIG_H
 #define KG_TESTS_JUDGE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trusted_rig.h"
 
-#include <cmocka.h>
 #include <math.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "gym/judge/client.h"
@@ -48,7 +38,6 @@ struct rig {
 };
 
 static struct kg_problem *problem;
-static struct kg_err err;
 
 static inline int set_up(void **state)
 {
@@ -66,15 +55,6 @@ static inline int tear_down(void **state)
     (void)state;
     kg_problem_destroy(problem);
     return 0;
-}
-
-#define OK(call) do_ok((call), #call, __LINE__)
-static inline void do_ok(enum kg_code code, const char *call, int line)
-{
-    if (code != KG_OK) {
-        printf("line %d: %s: %s\n", line, call, err.message);
-    }
-    assert_int_equal(code, KG_OK);
 }
 
 static inline void *map_of(const struct kg_region *r, int prot)
@@ -190,11 +170,6 @@ static inline struct kg_judgement answer(struct rig *g, const struct kg_case *c)
 {
     take(g, c, KG_SIDE_CANDIDATE);
     return judge(g, c, KG_COMPARE_ORACLE);
-}
-
-static inline bool alive(pid_t pid)
-{
-    return kill(pid, 0) == 0;
 }
 
 #endif

@@ -1,5 +1,4 @@
-/* Golden cards are in tests/fixtures/card; KGYM_UPDATE_GOLDEN=1 writes them anew, to be reviewed.
- */
+/* Cards. Goldens are in tests/fixtures/card. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "../support/golden.h"
 #include "../support/records.h"
-#include "base/file.h"
 #include "base/term.h"
 #include "gym/card/card.h"
 #include "gym/card/pen.h"
@@ -24,24 +23,6 @@ static void render(const struct kg_record *r, bool colour, bool ascii, int width
     kg_buf_init(out, 1 << 20);
     kg_card_render_style(r, &style, out);
     assert_true(kg_buf_ok(out));
-}
-
-static void compare(const char *name, const struct kg_buf *got)
-{
-    char path[512];
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_buf want;
-    const char *tree = getenv("KGYM_TREE");
-    snprintf(path, sizeof path, "%s/tests/fixtures/card/%s.txt", tree != NULL ? tree : ".", name);
-    if (getenv("KGYM_UPDATE_GOLDEN") != NULL) {
-        assert_int_equal(kg_file_write_atomic(path, got->data, got->len, &err), KG_OK);
-    }
-    kg_buf_init(&want, 1 << 20);
-    if (kg_file_read(path, &want, &err) != KG_OK) {
-        fail_msg("%s", err.message);
-    }
-    assert_string_equal(got->data, want.data);
-    kg_buf_deinit(&want);
 }
 
 static const struct {
@@ -75,7 +56,7 @@ static void golden_cards(void **state)
         struct kg_buf out;
         sample_record(&r, cards[i].kind, i);
         render(&r, false, false, 80, &out);
-        compare(cards[i].name, &out);
+        golden_compare("card", cards[i].name, &out);
         kg_buf_deinit(&out);
         kg_record_deinit(&r);
     }
@@ -94,7 +75,7 @@ static void golden_in_ascii(void **state)
         for (size_t k = 0; k < out.len; k++) {
             assert_true(out.data[k] == '\n' || (out.data[k] >= ' ' && out.data[k] <= '~'));
         }
-        compare(names[i], &out);
+        golden_compare("card", names[i], &out);
         kg_buf_deinit(&out);
         kg_record_deinit(&r);
     }

@@ -4,43 +4,36 @@
 #include "cuda_rig.h"
 #include "device_rig.h"
 
-static bool skipped(void)
+static void need_fake(void)
 {
     if (rig_is_real()) {
         printf("skip: runners of this test map memfds\n");
+        skip();
     }
-    return rig_is_real();
 }
 
 /* Both answers of the reference, and bounds that the reference itself meets. */
 static struct kg_dj with_case(struct runner *ref)
 {
-    bool applies;
     rig_choose_driver();
     struct kg_dj j = start_judge("cuda:0");
     assert_true(j.facts.clock && !j.facts.sealed && !j.facts.confined);
     *ref = start_runner(&j, honest);
     fill_case(&j, 0, 1);
-    run(&j, ref, 0, KG_TC_BIND, KG_DJ_NONE);
-    run(&j, ref, 0, KG_TC_CALL, KG_DJ_FLOAT);
-    run(&j, ref, 0, KG_TC_CALL, KG_DJ_ORACLE);
-    OK(kg_dj_self(&j, 0, 1, &applies, &err));
-    assert_true(applies);
+    expect(&j, ref, 0);
     return j;
 }
 
 static struct kg_dj_report called(behaviour how, bool *pass)
 {
     struct runner ref, cand;
-    struct kg_dj_judgement g;
     struct kg_dj j = with_case(&ref);
     cand = start_runner(&j, how);
     run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
     struct kg_dj_report rep = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
     assert_int_equal(rep.status, KG_DJ_ANSWERED);
     assert_int_equal(rep.said, KG_TA_OK);
-    OK(kg_dj_compare(&j, 0, false, &g, &err));
-    *pass = g.compare.pass;
+    *pass = compare(&j, 0).compare.pass;
     end_runner(&j, &cand);
     end_runner(&j, &ref);
     kg_dj_stop(&j);
@@ -49,32 +42,21 @@ static struct kg_dj_report called(behaviour how, bool *pass)
 
 static void an_honest_runner_passes(void **state)
 {
-    bool pass;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    bool pass;
+    need_fake();
     struct kg_dj_report rep = called(honest, &pass);
     assert_true(pass && rep.window_ns > 0);
     assert_false(rep.late_write || rep.input_modified || rep.guard_hit || rep.unwritten);
 }
 
-static bool off_by_a_little(struct view *v)
-{
-    v_honest(v);
-    if (v->w->command == KG_TC_CALL) {
-        ((float *)(void *)(v->out + v->w->out[0].offset))[1234] += 0.01f;
-    }
-    return false;
-}
+ON_CALL(off_by_a_little, y_of(v)[1234] += 0.01f)
 
 static void a_wrong_element_is_seen(void **state)
 {
-    bool pass;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    bool pass;
+    need_fake();
     called(off_by_a_little, &pass);
     assert_false(pass);
 }
@@ -83,7 +65,7 @@ static void a_wrong_element_is_seen(void **state)
 static bool in_the_pool(struct view *v)
 {
     v_honest(v);
-    if (v->w->command == KG_TC_CALL) {
+    if (is_call(v)) {
         struct kg_tleaf *l = &v->w->out[0];
         uint64_t to = v->w->out_bytes / 2 + 512;
         memset(v->out + to - 512, 1, l->bytes + 1024);
@@ -96,53 +78,32 @@ static bool in_the_pool(struct view *v)
 
 static void what_lies_beside_an_answer_in_the_pool_is_the_runners(void **state)
 {
-    bool pass;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    bool pass;
+    need_fake();
     struct kg_dj_report rep = called(in_the_pool, &pass);
     assert_true(pass);
     assert_false(rep.guard_hit || rep.unwritten);
 }
 
-static bool unwritten_in_the_pool(struct view *v)
-{
-    v_honest(v);
-    if (v->w->command == KG_TC_CALL) {
-        v->w->out[0].offset = v->w->out_bytes / 2;
-        v->w->out[0].copied = 0;
-    }
-    return false;
-}
+ON_CALL(unwritten_in_the_pool, (v->w->out[0].offset = v->w->out_bytes / 2, v->w->out[0].copied = 0))
 
 static void poison_is_everywhere_in_out(void **state)
 {
-    bool pass;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    bool pass;
+    need_fake();
     struct kg_dj_report rep = called(unwritten_in_the_pool, &pass);
     assert_true(rep.unwritten && !pass);
 }
 
-static bool beyond_a_copy(struct view *v)
-{
-    v_honest(v);
-    if (v->w->command == KG_TC_CALL) {
-        v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1;
-    }
-    return false;
-}
+ON_CALL(beyond_a_copy, v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1)
 
 static void guards_of_copies_hold(void **state)
 {
-    bool pass;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    bool pass;
+    need_fake();
     struct kg_dj_report rep = called(beyond_a_copy, &pass);
     assert_true(rep.guard_hit && pass);
 }
@@ -150,7 +111,7 @@ static void guards_of_copies_hold(void **state)
 /* Nothing seals IN on a GPU. */
 static bool writes_its_input(struct view *v)
 {
-    if (v->w->command == KG_TC_CALL) {
+    if (is_call(v)) {
         unsigned char *in = v_map(v->fd[1], v->w->in_bytes, PROT_READ | PROT_WRITE);
         in[v->bound[1].offset + 5] ^= 1;
         v_honest(v);
@@ -163,11 +124,9 @@ static bool writes_its_input(struct view *v)
 
 static void a_changed_input_is_seen(void **state)
 {
-    bool pass;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    bool pass;
+    need_fake();
     struct kg_dj_report rep = called(writes_its_input, &pass);
     assert_true(rep.input_modified);
     assert_int_equal(rep.input_at, 1);
@@ -178,9 +137,7 @@ static void a_null_call_has_a_window(void **state)
     struct runner ref;
     struct kg_dj_report rep;
     (void)state;
-    if (skipped()) {
-        skip();
-    }
+    need_fake();
     struct kg_dj j = with_case(&ref);
     struct kg_dj_call c = call_of(&ref, 0, KG_TC_NULL, KG_DJ_NONE);
     c.timed = true;

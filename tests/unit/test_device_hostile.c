@@ -5,11 +5,6 @@
 
 /* Runners that lie, cheat the protocol, attack the shared memory, or die. */
 
-static bool is_call(const struct view *v)
-{
-    return v->w->command == KG_TC_CALL;
-}
-
 /* --- protocol --- */
 static bool done_before_go(struct view *v)
 {
@@ -45,59 +40,30 @@ static bool moves_go(struct view *v)
     return false;
 }
 
-static bool wrong_nonce(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->w->nonce[1] ^= 1;
-    }
-    return false;
-}
-
-static bool never_answers(struct view *v)
-{
-    v_honest(v);
-    return is_call(v);
-}
-
-static bool status_unknown(struct view *v)
-{
-    v_honest(v);
-    v->w->status = is_call(v) ? KG_TA_COUNT : KG_TA_OK;
-    return false;
-}
+ON_CALL(wrong_nonce, v->w->nonce[1] ^= 1)
+ON_CALL(status_unknown, v->w->status = KG_TA_COUNT)
 
 /* --- leaves --- */
-#define LIE(name, change)                                                                          \
-    static bool name(struct view *v)                                                               \
-    {                                                                                              \
-        struct kg_twire *w = v->w;                                                                 \
-        v_honest(v);                                                                               \
-        if (is_call(v)) {                                                                          \
-            change;                                                                                \
-        }                                                                                          \
-        return false;                                                                              \
-    }
-
-LIE(too_many, w->nreply = KG_TWIRE_LEAVES + 1)
-LIE(far_too_many, w->nreply = UINT32_MAX)
-LIE(offset_beyond, w->out[0].offset = REGION)
-LIE(offset_wraps, w->out[0].offset = UINT64_MAX - 64)
-LIE(end_beyond, w->out[0].offset = REGION - 4096)
-LIE(odd_offset, w->out[0].offset++)
-LIE(huge_rank, w->out[0].rank = UINT32_MAX)
-LIE(rank_of_nine, w->out[0].rank = KG_TWIRE_RANK + 1)
-LIE(negative_dim, w->out[0].shape[0] = -ROWS)
-LIE(two_negative_dims, (w->out[0].shape[0] = -ROWS, w->out[0].shape[1] = -COLS))
-LIE(product_wraps, (w->out[0].rank = 3, w->out[0].shape[0] = w->out[0].shape[1] = (int64_t)1 << 32,
-                    w->out[0].shape[2] = 1, w->out[0].bytes = 0))
-LIE(bytes_unlike, w->out[0].bytes -= 4)
-LIE(no_dtype, w->out[0].dtype = KG_TD_COUNT)
-LIE(wild_dtype, w->out[0].dtype = UINT32_MAX)
-LIE(endless_name, memset(w->out[0].name, 'x', sizeof w->out[0].name))
-LIE(endless_structure, memset(w->structure, 'T', sizeof w->structure))
-LIE(unprintable_structure, strcpy(w->structure, "T\033[2J"))
-LIE(wild_alias, w->out[0].aliases = UINT32_MAX)
+ON_CALL(too_many, v->w->nreply = KG_TWIRE_LEAVES + 1)
+ON_CALL(far_too_many, v->w->nreply = UINT32_MAX)
+ON_CALL(offset_beyond, v->w->out[0].offset = REGION)
+ON_CALL(offset_wraps, v->w->out[0].offset = UINT64_MAX - 64)
+ON_CALL(end_beyond, v->w->out[0].offset = REGION - 4096)
+ON_CALL(odd_offset, v->w->out[0].offset++)
+ON_CALL(huge_rank, v->w->out[0].rank = UINT32_MAX)
+ON_CALL(rank_of_nine, v->w->out[0].rank = KG_TWIRE_RANK + 1)
+ON_CALL(negative_dim, v->w->out[0].shape[0] = -ROWS)
+ON_CALL(two_negative_dims, (v->w->out[0].shape[0] = -ROWS, v->w->out[0].shape[1] = -COLS))
+ON_CALL(product_wraps,
+        (v->w->out[0].rank = 3, v->w->out[0].shape[0] = v->w->out[0].shape[1] = (int64_t)1 << 32,
+         v->w->out[0].shape[2] = 1, v->w->out[0].bytes = 0))
+ON_CALL(bytes_unlike, v->w->out[0].bytes -= 4)
+ON_CALL(no_dtype, v->w->out[0].dtype = KG_TD_COUNT)
+ON_CALL(wild_dtype, v->w->out[0].dtype = UINT32_MAX)
+ON_CALL(endless_name, memset(v->w->out[0].name, 'x', sizeof v->w->out[0].name))
+ON_CALL(endless_structure, memset(v->w->structure, 'T', sizeof v->w->structure))
+ON_CALL(unprintable_structure, strcpy(v->w->structure, "T\033[2J"))
+ON_CALL(wild_alias, v->w->out[0].aliases = UINT32_MAX)
 
 static const struct {
     const char *name;
@@ -189,14 +155,7 @@ static void a_deadline(void **state)
 }
 
 /* --- deaths --- */
-static bool dies_in_call(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        _exit(7);
-    }
-    return false;
-}
+ON_CALL(dies_in_call, _exit(7))
 
 static bool dies_after_bind(struct view *v)
 {
@@ -319,44 +278,18 @@ static void a_hole_in_the_output_is_a_wrong_answer(void **state)
 }
 
 /* `fake`: inputs can be written, as on a GPU, and are looked at after every call. */
-static bool writes_x(struct view *v)
+static void flip(struct view *v, uint64_t at)
 {
-    v_honest(v);
-    if (is_call(v)) {
-        union {
-            const unsigned char *c;
-            unsigned char *p;
-        } in = {.c = v->in};
-        in.p[v->bound[0].offset + 17] ^= 1;
-    }
-    return false;
+    union {
+        const unsigned char *c;
+        unsigned char *p;
+    } in = {.c = v->in};
+    in.p[at] ^= 1;
 }
 
-static bool writes_i(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        union {
-            const unsigned char *c;
-            unsigned char *p;
-        } in = {.c = v->in};
-        in.p[v->bound[1].offset + 17] ^= 1;
-    }
-    return false;
-}
-
-static bool writes_guard_of_in(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        union {
-            const unsigned char *c;
-            unsigned char *p;
-        } in = {.c = v->in};
-        in.p[v->bound[1].offset + v->bound[1].bytes] ^= 1;
-    }
-    return false;
-}
+ON_CALL(writes_x, flip(v, v->bound[0].offset + 17))
+ON_CALL(writes_i, flip(v, v->bound[1].offset + 17))
+ON_CALL(writes_guard_of_in, flip(v, v->bound[1].offset + v->bound[1].bytes))
 
 static void inputs_that_can_be_written_are_checked(void **state)
 {

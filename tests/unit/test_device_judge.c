@@ -2,42 +2,15 @@
 
 /* Candidates and their mistakes: what the judge finds in answers that keep to the protocol. */
 
-static float *y_of(struct view *v)
+/* The second answer. */
+static int32_t *picks_of(struct view *v)
 {
-    return (void *)(v->out + v->w->out[0].offset);
+    return (void *)(v->out + v->w->out[1].offset);
 }
 
-static bool is_call(const struct view *v)
-{
-    return v->w->command == KG_TC_CALL;
-}
-
-static bool one_wrong(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        y_of(v)[123] += 0.01F;
-    }
-    return false;
-}
-
-static bool a_nan(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        y_of(v)[7] = NAN;
-    }
-    return false;
-}
-
-static bool wrong_pick(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        ((int32_t *)(void *)(v->out + v->w->out[1].offset))[39]++;
-    }
-    return false;
-}
+ON_CALL(one_wrong, y_of(v)[123] += 0.01F)
+ON_CALL(a_nan, y_of(v)[7] = NAN)
+ON_CALL(wrong_pick, picks_of(v)[39]++)
 
 static bool as_double(struct view *v)
 {
@@ -55,63 +28,12 @@ static bool as_double(struct view *v)
     return false;
 }
 
-static bool transposed(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->w->out[0].shape[0] = COLS;
-        v->w->out[0].shape[1] = ROWS;
-    }
-    return false;
-}
-
-static bool flat(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->w->out[0].rank = 1;
-        v->w->out[0].shape[0] = (int64_t)ROWS * COLS;
-    }
-    return false;
-}
-
-static bool one_of_two(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->w->nreply = 1;
-        strcpy(v->w->structure, "T");
-    }
-    return false;
-}
-
-static bool as_dict(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        strcpy(v->w->structure, "{\"a\":T,\"b\":T}");
-    }
-    return false;
-}
-
-static bool as_list(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        strcpy(v->w->structure, "[T,T]");
-    }
-    return false;
-}
-
-static bool elsewhere(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->w->out[0].device = 1;
-        v->w->out[1].aliases = 2;
-    }
-    return false;
-}
+ON_CALL(transposed, (v->w->out[0].shape[0] = COLS, v->w->out[0].shape[1] = ROWS))
+ON_CALL(flat, (v->w->out[0].rank = 1, v->w->out[0].shape[0] = (int64_t)ROWS * COLS))
+ON_CALL(one_of_two, (v->w->nreply = 1, strcpy(v->w->structure, "T")))
+ON_CALL(as_dict, strcpy(v->w->structure, "{\"a\":T,\"b\":T}"))
+ON_CALL(as_list, strcpy(v->w->structure, "[T,T]"))
+ON_CALL(elsewhere, (v->w->out[0].device = 1, v->w->out[1].aliases = 2))
 
 static bool unwritten(struct view *v)
 {
@@ -140,33 +62,11 @@ static bool picks_unwritten(struct view *v)
     return false;
 }
 
-static bool beyond_the_end(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1;
-    }
-    return false;
-}
+ON_CALL(beyond_the_end, v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1)
+ON_CALL(before_the_start, v->out[v->w->out[0].offset - 1] ^= 1)
 
-static bool before_the_start(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->out[v->w->out[0].offset - 1] ^= 1;
-    }
-    return false;
-}
-
-static bool throws(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        v->w->status = KG_TA_EXCEPTION;
-        v->w->nreply = 255; /* nothing of it is looked at */
-    }
-    return false;
-}
+/* Of its 255 tensors nothing is looked at. */
+ON_CALL(throws, (v->w->status = KG_TA_EXCEPTION, v->w->nreply = 255))
 
 enum finding {
     F_PASS = 1,
@@ -469,14 +369,7 @@ static void masters_from_what_a_reference_drew(void **state)
 }
 
 /* Says where its first input lies: in the second answer's first element. */
-static bool tells_place(struct view *v)
-{
-    v_honest(v);
-    if (is_call(v)) {
-        ((int32_t *)(void *)(v->out + v->w->out[1].offset))[0] = (int32_t)v->bound[0].offset;
-    }
-    return false;
-}
+ON_CALL(tells_place, picks_of(v)[0] = (int32_t)v->bound[0].offset)
 
 /* Other addresses, the same values: what was bound and answered is gone, answers are right again.
  */

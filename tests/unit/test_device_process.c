@@ -7,28 +7,16 @@
 
 /* The process: its life, its death, and what it makes of messages that are none. */
 
-static bool alive(pid_t pid)
-{
-    return kill(pid, 0) == 0;
-}
-
 static void start_and_stop(void **state)
 {
     (void)state;
     struct kg_dj j = start_judge("cpu");
-    char path[64], name[32] = "";
     assert_true(j.pid > 0 && j.facts.confined && j.facts.sealed);
     assert_false(j.facts.clock);
     assert_string_equal(j.facts.exchange, "memfd");
     assert_true(j.facts.memory_bytes > 0 && j.facts.l2_bytes > 0 && j.facts.bandwidth > 1e8);
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)j.pid);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    assert_non_null(fgets(name, sizeof name, f));
-    fclose(f);
-    assert_string_equal(name, "kgym-djudge\n");
-    snprintf(path, sizeof path, "/proc/%d/fd/4", (int)j.pid);
-    assert_int_not_equal(access(path, F_OK), 0);
+    expect_name(j.pid, "kgym-djudge");
+    assert_false(has_descriptor(j.pid, 4));
     pid_t pid = j.pid;
     kg_dj_stop(&j);
     assert_false(alive(pid));
@@ -61,7 +49,6 @@ static void every_call_survives_the_judges_death(void **state)
         struct kg_dj_law law = {.kind = KG_DJ_CONSTANT};
         struct kg_tleaf leaf;
         struct kg_dj_call c = call_of(&r, 0, KG_TC_CALL, KG_DJ_NONE);
-        char want[64];
         int port, fds[3];
         bool applies;
         enum kg_code code = KG_OK;
@@ -100,10 +87,7 @@ static void every_call_survives_the_judges_death(void **state)
             code = kg_dj_compare(&j, 0, false, &v, &err);
             break;
         }
-        snprintf(want, sizeof want, "died during `%s`: killed by signal 9", names[op]);
-        assert_int_equal(code, KG_E_GYM);
-        assert_int_equal(err.blame, KG_BLAME_GYM);
-        assert_non_null(strstr(err.message, want));
+        expect_killed(code, names[op]);
         assert_int_equal(kg_dj_case_fill(&j, 0, 0, &law, &err), KG_E_GYM);
         assert_string_equal(err.message, "the judge of tensors is not running (`fill`)");
         kg_dj_stop(&j);
@@ -115,12 +99,6 @@ static void every_call_survives_the_judges_death(void **state)
     expect(&j, &ref, 0);
     end_runner(&j, &ref);
     kg_dj_stop(&j);
-}
-
-static bool never_answers(struct view *v)
-{
-    v_honest(v);
-    return v->w->command == KG_TC_CALL;
 }
 
 /* Killed, or the broker interrupted, while a runner has the word. */
@@ -138,12 +116,7 @@ static void the_end_in_the_middle_of_a_call(void **state)
         run(&j, &r, 0, KG_TC_BIND, KG_DJ_NONE);
         struct kg_dj_call c = call_of(&r, 0, KG_TC_CALL, KG_DJ_NONE);
         c.deadline_ns += 60000000000;
-        pid_t killer = interrupt ? -1 : fork();
-        if (killer == 0) {
-            usleep(100000);
-            kill(j.pid, SIGKILL);
-            _exit(0);
-        }
+        pid_t killer = interrupt ? -1 : kill_later(j.pid, 100000);
         cancelled = interrupt;
         assert_int_equal(kg_dj_run(&j, &c, &rep, &err), interrupt ? KG_E_CANCELLED : KG_E_GYM);
         assert_non_null(strstr(err.message, interrupt ? "interrupted" : "killed by signal 9"));
@@ -156,34 +129,18 @@ static void the_end_in_the_middle_of_a_call(void **state)
     }
 }
 
+static pid_t start(void)
+{
+    struct kg_dj j;
+    struct kg_dj_spec spec = {.device = "cpu", .cpu = -1};
+    struct kg_err e = KG_ERR_INIT;
+    return kg_dj_start(&spec, &j, &e) == KG_OK ? j.pid : -1;
+}
+
 static void the_judge_dies_with_its_broker(void **state)
 {
     (void)state;
-    int pipe_fds[2];
-    assert_int_equal(pipe(pipe_fds), 0);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    pid_t broker = fork();
-    if (broker == 0) {
-        struct kg_dj j;
-        struct kg_dj_spec spec = {.device = "cpu", .cpu = -1};
-        struct kg_err e = KG_ERR_INIT;
-        if (kg_dj_start(&spec, &j, &e) == KG_OK) {
-            ssize_t n = write(pipe_fds[1], &j.pid, sizeof j.pid);
-            (void)n;
-        }
-        pause();
-        _exit(0);
-    }
-    pid_t judge_pid = -1;
-    assert_int_equal(read(pipe_fds[0], &judge_pid, sizeof judge_pid), sizeof judge_pid);
-    assert_true(alive(judge_pid));
-    kill(broker, SIGKILL);
-    waitpid(broker, NULL, 0);
-    int status = 0; /* now ours: the wait ends when it does */
-    assert_int_equal(waitpid(judge_pid, &status, 0), judge_pid);
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
+    expect_end_with_its_broker(start);
 }
 
 /* --- messages --- */
@@ -345,9 +302,7 @@ static void nonsense_does_not_disturb_the_judge(void **state)
     }
     run(&j, &ref, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
     assert_true(compare(&j, 0).compare.pass);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/100", (int)j.pid); /* it does not keep descriptors */
-    assert_int_not_equal(access(path, F_OK), 0);
+    assert_false(has_descriptor(j.pid, 100)); /* it keeps none that came */
     end_runner(&j, &ref);
     kg_dj_stop(&j);
 }

@@ -1,5 +1,4 @@
-/* Feedback texts. Goldens are in tests/fixtures/feedback; KGYM_UPDATE_GOLDEN=1 writes them anew, to
- * be reviewed. */
+/* Feedback texts. Goldens are in tests/fixtures/feedback. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../support/feedback.h"
+#include "../support/golden.h"
 #include "../support/records.h"
 #include "base/file.h"
 #include "gym/feedback/parts.h"
@@ -28,23 +28,14 @@ static void render(const struct kg_record *r, int64_t tokens, enum kg_feedback_s
     }
 }
 
-static void compare(const char *name, const struct kg_buf *got)
+/* The text of a record as it is kept under this name. Ends the record. */
+static void golden(struct kg_record *r, const char *name)
 {
-    char path[512];
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_buf want;
-    const char *tree = getenv("KGYM_TREE");
-    snprintf(path, sizeof path, "%s/tests/fixtures/feedback/%s.txt", tree != NULL ? tree : ".",
-             name);
-    if (getenv("KGYM_UPDATE_GOLDEN") != NULL) {
-        assert_int_equal(kg_file_write_atomic(path, got->data, got->len, &err), KG_OK);
-    }
-    kg_buf_init(&want, 1 << 20);
-    if (kg_file_read(path, &want, &err) != KG_OK) {
-        fail_msg("%s", err.message);
-    }
-    assert_string_equal(got->data, want.data);
-    kg_buf_deinit(&want);
+    struct kg_buf out;
+    render(r, 0, KG_FEEDBACK_MARKDOWN, &out);
+    golden_compare("feedback", name, &out);
+    kg_buf_deinit(&out);
+    kg_record_deinit(r);
 }
 
 static const char *const sample_names[SAMPLE_KINDS] = {
@@ -57,12 +48,8 @@ static void golden_texts(void **state)
     (void)state;
     for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
         struct kg_record r;
-        struct kg_buf out;
         sample_record(&r, (enum sample_kind)i, i);
-        render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-        compare(sample_names[i], &out);
-        kg_buf_deinit(&out);
-        kg_record_deinit(&r);
+        golden(&r, sample_names[i]);
     }
 }
 
@@ -96,11 +83,11 @@ static void golden_exception(void **state)
                                  "line", 15, "lines", 11, 15));
     kg_record_verdict(&r, KG_V_CRASH, "exception", "RuntimeError: mat1 and mat2 ...");
     render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-    compare("exception", &out);
+    golden_compare("feedback", "exception", &out);
     kg_buf_deinit(&out);
     render(&r, 0, KG_FEEDBACK_PLAIN, &out);
     assert_null(strchr(out.data, '`'));
-    compare("exception-plain", &out);
+    golden_compare("feedback", "exception-plain", &out);
     kg_buf_deinit(&out);
     kg_record_deinit(&r);
 }
@@ -116,14 +103,10 @@ static void golden_import_error(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct kg_record r;
-        struct kg_buf out;
         module_record(&r);
         kg_record_verdict(&r, KG_V_COMPILE_ERROR, cases[i].reason, "%s", cases[i].message);
         r.stage = KG_ST_COMPILE;
-        render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-        compare(cases[i].name, &out);
-        kg_buf_deinit(&out);
-        kg_record_deinit(&r);
+        golden(&r, cases[i].name);
     }
 }
 
@@ -132,17 +115,13 @@ static void golden_frame(void **state)
 {
     (void)state;
     struct kg_record r;
-    struct kg_buf out;
     module_record(&r);
     kg_record_evidence(&r, "exception",
                        json_pack("{s:s, s:s, s:s, s:s}", "type", "IndexError", "message",
                                  "index 77123 is out of bounds", "where", "line 15, in helper",
                                  "during", "its call"));
     kg_record_verdict(&r, KG_V_CRASH, "exception", "its call ended in IndexError");
-    render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-    compare("frame", &out);
-    kg_buf_deinit(&out);
-    kg_record_deinit(&r);
+    golden(&r, "frame");
 }
 
 static json_t *side(json_int_t rows, json_int_t columns, const char *dtype)
@@ -160,17 +139,13 @@ static void golden_shapes(void **state)
                  {"dtype", "dtype", "larger"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct kg_record r;
-        struct kg_buf out;
         module_record(&r);
         kg_record_evidence(&r, "shape",
                            json_pack("{s:s, s:s, s:o, s:o}", "output", "out[1]", "variant",
                                      cases[i].variant, "want", side(64, 1013, "float32"), "got",
                                      side(32, 99991, "float16")));
         kg_record_verdict(&r, KG_V_WRONG, cases[i].reason, "not shown");
-        render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-        compare(cases[i].name, &out);
-        kg_buf_deinit(&out);
-        kg_record_deinit(&r);
+        golden(&r, cases[i].name);
     }
 }
 
@@ -290,7 +265,7 @@ static void golden_kernels(void **state)
                                      list[i].share, "calls", list[i].calls, "own", list[i].own));
     }
     render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
-    compare("kernels", &out);
+    golden_compare("feedback", "kernels", &out);
     kg_buf_deinit(&out);
     r.league.eligible = false;
     render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);

@@ -17,19 +17,11 @@ static void it_has_its_own_name_and_no_descriptors_of_ours(void **state)
 {
     (void)state;
     struct kg_judge j;
-    char path[64], name[32] = "";
     int leak = dup(1); /* inherited over fork unless it is closed */
     OK(kg_judge_start(-1, &j, &err));
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)j.pid);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    assert_non_null(fgets(name, sizeof name, f));
-    fclose(f);
-    assert_string_equal(name, "kgym-judge\n");
-    snprintf(path, sizeof path, "/proc/%d/fd/4", (int)j.pid);
-    assert_int_not_equal(access(path, F_OK), 0);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)j.pid, leak);
-    assert_true(leak == 3 || access(path, F_OK) != 0);
+    expect_name(j.pid, "kgym-judge");
+    assert_false(has_descriptor(j.pid, 4));
+    assert_true(leak == 3 || !has_descriptor(j.pid, leak));
     close(leak);
     kg_judge_stop(&j);
 }
@@ -58,7 +50,6 @@ static void every_call_survives_the_judges_death(void **state)
         struct kg_case c = case_of(90);
         struct kg_judgement v;
         struct kg_take_report t;
-        char want[64];
         bool hit;
         int64_t ns;
         enum kg_code code = KG_OK;
@@ -93,10 +84,7 @@ static void every_call_survives_the_judges_death(void **state)
             code = kg_judge_floor(&g.j, &c, &ns, &err);
             break;
         }
-        snprintf(want, sizeof want, "died during `%s`: killed by signal 9", names[op]);
-        assert_int_equal(code, KG_E_GYM);
-        assert_int_equal(err.blame, KG_BLAME_GYM);
-        assert_non_null(strstr(err.message, want));
+        expect_killed(code, names[op]);
         assert_int_equal(kg_judge_fill(&g.j, &c, false, &err), KG_E_GYM);
         assert_string_equal(err.message, "the judge is not running (`fill`)");
         kg_judge_stop(&g.j);
@@ -110,14 +98,8 @@ static void death_in_the_middle_of_a_call(void **state)
     struct rig g = rig_open();
     struct kg_case c = case_of(91);
     kill(g.j.pid, SIGSTOP);
-    pid_t killer = fork();
-    if (killer == 0) {
-        usleep(30000);
-        kill(g.j.pid, SIGKILL);
-        _exit(0);
-    }
-    assert_int_equal(kg_judge_fill(&g.j, &c, false, &err), KG_E_GYM);
-    assert_non_null(strstr(err.message, "died during `fill`: killed by signal 9"));
+    pid_t killer = kill_later(g.j.pid, 30000);
+    expect_killed(kg_judge_fill(&g.j, &c, false, &err), "fill");
     waitpid(killer, NULL, 0);
     rig_unmap(&g);
     kg_judge_stop(&g.j);
@@ -126,33 +108,17 @@ static void death_in_the_middle_of_a_call(void **state)
     rig_close(&g);
 }
 
+static pid_t start(void)
+{
+    struct kg_judge j;
+    struct kg_err e = KG_ERR_INIT;
+    return kg_judge_start(-1, &j, &e) == KG_OK ? j.pid : -1;
+}
+
 static void the_judge_dies_with_its_broker(void **state)
 {
     (void)state;
-    int pipe_fds[2];
-    assert_int_equal(pipe(pipe_fds), 0);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    pid_t broker = fork();
-    if (broker == 0) {
-        struct kg_judge j;
-        struct kg_err e = KG_ERR_INIT;
-        if (kg_judge_start(-1, &j, &e) == KG_OK) {
-            ssize_t n = write(pipe_fds[1], &j.pid, sizeof j.pid);
-            (void)n;
-        }
-        pause();
-        _exit(0);
-    }
-    pid_t judge_pid = -1;
-    assert_int_equal(read(pipe_fds[0], &judge_pid, sizeof judge_pid), sizeof judge_pid);
-    assert_true(alive(judge_pid));
-    kill(broker, SIGKILL);
-    waitpid(broker, NULL, 0);
-    int status = 0; /* now ours: the wait ends when it does */
-    assert_int_equal(waitpid(judge_pid, &status, 0), judge_pid);
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
+    expect_end_with_its_broker(start);
 }
 
 static void an_interrupt_of_the_terminal_is_not_the_judges(void **state)

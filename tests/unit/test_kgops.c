@@ -15,9 +15,6 @@
 static const int64_t SIZES[] = {1, 2, 7, 15, 16, 17, 33, 257};
 #define NSIZES (int)(sizeof SIZES / sizeof SIZES[0])
 
-static const int64_t PAIRS[][2] = {{1, 1}, {1, 19}, {5, 1}, {3, 16}, {17, 33}, {31, 15}, {4, 129}};
-#define NPAIRS (int)(sizeof PAIRS / sizeof PAIRS[0])
-
 static int open_library(void **state)
 {
     (void)state;
@@ -129,14 +126,12 @@ static void test_rsqrt(void **state)
 
 static void broadcast(const char *op, int which)
 {
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
         opcall_begin(op);
         const double *x = opcall_in(rows * cols), *v = opcall_in(which < 2 ? cols : rows);
         opcall_out(rows * cols);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+        opcall_run_plane(rows, cols);
         for (int64_t i = 0; i < rows * cols; i++) {
             double c = v[i % cols % (which < 2 ? cols : rows)], r = which < 2 ? 0 : v[i / cols];
             double want[4] = {x[i] + c, x[i] * c, x[i] - r, x[i] * r};
@@ -157,14 +152,9 @@ static void test_broadcasts(void **state)
 static void test_causal_mask(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
-        opcall_begin("causal_mask");
-        const double *x = opcall_in(rows * cols);
-        opcall_out(rows * cols);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
+        const double *x = opcall_map_plane("causal_mask", rows, cols, rows * cols);
         for (int64_t i = 0; i < rows * cols; i++) {
             opcall_expect(i, i % cols > i / cols ? -INFINITY : x[i], 0);
         }
@@ -183,14 +173,9 @@ static double mean_of(const double *x, int64_t n)
 static void test_row_mean(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
-        opcall_begin("row_mean");
-        const double *x = opcall_in(rows * cols);
-        opcall_out(rows);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
+        const double *x = opcall_map_plane("row_mean", rows, cols, rows);
         for (int64_t i = 0; i < rows; i++) {
             opcall_expect(i, mean_of(x + i * cols, cols), 1);
         }
@@ -200,14 +185,12 @@ static void test_row_mean(void **state)
 static void test_argmax(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
         opcall_begin("argmax");
         const double *x = opcall_in(rows * cols);
         opcall_out_index(rows);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+        opcall_run_plane(rows, cols);
         for (int64_t i = 0; i < rows; i++) {
             int32_t best = 0;
             for (int32_t j = 1; j < cols; j++) {
@@ -246,14 +229,10 @@ static double log_sum_exp(const double *x, int64_t n)
 static void test_softmax_and_log_softmax(void **state)
 {
     (void)state;
-    for (int s = 0; s < 2 * NPAIRS; s++) {
-        int64_t rows = PAIRS[s / 2][0], cols = PAIRS[s / 2][1];
-        opcall_begin(s % 2 ? "softmax" : "log_softmax");
-        const double *x = opcall_in(rows * cols);
-        opcall_out(rows * cols);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+    for (int s = 0; s < 2 * OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s / 2][0], cols = opcall_plane[s / 2][1];
+        const double *x =
+            opcall_map_plane(s % 2 ? "softmax" : "log_softmax", rows, cols, rows * cols);
         for (int64_t i = 0; i < rows * cols; i++) {
             double logp = x[i] - log_sum_exp(x + i / cols * cols, cols);
             opcall_expect(i, s % 2 ? exp(logp) : logp, s % 2 ? 0 : 1);
@@ -275,16 +254,14 @@ static void test_softmax_of_large_and_masked(void **state)
 static void test_layer_norm(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
         opcall_begin("layer_norm");
         const double *x = opcall_in(rows * cols), *gamma = opcall_in(cols);
         const double *beta = opcall_in(cols);
         opcall_scalar(0.125);
         opcall_out(rows * cols);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+        opcall_run_plane(rows, cols);
         for (int64_t i = 0; i < rows; i++) {
             const double *row = x + i * cols;
             double mean = mean_of(row, cols), var = 0.125;
@@ -302,14 +279,9 @@ static void test_layer_norm(void **state)
 static void test_cumsum(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
-        opcall_begin("cumsum");
-        const double *x = opcall_in(rows * cols);
-        opcall_out(rows * cols);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
+        const double *x = opcall_map_plane("cumsum", rows, cols, rows * cols);
         for (int64_t i = 0; i < rows * cols; i++) {
             int64_t first = i / cols * cols;
             opcall_expect(i, mean_of(x + first, i - first + 1) * (double)(i - first + 1), 20);

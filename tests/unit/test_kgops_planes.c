@@ -11,9 +11,6 @@
 /* Products, operators on planes and table look-ups in both widths against a naive loop in double,
  * at extents of 1, odd extents and extents on both sides of a vector, a tile and a block. */
 
-static const int64_t PAIRS[][2] = {{1, 1}, {1, 19}, {5, 1}, {3, 16}, {17, 33}, {31, 15}, {4, 129}};
-#define NPAIRS (int)(sizeof PAIRS / sizeof PAIRS[0])
-
 static int open_library(void **state)
 {
     (void)state;
@@ -132,14 +129,9 @@ static void test_max_pool2d(void **state)
 static void test_transpose(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
-        opcall_begin("transpose");
-        const double *x = opcall_in(rows * cols);
-        opcall_out(rows * cols);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
+        const double *x = opcall_map_plane("transpose", rows, cols, rows * cols);
         for (int64_t i = 0; i < rows * cols; i++) {
             opcall_expect(i, x[i % rows * cols + i / rows], 0);
         }
@@ -149,15 +141,13 @@ static void test_transpose(void **state)
 static void test_gather_rows_and_nll(void **state)
 {
     (void)state;
-    for (int s = 0; s < NPAIRS; s++) {
-        int64_t rows = PAIRS[s][0], cols = PAIRS[s][1];
+    for (int s = 0; s < OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s][0], cols = opcall_plane[s][1];
         opcall_begin("gather_rows");
         const double *table = opcall_in(rows * cols);
         const int32_t *index = opcall_index(11, (int32_t)rows);
         opcall_out(11 * cols);
-        opcall_dim(11);
-        opcall_dim(cols);
-        opcall_run();
+        opcall_run_plane(11, cols);
         for (int64_t i = 0; i < 11 * cols; i++) {
             opcall_expect(i, table[index[i / cols] * cols + i % cols], 0);
         }
@@ -165,9 +155,7 @@ static void test_gather_rows_and_nll(void **state)
         const double *logp = opcall_in(rows * cols);
         const int32_t *label = opcall_index(rows, (int32_t)cols);
         opcall_out(rows);
-        opcall_dim(rows);
-        opcall_dim(cols);
-        opcall_run();
+        opcall_run_plane(rows, cols);
         for (int64_t i = 0; i < rows; i++) {
             opcall_expect(i, -logp[i * cols + label[i]], 0);
         }

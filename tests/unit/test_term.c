@@ -165,32 +165,31 @@ static void plain_progress_is_one_line_per_second(void **state)
     fclose(file);
 }
 
-static void progress_without_total(void **state)
+/* One step at a time so long after the start. */
+static void expect_progress(const char *label, int64_t total, int64_t seconds, int64_t done,
+                            const char *want)
 {
-    (void)state;
     char text[1000] = "";
     FILE *file = fmemopen(text, sizeof text - 1, "w");
     struct kg_progress p;
-    kg_progress_init(&p, file, "reading", 0);
-    p.start_ns -= 10000000000;
-    p.shown_ns -= 10000000000;
-    kg_progress_step(&p, 5, NULL);
-    assert_string_equal(text, "reading: 5  0.5/s\n");
+    kg_progress_init(&p, file, label, total);
+    p.start_ns -= seconds * 1000000000;
+    p.shown_ns -= seconds * 1000000000;
+    kg_progress_step(&p, done, NULL);
+    assert_string_equal(text, want);
     fclose(file);
+}
+
+static void progress_without_total(void **state)
+{
+    (void)state;
+    expect_progress("reading", 0, 10, 5, "reading: 5  0.5/s\n");
 }
 
 static void time_left_in_hours(void **state)
 {
     (void)state;
-    char text[1000] = "";
-    FILE *file = fmemopen(text, sizeof text - 1, "w");
-    struct kg_progress p;
-    kg_progress_init(&p, file, "x", 1000);
-    p.start_ns -= 100000000000;
-    p.shown_ns -= 100000000000;
-    kg_progress_step(&p, 10, NULL);
-    assert_string_equal(text, "x: 10/1000   1%  0.1/s  2:45:00 left\n");
-    fclose(file);
+    expect_progress("x", 1000, 100, 10, "x: 10/1000   1%  0.1/s  2:45:00 left\n");
 }
 
 static void terminal_progress_redraws_one_line(void **state)

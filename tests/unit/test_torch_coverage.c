@@ -1,28 +1,12 @@
 /* The stage profile from LOAD to the record, on the CPU: candidates run there as ever, and launch
  * records are the test's (kg_tprofile_hook), who knows which kernels it pretends were suppressed.
  * What really happens on a device is for tools/gpu-check.sh. Skipped where Python lacks torch. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "torch_eval_rig.h"
 
-#include <cmocka.h>
-#include <sys/stat.h>
+#include <math.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "gym/pipeline/batch.h"
 #include "gym/torch/profile.h"
-
-#define HEAD "import torch\nimport torch.nn as nn\n\n\n"
-
-static struct kg_worker *worker;
-static struct kg_config config;
-static char folder[256], lacking[480];
 
 static const char problem[] =
     HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
@@ -79,61 +63,18 @@ static json_t *played(const json_t *request, int64_t window_ns)
 
 /* --- evaluations --- */
 
-static void put(const char *name, const char *text)
-{
-    char path[512];
-    struct kg_err err = KG_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
-}
-
-static void judge(const char *text, enum kg_stage stop, struct kg_record *r)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/problem.py", folder);
-    struct kg_task t = {
-        .problem = path, .text = text, .len = strlen(text), .source = true, .stop_after = stop};
-    kg_record_init(r);
-    kg_eval(worker, &t, r);
-}
-
 static int setup(void **state)
 {
     (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_record r;
-    int cpu = -1;
-    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
-    snprintf(folder, sizeof folder, "/tmp/kgym-coverage-XXXXXX");
-    if (!mkdtemp(folder) || chmod(folder, 0755) != 0) {
-        return -1;
-    }
-    kg_opts_defaults(kg_config_options(), &config);
-    snprintf(config.cache, sizeof config.cache, "none");
-    snprintf(config.device, sizeof config.device, "cpu");
+    rig_defaults();
     config.stage_profile = true;
     config.stage_timing = false;
     config.stage_tiny = false;
-    kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
-        print_error("%s\n", err.message);
+    if (rig_open() != 0) {
         return -1;
     }
     put("problem.py", problem);
-    judge("x = 1\n", KG_ST_EXTRACT, &r);
-    if (r.has_error) {
-        snprintf(lacking, sizeof lacking, "%s", r.error.message);
-    }
-    kg_record_deinit(&r);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    kg_worker_close(worker);
-    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
 }
 
 static int fresh(void **state)
@@ -146,37 +87,11 @@ static int fresh(void **state)
     return 0;
 }
 
-static const json_t *evidence(const struct kg_record *r, const char *check)
+/* Of problem.py. */
+static void ends(const char *source, const char *want, struct kg_record *r)
 {
-    size_t i;
-    json_t *e;
-    json_array_foreach(r->evidence, i, e)
-    {
-        if (strcmp(json_string_value(json_object_get(e, "check")), check) == 0) {
-            return e;
-        }
-    }
-    return NULL;
-}
-
-/* Judged; want: "ok", "hack/decoy", "error/needs_gpu". */
-static void expect(const char *text, const char *want, struct kg_record *r)
-{
-    char got[100];
-    if (*lacking) {
-        assert_true(strstr(lacking, "make torch") != NULL);
-        printf("skip: %s\n", lacking);
-        skip();
-    }
-    judge(text, KG_ST_PROFILE, r);
-    snprintf(got, sizeof got, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
-             r->has_error || r->reason ? "/" : "",
-             r->has_error ? kg_code_name(r->error.code)
-             : r->reason  ? r->reason
-                          : "");
-    if (strcmp(got, want) != 0) {
-        fail_msg("%s, not %s (%s)", got, want, r->has_error ? r->error.message : r->message);
-    }
+    need_torch();
+    expect("problem.py", source, want, r);
 }
 
 static const char *why(const struct kg_record *r)
@@ -193,14 +108,14 @@ static void without_a_gpu(void **state)
     (void)state;
     struct kg_record r;
     kg_tprofile_hook.any_device = false;
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
     assert_int_equal(r.stage, KG_ST_FULL);
     assert_true(isnan(r.coverage));
     assert_string_equal(why(&r), "profile needs a GPU");
     kg_record_deinit(&r);
     worker->config.library = KG_LIB_FORBIDDEN;
-    expect(sure, "error/needs_gpu", &r);
+    ends(sure, "error/needs_gpu", &r);
     kg_record_deinit(&r);
 }
 
@@ -209,7 +124,7 @@ static void switched_off(void **state)
     (void)state;
     struct kg_record r;
     worker->config.stage_profile = false;
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
     assert_true(isnan(r.coverage));
     assert_int_equal(play.takes, 0);
@@ -222,7 +137,7 @@ static void the_library_answers(void **state)
     (void)state;
     struct kg_record r;
     play.kernels = "[" LIBRARY "]";
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_PASS);
     assert_float_equal(r.coverage, 0, 0);
     assert_true(r.league.eligible);
@@ -243,7 +158,7 @@ static void what_cannot_be_suppressed_lives(void **state)
     (void)state;
     struct kg_record r;
     play.kernels = "[" LIBRARY "," OTHER "," MINE "]";
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_float_equal(r.coverage, 0.8, 1e-9);
     assert_int_equal(play.suppressions, 2);
     const json_t *k = evidence(&r, "kernel"); /* most time first */
@@ -261,15 +176,15 @@ static void a_decoy(void **state)
     struct kg_record r;
     play.kernels = "[" LIBRARY "," OTHER "," MINE "]";
     play.suppressed = 1;
-    expect(sure, "hack/decoy", &r);
+    ends(sure, "hack/decoy", &r);
     assert_float_equal(r.coverage, 0, 0);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_FAIL);
     assert_true(json_is_true(json_object_get(evidence(&r, "kernel"), "dead")));
     /* a process that was profiled, one without all of them, and the next one was not started */
-    assert_int_equal(json_integer_value(json_object_get(evidence(&r, "coverage"), "processes")), 3);
+    assert_int_equal(number(evidence(&r, "coverage"), "processes"), 3);
     kg_record_deinit(&r);
     worker->config.hack_checks = false;
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_float_equal(r.coverage, 0, 0);
     kg_record_deinit(&r);
 }
@@ -281,9 +196,9 @@ static void graphs_are_asked_afresh(void **state)
     struct kg_record r;
     play.kernels = "[" MINE "," LIBRARY "]";
     play.graphs = play.suppressed = 1;
-    expect(sure, "hack/decoy", &r);
+    ends(sure, "hack/decoy", &r);
     assert_int_equal(play.suppressions, 0); /* never in a process that runs already */
-    assert_int_equal(json_integer_value(json_object_get(evidence(&r, "coverage"), "processes")), 5);
+    assert_int_equal(number(evidence(&r, "coverage"), "processes"), 5);
     kg_record_deinit(&r);
 }
 
@@ -296,20 +211,20 @@ static void wrong_without_is_live(void **state)
     play.kernels = "[" MINE "," LIBRARY "]";
     play.suppressed = 1;
     snprintf(text, sizeof text, tired, 9); /* 7 are profiled, the 8th is as it was */
-    expect(text, "ok", &r);
+    ends(text, "ok", &r);
     assert_float_equal(r.coverage, 0.75, 1e-9);
     assert_int_equal(play.suppressions, 1);
     assert_null(evidence(&r, "mismatch"));
     kg_record_deinit(&r);
     snprintf(text, sizeof text, tired, 8); /* that one: asked again in a new process */
-    expect(text, "hack/decoy", &r);
+    ends(text, "hack/decoy", &r);
     kg_record_deinit(&r);
     snprintf(text, sizeof text, tired, 4); /* the first on new inputs */
-    expect(text, "wrong/value", &r);
+    ends(text, "wrong/value", &r);
     assert_true(isnan(r.coverage));
     kg_record_deinit(&r);
     snprintf(text, sizeof text, tired, 3); /* the one that is profiled */
-    expect(text, "ok", &r);
+    ends(text, "ok", &r);
     assert_float_equal(r.coverage, 0, 0);
     assert_string_equal(why(&r), "a profiled call was not right");
     kg_record_deinit(&r);
@@ -322,20 +237,20 @@ static void forbidden(void **state)
     char text[1000];
     worker->config.library = KG_LIB_FORBIDDEN;
     play.kernels = "[" MINE "]";
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_float_equal(r.coverage, 1, 0);
     kg_record_deinit(&r);
     play.kernels = "[" MINE "," LIBRARY "]";
-    expect(sure, "hack/delegation", &r);
+    ends(sure, "hack/delegation", &r);
     kg_record_deinit(&r);
     worker->config.library_share = 0.25;
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     kg_record_deinit(&r);
     play.kernels = "[" LIBRARY "]";
-    expect(sure, "hack/delegation", &r);
+    ends(sure, "hack/delegation", &r);
     kg_record_deinit(&r);
     snprintf(text, sizeof text, "K = '''__global__ void k() {}'''\n%s", sure);
-    expect(text, "hack/fallback", &r);
+    ends(text, "hack/fallback", &r);
     kg_record_deinit(&r);
 }
 
@@ -344,7 +259,7 @@ static void a_compiler_wrote_it(void **state)
     (void)state;
     struct kg_record r;
     play.kernels = "[" FUSED "," LIBRARY "]";
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_false(r.league.eligible);
     assert_float_equal(r.coverage, 0, 0);
     const json_t *f = json_array_get(r.league.findings, 1);
@@ -359,7 +274,7 @@ static void records_that_do_not_count(void **state)
     struct kg_record r;
     play.kernels = "[" MINE "]";
     play.missing = 1;
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_float_equal(r.coverage, 0, 0);
     assert_string_equal(why(&r), "records are missing");
     assert_null(evidence(&r, "kernel"));
@@ -367,18 +282,18 @@ static void records_that_do_not_count(void **state)
     fresh(NULL);
     play.kernels = "[{\"name\": \"mine\", \"class\": \"own\", \"calls\": 1, \"ns\": "
                    "9000000000000}]";
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_float_equal(r.coverage, 0, 0);
     assert_string_equal(why(&r), "a record is malformed");
     kg_record_deinit(&r);
     fresh(NULL);
     play.silent = true;
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_float_equal(r.coverage, 0, 0);
     kg_record_deinit(&r);
     fresh(NULL);
     play.error = true; /* no CUPTI: nothing is known */
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     assert_true(isnan(r.coverage));
     assert_non_null(evidence(&r, "profiler"));
     kg_record_deinit(&r);
@@ -392,7 +307,7 @@ static void a_runner_that_cannot(void **state)
     struct kg_record r;
     kg_tprofile_hook.reply = NULL;
     setenv("KGYM_LIBCUDA", "/nonexistent", 1);
-    expect(sure, "ok", &r);
+    ends(sure, "ok", &r);
     unsetenv("KGYM_LIBCUDA");
     assert_true(isnan(r.coverage));
     assert_string_equal(why(&r), "launch records are not to be had");
@@ -411,10 +326,7 @@ static void owners_by_file(void **state)
     tree = tree ? tree : ".";
     snprintf(venv, sizeof venv, "%s/.venv/bin/python", tree);
     python = python ? python : access(venv, X_OK) == 0 ? venv : "python3";
-    if (*lacking) {
-        printf("skip: %s\n", lacking);
-        skip();
-    }
+    need_torch();
     snprintf(command, sizeof command,
              "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/harness %s %s/tests/torch/check_profile.py",
              tree, python, tree);
@@ -437,5 +349,5 @@ int main(void)
         cmocka_unit_test_setup(a_runner_that_cannot, fresh),
         cmocka_unit_test(owners_by_file),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, rig_close);
 }

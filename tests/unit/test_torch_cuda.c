@@ -14,17 +14,10 @@ static int setup(void **state)
         snprintf(rig.why, sizeof rig.why, "no GPU here");
         return 0;
     }
-    struct kg_err err = KG_ERR_INIT;
-    snprintf(rig.folder, sizeof rig.folder, "/tmp/kgym-torch-XXXXXX");
-    if (mkdtemp(rig.folder) == NULL || chmod(rig.folder, 0755) != 0) {
+    if (rig_start("cuda:0") != 0) {
         return -1;
     }
-    rig_paths();
-    struct kg_zygote_spec spec = rig_spec();
-    spec.cuda = true;
-    spec.device = "cuda:0";
-    rig.up = kg_zygote_start(&spec, &rig.zygote, &err) == KG_OK;
-    snprintf(rig.why, sizeof rig.why, "%s", err.message);
+    struct kg_err err = KG_ERR_INIT;
     struct kg_dj_spec d = {.device = "cuda:0", .cpu = -1};
     on_gpu = rig.up && kg_dj_start(&d, &judge, &err) == KG_OK;
     if (rig.up && !on_gpu) {

@@ -1,69 +1,11 @@
 /* PyTorch evaluations end to end on the CPU: small problems written here, candidates of every kind
  * of outcome, faults between evaluations, and the record. Skipped where Python lacks torch. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "torch_eval_rig.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "gym/pipeline/batch.h"
 #include "gym/pipeline/onboard.h"
-#include "gym/torch/torch.h"
-
-static struct kg_worker *worker;
-static struct kg_config config;
-static char folder[256];
-static char lacking[480]; /* why nothing can be judged here, "" */
-
-#define HEAD                                                                                       \
-    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport os, time\n\n\n"
-
-/* y = relu(x * weight) + 2 z: parameters, two inputs. */
-static const char affine[] =
-    "\"\"\"A scaled ReLU and a sum.\"\"\"\n\n" HEAD "rows = 16\ncols = 24\n\n\n"
-    "class Model(nn.Module):\n"
-    "    def __init__(self, cols):\n"
-    "        super().__init__()\n"
-    "        self.weight = nn.Parameter(torch.ones(cols))\n\n"
-    "    def forward(self, x, z):\n"
-    "        return torch.relu(x * self.weight) + 2 * z\n\n\n"
-    "def get_inputs():\n    return [torch.randn(rows, cols), torch.rand(rows, cols)]\n\n\n"
-    "def get_init_inputs():\n    return [cols]\n";
-
-static const char pair[] = HEAD "rows = 8\ncols = 12\n\n\n"
-                                "class Model(nn.Module):\n"
-                                "    def forward(self, x, index):\n"
-                                "        y = x[index]\n"
-                                "        return y, y.argmax(dim=1)\n\n\n"
-                                "def get_inputs():\n"
-                                "    return [torch.randn(rows, cols), torch.randint(0, rows, "
-                                "(5,))]\n\n\ndef get_init_inputs():\n    return []\n";
-
-static const char running[] = HEAD "rows = 64\ncols = 8\n\n\n"
-                                   "class Model(nn.Module):\n"
-                                   "    def __init__(self, cols):\n"
-                                   "        super().__init__()\n"
-                                   "        self.norm = nn.BatchNorm1d(cols)\n\n"
-                                   "    def forward(self, x):\n"
-                                   "        return self.norm(x)\n\n\n"
-                                   "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
-                                   "def get_init_inputs():\n    return [cols]\n";
-
-static const char chance[] = HEAD "rows = 32\n\n\n"
-                                  "class Model(nn.Module):\n"
-                                  "    def forward(self, x):\n"
-                                  "        return F.dropout(x, 0.5, training=True)\n\n\n"
-                                  "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
-                                  "def get_init_inputs():\n    return []\n";
 
 /* Fused kernels of a GPU draw otherwise for other dtypes. */
 static const char fickle[] = HEAD "rows = 32\n\n\n"
@@ -93,77 +35,19 @@ static const char copies[] = HEAD "rows = 8\n\n\n"
                                   "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
                                   "def get_init_inputs():\n    return []\n";
 
-static void put(const char *name, const char *text)
-{
-    char path[512];
-    struct kg_err err = KG_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
-}
-
-static void judge(const char *problem, const char *text, bool source, enum kg_stage stop,
-                  struct kg_record *r)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, problem);
-    struct kg_task t = {
-        .problem = path, .text = text, .len = strlen(text), .source = source, .stop_after = stop};
-    kg_record_init(r);
-    kg_eval(worker, &t, r);
-}
-
 static int setup(void **state)
 {
     (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    int cpu = -1;
-    struct kg_record r;
-    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
-    snprintf(folder, sizeof folder, "/tmp/kgym-torch-XXXXXX");
-    if (!mkdtemp(folder) || chmod(folder, 0755) != 0) {
-        return -1;
-    }
-    kg_opts_defaults(kg_config_options(), &config);
-    snprintf(config.cache, sizeof config.cache, "none");
-    snprintf(config.device, sizeof config.device, "cpu");
+    rig_defaults();
     config.deadline_run = 3;
     config.torch_first_call = 3;
-    kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
-        print_error("%s\n", err.message);
+    if (rig_open() != 0) {
         return -1;
     }
-    put("affine.py", affine);
-    put("pair.py", pair);
-    put("running.py", running);
-    put("chance.py", chance);
     put("copies.py", copies);
     put("fickle.py", fickle);
     put("spread.py", spread);
-    judge("affine.py", "x = 1\n", true, KG_ST_EXTRACT, &r);
-    if (r.has_error) {
-        snprintf(lacking, sizeof lacking, "%s", r.error.message);
-    }
-    kg_record_deinit(&r);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    kg_worker_close(worker);
-    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
-}
-
-/* A machine that has the project's environment must not skip. */
-static void need_torch(void)
-{
-    if (*lacking) {
-        assert_true(strstr(lacking, "make torch") != NULL);
-        printf("skip: %s\n", lacking);
-        skip();
-    }
 }
 
 struct sample {
@@ -171,11 +55,6 @@ struct sample {
     const char *text; /* after HEAD */
     const char *want; /* "verdict" or "verdict/reason" or "error/code" */
 };
-
-#define INIT                                                                                       \
-    "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"      \
-    "        self.weight = nn.Parameter(torch.ones(cols))\n\n"
-#define FORWARD INIT "    def forward(self, x, z):\n"
 
 static const struct sample samples[] = {
     {"right", "affine.py", FORWARD "        return torch.clamp(x * self.weight, min=0) + z + z\n",
@@ -333,15 +212,6 @@ static const struct sample samples[] = {
      "wrong/value"},
 };
 
-static void seen(const struct kg_record *r, char *out, size_t cap)
-{
-    snprintf(out, cap, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
-             r->has_error || r->reason ? "/" : "",
-             r->has_error ? kg_code_name(r->error.code)
-             : r->reason  ? r->reason
-                          : "");
-}
-
 static void outcomes(void **state)
 {
     (void)state;
@@ -353,7 +223,7 @@ static void outcomes(void **state)
         char got[100];
         kg_buf_init(&text, 1 << 16);
         kg_buf_addf(&text, "%s%s", HEAD, samples[i].text);
-        judge(samples[i].problem, text.data, true, KG_ST_PROFILE, &r);
+        judge(samples[i].problem, text.data, KG_ST_PROFILE, &r);
         seen(&r, got, sizeof got);
         if (strcmp(got, samples[i].want) != 0) {
             print_error("%s: %s, not %s (%s)\n", samples[i].name, got, samples[i].want,
@@ -365,8 +235,6 @@ static void outcomes(void **state)
     }
     assert_int_equal(bad, 0);
 }
-
-static const char good[] = HEAD FORWARD "        return torch.relu(x * self.weight) + 2 * z\n";
 
 /* An honest rewrite whose mean rounds otherwise than the reference's: 1/24 is no float. */
 static const char other_mean[] = HEAD
@@ -386,7 +254,7 @@ static void rounding_of_a_mean(void **state)
     need_torch();
     int64_t laws = worker->config.laws;
     worker->config.laws = KG_TL_COUNT;
-    judge("spread.py", other_mean, true, KG_ST_FULL, &r);
+    judge("spread.py", other_mean, KG_ST_FULL, &r);
     seen(&r, got, sizeof got);
     if (strcmp(got, "ok") != 0) {
         fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
@@ -395,7 +263,7 @@ static void rounding_of_a_mean(void **state)
     assert_true(cases[KG_TL_EQUAL].ready && !cases[KG_TL_EQUAL].applies);
     assert_true(cases[KG_TL_NORMAL].applies && cases[KG_TL_LARGE].applies);
     kg_record_deinit(&r);
-    judge("affine.py", good, true, KG_ST_FULL, &r); /* where it can be asked, it is */
+    judge("affine.py", good, KG_ST_FULL, &r); /* where it can be asked, it is */
     cases = worker->torch->scene[KG_SCENE_PUBLISHED].cases;
     for (int l = 0; l < KG_TL_COUNT; l++) {
         if (!cases[l].applies) {
@@ -438,7 +306,7 @@ static void memory_is_given_back(void **state)
                          "        return x + %d\n",
                     (int)i);
         worker = w;
-        judge(problems[i], text.data, true, i ? KG_ST_TINY : KG_ST_FULL, &r);
+        judge(problems[i], text.data, i ? KG_ST_TINY : KG_ST_FULL, &r);
         worker = mine;
         kg_buf_deinit(&text);
         if (r.has_error || r.verdict == KG_V_WRONG) {
@@ -447,6 +315,12 @@ static void memory_is_given_back(void **state)
         kg_record_deinit(&r);
     }
     kg_worker_close(w);
+}
+
+static void judge_reply(const char *reply, struct kg_record *r)
+{
+    judge_task((struct kg_task){.problem = "affine.py", .text = reply, .stop_after = KG_ST_FULL},
+               r);
 }
 
 static void replies(void **state)
@@ -458,16 +332,16 @@ static void replies(void **state)
     kg_buf_init(&text, 1 << 16);
     kg_buf_addf(&text, "First:\n```python\nclass ModelNew: pass\n```\nBetter:\n```python\n%s```\n",
                 good);
-    judge("affine.py", text.data, false, KG_ST_FULL, &r);
+    judge_reply(text.data, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_string_equal(r.candidate.rule, "fence-closed");
     assert_string_equal(r.candidate.language, "python");
     kg_record_deinit(&r);
-    judge("affine.py", "```python\nclass Other:\n    pass\n```\n", false, KG_ST_FULL, &r);
+    judge_reply("```python\nclass Other:\n    pass\n```\n", &r);
     assert_int_equal(r.verdict, KG_V_NO_CODE);
     assert_string_equal(r.reason, "missing_entry");
     kg_record_deinit(&r);
-    judge("affine.py", "", false, KG_ST_FULL, &r);
+    judge_reply("", &r);
     assert_string_equal(r.reason, "empty");
     kg_record_deinit(&r);
     kg_buf_deinit(&text);
@@ -490,13 +364,13 @@ static void rows(void **state)
           "import torch.nn as nn\nclass ScaleNew(nn.Module):\n    def __init__(self, by):\n"
           "        super().__init__()\n        self.by = by\n    def forward(self, x):\n"
           "        return x + x * (self.by - 1)\n",
-          true, KG_ST_PROFILE, &r);
+          KG_ST_PROFILE, &r);
     assert_false(r.has_error);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_string_equal(r.problem.entry, "ScaleNew");
     assert_string_equal(r.problem.name, "Scale");
     kg_record_deinit(&r);
-    judge("rows.jsonl#1", "x", true, KG_ST_PROFILE, &r);
+    judge("rows.jsonl#1", "x", KG_ST_PROFILE, &r);
     assert_true(r.has_error);
     assert_int_equal(r.error.code, KG_E_INPUT);
     kg_record_deinit(&r);
@@ -514,7 +388,7 @@ static void record(void **state)
         "environment", "config",   "rewards",  "private"};
     struct kg_record r;
     need_torch();
-    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    judge("affine.py", good, KG_ST_PROFILE, &r);
     json_t *j = kg_record_json(&r, false);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (!json_object_get(j, keys[i])) {
@@ -544,7 +418,7 @@ static void still_good(const char *after)
 {
     struct kg_record r;
     char got[100];
-    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    judge("affine.py", good, KG_ST_PROFILE, &r);
     seen(&r, got, sizeof got);
     if (strcmp(got, "ok") != 0) {
         fail_msg("after %s: %s (%s)", after, got, r.has_error ? r.error.message : r.message);
@@ -586,7 +460,7 @@ static void interpreted(void **state)
         "x.shape[1], B=128)\n        return y\n";
     config.torch_tiny_elements = 200;
     worker->config.torch_tiny_elements = 200;
-    judge("affine.py", text, true, KG_ST_PROFILE, &r);
+    judge("affine.py", text, KG_ST_PROFILE, &r);
     assert_false(r.has_error);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_string_equal(json_string_value(json_object_get(r.environment, "scene")), "tiny");
@@ -604,17 +478,17 @@ static void shapes(void **state)
     struct kg_record r;
     need_torch();
     worker->config.torch_shapes = 3;
-    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    judge("affine.py", good, KG_ST_PROFILE, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_true(r.shape_generality == 1);
     kg_record_deinit(&r);
-    judge("affine.py", special, true, KG_ST_PROFILE, &r);
+    judge("affine.py", special, KG_ST_PROFILE, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_null(r.reason);
     assert_true(r.shape_generality == 0);
     kg_record_deinit(&r);
     worker->config.torch_shapes = 0;
-    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    judge("affine.py", good, KG_ST_PROFILE, &r);
     assert_true(isnan(r.shape_generality));
     kg_record_deinit(&r);
 }
@@ -627,19 +501,15 @@ static void replay(void **state)
         HEAD FORWARD "        y = torch.relu(x * self.weight) + 2 * z\n"
                      "        return torch.where(x == x.max(), y + (x.max() > 5) * 0.5, y)\n";
     struct kg_record r, again;
-    char path[512];
     need_torch();
-    judge("affine.py", rare, true, KG_ST_FULL, &r);
+    judge("affine.py", rare, KG_ST_FULL, &r);
     assert_int_equal(r.verdict, KG_V_WRONG);
-    snprintf(path, sizeof path, "%s/affine.py", folder);
-    struct kg_task t = {.problem = path,
+    struct kg_task t = {.problem = "affine.py",
                         .text = rare,
-                        .len = sizeof rare - 1,
                         .source = true,
                         .stop_after = KG_ST_FULL,
                         .replay = r.secret};
-    kg_record_init(&again);
-    kg_eval(worker, &t, &again);
+    judge_task(t, &again);
     assert_false(again.has_error);
     assert_int_equal(again.verdict, r.verdict);
     assert_string_equal(again.reason, r.reason);
@@ -650,8 +520,7 @@ static void replay(void **state)
     json_t *bad = json_pack("{s:s, s:[{s:s}]}", "key", "00000000000000000000000000000000", "tiny",
                             "law", "no such law");
     t.replay = bad;
-    kg_record_init(&again);
-    kg_eval(worker, &t, &again);
+    judge_task(t, &again);
     assert_int_equal(again.error.code, KG_E_INPUT);
     kg_record_deinit(&again);
     json_decref(bad);
@@ -712,6 +581,19 @@ static void onboarding(void **state)
     check("none.py", false, "parses");
 }
 
+/* A problem of C, as far as the compiler. */
+static void judge_c(struct kg_worker *w, const char *source, struct kg_record *r)
+{
+    struct kg_task t = {.problem = "silu",
+                        .text = source,
+                        .len = strlen(source),
+                        .source = true,
+                        .stop_after = KG_ST_COMPILE};
+    kg_record_init(r);
+    kg_eval(w, &t, r);
+    assert_false(r->has_error);
+}
+
 /* Without torch: an error that says how to get it, and C goes on. */
 static void without_torch(void **state)
 {
@@ -723,20 +605,13 @@ static void without_torch(void **state)
     snprintf(other.python, sizeof other.python, "/nonexistent/python");
     assert_int_equal(kg_worker_open(&other, -1, &w, &err), KG_OK);
     worker = w;
-    judge("affine.py", good, true, KG_ST_PROFILE, &r);
+    judge("affine.py", good, KG_ST_PROFILE, &r);
     worker = mine;
     assert_true(r.has_error);
     assert_int_equal(r.error.code, KG_E_HOST);
     assert_non_null(strstr(r.error.message, "make torch"));
     kg_record_deinit(&r);
-    struct kg_task t = {.problem = "silu",
-                        .text = "nonsense",
-                        .len = 8,
-                        .source = true,
-                        .stop_after = KG_ST_COMPILE};
-    kg_record_init(&r);
-    kg_eval(w, &t, &r);
-    assert_false(r.has_error);
+    judge_c(w, "nonsense", &r);
     kg_record_deinit(&r);
     kg_worker_close(w);
 }
@@ -748,14 +623,7 @@ static void both_kinds(void **state)
     struct kg_record r;
     need_torch();
     still_good("C");
-    struct kg_task t = {.problem = "silu",
-                        .text = "void silu(",
-                        .len = 10,
-                        .source = true,
-                        .stop_after = KG_ST_COMPILE};
-    kg_record_init(&r);
-    kg_eval(worker, &t, &r);
-    assert_false(r.has_error);
+    judge_c(worker, "void silu(", &r);
     assert_string_equal(r.problem.language, "c");
     kg_record_deinit(&r);
     still_good("C");
@@ -778,5 +646,5 @@ int main(void)
         cmocka_unit_test(rounding_of_a_mean),
         cmocka_unit_test(memory_is_given_back),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -2,58 +2,15 @@
  * all the same (kg_tpairs_hook), with the judge's reports as they are, or with windows, loudness
  * and late writes that the test puts there. Asserted is structure: counts, orders, commands,
  * verdicts; never a time that was measured. Skipped where Python lacks torch. */
+#include "torch_eval_rig.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-#include <sys/stat.h>
-
-#include "base/file.h"
-#include "gym/pipeline/batch.h"
 #include "gym/torch/pairs.h"
 
-#define HEAD                                                                                       \
-    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport os, time\n\n\n"
-#define INIT                                                                                       \
-    "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"      \
-    "        self.weight = nn.Parameter(torch.ones(cols))\n\n"
-#define FORWARD INIT "    def forward(self, x, z):\n"
-#define ANSWER  "        return torch.relu(x * self.weight) + 2 * z\n"
 #define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
 #define TURNS   30 /* calls of a process after which candidates here turn; full runs make fewer */
 
-static struct kg_worker *worker;
-static struct kg_config config;
-static char folder[256], lacking[480];
-
-static const char affine[] =
-    HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def __init__(self, cols):\n"
-         "        super().__init__()\n        self.weight = nn.Parameter(torch.ones(cols))\n\n"
-         "    def forward(self, x, z):\n        return torch.relu(x * self.weight) + 2 * z\n\n\n"
-         "def get_inputs():\n    return [torch.randn(rows, cols), torch.rand(rows, cols)]\n\n\n"
-         "def get_init_inputs():\n    return [cols]\n";
-static const char picked[] =
-    HEAD "rows = 8\ncols = 12\n\n\nclass Model(nn.Module):\n    def forward(self, x, index):\n"
-         "        y = x[index]\n        return y, y.argmax(dim=1)\n\n\ndef get_inputs():\n"
-         "    return [torch.randn(rows, cols), torch.randint(0, rows, (5,))]\n\n\n"
-         "def get_init_inputs():\n    return []\n";
-static const char running[] =
-    HEAD "rows = 64\ncols = 8\n\n\nclass Model(nn.Module):\n    def __init__(self, cols):\n"
-         "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
-         "    def forward(self, x):\n        return self.norm(x)\n\n\n"
-         "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
-         "def get_init_inputs():\n    return [cols]\n";
-static const char chance[] =
-    HEAD "rows = 32\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
-         "        return F.dropout(x, 0.5, training=True)\n\n\n"
-         "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
-         "def get_init_inputs():\n    return []\n";
 static const char masked[] =
     HEAD "rows = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x, mask):\n"
          "        return x.masked_fill(mask, 0.0)\n\n\ndef get_inputs():\n"
@@ -64,7 +21,6 @@ static const char whole[] =
          "        return x * 2 + 1\n\n\ndef get_inputs():\n"
          "    return [torch.randint(-5, 6, (rows, rows)).float()]\n\n\n"
          "def get_init_inputs():\n    return []\n";
-static const char good[] = HEAD FORWARD ANSWER;
 
 /* --- in the judge's place --- */
 
@@ -150,66 +106,19 @@ static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg
 
 /* --- evaluations --- */
 
-static void put(const char *name, const char *text)
-{
-    char path[512];
-    struct kg_err err = KG_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
-}
-
-static void judge(const char *problem, const char *text, enum kg_stage stop, struct kg_record *r)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, problem);
-    struct kg_task t = {
-        .problem = path, .text = text, .len = strlen(text), .source = true, .stop_after = stop};
-    kg_record_init(r);
-    kg_eval(worker, &t, r);
-}
-
 static int setup(void **state)
 {
     (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    int cpu = -1;
-    struct kg_record r;
-    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
-    snprintf(folder, sizeof folder, "/tmp/kgym-pairs-XXXXXX");
-    if (!mkdtemp(folder) || chmod(folder, 0755) != 0) {
-        return -1;
-    }
-    kg_opts_defaults(kg_config_options(), &config);
-    snprintf(config.cache, sizeof config.cache, "none");
-    snprintf(config.device, sizeof config.device, "cpu");
+    rig_defaults();
     snprintf(config.rewards, sizeof config.rewards, "kevin");
     config.deadline_run = 3;
     config.torch_first_call = 3;
-    kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
-        print_error("%s\n", err.message);
+    if (rig_open() != 0) {
         return -1;
     }
-    put("affine.py", affine);
-    put("picked.py", picked);
-    put("running.py", running);
-    put("chance.py", chance);
     put("masked.py", masked);
     put("whole.py", whole);
-    judge("affine.py", "x = 1\n", KG_ST_EXTRACT, &r);
-    if (r.has_error) {
-        snprintf(lacking, sizeof lacking, "%s", r.error.message);
-    }
-    kg_record_deinit(&r);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    kg_worker_close(worker);
-    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
 }
 
 /* Before each test: nothing put in, nothing seen. */
@@ -225,49 +134,6 @@ static int fresh(void **state)
         }
     }
     return 0;
-}
-
-static void need_torch(void)
-{
-    if (*lacking) {
-        assert_true(strstr(lacking, "make torch") != NULL);
-        printf("skip: %s\n", lacking);
-        skip();
-    }
-}
-
-static void expect(const char *problem, const char *text, const char *want, struct kg_record *r)
-{
-    char got[100];
-    judge(problem, text, KG_ST_PROFILE, r);
-    snprintf(got, sizeof got, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
-             r->has_error || r->reason ? "/" : "",
-             r->has_error ? kg_code_name(r->error.code)
-             : r->reason  ? r->reason
-                          : "");
-    if (strcmp(got, want) != 0) {
-        fail_msg("%s, not %s (%s)", got, want, r->has_error ? r->error.message : r->message);
-    }
-}
-
-static const json_t *evidence(const struct kg_record *r, const char *check)
-{
-    size_t i;
-    json_t *e;
-    json_array_foreach(r->evidence, i, e)
-    {
-        if (strcmp(json_string_value(json_object_get(e, "check")), check) == 0) {
-            return e;
-        }
-    }
-    return NULL;
-}
-
-static int64_t number(const json_t *o, const char *key)
-{
-    assert_non_null(o);
-    assert_true(json_is_integer(json_object_get(o, key)));
-    return json_integer_value(json_object_get(o, key));
 }
 
 static void windows(int64_t ref, int64_t cand, int64_t null)
@@ -397,7 +263,7 @@ static void other_problems(void **state)
         const char *problem, *text;
         bool draws, states;
     } list[] = {
-        {"picked.py",
+        {"pair.py",
          HEAD "class ModelNew(nn.Module):\n    def forward(self, x, index):\n"
               "        y = x.index_select(0, index)\n        return y, y.max(dim=1).indices\n",
          true, false},
@@ -766,5 +632,5 @@ int main(void)
         TEST(time_runs_out),
         TEST(null_test),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, rig_close);
 }

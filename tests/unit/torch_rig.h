@@ -75,9 +75,9 @@ static inline struct kg_zygote_spec rig_spec(void)
         .python = rig.python, .harness = rig.harness, .probe = rig.probe, .device = "cpu"};
 }
 
-static inline int rig_setup(void **state)
+/* The folder and the zygote. 0, also where the zygote does not start, or -1. */
+static inline int rig_start(const char *device)
 {
-    (void)state;
     struct kg_err err = KG_ERR_INIT;
     snprintf(rig.folder, sizeof rig.folder, "/tmp/kgym-torch-XXXXXX");
     if (mkdtemp(rig.folder) == NULL || chmod(rig.folder, 0755) != 0) {
@@ -85,9 +85,17 @@ static inline int rig_setup(void **state)
     }
     rig_paths();
     struct kg_zygote_spec spec = rig_spec();
+    spec.device = device;
+    spec.cuda = strcmp(device, "cpu") != 0;
     rig.up = kg_zygote_start(&spec, &rig.zygote, &err) == KG_OK;
     snprintf(rig.why, sizeof rig.why, "%s", err.message);
     return 0;
+}
+
+static inline int rig_setup(void **state)
+{
+    (void)state;
+    return rig_start("cpu");
 }
 
 static inline int rig_teardown(void **state)
