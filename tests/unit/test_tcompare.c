@@ -344,8 +344,8 @@ static const struct {
     {KG_TD_F32, 1, 1, 1e-4, true},
     {KG_TD_F32, 1, 1.00019, 1e-4, true}, /* t + t |y| */
     {KG_TD_F32, 1, 1.00021, 1e-4, false},
-    {KG_TD_F32, 100, 101, 1e-2, true}, /* by the candidate's value: 0.01 + 1.01 */
-    {KG_TD_F32, 101.03, 100, 1e-2, false},
+    {KG_TD_F32, 100, 101.015, 1e-2, true}, /* by the candidate's value: 0.01 + 1.01015 */
+    {KG_TD_F32, 101.015, 100, 1e-2, false},
     {KG_TD_F32, 0, 1e-4, 1e-4, true}, /* float32(1e-4), and something more */
     {KG_TD_F32, 0, -1.0002e-4, 1e-4, false},
     {KG_TD_F32, INFINITY, INFINITY, 1e-4, true},
