@@ -99,6 +99,8 @@ static int setup(void **state)
     }
     snprintf(config.cache, sizeof config.cache, "none");
     snprintf(config.device, sizeof config.device, "cpu");
+    const char *python = getenv("KGYM_PYTHON");
+    snprintf(config.python, sizeof config.python, "%s", python ? python : "");
     config.rewards[0] = '\0'; /* every one that there is */
     for (const char *const *name = kg_reward_names(); *name; name++) {
         size_t used = strlen(config.rewards);
