@@ -68,6 +68,35 @@ class Cuda:
             return contextlib.nullcontext()
         return torch.cuda.use_mem_pool(self.pool)
 
+    def plain(self):
+        """Calls as a plain PyTorch program makes them: on the default stream, which kernels that
+        name none are launched on, and from PyTorch's own memory."""
+        self.stream = torch.cuda.default_stream(self.device)
+        torch.cuda.set_stream(self.stream)
+        self.pool = None
+
+    def times(self, module, inputs, warmups, discard, trials):
+        """Nanoseconds of each call between two events on the current stream, the second cache
+        flushed before: KernelBench's time_execution_with_cuda_event."""
+        for _ in range(warmups):
+            module(*inputs)
+            torch.cuda.synchronize(self.device)
+        torch.cuda.empty_cache()
+        found = []
+        for _ in range(discard + trials):
+            torch.cuda.synchronize(self.device)
+            begin = torch.cuda.Event(enable_timing=True)
+            end = torch.cuda.Event(enable_timing=True)
+            flush = torch.empty((32, 1024, 1024), dtype=torch.int64, device=self.device)
+            flush.fill_(42)
+            del flush
+            begin.record()
+            _ = module(*inputs)
+            end.record()
+            torch.cuda.synchronize(self.device)
+            found.append(round(begin.elapsed_time(end) * 1e6))
+        return found[discard:]
+
     def settle(self):
         if self.lib.kg_probe_cuda_sync() != 0:
             torch.cuda.synchronize(self.device)  # says what is wrong

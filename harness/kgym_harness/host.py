@@ -3,6 +3,7 @@ both have the same parts."""
 
 import contextlib
 import resource
+import time
 
 from . import tensors, wire
 
@@ -27,6 +28,20 @@ class Host:
 
     def null(self):
         """The null candidate."""
+
+    def plain(self):
+        """Calls as a plain PyTorch program makes them."""
+
+    def times(self, module, inputs, warmups, discard, trials):
+        """Nanoseconds of each call, by this process's own clock: no kernel is written for a CPU."""
+        for _ in range(warmups):
+            module(*inputs)
+        found = []
+        for _ in range(discard + trials):
+            begin = time.perf_counter_ns()
+            _ = module(*inputs)
+            found.append(time.perf_counter_ns() - begin)
+        return found[discard:]
 
     def peak_bytes(self):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -28,6 +28,26 @@ def seed_all(seed, device):
         numpy.random.seed(seed & 0xFFFFFFFF)
 
 
+def trial_seeds(seed, n):
+    """As KernelBench draws the seeds of its correctness trials."""
+    torch.manual_seed(seed)
+    return [torch.randint(0, 2 ** 32 - 1, (1,)).item() for _ in range(n)]
+
+
+def _cast(args):
+    """As KernelBench does: every tensor among them, indices and masks too."""
+    return [t.to(torch.float32) if isinstance(t, torch.Tensor) else t for t in args]
+
+
+def _own(value):
+    """The same with tensors of this process's own."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if type(value) in (list, tuple):
+        return type(value)(_own(v) for v in value)
+    return {k: _own(v) for k, v in value.items()} if type(value) is dict else value
+
+
 def _wide(value):
     if isinstance(value, torch.Tensor):
         return value.double() if value.is_floating_point() else value
@@ -73,8 +93,9 @@ class Subject:
     """One source file and what became of it: a reference (Model, get_inputs, ...) or a candidate
     (ModelNew)."""
 
-    def __init__(self, path, entry, role, device):
+    def __init__(self, path, entry, role, device, compat=False):
         self.entry, self.role, self.device = entry, role, device
+        self.compat = compat  # as KernelBench runs modules: float32, inputs that may be written
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
         self.loaded = None  # [(the reference's name, its own)] of what state went where
@@ -106,10 +127,13 @@ class Subject:
         else:
             args, named = [values.decode(a) for a in init], {k: values.decode(v)
                                                              for k, v in (kwargs or {}).items()}
+        if self.compat:
+            args = [t.to(self.device) if isinstance(t, torch.Tensor) else t for t in _cast(args)]
         seed_all(seed, self.device)
         made = self.source.entry(self.entry)(*args, **named)
         if isinstance(made, torch.nn.Module):
             made = made.to(self.device)
+            made = made.to(torch.float32) if self.compat else made
         self.module, self.wide, self.before, self.loaded = made, None, None, None
 
     def draw(self, seed):
@@ -117,7 +141,7 @@ class Subject:
         seed_all(seed, self.device)
         function = self.source.entry("get_inputs")
         named = []
-        got = function()
+        got = _cast(function()) if self.compat else function()
         template = values.take_apart(list(got), "", named)
         self.template = template["list"]
         return [(path, t.to(self.device)) for path, t in named]
@@ -194,7 +218,12 @@ class Subject:
 
     def call(self, wide, near=False):
         inputs = _near(self.inputs) if near else self.inputs
+        if self.compat:
+            inputs = self.own_inputs()
         return self._call_wide(inputs) if wide else self.module(*inputs)
+
+    def own_inputs(self):
+        return _own(self.inputs)
 
     def _call_wide(self, inputs):
         """In double precision, from the buffers that were there when its inputs came: one call in

@@ -97,10 +97,14 @@ class Runner:
         self.subject = None
         if "profile" in request:
             self._watch(request["profile"])
-        torch.backends.cudnn.allow_tf32 = request.get("precision") == "tf32"
-        torch.backends.cuda.matmul.allow_tf32 = request.get("precision") == "tf32"
+        compat = bool(request.get("compat"))
+        if compat:
+            self.place.plain()
+        else:
+            torch.backends.cudnn.allow_tf32 = request.get("precision") == "tf32"
+            torch.backends.cuda.matmul.allow_tf32 = request.get("precision") == "tf32"
         subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
-                                 self.device)
+                                 self.device, compat)
         subject.execute(request.get("consts"))
         self.subject = subject
         return {"constants": subject.source.constants()}
@@ -119,9 +123,12 @@ class Runner:
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
         buffers = subject.buffers()
-        return {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
+        reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
                            "shape": list(t.shape), "buffer": name in buffers}
-                          for name, t in subject.state()]}
+                         for name, t in subject.state()]}
+        if "trials" in request:
+            reply["seeds"] = module.trial_seeds(self.wire.seed, request["trials"])
+        return reply
 
     def do_state(self, request):
         given = [(leaf.name.decode("utf-8", "replace"), self.input.of_leaf(leaf))
@@ -169,6 +176,14 @@ class Runner:
         self.wire.nreply = tensors.put(self.output, self.wire.out, [])
         self.place.settle()
         self.wire.call_ns = time.perf_counter_ns() - begin
+
+    def do_time(self, request):
+        """What KernelBench would have measured here: nobody believes it."""
+        subject = self._loaded()
+        inputs = subject.own_inputs()
+        with torch.enable_grad():
+            return {"ns": self.place.times(subject.module, inputs, request["warmups"],
+                                           request["discard"], request["trials"])}
 
     def do_profile(self, request):
         """Its own kernels of these names do nothing from now on; or what calls have launched.

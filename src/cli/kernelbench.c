@@ -22,6 +22,8 @@ static const char help_text[] =
     "  --pass-at-k LIST    k of pass@k (default 1)\n"
     "  --out DIR           where results go (default: the run's folder)\n"
     "  --jobs N            worker processes (default: all CPUs)\n"
+    "  --preset kernelbench\n"
+    "                      that project's own trials and times, instead of kgym's: no reward\n"
     "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"
     "                      see `kgym eval --help`\n"
     "\n"
@@ -176,7 +178,8 @@ int kg_cmd_kernelbench(int argc, char **argv)
         return kg_cli_kb_settle(&a, &err) == KG_OK ? kg_cli_kb_analyze(&a)
                                                    : kg_cli_fail("kernelbench", &err);
     }
-    if (kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK) {
+    if (kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
+        kg_cli_kb_check(&a, &config, &err) != KG_OK) {
         return kg_cli_fail("kernelbench", &err);
     }
     if (a.dump) {

@@ -14,6 +14,7 @@ struct kg_cli_kb {
     bool json, dump, help;
     /* that project's words */
     const char *run_name, *runs_dir, *baseline_name, *dataset;
+    const char *procedure; /* a word that only the preset `kernelbench` knows; NULL */
     char run_path[1024], baseline_path[1024];
     char sets[8][128]; /* "key=value" made of words, for config */
     int nsets;
@@ -21,6 +22,9 @@ struct kg_cli_kb {
 
 /* One word key=value; the key may be one that has no meaning here: KG_E_USAGE says so by name. */
 enum kg_code kg_cli_kb_word(struct kg_cli_kb *a, const char *word, struct kg_err *err) KG_MUST_USE;
+/* Do the words fit the configuration that they were resolved to? */
+enum kg_code kg_cli_kb_check(const struct kg_cli_kb *a, const struct kg_config *config,
+                             struct kg_err *err) KG_MUST_USE;
 /* What the words amount to: paths of run, problems and baseline. */
 enum kg_code kg_cli_kb_settle(struct kg_cli_kb *a, struct kg_err *err) KG_MUST_USE;
 /* The flags of either verb, NULL-terminated, and the words. */

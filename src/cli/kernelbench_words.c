@@ -116,9 +116,42 @@ static enum kg_code take_measure(struct kg_cli_kb *a, const char *value, struct 
     return set(a, "stage.timing", strcmp(value, "True") == 0 ? "yes" : "no", err);
 }
 
-static const char preset[] =
-    "it belongs to the evaluation preset `kernelbench`, which is not built "
-    "yet; kgym's own protocol decides";
+/* Words of that project's own procedure: they mean nothing under another. */
+static enum kg_code take_procedure(struct kg_cli_kb *a, const char *word, const char *key,
+                                   const char *value, struct kg_err *err)
+{
+    a->procedure = word;
+    return key ? set(a, key, value, err) : KG_OK;
+}
+
+static enum kg_code take_trials(struct kg_cli_kb *a, const char *value, struct kg_err *err)
+{
+    return take_procedure(a, "num_correct_trials", "kernelbench.trials", value, err);
+}
+
+static enum kg_code take_times(struct kg_cli_kb *a, const char *value, struct kg_err *err)
+{
+    return take_procedure(a, "num_perf_trials", "timing.trials", value, err);
+}
+
+static enum kg_code take_method(struct kg_cli_kb *a, const char *value, struct kg_err *err)
+{
+    return only("timing_method", value, "cuda_event", "there is `cuda_event`", err) == KG_OK
+               ? take_procedure(a, "timing_method", NULL, NULL, err)
+               : err->code;
+}
+
+enum kg_code kg_cli_kb_check(const struct kg_cli_kb *a, const struct kg_config *config,
+                             struct kg_err *err)
+{
+    return !a->procedure || config->protocol == KG_PROTOCOL_KERNELBENCH
+               ? KG_OK
+               : kg_fail(err, KG_E_USAGE,
+                         "%s=: it belongs to the evaluation preset `kernelbench` (--preset "
+                         "kernelbench); kgym's own protocol decides",
+                         a->procedure);
+}
+
 static const char builds[] = "kgym builds candidates itself, under limits (`kgym options`)";
 static const char remote[] = "kgym judges on this machine; --device says where";
 
@@ -142,9 +175,9 @@ static const struct word words[] = {
     {"baseline_file", ANALYZE, NULL, FIELD(baseline), NULL},
     {"eval_results_dir", ANALYZE, NULL, FIELD(runs_dir), NULL},
     {"output_file", ANALYZE, NULL, FIELD(out), NULL},
-    {"num_correct_trials", 0, NULL, 0, preset},
-    {"num_perf_trials", 0, NULL, 0, preset},
-    {"timing_method", 0, NULL, 0, preset},
+    {"num_correct_trials", EVAL, take_trials, 0, NULL},
+    {"num_perf_trials", EVAL, take_times, 0, NULL},
+    {"timing_method", EVAL, take_method, 0, NULL},
     {"check_kernel", 0, NULL, 0, "the static check is the stage `static` (--stage-static)"},
     {"dataset_name", 0, NULL, 0, "problems are read from a folder (--problems DIR)"},
     {"gpu", 0, NULL, 0, remote},

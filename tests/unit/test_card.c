@@ -273,6 +273,47 @@ static void evidence_is_shown_once_and_bounded(void **state)
     kg_record_deinit(&r);
 }
 
+/* Times of another project's procedure are shown as what they are, and no reward. */
+static void claims_are_no_measurement(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    sample_record(&r, SAMPLE_OK_UNTIMED, 1);
+    r.nrewards = 0;
+    json_object_set_new(r.config, "protocol", json_string("kernelbench"));
+    r.timing.status = KG_T_NOT_TRUSTED;
+    r.timing.why = "what the timed processes say";
+    r.timing.claims = json_pack("{s:i, s:{s:i}, s:{s:i}}", "trials", 100, "candidate", "mean_ns",
+                                500000, "reference", "mean_ns", 1000000);
+    r.has_speedup = true;
+    r.speedup.ratio = 2;
+    r.speedup.lo = r.speedup.hi = NAN;
+    r.speedup.pairs = -1;
+    kg_record_evidence(&r, "unrewarded", json_pack("{s:s}", "why", "so"));
+    kg_record_evidence(&r, "trials",
+                       json_pack("{s:i, s:i, s:f, s:[b]}", "planned", 5, "passed", 4, "tolerance",
+                                 1e-4, "close", 1));
+    render(&r, false, false, 80, &out);
+    static const char *const shown[] = {
+        "claimed    2.00x ratio of means over 100 calls each\n",
+        "reference",
+        "1.00 ms\n",
+        "500 us\n",
+        "not trusted (what the timed processes say)\n",
+        "trials     4 of 5 within 0.0001\n",
+        "rewards    none: KernelBench's procedure sets no reward\n"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        if (!strstr(out.data, shown[i])) {
+            fail_msg("`%s` is not in\n%s", shown[i], out.data);
+        }
+    }
+    assert_null(strstr(out.data, "speed-up"));
+    assert_null(strstr(out.data, "unrewarded"));
+    kg_buf_deinit(&out);
+    kg_record_deinit(&r);
+}
+
 /* A long line is shifted so that the caret stands under what it points at. */
 static void the_caret_is_where_the_error_is(void **state)
 {
@@ -423,6 +464,7 @@ int main(void)
         cmocka_unit_test(samples_that_are_not_samples),
         cmocka_unit_test(diagnostics_that_lie),
         cmocka_unit_test(evidence_is_shown_once_and_bounded),
+        cmocka_unit_test(claims_are_no_measurement),
         cmocka_unit_test(the_caret_is_where_the_error_is),
         cmocka_unit_test(the_locale_decides),
         cmocka_unit_test(units_have_three_digits),

@@ -67,7 +67,12 @@ static void test_mistyped_words_get_the_nearest(void **state)
         {"eval --set timing.pairs=many silu x", "timing.pairs"},
         {"eval --set timing.pairs silu x", "timing.pairs"},
         {"eval --preset quikc silu x", "did you mean `quick`?"},
-        {"eval --preset kernelbench silu x", "not built yet"},
+        {"eval --preset strict silu x", "preset `strict` is not built yet"},
+        {"eval --preset kernelbench --laws 3 silu x",
+         "laws: the protocol `kernelbench` wants it 0"},
+        {"eval --preset kernelbench silu $T/problems/candidates/silu.fast.c",
+         "preset kernelbench: it is KernelBench's own procedure, which judges PyTorch problems; "
+         "this one is in C"},
         {"eval --reward dr-kernal silu x", "dr-kernel"},
         {"eval --stop-after ful silu x", "--stop-after ful: no such stage"},
         {"eval silu", "PROBLEM and REPLY are needed"},

@@ -109,6 +109,41 @@ static void test_a_run_becomes_results(void **state)
     rig_nothing_left();
 }
 
+/* That project's own procedure: its trials, its tolerance, its words. */
+static void test_by_their_own_procedure(void **state)
+{
+    (void)state;
+    NEEDS_TORCH();
+    lay_out();
+    rig_text(KERNEL("1", "0"), ANSWER("(x + x + 1) * 1.00005"));
+    rig_text(KERNEL("1", "1"), ANSWER("x + x"));
+    rig_expect(0, EVAL "--jobs 1 --preset kernelbench num_correct_trials=3 num_perf_trials=10 "
+                       "timing_method=cuda_event measure_performance=True");
+    rig_shows("results   3: compiled 2, correct 1, timed 0\n");
+    rig_shows("verdicts  ok 1, compile_error 1, wrong 1\n");
+    json_t *all = file("runs/demo/eval_results.json");
+    const json_t *right = json_array_get(json_object_get(all, "1"), 0);
+    const json_t *wrong = json_array_get(json_object_get(all, "1"), 1);
+    const json_t *metadata = json_object_get(wrong, "metadata");
+    assert_string_equal(rig_get(json_object_get(right, "metadata"), "correctness_trials"),
+                        "(3 / 3)");
+    assert_null(json_object_get(json_object_get(right, "metadata"), "max_difference"));
+    assert_string_equal(rig_get(metadata, "correctness_trials"), "(0 / 3)");
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(
+            json_string_value(json_array_get(json_object_get(metadata, "max_difference"), i)),
+            "1.000000");
+    }
+    assert_int_equal(json_array_size(json_object_get(metadata, "avg_difference")), 3);
+    assert_null(
+        json_object_get(json_object_get(json_array_get(json_object_get(all, "2"), 0), "metadata"),
+                        "correctness_trials"));
+    json_decref(all);
+    rig_expect(0, "grep -c '\"rewards\": *{}' runs/demo/kgym_records.jsonl");
+    rig_shows("3\n");
+    rig_nothing_left();
+}
+
 /* What the host could not do is no result, and the exit status says so. */
 static void test_errors_are_no_results(void **state)
 {
@@ -180,16 +215,22 @@ static void test_mistakes_are_named(void **state)
         {"eval --run . --problems p --pass-at-k 0", "k is a number from 1 to 1000"},
         {"eval --run . --baseline b", "unknown option `--baseline`"},
         {"eval --run . extra", "unknown word `extra`"},
-        {"eval --preset kernelbench", "preset `kernelbench` is not built yet"},
+        {"eval --preset strict", "preset `strict` is not built yet"},
         {"eval run_nam=x", "unknown word `run_nam=`; did you mean `run_name=`?"},
         {"eval dataset_src=huggingface",
          "dataset_src=huggingface: problems are read from a folder"},
         {"eval eval_mode=modal", "eval_mode=modal: there is `local`"},
         {"eval backend=tilelang", "backend=tilelang: there are `cuda` and `triton`"},
-        {"eval num_perf_trials=100", "num_perf_trials=: not taken here: it belongs to the "
-                                     "evaluation preset `kernelbench`"},
-        {"eval num_correct_trials=5", "num_correct_trials=: not taken here"},
-        {"eval timing_method=cuda_event", "timing_method=: not taken here"},
+        {"eval num_perf_trials=100", "num_perf_trials=: it belongs to the evaluation preset "
+                                     "`kernelbench` (--preset kernelbench); kgym's own protocol "
+                                     "decides"},
+        {"eval num_correct_trials=5", "num_correct_trials=: it belongs to the evaluation preset"},
+        {"eval timing_method=cuda_event", "timing_method=: it belongs to the evaluation preset"},
+        {"eval --preset kernelbench timing_method=do_bench",
+         "timing_method=do_bench: there is `cuda_event`"},
+        {"eval --preset kernelbench num_correct_trials=0", "kernelbench.trials"},
+        {"eval --preset kernelbench num_perf_trials=9999",
+         "timing.trials: the protocol `kernelbench` wants it 5000 at most"},
         {"eval gpu_arch=Hopper", "gpu_arch=: not taken here"},
         {"eval build_cache=True", "build_cache=: not taken here"},
         {"eval hardware=H100", "hardware=: a word of `kgym kernelbench analyze`"},
@@ -261,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_becomes_results),
+        cmocka_unit_test(test_by_their_own_procedure),
         cmocka_unit_test(test_errors_are_no_results),
         cmocka_unit_test(test_metrics_of_anybodys_results),
         cmocka_unit_test(test_mistakes_are_named),

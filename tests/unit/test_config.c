@@ -23,6 +23,7 @@ static void defaults_are_the_contracts(void **state)
     assert_true(c.deadline_compile == 20 && c.deadline_run == 20 && c.deadline_eval == 60);
     assert_int_equal(c.limit_memory_mb, 2048);
     assert_int_equal(c.timing_method, KG_TM_PAIRED);
+    assert_int_equal(c.protocol, KG_PROTOCOL_OWN);
     assert_int_equal(c.timing_pairs, 20);
     assert_int_equal(c.timing_processes, 5);
     assert_int_equal(c.timing_min_processes, 3);
@@ -64,6 +65,8 @@ static void presets_change_what_they_say(void **state)
         {"quick", "laws=2 timing.pairs=10 timing.processes=3 timing.half_width=0.05 "
                   "timing.budget=5 "},
         {"cold", "timing.cold=yes "},
+        {"kernelbench", "protocol=kernelbench stage.tiny=no multi_input=no laws=0 hack_checks=no "
+                        "timing.warmups=3 timing.trials=100 "},
     };
     const char *const *name = kg_config_presets();
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++, name++) {
@@ -102,12 +105,11 @@ static void unbuilt_presets_are_refused_by_name(void **state)
         const char *name, *message;
     } want[] = {
         {"strict", "preset `strict` is not built yet; there are: default, calibrated, "
-                   "single-input, unstaged, quick, cold"},
-        {"kernelbench", "preset `kernelbench` is not built yet; there are: default, calibrated, "
-                        "single-input, unstaged, quick, cold"},
+                   "single-input, unstaged, quick, cold, kernelbench"},
+        {"kernelbanch", "unknown preset `kernelbanch`, did you mean `kernelbench`?"},
         {"qick", "unknown preset `qick`, did you mean `quick`?"},
         {"zzzzzzzz", "unknown preset `zzzzzzzz`; there are: default, calibrated, single-input, "
-                     "unstaged, quick, cold"},
+                     "unstaged, quick, cold, kernelbench"},
     };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         struct kg_config c;
@@ -118,6 +120,11 @@ static void unbuilt_presets_are_refused_by_name(void **state)
         assert_string_equal(c.preset, "default");
     }
 }
+
+#define KERNELBENCH "protocol=kernelbench;stage.tiny=no;multi_input=no;laws=0;hack_checks=no;"
+#define WANTS(key, value)                                                                          \
+    key ": the protocol `kernelbench` wants it " value " (the preset `kernelbench` sets all that " \
+        "it wants)"
 
 /* {assignments, message of kg_config_check}; NULL: accepted. */
 static const struct {
@@ -140,6 +147,20 @@ static const struct {
     {"timing.processes=2;timing.min_processes=2", NULL},
     {"timing.blocks=2", "timing.min_blocks (3) is more than timing.blocks (2)"},
     {"timing.blocks=2;timing.min_blocks=2", NULL},
+    {"protocol=kernelbench;stage.tiny=no;multi_input=no;laws=0;hack_checks=no", NULL},
+    {"protocol=kernelbench", "stage.tiny: the protocol `kernelbench` wants it no (the preset "
+                             "`kernelbench` sets all that it wants)"},
+    {KERNELBENCH "multi_input=yes", WANTS("multi_input", "no")},
+    {KERNELBENCH "laws=1", WANTS("laws", "0")},
+    {KERNELBENCH "hack_checks=yes", WANTS("hack_checks", "no")},
+    {KERNELBENCH "staged=no", WANTS("staged", "yes")},
+    {KERNELBENCH "stage.profile=yes", WANTS("stage.profile", "no")},
+    {KERNELBENCH "timing.cold=yes", WANTS("timing.cold", "no")},
+    {KERNELBENCH "timing.method=calibrated", WANTS("timing.method", "paired")},
+    {KERNELBENCH "timing.trials=5001", WANTS("timing.trials", "5000 at most")},
+    {KERNELBENCH "torch.shapes=1", WANTS("torch.shapes", "0")},
+    {KERNELBENCH "timing.trials=10;timing.warmups=0;kernelbench.trials=1;stage.timing=no", NULL},
+    {"preset=kernelbench", "preset `kernelbench` is protocol=kernelbench"},
     {"rewards=", NULL},
     {"rewards=dr-kernel, staged ,binary", NULL},
     {"rewards=dr-kernel,milestones",
@@ -231,7 +252,11 @@ static void later_sources_win(void **state)
     assert_true(c.staged);
     assert_false(c.multi_input);
 
-    assert_int_equal(kg_config_load(&c, "kernelbench", NULL, NULL, &err), KG_E_USAGE);
+    assert_int_equal(kg_config_load(&c, "kernelbench", NULL, NULL, &err), KG_OK);
+    assert_int_equal(c.protocol, KG_PROTOCOL_KERNELBENCH);
+    assert_int_equal(c.kernelbench_trials, 5);
+    assert_true(c.kernelbench_tolerance == 0);
+    assert_int_equal(kg_config_check(&c, &err), KG_OK);
     write_file(path, "preset: strict\n");
     assert_int_equal(kg_config_load(&c, NULL, path, NULL, &err), KG_E_USAGE);
     write_file(path, "stagd: no\n");

@@ -141,6 +141,59 @@ static void answers_and_what_is_found(void **state)
     kg_dj_stop(&j);
 }
 
+static bool nearby(struct view *v)
+{
+    v_honest(v);
+    float *y = (void *)(v->out + v->w->out[0].offset);
+    for (int i = 0; is_call(v) && i < ROWS * COLS; i++) {
+        y[i] *= 1.00005f;
+    }
+    return false;
+}
+
+/* Another rule than the bound, on the same answers: tolerance, form, nothing remembered. */
+static void closeness(void **state)
+{
+    (void)state;
+    static const struct {
+        behaviour how;
+        double tolerance;
+        bool pass, dtype;
+        int leaf;
+    } table[] = {
+        {honest, 1e-7, true, false, -1},     {nearby, 1e-4, true, false, -1},
+        {nearby, 1e-5, false, false, 0},     {a_nan, 1, false, false, 0},
+        {wrong_pick, 1e-4, false, false, 1}, {as_double, 1, false, true, 0},
+    };
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    struct kg_dj_judgement v;
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct runner cand = start_runner(&j, table[i].how);
+        struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        good(&r);
+        r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        OK(kg_dj_close(&j, 0, table[i].tolerance, &v, &err));
+        assert_true(v.compare.pass == table[i].pass && v.dtype == table[i].dtype);
+        assert_true(table[i].leaf < 0 || v.leaf == table[i].leaf);
+        if (table[i].how == nearby) { /* the gym's bound has nothing to do with it */
+            assert_true(v.compare.max_difference > 1e-6 &&
+                        v.compare.mean_difference < v.compare.max_difference);
+            assert_false(compare(&j, 0).compare.pass);
+        }
+        assert_false(v.replay || v.repeats_twin);
+        end_runner(&j, &cand);
+    }
+    assert_int_equal(kg_dj_close(&j, 1, 1e-4, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_close(&j, 0, 0, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_close(&j, 0, NAN, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_close(&j, 0, 1.5, &v, &err), KG_E_GYM);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 static void an_exception_has_no_tensors(void **state)
 {
     (void)state;
@@ -483,6 +536,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_what_is_found),
+        cmocka_unit_test(closeness),
         cmocka_unit_test(an_exception_has_no_tensors),
         cmocka_unit_test(an_answer_to_another_case_is_not_compared),
         cmocka_unit_test(without_an_oracle),

@@ -191,6 +191,11 @@ static void requests_are_checked_field_by_field(void **state)
     REFUSED(KG_DJM_RUN, r.timed = 2, "a flag is neither 0 nor 1");
     REFUSED(KG_DJM_COMPARE, r.probe = 2, "a flag is neither 0 nor 1");
     REFUSED(KG_DJM_RUN, r.keep = KG_DJ_SIDES, "no such side");
+    REFUSED(KG_DJM_COMPARE, r.tolerance = -1, "a tolerance out of range, or where none belongs");
+    REFUSED(KG_DJM_COMPARE, r.tolerance = NAN, "a tolerance out of range, or where none belongs");
+    REFUSED(KG_DJM_COMPARE, (r.tolerance = 0.1, r.probe = 1),
+            "a tolerance out of range, or where none belongs");
+    REFUSED(KG_DJM_SELF, r.tolerance = 0.1, "a tolerance out of range, or where none belongs");
     REFUSED(KG_DJM_RUN, r.flags = 2, "unused bits are set");
     REFUSED(KG_DJM_SELF, r.k = -1, "a negative length");
     REFUSED(KG_DJM_FILL, r.law.kind = KG_DJ_KINDS, "no such value law");

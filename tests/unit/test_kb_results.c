@@ -155,6 +155,63 @@ static void only_what_was_measured_is_a_time(void **state)
     }
 }
 
+/* By that project's own procedure the timed process is believed: its files hold what it says. */
+static void claims_are_times_there(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct kg_record r;
+        timed_record(&r);
+        json_decref(r.timing.samples);
+        r.timing.samples = NULL;
+        r.timing.status = KG_T_NOT_TRUSTED;
+        r.timing.preset = "kernelbench";
+        r.timing.candidate_ns = r.timing.reference_ns = -1;
+        r.timing.claims =
+            json_pack("{s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i}, s:{s:i, s:i, s:i, s:i}}", "trials",
+                      100, "warmups", 3, "discarded", 1, "candidate", "mean_ns", 123456, "std_ns",
+                      2345, "min_ns", 120001, "max_ns", 150009, "reference", "mean_ns", 1300000,
+                      "std_ns", 1, "min_ns", 1, "max_ns", 1);
+        r.speedup.ratio = 10.53;
+        r.speedup.lo = r.speedup.hi = NAN;
+        kg_record_evidence(&r, "trials",
+                           json_pack("{s:i, s:i, s:[b,b,b], s:[f,f,n], s:[f,f,n]}", "planned", 3,
+                                     "passed", 1, "close", 1, 0, 0, "max_difference", 0.5, 0.25,
+                                     "mean_difference", 0.5, 0.0000004));
+        if (wrong) {
+            r.verdict = KG_V_WRONG;
+            r.reason = "value";
+        }
+        json_t *j = kg_kb_result_json(&r, &(struct kg_kb_kernel){1, 1, 0}, NULL);
+        json_t *want = kb_json("{\"mean\": 0.123, \"std\": 0.00234, \"min\": 0.12, \"max\": 0.15,"
+                               "\"num_trials\": 100, \"hardware\": \"a GPU\","
+                               "\"device\": \"cuda:0\"}");
+        json_t *metadata = json_object_get(j, "metadata"),
+               *kgym = json_object_get(metadata, "kgym");
+        NEAR(json_number_value(json_object_get(j, "runtime")), wrong ? -1.0 : 0.123, 0);
+        if (wrong) {
+            assert_int_equal(json_object_size(json_object_get(j, "runtime_stats")), 0);
+            assert_null(json_object_get(metadata, "excessive_speedup"));
+        } else {
+            kb_same(json_object_get(j, "runtime_stats"), want, "runtime_stats");
+            NEAR(json_number_value(json_object_get(kgym, "runtime_ns")), 123456, 0);
+            NEAR(json_number_value(json_object_get(kgym, "reference_mean_ns")), 1300000, 0);
+            assert_true(json_is_true(json_object_get(metadata, "excessive_speedup")));
+        }
+        assert_string_equal(json_string_value(json_object_get(metadata, "correctness_trials")),
+                            "(1 / 3)");
+        json_t *max = json_object_get(metadata, "max_difference");
+        json_t *avg = json_object_get(metadata, "avg_difference");
+        assert_int_equal(json_array_size(max), 2); /* of those that failed */
+        assert_string_equal(json_string_value(json_array_get(max, 0)), "0.250000");
+        assert_string_equal(json_string_value(json_array_get(max, 1)), "nan");
+        assert_string_equal(json_string_value(json_array_get(avg, 0)), "0.000000");
+        json_decref(want);
+        json_decref(j);
+        kg_record_deinit(&r);
+    }
+}
+
 #define ENTRY(sample, compiled, correct, runtime)                                                  \
     "{\"sample_id\": " sample ", \"compiled\": " compiled ", \"correctness\": " correct            \
     ", \"metadata\": {}, \"runtime\": " runtime ", \"runtime_stats\": {}, \"more\": 1}"
@@ -364,6 +421,7 @@ int main(void)
         cmocka_unit_test(pass_at_k_is_the_combinatorial_one),
         cmocka_unit_test(records_become_entries),
         cmocka_unit_test(only_what_was_measured_is_a_time),
+        cmocka_unit_test(claims_are_times_there),
         cmocka_unit_test(malformed_results_are_named),
         cmocka_unit_test(malformed_baselines_are_named),
         cmocka_unit_test(metrics_are_those_of_the_formulas),

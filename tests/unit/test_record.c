@@ -45,7 +45,7 @@ static void every_key_is_there_in_order(void **state)
                                             "code",     "flags",  NULL};
     static const char *const timing[] = {"status",       "why",         "preset", "candidate_ns",
                                          "reference_ns", "overhead_ns", "cv",     "warmups",
-                                         "samples",      NULL};
+                                         "samples",      "claims",      NULL};
     static const char *const league[] = {"name", "eligible", "findings", NULL};
     static const char *const output[] = {"stdout", "stderr", "bytes", NULL};
     static const char *const isolation[] = {"level", "has", "lacks", NULL};
@@ -486,6 +486,9 @@ static void random_numbers(struct dice *d, struct kg_record *r)
     if (coin(d)) {
         r->timing.samples = json_pack("[{s:i, s:[i,i], s:[i,i]}]", "process", 0, "reference_ns", 5,
                                       6, "candidate_ns", 3, 2);
+    }
+    if (coin(d)) {
+        r->timing.claims = json_pack("{s:i, s:{s:i}}", "trials", 100, "candidate", "mean_ns", 7);
     }
     r->coverage = fraction(d);
     r->shape_generality = fraction(d);

@@ -442,6 +442,42 @@ static void bugs_are_refused(void **state)
     kg_record_deinit(&r);
 }
 
+/* By another project's procedure nothing is rewarded: any verdict, any preset, whatever of the
+ * record says whose procedure it was. */
+static void another_procedure_is_never_rewarded(void **state)
+{
+    (void)state;
+    uint64_t x = 0x9e3779b97f4a7c15;
+    struct kg_reward_params p;
+    kg_reward_params_default(&p);
+    for (int i = 0; i < 60; i++) {
+        struct kg_record r;
+        if (i % 3 == 0) {
+            correct(&r, exp(8 * unit(&x) - 4), unit(&x));
+        } else {
+            random_failure(&x, &r, i % 3 == 1);
+        }
+        assert_null(kg_reward_absent(&r));
+        json_object_set_new(r.config, "protocol", json_string("kgym"));
+        assert_null(kg_reward_absent(&r));
+        if (i / 3 % 3 == 0) {
+            json_object_set_new(r.config, "protocol", json_string("kernelbench"));
+        } else if (i / 3 % 3 == 1) {
+            r.timing.preset = "kernelbench";
+        } else {
+            r.timing.claims = json_object();
+        }
+        assert_string_equal(kg_reward_absent(&r), "KernelBench's procedure sets no reward");
+        const char *const *names = kg_reward_names();
+        for (int n = 0; names[n] != NULL; n++) {
+            if (i < 9 || n == i % 11) { /* each one with each way, then a sample: it forks */
+                assert_true(aborts(&r, names[n], &p));
+            }
+        }
+        kg_record_deinit(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +494,7 @@ int main(void)
         cmocka_unit_test(ordering_holds),
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(bugs_are_refused),
+        cmocka_unit_test(another_procedure_is_never_rewarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

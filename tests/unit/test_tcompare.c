@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gym/device/compare.h"
+#include "gym/device/close.h"
 #include "gym/device/law.h"
 
 #define N 5000
@@ -335,6 +335,82 @@ static void bfloat_there_and_back(void **state)
     assert_int_equal(kg_bf16_from_float(3.4e38F), 0x7f80);
 }
 
+/* torch.allclose(torch.tensor([r]), torch.tensor([y]), rtol=t, atol=t), asked of torch 2.x. */
+static const struct {
+    enum kg_tdtype dtype;
+    double r, y, t;
+    bool close;
+} close_pairs[] = {
+    {KG_TD_F32, 1, 1, 1e-4, true},
+    {KG_TD_F32, 1, 1.00019, 1e-4, true}, /* t + t |y| */
+    {KG_TD_F32, 1, 1.00021, 1e-4, false},
+    {KG_TD_F32, 100, 101.015, 1e-2, true}, /* by the candidate's value: 0.01 + 1.01015 */
+    {KG_TD_F32, 101.015, 100, 1e-2, false},
+    {KG_TD_F32, 0, 1e-4, 1e-4, true}, /* float32(1e-4), and something more */
+    {KG_TD_F32, 0, -1.0002e-4, 1e-4, false},
+    {KG_TD_F32, INFINITY, INFINITY, 1e-4, true},
+    {KG_TD_F32, INFINITY, -INFINITY, 1e-4, false},
+    {KG_TD_F32, INFINITY, 3e38, 1, false},
+    {KG_TD_F32, 3e38, INFINITY, 1, false},
+    {KG_TD_F32, NAN, NAN, 1, false},
+    {KG_TD_F32, 1, NAN, 1, false},
+    {KG_TD_F64, 1, 1.00019, 1e-4, true},
+    {KG_TD_F64, 1, 1.00021, 1e-4, false},
+    {KG_TD_F16, 1, 1.015625, 1e-2, true},
+    {KG_TD_F16, 1, 1.03125, 1e-2, false},
+    {KG_TD_BF16, 1, 1.015625, 1e-2, true},
+    {KG_TD_I64, 1000, 1001, 1e-2, true},
+    {KG_TD_I64, 1000, 1020, 1e-2, false},
+    {KG_TD_BOOL, 1, 1, 1, true},
+    {KG_TD_BOOL, 1, 0, 1, false},
+};
+
+static void close_as_torch_has_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof close_pairs / sizeof *close_pairs; i++) {
+        struct kg_tclose k;
+        kg_dj_store(close_pairs[i].dtype, d->r, 0, close_pairs[i].r);
+        kg_dj_store(close_pairs[i].dtype, d->y, 0, close_pairs[i].y);
+        kg_tclose_begin(&k, close_pairs[i].dtype, close_pairs[i].t);
+        kg_tclose_add(&k, d->y, d->r, 1);
+        kg_tclose_end(&k, &c);
+        if (c.pass != close_pairs[i].close || c.n != 1 || c.n_bad != !close_pairs[i].close) {
+            fail_msg("%s %g and %g at %g", kg_tdtype_name(close_pairs[i].dtype), close_pairs[i].r,
+                     close_pairs[i].y, close_pairs[i].t);
+        }
+    }
+}
+
+/* In parts as in one; what failed is counted from the tensor's start. */
+static void closeness_adds_up(void **state)
+{
+    (void)state;
+    struct kg_tclose k;
+    make(KG_TD_F32, 3);
+    set(KG_TD_F32, 4000, d->o[4000] + 2);
+    set(KG_TD_F32, 4500, d->o[4500] - 1);
+    for (uint64_t part = 1000; part <= N; part += 4000) {
+        kg_tclose_begin(&k, KG_TD_F32, 1e-4);
+        for (uint64_t at = 0; at < N; at += part) {
+            kg_tclose_add(&k, d->y + 4 * at, d->r + 4 * at, part);
+        }
+        kg_tclose_end(&k, &c);
+        assert_true(!c.pass && !c.bit_equal && !c.nonfinite && c.n == N && c.n_bad == 2);
+        assert_int_equal(c.first_bad, 4000);
+        assert_true(fabs(c.max_difference - 2) < 1e-5 && c.worst > 1000);
+        assert_true(fabs(c.mean_difference - 3.0 / N) < 1e-8);
+    }
+    set(KG_TD_F32, 10, NAN);
+    kg_tclose_begin(&k, KG_TD_F32, 1e-4);
+    kg_tclose_add(&k, d->y, d->r, N);
+    kg_tclose_end(&k, &c);
+    assert_true(c.nonfinite && isnan(c.max_difference) && isnan(c.mean_difference));
+    kg_tclose_begin(&k, KG_TD_F32, 1e-4);
+    kg_tclose_end(&k, &c);
+    assert_true(c.pass && c.n == 0 && c.mean_difference == 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -364,6 +440,8 @@ int main(void)
         cmocka_unit_test(every_half_there_and_back),
         cmocka_unit_test(rounding_to_half),
         cmocka_unit_test(bfloat_there_and_back),
+        cmocka_unit_test(close_as_torch_has_it),
+        cmocka_unit_test(closeness_adds_up),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -103,8 +103,9 @@ static void test_python_lays_it_out_alike(void **state)
         assert_string_equal(json_string_value(json_array_get(types, (size_t)i)),
                             kg_tdtype_name((enum kg_tdtype)i));
     }
-    static const char *const commands[] = {"none", "load", "describe", "build", "state", "bind",
-                                           "call", "draw", "snapshot", "null",  "exit",  "profile"};
+    static const char *const commands[] = {"none", "load",    "describe", "build",    "state",
+                                           "bind", "call",    "draw",     "snapshot", "null",
+                                           "exit", "profile", "time"};
     const json_t *said = json_object_get(layout, "commands");
     assert_int_equal(json_array_size(said), KG_TC_COUNT);
     for (size_t i = 0; i < KG_TC_COUNT; i++) {

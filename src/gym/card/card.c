@@ -7,6 +7,7 @@
 
 #include "gym/card/parts.h"
 #include "gym/card/units.h"
+#include "gym/reward/reward.h"
 
 void kg_card_label(struct kg_pen *p, const char *label)
 {
@@ -182,6 +183,12 @@ static void isolation(struct kg_pen *p, const struct kg_isolation *iso)
 
 static void rewards(struct kg_pen *p, const struct kg_record *r)
 {
+    const char *absent = r->verdict != KG_V_NONE ? kg_reward_absent(r) : NULL;
+    if (absent != NULL) {
+        kg_card_label(p, "rewards");
+        kg_pen_wrapf(p, KG_YELLOW, KG_CARD_LABEL, "none: %s", absent);
+        kg_pen_line(p);
+    }
     for (int i = 0; i < r->nrewards; i++) {
         const struct kg_reward *w = &r->rewards[i];
         kg_card_label(p, i == 0 ? "rewards" : "");

@@ -101,6 +101,14 @@ static void fields(struct kg_pen *p, const json_t *e)
     }
 }
 
+static void trials(struct kg_pen *p, const json_t *e)
+{
+    kg_pen_wrapf(p, KG_PLAIN, KG_CARD_LABEL, "%lld of %lld within %g",
+                 (long long)json_integer_value(json_object_get(e, "passed")),
+                 (long long)json_integer_value(json_object_get(e, "planned")),
+                 json_number_value(json_object_get(e, "tolerance")));
+}
+
 static void rule(struct kg_pen *p, const json_t *e)
 {
     json_int_t line = json_integer_value(json_object_get(e, "line"));
@@ -125,7 +133,8 @@ static bool entries(struct kg_pen *p, const struct kg_record *r)
     json_array_foreach(r->evidence, i, e)
     {
         const char *check = text_of(e, "check");
-        if (strcmp(check, "compiler") == 0 || is_the_verdict(r, e)) {
+        if (strcmp(check, "compiler") == 0 || strcmp(check, "unrewarded") == 0 ||
+            is_the_verdict(r, e)) {
             continue; /* shown in context, or warnings of something that compiled */
         }
         if (i > 0 && json_equal(e, json_array_get(r->evidence, i - 1))) {
@@ -143,6 +152,8 @@ static bool entries(struct kg_pen *p, const struct kg_record *r)
             mismatch(p, e);
         } else if (strcmp(check, "static") == 0) {
             rule(p, e);
+        } else if (strcmp(check, "trials") == 0) {
+            trials(p, e);
         } else {
             fields(p, e);
         }

@@ -166,21 +166,52 @@ static void protocol_line(struct kg_pen *p, const struct kg_timing *t)
     kg_pen_line(p);
 }
 
+static void bars(struct kg_pen *p, int64_t reference_ns, int64_t candidate_ns)
+{
+    if (reference_ns > 0 && candidate_ns > 0) {
+        int64_t longest = reference_ns > candidate_ns ? reference_ns : candidate_ns;
+        bar(p, "reference", reference_ns, longest, KG_DIM);
+        bar(p, "candidate", candidate_ns, longest,
+            candidate_ns <= reference_ns ? KG_GREEN : KG_YELLOW);
+    }
+}
+
+static json_int_t mean_of(const json_t *claims, const char *side)
+{
+    return json_integer_value(json_object_get(json_object_get(claims, side), "mean_ns"));
+}
+
+/* Means that the timed processes gave: nobody has seen them. */
+static void claims(struct kg_pen *p, const struct kg_record *r)
+{
+    char ratio[KG_UNITS_LEN];
+    const json_t *c = r->timing.claims;
+    kg_card_label(p, "claimed");
+    if (r->has_speedup) {
+        kg_pen_put(p, KG_BOLD, kg_units_ratio(r->speedup.ratio, ratio));
+    }
+    kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, " ratio of means over %lld calls each",
+                 (long long)json_integer_value(json_object_get(c, "trials")));
+    kg_pen_line(p);
+    bars(p, mean_of(c, "reference"), mean_of(c, "candidate"));
+}
+
 void kg_card_speed(struct kg_pen *p, const struct kg_record *r)
 {
     const struct kg_timing *t = &r->timing;
     if (r->verdict != KG_V_OK || t->status == KG_T_OFF) {
         return;
     }
+    if (t->claims) {
+        claims(p, r);
+        protocol_line(p, t);
+        kg_pen_line(p);
+        return;
+    }
     if (r->has_speedup) {
         speedup_line(p, r);
     }
-    if (t->reference_ns > 0 && t->candidate_ns > 0) {
-        int64_t longest = t->reference_ns > t->candidate_ns ? t->reference_ns : t->candidate_ns;
-        bar(p, "reference", t->reference_ns, longest, KG_DIM);
-        bar(p, "candidate", t->candidate_ns, longest,
-            t->candidate_ns <= t->reference_ns ? KG_GREEN : KG_YELLOW);
-    }
+    bars(p, t->reference_ns, t->candidate_ns);
     pairs(p, r);
     protocol_line(p, t);
     kg_pen_line(p);

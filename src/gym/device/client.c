@@ -295,15 +295,31 @@ enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies, struc
     return code;
 }
 
-enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
-                           struct kg_err *err)
+static enum kg_code compare(struct kg_dj *j, struct kg_djm_req *req, struct kg_dj_judgement *out,
+                            struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_COMPARE, .id = id, .probe = probe};
     struct kg_djm_rep rep;
     int none[KG_TRUSTED_FDS];
-    enum kg_code code = ask(j, &req, -1, &rep, none, err);
+    enum kg_code code = ask(j, req, -1, &rep, none, err);
     if (code == KG_OK) {
         *out = rep.judgement;
     }
     return code;
+}
+
+enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
+                           struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_COMPARE, .id = id, .probe = probe};
+    return compare(j, &req, out, err);
+}
+
+enum kg_code kg_dj_close(struct kg_dj *j, int id, double tolerance, struct kg_dj_judgement *out,
+                         struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_COMPARE, .id = id, .tolerance = tolerance};
+    if (!(tolerance > 0)) {
+        return kg_fail(err, KG_E_GYM, "judge: a tolerance of %g is none", tolerance);
+    }
+    return compare(j, &req, out, err);
 }

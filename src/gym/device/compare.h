@@ -24,6 +24,7 @@ struct kg_tcompare {
     uint64_t n, n_bad, first_bad;
     double got, want, worst, rms_ratio;
     bool nonfinite, rms_failed, bit_equal;
+    double max_difference, mean_difference; /* of |r - y|: device/close.h fills them, else 0 */
 };
 
 /* r of dtype, o f64 for floating dtypes, of dtype otherwise, both [n]. */

@@ -172,5 +172,9 @@ struct kg_dj_judgement {
  * whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
+/* The candidate's side against FLOAT alone, by closeness (device/close.h) instead of the bound;
+ * 0 < tolerance <= 1. Nothing is remembered of it, and nothing looked up. */
+enum kg_code kg_dj_close(struct kg_dj *j, int id, double tolerance, struct kg_dj_judgement *out,
+                         struct kg_err *err) KG_MUST_USE;
 
 #endif

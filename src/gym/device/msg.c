@@ -47,6 +47,10 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->flags & ~(uint32_t)(KG_TF_WIDE | KG_TF_NEAR)) {
         return "unused bits are set";
     }
+    if (!(r->tolerance >= 0 && r->tolerance <= 1) ||
+        (r->tolerance > 0 && (r->op != KG_DJM_COMPARE || r->probe))) {
+        return "a tolerance out of range, or where none belongs";
+    }
     return r->k < 0 ? "a negative length" : NULL;
 }
 

@@ -35,6 +35,7 @@ struct kg_djm_req {
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */
     int64_t deadline_ns, k;
+    double tolerance;                      /* COMPARE: closeness; 0: the bound */
     struct kg_dj_law law;                  /* EDIT: only its key */
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* BEGIN only; nleaf of them, the rest zero */
 };

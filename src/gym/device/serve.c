@@ -72,7 +72,9 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         rep->flag = applies;
         return code;
     case KG_DJM_COMPARE:
-        return kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
+        return req->tolerance > 0
+                   ? kg_dj_do_close(s, req->id, req->tolerance, &rep->judgement, err)
+                   : kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
     case KG_DJM_HELLO:
     case KG_DJM_OPS:
         break;

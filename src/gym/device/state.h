@@ -158,6 +158,8 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool *appli
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
+                            struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 
 /* --- ring.c --- */
 /* Remember an answer; one that is there already is not added again, but may become right. */

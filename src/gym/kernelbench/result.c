@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gym/kernelbench/stats.h"
+#include "gym/kernelbench/verdict.h"
 
 #define NS_PER_MS 1e6
 
@@ -53,9 +54,28 @@ static int64_t *windows(const struct kg_record *r, size_t *n)
     return ns;
 }
 
+/* By that project's own procedure: it believes what the timed process says. */
+static struct kg_kb_stats claimed(const json_t *claims)
+{
+    const json_t *c = json_object_get(claims, "candidate");
+    json_int_t n = json_integer_value(json_object_get(claims, "trials"));
+    double mean = json_number_value(json_object_get(c, "mean_ns"));
+    if (n < 1 || !(mean > 0)) {
+        return kg_kb_stats_of(NULL, 0);
+    }
+    return (struct kg_kb_stats){.mean = mean,
+                                .std = json_number_value(json_object_get(c, "std_ns")),
+                                .min = json_number_value(json_object_get(c, "min_ns")),
+                                .max = json_number_value(json_object_get(c, "max_ns")),
+                                .n = (size_t)n};
+}
+
 static struct kg_kb_stats times_of(const struct kg_record *r)
 {
     size_t n;
+    if (r->timing.claims) {
+        return claimed(r->timing.claims);
+    }
     int64_t *ns = windows(r, &n);
     struct kg_kb_stats s = kg_kb_stats_of(ns, n);
     free(ns);
@@ -104,6 +124,12 @@ static json_t *own(const struct kg_record *r, const struct kg_kb_problem *proble
     }
     if (s->n > 0) {
         json_object_set_new(j, "std_ns", real(s->std));
+    }
+    if (s->n > 0 && r->timing.claims) {
+        const json_t *ref = json_object_get(r->timing.claims, "reference");
+        json_object_set_new(j, "reference_mean_ns",
+                            real(json_number_value(json_object_get(ref, "mean_ns"))));
+    } else if (s->n > 0) {
         json_object_set_new(j, "median_ns", json_integer(r->timing.candidate_ns));
         json_object_set_new(j, "reference_median_ns", json_integer(r->timing.reference_ns));
     }
@@ -144,6 +170,53 @@ static void describe_failure(const struct kg_record *r, bool compiled, json_t *m
     set_text(metadata, key[1], !compiled && absent ? "SyntaxError" : name);
 }
 
+/* Python's "{:.6f}". */
+static json_t *six_decimals(const json_t *v)
+{
+    char text[400];
+    snprintf(text, sizeof text, "%.6f", json_number_value(v));
+    return json_string(json_is_number(v) ? text : "nan");
+}
+
+/* What that project says of its trials, where they were its own; differences of those that failed.
+ */
+static void note_trials(const struct kg_record *r, json_t *metadata)
+{
+    static const char *const keys[][2] = {{"max_difference", "max_difference"},
+                                          {"avg_difference", "mean_difference"}};
+    const json_t *trials = NULL;
+    size_t i;
+    json_t *e, *close;
+    char text[64];
+    json_array_foreach(r->evidence, i, e)
+    {
+        const char *check = json_string_value(json_object_get(e, "check"));
+        trials = check && strcmp(check, "trials") == 0 ? e : trials;
+    }
+    size_t n = json_array_size(json_object_get(trials, "close"));
+    json_int_t planned = json_integer_value(json_object_get(trials, "planned"));
+    if (!trials || n != (size_t)planned) { /* it says so only of those that ran to the end */
+        return;
+    }
+    snprintf(text, sizeof text, "(%lld / %lld)",
+             (long long)json_integer_value(json_object_get(trials, "passed")), (long long)planned);
+    json_object_set_new(metadata, "correctness_trials", json_string(text));
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        json_t *list = json_array();
+        json_array_foreach(json_object_get(trials, "close"), i, close)
+        {
+            if (!json_is_true(close)) {
+                json_array_append_new(
+                    list, six_decimals(json_array_get(json_object_get(trials, keys[k][1]), i)));
+            }
+        }
+        if (json_array_size(list) > 0) {
+            json_object_set(metadata, keys[k][0], list);
+        }
+        json_decref(list);
+    }
+}
+
 json_t *kg_kb_result_json(const struct kg_record *r, const struct kg_kb_kernel *k,
                           const struct kg_kb_problem *problem)
 {
@@ -158,6 +231,10 @@ json_t *kg_kb_result_json(const struct kg_record *r, const struct kg_kb_kernel *
     set_text(metadata, "device", place(r, "device", NULL));
     if (!correct) {
         describe_failure(r, compiled, metadata);
+    }
+    note_trials(r, metadata);
+    if (s.n > 0 && r->timing.claims && r->speedup.ratio > KG_KB_EXCESSIVE) {
+        json_object_set_new(metadata, "excessive_speedup", json_true());
     }
     json_object_set_new(metadata, "kgym", own(r, problem, &s));
     double ms = isfinite(s.mean) ? kg_kb_round3(s.mean / NS_PER_MS) : -1.0;

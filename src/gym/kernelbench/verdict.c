@@ -6,8 +6,6 @@
 
 #include "gym/kernelbench/stats.h"
 
-#define EXCESSIVE 10.0
-
 double kg_kb_tolerance(const char *precision)
 {
     return strcmp(precision, "fp32") == 0                                     ? 1e-4
@@ -129,7 +127,7 @@ json_t *kg_kb_exec_result(const struct kg_kb_observed *o)
     if (!o->compile_error && isfinite(o->reference_ns) && o->reference_ns > 0) {
         reference = kg_kb_round3(o->reference_ns / 1e6);
     }
-    if (runtime > 0 && reference > 0 && reference / runtime > EXCESSIVE) {
+    if (runtime > 0 && reference > 0 && reference / runtime > KG_KB_EXCESSIVE) {
         json_object_set_new(metadata, "excessive_speedup", json_true());
     }
     return json_pack("{s:b, s:b, s:o, s:f, s:o, s:f, s:o}", "compiled", o->compile_error == NULL,

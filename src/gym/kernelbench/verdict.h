@@ -1,6 +1,6 @@
 /* The fields of KernelBench's KernelExecResult from what its own protocol observes: correctness
- * trials with their largest and mean differences and shapes, and the times of one kernel. Pure: for
- * the evaluation preset `kernelbench`, which is not built yet; its numbers set no reward. */
+ * trials with their largest and mean differences and shapes, and the times of one kernel. Pure; its
+ * numbers set no reward. */
 #ifndef KG_GYM_KERNELBENCH_VERDICT_H
 #define KG_GYM_KERNELBENCH_VERDICT_H
 
@@ -8,6 +8,7 @@
 
 #define KG_KB_MAX_TRIALS 1000
 #define KG_KB_MAX_NDIM   8
+#define KG_KB_EXCESSIVE  10.0 /* times the reference's speed: flagged */
 
 enum kg_kb_trial_end { KG_KB_COMPARED, KG_KB_RAISED };
 

@@ -2,6 +2,7 @@
 
 static const char *const methods[] = {"paired", "calibrated", NULL};
 static const char *const libraries[] = {"allowed", "forbidden", NULL};
+static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 
 #define AT(field) offsetof(struct kg_config, field), sizeof(((struct kg_config *)0)->field)
 #define BOOL(key, field, def, help)                                                                \
@@ -27,6 +28,8 @@ static const char *const libraries[] = {"allowed", "forbidden", NULL};
 
 static const struct kg_opt table[] = {
     TEXT("preset", preset, "default", "Evaluation preset that the other options start from."),
+    ENUM("protocol", protocol, protocols, "kgym",
+         "Whose procedure judges. kernelbench: that project's, by its preset; never rewarded."),
     TEXT("rewards", rewards, "dr-kernel", "Reward presets to compute, separated by commas."),
     BOOL("staged", staged, "yes", "Stop at the first stage that fails."),
     BOOL("stage.static", stage_static, "yes", "Check the source by rules before compiling it."),
@@ -69,7 +72,8 @@ static const struct kg_opt table[] = {
     REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
          "Stop early at this relative half-width of the interval; 0: never."),
     INT("timing.warmups", timing_warmups, 0, 1000, "10", "", "Warm-up calls per process."),
-    INT("timing.trials", timing_trials, 3, 10000, "50", "", "Trials of the method `calibrated`."),
+    INT("timing.trials", timing_trials, 3, 10000, "50", "",
+        "Trials of the method `calibrated`, and of the protocol `kernelbench`."),
     REAL("timing.trim", timing_trim, 0, 0.45, "0.1", "",
          "Share trimmed at each end by the method `calibrated`."),
     REAL("timing.budget", timing_budget, 0.1, 3600, "20", "s",
@@ -100,6 +104,10 @@ static const struct kg_opt table[] = {
         "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),
     INT("torch.shapes", torch_shapes, 0, 8, "0", "",
         "Shape variants of PyTorch problems to try: a grade, it gates nothing."),
+    INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
+        "Protocol `kernelbench`: correctness trials."),
+    REAL("kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
+         "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4."),
     TEXT("suites", suites, "", "Folders of problem suites, separated by colons; empty: shipped."),
     TEXT("cache", cache, "",
          "Folder of compiled objects; `none`: no cache; empty: in the user's cache folder."),

@@ -8,8 +8,12 @@
 
 enum kg_timing_method { KG_TM_PAIRED, KG_TM_CALIBRATED };
 enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
+/* Whose procedure judges: the gym's own, or KernelBench's, which never sets a reward. */
+#define KG_KERNELBENCH_TIMES 5000 /* of one side, at most: they fit one reply */
+enum kg_protocol { KG_PROTOCOL_OWN, KG_PROTOCOL_KERNELBENCH };
 
 struct kg_config {
+    int protocol; /* enum kg_protocol */
     /* modules, each switchable alone */
     bool staged; /* stop at the first failing stage */
     bool stage_static, stage_tiny, stage_full, stage_timing, stage_profile;
@@ -36,6 +40,9 @@ struct kg_config {
     char python[512]; /* "": that of `make torch`, else python3 */
     double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
     int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
+    /* KernelBench's procedure */
+    int64_t kernelbench_trials;
+    double kernelbench_tolerance; /* 0: by precision */
     /* where things are */
     char compiler[128], suites[1024], cache[512];
     char seed[40]; /* 32 hex digits, or "" for the operating system's */

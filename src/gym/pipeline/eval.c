@@ -100,6 +100,12 @@ static enum kg_code check_stages(const struct kg_executor *x, const struct kg_co
                        c->library == KG_LIB_FORBIDDEN ? " (which library=forbidden needs)" : "",
                        x->lang == KG_LANG_C ? "C" : x->language);
     }
+    if (c->protocol == KG_PROTOCOL_KERNELBENCH && x->lang != KG_LANG_PYTHON) {
+        return kg_fail(
+            err, KG_E_USAGE,
+            "preset kernelbench: it is KernelBench's own procedure, which judges PyTorch "
+            "problems; this one is in C");
+    }
     return KG_OK;
 }
 
@@ -140,12 +146,20 @@ static void conclude(struct kg_evaluation *e)
 {
     struct kg_record *r = e->r;
     if (r->verdict == KG_V_NONE && r->stages[KG_ST_FULL].status == KG_SS_PASS) {
-        kg_record_verdict(r, KG_V_OK, NULL, "right on every input");
+        bool own = e->w->config.protocol == KG_PROTOCOL_OWN;
+        kg_record_verdict(r, KG_V_OK, NULL, "%s",
+                          own ? "right on every input"
+                              : "within KernelBench's tolerance in every trial");
     }
     if (r->verdict != KG_V_OK) {
         r->has_speedup = false;
     }
     if (r->verdict == KG_V_NONE) {
+        return;
+    }
+    const char *absent = kg_reward_absent(r);
+    if (absent) {
+        kg_record_evidence(r, "unrewarded", json_pack("{s:s}", "why", absent));
         return;
     }
     struct kg_reward_params params;

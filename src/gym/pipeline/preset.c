@@ -10,7 +10,7 @@
  * protocol that the Beyond TritonRL report publishes. */
 static const struct preset {
     const char *name, *help;
-    const char *set[8];
+    const char *set[10];
 } presets[] = {
     {"default", "all stages that gate, five input variants, paired timing", {NULL}},
     {"calibrated",
@@ -24,10 +24,14 @@ static const struct preset {
      {"laws=2", "timing.pairs=10", "timing.processes=3", "timing.half_width=0.05",
       "timing.budget=5", NULL}},
     {"cold", "buffers are dropped from the caches before every call", {"timing.cold=yes", NULL}},
+    {"kernelbench",
+     "KernelBench's own trials and times, for comparison: never rewarded",
+     {"protocol=kernelbench", "stage.tiny=no", "multi_input=no", "laws=0", "hack_checks=no",
+      "timing.warmups=3", "timing.trials=100", NULL}},
 };
 #define NPRESETS (sizeof presets / sizeof presets[0])
 
-static const char *const unbuilt[] = {"strict", "kernelbench"};
+static const char *const unbuilt[] = {"strict"};
 
 static const struct preset *find(const char *name)
 {
@@ -41,8 +45,8 @@ static const struct preset *find(const char *name)
 
 const char *const *kg_config_presets(void)
 {
-    static const char *const names[] = {
-        "default", "calibrated", "single-input", "unstaged", "quick", "cold", NULL};
+    static const char *const names[] = {"default", "calibrated", "single-input", "unstaged",
+                                        "quick",   "cold",       "kernelbench",  NULL};
     _Static_assert(sizeof names / sizeof names[0] == NPRESETS + 1, "one name per preset");
     return names;
 }
@@ -56,7 +60,8 @@ const char *kg_config_preset_help(const char *name)
 
 static enum kg_code check_preset(const char *name, struct kg_err *err)
 {
-    static const char built[] = "default, calibrated, single-input, unstaged, quick, cold";
+    static const char built[] =
+        "default, calibrated, single-input, unstaged, quick, cold, kernelbench";
     if (find(name) != NULL) {
         return KG_OK;
     }
@@ -145,6 +150,40 @@ static enum kg_code check_rewards(const char *list, struct kg_err *err)
     return KG_OK;
 }
 
+/* That procedure is itself or nothing: what it lacks cannot be asked of it. */
+static enum kg_code check_protocol(const struct kg_config *c, struct kg_err *err)
+{
+    const struct {
+        bool wrong;
+        const char *key, *must;
+    } list[] = {
+        {!c->staged, "staged", "yes"},
+        {c->stage_tiny, "stage.tiny", "no"},
+        {c->stage_profile, "stage.profile", "no"},
+        {c->multi_input, "multi_input", "no"},
+        {c->laws != 0, "laws", "0"},
+        {c->hack_checks, "hack_checks", "no"},
+        {c->timing_cold, "timing.cold", "no"},
+        {c->timing_method != KG_TM_PAIRED, "timing.method", "paired"},
+        {c->timing_trials > KG_KERNELBENCH_TIMES, "timing.trials", "5000 at most"},
+        {c->torch_shapes != 0, "torch.shapes", "0"},
+    };
+    if (c->protocol != KG_PROTOCOL_KERNELBENCH) {
+        return strcmp(c->preset, "kernelbench") != 0
+                   ? KG_OK
+                   : kg_fail(err, KG_E_USAGE, "preset `kernelbench` is protocol=kernelbench");
+    }
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (list[i].wrong) {
+            return kg_fail(err, KG_E_USAGE,
+                           "%s: the protocol `kernelbench` wants it %s (the preset `kernelbench` "
+                           "sets all that it wants)",
+                           list[i].key, list[i].must);
+        }
+    }
+    return KG_OK;
+}
+
 /* What the options' types allow and this version cannot do. Accepting it silently would label a
  * record with a protocol that it was not judged by. */
 static enum kg_code check_built(const struct kg_config *c, struct kg_err *err)
@@ -167,8 +206,8 @@ static enum kg_code check_built(const struct kg_config *c, struct kg_err *err)
 enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err)
 {
     struct kg_key key;
-    if (check_preset(c->preset, err) != KG_OK || check_built(c, err) != KG_OK ||
-        check_rewards(c->rewards, err) != KG_OK) {
+    if (check_preset(c->preset, err) != KG_OK || check_protocol(c, err) != KG_OK ||
+        check_built(c, err) != KG_OK || check_rewards(c->rewards, err) != KG_OK) {
         return err->code;
     }
     if (c->seed[0] != '\0' && !kg_key_parse(c->seed, &key)) {

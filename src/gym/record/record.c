@@ -35,8 +35,9 @@ void kg_record_init(struct kg_record *r)
 
 void kg_record_deinit(struct kg_record *r)
 {
-    json_t **owned[] = {&r->candidate.flags, &r->timing.samples, &r->league.findings, &r->evidence,
-                        &r->environment,     &r->config,         &r->secret};
+    json_t **owned[] = {&r->candidate.flags, &r->timing.samples, &r->timing.claims,
+                        &r->league.findings, &r->evidence,       &r->environment,
+                        &r->config,          &r->secret};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         json_decref(*owned[i]);
         *owned[i] = NULL;

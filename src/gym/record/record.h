@@ -61,6 +61,9 @@ struct kg_timing {
     double cv;                                       /* of the candidate's windows; NaN unknown */
     int64_t warmups;
     json_t *samples; /* [{process, overhead_ns, reference_ns[], candidate_ns[]}] after K; NULL */
+    /* What the timed processes say of themselves, by a procedure that believes them: {trials,
+     * warmups, discarded, candidate{mean_ns, std_ns, min_ns, max_ns}, reference{...}}; NULL */
+    json_t *claims;
 };
 
 #define KG_MAX_REWARDS 16

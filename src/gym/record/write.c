@@ -132,6 +132,7 @@ static json_t *timing_json(const struct kg_timing *t)
     put(o, "cv", real_or_null(t->cv));
     put(o, "warmups", count_or_null(t->warmups));
     put(o, "samples", copy_or_null(t->samples));
+    put(o, "claims", copy_or_null(t->claims));
     return o;
 }
 

@@ -222,12 +222,22 @@ enum kg_code kg_reward_check(const char *name, struct kg_err *err)
                    name);
 }
 
+const char *kg_reward_absent(const struct kg_record *r)
+{
+    static const char kernelbench[] = "kernelbench";
+    const char *protocol = json_string_value(json_object_get(r->config, "protocol"));
+    const char *timing = r->timing.preset;
+    bool foreign = (protocol != NULL && strcmp(protocol, kernelbench) == 0) ||
+                   (timing != NULL && strcmp(timing, kernelbench) == 0) || r->timing.claims;
+    return foreign ? "KernelBench's procedure sets no reward" : NULL;
+}
+
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out)
 {
     const struct preset *preset = find(name);
     KG_ASSERT(preset != NULL);
-    KG_ASSERT(!r->has_error && r->verdict != KG_V_NONE);
+    KG_ASSERT(!r->has_error && r->verdict != KG_V_NONE && kg_reward_absent(r) == NULL);
     KG_ASSERT(isfinite(p->cap) && p->cap > 0 && isfinite(p->kevin_cap));
     KG_ASSERT(isfinite(p->hack_penalty) && p->hack_penalty <= 0);
     KG_ASSERT(isfinite(p->step) && p->step >= 0 && p->anneal_steps > 0);

@@ -25,7 +25,10 @@ const char *const *kg_reward_names(void);
 /* KG_E_USAGE: unknown preset (with the nearest name), or one whose inputs are absent (`milestones`
  * without a compile baseline, `tritonrl-hrd`), refused by name. */
 enum kg_code kg_reward_check(const char *name, struct kg_err *err) KG_MUST_USE;
-/* Asserts a checked name and no error in r. */
+/* Why no preset rewards this record, whatever its verdict; NULL: they may. Records that were judged
+ * by another project's procedure are never rewarded: it believes the process that it times. */
+const char *kg_reward_absent(const struct kg_record *r);
+/* Asserts a checked name, no error in r, and that nothing forbids its reward. */
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out);
 

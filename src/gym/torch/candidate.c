@@ -3,12 +3,17 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/kernelbench.h"
+
+static bool compat(const struct kg_evaluation *e)
+{
+    return e->w->config.protocol == KG_PROTOCOL_KERNELBENCH;
+}
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
-    return json_pack("{s:s, s:s, s:O*}", "entry", e->w->torch->problem->entry, "role", "candidate",
-                     "profile", e->torch->profile);
+    return json_pack("{s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
+                     "candidate", "compat", compat(e), "profile", e->torch->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
@@ -23,8 +28,8 @@ static enum kg_step_result tell(struct kg_evaluation *e, enum kg_tcommand comman
     struct kg_torch_run *run = e->torch;
     struct kg_pyanswer a;
     int64_t deadline = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
-    kg_pyrunner_command(&run->cand.runner, command, request, kg_rng_u64(&e->rng) >> 1, deadline,
-                        &a);
+    uint64_t seed = compat(e) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
+    kg_pyrunner_command(&run->cand.runner, command, request, seed, deadline, &a);
     json_decref(request);
     enum kg_step_result s = KG_STEP_PASS;
     if (a.status != KG_PY_ANSWERED || a.said != KG_TA_OK) {
@@ -91,7 +96,10 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
     if (step == KG_STEP_PASS) {
         step = tell(e, KG_TC_BUILD, kg_tscene_build_request(&s->desc), stage, err);
     }
-    return step == KG_STEP_PASS ? kg_tcandidate_load(e, 0, stage, err) : step;
+    if (step != KG_STEP_PASS || compat(e)) { /* there, equal seeds make equal parameters */
+        return step;
+    }
+    return kg_tcandidate_load(e, 0, stage, err);
 }
 
 enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscene *s,

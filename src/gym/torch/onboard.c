@@ -244,6 +244,10 @@ enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboar
                          struct kg_err *err)
 {
     struct kg_tscene *s;
+    if (w->config.protocol != KG_PROTOCOL_OWN) {
+        return kg_fail(err, KG_E_USAGE, "%s: problems are checked by the gym's own protocol only",
+                       path);
+    }
     if (open_scene(w, path, out, &s, err) != KG_OK) {
         return err->code;
     }

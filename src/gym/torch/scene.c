@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/kernelbench.h"
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 #define STATE_IDS    2
@@ -11,6 +11,11 @@
 #define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
 _Static_assert(IDS *KG_SCENES <= KG_TORCH_TIMING_ID, "every scene has ids of its own");
 #define BUILD_SEED 20260
+
+static bool compat(const struct kg_worker *w)
+{
+    return w->config.protocol == KG_PROTOCOL_KERNELBENCH;
+}
 
 static int first_id(const struct kg_tscene *s)
 {
@@ -85,7 +90,8 @@ static enum kg_code tell(struct kg_worker *w, struct kg_tside *ref, enum kg_tcom
                          const char *what, json_t *request, json_t **reply, struct kg_err *err)
 {
     struct kg_pyanswer a;
-    kg_pyrunner_command(&ref->runner, command, request, BUILD_SEED, deadline(w), &a);
+    uint64_t seed = compat(w) ? KG_TKB_SEED : BUILD_SEED;
+    kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
     json_decref(request);
     enum kg_code code = KG_OK;
     if (a.status == KG_PY_PROTOCOL) {
@@ -113,8 +119,8 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
     if (kg_tside_start(w, false, w->torch->problem_file, in, out, &s->ref, err) != KG_OK) {
         return err->code;
     }
-    json_t *request =
-        json_pack("{s:s, s:s}", "entry", w->torch->problem->reference, "role", "reference");
+    json_t *request = json_pack("{s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
+                                "reference", "compat", compat(w));
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
@@ -216,6 +222,14 @@ static enum kg_code build(struct kg_worker *w, struct kg_tscene *s, struct kg_er
         json_object_set(request, "consts", s->consts);
     }
     return tell(w, &s->ref, KG_TC_BUILD, "building the module", request, NULL, err);
+}
+
+enum kg_code kg_tscene_rebuild(struct kg_worker *w, struct kg_tscene *s, int64_t trials,
+                               json_t **reply, struct kg_err *err)
+{
+    *reply = NULL;
+    return tell(w, &s->ref, KG_TC_BUILD, "building the module",
+                json_pack("{s:I}", "trials", (json_int_t)trials), reply, err);
 }
 
 json_t *kg_tscene_build_request(const struct kg_task_desc *d)

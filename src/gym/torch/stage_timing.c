@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/torch/kernelbench.h"
 #include "gym/torch/pairs.h"
 
 /* Nobody reads faster than the memory gives: 0.9 of bytes over its rated bandwidth. What the judge
@@ -276,6 +277,9 @@ enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err
     struct kg_torch *t = e->w->torch;
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
+    if (e->w->config.protocol == KG_PROTOCOL_KERNELBENCH) {
+        return kg_tkb_timing(e, err);
+    }
     kg_tcandidate_stop(e);
     if (!t->judge.facts.clock && !kg_tpairs_hook.any_device) {
         not_measured(e, "no GPU: times on a CPU say nothing about what is written for one");

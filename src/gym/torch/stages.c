@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "gym/reply/check.h"
+#include "gym/torch/kernelbench.h"
 #include "gym/torch/module.h"
-#include "gym/torch/torch.h"
 
 /* A problem without a tiny variant is interpreted as it is, up to so many times the tiny size. */
 #define UNSHRUNK 32
@@ -34,21 +34,28 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tscene **out
     struct kg_torch *t = w->torch;
     struct kg_tscene *tiny = &t->scene[KG_SCENE_TINY];
     *out = &t->scene[KG_SCENE_PUBLISHED];
+    bool compat = w->config.protocol == KG_PROTOCOL_KERNELBENCH;
     e->torch->interpret = kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
     if (kg_tscene_open(w, *out, err) != KG_OK) {
         return err->code;
+    }
+    if (compat && (*out)->desc.noutputs != 1) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: KernelBench compares one tensor, and the reference answers %zu",
+                       t->problem->path, (*out)->desc.noutputs);
     }
     uint64_t size = kg_tshapes_size(&(*out)->desc), most = (uint64_t)w->config.torch_tiny_elements;
     if (!e->torch->interpret || size <= most) {
         return KG_OK;
     }
-    if (!t->no_tiny && !tiny->consts && kg_tshapes_tiny(w, tiny, (int64_t)most, err) != KG_OK) {
+    if (!compat && !t->no_tiny && !tiny->consts &&
+        kg_tshapes_tiny(w, tiny, (int64_t)most, err) != KG_OK) {
         if (err->code != KG_E_PROBLEM) {
             return err->code;
         }
         t->no_tiny = true;
     }
-    if (!t->no_tiny) {
+    if (!compat && !t->no_tiny) {
         *out = tiny;
         return KG_OK;
     }
@@ -80,7 +87,9 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
     if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
-    json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
+    if (e->w->config.protocol == KG_PROTOCOL_OWN) { /* else its seeds are everybody's */
+        json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
+    }
     enum kg_step_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
     e->r->compiled = e->built = step == KG_STEP_PASS;
     return step;
@@ -175,6 +184,9 @@ enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     const struct kg_config *c = &e->w->config;
     enum kg_tlaw laws[KG_TL_COUNT];
     e->compared = 0;
+    if (c->protocol == KG_PROTOCOL_KERNELBENCH) {
+        return kg_tkb_full(e, err);
+    }
     size_t n = kg_tplan_full(&e->torch->scene->desc, c->multi_input, c->laws, false, &e->rng, laws);
     enum kg_step_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
     if (worst == KG_STEP_PASS && e->compared == 0) {

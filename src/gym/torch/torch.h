@@ -109,6 +109,10 @@ void kg_tscene_close(struct kg_worker *w, struct kg_tscene *s);
 /* The judge's id of a set of parameters, made when first asked for. */
 enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, int *id,
                              struct kg_err *err) KG_MUST_USE;
+/* A fresh module in the scene's reference, which is up, and in *reply the `seeds` of so many trials
+ * (KernelBench's procedure). The caller owns *reply. */
+enum kg_code kg_tscene_rebuild(struct kg_worker *w, struct kg_tscene *s, int64_t trials,
+                               json_t **reply, struct kg_err *err) KG_MUST_USE;
 /* Bytes of IN and OUT that every command of the scene fits into. */
 void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint64_t *out);
 

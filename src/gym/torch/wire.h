@@ -55,18 +55,23 @@ enum kg_tstate { /* of the runner: a claim */
 
 enum kg_tcommand {
     KG_TC_NONE,
-    KG_TC_LOAD,     /* import the source file; request {path, entry, role} */
+    KG_TC_LOAD,     /* import the source file; request {path, entry, role, compat}; compat: as
+                       KernelBench runs modules */
     KG_TC_DESCRIBE, /* reference: what the task is; request {consts}; reply: the description */
-    KG_TC_BUILD,    /* construct the module; request {init, kwargs, seed}; reply {state: [...]} */
-    KG_TC_STATE,    /* leaves in IN are parameters and buffers, by name: load them, prepare() */
-    KG_TC_BIND,     /* leaves in IN are the inputs of the calls to come: make tensors of them */
-    KG_TC_CALL,     /* call the module on what was bound; leaves of the answer */
-    KG_TC_DRAW,     /* reference: get_inputs() under `seed` into OUT; leaves */
+    KG_TC_BUILD, /* construct the module; request {init, kwargs, seed, trials}; reply {state: [...],
+                    seeds: [...] of so many trials} */
+    KG_TC_STATE, /* leaves in IN are parameters and buffers, by name: load them, prepare() */
+    KG_TC_BIND,  /* leaves in IN are the inputs of the calls to come: make tensors of them */
+    KG_TC_CALL,  /* call the module on what was bound; leaves of the answer */
+    KG_TC_DRAW,  /* reference: get_inputs() under `seed` into OUT; leaves */
     KG_TC_SNAPSHOT, /* state after a call, for problems whose reference updates buffers; leaves in
                        OUT */
     KG_TC_NULL,     /* null candidate: one empty kernel on cuda, nothing on cpu */
     KG_TC_EXIT,
     KG_TC_PROFILE, /* request {suppress: [name], take: bool}; reply: probe/profile.h's table */
+    KG_TC_TIME,    /* KernelBench's procedure: call the module on the inputs of the last CALL, and
+                      say how long that takes; request {warmups, discard, trials}; reply {ns: [...]}:
+                      claims */
     KG_TC_COUNT
 };
 

@@ -1,0 +1,77 @@
+#include "gym/device/close.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gym/device/law.h"
+
+void kg_tclose_begin(struct kg_tclose *c, enum kg_tdtype dtype, double tolerance)
+{
+    *c = (struct kg_tclose){.dtype = dtype, .tolerance = tolerance};
+    c->so_far.bit_equal = true;
+    c->so_far.got = c->so_far.want = NAN;
+}
+
+static void note(struct kg_tclose *c, uint64_t at, double y, double r, double allowed)
+{
+    struct kg_tcompare *m = &c->so_far;
+    double over = fabs(r - y) / allowed;
+    if (m->n_bad++ == 0) {
+        m->first_bad = m->n + at;
+        m->got = y;
+        m->want = r;
+    }
+    m->worst = over > m->worst ? over : m->worst;
+    m->nonfinite = m->nonfinite || !isfinite(y);
+}
+
+/* NaN stays, as in torch.max and torch.mean. */
+static void add_difference(struct kg_tclose *c, double d)
+{
+    struct kg_tcompare *m = &c->so_far;
+    m->max_difference = d > m->max_difference || isnan(d) ? d : m->max_difference;
+    c->sum += d;
+}
+
+static void add_f32(struct kg_tclose *c, const float *y, const float *r, uint64_t n)
+{
+    float t = (float)c->tolerance;
+    for (uint64_t i = 0; i < n; i++) {
+        float d = fabsf(r[i] - y[i]), allowed = t + fabsf(t * y[i]);
+        add_difference(c, d);
+        if (!(r[i] == y[i] || (isfinite(d) && d <= allowed))) {
+            note(c, i, y[i], r[i], allowed);
+        }
+    }
+}
+
+static void add_other(struct kg_tclose *c, const void *y, const void *r, uint64_t n)
+{
+    double t = c->dtype == KG_TD_BOOL ? 0 : c->tolerance;
+    for (uint64_t i = 0; i < n; i++) {
+        double a = kg_dj_load(c->dtype, y, i), b = kg_dj_load(c->dtype, r, i);
+        double d = fabs(b - a), allowed = t + fabs(t * a);
+        add_difference(c, d);
+        if (!(b == a || (isfinite(d) && d <= allowed))) {
+            note(c, i, a, b, allowed);
+        }
+    }
+}
+
+void kg_tclose_add(struct kg_tclose *c, const void *y, const void *r, uint64_t n)
+{
+    if (c->dtype == KG_TD_F32) {
+        add_f32(c, y, r, n);
+    } else {
+        add_other(c, y, r, n);
+    }
+    c->so_far.bit_equal = c->so_far.bit_equal && memcmp(y, r, n * kg_tdtype_bytes(c->dtype)) == 0;
+    c->so_far.n += n;
+}
+
+void kg_tclose_end(const struct kg_tclose *c, struct kg_tcompare *out)
+{
+    *out = c->so_far;
+    out->pass = out->n_bad == 0;
+    out->mean_difference = out->n > 0 ? c->sum / (double)out->n : 0;
+}

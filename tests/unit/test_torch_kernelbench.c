@@ -1,0 +1,530 @@
+/* KernelBench's procedure on the CPU, end to end: what it takes for right and what it does not, the
+ * numbers of its trials against that project's own steps written out in Python, times as claims,
+ * and that nothing of it is rewarded. Skipped where Python lacks torch. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "gym/pipeline/batch.h"
+#include "gym/pipeline/onboard.h"
+#include "gym/reward/reward.h"
+#include "gym/torch/kernelbench.h"
+
+#define HEAD                                                                                       \
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport os, time\n\n\n"
+#define INPUTS "def get_inputs():\n    return "
+#define INIT   "\n\n\ndef get_init_inputs():\n    return "
+
+static struct kg_worker *worker;
+static struct kg_config config;
+static char folder[256], lacking[480];
+
+static const struct {
+    const char *name, *text;
+} problems[] = {
+    {"linear.py", HEAD "class Model(nn.Module):\n    def __init__(self, cols):\n"
+                       "        super().__init__()\n        self.lin = nn.Linear(cols, 8)\n\n"
+                       "    def forward(self, x):\n        return F.relu(self.lin(x))\n\n\n" INPUTS
+                       "[torch.randn(16, 24)]" INIT "[24]\n"},
+    {"twice.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n\n"
+                      "\n" INPUTS "[torch.randn(64)]" INIT "[]\n"},
+    {"chance.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                       "        return F.dropout(x, 0.5, training=True)\n\n\n" INPUTS
+                       "[torch.randn(32, 16)]" INIT "[]\n"},
+    {"index.py", HEAD "class Model(nn.Module):\n    def forward(self, x, i):\n"
+                      "        return x * i\n\n\n" INPUTS
+                      "[torch.randn(8, 8), torch.randint(0, 9, (8, 8))]" INIT "[]\n"},
+    {"memory.py", HEAD "class Model(nn.Module):\n    def __init__(self):\n"
+                       "        super().__init__()\n        self.n = 0\n\n"
+                       "    def forward(self, x):\n        self.n += 1\n"
+                       "        return x + self.n\n\n\n" INPUTS "[torch.randn(8)]" INIT "[]\n"},
+    {"two.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                    "        return x, x + 1\n\n\n" INPUTS "[torch.randn(8)]" INIT "[]\n"},
+};
+
+#define LINEAR                                                                                     \
+    "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"      \
+    "        self.lin = nn.Linear(cols, 8)\n\n    def forward(self, x):\n"
+#define TWICE                                                                                      \
+    "calls = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"                      \
+    "        calls.append(1)\n"
+
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
+}
+
+static void judge_text(const char *problem, const char *text, bool head, struct kg_record *r)
+{
+    char path[512], all[8192];
+    snprintf(path, sizeof path, "%s/%s", folder, problem);
+    snprintf(all, sizeof all, "%s%s", head ? HEAD : "", text);
+    struct kg_task t = {.problem = path,
+                        .text = all,
+                        .len = strlen(all),
+                        .source = true,
+                        .stop_after = KG_ST_PROFILE};
+    kg_record_init(r);
+    kg_eval(worker, &t, r);
+}
+
+static void judge(const char *problem, const char *text, struct kg_record *r)
+{
+    judge_text(problem, text, true, r);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_record r;
+    int cpu = -1;
+    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
+    snprintf(folder, sizeof folder, "/tmp/kgym-kb-XXXXXX");
+    if (!mkdtemp(folder) || chmod(folder, 0755) != 0 ||
+        kg_config_load(&config, "kernelbench", NULL, NULL, &err) != KG_OK) {
+        return -1;
+    }
+    snprintf(config.cache, sizeof config.cache, "none");
+    snprintf(config.device, sizeof config.device, "cpu");
+    const char *python = getenv("KGYM_PYTHON");
+    snprintf(config.python, sizeof config.python, "%s", python ? python : "");
+    config.rewards[0] = '\0'; /* every one that there is */
+    for (const char *const *name = kg_reward_names(); *name; name++) {
+        size_t used = strlen(config.rewards);
+        snprintf(config.rewards + used, sizeof config.rewards - used, "%s%s", used ? "," : "",
+                 *name);
+    }
+    config.deadline_run = 3;
+    config.torch_first_call = 3;
+    kg_batch_cpus(&cpu, 1);
+    if (kg_config_check(&config, &err) != KG_OK ||
+        kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+        print_error("%s\n", err.message);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        put(problems[i].name, problems[i].text);
+    }
+    judge_text("twice.py", "x = 1\n", false, &r);
+    if (r.has_error) {
+        snprintf(lacking, sizeof lacking, "%s", r.error.message);
+    }
+    kg_record_deinit(&r);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    kg_worker_close(worker);
+    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
+}
+
+static void need_torch(void)
+{
+    if (*lacking) {
+        assert_true(strstr(lacking, "make torch") != NULL);
+        printf("skip: %s\n", lacking);
+        skip();
+    }
+}
+
+static const char *seen(const struct kg_record *r)
+{
+    static char out[100];
+    snprintf(out, sizeof out, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
+             r->has_error || r->reason ? "/" : "",
+             r->has_error ? kg_code_name(r->error.code)
+             : r->reason  ? r->reason
+                          : "");
+    return out;
+}
+
+static const json_t *evidence(const struct kg_record *r, const char *check)
+{
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        if (strcmp(json_string_value(json_object_get(e, "check")), check) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static int64_t passed(const struct kg_record *r)
+{
+    const json_t *n = json_object_get(evidence(r, "trials"), "passed");
+    return json_is_integer(n) ? json_integer_value(n) : -1;
+}
+
+/* What each is, and how many trials it passes; -1: none was compared. */
+static const struct {
+    const char *name, *problem, *text, *want;
+    int64_t passes;
+} samples[] = {
+    {"right", "linear.py", LINEAR "        return torch.clamp(self.lin(x), min=0)\n", "ok", 5},
+    {"within the tolerance", "linear.py", LINEAR "        return F.relu(self.lin(x)) * 1.00005\n",
+     "ok", 5},
+    {"beyond it", "linear.py", LINEAR "        return F.relu(self.lin(x)) * 1.005\n", "wrong/value",
+     0},
+    {"other names, the same draws", "linear.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+     "        self.one, self.two = nn.Linear(cols, 8).parameters()\n\n    def forward(self, x):\n"
+     "        return F.relu(x @ self.one.t() + self.two)\n",
+     "ok", 5},
+    {"other draws", "linear.py",
+     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+     "        torch.rand(1)\n        self.lin = nn.Linear(cols, 8)\n\n"
+     "    def forward(self, x):\n        return F.relu(self.lin(x))\n",
+     "wrong/value", 0},
+    {"in place", "twice.py", TWICE "        return x.mul_(2)\n", "ok", 5},
+    {"a NaN", "twice.py", TWICE "        return x * 2 / (x - x[0])\n", "wrong/nonfinite", 0},
+    {"from the third on", "twice.py", TWICE "        return x * 2 if len(calls) < 3 else x * 2.1\n",
+     "wrong/value", 2},
+    {"in the third", "twice.py", TWICE "        return x * 2 if len(calls) != 3 else x * 2.1\n",
+     "wrong/value", 4},
+    {"remembers", "twice.py",
+     "kept = []\n" TWICE "        kept.append(x * 2)\n        return kept[0].clone()\n",
+     "wrong/value", 1},
+    {"shape", "twice.py", TWICE "        return (x * 2)[1:]\n", "wrong/shape", 0},
+    {"dtype", "twice.py", TWICE "        return (x * 2).double()\n", "wrong/dtype", 0},
+    {"structure", "twice.py", TWICE "        return (x * 2,)\n", "wrong/structure", 0},
+    {"raises in the second", "twice.py",
+     TWICE
+     "        if len(calls) == 2:\n            raise ValueError('no')\n        return x * 2\n",
+     "crash/exception", 1},
+    {"exits", "twice.py", TWICE "        os._exit(3)\n", "crash/exit", 0},
+    {"syntax", "twice.py", "class ModelNew(\n", "compile_error/syntax", -1},
+    {"the same chance", "chance.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return F.dropout(x, 0.5, training=True)\n",
+     "wrong/value", 0}, /* as there: the two draw one after the other */
+    {"integers are cast", "index.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, i):\n"
+     "        assert i.dtype is torch.float32\n        return x * i\n",
+     "ok", 5},
+    {"two tensors", "two.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x, x + 1\n",
+     "error/problem", -1},
+};
+
+static void outcomes(void **state)
+{
+    (void)state;
+    int bad = 0;
+    need_torch();
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct kg_record r;
+        judge(samples[i].problem, samples[i].text, &r);
+        if (strcmp(seen(&r), samples[i].want) != 0 || passed(&r) != samples[i].passes) {
+            print_error("%s: %s, passed %lld (%s)\n", samples[i].name, seen(&r),
+                        (long long)passed(&r), r.has_error ? r.error.message : r.message);
+            bad++;
+        }
+        if (r.nrewards != 0 || (!r.has_error && !evidence(&r, "unrewarded"))) {
+            print_error("%s: rewarded, or it does not say why not\n", samples[i].name);
+            bad++;
+        }
+        kg_record_deinit(&r);
+    }
+    assert_int_equal(bad, 0);
+}
+
+/* A reference that counts its calls is the same for each candidate: it is built afresh. */
+static void a_reference_begins_anew(void **state)
+{
+    (void)state;
+    static const char text[] = "class ModelNew(nn.Module):\n    def __init__(self):\n"
+                               "        super().__init__()\n        self.n = 0\n\n"
+                               "    def forward(self, x):\n        self.n += 1\n"
+                               "        return x + self.n\n";
+    need_torch();
+    for (int i = 0; i < 2; i++) {
+        struct kg_record r;
+        judge("memory.py", text, &r);
+        assert_string_equal(seen(&r), "ok");
+        kg_record_deinit(&r);
+    }
+}
+
+/* The same text by the gym's own bound; and what that project took before its version 0.2. */
+static void tolerances_differ(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_err err = KG_ERR_INIT;
+    need_torch();
+    assert_int_equal(kg_config_load(&worker->config, "quick", NULL, NULL, &err), KG_OK);
+    snprintf(worker->config.device, sizeof worker->config.device, "cpu");
+    kg_torch_forget(worker, false);
+    assert_string_equal(samples[1].name, "within the tolerance");
+    judge(samples[1].problem, samples[1].text, &r);
+    assert_int_equal(r.verdict, KG_V_WRONG);
+    assert_int_equal(r.nrewards, 1);
+    kg_record_deinit(&r);
+    worker->config = config;
+    worker->config.kernelbench_tolerance = 0.01;
+    kg_torch_forget(worker, false);
+    assert_string_equal(samples[2].name, "beyond it");
+    judge(samples[2].problem, samples[2].text, &r);
+    assert_string_equal(seen(&r), "ok");
+    kg_record_deinit(&r);
+    worker->config = config;
+}
+
+/* That project's steps, written out by a candidate that is off by an eighth of its input: seeds,
+ * parameters, inputs; it prints the differences that they give. */
+static const char theirs[] =
+    "class Model(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+    "        self.lin = nn.Linear(cols, 8)\n\n    def forward(self, x):\n"
+    "        return F.relu(self.lin(x))\n\n\n"
+    "def steps():\n    torch.manual_seed(42)\n    model = Model(24)\n    torch.manual_seed(42)\n"
+    "    seeds = [torch.randint(0, 2**32 - 1, (1,)).item() for _ in range(5)]\n"
+    "    for seed in seeds:\n        torch.manual_seed(seed)\n        x = torch.randn(16, 24)\n"
+    "        d = (model(x) - (model(x) + x[:, :8] / 8)).abs()\n"
+    "        print(repr(d.max().item()), repr(d.double().mean().item()))\n\n\n"
+    "calls = []\n\n\nclass ModelNew(Model):\n    def forward(self, x):\n"
+    "        calls.append(1)\n        if len(calls) == 5:\n            steps()\n"
+    "        return super().forward(x) + x[:, :8] / 8\n";
+
+static void the_numbers_are_theirs(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    judge("linear.py", theirs, &r);
+    assert_string_equal(seen(&r), "wrong/value");
+    const json_t *trials = evidence(&r, "trials");
+    const json_t *max = json_object_get(trials, "max_difference");
+    const json_t *mean = json_object_get(trials, "mean_difference");
+    const char *line = r.output.stdout_text;
+    for (size_t i = 0; i < 5; i++) {
+        double a, b, got = json_real_value(json_array_get(max, i));
+        double avg = json_real_value(json_array_get(mean, i));
+        int n = 0;
+        assert_non_null(line);
+        assert_int_equal(sscanf(line, "%lf %lf\n%n", &a, &b, &n), 2);
+        line += n;
+        if (got != a || !(fabs(avg - b) <= 1e-12)) {
+            fail_msg("trial %zu: %.17g and %.17g, not %.17g and %.17g", i, got, avg, a, b);
+        }
+    }
+    kg_record_deinit(&r);
+}
+
+/* --- times --- */
+
+#define TIMED "        if torch.is_grad_enabled():\n" /* trials are without */
+
+static int64_t number(const json_t *claims, const char *side, const char *key)
+{
+    const json_t *v = json_object_get(side ? json_object_get(claims, side) : claims, key);
+    assert_true(json_is_integer(v));
+    return json_integer_value(v);
+}
+
+static void no_time_without_a_gpu(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    judge("twice.py", TWICE "        return x + x\n", &r);
+    assert_string_equal(seen(&r), "ok");
+    assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+    assert_int_equal(strncmp(r.timing.why, "no GPU", 6), 0);
+    assert_true(r.timing.claims == NULL && !r.has_speedup);
+    kg_record_deinit(&r);
+}
+
+static void times_are_claims(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    judge("twice.py",
+          TWICE TIMED
+          "            n = len(calls) - 6\n" /* five trials, and one that brings inputs */
+          "            if n in (1, 104, 105):\n                print('timed', n)\n"
+          "        return x + x\n",
+          &r);
+    assert_string_equal(seen(&r), "ok");
+    assert_int_equal(r.timing.status, KG_T_NOT_TRUSTED);
+    assert_string_equal(r.timing.preset, "kernelbench");
+    assert_int_equal(r.timing.warmups, 3);
+    assert_true(r.timing.candidate_ns == -1 && r.timing.reference_ns == -1 && !r.timing.samples);
+    const json_t *c = r.timing.claims;
+    assert_int_equal(number(c, NULL, "trials"), 100);
+    assert_int_equal(number(c, NULL, "warmups"), 3);
+    assert_int_equal(number(c, NULL, "discarded"), 1);
+    for (int i = 0; i < 2; i++) {
+        const char *side = i ? "candidate" : "reference";
+        int64_t mean = number(c, side, "mean_ns");
+        assert_true(mean > 0 && number(c, side, "min_ns") <= mean &&
+                    mean <= number(c, side, "max_ns") && number(c, side, "std_ns") >= 0);
+    }
+    double ratio =
+        (double)number(c, "reference", "mean_ns") / (double)number(c, "candidate", "mean_ns");
+    assert_true(r.has_speedup && fabs(r.speedup.ratio / ratio - 1) < 1e-3);
+    assert_true(isnan(r.speedup.lo) && isnan(r.speedup.hi) && r.speedup.pairs == -1);
+    assert_string_equal(r.output.stdout_text, "timed 1\ntimed 104\n"); /* 3 + 1 + 100 */
+    assert_int_equal(r.nrewards, 0);
+    assert_string_equal(kg_reward_absent(&r), "KernelBench's procedure sets no reward");
+    json_t *j = kg_record_json(&r, false);
+    struct kg_record back;
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
+    assert_true(json_equal(back.timing.claims, c));
+    assert_non_null(kg_reward_absent(&back));
+    kg_record_deinit(&back);
+    json_decref(j);
+    kg_record_deinit(&r);
+}
+
+/* Whoever lies about its own time is believed, and gains nothing; nonsense is no time. */
+static void lies(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    judge("twice.py",
+          TWICE "        if len(calls) == 1:\n            import itertools\n"
+                "            time.perf_counter_ns = itertools.count().__next__\n"
+                "        return x + x\n",
+          &r);
+    assert_string_equal(seen(&r), "ok");
+    assert_int_equal(number(r.timing.claims, "candidate", "mean_ns"), 1);
+    assert_true(r.speedup.ratio > 100 && r.nrewards == 0);
+    kg_record_deinit(&r);
+    judge("twice.py", TWICE "        time.perf_counter_ns = lambda: 5\n        return x + x\n", &r);
+    assert_string_equal(seen(&r), "ok");
+    assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+    assert_string_equal(r.timing.why, "the candidate gives no times that can be");
+    assert_true(r.timing.claims == NULL && !r.has_speedup);
+    kg_record_deinit(&r);
+}
+
+/* What goes wrong while it is timed is no verdict there. */
+static void timing_is_no_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } table[] = {
+        {TWICE TIMED "            raise ValueError('no')\n        return x + x\n",
+         "the candidate raises while it is timed"},
+        {TWICE TIMED "            os._exit(0)\n        return x + x\n",
+         "the candidate ends while it is timed"},
+        {TWICE
+         "        if len(calls) > 5:\n            raise ValueError('no')\n        return x + x\n",
+         "the candidate does not answer to the timed inputs"},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct kg_record r;
+        judge("twice.py", table[i].text, &r);
+        assert_string_equal(seen(&r), "ok");
+        assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+        assert_string_equal(r.timing.why, table[i].why);
+        assert_true(r.timing.claims == NULL && !r.has_speedup && r.nrewards == 0);
+        kg_record_deinit(&r);
+    }
+}
+
+/* Events on a device: 64 MB in and out take some 50 us there; and kernels that name no stream are
+ * in order with them. */
+static void on_a_device(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_worker *mine = worker;
+    if (!getenv("KGYM_TEST_GPU")) {
+        printf("skip: KGYM_TEST_GPU is not set: no device\n");
+        skip();
+    }
+    need_torch();
+    snprintf(config.device, sizeof config.device, "cuda:0");
+    config.torch_first_call = 60;
+    assert_int_equal(kg_worker_open(&config, mine->cpu, &worker, &err), KG_OK);
+    put("large.py",
+        HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+             "        return torch.relu(x)\n\n\n" INPUTS "[torch.randn(4096, 4096)]" INIT "[]\n");
+    judge("large.py",
+          "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+          "        assert torch.cuda.current_stream() == torch.cuda.default_stream()\n"
+          "        assert torch.backends.cudnn.allow_tf32\n        return torch.clamp(x, min=0)\n",
+          &r);
+    kg_worker_close(worker);
+    worker = mine;
+    snprintf(config.device, sizeof config.device, "cpu");
+    config.torch_first_call = 3;
+    if (strcmp(seen(&r), "ok") != 0 || r.timing.claims == NULL) {
+        fail_msg("%s: %s", seen(&r), r.has_error ? r.error.message : r.timing.why);
+    }
+    for (int i = 0; i < 2; i++) {
+        const char *side = i ? "candidate" : "reference";
+        int64_t mean = number(r.timing.claims, side, "mean_ns");
+        printf("%s: %lld ns\n", side, (long long)mean);
+        assert_true(mean > 10000 && mean < 10000000);
+    }
+    assert_true(r.speedup.ratio > 0.3 && r.speedup.ratio < 3 && r.nrewards == 0);
+    kg_record_deinit(&r);
+}
+
+static void problems_are_not_checked_by_it(void **state)
+{
+    (void)state;
+    struct kg_onboard o;
+    struct kg_err err = KG_ERR_INIT;
+    char path[512];
+    snprintf(path, sizeof path, "%s/twice.py", folder);
+    assert_int_equal(kg_onboard(worker, path, &o, &err), KG_E_USAGE);
+    assert_non_null(strstr(err.message, "by the gym's own protocol only"));
+}
+
+static int with_times(void **state)
+{
+    (void)state;
+    kg_tkb_any_device = true;
+    return 0;
+}
+
+static int without_times(void **state)
+{
+    (void)state;
+    kg_tkb_any_device = false;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outcomes),
+        cmocka_unit_test(a_reference_begins_anew),
+        cmocka_unit_test(tolerances_differ),
+        cmocka_unit_test(the_numbers_are_theirs),
+        cmocka_unit_test(no_time_without_a_gpu),
+        cmocka_unit_test_setup_teardown(times_are_claims, with_times, without_times),
+        cmocka_unit_test_setup_teardown(lies, with_times, without_times),
+        cmocka_unit_test_setup_teardown(timing_is_no_verdict, with_times, without_times),
+        cmocka_unit_test(on_a_device),
+        cmocka_unit_test(problems_are_not_checked_by_it),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
