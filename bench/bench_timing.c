@@ -1,8 +1,8 @@
 /* How well two equal kernels are told to be equal: the reference against itself, fresh processes in
  * every repetition, by four methods, on an idle host and with the other cores busy.
- *   build/release/bench/bench_timing [repetitions=200] ["5 us" "50 us" "0.5 ms" "2 ms": some of them]
- * Columns: median time; variation of the estimated time over repetitions; share of ratios within
- * 1 %; the middle 95 % of ratios; where a method gives an interval, how often it holds 1. */
+ *   build/release/bench/bench_timing [repetitions=200] ["5 us" "50 us" "0.5 ms" "2 ms": some of
+ * them] Columns: median time; variation of the estimated time over repetitions; share of ratios
+ * within 1 %; the middle 95 % of ratios; where a method gives an interval, how often it holds 1. */
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,8 +26,7 @@
 static const struct {
     const char *name;
     int n, rounds;
-} kernels[] = {
-    {"5 us", 8192, 16}, {"50 us", 2048, 32}, {"0.5 ms", 16384, 40}, {"2 ms", 65536, 30}};
+} kernels[] = {{"5 us", 8192, 16}, {"50 us", 2048, 32}, {"0.5 ms", 16384, 40}, {"2 ms", 65536, 30}};
 #define KERNELS ((int)(sizeof kernels / sizeof *kernels))
 
 static const struct {
@@ -276,8 +275,8 @@ int main(int argc, char **argv)
     }
     kg_judge_stop(&judge);
     kg_lease_release(&lease);
-    kg_bench_json("timing", json_pack("{s:I, s:i, s:i, s:o}", "repetitions",
-                                      (json_int_t)repetitions, "cpu", cpu, "not_measured", again,
-                                      "rows", rows));
+    kg_bench_json("timing",
+                  json_pack("{s:I, s:i, s:i, s:o}", "repetitions", (json_int_t)repetitions, "cpu",
+                            cpu, "not_measured", again, "rows", rows));
     return 0;
 }

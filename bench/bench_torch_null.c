@@ -4,7 +4,8 @@
  *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0]
  * The problem applies sin() in turn, so that its length is known. Columns: median time after K; K
  * and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1; pairs
- * used; share of results that are trusted. The second table: while another process makes contexts. Needs a GPU. */
+ * used; share of results that are trusted. The second table: while another process makes contexts.
+ * Needs a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,16 +149,16 @@ static json_t *show(const char *name, const char *load, const struct series *s)
     for (int i = 0; i < 3; i++) {
         k[i] = kg_median(s->k[i], n);
     }
-    printf("%-8s %9.1f %7.1f %7.1f %7.1f | %6.0f %6.0f %6.0f %6.0f | %7.0f %6.1f %8d %7.0f\n", name, t,
-           k[0], k[1], k[2], within(s, 0.005), within(s, 0.01), within(s, 0.02), within(s, 0.05),
+    printf("%-8s %9.1f %7.1f %7.1f %7.1f | %6.0f %6.0f %6.0f %6.0f | %7.0f %6.1f %8d %7.0f\n", name,
+           t, k[0], k[1], k[2], within(s, 0.005), within(s, 0.01), within(s, 0.02), within(s, 0.05),
            100.0 * s->holds_one / s->n, s->pairs, s->repeated, 100.0 * s->trusted / s->n);
     fflush(stdout);
     json_t *logs = json_array();
     for (int i = 0; i < s->n; i++) {
         json_array_append_new(logs, json_real(s->log_ratio[i]));
     }
-    return json_pack("{s:s, s:s, s:f, s:[f,f,f], s:[f,f,f,f], s:f, s:f, s:i, s:f, s:o}", "kernel", name,
-                     "load", load, "median_us", t, "k_us_median_p10_p90", k[0], k[1], k[2],
+    return json_pack("{s:s, s:s, s:f, s:[f,f,f], s:[f,f,f,f], s:f, s:f, s:i, s:f, s:o}", "kernel",
+                     name, "load", load, "median_us", t, "k_us_median_p10_p90", k[0], k[1], k[2],
                      "within_pct_0.5_1_2_5", within(s, 0.005), within(s, 0.01), within(s, 0.02),
                      within(s, 0.05), "holds_1", (double)s->holds_one / s->n, "pairs", s->pairs,
                      "repeated", s->repeated, "trusted", (double)s->trusted / s->n, "log_ratios",

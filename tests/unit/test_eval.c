@@ -15,6 +15,7 @@
 #include "gym/pipeline/eval.h"
 #include "gym/pipeline/paths.h"
 #include "gym/problem/problem.h"
+#include "gym/timing/pairs.h"
 
 static struct kg_worker *worker;
 static struct kg_config config;
@@ -139,7 +140,8 @@ static void test_a_timed_record_is_whole(void **state)
     assert_true(r.timing.reference_ns > 0 && r.timing.overhead_ns > 0);
     assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_PASS);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
-    assert_true(r.rewards[0].value > 1);
+    bool counts = r.timing.reference_ns >= KG_PAIRS_SHORT * r.timing.overhead_ns;
+    assert_int_equal(r.rewards[0].value > 1, counts); /* K has two modes: T may be above 200 us */
     json_t *j = kg_record_json(&r, false);
     struct kg_record back;
     struct kg_err err = KG_ERR_INIT;
