@@ -135,14 +135,14 @@ static int64_t now_ns(void)
 
 uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value)
 {
-    int64_t end = now_ns() + SPIN_NS;
     uint32_t now;
     while ((now = atomic_load_explicit(word, memory_order_acquire)) == value) {
-        if (now_ns() >= end) { /* asleep until the call, or until it is announced */
-            syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
-            end = now_ns() + SPIN_NS;
+        /* Asleep until the call, or until it is announced: the core is the other runners' too. */
+        syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+        int64_t end = now_ns() + SPIN_NS;
+        while (atomic_load_explicit(word, memory_order_acquire) == value && now_ns() < end) {
+            __builtin_ia32_pause();
         }
-        __builtin_ia32_pause();
     }
     return now;
 }

@@ -97,10 +97,10 @@ enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
 void kg_tpairs_close(struct kg_tpairs *s); /* NULL: nothing */
 /* K anew, as opening does it: what was known of it is of no use any more. Between two runs. */
 enum kg_code kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
-/* port: of a candidate that is up and holds the first set of parameters. Always initialises *out,
- * which the caller then deinits. */
-enum kg_code kg_tpairs_run(struct kg_tpairs *s, int port, struct kg_tpairs_result *out,
-                           struct kg_err *err) KG_MUST_USE;
+/* A candidate that is up and holds the first set of parameters. Always initialises *out, which the
+ * caller then deinits. From its second call on all runners are on the worker's core. */
+enum kg_code kg_tpairs_run(struct kg_tpairs *s, const struct kg_tside *candidate,
+                           struct kg_tpairs_result *out, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_result_deinit(struct kg_tpairs_result *r);
 /* Once the candidate's process is gone: are null calls loud all the same? */
 enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err) KG_MUST_USE;

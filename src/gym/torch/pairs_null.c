@@ -59,7 +59,7 @@ static enum kg_code against_itself(struct kg_tpairs *s, struct kg_worker *w,
     struct kg_tside side = {.port = -1};
     enum kg_code code = start(w, scene, opt, &side, err);
     if (code == KG_OK) {
-        code = kg_tpairs_run(s, side.port, out, err);
+        code = kg_tpairs_run(s, &side, out, err);
     }
     kg_tside_stop(w, &side);
     if (code == KG_OK && out->status == KG_TPAIRS_FAILED) {

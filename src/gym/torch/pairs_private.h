@@ -25,6 +25,7 @@ struct kg_tpairs {
     bool drawn;        /* every input is drawn by the reference */
     bool self;         /* the oracle is the reference itself under the same seed */
     int cand;          /* the candidate's port; -1: none yet */
+    const struct kg_pyrunner *candidate; /* its runner; or NULL */
     bool cand_bound, own_bound, null_bound;
     bool placed;      /* every input has had values */
     int set;          /* where inputs lie, of KG_TORCH_PLACES */
@@ -32,7 +33,7 @@ struct kg_tpairs {
     uint64_t seed;    /* of the calls of the last one */
     enum kg_tlaw law; /* of the last one */
     double null_ns[KG_TPAIRS_NULLS];
-    size_t nnull, nfirst; /* nfirst: of them before the candidate's process was there */
+    size_t nnull, nfirst;         /* nfirst: of them before the candidate's process was there */
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;

@@ -1,8 +1,10 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +144,28 @@ void kg_pyrunner_stop(struct kg_pyrunner *r)
         r->fault_address = r->wire->fault_address;
         munmap(r->wire, sizeof *r->wire);
         r->wire = NULL;
+    }
+}
+
+void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu)
+{
+    char path[64];
+    cpu_set_t set;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)r->sandbox.pid);
+    DIR *tasks = cpu >= 0 && r->sandbox.pid > 0 ? opendir(path) : NULL;
+    struct dirent *e;
+    CPU_ZERO(&set);
+    if (tasks) {
+        CPU_SET((size_t)cpu, &set);
+    }
+    while (tasks && (e = readdir(tasks)) != NULL) {
+        long tid = strtol(e->d_name, NULL, 10);
+        if (tid > 0) { /* a thread that has just ended is no matter */
+            sched_setaffinity((pid_t)tid, sizeof set, &set);
+        }
+    }
+    if (tasks) {
+        closedir(tasks);
     }
 }
 

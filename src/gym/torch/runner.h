@@ -60,6 +60,8 @@ struct kg_pyrunner {
 enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
+/* All its threads onto this core; those that it starts later follow. -1: nothing. */
+void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu);
 /* Signal that ended a stopped runner, 0: none. Pid 1 of a namespace ignores what is merely sent; it
  * leaves with 128 + signal then, and its claim of that signal is believed. */
 int kg_pyrunner_signal(const struct kg_pyrunner *r);

@@ -155,7 +155,7 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
     if (step != KG_STEP_PASS) {
         return step == KG_STEP_FAIL ? FAILED : ERROR;
     }
-    if (kg_tpairs_run(s, e->torch->cand.port, res, err) != KG_OK) {
+    if (kg_tpairs_run(s, &e->torch->cand, res, err) != KG_OK) {
         return ERROR;
     }
     switch (res->status) {

@@ -135,8 +135,7 @@ static enum kg_code start_runner(struct kg_worker *w, struct kg_zygote *z, const
                                  const int fds[3], struct kg_tside *out, struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
-    /* On a GPU runners watch for their next call for a while after each: on one core they would
-     * stand in each other's way. */
+    /* On a GPU building may take any core, until they are timed (kg_pyrunner_pin). */
     struct kg_pyrunner_spec spec = {.source = source,
                                     .ctrl_fd = fds[0],
                                     .in_fd = fds[1],
