@@ -2,6 +2,7 @@
 
 static const char *const methods[] = {"paired", "calibrated", NULL};
 static const char *const libraries[] = {"allowed", "forbidden", NULL};
+static const char *const spares[] = {"auto", "yes", "no", NULL};
 static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 
 #define AT(field) offsetof(struct kg_config, field), sizeof(((struct kg_config *)0)->field)
@@ -104,6 +105,9 @@ static const struct kg_opt table[] = {
         "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),
     INT("torch.shapes", torch_shapes, 0, 8, "0", "",
         "Shape variants of PyTorch problems to try: a grade, it gates nothing."),
+    ENUM(
+        "torch.spare", torch_spare, spares, "auto",
+        "PyTorch: boot the next candidate's runner while the last one is at work; auto: on a GPU."),
     INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
         "Protocol `kernelbench`: correctness trials."),
     REAL("kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",

@@ -8,6 +8,7 @@
 
 enum kg_timing_method { KG_TM_PAIRED, KG_TM_CALIBRATED };
 enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
+enum kg_spare { KG_SPARE_AUTO, KG_SPARE_YES, KG_SPARE_NO };
 /* Whose procedure judges: the gym's own, or KernelBench's, which never sets a reward. */
 #define KG_KERNELBENCH_TIMES 5000 /* of one side, at most: they fit one reply */
 enum kg_protocol { KG_PROTOCOL_OWN, KG_PROTOCOL_KERNELBENCH };
@@ -40,6 +41,7 @@ struct kg_config {
     char python[512]; /* "": that of `make torch`, else python3 */
     double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
     int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
+    int torch_spare; /* enum kg_spare */
     /* KernelBench's procedure */
     int64_t kernelbench_trials;
     double kernelbench_tolerance; /* 0: by precision */

@@ -59,13 +59,13 @@ static bool send_request(const struct helper *h, int plan_fd, int ctl_fd)
 }
 
 /* struct kg_birth: returns when the process between is gone. A zygote that is lost is ended, so
- * that nothing of it is left half done. */
+ * that nothing of it is left half done; records still name its Python. */
 static enum kg_code ask(void *helper, int plan_fd, int ctl_fd, struct kg_err *err)
 {
     struct helper *h = helper;
     char text[256];
     if (h->z->pid <= 0 || !send_request(h, plan_fd, ctl_fd)) {
-        kg_zygote_stop(h->z);
+        kg_zygote_kill(h->z);
         return kg_fail(err, KG_E_GYM, "torch: the zygote is gone");
     }
     struct pollfd p = {.fd = h->z->sock, .events = POLLIN};
@@ -74,13 +74,13 @@ static enum kg_code ask(void *helper, int plan_fd, int ctl_fd, struct kg_err *er
     do {
         ready = poll(&p, 1, 100);
         if (h->z->spec.cancelled != NULL && *h->z->spec.cancelled) {
-            kg_zygote_stop(h->z);
+            kg_zygote_kill(h->z);
             return kg_fail(err, KG_E_CANCELLED, "torch: cancelled");
         }
     } while ((ready == 0 || (ready < 0 && errno == EINTR)) && kg_clock_ns() < until);
     ssize_t n = ready > 0 ? recv(h->z->sock, text, sizeof text, 0) : -1;
     if (n <= 0) {
-        kg_zygote_stop(h->z);
+        kg_zygote_kill(h->z);
         return kg_fail(err, KG_E_GYM, "torch: the zygote %s while it forked a runner",
                        ready > 0 ? "died" : "hung");
     }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "gym/torch/kernelbench.h"
 
 static bool compat(const struct kg_evaluation *e)
@@ -21,16 +20,35 @@ void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
     e->deadline_ns += kg_clock_ns() - since_ns;
 }
 
+/* The next runner boots while this one is at work. A worker's first evaluation may be its last: its
+ * timing, which waits for what boots, begins none. */
+static void next_one(struct kg_evaluation *e, enum kg_stage stage)
+{
+    const struct kg_torch_run *run = e->torch;
+    if (!e->alone && (stage < KG_ST_TIMING || e->w->evaluations > 1)) {
+        int64_t since = kg_clock_ns();
+        uint64_t in, out;
+        kg_tscene_regions(run->scene, false, &in, &out);
+        kg_tspare_begin(e->w, run->interpret, in, out);
+        kg_tevaluation_excuse(e, since);
+    }
+}
+
 /* A command without data; takes the request. */
 static enum kg_step_result tell(struct kg_evaluation *e, enum kg_tcommand command, json_t *request,
                                 enum kg_stage stage, struct kg_err *err)
 {
     struct kg_torch_run *run = e->torch;
+    struct kg_pyquestion q;
     struct kg_pyanswer a;
-    int64_t deadline = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
     uint64_t seed = compat(e) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
-    kg_pyrunner_command(&run->cand.runner, command, request, seed, deadline, &a);
+    kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
     json_decref(request);
+    if (command == KG_TC_LOAD) {
+        next_one(e, stage);
+    }
+    kg_pyrunner_answer(&run->cand.runner, &q,
+                       kg_evaluation_deadline(e, e->w->config.torch_deadline_compile), &a);
     enum kg_step_result s = KG_STEP_PASS;
     if (a.status != KG_PY_ANSWERED || a.said != KG_TA_OK) {
         if (a.status != KG_PY_ANSWERED) {
@@ -81,12 +99,10 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
 {
     struct kg_worker *w = e->w;
     struct kg_torch_run *run = e->torch;
-    char path[320];
     uint64_t in, out;
-    snprintf(path, sizeof path, "%s/candidate.py", w->scratch.path);
     kg_tscene_regions(s, false, &in, &out);
-    if (kg_file_write_atomic(path, e->code, e->code_len, err) != KG_OK ||
-        kg_tside_start(w, run->interpret, path, in, out, &run->cand, err) != KG_OK) {
+    if (kg_tspare_take(w, run->interpret, e->code, e->code_len, in, out, &run->cand, err) !=
+        KG_OK) {
         return KG_STEP_ERROR;
     }
     run->scene = s;

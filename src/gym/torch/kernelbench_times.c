@@ -122,6 +122,7 @@ static void not_measured(struct kg_evaluation *e, const char *who, const char *w
 static enum kg_code take_lease(struct kg_evaluation *e, struct kg_lease *lease, struct kg_err *err)
 {
     int64_t since = kg_clock_ns();
+    kg_tspare_settle(e->w);
     if (e->w->config.timing_exclusive) {
         if (kg_lease_alone(e->w->torch->device, lease, &kg_cancelled, err) != KG_OK) {
             return err->code;

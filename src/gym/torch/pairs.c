@@ -57,16 +57,16 @@ static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
 
 /* --- the device alone --- */
 
-/* Nobody else's work on the device; what is waited for is not the candidate's time. */
+/* Neither others' work on the device nor a boot of this worker's; the candidate is not charged. */
 static enum kg_code take_lease(struct kg_tpairs *s, struct kg_err *err)
 {
-    if (!s->opt.exclusive) {
-        return KG_OK;
-    }
     int64_t waited = kg_clock_ns();
-    enum kg_code code = kg_lease_alone(s->w->torch->device, &s->lease, &kg_cancelled, err);
+    kg_tspare_settle(s->w);
+    enum kg_code code = s->opt.exclusive
+                            ? kg_lease_alone(s->w->torch->device, &s->lease, &kg_cancelled, err)
+                            : KG_OK;
     waited = kg_clock_ns() - waited;
-    s->w->torch->judge.alone = code == KG_OK;
+    s->w->torch->judge.alone = s->opt.exclusive && code == KG_OK;
     *s->deadline_ns += waited;
     s->born_ns += waited;
     return code;

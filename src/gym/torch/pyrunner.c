@@ -91,15 +91,15 @@ static bool ended(const struct kg_pyrunner *r)
     return poll(&p, 1, 0) > 0;
 }
 
-static enum kg_code await_ready(struct kg_pyrunner *r, bool cuda, struct kg_err *err)
+enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
 {
-    int64_t until = kg_clock_ns() + (cuda ? BOOT_GPU_NS : BOOT_NS);
     while (atomic_load_explicit(&r->wire->state, memory_order_acquire) != KG_TS_READY) {
         bool cancelled = r->cancelled != NULL && *r->cancelled;
         if (cancelled) {
+            kg_pyrunner_stop(r);
             return kg_fail(err, KG_E_CANCELLED, "torch: cancelled");
         }
-        if (ended(r) || kg_clock_ns() >= until) {
+        if (ended(r) || kg_clock_ns() >= r->boot_until_ns) {
             bool dead = ended(r);
             kg_pyrunner_stop(r);
             const struct kg_output *o = &r->output[1];
@@ -113,7 +113,7 @@ static enum kg_code await_ready(struct kg_pyrunner *r, bool cuda, struct kg_err 
     return KG_OK;
 }
 
-enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
+enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err)
 {
     memset(out, 0, sizeof *out);
@@ -124,13 +124,18 @@ enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spe
     if (code == KG_OK) {
         code = launch(z, spec, out, err);
     }
-    if (code == KG_OK) {
-        code = await_ready(out, z->spec.cuda, err);
-    }
+    out->boot_until_ns = kg_clock_ns() + (z->spec.cuda ? BOOT_GPU_NS : BOOT_NS);
     if (code != KG_OK) {
         kg_pyrunner_stop(out);
     }
     return code;
+}
+
+enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
+                               struct kg_pyrunner *out, struct kg_err *err)
+{
+    enum kg_code code = kg_pyrunner_begin(z, spec, out, err);
+    return code == KG_OK ? kg_pyrunner_ready(out, err) : code;
 }
 
 void kg_pyrunner_stop(struct kg_pyrunner *r)
@@ -235,14 +240,12 @@ static enum kg_pystatus take_answer(const struct kg_twire *w, const uint64_t non
     return KG_PY_ANSWERED;
 }
 
-void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
-                         uint64_t seed, int64_t deadline_ns, struct kg_pyanswer *out)
+void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
+                     uint64_t seed, struct kg_pyquestion *out)
 {
     struct kg_twire *w = r->wire;
     memset(out, 0, sizeof *out);
-    out->status = KG_PY_PROTOCOL;
-    uint64_t nonce[2];
-    if (w == NULL || getrandom(nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce ||
+    if (w == NULL || getrandom(out->nonce, sizeof out->nonce, 0) != (ssize_t)sizeof out->nonce ||
         !put_request(w, request)) {
         return;
     }
@@ -250,10 +253,21 @@ void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const 
     w->flags = 0;
     w->nrequest = 0;
     w->seed = seed;
-    kg_twire_release(w, nonce);
-    switch (kg_twire_wait(w, r->sandbox.pidfd, deadline_ns, r->cancelled)) {
+    kg_twire_release(w, out->nonce);
+    out->asked = true;
+}
+
+void kg_pyrunner_answer(struct kg_pyrunner *r, const struct kg_pyquestion *q, int64_t deadline_ns,
+                        struct kg_pyanswer *out)
+{
+    memset(out, 0, sizeof *out);
+    out->status = KG_PY_PROTOCOL;
+    if (!q->asked) {
+        return;
+    }
+    switch (kg_twire_wait(r->wire, r->sandbox.pidfd, deadline_ns, r->cancelled)) {
     case 0:
-        out->status = take_answer(w, nonce, out);
+        out->status = take_answer(r->wire, q->nonce, out);
         break;
     case KG_TWIRE_RUNNER_DEAD:
         out->status = KG_PY_DIED;
@@ -261,6 +275,14 @@ void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const 
     default:
         out->status = KG_PY_TIMEOUT;
     }
+}
+
+void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
+                         uint64_t seed, int64_t deadline_ns, struct kg_pyanswer *out)
+{
+    struct kg_pyquestion q;
+    kg_pyrunner_ask(r, command, request, seed, &q);
+    kg_pyrunner_answer(r, &q, deadline_ns, out);
 }
 
 void kg_pyanswer_deinit(struct kg_pyanswer *a)

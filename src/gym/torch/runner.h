@@ -33,6 +33,7 @@ struct kg_zygote {
 enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
                              struct kg_err *err) KG_MUST_USE;
 void kg_zygote_stop(struct kg_zygote *z); /* idempotent */
+void kg_zygote_kill(struct kg_zygote *z); /* the same, but what it has said stays known */
 bool kg_zygote_alive(struct kg_zygote *z);
 
 struct kg_pyrunner_spec {
@@ -49,7 +50,8 @@ struct kg_pyrunner {
     void *drain;
     struct kg_output output[2];
     const volatile int *cancelled;
-    uint64_t in_bytes; /* size of IN on the CPU */
+    uint64_t in_bytes;     /* size of IN on the CPU */
+    int64_t boot_until_ns; /* it must be READY by then */
     /* Claims about its death, complete after kg_pyrunner_stop. */
     uint32_t fault_signal, fault_write;
     uint64_t fault_address;
@@ -59,6 +61,13 @@ struct kg_pyrunner {
  * that died is KG_E_GYM: start another. */
 enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
+/* Its two halves. After the first it is confined and goes on to READY by itself (on a GPU its
+ * context takes 0.3 to 1 s), while the caller does something else. The source file is shown to it
+ * by then, and read at LOAD only: until that it may be empty, and is then written in place. What is
+ * not READY is stopped by the second. */
+enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
+                               struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
 /* All its threads onto this core; those that it starts later follow. -1: nothing. */
 void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu);
@@ -80,6 +89,15 @@ struct kg_pyanswer {
 /* A command without data: LOAD, DESCRIBE, BUILD, EXIT. request is borrowed. */
 void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
                          uint64_t seed, int64_t deadline_ns, struct kg_pyanswer *out);
+/* Its two halves: the runner is at it, and the caller may do something else before it waits. */
+struct kg_pyquestion {
+    bool asked;
+    uint64_t nonce[2];
+};
+void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
+                     uint64_t seed, struct kg_pyquestion *out);
+void kg_pyrunner_answer(struct kg_pyrunner *r, const struct kg_pyquestion *q, int64_t deadline_ns,
+                        struct kg_pyanswer *out);
 void kg_pyanswer_deinit(struct kg_pyanswer *a);
 
 #endif

@@ -27,6 +27,8 @@ const char *kg_scene_name(enum kg_scene_kind kind); /* "published", "tiny", "sha
 struct kg_tside {
     struct kg_pyrunner runner;
     int port;
+    uint64_t in_bytes, out_bytes; /* of its regions, as they were asked for */
+    char source[320];             /* its own file, which goes with it; "": another's */
     bool up;
     bool stopped; /* runner holds exit and output of one that was stopped */
 };
@@ -66,6 +68,10 @@ struct kg_torch {
     struct kg_tscene scene[KG_SCENES];
     bool no_tiny;           /* the problem has no tiny variant: it was looked for */
     struct kg_tside null;   /* of timing: answers KG_TC_NULL */
+    struct kg_tside spare;  /* the next candidate's runner, with an empty source */
+    bool spare_interprets;  /* it is of the second zygote */
+    uint64_t sources;       /* files made for candidates so far: each has a name of its own */
+    uint64_t spares, taken; /* begun, and of them become a candidate's */
     double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
 };
 
@@ -91,9 +97,32 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err) KG_MUST_USE;
+/* Its two halves, for a judge and a zygote that are up: a port, and a runner that boots; then it is
+ * READY, and the judge watches it. A side that does not get there is stopped. */
+enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                            struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s,
+                            struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
+/* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
+ */
+void kg_torch_leave(struct kg_worker *w);
 bool kg_torch_on_cpu(const struct kg_worker *w);
+
+/* --- spare.c: runners of candidates --- */
+/* One that holds this text: the spare, where there is one that fits, else a fresh one. The text is
+ * in a file of its own that no other runner is shown. */
+enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *text, size_t len,
+                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                            struct kg_err *err) KG_MUST_USE;
+/* The next one begins to boot, where `torch.spare` has it so, there is none yet, and all that it
+ * needs is up. Nothing depends on it: what fails here is told to whoever wants a runner. */
+void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes);
+/* Until it has booted: before a device is measured, and nothing else may be at work there. */
+void kg_tspare_settle(struct kg_worker *w);
+void kg_tspare_drop(struct kg_worker *w); /* idempotent */
 
 /* --- scene.c: the reference --- */
 /* Described, built, parameters loaded. Errors are the problem's, the host's or the gym's. */

@@ -74,6 +74,9 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
         return KG_OK;
     }
     if (t->zygote_up[interpret]) {
+        if (t->spare_interprets == interpret) {
+            kg_tspare_drop(w);
+        }
         kg_zygote_stop(z);
         t->zygote_up[interpret] = false;
     }
@@ -131,10 +134,9 @@ static void limits(const struct kg_worker *w, struct kg_limits *out)
                               .descriptors = DESCRIPTORS};
 }
 
-static enum kg_code start_runner(struct kg_worker *w, struct kg_zygote *z, const char *source,
+static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const char *source,
                                  const int fds[3], struct kg_tside *out, struct kg_err *err)
 {
-    struct kg_dj *judge = &w->torch->judge;
     /* On a GPU building may take any core, until they are timed (kg_pyrunner_pin). */
     struct kg_pyrunner_spec spec = {.source = source,
                                     .ctrl_fd = fds[0],
@@ -142,32 +144,24 @@ static enum kg_code start_runner(struct kg_worker *w, struct kg_zygote *z, const
                                     .out_fd = fds[2],
                                     .cpu = kg_torch_on_cpu(w) ? w->cpu : -1};
     limits(w, &spec.limits);
-    enum kg_code code = kg_pyrunner_start(z, &spec, &out->runner, err);
-    if (code != KG_OK) {
-        return code;
-    }
+    enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
     out->runner.cancelled = &kg_cancelled;
-    code = kg_dj_port_attach(judge, out->port, out->runner.sandbox.pidfd, err);
-    if (code != KG_OK) {
-        kg_pyrunner_stop(&out->runner);
-    }
     return code;
 }
 
-enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
+enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err)
 {
-    struct kg_zygote *z;
     int fds[3];
-    *out = (struct kg_tside){.port = -1};
-    in_bytes = in_bytes > REGION_MIN ? in_bytes : REGION_MIN;
-    out_bytes = out_bytes > REGION_MIN ? out_bytes : REGION_MIN;
-    if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK ||
-        kg_dj_port_open(&w->torch->judge, in_bytes, out_bytes, &out->port, fds, err) != KG_OK) {
+    *out = (struct kg_tside){.port = -1,
+                             .in_bytes = in_bytes > REGION_MIN ? in_bytes : REGION_MIN,
+                             .out_bytes = out_bytes > REGION_MIN ? out_bytes : REGION_MIN};
+    if (kg_dj_port_open(&w->torch->judge, out->in_bytes, out->out_bytes, &out->port, fds, err) !=
+        KG_OK) {
         return err->code;
     }
-    enum kg_code code = start_runner(w, z, source, fds, out, err);
+    enum kg_code code = begin_runner(w, z, source, fds, out, err);
     for (int i = 0; i < 3; i++) {
         if (fds[i] >= 0) {
             close(fds[i]);
@@ -182,6 +176,31 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
     return code;
 }
 
+enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_err *err)
+{
+    enum kg_code code = kg_pyrunner_ready(&s->runner, err);
+    if (code == KG_OK) {
+        code = kg_dj_port_attach(&w->torch->judge, s->port, s->runner.sandbox.pidfd, err);
+    }
+    if (code != KG_OK) {
+        kg_tside_stop(w, s);
+    }
+    return code;
+}
+
+enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
+                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                            struct kg_err *err)
+{
+    struct kg_zygote *z;
+    *out = (struct kg_tside){.port = -1};
+    if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK ||
+        kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_tside_ready(w, out, err);
+}
+
 /* A port that cannot be closed is a judge's that is gone. */
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
 {
@@ -193,16 +212,16 @@ void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
     if (w->torch->judge_up) {
         (void)!kg_dj_port_close(&w->torch->judge, s->port, &ignored);
     }
+    if (s->source[0]) {
+        unlink(s->source);
+    }
     s->up = false;
     s->stopped = true;
 }
 
-void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
+void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = w->torch;
-    if (!t) {
-        return;
-    }
     kg_tside_stop(w, &t->null);
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
@@ -214,6 +233,16 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
     kg_tproblem_destroy(t->problem);
     t->problem = NULL;
     t->no_tiny = false;
+}
+
+void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
+{
+    struct kg_torch *t = w->torch;
+    if (!t) {
+        return;
+    }
+    kg_tspare_drop(w);
+    kg_torch_leave(w);
     if (what >= KG_FORGET_JUDGE && t->judge_up) {
         kg_dj_stop(&t->judge);
         t->judge_up = false;

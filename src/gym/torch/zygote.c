@@ -210,7 +210,7 @@ enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote
     return code;
 }
 
-void kg_zygote_stop(struct kg_zygote *z)
+void kg_zygote_kill(struct kg_zygote *z)
 {
     if (z->pid > 0) {
         kill(z->pid, SIGKILL);
@@ -220,9 +220,14 @@ void kg_zygote_stop(struct kg_zygote *z)
     if (z->sock > 0) {
         close(z->sock);
     }
+    z->pid = z->sock = -1;
+}
+
+void kg_zygote_stop(struct kg_zygote *z)
+{
+    kg_zygote_kill(z);
     json_decref(z->facts);
     z->facts = NULL;
-    z->pid = z->sock = -1;
 }
 
 bool kg_zygote_alive(struct kg_zygote *z)

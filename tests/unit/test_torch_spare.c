@@ -1,0 +1,378 @@
+/* Spare runners: the next candidate's process boots while the last one is at work. Taken where it
+ * fits, replaced where it has died, gone with what it belongs to, and never anybody's fault.
+ * Skipped where Python lacks torch. */
+#include "torch_eval_rig.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gym/torch/pairs.h"
+
+#define PROBLEM(rows)                                                                              \
+    HEAD "class Model(nn.Module):\n    def forward(self, x):\n        return 2 * torch.relu(x)\n"  \
+         "\n\ndef get_inputs():\n    return [torch.randn(" rows ", 64)]\n\n\n"                     \
+         "def get_init_inputs():\n    return []\n"
+#define BODY(before)                                                                               \
+    "class ModelNew(nn.Module):\n    def forward(self, x):\n" before                               \
+    "        return torch.relu(x) + torch.relu(x)\n"
+
+static const char twice[] = HEAD BODY("");
+
+static int setup(void **state)
+{
+    (void)state;
+    rig_defaults();
+    config.torch_spare = KG_SPARE_YES;
+    if (rig_open() != 0) {
+        return -1;
+    }
+    put("small.py", PROBLEM("8"));
+    put("large.py", PROBLEM("4096"));
+    return 0;
+}
+
+/* A right candidate is found right. */
+static void right(const char *problem, const char *text)
+{
+    struct kg_record r;
+    judge(problem, text, KG_ST_FULL, &r);
+    if (r.has_error || r.stages[KG_ST_FULL].status != KG_SS_PASS) {
+        fail_msg("%s: %s", problem, r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
+static pid_t spare(void)
+{
+    assert_true(worker->torch->spare.up);
+    return worker->torch->spare.runner.sandbox.pid;
+}
+
+static bool exists(pid_t pid)
+{
+    return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+/* Sources of candidates in the scratch folder. */
+static int sources(void)
+{
+    DIR *dir = opendir(worker->scratch.path);
+    struct dirent *e;
+    int n = 0;
+    assert_non_null(dir);
+    while ((e = readdir(dir))) {
+        n += strncmp(e->d_name, "candidate", 9) == 0;
+    }
+    closedir(dir);
+    return n;
+}
+
+static void the_second_candidate_takes_it(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    pid_t first = spare();
+    uint64_t taken = worker->torch->taken, begun = worker->torch->spares;
+    assert_true(exists(first));
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_int_equal(worker->torch->spares, begun + 1);
+    assert_false(exists(first)); /* it was used up */
+    assert_true(exists(spare()) && spare() != first);
+    assert_int_equal(sources(), 1);
+}
+
+/* What the record says of a candidate's process is the same, whoever began it. */
+static void the_record_is_the_same(void **state)
+{
+    (void)state;
+    static const char says[] = HEAD BODY("        print('once')\n");
+    struct kg_record r[2];
+    need_torch();
+    for (int k = 0; k < 2; k++) {
+        if (k == 0) {
+            kg_tspare_drop(worker);
+        }
+        uint64_t taken = worker->torch->taken;
+        judge("small.py", says, KG_ST_TINY, &r[k]);
+        assert_false(r[k].has_error);
+        assert_int_equal(worker->torch->taken, taken + (uint64_t)k);
+        assert_string_equal(r[k].output.stdout_text, "once\n");
+        assert_int_equal(r[k].output.bytes, 5);
+    }
+    assert_int_equal(r[0].isolation.has, r[1].isolation.has);
+    assert_true(r[0].peak_bytes > 0);
+    assert_true(r[1].peak_bytes > r[0].peak_bytes / 2 && r[1].peak_bytes < 2 * r[0].peak_bytes);
+    kg_record_deinit(&r[0]);
+    kg_record_deinit(&r[1]);
+}
+
+static void await_death(pid_t pid)
+{
+    siginfo_t si = {0};
+    assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+}
+
+static void a_killed_one_is_nobodys_fault(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    for (int k = 0; k < 2; k++) {
+        if (k == 1) { /* in the middle of its boot */
+            kg_tspare_drop(worker);
+            kg_tspare_begin(worker, false, 1, 1);
+        }
+        pid_t pid = spare();
+        uint64_t taken = worker->torch->taken;
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        await_death(pid);
+        right("small.py", twice);
+        assert_int_equal(worker->torch->taken, taken);
+        assert_true(spare() != pid);
+        assert_int_equal(sources(), 1);
+    }
+    kg_tspare_begin(worker, false, 1, 1); /* there is one */
+    kill(spare(), SIGKILL);
+    kg_tspare_settle(worker);
+    right("small.py", twice);
+}
+
+/* Whoever it needs dies: what comes next starts afresh, and no evaluation is lost. */
+static void it_goes_with_zygote_and_judge(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    pid_t pid = spare();
+    uint64_t taken = worker->torch->taken;
+    kill(worker->torch->zygote[0].pid, SIGKILL);
+    await_death(worker->torch->zygote[0].pid);
+    kg_tspare_begin(worker, false, 1, 1);
+    assert_int_equal(spare(), pid);
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken);
+    assert_false(exists(pid));
+    pid = spare();
+    kill(worker->torch->judge.pid, SIGKILL);
+    await_death(worker->torch->judge.pid);
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken);
+    assert_false(exists(pid));
+    kg_tspare_drop(worker);
+    kill(worker->torch->zygote[0].pid, SIGKILL);
+    await_death(worker->torch->zygote[0].pid);
+    kg_tspare_begin(worker, false, 1, 1); /* nobody waits for an import for its sake */
+    assert_false(worker->torch->spare.up);
+    right("small.py", twice);
+    kg_zygote_kill(&worker->torch->zygote[0]); /* as where it dies while a spare is begun */
+    struct kg_record r;
+    judge("small.py", twice, KG_ST_FULL, &r);
+    assert_false(r.has_error);
+    assert_true(json_is_string(json_object_get(r.environment, "torch")));
+    kg_record_deinit(&r);
+}
+
+static void nothing_is_left_of_it(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    pid_t pid = spare();
+    char source[320];
+    snprintf(source, sizeof source, "%s", worker->torch->spare.source);
+    assert_true(kg_file_exists(source));
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
+    assert_false(worker->torch->spare.up);
+    assert_false(exists(pid));
+    assert_false(kg_file_exists(source));
+    assert_int_equal(sources(), 0);
+    for (int k = 0; k < KG_DJ_PORTS; k++) { /* all of them are free */
+        struct kg_err err = KG_ERR_INIT;
+        int port, fds[3];
+        if (kg_dj_port_open(&worker->torch->judge, 4096, 4096, &port, fds, &err) != KG_OK) {
+            fail_msg("%s", err.message);
+        }
+        for (int i = 0; i < 3; i++) {
+            close(fds[i]);
+        }
+    }
+    kg_torch_forget(worker, KG_FORGET_JUDGE);
+}
+
+/* From problem to problem it is kept; too small a one is not taken, a larger one is. */
+static void sizes(void **state)
+{
+    (void)state;
+    need_torch();
+    kg_tspare_drop(worker);
+    right("small.py", twice);
+    pid_t pid = spare();
+    uint64_t taken = worker->torch->taken;
+    right("large.py", twice);
+    assert_int_equal(worker->torch->taken, taken);
+    assert_false(exists(pid));
+    pid = spare();
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_false(exists(pid));
+    kg_tspare_drop(worker);
+    kg_tspare_begin(worker, false, 1, (uint64_t)1 << 30); /* to poison that costs more */
+    assert_int_equal(worker->torch->spare.out_bytes, (uint64_t)1 << 30);
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken + 1);
+    worker->torch->spare_interprets = true; /* as if of the other zygote */
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken + 1);
+    for (int k = 0; k < 2; k++) { /* one of its regions is too small */
+        kg_tspare_drop(worker);
+        kg_tspare_begin(worker, false, k ? 1 : 8u << 20, k ? 8u << 20 : 1);
+        right("large.py", twice);
+        assert_int_equal(worker->torch->taken, taken + 1);
+    }
+}
+
+/* No runner is shown another's text, none can write its own, and the spare's is empty. */
+static void sources_do_not_mix(void **state)
+{
+    (void)state;
+    static const char first[] = HEAD "SECRET = 'left-by-the-first'\n\n\n" BODY("");
+    static const char second[] =
+        HEAD "found = []\n"
+             "for top in {os.path.dirname(__file__), '/kgym', '/tmp'}:\n"
+             "    for at, _, names in os.walk(top):\n"
+             "        for name in names:\n"
+             "            try:\n"
+             "                text = open(os.path.join(at, name), 'rb').read()\n"
+             "            except OSError:\n"
+             "                continue\n"
+             "            if b'left-by' + b'-the-first' in text or not text:\n"
+             "                found.append(name)\n"
+             "assert not found, found\n"
+             "own = open(__file__).read()\n"
+             "assert own.startswith('import torch') and own.endswith('the end\\n')\n"
+             "for mode in ('r+', 'w', 'a'):\n"
+             "    try:\n"
+             "        open(__file__, mode)\n"
+             "    except OSError:\n"
+             "        continue\n"
+             "    raise AssertionError(mode)\n\n\n" BODY("") "# the end\n";
+    struct stat st;
+    need_torch();
+    right("small.py", first);
+    for (int k = 0; k < 3; k++) {
+        uint64_t taken = worker->torch->taken;
+        assert_int_equal(stat(worker->torch->spare.source, &st), 0);
+        assert_int_equal(st.st_size, 0);
+        right("small.py", k == 1 ? first : second);
+        assert_int_equal(worker->torch->taken, taken + 1);
+    }
+}
+
+static void none_where_it_is_not_wanted(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    kg_tspare_drop(worker);
+    uint64_t begun = worker->torch->spares;
+    worker->torch->judge.alone = true; /* a device that is measured */
+    kg_tspare_begin(worker, false, 1, 1);
+    assert_false(worker->torch->spare.up);
+    worker->torch->judge.alone = false;
+    for (int k = 0; k < 2; k++) { /* a GPU's is worth it, this one is not */
+        worker->config.torch_spare = k ? KG_SPARE_NO : KG_SPARE_AUTO;
+        right("small.py", twice);
+        assert_false(worker->torch->spare.up);
+        assert_int_equal(worker->torch->spares, begun);
+    }
+    worker->config.torch_spare = KG_SPARE_YES;
+    kg_tspare_begin(worker, false, 1, 1);
+    kg_tspare_settle(worker);
+    assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+    assert_int_equal(worker->torch->spares, begun + 1);
+}
+
+/* --- timing --- */
+
+static struct {
+    int stopped, alone, booting;
+    pid_t waker;
+} timing;
+
+/* Lets a stopped process go on after a while. */
+static pid_t wake_later(pid_t pid)
+{
+    pid_t waker = fork();
+    if (waker == 0) {
+        usleep(300000);
+        kill(pid, SIGCONT);
+        _exit(0);
+    }
+    return waker;
+}
+
+/* The first call of the candidate, before the device is taken alone, finds a spare whose boot takes
+ * long; no call after it may. */
+static enum kg_code watched(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
+                            struct kg_err *err)
+{
+    const struct kg_tside *s = &worker->torch->spare;
+    if (!timing.stopped && !j->alone && s->up && timing.alone > 0) {
+        kg_tspare_drop(worker);
+        kg_tspare_begin(worker, false, 1, 1);
+        timing.stopped = kill(spare(), SIGSTOP) == 0 && s->runner.wire->state != KG_TS_READY;
+        timing.waker = wake_later(spare());
+    }
+    timing.alone += j->alone;
+    timing.booting += j->alone && s->up && s->runner.wire->state != KG_TS_READY;
+    return kg_dj_run(j, c, out, err);
+}
+
+static void nothing_boots_while_a_device_is_measured(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    right("small.py", twice);
+    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true, .run = watched};
+    worker->config.timing_block_pairs = 4;
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
+    worker->config.timing_budget = 1;
+    uint64_t taken = worker->torch->taken;
+    for (int k = 0; k < 20 && !timing.stopped; k++) { /* a boot is short: it is caught sometimes */
+        judge("small.py", twice, KG_ST_TIMING, &r);
+        if (r.has_error || r.stages[KG_ST_TIMING].status != KG_SS_PASS) {
+            fail_msg("%s", r.has_error ? r.error.message : r.message);
+        }
+        kg_record_deinit(&r);
+        assert_int_equal(waitpid(timing.waker, NULL, 0), timing.waker);
+        taken += 2; /* of its calls, of its timing */
+        assert_int_equal(worker->torch->taken, taken);
+    }
+    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+    assert_true(timing.stopped);
+    assert_true(timing.alone > 8);
+    assert_int_equal(timing.booting, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_second_candidate_takes_it),
+        cmocka_unit_test(the_record_is_the_same),
+        cmocka_unit_test(a_killed_one_is_nobodys_fault),
+        cmocka_unit_test(it_goes_with_zygote_and_judge),
+        cmocka_unit_test(nothing_is_left_of_it),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(sources_do_not_mix),
+        cmocka_unit_test(none_where_it_is_not_wanted),
+        cmocka_unit_test(nothing_boots_while_a_device_is_measured),
+    };
+    return cmocka_run_group_tests(tests, setup, rig_close);
+}
