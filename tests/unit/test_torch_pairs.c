@@ -213,8 +213,8 @@ static void calls_look_alike(void **state)
     expect("affine.py", good, "ok", &r);
     assert_int_equal(spy.other, 0);
     assert_int_equal(spy.untimed, 0);
-    assert_int_equal(spy.states[CAND], 0);                 /* it came up with its parameters */
-    assert_int_equal(spy.same_seed, spy.calls[CAND]);      /* the second of each pair */
+    assert_int_equal(spy.states[CAND], 0);            /* it came up with its parameters */
+    assert_int_equal(spy.same_seed, spy.calls[CAND]); /* the second of each pair */
     /* before the candidate was there: one to learn from, and one before each of 16 null calls */
     assert_int_equal(spy.calls[REF], spy.calls[CAND] + 1 + 16);
     assert_true(spy.binds[CAND] > spy.calls[CAND] / 4 && spy.binds[CAND] < spy.calls[CAND]);
@@ -351,7 +351,7 @@ static void short_times(void **state)
     assert_true(fabs(r.speedup.ratio - 9.9) < 1e-6);
     assert_true(reward(&r) < twice);
     kg_record_deinit(&r);
-    windows(250000, 60000, 50000); /* 200 us against 10 us: counts as 2 */
+    windows(250000, 60000, 50000);      /* 200 us against 10 us: counts as 2 */
     worker->torch->null_half_width = 0; /* to be measured */
     expect("affine.py", good, "ok", &r);
     assert_true(strstr(r.timing.why, "as if it took T") != NULL);

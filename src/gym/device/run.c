@@ -162,11 +162,8 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
         return KG_OK;
     }
     write_request(k);
-    if (s->dev.facts.clock) { /* waking up is no part of the window */
-        kg_twire_rouse(w);
-    }
-    if (k->req
-            ->timed) { /* the window meets neither poison nor lines that wait to be written back */
+    kg_twire_rouse(w);   /* waking up is no part of the window */
+    if (k->req->timed) { /* the window meets no poison, nor lines that wait to be written back */
         ops->flush(&s->dev);
     }
     if (ops->sync(&s->dev, err) != KG_OK) {

@@ -106,7 +106,7 @@ static const struct kg_opt table[] = {
     INT("torch.shapes", torch_shapes, 0, 8, "0", "",
         "Shape variants of PyTorch problems to try: a grade, it gates nothing."),
     ENUM(
-        "torch.spare", torch_spare, spares, "auto",
+        "torch.spare", torch_spare, spares, "no",
         "PyTorch: boot the next candidate's runner while the last one is at work; auto: on a GPU."),
     INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
         "Protocol `kernelbench`: correctness trials."),

@@ -273,8 +273,8 @@ static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code)
     if (!e->shared || code != KG_OK) {
         return e->shared && code == KG_E_HOST;
     }
-    bool memory = r->message && (strstr(r->message, "out of memory") ||
-                                 strstr(r->message, "ALLOC_FAILED"));
+    bool memory =
+        r->message && (strstr(r->message, "out of memory") || strstr(r->message, "ALLOC_FAILED"));
     return r->verdict == KG_V_OUT_OF_MEMORY || (r->verdict == KG_V_CRASH && memory);
 }
 

@@ -68,8 +68,8 @@ struct kg_evaluation {
     bool alone;          /* it must have the device to itself */
     bool shared;         /* other evaluations were on the device meanwhile */
     struct kg_lease device;
-    uint64_t compared;   /* outputs compared so far */
-    bool repeats_twin;   /* of the last comparison */
+    uint64_t compared; /* outputs compared so far */
+    bool repeats_twin; /* of the last comparison */
 };
 
 enum kg_step_result { KG_STEP_PASS, KG_STEP_FAIL, KG_STEP_ERROR };

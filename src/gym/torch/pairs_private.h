@@ -40,6 +40,13 @@ struct kg_tpairs {
     bool cut_short;
 };
 
+/* --- pairs_open.c --- */
+/* The device to this measurement, and given back; waiting is not the candidate's time. */
+enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
+void kg_tpairs_give_lease(struct kg_tpairs *s);
+/* All runners that are timed onto the worker's core. */
+void kg_tpairs_one_core(const struct kg_tpairs *s);
+
 /* --- pairs_calls.c --- */
 /* Fresh values in place: masters of the next calls, bound by every side. */
 enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err);

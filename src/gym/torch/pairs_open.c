@@ -1,0 +1,212 @@
+/* What is known before the candidate: options, the null runner, the reference's own error, K. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "gym/timing/lease.h"
+#include "gym/torch/pairs.h"
+#include "gym/torch/pairs_private.h"
+
+#define CASE        KG_TORCH_TIMING_ID
+#define NULLS_FIRST 4  /* null calls that do not count: page tables, clocks */
+#define NULLS       12 /* that count before the candidate is there; then one in two calls */
+
+void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out)
+{
+    *out = KG_TPAIRS_DEFAULTS;
+    out->calibrated = c->timing_method == KG_TM_CALIBRATED;
+    out->pairs = (int)c->timing_block_pairs;
+    out->blocks = (int)c->timing_blocks;
+    out->min_blocks = (int)c->timing_min_blocks;
+    out->trials = (int)c->timing_trials;
+    out->warmups = (int)c->timing_warmups;
+    out->trim = c->timing_trim;
+    out->half_width = c->timing_half_width;
+    out->budget_ns = (int64_t)(c->timing_budget * 1e9);
+    out->call_ns = (int64_t)(c->deadline_run * 1e9);
+    out->first_call_ns = (int64_t)(c->torch_first_call * 1e9);
+    out->exclusive = c->timing_exclusive;
+}
+
+static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
+{
+    if (o->blocks < 1 || o->blocks > KG_TPAIRS_BLOCKS || o->min_blocks < 1 ||
+        o->min_blocks > o->blocks) {
+        return kg_fail(err, KG_E_USAGE, "timing: %d blocks (at least %d) is not in 1..%d",
+                       o->blocks, o->min_blocks, KG_TPAIRS_BLOCKS);
+    }
+    if (o->pairs < KG_TPAIRS_LEAST || o->pairs > KG_TPAIRS_MOST || o->trials < KG_TPAIRS_LEAST ||
+        o->trials > KG_TPAIRS_MOST) {
+        return kg_fail(err, KG_E_USAGE, "timing: %d pairs or %d trials are not in %d..%d", o->pairs,
+                       o->trials, KG_TPAIRS_LEAST, KG_TPAIRS_MOST);
+    }
+    if (o->warmups < 10 || !(o->trim >= 0 && o->trim < 0.5) || !(o->half_width >= 0)) {
+        return kg_fail(err, KG_E_USAGE,
+                       "timing: %d warm-ups (at least 10), trim %g (0 to 0.5) or half-width %g is "
+                       "out of range",
+                       o->warmups, o->trim, o->half_width);
+    }
+    return KG_OK;
+}
+
+/* --- the device alone --- */
+
+/* Neither others' work on the device nor a boot of this worker's; the candidate is not charged. */
+enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err)
+{
+    int64_t waited = kg_clock_ns();
+    kg_tspare_settle(s->w);
+    enum kg_code code = s->opt.exclusive
+                            ? kg_lease_alone(s->w->torch->device, &s->lease, &kg_cancelled, err)
+                            : KG_OK;
+    waited = kg_clock_ns() - waited;
+    s->w->torch->judge.alone = s->opt.exclusive && code == KG_OK;
+    *s->deadline_ns += waited;
+    s->born_ns += waited;
+    return code;
+}
+
+void kg_tpairs_give_lease(struct kg_tpairs *s)
+{
+    s->w->torch->judge.alone = false;
+    kg_lease_release(&s->lease);
+}
+
+/* --- before the candidate --- */
+
+/* Its process holds the problem's file, so that it can take inputs, but builds and calls nothing.
+ */
+static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
+{
+    struct kg_torch *t = s->w->torch;
+    struct kg_pyanswer a;
+    uint64_t in, out;
+    kg_tscene_regions(s->scene, false, &in, &out);
+    bool fits = t->null.runner.in_bytes == 0 || t->null.runner.in_bytes >= in; /* another scene's */
+    if (t->null.up && fits && !kg_sandbox_poll(&t->null.runner.sandbox)) {
+        return KG_OK;
+    }
+    kg_tside_stop(s->w, &t->null);
+    if (kg_tside_start(s->w, false, t->problem_file, in, out, &t->null, err) != KG_OK) {
+        return err->code;
+    }
+    json_t *request = json_pack("{s:s, s:s}", "entry", t->problem->reference, "role", "reference");
+    int64_t deadline = kg_clock_ns() + s->opt.call_ns + s->opt.first_call_ns;
+    kg_pyrunner_command(&t->null.runner, KG_TC_LOAD, request, 1, deadline, &a);
+    json_decref(request);
+    bool good = a.status == KG_PY_ANSWERED && a.said == KG_TA_OK;
+    kg_pyanswer_deinit(&a);
+    return good ? KG_OK
+                : kg_fail(err, KG_E_GYM, "%s: timing: the null runner does not load it",
+                          t->problem->path);
+}
+
+static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
+{
+    const struct kg_task_desc *d = &s->scene->desc;
+    struct kg_tleaf leaf[KG_TASK_INPUTS];
+    for (size_t i = 0; i < d->ninputs; i++) {
+        leaf[i] = d->input[i].leaf;
+    }
+    return kg_dj_case_begin(&s->w->torch->judge, CASE, leaf, d->ninputs, err);
+}
+
+/* The reference's own error on the inputs that will be timed. Where it does not meet itself on
+ * values of the judge's making, there is more to the problem's inputs than can be seen of them: the
+ * reference draws them all. A random one that draws otherwise in double has itself for an oracle.
+ */
+static enum kg_tflow learn(struct kg_tpairs *s, struct kg_err *err)
+{
+    bool applies = false;
+    const int most = s->scene->desc.random ? 4 : 2;
+    for (int tries = 0; tries < most && !applies; tries++) {
+        struct kg_dj_report rep;
+        s->drawn = tries % 2 == 1;
+        s->self = tries >= 2;
+        enum kg_tflow flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_self(s, &applies, err) : flow;
+        if (flow != KG_TFLOW_ON) {
+            return flow;
+        }
+    }
+    if (!applies) {
+        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
+                s->w->torch->problem->path);
+        return KG_TFLOW_ERROR;
+    }
+    return KG_TFLOW_ON;
+}
+
+/* K without the candidate's process, each null call after one of the reference, as among pairs:
+ * null calls in a row take 70 us less. And the judge learns how long its own copies take. */
+static enum kg_tflow first_nulls(struct kg_tpairs *s, struct kg_err *err)
+{
+    enum kg_tflow flow = KG_TFLOW_ON;
+    bool loud;
+    for (int i = 0; i < NULLS_FIRST + NULLS && flow == KG_TFLOW_ON; i++) {
+        struct kg_dj_report rep;
+        s->nnull = i <= NULLS_FIRST ? 0 : s->nnull;
+        flow = kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err);
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &loud, err) : flow;
+    }
+    s->nfirst = s->nnull;
+    return flow;
+}
+
+/* The runners' own part of a window, 0.2 ms with cold caches, depends on the core: by 0.1 ms from
+ * one process to the next where the scheduler chose. They never have to run at once. */
+void kg_tpairs_one_core(const struct kg_tpairs *s)
+{
+    const struct kg_pyrunner *all[] = {&s->scene->ref.runner, &s->w->torch->null.runner,
+                                       s->candidate};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]) {
+            kg_pyrunner_pin(all[i], s->w->cpu);
+        }
+    }
+}
+
+enum kg_code kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err)
+{
+    kg_tpairs_one_core(s);
+    enum kg_tflow flow =
+        kg_tpairs_take_lease(s, err) == KG_OK ? first_nulls(s, err) : KG_TFLOW_ERROR;
+    kg_tpairs_give_lease(s);
+    return flow == KG_TFLOW_ON ? KG_OK : err->code;
+}
+
+static enum kg_code begin(struct kg_tpairs *s, struct kg_err *err)
+{
+    if (check(&s->opt, err) != KG_OK || kg_tscene_open(s->w, s->scene, err) != KG_OK ||
+        start_null(s, err) != KG_OK || begin_case(s, err) != KG_OK) {
+        return err->code;
+    }
+    return learn(s, err) == KG_TFLOW_ON ? kg_tpairs_overhead(s, err) : err->code;
+}
+
+enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
+                            const struct kg_tpairs_options *opt, struct kg_key key,
+                            int64_t *deadline_ns, struct kg_tpairs **out, struct kg_err *err)
+{
+    struct kg_tpairs *s = calloc(1, sizeof *s);
+    if (!s) {
+        return kg_fail(err, KG_E_LIMIT, "timing: no memory");
+    }
+    *s = (struct kg_tpairs){
+        .w = w, .scene = scene, .opt = *opt, .key = key, .deadline_ns = deadline_ns, .cand = -1};
+    kg_rng_init(&s->rng, kg_key_derive(key, "timing-order", 0), 0);
+    if (begin(s, err) != KG_OK) {
+        kg_tpairs_close(s);
+        return err->code;
+    }
+    *out = s;
+    return KG_OK;
+}
+
+void kg_tpairs_close(struct kg_tpairs *s)
+{
+    if (s) {
+        kg_rng_deinit(&s->rng);
+        free(s);
+    }
+}
