@@ -11,6 +11,12 @@ runs=1
 b=$(cd "$b" && pwd) || exit 2
 tree=$(cd "$(dirname "$0")/.." && pwd)
 work=$b/corpus
+case $work/ in
+  /tmp/* | /var/tmp/*)
+    echo "corpus: $b lies below a folder that the controls cover with a fresh one: build it elsewhere" >&2
+    exit 2
+    ;;
+esac
 rm -rf "$work"
 mkdir -p "$work/ref" "$work/cache" "$work/tmp" || exit 2
 trap 'rm -rf "$work/ref" "$work/cache" "$work/tmp" "$work/box"' EXIT
