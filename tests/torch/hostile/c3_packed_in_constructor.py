@@ -2,7 +2,7 @@
 # entry: C3
 # problem: linear_log_sum_exp
 # what: packs the weights that the constructor drew; those that are loaded later have no effect
-# expect: wrong/value wrong/precision wrong/params
+# expect: wrong/value wrong/precision wrong/params crash/exception
 # gpu: no
 import torch
 import torch.nn as nn

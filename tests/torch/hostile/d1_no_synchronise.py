@@ -2,7 +2,7 @@
 # entry: D1
 # problem: gelu_tanh
 # what: a side stream, and every way of waiting for it that Python has is patched out
-# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite
+# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite hack/replay
 # harmless: yes
 # equal: gelu_tanh.fast
 # gpu: yes: streams
