@@ -122,7 +122,7 @@ $(B)/runner-sealed.c: src/runner/seal/print.c src/gym/sandbox/seccomp.c src/gym/
 	@$(@:.c=-print) >$@.new && mv $@.new $@
 
 # The operator library that references and candidates may call, with the flags they are built with.
-$(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h)
+$(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h) $(wildcard kgops/*.inc)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
 	  $(filter %.c,$^) -o $@ -lm

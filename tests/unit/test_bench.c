@@ -163,7 +163,7 @@ static void memory_runs(void **state)
 static void timing_runs(void **state)
 {
     (void)state;
-    bench("timing", "2 1");
+    bench("timing", "2 '5 us'");
 }
 
 static void wrong_counts_and_a_missing_kgym_are_errors(void **state)

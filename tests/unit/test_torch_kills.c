@@ -145,6 +145,13 @@ static bool is_candidate(long pid)
     return is_runner(pid) && text_has(pid, "root/kgym/source.py", "class ModelNew");
 }
 
+/* Nor does that ever change. What is neither (being born, a spare) may become a candidate before
+ * the signal arrives. */
+static bool is_reference(long pid)
+{
+    return is_runner(pid) && text_has(pid, "root/kgym/source.py", "class Model(nn.Module)");
+}
+
 /* One of the batch's workers has such a child. */
 static long find(pid_t batch, enum victim kind)
 {
@@ -156,10 +163,10 @@ static long find(pid_t batch, enum victim kind)
     long w = worker[kg_rng_below(&rng, (uint64_t)n)];
     int m = children((pid_t)w, child, 32);
     for (int i = 0; i < m; i++) {
-        bool runner = is_runner(child[i]), candidate = runner && is_candidate(child[i]);
+        bool runner = is_runner(child[i]), reference = runner && is_reference(child[i]);
         if ((kind == JUDGE && text_has(child[i], "comm", "kgym-djudge")) ||
             (kind == ZYGOTE && !runner && text_has(child[i], "cmdline", "kgym_harness.zygote")) ||
-            (kind == CANDIDATE && candidate) || (kind == REFERENCE && runner && !candidate)) {
+            (kind == CANDIDATE && runner && !reference) || (kind == REFERENCE && reference)) {
             return child[i];
         }
     }
