@@ -57,7 +57,7 @@ static void plan_laws(struct kg_evaluation *e, struct plan *p)
 }
 
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
- * values), then value laws, spike, precision probe, ones and single edit.
+ * values), then value laws, spike, ones, precision probe and single edit.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
  * for a shape or an address is asked for. Reduced-precision values are a law like others: their
  * shape takes its turn. */
