@@ -12,7 +12,7 @@
 struct plan {
     struct kg_pool_kind kind[MAX_KINDS];
     size_t n;
-    bool back; /* the first case is asked again after the second */
+    bool back; /* the first case is asked again at the end */
 };
 
 static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited, bool aligned)
@@ -57,10 +57,11 @@ static void plan_laws(struct kg_evaluation *e, struct plan *p)
 }
 
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
- * values), then value laws, spike, ones, precision probe and single edit.
+ * values), then value laws, precision probe, ones, single edit, spike and large values.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
- * for a shape or an address is asked for. Reduced-precision values are a law like others: their
- * shape takes its turn. */
+ * for a shape or an address is asked for. The original comes back at the end, after a law at the
+ * default shape: what is kept only after many calls, or renewed only when it must, is asked for
+ * then. Reduced-precision values are a law like others: their shape takes its turn. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
@@ -74,13 +75,12 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     enum kg_variant reduced = law_shape(e, KG_LAW_BF16);
     add(p, reduced, KG_LAW_BF16, false, reduced == KG_VARIANT_DEFAULT);
     plan_laws(e, p);
-    bool large = !(e->w->problem->laws_off & (1u << KG_LAW_LARGE));
-    add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
-    add_law(e, p, KG_LAW_SPIKE, large ? law_shape(e, KG_LAW_SPIKE) : KG_VARIANT_DEFAULT);
-    add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
-    /* Neighbours of one shape: after many calls a kept answer of that size is wrong, too. */
     add(p, KG_VARIANT_QUARTER, KG_LAW_PRECISION, false, false);
+    add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);
+    bool large = !(e->w->problem->laws_off & (1u << KG_LAW_LARGE));
+    add_law(e, p, KG_LAW_SPIKE, large ? law_shape(e, KG_LAW_SPIKE) : KG_VARIANT_DEFAULT);
+    add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
 }
 
 /* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
@@ -194,9 +194,9 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
         s = pc ? ask(e, stage, pc, cases, err) : s;
         worst = s == KG_STEP_PASS ? worst : s;
         first = i == 0 ? pc : first;
-        if (i == 1 && p->back && first && !replay && worst == KG_STEP_PASS) {
-            s = worst = ask(e, stage, first, cases, err);
-        }
+    }
+    if (p->back && first && !replay && worst == KG_STEP_PASS) {
+        worst = ask(e, stage, first, cases, err);
     }
     return worst;
 }
