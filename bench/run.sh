@@ -5,9 +5,10 @@
 # Default: about a quarter of an hour on an idle host; bench_timing then has 20 repetitions, which
 # is enough to see a defect but not for a claim. full: its 200 repetitions, about an hour more.
 # quick: small counts, a minute, only to see that every bench runs: its numbers mean nothing.
+# BENCH_ARGS='200;0.5 ms' bench/run.sh build/release full timing: these arguments instead, split at `;`.
 # Numbers to keep: an idle host, `full`, then tools/benchmarks.sh keep.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 b=$(cd "$1" && pwd); shift
 cd "$(dirname "$0")/.."
 mode=usual
@@ -37,6 +38,7 @@ for name in "${names[@]}"; do
   bench=$b/bench/bench_$name
   [ -x "$bench" ] || { echo "bench: $bench is missing: \`make bench\` builds it" >&2; failed+=("$name"); continue; }
   read -r -a args <<<"$(counts "$name")"
+  [ -z "${BENCH_ARGS:-}" ] || IFS=';' read -r -a args <<<"$BENCH_ARGS"
   command="bench_$name${args[*]:+ ${args[*]}}"
   echo "== $command ($mode)"
   start=$SECONDS

@@ -31,6 +31,7 @@ static struct {
     int64_t window_ns[WHOS];
     double drift;      /* the candidate's windows grow by this share from call to call */
     int64_t jitter_ns; /* every second null call takes so much longer */
+    int64_t raised_ns; /* and each once the candidate is there */
     int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
     int loud_calls;    /* for so many calls */
     bool canary_loud;  /* null calls are loud once the candidate has been */
@@ -86,8 +87,9 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
         rep->late_write = rep->late_write || n == spy.late_at;
         spy.was_loud = spy.was_loud || rep->loud;
     }
-    if (who == NUL && spy.calls[NUL] % 2) {
-        rep->window_ns += spy.jitter_ns;
+    if (who == NUL) {
+        rep->window_ns += spy.calls[NUL] % 2 ? spy.jitter_ns : 0;
+        rep->window_ns += spy.calls[CAND] > 0 ? spy.raised_ns : 0;
     }
     rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud);
 }
@@ -485,6 +487,20 @@ static void loud_beside_others(void **state)
     kg_record_deinit(&r);
 }
 
+/* What a candidate does beside null calls is not taken off its time. */
+static void k_is_not_raised(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    windows(4050000, 2050000, 50000);
+    spy.raised_ns = 400000;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.overhead_ns, 50000);
+    assert_true(fabs(r.speedup.ratio - 2) < 1e-9);
+    kg_record_deinit(&r);
+}
+
 /* K that is not the same from call to call says nothing, and nobody is accused by it. */
 static void a_busy_device(void **state)
 {
@@ -627,6 +643,7 @@ int main(void)
         TEST(loud_once),
         TEST(loud_again_and_again),
         TEST(loud_beside_others),
+        TEST(k_is_not_raised),
         TEST(a_busy_device),
         TEST(below_the_floor),
         TEST(floors),
