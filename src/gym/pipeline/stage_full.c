@@ -175,7 +175,7 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
                                     const struct plan *p, struct kg_err *err)
 {
     enum kg_step_result worst = KG_STEP_PASS, s = KG_STEP_PASS;
-    struct kg_pool_case *first = NULL;
+    struct kg_pool_case first = {0}; /* the pool may need its place for another */
     const json_t *replay =
         e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
     size_t n = replay ? json_array_size(replay) : p->n;
@@ -193,10 +193,12 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
         }
         s = pc ? ask(e, stage, pc, cases, err) : s;
         worst = s == KG_STEP_PASS ? worst : s;
-        first = i == 0 ? pc : first;
+        if (i == 0 && pc) {
+            first = *pc;
+        }
     }
-    if (p->back && first && !replay && worst == KG_STEP_PASS) {
-        worst = ask(e, stage, first, cases, err);
+    if (p->back && first.number && !replay && worst == KG_STEP_PASS) {
+        worst = ask(e, stage, &first, cases, err);
     }
     return worst;
 }
