@@ -39,23 +39,17 @@ def _cast(args):
     return [t.to(torch.float32) if isinstance(t, torch.Tensor) else t for t in args]
 
 
-def _own(value):
-    """The same with tensors of this process's own."""
+def _each(change, value):
+    """The same with changed tensors, in lists, tuples and dicts."""
     if isinstance(value, torch.Tensor):
-        return value.clone()
+        return change(value)
     if type(value) in (list, tuple):
-        return type(value)(_own(v) for v in value)
-    return {k: _own(v) for k, v in value.items()} if type(value) is dict else value
+        return type(value)(_each(change, v) for v in value)
+    return {k: _each(change, v) for k, v in value.items()} if type(value) is dict else value
 
 
 def _wide(value):
-    if isinstance(value, torch.Tensor):
-        return value.double() if value.is_floating_point() else value
-    if type(value) in (list, tuple):
-        return type(value)(_wide(v) for v in value)
-    if type(value) is dict:
-        return {k: _wide(v) for k, v in value.items()}
-    return value
+    return _each(lambda t: t.double() if t.is_floating_point() else t, value)
 
 
 def _near(value):
@@ -63,19 +57,15 @@ def _near(value):
     signs = {}
 
     def moved(t):
+        if not t.is_floating_point():
+            return t
         if t.device not in signs:  # a generator of its own: the module's draws stay the same
             signs[t.device] = torch.Generator(device=t.device).manual_seed(1)
         up = torch.rand(t.shape, generator=signs[t.device], device=t.device) < 0.5
         by = torch.finfo(torch.float64 if t.dtype == torch.float64 else torch.float32).eps
         return (t.double() * (1 + by * (2 * up.double() - 1))).to(t.dtype)
 
-    def walk(v):
-        if isinstance(v, torch.Tensor):
-            return moved(v) if v.is_floating_point() else v
-        if type(v) in (list, tuple):
-            return type(v)(walk(x) for x in v)
-        return {k: walk(x) for k, x in v.items()} if type(v) is dict else v
-    return walk(value)
+    return _each(moved, value)
 
 
 def _widen(module):
@@ -223,7 +213,8 @@ class Subject:
         return self._call_wide(inputs) if wide else self.module(*inputs)
 
     def own_inputs(self):
-        return _own(self.inputs)
+        """Copies, which may be written."""
+        return _each(torch.clone, self.inputs)
 
     def _call_wide(self, inputs):
         """In double precision, from the buffers that were there when its inputs came: one call in
