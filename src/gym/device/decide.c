@@ -239,6 +239,14 @@ static enum kg_code compare_one(struct kg_dj_state *s, struct kg_dj_case *c, uin
                                &b, probe, out, err);
 }
 
+static void keep_worst(struct kg_dj_judgement *out, uint32_t i, const struct kg_tcompare *one)
+{
+    if (i == 0 || worse(one, &out->compare)) {
+        out->compare = *one;
+        out->leaf = (int)i;
+    }
+}
+
 /* The case, and both answers to it. */
 static enum kg_code answers_to(struct kg_dj_state *s, int id, struct kg_dj_case **c,
                                struct kg_dj_judgement *out, struct kg_err *err)
@@ -294,9 +302,8 @@ enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
     for (uint32_t i = 0; i < c->side[0].n && code == KG_OK; i++) {
         struct kg_tcompare one;
         code = close_one(s, &c->side[0], i, tolerance, part, &one, err);
-        if (code == KG_OK && (i == 0 || worse(&one, &out->compare))) {
-            out->compare = one;
-            out->leaf = (int)i;
+        if (code == KG_OK) {
+            keep_worst(out, i, &one);
         }
     }
     free(part);
@@ -323,10 +330,7 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
             recall(s, c, i, &one, out, err) != KG_OK) {
             return err->code;
         }
-        if (i == 0 || worse(&one, &out->compare)) {
-            out->compare = one;
-            out->leaf = (int)i;
-        }
+        keep_worst(out, i, &one);
     }
     return KG_OK;
 }

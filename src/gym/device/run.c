@@ -162,8 +162,8 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
         return KG_OK;
     }
     write_request(k);
-    kg_twire_rouse(w);   /* waking up is no part of the window */
-    if (k->req->timed) { /* the window meets no poison, nor lines that wait to be written back */
+    if (k->req->timed) { /* the window meets no sleeper, nor lines that wait to be written back */
+        kg_twire_rouse(w);
         ops->flush(&s->dev);
     }
     if (ops->sync(&s->dev, err) != KG_OK) {
