@@ -4,15 +4,10 @@
 #include "base/clock.h"
 #include "gym/torch/kernelbench.h"
 
-static bool compat(const struct kg_evaluation *e)
-{
-    return e->w->config.protocol == KG_PROTOCOL_KERNELBENCH;
-}
-
 static json_t *load_request(const struct kg_evaluation *e)
 {
     return json_pack("{s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
-                     "candidate", "compat", compat(e), "profile", e->torch->profile);
+                     "candidate", "compat", kg_torch_compat(e->w), "profile", e->torch->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
@@ -41,7 +36,7 @@ static enum kg_step_result tell(struct kg_evaluation *e, enum kg_tcommand comman
     struct kg_torch_run *run = e->torch;
     struct kg_pyquestion q;
     struct kg_pyanswer a;
-    uint64_t seed = compat(e) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
+    uint64_t seed = kg_torch_compat(e->w) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
     kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
     json_decref(request);
     if (command == KG_TC_LOAD) {
@@ -61,9 +56,9 @@ static enum kg_step_result tell(struct kg_evaluation *e, enum kg_tcommand comman
     return s;
 }
 
-static enum kg_step_result answered(struct kg_evaluation *e, const struct kg_dj_call *call,
-                                    enum kg_stage stage, struct kg_dj_report *rep,
-                                    struct kg_err *err)
+enum kg_step_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_dj_call *call,
+                                      enum kg_stage stage, struct kg_dj_report *rep,
+                                      struct kg_err *err)
 {
     if (kg_dj_run(&e->w->torch->judge, call, rep, err) != KG_OK) {
         return KG_STEP_ERROR;
@@ -91,7 +86,7 @@ enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg
     }
     call.deadline_ns = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
     run->state = set;
-    return answered(e, &call, stage, &rep, err);
+    return kg_tcandidate_ask(e, &call, stage, &rep, err);
 }
 
 static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s,
@@ -112,7 +107,8 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
     if (step == KG_STEP_PASS) {
         step = tell(e, KG_TC_BUILD, kg_tscene_build_request(&s->desc), stage, err);
     }
-    if (step != KG_STEP_PASS || compat(e)) { /* there, equal seeds make equal parameters */
+    if (step != KG_STEP_PASS ||
+        kg_torch_compat(e->w)) { /* there, equal seeds make equal parameters */
         return step;
     }
     return kg_tcandidate_load(e, 0, stage, err);
@@ -158,7 +154,7 @@ void kg_tcandidate_stop(struct kg_evaluation *e)
 }
 
 /* What the first call at a shape may need besides: autotuning, compiling. */
-static int64_t call_deadline(const struct kg_evaluation *e)
+int64_t kg_tcandidate_deadline(const struct kg_evaluation *e)
 {
     const struct kg_config *c = &e->w->config;
     double first = e->torch->called ? 0 : c->torch_first_call;
@@ -189,11 +185,11 @@ static enum kg_step_result state_after(struct kg_evaluation *e, const struct kg_
                               .command = KG_TC_SNAPSHOT,
                               .seed = kg_tcase_call_seed(c),
                               .keep = KG_DJ_CANDIDATE,
-                              .deadline_ns = call_deadline(e)};
+                              .deadline_ns = kg_tcandidate_deadline(e)};
     if (c->after_id < 0) {
         return KG_STEP_PASS;
     }
-    enum kg_step_result step = answered(e, &call, stage, &rep, err);
+    enum kg_step_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     if (step != KG_STEP_PASS) {
         return step;
     }
@@ -231,15 +227,15 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     }
     struct kg_dj_call call = {
         .port = run->cand.port, .id = c->id, .command = KG_TC_BIND, .seed = kg_tcase_call_seed(c)};
-    call.deadline_ns = call_deadline(e);
+    call.deadline_ns = kg_tcandidate_deadline(e);
     if (step == KG_STEP_PASS) {
-        step = answered(e, &call, stage, &rep, err);
+        step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     }
     call.command = KG_TC_CALL;
     call.keep = KG_DJ_CANDIDATE;
-    call.deadline_ns = call_deadline(e);
+    call.deadline_ns = kg_tcandidate_deadline(e);
     if (step == KG_STEP_PASS) {
-        step = answered(e, &call, stage, &rep, err);
+        step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     }
     if (step != KG_STEP_PASS) {
         return step;

@@ -21,16 +21,6 @@ static struct kg_dj_call call_of(const struct kg_worker *w, const struct kg_tsce
                                .deadline_ns = kg_clock_ns() + (int64_t)(limit * 1e9)};
 }
 
-/* One command with data to the reference, which must do it. */
-static enum kg_code ask(struct kg_worker *w, struct kg_tscene *s, struct kg_dj_call call,
-                        const char *what, struct kg_dj_report *rep, struct kg_err *err)
-{
-    if (kg_dj_run(&w->torch->judge, &call, rep, err) != KG_OK) {
-        return err->code;
-    }
-    return kg_treference_check(w, &s->ref, what, rep, err);
-}
-
 static enum kg_code load_state(struct kg_worker *w, struct kg_tscene *s, int set,
                                struct kg_err *err)
 {
@@ -40,7 +30,8 @@ static enum kg_code load_state(struct kg_worker *w, struct kg_tscene *s, int set
         return KG_OK;
     }
     if (kg_tscene_state(w, s, set, &id, err) != KG_OK ||
-        ask(w, s, call_of(w, s, id, KG_TC_STATE, 1), "loading parameters", &rep, err) != KG_OK) {
+        kg_treference_ask(w, s, call_of(w, s, id, KG_TC_STATE, 1), "loading parameters", &rep,
+                          err) != KG_OK) {
         return err->code;
     }
     s->state_loaded = set;
@@ -70,7 +61,8 @@ static enum kg_code draw(struct kg_worker *w, struct kg_tscene *s, const struct 
     if (!needed) {
         return KG_OK;
     }
-    if (ask(w, s, call_of(w, s, -1, KG_TC_DRAW, c->seed), "drawing inputs", &rep, err) != KG_OK) {
+    if (kg_treference_ask(w, s, call_of(w, s, -1, KG_TC_DRAW, c->seed), "drawing inputs", &rep,
+                          err) != KG_OK) {
         return err->code;
     }
     return rep.nleaves == d->ninputs
@@ -122,7 +114,7 @@ static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const s
     if (kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
         return err->code;
     }
-    return ask(w, s, call, "reading its state", &rep, err);
+    return kg_treference_ask(w, s, call, "reading its state", &rep, err);
 }
 
 /* The same inputs bound again, where calls change what the next one answers. */
@@ -133,8 +125,8 @@ static enum kg_code afresh(struct kg_worker *w, struct kg_tscene *s, const struc
     if (load_state(w, s, c->law == KG_TL_RELOAD, err) != KG_OK) {
         return err->code;
     }
-    return ask(w, s, call_of(w, s, c->id, KG_TC_BIND, kg_tcase_call_seed(c)), "taking its inputs",
-               &rep, err);
+    return kg_treference_ask(w, s, call_of(w, s, c->id, KG_TC_BIND, kg_tcase_call_seed(c)),
+                             "taking its inputs", &rep, err);
 }
 
 static struct kg_dj_call call_as(const struct kg_worker *w, const struct kg_tscene *s,
@@ -154,7 +146,7 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct
     struct kg_dj_report rep;
     struct kg_dj_call call = call_as(w, s, c, KG_DJ_ORACLE, 0);
     if (afresh(w, s, c, err) != KG_OK ||
-        ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
+        kg_treference_ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
         return err->code;
     }
     c->self = true;
@@ -175,7 +167,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct
     if (afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
-    if (ask(w, s, call, "a call", &rep, err) != KG_OK) {
+    if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
         return s->ref.up ? KG_OK : err->code;
     }
     if (kg_dj_compare(&w->torch->judge, c->id, false, &j, err) != KG_OK) {
@@ -205,7 +197,8 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
                                          wide                     ? KG_TF_WIDE
                                          : c->law == KG_TL_OFFSET ? KG_TF_NEAR
                                                                   : 0);
-        enum kg_code code = ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
+        enum kg_code code =
+            kg_treference_ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
         if (code != KG_OK && !own && s->ref.up) {
             return KG_OK; /* it lives, and does not like these numbers */
         }

@@ -20,15 +20,6 @@ struct kg_dj_call kg_tkb_call(const struct kg_evaluation *e, const struct kg_tsc
                                .deadline_ns = kg_clock_ns() + (int64_t)(limit * 1e9)};
 }
 
-static enum kg_code ask(struct kg_evaluation *e, struct kg_tscene *s, const struct kg_dj_call *call,
-                        const char *what, struct kg_dj_report *rep, struct kg_err *err)
-{
-    if (kg_dj_run(&e->w->torch->judge, call, rep, err) != KG_OK) {
-        return err->code;
-    }
-    return kg_treference_check(e->w, &s->ref, what, rep, err);
-}
-
 enum kg_code kg_tkb_draw(struct kg_evaluation *e, struct kg_tscene *s, uint64_t seed,
                          struct kg_err *err)
 {
@@ -39,7 +30,7 @@ enum kg_code kg_tkb_draw(struct kg_evaluation *e, struct kg_tscene *s, uint64_t 
     struct kg_dj_report rep;
     int id = call.id;
     call.id = -1;
-    if (ask(e, s, &call, "drawing inputs", &rep, err) != KG_OK) {
+    if (kg_treference_ask(e->w, s, call, "drawing inputs", &rep, err) != KG_OK) {
         return err->code;
     }
     if (rep.nleaves != d->ninputs) {
@@ -61,36 +52,15 @@ enum kg_code kg_tkb_expect(struct kg_evaluation *e, struct kg_tscene *s, uint64_
 {
     struct kg_dj_report rep;
     struct kg_dj_call call = kg_tkb_call(e, s, s->ref.port, KG_TC_BIND, seed);
-    if (ask(e, s, &call, "taking its inputs", &rep, err) != KG_OK) {
+    if (kg_treference_ask(e->w, s, call, "taking its inputs", &rep, err) != KG_OK) {
         return err->code;
     }
     call.command = KG_TC_CALL;
     call.keep = keep;
-    return ask(e, s, &call, "a call", &rep, err);
+    return kg_treference_ask(e->w, s, call, "a call", &rep, err);
 }
 
 /* --- trials --- */
-
-static enum kg_step_result answered(struct kg_evaluation *e, struct kg_dj_call *call,
-                                    struct kg_dj_report *rep, struct kg_err *err)
-{
-    const struct kg_config *c = &e->w->config;
-    double first = e->torch->called ? 0 : c->torch_first_call;
-    call->deadline_ns = kg_evaluation_deadline(e, c->deadline_run + first);
-    if (kg_dj_run(&e->w->torch->judge, call, rep, err) != KG_OK) {
-        return KG_STEP_ERROR;
-    }
-    if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
-        return KG_STEP_PASS;
-    }
-    if (rep->status != KG_DJ_ANSWERED) {
-        kg_tcandidate_stop(e); /* its exit says more */
-    }
-    enum kg_step_result s =
-        kg_toutcome_call(e, (enum kg_tcommand)call->command, KG_ST_FULL, rep, err);
-    kg_tcandidate_stop(e);
-    return s;
-}
 
 /* One after the other, as there; the second draws other numbers than the first, where they draw. */
 static enum kg_step_result both_answer(struct kg_evaluation *e, struct kg_tscene *s, uint64_t seed,
@@ -103,11 +73,13 @@ static enum kg_step_result both_answer(struct kg_evaluation *e, struct kg_tscene
     }
     kg_tevaluation_excuse(e, since);
     struct kg_dj_call call = kg_tkb_call(e, s, e->torch->cand.port, KG_TC_BIND, seed + 1);
-    enum kg_step_result step = answered(e, &call, rep, err);
+    call.deadline_ns = kg_tcandidate_deadline(e);
+    enum kg_step_result step = kg_tcandidate_ask(e, &call, KG_ST_FULL, rep, err);
     if (step == KG_STEP_PASS) {
         call.command = KG_TC_CALL;
         call.keep = KG_DJ_CANDIDATE;
-        step = answered(e, &call, rep, err);
+        call.deadline_ns = kg_tcandidate_deadline(e);
+        step = kg_tcandidate_ask(e, &call, KG_ST_FULL, rep, err);
     }
     e->torch->called = true;
     return step;

@@ -118,21 +118,6 @@ static void not_measured(struct kg_evaluation *e, const char *who, const char *w
     e->r->timing.why = kg_arena_printf(&e->r->arena, &ignored, "%s%s", who, why);
 }
 
-/* The device alone, from the candidate's first timed call to the reference's last. */
-static enum kg_code take_lease(struct kg_evaluation *e, struct kg_lease *lease, struct kg_err *err)
-{
-    int64_t since = kg_clock_ns();
-    kg_tspare_settle(e->w);
-    if (e->w->config.timing_exclusive) {
-        if (kg_lease_alone(e->w->torch->device, lease, &kg_cancelled, err) != KG_OK) {
-            return err->code;
-        }
-        e->w->torch->judge.alone = true;
-    }
-    kg_tevaluation_excuse(e, since);
-    return KG_OK;
-}
-
 static enum timed both_times(struct kg_evaluation *e, struct kg_tscene *s, struct kg_err *err)
 {
     struct kg_kb_stats cand, ref;
@@ -168,13 +153,14 @@ enum kg_step_result kg_tkb_timing(struct kg_evaluation *e, struct kg_err *err)
         return step;
     }
     int64_t since = kg_clock_ns();
+    bool exclusive = e->w->config.timing_exclusive;
     if (kg_tscene_open(e->w, s, err) != KG_OK || kg_tkb_draw(e, s, KG_TKB_SEED, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
+    enum kg_code code = kg_torch_take_device(e->w, exclusive, &lease, err);
     kg_tevaluation_excuse(e, since);
-    enum timed o = take_lease(e, &lease, err) == KG_OK ? both_times(e, s, err) : ERROR;
-    e->w->torch->judge.alone = false;
-    kg_lease_release(&lease);
+    enum timed o = code == KG_OK ? both_times(e, s, err) : ERROR;
+    kg_torch_give_device(e->w, &lease);
     kg_tcandidate_stop(e);
     return o == ERROR ? KG_STEP_ERROR : KG_STEP_PASS;
 }

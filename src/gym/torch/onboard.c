@@ -244,7 +244,7 @@ enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboar
                          struct kg_err *err)
 {
     struct kg_tscene *s;
-    if (w->config.protocol != KG_PROTOCOL_OWN) {
+    if (kg_torch_compat(w)) {
         return kg_fail(err, KG_E_USAGE, "%s: problems are checked by the gym's own protocol only",
                        path);
     }

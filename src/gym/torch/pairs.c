@@ -174,8 +174,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, const struct kg_tside *candidate
         return kg_fail(err, KG_E_LIMIT, "timing: no memory for pairs");
     }
     s->out = out;
-    s->candidate = &candidate->runner;
-    s->cand = candidate->port;
+    s->cand = candidate;
     s->cand_bound = s->cut_short = false;
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);
@@ -187,8 +186,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, const struct kg_tside *candidate
         out->status = flow == KG_TFLOW_LOUD ? KG_TPAIRS_LOUD : KG_TPAIRS_FAILED;
     }
     s->out = NULL;
-    s->cand = -1;
-    s->candidate = NULL;
+    s->cand = NULL;
     return flow == KG_TFLOW_ERROR ? err->code : KG_OK;
 }
 

@@ -78,7 +78,7 @@ static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct 
 
 static struct kg_dj_call call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
 {
-    bool first = port == s->cand && s->out && s->out->calls <= 1;
+    bool first = s->cand && port == s->cand->port && s->out && s->out->calls <= 1;
     return (struct kg_dj_call){.port = port,
                                .id = CASE,
                                .command = command,
@@ -229,8 +229,8 @@ static enum kg_tflow load(struct kg_tpairs *s, struct kg_err *err)
     enum kg_tflow flow = ask_reference(s, &c, "loading parameters", &rep, err);
     scene->state_loaded = flow == KG_TFLOW_ON ? 0 : -1;
     s->own_bound = false;
-    if (flow == KG_TFLOW_ON && again && s->cand >= 0) {
-        c = call_of(s, s->cand, KG_TC_STATE);
+    if (flow == KG_TFLOW_ON && again && s->cand) {
+        c = call_of(s, s->cand->port, KG_TC_STATE);
         c.id = id;
         c.seed = 1;
         s->cand_bound = false;
@@ -253,8 +253,8 @@ static enum kg_tflow bind(struct kg_tpairs *s, struct kg_err *err)
         flow = ask_null(s, &c, &rep, err);
         s->null_bound = flow == KG_TFLOW_ON;
     }
-    if (flow == KG_TFLOW_ON && !s->cand_bound && s->cand >= 0) {
-        struct kg_dj_call c = call_of(s, s->cand, KG_TC_BIND);
+    if (flow == KG_TFLOW_ON && !s->cand_bound && s->cand) {
+        struct kg_dj_call c = call_of(s, s->cand->port, KG_TC_BIND);
         flow = ask_candidate(s, &c, &rep, err);
         s->cand_bound = flow == KG_TFLOW_ON;
     }
@@ -287,7 +287,7 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
 static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
 {
     s->out->calls++;
-    struct kg_dj_call c = call_of(s, s->cand, KG_TC_CALL);
+    struct kg_dj_call c = call_of(s, s->cand->port, KG_TC_CALL);
     c.keep = KG_DJ_CANDIDATE;
     c.timed = true;
     return ask_candidate(s, &c, rep, err);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "gym/timing/lease.h"
 #include "gym/torch/pairs.h"
 #include "gym/torch/pairs_private.h"
 
@@ -50,16 +49,12 @@ static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
 
 /* --- the device alone --- */
 
-/* Neither others' work on the device nor a boot of this worker's; the candidate is not charged. */
+/* The candidate is not charged for waiting. */
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err)
 {
     int64_t waited = kg_clock_ns();
-    kg_tspare_settle(s->w);
-    enum kg_code code = s->opt.exclusive
-                            ? kg_lease_alone(s->w->torch->device, &s->lease, &kg_cancelled, err)
-                            : KG_OK;
+    enum kg_code code = kg_torch_take_device(s->w, s->opt.exclusive, &s->lease, err);
     waited = kg_clock_ns() - waited;
-    s->w->torch->judge.alone = s->opt.exclusive && code == KG_OK;
     *s->deadline_ns += waited;
     s->born_ns += waited;
     return code;
@@ -67,8 +62,7 @@ enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err)
 
 void kg_tpairs_give_lease(struct kg_tpairs *s)
 {
-    s->w->torch->judge.alone = false;
-    kg_lease_release(&s->lease);
+    kg_torch_give_device(s->w, &s->lease);
 }
 
 /* --- before the candidate --- */
@@ -158,7 +152,7 @@ static enum kg_tflow first_nulls(struct kg_tpairs *s, struct kg_err *err)
 void kg_tpairs_one_core(const struct kg_tpairs *s)
 {
     const struct kg_pyrunner *all[] = {&s->scene->ref.runner, &s->w->torch->null.runner,
-                                       s->candidate};
+                                       s->cand ? &s->cand->runner : NULL};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]) {
             kg_pyrunner_pin(all[i], s->w->cpu);
@@ -193,7 +187,7 @@ enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
         return kg_fail(err, KG_E_LIMIT, "timing: no memory");
     }
     *s = (struct kg_tpairs){
-        .w = w, .scene = scene, .opt = *opt, .key = key, .deadline_ns = deadline_ns, .cand = -1};
+        .w = w, .scene = scene, .opt = *opt, .key = key, .deadline_ns = deadline_ns};
     kg_rng_init(&s->rng, kg_key_derive(key, "timing-order", 0), 0);
     if (begin(s, err) != KG_OK) {
         kg_tpairs_close(s);

@@ -21,11 +21,10 @@ struct kg_tpairs {
     struct kg_tpairs_options opt;
     struct kg_key key;
     int64_t *deadline_ns;
-    struct kg_rng rng; /* order, places, counts; never values */
-    bool drawn;        /* every input is drawn by the reference */
-    bool self;         /* the oracle is the reference itself under the same seed */
-    int cand;          /* the candidate's port; -1: none yet */
-    const struct kg_pyrunner *candidate; /* its runner; or NULL */
+    struct kg_rng rng;           /* order, places, counts; never values */
+    bool drawn;                  /* every input is drawn by the reference */
+    bool self;                   /* the oracle is the reference itself under the same seed */
+    const struct kg_tside *cand; /* NULL: none yet */
     bool cand_bound, own_bound, null_bound;
     bool placed;      /* every input has had values */
     int set;          /* where inputs lie, of KG_TORCH_PLACES */

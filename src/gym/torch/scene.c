@@ -12,11 +12,6 @@
 _Static_assert(IDS *KG_SCENES <= KG_TORCH_TIMING_ID, "every scene has ids of its own");
 #define BUILD_SEED 20260
 
-static bool compat(const struct kg_worker *w)
-{
-    return w->config.protocol == KG_PROTOCOL_KERNELBENCH;
-}
-
 static int first_id(const struct kg_tscene *s)
 {
     return (int)s->kind * IDS;
@@ -85,12 +80,21 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, cons
     return rep->said == KG_TA_OK ? KG_OK : complaint(w, what, rep->said, NULL, err);
 }
 
+enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tscene *s, struct kg_dj_call call,
+                               const char *what, struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (kg_dj_run(&w->torch->judge, &call, rep, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_check(w, &s->ref, what, rep, err);
+}
+
 /* A command without data to the reference; *reply is the caller's. */
 static enum kg_code tell(struct kg_worker *w, struct kg_tside *ref, enum kg_tcommand command,
                          const char *what, json_t *request, json_t **reply, struct kg_err *err)
 {
     struct kg_pyanswer a;
-    uint64_t seed = compat(w) ? KG_TKB_SEED : BUILD_SEED;
+    uint64_t seed = kg_torch_compat(w) ? KG_TKB_SEED : BUILD_SEED;
     kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
     json_decref(request);
     enum kg_code code = KG_OK;
@@ -120,7 +124,7 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
         return err->code;
     }
     json_t *request = json_pack("{s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
-                                "reference", "compat", compat(w));
+                                "reference", "compat", kg_torch_compat(w));
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
@@ -187,8 +191,7 @@ static enum kg_code make_state(struct kg_worker *w, struct kg_tscene *s, int set
         leaf[i] = d->state[i].leaf;
     }
     if (kg_dj_case_begin(judge, id, leaf, d->nstate, err) != KG_OK ||
-        kg_dj_run(judge, &call, &rep, err) != KG_OK ||
-        kg_treference_check(w, &s->ref, "reading its state", &rep, err) != KG_OK) {
+        kg_treference_ask(w, s, call, "reading its state", &rep, err) != KG_OK) {
         return err->code;
     }
     if (rep.nleaves != d->nstate) {

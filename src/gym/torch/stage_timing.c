@@ -277,7 +277,7 @@ enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err
     struct kg_torch *t = e->w->torch;
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
-    if (e->w->config.protocol == KG_PROTOCOL_KERNELBENCH) {
+    if (kg_torch_compat(e->w)) {
         return kg_tkb_timing(e, err);
     }
     kg_tcandidate_stop(e);

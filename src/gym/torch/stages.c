@@ -34,7 +34,7 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tscene **out
     struct kg_torch *t = w->torch;
     struct kg_tscene *tiny = &t->scene[KG_SCENE_TINY];
     *out = &t->scene[KG_SCENE_PUBLISHED];
-    bool compat = w->config.protocol == KG_PROTOCOL_KERNELBENCH;
+    bool compat = kg_torch_compat(w);
     e->torch->interpret = kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
     if (kg_tscene_open(w, *out, err) != KG_OK) {
         return err->code;
@@ -87,7 +87,7 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
     if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
-    if (e->w->config.protocol == KG_PROTOCOL_OWN) { /* else its seeds are everybody's */
+    if (!kg_torch_compat(e->w)) { /* else its seeds are everybody's */
         json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
     }
     enum kg_step_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
@@ -184,7 +184,7 @@ enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     const struct kg_config *c = &e->w->config;
     enum kg_tlaw laws[KG_TL_COUNT];
     e->compared = 0;
-    if (c->protocol == KG_PROTOCOL_KERNELBENCH) {
+    if (kg_torch_compat(e->w)) {
         return kg_tkb_full(e, err);
     }
     size_t n = kg_tplan_full(&e->torch->scene->desc, c->multi_input, c->laws, false, &e->rng, laws);

@@ -88,6 +88,12 @@ struct kg_torch_run {
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
 };
 
+/* Modules are run as KernelBench runs them (kernelbench.h). */
+static inline bool kg_torch_compat(const struct kg_worker *w)
+{
+    return w->config.protocol == KG_PROTOCOL_KERNELBENCH;
+}
+
 /* --- worker.c: zygotes, judge, sides --- */
 enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err) KG_MUST_USE; /* w->torch */
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
@@ -110,6 +116,11 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
  */
 void kg_torch_leave(struct kg_worker *w);
 bool kg_torch_on_cpu(const struct kg_worker *w);
+/* For times that count: nothing of this worker's boots, and with exclusive the device is its alone.
+ * The caller gives it back whether it got it or not. */
+enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
+                                  struct kg_err *err) KG_MUST_USE;
+void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l);
 
 /* --- spare.c: runners of candidates --- */
 /* One that holds this text: the spare, where there is one that fits, else a fresh one. The text is
@@ -169,6 +180,11 @@ bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct 
  * right too. A grade: the verdict stays. */
 enum kg_step_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err);
 
+/* One command with data to the scene's reference, which must do it; what: for the message. */
+enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tscene *s, struct kg_dj_call call,
+                               const char *what, struct kg_dj_report *rep,
+                               struct kg_err *err) KG_MUST_USE;
+
 /* --- executor.c --- */
 /* From a place among other evaluations on the device to the device alone, once they have ended;
  * waiting is not the candidate's time. */
@@ -180,6 +196,12 @@ void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns);
 enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscene *s,
                                         enum kg_stage stage, struct kg_err *err);
 void kg_tcandidate_stop(struct kg_evaluation *e);
+/* Until when a call may take, the first at a shape longer. */
+int64_t kg_tcandidate_deadline(const struct kg_evaluation *e);
+/* One command with data; a candidate that did not do it has a verdict, and is stopped. */
+enum kg_step_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_dj_call *call,
+                                      enum kg_stage stage, struct kg_dj_report *rep,
+                                      struct kg_err *err);
 enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
                                        struct kg_err *err);
 /* One case through candidate and judge. */

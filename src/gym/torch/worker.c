@@ -33,6 +33,22 @@ bool kg_torch_on_cpu(const struct kg_worker *w)
     return strcmp(w->torch->device, "cpu") == 0;
 }
 
+enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
+                                  struct kg_err *err)
+{
+    kg_tspare_settle(w);
+    enum kg_code code =
+        exclusive ? kg_lease_alone(w->torch->device, out, &kg_cancelled, err) : KG_OK;
+    w->torch->judge.alone = exclusive && code == KG_OK;
+    return code;
+}
+
+void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l)
+{
+    w->torch->judge.alone = false;
+    kg_lease_release(l);
+}
+
 enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
 {
     if (w->torch) {
