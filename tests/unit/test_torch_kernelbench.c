@@ -1,32 +1,16 @@
 /* KernelBench's procedure on the CPU, end to end: what it takes for right and what it does not, the
  * numbers of its trials against that project's own steps written out in Python, times as claims,
  * and that nothing of it is rewarded. Skipped where Python lacks torch. */
+#include "torch_eval_rig.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-#include <sys/stat.h>
-
-#include "base/file.h"
-#include "gym/pipeline/batch.h"
 #include "gym/pipeline/onboard.h"
 #include "gym/reward/reward.h"
 #include "gym/torch/kernelbench.h"
 
-#define HEAD                                                                                       \
-    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport os, time\n\n\n"
 #define INPUTS "def get_inputs():\n    return "
-#define INIT   "\n\n\ndef get_init_inputs():\n    return "
-
-static struct kg_worker *worker;
-static struct kg_config config;
-static char folder[256], lacking[480];
+#define MADE   "\n\n\ndef get_init_inputs():\n    return "
 
 static const struct {
     const char *name, *text;
@@ -34,21 +18,18 @@ static const struct {
     {"linear.py", HEAD "class Model(nn.Module):\n    def __init__(self, cols):\n"
                        "        super().__init__()\n        self.lin = nn.Linear(cols, 8)\n\n"
                        "    def forward(self, x):\n        return F.relu(self.lin(x))\n\n\n" INPUTS
-                       "[torch.randn(16, 24)]" INIT "[24]\n"},
+                       "[torch.randn(16, 24)]" MADE "[24]\n"},
     {"twice.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n\n"
-                      "\n" INPUTS "[torch.randn(64)]" INIT "[]\n"},
-    {"chance.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
-                       "        return F.dropout(x, 0.5, training=True)\n\n\n" INPUTS
-                       "[torch.randn(32, 16)]" INIT "[]\n"},
+                      "\n" INPUTS "[torch.randn(64)]" MADE "[]\n"},
     {"index.py", HEAD "class Model(nn.Module):\n    def forward(self, x, i):\n"
                       "        return x * i\n\n\n" INPUTS
-                      "[torch.randn(8, 8), torch.randint(0, 9, (8, 8))]" INIT "[]\n"},
+                      "[torch.randn(8, 8), torch.randint(0, 9, (8, 8))]" MADE "[]\n"},
     {"memory.py", HEAD "class Model(nn.Module):\n    def __init__(self):\n"
                        "        super().__init__()\n        self.n = 0\n\n"
                        "    def forward(self, x):\n        self.n += 1\n"
-                       "        return x + self.n\n\n\n" INPUTS "[torch.randn(8)]" INIT "[]\n"},
+                       "        return x + self.n\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
     {"two.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
-                    "        return x, x + 1\n\n\n" INPUTS "[torch.randn(8)]" INIT "[]\n"},
+                    "        return x, x + 1\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
 };
 
 #define LINEAR                                                                                     \
@@ -58,49 +39,29 @@ static const struct {
     "calls = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"                      \
     "        calls.append(1)\n"
 
-static void put(const char *name, const char *text)
+/* A candidate behind the usual imports, in all stages. */
+static void judge_new(const char *problem, const char *text, struct kg_record *r)
 {
-    char path[512];
-    struct kg_err err = KG_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_equal(kg_file_write_atomic(path, text, strlen(text), &err), KG_OK);
+    char all[8192];
+    snprintf(all, sizeof all, "%s%s", HEAD, text);
+    judge(problem, all, KG_ST_PROFILE, r);
 }
 
-static void judge_text(const char *problem, const char *text, bool head, struct kg_record *r)
+static const char *verdict(const struct kg_record *r)
 {
-    char path[512], all[8192];
-    snprintf(path, sizeof path, "%s/%s", folder, problem);
-    snprintf(all, sizeof all, "%s%s", head ? HEAD : "", text);
-    struct kg_task t = {.problem = path,
-                        .text = all,
-                        .len = strlen(all),
-                        .source = true,
-                        .stop_after = KG_ST_PROFILE};
-    kg_record_init(r);
-    kg_eval(worker, &t, r);
-}
-
-static void judge(const char *problem, const char *text, struct kg_record *r)
-{
-    judge_text(problem, text, true, r);
+    static char out[100];
+    seen(r, out, sizeof out);
+    return out;
 }
 
 static int setup(void **state)
 {
     (void)state;
     struct kg_err err = KG_ERR_INIT;
-    struct kg_record r;
-    int cpu = -1;
-    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
-    snprintf(folder, sizeof folder, "/tmp/kgym-kb-XXXXXX");
-    if (!mkdtemp(folder) || chmod(folder, 0755) != 0 ||
-        kg_config_load(&config, "kernelbench", NULL, NULL, &err) != KG_OK) {
+    if (kg_config_load(&config, "kernelbench", NULL, NULL, &err) != KG_OK) {
         return -1;
     }
-    snprintf(config.cache, sizeof config.cache, "none");
-    snprintf(config.device, sizeof config.device, "cpu");
-    const char *python = getenv("KGYM_PYTHON");
-    snprintf(config.python, sizeof config.python, "%s", python ? python : "");
+    rig_place();
     config.rewards[0] = '\0'; /* every one that there is */
     for (const char *const *name = kg_reward_names(); *name; name++) {
         size_t used = strlen(config.rewards);
@@ -109,62 +70,14 @@ static int setup(void **state)
     }
     config.deadline_run = 3;
     config.torch_first_call = 3;
-    kg_batch_cpus(&cpu, 1);
-    if (kg_config_check(&config, &err) != KG_OK ||
-        kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+    if (kg_config_check(&config, &err) != KG_OK || rig_open() != 0) {
         print_error("%s\n", err.message);
         return -1;
     }
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         put(problems[i].name, problems[i].text);
     }
-    judge_text("twice.py", "x = 1\n", false, &r);
-    if (r.has_error) {
-        snprintf(lacking, sizeof lacking, "%s", r.error.message);
-    }
-    kg_record_deinit(&r);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    kg_worker_close(worker);
-    return kg_file_remove_tree(folder, &err) == KG_OK ? 0 : -1;
-}
-
-static void need_torch(void)
-{
-    if (*lacking) {
-        assert_true(strstr(lacking, "make torch") != NULL);
-        printf("skip: %s\n", lacking);
-        skip();
-    }
-}
-
-static const char *seen(const struct kg_record *r)
-{
-    static char out[100];
-    snprintf(out, sizeof out, "%s%s%s", r->has_error ? "error" : kg_verdict_name(r->verdict),
-             r->has_error || r->reason ? "/" : "",
-             r->has_error ? kg_code_name(r->error.code)
-             : r->reason  ? r->reason
-                          : "");
-    return out;
-}
-
-static const json_t *evidence(const struct kg_record *r, const char *check)
-{
-    size_t i;
-    json_t *e;
-    json_array_foreach(r->evidence, i, e)
-    {
-        if (strcmp(json_string_value(json_object_get(e, "check")), check) == 0) {
-            return e;
-        }
-    }
-    return NULL;
 }
 
 static int64_t passed(const struct kg_record *r)
@@ -231,9 +144,9 @@ static void outcomes(void **state)
     need_torch();
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         struct kg_record r;
-        judge(samples[i].problem, samples[i].text, &r);
-        if (strcmp(seen(&r), samples[i].want) != 0 || passed(&r) != samples[i].passes) {
-            print_error("%s: %s, passed %lld (%s)\n", samples[i].name, seen(&r),
+        judge_new(samples[i].problem, samples[i].text, &r);
+        if (strcmp(verdict(&r), samples[i].want) != 0 || passed(&r) != samples[i].passes) {
+            print_error("%s: %s, passed %lld (%s)\n", samples[i].name, verdict(&r),
                         (long long)passed(&r), r.has_error ? r.error.message : r.message);
             bad++;
         }
@@ -257,8 +170,8 @@ static void a_reference_begins_anew(void **state)
     need_torch();
     for (int i = 0; i < 2; i++) {
         struct kg_record r;
-        judge("memory.py", text, &r);
-        assert_string_equal(seen(&r), "ok");
+        judge_new("memory.py", text, &r);
+        assert_string_equal(verdict(&r), "ok");
         kg_record_deinit(&r);
     }
 }
@@ -272,18 +185,18 @@ static void tolerances_differ(void **state)
     need_torch();
     assert_int_equal(kg_config_load(&worker->config, "quick", NULL, NULL, &err), KG_OK);
     snprintf(worker->config.device, sizeof worker->config.device, "cpu");
-    kg_torch_forget(worker, false);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
     assert_string_equal(samples[1].name, "within the tolerance");
-    judge(samples[1].problem, samples[1].text, &r);
+    judge_new(samples[1].problem, samples[1].text, &r);
     assert_int_equal(r.verdict, KG_V_WRONG);
     assert_int_equal(r.nrewards, 1);
     kg_record_deinit(&r);
     worker->config = config;
     worker->config.kernelbench_tolerance = 0.01;
-    kg_torch_forget(worker, false);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
     assert_string_equal(samples[2].name, "beyond it");
-    judge(samples[2].problem, samples[2].text, &r);
-    assert_string_equal(seen(&r), "ok");
+    judge_new(samples[2].problem, samples[2].text, &r);
+    assert_string_equal(verdict(&r), "ok");
     kg_record_deinit(&r);
     worker->config = config;
 }
@@ -308,8 +221,8 @@ static void the_numbers_are_theirs(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
-    judge("linear.py", theirs, &r);
-    assert_string_equal(seen(&r), "wrong/value");
+    judge_new("linear.py", theirs, &r);
+    assert_string_equal(verdict(&r), "wrong/value");
     const json_t *trials = evidence(&r, "trials");
     const json_t *max = json_object_get(trials, "max_difference");
     const json_t *mean = json_object_get(trials, "mean_difference");
@@ -332,11 +245,9 @@ static void the_numbers_are_theirs(void **state)
 
 #define TIMED "        if torch.is_grad_enabled():\n" /* trials are without */
 
-static int64_t number(const json_t *claims, const char *side, const char *key)
+static int64_t claimed(const json_t *claims, const char *side, const char *key)
 {
-    const json_t *v = json_object_get(side ? json_object_get(claims, side) : claims, key);
-    assert_true(json_is_integer(v));
-    return json_integer_value(v);
+    return number(side ? json_object_get(claims, side) : claims, key);
 }
 
 static void no_time_without_a_gpu(void **state)
@@ -344,8 +255,8 @@ static void no_time_without_a_gpu(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
-    judge("twice.py", TWICE "        return x + x\n", &r);
-    assert_string_equal(seen(&r), "ok");
+    judge_new("twice.py", TWICE "        return x + x\n", &r);
+    assert_string_equal(verdict(&r), "ok");
     assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
     assert_int_equal(strncmp(r.timing.why, "no GPU", 6), 0);
     assert_true(r.timing.claims == NULL && !r.has_speedup);
@@ -357,29 +268,29 @@ static void times_are_claims(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
-    judge("twice.py",
-          TWICE TIMED
-          "            n = len(calls) - 6\n" /* five trials, and one that brings inputs */
-          "            if n in (1, 104, 105):\n                print('timed', n)\n"
-          "        return x + x\n",
-          &r);
-    assert_string_equal(seen(&r), "ok");
+    judge_new("twice.py",
+              TWICE TIMED
+              "            n = len(calls) - 6\n" /* five trials, and one that brings inputs */
+              "            if n in (1, 104, 105):\n                print('timed', n)\n"
+              "        return x + x\n",
+              &r);
+    assert_string_equal(verdict(&r), "ok");
     assert_int_equal(r.timing.status, KG_T_NOT_TRUSTED);
     assert_string_equal(r.timing.preset, "kernelbench");
     assert_int_equal(r.timing.warmups, 3);
     assert_true(r.timing.candidate_ns == -1 && r.timing.reference_ns == -1 && !r.timing.samples);
     const json_t *c = r.timing.claims;
-    assert_int_equal(number(c, NULL, "trials"), 100);
-    assert_int_equal(number(c, NULL, "warmups"), 3);
-    assert_int_equal(number(c, NULL, "discarded"), 1);
+    assert_int_equal(claimed(c, NULL, "trials"), 100);
+    assert_int_equal(claimed(c, NULL, "warmups"), 3);
+    assert_int_equal(claimed(c, NULL, "discarded"), 1);
     for (int i = 0; i < 2; i++) {
         const char *side = i ? "candidate" : "reference";
-        int64_t mean = number(c, side, "mean_ns");
-        assert_true(mean > 0 && number(c, side, "min_ns") <= mean &&
-                    mean <= number(c, side, "max_ns") && number(c, side, "std_ns") >= 0);
+        int64_t mean = claimed(c, side, "mean_ns");
+        assert_true(mean > 0 && claimed(c, side, "min_ns") <= mean &&
+                    mean <= claimed(c, side, "max_ns") && claimed(c, side, "std_ns") >= 0);
     }
     double ratio =
-        (double)number(c, "reference", "mean_ns") / (double)number(c, "candidate", "mean_ns");
+        (double)claimed(c, "reference", "mean_ns") / (double)claimed(c, "candidate", "mean_ns");
     assert_true(r.has_speedup && fabs(r.speedup.ratio / ratio - 1) < 1e-3);
     assert_true(isnan(r.speedup.lo) && isnan(r.speedup.hi) && r.speedup.pairs == -1);
     assert_string_equal(r.output.stdout_text, "timed 1\ntimed 104\n"); /* 3 + 1 + 100 */
@@ -402,17 +313,18 @@ static void lies(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
-    judge("twice.py",
-          TWICE "        if len(calls) == 1:\n            import itertools\n"
-                "            time.perf_counter_ns = itertools.count().__next__\n"
-                "        return x + x\n",
-          &r);
-    assert_string_equal(seen(&r), "ok");
-    assert_int_equal(number(r.timing.claims, "candidate", "mean_ns"), 1);
+    judge_new("twice.py",
+              TWICE "        if len(calls) == 1:\n            import itertools\n"
+                    "            time.perf_counter_ns = itertools.count().__next__\n"
+                    "        return x + x\n",
+              &r);
+    assert_string_equal(verdict(&r), "ok");
+    assert_int_equal(claimed(r.timing.claims, "candidate", "mean_ns"), 1);
     assert_true(r.speedup.ratio > 100 && r.nrewards == 0);
     kg_record_deinit(&r);
-    judge("twice.py", TWICE "        time.perf_counter_ns = lambda: 5\n        return x + x\n", &r);
-    assert_string_equal(seen(&r), "ok");
+    judge_new("twice.py", TWICE "        time.perf_counter_ns = lambda: 5\n        return x + x\n",
+              &r);
+    assert_string_equal(verdict(&r), "ok");
     assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
     assert_string_equal(r.timing.why, "the candidate gives no times that can be");
     assert_true(r.timing.claims == NULL && !r.has_speedup);
@@ -437,8 +349,8 @@ static void timing_is_no_verdict(void **state)
     need_torch();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct kg_record r;
-        judge("twice.py", table[i].text, &r);
-        assert_string_equal(seen(&r), "ok");
+        judge_new("twice.py", table[i].text, &r);
+        assert_string_equal(verdict(&r), "ok");
         assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
         assert_string_equal(r.timing.why, table[i].why);
         assert_true(r.timing.claims == NULL && !r.has_speedup && r.nrewards == 0);
@@ -464,22 +376,23 @@ static void on_a_device(void **state)
     assert_int_equal(kg_worker_open(&config, mine->cpu, &worker, &err), KG_OK);
     put("large.py",
         HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
-             "        return torch.relu(x)\n\n\n" INPUTS "[torch.randn(4096, 4096)]" INIT "[]\n");
-    judge("large.py",
-          "class ModelNew(nn.Module):\n    def forward(self, x):\n"
-          "        assert torch.cuda.current_stream() == torch.cuda.default_stream()\n"
-          "        assert torch.backends.cudnn.allow_tf32\n        return torch.clamp(x, min=0)\n",
-          &r);
+             "        return torch.relu(x)\n\n\n" INPUTS "[torch.randn(4096, 4096)]" MADE "[]\n");
+    judge_new(
+        "large.py",
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        assert torch.cuda.current_stream() == torch.cuda.default_stream()\n"
+        "        assert torch.backends.cudnn.allow_tf32\n        return torch.clamp(x, min=0)\n",
+        &r);
     kg_worker_close(worker);
     worker = mine;
     snprintf(config.device, sizeof config.device, "cpu");
     config.torch_first_call = 3;
-    if (strcmp(seen(&r), "ok") != 0 || r.timing.claims == NULL) {
-        fail_msg("%s: %s", seen(&r), r.has_error ? r.error.message : r.timing.why);
+    if (strcmp(verdict(&r), "ok") != 0 || r.timing.claims == NULL) {
+        fail_msg("%s: %s", verdict(&r), r.has_error ? r.error.message : r.timing.why);
     }
     for (int i = 0; i < 2; i++) {
         const char *side = i ? "candidate" : "reference";
-        int64_t mean = number(r.timing.claims, side, "mean_ns");
+        int64_t mean = claimed(r.timing.claims, side, "mean_ns");
         printf("%s: %lld ns\n", side, (long long)mean);
         assert_true(mean > 10000 && mean < 10000000);
     }
@@ -526,5 +439,5 @@ int main(void)
         cmocka_unit_test(on_a_device),
         cmocka_unit_test(problems_are_not_checked_by_it),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -152,6 +152,11 @@ static bool is_reference(long pid)
     return is_runner(pid) && text_has(pid, "root/kgym/source.py", "class Model(nn.Module)");
 }
 
+static bool is_judge(long pid)
+{
+    return text_has(pid, "comm", "kgym-djudge");
+}
+
 /* One of the batch's workers has such a child. */
 static long find(pid_t batch, enum victim kind)
 {
@@ -164,7 +169,7 @@ static long find(pid_t batch, enum victim kind)
     int m = children((pid_t)w, child, 32);
     for (int i = 0; i < m; i++) {
         bool runner = is_runner(child[i]), reference = runner && is_reference(child[i]);
-        if ((kind == JUDGE && text_has(child[i], "comm", "kgym-djudge")) ||
+        if ((kind == JUDGE && is_judge(child[i])) ||
             (kind == ZYGOTE && !runner && text_has(child[i], "cmdline", "kgym_harness.zygote")) ||
             (kind == CANDIDATE && runner && !reference) || (kind == REFERENCE && reference)) {
             return child[i];
@@ -401,8 +406,7 @@ static void kill_called(pid_t pid, enum victim kind)
         for (int c = 0; c < n; c++) {
             bool candidate = is_candidate(child[c]);
             up = up || candidate;
-            victim = (kind == JUDGE && text_has(child[c], "comm", "kgym-djudge")) ||
-                             (kind == CANDIDATE && candidate)
+            victim = (kind == JUDGE && is_judge(child[c])) || (kind == CANDIDATE && candidate)
                          ? child[c]
                          : victim;
         }

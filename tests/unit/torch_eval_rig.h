@@ -34,7 +34,7 @@ static struct kg_config config;
 static char folder[64];
 static char lacking[480]; /* why nothing can be judged here, "" */
 
-static const char good[] = HEAD FORWARD ANSWER;
+__attribute__((unused)) static const char good[] = HEAD FORWARD ANSWER;
 
 static const struct {
     const char *name, *text;
@@ -94,15 +94,20 @@ static inline void judge(const char *problem, const char *source, enum kg_stage 
         r);
 }
 
-/* First in a setup: what all these tests set. $KGYM_PYTHON is the Python where it is named. The
- * test may change `config`, then it opens. */
-static inline void rig_defaults(void)
+/* Where all these tests judge. $KGYM_PYTHON is the Python where it is named. */
+static inline void rig_place(void)
 {
     const char *python = getenv("KGYM_PYTHON");
-    kg_opts_defaults(kg_config_options(), &config);
     snprintf(config.python, sizeof config.python, "%s", python != NULL ? python : "");
     snprintf(config.cache, sizeof config.cache, "none");
     snprintf(config.device, sizeof config.device, "cpu");
+}
+
+/* First in a setup: what all these tests set. The test may change `config`, then it opens. */
+static inline void rig_defaults(void)
+{
+    kg_opts_defaults(kg_config_options(), &config);
+    rig_place();
 }
 
 /* Folder, worker, problems, and whether there is a torch. 0 or -1. */
