@@ -299,6 +299,7 @@ static void an_edit_is_of_one_element(void **state)
             }
         }
         assert_int_equal(changed, 1);
+        assert_int_equal(at % 2, 1);
         assert_true(x[at] >= -1 && x[at] < 1 && fabsf(x[at] - before[at]) > 0.5F);
         assert_memory_equal(ints, i32, sizeof ints);
         different += at != last;

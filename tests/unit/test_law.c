@@ -438,12 +438,32 @@ static void an_edit_changes_exactly_one_element(void **state)
         kg_law_edit(problem, &shape, key_of(key), buf);
         assert_int_equal(differences(&arg, &at), 1);
         hits[arg]++;
+        assert_int_equal(at % 2, 1);
         assert_true(d.v[at] >= 0.5f && d.v[at] < 3 && d.idx[at] >= 0 && d.idx[at] < 7);
         assert_true(d.big[at] >= -9 && d.big[at] < 1000000000000);
     }
     for (int k = 0; k < 5; k++) {
         assert_true(hits[k] > 2);
     }
+}
+
+/* Every odd place but the last; any place where there are fewer than four. */
+static void edits_avoid_the_ends(void **state)
+{
+    (void)state;
+    struct kg_rng r;
+    kg_rng_init(&r, key_of(3), 1);
+    for (uint64_t n = 1; n < 10; n++) {
+        unsigned seen = 0, odd = 0;
+        for (uint64_t i = 1; i + 1 < n; i += 2) {
+            odd |= 1u << i;
+        }
+        for (int k = 0; k < 200; k++) {
+            seen |= 1u << kg_edit_place(&r, n);
+        }
+        assert_int_equal(seen, n < 4 ? (1u << n) - 1 : odd);
+    }
+    kg_rng_deinit(&r);
 }
 
 static void one_element_works_in_every_law(void **state)
@@ -515,6 +535,7 @@ int main(void)
         cmocka_unit_test(spike_puts_both_edges_into_integers),
         cmocka_unit_test(precision_has_full_significands_and_one_power_of_two),
         cmocka_unit_test(an_edit_changes_exactly_one_element),
+        cmocka_unit_test(edits_avoid_the_ends),
         cmocka_unit_test(one_element_works_in_every_law),
         cmocka_unit_test(values_are_pinned),
     };

@@ -4,6 +4,7 @@
 
 #include "gym/device/law.h"
 #include "gym/device/state.h"
+#include "gym/values/law.h"
 
 #define TRIES 32
 
@@ -237,7 +238,7 @@ enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req, 
     kg_rng_init(&r, req->law.key, 0x65646974);
     uint32_t leaf = list[kg_rng_below(&r, n)];
     const struct kg_tleaf *l = &c->leaf[leaf];
-    uint64_t at = kg_rng_below(&r, kg_tleaf_count(l));
+    uint64_t at = kg_edit_place(&r, kg_tleaf_count(l));
     size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
     union {
         double d;

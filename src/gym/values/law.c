@@ -130,6 +130,11 @@ void kg_law_fill(const struct kg_problem *p, const struct kg_shape *s, enum kg_l
     }
 }
 
+uint64_t kg_edit_place(struct kg_rng *r, uint64_t n)
+{
+    return n < 4 ? kg_rng_below(r, n) : 2 * kg_rng_below(r, (n - 1) / 2) + 1;
+}
+
 /* One fresh value at index `at`; false where the range holds no other value. */
 static bool edit_one(struct kg_gen *g, void *dst, size_t at)
 {
@@ -164,7 +169,7 @@ void kg_law_edit(const struct kg_problem *p, const struct kg_shape *s, struct kg
         struct kg_gen g;
         kg_gen_init(&g, p, s, arg, KG_LAW_OWN, kg_key_derive(key, "edit", (uint64_t)arg));
         if (g.n > 0) {
-            changed = edit_one(&g, buf[arg], kg_rng_below(&r, g.n));
+            changed = edit_one(&g, buf[arg], kg_edit_place(&r, g.n));
         }
         kg_gen_deinit(&g);
     }

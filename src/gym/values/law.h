@@ -39,8 +39,12 @@ bool kg_law_parse(const char *name, enum kg_law *out);
  * float input with a range keeps to it: laws that would leave it are mapped into it. */
 void kg_law_fill(const struct kg_problem *p, const struct kg_shape *s, enum kg_law law,
                  struct kg_key key, void *const buf[]);
-/* Single edit: change one random element of one random input, chosen by key, to a fresh value of
- * its range. */
+/* Where a single edit of n elements (n >= 1) falls: at random, but at an odd index and not at the
+ * end, where there are four or more: a kernel that recognises its inputs looks at the ends, or at
+ * every so many elements, and is to be shown an edit that it overlooks. */
+uint64_t kg_edit_place(struct kg_rng *r, uint64_t n);
+/* Single edit: change one element (kg_edit_place) of one random input, chosen by key, to a fresh
+ * value of its range. */
 void kg_law_edit(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
                  void *const buf[]);
 
