@@ -544,7 +544,8 @@ static void test_what_is_missing_is_named(void **state)
     struct kg_zygote z;
     spec.python = "/nowhere/python";
     assert_int_equal(kg_zygote_start(&spec, &z, &err), KG_E_HOST);
-    assert_non_null(strstr(err.message, "/nowhere/python"));
+    assert_non_null(strstr(err.message, "/nowhere/python: No such file"));
+    assert_non_null(strstr(err.message, "make torch"));
     assert_int_equal(z.pid, -1);
     spec = rig_spec();
     if (access(spec.python[0] == '/' ? spec.python : "/usr/bin/python3", X_OK) != 0) {

@@ -22,6 +22,8 @@
 #define SLICE_MS   100
 #define MOST_FACTS (64 << 10)
 #define SOCKET_FD  3 /* as zygote.py knows it */
+#define NO_PYTHON  127
+#define ADVICE     "`make torch` makes an environment with torch, and KGYM_PYTHON names another python"
 
 struct environment {
     char text[16][1200];
@@ -84,8 +86,8 @@ _Noreturn static void become(const struct kg_zygote_spec *spec, const struct env
     syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0);
     const char *argv[] = {spec->python, "-s", "-m", "kgym_harness.zygote", NULL};
     execvpe(spec->python, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)e->list);
-    dprintf(2, "cannot execute %s: errno %d\n", spec->python, errno);
-    _exit(127);
+    dprintf(2, "cannot execute %s: %s\n", spec->python, strerrordesc_np(errno));
+    _exit(NO_PYTHON);
 }
 
 /* The last line that it wrote, for a message. */
@@ -104,20 +106,28 @@ static void last_words(int errors, char out[256])
     snprintf(out, 256, "%s", line != NULL ? line + 1 : text);
 }
 
-/* The signal that it died of, once its socket is closed; 0: it ended by itself. */
-static int killed_by(const struct kg_zygote *z)
+/* Why there is no first message, once its socket is closed. */
+static enum kg_code say_end(const struct kg_zygote *z, int errors, struct kg_err *err)
 {
+    char words[256];
     siginfo_t si = {0};
     while (waitid(P_PID, (id_t)z->pid, &si, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
-    return si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED ? si.si_status : 0;
+    if (si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED) { /* worth another try */
+        return kg_fail(err, KG_E_GYM, "torch: %s was killed by signal %d while it imported torch",
+                       z->spec.python, si.si_status);
+    }
+    last_words(errors, words);
+    return si.si_status == NO_PYTHON
+               ? kg_fail(err, KG_E_HOST, "torch: %s; " ADVICE, words)
+               : kg_fail(err, KG_E_HOST, "torch: %s ended before it had imported torch: %s",
+                         z->spec.python, words);
 }
 
 /* Its first message, or why there is none. */
 static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *err)
 {
     char *text = malloc(MOST_FACTS);
-    char words[256] = "";
     if (text == NULL) {
         return kg_fail(err, KG_E_HOST, "torch: this machine is out of memory");
     }
@@ -135,13 +145,8 @@ static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *e
     enum kg_code code = KG_OK;
     if (n > 0) {
         code = kg_json_parse(text, (size_t)n, "zygote", &z->facts, err);
-    } else if (ready > 0 && killed_by(z)) { /* by somebody else: worth another try */
-        code = kg_fail(err, KG_E_GYM, "torch: %s was killed by signal %d while it imported torch",
-                       z->spec.python, killed_by(z));
     } else if (ready > 0) {
-        last_words(errors, words);
-        code = kg_fail(err, KG_E_HOST, "torch: %s ended before it had imported torch: %s",
-                       z->spec.python, words);
+        code = say_end(z, errors, err);
     } else {
         bool cancelled = z->spec.cancelled != NULL && *z->spec.cancelled;
         code = kg_fail(err, cancelled ? KG_E_CANCELLED : KG_E_HOST,
@@ -159,10 +164,7 @@ static enum kg_code check_facts(const struct kg_zygote *z, struct kg_err *err)
         return kg_fail(err, KG_E_HOST, "torch: %s", error);
     }
     if (error != NULL) {
-        return kg_fail(err, KG_E_HOST,
-                       "torch: %s; `make torch` makes an environment with torch, and KGYM_PYTHON "
-                       "names another python",
-                       error);
+        return kg_fail(err, KG_E_HOST, "torch: %s; " ADVICE, error);
     }
     if (json_integer_value(json_object_get(z->facts, "threads")) != 1) {
         return kg_fail(err, KG_E_HOST, "torch: importing torch has started threads: cannot fork");
