@@ -11,7 +11,7 @@ import traceback
 
 import torch
 
-from . import describe, host, module, profile, source, tensors, wire
+from . import building, describe, host, module, profile, source, tensors, wire
 
 NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
@@ -88,6 +88,7 @@ class Runner:
     def _open_place(self):
         if self.device.type == "cuda":
             from .cuda import Cuda
+            building.Manners(self.probe, self.wire, self.base).teach()
             return Cuda(self.probe, self.wire, self.device)
         return host.Host(self.probe, self.wire, self.device)
 

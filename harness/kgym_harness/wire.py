@@ -28,7 +28,8 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
  OUT_OF_MEMORY) = range(9)
 
 BOOT, READY = 0, 1
-WIDE, TRAIN, NEAR = 1, 2, 4
+WIDE, TRAIN, NEAR, POLITE = 1, 2, 4, 8
+BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0
 
 
 class Leaf(c.Structure):
@@ -65,7 +66,7 @@ class Wire(c.Structure):
         ("status", c.c_uint32),
         ("reply_bytes", c.c_uint32),
         ("nreply", c.c_uint32),
-        ("pad", c.c_uint32),
+        ("building", c.c_uint32),
         ("echo", c.c_uint64 * 2),
         ("call_ns", c.c_uint64),
         ("peak_bytes", c.c_uint64),

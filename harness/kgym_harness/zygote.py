@@ -154,9 +154,11 @@ def main():
     # what was installed beside python: ninja, which builds extensions
     os.environ["PATH"] = os.path.join(sys.prefix, "bin") + ":" + os.environ.get("PATH", "")
     torch, triton_version = import_all(sock)
-    from . import runner  # noqa: F401  imported once, here
+    from . import building, runner  # noqa: F401  imported once, here
     from .probe import Probe
     warm(torch)
+    if os.environ.pop("KGYM_CUDA", None):
+        building.prepare()
     try:
         probe = Probe(os.environ.pop("KGYM_PROBE"))
     except (KeyError, OSError, AttributeError) as error:

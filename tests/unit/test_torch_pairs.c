@@ -4,7 +4,9 @@
  * verdicts; never a time that was measured. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
+#include <glob.h>
 #include <math.h>
+#include <unistd.h>
 
 #include "gym/torch/pairs.h"
 
@@ -72,6 +74,27 @@ static void count(enum who who, const struct kg_dj_call *c)
     }
 }
 
+/* Is a process held that this one began? 'D' is what a freezer's shows. */
+static bool one_is_held(void)
+{
+    bool held = false;
+    glob_t all = {0};
+    assert_int_equal(glob("/proc/[0-9]*/stat", 0, NULL, &all), 0);
+    for (size_t i = 0; i < all.gl_pathc; i++) {
+        char state = 0;
+        int parent = 0;
+        FILE *f = fopen(all.gl_pathv[i], "r");
+        if (f && fscanf(f, "%*d %*[^)]) %c %d", &state, &parent) == 2 && parent == getpid()) {
+            held = held || state == 'T' || state == 'D';
+        }
+        if (f) {
+            fclose(f);
+        }
+    }
+    globfree(&all);
+    return held;
+}
+
 static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report *rep)
 {
     if (!c->timed || rep->status != KG_DJ_ANSWERED) {
@@ -89,7 +112,8 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (who == NUL) {
         rep->window_ns += spy.calls[NUL] % 2 ? spy.jitter_ns : 0;
-        rep->window_ns += spy.calls[CAND] > 0 ? spy.raised_ns : 0;
+        rep->window_ns +=
+            spy.raised_ns > 0 && spy.calls[CAND] > 0 && !one_is_held() ? spy.raised_ns : 0;
     }
     rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud);
 }
@@ -212,13 +236,15 @@ static void calls_look_alike(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
+    worker->torch->quiet_of = NULL; /* as of a worker's first session */
     expect("affine.py", good, "ok", &r);
     assert_int_equal(spy.other, 0);
     assert_int_equal(spy.untimed, 0);
-    assert_int_equal(spy.states[CAND], 0);            /* it came up with its parameters */
-    assert_int_equal(spy.same_seed, spy.calls[CAND]); /* the second of each pair */
-    /* before the candidate was there: one to learn from, and one before each of 16 null calls */
-    assert_int_equal(spy.calls[REF], spy.calls[CAND] + 1 + 16);
+    assert_int_equal(spy.states[CAND], 0); /* it came up with its parameters */
+    /* the second of each pair, and those before null calls while the candidate is held */
+    assert_int_equal(spy.same_seed, spy.calls[CAND] + 16);
+    /* before the candidate was there one to learn from, and one before each of 16 null calls */
+    assert_int_equal(spy.calls[REF], spy.calls[CAND] + 1 + 16 + 16);
     assert_true(spy.binds[CAND] > spy.calls[CAND] / 4 && spy.binds[CAND] < spy.calls[CAND]);
     assert_int_equal(spy.draws, 0); /* both inputs are of laws that the judge can make */
     assert_true(spy.wide > 1);
@@ -393,7 +419,9 @@ static void turns(void **state)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         struct kg_record r;
         struct kg_buf text;
+        bool afresh = i % 2 == 0; /* else the process that has answered in full */
         fresh(state);
+        worker->torch->quiet_of = afresh ? NULL : worker->torch->quiet_of;
         kg_buf_init(&text, 1 << 16);
         kg_buf_addf(&text, "%s%s", COUNTED, list[i].text);
         expect("affine.py", text.data, list[i].want, &r);
@@ -401,7 +429,8 @@ static void turns(void **state)
         assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_FAIL);
         assert_false(r.has_speedup);
         if (list[i].counted) {
-            assert_int_equal(number(evidence(&r, "timed_call"), "call"), TURNS + 1);
+            int64_t call = number(evidence(&r, "timed_call"), "call");
+            assert_true(afresh ? call == TURNS + 1 : call > 0 && call <= TURNS);
         }
         kg_record_deinit(&r);
         kg_buf_deinit(&text);

@@ -281,10 +281,10 @@ static void none_where_it_is_not_wanted(void **state)
     right("small.py", twice);
     kg_tspare_drop(worker);
     uint64_t begun = worker->torch->spares;
-    worker->torch->judge.alone = true; /* a device that is measured */
+    worker->torch->judge.held = true; /* a device that is measured */
     kg_tspare_begin(worker, false, 1, 1);
     assert_false(worker->torch->spare.up);
-    worker->torch->judge.alone = false;
+    worker->torch->judge.held = false;
     for (int k = 0; k < 2; k++) { /* a GPU's is worth it, this one is not */
         worker->config.torch_spare = k ? KG_SPARE_NO : KG_SPARE_AUTO;
         right("small.py", twice);
@@ -323,14 +323,14 @@ static enum kg_code watched(struct kg_dj *j, const struct kg_dj_call *c, struct 
                             struct kg_err *err)
 {
     const struct kg_tside *s = &worker->torch->spare;
-    if (!timing.stopped && !j->alone && s->up && timing.alone > 0) {
+    if (!timing.stopped && !j->held && s->up && timing.alone > 0) {
         kg_tspare_drop(worker);
         kg_tspare_begin(worker, false, 1, 1);
         timing.stopped = kill(spare(), SIGSTOP) == 0 && s->runner.wire->state != KG_TS_READY;
         timing.waker = wake_later(spare());
     }
-    timing.alone += j->alone;
-    timing.booting += j->alone && s->up && s->runner.wire->state != KG_TS_READY;
+    timing.alone += j->held;
+    timing.booting += j->held && s->up && s->runner.wire->state != KG_TS_READY;
     return kg_dj_run(j, c, out, err);
 }
 

@@ -40,8 +40,8 @@ struct kg_dj {
     uint64_t seq;
     struct kg_dj_facts facts;
     struct kg_dj_spec spec;
-    bool alone; /* the caller has the device to itself (kg_lease_alone); else every request shares
-                   it, so that no timing of another process sees its work */
+    bool held; /* the caller holds the device, shared or alone (timing/lease.h); else every request
+                  shares it, so that no timing of another process sees its work */
 };
 
 /* Forked, not executed: start it before any candidate exists, from a thread that outlives it (it
@@ -123,6 +123,8 @@ struct kg_dj_call {
     enum kg_dj_side keep; /* CALL: where the answer goes */
     bool timed;           /* flush before, quiet check: GPU */
     int64_t deadline_ns;  /* monotonic */
+    _Atomic uint32_t
+        *building; /* its runner's word about compiling (torch/wire.h); NULL: nobody asks */
 };
 
 struct kg_dj_report {

@@ -87,13 +87,19 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
     return lock_file(path, LOCK_EX, deadline_ns, &l->fd, cancel, err);
 }
 
+static void device_path(char *out, size_t cap, const char *device, const char *suffix)
+{
+    char base[96];
+    kg_lease_default_path(base, sizeof base);
+    snprintf(out, cap, "%s.%.40s%s", base, device, suffix);
+}
+
 static enum kg_code enter(const char *device, int how, struct kg_lease *l,
                           const volatile int *cancel, struct kg_err *err)
 {
-    char base[96], path[192], gate[192];
-    kg_lease_default_path(base, sizeof base);
-    snprintf(path, sizeof path, "%s.%.40s", base, device);
-    snprintf(gate, sizeof gate, "%s.%.40s.gate", base, device);
+    char path[192], gate[192];
+    device_path(path, sizeof path, device, "");
+    device_path(gate, sizeof gate, device, ".gate");
     *l = KG_LEASE_NONE;
     if (lock_file(gate, how, 0, &l->gate, cancel, err) != KG_OK ||
         lock_file(path, how, 0, &l->fd, cancel, err) != KG_OK) {
@@ -103,9 +109,56 @@ static enum kg_code enter(const char *device, int how, struct kg_lease *l,
     return KG_OK;
 }
 
+/* Who waits to have a device alone stands in a queue: the lock of a descriptor, which all of them
+ * hold at once, and which can be seen by others without being taken. */
+static enum kg_code queue(const char *device, int *fd, struct kg_err *err)
+{
+    char path[192];
+    device_path(path, sizeof path, device, ".queue");
+    return open_lock(path, fd, err);
+}
+
+static enum kg_code stand_in(int fd, struct kg_err *err)
+{
+    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &l) == 0
+               ? KG_OK
+               : kg_fail(err, KG_E_HOST, "timing: cannot queue: %s", strerror(errno));
+}
+
+static bool is_empty(int fd)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_GETLK, &l) != 0 || l.l_type == F_UNLCK;
+}
+
+/* They go one after the other, and only then those who share: letting one of these in between would
+ * cost each of them another wait for whatever it does. */
+static enum kg_code let_them_pass(const char *device, const volatile int *cancel,
+                                  struct kg_err *err)
+{
+    int fd;
+    enum kg_code code = queue(device, &fd, err);
+    while (code == KG_OK && !is_empty(fd)) {
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
+        nanosleep(&pause, NULL);
+        code = cancel && *cancel
+                   ? kg_fail(err, KG_E_CANCELLED, "timing: cancelled while waiting for its turn")
+                   : KG_OK;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return code;
+}
+
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err)
 {
+    *l = KG_LEASE_NONE;
+    if (let_them_pass(device, cancel, err) != KG_OK) {
+        return err->code;
+    }
     enum kg_code code = enter(device, LOCK_SH, l, cancel, err);
     if (l->gate >= 0) { /* who wants the device alone waits for those inside, not for the gate */
         close(l->gate);
@@ -117,7 +170,15 @@ enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volati
 enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err)
 {
-    return enter(device, LOCK_EX, l, cancel, err);
+    int fd;
+    *l = KG_LEASE_NONE;
+    enum kg_code code = queue(device, &fd, err);
+    code = code == KG_OK ? stand_in(fd, err) : code;
+    code = code == KG_OK ? enter(device, LOCK_EX, l, cancel, err) : code;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return code;
 }
 
 void kg_lease_release(struct kg_lease *l)

@@ -23,8 +23,8 @@ enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel,
 enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
                                  const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
 /* A device that many use and one may have alone: users share it for a moment each; who wants it
- * alone closes the gate, waits until those inside have left, and keeps it until the release. One
- * who shares it must not ask for more. */
+ * alone closes the gate, waits until those inside have left, and keeps it until the release. Those
+ * who want it alone go before new users. One who shares it must not ask for more. */
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,

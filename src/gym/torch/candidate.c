@@ -173,6 +173,13 @@ static enum kg_step_result state_for(struct kg_evaluation *e, const struct kg_ts
     return kg_tcandidate_load(e, set, stage, err);
 }
 
+enum kg_step_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tscene *s,
+                                        enum kg_stage stage, struct kg_err *err)
+{
+    enum kg_step_result step = kg_tcandidate_start(e, s, stage, err);
+    return step == KG_STEP_PASS ? state_for(e, s, KG_TL_OWN, stage, err) : step;
+}
+
 /* The state that a call has left, where the reference's calls change theirs. */
 static enum kg_step_result state_after(struct kg_evaluation *e, const struct kg_tscene *s,
                                        const struct kg_tcase *c, enum kg_stage stage,
@@ -234,6 +241,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     call.command = KG_TC_CALL;
     call.keep = KG_DJ_CANDIDATE;
     call.deadline_ns = kg_tcandidate_deadline(e);
+    call.building = run->called ? NULL : &run->cand.runner.wire->building;
     if (step == KG_STEP_PASS) {
         step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     }

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "gym/torch/pairs_private.h"
 
-#define CANARIES 24 /* one that is loud, and nobody is accused */
+#define WARM_ALONE 3  /* of the warm-ups: once the device is its alone */
+#define CANARIES   24 /* one that is loud, and nobody is accused */
 
 struct kg_tpairs_hook kg_tpairs_hook;
 
@@ -109,9 +110,8 @@ static enum kg_tflow prime(struct kg_tpairs *s, struct kg_err *err)
     return past_deadline(s) ? KG_TFLOW_ON : untimed(s, true, err);
 }
 
-static enum kg_tflow warm_up(struct kg_tpairs *s, struct kg_err *err)
+static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
 {
-    int64_t n = s->opt.warmups + (int64_t)kg_rng_below(&s->rng, 6);
     enum kg_tflow flow = KG_TFLOW_ON;
     while (s->out->calls < n && flow == KG_TFLOW_ON && !past_deadline(s)) {
         flow = untimed(s, false, err);
@@ -143,13 +143,16 @@ static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
 
 static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
 {
+    int64_t warm = s->opt.warmups + (int64_t)kg_rng_below(&s->rng, 6);
     enum kg_tflow flow = prime(s, err);
+    kg_tpairs_one_core(s);
+    flow = flow == KG_TFLOW_ON ? warm_up(s, warm - WARM_ALONE, err) : flow;
     if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
-    kg_tpairs_one_core(s);
+    flow = flow == KG_TFLOW_ON ? kg_tpairs_overhead(s, err) : flow;
     s->started_ns = kg_clock_ns();
-    flow = flow == KG_TFLOW_ON ? warm_up(s, err) : flow;
+    flow = flow == KG_TFLOW_ON ? warm_up(s, warm, err) : flow;
     flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
     return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
 }
@@ -163,7 +166,7 @@ static void result_init(struct kg_tpairs_result *r)
     r->cv = NAN;
 }
 
-enum kg_code kg_tpairs_run(struct kg_tpairs *s, const struct kg_tside *candidate,
+enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
                            struct kg_tpairs_result *out, struct kg_err *err)
 {
     const struct kg_tpairs_options *o = &s->opt;

@@ -3,9 +3,11 @@
  * lowers a time.
  *
  * A session belongs to one problem and evaluation. Opening it brings up the reference and a null
- * runner, learns the reference's own error on the inputs that will be timed, and what a quiet
- * device looks like: before the candidate's process exists. Then a candidate that is up (parameters
- * loaded) is run through it, once, or again in a new process.
+ * runner, and learns the reference's own error on the inputs that will be timed; a worker's first
+ * session of a scene also learns how long the judge's copies take on a quiet device. Then a
+ * candidate that is up (parameters loaded) is run through it, once, or again in a new process. A
+ * context takes 0.3 s on a GPU and Triton 0.5 to 1 s, so the first one is the process whose answers
+ * have just been checked: timed calls are verified like those, so none can tell which are which.
  *
  * What the candidate did is data in the result; an error says that the reference, the judge or the
  * host failed. */
@@ -89,17 +91,18 @@ struct kg_tpairs_result {
 
 struct kg_tpairs;
 
+/* The judge knows what quiet is for this scene; else no candidate's process may be there while a
+ * session is opened. */
+bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene);
 /* deadline_ns: monotonic end of everything, moved by what is waited for the lease; borrowed. */
 enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
                             const struct kg_tpairs_options *opt, struct kg_key key,
                             int64_t *deadline_ns, struct kg_tpairs **out,
                             struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_close(struct kg_tpairs *s); /* NULL: nothing */
-/* K anew, as opening does it: what was known of it is of no use any more. Between two runs. */
-enum kg_code kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 /* A candidate that is up and holds the first set of parameters. Always initialises *out, which the
  * caller then deinits. From its second call on all runners are on the worker's core. */
-enum kg_code kg_tpairs_run(struct kg_tpairs *s, const struct kg_tside *candidate,
+enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
                            struct kg_tpairs_result *out, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_result_deinit(struct kg_tpairs_result *r);
 /* Once the candidate's process is gone: are null calls loud all the same? */

@@ -21,10 +21,10 @@ struct kg_tpairs {
     struct kg_tpairs_options opt;
     struct kg_key key;
     int64_t *deadline_ns;
-    struct kg_rng rng;           /* order, places, counts; never values */
-    bool drawn;                  /* every input is drawn by the reference */
-    bool self;                   /* the oracle is the reference itself under the same seed */
-    const struct kg_tside *cand; /* NULL: none yet */
+    struct kg_rng rng;     /* order, places, counts; never values */
+    bool drawn;            /* every input is drawn by the reference */
+    bool self;             /* the oracle is the reference itself under the same seed */
+    struct kg_tside *cand; /* NULL: none yet */
     bool cand_bound, own_bound, null_bound;
     bool placed;      /* every input has had values */
     int set;          /* where inputs lie, of KG_TORCH_PLACES */
@@ -32,7 +32,7 @@ struct kg_tpairs {
     uint64_t seed;    /* of the calls of the last one */
     enum kg_tlaw law; /* of the last one */
     double null_ns[KG_TPAIRS_NULLS];
-    size_t nnull, nfirst;         /* nfirst: of them before the candidate's process was there */
+    size_t nnull, nfirst;         /* nfirst: of them while the candidate's process was held still */
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
@@ -43,6 +43,9 @@ struct kg_tpairs {
 /* The device to this measurement, and given back; waiting is not the candidate's time. */
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_give_lease(struct kg_tpairs *s);
+/* K afresh while the candidate's process, if there is one, is held still: whatever it does later, K
+ * is not more. LOUD: it cannot be held. */
+enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err);
 /* All runners that are timed onto the worker's core. */
 void kg_tpairs_one_core(const struct kg_tpairs *s);
 

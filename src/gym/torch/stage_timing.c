@@ -151,7 +151,7 @@ static bool below_floor(const struct kg_evaluation *e, const struct kg_tpairs_re
 static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
                                 struct kg_tpairs_result *res, struct kg_err *err)
 {
-    enum kg_step_result step = kg_tcandidate_start(e, e->torch->scene, KG_ST_TIMING, err);
+    enum kg_step_result step = kg_tcandidate_again(e, e->torch->scene, KG_ST_TIMING, err);
     if (step != KG_STEP_PASS) {
         return step == KG_STEP_FAIL ? FAILED : ERROR;
     }
@@ -232,26 +232,25 @@ static bool suspect(enum outcome o)
     return o == SUSPECT_FLOOR || o == SUSPECT_ASYNC;
 }
 
-static enum kg_code again_alone(struct kg_evaluation *e, struct kg_tpairs *s, struct kg_err *err)
-{
-    kg_tcandidate_stop(e);
-    return kg_tdevice_alone(e, err) == KG_OK ? kg_tpairs_overhead(s, err) : err->code;
-}
-
 static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                                    struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_tpairs_result res = {.pair = NULL};
     enum outcome o = DONE;
     int seen[2] = {0, 0};
+    bool again;
     do {
         kg_tpairs_result_deinit(&res);
-        kg_tcandidate_stop(e);
         o = one_process(e, s, &res, err);
-        if (o == DISTURBED && again_alone(e, s, err) != KG_OK) {
-            o = ERROR;
+        again = o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
+        if (again) {
+            kg_tcandidate_stop(e);
         }
-    } while (o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES));
+        if (o == DISTURBED && kg_tdevice_alone(e, err) != KG_OK) {
+            o = ERROR;
+            again = false;
+        }
+    } while (again);
     if ((o == DONE || o == SUSPECT_FLOOR) && res.status != KG_TPAIRS_LOUD) {
         record_times(e, &res);
     }
@@ -280,7 +279,9 @@ enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err
     if (kg_torch_compat(e->w)) {
         return kg_tkb_timing(e, err);
     }
-    kg_tcandidate_stop(e);
+    if (!kg_tpairs_knows(e->w, e->torch->scene)) {
+        kg_tcandidate_stop(e);
+    }
     if (!t->judge.facts.clock && !kg_tpairs_hook.any_device) {
         not_measured(e, "no GPU: times on a CPU say nothing about what is written for one");
         return KG_STEP_PASS;

@@ -72,7 +72,8 @@ struct kg_torch {
     bool spare_interprets;  /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
-    double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
+    const struct kg_tscene *quiet_of; /* whose quiet set-up the judge knows (pairs.h); NULL: none */
+    double null_half_width;           /* of the null test, as a log ratio; 0: not measured yet */
 };
 
 struct kg_torch_run {
@@ -110,6 +111,10 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s,
                             struct kg_err *err) KG_MUST_USE;
+/* Both, while nobody is timed on the device. */
+enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                           uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                           struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
 /* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
@@ -194,6 +199,9 @@ enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err) KG_MU
 /* The gym's own work since then (references, searches) is not the candidate's time. */
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns);
 enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscene *s,
+                                        enum kg_stage stage, struct kg_err *err);
+/* The same, with the first set of parameters whatever it has been asked before. */
+enum kg_step_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tscene *s,
                                         enum kg_stage stage, struct kg_err *err);
 void kg_tcandidate_stop(struct kg_evaluation *e);
 /* Until when a call may take, the first at a shape longer. */

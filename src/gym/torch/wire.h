@@ -88,11 +88,20 @@ enum kg_tstatus { /* of an answer: a claim */
                   KG_TA_COUNT
 };
 
-enum kg_tflag {                  /* of a command */
-                KG_TF_WIDE = 1,  /* CALL: in double precision (the oracle) */
-                KG_TF_TRAIN = 2, /* reserved */
-                KG_TF_NEAR = 4,  /* CALL: floating inputs moved by a rounding error of float32 (of
-                                    float64 where they are double), each up or down */
+enum kg_tflag {                   /* of a command */
+                KG_TF_WIDE = 1,   /* CALL: in double precision (the oracle) */
+                KG_TF_TRAIN = 2,  /* reserved */
+                KG_TF_NEAR = 4,   /* CALL: floating inputs moved by a rounding error of float32 (of
+                                     float64 where they are double), each up or down */
+                KG_TF_POLITE = 8, /* CALL: it says in `building` when it does not need the device */
+};
+
+/* Compiling takes seconds in which others may be timed. A runner that lies about it is as loud as
+ * one whose code works while it is loaded. */
+enum kg_tbuilding {
+    KG_TB_NONE,  /* the device is shared with it; only the trusted side writes this */
+    KG_TB_BUSY,  /* it compiles: the device is others' */
+    KG_TB_WAITS, /* it has done so, and waits for NONE before it launches anything */
 };
 
 /* One tensor in a region. Strides in elements. */
@@ -123,11 +132,12 @@ struct kg_twire {
     uint64_t seed;
     uint64_t in_bytes, out_bytes;
     /* answer, all claims */
-    uint32_t status, reply_bytes, nreply, pad;
-    uint64_t echo[2];     /* the nonce */
-    uint64_t call_ns;     /* the runner's own clock over the call: shown, never used */
-    uint64_t peak_bytes;  /* of its allocator: shown */
-    char structure[1024]; /* of the answer: "T", "(T,T)", "[T]", "{\"a\":T}" */
+    uint32_t status, reply_bytes, nreply;
+    _Atomic uint32_t building; /* futex: enum kg_tbuilding: a claim */
+    uint64_t echo[2];          /* the nonce */
+    uint64_t call_ns;          /* the runner's own clock over the call: shown, never used */
+    uint64_t peak_bytes;       /* of its allocator: shown */
+    char structure[1024];      /* of the answer: "T", "(T,T)", "[T]", "{\"a\":T}" */
     char request[KG_TWIRE_TEXT], reply[KG_TWIRE_TEXT]; /* JSON */
     struct kg_tleaf in[KG_TWIRE_LEAVES], out[KG_TWIRE_LEAVES];
     /* Claims about a death. On the CPU the regions lie at KG_ADDR_IN and KG_ADDR_OUT (run/wire.h)

@@ -39,13 +39,13 @@ enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg
     kg_tspare_settle(w);
     enum kg_code code =
         exclusive ? kg_lease_alone(w->torch->device, out, &kg_cancelled, err) : KG_OK;
-    w->torch->judge.alone = exclusive && code == KG_OK;
+    w->torch->judge.held = exclusive && code == KG_OK;
     return code;
 }
 
 void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l)
 {
-    w->torch->judge.alone = false;
+    w->torch->judge.held = false;
     kg_lease_release(l);
 }
 
@@ -204,17 +204,50 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     return code;
 }
 
+/* A boot makes a context, which is felt by whoever is timed on that device. */
+static enum kg_code share_to_boot(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
+{
+    struct kg_dj *j = &w->torch->judge;
+    *l = KG_LEASE_NONE;
+    if (!j->facts.clock || j->held) {
+        return KG_OK;
+    }
+    enum kg_code code = kg_lease_share(w->torch->device, l, &kg_cancelled, err);
+    j->held = code == KG_OK;
+    return code;
+}
+
+static void shared_to_boot(struct kg_worker *w, struct kg_lease *l)
+{
+    if (l->fd >= 0) {
+        kg_torch_give_device(w, l);
+    }
+}
+
+enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                           uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
+                           struct kg_err *err)
+{
+    struct kg_lease l;
+    if (share_to_boot(w, &l, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err);
+    code = code == KG_OK ? kg_tside_ready(w, out, err) : code;
+    shared_to_boot(w, &l);
+    return code;
+}
+
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err)
 {
     struct kg_zygote *z;
     *out = (struct kg_tside){.port = -1};
-    if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK ||
-        kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err) != KG_OK) {
+    if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK) {
         return err->code;
     }
-    return kg_tside_ready(w, out, err);
+    return kg_tside_boot(w, z, source, in_bytes, out_bytes, out, err);
 }
 
 /* A port that cannot be closed is a judge's that is gone. */
@@ -239,6 +272,7 @@ void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = w->torch;
     kg_tside_stop(w, &t->null);
+    t->quiet_of = NULL;
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
         (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, &ignored);

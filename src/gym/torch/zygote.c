@@ -22,18 +22,19 @@
 #define SLICE_MS   100
 #define MOST_FACTS (64 << 10)
 #define SOCKET_FD  3 /* as zygote.py knows it */
+#define MOST_WORDS 20
 #define NO_PYTHON  127
 #define ADVICE     "`make torch` makes an environment with torch, and KGYM_PYTHON names another python"
 
 struct environment {
-    char text[16][1200];
-    const char *list[17];
+    char text[MOST_WORDS][1200];
+    const char *list[MOST_WORDS + 1];
     size_t n;
 };
 
 static void add(struct environment *e, const char *name, const char *value)
 {
-    if (value != NULL && e->n < 16) {
+    if (value != NULL && e->n < MOST_WORDS) {
         snprintf(e->text[e->n], sizeof e->text[0], "%s=%s", name, value);
         e->list[e->n] = e->text[e->n];
         e->n++;
@@ -59,6 +60,7 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "TORCHINDUCTOR_CACHE_DIR", "/tmp/inductor");
     add(e, "TORCH_EXTENSIONS_DIR", "/tmp/extensions");
     add(e, "TRITON_INTERPRET", spec->interpret ? "1" : NULL);
+    add(e, "KGYM_CUDA", spec->cuda ? "1" : NULL);
     add(e, "LD_LIBRARY_PATH", spec->cuda ? getenv("LD_LIBRARY_PATH") : NULL);
 }
 
