@@ -1,5 +1,5 @@
-/* What the tests of batches share: input lines of five kinds, the output read back, a batch that is
- * under way. */
+/* What the tests of batches share: input lines of five kinds that alternate between two problems,
+ * the output read back, a batch that is under way. */
 #ifndef KG_TESTS_BATCH_RIG_H
 #define KG_TESTS_BATCH_RIG_H
 
@@ -28,7 +28,10 @@ static inline int batch_setup(void **state)
     kg_key_hex(key, hex);
     print_message("seed %s (KGYM_TEST_SEED)\n", hex);
     kg_rng_init(&rng, key, 0);
-    return rig_setup(state);
+    if (rig_setup(state) != 0) {
+        return -1;
+    }
+    return rig_run("sed 's/^name: silu/name: other/' $T/problems/native/silu.c > other.c");
 }
 
 static inline void rest_ms(int64_t ms)
@@ -39,12 +42,18 @@ static inline void rest_ms(int64_t ms)
 
 /* input: lines of few kinds, each with a text of its own */
 
-static inline void add(struct kg_buf *b, const char *id, const char *key, const char *text)
+static inline void add_for(struct kg_buf *b, const char *problem, const char *id, const char *key,
+                           const char *text)
 {
-    json_t *j = json_pack("{s:s, s:s, s:s}", "id", id, "problem", "silu", key, text);
+    json_t *j = json_pack("{s:s, s:s, s:s}", "id", id, "problem", problem, key, text);
     kg_json_dump(j, b);
     kg_buf_addc(b, '\n');
     json_decref(j);
+}
+
+static inline void add(struct kg_buf *b, const char *id, const char *key, const char *text)
+{
+    add_for(b, "silu", id, key, text);
 }
 
 static inline void add_kind(struct kg_buf *b, int number, const char *salt)
@@ -55,15 +64,16 @@ static inline void add_kind(struct kg_buf *b, int number, const char *salt)
         "    y[0] = x[0] + n\n}\n",
         "    __builtin_trap();\n}\n",
     };
+    const char *problem = number % 2 ? "other.c" : "silu";
     char id[32], text[600];
     snprintf(id, sizeof id, "line-%d", number);
     if (number % 5 == 4) {
-        add(b, id, "reply", "I would use a loop.");
+        add_for(b, problem, id, "reply", "I would use a loop.");
         return;
     }
     snprintf(text, sizeof text, "#include <math.h>\n" SILU "    /* %d %s */\n%s", number, salt,
              bodies[number % 5]);
-    add(b, id, "source", text);
+    add_for(b, problem, id, "source", text);
 }
 
 static inline void write_lines(int n, int changed)
@@ -81,7 +91,7 @@ static inline void write_lines(int n, int changed)
 
 static struct {
     int n;
-    char id[MAX_LINES][32], verdict[MAX_LINES][64], record[MAX_LINES][32];
+    char id[MAX_LINES][32], problem[MAX_LINES][32], verdict[MAX_LINES][64], record[MAX_LINES][32];
     bool torn; /* the file does not end in a newline */
 } got;
 
@@ -99,6 +109,8 @@ static inline void read_output(const char *path)
             fail_msg("line %d of %s is not whole: %s", got.n + 1, path, err.message);
         }
         snprintf(got.id[got.n], sizeof got.id[0], "%s", rig_get(j, "batch_id"));
+        snprintf(got.problem[got.n], sizeof got.problem[0], "%s",
+                 rig_get(json_object_get(j, "problem"), "name"));
         snprintf(got.record[got.n], sizeof got.record[0], "%s", rig_get(j, "id"));
         snprintf(got.verdict[got.n], sizeof got.verdict[0], "%s/%s",
                  json_is_null(json_object_get(j, "error")) ? rig_get(j, "verdict") : "error",
@@ -110,7 +122,7 @@ static inline void read_output(const char *path)
     kg_buf_deinit(&b);
 }
 
-/* Line i is that of input line i, with the verdict that its kind gets. */
+/* Line i is that of input line i: its problem, with the verdict that its kind gets. */
 static inline void check_lines(int n)
 {
     static const char *const want[] = {"ok/", "wrong/value", "compile_error/syntax", "crash/signal",
@@ -120,6 +132,7 @@ static inline void check_lines(int n)
         char id[32];
         snprintf(id, sizeof id, "line-%d", i);
         assert_string_equal(got.id[i], id);
+        assert_string_equal(got.problem[i], i % 2 ? "other" : "silu");
         assert_string_equal(got.verdict[i], want[i % 5]);
     }
 }

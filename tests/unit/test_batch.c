@@ -1,5 +1,5 @@
-/* kgym eval --batch: order, progress, errors, what resuming keeps, files that are not to be
- * touched, disks that are full. */
+/* kgym eval --batch: order, who takes which line, progress, errors, what resuming keeps, files that
+ * are not to be touched, disks that are full. */
 #include "batch_rig.h"
 
 static void test_lines_come_in_input_order(void **state)
@@ -12,6 +12,50 @@ static void test_lines_come_in_input_order(void **state)
     check_lines(15);
     assert_int_equal(got.n, 15);
     rig_nothing_left();
+}
+
+/* Only the time in a record's id, its first ten characters, sorts. */
+static void test_a_worker_stays_with_its_problem(void **state)
+{
+    (void)state;
+    const char *last_own = "", *first_other = "~";
+    write_lines(12, -1);
+    rig_expect(0, "rm -f out.jsonl; " BATCH " --jobs 1");
+    read_output("out.jsonl");
+    check_lines(12);
+    assert_int_equal(got.n, 12);
+    for (int i = 0; i < 12; i += 2) {
+        const char *own = got.record[i], *other = got.record[i + 1];
+        last_own = strncmp(own, last_own, 10) > 0 ? own : last_own;
+        first_other = strncmp(other, first_other, 10) < 0 ? other : first_other;
+    }
+    assert_true(strncmp(last_own, first_other, 10) <= 0);
+    rig_expect(0, "rm -f out.jsonl; " BATCH " --jobs 2");
+    read_output("out.jsonl");
+    check_lines(12);
+    assert_int_equal(got.n, 12);
+    rig_nothing_left();
+}
+
+static void test_more_lines_than_the_window(void **state)
+{
+    (void)state;
+    struct kg_buf b;
+    char id[32];
+    kg_buf_init(&b, 1 << 20);
+    for (int i = 0; i < 1300; i++) {
+        snprintf(id, sizeof id, "line-%d", i);
+        add_for(&b, i % 400 == 7 ? "other.c" : "silu", id, "reply", "nothing");
+    }
+    rig_file("in.jsonl", b.data, b.len);
+    kg_buf_deinit(&b);
+    rig_expect(0, "rm -f out.jsonl; " BATCH " --jobs 2");
+    rig_says("1300 lines: 1300 with a verdict");
+    rig_expect(0, "grep -o '\"batch_id\":\"[^\"]*' out.jsonl | cut -d'\"' -f4 > ids; "
+                  "seq -f line-%%g 0 1299 | cmp - ids");
+    rig_expect(0, "sed -i 500,505d out.jsonl; " BATCH " --jobs 2");
+    rig_says("1294 kept");
+    rig_expect(0, "grep -o '\"batch_id\":\"[^\"]*' out.jsonl | cut -d'\"' -f4 | cmp - ids");
 }
 
 static void test_progress_is_plain_lines_in_a_file(void **state)
@@ -195,6 +239,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_come_in_input_order),
+        cmocka_unit_test(test_a_worker_stays_with_its_problem),
+        cmocka_unit_test(test_more_lines_than_the_window),
         cmocka_unit_test(test_progress_is_plain_lines_in_a_file),
         cmocka_unit_test(test_bad_lines_are_named),
         cmocka_unit_test(test_a_line_that_cannot_be_judged_is_an_error_record),

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/ulid.h"
+#include "gym/pipeline/batch_choose.h"
 #include "gym/pipeline/batch_items.h"
 #include "gym/pipeline/batch_resume.h"
 #include "gym/pipeline/batch_worker.h"
@@ -27,7 +28,8 @@ struct batch {
     struct kg_items items;
     char **ready;    /* finished records, not written yet */
     uint8_t *losses; /* workers that died over a line */
-    size_t next;     /* line to hand out */
+    size_t first;    /* no line before it is left to take */
+    size_t end;      /* of the window; lines before it that were kept are finished */
     struct kg_batch_out out;
     int64_t done;
     struct kg_batch_worker worker[MAX_JOBS];
@@ -112,20 +114,46 @@ static char *error_record(const struct batch *b, size_t line)
     return kg_buf_detach(&out);
 }
 
-/* Hand the next line that is not kept from an earlier run to a worker. */
-static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
+/* The window goes on as far as it may. What is kept from an earlier run is finished there. */
+static enum kg_code open_window(struct batch *b, struct kg_err *err)
 {
-    while (b->next < b->items.n && b->items.item[b->next].kept) {
-        struct kg_item *it = &b->items.item[b->next];
-        char *kept = it->kept;
-        it->kept = NULL;
-        b->result->resumed++;
-        if (finish(b, b->next++, kept, err) != KG_OK) {
-            return err->code;
+    while (b->end < b->items.n && b->end < b->out.written + WINDOW) {
+        struct kg_item *it = &b->items.item[b->end++];
+        if (it->kept) {
+            char *kept = it->kept;
+            it->kept = NULL;
+            it->taken = true;
+            b->result->resumed++;
+            if (finish(b, b->end - 1, kept, err) != KG_OK) {
+                return err->code;
+            }
         }
     }
-    if (b->next < b->items.n && b->next < b->out.written + WINDOW) {
-        kg_batch_worker_send(w, (uint32_t)b->next++);
+    while (b->first < b->end && b->items.item[b->first].taken) {
+        b->first++;
+    }
+    return KG_OK;
+}
+
+static void hand(struct batch *b, struct kg_batch_worker *w, size_t line)
+{
+    b->items.item[line].taken = true;
+    w->problem = b->items.item[line].problem;
+    kg_batch_worker_send(w, (uint32_t)line);
+}
+
+static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
+{
+    int others[MAX_JOBS];
+    if (open_window(b, err) != KG_OK) {
+        return err->code;
+    }
+    for (int i = 0; i < b->jobs; i++) {
+        others[i] = &b->worker[i] == w ? -1 : b->worker[i].problem;
+    }
+    size_t line = kg_batch_choose(b->items.item, b->first, b->end, w->problem, others, b->jobs);
+    if (line < b->end) {
+        hand(b, w, line);
     }
     return KG_OK;
 }
@@ -142,7 +170,7 @@ static enum kg_code replace(struct batch *b, struct kg_batch_worker *w, struct k
         return err->code;
     }
     if (++b->losses[line] < 2) {
-        kg_batch_worker_send(w, (uint32_t)line);
+        hand(b, w, (size_t)line);
         return KG_OK;
     }
     char *rec = error_record(b, (size_t)line);
@@ -246,7 +274,7 @@ enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_
         count(&b, b.items.item[i].kept);
         out->resumed++;
     }
-    b.next = b.out.written;
+    b.first = b.end = b.out.written;
     if (code == KG_OK && b.out.written < b.items.n) {
         code = run(&b, err);
     }

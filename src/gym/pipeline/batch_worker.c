@@ -147,7 +147,8 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_co
         close(from[0]);
         return kg_fail(err, KG_E_HOST, "fork: %s", strerror(errno));
     }
-    *w = (struct kg_batch_worker){.pid = pid, .to = to[1], .from = from[0], .cpu = cpu, .busy = -1};
+    *w = (struct kg_batch_worker){
+        .pid = pid, .to = to[1], .from = from[0], .cpu = cpu, .busy = -1, .problem = -1};
     kg_buf_init(&w->in, RECORD_MAX + sizeof(struct head));
     return KG_OK;
 }

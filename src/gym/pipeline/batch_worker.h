@@ -14,6 +14,7 @@ struct kg_batch_worker {
     int to, from; /* pipes */
     int cpu;
     int64_t busy; /* line under way, -1 when idle */
+    int problem;  /* number of the last line's: what it keeps things for; -1: none yet */
     struct kg_buf in;
 };
 
