@@ -1,11 +1,13 @@
-"""Triton's compiler, with less waiting: for a GPU only. What is the same for all candidates is
-compiled once, in the zygote; the small C modules that call a kernel are compiled with -O1 instead
-of -O3, 0.1 s instead of 0.3; and while a runner compiles, the device is others' (wire.building)."""
+"""Triton's compiler, with less waiting: for a GPU only. A process's first kernel takes 1 s to
+compile and its second 0.1, so the zygote compiles one; the small C modules that call a kernel are
+compiled with -O1 instead of -O3, 0.1 s instead of 0.3; and while a runner compiles, the device is
+others' (wire.building)."""
 
 import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import threading
@@ -30,23 +32,38 @@ def quick(name, source, folder, library_folders, include_folders, libraries, *fl
     return target
 
 
+def _compile_one():
+    """For a device that need not be there: what is kept is Triton's own set-up."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from . import kernel
+    source = triton.compiler.ASTSource(
+        fn=kernel.double, signature={"x": "*fp32", "n": "i32", "SIZE": "constexpr"},
+        constexprs={"SIZE": 128})
+    triton.compile(source, target=GPUTarget("cuda", 90, 32))
+
+
+def _load_utils():
+    """Its module of driver calls is loaded, and calls none yet."""
+    import triton
+    triton.knobs.build.impl = quick
+    from triton.backends.nvidia.driver import CudaUtils
+    CudaUtils()
+
+
 def prepare():
-    """In the zygote. Triton's module of driver calls is loaded, which calls none yet. Whatever this
-    Triton lacks, a candidate's own process does as ever."""
+    """In the zygote. What this Triton lacks, a candidate's own process does as ever."""
     old = os.environ.get("TRITON_CACHE_DIR")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
-        try:
-            import triton
-            triton.knobs.build.impl = quick
-            from triton.backends.nvidia.driver import CudaUtils
-            CudaUtils()
-        except Exception:
-            pass
-        finally:
-            os.environ.pop("TRITON_CACHE_DIR")
-            if old is not None:
-                os.environ["TRITON_CACHE_DIR"] = old
+        for step in (_compile_one, _load_utils):
+            try:
+                step()
+            except Exception as error:
+                print("kgym: zygote: %s: %s" % (step.__name__, error), file=sys.stderr)
+        os.environ.pop("TRITON_CACHE_DIR")
+        if old is not None:
+            os.environ["TRITON_CACHE_DIR"] = old
 
 
 class Manners:

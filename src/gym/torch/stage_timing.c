@@ -237,12 +237,15 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
 {
     struct kg_tpairs_result res = {.pair = NULL};
     enum outcome o = DONE;
-    int seen[2] = {0, 0};
+    int seen[2] = {0, 0}, noisy = 0;
     bool again;
     do {
         kg_tpairs_result_deinit(&res);
         o = one_process(e, s, &res, err);
         again = o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
+        if (o == DISTURBED && res.noisy && noisy++ == 0) {
+            continue; /* once more as it is: for the device alone all others have to end */
+        }
         if (again) {
             kg_tcandidate_stop(e);
         }

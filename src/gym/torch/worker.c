@@ -204,8 +204,8 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     return code;
 }
 
-/* A boot makes a context, which is felt by whoever is timed on that device. */
-static enum kg_code share_to_boot(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
+/* A context that is made or ended is felt by whoever is timed on that device. */
+static enum kg_code share_device(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
 {
     struct kg_dj *j = &w->torch->judge;
     *l = KG_LEASE_NONE;
@@ -217,7 +217,7 @@ static enum kg_code share_to_boot(struct kg_worker *w, struct kg_lease *l, struc
     return code;
 }
 
-static void shared_to_boot(struct kg_worker *w, struct kg_lease *l)
+static void shared_device(struct kg_worker *w, struct kg_lease *l)
 {
     if (l->fd >= 0) {
         kg_torch_give_device(w, l);
@@ -229,12 +229,12 @@ enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char 
                            struct kg_err *err)
 {
     struct kg_lease l;
-    if (share_to_boot(w, &l, err) != KG_OK) {
+    if (share_device(w, &l, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err);
     code = code == KG_OK ? kg_tside_ready(w, out, err) : code;
-    shared_to_boot(w, &l);
+    shared_device(w, &l);
     return code;
 }
 
@@ -250,17 +250,30 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
     return kg_tside_boot(w, z, source, in_bytes, out_bytes, out, err);
 }
 
+/* One that is at work is ended at once; to one that waits for a command, others go first. */
+static bool waits(const struct kg_tside *s)
+{
+    const struct kg_twire *wire = s->runner.wire;
+    return wire && atomic_load(&wire->state) == KG_TS_READY &&
+           atomic_load(&wire->go) == atomic_load(&wire->done);
+}
+
 /* A port that cannot be closed is a judge's that is gone. */
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
 {
     struct kg_err ignored = KG_ERR_INIT;
+    struct kg_lease l = KG_LEASE_NONE;
     if (!s->up) {
         return;
+    }
+    if (w->torch->judge_up && waits(s)) {
+        (void)!share_device(w, &l, &ignored);
     }
     kg_pyrunner_stop(&s->runner);
     if (w->torch->judge_up) {
         (void)!kg_dj_port_close(&w->torch->judge, s->port, &ignored);
     }
+    shared_device(w, &l);
     if (s->source[0]) {
         unlink(s->source);
     }
