@@ -1,5 +1,7 @@
 #include "device_rig.h"
 
+#include "gym/timing/lease.h"
+
 /* Candidates and their mistakes: what the judge finds in answers that keep to the protocol. */
 
 /* The second answer. */
@@ -502,6 +504,77 @@ static void order_is_enforced(void **state)
     end_runner(&j, &ref);
 }
 
+/* What a runner says about compiling, and whether others could use the device meanwhile. */
+static _Atomic uint32_t *said;
+
+static bool had_it(const volatile int *cancel, int64_t then_ns, bool *asked_in_vain)
+{
+    struct kg_lease l;
+    if (kg_lease_alone("cpu", &l, cancel, &err) != KG_OK) {
+        return false;
+    }
+    atomic_store(said, KG_TB_WAITS);
+    usleep((useconds_t)(then_ns / 1000));
+    *asked_in_vain = atomic_load(said) == KG_TB_WAITS;
+    kg_lease_release(&l);
+    return true;
+}
+
+static bool is_polite(struct view *v)
+{
+    bool in_vain = false;
+    v_honest(v);
+    if (is_call(v)) {
+        atomic_store(said, KG_TB_BUSY);
+        bool had = had_it(NULL, 20000000, &in_vain);
+        for (int i = 0; i < 2000 && atomic_load(said) != KG_TB_NONE; i++) {
+            usleep(1000);
+        }
+        bool good = had && in_vain && atomic_load(said) == KG_TB_NONE;
+        v->w->status = good ? KG_TA_OK : KG_TA_EXCEPTION;
+    }
+    return false;
+}
+
+/* Says nothing: it has the device until it answers. */
+static bool is_quiet(struct view *v)
+{
+    bool in_vain;
+    volatile int cancel = 1;
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->status = had_it(&cancel, 0, &in_vain) ? KG_TA_EXCEPTION : KG_TA_OK;
+    }
+    return false;
+}
+
+static void the_device_is_others_while_a_runner_compiles(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(said != MAP_FAILED);
+    j.facts.clock = true; /* as if times counted */
+    static const behaviour how[] = {is_polite, is_quiet};
+    for (int i = 0; i < 2; i++) {
+        struct runner cand = start_runner(&j, how[i]);
+        struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        good(&r);
+        atomic_store(said, KG_TB_WAITS); /* of an earlier call: it means nothing */
+        c.building = said;
+        OK(kg_dj_run(&j, &c, &r, &err));
+        good(&r);
+        end_runner(&j, &cand);
+    }
+    munmap(said, sizeof *said);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 static void memory_is_capped(void **state)
 {
     (void)state;
@@ -546,6 +619,7 @@ int main(void)
         cmocka_unit_test(masters_from_what_a_reference_drew),
         cmocka_unit_test(a_case_is_moved),
         cmocka_unit_test(order_is_enforced),
+        cmocka_unit_test(the_device_is_others_while_a_runner_compiles),
         cmocka_unit_test(memory_is_capped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

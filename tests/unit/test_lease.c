@@ -83,12 +83,12 @@ static void users_share_a_device_and_one_may_have_it_alone(void **state)
     assert_int_equal(kg_lease_share(device, &a, NULL, &err), KG_OK);
     assert_int_equal(kg_lease_share(device, &b, NULL, &err), KG_OK);
     assert_int_equal(kg_lease_alone(device, &c, &cancel, &err), KG_E_CANCELLED);
-    assert_true(c.fd == -1 && c.gate == -1);
+    assert_true(c.fd == -1);
     kg_lease_release(&a);
     kg_lease_release(&b);
     assert_int_equal(kg_lease_alone(device, &c, &cancel, &err), KG_OK);
     assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_E_CANCELLED);
-    assert_true(a.fd == -1 && a.gate == -1);
+    assert_true(a.fd == -1);
     kg_lease_release(&c);
     assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_OK);
     kg_lease_release(&a);
@@ -101,7 +101,7 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
     struct kg_lease inside, late, alone;
     struct kg_err err = KG_ERR_INIT;
     volatile int cancel = 1;
-    snprintf(device, sizeof device, "test-gate-%d", (int)getpid());
+    snprintf(device, sizeof device, "test-queue-%d", (int)getpid());
     assert_int_equal(kg_lease_share(device, &inside, NULL, &err), KG_OK);
     pid_t child = fork();
     if (child == 0) {
@@ -109,7 +109,7 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
         _exit(kg_lease_alone(device, &alone, NULL, &err) == KG_OK ? 0 : 1);
     }
     enum kg_code code = KG_OK;
-    for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child stands at the gate */
+    for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child queues */
         code = kg_lease_share(device, &late, &cancel, &err);
         kg_lease_release(&late);
         usleep(10000);
@@ -119,6 +119,54 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+/* Waits for the device, writes its letter, and leaves. */
+static pid_t writer(const char *device, char letter, int out)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct kg_lease l;
+        struct kg_err err = KG_ERR_INIT;
+        enum kg_code code = letter == 's' ? kg_lease_share(device, &l, NULL, &err)
+                                          : kg_lease_alone(device, &l, NULL, &err);
+        bool told = code == KG_OK && write(out, &letter, 1) == 1;
+        usleep(20000);
+        _exit(told ? 0 : 1);
+    }
+    return pid;
+}
+
+/* Those who share have waited longer, and yet are the last. */
+static void those_who_want_it_alone_follow_each_other(void **state)
+{
+    (void)state;
+    char device[40], order[7] = "";
+    struct kg_lease held, probe;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    int ends[2], status;
+    snprintf(device, sizeof device, "test-order-%d", (int)getpid());
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(kg_lease_alone(device, &held, NULL, &err), KG_OK);
+    for (int i = 0; i < 6; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            kg_lease_release(&held); /* the parent's to keep */
+            pid_t child = writer(device, "sssaaa"[i], ends[1]);
+            _exit(waitpid(child, &status, 0) == child && status == 0 ? 0 : 1);
+        }
+    }
+    assert_int_equal(kg_lease_share(device, &probe, &cancel, &err), KG_E_CANCELLED);
+    usleep(300000); /* all of them wait */
+    kg_lease_release(&held);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(read(ends[0], order + i, 1), 1);
+        assert_true(wait(&status) > 0 && status == 0);
+    }
+    assert_string_equal(order, "aaasss");
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void a_link_is_not_followed(void **state)
@@ -193,6 +241,7 @@ int main(void)
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(users_share_a_device_and_one_may_have_it_alone),
         cmocka_unit_test(who_waits_to_be_alone_keeps_new_users_out),
+        cmocka_unit_test(those_who_want_it_alone_follow_each_other),
         cmocka_unit_test(a_link_is_not_followed),
         cmocka_unit_test(only_a_regular_file_will_do),
         cmocka_unit_test(the_default_path_names_the_user),

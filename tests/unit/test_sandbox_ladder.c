@@ -213,8 +213,8 @@ static const char *secret_file(void)
     return path;
 }
 
-/* Without a mount namespace a runner keeps the broker's uid where another one could not reach what it
- * is given. */
+/* Without a mount namespace a runner keeps the broker's uid where another one could not reach what
+ * it is given. */
 static void test_own_uid_cannot_read_the_brokers_files(void **state)
 {
     (void)state;

@@ -52,143 +52,127 @@ enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel, st
     return kg_lease_acquire_at(path, 0, l, cancel, err);
 }
 
-/* how: LOCK_EX or LOCK_SH. *fd is open and locked, or -1. */
-static enum kg_code lock_file(const char *path, int how, int64_t deadline_ns, int *fd,
-                              const volatile int *cancel, struct kg_err *err)
+/* Who waits to have a device alone stands in a queue: the lock of a descriptor, which all of them
+ * hold at once, and which others see without taking it. */
+static enum kg_code stand_in(int queue, struct kg_err *err)
 {
-    if (open_lock(path, fd, err) != KG_OK) {
-        return err->code;
+    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(queue, F_OFD_SETLK, &l) == 0
+               ? KG_OK
+               : kg_fail(err, KG_E_HOST, "timing: cannot queue: %s", strerror(errno));
+}
+
+static bool is_empty(int queue)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(queue, F_OFD_GETLK, &l) != 0 || l.l_type == F_UNLCK;
+}
+
+struct wanted {
+    const char *path;
+    int how;   /* LOCK_EX or LOCK_SH */
+    int queue; /* whose members go first; -1: none */
+    int64_t deadline_ns;
+    const volatile int *cancel;
+};
+
+/* KG_OK: try again later. */
+static enum kg_code may_wait(const struct wanted *w, struct kg_err *err)
+{
+    if (w->cancel && *w->cancel) {
+        return kg_fail(err, KG_E_CANCELLED, "timing: cancelled while waiting for its turn");
     }
-    while (flock(*fd, how | LOCK_NB) != 0) {
-        enum kg_code code = KG_OK;
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            code = kg_fail(err, KG_E_HOST, "%s: cannot lock: %s", path, strerror(errno));
-        } else if (cancel && *cancel) {
-            code = kg_fail(err, KG_E_CANCELLED, "timing: cancelled while waiting for its turn");
-        } else if (deadline_ns > 0 && kg_clock_ns() >= deadline_ns) {
-            code =
-                kg_fail(err, KG_E_LIMIT, "%s: another process has been timing for too long", path);
-        }
-        if (code != KG_OK) {
-            close(*fd);
-            *fd = -1;
-            return code;
-        }
-        struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
-        nanosleep(&pause, NULL);
+    if (w->deadline_ns > 0 && kg_clock_ns() >= w->deadline_ns) {
+        return kg_fail(err, KG_E_LIMIT, "%s: another process has been timing for too long",
+                       w->path);
     }
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
+    nanosleep(&pause, NULL);
     return KG_OK;
+}
+
+/* 0, EWOULDBLOCK, or why it cannot be locked. */
+static int try_lock(const struct wanted *w, int fd)
+{
+    if (w->queue >= 0 && !is_empty(w->queue)) {
+        return EWOULDBLOCK;
+    }
+    int why = flock(fd, w->how | LOCK_NB) == 0 ? 0 : errno;
+    return why == EINTR ? EWOULDBLOCK : why;
+}
+
+/* *fd is open and locked, or -1. */
+static enum kg_code lock_file(const struct wanted *w, int *fd, struct kg_err *err)
+{
+    enum kg_code code = open_lock(w->path, fd, err);
+    int why;
+    while (code == KG_OK && (why = try_lock(w, *fd)) != 0) {
+        code = why == EWOULDBLOCK
+                   ? may_wait(w, err)
+                   : kg_fail(err, KG_E_HOST, "%s: cannot lock: %s", w->path, strerror(why));
+    }
+    if (code != KG_OK && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return code;
 }
 
 enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
                                  const volatile int *cancel, struct kg_err *err)
 {
+    const struct wanted w = {path, LOCK_EX, -1, deadline_ns, cancel};
     *l = KG_LEASE_NONE;
-    return lock_file(path, LOCK_EX, deadline_ns, &l->fd, cancel, err);
+    return lock_file(&w, &l->fd, err);
 }
 
-static void device_path(char *out, size_t cap, const char *device, const char *suffix)
+struct device {
+    char path[192], line[192];
+    int queue;
+};
+
+static enum kg_code open_device(const char *device, struct device *d, struct kg_err *err)
 {
     char base[96];
     kg_lease_default_path(base, sizeof base);
-    snprintf(out, cap, "%s.%.40s%s", base, device, suffix);
-}
-
-static enum kg_code enter(const char *device, int how, struct kg_lease *l,
-                          const volatile int *cancel, struct kg_err *err)
-{
-    char path[192], gate[192];
-    device_path(path, sizeof path, device, "");
-    device_path(gate, sizeof gate, device, ".gate");
-    *l = KG_LEASE_NONE;
-    if (lock_file(gate, how, 0, &l->gate, cancel, err) != KG_OK ||
-        lock_file(path, how, 0, &l->fd, cancel, err) != KG_OK) {
-        kg_lease_release(l);
-        return err->code;
-    }
-    return KG_OK;
-}
-
-/* Who waits to have a device alone stands in a queue: the lock of a descriptor, which all of them
- * hold at once, and which can be seen by others without being taken. */
-static enum kg_code queue(const char *device, int *fd, struct kg_err *err)
-{
-    char path[192];
-    device_path(path, sizeof path, device, ".queue");
-    return open_lock(path, fd, err);
-}
-
-static enum kg_code stand_in(int fd, struct kg_err *err)
-{
-    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_OFD_SETLK, &l) == 0
-               ? KG_OK
-               : kg_fail(err, KG_E_HOST, "timing: cannot queue: %s", strerror(errno));
-}
-
-static bool is_empty(int fd)
-{
-    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_OFD_GETLK, &l) != 0 || l.l_type == F_UNLCK;
-}
-
-/* They go one after the other, and only then those who share: letting one of these in between would
- * cost each of them another wait for whatever it does. */
-static enum kg_code let_them_pass(const char *device, const volatile int *cancel,
-                                  struct kg_err *err)
-{
-    int fd;
-    enum kg_code code = queue(device, &fd, err);
-    while (code == KG_OK && !is_empty(fd)) {
-        struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
-        nanosleep(&pause, NULL);
-        code = cancel && *cancel
-                   ? kg_fail(err, KG_E_CANCELLED, "timing: cancelled while waiting for its turn")
-                   : KG_OK;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return code;
+    snprintf(d->path, sizeof d->path, "%s.%.40s", base, device);
+    snprintf(d->line, sizeof d->line, "%s.%.40s.queue", base, device);
+    return open_lock(d->line, &d->queue, err);
 }
 
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err)
 {
+    struct device d;
     *l = KG_LEASE_NONE;
-    if (let_them_pass(device, cancel, err) != KG_OK) {
+    if (open_device(device, &d, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = enter(device, LOCK_SH, l, cancel, err);
-    if (l->gate >= 0) { /* who wants the device alone waits for those inside, not for the gate */
-        close(l->gate);
-        l->gate = -1;
-    }
+    const struct wanted w = {d.path, LOCK_SH, d.queue, 0, cancel};
+    enum kg_code code = lock_file(&w, &l->fd, err);
+    close(d.queue);
     return code;
 }
 
 enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err)
 {
-    int fd;
+    struct device d;
     *l = KG_LEASE_NONE;
-    enum kg_code code = queue(device, &fd, err);
-    code = code == KG_OK ? stand_in(fd, err) : code;
-    code = code == KG_OK ? enter(device, LOCK_EX, l, cancel, err) : code;
-    if (fd >= 0) {
-        close(fd);
+    if (open_device(device, &d, err) != KG_OK) {
+        return err->code;
     }
+    const struct wanted w = {d.path, LOCK_EX, -1, 0, cancel};
+    enum kg_code code = stand_in(d.queue, err);
+    code = code == KG_OK ? lock_file(&w, &l->fd, err) : code;
+    close(d.queue);
     return code;
 }
 
 void kg_lease_release(struct kg_lease *l)
 {
-    int *const held[] = {&l->fd, &l->gate};
-    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
-        if (*held[i] >= 0) {
-            close(*held[i]); /* the lock goes with the descriptor; the file stays, or two could
-                                hold it */
-        }
-        *held[i] = -1;
+    if (l->fd >= 0) {
+        close(l->fd); /* the lock goes with the descriptor; the file stays, or two could hold it */
     }
+    l->fd = -1;
 }

@@ -7,13 +7,12 @@
 #include "base/err.h"
 
 struct kg_lease {
-    int fd;   /* -1: not held */
-    int gate; /* held by who has a device alone, so that no new user comes in; else -1 */
+    int fd; /* -1: not held */
 };
 #define KG_LEASE_NONE                                                                              \
     (struct kg_lease)                                                                              \
     {                                                                                              \
-        -1, -1                                                                                     \
+        -1                                                                                         \
     }
 
 /* Wait for the lease. cancel: non-zero ends the wait with KG_E_CANCELLED; or NULL. */
@@ -23,8 +22,9 @@ enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel,
 enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
                                  const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
 /* A device that many use and one may have alone: users share it for a moment each; who wants it
- * alone closes the gate, waits until those inside have left, and keeps it until the release. Those
- * who want it alone go before new users. One who shares it must not ask for more. */
+ * alone waits in a queue until those inside have left, and keeps it until the release. While
+ * anybody stands in the queue nobody new comes in: those who want it alone follow each other, and
+ * none of them waits for what others do in between. One who shares it must not ask for more. */
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
