@@ -30,6 +30,12 @@ static const struct {
                        "        return x + self.n\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
     {"two.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
                     "        return x, x + 1\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
+    {"nearly.py",
+     HEAD "class Model(nn.Module):\n    def forward(self, x):\n" /* by too little to matter */
+          "        return x + torch.rand(1) * 1e-5\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
+    {"named.py",
+     HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+          "        return {'a': x + 1, 'b': (x * 2,)}\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
 };
 
 #define LINEAR                                                                                     \
@@ -133,8 +139,22 @@ static const struct {
      "        assert i.dtype is torch.float32\n        return x * i\n",
      "ok", 5},
     {"two tensors", "two.py",
-     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x, x + 1\n",
-     "error/problem", -1},
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return [x * 1, 1 + x]\n", "ok",
+     5},
+    {"the second beyond the tolerance", "two.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x * 1, x + 1.001\n",
+     "wrong/value", 0},
+    {"the first of two", "two.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x * 1\n",
+     "wrong/structure", 0},
+    {"by name", "named.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'b': [x * 2], 'a': x + 1}\n",
+     "ok", 5},
+    {"by another name", "named.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'b': [x * 2], 'c': x + 1}\n",
+     "wrong/structure", 0},
 };
 
 static void outcomes(void **state)
