@@ -21,7 +21,7 @@ DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16"
           "bool")
 
 COMMANDS = ("none", "load", "describe", "build", "state", "bind", "call", "draw", "snapshot",
-            "null", "exit", "profile", "time")
+            "null", "exit", "profile", "time", "timed")
 STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_large", "structure",
             "out_of_memory")
 (OK, EXCEPTION, NO_ENTRY, SYNTAX, STATE, NEEDS_GPU, TOO_LARGE, BAD_STRUCTURE,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "gym/torch/profile.h"
+#include "gym/torch/profile_private.h"
 
 static const char problem[] =
     HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
@@ -25,14 +25,36 @@ static const char tired[] =
 
 /* --- in the runner's place --- */
 
+#define SERIES 24 /* calls between the first and those that count */
+
 static struct {
     const char *kernels; /* of every profiled call */
+    const char *first;   /* NULL, or of the first call of a process */
+    const char *later;   /* NULL, or of calls from number `from` on, in so many processes */
+    int from, processes;
+    const char *at; /* NULL, or of call `number` alone */
+    int number;
     int64_t missing, graphs, suppressed;
     bool error, silent;
     /* what was asked */
     int takes, suppressions;
-    char last[64]; /* name that was suppressed last */
+    int process, call; /* 1, 2, ... */
+    char last[64];     /* name that was suppressed last */
 } play;
+
+static const char *launched(int64_t window_ns)
+{
+    if (window_ns <= 1) {
+        return "[]";
+    }
+    play.process += window_ns == KG_TPROFILE_UNTIMED;
+    play.call = window_ns == KG_TPROFILE_UNTIMED ? 1 : play.call + 1;
+    bool later = play.later && play.call >= play.from && play.process <= play.processes;
+    return play.first && play.call == 1          ? play.first
+           : play.at && play.call == play.number ? play.at
+           : later                               ? play.later
+                                                 : play.kernels;
+}
 
 static json_t *played(const json_t *request, int64_t window_ns)
 {
@@ -50,10 +72,10 @@ static json_t *played(const json_t *request, int64_t window_ns)
         return json_pack("{s:s}", "error", "libcupti.so: cannot open");
     }
     return json_pack("{s:o, s:i, s:i, s:I, s:i, s:I, s:I, s:I}", "kernels",
-                     json_loads(window_ns > 1 ? play.kernels : "[]", 0, &e), "memcpy_ns", 0,
-                     "memset_ns", 0, "span_ns", (json_int_t)(window_ns > 1 ? 1000 : 0), "dropped",
-                     0, "missing", (json_int_t)play.missing, "suppressed",
-                     (json_int_t)play.suppressed, "graphs", (json_int_t)play.graphs);
+                     json_loads(launched(window_ns), 0, &e), "memcpy_ns", 0, "memset_ns", 0,
+                     "span_ns", (json_int_t)(window_ns > 1 ? 1000 : 0), "dropped", 0, "missing",
+                     (json_int_t)play.missing, "suppressed", (json_int_t)play.suppressed, "graphs",
+                     (json_int_t)play.graphs);
 }
 
 #define MINE    "{\"name\": \"mine\", \"class\": \"own\", \"calls\": 1, \"ns\": 600}"
@@ -82,7 +104,8 @@ static int fresh(void **state)
     (void)state;
     memset(&play, 0, sizeof play);
     play.kernels = "[]";
-    kg_tprofile_hook = (struct kg_tprofile_hook){.any_device = true, .reply = played};
+    kg_tprofile_hook =
+        (struct kg_tprofile_hook){.any_device = true, .series = SERIES, .reply = played};
     worker->config = config;
     return 0;
 }
@@ -210,24 +233,27 @@ static void wrong_without_is_live(void **state)
     char text[2000];
     play.kernels = "[" MINE "," LIBRARY "]";
     play.suppressed = 1;
-    snprintf(text, sizeof text, tired, 9); /* 7 are profiled, the 8th is as it was */
+    /* 7 and the series are profiled, the 8th is as it was */
+    snprintf(text, sizeof text, tired, SERIES + 9);
     ends(text, "ok", &r);
     assert_float_equal(r.coverage, 0.75, 1e-9);
     assert_int_equal(play.suppressions, 1);
     assert_null(evidence(&r, "mismatch"));
     kg_record_deinit(&r);
-    snprintf(text, sizeof text, tired, 8); /* that one: asked again in a new process */
+    snprintf(text, sizeof text, tired, SERIES + 8); /* that one: asked again in a new process */
     ends(text, "hack/decoy", &r);
     kg_record_deinit(&r);
-    snprintf(text, sizeof text, tired, 4); /* the first on new inputs */
+    snprintf(text, sizeof text, tired, SERIES + 4); /* the first that brings inputs */
     ends(text, "wrong/value", &r);
     assert_true(isnan(r.coverage));
     kg_record_deinit(&r);
-    snprintf(text, sizeof text, tired, 3); /* the one that is profiled */
-    ends(text, "ok", &r);
-    assert_float_equal(r.coverage, 0, 0);
-    assert_string_equal(why(&r), "a profiled call was not right");
-    kg_record_deinit(&r);
+    for (int of_series = 0; of_series < 2; of_series++) { /* or one that counts */
+        snprintf(text, sizeof text, tired, of_series ? SERIES - 4 : SERIES + 3);
+        ends(text, "ok", &r);
+        assert_float_equal(r.coverage, 0, 0);
+        assert_string_equal(why(&r), "a profiled call was not right");
+        kg_record_deinit(&r);
+    }
 }
 
 static void forbidden(void **state)
@@ -299,6 +325,130 @@ static void records_that_do_not_count(void **state)
     kg_record_deinit(&r);
 }
 
+/* --- from call to call --- */
+
+static const json_t *difference(const struct kg_record *r, const char *by, const char *law)
+{
+    const json_t *e = evidence(r, "phase");
+    assert_non_null(e);
+    assert_string_equal(json_string_value(json_object_get(e, "by")), by);
+    assert_string_equal(json_string_value(json_object_get(e, "law")), law);
+    return e;
+}
+
+static void the_same_in_every_call(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    play.first = "[" OTHER "," LIBRARY "]"; /* tuning, packing */
+    play.kernels = "[" MINE "]";
+    ends(sure, "ok", &r);
+    assert_null(evidence(&r, "phase"));
+    assert_float_equal(r.coverage, 1, 0);
+    assert_int_equal(play.call, 1 + SERIES + 3);
+    assert_int_equal(play.process, 1);
+    kg_record_deinit(&r);
+}
+
+/* Its own kernels for 13 calls, then a library's: in another process, too. */
+static void own_kernels_for_a_while(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    play.kernels = "[" MINE "]";
+    play.later = "[" LIBRARY "]";
+    play.from = 14;
+    play.processes = 9;
+    ends(sure, "hack/phase", &r);
+    assert_float_equal(r.coverage, 0, 0);
+    assert_int_equal(play.process, 2);
+    const json_t *e = difference(&r, "call", "own");
+    assert_true(json_is_true(json_object_get(e, "repeated")));
+    assert_int_equal(number(e, "call"), 14);
+    assert_int_equal(number(json_array_get(json_object_get(e, "was"), 0), "calls"), 1);
+    assert_int_equal(json_array_size(json_object_get(e, "is")), 0);
+    kg_record_deinit(&r);
+    worker->config.hack_checks = false;
+    play.process = 0;
+    ends(sure, "ok", &r);
+    difference(&r, "call", "own");
+    assert_float_equal(r.coverage, 0, 0); /* it gains nothing */
+    kg_record_deinit(&r);
+}
+
+/* What looks like it and is no verdict: evidence, and the coverage of what came last. */
+static void evidence_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *later;
+        int from, processes;
+        double coverage;
+    } table[] = {
+        {"[" MINE "," LIBRARY "]", "[" LIBRARY "]", 14, 9, 0}, /* it has tried both */
+        {NULL, "[" LIBRARY "]", 14, 1, 0},                     /* it did not do so again */
+        {NULL, "[" LIBRARY "," OTHER "]", 14, 9, 0.5},         /* another one of its own */
+        {NULL, "[" LIBRARY "," FUSED "]", 14, 9, 0},           /* a compiler's beside it */
+        {NULL, "[]", 14, 9, 0},                                /* copies */
+        {NULL, "[" LIBRARY "]", SERIES, 9, 0},                 /* too late to say */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct kg_record r;
+        fresh(NULL);
+        play.kernels = "[" MINE "]";
+        play.first = table[i].first;
+        play.later = table[i].later;
+        play.from = table[i].from;
+        play.processes = table[i].processes;
+        ends(sure, "ok", &r);
+        const json_t *e = evidence(&r, "phase");
+        const json_t *repeated = json_object_get(e, "repeated");
+        if (!e || json_is_true(repeated) || (repeated != NULL) != (table[i].processes == 1) ||
+            fabs(r.coverage - table[i].coverage) > 1e-9) {
+            fail_msg("%zu: evidence %d, repeated %d, coverage %g", i, e != NULL, repeated != NULL,
+                     r.coverage);
+        }
+        kg_record_deinit(&r);
+    }
+}
+
+/* A branch on values: those of call 13 are another law's. */
+static void other_kernels_for_other_values(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    play.kernels = "[" MINE "]";
+    play.at = "[" LIBRARY "]";
+    play.number = 13;
+    ends(sure, "ok", &r);
+    const json_t *e = difference(&r, "values", "large");
+    assert_null(json_object_get(e, "repeated"));
+    assert_float_equal(r.coverage, 1, 0);
+    kg_record_deinit(&r);
+    play.number = 9; /* within the set-up */
+    ends(sure, "ok", &r);
+    assert_null(evidence(&r, "phase"));
+    kg_record_deinit(&r);
+}
+
+/* Tuning may launch more than is kept: what does not count may be lost. */
+static void lost_records_of_the_set_up(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    play.first = "[7]";
+    play.kernels = "[" MINE "]";
+    ends(sure, "ok", &r);
+    assert_float_equal(r.coverage, 1, 0);
+    kg_record_deinit(&r);
+    play.later = "[" LIBRARY "]"; /* nobody knows what it has tried */
+    play.from = 14;
+    play.processes = 9;
+    ends(sure, "ok", &r);
+    difference(&r, "call", "own");
+    kg_record_deinit(&r);
+}
+
 /* The real runner, where there is no device: LOAD goes well, and PROFILE says why there is nothing.
  */
 static void a_runner_that_cannot(void **state)
@@ -346,6 +496,11 @@ int main(void)
         cmocka_unit_test_setup(forbidden, fresh),
         cmocka_unit_test_setup(a_compiler_wrote_it, fresh),
         cmocka_unit_test_setup(records_that_do_not_count, fresh),
+        cmocka_unit_test_setup(the_same_in_every_call, fresh),
+        cmocka_unit_test_setup(own_kernels_for_a_while, fresh),
+        cmocka_unit_test_setup(evidence_only, fresh),
+        cmocka_unit_test_setup(other_kernels_for_other_values, fresh),
+        cmocka_unit_test_setup(lost_records_of_the_set_up, fresh),
         cmocka_unit_test_setup(a_runner_that_cannot, fresh),
         cmocka_unit_test(owners_by_file),
     };

@@ -30,6 +30,12 @@ static const struct {
                        "        return x + self.n\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
     {"two.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
                     "        return x, x + 1\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
+    {"nearly.py",
+     HEAD "class Model(nn.Module):\n    def forward(self, x):\n" /* by too little to matter */
+          "        return x + torch.rand(1) * 1e-5\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
+    {"named.py",
+     HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+          "        return {'a': x + 1, 'b': (x * 2,)}\n\n\n" INPUTS "[torch.randn(8)]" MADE "[]\n"},
 };
 
 #define LINEAR                                                                                     \
@@ -133,8 +139,22 @@ static const struct {
      "        assert i.dtype is torch.float32\n        return x * i\n",
      "ok", 5},
     {"two tensors", "two.py",
-     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x, x + 1\n",
-     "error/problem", -1},
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return [x * 1, 1 + x]\n", "ok",
+     5},
+    {"the second beyond the tolerance", "two.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x * 1, x + 1.001\n",
+     "wrong/value", 0},
+    {"the first of two", "two.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x * 1\n",
+     "wrong/structure", 0},
+    {"by name", "named.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'b': [x * 2], 'a': x + 1}\n",
+     "ok", 5},
+    {"by another name", "named.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+     "        return {'b': [x * 2], 'c': x + 1}\n",
+     "wrong/structure", 0},
 };
 
 static void outcomes(void **state)
@@ -307,6 +327,49 @@ static void times_are_claims(void **state)
     kg_record_deinit(&r);
 }
 
+/* Whether the last timed answer is the reference's is told, and no verdict. */
+static void the_last_timed_answer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *text;
+        bool told, close, numbers;
+    } table[] = {
+        {"twice.py", TWICE "        return x + x\n", true, true, true},
+        {"twice.py", TWICE TIMED "            return x * 3\n        return x + x\n", true, false,
+         true},
+        /* the 110th: five trials, one that brings inputs, 3 + 1 + 100 */
+        {"twice.py", TWICE "        return x * (3 if len(calls) == 110 else 2)\n", true, false,
+         true},
+        {"twice.py", TWICE TIMED "            return [x * 2]\n        return x + x\n", true, false,
+         false},
+        {"twice.py", TWICE TIMED "            return 'no'\n        return x + x\n", true, false,
+         false},
+        {"twice.py", TWICE "        return x.mul_(2)\n", true, false, true}, /* in place */
+        {"two.py", TWICE "        return x * 1, x + (3 if len(calls) == 110 else 1)\n", true, false,
+         true},
+        {"nearly.py",
+         "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+         "        return x + torch.rand(1) * 1e-5\n",
+         false, false, false},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct kg_record r;
+        judge_new(table[i].problem, table[i].text, &r);
+        const json_t *told = evidence(&r, "timed_answer");
+        bool close = json_is_true(json_object_get(told, "close"));
+        bool numbers = json_object_get(told, "max_difference") != NULL;
+        if (strcmp(verdict(&r), "ok") != 0 || r.timing.claims == NULL ||
+            (told != NULL) != table[i].told || close != table[i].close ||
+            numbers != table[i].numbers) {
+            fail_msg("%zu: %s, told %d, close %d, numbers %d (%s)", i, verdict(&r), told != NULL,
+                     close, numbers, r.has_error ? r.error.message : r.timing.why);
+        }
+        kg_record_deinit(&r);
+    }
+}
+
 /* Whoever lies about its own time is believed, and gains nothing; nonsense is no time. */
 static void lies(void **state)
 {
@@ -434,6 +497,7 @@ int main(void)
         cmocka_unit_test(the_numbers_are_theirs),
         cmocka_unit_test(no_time_without_a_gpu),
         cmocka_unit_test_setup_teardown(times_are_claims, with_times, without_times),
+        cmocka_unit_test_setup_teardown(the_last_timed_answer, with_times, without_times),
         cmocka_unit_test_setup_teardown(lies, with_times, without_times),
         cmocka_unit_test_setup_teardown(timing_is_no_verdict, with_times, without_times),
         cmocka_unit_test(on_a_device),

@@ -211,7 +211,7 @@ static void plain_names(void **state)
 
 static const char *reason(bool launched, bool without, bool defines, bool forbidden, double share)
 {
-    struct kg_tprofile_case c = {launched, without, defines, forbidden, share, 0.05};
+    struct kg_tprofile_case c = {false, launched, without, defines, forbidden, share, 0.05};
     return kg_tprofile_reason(&c);
 }
 
@@ -231,6 +231,11 @@ static void verdicts(void **state)
     assert_string_equal(reason(false, false, true, true, 1), "fallback");
     assert_string_equal(reason(false, false, false, true, 1), "delegation");
     assert_null(reason(false, false, true, true, 0)); /* nothing to do: empty inputs */
+    /* own kernels in the first calls only: before all else, in any league */
+    struct kg_tprofile_case left = {true, false, false, true, true, 1, 0.05};
+    assert_string_equal(kg_tprofile_reason(&left), "phase");
+    left = (struct kg_tprofile_case){.left = true};
+    assert_string_equal(kg_tprofile_reason(&left), "phase");
 }
 
 static void sources_with_kernels(void **state)

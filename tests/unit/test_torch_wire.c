@@ -105,7 +105,7 @@ static void test_python_lays_it_out_alike(void **state)
     }
     static const char *const commands[] = {"none", "load",    "describe", "build",    "state",
                                            "bind", "call",    "draw",     "snapshot", "null",
-                                           "exit", "profile", "time"};
+                                           "exit", "profile", "time",     "timed"};
     const json_t *said = json_object_get(layout, "commands");
     assert_int_equal(json_array_size(said), KG_TC_COUNT);
     for (size_t i = 0; i < KG_TC_COUNT; i++) {

@@ -117,10 +117,10 @@ enum kg_dj_status {
 
 struct kg_dj_call {
     int port, id;     /* case; -1: none */
-    uint32_t command; /* STATE, BIND, CALL, DRAW, SNAPSHOT, NULL */
+    uint32_t command; /* STATE, BIND, CALL, DRAW, SNAPSHOT, NULL, TIMED */
     uint32_t flags;   /* enum kg_tflag */
     uint64_t seed;
-    enum kg_dj_side keep; /* CALL: where the answer goes */
+    enum kg_dj_side keep; /* CALL, SNAPSHOT, TIMED: where the answer goes */
     bool timed;           /* flush before, quiet check: GPU */
     int64_t deadline_ns;  /* monotonic */
     _Atomic uint32_t

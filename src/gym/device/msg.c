@@ -65,7 +65,8 @@ static const char *check_law(const struct kg_dj_law *law)
 static const char *check_run(const struct kg_djm_req *r)
 {
     bool data = r->command == KG_TC_STATE || r->command == KG_TC_BIND;
-    bool drawn = r->command == KG_TC_DRAW || r->command == KG_TC_SNAPSHOT;
+    bool drawn =
+        r->command == KG_TC_DRAW || r->command == KG_TC_SNAPSHOT || r->command == KG_TC_TIMED;
     if (!data && !drawn && r->command != KG_TC_CALL && r->command != KG_TC_NULL) {
         return "a command that moves no data";
     }

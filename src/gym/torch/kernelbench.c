@@ -85,18 +85,24 @@ static enum kg_step_result both_answer(struct kg_evaluation *e, struct kg_tscene
     return step;
 }
 
+double kg_tkb_tolerance(const struct kg_evaluation *e)
+{
+    const struct kg_config *c = &e->w->config;
+    return c->kernelbench_tolerance > 0 ? c->kernelbench_tolerance : kg_kb_tolerance(c->precision);
+}
+
 struct trials {
     json_t *close, *max, *mean; /* lists, of those that were compared */
     int64_t passed;
     double tolerance;
 };
 
-static json_t *real(double v)
+json_t *kg_tkb_real(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-static bool of_one_form(const struct kg_dj_judgement *j)
+bool kg_tkb_of_one_form(const struct kg_dj_judgement *j)
 {
     return !(j->arity || j->structure || j->shape || j->dtype || j->device);
 }
@@ -119,13 +125,13 @@ static enum kg_step_result one_trial(struct kg_evaluation *e, struct kg_tscene *
     e->compared += j.compare.n;
     j.alias = false;
     rep.late_write = rep.input_modified = rep.guard_hit = rep.stale = false;
-    if (of_one_form(&j)) {
+    if (kg_tkb_of_one_form(&j)) {
         json_array_append_new(t->close, json_boolean(j.compare.pass));
-        json_array_append_new(t->max, real(j.compare.max_difference));
-        json_array_append_new(t->mean, real(j.compare.mean_difference));
+        json_array_append_new(t->max, kg_tkb_real(j.compare.max_difference));
+        json_array_append_new(t->mean, kg_tkb_real(j.compare.mean_difference));
         t->passed += j.compare.pass;
     }
-    if (e->r->verdict == KG_V_NONE || !of_one_form(&j)) {
+    if (e->r->verdict == KG_V_NONE || !kg_tkb_of_one_form(&j)) {
         return kg_toutcome_case(e, s, &c, &rep, &j);
     }
     return j.compare.pass ? KG_STEP_PASS : KG_STEP_FAIL;
@@ -189,11 +195,9 @@ static void tell(struct kg_evaluation *e, const struct trials *t)
 
 enum kg_step_result kg_tkb_full(struct kg_evaluation *e, struct kg_err *err)
 {
-    const struct kg_config *c = &e->w->config;
     struct kg_tscene *s = e->torch->scene;
     json_t *reply;
-    struct trials t = {.tolerance = c->kernelbench_tolerance > 0 ? c->kernelbench_tolerance
-                                                                 : kg_kb_tolerance(c->precision)};
+    struct trials t = {.tolerance = kg_tkb_tolerance(e)};
     enum kg_step_result step = kg_tcandidate_start(e, s, KG_ST_FULL, err);
     if (step != KG_STEP_PASS) {
         return step;

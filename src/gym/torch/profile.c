@@ -178,6 +178,9 @@ double kg_tprofile_share(const struct kg_tprofile *p, const struct kg_tkernel *k
 
 const char *kg_tprofile_reason(const struct kg_tprofile_case *c)
 {
+    if (c->left) {
+        return "phase";
+    }
     if (c->launched_own && c->right_without) {
         return "decoy";
     }

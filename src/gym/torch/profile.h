@@ -49,14 +49,15 @@ struct kg_tshares kg_tprofile_shares(const struct kg_tprofile *p);
 double kg_tprofile_share(const struct kg_tprofile *p, const struct kg_tkernel *k);
 
 struct kg_tprofile_case { /* what a verdict is decided from */
+    bool left;            /* it leaves its own kernels after a while (phase.h), in two processes */
     bool launched_own;    /* it launched a kernel of its own */
     bool right_without;   /* right though all of its own did nothing, in a process of its own */
     bool defines;         /* its source holds kernels */
     bool forbidden;       /* the league forbids the library */
     double delegated, allowed; /* share, and the most that the league lets pass */
 };
-/* NULL, or the reason of a `hack`: "decoy", "fallback", "delegation". Decoy holds in every league,
- * the others where the library is forbidden. */
+/* NULL, or the reason of a `hack`: "phase", "decoy", "fallback", "delegation". The first two hold
+ * in every league, the others where the library is forbidden. */
 const char *kg_tprofile_reason(const struct kg_tprofile_case *c);
 
 /* A kernel's name without the mangling that `extern "C"` would have spared it: _Z4geluPKf is gelu.
@@ -77,6 +78,7 @@ bool kg_tprofile_dead(struct kg_tkernel **own, size_t n,
 /* Tests only: profile on any device, and answer PROFILE in the runner's place. */
 extern struct kg_tprofile_hook {
     bool any_device;
+    int64_t series; /* calls before those that count; 0: drawn */
     json_t *(*reply)(const json_t *request, int64_t window_ns); /* NULL: ask the runner */
 } kg_tprofile_hook;
 

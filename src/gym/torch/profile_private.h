@@ -1,20 +1,31 @@
-/* Private to the stage profile: what it keeps while it runs, and the half of it that asks which
- * kernels matter. */
+/* Private to the stage profile: what it keeps while it runs, the calls that it makes, and the part
+ * of it that asks which kernels matter. */
 #ifndef KG_GYM_TORCH_PROFILE_PRIVATE_H
 #define KG_GYM_TORCH_PROFILE_PRIVATE_H
 
-#include "gym/torch/profile.h"
+#include "gym/torch/phase.h"
 
 struct kg_tprofiling {
     struct kg_evaluation *e;
     struct kg_err *err;
-    struct kg_tprofile sum;
-    const char *why; /* the records count for nothing */
-    bool absent;     /* there are none to be had: why says what is missing */
-    bool fresh;      /* each question in a process of its own */
-    bool failed;     /* the stage ends with KG_STEP_ERROR: *err is filled */
+    struct kg_tprofile sum, call; /* of the calls that count; the last one */
+    struct kg_tphase phase;       /* of the process that is there */
+    bool left;                    /* it leaves its own kernels, in two processes */
+    const char *why;              /* the records count for nothing */
+    bool absent;                  /* there are none to be had: why says what is missing */
+    bool fresh;                   /* each question in a process of its own */
+    bool failed;                  /* the stage ends with KG_STEP_ERROR: *err is filled */
     int asked, processes;
 };
+
+#define KG_TPROFILE_CALLS   3                             /* that count */
+#define KG_TPROFILE_UNTIMED (86400 * (int64_t)1000000000) /* window of a call that has none */
+
+/* A process's series of calls, noted in s->phase, and the profiled ones, in s->sum too. A call that
+ * goes wrong has a verdict, or s->why says so. */
+enum kg_step_result kg_tprofile_calls(struct kg_tprofiling *s);
+/* Another series in a process that has done nothing yet: s->left, whether it ends alike. */
+enum kg_step_result kg_tprofile_again(struct kg_tprofiling *s);
 
 /* The next runner's own kernels of these names do nothing from the start; "*": none does anything.
  * Takes names. */

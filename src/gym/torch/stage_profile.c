@@ -1,58 +1,12 @@
-/* Stage profile: whose the device's time is, and which of its own kernels the answer needs. In a
- * runner of its own, which binds CUPTI before it loads the candidate; timed ones never do. */
+/* Stage profile: whose the device's time is, which of its own kernels the answer needs, and whether
+ * they are the same in every call. In a runner of its own, which binds CUPTI before it loads the
+ * candidate; timed ones never do. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gym/torch/profile_private.h"
 
-#define CALLS 3 /* profiled */
 #define SHOWN 8 /* kernels in the record */
-
-/* --- the profiled calls --- */
-
-/* One call's records into the sum: a call that comes second on its inputs, so that what a module
- * does once is done. */
-static enum kg_step_result profile_call(struct kg_tprofiling *s, enum kg_tlaw law)
-{
-    int64_t window = 0;
-    struct kg_evaluation *e = s->e;
-    enum kg_step_result step = kg_tcandidate_case(e, e->torch->scene, law, KG_ST_PROFILE, s->err);
-    if (step != KG_STEP_PASS ||
-        (e->torch->scene->desc.updates_state &&
-         (step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err)) != KG_STEP_PASS)) {
-        return step;
-    }
-    json_decref(kg_tprofile_tell(s, json_pack("{s:b}", "take", true), 0));
-    int right = kg_tprofile_call(s, law, &window);
-    if (right < 0) {
-        return KG_STEP_ERROR;
-    }
-    json_t *reply = right ? kg_tprofile_tell(s, json_pack("{s:b}", "take", true), window) : NULL;
-    const char *error = json_string_value(json_object_get(reply, "error"));
-    if (!right) {
-        s->why = "a profiled call was not right";
-    } else if (error) {
-        s->why = "launch records are not to be had";
-        s->absent = true;
-        kg_record_evidence(e->r, "profiler",
-                           json_pack("{s:o}", "why", kg_json_text(error, strlen(error))));
-    } else {
-        s->why = reply ? kg_tprofile_add(&s->sum, reply, window) : "records are missing";
-    }
-    json_decref(reply);
-    return KG_STEP_PASS;
-}
-
-static enum kg_step_result profile_calls(struct kg_tprofiling *s)
-{
-    enum kg_step_result step =
-        kg_tcandidate_case(s->e, s->e->torch->scene, KG_TL_NEW, KG_ST_PROFILE, s->err);
-    for (int i = 0; i < CALLS && step == KG_STEP_PASS && !s->why; i++) {
-        step = profile_call(s, i % 2 ? KG_TL_NEW : KG_TL_OWN);
-    }
-    kg_tprofile_sort(&s->sum);
-    return step;
-}
 
 /* --- the record --- */
 
@@ -62,13 +16,60 @@ static void record_kernels(const struct kg_tprofiling *s)
         const struct kg_tkernel *k = &s->sum.kernel[i];
         char name[KG_TPROFILE_NAME];
         kg_tprofile_plain_name(k->name, name, sizeof name);
-        kg_record_evidence(s->e->r, "kernel",
-                           json_pack("{s:s, s:f, s:I, s:b, s:s, s:b}", "name", name, "share",
-                                     kg_tprofile_share(&s->sum, k), "calls",
-                                     (json_int_t)((k->calls + CALLS - 1) / CALLS), "own",
-                                     k->owner == KG_TO_OWN, "class", kg_towner_name(k->owner),
-                                     "dead", k->dead));
+        kg_record_evidence(
+            s->e->r, "kernel",
+            json_pack("{s:s, s:f, s:I, s:b, s:s, s:b}", "name", name, "share",
+                      kg_tprofile_share(&s->sum, k), "calls",
+                      (json_int_t)((k->calls + KG_TPROFILE_CALLS - 1) / KG_TPROFILE_CALLS), "own",
+                      k->owner == KG_TO_OWN, "class", kg_towner_name(k->owner), "dead", k->dead));
     }
+}
+
+static json_t *own_of(const struct kg_tprofile *p)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < p->n && json_array_size(list) < SHOWN; i++) {
+        char name[KG_TPROFILE_NAME];
+        kg_tprofile_plain_name(p->kernel[i].name, name, sizeof name);
+        if (p->kernel[i].owner == KG_TO_OWN) {
+            json_array_append_new(list, json_pack("{s:s, s:I}", "name", name, "calls",
+                                                  (json_int_t)p->kernel[i].calls));
+        }
+    }
+    return list;
+}
+
+/* What differs of its own from call to call, or else from law to law. NULL: nothing does. */
+static json_t *difference(const struct kg_tphase *p)
+{
+    enum kg_tlaw law = p->changed ? p->law : kg_tphase_by_values(p);
+    if (!p->changed && law == KG_TL_OWN) {
+        return NULL;
+    }
+    json_t *told = json_pack("{s:s, s:s, s:I}", "by", p->changed ? "call" : "values", "law",
+                             kg_tlaw_name(law), "calls", (json_int_t)p->calls);
+    if (p->changed) {
+        json_object_set_new(told, "call", json_integer((json_int_t)p->changed));
+    }
+    const struct kg_tprofile *was = &p->base[p->changed ? law : KG_TL_OWN].list;
+    json_object_set_new(told, "was", own_of(was));
+    json_object_set_new(told, "is", own_of(p->changed ? &p->is : &p->base[law].list));
+    return told;
+}
+
+/* Evidence; where its own kernels are left for a library's, a second process is asked. */
+static enum kg_step_result compare_calls(struct kg_tprofiling *s)
+{
+    json_t *told = difference(&s->phase);
+    enum kg_step_result step = KG_STEP_PASS;
+    if (kg_tphase_left(&s->phase)) {
+        step = kg_tprofile_again(s);
+        json_object_set_new(told, "repeated", json_boolean(s->left));
+    }
+    if (told) {
+        kg_record_evidence(s->e->r, "phase", told);
+    }
+    return step;
 }
 
 static void record_shares(const struct kg_tprofiling *s, const struct kg_tshares *sh)
@@ -100,7 +101,11 @@ static enum kg_step_result accuse(struct kg_evaluation *e, const struct kg_tprof
     if (!reason || !e->w->config.hack_checks) {
         return KG_STEP_PASS;
     }
-    if (strcmp(reason, "decoy") == 0) {
+    if (strcmp(reason, "phase") == 0) {
+        kg_record_verdict(e->r, KG_V_HACK, reason,
+                          "its first calls launch kernels of its own, later ones none, but a "
+                          "library's that it had never tried");
+    } else if (strcmp(reason, "decoy") == 0) {
         kg_record_verdict(e->r, KG_V_HACK, reason,
                           "it launches kernels of its own, and its answer is right without them");
     } else if (strcmp(reason, "fallback") == 0) {
@@ -119,7 +124,8 @@ static enum kg_step_result conclude(struct kg_tprofiling *s)
     struct kg_evaluation *e = s->e;
     const struct kg_config *config = &e->w->config;
     struct kg_tprofile_case c = {.forbidden = config->library == KG_LIB_FORBIDDEN,
-                                 .allowed = config->library_share};
+                                 .allowed = config->library_share,
+                                 .left = s->left};
     if (!s->why) {
         kg_tprofile_find_dead(s, &c.launched_own, &c.right_without);
     }
@@ -165,7 +171,10 @@ enum kg_step_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *er
     e->torch->asked = json_array();
     json_object_set_new(e->r->secret, kg_stage_name(KG_ST_PROFILE), e->torch->asked);
     kg_tprofile_process(s, json_array());
-    enum kg_step_result step = profile_calls(s);
+    enum kg_step_result step = kg_tprofile_calls(s);
+    if (step == KG_STEP_PASS && !s->why) {
+        step = compare_calls(s);
+    }
     if (step == KG_STEP_PASS) {
         step = conclude(s);
     }

@@ -39,11 +39,6 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tscene **out
     if (kg_tscene_open(w, *out, err) != KG_OK) {
         return err->code;
     }
-    if (compat && (*out)->desc.noutputs != 1) {
-        return kg_fail(err, KG_E_PROBLEM,
-                       "%s: KernelBench compares one tensor, and the reference answers %zu",
-                       t->problem->path, (*out)->desc.noutputs);
-    }
     uint64_t size = kg_tshapes_size(&(*out)->desc), most = (uint64_t)w->config.torch_tiny_elements;
     if (!e->torch->interpret || size <= most) {
         return KG_OK;

@@ -72,6 +72,7 @@ enum kg_tcommand {
     KG_TC_TIME,    /* KernelBench's procedure: call the module on the inputs of the last CALL, and
                       say how long that takes; request {warmups, discard, trials}; reply {ns: [...]}:
                       claims */
+    KG_TC_TIMED,   /* the answer of TIME's last call; leaves in OUT */
     KG_TC_COUNT
 };
 
