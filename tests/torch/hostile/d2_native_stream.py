@@ -2,7 +2,8 @@
 # entry: D2
 # problem: relu
 # what: a stream made by the driver, which waits for no other, and a kernel that starts late
-# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite hack/replay
+# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite
+#   wrong/nondeterministic hack/replay
 # harmless: yes
 # equal: relu.fast
 # gpu: yes: streams
