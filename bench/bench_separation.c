@@ -2,7 +2,9 @@
  * methods that an honest kernel may use and by methods that it may not, judged as the gym judges
  * them, under several value laws and the precision probe.
  *   build/release/bench/bench_separation [rows=512] [seed=1]
- * Columns: rms error in units of u rms(o), u = 2^-24; largest error over its bound; verdict. */
+ * Columns: rms error in units of u rms(o), u = 2^-24; largest error over its bound; verdict. Then
+ * long sums with a reference of many accumulators, as libraries have it, judged with K known and
+ * unknown. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,9 @@
 #include "gym/values/law.h"
 #include "gym/verify/compare.h"
 
-#define MOST_K 8192
+#define MOST_K    8192
+#define LONG_K    131072
+#define LONG_ROWS 256
 
 static const char source[] = "/*---kgym\n"
                              "name: dot\nlevel: 1\nentry: dot\n"
@@ -137,28 +141,37 @@ struct cell {
 };
 
 static struct cell cells[LAWS][METHODS][LENGTHS];
+static struct cell long_cells[LAWS][METHODS][2]; /* K unknown, known */
 static double e_ref[LAWS][LENGTHS];
 
-static void measure(const struct kg_problem *p, int law, int length, int64_t rows, uint64_t seed,
-                    float *a, float *b)
+struct sum {
+    enum kg_law law;
+    int64_t rows, k;
+    dot_fn reference;
+    bool known; /* K, to the judge */
+};
+
+/* *e: of the reference. */
+static void measure(const struct kg_problem *p, const struct sum *u, uint64_t seed, float *a,
+                    float *b, struct cell out[METHODS], double *e)
 {
-    struct kg_shape s = {.dim = {rows, lengths[length]}};
+    struct kg_shape s = {.dim = {u->rows, u->k}};
     void *buf[KG_MAX_ARGS] = {a, b};
-    int64_t k = lengths[length];
+    int64_t k = u->k, rows = u->rows;
     float *r = malloc((size_t)rows * sizeof *r), *y = malloc((size_t)rows * sizeof *y);
     double *o = malloc((size_t)rows * sizeof *o);
     struct kg_bound bound;
     KG_ASSERT(r && y && o);
-    kg_law_fill(p, &s, laws[law], (struct kg_key){{seed, (uint64_t)k}}, buf);
+    kg_law_fill(p, &s, u->law, (struct kg_key){{seed, (uint64_t)k}}, buf);
     for (int64_t i = 0; i < rows; i++) {
-        r[i] = lanes_8(a + i * k, b + i * k, k);
+        r[i] = u->reference(a + i * k, b + i * k, k);
         o[i] = 0;
         for (int64_t j = 0; j < k; j++) {
             o[i] += (double)a[i * k + j] * b[i * k + j];
         }
     }
-    kg_bound_of(KG_F32, r, o, (uint64_t)rows, k, &bound);
-    e_ref[law][length] = bound.e_ref;
+    kg_bound_of(KG_F32, r, o, (uint64_t)rows, u->known ? k : 0, &bound);
+    *e = bound.e_ref;
     for (int m = 0; m < METHODS; m++) {
         struct kg_compare c;
         double sum = 0;
@@ -166,15 +179,53 @@ static void measure(const struct kg_problem *p, int law, int length, int64_t row
             y[i] = methods[m].dot(a + i * k, b + i * k, k);
             sum += (y[i] - o[i]) * (y[i] - o[i]);
         }
-        bool probe = laws[law] == KG_LAW_PRECISION;
+        bool probe = u->law == KG_LAW_PRECISION;
         kg_compare_run(KG_F32, probe ? KG_COMPARE_PRECISION : KG_COMPARE_ORACLE, y, r, o,
                        (uint64_t)rows, &bound, &c);
-        cells[law][m][length] =
-            (struct cell){sqrt(sum / (double)rows) / bound.rms * 0x1p24, c.worst, c.pass};
+        out[m] = (struct cell){sqrt(sum / (double)rows) / bound.rms * 0x1p24, c.worst, c.pass};
     }
     free(r);
     free(y);
     free(o);
+}
+
+/* Every cell of one law. */
+static void measure_law(const struct kg_problem *p, int l, int64_t rows, uint64_t seed, float *a,
+                        float *b)
+{
+    struct cell column[METHODS];
+    double e;
+    for (int k = 0; k < LENGTHS; k++) {
+        struct sum u = {laws[l], rows, lengths[k], lanes_8, true};
+        measure(p, &u, seed, a, b, column, &e_ref[l][k]);
+        for (int m = 0; m < METHODS; m++) {
+            cells[l][m][k] = column[m];
+        }
+    }
+    for (int known = 0; known < 2; known++) {
+        struct sum u = {laws[l], LONG_ROWS, LONG_K, lanes_64, known == 1};
+        measure(p, &u, seed, a, b, column, &e);
+        for (int m = 0; m < METHODS; m++) {
+            long_cells[l][m][known] = column[m];
+        }
+    }
+}
+
+static void print_long(void)
+{
+    printf("\nK = %d, reference with 64 accumulators\n%-24s", LONG_K, "");
+    for (int l = 0; l < LAWS; l++) {
+        printf(" %-9s: rms, worst if K unknown, known  ", kg_law_name(laws[l]));
+    }
+    for (int m = 0; m < METHODS; m++) {
+        printf("\n%-24s", methods[m].name);
+        for (int l = 0; l < LAWS; l++) {
+            const struct cell *c = long_cells[l][m];
+            printf("%9.3g %9.3g %-7s %9.3g %-7s", c[0].rms, c[0].worst,
+                   c[0].pass ? "pass" : "refused", c[1].worst, c[1].pass ? "pass" : "refused");
+        }
+    }
+    printf("\n");
 }
 
 static void print_table(void)
@@ -235,15 +286,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_separation: %s\n", err.message);
         return 2;
     }
-    float *a = malloc((size_t)rows * MOST_K * sizeof *a);
-    float *b = malloc((size_t)rows * MOST_K * sizeof *b);
+    size_t most = (size_t)rows * MOST_K, far = (size_t)LONG_ROWS * LONG_K;
+    float *a = malloc((most > far ? most : far) * sizeof *a);
+    float *b = malloc((most > far ? most : far) * sizeof *b);
     KG_ASSERT(a && b);
     for (int l = 0; l < LAWS; l++) {
-        for (int k = 0; k < LENGTHS; k++) {
-            measure(p, l, k, rows, seed, a, b);
-        }
+        measure_law(p, l, rows, seed, a, b);
     }
     print_table();
+    print_long();
     print_json(rows);
     free(a);
     free(b);

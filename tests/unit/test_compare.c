@@ -414,9 +414,27 @@ static void precision_is_relative_2_to_minus_15(void **state)
     assert_true(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
     y[4] = 1 + 0x1p-15f + 0x1p-22f;
     assert_false(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
-    b = ones(1000, 1 << 20); /* K gives nothing here, nor does e_ref */
-    b.e_ref = 1;
-    y[4] = 1 + 0x1p-15f + 0x1p-22f;
+}
+
+/* What one accumulator loses in a long sum, and what rounding does to this operator, are no reduced
+ * precision; 2 u sqrt(K) at the most terms that are believed is half of what 11-bit operands make.
+ */
+static void precision_grows_with_the_sum_and_the_references_errors(void **state)
+{
+    (void)state;
+    struct kg_bound b = ones(1000, 1 << 20); /* 2^-15 + 2 u 2^10 = 2^-15 + 2^-13 */
+    y[4] = 1 + 0x1.3fp-13f;
+    assert_true(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
+    y[4] = 1 + 0x1.41p-13f;
+    assert_false(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
+    b = ones(1000, 1);
+    b.e_ref = 0x1p-15; /* 4 e_ref = 2^-13 */
+    y[4] = 1 + 0x1.3fp-13f;
+    assert_true(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
+    y[4] = 1 + 0x1.41p-13f;
+    assert_false(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
+    b.e_ref = 1; /* the ceiling stays */
+    y[4] = 1 + 3e-3f;
     assert_false(run_f32(KG_COMPARE_PRECISION, 1000, &b).pass);
 }
 
@@ -666,6 +684,7 @@ int main(void)
         cmocka_unit_test(masked_rows_of_infinities_pass),
         cmocka_unit_test(zeros_ask_for_what_the_reference_reached),
         cmocka_unit_test(precision_is_relative_2_to_minus_15),
+        cmocka_unit_test(precision_grows_with_the_sum_and_the_references_errors),
         cmocka_unit_test(precision_has_a_floor_at_small_elements),
         cmocka_unit_test(precision_is_never_tighter_than_the_references_own_error),
         cmocka_unit_test(exact_takes_no_difference_but_the_sign_of_zero),

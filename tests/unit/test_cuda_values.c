@@ -86,6 +86,22 @@ static void every_law_has_the_hosts_distribution(void **state)
     }
 }
 
+static void full_significands_are_full(void **state)
+{
+    struct rig *r = *state;
+    static const int digits[] = {23, 52, 10, 7}; /* of the floating dtypes */
+    uint64_t n = 5003;
+    for (size_t t = 0; t < 4; t++) {
+        struct kg_dj_law law = {KG_DJ_FULL, r->key, 8, 0, 1};
+        void *v = filled(r, dtypes[t], n, &law);
+        for (uint64_t i = 0; i < n; i++) {
+            double a = fabs(kg_dj_load(dtypes[t], v, i));
+            assert_true(a >= 1 && a < 2 && fmod(ldexp(a, digits[t]), 2) == 1);
+        }
+        free(v);
+    }
+}
+
 static void a_uniform_draw_never_is_its_upper_end(void **state)
 {
     struct rig *r = *state;
@@ -465,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_law_has_the_hosts_distribution),
+        cmocka_unit_test(full_significands_are_full),
         cmocka_unit_test(a_uniform_draw_never_is_its_upper_end),
         cmocka_unit_test(the_spike_is_where_the_host_puts_it),
         cmocka_unit_test(keys_and_streams_separate),

@@ -311,6 +311,32 @@ static void laws_are_what_they_say(void **state)
     }
 }
 
+/* Every value has the last bit of the dtype's significand, and either sign. */
+static void full_significands_are_full(void **state)
+{
+    (void)state;
+    static unsigned char v[N * 8];
+    static const struct {
+        enum kg_tdtype dtype;
+        int digits;
+    } cases[] = {{KG_TD_F32, 23}, {KG_TD_F64, 52}, {KG_TD_F16, 10}, {KG_TD_BF16, 7}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct kg_dj_law law = {.kind = KG_DJ_FULL, .key = {{5, k}}};
+        int64_t negative = 0;
+        double sum = 0;
+        kg_dj_law_fill(cases[k].dtype, v, N, &law);
+        for (uint64_t i = 0; i < N; i++) {
+            double x = kg_dj_load(cases[k].dtype, v, i), a = fabs(x);
+            assert_true(a >= 1 && a < 2);
+            assert_true(fmod(ldexp(a, cases[k].digits), 2) == 1);
+            negative += x < 0;
+            sum += a;
+        }
+        assert_true(negative > N * 48 / 100 && negative < N * 52 / 100);
+        assert_true(fabs(sum / N - 1.5) < 0.01 + ldexp(1, -cases[k].digits));
+    }
+}
+
 static void integers_stay_in_their_range(void **state)
 {
     (void)state;
@@ -448,6 +474,7 @@ int main(void)
         cmocka_unit_test(what_is_left_unwritten_is_counted),
         cmocka_unit_test(exports_cannot_be_resized),
         cmocka_unit_test(laws_are_what_they_say),
+        cmocka_unit_test(full_significands_are_full),
         cmocka_unit_test(integers_stay_in_their_range),
         cmocka_unit_test(keys_and_streams_differ_and_repeat),
         cmocka_unit_test(the_spike_visits_the_last_tile),

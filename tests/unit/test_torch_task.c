@@ -362,6 +362,81 @@ static void free_inputs(void **state)
     assert_false(kg_tplan_free(&in));
 }
 
+/* One input has full significands, whichever; every other is one power of two. */
+static void precise_inputs(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    const struct kg_tstats spread = {
+        .min = 0, .max = 1, .sd = 0.3, .distinct = 1000, .finite = true};
+    bool was[3] = {false};
+    d->ninputs = 3;
+    d->input[0] = input(KG_TD_F32, spread);
+    d->input[1] = input(KG_TD_F16, spread); /* rounds what it holds as it is */
+    d->input[2] = input(KG_TD_F64, spread);
+    assert_true(kg_tplan_probed(d));
+    for (uint64_t key = 0; key < 40; key++) {
+        size_t full = 0;
+        for (size_t i = 0; i < 3; i++) {
+            struct kg_dj_law law;
+            int power;
+            kg_tplan_law(d, i, KG_TL_PRECISION, (struct kg_key){{key, 7}}, &law);
+            was[i] = was[i] || law.kind == KG_DJ_FULL;
+            full += law.kind == KG_DJ_FULL;
+            assert_true(law.kind == KG_DJ_FULL || law.kind == KG_DJ_CONSTANT);
+            assert_true(law.kind == KG_DJ_FULL ||
+                        (frexp(law.a, &power) == 0.5 && law.a >= 0.25 && law.a <= 4));
+        }
+        assert_int_equal(full, 1);
+    }
+    assert_true(was[0] && !was[1] && was[2]);
+    d->ninputs = 2;
+    d->input[0] = input(KG_TD_BF16, spread);
+    assert_false(kg_tplan_probed(d));
+    free(d);
+}
+
+static struct kg_tleaf leaf(enum kg_tdtype t, uint32_t rank, int64_t a, int64_t b)
+{
+    return (struct kg_tleaf){.dtype = t, .rank = rank, .shape = {a, b}};
+}
+
+static void reductions(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    assert_int_equal(kg_tplan_reduction(d), 1);
+    d->ninputs = d->noutputs = 1;
+    d->input[0].leaf = leaf(KG_TD_F32, 2, 64, 5000);
+    d->output[0].leaf = leaf(KG_TD_F32, 2, 64, 5000);
+    assert_int_equal(kg_tplan_reduction(d), 1); /* element by element */
+    d->output[0].leaf = leaf(KG_TD_F32, 1, 64, 0);
+    assert_int_equal(kg_tplan_reduction(d), 5000); /* sums of rows */
+    d->ninputs = 2;
+    d->input[1].leaf = leaf(KG_TD_F32, 2, 5000, 32);
+    d->output[0].leaf = leaf(KG_TD_F32, 2, 64, 32);
+    assert_int_equal(kg_tplan_reduction(d), 5000); /* a product */
+    d->input[0].leaf = leaf(KG_TD_F32, 2, 64, 32);
+    d->input[1].leaf = leaf(KG_TD_F32, 2, 32, 5000);
+    d->output[0].leaf = leaf(KG_TD_F32, 2, 64, 5000);
+    assert_int_equal(kg_tplan_reduction(d), 32); /* whichever is the larger */
+    d->noutputs = 2;
+    d->output[1].leaf = leaf(KG_TD_F32, 1, 2, 0);
+    assert_int_equal(kg_tplan_reduction(d), 32); /* of the largest answer */
+    d->input[1].leaf.dtype = KG_TD_I64;
+    assert_int_equal(kg_tplan_reduction(d), 1); /* indices are not summed */
+    d->nstate = 1;
+    d->state[0].leaf = leaf(KG_TD_F32, 2, 16, 700);
+    assert_int_equal(kg_tplan_reduction(d), 700); /* a row of a weight */
+    d->state[0].leaf = leaf(KG_TD_F32, 2, 1, 700);
+    assert_int_equal(kg_tplan_reduction(d), 1); /* a table that is added */
+    d->input[0].leaf = leaf(KG_TD_F32, 2, 1 << 15, 1 << 15);
+    d->noutputs = 1;
+    d->output[0].leaf = leaf(KG_TD_F32, 0, 0, 0);
+    assert_int_equal(kg_tplan_reduction(d), 1 << 20);
+    free(d);
+}
+
 static void plans(void **state)
 {
     (void)state;
@@ -384,6 +459,13 @@ static void plans(void **state)
         seen[laws[i]] = true;
     }
     assert_false(seen[KG_TL_RELOAD]);
+    assert_true(seen[KG_TL_PRECISION]);
+    d->input[0] = input(KG_TD_F16, spread);
+    n = kg_tplan_full(d, true, 4, false, &rng, laws);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(laws[i] != KG_TL_PRECISION);
+    }
+    d->input[0] = input(KG_TD_F32, spread);
     d->nstate = 1;
     assert_int_equal(kg_tplan_full(d, true, 99, false, &rng, laws), KG_TL_COUNT);
     assert_int_equal(kg_tplan_full(d, true, 0, true, &rng, laws), KG_TL_COUNT);
@@ -497,6 +579,8 @@ int main(void)
         cmocka_unit_test(description),
         cmocka_unit_test(bad_descriptions),
         cmocka_unit_test(free_inputs),
+        cmocka_unit_test(precise_inputs),
+        cmocka_unit_test(reductions),
         cmocka_unit_test(plans),
         cmocka_unit_test(parameters),
         cmocka_unit_test(labels),

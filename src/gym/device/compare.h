@@ -30,7 +30,8 @@ struct kg_tcompare {
 /* r of dtype, o f64 for floating dtypes, of dtype otherwise, both [n]. */
 void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                   struct kg_tbound *out);
-/* o NULL: against r, with e_ref doubled (timed calls). probe: the precision probe's bound. */
+/* o NULL: against r, with e_ref doubled (timed calls). probe: the precision probe's bound, which
+ * for 16-bit floats knows neither K nor e_ref. */
 void kg_tcompare_run(enum kg_tdtype dtype, const void *y, const void *r, const void *o, uint64_t n,
                      const struct kg_tbound *bound, bool probe, struct kg_tcompare *out);
 /* rms over the finite elements of v [n], for a bound without an oracle; 0 for integers. */

@@ -83,6 +83,7 @@ enum kg_dj_kind {
     KG_DJ_EQUAL,    /* all equal, one normal draw */
     KG_DJ_SPIKE,    /* uniform [a, b) with one huge value, the last tile included */
     KG_DJ_BF16,     /* normal rounded to bfloat16 */
+    KG_DJ_FULL,     /* +-[1, 2), the last bit of the significand set: no narrower type holds it */
     KG_DJ_KINDS
 };
 

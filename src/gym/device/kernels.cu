@@ -659,6 +659,7 @@ struct law { /* struct kg_cu_law of cuda_law.c; what is drawn once comes from th
 #define K_EQUAL    11
 #define K_SPIKE    12
 #define K_BF16     13
+#define K_FULL     14
 
 DEVICE double unit_of(u64 bits)
 {
@@ -685,6 +686,13 @@ DEVICE i64 whole_of(const struct law *l, u64 bits)
 DEVICE double clamp(double v, double least, double most)
 {
     return v >= least ? v <= most ? v : most : least;
+}
+
+DEVICE double full_of(int dtype, u64 bits)
+{
+    u32 digits = dtype == F64 ? 52u : dtype == F32 ? 23u : dtype == BF16 ? 7u : 10u;
+    double x = 1 + (double)(i64)(bits << 1 >> (64u - digits) | 1u) / (double)((u64)1 << digits);
+    return bits >> 63 ? -x : x;
 }
 
 DEVICE double value_of(const struct law *l, u64 bits, u64 more, u64 i)
@@ -714,6 +722,8 @@ DEVICE double value_of(const struct law *l, u64 bits, u64 more, u64 i)
         return (bits & 1u ? -1 : 1) * (2048 + floor(unit_of(bits) * 2048));
     case K_BF16:
         return float_of_bits((u32)bf16_from_float((float)normal_of(bits)) << 16);
+    case K_FULL:
+        return full_of(l->dtype, bits);
     default:
         break;
     }

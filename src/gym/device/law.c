@@ -21,77 +21,6 @@ struct maker {
     double spike;
 };
 
-double kg_dj_load(enum kg_tdtype dtype, const void *src, uint64_t at)
-{
-    switch (dtype) {
-    case KG_TD_F32:
-        return ((const float *)src)[at];
-    case KG_TD_F64:
-        return ((const double *)src)[at];
-    case KG_TD_F16:
-        return kg_half_widen(((const uint16_t *)src)[at]);
-    case KG_TD_BF16:
-        return kg_bf16_widen(((const uint16_t *)src)[at]);
-    case KG_TD_I64:
-        return (double)((const int64_t *)src)[at];
-    case KG_TD_I32:
-        return ((const int32_t *)src)[at];
-    case KG_TD_I16:
-        return ((const int16_t *)src)[at];
-    case KG_TD_I8:
-        return ((const int8_t *)src)[at];
-    case KG_TD_U8:
-    case KG_TD_BOOL:
-        return ((const uint8_t *)src)[at];
-    case KG_TD_COUNT:
-        break;
-    }
-    return 0;
-}
-
-static double clamp(double v, double least, double most)
-{
-    return v >= least ? v <= most ? v : most : least; /* NaN: least */
-}
-
-void kg_dj_store(enum kg_tdtype dtype, void *dst, uint64_t at, double v)
-{
-    switch (dtype) {
-    case KG_TD_F32:
-        ((float *)dst)[at] = (float)v;
-        break;
-    case KG_TD_F64:
-        ((double *)dst)[at] = v;
-        break;
-    case KG_TD_F16:
-        ((uint16_t *)dst)[at] = kg_half_narrow((float)v);
-        break;
-    case KG_TD_BF16:
-        ((uint16_t *)dst)[at] = kg_bf16_narrow((float)v);
-        break;
-    case KG_TD_I64:
-        ((int64_t *)dst)[at] = (int64_t)clamp(v, -0x1p63, 0x1.fffffffffffffp62);
-        break;
-    case KG_TD_I32:
-        ((int32_t *)dst)[at] = (int32_t)clamp(v, INT32_MIN, INT32_MAX);
-        break;
-    case KG_TD_I16:
-        ((int16_t *)dst)[at] = (int16_t)clamp(v, INT16_MIN, INT16_MAX);
-        break;
-    case KG_TD_I8:
-        ((int8_t *)dst)[at] = (int8_t)clamp(v, INT8_MIN, INT8_MAX);
-        break;
-    case KG_TD_U8:
-        ((uint8_t *)dst)[at] = (uint8_t)clamp(v, 0, UINT8_MAX);
-        break;
-    case KG_TD_BOOL:
-        ((uint8_t *)dst)[at] = v != 0;
-        break;
-    case KG_TD_COUNT:
-        break;
-    }
-}
-
 static double rounded(enum kg_tdtype t, double v)
 {
     union {
@@ -160,7 +89,7 @@ static void heavy(struct maker *m, const uint64_t *bits, double *v, uint64_t n)
     uint64_t more[CHUNK];
     kg_rng_bytes(&m->rng, more, n * sizeof *more);
     for (uint64_t i = 0; i < n; i++) {
-        v[i] = clamp(kg_gen_normal(bits[i]) / sqrt(1 - unit_of(more[i])), -1e4, 1e4);
+        v[i] = kg_dj_clamp(kg_gen_normal(bits[i]) / sqrt(1 - unit_of(more[i])), -1e4, 1e4);
     }
 }
 
@@ -186,6 +115,21 @@ static void bf16(const uint64_t *bits, double *v, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
         v[i] = kg_bf16_widen(kg_bf16_narrow((float)kg_gen_normal(bits[i])));
+    }
+}
+
+static unsigned digits_of(enum kg_tdtype t)
+{
+    return t == KG_TD_F64 ? 52 : t == KG_TD_F32 ? 23 : t == KG_TD_BF16 ? 7 : 10;
+}
+
+static void full(enum kg_tdtype t, const uint64_t *bits, double *v, uint64_t n)
+{
+    unsigned digits = digits_of(t);
+    double last = 1 / (double)((uint64_t)1 << digits);
+    for (uint64_t i = 0; i < n; i++) {
+        double x = 1 + (double)(int64_t)(bits[i] << 1 >> (64 - digits) | 1) * last;
+        v[i] = bits[i] >> 63 ? -x : x;
     }
 }
 
@@ -222,6 +166,9 @@ static void values(struct maker *m, const uint64_t *bits, uint64_t at, double *v
         break;
     case KG_DJ_BF16:
         bf16(bits, v, n);
+        break;
+    case KG_DJ_FULL:
+        full(m->dtype, bits, v, n);
         break;
     case KG_DJ_UNIFORM:
     case KG_DJ_SPIKE:
@@ -322,7 +269,8 @@ static void fill_whole(struct maker *m, void *dst, uint64_t n)
 /* [a, b) as whole numbers. */
 static void set_range(struct maker *m)
 {
-    double a = clamp(ceil(m->law.a), -0x1p63, 0x1p62), b = clamp(ceil(m->law.b), -0x1p63, 0x1p62);
+    double a = kg_dj_clamp(ceil(m->law.a), -0x1p63, 0x1p62),
+           b = kg_dj_clamp(ceil(m->law.b), -0x1p63, 0x1p62);
     bool coin = m->dtype == KG_TD_BOOL;
     if (coin || !(b > a)) {
         a = 0;

@@ -6,7 +6,8 @@
  *                          normal * 1e-4; LARGE normal * 1e3; SMALLINT -8..8; WIDEINT +-2048..4095;
  *                          EQUAL one normal draw; SPIKE uniform [a, b) ([-1, 1) where b <= a) with
  *                          one value 1e4 times as large (at most 3e4), in half of the draws among
- *                          the last 64 elements; BF16 normal rounded to bfloat16
+ *                          the last 64 elements; BF16 normal rounded to bfloat16; FULL +-[1, 2)
+ *                          with the last bit of the dtype's significand set
  *   integer dtypes         CONSTANT a; EQUAL one draw; every other kind a whole number of [a, b),
  *                          [0, 8) where b <= a; clamped to the dtype
  *   bool                   CONSTANT a != 0; else a fair coin
@@ -32,6 +33,11 @@ struct kg_dj_plan {
 };
 void kg_dj_plan_of(enum kg_tdtype dtype, uint64_t n, const struct kg_dj_law *law,
                    struct kg_dj_plan *out);
+/* NaN: least. */
+static inline double kg_dj_clamp(double v, double least, double most)
+{
+    return v >= least ? v <= most ? v : most : least;
+}
 /* v rounded to dtype, clamped to what an integer dtype holds. */
 void kg_dj_store(enum kg_tdtype dtype, void *dst, uint64_t at, double v);
 double kg_dj_load(enum kg_tdtype dtype, const void *src, uint64_t at);

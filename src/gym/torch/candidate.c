@@ -249,7 +249,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
         return step;
     }
     run->called = true;
-    if (kg_dj_compare(judge, c->id, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(judge, c->id, c->law == KG_TL_PRECISION, &j, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
     e->compared += j.compare.n;

@@ -89,7 +89,7 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tca
         struct kg_dj_law law;
         bool made = made_by_judge(c, &d->input[i]);
         if (made) {
-            kg_tplan_law(&d->input[i], c->law, c->key, i, &law);
+            kg_tplan_law(d, i, c->law, c->key, &law);
         }
         enum kg_code code = made ? kg_dj_case_fill(judge, c->id, (int)i, &law, err)
                                  : kg_dj_case_adopt(judge, c->id, (int)i, s->ref.port, (int)i, err);
@@ -150,13 +150,14 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct
         return err->code;
     }
     c->self = true;
-    return kg_dj_self(&w->torch->judge, c->id, 0, &c->applies, err);
+    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_reduction(&s->desc), &c->applies, err);
 }
 
 /* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
  * in another order may miss it, even if the reference happens to meet it: a variance of equal
- * numbers is 0, or what the mean's rounding leaves. All-equal inputs are asked only where the
- * reference stays within its own bound; other laws unless its answer has collapsed. */
+ * numbers is 0, or what the mean's rounding leaves. All-equal inputs, which the precision probe has
+ * but for one, are asked only where the reference stays within its own bound; other laws unless its
+ * answer has collapsed. */
 static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                                 struct kg_err *err)
 {
@@ -170,12 +171,13 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
         return s->ref.up ? KG_OK : err->code;
     }
-    if (kg_dj_compare(&w->torch->judge, c->id, false, &j, err) != KG_OK) {
+    bool probe = c->law == KG_TL_PRECISION, strict = probe || c->law == KG_TL_EQUAL;
+    if (kg_dj_compare(&w->torch->judge, c->id, probe, &j, err) != KG_OK) {
         return err->code;
     }
     bool like = !(j.arity || j.structure || j.shape || j.dtype);
     bool near = !j.compare.nonfinite && j.compare.worst < COLLAPSED;
-    c->applies = like && (j.compare.pass || (c->law != KG_TL_EQUAL && near));
+    c->applies = like && (j.compare.pass || (!strict && near));
     return KG_OK;
 }
 
@@ -209,7 +211,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
             return code;
         }
     }
-    if (kg_dj_self(judge, c->id, 0, &c->applies, err) != KG_OK) {
+    if (kg_dj_self(judge, c->id, kg_tplan_reduction(&s->desc), &c->applies, err) != KG_OK) {
         return err->code;
     }
     if (!c->applies && s->desc.random && self_oracle(w, s, c, err) != KG_OK) {

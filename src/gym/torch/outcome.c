@@ -260,7 +260,8 @@ static void mismatch(struct kg_evaluation *e, const struct kg_tscene *s, const s
                                  real(m->worst), "share", bucket(m)));
 }
 
-static const char *value_reason(const struct kg_tscene *s, const struct kg_dj_judgement *j)
+static const char *value_reason(const struct kg_tscene *s, const struct kg_tcase *c,
+                                const struct kg_dj_judgement *j)
 {
     const struct kg_tcompare *m = &j->compare;
     size_t leaf = j->leaf >= 0 ? (size_t)j->leaf : 0;
@@ -269,7 +270,8 @@ static const char *value_reason(const struct kg_tscene *s, const struct kg_dj_ju
         return "nonfinite";
     }
     bool close = isfinite(m->worst) && m->worst < REDUCED_PRECISION_WORST;
-    return f32 && close && m->n_bad * 2 > m->n ? "precision" : "value";
+    bool reduced = f32 && close && m->n_bad * 2 > m->n;
+    return reduced || c->law == KG_TL_PRECISION ? "precision" : "value";
 }
 
 static json_t *form_of(const struct kg_tleaf *leaf)
@@ -363,7 +365,7 @@ enum kg_step_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_ts
         kg_record_verdict(r, KG_V_WRONG, "unwritten",
                           "elements of `%s` were never written (shape `%s`)", output, where);
     } else {
-        kg_record_verdict(r, KG_V_WRONG, value_reason(s, j),
+        kg_record_verdict(r, KG_V_WRONG, value_reason(s, c, j),
                           "`%s` is wrong in %s of its elements (shape `%s`, law `%s`)", output,
                           share_of(m), where, law);
     }

@@ -39,7 +39,7 @@ static enum kg_tlaw untimed_law(struct kg_tpairs *s)
     size_t n = 0;
     for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
         const struct kg_tcase *c = &s->scene->cases[l];
-        if (c->ready && c->applies) {
+        if (c->ready && c->applies && l != KG_TL_PRECISION) { /* a bound of its own */
             known[n++] = (enum kg_tlaw)l;
         }
     }

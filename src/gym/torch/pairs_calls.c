@@ -56,7 +56,7 @@ static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struc
     if (!kg_tplan_free(in)) {
         return false;
     }
-    kg_tplan_law(in, s->law, key, i, out);
+    kg_tplan_law(&s->scene->desc, i, s->law, key, out);
     return true;
 }
 
@@ -298,7 +298,8 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
     struct kg_dj_report rep;
     *applies = false;
     if (kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err) != KG_TFLOW_ON ||
-        kg_dj_self(&s->w->torch->judge, CASE, 0, applies, err) != KG_OK) {
+        kg_dj_self(&s->w->torch->judge, CASE, kg_tplan_reduction(&s->scene->desc), applies, err) !=
+            KG_OK) {
         return KG_TFLOW_ERROR;
     }
     return KG_TFLOW_ON;

@@ -6,6 +6,7 @@
 /* Of the law `small`. Honest kernels write tanh(x) as 2 sigmoid(2x) - 1, which keeps 2^-24 of 1: at
  * 0.1 that is within the bound with room, at 1e-3 it is not. */
 #define SMALL_SD   0.1
+#define MOST_TERMS ((double)(1 << 20)) /* beyond, the bound would admit narrow operands */
 #define FEW_VALUES 16 /* a tensor of at most so many different values is a mask or a code */
 
 static const struct {
@@ -20,6 +21,7 @@ static const struct {
     [KG_TL_SPIKE] = {"spike", KG_DJ_SPIKE},
     [KG_TL_SMALLINT] = {"smallint", KG_DJ_SMALLINT},
     [KG_TL_LARGE] = {"large", KG_DJ_LARGE},
+    [KG_TL_PRECISION] = {"precision", KG_DJ_FULL},
     [KG_TL_NORMAL] = {"normal", KG_DJ_NORMAL},
     [KG_TL_UNIFORM] = {"uniform", KG_DJ_UNIFORM},
     [KG_TL_HEAVY] = {"heavy", KG_DJ_HEAVY},
@@ -65,12 +67,47 @@ bool kg_tplan_any_free(const struct kg_task_desc *d)
     return false;
 }
 
-void kg_tplan_law(const struct kg_task_input *in, enum kg_tlaw law, struct kg_key key,
-                  uint64_t stream, struct kg_dj_law *out)
+static bool probed(const struct kg_task_input *in)
 {
-    const struct kg_tstats *s = &in->stats;
+    bool wide = in->leaf.dtype == KG_TD_F32 || in->leaf.dtype == KG_TD_F64;
+    return wide && kg_tplan_free(in);
+}
+
+bool kg_tplan_probed(const struct kg_task_desc *d)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        any = any || probed(&d->input[i]);
+    }
+    return any;
+}
+
+/* The input with full significands is drawn, so that rounding any one of them shows; the others
+ * are 2^-2 to 2^2, which every format holds. */
+static void precise(const struct kg_task_desc *d, size_t at, struct kg_dj_law *out)
+{
+    size_t of[KG_TASK_INPUTS], n = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (probed(&d->input[i])) {
+            of[n++] = i;
+        }
+    }
+    uint64_t which = kg_key_derive(out->key, "full significands", 0).w[0];
+    if (n > 0 && of[which % n] != at) {
+        out->kind = KG_DJ_CONSTANT;
+        out->a = ldexp(1, (int)(kg_key_derive(out->key, "power", at).w[0] % 5) - 2);
+    }
+}
+
+void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
+                  struct kg_dj_law *out)
+{
+    const struct kg_tstats *s = &d->input[at].stats;
     *out = (struct kg_dj_law){
-        .kind = (uint32_t)laws[law].kind, .key = key, .stream = stream, .a = 0, .b = 1};
+        .kind = (uint32_t)laws[law].kind, .key = key, .stream = at, .a = 0, .b = 1};
+    if (law == KG_TL_PRECISION) {
+        precise(d, at, out);
+    }
     if (law == KG_TL_SMALL) {
         out->b = SMALL_SD;
     }
@@ -105,7 +142,9 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
         enum kg_tlaw left[KG_TL_COUNT];
         size_t nleft = 0;
         for (int l = KG_TL_BF16; l < KG_TL_DRAWN; l++) {
-            out[n++] = (enum kg_tlaw)l;
+            if (l != KG_TL_PRECISION || kg_tplan_probed(d)) {
+                out[n++] = (enum kg_tlaw)l;
+            }
         }
         for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
             left[nleft++] = (enum kg_tlaw)l;
@@ -122,14 +161,45 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
     return n;
 }
 
+/* What one output of a weight sums over. */
+static double fan_in(const struct kg_tleaf *leaf)
+{
+    double fan = 1;
+    for (uint32_t d = 1; d < leaf->rank; d++) {
+        fan *= (double)leaf->shape[d];
+    }
+    return fan;
+}
+
+int64_t kg_tplan_reduction(const struct kg_task_desc *d)
+{
+    double k = 1, answer = 1, most = 0, next = 0;
+    for (size_t i = 0; i < d->noutputs; i++) {
+        answer = fmax(answer, (double)kg_tleaf_count(&d->output[i].leaf));
+    }
+    for (size_t i = 0; i < d->ninputs; i++) {
+        const struct kg_tleaf *leaf = &d->input[i].leaf;
+        double n = (double)kg_tleaf_count(leaf);
+        if (kg_tdtype_floating((enum kg_tdtype)leaf->dtype)) {
+            next = fmax(next, fmin(n, most));
+            most = fmax(most, n);
+        }
+    }
+    for (size_t i = 0; i < d->nstate; i++) {
+        const struct kg_tleaf *leaf = &d->state[i].leaf;
+        bool weight = leaf->rank > 1 && leaf->shape[0] > 1; /* [1, ...] is a table to add */
+        if (weight && kg_tdtype_floating((enum kg_tdtype)leaf->dtype)) {
+            k = fmax(k, fan_in(leaf));
+        }
+    }
+    k = fmax(k, fmax(most / answer, sqrt(most / answer * next)));
+    return (int64_t)fmin(k, MOST_TERMS);
+}
+
 /* 1/sqrt of what one output of a weight sums over; a tenth for vectors. */
 static double default_sd(const struct kg_tleaf *leaf)
 {
-    uint64_t fan = 1;
-    for (uint32_t d = 1; d < leaf->rank; d++) {
-        fan *= (uint64_t)leaf->shape[d];
-    }
-    return leaf->rank < 2 ? 0.1 : 1 / sqrt((double)fan);
+    return leaf->rank < 2 ? 0.1 : 1 / sqrt(fan_in(leaf));
 }
 
 bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,

@@ -18,7 +18,8 @@ enum kg_tlaw {
     KG_TL_SPIKE,
     KG_TL_SMALLINT,
     KG_TL_LARGE,
-    KG_TL_NORMAL, /* from here on: drawn from, `laws` of them per evaluation */
+    KG_TL_PRECISION, /* full significands for one input, a power of two for each other */
+    KG_TL_NORMAL,    /* from here on: drawn from, `laws` of them per evaluation */
     KG_TL_UNIFORM,
     KG_TL_HEAVY,
     KG_TL_SPARSE,
@@ -37,9 +38,17 @@ bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
 bool kg_tplan_free(const struct kg_task_input *in);
 /* Does any law besides the reference's own make sense? */
 bool kg_tplan_any_free(const struct kg_task_desc *d);
-/* Values of one free input under a law from KG_TL_BF16 on; stream tells inputs apart. */
-void kg_tplan_law(const struct kg_task_input *in, enum kg_tlaw law, struct kg_key key,
-                  uint64_t stream, struct kg_dj_law *out);
+/* Values of the free input `at` under a law from KG_TL_BF16 on. */
+void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
+                  struct kg_dj_law *out);
+/* Is there an input that the precision probe can fill: free, float32 or float64? */
+bool kg_tplan_probed(const struct kg_task_desc *d);
+
+/* How many terms an element of the largest answer may sum, estimated from sizes, at most 2^20: for
+ * the error bound, never for a verdict of its own. The largest of: what a row of a weight holds;
+ * elements of the largest input per element of the answer; sqrt(n1 n2 / n) with n1, n2 those of the
+ * two largest inputs, which is exact for a product of two matrices. */
+int64_t kg_tplan_reduction(const struct kg_task_desc *d);
 
 /* The laws of one full run, in order, after the tiny stage has asked `own`. all: every one that
  * there is (onboarding). Returns how many. */

@@ -169,7 +169,7 @@ void kg_limits_set(enum kg_dtype dtype, enum kg_compare_mode mode, const struct 
     };
     if (mode == KG_COMPARE_PRECISION) {
         out->rel = 0x1p-15 * narrow;
-        out->abs = 0;
+        out->abs = s > 0 ? s * fmax(2 * u * sqrt((double)b->k), 4 * b->e_ref) : out->abs;
         out->rms = INFINITY;
         out->own_error = true;
     } else if (mode == KG_COMPARE_EXACT) {

@@ -20,8 +20,8 @@
 enum kg_compare_mode {
     KG_COMPARE_ORACLE,    /* against the double oracle, bound above */
     KG_COMPARE_FLOAT,     /* timed calls: against the float reference, bound with doubled e_ref */
-    KG_COMPARE_PRECISION, /* precision probe: within 2^-15 |o_i|, 1e-5 (|o_i| + s) or 4 |r_i - o_i|
-                           */
+    KG_COMPARE_PRECISION, /* precision probe: 2^-15 |o_i| + s max(2 u sqrt(K), 4 e_ref), floor and
+                             ceiling as above, or 4 |r_i - o_i|; no rms */
     KG_COMPARE_EXACT,     /* the float reference's values; zeros of either sign and NaNs are one */
 };
 
