@@ -29,28 +29,13 @@ static const struct {
 };
 
 static struct kg_err err;
-static char tree[512];
 
 static const char *problem_of(int i)
 {
     static char path[640];
-    snprintf(path, sizeof path, "%s/problems/torch/%s.py", tree, operators[i % OPERATORS].problem);
+    snprintf(path, sizeof path, "%s/problems/torch/%s.py", kg_bench_tree(),
+             operators[i % OPERATORS].problem);
     return path;
-}
-
-/* Every occurrence of @word@; the template must have it. */
-static void replace(struct kg_buf *b, const char *word, int value)
-{
-    struct kg_buf out;
-    const char *at = b->data, *hit = strstr(at, word);
-    kg_bench_need(hit != NULL, "a template lacks %s", word);
-    kg_buf_init(&out, 1u << 20);
-    for (; hit != NULL; at = hit + strlen(word), hit = strstr(at, word)) {
-        kg_buf_addf(&out, "%.*s%d", (int)(hit - at), at, value);
-    }
-    kg_buf_adds(&out, at);
-    kg_buf_deinit(b);
-    *b = out;
 }
 
 static void make_source(int i, struct kg_buf *text)
@@ -58,12 +43,13 @@ static void make_source(int i, struct kg_buf *text)
     static const int blocks[] = {1024, 2048, 4096}, warps[] = {4, 8};
     char path[640];
     int turn = i / OPERATORS;
-    snprintf(path, sizeof path, "%s/bench/torch/%s.py.in", tree, operators[i % OPERATORS].template);
+    snprintf(path, sizeof path, "%s/bench/torch/%s.py.in", kg_bench_tree(),
+             operators[i % OPERATORS].template);
     kg_buf_init(text, 1u << 20);
     kg_bench_need_ok(kg_file_read(path, text, &err), &err);
-    replace(text, "@number@", i);
-    replace(text, "@block@", blocks[turn % 3]);
-    replace(text, "@warps@", warps[turn / 3 % 2]);
+    kg_bench_fill(text, "@number@", i);
+    kg_bench_fill(text, "@block@", blocks[turn % 3]);
+    kg_bench_fill(text, "@warps@", warps[turn / 3 % 2]);
 }
 
 static void make_sources(int n)
@@ -130,7 +116,7 @@ static const char *python(void)
 {
     static char path[640];
     const char *named = getenv("KGYM_PYTHON");
-    snprintf(path, sizeof path, "%s/.venv/bin/python", tree);
+    snprintf(path, sizeof path, "%s/.venv/bin/python", kg_bench_tree());
     return named != NULL ? named : access(path, X_OK) == 0 ? path : "python3";
 }
 
@@ -138,7 +124,7 @@ static void one_fresh(int i)
 {
     char script[640], candidate[320], log[320];
     int status;
-    snprintf(script, sizeof script, "%s/bench/torch/fresh.py", tree);
+    snprintf(script, sizeof script, "%s/bench/torch/fresh.py", kg_bench_tree());
     snprintf(candidate, sizeof candidate, "%s/c%d.py", kg_bench_folder(), i);
     snprintf(log, sizeof log, "%s/fresh.log", kg_bench_folder());
     pid_t pid = fork();
@@ -218,11 +204,6 @@ int main(int argc, char **argv)
     char set[64];
     struct kg_bench_tally tally;
     kg_bench_need_gpu(device);
-    snprintf(tree, sizeof tree, "%s",
-             getenv("KGYM_TREE") != NULL ? getenv("KGYM_TREE") : kg_bench_build());
-    if (getenv("KGYM_TREE") == NULL) {
-        strncat(tree, "/../..", sizeof tree - strlen(tree) - 1);
-    }
     make_sources(n);
     snprintf(set, sizeof set, "device=%s", device);
     const char *const options[] = {set, NULL};

@@ -8,6 +8,7 @@
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
 #   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), and fresh interpreters
+#   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one stage (240).
@@ -17,7 +18,7 @@ pack=${GPU_PACK:-build/gpu}
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
 tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda test_torch_kernelbench)
-benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughput)
+benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughput bench_torch_extension)
 
 do_pack() {
   local variant=${GPU_VARIANT:-portable} b p
@@ -135,12 +136,18 @@ do_throughput() {
   grep '^{' "$out/torch_throughput.txt" >"$out/torch_throughput.json"
 }
 
+do_extension() {
+  step torch_extension "$pack/bench/bench_torch_extension" "${GPU_SOURCES:-1}" cuda:0
+  grep -v '^{' "$out/torch_extension.txt"
+  grep '^{' "$out/torch_extension.txt" >"$out/torch_extension.json"
+}
+
 failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | profile | timing | throughput) enter; "do_$stage" ;;
+  device | judge | torch | profile | timing | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed

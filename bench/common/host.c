@@ -119,6 +119,18 @@ const char *kg_bench_build(void)
     return build;
 }
 
+const char *kg_bench_tree(void)
+{
+    static char tree[560];
+    const char *named = getenv("KGYM_TREE");
+    if (tree[0] == 0 && named != NULL && *named != 0) {
+        snprintf(tree, sizeof tree, "%s", named);
+    } else if (tree[0] == 0) {
+        snprintf(tree, sizeof tree, "%s/../..", kg_bench_build());
+    }
+    return tree;
+}
+
 void kg_bench_write(const char *name, const char *text, size_t n)
 {
     char path[320];
@@ -153,6 +165,20 @@ void kg_bench_need_gpu(const char *device)
     printf("%s, %s: copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
            judge.facts.bandwidth * 1e-12);
     kg_dj_stop(&judge);
+}
+
+void kg_bench_fill(struct kg_buf *text, const char *word, int value)
+{
+    struct kg_buf out;
+    const char *at = text->data, *hit = strstr(at, word);
+    kg_bench_need(hit != NULL, "a template lacks %s", word);
+    kg_buf_init(&out, 1u << 20);
+    for (; hit != NULL; at = hit + strlen(word), hit = strstr(at, word)) {
+        kg_buf_addf(&out, "%.*s%d", (int)(hit - at), at, value);
+    }
+    kg_buf_adds(&out, at);
+    kg_buf_deinit(text);
+    *text = out;
 }
 
 void kg_bench_line(struct kg_buf *lines, int number, const char *problem, const char *kind,

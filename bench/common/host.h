@@ -24,12 +24,15 @@ int kg_bench_count(int argc, char **argv, int i, int least, int most, int usual)
 
 const char *kg_bench_folder(void); /* made on first use, removed at exit */
 const char *kg_bench_build(void);  /* $KGYM_BUILD, else the folder above the bench's own */
+const char *kg_bench_tree(void);   /* $KGYM_TREE, else two folders above that */
 void kg_bench_write(const char *name, const char *text, size_t n); /* into the folder */
 /* gcc alone, as a candidate is compiled: NAME.c of the folder to NAME.so. Returns its pid. */
 pid_t kg_bench_gcc_start(const char *name);
 /* No GPU, no measurement: a number from anywhere else would be quoted as one. Ends the bench unless
  * device is a GPU with a clock that counts; prints what it is. */
 void kg_bench_need_gpu(const char *device);
+/* A template's text: every occurrence of word, which it must have, becomes the number. */
+void kg_bench_fill(struct kg_buf *text, const char *word, int value);
 /* A line of a batch whose candidate, or reply, is text. */
 void kg_bench_line(struct kg_buf *lines, int number, const char *problem, const char *kind,
                    const char *text);

@@ -14,6 +14,7 @@ import ast
 import gc
 import json
 import os
+import shutil
 import socket
 import sys
 
@@ -82,12 +83,27 @@ def folders():
     return found
 
 
+def tools():
+    """What the builds of extensions depend on besides: compilers by file, the processor by name and
+    abilities (-march=native)."""
+    found = []
+    for name in ("c++", "nvcc", "ninja"):
+        path = shutil.which(name)
+        path = os.path.realpath(path) if path else ""
+        about = os.stat(path) if path else None
+        found.append([name, path] + ([about.st_size, about.st_mtime_ns] if about else []))
+    with open("/proc/cpuinfo") as f:
+        found += sorted({line.strip() for line in f
+                         if line.startswith(("model name", "flags", "Features"))})
+    return found
+
+
 def facts(torch, triton_version):
     with open("/proc/self/statm") as f:
         pages = int(f.read().split()[0])
     return {"python": sys.version.split()[0], "executable": sys.executable,
             "torch": torch.__version__, "triton": triton_version,
-            "cuda_built": torch.version.cuda,
+            "cuda_built": torch.version.cuda, "tools": tools(),
             "folders": folders(), "vm_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
             "threads": len(os.listdir("/proc/self/task"))}
 

@@ -167,6 +167,62 @@ static void test_it_gets_exactly_what_was_listed(void **state)
     assert_non_null(strstr(out, "env - -\n"));
 }
 
+/* Its /tmp: written by the broker while it runs, read when it is dead, and nobody else's. */
+static void test_its_tmp_outlives_it_for_the_broker(void **state)
+{
+    (void)state;
+    if (!(kg_sandbox_caps()->steps & KG_STEP_MOUNTNS)) {
+        printf("skip: no mount namespace\n");
+        skip();
+    }
+    char text[16] = "";
+    struct stat st;
+    int tmp = -2;
+    struct kg_err err = KG_ERR_INIT;
+    const char *argv[] = {"/usr/bin/sh", "-c",
+                          "while ! test -s /tmp/in; do sleep 0.01; done; "
+                          "cat /tmp/in /tmp/in > /tmp/out; echo more > /tmp/in && sleep 60",
+                          NULL};
+    struct kg_bind bind = {"/usr", "/usr", false};
+    int fds[] = {-1, -1, -1};
+    struct kg_sandbox_spec spec = {.profile = KG_PROFILE_PYTHON,
+                                   .argv = argv,
+                                   .binds = &bind,
+                                   .nbinds = 1,
+                                   .fds = fds,
+                                   .nfds = 3,
+                                   .tmp_bytes = 1 << 20,
+                                   .tmp_fd = &tmp,
+                                   .cpu = -1};
+    struct kg_sandbox s;
+    assert_int_equal(kg_sandbox_spawn(&spec, &s, &err), KG_OK);
+    assert_true(tmp >= 0);
+    assert_int_equal(fcntl(tmp, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    int fd = openat(tmp, "in", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(fchown(fd, s.uid, s.gid), 0);
+    assert_int_equal(write(fd, "ab", 2), 2);
+    close(fd);
+    int64_t until = kg_clock_ns() + 30 * SECOND;
+    while (fstatat(tmp, "in", &st, 0) == 0 && st.st_size != 5 && kg_clock_ns() < until) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    assert_false(kg_sandbox_poll(&s));
+    kg_sandbox_end(&s);
+    fd = openat(tmp, "out", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, text, sizeof text - 1), 4);
+    assert_string_equal(text, "abab");
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_uid, s.uid);
+    close(fd);
+    fd = openat(tmp, "in", O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* it was its own to change */
+    assert_int_equal(read(fd, text, sizeof text - 1), 5);
+    close(fd);
+    close(tmp);
+    assert_int_not_equal(access("/tmp/out", F_OK), 0);
+}
+
 static void test_a_deadline_passes_and_the_end_is_final(void **state)
 {
     (void)state;
@@ -448,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_a_bind_that_is_missing_is_the_hosts_fault),
         cmocka_unit_test(test_a_step_that_fails_is_named),
         cmocka_unit_test(test_it_gets_exactly_what_was_listed),
+        cmocka_unit_test(test_its_tmp_outlives_it_for_the_broker),
         cmocka_unit_test(test_a_deadline_passes_and_the_end_is_final),
         cmocka_unit_test(test_end_is_safe_on_nothing),
         cmocka_unit_test(test_a_frozen_program_does_not_run),

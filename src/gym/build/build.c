@@ -216,7 +216,7 @@ static void explain(struct build *b)
 static bool cache_place(const struct build *b, char *path, size_t cap)
 {
     const char *dir = b->cc->spec.cache_dir;
-    return dir != NULL && dir[0] != '\0' && kg_cache_path(dir, b->key, path, cap);
+    return dir != NULL && dir[0] != '\0' && kg_cache_path(dir, b->key, "so", path, cap);
 }
 
 static enum kg_code store(struct build *b, const char *bytes, size_t n, struct kg_err *err)

@@ -14,10 +14,11 @@
 #define MARK     "\nkgym-object "
 #define MARK_LEN (sizeof MARK - 1)
 #define TAIL_LEN (MARK_LEN + KG_SHA256_HEX - 1 + 1) /* mark, 64 digits, newline */
+_Static_assert(TAIL_LEN <= KG_CACHE_TAIL_BYTES, "what fits must be read again");
 
-bool kg_cache_path(const char *dir, const char *key, char *out, size_t cap)
+bool kg_cache_path(const char *dir, const char *key, const char *suffix, char *out, size_t cap)
 {
-    int n = snprintf(out, cap, "%s/%.2s/%s.so", dir, key, key);
+    int n = snprintf(out, cap, "%s/%.2s/%s.%s", dir, key, key, suffix);
     return n > 0 && (size_t)n < cap;
 }
 
@@ -62,22 +63,40 @@ char *kg_object_read(int fd, size_t *n)
     return bytes;
 }
 
-bool kg_cache_check(const char *path, const char *key, const char *entry, bool *exports)
+/* *n: of the content. NULL: see kg_cache_get. */
+static char *read_whole(const char *path, const char *key, size_t *n)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        return false;
+        return NULL;
     }
-    size_t n = 0;
-    char *bytes = kg_object_read(fd, &n);
+    char *bytes = kg_object_read(fd, n);
     close(fd);
-    bool whole = bytes != NULL && is_whole(bytes, n, key);
-    *exports = whole && kg_elf_exports(bytes, n - TAIL_LEN, entry) == KG_ELF_EXPORTS;
-    free(bytes);
-    if (!whole) {
+    if (bytes == NULL || !is_whole(bytes, *n, key)) {
+        free(bytes);
         unlink(path);
+        return NULL;
     }
-    return whole;
+    *n -= TAIL_LEN;
+    return bytes;
+}
+
+bool kg_cache_check(const char *path, const char *key, const char *entry, bool *exports)
+{
+    size_t n = 0;
+    char *bytes = read_whole(path, key, &n);
+    *exports = bytes != NULL && kg_elf_exports(bytes, n, entry) == KG_ELF_EXPORTS;
+    free(bytes);
+    return bytes != NULL;
+}
+
+char *kg_cache_get(const char *path, const char *key, size_t *n)
+{
+    char *bytes = read_whole(path, key, n);
+    if (bytes != NULL) {
+        utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+    }
+    return bytes;
 }
 
 static enum kg_code write_parts(const char *temporary, const char *key, const void *bytes, size_t n,

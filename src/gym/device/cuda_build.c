@@ -66,7 +66,7 @@ enum kg_code kg_cuda_image(int major, int minor, void **image, struct kg_err *er
     }
     make_key(&n, major, minor, key);
     cache_folder(folder, sizeof folder);
-    if (*folder != '\0' && kg_cache_path(folder, key, path, sizeof path)) {
+    if (*folder != '\0' && kg_cache_path(folder, key, "so", path, sizeof path)) {
         *image = kept(path, key);
         if (*image != NULL) {
             return KG_OK;

@@ -108,13 +108,17 @@ static const struct kg_opt table[] = {
     ENUM(
         "torch.spare", torch_spare, spares, "no",
         "PyTorch: boot the next candidate's runner while the last one is at work; auto: on a GPU."),
+    INT("torch.builds_mb", torch_builds_mb, 0, 1 << 20, "2048", "MB",
+        "PyTorch: size of the cache of extensions and Triton kernels that candidates build; 0: "
+        "none."),
     INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
         "Protocol `kernelbench`: correctness trials."),
     REAL("kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
          "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4."),
     TEXT("suites", suites, "", "Folders of problem suites, separated by colons; empty: shipped."),
     TEXT("cache", cache, "",
-         "Folder of compiled objects; `none`: no cache; empty: in the user's cache folder."),
+         "Folder of compiled objects and builds; `none`: no cache; empty: in the user's cache "
+         "folder."),
     TEXT("seed", seed, "", "32 hex digits to repeat an evaluation; empty: a fresh secret."),
     BOOL("allow_unconfined", allow_unconfined, "no",
          "Run without seccomp or Landlock where the host lacks them (recorded as L0)."),

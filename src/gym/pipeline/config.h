@@ -42,6 +42,7 @@ struct kg_config {
     double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
     int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
     int torch_spare; /* enum kg_spare */
+    int64_t torch_builds_mb;
     /* KernelBench's procedure */
     int64_t kernelbench_trials;
     double kernelbench_tolerance; /* 0: by precision */

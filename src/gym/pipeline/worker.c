@@ -14,7 +14,7 @@
 #define COMPILE_PROCESSES  16
 #define SCRATCH_ROOM_BYTES (4u << 20) /* a build of a few hundred lines needs 1 MB */
 
-static void cache_folder(const struct kg_config *c, char *out, size_t cap)
+void kg_worker_cache(const struct kg_config *c, char *out, size_t cap)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (c->cache[0]) {
@@ -32,7 +32,7 @@ static enum kg_code open_compiler(struct kg_worker *w, struct kg_err *err)
 {
     const struct kg_config *c = &w->config;
     char cache[512];
-    cache_folder(c, cache, sizeof cache);
+    kg_worker_cache(c, cache, sizeof cache);
     struct kg_cc_spec spec = {
         .compiler = c->compiler,
         .kgops_dir = w->paths.kgops_dir,

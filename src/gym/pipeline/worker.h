@@ -78,6 +78,8 @@ enum kg_step_result { KG_STEP_PASS, KG_STEP_FAIL, KG_STEP_ERROR };
  * kept), open the judge. A problem that is current already (same bytes) costs a hash. */
 enum kg_code kg_worker_problem(struct kg_worker *w, const char *name,
                                struct kg_err *err) KG_MUST_USE;
+/* Where what was built is kept; "": nowhere. */
+void kg_worker_cache(const struct kg_config *c, char *out, size_t cap);
 /* kg_cc_build in dir, emptied first. A compiler that ended at a limit without a word may have been
  * killed by the host: it is asked once more before that counts. */
 enum kg_code kg_worker_build(struct kg_worker *w, enum kg_cc_kind kind, const char *source,

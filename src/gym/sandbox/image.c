@@ -43,6 +43,7 @@ int kg_plan_save(const struct kg_plan *plan)
     i->spec.binds = NULL;
     i->spec.fds = NULL;
     i->spec.birth = NULL;
+    i->spec.tmp_fd = NULL;
     i->spec.workdir = NULL;
     size_t n = spec->workdir != NULL ? strlen(spec->workdir) : 0;
     int rc = fd;

@@ -49,6 +49,7 @@ enum kg_note_kind {
     KG_NOTE_READY,
     KG_NOTE_FAILED,
     KG_NOTE_BORN, /* of the process between: pid is the program's */
+    KG_NOTE_TMP,  /* comes with a descriptor: its own /tmp */
 };
 struct kg_note {
     enum kg_note_kind kind;

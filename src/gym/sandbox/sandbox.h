@@ -86,6 +86,8 @@ struct kg_sandbox_spec {
     bool no_aslr;
     uint32_t without;  /* tests only: steps left out; recorded in isolation.lacks */
     int64_t tmp_bytes; /* a tmpfs of its own at /tmp; 0: none. Needs the mount namespace */
+    int *tmp_fd; /* gets that folder (O_PATH), or -1: the caller's to close. It can be read and
+                    written, also when all processes in the sandbox have ended; NULL: unwanted */
     enum kg_proc proc; /* at /proc. Needs mount and pid namespace, and the host's leave */
     /* Address space that the program has before it starts, on top of the limit; -1: no limit of
      * address space at all (CUDA reserves more than there is). */
@@ -119,6 +121,7 @@ struct kg_sandbox {
     int64_t cpu_limit_ns; /* 0: none */
     int netns;            /* descriptor + 1 of its network namespace, 0: not kept */
     enum kg_profile profile;
+    uint32_t uid, gid; /* that it has outside */
 };
 
 /* The thread that spawns must outlive the program: the parent-death signal is tied to it.

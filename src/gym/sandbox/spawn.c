@@ -108,6 +108,32 @@ static bool send_note(const struct kg_plan *plan, const struct kg_note *note)
     return send(plan->ctl[0], note, sizeof *note, MSG_NOSIGNAL) == (ssize_t)sizeof *note;
 }
 
+/* One note, and the descriptor that comes with it: the caller's of the spawn, if it wants one. */
+static bool take_note(const struct kg_plan *plan, struct kg_note *note)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } room;
+    struct iovec all = {note, sizeof *note};
+    struct msghdr m = {.msg_iov = &all,
+                       .msg_iovlen = 1,
+                       .msg_control = room.bytes,
+                       .msg_controllen = sizeof room.bytes};
+    ssize_t n = recvmsg(plan->ctl[0], &m, MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (c != NULL && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
+        int fd, *place = plan->spec->tmp_fd;
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+        if (place != NULL && *place < 0 && note->kind == KG_NOTE_TMP) {
+            *place = fd;
+        } else {
+            close(fd);
+        }
+    }
+    return n == (ssize_t)sizeof *note;
+}
+
 /* False: silence until the deadline, or the child is gone. */
 bool kg_spawn_hear(const struct kg_plan *plan, struct kg_note *note)
 {
@@ -119,7 +145,7 @@ bool kg_spawn_hear(const struct kg_plan *plan, struct kg_note *note)
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        return n > 0 && recv(plan->ctl[0], note, sizeof *note, 0) == (ssize_t)sizeof *note;
+        return n > 0 && take_note(plan, note);
     }
 }
 
@@ -173,6 +199,9 @@ static enum kg_code converse(struct kg_plan *plan, struct kg_sandbox *s, int *fa
         if (note.kind == KG_NOTE_READY) {
             return KG_OK;
         }
+        if (note.kind == KG_NOTE_TMP) {
+            continue;
+        }
         if (note.kind == KG_NOTE_FAILED) {
             note.what[sizeof note.what - 1] = '\0';
             return kg_spawn_refused(&note, failed, err);
@@ -204,6 +233,8 @@ enum kg_code kg_spawn_talk(struct kg_plan *plan, struct kg_sandbox *s, bool move
         *failed = KG_STEP_UID;
         return code;
     }
+    s->uid = plan->uid;
+    s->gid = plan->gid;
     if (move) {
         code = kg_cgroup_move(s, s->pid, err);
         *failed = code != KG_OK ? KG_STEP_CGROUP : 0;
@@ -264,11 +295,22 @@ static enum kg_code spawn_plan(struct kg_plan *plan, struct kg_sandbox *s, int *
     return code;
 }
 
+static void drop_tmp(const struct kg_sandbox_spec *spec)
+{
+    if (spec->tmp_fd != NULL && *spec->tmp_fd >= 0) {
+        close(*spec->tmp_fd);
+        *spec->tmp_fd = -1;
+    }
+}
+
 enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, bool probe,
                             struct kg_sandbox *out, int *failed, struct kg_err *err)
 {
     *out = (struct kg_sandbox){.pid = -1, .pidfd = -1, .profile = spec->profile};
     *failed = 0;
+    if (spec->tmp_fd != NULL) {
+        *spec->tmp_fd = -1;
+    }
     out->exit.peak_bytes = out->exit.cpu_ns = -1;
     struct kg_plan *plan = malloc(sizeof *plan);
     if (plan == NULL) {
@@ -286,6 +328,7 @@ enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, 
         struct kg_isolation isolation = out->isolation;
         kg_sandbox_end(out);
         out->isolation = isolation;
+        drop_tmp(spec);
     }
     return code;
 }

@@ -146,7 +146,8 @@ static bool taken(const struct kg_pyrunner_spec *spec, uint32_t step)
 }
 
 enum kg_code kg_pyrunner_bear(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
-                              const int pipes[2], struct kg_sandbox *out, struct kg_err *err)
+                              const int pipes[2], struct kg_sandbox *out, int *tmp_fd,
+                              struct kg_err *err)
 {
     struct view view;
     glob_t devices = {0};
@@ -170,6 +171,7 @@ enum kg_code kg_pyrunner_bear(struct kg_zygote *z, const struct kg_pyrunner_spec
         .cpu = spec->cpu,
         .without = spec->without,
         .tmp_bytes = TMP_BYTES,
+        .tmp_fd = tmp_fd,
         .proc = z->spec.cuda ? KG_PROC_WHOLE : KG_PROC_OWN,
         .address_bytes = z->spec.cuda || taken(spec, KG_STEP_CGROUP) ? -1 : mapped + ADDRESS_BYTES,
         .birth = &birth,

@@ -5,10 +5,10 @@
 
 #include "gym/torch/runner.h"
 
-/* pipes: write ends of standard output and error. The runner is confined when this returns; whether
- * it is ready it says in the control block. */
+/* pipes: write ends of standard output and error. tmp_fd: see kg_sandbox_spec. The runner is
+ * confined when this returns; whether it is ready it says in the control block. */
 enum kg_code kg_pyrunner_bear(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
-                              const int pipes[2], struct kg_sandbox *out,
+                              const int pipes[2], struct kg_sandbox *out, int *tmp_fd,
                               struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -100,6 +100,7 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
         KG_OK) {
         return KG_STEP_ERROR;
     }
+    kg_tbuilds_restore(e);
     run->scene = s;
     run->called = false;
     e->r->isolation = run->cand.runner.sandbox.isolation;
@@ -148,7 +149,9 @@ void kg_tcandidate_stop(struct kg_evaluation *e)
 {
     struct kg_torch_run *run = e->torch;
     if (run && run->cand.up) {
+        int builds = kg_tbuilds_hold(e);
         kg_tside_stop(e->w, &run->cand);
+        kg_tbuilds_keep(e, builds);
         keep_output(e, &run->cand.runner);
     }
 }

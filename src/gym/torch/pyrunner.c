@@ -67,11 +67,12 @@ static enum kg_code open_pipes(int readers[2], int writers[2], struct kg_err *er
 static enum kg_code launch(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                            struct kg_pyrunner *r, struct kg_err *err)
 {
-    int readers[2] = {-1, -1}, writers[2] = {-1, -1};
+    int readers[2] = {-1, -1}, writers[2] = {-1, -1}, tmp = -1;
     if (open_pipes(readers, writers, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = kg_pyrunner_bear(z, spec, writers, &r->sandbox, err);
+    enum kg_code code = kg_pyrunner_bear(z, spec, writers, &r->sandbox, &tmp, err);
+    r->tmp = tmp + 1;
     close(writers[0]);
     close(writers[1]);
     if (code != KG_OK) {
@@ -143,6 +144,10 @@ void kg_pyrunner_stop(struct kg_pyrunner *r)
     kg_sandbox_end(&r->sandbox);
     kg_drain_stop(r->drain, r->output);
     r->drain = NULL;
+    if (r->tmp > 0) {
+        close(r->tmp - 1);
+        r->tmp = 0;
+    }
     if (r->wire != NULL) {
         r->fault_signal = r->wire->fault_signal;
         r->fault_write = r->wire->fault_write;
@@ -150,6 +155,12 @@ void kg_pyrunner_stop(struct kg_pyrunner *r)
         munmap(r->wire, sizeof *r->wire);
         r->wire = NULL;
     }
+}
+
+bool kg_pyrunner_at_rest(const struct kg_pyrunner *r)
+{
+    return r->wire != NULL && !ended(r) && atomic_load(&r->wire->state) == KG_TS_READY &&
+           atomic_load(&r->wire->go) == atomic_load(&r->wire->done);
 }
 
 void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu)

@@ -24,7 +24,7 @@ struct kg_zygote_spec {
 struct kg_zygote {
     pid_t pid;
     int sock;
-    json_t *facts; /* {python, torch, triton|null, cuda_built} as the zygote says */
+    json_t *facts; /* {python, torch, triton|null, cuda_built, tools} as the zygote says */
     struct kg_zygote_spec spec;
 };
 
@@ -50,6 +50,7 @@ struct kg_pyrunner {
     void *drain;
     struct kg_output output[2];
     const volatile int *cancelled;
+    int tmp; /* descriptor + 1 of its /tmp, until kg_pyrunner_stop; 0: it has none of its own */
     uint64_t in_bytes;     /* size of IN on the CPU */
     int64_t boot_until_ns; /* it must be READY by then */
     /* Claims about its death, complete after kg_pyrunner_stop. */
@@ -69,6 +70,8 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
+/* It lives and waits for a command, as it claims. */
+bool kg_pyrunner_at_rest(const struct kg_pyrunner *r);
 /* All its threads onto this core; those that it starts later follow. -1: nothing. */
 void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu);
 /* Signal that ended a stopped runner, 0: none. Pid 1 of a namespace ignores what is merely sent; it

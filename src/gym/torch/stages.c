@@ -75,6 +75,7 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
         return KG_STEP_ERROR;
     }
     kg_tevaluation_excuse(e, since);
+    kg_tbuilds_open(e);
     e->torch->scene = s;
     json_object_set_new(e->r->environment, "scene", json_string(kg_scene_name(s->kind)));
     json_object_set_new(e->r->environment, "triton_interpret", json_boolean(e->torch->interpret));

@@ -87,6 +87,8 @@ struct kg_torch_run {
     uint64_t peak;   /* of its allocator on a GPU, bytes: what its processes claim */
     json_t *asked;   /* for the record's `private`; borrowed */
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
+    char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
+    bool builds_kept;                            /* there is an entry, or there shall be none */
 };
 
 /* Modules are run as KernelBench runs them (kernelbench.h). */
@@ -139,6 +141,18 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
 /* Until it has booted: before a device is measured, and nothing else may be at work there. */
 void kg_tspare_settle(struct kg_worker *w);
 void kg_tspare_drop(struct kg_worker *w); /* idempotent */
+
+/* --- builds.c: what a candidate's compilers make --- */
+/* Where the evaluation finds and keeps it; before its first runner. */
+void kg_tbuilds_open(struct kg_evaluation *e);
+/* Into the /tmp of the candidate's runner, which holds no code yet. */
+void kg_tbuilds_restore(struct kg_evaluation *e);
+/* A descriptor of that /tmp, which outlives the runner; -1: the stage compile has not passed, the
+ * runner is at work or dead, or something is kept already. */
+int kg_tbuilds_hold(const struct kg_evaluation *e);
+/* From there, when the runner has ended; takes the descriptor. A cache that fails costs time only.
+ */
+void kg_tbuilds_keep(struct kg_evaluation *e, int tmp);
 
 /* --- scene.c: the reference --- */
 /* Described, built, parameters loaded. Errors are the problem's, the host's or the gym's. */

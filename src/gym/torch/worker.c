@@ -250,15 +250,8 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
     return kg_tside_boot(w, z, source, in_bytes, out_bytes, out, err);
 }
 
-/* One that is at work is ended at once; to one that waits for a command, others go first. */
-static bool waits(const struct kg_tside *s)
-{
-    const struct kg_twire *wire = s->runner.wire;
-    return wire && atomic_load(&wire->state) == KG_TS_READY &&
-           atomic_load(&wire->go) == atomic_load(&wire->done);
-}
-
-/* A port that cannot be closed is a judge's that is gone. */
+/* One that is at work is ended at once; to one that waits for a command, others go first. A port
+ * that cannot be closed is a judge's that is gone. */
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
 {
     struct kg_err ignored = KG_ERR_INIT;
@@ -266,7 +259,7 @@ void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
     if (!s->up) {
         return;
     }
-    if (w->torch->judge_up && waits(s)) {
+    if (w->torch->judge_up && kg_pyrunner_at_rest(&s->runner)) {
         (void)!share_device(w, &l, &ignored);
     }
     kg_pyrunner_stop(&s->runner);
