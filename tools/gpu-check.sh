@@ -7,6 +7,7 @@
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
 #   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS)
+#   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), and fresh interpreters
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
@@ -17,6 +18,7 @@ cd "$(dirname "$0")/.."
 pack=${GPU_PACK:-build/gpu}
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
+kills=test_torch_kills
 tests=(test_cuda_device test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda test_torch_kernelbench)
 benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughput bench_torch_extension)
 
@@ -24,11 +26,11 @@ do_pack() {
   local variant=${GPU_VARIANT:-portable} b p
   b=build/$variant
   make -j"$(nproc)" VARIANT="$variant" MARCH=x86-64-v3 all "$b/libfakecuda.so" \
-    "${tests[@]/#/$b/tests/}" "${benches[@]/#/$b/bench/}" >"$b.log" 2>&1 || { tail -20 "$b.log"; return 1; }
+    "${tests[@]/#/$b/tests/}" "$b/tests/$kills" "${benches[@]/#/$b/bench/}" >"$b.log" 2>&1 || { tail -20 "$b.log"; return 1; }
   rm -rf "$pack" && mkdir -p "$pack"/{tests,bench,lib,kgops}
   cp "$b"/{kgym,kgym-runner,null.so,libkgym_probe.so,libfakecuda.so} "$pack"/
   cp "$b"/kgops/* "$pack"/kgops/
-  for p in "${tests[@]}"; do cp "$b/tests/$p" "$pack/tests/"; done
+  for p in "${tests[@]}" "$kills"; do cp "$b/tests/$p" "$pack/tests/"; done
   for p in "${benches[@]}"; do cp "$b/bench/$p" "$pack/bench/"; done
   # libraries that are not the C library's own
   for p in "$pack"/kgym "$pack"/kgym-runner "$pack"/tests/* "$pack"/bench/*; do ldd "$p"; done |
@@ -130,6 +132,15 @@ do_timing() {
   grep '^{' "$out/torch_null.txt" >"$out/torch_null.json"
 }
 
+# GPU_KILLS of the gym's processes at random moments.
+do_kills() {
+  if TEST_DEVICE=cuda:0 TEST_KILLS=${GPU_KILLS:-30} step torch_kills "$pack/tests/$kills"; then
+    grep -h 'kill' "$out/torch_kills.txt" | tail -5
+  else
+    grep -v -E '^\[ +(RUN|OK) ' "$out/torch_kills.txt" | tail -30
+  fi
+}
+
 do_throughput() {
   step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
   grep -v '^{' "$out/torch_throughput.txt"
@@ -146,8 +157,8 @@ failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | profile | timing | throughput | extension) enter; "do_$stage" ;;
+  device | judge | torch | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
