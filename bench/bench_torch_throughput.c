@@ -127,6 +127,7 @@ static void one_fresh(int i)
     snprintf(script, sizeof script, "%s/bench/torch/fresh.py", kg_bench_tree());
     snprintf(candidate, sizeof candidate, "%s/c%d.py", kg_bench_folder(), i);
     snprintf(log, sizeof log, "%s/fresh.log", kg_bench_folder());
+    fflush(stdout); /* or the child would print it, too */
     pid_t pid = fork();
     kg_bench_need(pid >= 0, "fork failed");
     if (pid == 0) {
@@ -203,7 +204,7 @@ int main(int argc, char **argv)
     const char *device = argc > 4 ? argv[4] : "cuda:0";
     char set[64];
     struct kg_bench_tally tally;
-    kg_bench_need_gpu(device);
+    const char *gpu = kg_bench_need_gpu(device);
     make_sources(n);
     snprintf(set, sizeof set, "device=%s", device);
     const char *const options[] = {set, NULL};
@@ -227,11 +228,11 @@ int main(int argc, char **argv)
         "a fresh interpreter per evaluation, %d of them: %.2f evaluations/s (%.1f times fewer)\n",
         fresh, peer, peer > 0 ? n / seconds / peer : 0);
     kg_bench_json("torch_throughput",
-                  json_pack("{s:i, s:i, s:f, s:f, s:i, s:i, s:o, s:f, s:o, s:f, s:i, s:f}",
-                            "candidates", n, "jobs", jobs, "per_s", n / seconds, "steady_per_s",
-                            tally.steady_per_s, "ok", tally.verdict[KG_V_OK], "timed", seen.n,
-                            "stage_ms", kg_bench_stages(&tally), "rest_ms", rest, "pairs", used,
-                            "median_ratio", median(seen.ratio, seen.n), "fresh", fresh,
-                            "fresh_per_s", peer));
+                  json_pack("{s:s, s:i, s:i, s:f, s:f, s:i, s:i, s:o, s:f, s:o, s:f, s:i, s:f}",
+                            "device", gpu, "candidates", n, "jobs", jobs, "per_s", n / seconds,
+                            "steady_per_s", tally.steady_per_s, "ok", tally.verdict[KG_V_OK],
+                            "timed", seen.n, "stage_ms", kg_bench_stages(&tally), "rest_ms", rest,
+                            "pairs", used, "median_ratio", median(seen.ratio, seen.n), "fresh",
+                            fresh, "fresh_per_s", peer));
     return 0;
 }

@@ -83,8 +83,18 @@ def separation:
       | [$g[0].law, $g[0].method]
         + ($ks | map(. as $k | $g[] | select(.k == $k) | (.worst | num(3)) + (if .pass then "" else " refused" end))));
 
+def torch_throughput:
+  "Distinct correct Triton candidates over 8 operators through the whole funnel with timing, none compiled before, every call verified,",
+  "\(.jobs) jobs on one \(.device); beside it a fresh interpreter per evaluation (one comparison, 50 calls timed by events), \(.fresh) of the",
+  "same candidates. [gpu.md](gpu.md) says what bounds it.", "",
+  table(["candidates", "`ok`", "timed", "evaluations/s", "steady", "fresh interpreters/s", "times"];
+    [.candidates, .ok, .timed, (.per_s | num(2)), (.steady_per_s | num(2)), (.fresh_per_s | num(2)), (.per_s / .fresh_per_s | num(1))]),
+  "", "Pairs used: \(.pairs | to_entries | map("\(.key) (\(.value) times)") | join(", ")).", "",
+  stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);
+
 def titles: {throughput: "Throughput", staged: "What staged evaluation gains", sandbox: "What the sandbox costs", memory: "Memory",
-  timing: "Timing: how well equal kernels look equal", extract: "Extraction and static check", separation: "Reordering and reduced precision"};
+  timing: "Timing: how well equal kernels look equal", extract: "Extraction and static check", separation: "Reordering and reduced precision",
+  torch_throughput: "PyTorch on a GPU: throughput"};
 
 def section:
   (titles[.bench] // error("no section for the bench `\(.bench)`")) as $title
@@ -92,7 +102,8 @@ def section:
   "`\(.command)`, \(.host.date), \(.host.cpu), \(.host.cores) cores, Linux \(.host.kernel), \(.host.compiler), kgym \(.host.kgym),",
   "load at the start \(.host.load_1_min | num(2)).", "",
   (.bench as $b | .result | if $b == "throughput" then throughput elif $b == "staged" then staged elif $b == "sandbox" then sandbox
-   elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract else separation end);
+   elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract
+   elif $b == "torch_throughput" then torch_throughput else separation end);
 
 "# Measurements",
 "",

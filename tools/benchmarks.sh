@@ -24,7 +24,7 @@ if [ "${1:-}" = keep ]; then
 fi
 
 lines=()
-for name in throughput staged sandbox memory timing extract separation; do
+for name in throughput staged sandbox memory timing extract separation torch_throughput; do
   [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
 done
 printf '%s\n' "${lines[@]:-}" | jq -rs -f tools/benchmarks.jq

@@ -154,8 +154,9 @@ pid_t kg_bench_gcc_start(const char *name)
     return pid;
 }
 
-void kg_bench_need_gpu(const char *device)
+const char *kg_bench_need_gpu(const char *device)
 {
+    static char name[sizeof((struct kg_dj_facts *)0)->name];
     struct kg_err err = KG_ERR_INIT;
     struct kg_dj judge;
     struct kg_dj_spec spec = {.device = device, .cpu = -1};
@@ -164,7 +165,9 @@ void kg_bench_need_gpu(const char *device)
     kg_bench_need(judge.facts.clock, "%s has no clock that counts", device);
     printf("%s, %s: copies at %.2f TB/s\n", judge.facts.name, judge.facts.driver,
            judge.facts.bandwidth * 1e-12);
+    snprintf(name, sizeof name, "%s", judge.facts.name);
     kg_dj_stop(&judge);
+    return name;
 }
 
 void kg_bench_fill(struct kg_buf *text, const char *word, int value)

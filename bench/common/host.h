@@ -29,8 +29,8 @@ void kg_bench_write(const char *name, const char *text, size_t n); /* into the f
 /* gcc alone, as a candidate is compiled: NAME.c of the folder to NAME.so. Returns its pid. */
 pid_t kg_bench_gcc_start(const char *name);
 /* No GPU, no measurement: a number from anywhere else would be quoted as one. Ends the bench unless
- * device is a GPU with a clock that counts; prints what it is. */
-void kg_bench_need_gpu(const char *device);
+ * device is a GPU with a clock that counts; prints what it is, and returns its name (static). */
+const char *kg_bench_need_gpu(const char *device);
 /* A template's text: every occurrence of word, which it must have, becomes the number. */
 void kg_bench_fill(struct kg_buf *text, const char *word, int value);
 /* A line of a batch whose candidate, or reply, is text. */
