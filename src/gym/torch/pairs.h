@@ -91,8 +91,8 @@ struct kg_tpairs_result {
 
 struct kg_tpairs;
 
-/* The judge knows what quiet is for this scene; else no candidate's process may be there while a
- * session is opened. */
+/* The judge knows what quiet is for this scene, and processes can be held still here; else no
+ * candidate's process may be there while a session is opened. */
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene);
 /* deadline_ns: monotonic end of everything, moved by what is waited for the lease; borrowed. */
 enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
@@ -122,8 +122,9 @@ int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_fact
  * answers in the judge's place, or changes. */
 extern struct kg_tpairs_hook {
     bool any_device;
-    bool spread; /* the rule about K's spread holds there too */
-    bool shared; /* and evaluations share it, or have it alone, as they do a GPU */
+    bool spread;    /* the rule about K's spread holds there too */
+    bool shared;    /* and evaluations share it, or have it alone, as they do a GPU */
+    bool no_groups; /* processes cannot be held still, as without control groups */
     enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                         struct kg_err *err); /* NULL: kg_dj_run */
 } kg_tpairs_hook;

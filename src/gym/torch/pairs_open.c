@@ -160,9 +160,18 @@ void kg_tpairs_one_core(const struct kg_tpairs *s)
     }
 }
 
+/* With all that it has forked: a child would let it go on. */
+static bool can_be_held(const struct kg_sandbox *s)
+{
+    return (s->isolation.has & KG_STEP_CGROUP) != 0 && !kg_tpairs_hook.no_groups;
+}
+
 enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_sandbox *other = s->cand ? &s->cand->runner.sandbox : NULL;
+    if (other && !can_be_held(other)) {
+        return KG_TFLOW_ON; /* K is that of opening, when it was not there */
+    }
     s->nnull = s->nfirst = 0;
     if (other && !kg_sandbox_freeze(other)) { /* dead: its next call tells */
         return kg_sandbox_poll(other) ? KG_TFLOW_ON : KG_TFLOW_LOUD;
@@ -176,7 +185,7 @@ enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err)
 
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene)
 {
-    return w->torch->quiet_of == scene;
+    return w->torch->quiet_of == scene && can_be_held(&scene->ref.runner.sandbox);
 }
 
 /* How long the judge's own copies take while no candidate is there. */

@@ -44,7 +44,8 @@ struct kg_tpairs {
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_give_lease(struct kg_tpairs *s);
 /* K afresh while the candidate's process, if there is one, is held still: whatever it does later, K
- * is not more. LOUD: it cannot be held. */
+ * is not more. Without control groups it is that of the session's opening. LOUD: it does not stop.
+ */
 enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err);
 /* All runners that are timed onto the worker's core. */
 void kg_tpairs_one_core(const struct kg_tpairs *s);
