@@ -326,7 +326,9 @@ static void forget_cases(struct kg_worker *w, const struct kg_tscene *s)
 
 void kg_tscene_close(struct kg_worker *w, struct kg_tscene *s)
 {
-    w->torch->quiet_of = w->torch->quiet_of == s ? NULL : w->torch->quiet_of;
+    if (w->torch->quiet_of == s) {
+        w->torch->quiet_of = NULL;
+    }
     kg_tside_stop(w, &s->ref);
     forget_cases(w, s);
     kg_task_deinit(&s->desc);

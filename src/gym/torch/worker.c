@@ -278,7 +278,6 @@ void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = w->torch;
     kg_tside_stop(w, &t->null);
-    t->quiet_of = NULL;
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
         (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, &ignored);
