@@ -22,15 +22,14 @@
 
 #define SECOND ((int64_t)1000000000)
 
-/* What Python says of its structures; NULL where there is no python3. */
-static json_t *python_layout(void)
+/* What Python answers to a program of the harness's; NULL where there is no python3. */
+static json_t *python_says(const char *program)
 {
-    char command[PATH_MAX + 200], text[16384];
+    char command[PATH_MAX + 2000], text[16384];
     const char *tree = getenv("KGYM_TREE"), *python = getenv("KGYM_PYTHON");
     snprintf(command, sizeof command,
-             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='%s/harness' '%s' -c 'import json; "
-             "from kgym_harness import wire; print(json.dumps(wire.layout()))' 2>&1",
-             tree != NULL ? tree : ".", python != NULL ? python : "python3");
+             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='%s/harness' '%s' -c '%s' 2>&1",
+             tree != NULL ? tree : ".", python != NULL ? python : "python3", program);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     size_t n = fread(text, 1, sizeof text, f);
@@ -40,10 +39,20 @@ static json_t *python_layout(void)
     }
     struct kg_err err = KG_ERR_INIT;
     json_t *j = NULL;
-    if (kg_json_parse(text, n, "wire.py", &j, &err) != KG_OK) {
+    if (kg_json_parse(text, n, "python", &j, &err) != KG_OK) {
         fail_msg("%s\n%.*s", err.message, (int)n, text);
     }
     return j;
+}
+
+static json_t *need_python(const char *program)
+{
+    json_t *said = python_says(program);
+    if (said == NULL) {
+        printf("skip: there is no python3\n");
+        skip();
+    }
+    return said;
 }
 
 struct field {
@@ -90,11 +99,8 @@ static void test_python_lays_it_out_alike(void **state)
         F(kg_twire, request),      F(kg_twire, reply),         F(kg_twire, in),
         F(kg_twire, out),          F(kg_twire, fault_signal),  F(kg_twire, fault_write),
         F(kg_twire, fault_address)};
-    json_t *layout = python_layout();
-    if (layout == NULL) {
-        printf("skip: there is no python3\n");
-        skip();
-    }
+    json_t *layout = need_python("import json\nfrom kgym_harness import wire\n"
+                                 "print(json.dumps(wire.layout()))");
     compare(layout, "leaf", leaf, sizeof leaf / sizeof *leaf, sizeof(struct kg_tleaf));
     compare(layout, "wire", block, sizeof block / sizeof *block, sizeof(struct kg_twire));
     const json_t *types = json_object_get(layout, "dtypes");
@@ -128,6 +134,51 @@ static struct kg_tleaf good(void)
                              .shape = {3, 4},
                              .stride = {4, 1},
                              .name = "x"};
+}
+
+/* What the word `building` says in turn, as a runner compiles: "waits" is written down when it asks
+ * for its turn, which the trusted side then gives. */
+static const char manners[] =
+    "import json\n"
+    "from kgym_harness import building, wire\n"
+    "class Probe:\n"
+    "    def wait(self, word, value):\n"
+    "        told.append([word - 1000 == wire.Wire.building.offset, block.building, value])\n"
+    "        block.building = 0\n"
+    "block, told = wire.Wire(), []\n"
+    "m = building.Manners(Probe(), block, 1000)\n"
+    "def note(): told.append(block.building)\n"
+    "with m.compiling(): note()\n"
+    "block.flags = wire.POLITE\n"
+    "with m.compiling():\n"
+    "    with m.compiling(): note()\n"
+    "    note()\n"
+    "note()\n"
+    "try:\n"
+    "    with m.compiling(): raise KeyError\n"
+    "except KeyError: note()\n"
+    "class Owner:\n"
+    "    def __init__(self, x, y=0): told.append([block.building, x, y])\n"
+    "m._wrap(Owner, \"__init__\")\n"
+    "Owner(7, y=8)\n"
+    "print(json.dumps(told))\n";
+
+static void test_a_runner_that_compiles_says_so(void **state)
+{
+    (void)state;
+    json_t *told = need_python(manners);
+    /* unasked; within both, after the inner one; its turn, and then it has the device */
+    json_t *want =
+        json_pack("[i, i, i, [b, i, i], i, [b, i, i], i, [i, i, i], [b, i, i]]", 0, KG_TB_BUSY,
+                  KG_TB_BUSY, true, KG_TB_WAITS, KG_TB_WAITS, KG_TB_NONE, true, KG_TB_WAITS,
+                  KG_TB_WAITS, KG_TB_NONE, KG_TB_BUSY, 7, 8, true, KG_TB_WAITS, KG_TB_WAITS);
+    char *text = json_dumps(told, JSON_COMPACT);
+    if (!json_equal(told, want)) {
+        fail_msg("%s", text);
+    }
+    free(text);
+    json_decref(told);
+    json_decref(want);
 }
 
 static void test_claims_are_checked(void **state)
@@ -236,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_python_lays_it_out_alike),
+        cmocka_unit_test(test_a_runner_that_compiles_says_so),
         cmocka_unit_test(test_claims_are_checked),
         cmocka_unit_test(test_leaves_are_placed_apart),
         cmocka_unit_test(test_waits_end),
