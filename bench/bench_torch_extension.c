@@ -1,10 +1,11 @@
 /* What the cache of builds is worth: time to verdict of candidates that compile, cold (nobody has
  * judged the source before) and warm (the same sources again, in another kgym). Stages as the
  * records have them, so without the start of Python; off: without a cache, where an evaluation that
- * uses several processes builds in each. build/release/bench/bench_torch_extension [sources=2]
- * [device=auto] On a GPU a CUDA extension and a Triton kernel, timed; on a CPU a C++ extension,
- * which is not. Fails unless all are right, the cold ones found nothing, and the warm ones what the
- * cold ones left. Python is $KGYM_PYTHON, else that of `make torch`. */
+ * uses several processes builds in each.
+ *   build/release/bench/bench_torch_extension [sources=2] [device=auto]
+ * On a GPU a CUDA extension and a Triton kernel, timed; on a CPU a C++ extension, which is not.
+ * Fails unless all are right, the cold ones found nothing, and the warm ones what the cold ones
+ * left. Python is $KGYM_PYTHON, else that of `make torch`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,30 +78,23 @@ static bool restored(const json_t *record)
     return false;
 }
 
+struct seen {
+    bool warm;
+    int n;
+};
+
 /* All right, and built by whom they should be. */
-static void check(int n, bool warm)
+static void check(const json_t *r, void *ctx)
 {
-    char path[320], *rest = NULL;
-    struct kg_buf b;
-    int seen = 0;
-    snprintf(path, sizeof path, "%s/out.jsonl", kg_bench_folder());
-    kg_buf_init(&b, 1u << 30);
-    kg_bench_need_ok(kg_file_read(path, &b, &err), &err);
-    for (char *l = strtok_r(b.data, "\n", &rest); l != NULL; l = strtok_r(NULL, "\n", &rest)) {
-        json_t *r;
-        kg_bench_need_ok(kg_json_parse(l, strlen(l), path, &r, &err), &err);
-        const char *verdict = json_string_value(json_object_get(r, "verdict"));
-        const json_t *e = json_object_get(r, "error");
-        const char *why = json_string_value(json_object_get(json_is_object(e) ? e : r, "message"));
-        kg_bench_need(verdict != NULL && strcmp(verdict, "ok") == 0, "a candidate is not ok: %s",
-                      why != NULL ? why : "");
-        kg_bench_need(restored(r) == warm, "a candidate %s what another evaluation had built",
-                      warm ? "did not find" : "found");
-        json_decref(r);
-        seen++;
-    }
-    kg_bench_need(seen == n, "%d records of %d candidates", seen, n);
-    kg_buf_deinit(&b);
+    struct seen *seen = ctx;
+    const char *verdict = json_string_value(json_object_get(r, "verdict"));
+    const json_t *e = json_object_get(r, "error");
+    const char *why = json_string_value(json_object_get(json_is_object(e) ? e : r, "message"));
+    kg_bench_need(verdict != NULL && strcmp(verdict, "ok") == 0, "a candidate is not ok: %s",
+                  why != NULL ? why : "");
+    kg_bench_need(restored(r) == seen->warm, "a candidate %s what another evaluation had built",
+                  seen->warm ? "did not find" : "found");
+    seen->n++;
 }
 
 /* Seconds of one evaluation, the mean. */
@@ -108,13 +102,15 @@ static double run(int n, int which, const char *device, struct kg_bench_tally *t
 {
     char cache[320], at[64];
     double ms = 0;
+    struct seen seen = {.warm = which == WARM};
     snprintf(at, sizeof at, "device=%s", device);
     snprintf(cache, sizeof cache, "cache=%s/cache", kg_bench_folder());
     const char *const options[] = {at, which == OFF ? NULL : cache, NULL};
     const struct kg_bench_batch batch = {"all.jsonl", "out.jsonl", 1, options};
     kg_bench_batch_run(&batch);
     kg_bench_tally("out.jsonl", t);
-    check(n, which == WARM);
+    kg_bench_records("out.jsonl", check, &seen);
+    kg_bench_need(seen.n == n, "%d records of %d candidates", seen.n, n);
     for (int s = 0; s < KG_ST_COUNT; s++) {
         ms += t->stage_ms[s];
     }

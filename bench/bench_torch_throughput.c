@@ -76,8 +76,9 @@ struct seen {
     int n, other; /* measured; not `ok` */
 };
 
-static void look(const json_t *r, struct seen *s)
+static void look(const json_t *r, void *ctx)
 {
+    struct seen *s = ctx;
     const json_t *speedup = json_object_get(r, "speedup"), *e = json_object_get(r, "error");
     const char *verdict = json_string_value(json_object_get(r, "verdict"));
     if (verdict == NULL || strcmp(verdict, "ok") != 0) {
@@ -91,23 +92,6 @@ static void look(const json_t *r, struct seen *s)
         s->pairs[s->n] = json_number_value(json_object_get(speedup, "pairs"));
         s->ratio[s->n++] = json_number_value(json_object_get(speedup, "ratio"));
     }
-}
-
-static void look_at_all(struct seen *s)
-{
-    char path[320], *rest = NULL;
-    struct kg_buf b;
-    memset(s, 0, sizeof *s);
-    snprintf(path, sizeof path, "%s/out.jsonl", kg_bench_folder());
-    kg_buf_init(&b, 1u << 30);
-    kg_bench_need_ok(kg_file_read(path, &b, &err), &err);
-    for (char *l = strtok_r(b.data, "\n", &rest); l != NULL; l = strtok_r(NULL, "\n", &rest)) {
-        json_t *record;
-        kg_bench_need_ok(kg_json_parse(l, strlen(l), path, &record, &err), &err);
-        look(record, s);
-        json_decref(record);
-    }
-    kg_buf_deinit(&b);
 }
 
 /* --- the peer --- */
@@ -211,7 +195,7 @@ int main(int argc, char **argv)
     const struct kg_bench_batch batch = {"all.jsonl", "out.jsonl", jobs, options};
     double seconds = kg_bench_batch_run(&batch);
     kg_bench_tally("out.jsonl", &tally);
-    look_at_all(&seen);
+    kg_bench_records("out.jsonl", look, &seen);
     printf("%d candidates over %d operators, %d jobs: %.2f evaluations/s, steady %.2f; %d ok, %d "
            "timed\n",
            n, OPERATORS, jobs, n / seconds, tally.steady_per_s, tally.verdict[KG_V_OK], seen.n);

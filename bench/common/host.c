@@ -288,39 +288,55 @@ static double add_record(const json_t *record, struct kg_bench_tally *t)
     return took;
 }
 
-void kg_bench_tally(const char *out, struct kg_bench_tally *t)
+void kg_bench_records(const char *out, void (*look)(const json_t *record, void *ctx), void *ctx)
 {
     char path[320], *rest = NULL;
     struct kg_buf b;
     struct kg_err err = KG_ERR_INIT;
-    size_t cap = 0;
-    double *start = NULL, end = 0;
-    *t = (struct kg_bench_tally){.n = 0};
     snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), out);
     kg_buf_init(&b, 1u << 30);
     kg_bench_need_ok(kg_file_read(path, &b, &err), &err);
     for (char *l = strtok_r(b.data, "\n", &rest); l != NULL; l = strtok_r(NULL, "\n", &rest)) {
         json_t *record;
         kg_bench_need_ok(kg_json_parse(l, strlen(l), path, &record, &err), &err);
-        if ((size_t)t->n == cap) {
-            cap = 2 * cap + 256;
-            start = realloc(start, cap * sizeof *start);
-            kg_bench_need(start != NULL, "no memory");
-        }
-        double at = ulid_ms(json_string_value(json_object_get(record, "id")));
-        start[t->n] = at;
-        end = fmax(end, at + add_record(record, t));
+        look(record, ctx);
         json_decref(record);
     }
     kg_buf_deinit(&b);
-    kg_bench_need(t->n > 0, "%s has no records", path);
-    qsort(start, (size_t)t->n, sizeof *start, by_value);
+}
+
+struct tallying {
+    struct kg_bench_tally *t;
+    double *start, end;
+    size_t cap;
+};
+
+static void tally_one(const json_t *record, void *ctx)
+{
+    struct tallying *y = ctx;
+    if ((size_t)y->t->n == y->cap) {
+        y->cap = 2 * y->cap + 256;
+        y->start = realloc(y->start, y->cap * sizeof *y->start);
+        kg_bench_need(y->start != NULL, "no memory");
+    }
+    double at = ulid_ms(json_string_value(json_object_get(record, "id")));
+    y->start[y->t->n] = at;
+    y->end = fmax(y->end, at + add_record(record, y->t));
+}
+
+void kg_bench_tally(const char *out, struct kg_bench_tally *t)
+{
+    struct tallying y = {.t = t};
+    *t = (struct kg_bench_tally){.n = 0};
+    kg_bench_records(out, tally_one, &y);
+    kg_bench_need(t->n > 0, "%s has no records", out);
+    qsort(y.start, (size_t)t->n, sizeof *y.start, by_value);
     int first = t->n / 2;
-    t->steady_per_s = (t->n - first) / fmax(end - start[first], 1e-3) * 1e3;
+    t->steady_per_s = (t->n - first) / fmax(y.end - y.start[first], 1e-3) * 1e3;
     for (int s = 0; s < KG_ST_COUNT; s++) {
         t->stage_ms[s] /= t->n;
     }
-    free(start);
+    free(y.start);
 }
 
 json_t *kg_bench_stages(const struct kg_bench_tally *t)
