@@ -155,13 +155,17 @@ static void call(struct runner *r)
 static uint32_t next_command(struct runner *r, uint32_t seen)
 {
     int64_t end = kg_clock_ns() + SPIN_NS;
-    uint32_t go;
-    while ((go = atomic_load(&r->w->go)) == seen) {
+    uint32_t number;
+    while ((number = atomic_load(&r->w->announced)) == seen) {
         if (kg_clock_ns() > end) {
-            syscall(SYS_futex, &r->w->go, FUTEX_WAIT, seen, NULL, NULL, 0);
+            syscall(SYS_futex, &r->w->announced, FUTEX_WAIT, seen, NULL, NULL, 0);
         }
     }
-    return go;
+    atomic_store(&r->w->prepared, number);
+    while (atomic_load(&r->w->go) == seen) {
+        __builtin_ia32_pause();
+    }
+    return number;
 }
 
 static _Noreturn void serve(struct runner *r)

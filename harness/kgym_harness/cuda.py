@@ -32,7 +32,7 @@ class Cuda:
         self.stream = torch.cuda.Stream(device)
         torch.cuda.set_stream(self.stream)
         self.pool, self.settled = self._arena(), False
-        probe.wait_with("kg_probe_cuda_wait")
+        probe.look_with("kg_probe_cuda_wait")
 
     def _attach(self, block):
         attach, got = self.lib.kg_probe_cuda_attach, Map()

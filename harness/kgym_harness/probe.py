@@ -24,6 +24,7 @@ class Probe:
         self._map = declare("kg_probe_map", c.c_uint64, c.c_int, c.c_int, c.POINTER(c.c_uint64))
         self._catch = declare("kg_probe_catch_faults", c.c_int, c.c_void_p)
         self._wait = declare("kg_probe_wait", c.c_uint32, c.c_void_p, c.c_uint32)
+        self._gate = self._wait
         self._post = declare("kg_probe_post", None, c.c_void_p, c.c_uint32)
 
     def leave(self, plan_fd, ctl_fd):
@@ -49,15 +50,19 @@ class Probe:
     def catch_faults(self, wire):
         self._check(self._catch(wire))
 
-    def wait_with(self, name):
-        """Another function of the probe waits from now on."""
+    def look_with(self, name):
+        """Another function of the probe waits for what is about to come."""
         function = getattr(self.lib, name)
         function.restype, function.argtypes = self._wait.restype, self._wait.argtypes
-        self._wait = function
+        self._gate = function
 
     def wait(self, word, value):
         """Until the word at this address differs from value; returns the new one."""
         return self._wait(word, value)
+
+    def look(self, word, value):
+        """The same, of what is about to come."""
+        return self._gate(word, value)
 
     def post(self, word, value):
         """Store and wake."""

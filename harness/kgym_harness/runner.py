@@ -23,6 +23,7 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
+PREPARES = (wire.COMMANDS.index("call"), wire.COMMANDS.index("null"))
 RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 
@@ -92,7 +93,8 @@ class Runner:
             return Cuda(self.probe, self.wire, self.device)
         return host.Host(self.probe, self.wire, self.device)
 
-    # Commands: each returns a reply (a dict or None); tensors go through self.answer.
+    # Commands: each returns a reply (a dict or None); tensors go through self._put. Those of
+    # PREPARES begin when they are announced, all others when they are released.
 
     def do_load(self, request):
         self.subject = None
@@ -146,11 +148,11 @@ class Runner:
 
     def do_call(self, request):
         subject, w = self._loaded(), self.wire
+        wide, near = bool(w.flags & wire.WIDE), bool(w.flags & wire.NEAR)
         module.seed_all(w.seed, self.device)
-        begin = time.perf_counter_ns()
-        wide = bool(w.flags & wire.WIDE)
         with self.place.around_call(wide), self.watch.window():
-            answer = subject.call(wide, bool(w.flags & wire.NEAR))
+            begin = self._begin()
+            answer = subject.call(wide, near)
         self._put(answer)
         w.call_ns = time.perf_counter_ns() - begin
 
@@ -168,8 +170,8 @@ class Runner:
     def do_null(self, request):
         """All that a call does but the call."""
         module.seed_all(self.wire.seed, self.device)
-        begin = time.perf_counter_ns()
         with self.place.around_call(False), self.watch.window():
+            begin = self._begin()
             self.place.null()
         self.wire.nreply = tensors.put(self.output, self.wire.out, [])
         self.place.settle()
@@ -226,21 +228,36 @@ class Runner:
 
     def serve(self):
         w, probe = self.wire, self.probe
-        go = self.base + wire.Wire.go.offset
+        announced = self.base + wire.Wire.announced.offset
         if w.magic not in (0, wire.MAGIC):
             raise RuntimeError("the control block is of another version")
         probe.post(self.base + wire.Wire.state.offset, wire.READY)
         self.seen = 0
         while True:
-            self.seen = probe.wait(go, self.seen)
+            self.number = probe.wait(announced, self.seen)
             w.nreply = w.reply_bytes = 0
             w.call_ns = 0
             w.structure = b""
             self._finish(*self._run())
 
+    def _await_release(self):
+        if self.seen != self.number:
+            self.wire.prepared = self.number
+            self.seen = self.probe.look(self.base + wire.Wire.go.offset, self.seen)
+
+    def _begin(self):
+        """Of what is timed: inputs are there from now on."""
+        self._await_release()
+        begin = time.perf_counter_ns()
+        if self.wire.flags & wire.DRAWS:
+            module.seed_all(self.wire.seed, self.device)
+        return begin
+
     def _run(self):
         """(status, reply) of the command that is there."""
         w = self.wire
+        if w.command not in PREPARES:
+            self._await_release()
         try:
             size = min(w.request_bytes, wire.TEXT)
             text = ctypes.string_at(self.base + wire.Wire.request.offset, size)
@@ -268,6 +285,7 @@ class Runner:
 
     def _finish(self, status, reply):
         w = self.wire
+        self._await_release()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()

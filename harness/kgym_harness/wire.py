@@ -6,7 +6,7 @@ tests/unit/test_torch_wire.c compares every offset with the compiler's. No torch
 import ctypes as c
 
 MAGIC = 0x6B677431
-VERSION = 1
+VERSION = 2
 TEXT = 96 << 10
 LEAVES = 256
 RANK = 8
@@ -28,7 +28,7 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
  OUT_OF_MEMORY) = range(9)
 
 BOOT, READY = 0, 1
-WIDE, TRAIN, NEAR, POLITE = 1, 2, 4, 8
+WIDE, TRAIN, NEAR, POLITE, DRAWS = 1, 2, 4, 8, 16
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0
 
 
@@ -55,6 +55,8 @@ class Wire(c.Structure):
         ("go", c.c_uint32),
         ("done", c.c_uint32),
         ("state", c.c_uint32),
+        ("announced", c.c_uint32),
+        ("prepared", c.c_uint32),
         ("command", c.c_uint32),
         ("flags", c.c_uint32),
         ("request_bytes", c.c_uint32),

@@ -135,16 +135,11 @@ static int64_t now_ns(void)
 
 uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value)
 {
-    uint32_t now;
-    while ((now = atomic_load_explicit(word, memory_order_acquire)) == value) {
-        /* Asleep until the call, or until it is announced: the core is the other runners' too. */
-        syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
-        int64_t end = now_ns() + SPIN_NS;
-        while (atomic_load_explicit(word, memory_order_acquire) == value && now_ns() < end) {
-            __builtin_ia32_pause();
-        }
+    int64_t end = now_ns() + SPIN_NS;
+    while (atomic_load_explicit(word, memory_order_acquire) == value && now_ns() < end) {
+        __builtin_ia32_pause();
     }
-    return now;
+    return kg_probe_wait(word, value);
 }
 
 void kg_out_range(uint64_t from, uint64_t to)

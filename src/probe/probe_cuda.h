@@ -27,8 +27,8 @@ KG_PROBE_API int kg_probe_cuda_null(void *stream);
 /* Wait for everything on the device. 0, or the driver's code. */
 KG_PROBE_API int kg_probe_cuda_sync(void);
 KG_PROBE_API const char *kg_probe_cuda_error(void);
-/* As kg_probe_wait, but looks for 20 ms before it sleeps: a wake-up across cores takes 45 us and
- * varies by as much, and a command of a timed session follows within a few ms. */
+/* As kg_probe_wait, but looks for 20 ms before it sleeps: the release of a command that was announced
+ * follows at once, and a wake-up across cores takes 45 us and varies by as much. */
 KG_PROBE_API uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value);
 
 /* Offsets [from, to) of OUT belong to the allocator from now on; what it gave out before stays

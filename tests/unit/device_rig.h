@@ -164,6 +164,10 @@ static inline _Noreturn void v_serve(const int fds[3], behaviour how, bool write
     atomic_store(&v.w->state, KG_TS_READY);
     for (;;) {
         uint32_t go;
+        while (atomic_load(&v.w->announced) == v.seen) {
+            syscall(SYS_futex, &v.w->announced, FUTEX_WAIT, v.seen, NULL, NULL, 0);
+        }
+        atomic_store(&v.w->prepared, v.seen + 1);
         while ((go = atomic_load(&v.w->go)) == v.seen) {
             syscall(SYS_futex, &v.w->go, FUTEX_WAIT, v.seen, NULL, NULL, 0);
         }

@@ -90,7 +90,8 @@ static void test_python_lays_it_out_alike(void **state)
         F(kg_tleaf, aliases), F(kg_tleaf, pad),    F(kg_tleaf, name)};
     static const struct field block[] = {
         F(kg_twire, magic),        F(kg_twire, version),       F(kg_twire, go),
-        F(kg_twire, done),         F(kg_twire, state),         F(kg_twire, command),
+        F(kg_twire, done),         F(kg_twire, state),         F(kg_twire, announced),
+        F(kg_twire, prepared),     F(kg_twire, command),
         F(kg_twire, flags),        F(kg_twire, request_bytes), F(kg_twire, nrequest),
         F(kg_twire, nonce),        F(kg_twire, seed),          F(kg_twire, in_bytes),
         F(kg_twire, out_bytes),    F(kg_twire, status),        F(kg_twire, reply_bytes),

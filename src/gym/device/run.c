@@ -9,6 +9,7 @@
 #define LOUD_NS    100000
 #define SLICE_NS   20000000
 #define SPIN_NS    20000000 /* a sleeper's wake-up across cores takes 45 us and varies by as much */
+#define PREPARE_NS 5000000  /* a runner that takes longer does the rest of it in its own time */
 
 /* What one command needs, found before the runner hears of it. */
 struct course {
@@ -97,7 +98,7 @@ static void write_request(const struct course *k)
     w->command = k->req->command;
     w->flags = k->req->flags;
     w->request_bytes = 0;
-    w->seed = k->req->seed;
+    w->seed = k->req->flags & KG_TF_DRAWS ? 0 : k->req->seed;
     w->nrequest = data ? k->c->n : 0;
     if (data) {
         memcpy(w->in, k->c->leaf, k->c->n * sizeof *w->in);
@@ -116,11 +117,10 @@ static void quiet(struct kg_dj_state *s, struct course *k, struct kg_dj_report *
 }
 
 /* Where windows are times that count, the judge has a core of its own and looks all the time. */
-static void spin(const struct course *k, uint32_t number)
+static void spin(const _Atomic uint32_t *word, uint32_t number, int64_t ns)
 {
-    int64_t end = kg_clock_ns() + SPIN_NS;
-    while (atomic_load_explicit(&k->port->wire->done, memory_order_acquire) != number &&
-           kg_clock_ns() < end) {
+    int64_t end = kg_clock_ns() + ns;
+    while (atomic_load_explicit(word, memory_order_acquire) != number && kg_clock_ns() < end) {
         __builtin_ia32_pause();
     }
 }
@@ -163,11 +163,14 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
     }
     write_request(k);
     if (k->req->timed) { /* the window meets no sleeper, nor lines that wait to be written back */
-        kg_twire_rouse(w);
+        kg_twire_announce(w);
         ops->flush(&s->dev);
     }
     if (ops->sync(&s->dev, err) != KG_OK) {
         return err->code;
+    }
+    if (k->req->timed && s->dev.facts.clock) {
+        spin(&w->prepared, number + 1, PREPARE_NS);
     }
     *t0 = ops->clock(&s->dev);
     if (k->moves) {
@@ -181,9 +184,10 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
     }
     out->setup_ns = ops->clock(&s->dev) - *t0;
     quiet(s, k, out);
+    w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
-        spin(k, number + 1);
+        spin(&w->done, number + 1, SPIN_NS);
     }
     out->status = wait_for(k, number + 1);
     return KG_OK;

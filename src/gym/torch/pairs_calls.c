@@ -82,6 +82,7 @@ static struct kg_dj_call call_of(const struct kg_tpairs *s, int port, enum kg_tc
     return (struct kg_dj_call){.port = port,
                                .id = CASE,
                                .command = command,
+                               .flags = s->scene->desc.random ? KG_TF_DRAWS : 0,
                                .seed = s->seed,
                                .deadline_ns = kg_clock_ns() + s->opt.call_ns +
                                               (first ? s->opt.first_call_ns : 0)};
@@ -278,7 +279,7 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
     struct kg_dj_call c = call_of(s, s->scene->ref.port, KG_TC_CALL);
     bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self;
     c.keep = keep;
-    c.flags = wide ? KG_TF_WIDE : 0;
+    c.flags |= wide ? KG_TF_WIDE : 0;
     c.timed = !oracle;
     c.deadline_ns += wide ? s->opt.first_call_ns : 0;
     return ask_reference(s, &c, wide ? "a call in double" : "a call", rep, err);

@@ -108,16 +108,25 @@ uint64_t kg_twire_place(struct kg_tleaf *leaf, size_t n)
     return at;
 }
 
+static void announce(struct kg_twire *w, uint32_t number)
+{
+    atomic_store_explicit(&w->announced, number, memory_order_release);
+    syscall(SYS_futex, &w->announced, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void kg_twire_announce(struct kg_twire *w)
+{
+    announce(w, atomic_load(&w->go) + 1);
+}
+
 void kg_twire_release(struct kg_twire *w, const uint64_t nonce[2])
 {
     w->nonce[0] = nonce[0];
     w->nonce[1] = nonce[1];
-    atomic_fetch_add_explicit(&w->go, 1, memory_order_release);
-    syscall(SYS_futex, &w->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-void kg_twire_rouse(struct kg_twire *w)
-{
+    uint32_t number = atomic_fetch_add_explicit(&w->go, 1, memory_order_release) + 1;
+    if (atomic_load(&w->announced) != number) {
+        announce(w, number);
+    }
     syscall(SYS_futex, &w->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 

@@ -3,9 +3,11 @@
  * the two. Everything that a runner writes here is a claim: lengths, ranks, offsets and names are
  * checked by kg_twire_leaf_check before use, and no string of a runner's is parsed as a result.
  *
- * One command at a time: the trusted side fills `command`, the request and the leaves, counts `go`
- * up and wakes it; the runner answers, stores the same number in `done` and wakes that. Commands
- * that move data are released by the judge (device/judge.h), the others by the broker.
+ * One command at a time: the trusted side fills `command`, the request and the leaves, announces
+ * its number, and releases it by counting `go` up; the runner answers, stores the same number in
+ * `done` and wakes that. A runner sleeps until a command is announced; what it has to do besides
+ * calling the module, it does before the release, which is outside what is timed. Commands that
+ * move data are released by the judge (device/judge.h), the others by the broker.
  * docs/protocol.md tells the whole story. */
 #ifndef KG_GYM_TORCH_WIRE_H
 #define KG_GYM_TORCH_WIRE_H
@@ -23,7 +25,7 @@
 #define KG_TFD_OUT  5
 
 #define KG_TWIRE_MAGIC   0x6b677431u
-#define KG_TWIRE_VERSION 1u
+#define KG_TWIRE_VERSION 2u
 #define KG_TWIRE_TEXT    (96u << 10)
 #define KG_TWIRE_LEAVES  256 /* tensors of one command: parameters are the most */
 #define KG_TWIRE_RANK    8
@@ -95,6 +97,8 @@ enum kg_tflag {                   /* of a command */
                 KG_TF_NEAR = 4,   /* CALL: floating inputs moved by a rounding error of float32 (of
                                      float64 where they are double), each up or down */
                 KG_TF_POLITE = 8, /* CALL: it says in `building` when it does not need the device */
+                KG_TF_DRAWS = 16, /* CALL, NULL: `seed` is there from the release on, not before:
+                                     the answer depends on it */
 };
 
 /* Compiling takes seconds in which others may be timed. A runner that lies about it is as loud as
@@ -126,6 +130,8 @@ struct kg_twire {
     _Atomic uint32_t go;    /* futex: number of the command released */
     _Atomic uint32_t done;  /* futex: number of the command answered: a claim */
     _Atomic uint32_t state; /* futex: enum kg_tstate: a claim */
+    _Atomic uint32_t announced; /* futex: number of the command that is there, or about to be */
+    _Atomic uint32_t prepared;  /* the one that waits for nothing but its release: a claim */
     /* request */
     uint32_t command, flags;
     uint32_t request_bytes, nrequest;
@@ -158,9 +164,10 @@ uint64_t kg_twire_place(struct kg_tleaf *leaf, size_t n);
 
 #define KG_TWIRE_RUNNER_DEAD 1 /* results of kg_twire_wait besides 0 */
 #define KG_TWIRE_LATE        2
-/* A command is about to come: a runner that sleeps begins to look for it. */
-void kg_twire_rouse(struct kg_twire *w);
-/* Release the command that the caller has filled in: a fresh nonce, go + 1, wake. */
+/* The command that the caller has filled in is about to be released: the runner prepares for it and
+ * looks for the release. */
+void kg_twire_announce(struct kg_twire *w);
+/* Release it, announced or not: a fresh nonce, go + 1, wake. */
 void kg_twire_release(struct kg_twire *w, const uint64_t nonce[2]);
 /* Until done says the number released. 0 (answered; echo not yet compared), KG_TWIRE_RUNNER_DEAD
  * (its pidfd says so), KG_TWIRE_LATE (monotonic deadline, or *cancelled). */
