@@ -31,7 +31,7 @@ class Cuda:
             os.close(fd)
         self.stream = torch.cuda.Stream(device)
         torch.cuda.set_stream(self.stream)
-        self.pool, self.settled = self._arena(), False
+        self.pool, self.where, self.called = self._arena(), (), set()
         probe.look_with("kg_probe_cuda_wait")
 
     def _attach(self, block):
@@ -57,13 +57,23 @@ class Cuda:
                                 for name in ("kg_out_alloc", "kg_out_free")))
         return torch.cuda.MemPool(self.allocator)
 
-    def bound(self):
-        """New inputs' places. OUT is filled with poison before each call, so what a module keeps
-        must not lie there: what it makes once, in its first call, comes from elsewhere."""
-        self.settled = False
+    def renewed(self):
+        """Another module, or other parameters. OUT is filled with poison before each call, so what
+        a module keeps must not lie there: what it makes once, in its first call on inputs that lie
+        at an address, comes from elsewhere."""
+        self.called.clear()
+
+    def bound(self, where):
+        """Inputs lie there: offset, dtype and shape of each."""
+        self.where = where
+
+    def settle_in(self):
+        """As if it had been called on them."""
+        self.called.add(self.where)
 
     def around_call(self, wide):
-        first, self.settled = not self.settled, True
+        first = self.where not in self.called
+        self.settle_in()
         if self.pool is None or first or wide:
             return contextlib.nullcontext()
         return torch.cuda.use_mem_pool(self.pool)

@@ -15,8 +15,14 @@ class Host:
         self.input = tensors.Region(*probe.map(1, wire.FD_IN), device)
         self.output = tensors.Region(*probe.map(2, wire.FD_OUT), device)
 
-    def bound(self):
-        """New inputs' places."""
+    def renewed(self):
+        """Another module, or other parameters."""
+
+    def bound(self, where):
+        """Inputs lie there: offset, dtype and shape of each."""
+
+    def settle_in(self):
+        """As if it had been called on them."""
 
     def around_call(self, wide):
         """Entered round a call of the module."""

@@ -123,6 +123,7 @@ class Runner:
         if request.get("consts"):
             subject.execute(request["consts"])
         subject.build(request.get("init"), request.get("kwargs"), self.wire.seed)
+        self.place.renewed()
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
         buffers = subject.buffers()
@@ -137,17 +138,24 @@ class Runner:
         given = [(leaf.name.decode("utf-8", "replace"), self.input.of_leaf(leaf))
                  for leaf in self.wire.in_[:self.wire.nrequest]]
         how = self._loaded().load(given)
+        self.place.renewed()
         self.place.settle()
         return {"how": how}
 
     def do_bind(self, request):
-        self._loaded().bind([self.input.of_leaf(leaf)
-                             for leaf in self.wire.in_[:self.wire.nrequest]])
-        self.place.bound()
+        self._bind()
         self.wire.peak_bytes = self.place.peak_bytes()  # of the calls so far
+
+    def _bind(self):
+        leaves = self.wire.in_[:self.wire.nrequest]
+        self._loaded().bind([self.input.of_leaf(leaf) for leaf in leaves])
+        self.place.bound(tuple((leaf.offset, leaf.dtype, tuple(leaf.shape[:leaf.rank]))
+                               for leaf in leaves))
 
     def do_call(self, request):
         subject, w = self._loaded(), self.wire
+        if w.flags & wire.BIND:
+            self._bind()
         wide, near = bool(w.flags & wire.WIDE), bool(w.flags & wire.NEAR)
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
@@ -169,6 +177,8 @@ class Runner:
 
     def do_null(self, request):
         """All that a call does but the call."""
+        if self.wire.flags & wire.BIND:
+            self._bind()
         module.seed_all(self.wire.seed, self.device)
         with self.place.around_call(False), self.watch.window():
             begin = self._begin()
@@ -193,11 +203,12 @@ class Runner:
 
     def do_profile(self, request):
         """Its own kernels of these names do nothing from now on; or what calls have launched.
-        settled: the next call allocates in OUT, which holds poison, though its inputs are new."""
+        settled: the next call allocates in OUT, which holds poison, though its inputs lie where none
+        have lain."""
         if "suppress" in request:
             self.watch.suppress(request["suppress"])
         if request.get("settled"):
-            self.place.settled = True
+            self.place.settle_in()
         return self.watch.take() if request.get("take") else None
 
     def _watch(self, request):

@@ -92,15 +92,12 @@ int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd, 
                          struct kg_probe_map *out)
 {
     kg_cu_device device = 0;
-    struct kg_cu_module *module = NULL;
     if (load() != 0 || failed(cu.init(0), "cuInit") ||
         failed(cu.device_get(&device, ordinal), "device") ||
         failed(cu.ctx_retain(&context, device), "context") ||
         failed(cu.ctx_set(context), "context") ||
         map_region(ordinal, in_fd, in_bytes, &mapped.in) != 0 ||
-        map_region(ordinal, out_fd, out_bytes, &mapped.out) != 0 ||
-        failed(cu.module_load(&module, empty_ptx), "empty kernel") ||
-        failed(cu.module_function(&empty, module, "kg_empty"), "empty kernel")) {
+        map_region(ordinal, out_fd, out_bytes, &mapped.out) != 0) {
         return -1;
     }
     mapped.in_bytes = in_bytes;
@@ -110,9 +107,22 @@ int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd, 
     return 0;
 }
 
+/* When it is called for, which few runners are: the driver's compiler takes a while to load. */
+static int load_empty(void)
+{
+    struct kg_cu_module *module = NULL;
+    if (mapped.out_bytes == 0) { /* not attached, and it was said why */
+        return -1;
+    }
+    return failed(cu.module_load(&module, empty_ptx), "empty kernel") ||
+                   failed(cu.module_function(&empty, module, "kg_empty"), "empty kernel")
+               ? -1
+               : 0;
+}
+
 int kg_probe_cuda_null(void *stream)
 {
-    if (empty == NULL) {
+    if (empty == NULL && load_empty() != 0) {
         return -1;
     }
     if (failed(cu.launch(empty, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), "empty kernel")) {

@@ -121,6 +121,52 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
     assert_int_equal(status, 0);
 }
 
+/* While a long use goes on and somebody waits to be alone, short ones come and go, new long ones
+ * do not; then it is his, both ways. */
+static void short_uses_go_on_while_a_long_one_ends(void **state)
+{
+    (void)state;
+    char device[40];
+    struct kg_lease lasting, other, alone;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    int hold[2], status = 0;
+    snprintf(device, sizeof device, "test-long-%d", (int)getpid());
+    assert_int_equal(pipe(hold), 0);
+    assert_int_equal(kg_lease_share_long(device, &lasting, NULL, &err), KG_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        char c;
+        close(hold[1]);
+        kg_lease_release(&lasting); /* the parent's to keep */
+        _exit(kg_lease_alone(device, &alone, NULL, &err) == KG_OK && read(hold[0], &c, 1) == 0 ? 0
+                                                                                               : 1);
+    }
+    enum kg_code code = KG_OK;
+    for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child queues */
+        code = kg_lease_share_long(device, &other, &cancel, &err);
+        kg_lease_release(&other);
+        usleep(10000);
+    }
+    assert_int_equal(code, KG_E_CANCELLED);
+    assert_int_equal(kg_lease_share(device, &other, &cancel, &err), KG_OK);
+    kg_lease_release(&other);
+    kg_lease_release(&lasting);
+    for (int i = 0; i < 1000 && code != KG_OK; i++) { /* until the child has it */
+        code = kg_lease_share(device, &other, &cancel, &err) == KG_OK ? KG_E_CANCELLED : KG_OK;
+        kg_lease_release(&other);
+        usleep(10000);
+    }
+    assert_int_equal(code, KG_OK);
+    assert_int_equal(kg_lease_share_long(device, &other, &cancel, &err), KG_E_CANCELLED);
+    close(hold[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(kg_lease_alone(device, &alone, NULL, &err), KG_OK);
+    kg_lease_release(&alone);
+    close(hold[0]);
+}
+
 /* Waits for the device, writes its letter, and leaves. */
 static pid_t writer(const char *device, char letter, int out)
 {
@@ -128,7 +174,7 @@ static pid_t writer(const char *device, char letter, int out)
     if (pid == 0) {
         struct kg_lease l;
         struct kg_err err = KG_ERR_INIT;
-        enum kg_code code = letter == 's' ? kg_lease_share(device, &l, NULL, &err)
+        enum kg_code code = letter == 'l' ? kg_lease_share_long(device, &l, NULL, &err)
                                           : kg_lease_alone(device, &l, NULL, &err);
         bool told = code == KG_OK && write(out, &letter, 1) == 1;
         usleep(20000);
@@ -137,8 +183,8 @@ static pid_t writer(const char *device, char letter, int out)
     return pid;
 }
 
-/* Those who share have waited longer, and yet are the last. */
-static void those_who_want_it_alone_follow_each_other(void **state)
+/* Long uses, which have waited longer, and yet are the last. */
+static void those_who_want_it_alone_keep_long_uses_out(void **state)
 {
     (void)state;
     char device[40], order[7] = "";
@@ -153,18 +199,18 @@ static void those_who_want_it_alone_follow_each_other(void **state)
         pid_t pid = fork();
         if (pid == 0) {
             kg_lease_release(&held); /* the parent's to keep */
-            pid_t child = writer(device, "sssaaa"[i], ends[1]);
+            pid_t child = writer(device, "lllaaa"[i], ends[1]);
             _exit(waitpid(child, &status, 0) == child && status == 0 ? 0 : 1);
         }
     }
-    assert_int_equal(kg_lease_share(device, &probe, &cancel, &err), KG_E_CANCELLED);
+    assert_int_equal(kg_lease_share_long(device, &probe, &cancel, &err), KG_E_CANCELLED);
     usleep(300000); /* all of them wait */
     kg_lease_release(&held);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(read(ends[0], order + i, 1), 1);
         assert_true(wait(&status) > 0 && status == 0);
     }
-    assert_string_equal(order, "aaasss");
+    assert_string_equal(order, "aaalll");
     close(ends[0]);
     close(ends[1]);
 }
@@ -241,7 +287,8 @@ int main(void)
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(users_share_a_device_and_one_may_have_it_alone),
         cmocka_unit_test(who_waits_to_be_alone_keeps_new_users_out),
-        cmocka_unit_test(those_who_want_it_alone_follow_each_other),
+        cmocka_unit_test(short_uses_go_on_while_a_long_one_ends),
+        cmocka_unit_test(those_who_want_it_alone_keep_long_uses_out),
         cmocka_unit_test(a_link_is_not_followed),
         cmocka_unit_test(only_a_regular_file_will_do),
         cmocka_unit_test(the_default_path_names_the_user),

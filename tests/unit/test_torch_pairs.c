@@ -57,7 +57,6 @@ static enum who who_is(int port)
 static void count(enum who who, const struct kg_dj_call *c)
 {
     bool call = c->command == KG_TC_CALL && !(c->flags & KG_TF_WIDE);
-    spy.binds[who] += c->command == KG_TC_BIND;
     spy.states[who] += c->command == KG_TC_STATE;
     if (c->command == KG_TC_DRAW) {
         spy.draws++;
@@ -67,7 +66,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.wide += c->command == KG_TC_CALL && !call;
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
-    spy.other += who == CAND && c->command != KG_TC_BIND && c->command != KG_TC_STATE && !call;
+    spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
         spy.seed[who] = c->seed;
         spy.same_seed += spy.seed[REF] == spy.seed[CAND];
@@ -127,6 +126,7 @@ static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg
     count(who, c);
     enum kg_code code = kg_dj_run(j, c, out, err);
     if (code == KG_OK) {
+        spy.binds[who] += out->bound;
         change(who, c, out);
     }
     return code;

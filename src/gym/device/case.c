@@ -16,7 +16,8 @@ void kg_dj_case_drop(struct kg_dj_state *s, int id)
     }
     kg_dj_answer_drop(s, &c->side[0]);
     kg_dj_answer_drop(s, &c->side[1]);
-    kg_dj_release(s, &c->block, &c->bytes);
+    kg_dj_release(s, &c->block, &c->cap);
+    kg_dj_release(s, &c->other, &c->other_cap);
     free(c);
     s->cases[id] = NULL;
     if (s->candidate_case == id) {
@@ -72,10 +73,11 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
     c->n = req->nleaf;
     memcpy(c->leaf, req->leaf, c->n * sizeof *c->leaf);
     uint64_t bytes = kg_twire_place(c->leaf, c->n);
-    if (kg_dj_reserve(s, &c->block, &c->bytes, bytes, err) != KG_OK) {
+    if (kg_dj_reserve(s, &c->block, &c->cap, bytes, err) != KG_OK) {
         free(c);
         return err->code;
     }
+    c->bytes = bytes;
     for (uint32_t i = 0; i < c->n; i++) {
         set_strides(&c->leaf[i]);
         c->leaf[i].copied = c->leaf[i].device = c->leaf[i].aliases = c->leaf[i].pad = 0;
@@ -85,31 +87,37 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
     return KG_OK;
 }
 
+static void exchange(uint64_t *a, uint64_t *b)
+{
+    uint64_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
 enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
     struct kg_tleaf old[KG_TWIRE_LEAVES];
-    uint64_t block = 0, cap = 0;
     if (kg_dj_case_need(s, req->id, &c, err) != KG_OK) {
         return err->code;
     }
     memcpy(old, c->leaf, c->n * sizeof *old);
     uint64_t bytes = kg_twire_place(c->leaf, c->n) + req->in_bytes;
-    if (kg_dj_reserve(s, &block, &cap, bytes, err) != KG_OK) {
+    if (kg_dj_reserve(s, &c->other, &c->other_cap, bytes, err) != KG_OK) {
         memcpy(c->leaf, old, c->n * sizeof *old);
         return err->code;
     }
     for (uint32_t i = 0; i < c->n; i++) {
         c->leaf[i].offset += req->in_bytes;
         if (c->filled[i]) {
-            s->dev.ops->copy(&s->dev, block + c->leaf[i].offset, c->block + old[i].offset,
+            s->dev.ops->copy(&s->dev, c->other + c->leaf[i].offset, c->block + old[i].offset,
                              old[i].bytes);
         }
     }
     enum kg_code code = s->dev.ops->sync(&s->dev, err);
-    kg_dj_release(s, &c->block, &c->bytes);
-    c->block = block;
-    c->bytes = cap;
+    exchange(&c->block, &c->other);
+    exchange(&c->cap, &c->other_cap);
+    c->bytes = bytes;
     set_guards(s, c);
     renewed(s, c, req->id);
     return code == KG_OK ? s->dev.ops->sync(&s->dev, err) : code;

@@ -40,8 +40,8 @@ struct kg_dj {
     uint64_t seq;
     struct kg_dj_facts facts;
     struct kg_dj_spec spec;
-    bool held; /* the caller holds the device, shared or alone (timing/lease.h); else every request
-                  shares it, so that no timing of another process sees its work */
+    bool held; /* the caller holds the device, for long or alone (timing/lease.h); else every
+                  request shares it, so that no timing of another process sees its work */
 };
 
 /* Forked, not executed: start it before any candidate exists, from a thread that outlives it (it
@@ -134,6 +134,7 @@ struct kg_dj_report {
     int64_t window_ns; /* t0 to t1 of the judge's clock; cpu: informs only */
     int64_t setup_ns;  /* the judge's own copies and flush before the release: quiet check */
     uint64_t call_ns, peak_bytes; /* claims */
+    bool bound;          /* the runner took where its inputs lie, before the window */
     bool late_write;     /* the digest in the window is unlike that of the copy taken after it */
     bool input_modified; /* IN is not what was written */
     int input_at;        /* which leaf */
@@ -147,7 +148,8 @@ struct kg_dj_report {
     char structure[1024];
 };
 
-/* One command with data. BIND writes nothing but the leaves' places; CALL copies the case's masters
+/* One command with data. BIND writes nothing but the leaves' places, and is part of a CALL or NULL
+ * with KG_TF_BIND where they have moved; CALL copies the case's masters
  * into IN (fresh poison in OUT, guards round everything), releases, waits, digests, takes the
  * answer. So inputs do not exist for the runner before t0. */
 enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,

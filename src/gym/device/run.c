@@ -17,6 +17,7 @@ struct course {
     struct kg_dj_port *port;
     struct kg_dj_case *c; /* NULL: none */
     bool moves;           /* the masters go into IN */
+    bool binds;           /* the runner takes where they lie: BIND, or with a call */
     bool answers;         /* CALL, or something that is kept: OUT is poisoned before */
     uint64_t nonce[2], word, poisoned;
     struct kg_dj_claims claims;
@@ -51,12 +52,14 @@ static enum kg_code prepare(struct kg_dj_state *s, struct course *k, struct kg_e
     if (k->moves && kg_dj_case_complete(s, k->c, err) != KG_OK) {
         return err->code;
     }
-    if ((k->moves || r->command == KG_TC_BIND) && k->c->bytes > k->port->in_bytes) {
+    bool elsewhere = (call || (null && k->c != NULL)) && !same_places(k->port, k->c);
+    k->binds = r->command == KG_TC_BIND || (elsewhere && (r->flags & KG_TF_BIND));
+    if ((k->moves || k->binds) && k->c->bytes > k->port->in_bytes) {
         return kg_fail(err, KG_E_LIMIT, "judge: inputs of %llu bytes, port %d has %llu",
                        (unsigned long long)k->c->bytes, r->port,
                        (unsigned long long)k->port->in_bytes);
     }
-    if ((call || (null && k->c != NULL)) && !same_places(k->port, k->c)) {
+    if (elsewhere && !k->binds) {
         return kg_fail(err, KG_E_GYM, "judge: no inputs like those of case %d are bound on port %d",
                        r->id, r->port);
     }
@@ -94,9 +97,9 @@ static enum kg_code poison(struct kg_dj_state *s, struct course *k, struct kg_er
 static void write_request(const struct course *k)
 {
     struct kg_twire *w = k->port->wire;
-    bool data = k->req->command == KG_TC_BIND || k->req->command == KG_TC_STATE;
+    bool data = k->binds || k->req->command == KG_TC_STATE;
     w->command = k->req->command;
-    w->flags = k->req->flags;
+    w->flags = (k->req->flags & ~(uint32_t)KG_TF_BIND) | (k->binds ? KG_TF_BIND : 0);
     w->request_bytes = 0;
     w->seed = k->req->flags & KG_TF_DRAWS ? 0 : k->req->seed;
     w->nrequest = data ? k->c->n : 0;
@@ -347,6 +350,7 @@ static enum kg_code after(struct kg_dj_state *s, struct course *k, int64_t t0,
 static void tell(struct course *k, struct kg_dj_report *out)
 {
     out->said = k->claims.said;
+    out->bound = k->binds;
     out->call_ns = k->claims.call_ns;
     out->peak_bytes = k->claims.peak_bytes;
     out->nleaves = k->claims.n;
@@ -359,8 +363,8 @@ static void tell(struct course *k, struct kg_dj_report *out)
 static void bind(struct course *k)
 {
     struct kg_dj_port *p = k->port;
-    if (k->req->command == KG_TC_BIND || k->req->command == KG_TC_STATE) {
-        p->bound = k->req->command == KG_TC_BIND && k->claims.said == KG_TA_OK;
+    if (k->binds || k->req->command == KG_TC_STATE) {
+        p->bound = k->binds && k->claims.said == KG_TA_OK;
         p->nbound = k->c->n;
         memcpy(p->leaf, k->c->leaf, k->c->n * sizeof *p->leaf);
     }

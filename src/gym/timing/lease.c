@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-#define POLL_NS 5000000 /* flock has no deadline */
+#define POLL_NS 2000000 /* flock has no deadline */
 
 void kg_lease_default_path(char *out, size_t cap)
 {
@@ -126,30 +126,59 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
     return lock_file(&w, &l->fd, err);
 }
 
-struct device {
+/* One of a device's two doors. */
+struct door {
     char path[192], line[192];
     int queue;
 };
 
-static enum kg_code open_device(const char *device, struct device *d, struct kg_err *err)
+static enum kg_code open_door(const char *device, bool of_long, struct door *d, struct kg_err *err)
 {
     char base[96];
+    const char *which = of_long ? ".long" : "";
     kg_lease_default_path(base, sizeof base);
-    snprintf(d->path, sizeof d->path, "%s.%.40s", base, device);
-    snprintf(d->line, sizeof d->line, "%s.%.40s.queue", base, device);
+    snprintf(d->path, sizeof d->path, "%s.%.40s%s", base, device, which);
+    snprintf(d->line, sizeof d->line, "%s.%.40s%s.queue", base, device, which);
     return open_lock(d->line, &d->queue, err);
+}
+
+static enum kg_code share(const char *device, bool of_long, int *fd, const volatile int *cancel,
+                          struct kg_err *err)
+{
+    struct door d;
+    if (open_door(device, of_long, &d, err) != KG_OK) {
+        return err->code;
+    }
+    const struct wanted w = {d.path, LOCK_SH, d.queue, 0, cancel};
+    enum kg_code code = lock_file(&w, fd, err);
+    close(d.queue);
+    return code;
 }
 
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err)
 {
-    struct device d;
     *l = KG_LEASE_NONE;
-    if (open_device(device, &d, err) != KG_OK) {
+    return share(device, false, &l->fd, cancel, err);
+}
+
+enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l,
+                                 const volatile int *cancel, struct kg_err *err)
+{
+    *l = KG_LEASE_NONE;
+    return share(device, true, &l->fd_long, cancel, err);
+}
+
+static enum kg_code close_door(const char *device, bool of_long, int *fd,
+                               const volatile int *cancel, struct kg_err *err)
+{
+    struct door d;
+    if (open_door(device, of_long, &d, err) != KG_OK) {
         return err->code;
     }
-    const struct wanted w = {d.path, LOCK_SH, d.queue, 0, cancel};
-    enum kg_code code = lock_file(&w, &l->fd, err);
+    const struct wanted w = {d.path, LOCK_EX, -1, 0, cancel};
+    enum kg_code code = stand_in(d.queue, err);
+    code = code == KG_OK ? lock_file(&w, fd, err) : code;
     close(d.queue);
     return code;
 }
@@ -157,22 +186,23 @@ enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volati
 enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err)
 {
-    struct device d;
     *l = KG_LEASE_NONE;
-    if (open_device(device, &d, err) != KG_OK) {
+    if (close_door(device, true, &l->fd_long, cancel, err) != KG_OK ||
+        close_door(device, false, &l->fd, cancel, err) != KG_OK) {
+        kg_lease_release(l);
         return err->code;
     }
-    const struct wanted w = {d.path, LOCK_EX, -1, 0, cancel};
-    enum kg_code code = stand_in(d.queue, err);
-    code = code == KG_OK ? lock_file(&w, &l->fd, err) : code;
-    close(d.queue);
-    return code;
+    return KG_OK;
 }
 
+/* The locks go with the descriptors; the files stay, or two could hold one. */
 void kg_lease_release(struct kg_lease *l)
 {
     if (l->fd >= 0) {
-        close(l->fd); /* the lock goes with the descriptor; the file stays, or two could hold it */
+        close(l->fd);
     }
-    l->fd = -1;
+    if (l->fd_long >= 0) {
+        close(l->fd_long);
+    }
+    *l = KG_LEASE_NONE;
 }

@@ -7,12 +7,13 @@
 #include "base/err.h"
 
 struct kg_lease {
-    int fd; /* -1: not held */
+    int fd;      /* -1: not held */
+    int fd_long; /* of a device: the part of uses that last; -1: not held */
 };
 #define KG_LEASE_NONE                                                                              \
     (struct kg_lease)                                                                              \
     {                                                                                              \
-        -1                                                                                         \
+        -1, -1                                                                                     \
     }
 
 /* Wait for the lease. cancel: non-zero ends the wait with KG_E_CANCELLED; or NULL. */
@@ -23,10 +24,17 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
                                  const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
 /* A device that many use and one may have alone: users share it for a moment each; who wants it
  * alone waits in a queue until those inside have left, and keeps it until the release. While
- * anybody stands in the queue nobody new comes in: those who want it alone follow each other, and
- * none of them waits for what others do in between. One who shares it must not ask for more. */
+ * anybody stands in the queue nobody new comes in, so nobody waits for ever. One who shares it must
+ * not ask for more.
+ *
+ * There are two doors, because a use that lasts (a context that is made takes half a second) would
+ * otherwise keep everybody from the device whenever somebody waits for its end to have it alone:
+ * he closes the door of long uses first, and that of short ones when the last long one has left.
+ * One who shares it for long has it for short uses, too. */
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l,
+                                 const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err) KG_MUST_USE;
 void kg_lease_release(struct kg_lease *l); /* idempotent */

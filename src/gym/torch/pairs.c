@@ -178,7 +178,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
     }
     s->out = out;
     s->cand = candidate;
-    s->cand_bound = s->cut_short = false;
+    s->cut_short = false;
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;

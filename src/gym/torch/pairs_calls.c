@@ -76,13 +76,14 @@ static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct 
                               : kg_dj_run(judge, c, rep, err);
 }
 
+/* Whoever is called on inputs that have moved learns where they lie before the window opens. */
 static struct kg_dj_call call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
 {
     bool first = s->cand && port == s->cand->port && s->out && s->out->calls <= 1;
     return (struct kg_dj_call){.port = port,
                                .id = CASE,
                                .command = command,
-                               .flags = s->scene->desc.random ? KG_TF_DRAWS : 0,
+                               .flags = KG_TF_BIND | (s->scene->desc.random ? KG_TF_DRAWS : 0),
                                .seed = s->seed,
                                .deadline_ns = kg_clock_ns() + s->opt.call_ns +
                                               (first ? s->opt.first_call_ns : 0)};
@@ -205,7 +206,6 @@ static enum kg_tflow move(struct kg_tpairs *s, struct kg_err *err)
     enum kg_code code = kg_dj_case_move(&s->w->torch->judge, CASE, by, err);
     if (code == KG_OK) {
         s->set = other;
-        s->own_bound = s->cand_bound = s->null_bound = false;
     }
     return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
@@ -229,35 +229,11 @@ static enum kg_tflow load(struct kg_tpairs *s, struct kg_err *err)
     c.seed = 1;
     enum kg_tflow flow = ask_reference(s, &c, "loading parameters", &rep, err);
     scene->state_loaded = flow == KG_TFLOW_ON ? 0 : -1;
-    s->own_bound = false;
     if (flow == KG_TFLOW_ON && again && s->cand) {
         c = call_of(s, s->cand->port, KG_TC_STATE);
         c.id = id;
         c.seed = 1;
-        s->cand_bound = false;
         flow = ask_candidate(s, &c, &rep, err);
-    }
-    return flow;
-}
-
-static enum kg_tflow bind(struct kg_tpairs *s, struct kg_err *err)
-{
-    struct kg_dj_report rep;
-    enum kg_tflow flow = KG_TFLOW_ON;
-    if (!s->own_bound) {
-        struct kg_dj_call c = call_of(s, s->scene->ref.port, KG_TC_BIND);
-        flow = ask_reference(s, &c, "taking inputs", &rep, err);
-        s->own_bound = flow == KG_TFLOW_ON;
-    }
-    if (flow == KG_TFLOW_ON && !s->null_bound) {
-        struct kg_dj_call c = call_of(s, s->w->torch->null.port, KG_TC_BIND);
-        flow = ask_null(s, &c, &rep, err);
-        s->null_bound = flow == KG_TFLOW_ON;
-    }
-    if (flow == KG_TFLOW_ON && !s->cand_bound && s->cand) {
-        struct kg_dj_call c = call_of(s, s->cand->port, KG_TC_BIND);
-        flow = ask_candidate(s, &c, &rep, err);
-        s->cand_bound = flow == KG_TFLOW_ON;
     }
     return flow;
 }
@@ -267,8 +243,7 @@ enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_er
     s->law = law;
     enum kg_tflow flow = move(s, err);
     flow = flow == KG_TFLOW_ON ? fill(s, err) : flow;
-    flow = flow == KG_TFLOW_ON ? load(s, err) : flow;
-    return flow == KG_TFLOW_ON ? bind(s, err) : flow;
+    return flow == KG_TFLOW_ON ? load(s, err) : flow;
 }
 
 /* --- sides --- */

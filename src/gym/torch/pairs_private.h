@@ -25,7 +25,6 @@ struct kg_tpairs {
     bool drawn;            /* every input is drawn by the reference */
     bool self;             /* the oracle is the reference itself under the same seed */
     struct kg_tside *cand; /* NULL: none yet */
-    bool cand_bound, own_bound, null_bound;
     bool placed;      /* every input has had values */
     int set;          /* where inputs lie, of KG_TORCH_PLACES */
     uint64_t cases;   /* drawn so far: each has its own key */
@@ -51,7 +50,7 @@ enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err);
 void kg_tpairs_one_core(const struct kg_tpairs *s);
 
 /* --- pairs_calls.c --- */
-/* Fresh values in place: masters of the next calls, bound by every side. */
+/* Fresh values in place: masters of the next calls. */
 enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err);
 /* One call of the reference on the last case; keep FLOAT or ORACLE. */
 enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,

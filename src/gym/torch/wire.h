@@ -99,6 +99,8 @@ enum kg_tflag {                   /* of a command */
                 KG_TF_POLITE = 8, /* CALL: it says in `building` when it does not need the device */
                 KG_TF_DRAWS = 16, /* CALL, NULL: `seed` is there from the release on, not before:
                                      the answer depends on it */
+                KG_TF_BIND = 32,  /* CALL, NULL: BIND's part first, before the release. To the
+                                     judge: where inputs lie elsewhere than what is bound */
 };
 
 /* Compiling takes seconds in which others may be timed. A runner that lies about it is as loud as

@@ -212,14 +212,14 @@ static enum kg_code share_device(struct kg_worker *w, struct kg_lease *l, struct
     if (!j->facts.clock || j->held) {
         return KG_OK;
     }
-    enum kg_code code = kg_lease_share(w->torch->device, l, &kg_cancelled, err);
+    enum kg_code code = kg_lease_share_long(w->torch->device, l, &kg_cancelled, err);
     j->held = code == KG_OK;
     return code;
 }
 
 static void shared_device(struct kg_worker *w, struct kg_lease *l)
 {
-    if (l->fd >= 0) {
+    if (l->fd_long >= 0) {
         kg_torch_give_device(w, l);
     }
 }
