@@ -182,6 +182,7 @@ static _Noreturn void serve(struct runner *r)
             call(r);
         } else if (r->w->command == KG_TC_NULL) {
             need(r->null(r->stream), "null");
+            need(r->cu.ctx_sync(), "wait");
         }
         memcpy(r->w->echo, r->w->nonce, sizeof r->w->echo);
         atomic_store(&r->w->done, seen);

@@ -162,7 +162,7 @@ class Runner:
             begin = self._begin()
             answer = subject.call(wide, near)
         self._put(answer)
-        w.call_ns = time.perf_counter_ns() - begin
+        self.begun = begin
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
@@ -184,8 +184,7 @@ class Runner:
             begin = self._begin()
             self.place.null()
         self.wire.nreply = tensors.put(self.output, self.wire.out, [])
-        self.place.settle()
-        self.wire.call_ns = time.perf_counter_ns() - begin
+        self.begun = begin
 
     def do_time(self, request):
         """What KernelBench would have measured here: nobody believes it."""
@@ -200,6 +199,7 @@ class Runner:
     def do_timed(self, request):
         """What the last of those calls answered."""
         self._put(self.last)
+        self.place.settle()
 
     def do_profile(self, request):
         """Its own kernels of these names do nothing from now on; or what calls have launched.
@@ -227,7 +227,6 @@ class Runner:
     def _put(self, answer):
         structure, named = tensors.flatten(answer)
         self.wire.nreply = tensors.put(self.output, self.wire.out, named, self.subject.bound)
-        self.place.settle()
         self.wire.structure = structure.encode()
 
     def _loaded(self):
@@ -247,12 +246,13 @@ class Runner:
         while True:
             self.number = probe.wait(announced, self.seen)
             w.nreply = w.reply_bytes = 0
-            w.call_ns = 0
+            w.call_ns, self.begun = 0, None
             w.structure = b""
             self._finish(*self._run())
 
     def _await_release(self):
         if self.seen != self.number:
+            self.place.rehearse()
             self.wire.prepared = self.number
             self.seen = self.probe.look(self.base + wire.Wire.go.offset, self.seen)
 
@@ -295,13 +295,24 @@ class Runner:
         return wire.EXCEPTION, reply
 
     def _finish(self, status, reply):
-        w = self.wire
+        """After a call, what it has launched may still be running: all else has been done by the time
+        that it has ended."""
         self._await_release()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:
                 pass
+        self._write(status, reply)
+        if self.begun is not None:
+            try:
+                return self.place.finish(self.base, self.seen, self.begun)
+            except BaseException as error:
+                self._write(*self._explain(error))
+        self.probe.post(self.base + wire.Wire.done.offset, self.seen)
+
+    def _write(self, status, reply):
+        w = self.wire
         text = b"" if reply is None else json.dumps(reply).encode()
         if len(text) > wire.TEXT:
             status, text = wire.TOO_LARGE, b'{"message": "the reply is too long"}'
@@ -309,7 +320,6 @@ class Runner:
         w.reply_bytes = len(text)
         w.status = status
         w.echo[0], w.echo[1] = w.nonce[0], w.nonce[1]
-        self.probe.post(self.base + wire.Wire.done.offset, self.seen)
 
 
 def main(request, probe):

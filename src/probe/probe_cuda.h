@@ -22,10 +22,13 @@ struct kg_probe_map {
  * map them. bytes: of the allocations, as exported. 0, or -1: kg_probe_cuda_error() says why. */
 KG_PROBE_API int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd,
                                       uint64_t out_bytes, struct kg_probe_map *out);
-/* One empty kernel on `stream` (0: the default stream), waited for. 0, or -1. */
+/* One empty kernel on `stream` (0: the default stream). 0, or -1. */
 KG_PROBE_API int kg_probe_cuda_null(void *stream);
 /* Wait for everything on the device. 0, or the driver's code. */
 KG_PROBE_API int kg_probe_cuda_sync(void);
+/* The answer to command `number` stands in *w: wait for everything on the device, note the time since
+ * begun_ns (monotonic), and post it. 0, or the driver's code, and nothing is posted. */
+KG_PROBE_API int kg_probe_cuda_finish(struct kg_twire *w, uint32_t number, int64_t begun_ns);
 KG_PROBE_API const char *kg_probe_cuda_error(void);
 /* As kg_probe_wait, but looks for 20 ms before it sleeps: the release of a command that was announced
  * follows at once, and a wake-up across cores takes 45 us and varies by as much. */

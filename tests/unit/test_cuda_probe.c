@@ -15,6 +15,7 @@
 struct probe {
     __typeof__(kg_probe_cuda_attach) *attach;
     __typeof__(kg_probe_cuda_null) *null;
+    __typeof__(kg_probe_cuda_finish) *finish;
     __typeof__(kg_probe_cuda_sync) *sync;
     __typeof__(kg_probe_cuda_error) *error;
     __typeof__(kg_out_range) *range;
@@ -35,13 +36,14 @@ static bool probe_load(struct probe *p)
     }
     *(void **)&p->attach = dlsym(library, "kg_probe_cuda_attach");
     *(void **)&p->null = dlsym(library, "kg_probe_cuda_null");
+    *(void **)&p->finish = dlsym(library, "kg_probe_cuda_finish");
     *(void **)&p->sync = dlsym(library, "kg_probe_cuda_sync");
     *(void **)&p->error = dlsym(library, "kg_probe_cuda_error");
     *(void **)&p->range = dlsym(library, "kg_out_range");
     *(void **)&p->used = dlsym(library, "kg_out_used");
     *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
     *(void **)&p->give = dlsym(library, "kg_out_free");
-    return p->attach && p->null && p->sync && p->error && p->range && p->used && p->alloc &&
+    return p->attach && p->null && p->finish && p->sync && p->error && p->range && p->used && p->alloc &&
            p->give;
 }
 
@@ -98,12 +100,16 @@ static int copy_over(uint64_t to, uint64_t from, uint64_t bytes)
 static int doubles_back(const struct probe *p, const int fds[2], uint64_t bytes)
 {
     struct kg_probe_map m;
-    if (p->null(NULL) == 0 || p->sync() == 0) {
+    static struct kg_twire w;
+    if (p->null(NULL) == 0 || p->sync() == 0 || p->finish(&w, 7, 0) == 0 || w.done == 7) {
         return 1; /* not attached yet */
     }
     if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
         fprintf(stderr, "%s\n", p->error());
         return 2;
+    }
+    if (p->finish(&w, 7, 0) != 0 || w.done != 7 || w.call_ns == 0) {
+        return 4;
     }
     if (p->null(NULL) != 0 || m.in_bytes != bytes || m.out_bytes != bytes) {
         return 3;

@@ -153,27 +153,36 @@ static enum kg_dj_status wait_for(const struct course *k, uint32_t number)
     }
 }
 
+/* False: it answered before it was asked, or twice. What is timed is announced, so that the window
+ * meets no sleeper. */
+static bool announce(const struct course *k, uint32_t *number)
+{
+    struct kg_twire *w = k->port->wire;
+    *number = atomic_load(&w->go) + 1;
+    if (atomic_load(&w->done) != *number - 1) {
+        return false;
+    }
+    write_request(k);
+    if (k->req->timed) {
+        kg_twire_announce(w);
+    }
+    return true;
+}
+
 /* From t0 until the runner says that it is done: inputs exist from t0 on only. */
-static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0,
+static enum kg_code release(struct kg_dj_state *s, struct course *k, uint32_t number, int64_t *t0,
                             struct kg_dj_report *out, struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
     struct kg_twire *w = k->port->wire;
-    uint32_t number = atomic_load(&w->go);
-    if (atomic_load(&w->done) != number) {
-        out->status = KG_DJ_PROTOCOL; /* answered before it was asked, or twice */
-        return KG_OK;
-    }
-    write_request(k);
-    if (k->req->timed) { /* the window meets no sleeper, nor lines that wait to be written back */
-        kg_twire_announce(w);
+    if (k->req->timed) { /* nor lines that wait to be written back */
         ops->flush(&s->dev);
     }
     if (ops->sync(&s->dev, err) != KG_OK) {
         return err->code;
     }
     if (k->req->timed && s->dev.facts.clock) {
-        spin(&w->prepared, number + 1, PREPARE_NS);
+        spin(&w->prepared, number, PREPARE_NS);
     }
     *t0 = ops->clock(&s->dev);
     if (k->moves) {
@@ -190,9 +199,9 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, int64_t *t0
     w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
-        spin(&w->done, number + 1, SPIN_NS);
+        spin(&w->done, number, SPIN_NS);
     }
-    out->status = wait_for(k, number + 1);
+    out->status = wait_for(k, number);
     return KG_OK;
 }
 
@@ -375,22 +384,23 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
 {
     struct course k = {.req = req};
     int64_t t0 = 0;
+    uint32_t number;
     memset(out, 0, sizeof *out);
     if (prepare(s, &k, err) != KG_OK) {
         return err->code;
     }
     k.port->nlast = 0;
     kg_rng_bytes(&s->rng, k.nonce, sizeof k.nonce);
-    if (poison(s, &k, err) != KG_OK) {
-        return err->code;
+    if (!announce(&k, &number)) {
+        out->status = KG_DJ_PROTOCOL;
+        return KG_OK;
     }
-    if (release(s, &k, &t0, out, err) != KG_OK) {
+    if (poison(s, &k, err) != KG_OK || release(s, &k, number, &t0, out, err) != KG_OK) {
         return err->code;
     }
     if (out->status != KG_DJ_ANSWERED) {
         return KG_OK;
     }
-    uint32_t number = atomic_load(&k.port->wire->done);
     if (kg_dj_claims_read(k.port->wire, k.nonce, k.port->out_bytes, &k.claims) != NULL) {
         out->status = KG_DJ_PROTOCOL;
         return KG_OK;
