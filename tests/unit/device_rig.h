@@ -28,6 +28,7 @@ struct view {
     unsigned char *out;
     int fd[3];
     uint32_t seen;
+    uint64_t early_seed; /* of the last command, when it was announced */
     uint32_t nbound; /* inputs of the calls to come */
     struct kg_tleaf bound[KG_TWIRE_LEAVES];
 };
@@ -94,11 +95,11 @@ static inline void v_honest(struct view *v)
 {
     v->w->status = KG_TA_OK;
     v->w->nreply = 0;
-    switch (v->w->command) {
-    case KG_TC_BIND:
+    if (v->w->command == KG_TC_BIND || (v->w->flags & KG_TF_BIND)) {
         v->nbound = v->w->nrequest;
         memcpy(v->bound, v->w->in, v->nbound * sizeof *v->bound);
-        break;
+    }
+    switch (v->w->command) {
     case KG_TC_CALL:
         v_answer(v);
         break;
@@ -167,6 +168,7 @@ static inline _Noreturn void v_serve(const int fds[3], behaviour how, bool write
         while (atomic_load(&v.w->announced) == v.seen) {
             syscall(SYS_futex, &v.w->announced, FUTEX_WAIT, v.seen, NULL, NULL, 0);
         }
+        v.early_seed = v.w->seed;
         atomic_store(&v.w->prepared, v.seen + 1);
         while ((go = atomic_load(&v.w->go)) == v.seen) {
             syscall(SYS_futex, &v.w->go, FUTEX_WAIT, v.seen, NULL, NULL, 0);

@@ -148,6 +148,73 @@ static void a_null_call_has_a_window(void **state)
     kg_dj_stop(&j);
 }
 
+/* Answers with one number: the seed that it saw when the call was announced, and at the call. */
+static bool tells_seeds(struct view *v)
+{
+    v_honest(v);
+    if (v->w->command == KG_TC_CALL) {
+        v->w->call_ns = v->early_seed << 8 | v->w->seed;
+    }
+    return false;
+}
+
+/* The judge waits until a timed call is prepared for. What is drawn in it cannot be drawn before. */
+static void the_seed_of_a_call_that_draws_comes_with_its_release(void **state)
+{
+    struct runner ref, cand;
+    struct kg_dj_report rep;
+    (void)state;
+    need_fake();
+    struct kg_dj j = with_case(&ref);
+    cand = start_runner(&j, tells_seeds);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    for (int draws = 0; draws < 2; draws++) {
+        struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        c.timed = true;
+        c.seed = 7;
+        c.flags = draws ? KG_TF_DRAWS : 0;
+        OK(kg_dj_run(&j, &c, &rep, &err));
+        assert_int_equal(rep.said, KG_TA_OK);
+        assert_int_equal(rep.call_ns, draws ? 7 : 7 << 8 | 7);
+    }
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+/* Inputs that have moved are taken with the call, where the judge is told that it may ask for that.
+ */
+static void inputs_that_moved_are_bound_with_the_call(void **state)
+{
+    struct runner ref, cand;
+    struct kg_dj_report rep;
+    (void)state;
+    need_fake();
+    struct kg_dj j = with_case(&ref);
+    cand = start_runner(&j, honest);
+    struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    assert_non_null(strstr(err.message, "no inputs like those"));
+    c.flags = KG_TF_BIND;
+    for (int i = 0; i < 2; i++) { /* only where they lie elsewhere */
+        OK(kg_dj_run(&j, &c, &rep, &err));
+        assert_true(rep.said == KG_TA_OK && rep.bound == (i == 0));
+        assert_true(compare(&j, 0).compare.pass);
+    }
+    OK(kg_dj_case_move(&j, 0, 8192, &err));
+    expect(&j, &ref, 0);
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    assert_true(rep.said == KG_TA_OK && rep.bound);
+    assert_true(compare(&j, 0).compare.pass);
+    OK(kg_dj_case_move(&j, 0, 0, &err)); /* back */
+    expect(&j, &ref, 0);
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    assert_true(rep.bound && compare(&j, 0).compare.pass);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +225,8 @@ int main(void)
         cmocka_unit_test(guards_of_copies_hold),
         cmocka_unit_test(a_changed_input_is_seen),
         cmocka_unit_test(a_null_call_has_a_window),
+        cmocka_unit_test(the_seed_of_a_call_that_draws_comes_with_its_release),
+        cmocka_unit_test(inputs_that_moved_are_bound_with_the_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,39 @@ static void test_load_build_state_and_call(void **state)
     subject_close(&s);
 }
 
+/* All but the call is done when it is released; inputs are taken on the way. */
+static void test_a_call_that_is_announced_waits_for_its_release(void **state)
+{
+    (void)state;
+    rig_need();
+    struct subject s;
+    subject_open(&s, SCALE);
+    subject_ok(&s, KG_TC_LOAD, LOAD_CANDIDATE);
+    subject_ok(&s, KG_TC_BUILD, "{\"init\": [3], \"kwargs\": {\"scale\": 10.0}}");
+    struct kg_tleaf in[2] = {leaf_of(KG_TD_F32, "0", 2, 2, 3), leaf_of(KG_TD_F32, "1", 1, 3, 0)};
+    kg_twire_place(in, 2);
+    struct kg_twire *w = s.runner.wire;
+    uint32_t number = atomic_load(&w->go) + 1;
+    memcpy(w->in, in, sizeof in);
+    w->nrequest = 2;
+    w->request_bytes = 0;
+    w->command = KG_TC_CALL;
+    w->flags = KG_TF_BIND;
+    kg_twire_announce(w);
+    for (int i = 0; i < 2000 && atomic_load(&w->prepared) != number; i++) {
+        usleep(10000);
+    }
+    assert_int_equal(atomic_load(&w->prepared), number);
+    assert_int_equal(atomic_load(&w->done), number - 1);
+    memcpy(s.port.to + in[0].offset, (float[]){1, 2, 3, 4, 5, 6}, 24);
+    memcpy(s.port.to + in[1].offset, (float[]){.5f, .25f, .125f}, 12);
+    assert_int_equal(subject_release(&s, KG_TC_CALL, in, 2, KG_TF_BIND, 20 * SECOND), 0);
+    assert_int_equal(w->status, KG_TA_OK);
+    assert_int_equal(w->nreply, 3);
+    assert_true(w->call_ns > 0);
+    subject_close(&s);
+}
+
 /* A reference as KernelBench writes them, with all that a description tells. */
 #define REFERENCE                                                                                  \
     "import torch\nimport torch.nn as nn\n\nN = 4\nM, K = 2, 3 * 2\nL = N * 2\nRATE = 0.5\n"       \
@@ -622,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_zygote_says_what_it_has),
         cmocka_unit_test(test_load_build_state_and_call),
+        cmocka_unit_test(test_a_call_that_is_announced_waits_for_its_release),
         cmocka_unit_test(test_a_description_says_what_the_task_is),
         cmocka_unit_test(test_a_description_of_what_is_not_random),
         cmocka_unit_test(test_kernelbook_arguments_survive),

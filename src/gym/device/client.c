@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -281,6 +282,18 @@ enum kg_code kg_dj_port_close(struct kg_dj *j, int port, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_CLOSE, .port = port};
     return tell(j, &req, err);
+}
+
+enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_BANDWIDTH};
+    struct kg_djm_rep rep;
+    int none[KG_TRUSTED_FDS];
+    if (ask(j, &req, -1, &rep, none, err) != KG_OK) {
+        return err->code;
+    }
+    j->facts.bandwidth = fmax(j->facts.bandwidth, rep.facts.bandwidth);
+    return KG_OK;
 }
 
 enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,

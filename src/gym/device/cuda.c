@@ -162,7 +162,7 @@ static enum kg_code take_memory(struct kg_device *d, struct kg_err *err)
 }
 
 /* Bytes read and written per second by the device's own copy: the best of three. */
-static enum kg_code measure_copy(struct kg_device *d, struct kg_err *err)
+static enum kg_code cuda_bandwidth(struct kg_device *d, struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
     uint64_t at = 0;
@@ -176,7 +176,10 @@ static enum kg_code measure_copy(struct kg_device *d, struct kg_err *err)
         best = i > 0 && t < best ? t : best;
     }
     kg_cuda_free(d, at);
-    d->facts.bandwidth = 2.0 * (double)PROBE_BYTES / ((double)(best > 0 ? best : 1) * 1e-9);
+    double seen = 2.0 * (double)PROBE_BYTES / ((double)(best > 0 ? best : 1) * 1e-9);
+    if (code == KG_OK && seen > d->facts.bandwidth) {
+        d->facts.bandwidth = seen;
+    }
     return code;
 }
 
@@ -217,7 +220,7 @@ static enum kg_code cuda_open(struct kg_device *d, const char *name, struct kg_e
     d->pooled = true;
     if (kg_cu_load(getenv("KGYM_LIBCUDA"), &c->cu, err) != KG_OK || open_context(c, err) != KG_OK ||
         read_facts(d, err) != KG_OK || load_kernels(c, err) != KG_OK ||
-        take_memory(d, err) != KG_OK || measure_copy(d, err) != KG_OK) {
+        take_memory(d, err) != KG_OK || cuda_bandwidth(d, err) != KG_OK) {
         cuda_close(d);
         return err->code;
     }
@@ -246,5 +249,6 @@ const struct kg_device_ops kg_device_cuda = {
     .rms = kg_cuda_rms,
     .flush = cuda_flush,
     .sync = cuda_sync,
+    .bandwidth = cuda_bandwidth,
     .clock = cuda_clock,
 };

@@ -113,6 +113,8 @@ struct kg_device_ops {
     void (*flush)(struct kg_device *d);
     /* All done, and KG_E_HOST if anything since the last sync failed. */
     enum kg_code (*sync)(struct kg_device *d, struct kg_err *err);
+    /* Its own copy's bandwidth once more: facts.bandwidth is the most that was seen. */
+    enum kg_code (*bandwidth)(struct kg_device *d, struct kg_err *err);
     int64_t (*clock)(struct kg_device *d); /* monotonic ns, as base/clock.h unless better is had */
 };
 

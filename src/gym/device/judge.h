@@ -27,7 +27,7 @@ struct kg_dj_spec {
 struct kg_dj_facts {
     char name[128], driver[64];
     int64_t memory_bytes, l2_bytes;
-    double bandwidth;  /* bytes/s of its own copy, measured at start */
+    double bandwidth;  /* bytes/s of its own copy: the most seen, at start and by kg_dj_bandwidth */
     char exchange[32]; /* "memfd", "cumem", "staged" */
     bool clock;        /* windows are times that count (a GPU) */
     bool confined;     /* its seccomp filter is on */
@@ -86,6 +86,9 @@ enum kg_dj_kind {
     KG_DJ_FULL,     /* +-[1, 2), the last bit of the significand set: no narrower type holds it */
     KG_DJ_KINDS
 };
+
+/* facts.bandwidth once more: at the start others may have used the device. */
+enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;
 
 /* Forget what case id held; leaves are laid out by the judge (kg_twire_place). */
 enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,

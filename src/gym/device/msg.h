@@ -25,6 +25,7 @@ enum kg_djm_op {
     KG_DJM_COMPARE,
     KG_DJM_MOVE,
     KG_DJM_FORGET,
+    KG_DJM_BANDWIDTH,
     KG_DJM_OPS
 };
 
@@ -48,7 +49,7 @@ struct kg_djm_rep {
     int32_t port;  /* OPEN */
     uint32_t pad;
     uint64_t in_bytes, out_bytes; /* OPEN */
-    struct kg_dj_facts facts;     /* HELLO */
+    struct kg_dj_facts facts;     /* HELLO, BANDWIDTH */
     struct kg_dj_judgement judgement;
     char message[480];
     struct kg_dj_report report; /* RUN only */

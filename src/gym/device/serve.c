@@ -65,6 +65,10 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_adopt(s, req, err);
     case KG_DJM_EDIT:
         return kg_dj_do_edit(s, req, err);
+    case KG_DJM_BANDWIDTH:
+        code = s->dev.ops->bandwidth(&s->dev, err);
+        rep->facts = s->dev.facts;
+        return code;
     case KG_DJM_RUN:
         return kg_dj_do_run(s, req, &rep->report, err);
     case KG_DJM_SELF:
