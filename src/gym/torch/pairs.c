@@ -99,6 +99,9 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
         if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
             break;
         }
+        if (b >= KG_TPAIRS_FEW && kg_tpairs_short(s)) {
+            break;
+        }
         flow = one_block(s, s->out->block, &more, err);
     }
     return flow;
