@@ -6,6 +6,7 @@
 
 #include "base/term.h"
 #include "gym/pipeline/batch.h"
+#include "gym/torch/torch.h"
 
 struct tally {
     struct kg_progress bar;
@@ -23,12 +24,14 @@ static void on_progress(void *ctx, int64_t done, int64_t total, const char *reco
     kg_progress_step(&t->bar, done, note);
 }
 
-static enum kg_code job_count(const char *command, const char *text, bool timing, int *out,
-                              struct kg_err *err)
+/* Where a GPU is used, each job has a judge that must not share its runners' CPU. */
+static enum kg_code job_count(const char *command, const char *text,
+                              const struct kg_config *config, int *out, struct kg_err *err)
 {
     int cpus[64];
     int n = kg_batch_cpus(cpus, 64);
-    *out = n;
+    bool timing = config->stage_timing, gpu = strcmp(kg_torch_device(config), "cpu") != 0;
+    *out = timing && gpu && n > 1 ? n / 2 : n;
     if (!text) {
         return KG_OK;
     }
@@ -58,7 +61,7 @@ enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *confi
                                  .stop_after = stop_after,
                                  .progress = on_progress,
                                  .ctx = &t};
-    if (job_count(command, jobs, config->stage_timing, &spec.jobs, err) != KG_OK) {
+    if (job_count(command, jobs, config, &spec.jobs, err) != KG_OK) {
         return err->code;
     }
     kg_progress_init(&t.bar, stderr, "judging", 0);

@@ -21,7 +21,7 @@ static const char help_text[] =
     "  --samples LIST      only these: 0-4\n"
     "  --pass-at-k LIST    k of pass@k (default 1)\n"
     "  --out DIR           where results go (default: the run's folder)\n"
-    "  --jobs N            worker processes (default: all CPUs)\n"
+    "  --jobs N            worker processes (default: all CPUs, half of them for a GPU)\n"
     "  --preset kernelbench\n"
     "                      that project's own trials and times, instead of kgym's: no reward\n"
     "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"

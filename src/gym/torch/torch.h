@@ -123,6 +123,9 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
  */
 void kg_torch_leave(struct kg_worker *w);
 bool kg_torch_on_cpu(const struct kg_worker *w);
+/* The device that this configuration means: for `auto` cuda:0 where the driver's control device is
+ * there, else cpu. Whether it works is the judge's to find out. */
+const char *kg_torch_device(const struct kg_config *c);
 /* For times that count: nothing of this worker's boots, and with exclusive the device is its alone.
  * The caller gives it back whether it got it or not. */
 enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,

@@ -16,16 +16,10 @@ const char *kg_scene_name(enum kg_scene_kind kind)
     return names[kind];
 }
 
-/* cuda:0 where the driver's control device is there, else cpu. Whether it works is the judge's to
- * find out. */
-static void resolve_device(struct kg_worker *w)
+const char *kg_torch_device(const struct kg_config *c)
 {
-    struct kg_torch *t = w->torch;
-    const char *device = w->config.device;
-    if (strcmp(device, "auto") == 0) {
-        device = kg_file_exists("/dev/nvidiactl") ? "cuda:0" : "cpu";
-    }
-    snprintf(t->device, sizeof t->device, "%s", device);
+    bool asked = strcmp(c->device, "auto") != 0;
+    return asked ? c->device : kg_file_exists("/dev/nvidiactl") ? "cuda:0" : "cpu";
 }
 
 bool kg_torch_on_cpu(const struct kg_worker *w)
@@ -58,7 +52,7 @@ enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
     if (!w->torch) {
         return kg_fail(err, KG_E_LIMIT, "no memory for the PyTorch executor");
     }
-    resolve_device(w);
+    snprintf(w->torch->device, sizeof w->torch->device, "%s", kg_torch_device(&w->config));
     snprintf(w->torch->problem_file, sizeof w->torch->problem_file, "%s/problem.py",
              w->scratch.path);
     for (int k = 0; k < KG_SCENES; k++) {
