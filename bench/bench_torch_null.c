@@ -25,7 +25,7 @@ static const struct {
     const char *name;
     int length, rounds; /* about 45 us per round of 16 M */
 } kernels[] = {{"20 us", 6 << 20, 1},
-               {"100 us", 16 << 20, 2},
+               {"100 us", 20 << 20, 2},
                {"1 ms", 16 << 20, 22},
                {"10 ms", 16 << 20, 220}};
 #define KERNELS ((int)(sizeof kernels / sizeof *kernels))

@@ -4,8 +4,9 @@
  * interpreter per evaluation, one comparison, 50 calls timed by events.
  *   build/release/bench/bench_torch_throughput [candidates=256] [jobs=8] [fresh=16] [device=cuda:0]
  * Prints evaluations per second from start to end of the command and of its second half, where a
- * job's time goes by stage, pairs used, and verdicts other than `ok` by name. Needs a GPU; python
- * is $KGYM_PYTHON, else that of `make torch`. */
+ * job's time goes by stage, pairs used, and verdicts other than `ok` by name: with contexts made
+ * while nobody is timed, and then, of other sources, beside what is timed. Needs a GPU; python is
+ * $KGYM_PYTHON, else that of `make torch`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +53,12 @@ static void make_source(int i, struct kg_buf *text)
     kg_bench_fill(text, "@warps@", warps[turn / 3 % 2]);
 }
 
-static void make_sources(int n)
+/* Sources from..from+n, and the batch of them. */
+static void make_sources(int from, int n)
 {
     struct kg_buf lines;
     kg_buf_init(&lines, 256u << 20);
-    for (int i = 0; i < n; i++) {
+    for (int i = from; i < from + n; i++) {
         struct kg_buf text;
         char name[32];
         make_source(i, &text);
@@ -179,26 +181,26 @@ static json_t *pairs_used(const struct seen *s)
     return count;
 }
 
-int main(int argc, char **argv)
+/* One batch of sources that no other has; apart: contexts while nobody is timed. */
+static json_t *measure(const char *device, bool apart, int n, int jobs, double *per_s)
 {
     static struct seen seen;
-    int n = kg_bench_count(argc, argv, 1, OPERATORS, MOST, 256);
-    int jobs = kg_bench_count(argc, argv, 2, 1, 64, 8);
-    int fresh = kg_bench_count(argc, argv, 3, 0, 256, 16);
-    const char *device = argc > 4 ? argv[4] : "cuda:0";
-    char set[64];
+    char set[64], contexts[64];
     struct kg_bench_tally tally;
-    const char *gpu = kg_bench_need_gpu(device);
-    make_sources(n);
+    memset(&seen, 0, sizeof seen);
+    make_sources(apart ? 0 : n, n);
     snprintf(set, sizeof set, "device=%s", device);
-    const char *const options[] = {set, NULL};
-    const struct kg_bench_batch batch = {"all.jsonl", "out.jsonl", jobs, options};
+    snprintf(contexts, sizeof contexts, "torch.contexts_apart=%s", apart ? "true" : "false");
+    const char *const options[] = {set, contexts, NULL};
+    const char *out = apart ? "apart.jsonl" : "beside.jsonl";
+    const struct kg_bench_batch batch = {"all.jsonl", out, jobs, options};
     double seconds = kg_bench_batch_run(&batch);
-    kg_bench_tally("out.jsonl", &tally);
-    kg_bench_records("out.jsonl", look, &seen);
-    printf("%d candidates over %d operators, %d jobs: %.2f evaluations/s, steady %.2f; %d ok, %d "
-           "timed\n",
-           n, OPERATORS, jobs, n / seconds, tally.steady_per_s, tally.verdict[KG_V_OK], seen.n);
+    kg_bench_tally(out, &tally);
+    kg_bench_records(out, look, &seen);
+    printf("contexts %s: %d candidates over %d operators, %d jobs: %.2f evaluations/s, steady "
+           "%.2f; %d ok, %d timed\n",
+           apart ? "apart" : "beside what is timed", n, OPERATORS, jobs, n / seconds,
+           tally.steady_per_s, tally.verdict[KG_V_OK], seen.n);
     double rest = 1e3 * jobs / tally.steady_per_s;
     for (int s = 0; s < KG_ST_COUNT; s++) {
         rest -= tally.stage_ms[s];
@@ -207,16 +209,34 @@ int main(int argc, char **argv)
     const char *head = "per candidate";
     kg_bench_print_stages(&head, &tally, &rest, 1);
     json_t *used = pairs_used(&seen);
+    fflush(stdout);
+    *per_s = n / seconds;
+    return json_pack("{s:f, s:f, s:i, s:i, s:o, s:f, s:o, s:f}", "per_s", n / seconds,
+                     "steady_per_s", tally.steady_per_s, "ok", tally.verdict[KG_V_OK], "timed",
+                     seen.n, "stage_ms", kg_bench_stages(&tally), "rest_ms", rest, "pairs", used,
+                     "median_ratio", median(seen.ratio, seen.n));
+}
+
+int main(int argc, char **argv)
+{
+    int n = kg_bench_count(argc, argv, 1, OPERATORS, MOST / 2, 256);
+    int jobs = kg_bench_count(argc, argv, 2, 1, 64, 8);
+    int fresh = kg_bench_count(argc, argv, 3, 0, 256, 16);
+    const char *device = argc > 4 ? argv[4] : "cuda:0";
+    double per_s[2];
+    const char *gpu = kg_bench_need_gpu(device);
+    json_t *result = measure(device, true, n, jobs, &per_s[0]);
+    json_t *beside = measure(device, false, n, jobs, &per_s[1]);
     double peer = fresh_rate(fresh, n);
-    printf(
-        "a fresh interpreter per evaluation, %d of them: %.2f evaluations/s (%.1f times fewer)\n",
-        fresh, peer, peer > 0 ? n / seconds / peer : 0);
-    kg_bench_json("torch_throughput",
-                  json_pack("{s:s, s:i, s:i, s:f, s:f, s:i, s:i, s:o, s:f, s:o, s:f, s:i, s:f}",
-                            "device", gpu, "candidates", n, "jobs", jobs, "per_s", n / seconds,
-                            "steady_per_s", tally.steady_per_s, "ok", tally.verdict[KG_V_OK],
-                            "timed", seen.n, "stage_ms", kg_bench_stages(&tally), "rest_ms", rest,
-                            "pairs", used, "median_ratio", median(seen.ratio, seen.n), "fresh",
-                            fresh, "fresh_per_s", peer));
+    printf("a fresh interpreter per evaluation, %d of them: %.2f evaluations/s", fresh, peer);
+    if (peer > 0) {
+        printf(" (%.1f and %.1f times fewer)", per_s[0] / peer, per_s[1] / peer);
+    }
+    printf("\n");
+    json_t *about = json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "device", gpu, "candidates", n,
+                              "jobs", jobs, "fresh", fresh, "fresh_per_s", peer, "beside", beside);
+    json_object_update(result, about);
+    json_decref(about);
+    kg_bench_json("torch_throughput", result);
     return 0;
 }

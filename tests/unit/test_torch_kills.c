@@ -10,6 +10,8 @@
 
 #define KILLS     200 /* TEST_KILLS: another number, TEST_DEVICE: another device than cpu */
 #define KILLS_NS  180000000000 /* on a busy machine there are as many as fit into this */
+#define REST_MS   200 /* between two, at most */
+#define GPU_MS    2000 /* there a runner takes half a second to be there at all */
 #define LINES     24 /* of a batch, which ends before time counts; on a GPU they are seconds each */
 #define GPU_LINES 6
 #define FIND_NS   1000000000
@@ -25,7 +27,7 @@ static const uint64_t share[VICTIMS] = {4, 1, 4, 4, 1};
 static int kills[VICTIMS];
 static struct kg_rng rng;
 static bool lacking;
-static int asked = KILLS, lines = LINES;
+static int asked = KILLS, lines = LINES, rest = REST_MS;
 
 static const struct {
     const char *text, *want;
@@ -58,7 +60,9 @@ static int setup(void **state)
     kg_rng_init(&rng, key, 0);
     const char *n = getenv("TEST_KILLS"), *device = getenv("TEST_DEVICE");
     asked = n ? (int)strtol(n, NULL, 10) : KILLS;
-    lines = device && strcmp(device, "cpu") != 0 ? GPU_LINES : LINES;
+    bool gpu = device && strcmp(device, "cpu") != 0;
+    lines = gpu ? GPU_LINES : LINES;
+    rest = gpu ? GPU_MS : REST_MS;
     setenv("D", device ? device : "cpu", 1);
     setenv("KGYM_TORCH_SPARE", "yes", 1); /* one more that may be hit */
     const char *build = getenv("KGYM_BUILD"), *variant = build ? strrchr(build, '/') : NULL;
@@ -346,7 +350,7 @@ static void disturb(pid_t batch, int64_t until)
         if (all_kills() < asked && kg_clock_ns() < until) {
             kill_one(batch, draw_victim());
         }
-        rest_ms((int64_t)kg_rng_below(&rng, 200));
+        rest_ms((int64_t)kg_rng_below(&rng, (uint64_t)rest));
         if (written() != size) {
             size = written();
             moved = kg_clock_ns();

@@ -70,6 +70,8 @@ static const struct kg_opt table[] = {
         "PyTorch: blocks of pairs, at most: the interval is taken over them; below T 4 at most."),
     INT("timing.min_blocks", timing_min_blocks, 1, 64, "3", "",
         "PyTorch: blocks, at least, before timing may stop early."),
+    REAL("timing.block_half_width", timing_block_half_width, 0, 1, "0.01", "",
+         "PyTorch: stop early at this relative half-width of the interval over blocks; 0: never."),
     REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
          "Stop early at this relative half-width of the interval; 0: never."),
     INT("timing.warmups", timing_warmups, 0, 1000, "10", "", "Warm-up calls per process."),
@@ -108,6 +110,8 @@ static const struct kg_opt table[] = {
     ENUM(
         "torch.spare", torch_spare, spares, "no",
         "PyTorch: boot the next candidate's runner while the last one is at work; auto: on a GPU."),
+    BOOL("torch.contexts_apart", torch_contexts_apart, "true",
+         "PyTorch: a process's context on a GPU is made and ended while nobody is timed there."),
     INT("torch.builds_mb", torch_builds_mb, 0, 1 << 20, "2048", "MB",
         "PyTorch: size of the cache of extensions and Triton kernels that candidates build; 0: "
         "none."),

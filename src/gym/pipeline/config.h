@@ -30,7 +30,7 @@ struct kg_config {
     int timing_method; /* enum kg_timing_method */
     int64_t timing_pairs, timing_processes, timing_min_processes, timing_warmups, timing_trials;
     int64_t timing_block_pairs, timing_blocks, timing_min_blocks;
-    double timing_half_width, timing_trim, timing_budget;
+    double timing_half_width, timing_block_half_width, timing_trim, timing_budget;
     bool timing_exclusive, timing_cold;
     /* league */
     int library; /* enum kg_library */
@@ -42,6 +42,7 @@ struct kg_config {
     double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
     int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
     int torch_spare; /* enum kg_spare */
+    bool torch_contexts_apart;
     int64_t torch_builds_mb;
     /* KernelBench's procedure */
     int64_t kernelbench_trials;

@@ -36,7 +36,7 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 12 x 12 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s, 20 s + 60 s.
+/* 12 x 12 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 1 %, 20 s, 20 s + 60 s.
  */
 #define KG_TPAIRS_DEFAULTS                                                                         \
     ((struct kg_tpairs_options){.pairs = 12,                                                       \
@@ -45,7 +45,7 @@ struct kg_tpairs_options {
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \
-                                .half_width = 0.015,                                               \
+                                .half_width = 0.01,                                                \
                                 .budget_ns = 20000000000,                                          \
                                 .call_ns = 20000000000,                                            \
                                 .first_call_ns = 60000000000,                                      \

@@ -198,7 +198,8 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     return code;
 }
 
-/* Two at once make contexts as fast as the driver can; four take half as long again for each. */
+/* Two at once make contexts as fast as the driver can; four take half as long again for each. Where
+ * they are made beside what others time, that has been seen with one. */
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
     char base[96], path[192];
@@ -207,16 +208,18 @@ static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, 
         return KG_OK;
     }
     kg_lease_default_path(base, sizeof base);
-    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, w->cpu & 1);
+    int which = w->config.torch_contexts_apart ? w->cpu & 1 : 0;
+    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, which);
     return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
 }
 
-/* A context that is made or ended is felt by whoever is timed on that device. */
+/* A context that is made or ended is felt by whoever is timed on that device (docs/gpu.md: how much).
+ */
 static enum kg_code share_device(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
 {
     struct kg_dj *j = &w->torch->judge;
     *l = KG_LEASE_NONE;
-    if (!j->facts.clock || j->held) {
+    if (!j->facts.clock || j->held || !w->config.torch_contexts_apart) {
         return KG_OK;
     }
     enum kg_code code = kg_lease_share_long(w->torch->device, l, &kg_cancelled, err);
