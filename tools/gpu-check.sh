@@ -132,8 +132,9 @@ do_timing() {
   grep '^{' "$out/torch_null.txt" >"$out/torch_null.json"
 }
 
-# GPU_KILLS of the gym's processes at random moments.
+# GPU_KILLS of the gym's processes at random moments: each costs seconds of starting again.
 do_kills() {
+  local seconds=${GPU_SECONDS:-300}
   if TEST_DEVICE=cuda:0 TEST_KILLS=${GPU_KILLS:-30} step torch_kills "$pack/tests/$kills"; then
     grep -h 'kill' "$out/torch_kills.txt" | tail -5
   else

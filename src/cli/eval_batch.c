@@ -25,8 +25,8 @@ static void on_progress(void *ctx, int64_t done, int64_t total, const char *reco
 }
 
 /* Where a GPU is used, each job has a judge that must not share its runners' CPU. */
-static enum kg_code job_count(const char *command, const char *text,
-                              const struct kg_config *config, int *out, struct kg_err *err)
+static enum kg_code job_count(const char *command, const char *text, const struct kg_config *config,
+                              int *out, struct kg_err *err)
 {
     int cpus[64];
     int n = kg_batch_cpus(cpus, 64);

@@ -26,12 +26,12 @@ KG_PROBE_API int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes,
 KG_PROBE_API int kg_probe_cuda_null(void *stream);
 /* Wait for everything on the device. 0, or the driver's code. */
 KG_PROBE_API int kg_probe_cuda_sync(void);
-/* The answer to command `number` stands in *w: wait for everything on the device, note the time since
- * begun_ns (monotonic), and post it. 0, or the driver's code, and nothing is posted. */
+/* The answer to command `number` stands in *w: wait for everything on the device, note the time
+ * since begun_ns (monotonic), and post it. 0, or the driver's code, and nothing is posted. */
 KG_PROBE_API int kg_probe_cuda_finish(struct kg_twire *w, uint32_t number, int64_t begun_ns);
 KG_PROBE_API const char *kg_probe_cuda_error(void);
-/* As kg_probe_wait, but looks for 20 ms before it sleeps: the release of a command that was announced
- * follows at once, and a wake-up across cores takes 45 us and varies by as much. */
+/* As kg_probe_wait, but looks for 20 ms before it sleeps: the release of a command that was
+ * announced follows at once, and a wake-up across cores takes 45 us and varies by as much. */
 KG_PROBE_API uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value);
 
 /* Offsets [from, to) of OUT belong to the allocator from now on; what it gave out before stays

@@ -29,7 +29,7 @@ struct view {
     int fd[3];
     uint32_t seen;
     uint64_t early_seed; /* of the last command, when it was announced */
-    uint32_t nbound; /* inputs of the calls to come */
+    uint32_t nbound;     /* inputs of the calls to come */
     struct kg_tleaf bound[KG_TWIRE_LEAVES];
 };
 

@@ -158,7 +158,8 @@ static bool tells_seeds(struct view *v)
     return false;
 }
 
-/* The judge waits until a timed call is prepared for. What is drawn in it cannot be drawn before. */
+/* The judge waits until a timed call is prepared for. What is drawn in it cannot be drawn before.
+ */
 static void the_seed_of_a_call_that_draws_comes_with_its_release(void **state)
 {
     struct runner ref, cand;

@@ -43,8 +43,8 @@ static bool probe_load(struct probe *p)
     *(void **)&p->used = dlsym(library, "kg_out_used");
     *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
     *(void **)&p->give = dlsym(library, "kg_out_free");
-    return p->attach && p->null && p->finish && p->sync && p->error && p->range && p->used && p->alloc &&
-           p->give;
+    return p->attach && p->null && p->finish && p->sync && p->error && p->range && p->used &&
+           p->alloc && p->give;
 }
 
 /* A child, born before anybody has opened the device, does `work` once it has got two descriptors;

@@ -510,7 +510,7 @@ static _Atomic uint32_t *said;
 static bool had_it(const volatile int *cancel, int64_t then_ns, bool *asked_in_vain)
 {
     struct kg_lease l;
-    if (kg_lease_alone("cpu", &l, cancel, &err) != KG_OK) {
+    if (kg_lease_alone("cpu", false, &l, cancel, &err) != KG_OK) {
         return false;
     }
     atomic_store(said, KG_TB_WAITS);

@@ -82,16 +82,34 @@ static void users_share_a_device_and_one_may_have_it_alone(void **state)
     snprintf(device, sizeof device, "test-%d", (int)getpid());
     assert_int_equal(kg_lease_share(device, &a, NULL, &err), KG_OK);
     assert_int_equal(kg_lease_share(device, &b, NULL, &err), KG_OK);
-    assert_int_equal(kg_lease_alone(device, &c, &cancel, &err), KG_E_CANCELLED);
+    assert_int_equal(kg_lease_alone(device, true, &c, &cancel, &err), KG_E_CANCELLED);
     assert_true(c.fd == -1);
     kg_lease_release(&a);
     kg_lease_release(&b);
-    assert_int_equal(kg_lease_alone(device, &c, &cancel, &err), KG_OK);
+    assert_int_equal(kg_lease_alone(device, true, &c, &cancel, &err), KG_OK);
     assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_E_CANCELLED);
     assert_true(a.fd == -1);
     kg_lease_release(&c);
     assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_OK);
     kg_lease_release(&a);
+}
+
+static void long_uses_may_go_on_beside_one_who_is_alone(void **state)
+{
+    (void)state;
+    char device[40];
+    struct kg_lease lasting, other, alone;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    snprintf(device, sizeof device, "test-beside-%d", (int)getpid());
+    assert_int_equal(kg_lease_share_long(device, &lasting, NULL, &err), KG_OK);
+    assert_int_equal(kg_lease_alone(device, false, &alone, &cancel, &err), KG_OK);
+    assert_int_equal(kg_lease_share(device, &other, &cancel, &err), KG_E_CANCELLED);
+    assert_int_equal(kg_lease_share_long(device, &other, &cancel, &err), KG_OK);
+    kg_lease_release(&other);
+    kg_lease_release(&alone);
+    assert_int_equal(kg_lease_alone(device, true, &alone, &cancel, &err), KG_E_CANCELLED);
+    kg_lease_release(&lasting);
 }
 
 static void who_waits_to_be_alone_keeps_new_users_out(void **state)
@@ -106,7 +124,7 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
     pid_t child = fork();
     if (child == 0) {
         close(inside.fd); /* the parent's to keep */
-        _exit(kg_lease_alone(device, &alone, NULL, &err) == KG_OK ? 0 : 1);
+        _exit(kg_lease_alone(device, true, &alone, NULL, &err) == KG_OK ? 0 : 1);
     }
     enum kg_code code = KG_OK;
     for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child queues */
@@ -139,8 +157,9 @@ static void short_uses_go_on_while_a_long_one_ends(void **state)
         char c;
         close(hold[1]);
         kg_lease_release(&lasting); /* the parent's to keep */
-        _exit(kg_lease_alone(device, &alone, NULL, &err) == KG_OK && read(hold[0], &c, 1) == 0 ? 0
-                                                                                               : 1);
+        _exit(kg_lease_alone(device, true, &alone, NULL, &err) == KG_OK && read(hold[0], &c, 1) == 0
+                  ? 0
+                  : 1);
     }
     enum kg_code code = KG_OK;
     for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child queues */
@@ -162,7 +181,7 @@ static void short_uses_go_on_while_a_long_one_ends(void **state)
     close(hold[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(kg_lease_alone(device, &alone, NULL, &err), KG_OK);
+    assert_int_equal(kg_lease_alone(device, true, &alone, NULL, &err), KG_OK);
     kg_lease_release(&alone);
     close(hold[0]);
 }
@@ -175,7 +194,7 @@ static pid_t writer(const char *device, char letter, int out)
         struct kg_lease l;
         struct kg_err err = KG_ERR_INIT;
         enum kg_code code = letter == 'l' ? kg_lease_share_long(device, &l, NULL, &err)
-                                          : kg_lease_alone(device, &l, NULL, &err);
+                                          : kg_lease_alone(device, true, &l, NULL, &err);
         bool told = code == KG_OK && write(out, &letter, 1) == 1;
         usleep(20000);
         _exit(told ? 0 : 1);
@@ -194,7 +213,7 @@ static void those_who_want_it_alone_keep_long_uses_out(void **state)
     int ends[2], status;
     snprintf(device, sizeof device, "test-order-%d", (int)getpid());
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(kg_lease_alone(device, &held, NULL, &err), KG_OK);
+    assert_int_equal(kg_lease_alone(device, true, &held, NULL, &err), KG_OK);
     for (int i = 0; i < 6; i++) {
         pid_t pid = fork();
         if (pid == 0) {
@@ -286,6 +305,7 @@ int main(void)
         cmocka_unit_test(the_next_waits_its_turn),
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(users_share_a_device_and_one_may_have_it_alone),
+        cmocka_unit_test(long_uses_may_go_on_beside_one_who_is_alone),
         cmocka_unit_test(who_waits_to_be_alone_keeps_new_users_out),
         cmocka_unit_test(short_uses_go_on_while_a_long_one_ends),
         cmocka_unit_test(those_who_want_it_alone_keep_long_uses_out),

@@ -10,8 +10,8 @@
 
 #define KILLS     200 /* TEST_KILLS: another number, TEST_DEVICE: another device than cpu */
 #define KILLS_NS  180000000000 /* on a busy machine there are as many as fit into this */
-#define REST_MS   200 /* between two, at most */
-#define GPU_MS    2000 /* there a runner takes half a second to be there at all */
+#define REST_MS   200          /* between two, at most */
+#define GPU_MS    2000         /* there a runner takes half a second to be there at all */
 #define LINES     24 /* of a batch, which ends before time counts; on a GPU they are seconds each */
 #define GPU_LINES 6
 #define FIND_NS   1000000000

@@ -518,6 +518,15 @@ static void loud_beside_others(void **state)
     kg_record_deinit(&r);
     fresh(state);
     kg_tpairs_hook.shared = true;
+    worker->config.torch_contexts_apart = false; /* it may have been a context of others' */
+    spy.loud_from = 18;
+    spy.loud_calls = 26;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_true(worker->torch->contexts_apart);
+    kg_record_deinit(&r);
+    fresh(state);
+    kg_tpairs_hook.shared = true;
     spy.loud_from = 18;
     spy.loud_calls = 1000;
     expect("affine.py", good, "hack/async", &r); /* with nobody there it is the same */

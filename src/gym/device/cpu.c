@@ -309,9 +309,8 @@ static enum kg_code cpu_bandwidth(struct kg_device *d, struct kg_err *err)
         best = t < best ? t : best;
     }
     free(p);
-    d->facts.bandwidth =
-        fmax(d->facts.bandwidth,
-             2.0 * (double)PROBE_BYTES / ((double)(best > 0 ? best : 1) * 1e-9));
+    d->facts.bandwidth = fmax(d->facts.bandwidth,
+                              2.0 * (double)PROBE_BYTES / ((double)(best > 0 ? best : 1) * 1e-9));
     return KG_OK;
 }
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const char *const op_names[KG_DJM_OPS] = {
-    [KG_DJM_HELLO] = "start",        [KG_DJM_OPEN] = "open port",   [KG_DJM_ATTACH] = "attach",
-    [KG_DJM_CLOSE] = "close",        [KG_DJM_BEGIN] = "begin case", [KG_DJM_FILL] = "fill",
-    [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",        [KG_DJM_RUN] = "run",
-    [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",  [KG_DJM_MOVE] = "move case",
+    [KG_DJM_HELLO] = "start",        [KG_DJM_OPEN] = "open port",      [KG_DJM_ATTACH] = "attach",
+    [KG_DJM_CLOSE] = "close",        [KG_DJM_BEGIN] = "begin case",    [KG_DJM_FILL] = "fill",
+    [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",           [KG_DJM_RUN] = "run",
+    [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",     [KG_DJM_MOVE] = "move case",
     [KG_DJM_FORGET] = "forget case", [KG_DJM_BANDWIDTH] = "bandwidth",
 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/device/state.h"
+#include "gym/device/course.h"
 
 #define BEYOND     ((uint64_t)64 << 10) /* poison behind where the answer is expected to end */
 #define LOUD_TIMES 2
@@ -10,19 +10,6 @@
 #define SLICE_NS   20000000
 #define SPIN_NS    20000000 /* a sleeper's wake-up across cores takes 45 us and varies by as much */
 #define PREPARE_NS 5000000  /* a runner that takes longer does the rest of it in its own time */
-
-/* What one command needs, found before the runner hears of it. */
-struct course {
-    const struct kg_djm_req *req;
-    struct kg_dj_port *port;
-    struct kg_dj_case *c; /* NULL: none */
-    bool moves;           /* the masters go into IN */
-    bool binds;           /* the runner takes where they lie: BIND, or with a call */
-    bool answers;         /* CALL, or something that is kept: OUT is poisoned before */
-    uint64_t nonce[2], word, poisoned;
-    struct kg_dj_claims claims;
-    struct kg_digest digest[KG_TWIRE_LEAVES];
-};
 
 static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
 {
@@ -39,7 +26,7 @@ static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
     return true;
 }
 
-static enum kg_code prepare(struct kg_dj_state *s, struct course *k, struct kg_err *err)
+static enum kg_code prepare(struct kg_dj_state *s, struct kg_dj_course *k, struct kg_err *err)
 {
     const struct kg_djm_req *r = k->req;
     if (kg_dj_port_need(s, r->port, &k->port, err) != KG_OK ||
@@ -68,7 +55,7 @@ static enum kg_code prepare(struct kg_dj_state *s, struct course *k, struct kg_e
 
 /* The answer goes where a runner lays it out, unless it lies in OUT already; the expected one says
  * how long that is. */
-static uint64_t extent(const struct kg_dj_state *s, const struct course *k)
+static uint64_t extent(const struct kg_dj_state *s, const struct kg_dj_course *k)
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     if (s->dev.pooled || k->c == NULL || k->req->command != KG_TC_CALL || !k->c->side[0].there) {
@@ -84,7 +71,7 @@ static uint64_t extent(const struct kg_dj_state *s, const struct course *k)
     return end < k->port->out_bytes ? end : k->port->out_bytes;
 }
 
-static enum kg_code poison(struct kg_dj_state *s, struct course *k, struct kg_err *err)
+static enum kg_code poison(struct kg_dj_state *s, struct kg_dj_course *k, struct kg_err *err)
 {
     struct kg_key key = {{k->nonce[0], k->nonce[1]}};
     k->word = kg_device_poison(key);
@@ -94,7 +81,7 @@ static enum kg_code poison(struct kg_dj_state *s, struct course *k, struct kg_er
     return k->req->timed ? s->dev.ops->sync(&s->dev, err) : KG_OK;
 }
 
-static void write_request(const struct course *k)
+static void write_request(const struct kg_dj_course *k)
 {
     struct kg_twire *w = k->port->wire;
     bool data = k->binds || k->req->command == KG_TC_STATE;
@@ -109,7 +96,7 @@ static void write_request(const struct course *k)
 }
 
 /* Somebody else's work slows the judge's own copies. */
-static void quiet(struct kg_dj_state *s, struct course *k, struct kg_dj_report *out)
+static void quiet(struct kg_dj_state *s, struct kg_dj_course *k, struct kg_dj_report *out)
 {
     if (k->c == NULL || !k->req->timed) {
         return;
@@ -130,7 +117,7 @@ static void spin(const _Atomic uint32_t *word, uint32_t number, int64_t ns)
 
 /* In slices, so that a counter that skips this number, or a `go` that somebody else has written,
  * does not cost the whole deadline. */
-static enum kg_dj_status wait_for(const struct course *k, uint32_t number)
+static enum kg_dj_status wait_for(const struct kg_dj_course *k, uint32_t number)
 {
     struct kg_twire *w = k->port->wire;
     for (;;) {
@@ -155,7 +142,7 @@ static enum kg_dj_status wait_for(const struct course *k, uint32_t number)
 
 /* False: it answered before it was asked, or twice. What is timed is announced, so that the window
  * meets no sleeper. */
-static bool announce(const struct course *k, uint32_t *number)
+static bool announce(const struct kg_dj_course *k, uint32_t *number)
 {
     struct kg_twire *w = k->port->wire;
     *number = atomic_load(&w->go) + 1;
@@ -170,8 +157,8 @@ static bool announce(const struct course *k, uint32_t *number)
 }
 
 /* From t0 until the runner says that it is done: inputs exist from t0 on only. */
-static enum kg_code release(struct kg_dj_state *s, struct course *k, uint32_t number, int64_t *t0,
-                            struct kg_dj_report *out, struct kg_err *err)
+static enum kg_code release(struct kg_dj_state *s, struct kg_dj_course *k, uint32_t number,
+                            int64_t *t0, struct kg_dj_report *out, struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
     struct kg_twire *w = k->port->wire;
@@ -205,158 +192,7 @@ static enum kg_code release(struct kg_dj_state *s, struct course *k, uint32_t nu
     return KG_OK;
 }
 
-/* The window ends when the digests of the claimed answers are in the judge's hands. A null
- * candidate's window has the same end: the tensors that an answer would have. */
-static enum kg_code close_window(struct kg_dj_state *s, struct course *k, int64_t t0,
-                                 struct kg_dj_report *out, struct kg_err *err)
-{
-    struct kg_dspan span[KG_TWIRE_LEAVES];
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    const struct kg_tleaf *from = k->claims.leaf;
-    uint32_t n = k->answers ? k->claims.n : 0;
-    if (k->req->command == KG_TC_NULL && k->c != NULL && k->c->side[0].there) {
-        n = k->c->side[0].n;
-        memcpy(leaf, k->c->side[0].leaf, n * sizeof *leaf);
-        n = kg_twire_place(leaf, n) <= k->port->out_bytes ? n : 0;
-        from = leaf;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        span[i] = (struct kg_dspan){k->port->out + from[i].offset, from[i].bytes};
-    }
-    if (s->dev.ops->digest(&s->dev, span, n, k->digest, err) != KG_OK) {
-        return err->code;
-    }
-    out->window_ns = s->dev.ops->clock(&s->dev) - t0;
-    return KG_OK;
-}
-
-/* Which tensor of IN is not what was written; guards count for the one before them. */
-static enum kg_code find_changed(struct kg_dj_state *s, const struct course *k, int *at,
-                                 struct kg_err *err)
-{
-    struct kg_digest was, is;
-    *at = 0;
-    for (uint32_t i = 0; i < k->c->n; i++) {
-        const struct kg_tleaf *l = &k->c->leaf[i];
-        struct kg_dspan a = {k->c->block + l->offset, l->bytes};
-        struct kg_dspan b = {k->port->in + l->offset, l->bytes};
-        if (s->dev.ops->digest(&s->dev, &a, 1, &was, err) != KG_OK ||
-            s->dev.ops->digest(&s->dev, &b, 1, &is, err) != KG_OK) {
-            return err->code;
-        }
-        if (!kg_dj_same_digest(was, is)) {
-            *at = (int)i;
-            return KG_OK;
-        }
-    }
-    return KG_OK;
-}
-
-static enum kg_code check_inputs(struct kg_dj_state *s, const struct course *k,
-                                 struct kg_dj_report *out, struct kg_err *err)
-{
-    struct kg_digest now;
-    if (!k->moves || s->dev.sealed) {
-        return KG_OK;
-    }
-    struct kg_dspan span = {k->port->in, k->c->bytes};
-    if (s->dev.ops->digest(&s->dev, &span, 1, &now, err) != KG_OK) {
-        return err->code;
-    }
-    out->input_modified = !kg_dj_same_digest(now, k->c->inputs);
-    return out->input_modified ? find_changed(s, k, &out->input_at, err) : KG_OK;
-}
-
-static enum kg_code check_guards(struct kg_dj_state *s, const struct course *k,
-                                 struct kg_dj_report *out, struct kg_err *err)
-{
-    struct kg_dspan zone[2 * KG_TWIRE_LEAVES];
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    uint32_t laid = kg_dj_laid(&k->claims, s->dev.pooled, leaf);
-    int bad;
-    size_t n = k->answers ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
-    for (size_t i = 0; i < n; i++) {
-        zone[i].at += k->port->out;
-    }
-    if (s->dev.ops->check(&s->dev, zone, n, k->word, &bad, err) != KG_OK) {
-        return err->code;
-    }
-    out->guard_hit = bad >= 0;
-    return KG_OK;
-}
-
-/* An answer given before, to inputs to which something else was expected. */
-static enum kg_code check_stale(struct kg_dj_state *s, const struct course *k,
-                                struct kg_dj_report *out, struct kg_err *err)
-{
-    unsigned char part[4096];
-    if (k->req->command != KG_TC_CALL || (k->req->flags & KG_TF_WIDE) ||
-        k->req->keep == KG_DJ_FLOAT) {
-        return KG_OK;
-    }
-    const struct kg_dj_answer *want = &k->c->side[0];
-    for (uint32_t i = 0; i < k->claims.n; i++) {
-        const struct kg_tleaf *l = &k->claims.leaf[i];
-        struct kg_dj_seen seen = {.answer = k->digest[i], .inputs = k->c->inputs, .leaf = (int)i};
-        seen.has_expected = want->there && i < want->n;
-        if (seen.has_expected) {
-            seen.expected = want->digest[i];
-        }
-        if (kg_dj_ring_stale(&k->port->ring, &seen)) {
-            uint64_t n = l->bytes < sizeof part ? l->bytes : sizeof part;
-            if (s->dev.ops->download(&s->dev, part, k->port->out + l->offset, n, err) != KG_OK) {
-                return err->code;
-            }
-            size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
-            out->stale =
-                out->stale || !kg_device_degenerate((enum kg_tdtype)l->dtype, part, n / size);
-        }
-        kg_dj_ring_add(&k->port->ring, &seen);
-    }
-    return KG_OK;
-}
-
-static enum kg_code keep(struct kg_dj_state *s, struct course *k, struct kg_dj_report *out,
-                         struct kg_err *err)
-{
-    const struct kg_djm_req *r = k->req;
-    struct kg_dj_answer *a = r->keep == KG_DJ_CANDIDATE ? &s->candidate
-                             : r->keep == KG_DJ_FLOAT   ? &k->c->side[0]
-                                                        : &k->c->side[1];
-    if (r->keep == KG_DJ_CANDIDATE) {
-        s->candidate_case = s->candidate_port = -1;
-    } else {
-        k->c->bounds_there = false;
-    }
-    if (kg_dj_answer_take(s, a, r->keep == KG_DJ_ORACLE, k->port, &k->claims, k->digest, k->word,
-                          k->poisoned, out, err) != KG_OK) {
-        return err->code;
-    }
-    if (r->keep == KG_DJ_CANDIDATE) {
-        s->candidate_case = r->id;
-        s->candidate_port = r->port;
-    }
-    return KG_OK;
-}
-
-static enum kg_code after(struct kg_dj_state *s, struct course *k, int64_t t0,
-                          struct kg_dj_report *out, struct kg_err *err)
-{
-    if (close_window(s, k, t0, out, err) != KG_OK) {
-        return err->code;
-    }
-    bool good = k->claims.said == KG_TA_OK;
-    if (good && k->req->keep != KG_DJ_NONE && keep(s, k, out, err) != KG_OK) {
-        return err->code;
-    }
-    if (check_guards(s, k, out, err) != KG_OK || check_inputs(s, k, out, err) != KG_OK ||
-        check_stale(s, k, out, err) != KG_OK) {
-        return err->code;
-    }
-    return KG_OK;
-}
-
-static void tell(struct course *k, struct kg_dj_report *out)
+static void tell(struct kg_dj_course *k, struct kg_dj_report *out)
 {
     out->said = k->claims.said;
     out->bound = k->binds;
@@ -369,7 +205,7 @@ static void tell(struct course *k, struct kg_dj_report *out)
     memcpy(k->port->last, k->claims.leaf, k->claims.n * sizeof *k->port->last);
 }
 
-static void bind(struct course *k)
+static void bind(struct kg_dj_course *k)
 {
     struct kg_dj_port *p = k->port;
     if (k->binds || k->req->command == KG_TC_STATE) {
@@ -382,7 +218,7 @@ static void bind(struct course *k)
 enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
                           struct kg_dj_report *out, struct kg_err *err)
 {
-    struct course k = {.req = req};
+    struct kg_dj_course k = {.req = req};
     int64_t t0 = 0;
     uint32_t number;
     memset(out, 0, sizeof *out);
@@ -405,7 +241,7 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
         out->status = KG_DJ_PROTOCOL;
         return KG_OK;
     }
-    if (after(s, &k, t0, out, err) != KG_OK) {
+    if (kg_dj_after(s, &k, t0, out, err) != KG_OK) {
         return err->code;
     }
     bind(&k);

@@ -49,8 +49,8 @@ struct kg_dj_case {
     uint32_t n;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     bool filled[KG_TWIRE_LEAVES];
-    uint64_t block, bytes; /* the masters, laid out with guards exactly as in IN */
-    uint64_t cap;          /* of block */
+    uint64_t block, bytes;     /* the masters, laid out with guards exactly as in IN */
+    uint64_t cap;              /* of block */
     uint64_t other, other_cap; /* where they were before they moved, to be moved back to */
     bool digested;
     struct kg_digest inputs; /* of the block: who these inputs are */

@@ -162,8 +162,8 @@ enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volati
     return share(device, false, &l->fd, cancel, err);
 }
 
-enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l,
-                                 const volatile int *cancel, struct kg_err *err)
+enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const volatile int *cancel,
+                                 struct kg_err *err)
 {
     *l = KG_LEASE_NONE;
     return share(device, true, &l->fd_long, cancel, err);
@@ -183,11 +183,11 @@ static enum kg_code close_door(const char *device, bool of_long, int *fd,
     return code;
 }
 
-enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
-                            struct kg_err *err)
+enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *l,
+                            const volatile int *cancel, struct kg_err *err)
 {
     *l = KG_LEASE_NONE;
-    if (close_door(device, true, &l->fd_long, cancel, err) != KG_OK ||
+    if ((long_too && close_door(device, true, &l->fd_long, cancel, err) != KG_OK) ||
         close_door(device, false, &l->fd, cancel, err) != KG_OK) {
         kg_lease_release(l);
         return err->code;

@@ -4,6 +4,8 @@
 #ifndef KG_GYM_TIMING_LEASE_H
 #define KG_GYM_TIMING_LEASE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct kg_lease {
@@ -33,10 +35,11 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
  * One who shares it for long has it for short uses, too. */
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l,
-                                 const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_lease_alone(const char *device, struct kg_lease *l, const volatile int *cancel,
-                            struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const volatile int *cancel,
+                                 struct kg_err *err) KG_MUST_USE;
+/* long_too: nobody uses it for long meanwhile, either. */
+enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *l,
+                            const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
 void kg_lease_release(struct kg_lease *l); /* idempotent */
 /* Where the lock lies: /run/user/UID/kgym-timing.lock or /tmp/kgym-timing-UID.lock. */
 void kg_lease_default_path(char *out, size_t cap);

@@ -122,7 +122,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     }
     snprintf(name, sizeof name, "%s.jobs", t->device);
     e->shared = !e->alone;
-    return e->alone ? kg_lease_alone(name, &e->device, &kg_cancelled, err)
+    return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
                     : kg_lease_share(name, &e->device, &kg_cancelled, err);
 }
 

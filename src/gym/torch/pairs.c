@@ -182,6 +182,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
     s->out = out;
     s->cand = candidate;
     s->cut_short = false;
+    s->seen = 0;
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;

@@ -36,7 +36,8 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 12 x 12 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 1 %, 20 s, 20 s + 60 s.
+/* 12 x 12 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 1 %, 20 s, 20 s
+ * + 60 s.
  */
 #define KG_TPAIRS_DEFAULTS                                                                         \
     ((struct kg_tpairs_options){.pairs = 12,                                                       \

@@ -193,20 +193,38 @@ static enum kg_tflow fill(struct kg_tpairs *s, struct kg_err *err)
     return flow;
 }
 
-/* In a random third where the last ones lay, else elsewhere; where they are too large for that,
- * always there. */
-static enum kg_tflow move(struct kg_tpairs *s, struct kg_err *err)
+/* In a random third where the last ones lay, else elsewhere; a candidate's first calls go round all
+ * places, since the first one at an address takes memory of its own. */
+static int next_place(struct kg_tpairs *s)
 {
+    int left[KG_TORCH_PLACES];
+    uint64_t n = 0;
+    for (int p = 0; p < KG_TORCH_PLACES && s->cand; p++) {
+        if (!(s->seen >> p & 1)) {
+            left[n++] = p;
+        }
+    }
+    if (n > 0) {
+        return left[kg_rng_below(&s->rng, n)];
+    }
     if (kg_rng_below(&s->rng, 3) == 0) {
-        return KG_TFLOW_ON;
+        return s->set;
     }
     int other = (int)kg_rng_below(&s->rng, KG_TORCH_PLACES - 1);
-    other += other >= s->set;
-    uint64_t by = (uint64_t)other * KG_TORCH_PLACE_BYTES;
-    enum kg_code code = kg_dj_case_move(&s->w->torch->judge, CASE, by, err);
-    if (code == KG_OK) {
-        s->set = other;
+    return other + (other >= s->set);
+}
+
+/* Inputs that are too large for that stay where they are. */
+static enum kg_tflow move(struct kg_tpairs *s, struct kg_err *err)
+{
+    int to = next_place(s);
+    s->seen |= s->cand ? 1u << to : 0;
+    if (to == s->set) {
+        return KG_TFLOW_ON;
     }
+    uint64_t by = (uint64_t)to * KG_TORCH_PLACE_BYTES;
+    enum kg_code code = kg_dj_case_move(&s->w->torch->judge, CASE, by, err);
+    s->set = code == KG_OK ? to : s->set;
     return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 

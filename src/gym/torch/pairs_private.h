@@ -25,11 +25,12 @@ struct kg_tpairs {
     bool drawn;            /* every input is drawn by the reference */
     bool self;             /* the oracle is the reference itself under the same seed */
     struct kg_tside *cand; /* NULL: none yet */
-    bool placed;      /* every input has had values */
-    int set;          /* where inputs lie, of KG_TORCH_PLACES */
-    uint64_t cases;   /* drawn so far: each has its own key */
-    uint64_t seed;    /* of the calls of the last one */
-    enum kg_tlaw law; /* of the last one */
+    bool placed;           /* every input has had values */
+    int set;               /* where inputs lie, of KG_TORCH_PLACES */
+    unsigned seen;         /* places that the candidate was called at, a bit each */
+    uint64_t cases;        /* drawn so far: each has its own key */
+    uint64_t seed;         /* of the calls of the last one */
+    enum kg_tlaw law;      /* of the last one */
     double null_ns[KG_TPAIRS_NULLS];
     size_t nnull, nfirst;         /* nfirst: of them while the candidate's process was held still */
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */

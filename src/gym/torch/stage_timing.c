@@ -252,10 +252,12 @@ static bool suspect(enum outcome o)
 static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                                    struct kg_tpairs *s, struct kg_err *err)
 {
+    struct kg_torch *t = e->w->torch;
     struct kg_tpairs_result res = {.pair = NULL};
     enum outcome o = DONE;
     int seen[2] = {0, 0}, noisy = 0;
     bool again;
+    t->contexts_apart = false;
     do {
         kg_tpairs_result_deinit(&res);
         o = one_process(e, s, &res, err);
@@ -264,6 +266,13 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
             o = retake_floor(e, opt, err) != KG_OK ? ERROR : below_floor(e, &res) ? o : DONE;
         }
         again = o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
+        if (o == DISTURBED && !e->w->config.torch_contexts_apart && !t->contexts_apart) {
+            t->contexts_apart = true; /* others' contexts may have been it */
+            if (!res.noisy) {
+                kg_tcandidate_stop(e);
+            }
+            continue;
+        }
         if (o == DISTURBED && res.noisy && noisy++ == 0) {
             continue; /* once more as it is: for the device alone all others have to end */
         }

@@ -65,6 +65,7 @@ struct kg_torch {
     bool zygote_up[2];
     struct kg_dj judge;
     bool judge_up;
+    bool contexts_apart; /* until the end of this timing, whatever the configuration says */
     struct kg_tscene scene[KG_SCENES];
     bool no_tiny;           /* the problem has no tiny variant: it was looked for */
     struct kg_tside null;   /* of timing: answers KG_TC_NULL */

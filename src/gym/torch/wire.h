@@ -129,9 +129,9 @@ struct kg_tleaf {
 
 struct kg_twire {
     uint32_t magic, version;
-    _Atomic uint32_t go;    /* futex: number of the command released */
-    _Atomic uint32_t done;  /* futex: number of the command answered: a claim */
-    _Atomic uint32_t state; /* futex: enum kg_tstate: a claim */
+    _Atomic uint32_t go;        /* futex: number of the command released */
+    _Atomic uint32_t done;      /* futex: number of the command answered: a claim */
+    _Atomic uint32_t state;     /* futex: enum kg_tstate: a claim */
     _Atomic uint32_t announced; /* futex: number of the command that is there, or about to be */
     _Atomic uint32_t prepared;  /* the one that waits for nothing but its release: a claim */
     /* request */

@@ -31,8 +31,9 @@ enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg
                                   struct kg_err *err)
 {
     kg_tspare_settle(w);
+    bool apart = w->config.torch_contexts_apart || w->torch->contexts_apart;
     enum kg_code code =
-        exclusive ? kg_lease_alone(w->torch->device, out, &kg_cancelled, err) : KG_OK;
+        exclusive ? kg_lease_alone(w->torch->device, apart, out, &kg_cancelled, err) : KG_OK;
     w->torch->judge.held = exclusive && code == KG_OK;
     return code;
 }
@@ -213,13 +214,14 @@ static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, 
     return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
 }
 
-/* A context that is made or ended is felt by whoever is timed on that device (docs/gpu.md: how much).
+/* A context that is made or ended is felt by whoever is timed on that device (docs/gpu.md: how
+ * much).
  */
 static enum kg_code share_device(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
 {
     struct kg_dj *j = &w->torch->judge;
     *l = KG_LEASE_NONE;
-    if (!j->facts.clock || j->held || !w->config.torch_contexts_apart) {
+    if (!j->facts.clock || j->held) {
         return KG_OK;
     }
     enum kg_code code = kg_lease_share_long(w->torch->device, l, &kg_cancelled, err);

@@ -1,0 +1,200 @@
+/* One request to the judge of tensors and its reply; the judge's process. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gym/device/client.h"
+#include "gym/device/process.h"
+#include "gym/run/trusted.h"
+#include "gym/timing/lease.h"
+
+#define SILENCE_NS 120000000000 /* beyond a call's own deadline: a judge that is stuck */
+#define ATTEND_NS  1000000      /* between two looks at what a runner says */
+
+static enum kg_code end(struct kg_dj *j, enum kg_code code, uint32_t op, const char *what,
+                        struct kg_err *err)
+{
+    char why[64];
+    int pid = (int)j->pid;
+    kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
+    if (what == NULL) {
+        return kg_fail(err, code, "the judge of tensors (process %d) died during `%s`: %s", pid,
+                       kg_djm_op_name(op), why);
+    }
+    return kg_fail(err, code, "the judge of tensors was ended during `%s`: %s", kg_djm_op_name(op),
+                   what);
+}
+
+/* The device while a call is under way: shared, but for as long as the runner says that it builds.
+ */
+struct use {
+    struct kg_lease lease;
+    _Atomic uint32_t *building; /* NULL: it never says so */
+};
+
+static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
+{
+    uint32_t said = atomic_load(u->building);
+    if (said == KG_TB_BUSY) {
+        kg_lease_release(&u->lease);
+    }
+    if (said != KG_TB_WAITS) {
+        return KG_OK;
+    }
+    if (u->lease.fd < 0 &&
+        kg_lease_share(j->spec.device, &u->lease, j->spec.cancelled, err) != KG_OK) {
+        return err->code;
+    }
+    atomic_store(u->building, KG_TB_NONE);
+    syscall(SYS_futex, u->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    return KG_OK;
+}
+
+/* As kg_trusted_poll; -1: *err. */
+static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_err *err)
+{
+    int got = 0;
+    while (u->building != NULL && got == 0 && kg_clock_ns() < deadline_ns &&
+           !(j->spec.cancelled != NULL && *j->spec.cancelled)) {
+        if (attend(j, u, err) != KG_OK) {
+            return -1;
+        }
+        int64_t slice = kg_clock_ns() + ATTEND_NS;
+        got = kg_trusted_poll(j->sock, slice < deadline_ns ? slice : deadline_ns, NULL);
+    }
+    return got ? got : kg_trusted_poll(j->sock, deadline_ns, j->spec.cancelled);
+}
+
+static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, struct use *u,
+                            struct kg_djm_rep *rep, int fds[KG_TRUSTED_FDS], int *nfds,
+                            struct kg_err *err)
+{
+    *nfds = 0;
+    int got = await(j, deadline_ns, u, err);
+    if (got < 0) {
+        struct kg_err cause = *err;
+        return end(j, cause.code, op, cause.message, err);
+    }
+    if (got == 0) {
+        bool asked = j->spec.cancelled != NULL && *j->spec.cancelled;
+        return asked ? end(j, KG_E_CANCELLED, op, "interrupted", err)
+                     : end(j, KG_E_GYM, op, "it did not answer in time", err);
+    }
+    ssize_t n = kg_trusted_receive(j->sock, rep, sizeof *rep, fds, nfds);
+    if (n <= 0) {
+        return end(j, KG_E_GYM, op, NULL, err);
+    }
+    const char *wrong = kg_djm_rep_check(rep, (size_t)n, op, j->seq);
+    wrong = wrong == NULL && rep->code == KG_OK && *nfds != (op == KG_DJM_OPEN ? 3 : 0)
+                ? "a reply with the wrong descriptors"
+                : wrong;
+    if (wrong != NULL) {
+        for (int k = 0; k < *nfds; k++) {
+            close(fds[k]);
+        }
+        *nfds = 0;
+        return end(j, KG_E_GYM, op, wrong, err);
+    }
+    return KG_OK;
+}
+
+/* One round trip; fds: sent where fd >= 0, received into got. */
+static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, struct use *u,
+                            struct kg_djm_rep *rep, int got[KG_TRUSTED_FDS], struct kg_err *err)
+{
+    int64_t until = kg_clock_ns();
+    int nfds;
+    if (j->pid <= 0) {
+        return kg_fail(err, KG_E_GYM, "the judge of tensors is not running (`%s`)",
+                       kg_djm_op_name(req->op));
+    }
+    req->magic = KG_DJM_MAGIC;
+    req->seq = ++j->seq;
+    const char *wrong = kg_djm_req_check(req, kg_djm_req_bytes(req->op));
+    if (wrong != NULL) {
+        return kg_fail(err, KG_E_GYM, "cannot ask the judge of tensors to `%s`: %s",
+                       kg_djm_op_name(req->op), wrong);
+    }
+    until = req->op == KG_DJM_RUN && req->deadline_ns > until ? req->deadline_ns : until;
+    if (!kg_trusted_send(j->sock, req, kg_djm_req_bytes(req->op), &fd, fd >= 0 ? 1 : 0)) {
+        return end(j, KG_E_GYM, req->op, NULL, err);
+    }
+    if (receive(j, req->op, until + SILENCE_NS, u, rep, got, &nfds, err) != KG_OK) {
+        return err->code;
+    }
+    return rep->code == KG_OK ? KG_OK : kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+}
+
+enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd,
+                              _Atomic uint32_t *building, struct kg_djm_rep *rep,
+                              int got[KG_TRUSTED_FDS], struct kg_err *err)
+{
+    bool shares = j->facts.clock && !j->held;
+    struct use u = {KG_LEASE_NONE, shares ? building : NULL};
+    int64_t asked = kg_clock_ns();
+    rep->code = KG_E_GYM;
+    rep->flag = 0;
+    rep->port = -1;
+    if (shares && kg_lease_share(j->spec.device, &u.lease, j->spec.cancelled, err) != KG_OK) {
+        return err->code;
+    }
+    if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
+        req->deadline_ns += kg_clock_ns() - asked;
+    }
+    if (building != NULL) {
+        atomic_store(building, KG_TB_NONE);
+    }
+    enum kg_code code = ask_now(j, req, fd, &u, rep, got, err);
+    kg_lease_release(&u.lease);
+    return code;
+}
+
+enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
+{
+    int pair[2], nfds, fds[KG_TRUSTED_FDS];
+    struct kg_djm_rep hello;
+    pid_t self = getpid();
+    *out = (struct kg_dj){.pid = -1, .sock = -1, .spec = *spec};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        return kg_fail(err, KG_E_HOST, "no socket for the judge of tensors: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (pid < 0) {
+        kg_fail(err, KG_E_HOST, "cannot fork the judge of tensors: %s", strerror(errno));
+        close(pair[0]);
+        close(pair[1]);
+        return err->code;
+    }
+    if (pid == 0) {
+        kg_dj_main(pair[1], spec, self);
+    }
+    close(pair[1]);
+    out->pid = pid;
+    out->sock = pair[0];
+    struct use none = {KG_LEASE_NONE, NULL};
+    if (receive(out, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &none, &hello, fds, &nfds, err) !=
+        KG_OK) {
+        return err->code;
+    }
+    out->facts = hello.facts;
+    if (hello.code != KG_OK) {
+        char why[64];
+        kg_trusted_reap(&out->pid, &out->sock, why, sizeof why);
+        return kg_fail(err, (enum kg_code)hello.code, "%s", hello.message);
+    }
+    return KG_OK;
+}
+
+void kg_dj_stop(struct kg_dj *j)
+{
+    char why[64];
+    if (j->pid > 0) {
+        kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
+    }
+}
