@@ -61,9 +61,9 @@ class Cuda:
         return torch.cuda.MemPool(self.allocator)
 
     def renewed(self):
-        """Another module, or other parameters. OUT is filled with poison before each call, so what
-        a module keeps must not lie there: what it makes once, in its first call on inputs that lie
-        at an address, comes from elsewhere."""
+        """Another module, other parameters or other inputs. OUT is filled with poison before each
+        call, so what a module keeps must not lie there: what it makes once, in its first call on
+        inputs that lie at an address, comes from elsewhere."""
         self.called.clear()
 
     def bound(self, where):
@@ -112,10 +112,14 @@ class Cuda:
         return found[discard:], last
 
     def rehearse(self):
-        """An operator on no elements launches nothing: its way through PyTorch, and the answer's through
-        this harness, take 20 us less when they are gone again, and vary less."""
-        _, named = tensors.flatten(torch.sin(self.nothing))
-        tensors.put(self.output, self.leaves, named)
+        """An operator on no elements launches nothing: its way through PyTorch, and the answer's
+        through this harness, take 20 us less when they are gone again, and vary less. Where a
+        candidate has changed PyTorch so that it fails, it does without."""
+        try:
+            _, named = tensors.flatten(torch.sin(self.nothing))
+            tensors.put(self.output, self.leaves, named)
+        except Exception:
+            pass
 
     def finish(self, base, number, begun):
         """As host.Host's; raises what is wrong."""

@@ -16,7 +16,7 @@ class Host:
         self.output = tensors.Region(*probe.map(2, wire.FD_OUT), device)
 
     def renewed(self):
-        """Another module, or other parameters."""
+        """Another module, other parameters or other inputs."""
 
     def bound(self, where):
         """Inputs lie there: offset, dtype and shape of each."""

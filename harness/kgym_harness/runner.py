@@ -143,6 +143,7 @@ class Runner:
         return {"how": how}
 
     def do_bind(self, request):
+        self.place.renewed()
         self._bind()
         self.wire.peak_bytes = self.place.peak_bytes()  # of the calls so far
 
@@ -203,8 +204,7 @@ class Runner:
 
     def do_profile(self, request):
         """Its own kernels of these names do nothing from now on; or what calls have launched.
-        settled: the next call allocates in OUT, which holds poison, though its inputs lie where none
-        have lain."""
+        settled: the next call allocates in OUT, which holds poison, though it is the first."""
         if "suppress" in request:
             self.watch.suppress(request["suppress"])
         if request.get("settled"):
@@ -295,8 +295,7 @@ class Runner:
         return wire.EXCEPTION, reply
 
     def _finish(self, status, reply):
-        """After a call, what it has launched may still be running: all else has been done by the time
-        that it has ended."""
+        """After a call, what it has launched may still be running: all else is done meanwhile."""
         self._await_release()
         for stream in (sys.stdout, sys.stderr):
             try:
