@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "cuda_rig.h"
 #include "gym/device/cuda_api.h"
-#include "gym/run/trusted.h"
 #include "probe/probe_cuda.h"
 
 #define BYTES (3u << 20)
@@ -62,12 +62,12 @@ static struct child child_start(int (*work)(const struct probe *, const int fds[
     c.pid = fork();
     if (c.pid == 0) {
         struct probe p;
-        int fds[KG_TRUSTED_FDS], n;
+        int fds[KG_MESSAGE_FDS], n;
         uint64_t bytes = 0;
         close(pair[0]);
         rig_choose_driver();
         if (!probe_load(&p) ||
-            kg_trusted_receive(pair[1], &bytes, sizeof bytes, fds, &n) != sizeof bytes || n != 2) {
+            kg_message_receive(pair[1], &bytes, sizeof bytes, fds, &n) != sizeof bytes || n != 2) {
             _exit(100);
         }
         _exit(work(&p, fds, bytes));
@@ -80,7 +80,7 @@ static struct child child_start(int (*work)(const struct probe *, const int fds[
 static int child_end(struct child *c, const int fds[2], uint64_t bytes)
 {
     int status = 0;
-    assert_true(kg_trusted_send(c->sock, &bytes, sizeof bytes, fds, 2));
+    assert_true(kg_message_send(c->sock, &bytes, sizeof bytes, fds, 2));
     assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
     close(c->sock);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 200;

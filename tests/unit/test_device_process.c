@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 
+#include "base/message.h"
 #include "gym/device/msg.h"
-#include "gym/run/trusted.h"
 
 /* The process: its life, its death, and what it makes of messages that are none. */
 
@@ -292,12 +292,12 @@ static void nonsense_does_not_disturb_the_judge(void **state)
             continue;
         }
         int extra = next(&seed) % 8 == 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-        assert_true(kg_trusted_send(j.sock, noise, n, &extra, extra >= 0 ? 1 : 0));
+        assert_true(kg_message_send(j.sock, noise, n, &extra, extra >= 0 ? 1 : 0));
         if (extra >= 0) {
             close(extra);
         }
-        int fds[KG_TRUSTED_FDS], nfds;
-        ssize_t got = kg_trusted_receive(j.sock, &rep, sizeof rep, fds, &nfds);
+        int fds[KG_MESSAGE_FDS], nfds;
+        ssize_t got = kg_message_receive(j.sock, &rep, sizeof rep, fds, &nfds);
         assert_true(got > 0);
         assert_null(kg_djm_rep_check(&rep, (size_t)got, rep.op, rep.seq));
         assert_int_equal(nfds, rep.op == KG_DJM_OPEN && rep.code == KG_OK ? 3 : 0);

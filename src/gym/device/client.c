@@ -8,7 +8,7 @@
 #include "gym/device/client.h"
 
 static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct kg_djm_rep *rep,
-                        int got[KG_TRUSTED_FDS], struct kg_err *err)
+                        int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
     return kg_dj_ask(j, req, fd, NULL, rep, got, err);
 }
@@ -16,7 +16,7 @@ static enum kg_code ask(struct kg_dj *j, struct kg_djm_req *req, int fd, struct 
 static enum kg_code tell(struct kg_dj *j, struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_djm_rep rep;
-    int none[KG_TRUSTED_FDS];
+    int none[KG_MESSAGE_FDS];
     return ask(j, req, -1, &rep, none, err);
 }
 
@@ -58,7 +58,7 @@ enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_by
 {
     struct kg_djm_req req = {.op = KG_DJM_OPEN, .in_bytes = in_bytes, .out_bytes = out_bytes};
     struct kg_djm_rep rep;
-    int got[KG_TRUSTED_FDS] = {-1, -1, -1};
+    int got[KG_MESSAGE_FDS] = {-1, -1, -1};
     if (ask(j, &req, -1, &rep, got, err) != KG_OK) {
         return err->code;
     }
@@ -77,7 +77,7 @@ enum kg_code kg_dj_port_attach(struct kg_dj *j, int port, int pidfd, struct kg_e
 {
     struct kg_djm_req req = {.op = KG_DJM_ATTACH, .port = port};
     struct kg_djm_rep rep;
-    int none[KG_TRUSTED_FDS];
+    int none[KG_MESSAGE_FDS];
     return ask(j, &req, pidfd, &rep, none, err);
 }
 
@@ -91,7 +91,7 @@ enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_BANDWIDTH};
     struct kg_djm_rep rep;
-    int none[KG_TRUSTED_FDS];
+    int none[KG_MESSAGE_FDS];
     rep.facts.bandwidth = 0;
     if (ask(j, &req, -1, &rep, none, err) != KG_OK) {
         return err->code;
@@ -156,7 +156,7 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
                              .seed = c->seed,
                              .deadline_ns = c->deadline_ns};
     struct kg_djm_rep rep;
-    int none[KG_TRUSTED_FDS];
+    int none[KG_MESSAGE_FDS];
     if (kg_dj_ask(j, &req, -1, c->building, &rep, none, err) != KG_OK) {
         return err->code;
     }
@@ -168,7 +168,7 @@ enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies, struc
 {
     struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k};
     struct kg_djm_rep rep;
-    int none[KG_TRUSTED_FDS];
+    int none[KG_MESSAGE_FDS];
     enum kg_code code = ask(j, &req, -1, &rep, none, err);
     *applies = code == KG_OK && rep.flag == 1;
     return code;
@@ -178,7 +178,7 @@ static enum kg_code compare(struct kg_dj *j, struct kg_djm_req *req, struct kg_d
                             struct kg_err *err)
 {
     struct kg_djm_rep rep;
-    int none[KG_TRUSTED_FDS];
+    int none[KG_MESSAGE_FDS];
     enum kg_code code = ask(j, req, -1, &rep, none, err);
     if (code == KG_OK) {
         *out = rep.judgement;

@@ -72,7 +72,7 @@ static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_
 }
 
 static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, struct use *u,
-                            struct kg_djm_rep *rep, int fds[KG_TRUSTED_FDS], int *nfds,
+                            struct kg_djm_rep *rep, int fds[KG_MESSAGE_FDS], int *nfds,
                             struct kg_err *err)
 {
     *nfds = 0;
@@ -86,7 +86,7 @@ static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, s
         return asked ? end(j, KG_E_CANCELLED, op, "interrupted", err)
                      : end(j, KG_E_GYM, op, "it did not answer in time", err);
     }
-    ssize_t n = kg_trusted_receive(j->sock, rep, sizeof *rep, fds, nfds);
+    ssize_t n = kg_message_receive(j->sock, rep, sizeof *rep, fds, nfds);
     if (n <= 0) {
         return end(j, KG_E_GYM, op, NULL, err);
     }
@@ -106,7 +106,7 @@ static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, s
 
 /* One round trip; fds: sent where fd >= 0, received into got. */
 static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, struct use *u,
-                            struct kg_djm_rep *rep, int got[KG_TRUSTED_FDS], struct kg_err *err)
+                            struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
     int64_t until = kg_clock_ns();
     int nfds;
@@ -122,7 +122,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
                        kg_djm_op_name(req->op), wrong);
     }
     until = req->op == KG_DJM_RUN && req->deadline_ns > until ? req->deadline_ns : until;
-    if (!kg_trusted_send(j->sock, req, kg_djm_req_bytes(req->op), &fd, fd >= 0 ? 1 : 0)) {
+    if (!kg_message_send(j->sock, req, kg_djm_req_bytes(req->op), &fd, fd >= 0 ? 1 : 0)) {
         return end(j, KG_E_GYM, req->op, NULL, err);
     }
     if (receive(j, req->op, until + SILENCE_NS, u, rep, got, &nfds, err) != KG_OK) {
@@ -131,9 +131,8 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     return rep->code == KG_OK ? KG_OK : kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
 }
 
-enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd,
-                              _Atomic uint32_t *building, struct kg_djm_rep *rep,
-                              int got[KG_TRUSTED_FDS], struct kg_err *err)
+enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,
+                       struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
     bool shares = j->facts.clock && !j->held;
     struct use u = {KG_LEASE_NONE, shares ? building : NULL};
@@ -157,7 +156,7 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd,
 
 enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
 {
-    int pair[2], nfds, fds[KG_TRUSTED_FDS];
+    int pair[2], nfds, fds[KG_MESSAGE_FDS];
     struct kg_djm_rep hello;
     pid_t self = getpid();
     *out = (struct kg_dj){.pid = -1, .sock = -1, .spec = *spec};
@@ -178,6 +177,7 @@ enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struc
     out->pid = pid;
     out->sock = pair[0];
     struct use none = {KG_LEASE_NONE, NULL};
+    hello.code = KG_E_GYM;
     if (receive(out, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &none, &hello, fds, &nfds, err) !=
         KG_OK) {
         return err->code;

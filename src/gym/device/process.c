@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "gym/device/state.h"
 #include "gym/run/trusted.h"
 
@@ -27,8 +28,8 @@ static void serve(struct kg_dj_state *s)
     static struct kg_djm_req req;
     static struct kg_djm_rep rep;
     for (;;) {
-        int fds[KG_TRUSTED_FDS], nfds, out[3], nout = 0;
-        ssize_t n = kg_trusted_receive(KG_TRUSTED_SOCKET, buf, sizeof buf, fds, &nfds);
+        int fds[KG_MESSAGE_FDS], nfds, out[3], nout = 0;
+        ssize_t n = kg_message_receive(KG_TRUSTED_SOCKET, buf, sizeof buf, fds, &nfds);
         if (n < 0 || (n == 0 && nfds == 0)) {
             return;
         }
@@ -39,7 +40,7 @@ static void serve(struct kg_dj_state *s)
             memcpy(&req, buf, (size_t)n);
             kg_dj_serve(s, &req, fds, nfds, &rep, out, &nout);
         }
-        bool sent = kg_trusted_send(KG_TRUSTED_SOCKET, &rep, kg_djm_rep_bytes(rep.op), out, nout);
+        bool sent = kg_message_send(KG_TRUSTED_SOCKET, &rep, kg_djm_rep_bytes(rep.op), out, nout);
         for (int k = 0; k < nout; k++) {
             close(out[k]);
         }
@@ -66,7 +67,7 @@ void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker)
     bool host = state.dev.ops == &kg_device_cpu;
     hello.facts.confined = host && kg_trusted_confine();
     size_t bytes = kg_djm_rep_bytes(KG_DJM_HELLO);
-    if (kg_trusted_send(KG_TRUSTED_SOCKET, &hello, bytes, NULL, 0) && hello.code == KG_OK) {
+    if (kg_message_send(KG_TRUSTED_SOCKET, &hello, bytes, NULL, 0) && hello.code == KG_OK) {
         serve(&state);
     }
     _exit(0);

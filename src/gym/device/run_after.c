@@ -138,7 +138,7 @@ static enum kg_code keep(struct kg_dj_state *s, struct kg_dj_course *k, struct k
 }
 
 enum kg_code kg_dj_after(struct kg_dj_state *s, struct kg_dj_course *k, int64_t t0,
-                          struct kg_dj_report *out, struct kg_err *err)
+                         struct kg_dj_report *out, struct kg_err *err)
 {
     if (close_window(s, k, t0, out, err) != KG_OK) {
         return err->code;

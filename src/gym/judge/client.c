@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "gym/judge/client.h"
 #include "gym/judge/process.h"
 #include "gym/run/trusted.h"
@@ -37,11 +38,11 @@ static enum kg_code broken(struct kg_judge *j, uint32_t op, const char *what, st
 static enum kg_code receive(struct kg_judge *j, uint32_t op, struct kg_judge_rep *rep,
                             struct kg_err *err)
 {
-    int fds[KG_TRUSTED_FDS], nfds;
+    int fds[KG_MESSAGE_FDS], nfds;
     if (kg_trusted_poll(j->sock, kg_clock_ns() + ANSWER_NS, NULL) == 0) {
         return broken(j, op, "it did not answer in time", err);
     }
-    ssize_t n = kg_trusted_receive(j->sock, rep, sizeof *rep, fds, &nfds);
+    ssize_t n = kg_message_receive(j->sock, rep, sizeof *rep, fds, &nfds);
     if (n <= 0) {
         return dead(j, op, err);
     }
@@ -62,7 +63,7 @@ enum kg_code kg_judge_ask(struct kg_judge *j, struct kg_judge_req *req, const in
         return kg_fail(err, KG_E_GYM, "cannot ask the judge to `%s`: %s", kg_judge_op_name(req->op),
                        wrong);
     }
-    if (!kg_trusted_send(j->sock, req, sizeof *req, fds, nfds)) {
+    if (!kg_message_send(j->sock, req, sizeof *req, fds, nfds)) {
         return dead(j, req->op, err);
     }
     if (receive(j, req->op, rep, err) != KG_OK) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "gym/judge/state.h"
 #include "gym/run/trusted.h"
 
@@ -24,8 +25,8 @@ static void serve(struct kg_judge_state *s)
     _Alignas(struct kg_judge_req) char buf[sizeof(struct kg_judge_req) + 1];
     struct kg_judge_rep rep;
     for (;;) {
-        int fds[KG_TRUSTED_FDS], nfds;
-        ssize_t n = kg_trusted_receive(KG_TRUSTED_SOCKET, buf, sizeof buf, fds, &nfds);
+        int fds[KG_MESSAGE_FDS], nfds;
+        ssize_t n = kg_message_receive(KG_TRUSTED_SOCKET, buf, sizeof buf, fds, &nfds);
         if (n < 0 || (n == 0 && nfds == 0)) {
             return;
         }
@@ -37,7 +38,7 @@ static void serve(struct kg_judge_state *s)
             memcpy(&req, buf, sizeof req);
             kg_judge_serve(s, &req, fds, nfds, &rep);
         }
-        if (!kg_trusted_send(KG_TRUSTED_SOCKET, &rep, sizeof rep, NULL, 0)) {
+        if (!kg_message_send(KG_TRUSTED_SOCKET, &rep, sizeof rep, NULL, 0)) {
             return;
         }
     }
@@ -53,7 +54,7 @@ void kg_judge_main(int sock, int cpu, pid_t broker)
     hello.code = (uint32_t)kg_judge_state_init(&state, &err);
     memcpy(hello.message, err.message, sizeof hello.message);
     hello.flag = kg_trusted_confine();
-    if (kg_trusted_send(KG_TRUSTED_SOCKET, &hello, sizeof hello, NULL, 0) && hello.code == KG_OK) {
+    if (kg_message_send(KG_TRUSTED_SOCKET, &hello, sizeof hello, NULL, 0) && hello.code == KG_OK) {
         serve(&state);
     }
     _exit(0);

@@ -8,7 +8,6 @@
 #include "base/err.h"
 
 #define KG_TRUSTED_SOCKET 3
-#define KG_TRUSTED_FDS    8 /* that one message may carry */
 
 /* --- the child's side, in this order --- */
 /* Dies with the broker; keeps the socket, as KG_TRUSTED_SOCKET, and standard error; default
@@ -20,10 +19,6 @@ void kg_trusted_warm_up(void);
 bool kg_trusted_confine(void);
 
 /* --- both sides --- */
-/* One message of at most cap bytes: its length, 0 at the end, -1 on error. *nfds descriptors, the
- * caller's now; more than KG_TRUSTED_FDS are never accepted. */
-ssize_t kg_trusted_receive(int sock, void *buf, size_t cap, int fds[KG_TRUSTED_FDS], int *nfds);
-bool kg_trusted_send(int sock, const void *msg, size_t n, const int *fds, int nfds);
 
 /* --- the broker's side --- */
 /* 1: something to read, or the end; 0: silence until deadline_ns (monotonic), or *cancelled. */

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "gym/sandbox/plan.h"
 
 static void tell(const struct kg_plan *plan, const struct kg_note *note)
@@ -175,23 +176,8 @@ static void tie_to_broker(const struct kg_plan *plan)
 static void hand_out_tmp(const struct kg_plan *plan)
 {
     struct kg_note note = {.kind = KG_NOTE_TMP};
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } room;
-    memset(&room, 0, sizeof room);
-    struct iovec all = {&note, sizeof note};
-    struct msghdr m = {.msg_iov = &all,
-                       .msg_iovlen = 1,
-                       .msg_control = room.bytes,
-                       .msg_controllen = sizeof room.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
     int fd = open("/tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    if (fd < 0 || sendmsg(plan->ctl[1], &m, MSG_NOSIGNAL) != (ssize_t)sizeof note) {
+    if (fd < 0 || !kg_message_send(plan->ctl[1], &note, sizeof note, &fd, 1)) {
         kg_child_fail(plan, KG_STEP_MOUNTNS, "hand out its /tmp");
     }
     close(fd);

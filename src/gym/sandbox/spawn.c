@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "gym/sandbox/cgroup.h"
 #include "gym/sandbox/plan.h"
 
@@ -111,24 +112,13 @@ static bool send_note(const struct kg_plan *plan, const struct kg_note *note)
 /* One note, and the descriptor that comes with it: the caller's of the spawn, if it wants one. */
 static bool take_note(const struct kg_plan *plan, struct kg_note *note)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } room;
-    struct iovec all = {note, sizeof *note};
-    struct msghdr m = {.msg_iov = &all,
-                       .msg_iovlen = 1,
-                       .msg_control = room.bytes,
-                       .msg_controllen = sizeof room.bytes};
-    ssize_t n = recvmsg(plan->ctl[0], &m, MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    if (c != NULL && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
-        int fd, *place = plan->spec->tmp_fd;
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        if (place != NULL && *place < 0 && note->kind == KG_NOTE_TMP) {
-            *place = fd;
+    int fds[KG_MESSAGE_FDS], nfds, *place = plan->spec->tmp_fd;
+    ssize_t n = kg_message_receive(plan->ctl[0], note, sizeof *note, fds, &nfds);
+    for (int i = 0; i < nfds; i++) {
+        if (n > 0 && place != NULL && *place < 0 && note->kind == KG_NOTE_TMP) {
+            *place = fds[i];
         } else {
-            close(fd);
+            close(fds[i]);
         }
     }
     return n == (ssize_t)sizeof *note;

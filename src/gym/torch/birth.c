@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 
 #define INSIDE_SOURCE "/kgym/source.py"
 #define TMP_BYTES     (512ll << 20) /* charged to its memory as it is used */
@@ -38,22 +39,7 @@ static bool send_request(const struct helper *h, int plan_fd, int ctl_fd)
     }
     const int fds[NFDS] = {ctl_fd,           plan_fd,        h->pipes[0],    h->pipes[1],
                            h->spec->ctrl_fd, h->spec->in_fd, h->spec->out_fd};
-    union {
-        char bytes[CMSG_SPACE(sizeof fds)];
-        struct cmsghdr align;
-    } room;
-    memset(&room, 0, sizeof room);
-    struct iovec line = {text, strlen(text)};
-    struct msghdr m = {.msg_iov = &line,
-                       .msg_iovlen = 1,
-                       .msg_control = room.bytes,
-                       .msg_controllen = sizeof room.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fds);
-    memcpy(CMSG_DATA(c), fds, sizeof fds);
-    bool sent = sendmsg(h->z->sock, &m, MSG_NOSIGNAL) == (ssize_t)line.iov_len;
+    bool sent = kg_message_send(h->z->sock, text, strlen(text), fds, NFDS);
     free(text);
     return sent;
 }
