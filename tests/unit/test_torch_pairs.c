@@ -141,7 +141,7 @@ static int setup(void **state)
     snprintf(config.rewards, sizeof config.rewards, "kevin");
     config.deadline_run = 3;
     config.torch_first_call = 3;
-    config.timing_blocks = 6;
+    config.timing_blocks = 4; /* of a host's windows, whose half-width is never met */
     if (rig_open() != 0) {
         return -1;
     }
@@ -211,7 +211,7 @@ static void a_measurement(void **state)
     assert_string_equal(r.timing.preset, "paired");
     assert_true(r.has_speedup && r.speedup.lo <= r.speedup.ratio &&
                 r.speedup.ratio <= r.speedup.hi);
-    assert_true(r.speedup.pairs >= 36 && r.speedup.pairs <= 72 && r.speedup.pairs % 12 == 0);
+    assert_true(r.speedup.pairs == 36 || r.speedup.pairs == 48);
     assert_true(r.timing.warmups >= 10 && r.timing.overhead_ns > 0 && isfinite(r.timing.cv));
     assert_int_equal(json_array_size(r.timing.samples) * 12, r.speedup.pairs);
     for (size_t i = 0; i < json_array_size(r.timing.samples); i++) {
@@ -336,6 +336,7 @@ static void the_estimate(void **state)
     assert_int_equal(r.speedup.pairs, 36);
     assert_null(r.timing.why);
     kg_record_deinit(&r);
+    worker->config.timing_blocks = 6;
     spy.drift = 0.02; /* blocks differ: the planned half-width is not met */
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.speedup.pairs, 6 * 12);
@@ -668,7 +669,7 @@ static void null_test(void **state)
     struct kg_tpairs_result res;
     struct kg_tpairs_options opt = KG_TPAIRS_DEFAULTS;
     struct kg_key key = {{1, 2}};
-    opt.blocks = 6;
+    opt.blocks = 4;
     need_torch();
     judge("affine.py", good, KG_ST_FULL, &r);
     kg_record_deinit(&r);
@@ -676,7 +677,7 @@ static void null_test(void **state)
         kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),
         KG_OK);
     assert_int_equal(res.status, KG_TPAIRS_MEASURED);
-    assert_true(res.n >= 36 && res.n <= 72 && res.n % 12 == 0);
+    assert_true(res.n == 36 || res.n == 48);
     assert_true(res.ratio.ratio > 0 && res.overhead_ns > 0);
     kg_tpairs_result_deinit(&res);
     opt.warmups = 3;
