@@ -12,7 +12,8 @@
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
-# $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one stage (240).
+# $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one step (240; kills
+# 300, throughput 900).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 pack=${GPU_PACK:-build/gpu}
@@ -142,7 +143,8 @@ do_kills() {
   fi
 }
 
-do_throughput() {
+do_throughput() { # twice as many candidates, at about one per second
+  local seconds=${GPU_SECONDS:-900}
   step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
   grep -v '^{' "$out/torch_throughput.txt"
   grep '^{' "$out/torch_throughput.txt" >"$out/torch_throughput.json"
@@ -160,6 +162,6 @@ case "$stage" in
   pack) do_pack || exit 1 ;;
   device | judge | torch | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed

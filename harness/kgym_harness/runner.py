@@ -305,7 +305,9 @@ class Runner:
         self._write(status, reply)
         if self.begun is not None:
             try:
-                return self.place.finish(self.base, self.seen, self.begun)
+                if self.place.finish(self.base, self.seen, self.begun):
+                    return
+                self.wire.call_ns = time.perf_counter_ns() - self.begun
             except BaseException as error:
                 self._write(*self._explain(error))
         self.probe.post(self.base + wire.Wire.done.offset, self.seen)

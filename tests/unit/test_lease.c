@@ -112,13 +112,30 @@ static void long_uses_may_go_on_beside_one_who_is_alone(void **state)
     kg_lease_release(&lasting);
 }
 
+typedef enum kg_code sharing(const char *device, struct kg_lease *l, const volatile int *cancel,
+                             struct kg_err *err);
+
+/* Until somebody who queues keeps this use out, or a while has passed. */
+static enum kg_code until_refused(sharing *share, const char *device)
+{
+    struct kg_lease l;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    enum kg_code code = KG_OK;
+    for (int i = 0; i < 1000 && code == KG_OK; i++) {
+        code = share(device, &l, &cancel, &err);
+        kg_lease_release(&l);
+        usleep(10000);
+    }
+    return code;
+}
+
 static void who_waits_to_be_alone_keeps_new_users_out(void **state)
 {
     (void)state;
     char device[40];
-    struct kg_lease inside, late, alone;
+    struct kg_lease inside, alone;
     struct kg_err err = KG_ERR_INIT;
-    volatile int cancel = 1;
     snprintf(device, sizeof device, "test-queue-%d", (int)getpid());
     assert_int_equal(kg_lease_share(device, &inside, NULL, &err), KG_OK);
     pid_t child = fork();
@@ -126,13 +143,7 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
         close(inside.fd); /* the parent's to keep */
         _exit(kg_lease_alone(device, true, &alone, NULL, &err) == KG_OK ? 0 : 1);
     }
-    enum kg_code code = KG_OK;
-    for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child queues */
-        code = kg_lease_share(device, &late, &cancel, &err);
-        kg_lease_release(&late);
-        usleep(10000);
-    }
-    assert_int_equal(code, KG_E_CANCELLED);
+    assert_int_equal(until_refused(kg_lease_share, device), KG_E_CANCELLED);
     kg_lease_release(&inside);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -161,22 +172,11 @@ static void short_uses_go_on_while_a_long_one_ends(void **state)
                   ? 0
                   : 1);
     }
-    enum kg_code code = KG_OK;
-    for (int i = 0; i < 1000 && code == KG_OK; i++) { /* until the child queues */
-        code = kg_lease_share_long(device, &other, &cancel, &err);
-        kg_lease_release(&other);
-        usleep(10000);
-    }
-    assert_int_equal(code, KG_E_CANCELLED);
+    assert_int_equal(until_refused(kg_lease_share_long, device), KG_E_CANCELLED);
     assert_int_equal(kg_lease_share(device, &other, &cancel, &err), KG_OK);
     kg_lease_release(&other);
     kg_lease_release(&lasting);
-    for (int i = 0; i < 1000 && code != KG_OK; i++) { /* until the child has it */
-        code = kg_lease_share(device, &other, &cancel, &err) == KG_OK ? KG_E_CANCELLED : KG_OK;
-        kg_lease_release(&other);
-        usleep(10000);
-    }
-    assert_int_equal(code, KG_OK);
+    assert_int_equal(until_refused(kg_lease_share, device), KG_E_CANCELLED); /* it has it */
     assert_int_equal(kg_lease_share_long(device, &other, &cancel, &err), KG_E_CANCELLED);
     close(hold[1]);
     assert_int_equal(waitpid(child, &status, 0), child);

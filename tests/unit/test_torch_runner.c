@@ -25,15 +25,30 @@ static void test_a_zygote_says_what_it_has(void **state)
     assert_int_equal(json_integer_value(json_object_get(rig.zygote.facts, "threads")), 1);
 }
 
+/* SCALE loaded and built, and where its inputs lie; the reply to BUILD. */
+static const char *open_scale(struct subject *s, struct kg_tleaf in[2])
+{
+    subject_open(s, SCALE);
+    subject_ok(s, KG_TC_LOAD, LOAD_CANDIDATE);
+    in[0] = leaf_of(KG_TD_F32, "0", 2, 2, 3);
+    in[1] = leaf_of(KG_TD_F32, "1", 1, 3, 0);
+    kg_twire_place(in, 2);
+    return subject_ok(s, KG_TC_BUILD, "{\"init\": [3], \"kwargs\": {\"scale\": 10.0}}");
+}
+
+static void put_scale_inputs(const struct subject *s, const struct kg_tleaf in[2])
+{
+    memcpy(s->port.to + in[0].offset, (float[]){1, 2, 3, 4, 5, 6}, 24);
+    memcpy(s->port.to + in[1].offset, (float[]){.5f, .25f, .125f}, 12);
+}
+
 static void test_load_build_state_and_call(void **state)
 {
     (void)state;
     rig_need();
     struct subject s;
-    subject_open(&s, SCALE);
-    subject_ok(&s, KG_TC_LOAD, LOAD_CANDIDATE);
-    const char *reply =
-        subject_ok(&s, KG_TC_BUILD, "{\"init\": [3], \"kwargs\": {\"scale\": 10.0}}");
+    struct kg_tleaf in[2];
+    const char *reply = open_scale(&s, in);
     assert_string_equal(reply, "{\"state\":[{\"name\":\"weight\",\"dtype\":\"float32\",\"shape\":"
                                "[3],\"buffer\":false}]}");
     struct kg_tleaf w = leaf_of(KG_TD_F32, "weight", 1, 3, 0);
@@ -41,12 +56,9 @@ static void test_load_build_state_and_call(void **state)
     memcpy(s.port.to + w.offset, (float[]){1, 2, 3}, 12);
     assert_int_equal(subject_release(&s, KG_TC_STATE, &w, 1, 0, 20 * SECOND), 0);
     assert_int_equal(s.runner.wire->status, KG_TA_OK);
-    struct kg_tleaf in[2] = {leaf_of(KG_TD_F32, "0", 2, 2, 3), leaf_of(KG_TD_F32, "1", 1, 3, 0)};
-    kg_twire_place(in, 2);
     assert_int_equal(subject_release(&s, KG_TC_BIND, in, 2, 0, 20 * SECOND), 0);
     assert_int_equal(s.runner.wire->status, KG_TA_OK);
-    memcpy(s.port.to + in[0].offset, (float[]){1, 2, 3, 4, 5, 6}, 24);
-    memcpy(s.port.to + in[1].offset, (float[]){.5f, .25f, .125f}, 12);
+    put_scale_inputs(&s, in);
     assert_int_equal(subject_release(&s, KG_TC_CALL, in, 2, 0, 20 * SECOND), 0);
     const struct kg_twire *a = s.runner.wire;
     assert_int_equal(a->status, KG_TA_OK);
@@ -75,11 +87,8 @@ static void test_a_call_that_is_announced_waits_for_its_release(void **state)
     (void)state;
     rig_need();
     struct subject s;
-    subject_open(&s, SCALE);
-    subject_ok(&s, KG_TC_LOAD, LOAD_CANDIDATE);
-    subject_ok(&s, KG_TC_BUILD, "{\"init\": [3], \"kwargs\": {\"scale\": 10.0}}");
-    struct kg_tleaf in[2] = {leaf_of(KG_TD_F32, "0", 2, 2, 3), leaf_of(KG_TD_F32, "1", 1, 3, 0)};
-    kg_twire_place(in, 2);
+    struct kg_tleaf in[2];
+    open_scale(&s, in);
     struct kg_twire *w = s.runner.wire;
     uint32_t number = atomic_load(&w->go) + 1;
     memcpy(w->in, in, sizeof in);
@@ -93,8 +102,7 @@ static void test_a_call_that_is_announced_waits_for_its_release(void **state)
     }
     assert_int_equal(atomic_load(&w->prepared), number);
     assert_int_equal(atomic_load(&w->done), number - 1);
-    memcpy(s.port.to + in[0].offset, (float[]){1, 2, 3, 4, 5, 6}, 24);
-    memcpy(s.port.to + in[1].offset, (float[]){.5f, .25f, .125f}, 12);
+    put_scale_inputs(&s, in);
     assert_int_equal(subject_release(&s, KG_TC_CALL, in, 2, KG_TF_BIND, 20 * SECOND), 0);
     assert_int_equal(w->status, KG_TA_OK);
     assert_int_equal(w->nreply, 3);

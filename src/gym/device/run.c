@@ -162,7 +162,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_course *k, uint3
 {
     const struct kg_device_ops *ops = s->dev.ops;
     struct kg_twire *w = k->port->wire;
-    if (k->req->timed) { /* nor lines that wait to be written back */
+    if (k->req->timed) { /* no lines wait to be written back in the window */
         ops->flush(&s->dev);
     }
     if (ops->sync(&s->dev, err) != KG_OK) {

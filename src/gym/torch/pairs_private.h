@@ -67,7 +67,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
 
 /* --- pairs_sum.c --- */
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */
-bool kg_tpairs_short(const struct kg_tpairs *s); /* one side is below T, by the pairs so far */
+bool kg_tpairs_short(struct kg_tpairs *s); /* one side is below T, by the pairs so far */
 void kg_tpairs_conclude(struct kg_tpairs *s);
 
 #endif
