@@ -199,7 +199,7 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     return code;
 }
 
-/* Two at once make contexts as fast as the driver can; four take half as long again for each. Where
+/* Two at once make contexts as fast as the driver can; four take a third longer for each. Where
  * they are made beside what others time, that has been seen with one. */
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
