@@ -18,8 +18,10 @@ class Map(c.Structure):
 
 
 class Cuda:
-    def __init__(self, probe, block, device):
+    def __init__(self, probe, block, device, connections):
         self.device, self.lib = device, probe.lib
+        if connections > 0:  # read when the context is made, of which they are the greater part
+            os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(connections)
         self.lib.kg_probe_cuda_error.restype = c.c_char_p
         self.lib.kg_probe_cuda_null.argtypes = [c.c_void_p]
         self.lib.kg_probe_cuda_finish.argtypes = [c.c_void_p, c.c_uint32, c.c_int64]

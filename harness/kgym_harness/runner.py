@@ -80,17 +80,17 @@ class Runner:
         self.base = address
         self.wire = wire.Wire.from_address(address)
         probe.catch_faults(address)
-        self.place = self._open_place()
+        self.place = self._open_place(request)
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
 
-    def _open_place(self):
+    def _open_place(self, request):
         if self.device.type == "cuda":
             from .cuda import Cuda
             building.Manners(self.probe, self.wire, self.base).teach()
-            return Cuda(self.probe, self.wire, self.device)
+            return Cuda(self.probe, self.wire, self.device, request.get("connections", 0))
         return host.Host(self.probe, self.wire, self.device)
 
     # Commands: each returns a reply (a dict or None); tensors go through self._put. Those of

@@ -5,7 +5,7 @@ sound. Started by src/gym/torch/zygote.c with a SOCK_SEQPACKET socket as descrip
 JSON about itself, then requests, each with descriptors (control socket of the sandbox, its plan,
 the streams' pipes, ctrl, IN, OUT), each answered once the runner is the broker's child.
 
-    request  {"source": PATH_INSIDE, "device": "cpu"}
+    request  {"source": PATH_INSIDE, "device": "cpu", "connections": 1}
     answer   {"status": exit status of the process between}
 """
 

@@ -71,14 +71,13 @@ static uint64_t extent(const struct kg_dj_state *s, const struct kg_dj_course *k
     return end < k->port->out_bytes ? end : k->port->out_bytes;
 }
 
-static enum kg_code poison(struct kg_dj_state *s, struct kg_dj_course *k, struct kg_err *err)
+/* Done before t0, as all that release() begins with: how much it is differs from call to call. */
+static void poison(struct kg_dj_state *s, struct kg_dj_course *k)
 {
     struct kg_key key = {{k->nonce[0], k->nonce[1]}};
     k->word = kg_device_poison(key);
     k->poisoned = k->answers ? extent(s, k) : 0;
     s->dev.ops->pattern(&s->dev, k->port->out, k->poisoned, k->word);
-    /* Done before t0: how much of OUT is poisoned differs from call to call. */
-    return k->req->timed ? s->dev.ops->sync(&s->dev, err) : KG_OK;
 }
 
 static void write_request(const struct kg_dj_course *k)
@@ -231,7 +230,8 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
         out->status = KG_DJ_PROTOCOL;
         return KG_OK;
     }
-    if (poison(s, &k, err) != KG_OK || release(s, &k, number, &t0, out, err) != KG_OK) {
+    poison(s, &k);
+    if (release(s, &k, number, &t0, out, err) != KG_OK) {
         return err->code;
     }
     if (out->status != KG_DJ_ANSWERED) {

@@ -112,6 +112,9 @@ static const struct kg_opt table[] = {
         "PyTorch: boot the next candidate's runner while the last one is at work; auto: on a GPU."),
     BOOL("torch.contexts_apart", torch_contexts_apart, "true",
          "PyTorch: a process's context on a GPU is made and ended while nobody is timed there."),
+    INT("torch.connections", torch_connections, 0, 32, "1", "",
+        "PyTorch: hardware queues of a process's context on a GPU; 0: as many as the driver makes "
+        "(8), which takes several times longer for each."),
     INT("torch.builds_mb", torch_builds_mb, 0, 1 << 20, "2048", "MB",
         "PyTorch: size of the cache of extensions and Triton kernels that candidates build; 0: "
         "none."),

@@ -43,7 +43,7 @@ struct kg_config {
     int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
     int torch_spare; /* enum kg_spare */
     bool torch_contexts_apart;
-    int64_t torch_builds_mb;
+    int64_t torch_builds_mb, torch_connections;
     /* KernelBench's procedure */
     int64_t kernelbench_trials;
     double kernelbench_tolerance; /* 0: by precision */

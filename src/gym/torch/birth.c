@@ -30,8 +30,9 @@ struct helper {
 
 static bool send_request(const struct helper *h, int plan_fd, int ctl_fd)
 {
-    json_t *request = json_pack("{s:s, s:s}", "source", h->source, "device",
-                                h->z->spec.device != NULL ? h->z->spec.device : "cpu");
+    json_t *request = json_pack("{s:s, s:s, s:i}", "source", h->source, "device",
+                                h->z->spec.device != NULL ? h->z->spec.device : "cpu",
+                                "connections", h->spec->connections);
     char *text = request != NULL ? json_dumps(request, JSON_COMPACT) : NULL;
     json_decref(request);
     if (text == NULL) {

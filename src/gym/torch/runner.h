@@ -42,6 +42,7 @@ struct kg_pyrunner_spec {
     struct kg_limits limits;
     uint32_t without; /* tests only */
     int cpu;          /* pin; -1: do not */
+    int connections;  /* hardware queues of its context; 0: as many as the driver makes */
 };
 
 struct kg_pyrunner {

@@ -153,7 +153,9 @@ static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const
                                     .ctrl_fd = fds[0],
                                     .in_fd = fds[1],
                                     .out_fd = fds[2],
-                                    .cpu = kg_torch_on_cpu(w) ? w->cpu : -1};
+                                    .cpu = kg_torch_on_cpu(w) ? w->cpu : -1,
+                                    .connections =
+                                        kg_torch_compat(w) ? 0 : (int)w->config.torch_connections};
     limits(w, &spec.limits);
     enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
     out->runner.cancelled = &kg_cancelled;
@@ -199,8 +201,7 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     return code;
 }
 
-/* Two at once make contexts as fast as the driver can; four take a third longer for each. Where
- * they are made beside what others time, that has been seen with one. */
+/* Two at once make contexts as fast as the driver can; four take a third longer for each. */
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
     char base[96], path[192];
@@ -209,8 +210,7 @@ static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, 
         return KG_OK;
     }
     kg_lease_default_path(base, sizeof base);
-    int which = w->config.torch_contexts_apart ? w->cpu & 1 : 0;
-    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, which);
+    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, w->cpu & 1);
     return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
 }
 
