@@ -1,7 +1,7 @@
 """Triton's compiler, with less waiting: for a GPU only. A process's first kernel takes 1 s to
 compile and its second 0.1, so the zygote compiles one; the small C modules that call a kernel are
-compiled with -O1 instead of -O3, 0.1 s instead of 0.3; and while a runner compiles, the device is
-others' (wire.building)."""
+compiled with -O1 instead of -O3, 0.1 s instead of 0.3; and while a runner compiles, or draws on the
+host, the device is others' (wire.building)."""
 
 import contextlib
 import os
@@ -67,8 +67,8 @@ def prepare():
 
 
 class Manners:
-    """Says in the control block when this process compiles, and waits for its turn before it goes
-    on. Only in calls that ask for it: else nobody would answer."""
+    """Says in the control block when this process does without the device (it compiles, or draws
+    inputs on the host), and waits for its turn before it goes on. Only in calls that ask for it: else nobody would answer."""
 
     def __init__(self, probe, block, base):
         self.probe, self.wire = probe, block
@@ -76,7 +76,7 @@ class Manners:
         self.lock, self.depth = threading.Lock(), 0
 
     @contextlib.contextmanager
-    def compiling(self):
+    def without_device(self):
         asked = bool(self.wire.flags & wire.POLITE)
         if asked:
             with self.lock:
@@ -107,6 +107,6 @@ class Manners:
         old = getattr(owner, name)
 
         def polite(*args, **kwargs):
-            with self.compiling():
+            with self.without_device():
                 return old(*args, **kwargs)
         setattr(owner, name, polite)

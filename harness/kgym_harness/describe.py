@@ -51,9 +51,9 @@ def _all_same(a, b):
 
 def _inputs(subject, seed):
     """Facts of each input; `fixed`: it is the same whatever the seed."""
-    one = subject.draw(seed)
+    one = subject.move(subject.draw(seed))
     first = [(path, t.clone()) for path, t in one]
-    two = subject.draw(seed + 1)
+    two = subject.move(subject.draw(seed + 1))
     found = []
     for (path, a), (_, b) in zip(first, two):
         facts = facts_of(a)

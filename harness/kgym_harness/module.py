@@ -127,13 +127,17 @@ class Subject:
         self.module, self.wide, self.before, self.loaded = made, None, None, None
 
     def draw(self, seed):
-        """[(path, tensor)] of get_inputs() under this seed."""
+        """[(path, tensor)] of get_inputs() under this seed, where it makes them."""
         seed_all(seed, self.device)
         function = self.source.entry("get_inputs")
         named = []
         got = _cast(function()) if self.compat else function()
         template = values.take_apart(list(got), "", named)
         self.template = template["list"]
+        return named
+
+    def move(self, named):
+        """Onto the device."""
         return [(path, t.to(self.device)) for path, t in named]
 
     def bind(self, tensors):

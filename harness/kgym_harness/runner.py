@@ -1,6 +1,7 @@
 """A runner: maps what it was given, says READY, and answers command after command until it is
 killed. From LOAD on nothing in this process can be relied on, so whatever it says is a claim."""
 
+import contextlib
 import ctypes
 import dis
 import json
@@ -80,6 +81,7 @@ class Runner:
         self.base = address
         self.wire = wire.Wire.from_address(address)
         probe.catch_faults(address)
+        self.manners = None
         self.place = self._open_place(request)
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
@@ -89,7 +91,8 @@ class Runner:
     def _open_place(self, request):
         if self.device.type == "cuda":
             from .cuda import Cuda
-            building.Manners(self.probe, self.wire, self.base).teach()
+            self.manners = building.Manners(self.probe, self.wire, self.base)
+            self.manners.teach()
             return Cuda(self.probe, self.wire, self.device, request.get("connections", 0))
         return host.Host(self.probe, self.wire, self.device)
 
@@ -167,7 +170,9 @@ class Runner:
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
-        w.nreply = tensors.put(self.output, w.out, subject.draw(w.seed))
+        with self.manners.without_device() if self.manners else contextlib.nullcontext():
+            drawn = subject.draw(w.seed)
+        w.nreply = tensors.put(self.output, w.out, subject.move(drawn))
         self.place.settle()
         return {"template": subject.template}
 

@@ -150,7 +150,7 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
                              .port = c->port,
                              .id = c->id,
                              .command = c->command,
-                             .flags = c->flags | (c->building ? KG_TF_POLITE : 0),
+                             .flags = c->flags,
                              .keep = (uint32_t)c->keep,
                              .timed = c->timed,
                              .seed = c->seed,

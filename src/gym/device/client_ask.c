@@ -161,7 +161,8 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
         req->deadline_ns += kg_clock_ns() - asked;
     }
-    if (building != NULL) {
+    if (u.building != NULL) { /* else nobody attends to it */
+        req->flags |= KG_TF_POLITE;
         atomic_store(building, KG_TB_NONE);
     }
     enum kg_code code = ask_now(j, req, fd, &u, rep, got, err);

@@ -61,8 +61,9 @@ static enum kg_code draw(struct kg_worker *w, struct kg_tscene *s, const struct 
     if (!needed) {
         return KG_OK;
     }
-    if (kg_treference_ask(w, s, call_of(w, s, -1, KG_TC_DRAW, c->seed), "drawing inputs", &rep,
-                          err) != KG_OK) {
+    struct kg_dj_call call = call_of(w, s, -1, KG_TC_DRAW, c->seed);
+    call.building = &s->ref.runner.wire->building;
+    if (kg_treference_ask(w, s, call, "drawing inputs", &rep, err) != KG_OK) {
         return err->code;
     }
     return rep.nleaves == d->ninputs

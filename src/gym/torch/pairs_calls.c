@@ -163,6 +163,7 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
     struct kg_dj_report rep;
     struct kg_dj_call c = call_of(s, s->scene->ref.port, KG_TC_DRAW);
     c.id = -1;
+    c.building = &s->scene->ref.runner.wire->building;
     c.seed = kg_key_derive(key, "draw", 0).w[0] >> 1; /* not that of the calls, which they see */
     enum kg_tflow flow = ask_reference(s, &c, "drawing inputs", &rep, err);
     if (flow == KG_TFLOW_ON && rep.nleaves != d->ninputs) {

@@ -96,18 +96,19 @@ enum kg_tflag {                   /* of a command */
                 KG_TF_TRAIN = 2,  /* reserved */
                 KG_TF_NEAR = 4,   /* CALL: floating inputs moved by a rounding error of float32 (of
                                      float64 where they are double), each up or down */
-                KG_TF_POLITE = 8, /* CALL: it says in `building` when it does not need the device */
+                KG_TF_POLITE = 8, /* CALL, DRAW: it says in `building` when it does not need the
+                                     device */
                 KG_TF_DRAWS = 16, /* CALL, NULL: `seed` is there from the release on, not before:
                                      the answer depends on it */
                 KG_TF_BIND = 32,  /* CALL, NULL: BIND's part first, before the release. To the
                                      judge: where inputs lie elsewhere than what is bound */
 };
 
-/* Compiling takes seconds in which others may be timed. A runner that lies about it is as loud as
+/* Compiling takes seconds in which others may be timed, get_inputs() on the host tenths of one. A runner that lies about it is as loud as
  * one whose code works while it is loaded. */
 enum kg_tbuilding {
     KG_TB_NONE,  /* the device is shared with it; only the trusted side writes this */
-    KG_TB_BUSY,  /* it compiles: the device is others' */
+    KG_TB_BUSY,  /* it compiles or draws: the device is others' */
     KG_TB_WAITS, /* it has done so, and waits for NONE before it launches anything */
 };
 
