@@ -68,7 +68,8 @@ def prepare():
 
 class Manners:
     """Says in the control block when this process does without the device (it compiles, or draws
-    inputs on the host), and waits for its turn before it goes on. Only in calls that ask for it: else nobody would answer."""
+    inputs on the host), and waits for its turn before it goes on. Only in calls that ask for it:
+    else nobody would answer."""
 
     def __init__(self, probe, block, base):
         self.probe, self.wire = probe, block

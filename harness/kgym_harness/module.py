@@ -88,6 +88,7 @@ class Subject:
         self.compat = compat  # as KernelBench runs modules: float32, inputs that may be written
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
+        self.kept = {}  # of what is in before: (tensor, its version) by name
         self.loaded = None  # [(the reference's name, its own)] of what state went where
         self.template = None  # of the inputs
         self.bound, self.inputs = [], ()
@@ -149,8 +150,23 @@ class Subject:
             left = iter(tensors)
             self.inputs = tuple(values.put_together(part, left) for part in self.template)
         self.wide_inputs = None
-        if self.role == "reference":  # here, not in a call: calls are timed
-            self.before = {n: t.clone() for n, t in self.buffers().items()}
+        self._keep_buffers()
+
+    def _keep_buffers(self):
+        """Not in a call, which may be timed; nor before one, where the device is to be quiet, if
+        they are as they were when they were kept last."""
+        if self.role != "reference":
+            return
+        now = self.buffers()
+        if self.before is None or not self._as_kept(now):
+            self.before = {n: t.clone() for n, t in now.items()}
+            self.kept = {n: (t, None if t.is_inference() else t._version) for n, t in now.items()}
+
+    def _as_kept(self, now):
+        """The same tensors, unwritten since; those made in inference mode do not say."""
+        return now.keys() == self.kept.keys() and all(
+            self.kept[n][0] is t and not t.is_inference() and self.kept[n][1] == t._version
+            for n, t in now.items())
 
     def state(self):
         """[(name, tensor)] of parameters and persistent buffers, in the module's order."""
@@ -172,6 +188,7 @@ class Subject:
         if callable(prepare):
             prepare()
         self.wide = None
+        self._keep_buffers()
         return how
 
     def _load(self, given):

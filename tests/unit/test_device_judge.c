@@ -548,6 +548,15 @@ static bool is_quiet(struct view *v)
     return false;
 }
 
+static bool is_not_asked(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        v->w->status = v->w->flags & KG_TF_POLITE ? KG_TA_EXCEPTION : KG_TA_OK;
+    }
+    return false;
+}
+
 static void the_device_is_others_while_a_runner_compiles(void **state)
 {
     (void)state;
@@ -558,8 +567,9 @@ static void the_device_is_others_while_a_runner_compiles(void **state)
     said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(said != MAP_FAILED);
     j.facts.clock = true; /* as if times counted */
-    static const behaviour how[] = {is_polite, is_quiet};
-    for (int i = 0; i < 2; i++) {
+    static const behaviour how[] = {is_polite, is_quiet, is_not_asked};
+    for (int i = 0; i < 3; i++) {
+        j.held = i == 2; /* who has it alone lets nobody in, and would not answer */
         struct runner cand = start_runner(&j, how[i]);
         struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
         struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);

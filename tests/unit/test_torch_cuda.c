@@ -59,7 +59,8 @@ static void gpu_open(struct gpu *g, const char *text)
                                                .descriptors = 1024},
                                     .without =
                                         without != NULL ? (uint32_t)strtoul(without, NULL, 0) : 0,
-                                    .cpu = -1};
+                                    .cpu = -1,
+                                    .connections = 1};
     int64_t begin = kg_clock_ns();
     if (kg_pyrunner_start(&rig.zygote, &spec, &g->runner, &err) != KG_OK) {
         fail_msg("runner: %s", err.message);
@@ -135,7 +136,8 @@ static void make_case(int id, int64_t rows, int64_t cols)
 }
 
 #define SOFTMAX(name)                                                                              \
-    "import torch\nclass " name "(torch.nn.Module):\n"                                             \
+    "import os, torch\nassert os.environ['CUDA_DEVICE_MAX_CONNECTIONS'] == '1'\n"                  \
+    "class " name "(torch.nn.Module):\n"                                                           \
     "    def forward(self, x):\n        return torch.softmax(x, 1)\n"
 
 static void judge_text(const char *text, bool want)

@@ -36,7 +36,8 @@ static struct {
     int64_t raised_ns; /* and each once the candidate is there */
     int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
     int loud_calls;    /* for so many calls */
-    bool canary_loud;  /* null calls are loud once the candidate has been */
+    bool canary_loud;  /* null calls are loud once the candidate has been ... */
+    bool ref_loud;     /* ... or the reference's */
     int late_at;
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
@@ -116,7 +117,8 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
                 ? spy.raised_ns
                 : 0;
     }
-    rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud);
+    rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud) ||
+                (who == REF && spy.ref_loud && spy.was_loud);
 }
 
 static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
@@ -489,15 +491,18 @@ static void loud_again_and_again(void **state)
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_MEASURED);
     kg_record_deinit(&r);
-    fresh(state);
-    spy.loud_from = 18; /* it goes on without the candidate: somebody else's */
-    spy.loud_calls = 1000;
-    spy.canary_loud = true;
-    expect("affine.py", good, "ok", &r);
-    assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
-    assert_true(strstr(r.timing.why, "somebody else") != NULL);
-    assert_false(r.has_speedup);
-    kg_record_deinit(&r);
+    for (int i = 0; i < 2; i++) {
+        fresh(state);
+        spy.loud_from = 18; /* it goes on without the candidate: somebody else's */
+        spy.loud_calls = 1000;
+        spy.canary_loud = i == 0;
+        spy.ref_loud = i == 1;
+        expect("affine.py", good, "ok", &r);
+        assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+        assert_true(strstr(r.timing.why, "somebody else") != NULL);
+        assert_false(r.has_speedup);
+        kg_record_deinit(&r);
+    }
 }
 
 /* Loud in two processes, where the first had others beside it: they may have been the cause. */

@@ -372,6 +372,48 @@ static void test_state_by_name_by_order_by_method_or_not(void **state)
 }
 
 /* What a call may answer. expr sees x, f32[2,3]. */
+/* Whether `before` is another set of copies after each step: taking inputs launches nothing where
+ * the buffers are as they were, for the judge times its own work then. */
+static const char copies[] =
+    "import os, sys, torch\n"
+    "from kgym_harness import module\n"
+    "class Model(torch.nn.BatchNorm1d):\n"
+    "    pass\n"
+    "if __name__ == '__main__':\n"
+    "    m = module.Subject(__file__, 'Model', 'reference', torch.device('cpu'))\n"
+    "    m.execute()\n"
+    "    m.build([3], {}, 1)\n"
+    "    last, x = [None], torch.randn(8, 3)\n"
+    "    def note():\n"
+    "        print(int(m.before is not last[0]), end='')\n"
+    "        last[0] = m.before\n"
+    "    with torch.no_grad():\n"
+    "        given = [(n, t.clone()) for n, t in m.state()]\n"
+    "        m.bind([x]); note()\n"
+    "        m.bind([x]); note()\n"
+    "        m.load(given); note()\n"
+    "        m.bind([x]); note()\n"
+    "        m.call(False)\n"
+    "        assert (m.before['running_mean'] == 0).all()\n"
+    "        m.bind([x]); note()\n"
+    "        m.module.running_mean = torch.zeros(3)\n"
+    "        m.bind([x]); note()\n"
+    "    print(end='.')\n";
+
+static void test_buffers_are_copied_where_they_changed(void **state)
+{
+    (void)state;
+    char command[2 * PATH_MAX + 200], said[400];
+    rig_need();
+    snprintf(command, sizeof command, "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='%s' '%s' '%s' 2>&1",
+             rig.harness, rig.python, rig_source(copies));
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    said[fread(said, 1, sizeof said - 1, f)] = '\0';
+    pclose(f);
+    assert_string_equal(said, "101011.");
+}
+
 static void test_answers_of_every_kind(void **state)
 {
     (void)state;
@@ -669,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_kernelbook_arguments_survive),
         cmocka_unit_test(test_a_reference_draws_and_is_its_own_oracle),
         cmocka_unit_test(test_state_by_name_by_order_by_method_or_not),
+        cmocka_unit_test(test_buffers_are_copied_where_they_changed),
         cmocka_unit_test(test_answers_of_every_kind),
         cmocka_unit_test(test_a_write_to_an_input_is_told),
         cmocka_unit_test(test_a_long_source),

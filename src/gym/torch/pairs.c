@@ -11,7 +11,7 @@
 
 #define SLOW_NS    100000000 /* a verified call: most of its warm-ups keep nobody waiting */
 #define WARM_ALONE 3         /* of those: once the device is its alone */
-#define CANARIES   24 /* one that is loud, and nobody is accused */
+#define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
 
 struct kg_tpairs_hook kg_tpairs_hook;
 
@@ -210,15 +210,16 @@ void kg_tpairs_result_deinit(struct kg_tpairs_result *r)
 
 enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err)
 {
-    struct kg_dj_report rep;
     *loud = false;
     enum kg_tflow flow =
-        kg_tpairs_take_lease(s, err) == KG_OK ? kg_tpairs_draw(s, KG_TL_OWN, err) : KG_TFLOW_ERROR;
-    flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        kg_tpairs_take_lease(s, err) == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
     for (int i = 0; i < CANARIES && flow == KG_TFLOW_ON; i++) {
-        bool one;
-        flow = kg_tpairs_null_call(s, &one, err);
-        *loud = *loud || one;
+        struct kg_dj_report rep;
+        bool null = false;
+        flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &null, err) : flow;
+        *loud = *loud || null || (flow == KG_TFLOW_ON && rep.loud);
     }
     kg_tpairs_give_lease(s);
     return flow == KG_TFLOW_ON ? KG_OK : err->code;
