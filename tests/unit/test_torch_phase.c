@@ -240,6 +240,26 @@ static void leaves(int n, enum kg_tlaw law)
     }
 }
 
+static void leaves_on_other_values_first(int n, enum kg_tlaw law)
+{
+    (void)law;
+    if (n < 24) {
+        own("relu");
+    } else {
+        library("clamp");
+    }
+}
+
+/* It has tried what it settles for, on other values. */
+static void branches_then_settles(int n, enum kg_tlaw law)
+{
+    if (law == KG_TL_SPARSE || n > 24) {
+        library("clamp");
+    } else {
+        own("relu");
+    }
+}
+
 static void leaves_after_its_set_up(int n, enum kg_tlaw law)
 {
     (void)law;
@@ -279,6 +299,8 @@ static const struct {
     {"a library's now and then", now_and_then, 13, KG_TL_OWN, false},
     {"a library's once", one_slip, 30, KG_TL_OWN, false},
     {"leaves", leaves, 25, KG_TL_OWN, true},
+    {"leaves, on other values first", leaves_on_other_values_first, 24, KG_TL_OWN, true},
+    {"branches on values, then settles", branches_then_settles, 25, KG_TL_OWN, false},
     {"leaves after its set-up", leaves_after_its_set_up, 0, KG_TL_OWN, false},
     {"leaves where nobody looks any more", leaves_at_the_end, 37, KG_TL_OWN, false},
 };

@@ -211,8 +211,7 @@ void kg_tpairs_result_deinit(struct kg_tpairs_result *r)
 enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err)
 {
     *loud = false;
-    enum kg_tflow flow =
-        kg_tpairs_take_lease(s, err) == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
+    enum kg_tflow flow = kg_tpairs_take_lease(s, err) == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
     for (int i = 0; i < CANARIES && flow == KG_TFLOW_ON; i++) {
         struct kg_dj_report rep;
         bool null = false;

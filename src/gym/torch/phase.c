@@ -77,18 +77,31 @@ static void follow(struct kg_tphase *p, const struct kg_tprofile *call)
     }
 }
 
-static void remember(struct kg_tphase *p, const struct kg_tprofile *call)
+static void add(struct kg_tphase *p, struct kg_tprofile *list, const struct kg_tprofile *call)
 {
     for (size_t i = 0; i < call->n; i++) {
-        if (find(&p->before, &call->kernel[i])) {
+        if (find(list, &call->kernel[i])) {
             continue;
         }
-        if (p->before.n == KG_TPROFILE_ROWS) {
+        if (list->n == KG_TPROFILE_ROWS) {
             p->other = true; /* who knows what was tried */
             return;
         }
-        p->before.kernel[p->before.n++] = call->kernel[i];
+        list->kernel[list->n++] = call->kernel[i];
     }
+}
+
+/* What it did without kernels of its own was a try if it came back to them; else it had left, on
+ * other values first. */
+static void remember(struct kg_tphase *p, const struct kg_tprofile *call)
+{
+    if (count(call, KG_TO_OWN) == 0) {
+        add(p, &p->since, call);
+        return;
+    }
+    add(p, &p->before, &p->since);
+    add(p, &p->before, call);
+    p->since.n = 0;
 }
 
 void kg_tphase_note(struct kg_tphase *p, enum kg_tlaw law, uint64_t seed,

@@ -29,7 +29,8 @@ struct kg_tphase { /* zeroed: of no call */
     bool back;  /* one that did */
     bool other; /* it is not plain what took over: the caller sets it, too, for a call
                    whose records were lost */
-    struct kg_tprofile before; /* all that was launched until then */
+    struct kg_tprofile before; /* all that was launched until then, */
+    struct kg_tprofile since;  /* and by calls on other values after the last of its own */
 };
 
 /* The next call: its inputs' law and seed, what it launched. */

@@ -104,8 +104,8 @@ enum kg_tflag {                   /* of a command */
                                      judge: where inputs lie elsewhere than what is bound */
 };
 
-/* Compiling takes seconds in which others may be timed, get_inputs() on the host tenths of one. A runner that lies about it is as loud as
- * one whose code works while it is loaded. */
+/* Compiling takes seconds in which others may be timed, get_inputs() on the host tenths of one. A
+ * runner that lies about it is as loud as one whose code works while it is loaded. */
 enum kg_tbuilding {
     KG_TB_NONE,  /* the device is shared with it; only the trusted side writes this */
     KG_TB_BUSY,  /* it compiles or draws: the device is others' */
