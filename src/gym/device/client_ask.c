@@ -1,11 +1,8 @@
 /* One request to the judge of tensors and its reply; the judge's process. */
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -172,26 +169,16 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
 
 enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
 {
-    int pair[2], nfds, fds[KG_MESSAGE_FDS];
+    int nfds, fds[KG_MESSAGE_FDS];
     struct kg_djm_rep hello;
     pid_t self = getpid();
-    *out = (struct kg_dj){.pid = -1, .sock = -1, .spec = *spec};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        return kg_fail(err, KG_E_HOST, "no socket for the judge of tensors: %s", strerror(errno));
-    }
-    pid_t pid = fork();
-    if (pid < 0) {
-        kg_fail(err, KG_E_HOST, "cannot fork the judge of tensors: %s", strerror(errno));
-        close(pair[0]);
-        close(pair[1]);
+    *out = (struct kg_dj){.spec = *spec};
+    if (kg_trusted_fork("the judge of tensors", &out->pid, &out->sock, err) != KG_OK) {
         return err->code;
     }
-    if (pid == 0) {
-        kg_dj_main(pair[1], spec, self);
+    if (out->pid == 0) {
+        kg_dj_main(out->sock, spec, self);
     }
-    close(pair[1]);
-    out->pid = pid;
-    out->sock = pair[0];
     struct use none = {KG_LEASE_NONE, NULL};
     hello.code = KG_E_GYM;
     if (receive(out, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &none, &hello, fds, &nfds, err) !=

@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -74,27 +72,15 @@ enum kg_code kg_judge_ask(struct kg_judge *j, struct kg_judge_req *req, const in
 
 enum kg_code kg_judge_start(int cpu, struct kg_judge *out, struct kg_err *err)
 {
-    int pair[2];
     pid_t self = getpid();
     memset(out, 0, sizeof *out);
-    out->pid = out->sock = -1;
     no_regions(out);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        return kg_fail(err, KG_E_HOST, "no socket for the judge: %s", strerror(errno));
-    }
-    pid_t pid = fork();
-    if (pid < 0) {
-        kg_fail(err, KG_E_HOST, "cannot fork the judge: %s", strerror(errno));
-        close(pair[0]);
-        close(pair[1]);
+    if (kg_trusted_fork("the judge", &out->pid, &out->sock, err) != KG_OK) {
         return err->code;
     }
-    if (pid == 0) {
-        kg_judge_main(pair[1], cpu, self);
+    if (out->pid == 0) {
+        kg_judge_main(out->sock, cpu, self);
     }
-    close(pair[1]);
-    out->pid = pid;
-    out->sock = pair[0];
     struct kg_judge_rep hello = {.magic = 0};
     if (receive(out, KG_JUDGE_HELLO, &hello, err) != KG_OK) {
         return err->code;

@@ -22,6 +22,26 @@
 #define SLICE_MS 50 /* a request to cancel is seen this late */
 #define MOST_MS  60000
 
+enum kg_code kg_trusted_fork(const char *what, pid_t *pid, int *sock, struct kg_err *err)
+{
+    int pair[2];
+    *pid = *sock = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        return kg_fail(err, KG_E_HOST, "no socket for %s: %s", what, strerror(errno));
+    }
+    *pid = fork();
+    if (*pid < 0) {
+        kg_fail(err, KG_E_HOST, "cannot fork %s: %s", what, strerror(errno));
+        close(pair[0]);
+        close(pair[1]);
+        return err->code;
+    }
+    bool child = *pid == 0;
+    *sock = pair[child];
+    close(pair[!child]);
+    return KG_OK;
+}
+
 static void keep_only(int sock)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

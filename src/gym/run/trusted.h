@@ -21,6 +21,10 @@ bool kg_trusted_confine(void);
 /* --- both sides --- */
 
 /* --- the broker's side --- */
+/* As fork(): *pid is 0 in the child, which goes on to kg_trusted_enter; *sock is this side's end.
+ * what: for messages. After an error both are -1. */
+enum kg_code kg_trusted_fork(const char *what, pid_t *pid, int *sock,
+                             struct kg_err *err) KG_MUST_USE;
 /* 1: something to read, or the end; 0: silence until deadline_ns (monotonic), or *cancelled. */
 int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled);
 /* Kill, wait, close; *pid and *sock become -1. why: how it ended. */
