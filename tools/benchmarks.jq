@@ -90,7 +90,7 @@ def torch_throughput:
   table(["candidates", "`ok`", "timed", "evaluations/s", "steady", "fresh interpreters/s", "times"];
     [.candidates, .ok, .timed, (.per_s | num(2)), (.steady_per_s | num(2)), (.fresh_per_s | num(2)), (.per_s / .fresh_per_s | num(1))]),
   if .beside then "", "With contexts made beside what is timed (`torch.contexts_apart=false`), of as many others: \(.beside.per_s | num(2)) evaluations/s,",
-    "steady \(.beside.steady_per_s | num(2)); \(.beside.ok) `ok`." else empty end,
+    "steady \(.beside.steady_per_s | num(2)); \(.beside.ok) `ok`, \(.beside.timed) timed." else empty end,
   "", "Pairs used: \(.pairs | to_entries | map("\(.key) (\(.value) times)") | join(", ")).", "",
   stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);
 
@@ -102,7 +102,7 @@ def section:
   (titles[.bench] // error("no section for the bench `\(.bench)`")) as $title
   | "", "## \($title)", "",
   "`\(.command)`, \(.host.date), \(.host.cpu), \(.host.cores) cores, Linux \(.host.kernel), \(.host.compiler), kgym \(.host.kgym),",
-  "load at the start \(.host.load_1_min | num(2)).", "",
+  "load at the start \(.host.load_1_min | num(2))\(if .commit then ", commit \(.commit)" else "" end).", "",
   (.bench as $b | .result | if $b == "throughput" then throughput elif $b == "staged" then staged elif $b == "sandbox" then sandbox
    elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract
    elif $b == "torch_throughput" then torch_throughput else separation end);

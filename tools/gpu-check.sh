@@ -39,7 +39,7 @@ do_pack() {
     while IFS= read -r p; do cp -L "$p" "$pack/lib/"; done
   strip "$pack"/kgym "$pack"/kgym-runner "$pack"/tests/* "$pack"/bench/* "$pack"/lib/* 2>/dev/null
   git rev-parse --short HEAD >"$pack/commit"
-  git diff --quiet HEAD -- src bench tests Makefile || echo "and changes" >>"$pack/commit"
+  git diff --quiet HEAD -- src harness kgops bench tests Makefile || echo "and changes" >>"$pack/commit"
   echo "pack: $(du -sm "$pack" | cut -f1) MB in $pack, of $(tr '\n' ' ' <"$pack/commit")"
 }
 
@@ -62,6 +62,12 @@ step() {
   return $rc
 }
 
+# show NAME: the table of a bench; its line of JSON, with the commit that was packed, into $out/NAME.json.
+show() {
+  grep -v '^{' "$out/$1.txt"
+  sed -n "s/^{/{\"commit\":\"$(tr '\n' ' ' <"$pack/commit" | sed 's/ $//')\",/p" "$out/$1.txt" >"$out/$1.json"
+}
+
 do_device() {
   for t in "${tests[@]}"; do
     if step "$t" "$pack/tests/$t"; then
@@ -71,14 +77,12 @@ do_device() {
     fi
   done
   step device_ops "$pack/bench/bench_device_ops" 64
-  grep -v '^{' "$out/device_ops.txt"
-  grep '^{' "$out/device_ops.txt" >"$out/device_ops.json"
+  show device_ops
 }
 
 do_judge() {
   step judge_null "$pack/bench/bench_judge_null" "${GPU_REPETITIONS:-20}"
-  grep -v '^{' "$out/judge_null.txt"
-  grep '^{' "$out/judge_null.txt" >"$out/judge_null.json"
+  show judge_null
 }
 
 # GPU_PROBLEMS: a pattern of problem files; GPU_JOBS at once.
@@ -129,8 +133,7 @@ do_profile() {
 
 do_timing() {
   step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}"
-  grep -v '^{' "$out/torch_null.txt"
-  grep '^{' "$out/torch_null.txt" >"$out/torch_null.json"
+  show torch_null
 }
 
 # GPU_KILLS of the gym's processes at random moments: each costs seconds of starting again.
@@ -146,14 +149,12 @@ do_kills() {
 do_throughput() { # twice as many candidates, at about one per second
   local seconds=${GPU_SECONDS:-900}
   step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
-  grep -v '^{' "$out/torch_throughput.txt"
-  grep '^{' "$out/torch_throughput.txt" >"$out/torch_throughput.json"
+  show torch_throughput
 }
 
 do_extension() {
   step torch_extension "$pack/bench/bench_torch_extension" "${GPU_SOURCES:-1}" cuda:0
-  grep -v '^{' "$out/torch_extension.txt"
-  grep '^{' "$out/torch_extension.txt" >"$out/torch_extension.json"
+  show torch_extension
 }
 
 failed=0
