@@ -2,7 +2,8 @@
  * fresh process of the second one in every repetition, the paired protocol with all that it
  * verifies.
  *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0]
- * The problem applies sin() in turn, so that its length is known. Columns: median time after K; K
+ * The problem applies sin() in turn, a launch for each round, or multiplies matrices, which is one
+ * launch and no matter of memory. Columns: median time after K; K
  * and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1; pairs
  * used; share of results that are trusted. The second table: while another process makes contexts.
  * Needs a GPU. */
@@ -23,11 +24,9 @@
 
 static const struct {
     const char *name;
-    int length, rounds; /* about 45 us per round of 16 M */
-} kernels[] = {{"20 us", 6 << 20, 1},
-               {"100 us", 20 << 20, 2},
-               {"1 ms", 16 << 20, 22},
-               {"10 ms", 16 << 20, 220}};
+    int length, rounds; /* about 45 us per round of 16 M; 0: a product of length by length */
+} kernels[] = {{"20 us", 6 << 20, 1},    {"100 us", 20 << 20, 2},      {"1 ms", 16 << 20, 22},
+               {"10 ms", 16 << 20, 220}, {"100 us, product", 1280, 0}, {"1 ms, product", 2816, 0}};
 #define KERNELS ((int)(sizeof kernels / sizeof *kernels))
 
 static struct kg_worker *worker;
@@ -80,14 +79,18 @@ static void open_worker(const char *device)
 static void use_problem(int k)
 {
     char name[32], text[800], path[512];
+    bool product = kernels[k].rounds == 0;
     int n = snprintf(text, sizeof text,
                      "import torch\nimport torch.nn as nn\n\nlength = %d\nrounds = %d\n\n\n"
-                     "class Model(nn.Module):\n    def forward(self, x):\n"
+                     "class Model(nn.Module):\n    def forward(self, *given):\n"
+                     "        x = given[0]\n"
                      "        for _ in range(rounds):\n            x = torch.sin(x)\n"
-                     "        return x\n\n\n"
-                     "def get_inputs():\n    return [torch.randn(length)]\n\n\n"
+                     "        return %s\n\n\n"
+                     "def get_inputs():\n    return %s\n\n\n"
                      "def get_init_inputs():\n    return []\n",
-                     kernels[k].length, kernels[k].rounds);
+                     kernels[k].length, kernels[k].rounds, product ? "x @ given[1]" : "x",
+                     product ? "[torch.randn(length, length) for _ in range(2)]"
+                             : "[torch.randn(length)]");
     snprintf(name, sizeof name, "null%d.py", k);
     kg_bench_write(name, text, (size_t)n);
     snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), name);
@@ -149,9 +152,10 @@ static json_t *show(const char *name, const char *load, const struct series *s)
     for (int i = 0; i < 3; i++) {
         k[i] = kg_median(s->k[i], n);
     }
-    printf("%-8s %9.1f %7.1f %7.1f %7.1f | %6.0f %6.0f %6.0f %6.0f | %7.0f %6.1f %8d %7.0f\n", name,
-           t, k[0], k[1], k[2], within(s, 0.005), within(s, 0.01), within(s, 0.02), within(s, 0.05),
-           100.0 * s->holds_one / s->n, s->pairs, s->repeated, 100.0 * s->trusted / s->n);
+    printf("%-16s %9.1f %7.1f %7.1f %7.1f | %6.0f %6.0f %6.0f %6.0f | %7.0f %6.1f %8d %7.0f\n",
+           name, t, k[0], k[1], k[2], within(s, 0.005), within(s, 0.01), within(s, 0.02),
+           within(s, 0.05), 100.0 * s->holds_one / s->n, s->pairs, s->repeated,
+           100.0 * s->trusted / s->n);
     fflush(stdout);
     json_t *logs = json_array();
     for (int i = 0; i < s->n; i++) {
@@ -168,7 +172,7 @@ static json_t *show(const char *name, const char *load, const struct series *s)
 static void table(const char *load, int from, int to, int repetitions, json_t *rows)
 {
     static struct series s;
-    printf("\n%s\n%-8s %9s %7s %7s %7s | %6s %6s %6s %6s | %7s %6s %8s %7s\n", load, "kernel",
+    printf("\n%s\n%-16s %9s %7s %7s %7s | %6s %6s %6s %6s | %7s %6s %8s %7s\n", load, "kernel",
            "median us", "K", "K p10", "K p90", "0.5 %", "1 %", "2 %", "5 %", "holds 1", "pairs",
            "repeated", "trusted");
     for (int k = from; k < to; k++) {
