@@ -375,7 +375,7 @@ static void test_state_by_name_by_order_by_method_or_not(void **state)
 /* Whether `before` is another set of copies after each step: taking inputs launches nothing where
  * the buffers are as they were, for the judge times its own work then. */
 static const char copies[] =
-    "import os, sys, torch\n"
+    "import torch\n"
     "from kgym_harness import module\n"
     "class Model(torch.nn.BatchNorm1d):\n"
     "    pass\n"
