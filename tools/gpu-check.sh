@@ -148,8 +148,10 @@ do_kills() {
 
 do_throughput() { # twice as many candidates, at about one per second
   local seconds=${GPU_SECONDS:-900}
-  step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
+  KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
   show torch_throughput
+  tools/trace.py "$out/apart.jsonl.trace" "$out/beside.jsonl.trace" >"$out/torch_trace.txt" && rm -f "$out"/*.jsonl.trace
+  grep -E '^(/|[^ ]+:|span|alone|runner|judge wait|judge: (call|draw))' "$out/torch_trace.txt"
 }
 
 do_extension() {

@@ -202,7 +202,7 @@ void kg_bench_line(struct kg_buf *lines, int number, const char *problem, const 
 
 pid_t kg_bench_batch_start(const struct kg_bench_batch *b)
 {
-    char prog[600], in[320], out[320], jobs[16];
+    char prog[600], in[320], out[320], trace[400], jobs[16];
     const char *argv[40] = {prog, "eval",   "--batch", in,      "--out",
                             out,  "--jobs", jobs,      "--set", "cache=none"};
     size_t n = 10;
@@ -210,9 +210,14 @@ pid_t kg_bench_batch_start(const struct kg_bench_batch *b)
     snprintf(in, sizeof in, "%s/%s", kg_bench_folder(), b->in);
     snprintf(out, sizeof out, "%s/%s", kg_bench_folder(), b->out);
     snprintf(jobs, sizeof jobs, "%d", b->jobs);
-    for (const char *const *s = b->set; s != NULL && *s != NULL && n + 2 < 40; s++) {
+    for (const char *const *s = b->set; s != NULL && *s != NULL && n + 4 < 40; s++) {
         argv[n++] = "--set";
         argv[n++] = *s;
+    }
+    if (getenv("KGYM_BENCH_TRACE") != NULL) {
+        snprintf(trace, sizeof trace, "%s/%s.trace", getenv("KGYM_BENCH_TRACE"), b->out);
+        argv[n++] = "--trace";
+        argv[n++] = trace;
     }
     unlink(out);
     fflush(NULL);

@@ -42,7 +42,8 @@ struct kg_bench_batch {
     int jobs;
     const char *const *set; /* key=value, NULL-terminated; they come after cache=none */
 };
-/* `kgym eval --batch`, its progress thrown away. */
+/* `kgym eval --batch`, its progress thrown away; its trace in OUT.trace of $KGYM_BENCH_TRACE, a
+ * folder, if that is set. */
 pid_t kg_bench_batch_start(const struct kg_bench_batch *b);
 /* Start to end in seconds; ends the bench if it failed. */
 double kg_bench_batch_run(const struct kg_bench_batch *b);

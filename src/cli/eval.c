@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/term.h"
+#include "base/trace.h"
 #include "base/ulid.h"
 #include "cli/cli.h"
 #include "cli/eval_batch.h"
@@ -34,6 +35,7 @@ static const char help_text[] =
     "  --batch F --out F a JSONL file of {id, problem, reply|reply_file|source|source_file}\n"
     "  --jobs N          worker processes of a batch, one CPU each (default: all\n"
     "                    CPUs; half of them where a GPU is used and timed)\n"
+    "  --trace FILE      write where the time goes, for ui.perfetto.dev or chrome://tracing\n"
     "  --preset NAME     evaluation preset (below)\n"
     "  --device D        where PyTorch problems run: cpu, cuda:0, auto\n"
     "  --config F.yaml   configuration file\n"
@@ -64,14 +66,14 @@ static void print_presets(void)
     }
 }
 
-const char *const kg_cli_eval_flags[] = {"--source",      "--json",   "--public", "--stop-after",
-                                         "--replay",      "--reward", "--batch",  "--out",
-                                         "--jobs",        "--preset", "--config", "--set",
-                                         "--dump-config", "--help",   NULL};
+const char *const kg_cli_eval_flags[] = {"--source", "--json",        "--public", "--stop-after",
+                                         "--replay", "--reward",      "--batch",  "--out",
+                                         "--jobs",   "--preset",      "--config", "--set",
+                                         "--trace",  "--dump-config", "--help",   NULL};
 
 struct args {
     struct kg_cli_config config;
-    const char *problem, *reply, *stop_after, *replay, *reward, *batch, *out, *jobs;
+    const char *problem, *reply, *stop_after, *replay, *reward, *batch, *out, *jobs, *trace;
     bool source, json, public_only, dump, help;
 };
 
@@ -101,6 +103,7 @@ static enum kg_code take_value(struct args *a, int argc, char **argv, int at, in
     } list[] = {
         {"--stop-after", &a->stop_after}, {"--replay", &a->replay}, {"--reward", &a->reward},
         {"--batch", &a->batch},           {"--out", &a->out},       {"--jobs", &a->jobs},
+        {"--trace", &a->trace},
     };
     *used = 0;
     for (size_t i = 0; i < sizeof list / sizeof *list && *used == 0; i++) {
@@ -315,7 +318,8 @@ int kg_cmd_eval(int argc, char **argv)
         kg_buf_deinit(&out);
         return KG_EXIT_GOOD;
     }
-    if (!a.batch && check_language(&a, &config, &err) != KG_OK) {
+    if ((!a.batch && check_language(&a, &config, &err) != KG_OK) ||
+        (a.trace && kg_trace_to(a.trace, &err) != KG_OK)) {
         return kg_cli_fail("eval", &err);
     }
     kg_cli_signals();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/trace.h"
 #include "gym/device/client.h"
 #include "gym/device/process.h"
 #include "gym/run/trusted.h"
@@ -162,7 +163,12 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
         req->flags |= KG_TF_POLITE;
         atomic_store(building, KG_TB_NONE);
     }
+    kg_trace_span(asked, "judge", "wait");
+    int64_t begun = kg_clock_ns();
     enum kg_code code = ask_now(j, req, fd, &u, rep, got, err);
+    kg_trace_span(begun, j->held ? "judge, alone:" : "judge:",
+                  req->op == KG_DJM_RUN ? kg_tcommand_name((enum kg_tcommand)req->command)
+                                        : kg_djm_op_name(req->op));
     kg_lease_release(&u.lease);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/trace.h"
 #include "gym/pipeline/context.h"
 #include "gym/pipeline/executor.h"
 #include "gym/reward/reward.h"
@@ -71,6 +72,7 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
         int64_t t0 = kg_clock_ns();
         enum kg_step_result res = run_stage(e, s, err);
         r->stages[s].ns = kg_clock_ns() - t0;
+        kg_trace_span(t0, "stage", kg_stage_name(s));
         if (r->stages[s].status == KG_SS_OFF) { /* it says that it cannot be done here */
             r->stage = entered;
         } else {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/trace.h"
 #include "gym/torch/pairs_private.h"
 
 #define SLOW_NS    100000000 /* a verified call: most of its warm-ups keep nobody waiting */
@@ -158,11 +159,17 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
+    since = kg_clock_ns();
     flow = flow == KG_TFLOW_ON ? kg_tpairs_overhead(s, err) : flow;
-    s->started_ns = kg_clock_ns();
+    kg_trace_span(since, "alone", "null calls");
+    s->started_ns = since = kg_clock_ns();
     flow = flow == KG_TFLOW_ON ? warm_up(s, warm, err) : flow;
+    kg_trace_span(since, "alone", "warm-ups");
+    since = kg_clock_ns();
     flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
-    return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
+    flow = flow == KG_TFLOW_ON ? minimum(s, err) : flow;
+    kg_trace_span(since, "alone", "pairs");
+    return flow;
 }
 
 static void result_init(struct kg_tpairs_result *r)

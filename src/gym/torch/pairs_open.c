@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/trace.h"
 #include "gym/torch/pairs.h"
 #include "gym/torch/pairs_private.h"
 
@@ -54,6 +55,7 @@ enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err)
 {
     int64_t waited = kg_clock_ns();
     enum kg_code code = kg_torch_take_device(s->w, s->opt.exclusive, &s->lease, err);
+    kg_trace_span(waited, "alone", "wait");
     waited = kg_clock_ns() - waited;
     *s->deadline_ns += waited;
     s->born_ns += waited;

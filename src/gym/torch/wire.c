@@ -25,6 +25,19 @@ static const struct {
     [KG_TD_U8] = {"uint8", 1, false},   [KG_TD_BOOL] = {"bool", 1, false},
 };
 
+static const char *const commands[KG_TC_COUNT] = {
+    [KG_TC_NONE] = "none",   [KG_TC_LOAD] = "load",   [KG_TC_DESCRIBE] = "describe",
+    [KG_TC_BUILD] = "build", [KG_TC_STATE] = "state", [KG_TC_BIND] = "bind",
+    [KG_TC_CALL] = "call",   [KG_TC_DRAW] = "draw",   [KG_TC_SNAPSHOT] = "snapshot",
+    [KG_TC_NULL] = "null",   [KG_TC_EXIT] = "exit",   [KG_TC_PROFILE] = "profile",
+    [KG_TC_TIME] = "time",   [KG_TC_TIMED] = "timed",
+};
+
+const char *kg_tcommand_name(enum kg_tcommand c)
+{
+    return (unsigned)c < KG_TC_COUNT ? commands[c] : "?";
+}
+
 const char *kg_tdtype_name(enum kg_tdtype t)
 {
     return (unsigned)t < KG_TD_COUNT ? types[t].name : "?";

@@ -77,6 +77,7 @@ enum kg_tcommand {
     KG_TC_TIMED,   /* the answer of TIME's last call; leaves in OUT */
     KG_TC_COUNT
 };
+const char *kg_tcommand_name(enum kg_tcommand c);
 
 enum kg_tstatus { /* of an answer: a claim */
                   KG_TA_OK,

@@ -4,7 +4,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/trace.h"
 #include "gym/torch/torch.h"
 
 #define DESCRIPTORS 1024 /* Python opens many files while it imports */
@@ -241,6 +243,7 @@ enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char 
                            struct kg_err *err)
 {
     struct kg_lease l, turn;
+    int64_t begun = kg_clock_ns();
     if (take_turn(w, &turn, err) != KG_OK) {
         return err->code;
     }
@@ -248,8 +251,11 @@ enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char 
         kg_lease_release(&turn);
         return err->code;
     }
+    kg_trace_span(begun, "runner", "wait to boot");
+    begun = kg_clock_ns();
     enum kg_code code = kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err);
     code = code == KG_OK ? kg_tside_ready(w, out, err) : code;
+    kg_trace_span(begun, "runner", "boot");
     shared_device(w, &l);
     kg_lease_release(&turn);
     return code;
@@ -276,10 +282,14 @@ void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
     if (!s->up) {
         return;
     }
+    int64_t begun = kg_clock_ns();
     if (w->torch->judge_up && kg_pyrunner_at_rest(&s->runner)) {
         (void)!share_device(w, &l, &ignored);
     }
+    kg_trace_span(begun, "runner", "wait to end");
+    begun = kg_clock_ns();
     kg_pyrunner_stop(&s->runner);
+    kg_trace_span(begun, "runner", "end");
     if (w->torch->judge_up) {
         (void)!kg_dj_port_close(&w->torch->judge, s->port, &ignored);
     }
