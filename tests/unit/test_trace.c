@@ -81,8 +81,9 @@ static void every_process_adds_its_own(void **state)
 static void a_batch_and_its_sums(void **state)
 {
     (void)state;
-    rig_text("in.jsonl", "{\"id\": \"a\", \"problem\": \"silu\", \"source\": \"void silu() {}\"}\n"
-                         "{\"id\": \"b\", \"problem\": \"softmax\", \"source\": \"int softmax;\"}\n");
+    rig_text("in.jsonl",
+             "{\"id\": \"a\", \"problem\": \"silu\", \"source\": \"void silu() {}\"}\n"
+             "{\"id\": \"b\", \"problem\": \"softmax\", \"source\": \"int softmax;\"}\n");
     assert_int_equal(rig_run("$K eval --batch in.jsonl --out out.jsonl --jobs 2 --no-stage-timing "
                              "--trace spans"),
                      0);
