@@ -81,6 +81,7 @@ class Runner:
         self.base = address
         self.wire = wire.Wire.from_address(address)
         probe.catch_faults(address)
+        probe.wait(self.base + wire.Wire.building.offset, wire.WAITS)
         self.manners = None
         self.place = self._open_place(request)
         self.input, self.output = self.place.input, self.place.output

@@ -82,6 +82,27 @@ static void test_load_build_state_and_call(void **state)
 }
 
 /* All but the call is done when it is released; inputs are taken on the way. */
+static void test_a_runner_waits_until_it_may_boot(void **state)
+{
+    (void)state;
+    rig_need();
+    struct kg_err err = KG_ERR_INIT;
+    struct subject s;
+    subject_begin(&s, "x = 1\n", rig_limits(), 0);
+    usleep(300000);
+    assert_int_equal(atomic_load(&s.runner.wire->state), KG_TS_BOOT);
+    kg_pyrunner_go(&s.runner);
+    assert_int_equal(kg_pyrunner_ready(&s.runner, &err), KG_OK);
+    assert_int_equal(atomic_load(&s.runner.wire->state), KG_TS_READY);
+    subject_close(&s);
+    subject_begin(&s, "x = 1\n", rig_limits(),
+                  0); /* who wants it says so, too; and one that waits can be ended */
+    assert_int_equal(kg_pyrunner_ready(&s.runner, &err), KG_OK);
+    subject_close(&s);
+    subject_begin(&s, "x = 1\n", rig_limits(), 0);
+    subject_close(&s);
+}
+
 static void test_a_call_that_is_announced_waits_for_its_release(void **state)
 {
     (void)state;
@@ -705,6 +726,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_zygote_says_what_it_has),
         cmocka_unit_test(test_load_build_state_and_call),
+        cmocka_unit_test(test_a_runner_waits_until_it_may_boot),
         cmocka_unit_test(test_a_call_that_is_announced_waits_for_its_release),
         cmocka_unit_test(test_a_description_says_what_the_task_is),
         cmocka_unit_test(test_a_description_of_what_is_not_random),

@@ -173,8 +173,9 @@ struct subject {
     struct kg_pyrunner runner;
 };
 
-static inline void subject_open_limited(struct subject *s, const char *text,
-                                        struct kg_limits limits, uint32_t without)
+/* Confined; it has not begun to boot. */
+static inline void subject_begin(struct subject *s, const char *text, struct kg_limits limits,
+                                 uint32_t without)
 {
     struct kg_err err = KG_ERR_INIT;
     port_open(&s->port);
@@ -185,7 +186,17 @@ static inline void subject_open_limited(struct subject *s, const char *text,
                                     .limits = limits,
                                     .without = without,
                                     .cpu = -1};
-    if (kg_pyrunner_start(&rig.zygote, &spec, &s->runner, &err) != KG_OK) {
+    if (kg_pyrunner_begin(&rig.zygote, &spec, &s->runner, &err) != KG_OK) {
+        fail_msg("runner: %s", err.message);
+    }
+}
+
+static inline void subject_open_limited(struct subject *s, const char *text,
+                                        struct kg_limits limits, uint32_t without)
+{
+    struct kg_err err = KG_ERR_INIT;
+    subject_begin(s, text, limits, without);
+    if (kg_pyrunner_ready(&s->runner, &err) != KG_OK) {
         fail_msg("runner: %s", err.message);
     }
 }

@@ -41,6 +41,7 @@ static enum kg_code map_wire(const struct kg_pyrunner_spec *spec, struct kg_pyru
     r->wire->version = KG_TWIRE_VERSION;
     r->wire->fault_signal = 0;
     atomic_store(&r->wire->state, KG_TS_BOOT);
+    atomic_store(&r->wire->building, KG_TB_WAITS);
     r->in_bytes = fstat(spec->in_fd, &in) == 0 && in.st_size > 0 ? (uint64_t)in.st_size : 0;
     return KG_OK;
 }
@@ -92,8 +93,20 @@ static bool ended(const struct kg_pyrunner *r)
     return poll(&p, 1, 0) > 0;
 }
 
+void kg_pyrunner_go(struct kg_pyrunner *r)
+{
+    if (r->gone) {
+        return;
+    }
+    r->gone = true;
+    r->boot_until_ns = kg_clock_ns() + r->boot_ns;
+    atomic_store(&r->wire->building, KG_TB_NONE);
+    syscall(SYS_futex, &r->wire->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
 {
+    kg_pyrunner_go(r);
     while (atomic_load_explicit(&r->wire->state, memory_order_acquire) != KG_TS_READY) {
         bool cancelled = r->cancelled != NULL && *r->cancelled;
         if (cancelled) {
@@ -125,7 +138,7 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
     if (code == KG_OK) {
         code = launch(z, spec, out, err);
     }
-    out->boot_until_ns = kg_clock_ns() + (z->spec.cuda ? BOOT_GPU_NS : BOOT_NS);
+    out->boot_ns = z->spec.cuda ? BOOT_GPU_NS : BOOT_NS;
     if (code != KG_OK) {
         kg_pyrunner_stop(out);
     }

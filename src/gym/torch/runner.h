@@ -52,8 +52,9 @@ struct kg_pyrunner {
     struct kg_output output[2];
     const volatile int *cancelled;
     int tmp; /* descriptor + 1 of its /tmp, until kg_pyrunner_stop; 0: it has none of its own */
-    uint64_t in_bytes;     /* size of IN on the CPU */
-    int64_t boot_until_ns; /* it must be READY by then */
+    uint64_t in_bytes;              /* size of IN on the CPU */
+    bool gone;                      /* kg_pyrunner_go */
+    int64_t boot_ns, boot_until_ns; /* from then on; it must be READY by then */
     /* Claims about its death, complete after kg_pyrunner_stop. */
     uint32_t fault_signal, fault_write;
     uint64_t fault_address;
@@ -63,12 +64,14 @@ struct kg_pyrunner {
  * that died is KG_E_GYM: start another. */
 enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
-/* Its two halves. After the first it is confined and goes on to READY by itself (on a GPU its
- * context takes 0.3 to 1 s), while the caller does something else. The source file is shown to it
- * by then, and read at LOAD only: until that it may be empty, and is then written in place. What is
- * not READY is stopped by the second. */
+/* Its parts. After the first it is confined, has not touched a device, and waits; after the second
+ * it goes on to READY by itself (on a GPU it makes its context), while the caller does something
+ * else; the third waits for that, and is the second where that was left out. The source file is
+ * shown to it from the first on, and read at LOAD only: until that it may be empty, and is then
+ * written in place. What is not READY in time is stopped by the third. */
 enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
+void kg_pyrunner_go(struct kg_pyrunner *r);
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
 /* It lives and waits for a command, as it claims. */

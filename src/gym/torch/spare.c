@@ -157,6 +157,9 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
     }
     if (wanted && may && has_room(t, in_bytes, out_bytes) &&
         begin(w, z, kg_tside_begin, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {
+        if (kg_torch_on_cpu(w) || !w->config.torch_contexts_apart) {
+            kg_pyrunner_go(&t->spare.runner);
+        }
         t->spare_interprets = interpret;
         t->spares++;
     }
@@ -165,7 +168,8 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
 void kg_tspare_settle(struct kg_worker *w)
 {
     struct kg_err ignored = KG_ERR_INIT;
-    if (w->torch->spare.up && kg_pyrunner_ready(&w->torch->spare.runner, &ignored) != KG_OK) {
+    struct kg_pyrunner *r = &w->torch->spare.runner;
+    if (w->torch->spare.up && r->gone && kg_pyrunner_ready(r, &ignored) != KG_OK) {
         kg_tspare_drop(w);
     }
 }

@@ -107,14 +107,15 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err) KG_MUST_USE;
-/* Its two halves, for a judge and a zygote that are up: a port, and a runner that boots; then it is
- * READY, and the judge watches it. A side that does not get there is stopped. */
+/* Its two halves, for a judge and a zygote that are up: a port, and a runner that has not touched
+ * the device; then, in its turn and while nobody is timed, it makes its context, is READY, and the
+ * judge watches it. A side that does not get there is stopped. */
 enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s,
                             struct kg_err *err) KG_MUST_USE;
-/* Both, while nobody is timed on the device. */
+/* Both. */
 enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char *source,
                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                            struct kg_err *err) KG_MUST_USE;

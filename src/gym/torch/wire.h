@@ -110,7 +110,8 @@ enum kg_tflag {                   /* of a command */
 enum kg_tbuilding {
     KG_TB_NONE,  /* the device is shared with it; only the trusted side writes this */
     KG_TB_BUSY,  /* it compiles or draws: the device is others' */
-    KG_TB_WAITS, /* it has done so, and waits for NONE before it launches anything */
+    KG_TB_WAITS, /* it has done so, or has not begun yet, and waits for NONE before it touches the
+                    device */
 };
 
 /* One tensor in a region. Strides in elements. */

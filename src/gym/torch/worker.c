@@ -176,7 +176,9 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
         KG_OK) {
         return err->code;
     }
+    int64_t begun = kg_clock_ns();
     enum kg_code code = begin_runner(w, z, source, fds, out, err);
+    kg_trace_span(begun, "runner", "fork");
     for (int i = 0; i < 3; i++) {
         if (fds[i] >= 0) {
             close(fds[i]);
@@ -188,18 +190,6 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
     }
     struct kg_err ignored = KG_ERR_INIT;
     (void)!kg_dj_port_close(&w->torch->judge, out->port, &ignored);
-    return code;
-}
-
-enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_err *err)
-{
-    enum kg_code code = kg_pyrunner_ready(&s->runner, err);
-    if (code == KG_OK) {
-        code = kg_dj_port_attach(&w->torch->judge, s->port, s->runner.sandbox.pidfd, err);
-    }
-    if (code != KG_OK) {
-        kg_tside_stop(w, s);
-    }
     return code;
 }
 
@@ -238,27 +228,37 @@ static void shared_device(struct kg_worker *w, struct kg_lease *l)
     }
 }
 
+/* One that has made its context while its worker did something else needs no turn. */
+enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_err *err)
+{
+    struct kg_lease l = KG_LEASE_NONE, turn = KG_LEASE_NONE;
+    int64_t begun = kg_clock_ns();
+    enum kg_code code = s->runner.gone ? KG_OK : take_turn(w, &turn, err);
+    if (code == KG_OK && !s->runner.gone) {
+        code = share_device(w, &l, err);
+    }
+    kg_trace_span(begun, "runner", "wait to boot");
+    begun = kg_clock_ns();
+    code = code == KG_OK ? kg_pyrunner_ready(&s->runner, err) : code;
+    kg_trace_span(begun, "runner", "boot");
+    if (code == KG_OK) {
+        code = kg_dj_port_attach(&w->torch->judge, s->port, s->runner.sandbox.pidfd, err);
+    }
+    shared_device(w, &l);
+    kg_lease_release(&turn);
+    if (code != KG_OK) {
+        kg_tside_stop(w, s);
+    }
+    return code;
+}
+
 enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char *source,
                            uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                            struct kg_err *err)
 {
-    struct kg_lease l, turn;
-    int64_t begun = kg_clock_ns();
-    if (take_turn(w, &turn, err) != KG_OK) {
-        return err->code;
-    }
-    if (share_device(w, &l, err) != KG_OK) {
-        kg_lease_release(&turn);
-        return err->code;
-    }
-    kg_trace_span(begun, "runner", "wait to boot");
-    begun = kg_clock_ns();
-    enum kg_code code = kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err);
-    code = code == KG_OK ? kg_tside_ready(w, out, err) : code;
-    kg_trace_span(begun, "runner", "boot");
-    shared_device(w, &l);
-    kg_lease_release(&turn);
-    return code;
+    return kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err) == KG_OK
+               ? kg_tside_ready(w, out, err)
+               : err->code;
 }
 
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
