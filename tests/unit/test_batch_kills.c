@@ -17,7 +17,7 @@ static void test_killed_at_any_moment_it_resumes(void **state)
     rig_expect(0, "rm -f out.jsonl");
     for (int round = 0; round < 60; round++) {
         pid_t pid = start_batch("--jobs 2");
-        rest_ms(50 + (int64_t)kg_rng_below(&rng, 400 + 100 * (uint64_t)round));
+        rest_ms(50 + (int64_t)kg_rng_below(&rng, 100 + 100 * (uint64_t)round));
         int status;
         if (waitpid(pid, &status, WNOHANG) == 0) {
             bool group = kg_rng_below(&rng, 2); /* else the supervisor alone */
@@ -50,7 +50,7 @@ static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
     rig_expect(0, "rm -f out.jsonl");
     for (int round = 0; round < 40; round++) {
         pid_t pid = start_batch("--jobs 2");
-        rest_ms(30 + (int64_t)kg_rng_below(&rng, 500 + 100 * (uint64_t)round));
+        rest_ms(30 + (int64_t)kg_rng_below(&rng, 100 + 100 * (uint64_t)round));
         bool group = kg_rng_below(&rng, 2); /* as a terminal does it */
         rig_note(pid, 2);
         kill(group ? -pid : pid, signals[kg_rng_below(&rng, 2)]);
