@@ -147,11 +147,13 @@ do_kills() {
 }
 
 do_throughput() { # twice as many candidates, at about one per second
-  local seconds=${GPU_SECONDS:-900}
+  local seconds=${GPU_SECONDS:-900} batch
   KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
   show torch_throughput
-  tools/trace.py "$out/apart.jsonl.trace" "$out/beside.jsonl.trace" >"$out/torch_trace.txt" && rm -f "$out"/*.jsonl.trace
-  grep -E '^(/|[^ ]+:|span|alone|runner|judge wait|judge: (call|draw))' "$out/torch_trace.txt"
+  for batch in apart beside; do
+    python3 tools/trace.py "$out/$batch.jsonl.trace" >"$out/trace_$batch.txt" && rm "$out/$batch.jsonl.trace"
+    head -24 "$out/trace_$batch.txt"
+  done
 }
 
 do_extension() {

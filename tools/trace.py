@@ -24,9 +24,12 @@ def read(path):
 
 def show(path):
     found, first, last = collections.defaultdict(list), float("inf"), 0.0
-    for name, begin, took in read(path):
-        found[name].append(took / 1e3)
-        first, last = min(first, begin), max(last, begin + took)
+    try:
+        for name, begin, took in read(path):
+            found[name].append(took / 1e3)
+            first, last = min(first, begin), max(last, begin + took)
+    except OSError as error:
+        sys.exit("%s: cannot read: %s" % (path, error.strerror))
     if not found:
         sys.exit("%s: no spans" % path)
     whole = (last - first) / 1e3

@@ -96,6 +96,8 @@ static void a_batch_and_its_sums(void **state)
         assert_non_null(strstr(rig.out.data, "stage compile                       2 "));
         assert_int_equal(rig_run("python3 $T/tools/trace.py bad"), 1);
         assert_non_null(strstr(rig.err.data, "bad:2: no span"));
+        assert_int_equal(rig_run("python3 $T/tools/trace.py nowhere"), 1);
+        assert_non_null(strstr(rig.err.data, "nowhere: cannot read"));
     }
     assert_int_equal(rig_run("$K eval silu $P/silu.fast.c --trace /nonexistent/spans"), 2);
     assert_non_null(strstr(rig.err.data, "/nonexistent/spans: cannot write"));
