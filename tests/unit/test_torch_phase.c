@@ -229,25 +229,26 @@ static void one_slip(int n, enum kg_tlaw law)
     }
 }
 
-static void leaves(int n, enum kg_tlaw law)
+static void leave_at(int call, int n)
 {
-    (void)law;
-    library("fill");
-    if (n < 25) {
+    if (n < call) {
         own("relu");
     } else {
         library("clamp");
     }
 }
 
+static void leaves(int n, enum kg_tlaw law)
+{
+    (void)law;
+    library("fill");
+    leave_at(25, n);
+}
+
 static void leaves_on_other_values_first(int n, enum kg_tlaw law)
 {
     (void)law;
-    if (n < 24) {
-        own("relu");
-    } else {
-        library("clamp");
-    }
+    leave_at(24, n);
 }
 
 /* It has tried what it settles for, on other values. */
@@ -263,21 +264,13 @@ static void branches_then_settles(int n, enum kg_tlaw law)
 static void leaves_after_its_set_up(int n, enum kg_tlaw law)
 {
     (void)law;
-    if (n <= KG_TPHASE_WARMUP) {
-        own("relu");
-    } else {
-        library("clamp");
-    }
+    leave_at(KG_TPHASE_WARMUP + 1, n);
 }
 
 static void leaves_at_the_end(int n, enum kg_tlaw law)
 {
     (void)law;
-    if (n < 37) {
-        own("relu");
-    } else {
-        library("clamp");
-    }
+    leave_at(37, n);
 }
 
 static const struct {

@@ -1,7 +1,6 @@
 /* One request to the judge of tensors and its reply; the judge's process. */
 #include <limits.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,18 +55,6 @@ static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
     return KG_OK;
 }
 
-/* Whoever measures looks for the reply all the time, but while a runner, on the same core, is at
- * work. */
-static void spin(const struct kg_dj *j, uint32_t op)
-{
-    struct pollfd p = {j->sock, POLLIN, 0};
-    int64_t end = kg_clock_ns() + SPIN_NS;
-    while (j->facts.clock && j->held && op != KG_DJM_RUN && poll(&p, 1, 0) == 0 &&
-           kg_clock_ns() < end) {
-        __builtin_ia32_pause();
-    }
-}
-
 /* As kg_trusted_poll; -1: *err. */
 static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_err *err)
 {
@@ -88,7 +75,10 @@ static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, s
                             struct kg_err *err)
 {
     *nfds = 0;
-    spin(j, op);
+    /* Whoever measures does not sleep, but while a runner, on the same core, is at work. */
+    if (j->facts.clock && j->held && op != KG_DJM_RUN) {
+        kg_trusted_spin(j->sock, SPIN_NS);
+    }
     int got = await(j, deadline_ns, u, err);
     if (got < 0) {
         struct kg_err cause = *err;
@@ -156,15 +146,17 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     if (shares && kg_lease_share(j->spec.device, &u.lease, j->spec.cancelled, err) != KG_OK) {
         return err->code;
     }
+    if (shares) {
+        kg_trace_span(asked, "judge", "wait");
+    }
+    int64_t begun = kg_clock_ns();
     if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
-        req->deadline_ns += kg_clock_ns() - asked;
+        req->deadline_ns += begun - asked;
     }
     if (u.building != NULL) { /* else nobody attends to it */
         req->flags |= KG_TF_POLITE;
         atomic_store(building, KG_TB_NONE);
     }
-    kg_trace_span(asked, "judge", "wait");
-    int64_t begun = kg_clock_ns();
     enum kg_code code = ask_now(j, req, fd, &u, rep, got, err);
     kg_trace_span(begun, j->held ? "judge, alone:" : "judge:",
                   req->op == KG_DJM_RUN ? kg_tcommand_name((enum kg_tcommand)req->command)

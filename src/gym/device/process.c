@@ -1,15 +1,14 @@
 #include "gym/device/process.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/message.h"
 #include "gym/device/state.h"
 #include "gym/run/trusted.h"
 
+/* Requests follow each other while somebody is timed; a sleeper's wake-up is a tenth of one. */
 #define SPIN_NS 100000
 
 /* A message that is no request gets an error for an answer and changes nothing. */
@@ -26,16 +25,6 @@ static void refuse(const char *why, int *fds, int nfds, struct kg_djm_rep *rep)
     }
 }
 
-/* Requests follow each other while somebody is timed; a sleeper's wake-up is a tenth of one. */
-static void spin(const struct kg_dj_state *s)
-{
-    struct pollfd p = {KG_TRUSTED_SOCKET, POLLIN, 0};
-    int64_t end = kg_clock_ns() + SPIN_NS;
-    while (s->dev.facts.clock && poll(&p, 1, 0) == 0 && kg_clock_ns() < end) {
-        __builtin_ia32_pause();
-    }
-}
-
 static void serve(struct kg_dj_state *s)
 {
     /* One byte more than a request, so that a longer message is seen to be longer. */
@@ -44,7 +33,9 @@ static void serve(struct kg_dj_state *s)
     static struct kg_djm_rep rep;
     for (;;) {
         int fds[KG_MESSAGE_FDS], nfds, out[3], nout = 0;
-        spin(s);
+        if (s->dev.facts.clock) {
+            kg_trusted_spin(KG_TRUSTED_SOCKET, SPIN_NS);
+        }
         ssize_t n = kg_message_receive(KG_TRUSTED_SOCKET, buf, sizeof buf, fds, &nfds);
         if (n < 0 || (n == 0 && nfds == 0)) {
             return;

@@ -19,6 +19,8 @@ void kg_trusted_warm_up(void);
 bool kg_trusted_confine(void);
 
 /* --- both sides --- */
+/* Looks for something to read, without sleeping, for so long at most. */
+void kg_trusted_spin(int sock, int64_t ns);
 
 /* --- the broker's side --- */
 /* As fork(): *pid is 0 in the child, which goes on to kg_trusted_enter; *sock is this side's end.

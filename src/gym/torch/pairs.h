@@ -107,7 +107,8 @@ void kg_tpairs_close(struct kg_tpairs *s); /* NULL: nothing */
 enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
                            struct kg_tpairs_result *out, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_result_deinit(struct kg_tpairs_result *r);
-/* Once the candidate's process is gone: are null calls loud all the same? */
+/* Once the candidate's process is gone: are the reference's calls and null calls loud all the same?
+ */
 enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err) KG_MUST_USE;
 /* Null test: the scene's reference against itself in a process of its own. */
 enum kg_code kg_tpairs_null(struct kg_worker *w, struct kg_tscene *scene,

@@ -95,10 +95,10 @@ static bool ended(const struct kg_pyrunner *r)
 
 void kg_pyrunner_go(struct kg_pyrunner *r)
 {
-    if (r->gone) {
+    if (r->told) {
         return;
     }
-    r->gone = true;
+    r->told = true;
     r->boot_until_ns = kg_clock_ns() + r->boot_ns;
     atomic_store(&r->wire->building, KG_TB_NONE);
     syscall(SYS_futex, &r->wire->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -53,7 +53,7 @@ struct kg_pyrunner {
     const volatile int *cancelled;
     int tmp; /* descriptor + 1 of its /tmp, until kg_pyrunner_stop; 0: it has none of its own */
     uint64_t in_bytes;              /* size of IN on the CPU */
-    bool gone;                      /* kg_pyrunner_go */
+    bool told;                      /* kg_pyrunner_go */
     int64_t boot_ns, boot_until_ns; /* from then on; it must be READY by then */
     /* Claims about its death, complete after kg_pyrunner_stop. */
     uint32_t fault_signal, fault_write;

@@ -52,21 +52,15 @@ static enum kg_code write_source(const char *path, const char *text, size_t len,
     return code == KG_OK ? KG_OK : kg_err_prefix(err, "%s", path);
 }
 
-typedef enum kg_code starter(struct kg_worker *w, struct kg_zygote *z, const char *source,
-                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
-                             struct kg_err *err);
-
-/* A runner with an empty file of its own: it boots (kg_tside_begin), or has done so
- * (kg_tside_boot). */
-static enum kg_code begin(struct kg_worker *w, struct kg_zygote *z, starter *start,
-                          uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
-                          struct kg_err *err)
+/* A runner with an empty file of its own, not READY yet. */
+static enum kg_code begin(struct kg_worker *w, struct kg_zygote *z, uint64_t in_bytes,
+                          uint64_t out_bytes, struct kg_tside *out, struct kg_err *err)
 {
     char path[sizeof out->source];
     if (make_source(w, path, sizeof path, err) != KG_OK) {
         return err->code;
     }
-    if (start(w, z, path, in_bytes, out_bytes, out, err) != KG_OK) {
+    if (kg_tside_begin(w, z, path, in_bytes, out_bytes, out, err) != KG_OK) {
         unlink(path);
         return err->code;
     }
@@ -110,7 +104,8 @@ enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *tex
         return err->code;
     }
     if (!take(w, interpret, in_bytes, out_bytes, out) &&
-        begin(w, z, kg_tside_boot, in_bytes, out_bytes, out, err) != KG_OK) {
+        (begin(w, z, in_bytes, out_bytes, out, err) != KG_OK ||
+         kg_tside_ready(w, out, err) != KG_OK)) {
         return err->code;
     }
     if (write_source(out->source, text, len, err) != KG_OK) {
@@ -156,7 +151,7 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
         out_bytes = rounded(out_bytes);
     }
     if (wanted && may && has_room(t, in_bytes, out_bytes) &&
-        begin(w, z, kg_tside_begin, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {
+        begin(w, z, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {
         if (kg_torch_on_cpu(w) || !w->config.torch_contexts_apart) {
             kg_pyrunner_go(&t->spare.runner);
         }
@@ -169,7 +164,7 @@ void kg_tspare_settle(struct kg_worker *w)
 {
     struct kg_err ignored = KG_ERR_INIT;
     struct kg_pyrunner *r = &w->torch->spare.runner;
-    if (w->torch->spare.up && r->gone && kg_pyrunner_ready(r, &ignored) != KG_OK) {
+    if (w->torch->spare.up && r->told && kg_pyrunner_ready(r, &ignored) != KG_OK) {
         kg_tspare_drop(w);
     }
 }

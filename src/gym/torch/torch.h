@@ -115,10 +115,6 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s,
                             struct kg_err *err) KG_MUST_USE;
-/* Both. */
-enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char *source,
-                           uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
-                           struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
 /* The current problem, for another of this executor's: a spare runner, which knows of none, stays.

@@ -193,7 +193,7 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
     return code;
 }
 
-/* Two at once make contexts as fast as the driver can; four take a third longer for each. */
+/* Two at once make contexts nearly as fast as the driver can. */
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
     char base[96], path[192];
@@ -233,9 +233,10 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
 {
     struct kg_lease l = KG_LEASE_NONE, turn = KG_LEASE_NONE;
     int64_t begun = kg_clock_ns();
-    enum kg_code code = s->runner.gone ? KG_OK : take_turn(w, &turn, err);
-    if (code == KG_OK && !s->runner.gone) {
-        code = share_device(w, &l, err);
+    enum kg_code code = KG_OK;
+    if (!s->runner.told) {
+        code = take_turn(w, &turn, err);
+        code = code == KG_OK ? share_device(w, &l, err) : code;
     }
     kg_trace_span(begun, "runner", "wait to boot");
     begun = kg_clock_ns();
@@ -252,15 +253,6 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     return code;
 }
 
-enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_zygote *z, const char *source,
-                           uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
-                           struct kg_err *err)
-{
-    return kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err) == KG_OK
-               ? kg_tside_ready(w, out, err)
-               : err->code;
-}
-
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err)
@@ -270,7 +262,9 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
     if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK) {
         return err->code;
     }
-    return kg_tside_boot(w, z, source, in_bytes, out_bytes, out, err);
+    return kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err) == KG_OK
+               ? kg_tside_ready(w, out, err)
+               : err->code;
 }
 
 /* One that is at work is ended at once; to one that waits for a command, others go first. A port
