@@ -213,13 +213,13 @@ static void a_measurement(void **state)
     assert_string_equal(r.timing.preset, "paired");
     assert_true(r.has_speedup && r.speedup.lo <= r.speedup.ratio &&
                 r.speedup.ratio <= r.speedup.hi);
-    assert_true(r.speedup.pairs == 36 || r.speedup.pairs == 48);
+    assert_true(r.speedup.pairs == 24 || r.speedup.pairs == 32);
     assert_true(r.timing.warmups >= 10 && r.timing.overhead_ns > 0 && isfinite(r.timing.cv));
-    assert_int_equal(json_array_size(r.timing.samples) * 12, r.speedup.pairs);
+    assert_int_equal(json_array_size(r.timing.samples) * 8, r.speedup.pairs);
     for (size_t i = 0; i < json_array_size(r.timing.samples); i++) {
         const json_t *block = json_array_get(r.timing.samples, i);
-        assert_int_equal(json_array_size(json_object_get(block, "reference_ns")), 12);
-        assert_int_equal(json_array_size(json_object_get(block, "candidate_ns")), 12);
+        assert_int_equal(json_array_size(json_object_get(block, "reference_ns")), 8);
+        assert_int_equal(json_array_size(json_object_get(block, "candidate_ns")), 8);
         check_orders(block);
     }
     const json_t *t = evidence(&r, "pairs");
@@ -335,18 +335,18 @@ static void the_estimate(void **state)
     assert_int_equal(r.timing.reference_ns, 4000000);
     assert_int_equal(r.timing.candidate_ns, 2000000);
     assert_true(fabs(r.speedup.ratio - 2) < 1e-9);
-    assert_int_equal(r.speedup.pairs, 36);
+    assert_int_equal(r.speedup.pairs, 3 * 8);
     assert_null(r.timing.why);
     kg_record_deinit(&r);
     worker->config.timing_blocks = 6;
     spy.drift = 0.02; /* blocks differ: the planned half-width is not met */
     expect("affine.py", good, "ok", &r);
-    assert_int_equal(r.speedup.pairs, 6 * 12);
+    assert_int_equal(r.speedup.pairs, 6 * 8);
     kg_record_deinit(&r);
     spy.drift = 0.001;
     windows(4050000, 60000, 50000); /* below T */
     expect("affine.py", good, "ok", &r);
-    assert_int_equal(r.speedup.pairs, KG_TPAIRS_FEW * 12);
+    assert_int_equal(r.speedup.pairs, KG_TPAIRS_FEW * 8);
     kg_record_deinit(&r);
 }
 
@@ -682,7 +682,7 @@ static void null_test(void **state)
         kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),
         KG_OK);
     assert_int_equal(res.status, KG_TPAIRS_MEASURED);
-    assert_true(res.n == 36 || res.n == 48);
+    assert_true(res.n == 24 || res.n == 32);
     assert_true(res.ratio.ratio > 0 && res.overhead_ns > 0);
     kg_tpairs_result_deinit(&res);
     opt.warmups = 3;
