@@ -36,6 +36,7 @@ static struct {
     int64_t raised_ns; /* and each once the candidate is there */
     int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
     int loud_calls;    /* for so many calls */
+    bool loud_often;   /* of those every second one */
     bool canary_loud;  /* null calls are loud once the candidate has been ... */
     bool ref_loud;     /* ... or the reference's */
     int late_at;
@@ -107,6 +108,7 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
         int n = spy.calls[CAND];
         rep->window_ns += (int64_t)(spy.drift * n * (double)rep->window_ns);
         rep->loud = spy.loud_from > 0 && n >= spy.loud_from && n < spy.loud_from + spy.loud_calls;
+        rep->loud = rep->loud && !(spy.loud_often && n % 2);
         rep->late_write = rep->late_write || n == spy.late_at;
         spy.was_loud = spy.was_loud || rep->loud;
     }
@@ -472,6 +474,27 @@ static void loud_once(void **state)
     assert_true(fabs(r.speedup.ratio - 2) < 1e-9);
     assert_true(number(evidence(&r, "pairs"), "repeated") <= 1); /* 0: it was an untimed call */
     kg_record_deinit(&r);
+    fresh(state);
+    spy.loud_from = 18; /* as many as one pair is asked again for */
+    spy.loud_calls = 3;
+    expect("affine.py", good, "ok", &r);
+    assert_true(number(evidence(&r, "pairs"), "repeated") >= 2);
+    assert_int_equal(spy.calls[CAND], number(evidence(&r, "pairs"), "calls")); /* one process */
+    kg_record_deinit(&r);
+}
+
+/* Never four times in a row, but as often as no context of others' is. */
+static void loud_now_and_then(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    spy.loud_from = 1;
+    spy.loud_calls = 10000;
+    spy.loud_often = true;
+    expect("affine.py", good, "hack/async", &r);
+    assert_int_equal(number(evidence(&r, "loud"), "processes"), 2);
+    kg_record_deinit(&r);
 }
 
 static void loud_again_and_again(void **state)
@@ -707,6 +730,7 @@ int main(void)
         TEST(turns),
         TEST(late_writes),
         TEST(loud_once),
+        TEST(loud_now_and_then),
         TEST(loud_again_and_again),
         TEST(loud_beside_others),
         TEST(k_is_not_raised),

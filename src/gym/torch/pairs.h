@@ -36,8 +36,8 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 18 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 1 %, 20 s, 20 s
- * + 60 s.
+/* 18 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 1.5 %, 20 s,
+ * 20 s + 60 s.
  */
 #define KG_TPAIRS_DEFAULTS                                                                         \
     ((struct kg_tpairs_options){.pairs = 8,                                                        \
@@ -46,7 +46,7 @@ struct kg_tpairs_options {
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \
-                                .half_width = 0.01,                                                \
+                                .half_width = 0.015,                                               \
                                 .budget_ns = 20000000000,                                          \
                                 .call_ns = 20000000000,                                            \
                                 .first_call_ns = 60000000000,                                      \
@@ -57,7 +57,7 @@ enum kg_tpairs_status {
     KG_TPAIRS_NOT_MEASURED, /* why says what was missing */
     KG_TPAIRS_NOT_TRUSTED,  /* measured, but why says what forbids to believe it */
     KG_TPAIRS_FAILED,       /* the candidate's doing: failure says what */
-    KG_TPAIRS_LOUD,         /* twice in a row somebody else's work was on the device */
+    KG_TPAIRS_LOUD,         /* again and again somebody else's work was on the device */
 };
 
 struct kg_tpairs_failure {
@@ -85,7 +85,7 @@ struct kg_tpairs_result {
     int64_t oracle_checked;                  /* of them, with the oracle too */
     int64_t nulls;                           /* windows that K is the median of */
     int64_t alive_ns;
-    int repeated;         /* pairs that were loud once */
+    int repeated;         /* pairs that were loud, and were asked again */
     int64_t setup_ns;     /* the judge's own copies in the last loud call */
     struct kg_pair *pair; /* [n], K not subtracted */
     size_t n, block;      /* block: pairs of one part of the interval */

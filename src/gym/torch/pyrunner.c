@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -191,6 +192,7 @@ void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu)
         long tid = strtol(e->d_name, NULL, 10);
         if (tid > 0) { /* a thread that has just ended is no matter */
             sched_setaffinity((pid_t)tid, sizeof set, &set);
+            setpriority(PRIO_PROCESS, (id_t)tid, 0);
         }
     }
     if (tasks) {

@@ -76,7 +76,8 @@ enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUS
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
 /* It lives and waits for a command, as it claims. */
 bool kg_pyrunner_at_rest(const struct kg_pyrunner *r);
-/* All its threads onto this core; those that it starts later follow. -1: nothing. */
+/* All its threads onto this core, and, where this process may, as urgent as any other from now on;
+ * those that it starts later follow. -1: nothing. */
 void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu);
 /* Signal that ended a stopped runner, 0: none. Pid 1 of a namespace ignores what is merely sent; it
  * leaves with 128 + signal then, and its claim of that signal is believed. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@
 #define SOCKET_FD  3 /* as zygote.py knows it */
 #define MOST_WORDS 20
 #define NO_PYTHON  127
+#define PATIENCE   10 /* niceness of all that it forks, until it is timed (kg_pyrunner_pin) */
 #define ADVICE     "`make torch` makes an environment with torch, and KGYM_PYTHON names another python"
 
 struct environment {
@@ -78,6 +80,7 @@ _Noreturn static void become(const struct kg_zygote_spec *spec, const struct env
         cpu_set_t all;
         memset(&all, 0xff, sizeof all);
         sched_setaffinity(0, sizeof all, &all);
+        setpriority(PRIO_PROCESS, 0, PATIENCE);
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int high = fcntl(sock, F_DUPFD_CLOEXEC, 16), log = fcntl(errors, F_DUPFD_CLOEXEC, 16);
