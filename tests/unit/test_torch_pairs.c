@@ -43,6 +43,7 @@ static struct {
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
     int same_seed, processes;
+    int nulls_alone; /* null calls once the candidate is there, the device its alone */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
@@ -67,6 +68,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.leaked += who == CAND && c->seed == spy.draw_seed;
     spy.wide += c->command == KG_TC_CALL && !call;
     spy.calls[who] += call || c->command == KG_TC_NULL;
+    spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && worker->torch->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
@@ -233,6 +235,7 @@ static void a_measurement(void **state)
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
     assert_true(number(t, "nulls") > 12 && number(t, "nulls") < calls);
+    assert_int_equal(number(t, "nulls"), spy.nulls_alone - 4); /* but the first four */
     kg_record_deinit(&r);
 }
 

@@ -10,8 +10,7 @@
 #include "base/trace.h"
 #include "gym/torch/pairs_private.h"
 
-#define SLOW_NS    100000000 /* a verified call: most of its warm-ups keep nobody waiting */
-#define WARM_ALONE 3         /* of those: once the device is its alone */
+#define WARM_ALONE 3 /* warm-ups once the device is its alone; the others keep nobody waiting */
 #define TRIES      4  /* of a pair: contexts made beside it disturb one in thirty, by itself */
 #define LOUD_PAIRS 8  /* repeated pairs, and one in four more: beyond it the device is loud */
 #define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
@@ -159,15 +158,11 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     int64_t warm = s->opt.warmups + (int64_t)kg_rng_below(&s->rng, 6);
     enum kg_tflow flow = prime(s, err);
     kg_tpairs_one_core(s);
-    int64_t since = kg_clock_ns();
-    flow = flow == KG_TFLOW_ON ? warm_up(s, 2, err) : flow;
-    if (flow == KG_TFLOW_ON && kg_clock_ns() - since > SLOW_NS) {
-        flow = warm_up(s, warm - WARM_ALONE, err);
-    }
+    flow = flow == KG_TFLOW_ON ? warm_up(s, warm - WARM_ALONE, err) : flow;
     if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
-    since = kg_clock_ns();
+    int64_t since = kg_clock_ns();
     flow = flow == KG_TFLOW_ON ? kg_tpairs_overhead(s, err) : flow;
     kg_trace_span(since, "alone", "null calls");
     s->started_ns = since = kg_clock_ns();
@@ -175,9 +170,9 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     kg_trace_span(since, "alone", "warm-ups");
     since = kg_clock_ns();
     flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
-    flow = flow == KG_TFLOW_ON ? minimum(s, err) : flow;
     kg_trace_span(since, "alone", "pairs");
-    return flow;
+    kg_tpairs_give_lease(s); /* what follows is not timed */
+    return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
 }
 
 static void result_init(struct kg_tpairs_result *r)

@@ -193,7 +193,7 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
     return code;
 }
 
-/* Four at once make contexts nearly as fast as the driver can. */
+/* Eight at once make contexts nearly as fast as the driver can. */
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
     char base[96], path[192];
@@ -202,7 +202,7 @@ static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, 
         return KG_OK;
     }
     kg_lease_default_path(base, sizeof base);
-    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, w->cpu & 3);
+    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, w->cpu & 7);
     return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
 }
 
