@@ -12,7 +12,7 @@ import traceback
 
 import torch
 
-from . import building, describe, host, module, profile, source, tensors, wire
+from . import building, cuda, describe, host, module, profile, source, tensors, wire
 
 NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
@@ -81,20 +81,21 @@ class Runner:
         self.base = address
         self.wire = wire.Wire.from_address(address)
         probe.catch_faults(address)
+        if self.device.type == "cuda":
+            cuda.prepare(request.get("connections", 0))
         probe.wait(self.base + wire.Wire.building.offset, wire.WAITS)
         self.manners = None
-        self.place = self._open_place(request)
+        self.place = self._open_place()
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
 
-    def _open_place(self, request):
+    def _open_place(self):
         if self.device.type == "cuda":
-            from .cuda import Cuda
             self.manners = building.Manners(self.probe, self.wire, self.base)
             self.manners.teach()
-            return Cuda(self.probe, self.wire, self.device, request.get("connections", 0))
+            return cuda.Cuda(self.probe, self.wire, self.device)
         return host.Host(self.probe, self.wire, self.device)
 
     # Commands: each returns a reply (a dict or None); tensors go through self._put. Those of
