@@ -84,9 +84,12 @@ static void look(const json_t *r, void *ctx)
     const json_t *speedup = json_object_get(r, "speedup"), *e = json_object_get(r, "error");
     const char *verdict = json_string_value(json_object_get(r, "verdict"));
     if (verdict == NULL || strcmp(verdict, "ok") != 0) {
-        const char *message =
-            json_string_value(json_object_get(json_is_object(e) ? e : r, "message"));
-        printf("  not ok: %s: %s\n", verdict ? verdict : "error", message ? message : "");
+        const json_t *evidence = json_object_get(r, "evidence");
+        char *text = json_dumps(json_is_object(e) ? e : evidence, JSON_COMPACT | JSON_ENCODE_ANY);
+        const char *reason = json_string_value(json_object_get(r, "reason"));
+        printf("  not ok: %s: %s %s: %s\n", json_string_value(json_object_get(r, "batch_id")),
+               verdict ? verdict : "error", reason ? reason : "", text ? text : "");
+        free(text);
         s->other++;
         return;
     }

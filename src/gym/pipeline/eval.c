@@ -274,7 +274,7 @@ static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code)
 {
     const struct kg_record *r = e->r;
     if (!e->shared || code != KG_OK) {
-        return e->shared && code == KG_E_HOST;
+        return e->shared && (code == KG_E_HOST || code == KG_E_LIMIT);
     }
     bool memory =
         r->message && (strstr(r->message, "out of memory") || strstr(r->message, "ALLOC_FAILED"));
