@@ -27,7 +27,8 @@ static const char whole[] =
 static const char erring[] =
     HEAD "rows = 24\ncalls = []\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
          "        calls.append(x.dtype == torch.float32)\n        n = sum(calls)\n"
-         "        off = calls[-1] and n > 60 and n % 7 == 0\n        return x * 2 + (2 if off else 1)\n\n\n"
+         "        off = calls[-1] and n > 60 and n % 7 == 0\n        return x * 2 + (2 if off else "
+         "1)\n\n\n"
          "def get_inputs():\n    return [torch.randn(rows, rows)]\n\n\n"
          "def get_init_inputs():\n    return []\n";
 
@@ -289,8 +290,8 @@ static void a_reference_that_errs(void **state)
     fresh(state);
     expect("erring.py",
            HEAD "calls = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
-                        "        calls.append(1)\n"
-                        "        return x * 2 + (2 if len(calls) > 30 else 1)\n",
+                "        calls.append(1)\n"
+                "        return x * 2 + (2 if len(calls) > 30 else 1)\n",
            "wrong/nondeterministic", &r);
     kg_record_deinit(&r);
 }

@@ -10,7 +10,7 @@
 #include "base/trace.h"
 #include "gym/torch/pairs_private.h"
 
-#define WARM_ALONE 3 /* warm-ups once the device is its alone; the others keep nobody waiting */
+#define WARM_ALONE 3  /* warm-ups once the device is its alone; the others keep nobody waiting */
 #define TRIES      4  /* of a pair: contexts made beside it disturb one in thirty, by itself */
 #define LOUD_PAIRS 8  /* repeated pairs, and one in four more: beyond it the device is loud */
 #define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */

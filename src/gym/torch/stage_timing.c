@@ -119,8 +119,8 @@ static enum outcome of_failure(struct kg_evaluation *e, const struct kg_tpairs_f
                                                                                           : ERROR;
 }
 
-/* Somebody else's work was on the device again and again. Where that goes on without the candidate's
- * process, it was not its. */
+/* Somebody else's work was on the device again and again. Where that goes on without the
+ * candidate's process, it was not its. */
 static enum outcome of_loud(struct kg_evaluation *e, struct kg_tpairs *s, struct kg_err *err)
 {
     bool loud;
