@@ -1,12 +1,11 @@
 /* How well two equal modules are told to be equal on a GPU, by the whole path: Python runners, a
  * fresh process of the second one in every repetition, the paired protocol with all that it
  * verifies.
- *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0]
- * The problem applies sin() in turn, a launch for each round, or multiplies matrices, which is one
- * launch and no matter of memory. Columns: median time after K; K
- * and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1; pairs
- * used; share of results that are trusted. The second table: while another process makes contexts.
- * Needs a GPU. */
+ *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0] [kernels whose name holds
+ * this] The problem applies sin() in turn, a launch for each round, or multiplies matrices, which
+ * is one launch and no matter of memory. Columns: median time after K; K and its spread; share of
+ * ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1; pairs used; share of results
+ * that are trusted. The second table: while another process makes contexts. Needs a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,13 +169,17 @@ static json_t *show(const char *name, const char *load, const struct series *s)
                      logs);
 }
 
-static void table(const char *load, int from, int to, int repetitions, json_t *rows)
+static void table(const char *load, int from, int to, const char *which, int repetitions,
+                  json_t *rows)
 {
     static struct series s;
     printf("\n%s\n%-16s %9s %7s %7s %7s | %6s %6s %6s %6s | %7s %6s %8s %7s\n", load, "kernel",
            "median us", "K", "K p10", "K p90", "0.5 %", "1 %", "2 %", "5 %", "holds 1", "pairs",
            "repeated", "trusted");
     for (int k = from; k < to; k++) {
+        if (strstr(kernels[k].name, which) == NULL) {
+            continue;
+        }
         use_problem(k);
         repeat(&s, repetitions);
         json_array_append_new(rows, show(kernels[k].name, load, &s));
@@ -192,15 +195,15 @@ static void table(const char *load, int from, int to, int repetitions, json_t *r
 int main(int argc, char **argv)
 {
     int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
-    const char *device = argc > 2 ? argv[2] : "cuda:0";
+    const char *device = argc > 2 ? argv[2] : "cuda:0", *which = argc > 3 ? argv[3] : "";
     kg_bench_need_gpu(device);
     kg_tpairs_hook.run = spied;
     open_worker(device);
     json_t *rows = json_array();
     printf("reference against itself, %d repetitions\n", repetitions);
-    table("alone", 0, KERNELS, repetitions, rows);
+    table("alone", 0, KERNELS, which, repetitions, rows);
     pid_t maker = kg_gpu_contexts_start();
-    table("beside contexts being made", BESIDE, KERNELS, (repetitions + 1) / 2, rows);
+    table("beside contexts being made", BESIDE, KERNELS, which, (repetitions + 1) / 2, rows);
     kg_gpu_contexts_stop(maker);
     kg_bench_json("torch_null", json_pack("{s:i, s:s, s:o}", "repetitions", repetitions, "device",
                                           worker->torch->judge.facts.name, "rows", rows));

@@ -3,10 +3,11 @@
  * warps of their own). Beside it, on some of the same sources, what is done without a gym: a fresh
  * interpreter per evaluation, one comparison, 50 calls timed by events.
  *   build/release/bench/bench_torch_throughput [candidates=256] [jobs=8] [fresh=16] [device=cuda:0]
+ *                                              [beside=candidates]
  * Prints evaluations per second from start to end of the command and of its second half, where a
  * job's time goes by stage, pairs used, and verdicts other than `ok` by name: with contexts made
- * while nobody is timed, and then, of other sources, beside what is timed. Needs a GPU; python is
- * $KGYM_PYTHON, else that of `make torch`. */
+ * while nobody is timed, and then, of other sources (`beside` of them, 0: none), beside what is
+ * timed. Needs a GPU; python is $KGYM_PYTHON, else that of `make torch`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +192,7 @@ static json_t *measure(const char *device, bool apart, int n, int jobs, double *
     char set[64], contexts[64];
     struct kg_bench_tally tally;
     memset(&seen, 0, sizeof seen);
-    make_sources(apart ? 0 : n, n);
+    make_sources(apart ? 0 : MOST / 2, n);
     snprintf(set, sizeof set, "device=%s", device);
     snprintf(contexts, sizeof contexts, "torch.contexts_apart=%s", apart ? "true" : "false");
     const char *const options[] = {set, contexts, NULL};
@@ -226,10 +227,11 @@ int main(int argc, char **argv)
     int jobs = kg_bench_count(argc, argv, 2, 1, 64, 8);
     int fresh = kg_bench_count(argc, argv, 3, 0, 256, 16);
     const char *device = argc > 4 ? argv[4] : "cuda:0";
-    double per_s[2];
+    int others = kg_bench_count(argc, argv, 5, 0, MOST / 2, n);
+    double per_s[2] = {0, 0};
     const char *gpu = kg_bench_need_gpu(device);
     json_t *result = measure(device, true, n, jobs, &per_s[0]);
-    json_t *beside = measure(device, false, n, jobs, &per_s[1]);
+    json_t *beside = others > 0 ? measure(device, false, others, jobs, &per_s[1]) : json_null();
     double peer = fresh_rate(fresh, n);
     printf("a fresh interpreter per evaluation, %d of them: %.2f evaluations/s", fresh, peer);
     if (peer > 0) {

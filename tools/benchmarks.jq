@@ -89,7 +89,7 @@ def torch_throughput:
   "same candidates. [gpu.md](gpu.md) says what bounds it.", "",
   table(["candidates", "`ok`", "timed", "evaluations/s", "steady", "fresh interpreters/s", "times"];
     [.candidates, .ok, .timed, (.per_s | num(2)), (.steady_per_s | num(2)), (.fresh_per_s | num(2)), (.per_s / .fresh_per_s | num(1))]),
-  if .beside then "", "With contexts made beside what is timed (`torch.contexts_apart=false`), of as many others: \(.beside.per_s | num(2)) evaluations/s,",
+  if .beside then "", "With contexts made beside what is timed (`torch.contexts_apart=false`), of others: \(.beside.per_s | num(2)) evaluations/s,",
     "steady \(.beside.steady_per_s | num(2)); \(.beside.ok) `ok`, \(.beside.timed) timed." else empty end,
   "", "Pairs used: \(.pairs | to_entries | map("\(.key) (\(.value) times)") | join(", ")).", "",
   stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);

@@ -6,9 +6,11 @@
 #   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
-#   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS)
+#   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), of
+#                                  kernels whose name holds GPU_KERNELS
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
-#   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), and fresh interpreters
+#   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
+#                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH)
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
@@ -132,7 +134,7 @@ do_profile() {
 }
 
 do_timing() {
-  step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}"
+  step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}" cuda:0 "${GPU_KERNELS:-}"
   show torch_null
 }
 
@@ -148,9 +150,11 @@ do_kills() {
 
 do_throughput() { # twice as many candidates, at about one per second
   local seconds=${GPU_SECONDS:-900} batch
-  KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" "${GPU_FRESH:-16}"
+  KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" \
+    "${GPU_FRESH:-16}" cuda:0 "${GPU_BESIDE:-${GPU_CANDIDATES:-256}}"
   show torch_throughput
   for batch in apart beside; do
+    [ -s "$out/$batch.jsonl.trace" ] || continue
     python3 tools/trace.py "$out/$batch.jsonl.trace" >"$out/trace_$batch.txt" && rm "$out/$batch.jsonl.trace"
     head -24 "$out/trace_$batch.txt"
   done
@@ -167,6 +171,6 @@ case "$stage" in
   pack) do_pack || exit 1 ;;
   device | judge | torch | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
