@@ -18,7 +18,7 @@ class Map(c.Structure):
 
 
 def prepare(connections):
-    """What needs no context, a third of all, and is not felt by whoever is timed."""
+    """What needs no context, a third of all, and is hardly felt by whoever is timed."""
     if connections > 0:  # read when the context is made, of which they are the greater part
         os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(connections)
     torch.cuda.init()

@@ -576,8 +576,10 @@ static void the_device_is_others_while_a_runner_compiles(void **state)
         good(&r);
         atomic_store(said, KG_TB_WAITS); /* of an earlier call: it means nothing */
         c.building = said;
+        int64_t waited_ns = j.waited_ns;
         OK(kg_dj_run(&j, &c, &r, &err));
         good(&r);
+        assert_true(j.held ? j.waited_ns == waited_ns : j.waited_ns > waited_ns);
         end_runner(&j, &cand);
     }
     munmap(said, sizeof *said);

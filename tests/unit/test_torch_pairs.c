@@ -23,11 +23,11 @@ static const char whole[] =
          "        return x * 2 + 1\n\n\ndef get_inputs():\n"
          "    return [torch.randint(-5, 6, (rows, rows)).float()]\n\n\n"
          "def get_init_inputs():\n    return []\n";
-/* Off by 1 now and then, once it has passed for good. */
+/* Off by 1 every second time, once it has passed for good. */
 static const char erring[] =
     HEAD "rows = 24\ncalls = []\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
          "        calls.append(x.dtype == torch.float32)\n        n = sum(calls)\n"
-         "        off = calls[-1] and n > 60 and n % 7 == 0\n        return x * 2 + (2 if off else "
+         "        off = calls[-1] and n > 60 and n % 2 == 0\n        return x * 2 + (2 if off else "
          "1)\n\n\n"
          "def get_inputs():\n    return [torch.randn(rows, rows)]\n\n\n"
          "def get_init_inputs():\n    return []\n";

@@ -37,6 +37,15 @@ struct use {
     _Atomic uint32_t *building; /* NULL: it never says so */
 };
 
+static enum kg_code share(struct kg_dj *j, struct kg_lease *lease, struct kg_err *err)
+{
+    int64_t asked = kg_clock_ns();
+    enum kg_code code = kg_lease_share(j->spec.device, lease, j->spec.cancelled, err);
+    j->waited_ns += kg_clock_ns() - asked;
+    kg_trace_span(asked, "judge", "wait");
+    return code;
+}
+
 static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
 {
     uint32_t said = atomic_load(u->building);
@@ -46,8 +55,7 @@ static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
     if (said != KG_TB_WAITS) {
         return KG_OK;
     }
-    if (u->lease.fd < 0 &&
-        kg_lease_share(j->spec.device, &u->lease, j->spec.cancelled, err) != KG_OK) {
+    if (u->lease.fd < 0 && share(j, &u->lease, err) != KG_OK) {
         return err->code;
     }
     atomic_store(u->building, KG_TB_NONE);
@@ -143,11 +151,8 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     rep->code = KG_E_GYM;
     rep->flag = 0;
     rep->port = -1;
-    if (shares && kg_lease_share(j->spec.device, &u.lease, j->spec.cancelled, err) != KG_OK) {
+    if (shares && share(j, &u.lease, err) != KG_OK) {
         return err->code;
-    }
-    if (shares) {
-        kg_trace_span(asked, "judge", "wait");
     }
     int64_t begun = kg_clock_ns();
     if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */

@@ -40,6 +40,7 @@ struct kg_dj {
     uint64_t seq;
     struct kg_dj_facts facts;
     struct kg_dj_spec spec;
+    int64_t waited_ns; /* for those who have the device alone, so far */
     bool held; /* the caller holds the device, for long or alone (timing/lease.h); else every
                   request shares it, so that no timing of another process sees its work */
 };

@@ -60,9 +60,12 @@ enum kg_step_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_d
                                       enum kg_stage stage, struct kg_dj_report *rep,
                                       struct kg_err *err)
 {
-    if (kg_dj_run(&e->w->torch->judge, call, rep, err) != KG_OK) {
+    struct kg_dj *judge = &e->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
+    if (kg_dj_run(judge, call, rep, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
+    e->deadline_ns += judge->waited_ns - waited_ns;
     if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
         e->torch->peak = rep->peak_bytes > e->torch->peak ? rep->peak_bytes : e->torch->peak;
         return KG_STEP_PASS;

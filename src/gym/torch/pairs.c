@@ -11,8 +11,8 @@
 #include "gym/torch/pairs_private.h"
 
 #define WARM_ALONE 3  /* warm-ups once the device is its alone; the others keep nobody waiting */
-#define TRIES      4  /* of a pair: contexts made beside it disturb one in thirty, by itself */
-#define LOUD_PAIRS 8  /* repeated pairs, and one in four more: beyond it the device is loud */
+#define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
+#define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
 #define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
 
 struct kg_tpairs_hook kg_tpairs_hook;
@@ -49,26 +49,41 @@ static enum kg_tlaw untimed_law(struct kg_tpairs *s)
     return n > 0 && kg_rng_below(&s->rng, 3) == 0 ? known[kg_rng_below(&s->rng, n)] : KG_TL_OWN;
 }
 
-/* A verified call that nobody times. */
+/* Nothing was wrong, and nothing is known. */
+static bool in_vain(enum kg_tflow flow)
+{
+    return flow == KG_TFLOW_LOUD || flow == KG_TFLOW_DOUBT;
+}
+
+/* A verified call that nobody times. The device may be others' meanwhile: waiting is not the
+ * candidate's time. */
 static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err)
 {
     bool cand_first = kg_rng_below(&s->rng, 2) == 1;
     enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
+    const struct kg_dj *judge = &s->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
     enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, NULL, err);
-    return flow == KG_TFLOW_LOUD ? KG_TFLOW_ON : flow;
+    *s->deadline_ns += judge->waited_ns - waited_ns;
+    return in_vain(flow) ? KG_TFLOW_ON : flow;
 }
 
 static enum kg_tflow quiet_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
 {
     struct kg_tpairs_result *r = s->out;
     enum kg_tflow flow = KG_TFLOW_LOUD;
-    for (int i = 0; i < TRIES && flow == KG_TFLOW_LOUD; i++) {
+    for (int i = 0; i < TRIES && in_vain(flow); i++) {
         r->repeated += i > 0;
         flow = kg_tpairs_verified(s, cand_first, KG_TL_OWN, &r->pair[r->n], err);
+        s->loud += flow == KG_TFLOW_LOUD;
+    }
+    if (flow == KG_TFLOW_DOUBT) {
+        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
+                s->w->torch->problem->path);
+        return KG_TFLOW_ERROR;
     }
     r->n += flow == KG_TFLOW_ON;
-    bool often = (size_t)r->repeated > LOUD_PAIRS + r->n / 4;
-    return flow == KG_TFLOW_ON && often ? KG_TFLOW_LOUD : flow;
+    return flow == KG_TFLOW_ON && s->loud > LOUD_PAIRS + r->n / 4 ? KG_TFLOW_LOUD : flow;
 }
 
 static enum kg_tflow one_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
@@ -198,6 +213,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
     s->cand = candidate;
     s->cut_short = false;
     s->seen = 0;
+    s->loud = 0;
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;

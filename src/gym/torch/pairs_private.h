@@ -11,6 +11,7 @@
 enum kg_tflow {
     KG_TFLOW_ON,
     KG_TFLOW_LOUD,   /* somebody else's work was on the device */
+    KG_TFLOW_DOUBT,  /* nothing is known of these inputs: the reference does not meet its oracle */
     KG_TFLOW_FAILED, /* out->failure says what the candidate did */
     KG_TFLOW_ERROR,  /* *err */
 };
@@ -37,6 +38,7 @@ struct kg_tpairs {
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
     bool cut_short;
+    size_t loud; /* pairs that were */
 };
 
 /* --- pairs_open.c --- */
@@ -61,7 +63,7 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
 /* Both sides on fresh values, the candidate's answer compared. pair NULL: nobody times it. LOUD
- * only where nothing was wrong. */
+ * and DOUBT only where nothing was wrong. */
 enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
                                  struct kg_pair *pair, struct kg_err *err);
 
