@@ -103,12 +103,47 @@ static void a_batch_and_its_sums(void **state)
     assert_non_null(strstr(rig.err.data, "/nonexistent/spans: cannot write"));
 }
 
+/* What a device was for, of spans that overlap: 100 s, of them 40 timed, 30 more contexts made, 10
+ * more ended. */
+static void what_a_device_was_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cat, *name;
+        int from, to;
+    } spans[] = {{"stage", "timing", 0, 50},  {"alone", "wait", 0, 20},   {"alone", "pairs", 20, 50},
+                 {"alone", "pairs", 60, 70},  {"runner", "boot", 0, 30},  {"runner", "boot", 10, 25},
+                 {"runner", "boot", 80, 90},  {"runner", "end", 85, 100}, {"stage", "timing", 55, 100},
+                 {"stage", "compile", 0, 100}};
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    kg_buf_addf(&text, "[\n");
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        kg_buf_addf(&text, "{\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d},\n", spans[i].cat,
+                    spans[i].name, 5000000 + spans[i].from * 1000000,
+                    (spans[i].to - spans[i].from) * 1000000);
+    }
+    rig_text("device", text.data);
+    kg_buf_deinit(&text);
+    if (rig_run("command -v python3") != 0) {
+        skip();
+    }
+    assert_int_equal(rig_run("python3 $T/tools/trace.py device"), 0);
+    assert_non_null(strstr(rig.out.data, "0.02 timed evaluations per second; the device: timed 40.0%, "
+                                         "contexts made 30.0%, ended 10.0%, neither 20.0%\n"));
+    assert_int_equal(rig_run("python3 $T/tools/trace.py --from 40 --to 60 device"), 0);
+    assert_non_null(strstr(rig.out.data, "0.05 timed evaluations per second; the device: timed 50.0%, "
+                                         "contexts made 0.0%, ended 0.0%, neither 50.0%\n"));
+    assert_null(strstr(rig.out.data, "compile"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_without_a_file),
         cmocka_unit_test(every_process_adds_its_own),
         cmocka_unit_test(a_batch_and_its_sums),
+        cmocka_unit_test(what_a_device_was_for),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
