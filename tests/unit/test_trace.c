@@ -111,10 +111,11 @@ static void what_a_device_was_for(void **state)
     static const struct {
         const char *cat, *name;
         int from, to;
-    } spans[] = {{"stage", "timing", 0, 50},  {"alone", "wait", 0, 20},   {"alone", "pairs", 20, 50},
-                 {"alone", "pairs", 60, 70},  {"runner", "boot", 0, 30},  {"runner", "boot", 10, 25},
-                 {"runner", "boot", 80, 90},  {"runner", "end", 85, 100}, {"stage", "timing", 55, 100},
-                 {"stage", "compile", 0, 100}};
+    } spans[] = {{"stage", "timing", 0, 50},   {"alone", "wait", 0, 20},
+                 {"alone", "pairs", 20, 50},   {"alone", "pairs", 60, 70},
+                 {"runner", "boot", 0, 30},    {"runner", "boot", 10, 25},
+                 {"runner", "boot", 80, 90},   {"runner", "end", 85, 100},
+                 {"stage", "timing", 55, 100}, {"stage", "compile", 0, 100}};
     struct kg_buf text;
     kg_buf_init(&text, 1 << 16);
     kg_buf_addf(&text, "[\n");
@@ -129,11 +130,13 @@ static void what_a_device_was_for(void **state)
         skip();
     }
     assert_int_equal(rig_run("python3 $T/tools/trace.py device"), 0);
-    assert_non_null(strstr(rig.out.data, "0.02 timed evaluations per second; the device: timed 40.0%, "
-                                         "contexts made 30.0%, ended 10.0%, neither 20.0%\n"));
+    assert_non_null(strstr(rig.out.data,
+                           "0.02 timed evaluations per second; the device: timed 40.0%, "
+                           "contexts made 30.0%, ended 10.0%, neither 20.0%\n"));
     assert_int_equal(rig_run("python3 $T/tools/trace.py --from 40 --to 60 device"), 0);
-    assert_non_null(strstr(rig.out.data, "0.05 timed evaluations per second; the device: timed 50.0%, "
-                                         "contexts made 0.0%, ended 0.0%, neither 50.0%\n"));
+    assert_non_null(strstr(rig.out.data,
+                           "0.05 timed evaluations per second; the device: timed 50.0%, "
+                           "contexts made 0.0%, ended 0.0%, neither 50.0%\n"));
     assert_null(strstr(rig.out.data, "compile"));
 }
 
