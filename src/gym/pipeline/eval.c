@@ -269,12 +269,16 @@ static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
            (code == KG_E_PROBLEM && e->r->stage == KG_ST_TIMING);
 }
 
-/* Other evaluations on the same device take its memory. */
-static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code)
+/* Other evaluations on the same device take its memory. What is too large by itself is so alone,
+ * too.
+ */
+static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code,
+                             const struct kg_err *err)
 {
     const struct kg_record *r = e->r;
     if (!e->shared || code != KG_OK) {
-        return e->shared && (code == KG_E_HOST || code == KG_E_LIMIT);
+        bool memory = code == KG_E_LIMIT && strstr(err->message, "out of memory");
+        return e->shared && (code == KG_E_HOST || memory);
     }
     bool memory =
         r->message && (strstr(r->message, "out of memory") || strstr(r->message, "ALLOC_FAILED"));
@@ -288,9 +292,10 @@ struct accidents {
 };
 
 /* Each kind may happen once. The second of one kind tells something; one each of two does not. */
-static bool try_again(const struct kg_evaluation *e, enum kg_code code, struct accidents *seen)
+static bool try_again(const struct kg_evaluation *e, enum kg_code code, const struct kg_err *err,
+                      struct accidents *seen)
 {
-    bool strange = unexplained(e, code), shared = maybe_neighbours(e, code) && !seen->alone;
+    bool strange = unexplained(e, code), shared = maybe_neighbours(e, code, err) && !seen->alone;
     seen->tries++;
     seen->gym += strange && code != KG_OK;
     seen->lost += strange && code == KG_OK;
@@ -325,7 +330,7 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         e = (struct kg_evaluation){
             .w = w, .task = task, .r = out, .alone = seen.alone, .device = KG_LEASE_NONE};
         code = attempt(&e, &err);
-        if (!try_again(&e, code, &seen)) {
+        if (!try_again(&e, code, &err, &seen)) {
             break;
         }
         w->executor->forget(w, KG_FORGET_JUDGE); /* judge and references start afresh */
