@@ -52,7 +52,7 @@ static struct {
     const char *lacking;
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
-    int same_seed, processes;
+    int same_seed;
     int nulls_alone; /* null calls once the candidate is there, the device its alone */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
@@ -267,11 +267,34 @@ static void calls_look_alike(void **state)
     assert_int_equal(spy.states[CAND], 0); /* it came up with its parameters */
     /* the second of each pair, and those before null calls while the candidate is held */
     assert_int_equal(spy.same_seed, spy.calls[CAND] + 16);
-    /* before the candidate was there one to learn from, and one before each of 16 null calls */
-    assert_int_equal(spy.calls[REF], spy.calls[CAND] + 1 + 16 + 16);
+    /* one to learn from, before the candidate was there and again, and each before 16 null calls */
+    assert_int_equal(spy.calls[REF], spy.calls[CAND] + 2 * (1 + 16));
     assert_true(spy.binds[CAND] > spy.calls[CAND] / 4 && spy.binds[CAND] < spy.calls[CAND]);
     assert_int_equal(spy.draws, 0); /* both inputs are of laws that the judge can make */
     assert_true(spy.wide > 1);
+    kg_record_deinit(&r);
+}
+
+/* What quiet is, is learnt before a worker's first candidate is there, so that one process does for
+ * it; where it cannot be held still, every candidate's process is another one. */
+static void one_process(void **state)
+{
+    struct kg_record r;
+    struct kg_torch *t = worker->torch;
+    need_torch();
+    for (int groups = 0; groups < 2; groups++) {
+        fresh(state);
+        kg_tpairs_hook.no_groups = !groups;
+        t->quiet_of = NULL;
+        uint64_t before = t->sources;
+        expect("affine.py", good, "ok", &r);
+        assert_int_equal(r.timing.status, KG_T_MEASURED);
+        assert_int_equal(t->sources - before, groups ? 1 : 2);
+        kg_record_deinit(&r);
+    }
+    t->quiet_of = NULL; /* nothing is learnt for what will not be timed */
+    judge("affine.py", good, KG_ST_FULL, &r);
+    assert_null(t->quiet_of);
     kg_record_deinit(&r);
 }
 
@@ -309,12 +332,12 @@ static void a_quarter_with_the_oracle(void **state)
            "ok", &r);
     int64_t asked = number(evidence(&r, "pairs"), "with_oracle");
     assert_true(asked > 0 && asked < r.speedup.pairs);
-    assert_int_equal(spy.wide, asked + 1); /* and once before the candidate was there */
+    assert_int_equal(spy.wide, asked + 2); /* and before the candidate was there, and again */
     assert_true(spy.draws > r.speedup.pairs);
     kg_record_deinit(&r);
 }
 
-/* What no seed changes is drawn once. */
+/* What no seed changes is drawn once, and once before the candidate is there. */
 static void inputs_that_stay(void **state)
 {
     (void)state;
@@ -325,7 +348,7 @@ static void inputs_that_stay(void **state)
                 "        return torch.where(mask, torch.zeros_like(x), x)\n",
            "ok", &r);
     assert_int_equal(r.timing.status, KG_T_MEASURED);
-    assert_int_equal(spy.draws, 1);
+    assert_int_equal(spy.draws, 2);
     assert_true(spy.binds[CAND] > spy.calls[CAND] / 4);
     kg_record_deinit(&r);
 }
@@ -473,7 +496,7 @@ static void turns(void **state)
         struct kg_buf text;
         bool afresh = i % 2 == 0; /* else the process that has answered in full */
         fresh(state);
-        worker->torch->quiet_of = afresh ? NULL : worker->torch->quiet_of;
+        kg_tpairs_hook.no_groups = afresh;
         kg_buf_init(&text, 1 << 16);
         kg_buf_addf(&text, "%s%s", COUNTED, list[i].text);
         expect("affine.py", text.data, list[i].want, &r);
@@ -795,6 +818,7 @@ int main(void)
         TEST(elsewhere_nothing_is_measured),
         TEST(a_measurement),
         TEST(calls_look_alike),
+        TEST(one_process),
         TEST(a_reference_that_errs),
         TEST(a_quarter_with_the_oracle),
         TEST(inputs_that_stay),

@@ -96,6 +96,8 @@ struct kg_tpairs;
 /* The judge knows what quiet is for this scene, and processes can be held still here; else no
  * candidate's process may be there while a session is opened. */
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene);
+/* It would know after a session of this scene, which has been opened. */
+bool kg_tpairs_can_know(const struct kg_tscene *scene);
 /* deadline_ns: monotonic end of everything, moved by what is waited for the lease; borrowed. */
 enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
                             const struct kg_tpairs_options *opt, struct kg_key key,

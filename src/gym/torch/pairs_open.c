@@ -185,9 +185,14 @@ enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err)
     return flow;
 }
 
+bool kg_tpairs_can_know(const struct kg_tscene *scene)
+{
+    return can_be_held(&scene->ref.runner.sandbox);
+}
+
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene)
 {
-    return w->torch->quiet_of == scene && can_be_held(&scene->ref.runner.sandbox);
+    return w->torch->quiet_of == scene && kg_tpairs_can_know(scene);
 }
 
 /* How long the judge's own copies take while no candidate is there. */

@@ -304,9 +304,33 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
     return o == DONE ? KG_STEP_PASS : o == FAILED ? KG_STEP_FAIL : KG_STEP_ERROR;
 }
 
+static bool has_clock(const struct kg_worker *w)
+{
+    return w->torch->judge.facts.clock || kg_tpairs_hook.any_device;
+}
+
+void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tscene *scene)
+{
+    struct kg_worker *w = e->w;
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_tpairs_options opt;
+    struct kg_tpairs *s;
+    bool asked = w->config.stage_timing && e->task->stop_after >= KG_ST_TIMING;
+    if (!asked || !has_clock(w) || kg_torch_compat(w) || kg_tpairs_knows(w, scene) ||
+        !kg_tpairs_can_know(scene)) {
+        return;
+    }
+    int64_t since = kg_clock_ns();
+    kg_tpairs_options_of(&w->config, &opt);
+    if (kg_tpairs_open(w, scene, &opt, kg_key_derive(e->key, "timing-ahead", 0), &e->deadline_ns,
+                       &s, &ignored) == KG_OK) {
+        kg_tpairs_close(s);
+    }
+    kg_tevaluation_excuse(e, since);
+}
+
 enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err)
 {
-    struct kg_torch *t = e->w->torch;
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
     if (kg_torch_compat(e->w)) {
@@ -315,7 +339,7 @@ enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err
     if (!kg_tpairs_knows(e->w, e->torch->scene)) {
         kg_tcandidate_stop(e);
     }
-    if (!t->judge.facts.clock && !kg_tpairs_hook.any_device) {
+    if (!has_clock(e->w)) {
         not_measured(e, "no GPU: times on a CPU say nothing about what is written for one");
         return KG_STEP_PASS;
     }

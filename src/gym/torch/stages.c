@@ -86,6 +86,7 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
     if (!kg_torch_compat(e->w)) { /* else its seeds are everybody's */
         json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
     }
+    kg_tstage_timing_ahead(e, s);
     enum kg_step_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
     e->r->compiled = e->built = step == KG_STEP_PASS;
     return step;

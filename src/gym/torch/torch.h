@@ -265,6 +265,9 @@ enum kg_step_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *er
 enum kg_step_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err);
 enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err);
 enum kg_step_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err);
+/* Before a worker's first candidate of a scene is there, what timing would have to end its process
+ * for: how long the judge's copies take on a quiet device. Where that fails, timing says why. */
+void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tscene *scene);
 enum kg_step_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *err);
 
 /* --- onboard.c --- */
