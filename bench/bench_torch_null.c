@@ -1,11 +1,12 @@
 /* How well two equal modules are told to be equal on a GPU, by the whole path: Python runners, a
  * fresh process of the second one in every repetition, the paired protocol with all that it
  * verifies.
- *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0] [kernels whose name holds
- * this] The problem applies sin() in turn, a launch for each round, or multiplies matrices, which
- * is one launch and no matter of memory. Columns: median time after K; K and its spread; share of
- * ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1; pairs used; share of results
- * that are trusted. The second table: while another process makes contexts. Needs a GPU. */
+ *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0] [kernels]
+ * kernels: those whose name holds this. The problem applies sin() in turn, a launch for each round,
+ * or multiplies matrices, which is one launch and no matter of memory. Columns: median time after
+ * K; K and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1;
+ * pairs used; share of results that are trusted. The second table: while another process makes
+ * contexts. Needs a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

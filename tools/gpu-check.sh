@@ -148,7 +148,7 @@ do_kills() {
   fi
 }
 
-do_throughput() { # twice as many candidates, at about one per second
+do_throughput() {
   local seconds=${GPU_SECONDS:-900} batch
   KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" \
     "${GPU_FRESH:-16}" cuda:0 "${GPU_BESIDE:-${GPU_CANDIDATES:-256}}"

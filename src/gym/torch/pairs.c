@@ -78,9 +78,7 @@ static enum kg_tflow quiet_pair(struct kg_tpairs *s, bool cand_first, struct kg_
         s->loud += flow == KG_TFLOW_LOUD;
     }
     if (flow == KG_TFLOW_DOUBT) {
-        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
-                s->w->torch->problem->path);
-        return KG_TFLOW_ERROR;
+        return kg_tpairs_disagree(s, err);
     }
     r->n += flow == KG_TFLOW_ON;
     return flow == KG_TFLOW_ON && s->loud > LOUD_PAIRS + r->n / 4 ? KG_TFLOW_LOUD : flow;

@@ -106,6 +106,13 @@ static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
     return kg_dj_case_begin(&s->w->torch->judge, CASE, leaf, d->ninputs, err);
 }
 
+enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err)
+{
+    kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
+            s->w->torch->problem->path);
+    return KG_TFLOW_ERROR;
+}
+
 /* The reference's own error on the inputs that will be timed. Where it does not meet itself on
  * values of the judge's making, there is more to the problem's inputs than can be seen of them: the
  * reference draws them all. A random one that draws otherwise in double has itself for an oracle.
@@ -125,12 +132,7 @@ static enum kg_tflow learn(struct kg_tpairs *s, struct kg_err *err)
             return flow;
         }
     }
-    if (!applies) {
-        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
-                s->w->torch->problem->path);
-        return KG_TFLOW_ERROR;
-    }
-    return KG_TFLOW_ON;
+    return applies ? KG_TFLOW_ON : kg_tpairs_disagree(s, err);
 }
 
 /* Each null call after one of the reference, as among pairs: null calls in a row take 70 us less.

@@ -49,6 +49,8 @@ void kg_tpairs_give_lease(struct kg_tpairs *s);
  * is not more. Without control groups it is that of the session's opening. LOUD: it does not stop.
  */
 enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err);
+/* ERROR: on input after input the reference does not meet its own oracle. */
+enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err);
 /* All runners that are timed onto the worker's core. */
 void kg_tpairs_one_core(const struct kg_tpairs *s);
 
