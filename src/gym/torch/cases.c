@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "gym/torch/torch.h"
 
-#define RENEW 64 /* evaluations that a case serves */
+#define RENEW     64 /* evaluations that a case serves */
+#define OWN_TRIES 4  /* draws of the problem's own inputs, until one suits its reference */
 /* Of an answer to inputs moved by a rounding error, over its bound. A softmax of numbers around a
  * thousand reaches 30 and is well worth asking; a variance of equal numbers has no bound at all. */
 #define COLLAPSED 100.0
@@ -182,6 +183,12 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct
     return KG_OK;
 }
 
+/* Whether the problem's own inputs must suit the reference. */
+static bool is_own(const struct kg_tcase *c)
+{
+    return c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
+}
+
 /* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. With
  * a large offset, what rounding the inputs does is the reference's own error: a norm takes the
  * mean's last bit for a thousandth of its answer, and whoever gets the variance wrong is further
@@ -190,7 +197,6 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
                            struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
-    bool own = c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
     struct kg_dj_report rep;
     if (afresh(w, s, c, err) != KG_OK) {
         return err->code;
@@ -202,7 +208,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
                                                                   : 0);
         enum kg_code code =
             kg_treference_ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
-        if (code != KG_OK && !own && s->ref.up) {
+        if (code != KG_OK && !is_own(c) && s->ref.up) {
             return KG_OK; /* it lives, and does not like these numbers */
         }
         if (code == KG_OK && !wide && c->after_id >= 0) {
@@ -218,13 +224,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
     if (!c->applies && s->desc.random && self_oracle(w, s, c, err) != KG_OK) {
         return err->code;
     }
-    if (c->applies && c->law >= KG_TL_BF16) {
-        return conditioned(w, s, c, err);
-    }
-    return c->applies || !own
-               ? KG_OK
-               : kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",
-                         w->torch->problem->path);
+    return c->applies && c->law >= KG_TL_BF16 ? conditioned(w, s, c, err) : KG_OK;
 }
 
 static void renew(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c)
@@ -250,12 +250,19 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tl
     if (c->ready && c->asked < RENEW) {
         return KG_OK;
     }
-    if (!c->forced) {
-        renew(w, s, c);
-    }
-    c->applies = c->forced = c->self = false;
-    if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
-        return err->code;
+    int tries = c->forced ? 1 : OWN_TRIES;
+    do {
+        if (!c->forced) {
+            renew(w, s, c);
+        }
+        c->applies = c->forced = c->self = false;
+        if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
+            return err->code;
+        }
+    } while (is_own(c) && !c->applies && --tries > 0);
+    if (is_own(c) && !c->applies) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",
+                       w->torch->problem->path);
     }
     c->ready = true;
     return KG_OK;
