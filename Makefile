@@ -53,7 +53,7 @@ demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
 test: setup ## build and run all tests
 	@$(MAKE) --no-print-directory -j$$(nproc) unit
 
-unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so
+unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
 	@tests/run.sh $(B)
 
 check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
@@ -158,6 +158,11 @@ $(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h src
 
 # Launch records that a test makes up.
 $(B)/libfakecupti.so: tests/fake_cuda/fake_cupti.c tests/fake_cuda/fake_cupti.h src/probe/cupti_api.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -shared $< -o $@
+
+# What a driver says about a GPU that is not there.
+$(B)/libfakenvml.so: tests/fake_cuda/fake_nvml.c tests/fake_cuda/fake_nvml.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared $< -o $@
 

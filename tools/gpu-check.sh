@@ -78,6 +78,8 @@ do_device() {
       grep -v -E '^\[ +(RUN|OK) ' "$out/$t.txt" | tail -30
     fi
   done
+  step doctor "$pack/kgym" doctor # 1: something is lacking, and it says what
+  sed -n '/^pytorch/,$p' "$out/doctor.txt"
   step device_ops "$pack/bench/bench_device_ops" 64
   show device_ops
 }

@@ -98,12 +98,19 @@ def tools():
     return found
 
 
+def cupti():
+    """The file of the CUPTI that torch has mapped, which profiles; None where it has none."""
+    with open("/proc/self/maps") as f:
+        mapped = {line.split(None, 5)[5].strip() for line in f if "/libcupti" in line}
+    return os.path.basename(os.path.realpath(min(mapped))) if mapped else None
+
+
 def facts(torch, triton_version):
     with open("/proc/self/statm") as f:
         pages = int(f.read().split()[0])
     return {"python": sys.version.split()[0], "executable": sys.executable,
             "torch": torch.__version__, "triton": triton_version,
-            "cuda_built": torch.version.cuda, "tools": tools(),
+            "cuda_built": torch.version.cuda, "cupti": cupti(), "tools": tools(),
             "folders": folders(), "vm_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
             "threads": len(os.listdir("/proc/self/task"))}
 

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/term.h"
 #include "cli/cli.h"
+#include "cli/doctor.h"
 #include "gym/pipeline/batch.h"
 #include "gym/pipeline/context.h"
-#include "gym/pipeline/noise.h"
 #include "gym/pipeline/paths.h"
 #include "gym/sandbox/sandbox.h"
 #include "gym/torch/facts.h"
@@ -19,8 +18,9 @@ static const char help_text[] =
     "\n"
     "What this host allows and measures: compiler, sandbox ladder, and how well it keeps\n"
     "time: the cost of a hand-off (K), and a null test, the reference against itself,\n"
-    "whose ratio must be 1; and what PyTorch problems would run on. Each missing piece comes\n"
-    "with what it costs and what to do.\n"
+    "whose ratio must be 1; and what PyTorch problems would run on: of a GPU also driver,\n"
+    "clocks, CUPTI, MPS, MIG, its own K and null test. Each missing piece comes with what it\n"
+    "costs and what to do.\n"
     "\n"
     "  --quick           leave out the measurements and PyTorch\n"
     "  --json            one JSON object\n"
@@ -70,20 +70,14 @@ static const char *words_on(uint32_t step, bool has)
     return "";
 }
 
-struct doctor {
-    bool json, quick, help, colour, bad;
-    json_t *out;
-    struct kg_buf text;
-};
-
-static void line(struct doctor *d, bool good, const char *what, const char *detail)
+void kg_doctor_line(struct kg_doctor *d, bool good, const char *what, const char *detail)
 {
     kg_buf_adds(&d->text, "  ");
     kg_term_add(&d->text, d->colour, good ? KG_GREEN : KG_YELLOW, good ? "ok   " : "lacks");
-    kg_buf_addf(&d->text, " %-10s %s\n", what, detail);
+    kg_buf_addf(&d->text, " %-10s %.*s\n", what, (int)strcspn(detail, "\n"), detail);
 }
 
-static void host(struct doctor *d, const char *compiler)
+static void host(struct kg_doctor *d, const char *compiler)
 {
     json_t *env = kg_context_environment(compiler, -1);
     kg_term_add(&d->text, d->colour, KG_BOLD, "host\n");
@@ -94,7 +88,7 @@ static void host(struct doctor *d, const char *compiler)
     json_object_set_new(d->out, "host", env);
 }
 
-static void ladder(struct doctor *d)
+static void ladder(struct kg_doctor *d)
 {
     const struct kg_host_caps *caps = kg_sandbox_caps();
     json_t *found = json_object();
@@ -105,7 +99,7 @@ static void ladder(struct doctor *d)
         d->bad = d->bad || !has;
         snprintf(detail, sizeof detail, "%s%s%s", has ? "" : caps->why[bit], has ? "" : ": ",
                  words_on(1u << bit, has));
-        line(d, has, kg_step_name(1 << bit), detail);
+        kg_doctor_line(d, has, kg_step_name(1 << bit), detail);
         json_object_set_new(found, kg_step_name(1 << bit),
                             has ? json_true() : json_string(caps->why[bit]));
     }
@@ -114,33 +108,41 @@ static void ladder(struct doctor *d)
     json_object_set_new(d->out, "sandbox", found);
 }
 
-static enum kg_code timing(struct doctor *d, const struct kg_config *config, struct kg_err *err)
+void kg_doctor_noise(struct kg_doctor *d, const char *name, const struct kg_noise *n, bool quiet,
+                     const char *where, double above_ns)
+{
+    d->bad = d->bad || !quiet;
+    kg_buf_addf(&d->text,
+                "  hand-off K %.2f us (p10 %.2f, p90 %.2f)%s; speed counts above %.0f us\n",
+                (double)n->k_ns * 1e-3, (double)n->k_p10_ns * 1e-3, (double)n->k_p90_ns * 1e-3,
+                where, above_ns * 1e-3);
+    kg_buf_addf(&d->text, "  null test  %.4f [%.4f, %.4f] over %lld pairs of `%s` (%.3f ms)  ",
+                n->ratio.ratio, n->ratio.lo, n->ratio.hi, (long long)n->ratio.pairs, n->problem,
+                (double)n->reference_ns * 1e-6);
+    kg_term_add(&d->text, d->colour, quiet ? KG_GREEN : KG_YELLOW,
+                quiet ? "quiet\n" : "noisy: stop other work, or expect wide intervals\n");
+    json_object_set_new(d->out, name,
+                        json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:b}", "overhead_ns",
+                                  (json_int_t)n->k_ns, "overhead_p10_ns", (json_int_t)n->k_p10_ns,
+                                  "overhead_p90_ns", (json_int_t)n->k_p90_ns, "null_ratio",
+                                  n->ratio.ratio, "null_lo", n->ratio.lo, "null_hi", n->ratio.hi,
+                                  "pairs", (json_int_t)n->ratio.pairs, "problem", n->problem,
+                                  "quiet", quiet));
+}
+
+static enum kg_code timing(struct kg_doctor *d, const struct kg_config *config, struct kg_err *err)
 {
     struct kg_noise n;
+    char where[24];
     int cpu = -1;
     kg_batch_cpus(&cpu, 1);
     if (kg_noise_measure(config, cpu, &n, err) != KG_OK) {
         return err->code;
     }
     bool quiet = n.ratio.lo <= 1 && n.ratio.hi >= 1 && n.ratio.half_width <= 0.02;
-    d->bad = d->bad || !quiet;
     kg_term_add(&d->text, d->colour, KG_BOLD, "timing\n");
-    kg_buf_addf(&d->text,
-                "  hand-off K %.2f us (p10 %.2f, p90 %.2f) on CPU %d; speed counts above %.0f us\n",
-                (double)n.k_ns * 1e-3, (double)n.k_p10_ns * 1e-3, (double)n.k_p90_ns * 1e-3, cpu,
-                (double)n.k_ns * 20e-3);
-    kg_buf_addf(&d->text, "  null test  %.4f [%.4f, %.4f] over %lld pairs of `%s` (%.3f ms)  ",
-                n.ratio.ratio, n.ratio.lo, n.ratio.hi, (long long)n.ratio.pairs, n.problem,
-                (double)n.reference_ns * 1e-6);
-    kg_term_add(&d->text, d->colour, quiet ? KG_GREEN : KG_YELLOW,
-                quiet ? "quiet\n" : "noisy: stop other work, or expect wide intervals\n");
-    json_object_set_new(d->out, "timing",
-                        json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:b}", "overhead_ns",
-                                  (json_int_t)n.k_ns, "overhead_p10_ns", (json_int_t)n.k_p10_ns,
-                                  "overhead_p90_ns", (json_int_t)n.k_p90_ns, "null_ratio",
-                                  n.ratio.ratio, "null_lo", n.ratio.lo, "null_hi", n.ratio.hi,
-                                  "pairs", (json_int_t)n.ratio.pairs, "problem", n.problem, "quiet",
-                                  quiet));
+    snprintf(where, sizeof where, " on CPU %d", cpu);
+    kg_doctor_noise(d, "timing", &n, quiet, where, (double)n.k_ns * 20);
     return KG_OK;
 }
 
@@ -151,42 +153,48 @@ static const char *fact(const json_t *facts, const char *key)
 }
 
 /* PyTorch is a choice: without it nothing else is worse. */
-static void pytorch(struct doctor *d, struct kg_worker *w)
+static void pytorch(struct kg_doctor *d, struct kg_worker *w)
 {
     struct kg_err err = KG_ERR_INIT;
     json_t *facts = NULL;
     char detail[600];
     kg_term_add(&d->text, d->colour, KG_BOLD, "pytorch\n");
     if (kg_torch_facts(w, &facts, &err) != KG_OK) {
-        line(d, false, "torch", err.message);
+        kg_doctor_line(d, false, "torch", err.message);
         json_object_set_new(d->out, "pytorch", json_pack("{s:s}", "error", err.message));
         return;
     }
     snprintf(detail, sizeof detail, "%s (%s)", fact(facts, "python"), fact(facts, "executable"));
-    line(d, true, "python", detail);
+    kg_doctor_line(d, true, "python", detail);
     snprintf(detail, sizeof detail, "%s, built for CUDA %s", fact(facts, "torch"),
              fact(facts, "cuda_built"));
-    line(d, true, "torch", detail);
+    kg_doctor_line(d, true, "torch", detail);
     bool triton = json_is_string(json_object_get(facts, "triton"));
-    line(d, triton, "triton",
-         triton ? fact(facts, "triton") : "Triton candidates cannot be imported; `make torch`");
+    kg_doctor_line(d, triton, "triton",
+                   triton ? fact(facts, "triton")
+                          : "Triton candidates cannot be imported; `make torch`");
     snprintf(detail, sizeof detail, "%s: %s, %lld MB, exchange %s", fact(facts, "device"),
              fact(facts, "device_name"),
              (long long)json_integer_value(json_object_get(facts, "memory_bytes")) >> 20,
              fact(facts, "exchange"));
-    line(d, true, "device", detail);
-    if (!json_is_true(json_object_get(facts, "clock"))) {
-        line(d, false, "gpu", "Triton is interpreted at tiny shapes, and speed is not measured");
+    kg_doctor_line(d, true, "device", detail);
+    if (json_is_true(json_object_get(facts, "clock"))) {
+        kg_doctor_gpu(d, w, facts);
+    } else {
+        kg_doctor_line(d, false, "gpu",
+                       "Triton is interpreted at tiny shapes, and speed is not measured");
     }
     json_object_set_new(d->out, "pytorch", facts);
 }
 
 /* What was found so far is shown even when the rest cannot be looked at. */
-static int examine(struct doctor *d, const struct kg_config *config)
+static int examine(struct kg_doctor *d, const struct kg_config *config)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_worker *w = NULL;
-    enum kg_code code = kg_worker_open(config, -1, &w, &err);
+    int cpu = -1;
+    kg_batch_cpus(&cpu, 1); /* where a batch would time */
+    enum kg_code code = kg_worker_open(config, cpu, &w, &err);
     if (code == KG_OK) {
         host(d, kg_worker_compiler(w));
     }
@@ -209,7 +217,7 @@ static int examine(struct doctor *d, const struct kg_config *config)
     return code != KG_OK ? kg_cli_fail("doctor", &err) : d->bad ? KG_EXIT_BAD : KG_EXIT_GOOD;
 }
 
-static enum kg_code parse(struct doctor *d, struct kg_cli_config *cc, int argc, char **argv,
+static enum kg_code parse(struct kg_doctor *d, struct kg_cli_config *cc, int argc, char **argv,
                           struct kg_err *err)
 {
     static const char *const flags[] = {"--json", "--quick", "--config", "--preset",
@@ -235,7 +243,7 @@ static enum kg_code parse(struct doctor *d, struct kg_cli_config *cc, int argc, 
 
 int kg_cmd_doctor(int argc, char **argv)
 {
-    struct doctor d = {.colour = kg_term_colour(stdout)};
+    struct kg_doctor d = {.colour = kg_term_colour(stdout)};
     struct kg_cli_config cc = {.nset = 0};
     struct kg_config config;
     struct kg_err err = KG_ERR_INIT;

@@ -200,6 +200,12 @@ int cuDeviceGetName(char *name, int bytes, kg_cu_device device)
     snprintf(name, (size_t)bytes, "fake CUDA device");
     return 0;
 }
+int cuDeviceGetPCIBusId(char *text, int bytes, kg_cu_device device)
+{
+    (void)device;
+    snprintf(text, (size_t)bytes, "0000:19:00.0");
+    return 0;
+}
 int cuDeviceTotalMem_v2(size_t *bytes, kg_cu_device device)
 {
     (void)device;

@@ -99,6 +99,43 @@ static void test_batch(void **state)
     rig_says("4 kept from an earlier run");
 }
 
+/* What the driver says is shown, and what would cost trust is said to be lacking; a driver's
+ * library and its management's that are no GPU's, so that nothing can be timed. */
+static void test_doctor_of_a_gpu(void **state)
+{
+    (void)state;
+    static const char with[] =
+        "KGYM_LIBCUDA=$KGYM_HOME/libfakecuda.so KGYM_NVRTC=$KGYM_HOME/libfakecuda.so "
+        "KGYM_CUDA_CACHE=none KGYM_LIBNVML=$KGYM_HOME/libfakenvml.so CUDA_MPS_PIPE_DIRECTORY=$PWD";
+    static const struct {
+        const char *says; /* start, MIG, compute mode, throttle reasons */
+        const char *shown[4];
+    } cases[] = {
+        {"0 0 0 0x4",
+         {"580.1, CUDA 13.0, bus 0000:19:00.0", "ok    mig        off", "ok    mode       default",
+          "ok    clocks     SM 1980 of 1995 MHz, memory 3201 of 3202, 41 C now; slowed by the"}},
+        {"0 1 3 0x28",
+         {"lacks mig        on: this is a slice", "lacks mode       exclusive-process",
+          "lacks clocks", "slowed by the hardware; slowed by heat"}},
+        {"0 -1 0 0", {"ok    mig        not a part of this board", "lacks mps        a daemon's"}},
+        {"9 0 0 0", {"lacks driver     the driver's management library knows no GPU"}},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig_expect(0, "%s control", i == 2 ? "touch" : "rm -f");
+        rig_expect(1, "FAKE_NVML='%s' %s $K doctor --set device=cuda:0", cases[i].says, with);
+        for (size_t k = 0; k < 4 && cases[i].shown[k]; k++) {
+            rig_shows(cases[i].shown[k]);
+        }
+        rig_shows("lacks timing     torch: a runner ended before it was ready");
+    }
+    rig_expect(1, "FAKE_NVML='0 0 0 0' %s $K doctor --set device=cuda:0 --json", with);
+    json_t *j = rig_json(), *gpu = json_object_get(json_object_get(j, "pytorch"), "gpu");
+    assert_string_equal(rig_get(gpu, "compute_mode"), "default");
+    assert_true(json_is_null(json_object_get(gpu, "power_mw"))); /* this driver does not say it */
+    json_decref(j);
+}
+
 static void test_onboarding(void **state)
 {
     (void)state;
@@ -123,9 +160,8 @@ static void test_onboarding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),
-        cmocka_unit_test(test_judging),
-        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_listing),    cmocka_unit_test(test_judging),
+        cmocka_unit_test(test_batch),      cmocka_unit_test(test_doctor_of_a_gpu),
         cmocka_unit_test(test_onboarding),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

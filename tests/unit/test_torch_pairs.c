@@ -8,6 +8,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "gym/torch/noise.h"
 #include "gym/torch/pairs.h"
 
 #define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
@@ -805,6 +806,13 @@ static void null_test(void **state)
     assert_true(res.n == 24 || res.n == 32);
     assert_true(res.ratio.ratio > 0 && res.overhead_ns > 0);
     kg_tpairs_result_deinit(&res);
+    struct kg_noise noise;
+    char problem[512];
+    snprintf(problem, sizeof problem, "%s/affine.py", folder);
+    assert_int_equal(kg_torch_noise(worker, problem, &noise, &err), KG_OK);
+    assert_true(noise.k_p10_ns <= noise.k_ns && noise.k_ns <= noise.k_p90_ns && noise.k_p10_ns > 0);
+    assert_true(noise.reference_ns > 0 && noise.ratio.pairs >= 24);
+    assert_int_equal(kg_torch_noise(worker, "nosuch.py", &noise, &err), KG_E_NOT_FOUND);
     opt.warmups = 3;
     assert_int_equal(
         kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),

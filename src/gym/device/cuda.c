@@ -113,6 +113,7 @@ static enum kg_code read_facts(struct kg_device *d, struct kg_err *err)
     c->processors = attribute(c, KG_CU_ATTR_MULTIPROCESSORS);
     d->facts.l2_bytes = attribute(c, KG_CU_ATTR_L2_BYTES);
     if (c->cu.device_name(d->facts.name, sizeof d->facts.name, c->device) != KG_CU_SUCCESS ||
+        c->cu.device_bus(d->facts.bus, sizeof d->facts.bus, c->device) != KG_CU_SUCCESS ||
         c->cu.device_bytes(&bytes, c->device) != KG_CU_SUCCESS ||
         c->cu.driver_version(&version) != KG_CU_SUCCESS || c->processors <= 0) {
         return kg_fail(err, KG_E_HOST, "CUDA: device %d does not say what it is", c->ordinal);

@@ -72,6 +72,7 @@ struct kg_cu_mem_access { /* CUmemAccessDesc */
     X(device_get, cuDeviceGet, (kg_cu_device *device, int ordinal))                                \
     X(device_count, cuDeviceGetCount, (int *count))                                                \
     X(device_name, cuDeviceGetName, (char *name, int bytes, kg_cu_device device))                  \
+    X(device_bus, cuDeviceGetPCIBusId, (char *text, int bytes, kg_cu_device device))               \
     X(device_bytes, cuDeviceTotalMem_v2, (size_t *bytes, kg_cu_device device))                     \
     X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, kg_cu_device device))    \
     X(ctx_retain, cuDevicePrimaryCtxRetain, (struct kg_cu_ctx **ctx, kg_cu_device device))         \

@@ -26,6 +26,7 @@ struct kg_dj_spec {
 
 struct kg_dj_facts {
     char name[128], driver[64];
+    char bus[32]; /* of a GPU: "0000:19:00.0" */
     int64_t memory_bytes, l2_bytes;
     double bandwidth;  /* bytes/s of its own copy: the most seen, at start and by kg_dj_bandwidth */
     char exchange[32]; /* "memfd", "cumem", "staged" */

@@ -9,7 +9,7 @@
 struct kg_noise {
     struct kg_ratio ratio; /* 1 within its interval on a quiet host */
     int64_t k_ns, k_p10_ns, k_p90_ns, reference_ns;
-    const char *problem; /* static string */
+    const char *problem; /* borrowed; static from kg_noise_measure */
 };
 
 /* cpu: pinned to, -1: none. Takes the exclusive lease. */

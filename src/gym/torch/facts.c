@@ -4,7 +4,8 @@
 
 enum kg_code kg_torch_facts(struct kg_worker *w, json_t **out, struct kg_err *err)
 {
-    static const char *const shown[] = {"python", "executable", "torch", "triton", "cuda_built"};
+    static const char *const shown[] = {"python", "executable", "torch",
+                                        "triton", "cuda_built", "cupti"};
     struct kg_zygote *z;
     if (kg_torch_open(w, err) != KG_OK || kg_torch_zygote(w, false, &z, err) != KG_OK) {
         return err->code;
@@ -21,6 +22,7 @@ enum kg_code kg_torch_facts(struct kg_worker *w, json_t **out, struct kg_err *er
     }
     const struct kg_dj_facts *f = &w->torch->judge.facts;
     json_object_set_new(facts, "device_name", json_string(f->name));
+    json_object_set_new(facts, "bus", f->bus[0] ? json_string(f->bus) : json_null());
     json_object_set_new(facts, "driver", json_string(f->driver));
     json_object_set_new(facts, "memory_bytes", json_integer(f->memory_bytes));
     json_object_set_new(facts, "exchange", json_string(f->exchange));

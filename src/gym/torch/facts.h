@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "gym/pipeline/eval.h"
 
-/* {python, executable, torch, triton|null, cuda_built|null, device, device_name, driver,
- * memory_bytes, exchange, clock}: what the zygote and the judge say; the caller's. KG_E_HOST says
- * what is missing and how to get it. */
+/* {python, executable, torch, triton|null, cuda_built|null, cupti|null, device, device_name,
+ * bus|null, driver, memory_bytes, exchange, clock}: what the zygote and the judge say; the
+ * caller's. KG_E_HOST says what is missing and how to get it. */
 enum kg_code kg_torch_facts(struct kg_worker *w, json_t **out, struct kg_err *err) KG_MUST_USE;
 
 #endif

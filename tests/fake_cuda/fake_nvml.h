@@ -1,0 +1,17 @@
+/* The functions of libnvidia-ml that the fake one has; see fake_nvml.c. */
+#ifndef KG_TESTS_FAKE_NVML_H
+#define KG_TESTS_FAKE_NVML_H
+
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+int nvmlSystemGetDriverVersion(char *text, unsigned bytes);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device);
+int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending);
+int nvmlDeviceGetComputeMode(void *device, unsigned *mode);
+int nvmlDeviceGetPersistenceMode(void *device, unsigned *on);
+int nvmlDeviceGetClockInfo(void *device, unsigned which, unsigned *mhz);
+int nvmlDeviceGetMaxClockInfo(void *device, unsigned which, unsigned *mhz);
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits);
+int nvmlDeviceGetTemperature(void *device, unsigned sensor, unsigned *celsius);
+
+#endif
