@@ -131,11 +131,8 @@ static bool is_on(const struct kg_worker *w)
 
 static uint64_t rounded(uint64_t bytes)
 {
-    uint64_t up = LEAST_BYTES;
-    while (up < bytes) {
-        up *= 2;
-    }
-    return up;
+    uint64_t parts = (bytes + LEAST_BYTES - 1) / LEAST_BYTES;
+    return (parts > 0 ? parts : 1) * LEAST_BYTES;
 }
 
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
