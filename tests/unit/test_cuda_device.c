@@ -50,11 +50,64 @@ static void exported_memory_is_zeroed_and_its_own(void **state)
         free(got);
         close(fd[i]);
     }
-    r->d.ops->unexport(&r->d, at[1]);
-    r->d.ops->unexport(&r->d, at[0]);
-    r->d.ops->unexport(&r->d, at[2]);
+    r->d.ops->unexport(&r->d, at[1], false);
+    r->d.ops->unexport(&r->d, at[0], false);
+    r->d.ops->unexport(&r->d, at[2], false);
     assert_int_equal(r->d.ops->sync(&r->d, &r->err), KG_OK);
     assert_false(r->d.sealed);
+}
+
+static uint64_t export_one(struct rig *r, uint64_t bytes, uint64_t *made)
+{
+    uint64_t at;
+    int fd;
+    *made = bytes;
+    assert_int_equal(r->d.ops->export(&r->d, made, false, &at, &fd, &r->err), KG_OK);
+    assert_true(*made >= bytes && fd >= 0);
+    close(fd);
+    return at;
+}
+
+/* What nobody else has any more serves again, wiped, if it is not much too large; of two kinds the
+ * latest are kept; what may still be mapped never does. */
+static void exported_memory_serves_again(void **state)
+{
+    struct rig *r = *state;
+    uint64_t bytes = 6u << 20, n, at[4], word = 0x1122334455667788u;
+    unsigned char *got = malloc(bytes);
+    at[0] = export_one(r, bytes, &n);
+    r->d.ops->pattern(&r->d, at[0], bytes, word);
+    r->d.ops->unexport(&r->d, at[0], true);
+    at[1] = export_one(r, bytes - (1u << 20), &n);
+    assert_int_equal(at[1], at[0]);
+    assert_int_equal(n, bytes);
+    assert_int_equal(r->d.ops->download(&r->d, got, at[1], bytes, &r->err), KG_OK);
+    for (uint64_t k = 0; k < bytes; k++) {
+        assert_int_equal(got[k], 0);
+    }
+    at[2] = export_one(r, bytes, &n); /* in use: another one */
+    assert_true(at[2] != at[1]);
+    r->d.ops->unexport(&r->d, at[1], true);
+    at[3] = export_one(r, 2u << 20, &n); /* three times too large */
+    assert_true(at[3] != at[1] && n == 2u << 20);
+    r->d.ops->unexport(&r->d, at[2], true);
+    r->d.ops->unexport(&r->d, at[3], true); /* at[1], the oldest of three, goes */
+    for (int k = 0; k < 2; k++) {
+        at[k] = export_one(r, bytes, &n);
+        assert_true((at[k] == at[2]) == (k == 0));
+    }
+    r->d.ops->unexport(&r->d, at[0], false);
+    r->d.ops->unexport(&r->d, at[1], true);
+    if (!rig_is_real()) { /* no memory: what is idle goes before that is said */
+        void (*break_it)(const char *, int) = rig_fail_hook(r);
+        break_it("cuMemCreate", KG_CU_OUT_OF_MEMORY);
+        n = 64u << 20;
+        int fd;
+        assert_int_equal(r->d.ops->export(&r->d, &n, false, at, &fd, &r->err), KG_E_LIMIT);
+        break_it(NULL, 0);
+        at[3] = export_one(r, bytes, &n);
+    }
+    free(got);
 }
 
 static void patterns_have_the_phase_of_their_address(void **state)
@@ -332,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_keeps_what_it_is_given),
         cmocka_unit_test(exported_memory_is_zeroed_and_its_own),
+        cmocka_unit_test(exported_memory_serves_again),
         cmocka_unit_test(patterns_have_the_phase_of_their_address),
         cmocka_unit_test(a_byte_that_differs_is_found),
         cmocka_unit_test(equal_bytes_have_equal_digests_wherever_they_are),

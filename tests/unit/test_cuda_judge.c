@@ -1,6 +1,8 @@
 /* The judge of tensors on the CUDA row, over tests/fake_cuda: what differs from host memory. There,
  * exported memory is a memfd, so runners in C can map it; on a GPU bench_judge_null does the same
  * through the driver. */
+#include <sys/stat.h>
+
 #include "cuda_rig.h"
 #include "device_rig.h"
 
@@ -220,6 +222,59 @@ static void inputs_that_moved_are_bound_with_the_call(void **state)
     kg_dj_stop(&j);
 }
 
+/* The memory behind OUT, told by the file that the fake driver made for it. */
+static ino_t out_of(struct kg_dj *j, int *port)
+{
+    int fds[3];
+    struct stat st;
+    OK(kg_dj_port_open(j, 1 << 20, 1 << 20, port, fds, &err));
+    assert_int_equal(fstat(fds[2], &st), 0);
+    for (int k = 0; k < 3; k++) {
+        close(fds[k]);
+    }
+    return st.st_ino;
+}
+
+/* A port's memory serves again once its runner is gone: the judge looks itself. */
+static void memory_of_the_gone_serves_again(void **state)
+{
+    (void)state;
+    static const bool dies[] = {true, false, true};
+    ino_t last = 0;
+    need_fake();
+    rig_choose_driver();
+    struct kg_dj j = start_judge("cuda:0");
+    for (size_t i = 0; i < sizeof dies; i++) {
+        int port;
+        ino_t at = out_of(&j, &port);
+        assert_true(i == 0 || (at == last) == dies[i - 1]);
+        last = at;
+        pid_t pid = fork();
+        if (pid == 0) {
+            pause();
+            _exit(0);
+        }
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        assert_true(pid > 0 && pidfd >= 0);
+        OK(kg_dj_port_attach(&j, port, pidfd, &err));
+        if (dies[i]) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+        }
+        OK(kg_dj_port_end(&j, port, &err));
+        if (!dies[i]) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+        }
+        close(pidfd);
+    }
+    int port;
+    assert_true(out_of(&j, &port) == last);
+    OK(kg_dj_port_close(&j, port, &err)); /* somebody may have it */
+    assert_true(out_of(&j, &port) != last);
+    kg_dj_stop(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_null_call_has_a_window),
         cmocka_unit_test(the_seed_of_a_call_that_draws_comes_with_its_release),
         cmocka_unit_test(inputs_that_moved_are_bound_with_the_call),
+        cmocka_unit_test(memory_of_the_gone_serves_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,7 +224,7 @@ static void exports_cannot_be_resized(void **state)
         }
         munmap(q, bytes);
         close(fd);
-        dev.ops->unexport(&dev, at);
+        dev.ops->unexport(&dev, at, false);
     }
     uint64_t none = 0, at;
     int fd;

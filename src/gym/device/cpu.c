@@ -113,9 +113,10 @@ static enum kg_code cpu_export(struct kg_device *d, uint64_t *bytes, bool read_o
     return KG_OK;
 }
 
-static void cpu_unexport(struct kg_device *d, uint64_t at)
+static void cpu_unexport(struct kg_device *d, uint64_t at, bool again)
 {
     struct host *h = d->self;
+    (void)again; /* memory of its kind costs nothing to make */
     for (size_t i = 0; at != 0 && i < EXPORTS; i++) {
         if (h->export[i].map == pointer(at)) {
             munmap(h->export[i].map, h->export[i].bytes);

@@ -190,7 +190,7 @@ static void cuda_close(struct kg_device *d)
     if (c->ctx != NULL) { /* takes all memory of this process along */
         c->cu.ctx_sync();
         for (size_t i = 0; i < KG_CUDA_EXPORTS; i++) {
-            kg_cuda_unexport(d, c->export[i].at);
+            kg_cuda_unexport(d, c->export[i].at, false);
         }
         kg_cuda_free(d, c->sweep);
         kg_cuda_free(d, c->scratch);

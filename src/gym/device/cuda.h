@@ -33,6 +33,7 @@ enum kg_cuda_kernel { KG_CUDA_KERNELS(KG_CUDA_NAME) KG_CUDA_KERNEL_COUNT };
 struct kg_cuda_export {
     uint64_t at, bytes; /* at 0: unused */
     kg_cu_handle handle;
+    uint64_t idle; /* 0: in use; else the larger, the later it became so */
 };
 
 struct kg_cuda {
@@ -44,6 +45,7 @@ struct kg_cuda {
     struct kg_cu_module *module;
     struct kg_cu_function *kernel[KG_CUDA_KERNEL_COUNT];
     struct kg_cuda_export export[KG_CUDA_EXPORTS];
+    uint64_t idled;              /* regions that have become idle so far */
     uint64_t sweep, sweep_bytes; /* flush reads it */
     uint64_t scratch;            /* zeroed between uses: KG_CUDA_SCRATCH_BYTES */
     void *host;                  /* results, pinned and mapped: KG_CUDA_HOST_BYTES */
@@ -85,7 +87,7 @@ enum kg_code kg_cuda_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, st
 void kg_cuda_free(struct kg_device *d, uint64_t at);
 enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
                             int *fd, struct kg_err *err);
-void kg_cuda_unexport(struct kg_device *d, uint64_t at);
+void kg_cuda_unexport(struct kg_device *d, uint64_t at, bool again);
 void kg_cuda_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes);
 void kg_cuda_upload(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes);
 enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,

@@ -3,10 +3,42 @@
 
 #include "gym/device/cuda.h"
 
+#define IDLE 2 /* a runner's regions: those of the last one for the next */
+
+static void drop(struct kg_cuda *c, struct kg_cuda_export *e)
+{
+    if (e->at != 0) {
+        kg_cuda_note(c, c->cu.stream_sync(c->stream), "unexport");
+        kg_cuda_note(c, c->cu.mem_unmap(e->at, e->bytes), "unmap");
+        kg_cuda_note(c, c->cu.mem_unreserve(e->at, e->bytes), "unmap");
+    }
+    if (e->handle != 0) { /* a runner that still maps it keeps the memory until it ends */
+        kg_cuda_note(c, c->cu.mem_release(e->handle), "release");
+    }
+    *e = (struct kg_cuda_export){0};
+}
+
+/* Of the idle regions at most so many are left, the latest ones. True: some went. */
+static bool drop_idle(struct kg_cuda *c, uint64_t most)
+{
+    bool some = false;
+    for (size_t i = 0; i < KG_CUDA_EXPORTS; i++) {
+        struct kg_cuda_export *e = &c->export[i];
+        if (e->idle > 0 && e->idle + most <= c->idled) {
+            drop(c, e);
+            some = true;
+        }
+    }
+    return some;
+}
+
 enum kg_code kg_cuda_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
     int code = c->cu.mem_alloc(at, bytes > 0 ? bytes : 1);
+    if (code == KG_CU_OUT_OF_MEMORY && drop_idle(c, 0)) {
+        code = c->cu.mem_alloc(at, bytes > 0 ? bytes : 1);
+    }
     if (code == KG_CU_OUT_OF_MEMORY) {
         return kg_fail(err, KG_E_HOST, "judge: the device has no memory for %llu bytes",
                        (unsigned long long)bytes);
@@ -22,7 +54,7 @@ void kg_cuda_free(struct kg_device *d, uint64_t at)
     }
 }
 
-/* A mapping of the allocation in this process, zeroed. */
+/* A mapping of the allocation in this process. */
 static int map_own(struct kg_cuda *c, struct kg_cuda_export *e)
 {
     struct kg_cu_mem_access access = {{KG_CU_MEM_LOCATION_DEVICE, c->ordinal},
@@ -38,22 +70,13 @@ static int map_own(struct kg_cuda *c, struct kg_cuda_export *e)
         e->at = 0;
         return code;
     }
-    code = c->cu.mem_access(e->at, e->bytes, &access, 1);
-    code = code ? code : c->cu.set8(e->at, 0, e->bytes, c->stream);
-    return code ? code : c->cu.stream_sync(c->stream);
+    return c->cu.mem_access(e->at, e->bytes, &access, 1);
 }
 
-static void drop(struct kg_cuda *c, struct kg_cuda_export *e)
+static int wipe(struct kg_cuda *c, const struct kg_cuda_export *e)
 {
-    if (e->at != 0) {
-        kg_cuda_note(c, c->cu.stream_sync(c->stream), "unexport");
-        kg_cuda_note(c, c->cu.mem_unmap(e->at, e->bytes), "unmap");
-        kg_cuda_note(c, c->cu.mem_unreserve(e->at, e->bytes), "unmap");
-    }
-    if (e->handle != 0) { /* a runner that still maps it keeps the memory until it ends */
-        kg_cuda_note(c, c->cu.mem_release(e->handle), "release");
-    }
-    *e = (struct kg_cuda_export){0};
+    int code = c->cu.set8(e->at, 0, e->bytes, c->stream);
+    return code ? code : c->cu.stream_sync(c->stream);
 }
 
 static struct kg_cuda_export *slot_of(struct kg_cuda *c, uint64_t at)
@@ -66,27 +89,49 @@ static struct kg_cuda_export *slot_of(struct kg_cuda *c, uint64_t at)
     return NULL;
 }
 
+/* One that is idle and not larger by more than half; NULL: none. */
+static struct kg_cuda_export *idle_for(struct kg_cuda *c, uint64_t bytes)
+{
+    for (size_t i = 0; i < KG_CUDA_EXPORTS; i++) {
+        struct kg_cuda_export *e = &c->export[i];
+        if (e->idle > 0 && e->bytes >= bytes && e->bytes - bytes <= bytes / 2) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static int make(struct kg_cuda *c, uint64_t bytes, struct kg_cuda_export *e)
+{
+    struct kg_cu_mem_prop prop = {.type = KG_CU_MEM_TYPE_PINNED,
+                                  .handle_types = KG_CU_MEM_HANDLE_POSIX,
+                                  .location = {KG_CU_MEM_LOCATION_DEVICE, c->ordinal}};
+    size_t unit = 0;
+    int code = c->cu.mem_granularity(&unit, &prop, KG_CU_MEM_GRANULARITY_LEAST);
+    if (code != KG_CU_SUCCESS) {
+        return code;
+    }
+    unit = unit > 0 ? unit : 2u << 20;
+    e->bytes = bytes > 0 ? (bytes + unit - 1) / unit * unit : unit;
+    code = c->cu.mem_create(&e->handle, e->bytes, &prop, 0);
+    if (code == KG_CU_OUT_OF_MEMORY && drop_idle(c, 0)) {
+        code = c->cu.mem_create(&e->handle, e->bytes, &prop, 0);
+    }
+    return code ? code : map_own(c, e);
+}
+
 enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
                             int *fd, struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
-    struct kg_cu_mem_prop prop = {.type = KG_CU_MEM_TYPE_PINNED,
-                                  .handle_types = KG_CU_MEM_HANDLE_POSIX,
-                                  .location = {KG_CU_MEM_LOCATION_DEVICE, c->ordinal}};
-    struct kg_cuda_export *e = slot_of(c, 0);
-    size_t unit = 0;
+    struct kg_cuda_export *found = idle_for(c, *bytes), *e = found ? found : slot_of(c, 0);
     (void)read_only; /* who holds the descriptor chooses the access: not sealed */
     if (e == NULL) {
         return kg_fail(err, KG_E_LIMIT, "judge: more than %d exported regions", KG_CUDA_EXPORTS);
     }
-    int code = c->cu.mem_granularity(&unit, &prop, KG_CU_MEM_GRANULARITY_LEAST);
-    if (code == KG_CU_SUCCESS) {
-        unit = unit > 0 ? unit : 2u << 20;
-        e->bytes = (*bytes + unit - 1) / unit * unit;
-        e->bytes = e->bytes > 0 ? e->bytes : unit;
-        code = c->cu.mem_create(&e->handle, e->bytes, &prop, 0);
-    }
-    code = code ? code : map_own(c, e);
+    e->idle = 0;
+    int code = found ? KG_CU_SUCCESS : make(c, *bytes, e);
+    code = code ? code : wipe(c, e);
     code = code ? code : c->cu.mem_export(fd, e->handle, KG_CU_MEM_HANDLE_POSIX, 0);
     if (code != KG_CU_SUCCESS) {
         drop(c, e);
@@ -97,11 +142,14 @@ enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only
     return KG_OK;
 }
 
-void kg_cuda_unexport(struct kg_device *d, uint64_t at)
+void kg_cuda_unexport(struct kg_device *d, uint64_t at, bool again)
 {
     struct kg_cuda *c = kg_cuda_of(d);
     struct kg_cuda_export *e = at != 0 ? slot_of(c, at) : NULL;
-    if (e != NULL) {
+    if (e != NULL && again) {
+        e->idle = ++c->idled;
+        drop_idle(c, IDLE);
+    } else if (e != NULL) {
         drop(c, e);
     }
 }

@@ -62,7 +62,8 @@ struct kg_device_ops {
      * Resizing by a runner must be impossible, or must not hurt the judge. */
     enum kg_code (*export)(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
                            int *fd, struct kg_err *err);
-    void (*unexport)(struct kg_device *d, uint64_t at);
+    /* again: nobody else has it any more; it may come back from export(), zeroed. */
+    void (*unexport)(struct kg_device *d, uint64_t at, bool again);
 
     void (*copy)(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes); /* (async) */
     /* host memory; upload may be asynchronous only if it has read src before it returns */

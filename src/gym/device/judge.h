@@ -62,6 +62,9 @@ enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_by
 enum kg_code kg_dj_port_attach(struct kg_dj *j, int port, int pidfd,
                                struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_port_close(struct kg_dj *j, int port, struct kg_err *err) KG_MUST_USE;
+/* The same of a runner that is gone, with all that it had forked: nobody else has the regions, and
+ * the next port may get them, wiped. A device's driver takes 20 ms to make and end such memory. */
+enum kg_code kg_dj_port_end(struct kg_dj *j, int port, struct kg_err *err) KG_MUST_USE;
 
 /* How a tensor's values are made by the judge itself. */
 struct kg_dj_law {

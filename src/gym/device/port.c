@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,7 +47,7 @@ static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, in
     }
     if (ops->export(&s->dev, &p->out_bytes, false, &p->out, &fds[2], err) != KG_OK) {
         close(fds[1]);
-        ops->unexport(&s->dev, p->in);
+        ops->unexport(&s->dev, p->in, false);
         p->in = 0;
         return err->code;
     }
@@ -112,18 +113,26 @@ enum kg_code kg_dj_do_attach(struct kg_dj_state *s, int port, int *fd, int nfds,
     return KG_OK;
 }
 
-void kg_dj_port_drop(struct kg_dj_state *s, int port)
+/* The broker said so; the judge sees for itself that the runner's first process is gone. */
+static bool is_over(const struct kg_dj_port *p)
+{
+    struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
+    return p->pidfd >= 0 && poll(&ended, 1, 0) == 1 && (ended.revents & POLLIN) != 0;
+}
+
+void kg_dj_port_drop(struct kg_dj_state *s, int port, bool again)
 {
     struct kg_dj_port *p = &s->port[port];
     if (!p->used) {
         return;
     }
+    again = again && is_over(p);
     if (p->pidfd >= 0) {
         close(p->pidfd);
     }
     munmap(p->wire, sizeof *p->wire);
-    s->dev.ops->unexport(&s->dev, p->in);
-    s->dev.ops->unexport(&s->dev, p->out);
+    s->dev.ops->unexport(&s->dev, p->in, again);
+    s->dev.ops->unexport(&s->dev, p->out, again);
     p->used = false;
     if (s->candidate_port == port) {
         s->candidate_port = -1;

@@ -27,7 +27,7 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
         kg_dj_case_drop(s, k);
     }
     for (int k = 0; k < KG_DJ_PORTS; k++) {
-        kg_dj_port_drop(s, k);
+        kg_dj_port_drop(s, k, false);
     }
     kg_dj_answer_drop(s, &s->candidate);
     kg_rng_deinit(&s->rng);
@@ -50,7 +50,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_attach(s, req->port, fds, nfds, err);
     case KG_DJM_CLOSE:
         code = kg_dj_port_need(s, req->port, &p, err);
-        kg_dj_port_drop(s, req->port);
+        kg_dj_port_drop(s, req->port, req->again == 1);
         return code;
     case KG_DJM_BEGIN:
         return kg_dj_do_begin(s, req, err);

@@ -102,7 +102,7 @@ enum kg_code kg_dj_do_open(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_djm_rep *rep, int fds[3], struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_attach(struct kg_dj_state *s, int port, int *fd, int nfds,
                              struct kg_err *err) KG_MUST_USE;
-void kg_dj_port_drop(struct kg_dj_state *s, int port);
+void kg_dj_port_drop(struct kg_dj_state *s, int port, bool again);
 enum kg_code kg_dj_port_need(struct kg_dj_state *s, int port, struct kg_dj_port **out,
                              struct kg_err *err) KG_MUST_USE;
 

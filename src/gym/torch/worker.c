@@ -285,7 +285,9 @@ void kg_tside_stop(struct kg_worker *w, struct kg_tside *s)
     kg_pyrunner_stop(&s->runner);
     kg_trace_span(begun, "runner", "end");
     if (w->torch->judge_up) {
-        (void)!kg_dj_port_close(&w->torch->judge, s->port, &ignored);
+        const struct kg_sandbox *box = &s->runner.sandbox; /* its namespace ended with it */
+        bool gone = box->exit.kind != KG_EXIT_RUNNING && (box->isolation.has & KG_STEP_PIDNS);
+        (void)!(gone ? kg_dj_port_end : kg_dj_port_close)(&w->torch->judge, s->port, &ignored);
     }
     shared_device(w, &l);
     if (s->source[0]) {
