@@ -587,6 +587,77 @@ static void the_device_is_others_while_a_runner_compiles(void **state)
     kg_dj_stop(&j);
 }
 
+/* Compiles, and has to wait for its turn longer than its call may take. */
+static bool is_kept_waiting(struct view *v)
+{
+    bool in_vain = false;
+    v_honest(v);
+    if (is_call(v)) {
+        atomic_store(said, KG_TB_BUSY);
+        bool had = had_it(NULL, 800000000, &in_vain);
+        for (int i = 0; i < 2000 && atomic_load(said) != KG_TB_NONE; i++) {
+            usleep(1000);
+        }
+        v->w->status = had && in_vain ? KG_TA_OK : KG_TA_EXCEPTION;
+    }
+    return false;
+}
+
+/* Takes long, and says nothing. Who wants the device alone meanwhile keeps others out for a moment
+ * only. */
+static bool is_slow(struct view *v)
+{
+    struct kg_lease l;
+    volatile int cancel = 1;
+    bool out = false, in = false;
+    v_honest(v);
+    if (!is_call(v)) {
+        return false;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(kg_lease_alone("cpu", false, &l, NULL, &err) == KG_OK ? 0 : 1);
+    }
+    for (int i = 0; i < 3000 && !(out && in); i++) {
+        bool got = kg_lease_share("cpu", &l, &cancel, &err) == KG_OK;
+        kg_lease_release(&l);
+        in = out && got;
+        out = out || !got;
+        usleep(1000);
+    }
+    v->w->status = in ? KG_TA_OK : KG_TA_EXCEPTION;
+    return false;
+}
+
+static void slow_calls(void **state)
+{
+    (void)state;
+    static const behaviour how[] = {is_kept_waiting, is_slow};
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(said != MAP_FAILED);
+    j.facts.clock = true; /* as if times counted */
+    for (int i = 0; i < 2; i++) {
+        struct runner cand = start_runner(&j, how[i]);
+        struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        good(&r);
+        c.building = i == 0 ? said : NULL;
+        if (i == 0) {
+            c.deadline_ns = kg_clock_ns() + 400000000;
+        }
+        OK(kg_dj_run(&j, &c, &r, &err));
+        good(&r);
+        end_runner(&j, &cand);
+    }
+    munmap(said, sizeof *said);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 static void memory_is_capped(void **state)
 {
     (void)state;
@@ -632,6 +703,7 @@ int main(void)
         cmocka_unit_test(a_case_is_moved),
         cmocka_unit_test(order_is_enforced),
         cmocka_unit_test(the_device_is_others_while_a_runner_compiles),
+        cmocka_unit_test(slow_calls),
         cmocka_unit_test(memory_is_capped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,52 @@ static void short_uses_go_on_while_a_long_one_ends(void **state)
     close(hold[0]);
 }
 
+/* Somebody inside takes long: who waits to be alone keeps nobody out until he has left, at
+ * whichever door he waits. */
+static void who_waits_steps_back_for_the_slow(void **state)
+{
+    (void)state;
+    char device[40];
+    struct kg_lease inside, other, alone;
+    struct kg_err err = KG_ERR_INIT;
+    volatile int cancel = 1;
+    for (int later = 0; later < 2; later++) {
+        int status = 0;
+        snprintf(device, sizeof device, "test-slow-%d-%d", (int)getpid(), later);
+        assert_int_equal(kg_lease_share(device, &inside, NULL, &err), KG_OK);
+        if (!later) {
+            assert_int_equal(kg_lease_slow(device, &inside, &err), KG_OK);
+            assert_int_equal(kg_lease_slow(device, &inside, &err), KG_OK); /* again: nothing */
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            kg_lease_release(&inside); /* the parent's to keep */
+            _exit(kg_lease_alone(device, true, &alone, NULL, &err) == KG_OK ? 0 : 1);
+        }
+        if (later) { /* it waits already when that is said */
+            assert_int_equal(until_refused(kg_lease_share, device), KG_E_CANCELLED);
+            assert_int_equal(kg_lease_slow(device, &inside, &err), KG_OK);
+        }
+        usleep(100000);
+        for (int i = 0; i < 20; i++) {
+            assert_int_equal(kg_lease_share(device, &other, &cancel, &err), KG_OK);
+            kg_lease_release(&other);
+            assert_int_equal(kg_lease_share_long(device, &other, &cancel, &err), KG_OK);
+            kg_lease_release(&other);
+            usleep(5000);
+        }
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+        kg_lease_release(&inside);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(kg_lease_share(device, &inside, NULL, &err), KG_OK);
+    assert_int_equal(kg_lease_slow(device, &inside, &err), KG_OK);
+    assert_int_equal(kg_lease_alone(device, true, &alone, &cancel, &err), KG_E_CANCELLED);
+    assert_true(alone.fd == -1 && alone.fd_long == -1);
+    kg_lease_release(&inside);
+}
+
 /* Waits for the device, writes its letter, and leaves. */
 static pid_t writer(const char *device, char letter, int out)
 {
@@ -308,6 +354,7 @@ int main(void)
         cmocka_unit_test(long_uses_may_go_on_beside_one_who_is_alone),
         cmocka_unit_test(who_waits_to_be_alone_keeps_new_users_out),
         cmocka_unit_test(short_uses_go_on_while_a_long_one_ends),
+        cmocka_unit_test(who_waits_steps_back_for_the_slow),
         cmocka_unit_test(those_who_want_it_alone_keep_long_uses_out),
         cmocka_unit_test(a_link_is_not_followed),
         cmocka_unit_test(only_a_regular_file_will_do),

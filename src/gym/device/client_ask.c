@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 
 #define SILENCE_NS 120000000000 /* beyond a call's own deadline: a judge that is stuck */
 #define ATTEND_NS  1000000      /* between two looks at what a runner says */
+#define SLOW_NS    200000000    /* a request that takes longer keeps nobody else out */
 #define SPIN_NS    500000       /* most operations that call nobody end within it */
 
 static enum kg_code end(struct kg_dj *j, enum kg_code code, uint32_t op, const char *what,
@@ -35,47 +37,56 @@ static enum kg_code end(struct kg_dj *j, enum kg_code code, uint32_t op, const c
 struct use {
     struct kg_lease lease;
     _Atomic uint32_t *building; /* NULL: it never says so */
+    int64_t since_ns;           /* it has been shared */
 };
 
 static enum kg_code share(struct kg_dj *j, struct kg_lease *lease, struct kg_err *err)
 {
     int64_t asked = kg_clock_ns();
+    atomic_store(&j->pause->since_ns, asked);
     enum kg_code code = kg_lease_share(j->spec.device, lease, j->spec.cancelled, err);
-    j->waited_ns += kg_clock_ns() - asked;
+    int64_t waited = kg_clock_ns() - asked;
+    atomic_fetch_add(&j->pause->total_ns, waited);
+    atomic_store(&j->pause->since_ns, 0);
+    j->waited_ns += waited;
     kg_trace_span(asked, "judge", "wait");
     return code;
 }
 
 static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
 {
-    uint32_t said = atomic_load(u->building);
+    uint32_t said = u->building != NULL ? atomic_load(u->building) : KG_TB_NONE;
     if (said == KG_TB_BUSY) {
         kg_lease_release(&u->lease);
     }
-    if (said != KG_TB_WAITS) {
-        return KG_OK;
+    if (said == KG_TB_WAITS) {
+        if (u->lease.fd < 0 && share(j, &u->lease, err) != KG_OK) {
+            return err->code;
+        }
+        u->since_ns = kg_clock_ns();
+        atomic_store(u->building, KG_TB_NONE);
+        syscall(SYS_futex, u->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     }
-    if (u->lease.fd < 0 && share(j, &u->lease, err) != KG_OK) {
-        return err->code;
-    }
-    atomic_store(u->building, KG_TB_NONE);
-    syscall(SYS_futex, u->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    return KG_OK;
+    bool slow = u->lease.fd >= 0 && u->lease.fd_slow < 0 && kg_clock_ns() - u->since_ns > SLOW_NS;
+    return slow ? kg_lease_slow(j->spec.device, &u->lease, err) : KG_OK;
 }
 
-/* As kg_trusted_poll; -1: *err. */
+/* As kg_trusted_poll; -1: *err. What is waited for moves the deadline. */
 static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_err *err)
 {
     int got = 0;
-    while (u->building != NULL && got == 0 && kg_clock_ns() < deadline_ns &&
+    int64_t waited = j->waited_ns;
+    while ((u->building != NULL || (u->lease.fd >= 0 && u->lease.fd_slow < 0)) && got == 0 &&
+           kg_clock_ns() < deadline_ns + j->waited_ns - waited &&
            !(j->spec.cancelled != NULL && *j->spec.cancelled)) {
         if (attend(j, u, err) != KG_OK) {
             return -1;
         }
-        int64_t slice = kg_clock_ns() + ATTEND_NS;
+        int64_t slice = kg_clock_ns() + (u->building != NULL ? ATTEND_NS : SLOW_NS);
         got = kg_trusted_poll(j->sock, slice < deadline_ns ? slice : deadline_ns, NULL);
     }
-    return got ? got : kg_trusted_poll(j->sock, deadline_ns, j->spec.cancelled);
+    return got ? got
+               : kg_trusted_poll(j->sock, deadline_ns + j->waited_ns - waited, j->spec.cancelled);
 }
 
 static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, struct use *u,
@@ -146,7 +157,7 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
                        struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
     bool shares = j->facts.clock && !j->held;
-    struct use u = {KG_LEASE_NONE, shares ? building : NULL};
+    struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0};
     int64_t asked = kg_clock_ns();
     rep->code = KG_E_GYM;
     rep->flag = 0;
@@ -154,7 +165,10 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     if (shares && share(j, &u.lease, err) != KG_OK) {
         return err->code;
     }
-    int64_t begun = kg_clock_ns();
+    int64_t begun = u.since_ns = kg_clock_ns();
+    if (j->pause != NULL) {
+        atomic_store(&j->pause->total_ns, 0);
+    }
     if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
         req->deadline_ns += begun - asked;
     }
@@ -170,31 +184,48 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     return code;
 }
 
-enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
+static enum kg_code share_pause(struct kg_dj *j, struct kg_err *err)
+{
+    void *page =
+        mmap(NULL, sizeof *j->pause, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        return kg_fail(err, KG_E_HOST, "no memory to share with the judge of tensors");
+    }
+    j->pause = page;
+    return KG_OK;
+}
+
+static enum kg_code greet(struct kg_dj *j, struct kg_err *err)
 {
     int nfds, fds[KG_MESSAGE_FDS];
     struct kg_djm_rep hello;
-    pid_t self = getpid();
-    *out = (struct kg_dj){.spec = *spec};
-    if (kg_trusted_fork("the judge of tensors", &out->pid, &out->sock, err) != KG_OK) {
-        return err->code;
-    }
-    if (out->pid == 0) {
-        kg_dj_main(out->sock, spec, self);
-    }
-    struct use none = {KG_LEASE_NONE, NULL};
+    struct use none = {KG_LEASE_NONE, NULL, 0};
     hello.code = KG_E_GYM;
-    if (receive(out, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &none, &hello, fds, &nfds, err) !=
+    if (receive(j, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &none, &hello, fds, &nfds, err) !=
         KG_OK) {
         return err->code;
     }
-    out->facts = hello.facts;
-    if (hello.code != KG_OK) {
-        char why[64];
-        kg_trusted_reap(&out->pid, &out->sock, why, sizeof why);
-        return kg_fail(err, (enum kg_code)hello.code, "%s", hello.message);
+    j->facts = hello.facts;
+    return hello.code == KG_OK ? KG_OK
+                               : kg_fail(err, (enum kg_code)hello.code, "%s", hello.message);
+}
+
+enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
+{
+    pid_t self = getpid();
+    *out = (struct kg_dj){.spec = *spec};
+    enum kg_code code = share_pause(out, err);
+    if (code == KG_OK) {
+        code = kg_trusted_fork("the judge of tensors", &out->pid, &out->sock, err);
     }
-    return KG_OK;
+    if (code == KG_OK && out->pid == 0) {
+        kg_dj_main(out->sock, spec, self, out->pause);
+    }
+    code = code == KG_OK ? greet(out, err) : code;
+    if (code != KG_OK) {
+        kg_dj_stop(out);
+    }
+    return code;
 }
 
 void kg_dj_stop(struct kg_dj *j)
@@ -202,5 +233,9 @@ void kg_dj_stop(struct kg_dj *j)
     char why[64];
     if (j->pid > 0) {
         kg_trusted_reap(&j->pid, &j->sock, why, sizeof why);
+    }
+    if (j->pause != NULL) {
+        munmap(j->pause, sizeof *j->pause);
+        j->pause = NULL;
     }
 }

@@ -35,13 +35,21 @@ struct kg_dj_facts {
     bool sealed;       /* runners cannot write IN: nothing needs to be checked after a call */
 };
 
+/* Shared with the judge alone: how long the request under way has waited for the device, which is
+ * nobody's time. */
+struct kg_dj_pause {
+    _Atomic int64_t since_ns; /* waiting now; 0: it is not */
+    _Atomic int64_t total_ns;
+};
+
 struct kg_dj {
     pid_t pid;
     int sock;
     uint64_t seq;
     struct kg_dj_facts facts;
     struct kg_dj_spec spec;
-    int64_t waited_ns; /* for those who have the device alone, so far */
+    struct kg_dj_pause *pause; /* NULL: a judge that was not started */
+    int64_t waited_ns;         /* for those who have the device alone, so far */
     bool held; /* the caller holds the device, for long or alone (timing/lease.h); else every
                   request shares it, so that no timing of another process sees its work */
 };

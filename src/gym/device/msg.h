@@ -34,7 +34,7 @@ struct kg_djm_req {
     uint64_t seq;
     int32_t port, id, at, from; /* 0 where an operation has none; id -1: no case */
     uint32_t command, flags, keep, timed, probe, nleaf;
-    uint32_t again, pad; /* CLOSE: its regions may serve the next port */
+    uint32_t again, pad;                /* CLOSE: its regions may serve the next port */
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: the bound */

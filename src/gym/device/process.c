@@ -57,7 +57,8 @@ static void serve(struct kg_dj_state *s)
     }
 }
 
-void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker)
+void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker,
+                const struct kg_dj_pause *pause)
 {
     static struct kg_dj_state state; /* too large for a stack */
     static struct kg_djm_rep hello;
@@ -68,6 +69,7 @@ void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker)
     hello.magic = KG_DJM_MAGIC;
     hello.op = KG_DJM_HELLO;
     hello.code = (uint32_t)kg_dj_state_init(&state, spec->device, spec->memory_cap, &err);
+    state.pause = pause;
     memcpy(hello.message, err.message, sizeof hello.message);
     hello.facts = state.dev.facts;
     hello.facts.sealed = state.dev.sealed;

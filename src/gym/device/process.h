@@ -6,6 +6,7 @@
 #include "gym/device/judge.h"
 
 /* broker: pid of the process that forked. */
-_Noreturn void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker);
+_Noreturn void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker,
+                          const struct kg_dj_pause *pause);
 
 #endif

@@ -114,13 +114,24 @@ static void spin(const _Atomic uint32_t *word, uint32_t number, int64_t ns)
     }
 }
 
+/* How long the request under way has waited for the device: the broker's word. */
+static int64_t paused(const struct kg_dj_pause *p, int64_t now)
+{
+    if (p == NULL) {
+        return 0;
+    }
+    int64_t since = atomic_load(&p->since_ns);
+    return atomic_load(&p->total_ns) + (since > 0 ? now - since : 0);
+}
+
 /* In slices, so that a counter that skips this number, or a `go` that somebody else has written,
  * does not cost the whole deadline. */
-static enum kg_dj_status wait_for(const struct kg_dj_course *k, uint32_t number)
+static enum kg_dj_status wait_for(const struct kg_dj_state *s, const struct kg_dj_course *k,
+                                  uint32_t number)
 {
     struct kg_twire *w = k->port->wire;
     for (;;) {
-        int64_t now = kg_clock_ns(), deadline = k->req->deadline_ns;
+        int64_t now = kg_clock_ns(), deadline = k->req->deadline_ns + paused(s->pause, now);
         int64_t slice = deadline < now + SLICE_NS ? deadline : now + SLICE_NS;
         int rc = kg_twire_wait(w, k->port->pidfd, slice, NULL);
         uint32_t done = atomic_load(&w->done);
@@ -187,7 +198,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_course *k, uint3
     if (s->dev.facts.clock) {
         spin(&w->done, number, SPIN_NS);
     }
-    out->status = wait_for(k, number);
+    out->status = wait_for(s, k, number);
     return KG_OK;
 }
 

@@ -82,6 +82,7 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* whose answer to what; -1: nobody's */
     struct kg_dj_known known;
+    const struct kg_dj_pause *pause; /* of the request under way; NULL: nobody waits */
 };
 
 enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t cap,

@@ -72,6 +72,7 @@ struct wanted {
     const char *path;
     int how;   /* LOCK_EX or LOCK_SH */
     int queue; /* whose members go first; -1: none */
+    int slow;  /* while anybody stands there it is not waited for; -1: it is */
     int64_t deadline_ns;
     const volatile int *cancel;
 };
@@ -101,17 +102,19 @@ static int try_lock(const struct wanted *w, int fd)
     return why == EINTR ? EWOULDBLOCK : why;
 }
 
-/* *fd is open and locked, or -1. */
+/* *fd is open and locked, or -1: an error, or (KG_OK) somebody is slow. */
 static enum kg_code lock_file(const struct wanted *w, int *fd, struct kg_err *err)
 {
     enum kg_code code = open_lock(w->path, fd, err);
+    bool back = false;
     int why;
-    while (code == KG_OK && (why = try_lock(w, *fd)) != 0) {
+    while (code == KG_OK && !back && (why = try_lock(w, *fd)) != 0) {
+        back = w->slow >= 0 && !is_empty(w->slow);
         code = why == EWOULDBLOCK
                    ? may_wait(w, err)
                    : kg_fail(err, KG_E_HOST, "%s: cannot lock: %s", w->path, strerror(why));
     }
-    if (code != KG_OK && *fd >= 0) {
+    if ((code != KG_OK || back) && *fd >= 0) {
         close(*fd);
         *fd = -1;
     }
@@ -121,7 +124,7 @@ static enum kg_code lock_file(const struct wanted *w, int *fd, struct kg_err *er
 enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
                                  const volatile int *cancel, struct kg_err *err)
 {
-    const struct wanted w = {path, LOCK_EX, -1, deadline_ns, cancel};
+    const struct wanted w = {path, LOCK_EX, -1, -1, deadline_ns, cancel};
     *l = KG_LEASE_NONE;
     return lock_file(&w, &l->fd, err);
 }
@@ -149,7 +152,7 @@ static enum kg_code share(const char *device, bool of_long, int *fd, const volat
     if (open_door(device, of_long, &d, err) != KG_OK) {
         return err->code;
     }
-    const struct wanted w = {d.path, LOCK_SH, d.queue, 0, cancel};
+    const struct wanted w = {d.path, LOCK_SH, d.queue, -1, 0, cancel};
     enum kg_code code = lock_file(&w, fd, err);
     close(d.queue);
     return code;
@@ -169,30 +172,70 @@ enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const v
     return share(device, true, &l->fd_long, cancel, err);
 }
 
-static enum kg_code close_door(const char *device, bool of_long, int *fd,
+static enum kg_code open_slow(const char *device, int *fd, struct kg_err *err)
+{
+    char base[96], path[192];
+    kg_lease_default_path(base, sizeof base);
+    snprintf(path, sizeof path, "%s.%.40s.slow", base, device);
+    return open_lock(path, fd, err);
+}
+
+enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err *err)
+{
+    return l->fd_slow >= 0 || open_slow(device, &l->fd_slow, err) != KG_OK
+               ? err->code
+               : stand_in(l->fd_slow, err);
+}
+
+/* KG_OK with *fd -1: somebody takes long, and it has stepped back. */
+static enum kg_code close_door(const char *device, bool of_long, int slow, int *fd,
                                const volatile int *cancel, struct kg_err *err)
 {
     struct door d;
     if (open_door(device, of_long, &d, err) != KG_OK) {
         return err->code;
     }
-    const struct wanted w = {d.path, LOCK_EX, -1, 0, cancel};
+    const struct wanted w = {d.path, LOCK_EX, -1, slow, 0, cancel};
     enum kg_code code = stand_in(d.queue, err);
     code = code == KG_OK ? lock_file(&w, fd, err) : code;
     close(d.queue);
     return code;
 }
 
+static enum kg_code take_alone(const char *device, bool long_too, int slow, struct kg_lease *l,
+                               const volatile int *cancel, struct kg_err *err)
+{
+    const struct wanted w = {"", LOCK_EX, -1, slow, 0, cancel};
+    enum kg_code code = KG_OK;
+    while (code == KG_OK && l->fd < 0) {
+        kg_lease_release(l);
+        while (code == KG_OK && !is_empty(slow)) {
+            code = may_wait(&w, err);
+        }
+        if (code == KG_OK && long_too) {
+            code = close_door(device, true, slow, &l->fd_long, cancel, err);
+        }
+        if (code == KG_OK && (!long_too || l->fd_long >= 0)) {
+            code = close_door(device, false, slow, &l->fd, cancel, err);
+        }
+    }
+    return code;
+}
+
 enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *l,
                             const volatile int *cancel, struct kg_err *err)
 {
+    int slow;
     *l = KG_LEASE_NONE;
-    if ((long_too && close_door(device, true, &l->fd_long, cancel, err) != KG_OK) ||
-        close_door(device, false, &l->fd, cancel, err) != KG_OK) {
-        kg_lease_release(l);
+    if (open_slow(device, &slow, err) != KG_OK) {
         return err->code;
     }
-    return KG_OK;
+    enum kg_code code = take_alone(device, long_too, slow, l, cancel, err);
+    close(slow);
+    if (code != KG_OK) {
+        kg_lease_release(l);
+    }
+    return code;
 }
 
 /* The locks go with the descriptors; the files stay, or two could hold one. */
@@ -203,6 +246,9 @@ void kg_lease_release(struct kg_lease *l)
     }
     if (l->fd_long >= 0) {
         close(l->fd_long);
+    }
+    if (l->fd_slow >= 0) {
+        close(l->fd_slow);
     }
     *l = KG_LEASE_NONE;
 }

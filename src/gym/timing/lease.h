@@ -11,11 +11,12 @@
 struct kg_lease {
     int fd;      /* -1: not held */
     int fd_long; /* of a device: the part of uses that last; -1: not held */
+    int fd_slow; /* of a device: it is known to take long; -1: not said */
 };
 #define KG_LEASE_NONE                                                                              \
     (struct kg_lease)                                                                              \
     {                                                                                              \
-        -1, -1                                                                                     \
+        -1, -1, -1                                                                                 \
     }
 
 /* Wait for the lease. cancel: non-zero ends the wait with KG_E_CANCELLED; or NULL. */
@@ -37,6 +38,10 @@ enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volati
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const volatile int *cancel,
                                  struct kg_err *err) KG_MUST_USE;
+/* Who shares it for a moment and finds that it takes long (a call that compiles, or hangs) says so.
+ * Until it ends nobody can have the device alone, so those who wait for that step back and let
+ * others in. */
+enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err *err) KG_MUST_USE;
 /* long_too: nobody uses it for long meanwhile, either. */
 enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *l,
                             const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
