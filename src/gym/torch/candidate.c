@@ -259,6 +259,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
         return KG_STEP_ERROR;
     }
     e->compared += j.compare.n;
+    j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
     return step == KG_STEP_PASS ? state_after(e, s, c, stage, err) : step;
 }

@@ -40,9 +40,10 @@ struct kg_tcase {
     uint64_t seed;       /* of the draw: secret, a runner could draw the inputs again */
     struct kg_key key;   /* of the judge's laws */
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
-    bool self;           /* no oracle but the reference itself, under the same seed */
-    bool forced;         /* seed and key come from a record that is replayed */
-    uint64_t asked;      /* evaluations that it served */
+    double near;    /* how far rounding its inputs moves the answer, over the bound; 0: unknown */
+    bool self;      /* no oracle but the reference itself, under the same seed */
+    bool forced;    /* seed and key come from a record that is replayed */
+    uint64_t asked; /* evaluations that it served */
 };
 
 struct kg_tscene {
@@ -178,6 +179,10 @@ void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint6
 
 /* --- cases.c --- */
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
+/* Wrong, but in so few elements, and by so little, as an honest kernel's other order of operations
+ * would be at inputs where rounding them moves the answer: nothing is held against the candidate.
+ */
+bool kg_tcase_lets_off(const struct kg_tcase *c, const struct kg_dj_judgement *j);
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
 /* The seed of both sides' calls: follows from the draw's and tells nothing about it. */
