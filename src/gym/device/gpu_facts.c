@@ -58,7 +58,8 @@ static enum kg_code load(struct nvml *n, struct kg_err *err)
     NVML_CHOICES(WANTED)
 #undef NEEDED
 #undef WANTED
-    return missing == NULL ? KG_OK : kg_fail(err, KG_E_HOST, "%s has no %s", name, missing);
+    bool all = n->init && n->shutdown && n->driver && n->by_bus;
+    return all ? KG_OK : kg_fail(err, KG_E_HOST, "%s has no %s", name, missing);
 }
 
 static void put(json_t *facts, const char *key, bool known, json_t *value)
