@@ -41,14 +41,15 @@ struct nvml {
 #undef FIELD
 };
 
-static enum kg_code load(struct nvml *n, struct kg_err *err)
+/* False: *err. */
+static bool load(struct nvml *n, struct kg_err *err)
 {
     const char *named = getenv("KGYM_LIBNVML"), *missing = NULL;
     const char *name = named ? named : "libnvidia-ml.so.1";
     n->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (n->library == NULL) {
-        return kg_fail(err, KG_E_HOST, "the driver's management library cannot be loaded (%s)",
-                       dlerror());
+        kg_fail(err, KG_E_HOST, "the driver's management library cannot be loaded (%s)", dlerror());
+        return false;
     }
 #define NEEDED(field, symbol, params)                                                              \
     *(void **)&n->field = dlsym(n->library, #symbol);                                              \
@@ -59,7 +60,10 @@ static enum kg_code load(struct nvml *n, struct kg_err *err)
 #undef NEEDED
 #undef WANTED
     bool all = n->init && n->shutdown && n->driver && n->by_bus;
-    return all ? KG_OK : kg_fail(err, KG_E_HOST, "%s has no %s", name, missing);
+    if (!all) {
+        kg_fail(err, KG_E_HOST, "%s has no %s", name, missing);
+    }
+    return all;
 }
 
 static void put(json_t *facts, const char *key, bool known, json_t *value)
@@ -115,7 +119,7 @@ enum kg_code kg_gpu_facts(const char *bus, json_t **out, struct kg_err *err)
     struct nvml n = {NULL};
     struct nvml_device *device = NULL;
     *out = NULL;
-    if (load(&n, err) != KG_OK) {
+    if (!load(&n, err)) {
         if (n.library) {
             dlclose(n.library);
         }
