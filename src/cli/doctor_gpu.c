@@ -51,10 +51,11 @@ static void tell_clocks(struct kg_doctor *d, const json_t *gpu)
     must(d, (slowed & KG_GPU_SLOWED) == 0, "clocks", detail);
 }
 
-static void tell_sharing(struct kg_doctor *d, const json_t *gpu)
+static void tell_sharing(struct kg_doctor *d, json_t *gpu)
 {
     char folder[400], detail[600];
     bool mps = kg_gpu_mps(folder, sizeof folder);
+    json_object_set_new(gpu, "mps", mps ? json_string(folder) : json_null());
     snprintf(detail, sizeof detail,
              mps ? "a daemon's pipes are in %s: the judge's context would be its; end it with "
                    "`echo quit | nvidia-cuda-mps-control`"

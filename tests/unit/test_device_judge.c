@@ -658,6 +658,48 @@ static void slow_calls(void **state)
     kg_dj_stop(&j);
 }
 
+static bool sleeps(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        sleep(60);
+    }
+    return false;
+}
+
+/* However long it is said to have waited. */
+static void waiting_has_an_end(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, sleeps);
+    struct kg_dj_report r;
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    good(&r);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 20000; i++) {
+            atomic_store(&j.pause->total_ns, (int64_t)3600 * 1000000000);
+            usleep(1000);
+        }
+        _exit(0);
+    }
+    struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    int64_t begin = kg_clock_ns();
+    c.deadline_ns = begin + 200000000;
+    OK(kg_dj_run(&j, &c, &r, &err));
+    int64_t took = kg_clock_ns() - begin;
+    assert_int_equal(r.status, KG_DJ_LATE);
+    assert_true(took > 1000000000);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 static void memory_is_capped(void **state)
 {
     (void)state;
@@ -704,6 +746,7 @@ int main(void)
         cmocka_unit_test(order_is_enforced),
         cmocka_unit_test(the_device_is_others_while_a_runner_compiles),
         cmocka_unit_test(slow_calls),
+        cmocka_unit_test(waiting_has_an_end),
         cmocka_unit_test(memory_is_capped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

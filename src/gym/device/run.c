@@ -9,6 +9,7 @@
 #define LOUD_NS    100000
 #define SLICE_NS   20000000
 #define SPIN_NS    20000000 /* a sleeper's wake-up across cores takes 45 us and varies by as much */
+#define PATIENCE   10       /* times of what a call may take: most that waiting may add to it */
 #define PREPARE_NS 5000000  /* a runner that takes longer does the rest of it in its own time */
 
 static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
@@ -114,14 +115,16 @@ static void spin(const _Atomic uint32_t *word, uint32_t number, int64_t ns)
     }
 }
 
-/* How long the request under way has waited for the device: the broker's word. */
-static int64_t paused(const struct kg_dj_pause *p, int64_t now)
+/* How long the request under way has waited for the device: the broker's word. A runner that asks
+ * for its turn again and again waits, too, so there is an end to it. */
+static int64_t paused(const struct kg_dj_pause *p, int64_t now, int64_t allowed)
 {
     if (p == NULL) {
         return 0;
     }
-    int64_t since = atomic_load(&p->since_ns);
-    return atomic_load(&p->total_ns) + (since > 0 ? now - since : 0);
+    int64_t since = atomic_load(&p->since_ns), most = PATIENCE * allowed;
+    int64_t waited = atomic_load(&p->total_ns) + (since > 0 ? now - since : 0);
+    return waited < most ? waited : most;
 }
 
 /* In slices, so that a counter that skips this number, or a `go` that somebody else has written,
@@ -130,8 +133,9 @@ static enum kg_dj_status wait_for(const struct kg_dj_state *s, const struct kg_d
                                   uint32_t number)
 {
     struct kg_twire *w = k->port->wire;
+    int64_t until = k->req->deadline_ns, allowed = until - kg_clock_ns();
     for (;;) {
-        int64_t now = kg_clock_ns(), deadline = k->req->deadline_ns + paused(s->pause, now);
+        int64_t now = kg_clock_ns(), deadline = until + paused(s->pause, now, allowed);
         int64_t slice = deadline < now + SLICE_NS ? deadline : now + SLICE_NS;
         int rc = kg_twire_wait(w, k->port->pidfd, slice, NULL);
         uint32_t done = atomic_load(&w->done);
