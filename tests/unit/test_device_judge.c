@@ -520,13 +520,14 @@ static bool had_it(const volatile int *cancel, int64_t then_ns, bool *asked_in_v
     return true;
 }
 
-static bool is_polite(struct view *v)
+/* Compiles, and is kept waiting for its turn by somebody who has the device alone. */
+static bool compiles(struct view *v, int64_t others_ns)
 {
     bool in_vain = false;
     v_honest(v);
     if (is_call(v)) {
         atomic_store(said, KG_TB_BUSY);
-        bool had = had_it(NULL, 20000000, &in_vain);
+        bool had = had_it(NULL, others_ns, &in_vain);
         for (int i = 0; i < 2000 && atomic_load(said) != KG_TB_NONE; i++) {
             usleep(1000);
         }
@@ -534,6 +535,17 @@ static bool is_polite(struct view *v)
         v->w->status = good ? KG_TA_OK : KG_TA_EXCEPTION;
     }
     return false;
+}
+
+static bool is_polite(struct view *v)
+{
+    return compiles(v, 20000000);
+}
+
+/* Longer than its call may take. */
+static bool is_kept_waiting(struct view *v)
+{
+    return compiles(v, 800000000);
 }
 
 /* Says nothing: it has the device until it answers. */
@@ -557,16 +569,31 @@ static bool is_not_asked(struct view *v)
     return false;
 }
 
+/* A judge as if times counted, with a case that is ready; and what runners say. */
+static struct kg_dj start_sharing(struct runner *ref)
+{
+    struct kg_dj j = start_judge("cpu");
+    *ref = start_runner(&j, honest);
+    fill_case(&j, 0, 1);
+    expect(&j, ref, 0);
+    said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(said != MAP_FAILED);
+    j.facts.clock = true;
+    return j;
+}
+
+static void end_sharing(struct kg_dj *j, struct runner *ref)
+{
+    munmap(said, sizeof *said);
+    end_runner(j, ref);
+    kg_dj_stop(j);
+}
+
 static void the_device_is_others_while_a_runner_compiles(void **state)
 {
     (void)state;
-    struct kg_dj j = start_judge("cpu");
-    struct runner ref = start_runner(&j, honest);
-    fill_case(&j, 0, 1);
-    expect(&j, &ref, 0);
-    said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(said != MAP_FAILED);
-    j.facts.clock = true; /* as if times counted */
+    struct runner ref;
+    struct kg_dj j = start_sharing(&ref);
     static const behaviour how[] = {is_polite, is_quiet, is_not_asked};
     for (int i = 0; i < 3; i++) {
         j.held = i == 2; /* who has it alone lets nobody in, and would not answer */
@@ -582,25 +609,7 @@ static void the_device_is_others_while_a_runner_compiles(void **state)
         assert_true(j.held ? j.waited_ns == waited_ns : j.waited_ns > waited_ns);
         end_runner(&j, &cand);
     }
-    munmap(said, sizeof *said);
-    end_runner(&j, &ref);
-    kg_dj_stop(&j);
-}
-
-/* Compiles, and has to wait for its turn longer than its call may take. */
-static bool is_kept_waiting(struct view *v)
-{
-    bool in_vain = false;
-    v_honest(v);
-    if (is_call(v)) {
-        atomic_store(said, KG_TB_BUSY);
-        bool had = had_it(NULL, 800000000, &in_vain);
-        for (int i = 0; i < 2000 && atomic_load(said) != KG_TB_NONE; i++) {
-            usleep(1000);
-        }
-        v->w->status = had && in_vain ? KG_TA_OK : KG_TA_EXCEPTION;
-    }
-    return false;
+    end_sharing(&j, &ref);
 }
 
 /* Takes long, and says nothing. Who wants the device alone meanwhile keeps others out for a moment
@@ -633,13 +642,8 @@ static void slow_calls(void **state)
 {
     (void)state;
     static const behaviour how[] = {is_kept_waiting, is_slow};
-    struct kg_dj j = start_judge("cpu");
-    struct runner ref = start_runner(&j, honest);
-    fill_case(&j, 0, 1);
-    expect(&j, &ref, 0);
-    said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(said != MAP_FAILED);
-    j.facts.clock = true; /* as if times counted */
+    struct runner ref;
+    struct kg_dj j = start_sharing(&ref);
     for (int i = 0; i < 2; i++) {
         struct runner cand = start_runner(&j, how[i]);
         struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
@@ -653,9 +657,10 @@ static void slow_calls(void **state)
         good(&r);
         end_runner(&j, &cand);
     }
-    munmap(said, sizeof *said);
-    end_runner(&j, &ref);
-    kg_dj_stop(&j);
+    end_sharing(&j, &ref);
+    struct kg_dj_report none;
+    struct kg_dj_call late = call_of(&ref, 0, KG_TC_CALL, KG_DJ_FLOAT);
+    assert_int_equal(kg_dj_run(&j, &late, &none, &err), KG_E_GYM); /* and waits for no device */
 }
 
 static bool sleeps(struct view *v)

@@ -75,18 +75,17 @@ static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
 static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_err *err)
 {
     int got = 0;
-    int64_t waited = j->waited_ns;
+    int64_t waited = j->waited_ns, until = deadline_ns;
     while ((u->building != NULL || (u->lease.fd >= 0 && u->lease.fd_slow < 0)) && got == 0 &&
-           kg_clock_ns() < deadline_ns + j->waited_ns - waited &&
-           !(j->spec.cancelled != NULL && *j->spec.cancelled)) {
+           kg_clock_ns() < until && !(j->spec.cancelled != NULL && *j->spec.cancelled)) {
         if (attend(j, u, err) != KG_OK) {
             return -1;
         }
+        until = deadline_ns + j->waited_ns - waited;
         int64_t slice = kg_clock_ns() + (u->building != NULL ? ATTEND_NS : SLOW_NS);
-        got = kg_trusted_poll(j->sock, slice < deadline_ns ? slice : deadline_ns, NULL);
+        got = kg_trusted_poll(j->sock, slice < until ? slice : until, NULL);
     }
-    return got ? got
-               : kg_trusted_poll(j->sock, deadline_ns + j->waited_ns - waited, j->spec.cancelled);
+    return got ? got : kg_trusted_poll(j->sock, until, j->spec.cancelled);
 }
 
 static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, struct use *u,
@@ -138,6 +137,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     }
     req->magic = KG_DJM_MAGIC;
     req->seq = ++j->seq;
+    atomic_store(&j->pause->total_ns, 0);
     const char *wrong = kg_djm_req_check(req, kg_djm_req_bytes(req->op));
     if (wrong != NULL) {
         return kg_fail(err, KG_E_GYM, "cannot ask the judge of tensors to `%s`: %s",
@@ -156,7 +156,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
 enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,
                        struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
-    bool shares = j->facts.clock && !j->held;
+    bool shares = j->pid > 0 && j->facts.clock && !j->held; /* one that is gone needs no device */
     struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0};
     int64_t asked = kg_clock_ns();
     rep->code = KG_E_GYM;
@@ -166,9 +166,6 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
         return err->code;
     }
     int64_t begun = u.since_ns = kg_clock_ns();
-    if (j->pause != NULL) {
-        atomic_store(&j->pause->total_ns, 0);
-    }
     if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
         req->deadline_ns += begun - asked;
     }

@@ -182,9 +182,11 @@ static enum kg_code open_slow(const char *device, int *fd, struct kg_err *err)
 
 enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err *err)
 {
-    return l->fd_slow >= 0 || open_slow(device, &l->fd_slow, err) != KG_OK
-               ? err->code
-               : stand_in(l->fd_slow, err);
+    if (l->fd_slow >= 0) {
+        return KG_OK;
+    }
+    enum kg_code code = open_slow(device, &l->fd_slow, err);
+    return code == KG_OK ? stand_in(l->fd_slow, err) : code;
 }
 
 /* KG_OK with *fd -1: somebody takes long, and it has stepped back. */

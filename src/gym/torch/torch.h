@@ -179,12 +179,12 @@ void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint6
 
 /* --- cases.c --- */
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
+enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
+                            struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
 /* Wrong, but in so few elements, and by so little, as an honest kernel's other order of operations
  * would be at inputs where rounding them moves the answer: nothing is held against the candidate.
  */
 bool kg_tcase_lets_off(const struct kg_tcase *c, const struct kg_dj_judgement *j);
-enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
-                            struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
 /* The seed of both sides' calls: follows from the draw's and tells nothing about it. */
 uint64_t kg_tcase_call_seed(const struct kg_tcase *c);
 /* What became of a command to a reference that should have been answered well. KG_OK, or an error
