@@ -232,13 +232,18 @@ static inline void begin_case(struct kg_dj *j, int id)
 }
 
 /* x uniform in [-1, 1), i in [0, 70), of this key. */
-static inline void fill_case(struct kg_dj *j, int id, uint64_t key)
+static inline void refill_case(struct kg_dj *j, int id, uint64_t key)
 {
     struct kg_dj_law x = {.kind = KG_DJ_UNIFORM, .key = {{5, key}}, .a = -1, .b = 1};
     struct kg_dj_law i = {.kind = KG_DJ_INTEGER, .key = {{5, key}}, .stream = 1, .a = 0, .b = COLS};
-    begin_case(j, id);
     OK(kg_dj_case_fill(j, id, 0, &x, &err));
     OK(kg_dj_case_fill(j, id, 1, &i, &err));
+}
+
+static inline void fill_case(struct kg_dj *j, int id, uint64_t key)
+{
+    begin_case(j, id);
+    refill_case(j, id, key);
 }
 
 static inline struct kg_dj_call call_of(const struct runner *r, int id, uint32_t command,

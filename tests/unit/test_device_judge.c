@@ -735,11 +735,52 @@ static void memory_is_capped(void **state)
     kg_dj_stop(&j);
 }
 
+/* An answer that waits is compared as if it had not; and with the very inputs that it answered. */
+static void an_answer_set_aside(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, one_wrong);
+    bool kept, same;
+    for (int k = 0; k < 2; k++) { /* a wrong one first, then a right one in the other's place */
+        struct kg_dj_judgement v;
+        struct kg_dj_report r;
+        fill_case(&j, 0, 1);
+        expect(&j, &ref, 0);
+        r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        good(&r);
+        r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        good(&r);
+        assert_int_equal(kg_dj_aside(&j, 0, KG_DJ_ASIDE - 1, &kept, &err), KG_OK);
+        assert_true(kept);
+        assert_int_not_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_OK); /* it is not there */
+        refill_case(&j, 0, 2);
+        expect(&j, &ref, 0);
+        assert_int_equal(kg_dj_recall(&j, 0, KG_DJ_ASIDE - 1, &same, &err), KG_OK);
+        assert_false(same);
+        refill_case(&j, 0, 1);
+        expect(&j, &ref, 0);
+        assert_int_equal(kg_dj_recall(&j, 0, KG_DJ_ASIDE - 1, &same, &err), KG_OK);
+        assert_true(same);
+        v = compare(&j, 0);
+        assert_int_equal(v.compare.pass, k == 1);
+        assert_int_not_equal(kg_dj_recall(&j, 0, KG_DJ_ASIDE - 1, &same, &err), KG_OK); /* once */
+        end_runner(&j, &cand);
+        cand = start_runner(&j, honest);
+    }
+    assert_int_not_equal(kg_dj_recall(&j, 0, 0, &same, &err), KG_OK);
+    assert_int_not_equal(kg_dj_aside(&j, 0, KG_DJ_ASIDE, &kept, &err), KG_OK);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_what_is_found),
         cmocka_unit_test(closeness),
+        cmocka_unit_test(an_answer_set_aside),
         cmocka_unit_test(an_exception_has_no_tensors),
         cmocka_unit_test(an_answer_to_another_case_is_not_compared),
         cmocka_unit_test(without_an_oracle),

@@ -20,6 +20,7 @@ void kg_dj_case_drop(struct kg_dj_state *s, int id)
     kg_dj_release(s, &c->other, &c->other_cap);
     free(c);
     s->cases[id] = NULL;
+    kg_dj_aside_drop(s, id);
     if (s->candidate_case == id) {
         s->candidate_case = -1;
     }

@@ -170,14 +170,32 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
     return KG_OK;
 }
 
+static enum kg_code ask_flag(struct kg_dj *j, struct kg_djm_req *req, bool *flag,
+                             struct kg_err *err)
+{
+    struct kg_djm_rep rep;
+    int none[KG_MESSAGE_FDS];
+    enum kg_code code = ask(j, req, -1, &rep, none, err);
+    *flag = code == KG_OK && rep.flag == 1;
+    return code;
+}
+
 enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k};
-    struct kg_djm_rep rep;
-    int none[KG_MESSAGE_FDS];
-    enum kg_code code = ask(j, &req, -1, &rep, none, err);
-    *applies = code == KG_OK && rep.flag == 1;
-    return code;
+    return ask_flag(j, &req, applies, err);
+}
+
+enum kg_code kg_dj_aside(struct kg_dj *j, int id, int slot, bool *kept, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_ASIDE, .id = id, .at = slot};
+    return ask_flag(j, &req, kept, err);
+}
+
+enum kg_code kg_dj_recall(struct kg_dj *j, int id, int slot, bool *same, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_RECALL, .id = id, .at = slot};
+    return ask_flag(j, &req, same, err);
 }
 
 static enum kg_code compare(struct kg_dj *j, struct kg_djm_req *req, struct kg_dj_judgement *out,

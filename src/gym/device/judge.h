@@ -62,6 +62,7 @@ void kg_dj_stop(struct kg_dj *j); /* idempotent */
 
 #define KG_DJ_PORTS 16
 #define KG_DJ_CASES 64
+#define KG_DJ_ASIDE 6 /* answers of candidates for later */
 
 /* fds: ctrl, in, out for the runner; the caller closes them. port: 0..KG_DJ_PORTS-1. */
 enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_bytes, int *port,
@@ -193,6 +194,15 @@ struct kg_dj_judgement {
  * whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
+/* Sets the candidate's side aside, in a slot of KG_DJ_ASIDE: what was there is forgotten. *kept
+ * false: no memory for that; it is still the candidate's side. */
+enum kg_code kg_dj_aside(struct kg_dj *j, int id, int slot, bool *kept,
+                         struct kg_err *err) KG_MUST_USE;
+/* Makes it the candidate's side again, once the case has the very inputs that it answered, at the
+ * place where they lay; *same false: they are others, and nothing has changed. Nothing is
+ * remembered of its comparison, and nothing looked up. */
+enum kg_code kg_dj_recall(struct kg_dj *j, int id, int slot, bool *same,
+                          struct kg_err *err) KG_MUST_USE;
 /* The candidate's side against FLOAT alone, by closeness (device/close.h) instead of the bound;
  * 0 < tolerance <= 1. Nothing is remembered of it, and nothing looked up. */
 enum kg_code kg_dj_close(struct kg_dj *j, int id, double tolerance, struct kg_dj_judgement *out,

@@ -26,13 +26,16 @@ enum kg_djm_op {
     KG_DJM_MOVE,
     KG_DJM_FORGET,
     KG_DJM_BANDWIDTH,
+    KG_DJM_ASIDE,
+    KG_DJM_RECALL,
     KG_DJM_OPS
 };
 
 struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
-    int32_t port, id, at, from; /* 0 where an operation has none; id -1: no case */
+    int32_t port, id, at, from; /* 0 where an operation has none; id -1: no case; at: a tensor, or
+                                    ASIDE, RECALL: a slot */
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again, pad;                /* CLOSE: its regions may serve the next port */
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */
@@ -46,7 +49,7 @@ struct kg_djm_rep {
     uint32_t magic, op;
     uint64_t seq;
     uint32_t code; /* enum kg_code */
-    uint32_t flag; /* HELLO: confined; SELF: applies */
+    uint32_t flag; /* HELLO: confined; SELF: applies; ASIDE: kept; RECALL: same */
     int32_t port;  /* OPEN */
     uint32_t pad;
     uint64_t in_bytes, out_bytes; /* OPEN */

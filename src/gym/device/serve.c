@@ -9,6 +9,7 @@ enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t
     struct kg_key key;
     memset(s, 0, sizeof *s);
     s->candidate_case = s->candidate_port = -1;
+    kg_dj_aside_drop(s, -1);
     if (kg_rng_secret(&key, err) != KG_OK || kg_device_open(device, &s->dev, err) != KG_OK) {
         return err->code;
     }
@@ -30,6 +31,7 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
         kg_dj_port_drop(s, k, false);
     }
     kg_dj_answer_drop(s, &s->candidate);
+    kg_dj_aside_drop(s, -1);
     kg_rng_deinit(&s->rng);
     kg_device_close(&s->dev);
 }
@@ -79,6 +81,14 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return req->tolerance > 0
                    ? kg_dj_do_close(s, req->id, req->tolerance, &rep->judgement, err)
                    : kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
+    case KG_DJM_ASIDE:
+        code = kg_dj_do_aside(s, req->id, req->at, &applies, err);
+        rep->flag = applies;
+        return code;
+    case KG_DJM_RECALL:
+        code = kg_dj_do_recall(s, req->id, req->at, &applies, err);
+        rep->flag = applies;
+        return code;
     case KG_DJM_HELLO:
     case KG_DJM_OPS:
         break;

@@ -72,6 +72,13 @@ struct kg_dj_known {
     int64_t k;
 };
 
+/* A candidate's answer for later: device/aside.c. */
+struct kg_dj_aside {
+    int id, of;              /* its case, -1: none; and whose answers the block has served */
+    struct kg_digest inputs; /* what it is the answer to */
+    struct kg_dj_answer answer;
+};
+
 struct kg_dj_state {
     struct kg_device dev;
     int64_t cap, held; /* bytes of private memory */
@@ -81,6 +88,7 @@ struct kg_dj_state {
     struct kg_dj_case *cases[KG_DJ_CASES];
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* whose answer to what; -1: nobody's */
+    struct kg_dj_aside aside[KG_DJ_ASIDE];
     struct kg_dj_known known;
     const struct kg_dj_pause *pause; /* of the request under way; NULL: nobody waits */
 };
@@ -155,6 +163,13 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                const struct kg_digest *digest, uint64_t word, uint64_t poisoned,
                                struct kg_dj_report *out, struct kg_err *err) KG_MUST_USE;
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
+
+/* --- aside.c --- */
+enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept,
+                            struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same,
+                             struct kg_err *err) KG_MUST_USE;
+void kg_dj_aside_drop(struct kg_dj_state *s, int id); /* -1: of all cases */
 
 /* --- decide.c --- */
 enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool *applies,

@@ -118,7 +118,7 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
     for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
         struct kg_ratio r;
         bool may_end = !o->calibrated && b >= o->min_blocks;
-        if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
+        if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= kg_tpairs_planned(s)) {
             break;
         }
         if (b >= KG_TPAIRS_FEW && kg_tpairs_short(s)) {
@@ -142,6 +142,20 @@ static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
         flow = untimed(s, false, err);
     }
     s->out->warmups = s->out->calls;
+    return flow;
+}
+
+/* What waits to be asked of the oracle. Time that is spent waiting for the device is given back. */
+static enum kg_tflow later(struct kg_tpairs *s, struct kg_err *err)
+{
+    const struct kg_dj *judge = &s->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    for (size_t i = 0; i < KG_DJ_ASIDE && flow == KG_TFLOW_ON; i++) {
+        struct kg_tlater *l = &s->later[i];
+        flow = l->there ? kg_tpairs_ask_later(s, l, err) : flow;
+    }
+    *s->deadline_ns += judge->waited_ns - waited_ns;
     return flow;
 }
 
@@ -185,6 +199,7 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
     kg_trace_span(since, "alone", "pairs");
     kg_tpairs_give_lease(s); /* what follows is not timed */
+    flow = flow == KG_TFLOW_ON ? later(s, err) : flow;
     return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
 }
 
@@ -212,6 +227,10 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
     s->cut_short = false;
     s->seen = 0;
     s->loud = 0;
+    s->no_room = false;
+    for (size_t i = 0; i < KG_DJ_ASIDE; i++) {
+        s->later[i].there = false;
+    }
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;

@@ -16,6 +16,15 @@ enum kg_tflow {
     KG_TFLOW_ERROR,  /* *err */
 };
 
+/* A timed call that the oracle will be asked about once the device is others' again. */
+struct kg_tlater {
+    bool there;
+    uint64_t number; /* of its case */
+    int place;
+    int64_t call;
+    struct kg_dj_report report;
+};
+
 struct kg_tpairs {
     struct kg_worker *w;
     struct kg_tscene *scene;
@@ -38,7 +47,9 @@ struct kg_tpairs {
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
     bool cut_short;
-    size_t loud; /* pairs that were */
+    size_t loud;  /* pairs that were */
+    bool no_room; /* for answers that wait to be asked about */
+    struct kg_tlater later[KG_DJ_ASIDE];
 };
 
 /* --- pairs_open.c --- */
@@ -54,9 +65,22 @@ enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err);
 /* All runners that are timed onto the worker's core. */
 void kg_tpairs_one_core(const struct kg_tpairs *s);
 
-/* --- pairs_calls.c --- */
+/* --- pairs_values.c --- */
+/* Some input can only be drawn by the reference. */
+bool kg_tpairs_draws(const struct kg_tpairs *s);
 /* Fresh values in place: masters of the next calls. */
 enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err);
+/* The case of this number and place once more, of the usual law; the candidate is not asked. */
+enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, int place, struct kg_err *err);
+
+/* --- pairs_calls.c --- */
+/* Whoever is called on inputs that have moved learns where they lie before the window opens. */
+struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command);
+enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                      const char *what, struct kg_dj_report *rep,
+                                      struct kg_err *err);
+enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                      struct kg_dj_report *rep, struct kg_err *err);
 /* One call of the reference on the last case; keep FLOAT or ORACLE. */
 enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err);
@@ -69,7 +93,25 @@ enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err
 enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
                                  struct kg_pair *pair, struct kg_err *err);
 
+/* All but the numbers. */
+bool kg_tpairs_sound(const struct kg_dj_report *rep, const struct kg_dj_judgement *j);
+/* What the candidate did; returns FAILED. j NULL: nothing was compared. */
+enum kg_tflow kg_tpairs_fail(struct kg_tpairs *s, enum kg_tcommand command, int64_t call,
+                             const struct kg_dj_report *rep, const struct kg_dj_judgement *j);
+
+/* --- pairs_later.c --- */
+/* The last case's inputs can be made again, and its answer is not too long to be kept. */
+bool kg_tpairs_may_wait(const struct kg_tpairs *s, const struct kg_dj_report *rep);
+/* The candidate's answer, found right by the float reference, is one of a random few of this run
+ * that the oracle will be asked about, or is not. */
+enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report *rep,
+                                  struct kg_err *err);
+/* Asks about one of them. */
+enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, struct kg_err *err);
+
 /* --- pairs_sum.c --- */
+/* The interval's half-width at which more pairs are not worth their time. */
+double kg_tpairs_planned(struct kg_tpairs *s);
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */
 bool kg_tpairs_short(struct kg_tpairs *s); /* one side is below T, by the pairs so far */
 void kg_tpairs_conclude(struct kg_tpairs *s);

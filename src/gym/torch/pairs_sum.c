@@ -5,9 +5,11 @@
 
 #include "gym/torch/pairs_private.h"
 
-#define PART  10 /* pairs of one part of the interval, for trimmed means */
-#define QUAD  4  /* balanced: the least that has both orders */
-#define PARTS 3  /* fewer say nothing about spread: smaller parts then */
+#define PART    10 /* pairs of one part of the interval, for trimmed means */
+#define QUAD    4  /* balanced: the least that has both orders */
+#define LONG_NS 1e6
+#define WIDER   3.0
+#define PARTS   3 /* fewer say nothing about spread: smaller parts then */
 
 static double after_k(int64_t ns, double k)
 {
@@ -99,6 +101,16 @@ bool kg_tpairs_short(struct kg_tpairs *s)
 {
     summarise(s);
     return s->out->reference_short || s->out->candidate_short;
+}
+
+/* Shorter times differ more from call to call: that of the configuration is meant for LONG and
+ * more, WIDER times that for T, and the powers in between. */
+double kg_tpairs_planned(struct kg_tpairs *s)
+{
+    summarise(s);
+    double shorter = fmin((double)s->out->reference_ns, (double)s->out->candidate_ns);
+    double t = fmax(fmin(shorter, LONG_NS), KG_TPAIRS_SHORT_NS);
+    return s->opt.half_width * pow(WIDER, log(LONG_NS / t) / log(LONG_NS / KG_TPAIRS_SHORT_NS));
 }
 
 /* What a reader must know of times below T. */

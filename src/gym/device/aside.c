@@ -1,0 +1,68 @@
+/* Candidate's answers set aside, to be asked of the oracle later: timing does not wait for it. */
+#include "gym/device/state.h"
+
+static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
+{
+    struct kg_dj_answer was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* The place for the next answer is made first, so that nobody runs out of memory among calls. */
+enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept, struct kg_err *err)
+{
+    struct kg_dj_aside *a = &s->aside[slot];
+    struct kg_dj_case *c;
+    struct kg_err full = KG_ERR_INIT;
+    *kept = false;
+    if (kg_dj_case_need(s, id, &c, err) != KG_OK) {
+        return err->code;
+    }
+    if (!s->candidate.there || s->candidate_case != id || !c->digested) {
+        return kg_fail(err, KG_E_GYM, "judge: there is no answer to case %d to set aside", id);
+    }
+    a->id = -1;
+    if (kg_dj_reserve(s, &a->answer.block, &a->answer.cap, s->candidate.cap, &full) != KG_OK) {
+        return KG_OK;
+    }
+    swap(&a->answer, &s->candidate);
+    s->candidate.there = false;
+    s->candidate_case = s->candidate_port = -1;
+    a->id = a->of = id;
+    a->inputs = c->inputs;
+    *kept = true;
+    return KG_OK;
+}
+
+/* Of the same inputs, to the bit and at the same place, or not at all. */
+enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same,
+                             struct kg_err *err)
+{
+    struct kg_dj_aside *a = &s->aside[slot];
+    struct kg_dj_case *c;
+    *same = false;
+    if (kg_dj_case_need(s, id, &c, err) != KG_OK || kg_dj_case_complete(s, c, err) != KG_OK) {
+        return err->code;
+    }
+    if (a->id != id) {
+        return kg_fail(err, KG_E_GYM, "judge: no answer to case %d was set aside there", id);
+    }
+    *same = kg_dj_same_digest(a->inputs, c->inputs);
+    if (*same) {
+        swap(&a->answer, &s->candidate);
+        s->candidate_case = id;
+        s->candidate_port = -1;
+        a->id = -1;
+    }
+    return KG_OK;
+}
+
+void kg_dj_aside_drop(struct kg_dj_state *s, int id)
+{
+    for (int k = 0; k < KG_DJ_ASIDE; k++) {
+        if (id < 0 || s->aside[k].of == id) {
+            kg_dj_answer_drop(s, &s->aside[k].answer);
+            s->aside[k].id = s->aside[k].of = -1;
+        }
+    }
+}
