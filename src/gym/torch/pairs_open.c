@@ -77,7 +77,8 @@ static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
     struct kg_pyanswer a;
     uint64_t in, out;
     kg_tscene_regions(s->scene, false, &in, &out);
-    bool fits = t->null.runner.in_bytes == 0 || t->null.runner.in_bytes >= in; /* another scene's */
+    /* It may be another scene's, or have been there before the regions were known. */
+    bool fits = t->null.in_bytes >= in && t->null.out_bytes >= out;
     if (t->null.up && fits && !kg_sandbox_poll(&t->null.runner.sandbox)) {
         return KG_OK;
     }

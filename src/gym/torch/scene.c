@@ -6,9 +6,12 @@
 #include "gym/torch/kernelbench.h"
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
-#define STATE_IDS    2
-#define AFTER_IDS    2 /* of the state after a call, under the first laws */
-#define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
+/* On a GPU, of its memory and at most: enough for most problems' null runner, which it becomes. */
+#define FIRST_SHARE 256
+#define FIRST_MOST  ((uint64_t)512 << 20)
+#define STATE_IDS   2
+#define AFTER_IDS   2 /* of the state after a call, under the first laws */
+#define IDS         (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
 _Static_assert(IDS *KG_SCENES <= KG_TORCH_TIMING_ID, "every scene has ids of its own");
 #define BUILD_SEED 20260
 
@@ -131,13 +134,24 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
     return tell(w, &s->ref, KG_TC_LOAD, "loading", request, NULL, err);
 }
 
+static uint64_t first_region(const struct kg_worker *w)
+{
+    const struct kg_dj_facts *f = &w->torch->judge.facts;
+    uint64_t share = (uint64_t)f->memory_bytes / FIRST_SHARE;
+    share = share < FIRST_MOST ? share : FIRST_MOST;
+    return f->clock && share > FIRST_REGION ? share : FIRST_REGION;
+}
+
 enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
                                 bool run, struct kg_task_desc *out, struct kg_err *err)
 {
     json_t *reply = NULL, *request = json_pack("{s:b}", "run", run);
-    if (!s->ref.up && start(w, s, FIRST_REGION, FIRST_REGION, err) != KG_OK) {
-        json_decref(request);
-        return err->code;
+    if (!s->ref.up) {
+        uint64_t bytes = kg_torch_judge(w, err) == KG_OK ? first_region(w) : 0;
+        if (bytes == 0 || start(w, s, bytes, bytes, err) != KG_OK) {
+            json_decref(request);
+            return err->code;
+        }
     }
     if (consts) {
         json_object_set(request, "consts", (json_t *)(uintptr_t)consts);
@@ -284,6 +298,18 @@ static void number_cases(struct kg_tscene *s)
     s->state_made[0] = s->state_made[1] = false;
 }
 
+/* Whoever has described the problem has loaded it: a process less to start, where it will be timed.
+ */
+static void become_null(struct kg_worker *w, struct kg_tscene *s)
+{
+    struct kg_torch *t = w->torch;
+    if (t->judge.facts.clock && w->config.stage_timing && s->kind == KG_SCENE_PUBLISHED &&
+        !kg_torch_compat(w) && s->ref.up && !t->null.up) {
+        t->null = s->ref;
+        s->ref = (struct kg_tside){.port = -1};
+    }
+}
+
 enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
 {
     bool fresh = !s->ref.up || kg_sandbox_poll(&s->ref.runner.sandbox);
@@ -306,6 +332,7 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
     if (fit(w, &s->desc, err) != KG_OK) {
         return err->code;
     }
+    become_null(w, s);
     bool small = s->ref.up && in <= FIRST_REGION && out <= FIRST_REGION;
     if ((!small && start(w, s, in, out, err) != KG_OK) || build(w, s, err) != KG_OK) {
         return err->code;
