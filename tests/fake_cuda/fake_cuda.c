@@ -38,7 +38,7 @@
         *(p) = (v);                                                                                \
         old_;                                                                                      \
     })
-#define atomicMin(p, v) (*(p) = (v) < *(p) ? (v) : *(p))
+#define atomicMax(p, v) (*(p) = (v) > *(p) ? (v) : *(p))
 
 static struct {
     unsigned x, y, z;
@@ -53,7 +53,7 @@ static void run_pattern(void **p)
 }
 static void run_check(void **p)
 {
-    kg_check(ARG(struct spans, 0), ARG(u32, 1), ARG(u64, 2), ARG(u32 *, 3));
+    kg_check(ARG(struct spans, 0), ARG(u64, 1), ARG(u64 *, 2), ARG(u32 *, 3), ARG(u64 *, 4));
 }
 static void run_unwritten(void **p)
 {
@@ -64,6 +64,11 @@ static void run_digest(void **p)
 {
     kg_digest(ARG(struct spans, 0), ARG(u64, 1), ARG(u64, 2), ARG(u64 *, 3), ARG(u32 *, 4),
               ARG(u64 *, 5));
+}
+static void run_take(void **p)
+{
+    kg_take(ARG(struct spans, 0), ARG(struct takes, 1), ARG(u64, 2), ARG(u64, 3), ARG(u64, 4),
+            ARG(u64 *, 5), ARG(u64 *, 6), ARG(u32 *, 7), ARG(u64 *, 8));
 }
 static void run_flush(void **p)
 {
@@ -119,22 +124,12 @@ struct kg_cu_function {
     void (*run)(void **params);
 };
 static struct kg_cu_function functions[] = {
-    {"kg_pattern", run_pattern},
-    {"kg_check", run_check},
-    {"kg_unwritten", run_unwritten},
-    {"kg_digest", run_digest},
-    {"kg_flush", run_flush},
-    {"kg_widen", run_widen},
-    {"kg_moments", run_moments},
-    {"kg_digits", run_digits},
-    {"kg_scan", run_scan},
-    {"kg_scan_rms", run_scan_rms},
-    {"kg_scan_exact", run_scan_exact},
-    {"kg_fill", run_fill},
-    {"kg_empty", run_empty},
-    {"kg_bench_copy", run_copy},
-    {"kg_bench_late", run_copy},
-    {"kg_bench_spin", run_empty},
+    {"kg_pattern", run_pattern}, {"kg_check", run_check},       {"kg_unwritten", run_unwritten},
+    {"kg_digest", run_digest},   {"kg_take", run_take},         {"kg_flush", run_flush},
+    {"kg_widen", run_widen},     {"kg_moments", run_moments},   {"kg_digits", run_digits},
+    {"kg_scan", run_scan},       {"kg_scan_rms", run_scan_rms}, {"kg_scan_exact", run_scan_exact},
+    {"kg_fill", run_fill},       {"kg_empty", run_empty},       {"kg_bench_copy", run_copy},
+    {"kg_bench_late", run_copy}, {"kg_bench_spin", run_empty},
 };
 
 /* ---- failures on demand ---- */

@@ -22,8 +22,8 @@
 /* clang-format off */
 /* Kernels by name: X(name). */
 #define KG_CUDA_KERNELS(X)                                                                         \
-    X(pattern) X(check) X(unwritten) X(digest) X(flush) X(widen) X(moments) X(digits) X(scan)      \
-    X(scan_rms) X(scan_exact) X(fill)
+    X(pattern) X(check) X(unwritten) X(digest) X(take) X(flush) X(widen) X(moments) X(digits)      \
+    X(scan) X(scan_rms) X(scan_exact) X(fill)
 
 #define KG_CUDA_NAME(name) KG_CUDA_##name,
 enum kg_cuda_kernel { KG_CUDA_KERNELS(KG_CUDA_NAME) KG_CUDA_KERNEL_COUNT };
@@ -54,11 +54,13 @@ struct kg_cuda {
     const char *failed_at;
 };
 
-/* Of scratch: the digest's sums and counter, then what one operation needs. Of host: digests, then
- * partial results. */
+/* Of scratch: what the kernels themselves leave zero (the digest's sums, the counter of finished
+ * blocks, counts of elements), then what one operation needs. Of host: digests, then partial
+ * results. */
 #define KG_CUDA_SCRATCH_BYTES (64u << 10)
 #define KG_CUDA_SUMS          0
 #define KG_CUDA_FINISHED      (2 * 8 * KG_CUDA_SPANS)
+#define KG_CUDA_COUNTS        2048
 #define KG_CUDA_FREE          4096 /* where the rest of scratch begins */
 #define KG_CUDA_HOST_BYTES    (KG_CUDA_PARTS * KG_CUDA_PART_MAX)
 

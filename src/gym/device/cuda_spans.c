@@ -6,6 +6,10 @@ struct spans { /* of kernels.cu */
     uint64_t at[KG_CUDA_SPANS], bytes[KG_CUDA_SPANS];
 };
 
+struct takes { /* of kernels.cu */
+    uint64_t to[KG_CUDA_SPANS], tops[KG_CUDA_SPANS];
+};
+
 /* At most KG_CUDA_SPANS of the spans; returns how many. *longest: bytes of the longest. */
 static unsigned gather(const struct kg_dspan *span, size_t n, struct spans *out, uint64_t *longest)
 {
@@ -32,20 +36,21 @@ enum kg_code kg_cuda_check(struct kg_device *d, const struct kg_dspan *span, siz
                            uint64_t word, int *bad, struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
-    uint64_t place = c->scratch + KG_CUDA_FREE, longest;
-    uint32_t least = UINT32_MAX;
-    kg_cuda_note(c, c->cu.set8(place, 0xff, sizeof least, c->stream), "check");
-    for (size_t at = 0; at < n;) {
+    uint64_t most = c->scratch + KG_CUDA_COUNTS, finished = c->scratch + KG_CUDA_FINISHED, longest;
+    const volatile uint64_t *from_end = c->host;
+    *bad = -1;
+    for (size_t at = 0; at < n && *bad < 0;) {
         struct spans s;
-        uint32_t first = (uint32_t)at;
         unsigned k = gather(span + at, n - at, &s, &longest);
-        void *params[] = {&s, &first, &word, &place};
+        void *params[] = {&s, &word, &most, &finished, &c->host_at};
         kg_cuda_launch(c, KG_CUDA_check, kg_cuda_blocks(c, longest / 8, UINT32_MAX), k, params);
+        if (kg_cuda_wait(c, "check", err) != KG_OK) {
+            return err->code;
+        }
+        *bad = *from_end > 0 ? (int)(at + k - *from_end) : -1;
         at += k;
     }
-    enum kg_code code = kg_cuda_download(d, &least, place, sizeof least, err);
-    *bad = least == UINT32_MAX ? -1 : (int)least;
-    return code;
+    return n > 0 ? KG_OK : kg_cuda_wait(c, "check", err);
 }
 
 enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, size_t n,
@@ -71,39 +76,82 @@ enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, si
     return n > 0 ? KG_OK : kg_cuda_wait(c, "digest", err);
 }
 
-/* Counts go to scratch, one per tensor. */
+/* Integers look at their neighbours, in what is taken already. Counts go to scratch, one per
+ * tensor. */
 static void count_unwritten(struct kg_cuda *c, struct kg_dtake *t, uint64_t word, uint64_t place)
 {
     uint32_t size = (uint32_t)kg_tdtype_bytes((enum kg_tdtype)t->dtype);
     uint64_t n = t->bytes / size, phase = t->src & 7;
-    uint32_t run = kg_tdtype_floating((enum kg_tdtype)t->dtype) ? 1 : RUN / size;
+    uint32_t run = RUN / size;
     run = run < n ? run : (uint32_t)n; /* as a whole */
     void *params[] = {&t->dst, &n, &size, &phase, &word, &run, &place};
-    kg_cuda_note(c, c->cu.set8(place, 0, 8, c->stream), "take");
-    if (t->look && n > 0) {
+    if (n > 0) {
         kg_cuda_launch(c, KG_CUDA_unwritten, kg_cuda_blocks(c, n, UINT32_MAX), 1, params);
     }
+}
+
+static bool counted_later(const struct kg_dtake *t)
+{
+    return t->look && !kg_tdtype_floating((enum kg_tdtype)t->dtype);
+}
+
+/* count [n]: of those tensors only. */
+static enum kg_code count_later(struct kg_device *d, struct kg_dtake *t, unsigned n, uint64_t word,
+                                uint64_t *count, struct kg_err *err)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    uint64_t places = c->scratch + KG_CUDA_FREE;
+    bool any = false;
+    for (unsigned i = 0; i < n; i++) {
+        any = any || counted_later(&t[i]);
+    }
+    if (!any) {
+        return kg_cuda_wait(c, "take", err);
+    }
+    kg_cuda_note(c, c->cu.set8(places, 0, 8 * n, c->stream), "take");
+    for (unsigned i = 0; i < n; i++) {
+        if (counted_later(&t[i])) {
+            count_unwritten(c, &t[i], word, places + 8 * i);
+        }
+    }
+    return kg_cuda_download(d, count, places, 8 * n, err);
+}
+
+/* The highest bit of each floating element of a word; 0: not to be counted. */
+static uint64_t tops_of(const struct kg_dtake *t)
+{
+    uint64_t bits = 8 * kg_tdtype_bytes((enum kg_tdtype)t->dtype), tops = 0;
+    for (uint64_t top = bits; top <= 64; top += bits) {
+        tops |= (uint64_t)1 << (top - 1);
+    }
+    return t->look && kg_tdtype_floating((enum kg_tdtype)t->dtype) ? tops : 0;
 }
 
 static enum kg_code take_some(struct kg_device *d, struct kg_dtake *t, unsigned n, uint64_t word,
                               struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
-    struct kg_dspan span[KG_CUDA_SPANS];
-    struct kg_digest digest[KG_CUDA_SPANS];
-    uint64_t count[KG_CUDA_SPANS], places = c->scratch + KG_CUDA_FREE;
+    uint64_t sums = c->scratch + KG_CUDA_SUMS, counts = c->scratch + KG_CUDA_COUNTS;
+    uint64_t finished = c->scratch + KG_CUDA_FINISHED, later[KG_CUDA_SPANS] = {0}, longest = 0;
+    const volatile uint64_t *got = c->host;
+    struct spans s = {0};
+    struct takes take = {0};
     for (unsigned i = 0; i < n; i++) {
-        kg_cuda_copy(d, t[i].dst, t[i].src, t[i].bytes);
-        count_unwritten(c, &t[i], word, places + 8 * i);
-        span[i] = (struct kg_dspan){t[i].dst, t[i].bytes};
+        s.at[i] = t[i].src;
+        s.bytes[i] = t[i].bytes;
+        take.to[i] = t[i].dst;
+        take.tops[i] = tops_of(&t[i]);
+        longest = t[i].bytes > longest ? t[i].bytes : longest;
     }
-    if (kg_cuda_digest(d, span, n, digest, err) != KG_OK ||
-        kg_cuda_download(d, count, places, 8 * n, err) != KG_OK) {
+    void *params[] = {&s,    &take,   &word,     &d->secret.w[0], &d->secret.w[1],
+                      &sums, &counts, &finished, &c->host_at};
+    kg_cuda_launch(c, KG_CUDA_take, kg_cuda_blocks(c, longest / 64, UINT32_MAX), n, params);
+    if (count_later(d, t, n, word, later, err) != KG_OK) {
         return err->code;
     }
     for (unsigned i = 0; i < n; i++) {
-        t[i].digest = digest[i];
-        t[i].unwritten = count[i];
+        t[i].digest = (struct kg_digest){{got[2 * i], got[2 * i + 1]}};
+        t[i].unwritten = counted_later(&t[i]) ? later[i] : got[2 * n + i];
     }
     return KG_OK;
 }

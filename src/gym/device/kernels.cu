@@ -190,8 +190,26 @@ struct spans {
     u64 at[SPANS], bytes[SPANS];
 };
 
-/* *bad: least index of a span (y of the grid) that does not hold the pattern; starts at 2^32 - 1. */
-KERNEL void kg_check(struct spans span, u32 first, u64 word, u32 *bad)
+/* The last block of a grid, in thread 0: what all blocks did before is done. *finished is zero before
+ * and after. */
+DEVICE int last_block(u32 *finished)
+{
+    if (threadIdx.x != 0) {
+        return 0;
+    }
+    __threadfence();
+    if (atomicAdd(finished, 1u) != gridDim.x * gridDim.y - 1u) {
+        return 0;
+    }
+    __threadfence();
+    *finished = 0;
+    return 1;
+}
+
+/* *out: how many spans (y of the grid) there are from the first on that does not hold the pattern,
+ * 0: all do. Written by the last block, into memory that the host sees. *most is zero before and
+ * after. */
+KERNEL void kg_check(struct spans span, u64 word, u64 *most, u32 *finished, u64 *out)
 {
     u32 s = blockIdx.y;
     u64 at = span.at[s], bytes = span.bytes[s], head = (8u - (at & 7u)) & 7u, n;
@@ -210,7 +228,12 @@ KERNEL void kg_check(struct spans span, u32 first, u64 word, u32 *bad)
         }
     }
     if (differs) {
-        atomicMin(bad, first + s);
+        atomicMax(most, (u64)(gridDim.y - s));
+    }
+    __syncthreads();
+    if (last_block(finished)) {
+        *out = atomicExch(most, 0ull);
+        __threadfence_system();
     }
 }
 
@@ -266,31 +289,89 @@ DEVICE u64 step(u64 h, u64 w, u64 mul)
     return h ^ h >> 29;
 }
 
+/* One load, never made twice: a runner may write there. */
 DEVICE void load16(u64 at, u64 *lo, u64 *hi)
 {
 #ifdef __CUDACC__
-    ulonglong2 v = *(const ulonglong2 *)at;
-    *lo = v.x;
-    *hi = v.y;
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*lo), "=l"(*hi) : "l"(at));
 #else
-    *lo = ((const u64 *)at)[0];
-    *hi = ((const u64 *)at)[1];
+    *lo = ((const volatile u64 *)at)[0];
+    *hi = ((const volatile u64 *)at)[1];
 #endif
+}
+
+DEVICE int whole_vector(u64 at, u64 left)
+{
+    return (at & 15u) == 0 && left >= 16u;
 }
 
 /* 16 bytes at any address; bytes past `left` are zero. */
 DEVICE void vector_at(u64 at, u64 left, u64 *lo, u64 *hi)
 {
     *lo = *hi = 0;
+    if (whole_vector(at, left)) {
+        load16(at, lo, hi);
+        return;
+    }
     for (u32 k = 0; k < 16u && k < left; k++) {
-        u64 b = (u64)((const u8 *)at)[k] << (8u * (k & 7u));
+        u64 b = (u64)((const volatile u8 *)at)[k] << (8u * (k & 7u));
         *lo |= k < 8u ? b : 0;
         *hi |= k < 8u ? 0 : b;
     }
 }
 
-/* Cell c holds the vectors c/256*1024 + c%256 + 256*k: neighbouring threads, neighbouring bytes. */
-DEVICE void digest_cell(u64 at, u64 bytes, u64 c, u64 key0, u64 key1, u64 *sum0, u64 *sum1)
+/* Of 16 bytes the first `left`. */
+DEVICE void vector_put(u64 at, u64 left, u64 lo, u64 hi)
+{
+    if (whole_vector(at, left)) {
+#ifdef __CUDACC__
+        *(ulonglong2 *)at = make_ulonglong2(lo, hi);
+#else
+        ((u64 *)at)[0] = lo;
+        ((u64 *)at)[1] = hi;
+#endif
+        return;
+    }
+    for (u32 k = 0; k < 16u && k < left; k++) {
+        ((u8 *)at)[k] = (u8)((k < 8u ? lo : hi) >> (8u * (k & 7u)));
+    }
+}
+
+DEVICE u32 ones(u64 w)
+{
+#ifdef __CUDACC__
+    return (u32)__popcll((i64)w);
+#else
+    return (u32)__builtin_popcountll(w);
+#endif
+}
+
+/* How many lanes of w are zero; tops: the highest bit of each lane, none: no lanes. */
+DEVICE u32 zero_lanes(u64 w, u64 tops)
+{
+    return ones(~(((w & ~tops) + ~tops) | w) & tops);
+}
+
+/* What becomes of the vectors of a cell besides their digest. */
+struct taking {
+    u64 to, word, tops; /* the pattern, turned to the phase of the tensor; see zero_lanes */
+    u64 found;
+};
+
+/* left > 0. Bytes past it are no elements: they get ones. */
+DEVICE void take_vector(struct taking *t, u64 from, u64 left, u64 lo, u64 hi)
+{
+    u64 past_lo = left < 8u ? ~0ull << (8u * left) : 0;
+    u64 past_hi = left <= 8u ? ~0ull : left < 16u ? ~0ull << (8u * (left - 8u)) : 0;
+    vector_put(t->to + from, left, lo, hi);
+    t->found += zero_lanes((lo ^ t->word) | past_lo, t->tops) +
+                zero_lanes((hi ^ t->word) | past_hi, t->tops);
+}
+
+/* Cell c holds the vectors c/256*1024 + c%256 + 256*k: neighbouring threads, neighbouring bytes.
+ * taking 0: the digest alone. */
+DEVICE void digest_cell(u64 at, u64 bytes, u64 c, u64 key0, u64 key1, u64 *sum0, u64 *sum1,
+                        struct taking *taking)
 {
     u64 lo[CELL], hi[CELL], first = c / 256u * (256u * CELL) + c % 256u;
     u64 a = step(key0, c, MUL1), b = step(key1, c, MUL0);
@@ -299,12 +380,18 @@ DEVICE void digest_cell(u64 at, u64 bytes, u64 c, u64 key0, u64 key1, u64 *sum0,
         for (u32 k = 0; k < CELL; k++) {
             load16(at + (first + 256u * k) * 16u, &lo[k], &hi[k]);
         }
+        for (u32 k = 0; taking && k < CELL; k++) {
+            take_vector(taking, (first + 256u * k) * 16u, 16, lo[k], hi[k]);
+        }
     } else {
         for (u32 k = 0; k < CELL; k++) {
             u64 from = (first + 256u * k) * 16u;
             lo[k] = hi[k] = 0;
             if (from < bytes) {
                 vector_at(at + from, bytes - from, &lo[k], &hi[k]);
+                if (taking) {
+                    take_vector(taking, from, bytes - from, lo[k], hi[k]);
+                }
             }
         }
     }
@@ -333,35 +420,70 @@ DEVICE u64 block_sum(u64 v)
     return v;
 }
 
-/* sums [2 SPANS] and *finished are zero before and after. out [2 of gridDim.y]: written by the last
- * block of the grid, into memory that the host sees. */
+/* The share of a thread in the digest of a span. */
+DEVICE void digest_share(u64 at, u64 bytes, u64 key0, u64 key1, u64 sum[2], struct taking *taking)
+{
+    u64 vectors = (bytes + 15u) / 16u, groups = (vectors + 256u * CELL - 1u) / (256u * CELL);
+    for (u64 c = THREAD; c < groups * 256u; c += STRIDE) {
+        digest_cell(at, bytes, c, key0, key1, &sum[0], &sum[1], taking);
+    }
+}
+
+/* sums [2 SPANS]: zero before and after. out [2 of gridDim.y]: written by the last block of the
+ * grid, into memory that the host sees; true there, in thread 0. */
+DEVICE int digest_end(const u64 *bytes, u64 key0, u64 key1, const u64 sum[2], u64 *sums,
+                      u32 *finished, u64 *out)
+{
+    u64 sum0 = block_sum(sum[0]), sum1 = block_sum(sum[1]);
+    if (threadIdx.x == 0) {
+        atomicAdd(&sums[2 * blockIdx.y], sum0);
+        atomicAdd(&sums[2 * blockIdx.y + 1], sum1);
+    }
+    if (!last_block(finished)) {
+        return 0;
+    }
+    for (u32 k = 0; k < gridDim.y; k++) {
+        out[2 * k] = step(step(atomicExch(&sums[2 * k], 0ull), key1, MUL1), bytes[k], MUL0);
+        out[2 * k + 1] = step(step(atomicExch(&sums[2 * k + 1], 0ull), key0, MUL0), bytes[k], MUL1);
+    }
+    return 1;
+}
+
 KERNEL void kg_digest(struct spans span, u64 key0, u64 key1, u64 *sums, u32 *finished, u64 *out)
 {
     u32 s = blockIdx.y;
-    u64 sum0 = 0, sum1 = 0, bytes = span.bytes[s];
-    u64 vectors = (bytes + 15u) / 16u, groups = (vectors + 256u * CELL - 1u) / (256u * CELL);
-    for (u64 c = THREAD; c < groups * 256u; c += STRIDE) {
-        digest_cell(span.at[s], bytes, c, key0, key1, &sum0, &sum1);
+    u64 sum[2] = {0, 0};
+    digest_share(span.at[s], span.bytes[s], key0, key1, sum, 0);
+    if (digest_end(span.bytes, key0, key1, sum, sums, finished, out)) {
+        __threadfence_system();
     }
-    sum0 = block_sum(sum0);
-    sum1 = block_sum(sum1);
-    if (threadIdx.x != 0) {
-        return;
+}
+
+struct takes { /* of cuda_spans.c */
+    u64 to[SPANS], tops[SPANS];
+};
+
+/* Each span goes to take.to; its digest is that of what arrived; elements that hold the pattern are
+ * counted where take.tops has the highest bit of each element. Every byte is read once. counts
+ * [SPANS]: as sums. out [3 of gridDim.y]: the digests, then the counts. */
+KERNEL void kg_take(struct spans span, struct takes take, u64 word, u64 key0, u64 key1, u64 *sums,
+                    u64 *counts, u32 *finished, u64 *out)
+{
+    u32 s = blockIdx.y, turn = (u32)(span.at[s] & 7u) * 8u;
+    u64 sum[2] = {0, 0}, found;
+    struct taking t = {take.to[s], turn ? word >> turn | word << (64u - turn) : word, take.tops[s],
+                       0};
+    digest_share(span.at[s], span.bytes[s], key0, key1, sum, &t);
+    found = block_sum(t.found);
+    if (threadIdx.x == 0 && found > 0) {
+        atomicAdd(&counts[s], found);
     }
-    atomicAdd(&sums[2 * s], sum0);
-    atomicAdd(&sums[2 * s + 1], sum1);
-    __threadfence();
-    if (atomicAdd(finished, 1u) != gridDim.x * gridDim.y - 1u) {
-        return;
+    if (digest_end(span.bytes, key0, key1, sum, sums, finished, out)) {
+        for (u32 k = 0; k < gridDim.y; k++) {
+            out[2 * gridDim.y + k] = atomicExch(&counts[k], 0ull);
+        }
+        __threadfence_system();
     }
-    __threadfence();
-    *finished = 0;
-    for (u32 k = 0; k < gridDim.y; k++) {
-        out[2 * k] = step(step(atomicExch(&sums[2 * k], 0ull), key1, MUL1), span.bytes[k], MUL0);
-        out[2 * k + 1] =
-            step(step(atomicExch(&sums[2 * k + 1], 0ull), key0, MUL0), span.bytes[k], MUL1);
-    }
-    __threadfence_system();
 }
 
 /* ---- flush ------------------------------------------------------------------------------------ */
