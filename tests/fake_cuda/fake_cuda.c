@@ -107,6 +107,10 @@ static void run_fill(void **p)
 {
     kg_fill(ARG(void *, 0), ARG(u64, 1), ARG(struct law, 2), ARG(i64, 3), ARG(i64, 4));
 }
+static void run_fill_narrow(void **p)
+{
+    kg_fill_narrow(ARG(u64, 0), ARG(u64, 1), ARG(struct law, 2));
+}
 /* The probe's empty kernel, and those of the runners of benches: y = 2 x + 1 over n floats. */
 static void run_empty(void **p)
 {
@@ -124,12 +128,15 @@ struct kg_cu_function {
     void (*run)(void **params);
 };
 static struct kg_cu_function functions[] = {
-    {"kg_pattern", run_pattern}, {"kg_check", run_check},       {"kg_unwritten", run_unwritten},
-    {"kg_digest", run_digest},   {"kg_take", run_take},         {"kg_flush", run_flush},
-    {"kg_widen", run_widen},     {"kg_moments", run_moments},   {"kg_digits", run_digits},
-    {"kg_scan", run_scan},       {"kg_scan_rms", run_scan_rms}, {"kg_scan_exact", run_scan_exact},
-    {"kg_fill", run_fill},       {"kg_empty", run_empty},       {"kg_bench_copy", run_copy},
-    {"kg_bench_late", run_copy}, {"kg_bench_spin", run_empty},
+    {"kg_pattern", run_pattern},     {"kg_check", run_check},
+    {"kg_unwritten", run_unwritten}, {"kg_digest", run_digest},
+    {"kg_take", run_take},           {"kg_flush", run_flush},
+    {"kg_widen", run_widen},         {"kg_moments", run_moments},
+    {"kg_digits", run_digits},       {"kg_scan", run_scan},
+    {"kg_scan_rms", run_scan_rms},   {"kg_scan_exact", run_scan_exact},
+    {"kg_fill", run_fill},           {"kg_fill_narrow", run_fill_narrow},
+    {"kg_empty", run_empty},         {"kg_bench_copy", run_copy},
+    {"kg_bench_late", run_copy},     {"kg_bench_spin", run_empty},
 };
 
 /* ---- failures on demand ---- */

@@ -23,7 +23,7 @@
 /* Kernels by name: X(name). */
 #define KG_CUDA_KERNELS(X)                                                                         \
     X(pattern) X(check) X(unwritten) X(digest) X(take) X(flush) X(widen) X(moments) X(digits)      \
-    X(scan) X(scan_rms) X(scan_exact) X(fill)
+    X(scan) X(scan_rms) X(scan_exact) X(fill) X(fill_narrow)
 
 #define KG_CUDA_NAME(name) KG_CUDA_##name,
 enum kg_cuda_kernel { KG_CUDA_KERNELS(KG_CUDA_NAME) KG_CUDA_KERNEL_COUNT };

@@ -19,6 +19,13 @@ static void ends_of(enum kg_tdtype dtype, int64_t *least, int64_t *most)
     *least = positive ? 0 : -*most - 1;
 }
 
+/* Laws that kg_fill_narrow knows. */
+static bool narrow(enum kg_tdtype dtype, uint32_t kind)
+{
+    return kg_tdtype_floating(dtype) && dtype != KG_TD_F64 &&
+           (kind == KG_DJ_UNIFORM || kind == KG_DJ_NORMAL);
+}
+
 void kg_cuda_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t n,
                   const struct kg_dj_law *law)
 {
@@ -50,5 +57,9 @@ void kg_cuda_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint6
         l.constant = l.constant != 0;
     }
     void *params[] = {&dst, &n, &l, &least, &most};
+    if (narrow(dtype, law->kind)) { /* takes the first three */
+        kg_cuda_launch(c, KG_CUDA_fill_narrow, kg_cuda_blocks(c, n / 16, UINT32_MAX), 1, params);
+        return;
+    }
     kg_cuda_launch(c, KG_CUDA_fill, kg_cuda_blocks(c, n / 8, UINT32_MAX), 1, params);
 }

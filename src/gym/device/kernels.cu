@@ -914,3 +914,81 @@ KERNEL void kg_fill(void *dst, u64 n, struct law law, i64 least, i64 most)
         }
     }
 }
+
+/* ---- values of narrow floats ------------------------------------------------------------------ */
+
+/* UNIFORM and NORMAL as F32, F16 and BF16: 16 values of a ChaCha block, 32 bits each, in single
+ * precision. */
+
+/* The sum of parts does not overflow where b - a would. */
+DEVICE float uniform_of(const struct law *l, u32 bits)
+{
+    float u = (float)(bits >> 8) * 5.9604644775390625e-8f;
+    float least = (float)l->least, top = (float)l->top;
+    float x = (1 - u) * (float)l->a + u * (float)l->b;
+    return x >= least ? x <= top ? x : top : least;
+}
+
+/* Box and Muller: one radius, at most 6.8, with the cosine and the sine of one angle. The angle is
+ * an odd multiple of pi / 2^23: neither is ever zero. */
+DEVICE void normals_of(const struct law *l, u64 bits, float *one, float *two)
+{
+    float u = ((float)(u32)bits + 0.5f) * 2.3283064365386963e-10f;
+    float angle = (float)((u32)(bits >> 40) | 1u) * 1.1920928955078125e-7f;
+    float radius = sqrtf(-2 * logf(u)), x, y;
+#ifdef __CUDACC__
+    sincospif(angle, &y, &x);
+#else
+    x = cosf(3.14159265f * angle);
+    y = sinf(3.14159265f * angle);
+#endif
+    *one = (float)l->a + (float)l->b * (radius * x);
+    *two = (float)l->a + (float)l->b * (radius * y);
+}
+
+/* Bits of the value, in its dtype. */
+DEVICE u64 narrow_bits(int dtype, float x)
+{
+    return dtype == F32 ? bits_of_float(x) : dtype == F16 ? half_from_float(x) : bf16_from_float(x);
+}
+
+/* Block c gives the vectors of 16 bytes c/256*256*size + c%256 + 256*k, so that neighbouring
+ * threads store side by side: `size` of them, for 16 values of that many bytes. */
+KERNEL void kg_fill_narrow(u64 dst, u64 n, struct law law)
+{
+    u32 size = size_of(law.dtype), each = size == 4u ? 2u : 4u; /* values of 8 bytes */
+    u64 bytes = n * size, groups = (n + 4095u) / 4096u;
+    for (u64 c = THREAD; c < groups * 256u; c += STRIDE) {
+        u64 first = c / 256u * 256u * size + c % 256u, words[8];
+        float v[16];
+        if (first * 16u >= bytes) {
+            continue;
+        }
+        chacha(law.key0, law.key1, law.stream, c, words);
+        for (u32 k = 0; k < 8u; k++) {
+            if (law.kind == K_NORMAL) {
+                normals_of(&law, words[k], &v[2 * k], &v[2 * k + 1]);
+            } else {
+                v[2 * k] = uniform_of(&law, (u32)words[k]);
+                v[2 * k + 1] = uniform_of(&law, (u32)(words[k] >> 32));
+            }
+        }
+        for (u32 k = 0; k < 8u; k++) { /* pack in place */
+            words[k] = 0;
+        }
+        for (u32 k = 0; k < 16u; k++) {
+            u64 x = narrow_bits(law.dtype, v[k]);
+            if (each == 2u) {
+                words[k / 2u] |= x << (k % 2u * 32u);
+            } else {
+                words[k / 4u] |= x << (k % 4u * 16u);
+            }
+        }
+        for (u32 k = 0; k < 4u; k++) {
+            u64 from = (first + 256u * k) * 16u;
+            if (k < size && from < bytes) {
+                vector_put(dst + from, bytes - from, words[2 * k], words[2 * k + 1]);
+            }
+        }
+    }
+}
