@@ -12,6 +12,8 @@
 #include "base/clock.h"
 
 #define POLL_NS 2000000 /* flock has no deadline */
+#define JOIN_NS                                                                                    \
+    150000000 /* long uses that begin while others are under way take half as long each */
 
 void kg_lease_default_path(char *out, size_t cap)
 {
@@ -189,6 +191,30 @@ enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err
     return code == KG_OK ? stand_in(l->fd_slow, err) : code;
 }
 
+/* Somebody has it, and not alone. */
+static bool is_shared(const char *path)
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool shared = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return shared;
+}
+
+/* It has to wait for long uses that are under way: meanwhile others may begin theirs, for a while.
+ */
+static enum kg_code let_join(const struct door *d, const volatile int *cancel, struct kg_err *err)
+{
+    const struct wanted w = {d->path, LOCK_EX, -1, -1, 0, cancel};
+    int64_t until = kg_clock_ns() + JOIN_NS;
+    enum kg_code code = KG_OK;
+    while (code == KG_OK && kg_clock_ns() < until && is_empty(d->queue) && is_shared(d->path)) {
+        code = may_wait(&w, err);
+    }
+    return code;
+}
+
 /* KG_OK with *fd -1: somebody takes long, and it has stepped back. */
 static enum kg_code close_door(const char *device, bool of_long, int slow, int *fd,
                                const volatile int *cancel, struct kg_err *err)
@@ -198,7 +224,8 @@ static enum kg_code close_door(const char *device, bool of_long, int slow, int *
         return err->code;
     }
     const struct wanted w = {d.path, LOCK_EX, -1, slow, 0, cancel};
-    enum kg_code code = stand_in(d.queue, err);
+    enum kg_code code = of_long ? let_join(&d, cancel, err) : KG_OK;
+    code = code == KG_OK ? stand_in(d.queue, err) : code;
     code = code == KG_OK ? lock_file(&w, fd, err) : code;
     close(d.queue);
     return code;

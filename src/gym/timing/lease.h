@@ -33,7 +33,9 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
  * There are two doors, because a use that lasts (a context that is made takes half a second) would
  * otherwise keep everybody from the device whenever somebody waits for its end to have it alone:
  * he closes the door of long uses first, and that of short ones when the last long one has left.
- * One who shares it for long has it for short uses, too. */
+ * Where long uses are under way when he comes, others may still join them for 0.15 s: he has to
+ * wait for some anyway, and together they take less. One who shares it for long has it for short
+ * uses, too. */
 enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volatile int *cancel,
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const volatile int *cancel,

@@ -7,8 +7,8 @@
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 /* On a GPU, of its memory and at most: enough for most problems' null runner, which it becomes. */
-#define FIRST_SHARE 256
-#define FIRST_MOST  ((uint64_t)512 << 20)
+#define FIRST_SHARE 512
+#define FIRST_MOST  ((uint64_t)192 << 20)
 #define STATE_IDS   2
 #define AFTER_IDS   2 /* of the state after a call, under the first laws */
 #define IDS         (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
