@@ -446,6 +446,24 @@ static void the_estimate(void **state)
     kg_record_deinit(&r);
 }
 
+/* Blocks that differ by as much are enough at 0.11 ms, and too few at 1 ms. */
+static void what_is_planned(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    worker->config.timing_blocks = 6;
+    spy.drift = 0.0004;
+    windows(120000, 120000, 10000);
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.speedup.pairs, 3 * 8);
+    kg_record_deinit(&r);
+    windows(1010000, 1010000, 10000);
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.speedup.pairs, 6 * 8);
+    kg_record_deinit(&r);
+}
+
 static void calibrated(void **state)
 {
     (void)state;
@@ -864,6 +882,7 @@ int main(void)
         TEST(inputs_that_stay),
         TEST(other_problems),
         TEST(the_estimate),
+        TEST(what_is_planned),
         TEST(calibrated),
         TEST(short_times),
         TEST(turns),

@@ -62,7 +62,7 @@ void kg_dj_stop(struct kg_dj *j); /* idempotent */
 
 #define KG_DJ_PORTS 16
 #define KG_DJ_CASES 64
-#define KG_DJ_ASIDE 6 /* answers of candidates for later */
+#define KG_DJ_ASIDE 4 /* answers of candidates for later */
 
 /* fds: ctrl, in, out for the runner; the caller closes them. port: 0..KG_DJ_PORTS-1. */
 enum kg_code kg_dj_port_open(struct kg_dj *j, uint64_t in_bytes, uint64_t out_bytes, int *port,
