@@ -58,7 +58,7 @@ static struct {
     int short_at; /* number of the candidate's call before which the judge lacks this, once */
     const char *lacking;
     /* what was seen, of timed calls and others */
-    int calls[WHOS], binds[WHOS], states[WHOS], draws, wide, untimed, other;
+    int calls[WHOS], binds[WHOS], states[WHOS], draws, draws_alone, wide, untimed, other;
     int same_seed;
     int nulls_alone; /* null calls once the candidate is there, the device its alone */
     uint64_t seed[2], draw_seed;
@@ -80,6 +80,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.states[who] += c->command == KG_TC_STATE;
     if (c->command == KG_TC_DRAW) {
         spy.draws++;
+        spy.draws_alone += worker->torch->judge.held;
         spy.draw_seed = c->seed;
     }
     spy.leaked += who == CAND && c->seed == spy.draw_seed;
@@ -365,7 +366,7 @@ static void a_quarter_with_the_oracle(void **state)
     int64_t asked = number(evidence(&r, "pairs"), "with_oracle");
     assert_true(asked > 0 && asked < r.speedup.pairs);
     assert_int_equal(spy.wide, asked + 2); /* and before the candidate was there, and again */
-    assert_true(spy.draws > r.speedup.pairs);
+    assert_true(spy.draws > r.speedup.pairs && spy.draws_alone == 0);
     kg_record_deinit(&r);
 }
 

@@ -55,7 +55,7 @@ static bool in_vain(enum kg_tflow flow)
     return flow == KG_TFLOW_LOUD || flow == KG_TFLOW_DOUBT;
 }
 
-/* A verified call that nobody times. The device may be others' meanwhile: waiting is not the
+/* A verified call that nobody times. Where the device is others' meanwhile, waiting is not the
  * candidate's time. */
 static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err)
 {
@@ -63,8 +63,9 @@ static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err
     enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
     const struct kg_dj *judge = &s->w->torch->judge;
     int64_t waited_ns = judge->waited_ns;
+    bool alone = judge->held;
     enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, NULL, err);
-    *s->deadline_ns += judge->waited_ns - waited_ns;
+    *s->deadline_ns += alone ? 0 : judge->waited_ns - waited_ns;
     return in_vain(flow) ? KG_TFLOW_ON : flow;
 }
 

@@ -59,6 +59,7 @@ enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err)
     waited = kg_clock_ns() - waited;
     *s->deadline_ns += waited;
     s->born_ns += waited;
+    s->started_ns += waited;
     return code;
 }
 

@@ -53,7 +53,8 @@ struct kg_tpairs {
 };
 
 /* --- pairs_open.c --- */
-/* The device to this measurement, and given back; waiting is not the candidate's time. */
+/* The device to this measurement, and given back; waiting is not the candidate's time, nor the
+ * measurement's. Whoever draws inputs on the host gives it back meanwhile. */
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_give_lease(struct kg_tpairs *s);
 /* K afresh while the candidate's process, if there is one, is held still: whatever it does later, K
