@@ -11,9 +11,8 @@
 
 #include "base/clock.h"
 
-#define POLL_NS 2000000 /* flock has no deadline */
-#define JOIN_NS                                                                                    \
-    150000000 /* long uses that begin while others are under way take half as long each */
+#define POLL_NS 2000000   /* flock has no deadline */
+#define JOIN_NS 150000000 /* long uses take half as long each where several go on at once */
 
 void kg_lease_default_path(char *out, size_t cap)
 {
