@@ -670,6 +670,29 @@ static void test_what_is_missing_is_named(void **state)
     assert_non_null(strstr(err.message, "make torch"));
 }
 
+/* For a GPU its runners take any of the cores that the worker was given, and no other. */
+static void test_cores_are_those_allowed(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_zygote_spec spec = rig_spec();
+    struct kg_zygote z;
+    cpu_set_t mine, seen;
+    int last = -1;
+    rig_need();
+    assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+    for (int c = 0; c < CPU_SETSIZE; c++) {
+        last = CPU_ISSET((size_t)c, &mine) ? c : last;
+    }
+    spec.cuda = true;
+    CPU_ZERO(&spec.cpus);
+    CPU_SET((size_t)last, &spec.cpus);
+    assert_int_equal(kg_zygote_start(&spec, &z, &err), KG_OK);
+    assert_int_equal(sched_getaffinity(z.pid, sizeof seen, &seen), 0);
+    assert_true(CPU_EQUAL(&seen, &spec.cpus));
+    kg_zygote_stop(&z);
+}
+
 /* Triton without a GPU: through its interpreter, in a zygote of its own; the plain one says that a
  * GPU is needed. */
 static void test_triton_is_interpreted(void **state)
@@ -741,6 +764,7 @@ int main(void)
         cmocka_unit_test(test_a_compiler_works_inside),
         cmocka_unit_test(test_a_zygote_that_dies_is_noticed_and_replaced),
         cmocka_unit_test(test_what_is_missing_is_named),
+        cmocka_unit_test(test_cores_are_those_allowed),
         cmocka_unit_test(test_triton_is_interpreted),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

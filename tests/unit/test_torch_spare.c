@@ -360,6 +360,23 @@ static void nothing_boots_while_a_device_is_measured(void **state)
     assert_int_equal(timing.booting, 0);
 }
 
+static void the_judges_core(void **state)
+{
+    (void)state;
+    cpu_set_t some;
+    CPU_ZERO(&some);
+    CPU_SET(3, &some);
+    assert_int_equal(kg_torch_across(&some, 3), 3);
+    CPU_SET(20, &some);
+    CPU_SET(21, &some);
+    CPU_SET(30, &some);
+    assert_int_equal(kg_torch_across(&some, 3), 21);
+    assert_int_equal(kg_torch_across(&some, 20), 30);
+    assert_int_equal(kg_torch_across(&some, 30), 20);
+    assert_int_equal(kg_torch_across(&some, 4), 4); /* none of them */
+    assert_int_equal(kg_torch_across(&some, -1), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +389,7 @@ int main(void)
         cmocka_unit_test(sources_do_not_mix),
         cmocka_unit_test(none_where_it_is_not_wanted),
         cmocka_unit_test(nothing_boots_while_a_device_is_measured),
+        cmocka_unit_test(the_judges_core),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -74,6 +74,7 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
     w->executor = &kg_executor_c;
     w->judge.pid = -1;
     w->judge.sock = -1;
+    sched_getaffinity(0, sizeof w->allowed, &w->allowed);
     pin(cpu);
     if (kg_sandbox_require(config->allow_unconfined, err) != KG_OK ||
         kg_paths_find(config->suites, &w->paths, err) != KG_OK ||

@@ -3,6 +3,8 @@
 #ifndef KG_GYM_PIPELINE_WORKER_H
 #define KG_GYM_PIPELINE_WORKER_H
 
+#include <sched.h>
+
 #include "gym/build/cc.h"
 #include "gym/judge/judge.h"
 #include "gym/pipeline/eval.h"
@@ -29,6 +31,7 @@ struct kg_worker {
     struct kg_config config;
     struct kg_paths paths;
     int cpu;
+    cpu_set_t allowed; /* cores that its process might use before it was pinned to that one */
     const struct kg_executor *executor; /* of the current problem; never NULL */
     struct kg_torch *torch;             /* the PyTorch executor's part, or NULL */
     /* what follows but scratch, rng and evaluations is the C executor's */

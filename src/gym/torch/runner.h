@@ -5,6 +5,8 @@
 #ifndef KG_GYM_TORCH_RUNNER_H
 #define KG_GYM_TORCH_RUNNER_H
 
+#include <sched.h>
+
 #include "base/json.h"
 #include "gym/run/drain.h"
 #include "gym/run/runner.h"
@@ -17,6 +19,7 @@ struct kg_zygote_spec {
     const char *probe;   /* libkgym_probe.so */
     bool interpret;      /* TRITON_INTERPRET=1 before the import */
     bool cuda;           /* runners may use the device */
+    cpu_set_t cpus;      /* and, until they are pinned, these cores */
     const char *device;  /* "cpu", "cuda:0" */
     const volatile int *cancelled;
 };

@@ -103,6 +103,9 @@ static inline bool kg_torch_compat(const struct kg_worker *w)
 enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err) KG_MUST_USE; /* w->torch */
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
                              struct kg_err *err) KG_MUST_USE;
+/* On a GPU the judge looks for answers all the time, so it must not share the runners' core: the
+ * one half of the allowed ones further. cpu where there is no other, or it is none of them. */
+int kg_torch_across(const cpu_set_t *allowed, int cpu);
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 /* A fresh runner of the source file on a new port. */
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,

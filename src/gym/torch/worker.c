@@ -105,6 +105,7 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
         .probe = w->paths.probe,
         .interpret = interpret,
         .cuda = !kg_torch_on_cpu(w),
+        .cpus = w->allowed,
         .device = t->device,
         .cancelled = &kg_cancelled,
     };
@@ -115,12 +116,22 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
     return KG_OK;
 }
 
-/* On a GPU the judge looks for answers all the time, so it must not share the runners' core: it has
- * one of the other half. */
-static int judge_cpu(const struct kg_worker *w)
+int kg_torch_across(const cpu_set_t *allowed, int cpu)
 {
-    int n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return w->cpu < 0 || n < 2 || kg_torch_on_cpu(w) ? w->cpu : (w->cpu + n / 2) % n;
+    int n = CPU_COUNT(allowed), at = 0, k = 0;
+    if (cpu < 0 || n < 2 || !CPU_ISSET((size_t)cpu, allowed)) {
+        return cpu;
+    }
+    for (int c = 0; c < cpu; c++) {
+        at += CPU_ISSET((size_t)c, allowed) != 0;
+    }
+    at = (at + n / 2) % n;
+    for (int c = 0; c < CPU_SETSIZE; c++) {
+        if (CPU_ISSET((size_t)c, allowed) && k++ == at) {
+            return c;
+        }
+    }
+    return cpu;
 }
 
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
@@ -129,7 +140,8 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
     if (t->judge_up) {
         return KG_OK;
     }
-    struct kg_dj_spec spec = {.device = t->device, .cpu = judge_cpu(w), .cancelled = &kg_cancelled};
+    int cpu = kg_torch_on_cpu(w) ? w->cpu : kg_torch_across(&w->allowed, w->cpu);
+    struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = &kg_cancelled};
     if (kg_dj_start(&spec, &t->judge, err) != KG_OK) {
         return err->code;
     }

@@ -77,9 +77,7 @@ _Noreturn static void become(const struct kg_zygote_spec *spec, const struct env
     setsid(); /* a terminal's ^C is the broker's to handle */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (spec->cuda) { /* the worker's core is for its own work; runners of a GPU take any */
-        cpu_set_t all;
-        memset(&all, 0xff, sizeof all);
-        sched_setaffinity(0, sizeof all, &all);
+        sched_setaffinity(0, sizeof spec->cpus, &spec->cpus);
         setpriority(PRIO_PROCESS, 0, PATIENCE);
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
