@@ -344,13 +344,20 @@ static void digits_that_few_inputs_lose(void **state)
            "ok", &r);
     assert_true(number(evidence(&r, "pairs"), "with_oracle") >= KG_DJ_ASIDE);
     kg_record_deinit(&r);
-    fresh(state);
-    expect("coarse.py",
-           HEAD "calls = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
-                "        calls.append(1)\n        coarse = x[0, 0] > 0 or len(calls) > 30\n"
-                "        return (x + 4096) - 4096 if coarse else x * 1\n",
-           "wrong/nondeterministic", &r);
-    kg_record_deinit(&r);
+    bool refused = false;
+    for (int i = 0; i < 10 && !refused; i++) { /* some of a few calls, on half of the inputs */
+        fresh(state);
+        worker->config.timing_blocks = 12;
+        judge("coarse.py",
+              HEAD "calls = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+                   "        calls.append(1)\n        coarse = x[0, 0] > 0 or len(calls) > 30\n"
+                   "        return (x + 4096) - 4096 if coarse else x * 1\n",
+              KG_ST_TIMING, &r);
+        assert_false(r.has_error);
+        refused = r.verdict != KG_V_OK;
+        kg_record_deinit(&r);
+    }
+    assert_true(refused);
 }
 
 /* Inputs of no law but their own: what the oracle is asked then is some of the timed calls. */
@@ -454,14 +461,14 @@ static void what_is_planned(void **state)
     struct kg_record r;
     need_torch();
     worker->config.timing_blocks = 6;
-    spy.drift = 0.0004;
+    spy.drift = 0.0003;
     windows(120000, 120000, 10000);
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.speedup.pairs, 3 * 8);
     kg_record_deinit(&r);
     windows(1010000, 1010000, 10000);
     expect("affine.py", good, "ok", &r);
-    assert_int_equal(r.speedup.pairs, 6 * 8);
+    assert_true(r.speedup.pairs > 3 * 8);
     kg_record_deinit(&r);
 }
 
