@@ -190,14 +190,11 @@ enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err
     return code == KG_OK ? stand_in(l->fd_slow, err) : code;
 }
 
-/* Somebody has it, and not alone. */
-static bool is_shared(const char *path)
+/* Somebody has it, and not alone. fd: the door's, which holds nothing before and after. */
+static bool is_shared(int fd)
 {
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    bool shared = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
+    bool shared = flock(fd, LOCK_EX | LOCK_NB) != 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    flock(fd, LOCK_UN);
     return shared;
 }
 
@@ -207,9 +204,13 @@ static enum kg_code let_join(const struct door *d, const volatile int *cancel, s
 {
     const struct wanted w = {d->path, LOCK_EX, -1, -1, 0, cancel};
     int64_t until = kg_clock_ns() + JOIN_NS;
-    enum kg_code code = KG_OK;
-    while (code == KG_OK && kg_clock_ns() < until && is_empty(d->queue) && is_shared(d->path)) {
+    int fd;
+    enum kg_code code = open_lock(d->path, &fd, err);
+    while (code == KG_OK && kg_clock_ns() < until && is_empty(d->queue) && is_shared(fd)) {
         code = may_wait(&w, err);
+    }
+    if (fd >= 0) {
+        close(fd);
     }
     return code;
 }

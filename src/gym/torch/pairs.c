@@ -118,11 +118,14 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
     bool more = true;
     for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
         struct kg_ratio r;
-        bool may_end = !o->calibrated && b >= o->min_blocks;
+        bool may_end = !o->calibrated && b >= o->min_blocks, few = b >= KG_TPAIRS_FEW;
+        if (may_end || few) {
+            kg_tpairs_sum_up(s);
+        }
         if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= kg_tpairs_planned(s)) {
             break;
         }
-        if (b >= KG_TPAIRS_FEW && kg_tpairs_short(s)) {
+        if (few && kg_tpairs_short(s)) {
             break;
         }
         flow = one_block(s, s->out->block, &more, err);

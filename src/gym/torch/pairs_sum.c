@@ -5,11 +5,12 @@
 
 #include "gym/torch/pairs_private.h"
 
-#define PART    10 /* pairs of one part of the interval, for trimmed means */
-#define QUAD    4  /* balanced: the least that has both orders */
-#define LONG_NS 1e6
-#define WIDER   3.0
-#define PARTS   3 /* fewer say nothing about spread: smaller parts then */
+#define PART  10 /* pairs of one part of the interval, for trimmed means */
+#define QUAD  4  /* balanced: the least that has both orders */
+#define PARTS 3  /* fewer say nothing about spread: smaller parts then */
+
+#define LONG_NS 1e6 /* from here on the planned half-width is that of the configuration, */
+#define WIDER   3.0 /* and at T so many times that */
 
 static double after_k(int64_t ns, double k)
 {
@@ -76,7 +77,7 @@ bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
     return true;
 }
 
-static void summarise(struct kg_tpairs *s)
+void kg_tpairs_sum_up(struct kg_tpairs *s)
 {
     struct kg_tpairs_result *r = s->out;
     double k = overhead(s), *t = malloc(r->n * sizeof *t);
@@ -97,17 +98,14 @@ static void summarise(struct kg_tpairs *s)
     free(t);
 }
 
-bool kg_tpairs_short(struct kg_tpairs *s)
+bool kg_tpairs_short(const struct kg_tpairs *s)
 {
-    summarise(s);
     return s->out->reference_short || s->out->candidate_short;
 }
 
-/* Shorter times differ more from call to call: that of the configuration is meant for LONG and
- * more, WIDER times that for T, and the powers in between. */
-double kg_tpairs_planned(struct kg_tpairs *s)
+/* Shorter times differ more from call to call. Between the two ends: powers. */
+double kg_tpairs_planned(const struct kg_tpairs *s)
 {
-    summarise(s);
     double shorter = fmin((double)s->out->reference_ns, (double)s->out->candidate_ns);
     double t = fmax(fmin(shorter, LONG_NS), KG_TPAIRS_SHORT_NS);
     return s->opt.half_width * pow(WIDER, log(LONG_NS / t) / log(LONG_NS / KG_TPAIRS_SHORT_NS));
@@ -148,7 +146,7 @@ void kg_tpairs_conclude(struct kg_tpairs *s)
         return;
     }
     kg_tpairs_ratio(s, &r->ratio);
-    summarise(s);
+    kg_tpairs_sum_up(s);
     r->status = KG_TPAIRS_MEASURED;
     if (s->cut_short && r->ratio.ratio > 1) {
         r->status = KG_TPAIRS_NOT_TRUSTED;

@@ -134,12 +134,20 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
     return tell(w, &s->ref, KG_TC_LOAD, "loading", request, NULL, err);
 }
 
-static uint64_t first_region(const struct kg_worker *w)
+/* Whoever describes the problem has loaded it, and may be its null runner after that: a process
+ * less to start. */
+static bool may_become_null(const struct kg_worker *w, const struct kg_tscene *s)
 {
-    const struct kg_dj_facts *f = &w->torch->judge.facts;
-    uint64_t share = (uint64_t)f->memory_bytes / FIRST_SHARE;
+    const struct kg_torch *t = w->torch;
+    return t->judge.facts.clock && w->config.stage_timing && s->kind == KG_SCENE_PUBLISHED &&
+           !kg_torch_compat(w) && !t->null.up;
+}
+
+static uint64_t first_region(const struct kg_worker *w, const struct kg_tscene *s)
+{
+    uint64_t share = (uint64_t)w->torch->judge.facts.memory_bytes / FIRST_SHARE;
     share = share < FIRST_MOST ? share : FIRST_MOST;
-    return f->clock && share > FIRST_REGION ? share : FIRST_REGION;
+    return may_become_null(w, s) && share > FIRST_REGION ? share : FIRST_REGION;
 }
 
 enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
@@ -147,7 +155,7 @@ enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const 
 {
     json_t *reply = NULL, *request = json_pack("{s:b}", "run", run);
     if (!s->ref.up) {
-        uint64_t bytes = kg_torch_judge(w, err) == KG_OK ? first_region(w) : 0;
+        uint64_t bytes = kg_torch_judge(w, err) == KG_OK ? first_region(w, s) : 0;
         if (bytes == 0 || start(w, s, bytes, bytes, err) != KG_OK) {
             json_decref(request);
             return err->code;
@@ -298,18 +306,6 @@ static void number_cases(struct kg_tscene *s)
     s->state_made[0] = s->state_made[1] = false;
 }
 
-/* Whoever has described the problem has loaded it: a process less to start, where it will be timed.
- */
-static void become_null(struct kg_worker *w, struct kg_tscene *s)
-{
-    struct kg_torch *t = w->torch;
-    if (t->judge.facts.clock && w->config.stage_timing && s->kind == KG_SCENE_PUBLISHED &&
-        !kg_torch_compat(w) && s->ref.up && !t->null.up) {
-        t->null = s->ref;
-        s->ref = (struct kg_tside){.port = -1};
-    }
-}
-
 enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
 {
     bool fresh = !s->ref.up || kg_sandbox_poll(&s->ref.runner.sandbox);
@@ -332,7 +328,10 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
     if (fit(w, &s->desc, err) != KG_OK) {
         return err->code;
     }
-    become_null(w, s);
+    if (s->ref.up && may_become_null(w, s)) {
+        w->torch->null = s->ref;
+        s->ref = (struct kg_tside){.port = -1};
+    }
     bool small = s->ref.up && in <= FIRST_REGION && out <= FIRST_REGION;
     if ((!small && start(w, s, in, out, err) != KG_OK) || build(w, s, err) != KG_OK) {
         return err->code;
