@@ -38,6 +38,9 @@ class Host:
         del base, number, begun
         return False
 
+    def rest(self):
+        """Between calls."""
+
     def settle(self):
         """Until nothing that was called for is still running."""
 

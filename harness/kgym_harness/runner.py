@@ -24,6 +24,7 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
+CALL = wire.COMMANDS.index("call")
 PREPARES = (wire.COMMANDS.index("call"), wire.COMMANDS.index("null"))
 RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
@@ -255,7 +256,10 @@ class Runner:
             w.nreply = w.reply_bytes = 0
             w.call_ns, self.begun = 0, None
             w.structure = b""
+            called = w.command == CALL
             self._finish(*self._run())
+            if called:
+                self.place.rest()
 
     def _await_release(self):
         if self.seen != self.number:

@@ -11,7 +11,7 @@ void kg_blocks_reset(struct kg_blocks *a, uint64_t from, uint64_t to)
 {
     from = up(from);
     to = to / KG_BLOCKS_UNIT * KG_BLOCKS_UNIT;
-    a->used = 0;
+    a->used = a->origin = 0;
     a->n = to > from ? 1 : 0;
     a->block[0] = (struct kg_block){from, to > from ? to - from : 0, false};
 }
@@ -22,30 +22,48 @@ static void remove_at(struct kg_blocks *a, uint32_t i)
     a->n--;
 }
 
+/* Entry i of n becomes two: its first bytes, and the rest. */
+static void split(struct kg_blocks *a, uint32_t i, uint64_t bytes)
+{
+    struct kg_block *b = &a->block[i];
+    memmove(b + 2, b + 1, (a->n - i - 1) * sizeof *b);
+    b[1] = (struct kg_block){b->at + bytes, b->bytes - bytes, false};
+    b->bytes = bytes;
+    a->n++;
+}
+
+/* The first free part, at or behind `from`, of so many bytes; false: there is none. */
+static bool take_from(struct kg_blocks *a, uint64_t from, uint64_t bytes, uint64_t *at)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        struct kg_block *b = &a->block[i];
+        uint64_t before = from > b->at ? from - b->at : 0;
+        bool room = !b->taken && b->bytes >= before && b->bytes - before >= bytes;
+        bool exact = room && b->bytes - before == bytes;
+        if (!room || a->n + (before > 0) + !exact > KG_BLOCKS_MOST) {
+            continue;
+        }
+        if (before > 0) {
+            split(a, i++, before);
+        }
+        if (!exact) {
+            split(a, i, bytes);
+        }
+        a->block[i].taken = true;
+        a->used += bytes;
+        *at = a->block[i].at;
+        return true;
+    }
+    return false;
+}
+
 bool kg_blocks_take(struct kg_blocks *a, uint64_t bytes, uint64_t *at)
 {
     if (bytes > UINT64_MAX - KG_BLOCKS_UNIT) {
         return false;
     }
     bytes = bytes > 0 ? up(bytes) : KG_BLOCKS_UNIT;
-    for (uint32_t i = 0; i < a->n; i++) {
-        struct kg_block *b = &a->block[i];
-        bool exact = b->bytes == bytes;
-        if (b->taken || b->bytes < bytes || (!exact && a->n == KG_BLOCKS_MOST)) {
-            continue;
-        }
-        if (!exact) {
-            memmove(b + 2, b + 1, (a->n - i - 1) * sizeof *b);
-            b[1] = (struct kg_block){b->at + bytes, b->bytes - bytes, false};
-            a->n++;
-        }
-        b->bytes = bytes;
-        b->taken = true;
-        a->used += bytes;
-        *at = b->at;
-        return true;
-    }
-    return false;
+    return take_from(a, up(a->origin), bytes, at) || take_from(a, 0, bytes, at);
 }
 
 bool kg_blocks_give(struct kg_blocks *a, uint64_t at)

@@ -20,6 +20,7 @@ struct kg_blocks {                         /* zeroed: empty, refuses everything 
     struct kg_block block[KG_BLOCKS_MOST]; /* rising, without gaps */
     uint32_t n;
     uint64_t used;
+    uint64_t origin; /* 0 after a reset; may be changed at any time */
 };
 
 /* Forget everything; [from, to) is free, its ends rounded inwards. */

@@ -13,10 +13,15 @@
 
 #include "probe/probe.h"
 
+struct kg_cu;
 struct kg_probe_map {
     uint64_t in, out; /* addresses on the device */
     uint64_t in_bytes, out_bytes;
 };
+
+/* The driver, and what was attached: for the other files of this library. */
+extern struct kg_cu kg_probe_cu;
+extern struct kg_probe_map kg_probe_mapped;
 
 /* Open the primary context of the device (PyTorch uses the same one), import both descriptors and
  * map them. bytes: of the allocations, as exported. 0, or -1: kg_probe_cuda_error() says why. */
@@ -39,6 +44,13 @@ KG_PROBE_API uint32_t kg_probe_cuda_wait(_Atomic uint32_t *word, uint32_t value)
 KG_PROBE_API void kg_out_range(uint64_t from, uint64_t to);
 /* Bytes in use, of OUT and of the device's own memory (what did not fit). */
 KG_PROBE_API void kg_out_used(uint64_t *arena_bytes, uint64_t *outside_bytes);
+
+/* What is taken from now on lies elsewhere: from a random page of the free range on, where there is
+ * room for as much as was in use at once since the last time. parts[KG_OUT_PARTS]: bytes of what
+ * was given back since then, in that order; returns how many. How two arrays lie to each other in
+ * memory changes what reading one and writing the other takes by half a percent (docs/gpu.md). */
+#define KG_OUT_PARTS 64
+KG_PROBE_API uint32_t kg_out_shuffle(uint64_t *parts);
 
 /* The signatures that CUDAPluggableAllocator wants. A request that OUT cannot hold is taken from
  * the device. First fit over the free list in rising order; blocks are multiples of 512 bytes. */

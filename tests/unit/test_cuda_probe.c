@@ -10,7 +10,8 @@
 #include "gym/device/cuda_api.h"
 #include "probe/probe_cuda.h"
 
-#define BYTES (3u << 20)
+#define MB    ((uint64_t)1 << 20)
+#define BYTES (16 * MB)
 
 struct probe {
     __typeof__(kg_probe_cuda_attach) *attach;
@@ -20,6 +21,7 @@ struct probe {
     __typeof__(kg_probe_cuda_error) *error;
     __typeof__(kg_out_range) *range;
     __typeof__(kg_out_used) *used;
+    __typeof__(kg_out_shuffle) *shuffle;
     __typeof__(kg_out_alloc) *alloc;
     __typeof__(kg_out_free) *give;
 };
@@ -41,10 +43,11 @@ static bool probe_load(struct probe *p)
     *(void **)&p->error = dlsym(library, "kg_probe_cuda_error");
     *(void **)&p->range = dlsym(library, "kg_out_range");
     *(void **)&p->used = dlsym(library, "kg_out_used");
+    *(void **)&p->shuffle = dlsym(library, "kg_out_shuffle");
     *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
     *(void **)&p->give = dlsym(library, "kg_out_free");
     return p->attach && p->null && p->finish && p->sync && p->error && p->range && p->used &&
-           p->alloc && p->give;
+           p->shuffle && p->alloc && p->give;
 }
 
 /* A child, born before anybody has opened the device, does `work` once it has got two descriptors;
@@ -175,6 +178,72 @@ static int allocates_at_random(const struct probe *p, const int fds[2], uint64_t
     return inside == 0 && outside == 0 && whole == m.out + 512 ? 0 : 3;
 }
 
+static uint64_t take(const struct probe *p, uint64_t bytes)
+{
+    return (uint64_t)(uintptr_t)p->alloc((ssize_t)bytes, 0, NULL);
+}
+
+static void give(const struct probe *p, uint64_t at, uint64_t bytes)
+{
+    p->give((void *)(uintptr_t)at, (ssize_t)bytes, 0, NULL);
+}
+
+/* Pages that blocks of so many bytes begin at in 64 rounds, from `base` on: at most `room` bytes
+ * behind it, and never on what stays; 0: something is wrong. */
+static uint64_t pages_seen(const struct probe *p, uint64_t base, uint64_t room, uint64_t bytes,
+                           uint64_t stays)
+{
+    uint64_t seen = 0, parts[KG_OUT_PARTS];
+    for (int i = 0; i < 64; i++) {
+        uint64_t at = take(p, bytes);
+        if (at < base || at > base + room || (at < stays + MB && stays < at + bytes)) {
+            return 0;
+        }
+        seen |= (uint64_t)1 << (at - base) / (2 * MB);
+        give(p, at, bytes);
+        if (p->shuffle(parts) != 1 || parts[0] != bytes) {
+            return 0;
+        }
+    }
+    return seen;
+}
+
+/* Blocks of OUT, and of what does not fit there, are elsewhere each time; what is held stays. */
+static int lies_elsewhere(const struct probe *p, const int fds[2], uint64_t bytes)
+{
+    struct kg_probe_map m;
+    uint64_t parts[KG_OUT_PARTS], used[2];
+    if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
+        return 1;
+    }
+    p->range(4 * MB, bytes);
+    uint64_t stays = take(p, MB), base = m.out + 4 * MB;
+    uint64_t seen = pages_seen(p, base, bytes - 6 * MB, 2 * MB, stays);
+    if (stays != base || __builtin_popcountll(seen) < 3) {
+        return 2;
+    }
+    p->used(&used[0], &used[1]);
+    uint64_t rest =
+        take(p, bytes - 5 * MB); /* wherever blocks begin, all that is free can be had */
+    if (used[0] != MB || used[1] != 0 || rest != base + MB) {
+        return 3;
+    }
+    uint64_t first = take(p, 9 * MB), lowest = first; /* no room: from the device */
+    for (int i = 0; i < 64; i++) {
+        give(p, first, 9 * MB);
+        if (p->shuffle(parts) != 1) {
+            return 4;
+        }
+        first = take(p, 9 * MB);
+        lowest = first < lowest ? first : lowest;
+    }
+    give(p, first, 9 * MB);
+    p->shuffle(parts);
+    seen = pages_seen(p, lowest, 16 * MB, 9 * MB, stays);
+    p->used(&used[0], &used[1]);
+    return __builtin_popcountll(seen) >= 3 && used[1] == 0 ? 0 : 5;
+}
+
 static int says_why_not(const struct probe *p, const int fds[2], uint64_t bytes)
 {
     struct kg_probe_map m;
@@ -210,7 +279,7 @@ static void with_device(struct child *c, int want, bool look)
     rig_close(&state);
 }
 
-static struct child children[3];
+static struct child children[4];
 
 /* Before this process has opened a device: a context does not outlive a fork. */
 static int start_children(void **state)
@@ -219,6 +288,7 @@ static int start_children(void **state)
     children[0] = child_start(doubles_back);
     children[1] = child_start(says_why_not);
     children[2] = child_start(allocates_at_random);
+    children[3] = child_start(lies_elsewhere);
     return 0;
 }
 
@@ -240,12 +310,19 @@ static void blocks_do_not_overlap(void **state)
     with_device(&children[2], 0, false);
 }
 
+static void blocks_lie_elsewhere_each_time(void **state)
+{
+    (void)state;
+    with_device(&children[3], 0, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_process_works_on_what_was_exported),
         cmocka_unit_test(what_is_no_exported_memory_is_refused),
         cmocka_unit_test(blocks_do_not_overlap),
+        cmocka_unit_test(blocks_lie_elsewhere_each_time),
     };
     return cmocka_run_group_tests(tests, start_children, NULL);
 }

@@ -175,6 +175,10 @@ enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const 
     return code;
 }
 
+/* On a GPU half of OUT is a pool's, whose blocks lie elsewhere in each call (probe_cuda.h). */
+#define LARGE     ((uint64_t)8 << 20)
+#define ELSEWHERE ((uint64_t)32 << 20)
+
 static uint64_t placed(uint64_t bytes, size_t leaves)
 {
     return bytes + (leaves + 1) * (KG_TWIRE_GUARD + KG_TWIRE_ALIGN);
@@ -194,6 +198,7 @@ void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint6
         answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
     }
     answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
+    answer += answer >= LARGE ? ELSEWHERE : 0;
     *in = most(inputs + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES, state);
     *out = wide ? most(most(inputs, state), answer) : most(state, answer);
 }
