@@ -261,5 +261,6 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     e->compared += j.compare.n;
     j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
+    run->cand.verified += step == KG_STEP_PASS && s->kind == KG_SCENE_PUBLISHED;
     return step == KG_STEP_PASS ? state_after(e, s, c, stage, err) : step;
 }

@@ -64,8 +64,9 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     r->speedup.hi = res->ratio.hi;
     r->speedup.pairs = res->ratio.pairs;
     kg_record_evidence(r, "pairs",
-                       json_pack("{s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I}", "calls",
+                       json_pack("{s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I}", "calls",
                                  (json_int_t)res->calls, "verified", (json_int_t)res->verified,
+                                 "verified_before", (json_int_t)e->torch->cand.verified,
                                  "with_oracle", (json_int_t)res->oracle_checked, "repeated",
                                  res->repeated, "nulls", (json_int_t)res->nulls, "overhead_p10_ns",
                                  (json_int_t)res->k_p10_ns, "overhead_p90_ns",

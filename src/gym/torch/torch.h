@@ -28,6 +28,7 @@ struct kg_tside {
     struct kg_pyrunner runner;
     int port;
     uint64_t in_bytes, out_bytes; /* of its regions, as they were asked for */
+    int64_t verified;             /* right answers that it gave at the published shape, untimed */
     char source[320];             /* its own file, which goes with it; "": another's */
     bool up;
     bool stopped; /* runner holds exit and output of one that was stopped */
