@@ -70,7 +70,7 @@ static const struct kg_opt table[] = {
         "PyTorch: blocks of pairs, at most: the interval is taken over them; below T 3 at most."),
     INT("timing.min_blocks", timing_min_blocks, 1, 64, "3", "",
         "PyTorch: blocks, at least, before timing may stop early."),
-    REAL("timing.block_half_width", timing_block_half_width, 0, 1, "0.005", "",
+    REAL("timing.block_half_width", timing_block_half_width, 0, 1, "0.004", "",
          "PyTorch: stop early at this relative half-width of the interval over blocks; 0: never."),
     REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
          "Stop early at this relative half-width of the interval; 0: never."),

@@ -36,7 +36,7 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 18 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 0.5 %, 20 s,
+/* 18 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 0.4 %, 20 s,
  * 20 s + 60 s.
  */
 #define KG_TPAIRS_DEFAULTS                                                                         \
@@ -46,7 +46,7 @@ struct kg_tpairs_options {
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \
-                                .half_width = 0.005,                                               \
+                                .half_width = 0.004,                                               \
                                 .budget_ns = 20000000000,                                          \
                                 .call_ns = 20000000000,                                            \
                                 .first_call_ns = 60000000000,                                      \

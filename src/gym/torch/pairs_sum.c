@@ -9,8 +9,8 @@
 #define QUAD  4  /* balanced: the least that has both orders */
 #define PARTS 3  /* fewer say nothing about spread: smaller parts then */
 
-#define LONG_NS 1e6 /* from here on the planned half-width is that of the configuration, */
-#define WIDER   3.0 /* and at T so many times that */
+#define LONG_NS 1e6  /* from here on the planned half-width is that of the configuration, */
+#define WIDER   3.75 /* and at T so many times that */
 
 static double after_k(int64_t ns, double k)
 {
