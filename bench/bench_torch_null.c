@@ -2,11 +2,13 @@
  * fresh process of the second one in every repetition, the paired protocol with all that it
  * verifies.
  *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0] [kernels]
+ *                                        [beside=repetitions/2]
  * kernels: those whose name holds this. The problem applies sin() in turn, a launch for each round,
  * or multiplies matrices, which is one launch and no matter of memory. Columns: median time after
  * K; K and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1;
- * pairs used; share of results that are trusted. The second table: while another process makes
- * contexts. Needs a GPU. */
+ * pairs used; share of results that are trusted. Below: where the time of calls goes, by
+ * side, and each ratio. The second table: while another process makes contexts (`beside`
+ * repetitions, 0: none). Needs a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,35 +35,46 @@ static const struct {
 static struct kg_worker *worker;
 static struct kg_err err;
 
-/* Where the time of null calls goes: the judge's copies, in the runner as it says, the rest
- * (release, both context switches, digest). */
+/* Where the time of calls goes: the judge's copies, in the runner as it says, the rest (release,
+ * both context switches, digest). */
+enum side { NOTHING, REFERENCE, CANDIDATE, SIDES };
+enum { COPIES, RUNNER, REST, PARTS };
 static struct {
-    double us[3][1 << 14];
+    double us[PARTS][1 << 14];
     size_t n;
-} parts;
+} parts[SIDES];
 
 static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                           struct kg_err *e)
 {
     enum kg_code code = kg_dj_run(j, c, out, e);
-    if (code == KG_OK && c->command == KG_TC_NULL && parts.n < 1 << 14) {
+    enum side side = c->command == KG_TC_NULL                                       ? NOTHING
+                     : c->port == worker->torch->scene[KG_SCENE_PUBLISHED].ref.port ? REFERENCE
+                                                                                    : CANDIDATE;
+    bool timed = c->timed && j->held && (c->command == KG_TC_NULL || c->command == KG_TC_CALL);
+    if (code == KG_OK && timed && parts[side].n < 1 << 14) {
+        size_t i = parts[side].n++;
         double in = (double)out->call_ns * 1e-3, copies = (double)out->setup_ns * 1e-3;
-        parts.us[0][parts.n] = copies;
-        parts.us[1][parts.n] = in;
-        parts.us[2][parts.n++] = (double)out->window_ns * 1e-3 - copies - in;
+        parts[side].us[COPIES][i] = copies;
+        parts[side].us[RUNNER][i] = in;
+        parts[side].us[REST][i] = (double)out->window_ns * 1e-3 - copies - in;
     }
     return code;
 }
 
 static void show_parts(void)
 {
+    static const char *const of[] = {"null calls, ", "reference's, ", "candidates', "};
     static const char *const names[] = {"copies", "in the runner", "the rest"};
-    for (int i = 0; i < 3; i++) {
-        printf("         null calls, %-14s p10 %6.1f  median %6.1f  p90 %6.1f us\n", names[i],
-               kg_quantile(parts.us[i], parts.n, 0.1), kg_median(parts.us[i], parts.n),
-               kg_quantile(parts.us[i], parts.n, 0.9));
+    for (int k = 0; k < PARTS; k++) {
+        for (int s = 0; s < SIDES; s++) {
+            double *us = parts[s].us[k];
+            printf("         %-14s%-14s p10 %6.1f  median %6.1f  p90 %6.1f us\n", of[s], names[k],
+                   kg_quantile(us, parts[s].n, 0.1), kg_median(us, parts[s].n),
+                   kg_quantile(us, parts[s].n, 0.9));
+        }
     }
-    parts.n = 0;
+    memset(parts, 0, sizeof parts);
 }
 
 static void open_worker(const char *device)
@@ -197,15 +210,18 @@ int main(int argc, char **argv)
 {
     int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
     const char *device = argc > 2 ? argv[2] : "cuda:0", *which = argc > 3 ? argv[3] : "";
+    int beside = kg_bench_count(argc, argv, 4, 0, MOST, (repetitions + 1) / 2);
     kg_bench_need_gpu(device);
     kg_tpairs_hook.run = spied;
     open_worker(device);
     json_t *rows = json_array();
     printf("reference against itself, %d repetitions\n", repetitions);
     table("alone", 0, KERNELS, which, repetitions, rows);
-    pid_t maker = kg_gpu_contexts_start();
-    table("beside contexts being made", BESIDE, KERNELS, which, (repetitions + 1) / 2, rows);
-    kg_gpu_contexts_stop(maker);
+    if (beside > 0) {
+        pid_t maker = kg_gpu_contexts_start();
+        table("beside contexts being made", BESIDE, KERNELS, which, beside, rows);
+        kg_gpu_contexts_stop(maker);
+    }
     kg_bench_json("torch_null", json_pack("{s:i, s:s, s:o}", "repetitions", repetitions, "device",
                                           worker->torch->judge.facts.name, "rows", rows));
     kg_worker_close(worker);

@@ -7,7 +7,7 @@
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
 #   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), of
-#                                  kernels whose name holds GPU_KERNELS
+#                                  kernels whose name holds GPU_KERNELS; beside contexts, too (GPU_BESIDE, 0: not)
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH)
@@ -136,7 +136,8 @@ do_profile() {
 }
 
 do_timing() {
-  step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}" cuda:0 "${GPU_KERNELS:-}"
+  step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}" cuda:0 "${GPU_KERNELS:-}" \
+    ${GPU_BESIDE:+"$GPU_BESIDE"}
   show torch_null
 }
 
