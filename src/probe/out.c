@@ -9,8 +9,7 @@
 #include "probe/probe_cuda.h"
 
 #define LARGE  ((uint64_t)8 << 20)
-#define SLACK  ((uint64_t)16 << 20) /* of what lies outside and is large: room to lie elsewhere */
-#define STEP   ((uint64_t)2 << 20)  /* a page */
+#define STEP   ((uint64_t)2 << 20) /* a page */
 #define CHUNKS 64
 #define MOST_IDLE                                                                                  \
     16 /* kept of what lies outside: taking it from the device costs a call 0.1 ms                 \
@@ -72,12 +71,20 @@ uint32_t kg_out_shuffle(uint64_t *parts)
     return n;
 }
 
+/* Room to lie elsewhere, of what lies outside: how long a kernel takes is much the same within some
+ * megabytes, and what is large is worth more of them. */
+static uint64_t slack_of(uint64_t bytes)
+{
+    return bytes >= 4 * LARGE ? 8 * LARGE : bytes >= LARGE ? 2 * LARGE : 0;
+}
+
 /* The idle one that suits best; NULL: none does. */
 static struct chunk *idle_for(uint64_t bytes)
 {
     struct chunk *best = NULL;
+    uint64_t slack = slack_of(bytes);
     for (struct chunk *c = chunk; c < chunk + CHUNKS; c++) {
-        bool fits = c->at != 0 && c->given == 0 && c->bytes >= bytes && c->bytes - bytes <= SLACK;
+        bool fits = c->at != 0 && c->given == 0 && c->bytes >= bytes && c->bytes - bytes <= slack;
         best = fits && (best == NULL || c->bytes < best->bytes) ? c : best;
     }
     return best;
@@ -121,7 +128,7 @@ static uint64_t take_outside(uint64_t bytes)
     struct chunk *c = idle_for(bytes);
     for (struct chunk *f = chunk; c == NULL && f < chunk + CHUNKS; f++) {
         if (f->at == 0) {
-            uint64_t slack = bytes >= LARGE ? SLACK : 0;
+            uint64_t slack = slack_of(bytes);
             uint64_t at = of_device(bytes + slack);
             slack = at != 0 ? slack : 0;
             at = at != 0 ? at : of_device(bytes);
