@@ -12,7 +12,7 @@ import torch
 from . import tensors, wire
 
 OUT_PARTS = 64  # KG_OUT_PARTS of src/probe/probe_cuda.h
-SMALL, SEGMENT = 1 << 19, 2 << 20  # PyTorch keeps what is this small in segments of that size
+SEGMENT = 2 << 20  # of what is small, up to half of it, in PyTorch's allocator
 
 
 class Map(c.Structure):
@@ -93,9 +93,9 @@ class Cuda:
             n = self.lib.kg_out_shuffle(self.parts)
             self.pool = torch.cuda.MemPool(self.allocator)
             with torch.cuda.use_mem_pool(self.pool):
-                held = [torch.empty(min(size, SMALL) if size <= SEGMENT else size,
-                                    dtype=torch.uint8, device=self.device)
-                        for size in self.parts[:n]]
+                held = [torch.empty(part, dtype=torch.uint8, device=self.device)
+                        for size in self.parts[:n]
+                        for part in ([size] if size > SEGMENT else [SEGMENT // 2] * 2)]
             del held
         except Exception:  # where a candidate has changed PyTorch
             self.moves = False
