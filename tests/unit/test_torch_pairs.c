@@ -254,7 +254,8 @@ static void a_measurement(void **state)
     int64_t calls = number(t, "calls"), verified = number(t, "verified"),
             before = number(t, "verified_before");
     assert_int_equal(calls, spy.calls[CAND]);
-    assert_true(before > 0 && before + verified >= KG_TPAIRS_VERIFIED && verified <= calls);
+    assert_true(before > 0 && before < 20 && before + verified >= KG_TPAIRS_VERIFIED &&
+                verified <= calls);
     assert_true(calls >= r.timing.warmups + r.speedup.pairs);
     assert_true(number(t, "with_oracle") > 0 && number(t, "with_oracle") < calls);
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
@@ -715,12 +716,16 @@ static void k_is_of_the_lease(void **state)
     expect("affine.py", good, "ok", &r);
     assert_int_equal(number(evidence(&r, "pairs"), "nulls"), spy.nulls_alone - 2);
     kg_record_deinit(&r);
-    fresh(state);
-    kg_tpairs_hook.no_groups = true; /* the first ten come before the candidate */
-    expect("affine.py", good, "ok", &r);
-    assert_int_equal(number(evidence(&r, "pairs"), "nulls"), NULLS - 2 + spy.nulls_alone);
-    assert_true(spy.nulls_alone < spy.calls[NUL] - NULLS); /* some came beside others */
-    kg_record_deinit(&r);
+    bool beside = false; /* each of a dozen calls asks for a null call one time of three */
+    for (int i = 0; i < 5 && !beside; i++) {
+        fresh(state);
+        kg_tpairs_hook.no_groups = true; /* the first ten come before the candidate */
+        expect("affine.py", good, "ok", &r);
+        assert_int_equal(number(evidence(&r, "pairs"), "nulls"), NULLS - 2 + spy.nulls_alone);
+        beside = spy.nulls_alone < spy.calls[NUL] - NULLS;
+        kg_record_deinit(&r);
+    }
+    assert_true(beside);
 }
 
 /* What a candidate does beside null calls is not taken off its time. */

@@ -2,7 +2,7 @@
 # entry: D1
 # problem: matmul
 # what: the work is on another stream that nothing joins
-# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite hack/replay
+# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite wrong/nondeterministic hack/replay
 # harmless: yes
 # equal: reference
 # gpu: yes: streams
