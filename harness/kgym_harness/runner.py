@@ -25,7 +25,7 @@ OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memo
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
 CALL = wire.COMMANDS.index("call")
-PREPARES = (wire.COMMANDS.index("call"), wire.COMMANDS.index("null"))
+PREPARES = (CALL, wire.COMMANDS.index("null"))
 RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 
 

@@ -11,20 +11,18 @@
 #define LARGE  ((uint64_t)8 << 20)
 #define STEP   ((uint64_t)2 << 20) /* a page */
 #define CHUNKS 64
-#define MOST_IDLE                                                                                  \
-    16 /* kept of what lies outside: taking it from the device costs a call 0.1 ms                 \
-        */
 
 struct chunk {
     uint64_t at, bytes; /* 0: none */
     uint64_t given;     /* 0: idle */
-    uint64_t asked, turn;
+    uint64_t asked;
+    uint64_t since; /* it was given out last before the shuffle of that number */
 };
 
 static struct kg_blocks arena;
 static uint64_t arena_from, arena_to, peak; /* peak: of use since it was last shuffled */
 static struct chunk chunk[CHUNKS];
-static uint64_t outside, turn;
+static uint64_t outside, shuffles;
 static uint64_t back[KG_OUT_PARTS]; /* given back since then */
 static uint32_t nback;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,6 +56,22 @@ void kg_out_used(uint64_t *arena_bytes, uint64_t *outside_bytes)
     pthread_mutex_unlock(&lock);
 }
 
+/* Idle ones that were given out before that shuffle go back to the device. */
+static bool drop_idle(uint64_t until)
+{
+    bool some = false;
+    for (struct chunk *c = chunk; c < chunk + CHUNKS; c++) {
+        if (c->at != 0 && c->given == 0 && c->since <= until) {
+            kg_probe_cu.mem_free(c->at);
+            *c = (struct chunk){0};
+            some = true;
+        }
+    }
+    return some;
+}
+
+/* What nobody took since the last time is not kept. What somebody did is: to take memory from the
+ * device costs a call 0.1 ms. */
 uint32_t kg_out_shuffle(uint64_t *parts)
 {
     pthread_mutex_lock(&lock);
@@ -67,6 +81,7 @@ uint32_t kg_out_shuffle(uint64_t *parts)
     arena.origin = arena_from + anywhere(peak < whole ? whole - peak : 0);
     peak = arena.used;
     nback = 0;
+    drop_idle(shuffles++);
     pthread_mutex_unlock(&lock);
     return n;
 }
@@ -90,33 +105,11 @@ static struct chunk *idle_for(uint64_t bytes)
     return best;
 }
 
-/* Of the idle ones at most so many are left, the latest. */
-static bool drop_idle(uint32_t most)
-{
-    bool some = false;
-    for (;;) {
-        struct chunk *oldest = NULL;
-        uint32_t n = 0;
-        for (struct chunk *c = chunk; c < chunk + CHUNKS; c++) {
-            if (c->at != 0 && c->given == 0) {
-                n++;
-                oldest = oldest == NULL || c->turn < oldest->turn ? c : oldest;
-            }
-        }
-        if (n <= most) {
-            return some;
-        }
-        kg_probe_cu.mem_free(oldest->at);
-        *oldest = (struct chunk){0};
-        some = true;
-    }
-}
-
 static uint64_t of_device(uint64_t bytes)
 {
     uint64_t at = 0;
     int code = kg_probe_cu.mem_alloc(&at, bytes);
-    if (code == KG_CU_OUT_OF_MEMORY && drop_idle(0)) {
+    if (code == KG_CU_OUT_OF_MEMORY && drop_idle(UINT64_MAX)) {
         code = kg_probe_cu.mem_alloc(&at, bytes);
     }
     return code == KG_CU_SUCCESS ? at : 0;
@@ -140,7 +133,7 @@ static uint64_t take_outside(uint64_t bytes)
         return of_device(bytes);
     }
     c->asked = bytes;
-    c->turn = ++turn;
+    c->since = shuffles + 1;
     c->given = c->at != 0 ? c->at + anywhere(c->bytes - bytes) : 0;
     outside += c->at != 0 ? bytes : 0;
     return c->given;
@@ -152,7 +145,6 @@ static void give_outside(uint64_t where)
         if (c->at != 0 && c->given == where) {
             outside -= c->asked;
             c->given = 0;
-            drop_idle(MOST_IDLE);
             return;
         }
     }
