@@ -53,7 +53,8 @@ KG_PROBE_API void kg_out_used(uint64_t *arena_bytes, uint64_t *outside_bytes);
 KG_PROBE_API uint32_t kg_out_shuffle(uint64_t *parts);
 
 /* The signatures that CUDAPluggableAllocator wants. A request that OUT cannot hold is taken from
- * the device. First fit over the free list in rising order; blocks are multiples of 512 bytes. */
+ * the device, a large one with room to lie elsewhere next time. First fit over the free list in
+ * rising order, from where kg_out_shuffle() chose on; blocks are multiples of 512 bytes. */
 KG_PROBE_API void *kg_out_alloc(ssize_t bytes, int device, void *stream);
 KG_PROBE_API void kg_out_free(void *at, ssize_t bytes, int device, void *stream);
 
