@@ -190,6 +190,17 @@ bool kg_file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+enum kg_code kg_file_absolute(const char *path, char *out, size_t cap, struct kg_err *err)
+{
+    char here[PATH_MAX] = "";
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL) {
+        return kg_fail(err, KG_E_HOST, "%s: the current folder is not known: %s", path,
+                       strerror(errno));
+    }
+    int n = snprintf(out, cap, "%s%s%s", here, path[0] != '/' ? "/" : "", path);
+    return n >= 0 && (size_t)n < cap ? KG_OK : kg_fail(err, KG_E_LIMIT, "%s: path too long", path);
+}
+
 enum kg_code kg_file_self_dir(char *out, size_t cap, struct kg_err *err)
 {
     char path[PATH_MAX];

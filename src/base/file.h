@@ -17,6 +17,10 @@ enum kg_code kg_file_remove_tree(const char *path, struct kg_err *err) KG_MUST_U
 bool kg_file_exists(const char *path);
 /* Write n bytes, continuing after EINTR and short writes. */
 enum kg_code kg_file_write_all(int fd, const void *bytes, size_t n, struct kg_err *err) KG_MUST_USE;
+/* path as it is meant from any folder: a relative one lies below the current folder, and links stay
+ * links. */
+enum kg_code kg_file_absolute(const char *path, char *out, size_t cap,
+                              struct kg_err *err) KG_MUST_USE;
 /* Directory of the running executable, no trailing slash. */
 enum kg_code kg_file_self_dir(char *out, size_t cap, struct kg_err *err) KG_MUST_USE;
 

@@ -385,6 +385,22 @@ static void remove_stops_at_a_mount(void **state)
     expect_content("source/keep", "kept");
 }
 
+static void a_path_from_any_folder(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    char here[PATH_MAX], want[PATH_MAX + 16], got[PATH_MAX + 16];
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(want, sizeof want, "%s/a/../b", here);
+    assert_int_equal(kg_file_absolute("a/../b", got, sizeof got, &err), KG_OK);
+    assert_string_equal(got, want);
+    assert_int_equal(kg_file_absolute("/b", got, 3, &err), KG_OK);
+    assert_string_equal(got, "/b");
+    assert_int_equal(kg_file_absolute("/b", got, 2, &err), KG_E_LIMIT);
+    assert_int_equal(kg_file_absolute("b", got, 4, &err), KG_E_LIMIT);
+    assert_string_equal(err.message, "b: path too long");
+}
+
 int main(void)
 {
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, enter, leave)
@@ -398,6 +414,7 @@ int main(void)
         IN_FOLDER(failed_write_leaves_the_old_file),
         IN_FOLDER(write_all_survives_signals),
         IN_FOLDER(folders),
+        IN_FOLDER(a_path_from_any_folder),
         IN_FOLDER(self_dir),
         IN_FOLDER(remove_what_is_there),
         IN_FOLDER(remove_does_not_follow_links),

@@ -28,10 +28,10 @@ static enum kg_code find_home(char *lib, char *share, size_t cap, struct kg_err 
 {
     char dir[256];
     const char *home = getenv("KGYM_HOME");
-    if (home && *home) {
-        snprintf(dir, sizeof dir, "%s", home);
-    } else if (kg_file_self_dir(dir, sizeof dir, err) != KG_OK) {
-        return err->code;
+    bool named = home && *home;
+    if ((named ? kg_file_absolute(home, dir, sizeof dir, err)
+               : kg_file_self_dir(dir, sizeof dir, err)) != KG_OK) {
+        return named ? kg_err_prefix(err, "KGYM_HOME") : err->code;
     }
     char probe[320];
     snprintf(probe, sizeof probe, "%s/../lib/kgym/kgym-runner", dir);
