@@ -43,7 +43,12 @@ static void test_which_line(void **state)
         {"012012", -1, {0, -1, -1}, 1},  /* the first that nobody holds */
         {"012012", 7, {1, 0, -1}, 2},    /* its own has no line left */
         {"012012", 7, {2, 1, 0}, 0},     /* all are held: the first */
-        {"..2012", 7, {2, 1, 0}, 2},     /* the first that is left */
+        {"..2012", 7, {2, 1, 0}, 2},     /* the one that has more lines left */
+        {"..0122", 7, {2, 1, 0}, 4},     /* though others are older */
+        {"010122", 7, {0, 0, 1}, 4},     /* nobody's first, however few */
+        {"010111", 7, {0, 0, 1}, 1},     /* most for each of those who hold it */
+        {"000011", 7, {0, 0, 1}, 0},     /* 4 lines of 3 workers, 2 of 2 */
+        {"000111", 7, {0, 0, 1}, 3},     /* 3 of 3, 3 of 2 */
         {"......", 0, {1, 2, 3}, 6},     /* none is left */
         {"", 0, {1, 2, 3}, 0},           /* there is none */
     };

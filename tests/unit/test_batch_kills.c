@@ -41,6 +41,98 @@ static void test_killed_at_any_moment_it_resumes(void **state)
     rig_nothing_left();
 }
 
+/* An endless first line, and three that are judged meanwhile. */
+static void write_waiting(const char *body)
+{
+    struct kg_buf b;
+    char text[400], id[16];
+    kg_buf_init(&b, 1 << 16);
+    snprintf(text, sizeof text, SILU "%s}\n", body);
+    add(&b, "line-0", "source", text);
+    for (int i = 1; i < 4; i++) {
+        snprintf(id, sizeof id, "line-%d", i);
+        add(&b, id, "reply", "nothing");
+    }
+    rig_file("in.jsonl", b.data, b.len);
+    kg_buf_deinit(&b);
+}
+
+static void await(const char *command)
+{
+    for (int i = 0; rig_run("%s", command) != 0; i++) {
+        assert_true(i < 600);
+        rest_ms(50);
+    }
+}
+
+static void killed_with_three_waiting(int sig)
+{
+    write_waiting("    for (volatile int i = 0;; i++) {\n    }\n");
+    rig_expect(0, "rm -f out.jsonl*");
+    pid_t pid = start_batch("--jobs 2 --deadline-run 60");
+    await("test \"$(wc -l < out.jsonl.ahead)\" = 3");
+    rig_note(pid, 2);
+    if (sig == SIGKILL) {
+        int status;
+        kill(-pid, sig);
+        waitpid(pid, &status, 0);
+    } else {
+        kill(pid, sig);
+        assert_int_equal(rig_finish(pid), 2);
+    }
+    rig_expect(0, "test ! -s out.jsonl");
+}
+
+static void test_what_waits_is_not_lost(void **state)
+{
+    (void)state;
+    char record[3][32];
+    killed_with_three_waiting(SIGKILL);
+    read_output("out.jsonl.ahead");
+    assert_int_equal(got.n, 3);
+    memcpy(record, got.record, sizeof record);
+    rig_expect(0, "cp out.jsonl.ahead ahead; printf '{\"schema\":\"kgym' >> out.jsonl.ahead");
+    pid_t pid = start_batch("--jobs 1 --deadline-run 60"); /* killed again: they still wait */
+    await("cmp ahead out.jsonl.ahead");
+    rig_note(pid, 2);
+    kill(pid, SIGKILL);
+    waitpid(pid, &(int){0}, 0);
+    rig_expect(0, "cmp ahead out.jsonl.ahead");
+    write_waiting("    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n");
+    rig_expect(0, BATCH " --deadline-run 60");
+    rig_says("3 kept");
+    read_output("out.jsonl");
+    assert_int_equal(got.n, 4);
+    assert_string_equal(got.id[0], "line-0");
+    assert_string_equal(got.verdict[0], "wrong/value");
+    for (int i = 1; i < 4; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "line-%d", i);
+        assert_string_equal(got.id[i], id);
+        assert_string_equal(got.record[i], record[i - 1]);
+    }
+    rig_expect(0, "test ! -e out.jsonl.ahead");
+    killed_with_three_waiting(SIGINT);
+    write_waiting("    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n");
+    rig_expect(0, "rm out.jsonl; " BATCH " --deadline-run 60"); /* begun anew */
+    rig_says("0 kept");
+    rig_expect(0, "test ! -e out.jsonl.ahead");
+    rig_nothing_left();
+}
+
+static void test_another_file_beside_the_output(void **state)
+{
+    (void)state;
+    write_waiting("");
+    rig_text("out.jsonl.ahead", "dear diary\n");
+    rig_expect(2, "rm -f out.jsonl; " BATCH);
+    rig_says("out.jsonl.ahead: this file is not a batch's output");
+    rig_expect(0, "grep -q diary out.jsonl.ahead; rm out.jsonl.ahead");
+    rig_expect(2, "mkdir out.jsonl.ahead; " BATCH);
+    rig_says("out.jsonl.ahead: ");
+    rig_expect(0, "rmdir out.jsonl.ahead");
+}
+
 static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
 {
     (void)state;
@@ -215,6 +307,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_at_any_moment_it_resumes),
+        cmocka_unit_test(test_what_waits_is_not_lost),
+        cmocka_unit_test(test_another_file_beside_the_output),
         cmocka_unit_test(test_interrupted_at_any_moment_it_leaves_nothing),
         cmocka_unit_test(test_one_evaluation_is_interrupted_too),
         cmocka_unit_test(test_an_endless_call_is_interrupted_at_once),

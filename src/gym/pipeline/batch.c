@@ -31,6 +31,7 @@ struct batch {
     size_t first;    /* no line before it is left to take */
     size_t end;      /* of the window; lines before it that were kept are finished */
     struct kg_batch_out out;
+    struct kg_batch_ahead ahead;
     int64_t done;
     struct kg_batch_worker worker[MAX_JOBS];
     int jobs, cpus[MAX_JOBS], ncpus;
@@ -94,6 +95,22 @@ static enum kg_code finish(struct batch *b, size_t line, char *record, struct kg
     return flush(b, err);
 }
 
+static struct kg_batch_waiting waiting(const struct batch *b)
+{
+    return (struct kg_batch_waiting){&b->items, b->ready, b->out.written};
+}
+
+/* By a worker of this run. */
+static enum kg_code finish_now(struct batch *b, size_t line, char *record, struct kg_err *err)
+{
+    enum kg_code code = finish(b, line, record, err);
+    if (code == KG_OK && b->ready[line]) {
+        const struct kg_batch_waiting w = waiting(b);
+        kg_batch_ahead_add(&b->ahead, b->ready[line], &w);
+    }
+    return code;
+}
+
 static char *error_record(const struct batch *b, size_t line)
 {
     struct kg_record r;
@@ -135,11 +152,21 @@ static enum kg_code open_window(struct batch *b, struct kg_err *err)
     return KG_OK;
 }
 
+/* Some line is still to be handed out. */
+static bool more(const struct batch *b)
+{
+    size_t i = b->first;
+    while (i < b->items.n && (b->items.item[i].taken || b->items.item[i].kept)) {
+        i++;
+    }
+    return i < b->items.n;
+}
+
 static void hand(struct batch *b, struct kg_batch_worker *w, size_t line)
 {
     b->items.item[line].taken = true;
     w->problem = b->items.item[line].problem;
-    kg_batch_worker_send(w, (uint32_t)line);
+    kg_batch_worker_send(w, (uint32_t)line, more(b));
 }
 
 static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
@@ -174,7 +201,7 @@ static enum kg_code replace(struct batch *b, struct kg_batch_worker *w, struct k
         return KG_OK;
     }
     char *rec = error_record(b, (size_t)line);
-    return finish(b, (size_t)line, rec, err);
+    return finish_now(b, (size_t)line, rec, err);
 }
 
 static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
@@ -183,7 +210,7 @@ static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_e
     size_t line = (size_t)w->busy;
     switch (kg_batch_worker_read(w, &text)) {
     case KG_GOT_RECORD:
-        return finish(b, line, text, err);
+        return finish_now(b, line, text, err);
     case KG_GOT_REFUSAL: {
         enum kg_code code = kg_cancelled ? KG_OK : kg_fail(err, KG_E_HOST, "%s", text);
         free(text);
@@ -256,13 +283,14 @@ static enum kg_code prepare(struct batch *b, struct kg_err *err)
     if (!b->ready || !b->losses) {
         return kg_fail(err, KG_E_LIMIT, "no memory for %zu lines", b->items.n);
     }
-    return kg_batch_resume(&b->items, b->config, b->spec, &b->out, err);
+    return kg_batch_resume(&b->items, b->config, b->spec, b->ready, &b->out, &b->ahead, err);
 }
 
 enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_spec *spec,
                           struct kg_batch_result *out, struct kg_err *err)
 {
-    struct batch b = {.config = config, .spec = spec, .result = out, .out = {.fd = -1}};
+    struct batch b = {
+        .config = config, .spec = spec, .result = out, .out = {.fd = -1}, .ahead = {.fd = -1}};
     memset(out, 0, sizeof *out);
     signal(SIGPIPE, SIG_IGN);
     if (kg_items_load(spec->in, &b.items, err) != KG_OK) {
@@ -277,6 +305,10 @@ enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_
     b.first = b.end = b.out.written;
     if (code == KG_OK && b.out.written < b.items.n) {
         code = run(&b, err);
+    }
+    if (b.ready) {
+        const struct kg_batch_waiting w = waiting(&b);
+        kg_batch_ahead_end(&b.ahead, &w);
     }
     for (size_t i = 0; b.ready && i < b.items.n; i++) {
         free(b.ready[i]);

@@ -1,8 +1,9 @@
 /* Many evaluations: a JSONL file of {id, problem, one of reply|reply_file|source|source_file} in,
  * one record per line out, in input order whatever order they finish in. One worker process per
  * job, each pinned to its own CPU; a worker that dies is replaced and its line is tried once more.
- * An interrupted run resumes: complete lines with the same input hash are kept, a torn last line is
- * cut off. Paths in the input are relative to its folder. */
+ * An interrupted run resumes: complete lines with the same input hash are kept, those that waited
+ * for an older one (batch_ahead.h) too, a torn last line is cut off. Paths in the input are
+ * relative to its folder. */
 #ifndef KG_GYM_PIPELINE_BATCH_H
 #define KG_GYM_PIPELINE_BATCH_H
 

@@ -2,7 +2,7 @@
  * (references, expected answers) goes when it changes to another one, so it takes
  *   1. the next line of the problem that it holds, else
  *   2. the first line of a problem that no other worker holds, else
- *   3. the first line.
+ *   3. the first line of the problem of which each worker has most to do, with one more of them.
  * Only the KG_BATCH_REACH lines that begin with the oldest waiting one are looked at: no line is
  * passed over more than KG_BATCH_REACH - 1 times before it goes to whoever is idle. */
 #ifndef KG_GYM_PIPELINE_BATCH_CHOOSE_H
@@ -11,14 +11,14 @@
 #include "gym/pipeline/batch_items.h"
 
 /* Wider: fewer changes of problem where many problems take turns. Narrower: fewer lines that are
- * finished and wait in memory for an older one; a killed run loses them. Source: the table of
+ * finished and wait for an older one, in memory and beside the output. Source: the table of
  * docs/batches.md, which test_batch_choose prints. */
 #define KG_BATCH_REACH 256
 
 /* first: the oldest line that is not taken; end: lines from here on must wait, whatever they are.
  * held: number of the idle worker's problem; others [n]: those of the other workers; -1: none yet.
  * Returns a line in [first, end) that is not taken, or end when there is none. Costs at most
- * KG_BATCH_REACH * n comparisons. */
+ * 2 * KG_BATCH_REACH * n comparisons. */
 size_t kg_batch_choose(const struct kg_item *item, size_t first, size_t end, int held,
                        const int *others, int n);
 

@@ -46,6 +46,7 @@ struct search {
     struct kg_items *items;
     const struct kg_config *config;
     const struct kg_batch_spec *spec;
+    bool anew; /* there was no output: what waited beside one is not of this run */
     struct kg_paths paths;
     void *tree; /* items by id */
 };
@@ -96,12 +97,10 @@ static struct kg_item *holds(const struct search *s, const char *line, size_t le
     return found;
 }
 
+/* out: where its lines in order end; NULL: they are in none. */
 static void keep_lines(struct search *s, const struct kg_buf *old, struct kg_batch_out *out)
 {
     struct kg_items *items = s->items;
-    for (size_t i = 0; i < items->n; i++) {
-        tsearch(&items->item[i], &s->tree, compare_ids);
-    }
     for (size_t at = 0; at < old->len;) {
         const char *nl = memchr(old->data + at, '\n', old->len - at);
         if (!nl) {
@@ -111,15 +110,12 @@ static void keep_lines(struct search *s, const struct kg_buf *old, struct kg_bat
         struct kg_item *it = holds(s, old->data + at, len);
         if (it && !it->kept) {
             it->kept = strndup(old->data + at, len);
-            if (it == &items->item[out->written] && out->end == (int64_t)at) {
+            if (out && it == &items->item[out->written] && out->end == (int64_t)at) {
                 out->written++;
                 out->end = (int64_t)(at + len + 1);
             }
         }
         at += len + 1;
-    }
-    for (size_t i = 0; i < items->n; i++) {
-        tdelete(&items->item[i], &s->tree, compare_ids);
     }
 }
 
@@ -127,7 +123,7 @@ static enum kg_code check_ours(const struct kg_buf *old, const char *path, struc
 {
     static const char first[] = "{\"schema\":\"" KG_RECORD_SCHEMA "\"";
     size_t n = old->len < sizeof first - 1 ? old->len : sizeof first - 1;
-    if (memcmp(old->data, first, n) == 0) {
+    if (n == 0 || memcmp(old->data, first, n) == 0) {
         return KG_OK;
     }
     return kg_fail(err, KG_E_INPUT,
@@ -156,34 +152,53 @@ static enum kg_code open_output(const struct kg_batch_spec *spec, struct kg_batc
     return KG_OK;
 }
 
-static enum kg_code resume(struct search *s, struct kg_batch_out *out, struct kg_err *err)
+/* What waited is safe beside the output before it is cut off there. */
+static enum kg_code resume(struct search *s, struct kg_batch_out *out, struct kg_batch_ahead *ahead,
+                           char *const *ready, struct kg_err *err)
 {
     const char *path = s->spec->out;
-    struct kg_buf old;
+    struct kg_items *items = s->items;
+    struct kg_buf old, waited;
     kg_buf_init(&old, KG_BATCH_MAX_BYTES);
+    kg_buf_init(&waited, KG_BATCH_MAX_BYTES);
     enum kg_code code = kg_file_read(path, &old, err);
+    code = code == KG_OK ? check_ours(&old, path, err) : code;
+    code = code == KG_OK ? kg_batch_ahead_init(ahead, path, err) : code;
+    code = code == KG_OK ? kg_batch_ahead_read(ahead, &waited, err) : code;
+    code = code == KG_OK ? check_ours(&waited, ahead->path, err) : code;
     if (code == KG_OK) {
-        code = check_ours(&old, path, err);
-    }
-    if (code == KG_OK) {
+        for (size_t i = 0; i < items->n; i++) {
+            tsearch(&items->item[i], &s->tree, compare_ids);
+        }
         keep_lines(s, &old, out);
+        if (!s->anew) {
+            keep_lines(s, &waited, NULL);
+        }
+        for (size_t i = 0; i < items->n; i++) {
+            tdelete(&items->item[i], &s->tree, compare_ids);
+        }
+        kg_batch_ahead_renew(ahead, &(struct kg_batch_waiting){items, ready, out->written});
         if (ftruncate(out->fd, out->end) != 0 || lseek(out->fd, out->end, SEEK_SET) < 0) {
             code = kg_fail(err, KG_E_IO, "%s: cannot resume: %s", path, strerror(errno));
         }
     }
     kg_buf_deinit(&old);
+    kg_buf_deinit(&waited);
     return code;
 }
 
 enum kg_code kg_batch_resume(struct kg_items *items, const struct kg_config *config,
-                             const struct kg_batch_spec *spec, struct kg_batch_out *out,
+                             const struct kg_batch_spec *spec, char *const *ready,
+                             struct kg_batch_out *out, struct kg_batch_ahead *ahead,
                              struct kg_err *err)
 {
-    struct search s = {.items = items, .config = config, .spec = spec};
+    struct search s = {
+        .items = items, .config = config, .spec = spec, .anew = !kg_file_exists(spec->out)};
     *out = (struct kg_batch_out){.fd = -1};
+    *ahead = (struct kg_batch_ahead){.fd = -1};
     if (kg_paths_find(config->suites, &s.paths, err) != KG_OK ||
         open_output(spec, out, err) != KG_OK) {
         return err->code;
     }
-    return out->end < 0 ? KG_OK : resume(&s, out, err);
+    return out->end < 0 ? KG_OK : resume(&s, out, ahead, ready, err);
 }

@@ -3,6 +3,7 @@
 #define KG_GYM_PIPELINE_BATCH_RESUME_H
 
 #include "gym/pipeline/batch.h"
+#include "gym/pipeline/batch_ahead.h"
 #include "gym/pipeline/batch_items.h"
 
 struct kg_batch_out {
@@ -13,12 +14,14 @@ struct kg_batch_out {
 
 /* Opens the output for appending after the longest run of lines that still hold: same ids in input
  * order, same input hash, no error, judged as far as is asked for now, and no `private` where the
- * output is to be public. Each of them, and any later line that holds, is in its item's `kept`.
- * Whatever follows in the file, a torn line included, is cut off. Refuses a file that is the
- * batch's input, that another run is writing, or that does not begin as records do: a mistyped
+ * output is to be public. Each of them, and any later line that holds, there or in what waited
+ * beside it (*ahead), is in its item's `kept`. ready: none is yet, one per item. Whatever follows
+ * in the file, a torn line included, is cut off. Refuses a file that is the batch's input, that
+ * another run is writing, or that does not begin as records do: a mistyped
  * --out must not cost somebody's data. */
 enum kg_code kg_batch_resume(struct kg_items *items, const struct kg_config *config,
-                             const struct kg_batch_spec *spec, struct kg_batch_out *out,
+                             const struct kg_batch_spec *spec, char *const *ready,
+                             struct kg_batch_out *out, struct kg_batch_ahead *ahead,
                              struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -31,6 +31,10 @@ struct head {
     uint32_t kind, len; /* enum kg_batch_got */
 };
 
+struct order {
+    uint32_t line, more; /* more: others wait after it */
+};
+
 static bool answer(int fd, enum kg_batch_got kind, const char *text, size_t len)
 {
     struct kg_err ignored = KG_ERR_INIT;
@@ -40,17 +44,18 @@ static bool answer(int fd, enum kg_batch_got kind, const char *text, size_t len)
 }
 
 static void judge_line(struct kg_worker *w, const struct kg_batch_spec *spec,
-                       const struct kg_items *items, uint32_t line, struct kg_buf *out)
+                       const struct kg_items *items, const struct order *o, struct kg_buf *out)
 {
     struct kg_item_task t;
     struct kg_record r;
     struct kg_err err = KG_ERR_INIT;
     kg_record_init(&r);
-    if (kg_item_open(items, line, &t, &err) != KG_OK) {
-        r.batch_id = items->item[line].id;
+    if (kg_item_open(items, o->line, &t, &err) != KG_OK) {
+        r.batch_id = items->item[o->line].id;
         kg_record_error(&r, &err);
     } else {
         t.task.stop_after = spec->stop_after;
+        t.task.more = o->more;
         kg_eval(w, &t.task, &r);
     }
     json_t *j = kg_record_json(&r, spec->public_only);
@@ -66,15 +71,15 @@ static int serve(int from_parent, int to_parent, const struct kg_config *config,
     struct kg_worker *w;
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf out;
-    uint32_t line;
+    struct order o;
     if (kg_worker_open(config, cpu, &w, &err) != KG_OK) {
         answer(to_parent, KG_GOT_REFUSAL, err.message, strlen(err.message));
         return 2;
     }
     kg_buf_init(&out, RECORD_MAX);
-    while (read_exactly(from_parent, &line, sizeof line) && line < items->n) {
+    while (read_exactly(from_parent, &o, sizeof o) && o.line < items->n) {
         kg_buf_reset(&out);
-        judge_line(w, spec, items, line, &out);
+        judge_line(w, spec, items, &o, &out);
         if (kg_cancelled || !answer(to_parent, KG_GOT_RECORD, out.data, out.len)) {
             break;
         }
@@ -153,11 +158,12 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_co
     return KG_OK;
 }
 
-bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line)
+bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, bool more)
 {
     struct kg_err err = KG_ERR_INIT;
+    struct order o = {line, more};
     w->busy = line;
-    return kg_file_write_all(w->to, &line, sizeof line, &err) == KG_OK;
+    return kg_file_write_all(w->to, &o, sizeof o, &err) == KG_OK;
 }
 
 enum kg_batch_got kg_batch_worker_read(struct kg_batch_worker *w, char **text)

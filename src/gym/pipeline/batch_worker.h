@@ -21,7 +21,8 @@ struct kg_batch_worker {
 enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_config *config,
                                    const struct kg_batch_spec *spec, const struct kg_items *items,
                                    int cpu, struct kg_err *err) KG_MUST_USE;
-bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line); /* false: it is gone */
+/* more: others wait to be judged after it. False: the worker is gone. */
+bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, bool more);
 enum kg_batch_got { KG_GOT_NOTHING, KG_GOT_RECORD, KG_GOT_REFUSAL, KG_GOT_END };
 /* Read what is there. *text is set with RECORD and REFUSAL; the caller frees. END: it is gone. */
 enum kg_batch_got kg_batch_worker_read(struct kg_batch_worker *w, char **text);
