@@ -40,7 +40,7 @@ copy_tree() {
 build() {
   local tree=$1
   shift
-  make -C "$tree" -s -j2 all build/release/libfakecu{da,pti}.so "${@/#/build/release/tests/}" >"$log/make" 2>&1
+  make -C "$tree" -s -j2 all build/release/libfake{cuda,cupti,nvml}.so "${@/#/build/release/tests/}" >"$log/make" 2>&1
 }
 
 run_tests() {

@@ -97,6 +97,22 @@ static void test_batch(void **state)
     rig_shows("ok rejected wrong ok");
     rig_expect(0, "$K eval --batch in.jsonl --out out.jsonl --jobs 1" CPU);
     rig_says("4 kept from an earlier run");
+    /* A process that is begun ahead is the next line's: none after the last one. */
+    rig_expect(0, "sed -n '1p;3p' in.jsonl > two.jsonl; for ahead in yes no; do $K eval --batch "
+                  "two.jsonl --out $ahead.jsonl --jobs 1 --torch-spare $ahead --trace spans" CPU
+                  " && grep -c '\"fork\"' spans > $ahead || exit 1; done; cmp yes no");
+}
+
+/* Paths from the folder that kgym is called in, though the zygote works in another. */
+static void test_relative_paths(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_expect(
+        0, "P=$(command -v ${KGYM_PYTHON:-$KGYM_HOME/../../.venv/bin/python} || "
+           "command -v python3); ln -s $KGYM_HOME home && ln -s $(dirname $(dirname $P)) env && "
+           "KGYM_HOME=home KGYM_PYTHON=env/bin/$(basename $P) $K eval ./twice.py good.py" CPU);
+    rig_shows("right on every input");
 }
 
 /* What the driver says is shown, and what would cost trust is said to be lacking; a driver's
@@ -160,9 +176,9 @@ static void test_onboarding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),    cmocka_unit_test(test_judging),
-        cmocka_unit_test(test_batch),      cmocka_unit_test(test_doctor_of_a_gpu),
-        cmocka_unit_test(test_onboarding),
+        cmocka_unit_test(test_listing),         cmocka_unit_test(test_judging),
+        cmocka_unit_test(test_batch),           cmocka_unit_test(test_relative_paths),
+        cmocka_unit_test(test_doctor_of_a_gpu), cmocka_unit_test(test_onboarding),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

@@ -12,7 +12,7 @@
 #include "gym/torch/pairs.h"
 
 #define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
-#define NULLS   10 /* before pairs begin; the first two of them do not count */
+#define NULLS   8  /* before pairs begin; the first two of them do not count */
 #define TURNS   30 /* calls of a process after which candidates here turn; full runs make fewer */
 
 static const char masked[] =
@@ -256,11 +256,12 @@ static void a_measurement(void **state)
     assert_int_equal(calls, spy.calls[CAND]);
     assert_true(before > 0 && before < 20 && before + verified >= KG_TPAIRS_VERIFIED &&
                 verified <= calls);
-    assert_true(calls >= r.timing.warmups + r.speedup.pairs);
+    assert_true(before + calls >= r.timing.warmups + r.speedup.pairs);
+    assert_in_range(r.timing.warmups, before + 3, before + 5 + (before < 7 ? 10 - before : 3));
     assert_true(number(t, "with_oracle") > 0 && number(t, "with_oracle") < calls);
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
-    assert_true(number(t, "nulls") > 12 && number(t, "nulls") < calls);
+    assert_true(number(t, "nulls") > 9 && number(t, "nulls") < calls);
     kg_record_deinit(&r);
 }
 
@@ -461,24 +462,6 @@ static void the_estimate(void **state)
     kg_record_deinit(&r);
 }
 
-/* Blocks that differ by as much are enough at 0.11 ms, and too few at 1 ms. */
-static void what_is_planned(void **state)
-{
-    (void)state;
-    struct kg_record r;
-    need_torch();
-    worker->config.timing_blocks = 6;
-    spy.drift = 0.0003;
-    windows(120000, 120000, 10000);
-    expect("affine.py", good, "ok", &r);
-    assert_int_equal(r.speedup.pairs, 3 * 8);
-    kg_record_deinit(&r);
-    windows(1010000, 1010000, 10000);
-    expect("affine.py", good, "ok", &r);
-    assert_true(r.speedup.pairs > 3 * 8);
-    kg_record_deinit(&r);
-}
-
 static void calibrated(void **state)
 {
     (void)state;
@@ -672,6 +655,17 @@ static void loud_beside_others(void **state)
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_MEASURED);
     kg_record_deinit(&r);
+    for (int calls = 6; calls <= 26; calls += 20) { /* loud in one process; in a second one, too */
+        fresh(state);
+        kg_tpairs_hook.shared = true;
+        worker->config.torch_spare = KG_SPARE_YES; /* who has all others end begins none */
+        spy.loud_from = 18;
+        spy.loud_calls = calls;
+        expect("affine.py", good, "ok", &r);
+        assert_true(spy.was_loud && worker->torch->spare.up == (calls == 6));
+        kg_tspare_drop(worker);
+        kg_record_deinit(&r);
+    }
     fresh(state);
     kg_tpairs_hook.shared = true;
     worker->config.torch_contexts_apart = false; /* it may have been a context of others' */
@@ -837,7 +831,7 @@ static void time_runs_out(void **state)
     struct kg_record r;
     static const char slow[] = COUNTED "        time.sleep(0.2 if len(calls) > 30 else 0)\n" ANSWER;
     static const char sleepy[] =
-        COUNTED "        time.sleep(0.2 if len(calls) > 2 else 0)\n" ANSWER;
+        COUNTED "        time.sleep(0.25 if len(calls) > 2 else 0)\n" ANSWER;
     need_torch();
     worker->config.timing_budget = 0.5;
     windows(2050000, 4050000, 50000);
@@ -846,7 +840,7 @@ static void time_runs_out(void **state)
     assert_true(r.speedup.pairs >= KG_TPAIRS_LEAST && r.speedup.pairs < 36);
     assert_true(fabs(r.speedup.ratio - 0.5) < 1e-9);
     kg_record_deinit(&r);
-    worker->config.torch_deadline_eval = 8; /* 40 calls of 0.2 s do not fit */
+    worker->config.torch_deadline_eval = 8; /* 38 calls of 0.25 s do not fit */
     windows(4050000, 2050000, 50000);
     expect("affine.py", sleepy, "ok", &r);
     assert_true(r.timing.status == KG_T_NOT_TRUSTED);
@@ -901,7 +895,6 @@ int main(void)
         TEST(inputs_that_stay),
         TEST(other_problems),
         TEST(the_estimate),
-        TEST(what_is_planned),
         TEST(calibrated),
         TEST(short_times),
         TEST(turns),

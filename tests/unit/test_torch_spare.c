@@ -298,6 +298,60 @@ static void none_where_it_is_not_wanted(void **state)
     assert_int_equal(worker->torch->spares, begun + 1);
 }
 
+/* As if the judge had a GPU: contexts are made in turn, while nobody is timed. */
+static void it_boots_while_the_last_one_ends(void **state)
+{
+    (void)state;
+    struct kg_tside last;
+    struct kg_err err = KG_ERR_INIT;
+    need_torch();
+    right("small.py", twice);
+    kg_tspare_drop(worker);
+    worker->torch->judge.facts.clock = true;
+    kg_tspare_begin(worker, false, 1, 1);
+    usleep(50000);
+    assert_false(worker->torch->spare.runner.told);
+    assert_int_not_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+    for (int k = 0; k < 2; k++) { /* the second time it has died */
+        const char *problem = worker->torch->problem_file;
+        assert_int_equal(kg_tside_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
+        pid_t ends = last.runner.sandbox.pid, next = spare();
+        if (k == 1) {
+            kill(next, SIGKILL);
+            await_death(next);
+        }
+        kg_tspare_follow(worker, &last);
+        assert_false(last.up || exists(ends));
+        assert_true(worker->torch->spare.up == (k == 0));
+        assert_false(worker->torch->judge.held);
+        if (k == 0) {
+            assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+            uint64_t taken = worker->torch->taken;
+            right("small.py", twice); /* by that one; the one begun meanwhile has booted since */
+            assert_int_equal(worker->torch->taken, taken + 1);
+            assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+            kg_tspare_drop(worker);
+            kg_tspare_begin(worker, false, 1, 1);
+        }
+    }
+    right("small.py", twice);
+    worker->torch->judge.facts.clock = false;
+}
+
+static void none_where_no_other_follows(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    kg_tspare_drop(worker);
+    judge_task(
+        (struct kg_task){
+            .problem = "small.py", .text = twice, .source = true, .stop_after = KG_ST_FULL},
+        &r);
+    assert_false(r.has_error || worker->torch->spare.up);
+    kg_record_deinit(&r);
+}
+
 /* --- timing --- */
 
 static struct {
@@ -388,6 +442,8 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(sources_do_not_mix),
         cmocka_unit_test(none_where_it_is_not_wanted),
+        cmocka_unit_test(it_boots_while_the_last_one_ends),
+        cmocka_unit_test(none_where_no_other_follows),
         cmocka_unit_test(nothing_boots_while_a_device_is_measured),
         cmocka_unit_test(the_judges_core),
     };

@@ -90,7 +90,8 @@ static inline void judge(const char *problem, const char *source, enum kg_stage 
                          struct kg_record *r)
 {
     judge_task(
-        (struct kg_task){.problem = problem, .text = source, .source = true, .stop_after = stop},
+        (struct kg_task){
+            .problem = problem, .text = source, .source = true, .stop_after = stop, .more = true},
         r);
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-#define POLL_NS 2000000   /* flock has no deadline */
+#define POLL_NS 500000    /* flock has no deadline; a device is idle for as long */
 #define JOIN_NS 150000000 /* long uses take half as long each where several go on at once */
 
 void kg_lease_default_path(char *out, size_t cap)

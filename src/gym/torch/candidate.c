@@ -15,12 +15,11 @@ void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
     e->deadline_ns += kg_clock_ns() - since_ns;
 }
 
-/* The next runner boots while this one is at work. A worker's first evaluation may be its last: its
- * timing, which waits for what boots, begins none. */
-static void next_one(struct kg_evaluation *e, enum kg_stage stage)
+/* The next runner begins while this one is at work. */
+static void next_one(struct kg_evaluation *e)
 {
     const struct kg_torch_run *run = e->torch;
-    if (!e->alone && (stage < KG_ST_TIMING || e->w->evaluations > 1)) {
+    if (!e->alone && e->task->more) {
         int64_t since = kg_clock_ns();
         uint64_t in, out;
         kg_tscene_regions(run->scene, false, &in, &out);
@@ -40,7 +39,7 @@ static enum kg_step_result tell(struct kg_evaluation *e, enum kg_tcommand comman
     kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
     json_decref(request);
     if (command == KG_TC_LOAD) {
-        next_one(e, stage);
+        next_one(e);
     }
     kg_pyrunner_answer(&run->cand.runner, &q,
                        kg_evaluation_deadline(e, e->w->config.torch_deadline_compile), &a);
@@ -153,7 +152,7 @@ void kg_tcandidate_stop(struct kg_evaluation *e)
     struct kg_torch_run *run = e->torch;
     if (run && run->cand.up) {
         int builds = kg_tbuilds_hold(e);
-        kg_tside_stop(e->w, &run->cand);
+        kg_tspare_follow(e->w, &run->cand);
         kg_tbuilds_keep(e, builds);
         keep_output(e, &run->cand.runner);
     }

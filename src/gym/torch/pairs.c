@@ -10,7 +10,8 @@
 #include "base/trace.h"
 #include "gym/torch/pairs_private.h"
 
-#define WARM_ALONE 3  /* warm-ups once the device is its alone; the others keep nobody waiting */
+#define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
+#define WARM_LEAST 3  /* besides right answers that the process has given before, at this shape */
 #define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
 #define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
 #define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
@@ -122,7 +123,7 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
         if (may_end || few) {
             kg_tpairs_sum_up(s);
         }
-        if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= kg_tpairs_planned(s)) {
+        if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
             break;
         }
         if (few && kg_tpairs_short(s)) {
@@ -145,7 +146,7 @@ static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
     while (s->out->calls < n && flow == KG_TFLOW_ON && !past_deadline(s)) {
         flow = untimed(s, false, err);
     }
-    s->out->warmups = s->out->calls;
+    s->out->warmups = s->cand->verified + s->out->calls;
     return flow;
 }
 
@@ -186,7 +187,8 @@ static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
 
 static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
 {
-    int64_t warm = s->opt.warmups + (int64_t)kg_rng_below(&s->rng, 6);
+    int64_t warm = s->opt.warmups - s->cand->verified;
+    warm = (warm > WARM_LEAST ? warm : WARM_LEAST) + (int64_t)kg_rng_below(&s->rng, 6);
     enum kg_tflow flow = prime(s, err);
     kg_tpairs_one_core(s);
     flow = flow == KG_TFLOW_ON ? warm_up(s, warm - WARM_ALONE, err) : flow;

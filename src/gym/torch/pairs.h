@@ -36,17 +36,16 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 18 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 0.4 %, 20 s,
- * 20 s + 60 s.
- */
+/* 6 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
+ * 20 s + 60 s. */
 #define KG_TPAIRS_DEFAULTS                                                                         \
     ((struct kg_tpairs_options){.pairs = 8,                                                        \
-                                .blocks = 18,                                                      \
+                                .blocks = 6,                                                       \
                                 .min_blocks = 3,                                                   \
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \
-                                .half_width = 0.004,                                               \
+                                .half_width = 0.02,                                                \
                                 .budget_ns = 20000000000,                                          \
                                 .call_ns = 20000000000,                                            \
                                 .first_call_ns = 60000000000,                                      \
@@ -80,10 +79,10 @@ struct kg_tpairs_result {
     int64_t candidate_trimmed_ns, reference_trimmed_ns;
     int64_t overhead_ns, k_p10_ns, k_p90_ns; /* K: median and spread of the null windows */
     double cv;                               /* of the candidate's times after K */
-    int64_t warmups;                         /* verified calls before the first pair */
-    int64_t calls, verified;                 /* of the candidate's process */
-    int64_t oracle_checked;                  /* of them, with the oracle too */
-    int64_t nulls;                           /* windows that K is the median of */
+    int64_t warmups;         /* verified calls at this shape before the first pair */
+    int64_t calls, verified; /* of the candidate's process */
+    int64_t oracle_checked;  /* of them, with the oracle too */
+    int64_t nulls;           /* windows that K is the median of */
     int64_t alive_ns;
     int repeated;         /* pairs that were loud, and were asked again */
     int64_t setup_ns;     /* the judge's own copies in the last loud call */

@@ -9,9 +9,6 @@
 #define QUAD  4  /* balanced: the least that has both orders */
 #define PARTS 3  /* fewer say nothing about spread: smaller parts then */
 
-#define LONG_NS 1e6  /* from here on the planned half-width is that of the configuration, */
-#define WIDER   3.75 /* and at T so many times that */
-
 static double after_k(int64_t ns, double k)
 {
     return (double)ns > k ? (double)ns - k : 1.0;
@@ -101,14 +98,6 @@ void kg_tpairs_sum_up(struct kg_tpairs *s)
 bool kg_tpairs_short(const struct kg_tpairs *s)
 {
     return s->out->reference_short || s->out->candidate_short;
-}
-
-/* Shorter times differ more from call to call. Between the two ends: powers. */
-double kg_tpairs_planned(const struct kg_tpairs *s)
-{
-    double shorter = fmin((double)s->out->reference_ns, (double)s->out->candidate_ns);
-    double t = fmax(fmin(shorter, LONG_NS), KG_TPAIRS_SHORT_NS);
-    return s->opt.half_width * pow(WIDER, log(LONG_NS / t) / log(LONG_NS / KG_TPAIRS_SHORT_NS));
 }
 
 /* What a reader must know of times below T. */

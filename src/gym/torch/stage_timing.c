@@ -256,7 +256,7 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
     struct kg_torch *t = e->w->torch;
     struct kg_tpairs_result res = {.pair = NULL};
     enum outcome o = DONE;
-    int seen[2] = {0, 0}, noisy = 0;
+    int seen[2] = {0, 0}, disturbed = 0;
     bool again;
     t->contexts_apart = false;
     do {
@@ -267,15 +267,14 @@ static enum kg_step_result measure(struct kg_evaluation *e, const struct kg_tpai
             o = retake_floor(e, opt, err) != KG_OK ? ERROR : below_floor(e, &res) ? o : DONE;
         }
         again = o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
-        if (o == DISTURBED && !e->w->config.torch_contexts_apart && !t->contexts_apart) {
-            t->contexts_apart = true; /* others' contexts may have been it */
+        /* Others' contexts may have been it; and for the device alone all others have to end. */
+        bool beside = !e->w->config.torch_contexts_apart && !t->contexts_apart;
+        if (o == DISTURBED && (beside || disturbed++ == 0)) {
+            t->contexts_apart = t->contexts_apart || beside;
             if (!res.noisy) {
                 kg_tcandidate_stop(e);
             }
             continue;
-        }
-        if (o == DISTURBED && res.noisy && noisy++ == 0) {
-            continue; /* once more as it is: for the device alone all others have to end */
         }
         if (again) {
             kg_tcandidate_stop(e);

@@ -63,6 +63,7 @@ struct kg_torch {
     struct kg_tproblem *problem;
     char device[32]; /* resolved: "cpu", "cuda:0" */
     char problem_file[320];
+    char python[1024];          /* the zygotes' */
     struct kg_zygote zygote[2]; /* plain, interpreting Triton */
     bool zygote_up[2];
     struct kg_dj judge;
@@ -114,11 +115,12 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
                             struct kg_err *err) KG_MUST_USE;
 /* Its two halves, for a judge and a zygote that are up: a port, and a runner that has not touched
  * the device; then, in its turn and while nobody is timed, it makes its context, is READY, and the
- * judge watches it. A side that does not get there is stopped. */
+ * judge watches it. A side that does not get there is stopped. last: ends while the context is
+ * made; or NULL. */
 enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s,
+enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_tside *last,
                             struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
@@ -144,6 +146,9 @@ enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *tex
 /* The next one begins to boot, where `torch.spare` has it so, there is none yet, and all that it
  * needs is up. Nothing depends on it: what fails here is told to whoever wants a runner. */
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes);
+/* Ends this one, and where the spare waits for its turn to make its context it does so meanwhile:
+ * neither delays the other. */
+void kg_tspare_follow(struct kg_worker *w, struct kg_tside *last);
 /* Until it has booted: before a device is measured, and nothing else may be at work there. */
 void kg_tspare_settle(struct kg_worker *w);
 void kg_tspare_drop(struct kg_worker *w); /* idempotent */

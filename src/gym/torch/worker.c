@@ -77,12 +77,25 @@ static enum kg_code with_advice(struct kg_err *err)
                          cause.message);
 }
 
+/* A name is looked for as a shell does; a path is one from here, not from the zygote's folder. */
+static enum kg_code name_python(struct kg_worker *w, struct kg_err *err)
+{
+    char *out = w->torch->python;
+    size_t cap = sizeof w->torch->python;
+    const char *own = w->paths.own_python, *asked = w->config.python;
+    const char *python = *asked ? asked : *own ? own : "python3";
+    if (strchr(python, '/')) {
+        return kg_file_absolute(python, out, cap, err);
+    }
+    snprintf(out, cap, "%s", python);
+    return KG_OK;
+}
+
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
                              struct kg_err *err)
 {
     struct kg_torch *t = w->torch;
     struct kg_zygote *z = *out = &t->zygote[interpret];
-    const char *own = w->paths.own_python;
     if (t->zygote_up[interpret] && kg_zygote_alive(z)) {
         return KG_OK;
     }
@@ -97,10 +110,11 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
         return kg_fail(err, KG_E_HOST, "%s is missing: build it with `make`",
                        kg_file_exists(w->paths.harness) ? w->paths.probe : w->paths.harness);
     }
+    if (name_python(w, err) != KG_OK) {
+        return err->code;
+    }
     struct kg_zygote_spec spec = {
-        .python = w->config.python[0] ? w->config.python
-                  : *own              ? own
-                                      : "python3",
+        .python = t->python,
         .harness = w->paths.harness,
         .probe = w->paths.probe,
         .interpret = interpret,
@@ -241,7 +255,8 @@ static void shared_device(struct kg_worker *w, struct kg_lease *l)
 }
 
 /* One that has made its context while its worker did something else needs no turn. */
-enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_err *err)
+enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_tside *last,
+                            struct kg_err *err)
 {
     struct kg_lease l = KG_LEASE_NONE, turn = KG_LEASE_NONE;
     int64_t begun = kg_clock_ns();
@@ -252,6 +267,10 @@ enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_e
     }
     kg_trace_span(begun, "runner", "wait to boot");
     begun = kg_clock_ns();
+    if (code == KG_OK && last) {
+        kg_pyrunner_go(&s->runner);
+        kg_tside_stop(w, last);
+    }
     code = code == KG_OK ? kg_pyrunner_ready(&s->runner, err) : code;
     kg_trace_span(begun, "runner", "boot");
     if (code == KG_OK) {
@@ -275,7 +294,7 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
         return err->code;
     }
     return kg_tside_begin(w, z, source, in_bytes, out_bytes, out, err) == KG_OK
-               ? kg_tside_ready(w, out, err)
+               ? kg_tside_ready(w, out, NULL, err)
                : err->code;
 }
 
