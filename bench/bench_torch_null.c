@@ -2,13 +2,14 @@
  * fresh process of the second one in every repetition, the paired protocol with all that it
  * verifies.
  *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0] [kernels]
- *                                        [beside=repetitions/2]
- * kernels: those whose name holds this. The problem applies sin() in turn, a launch for each round,
- * or multiplies matrices, which is one launch and no matter of memory. Columns: median time after
- * K; K and its spread; share of ratios within 0.5, 1, 2 and 5 %; how often the interval holds 1;
- * pairs used; share of results that are trusted. Below: where the time of calls goes, by
- * side, and each ratio. The second table: while another process makes contexts (`beside`
- * repetitions, 0: none). Needs a GPU. */
+ *                                        [beside=repetitions/2] [blocks=64]
+ * What the clock can tell: half-widths of 0.25 % are asked for, of so many blocks of 8 pairs at
+ * most; blocks 0: as evaluations are timed. kernels: those whose name holds this. The problem
+ * applies sin() in turn, a launch for each round, or multiplies matrices, which is one launch and
+ * no matter of memory. Columns: median time after K; K and its spread; share of ratios within 0.5,
+ * 1, 2 and 5 %; how often the interval holds 1; pairs used; share of results that are trusted.
+ * Below: where the time of calls goes, by side, and each ratio. The second table: while another
+ * process makes contexts (`beside` repetitions, 0: none). Needs a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,11 @@ static const struct {
 #define KERNELS ((int)(sizeof kernels / sizeof *kernels))
 #define BESIDE  2 /* from here on also beside contexts */
 
+#define EXACT 0.0025
+
 static struct kg_worker *worker;
 static struct kg_err err;
+static int blocks;
 
 /* Where the time of calls goes: the judge's copies, in the runner as it says, the rest (release,
  * both context switches, digest). */
@@ -119,6 +123,8 @@ struct series {
 static void repeat(struct series *s, int repetitions)
 {
     struct kg_tpairs_options opt = KG_TPAIRS_DEFAULTS;
+    opt.blocks = blocks > 0 ? blocks : opt.blocks;
+    opt.half_width = blocks > 0 ? EXACT : opt.half_width;
     memset(s, 0, sizeof *s);
     for (int i = 0; i < repetitions; i++) {
         struct kg_tpairs_result res;
@@ -211,19 +217,23 @@ int main(int argc, char **argv)
     int repetitions = kg_bench_count(argc, argv, 1, 1, MOST, 20);
     const char *device = argc > 2 ? argv[2] : "cuda:0", *which = argc > 3 ? argv[3] : "";
     int beside = kg_bench_count(argc, argv, 4, 0, MOST, (repetitions + 1) / 2);
+    blocks = kg_bench_count(argc, argv, 5, 0, KG_TPAIRS_BLOCKS, KG_TPAIRS_BLOCKS);
     kg_bench_need_gpu(device);
     kg_tpairs_hook.run = spied;
     open_worker(device);
     json_t *rows = json_array();
-    printf("reference against itself, %d repetitions\n", repetitions);
+    printf("reference against itself, %d repetitions, ", repetitions);
+    printf(blocks > 0 ? "half-width %g %%, %d blocks at most\n" : "as evaluations are timed\n",
+           100 * EXACT, blocks);
     table("alone", 0, KERNELS, which, repetitions, rows);
     if (beside > 0) {
         pid_t maker = kg_gpu_contexts_start();
         table("beside contexts being made", BESIDE, KERNELS, which, beside, rows);
         kg_gpu_contexts_stop(maker);
     }
-    kg_bench_json("torch_null", json_pack("{s:i, s:s, s:o}", "repetitions", repetitions, "device",
-                                          worker->torch->judge.facts.name, "rows", rows));
+    kg_bench_json("torch_null",
+                  json_pack("{s:i, s:i, s:s, s:o}", "repetitions", repetitions, "blocks", blocks,
+                            "device", worker->torch->judge.facts.name, "rows", rows));
     kg_worker_close(worker);
     return 0;
 }

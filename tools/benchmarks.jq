@@ -94,9 +94,16 @@ def torch_throughput:
   "", "Pairs used: \(.pairs | to_entries | map("\(.key) (\(.value) times)") | join(", ")).", "",
   stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);
 
+def torch_null:
+  "The reference against itself by the whole path, a fresh process of one side in each of \(.repetitions) repetitions, on one \(.device): what the clock can",
+  "tell, asked for half-widths of 0.25 %. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.", "",
+  table(["kernel", "median us", "K", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
+    (.rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), (.median_us | num(1)), (.k_us_median_p10_p90[0] | num(1)), (.pairs | num(0))]
+      + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)]));
+
 def titles: {throughput: "Throughput", staged: "What staged evaluation gains", sandbox: "What the sandbox costs", memory: "Memory",
   timing: "Timing: how well equal kernels look equal", extract: "Extraction and static check", separation: "Reordering and reduced precision",
-  torch_throughput: "PyTorch on a GPU: throughput"};
+  torch_throughput: "PyTorch on a GPU: throughput", torch_null: "PyTorch on a GPU: null test"};
 
 def section:
   (titles[.bench] // error("no section for the bench `\(.bench)`")) as $title
@@ -105,7 +112,7 @@ def section:
   "load at the start \(.host.load_1_min | num(2))\(if .commit then ", commit \(.commit)" else "" end).", "",
   (.bench as $b | .result | if $b == "throughput" then throughput elif $b == "staged" then staged elif $b == "sandbox" then sandbox
    elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract
-   elif $b == "torch_throughput" then torch_throughput else separation end);
+   elif $b == "torch_throughput" then torch_throughput elif $b == "torch_null" then torch_null else separation end);
 
 "# Measurements",
 "",

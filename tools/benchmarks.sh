@@ -27,4 +27,9 @@ lines=()
 for name in throughput staged sandbox memory timing extract separation torch_throughput; do
   [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
 done
+# Kernels are measured apart: all rows of the last line's commit.
+null=bench/results/torch_null.jsonl
+[ -s "$null" ] && lines+=("$(jq -cs 'last.commit as $c | map(select(.commit == $c))
+  | (map(.command) | join("` and `")) as $commands | map(.result.rows) as $rows
+  | last | .command = $commands | .result.rows = ($rows | add)' "$null")")
 printf '%s\n' "${lines[@]:-}" | jq -rs -f tools/benchmarks.jq

@@ -5,9 +5,11 @@
 #   tools/gpu-check.sh device      every operation of the judge's device against the host's; their cost
 #   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
+#   tools/gpu-check.sh corpora     hostile and honest fixtures, GPU_RUNS times in a row (3), GPU_JOBS at once
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
 #   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), of
-#                                  kernels whose name holds GPU_KERNELS; beside contexts, too (GPU_BESIDE, 0: not)
+#                                  kernels whose name holds GPU_KERNELS, with GPU_BLOCKS of pairs at most (64; 0: as
+#                                  evaluations are timed); beside contexts, too (GPU_BESIDE, 0: not)
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH)
@@ -15,7 +17,7 @@
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one step (240; kills
-# 300, throughput 900).
+# 300, throughput and corpora 900).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 pack=${GPU_PACK:-build/gpu}
@@ -137,7 +139,7 @@ do_profile() {
 
 do_timing() {
   step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}" cuda:0 "${GPU_KERNELS:-}" \
-    ${GPU_BESIDE:+"$GPU_BESIDE"}
+    "${GPU_BESIDE:-$(((${GPU_REPETITIONS:-20} + 1) / 2))}" "${GPU_BLOCKS:-64}"
   show torch_null
 }
 
@@ -149,6 +151,15 @@ do_kills() {
   else
     grep -v -E '^\[ +(RUN|OK) ' "$out/torch_kills.txt" | tail -30
   fi
+}
+
+# What hangs costs its deadlines, and nobody is timed meanwhile: 20 s for a first call instead of 60.
+do_corpora() {
+  local limit=${GPU_SECONDS:-900} seconds
+  seconds=$((limit + 30)) # the script tells what it has seen when it is interrupted
+  step torch_corpora timeout -s INT "$limit" python3 tests/torch/corpus.py "$pack" --gpu --jobs "${GPU_JOBS:-10}" \
+    --runs "${GPU_RUNS:-3}" --keep "$out/corpora" --set torch.first_call=20
+  grep -v -E '^[A-Z][0-9]+ +[0-9 ]*$|^$' "$out/torch_corpora.txt" | tail -40
 }
 
 do_throughput() {
@@ -172,8 +183,8 @@ failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
+  device | judge | torch | corpora | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
