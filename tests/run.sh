@@ -23,9 +23,9 @@ run_one() {
 
 show_failure() {
   echo "  $(basename "$1") failed with exit status $rc; its output:"
-  # what a sanitizer says of the memory of a test that stopped may be longer than that
-  grep -n -A 1 '^\[  ERROR   \]' "$log" | sed 's/^/  | line /' | head -20
   sed 's/^/  | /' "$log" | tail -60
+  # last, since what a sanitizer says of the memory of a test that stopped may be longer than that
+  grep -n -A 1 '^\[  ERROR   \]' "$log" | sed 's/^/  | line /' | head -20
 }
 
 for t in "${progs[@]}"; do

@@ -65,22 +65,36 @@ static int setup(void **state)
     return 0;
 }
 
-/* law: the one that finds it; NULL: right under all, and the probe was asked. */
-static void judged(const char *problem, const char *source, const char *want, const char *law)
+/* A right answer under all laws, and the probe was asked. */
+static void right(const char *problem, const char *source)
 {
     struct kg_record r;
     char got[100];
     judge(problem, source, KG_ST_FULL, &r);
     seen(&r, got, sizeof got);
-    if (strcmp(got, want) != 0) {
-        fail_msg("%s: %s, not %s (%s)\n%s", problem, got, want,
-                 r.has_error ? r.error.message : r.message, source);
+    if (strcmp(got, "ok") != 0) {
+        fail_msg("%s: %s (%s)\n%s", problem, got, r.has_error ? r.error.message : r.message,
+                 source);
     }
-    if (law) {
-        const json_t *e = evidence(&r, "mismatch");
-        assert_string_equal(json_string_value(json_object_get(e, "law")), law);
-    } else {
-        assert_true(worker->torch->scene[KG_SCENE_PUBLISHED].cases[KG_TL_PRECISION].applies);
+    assert_true(worker->torch->scene[KG_SCENE_PUBLISHED].cases[KG_TL_PRECISION].applies);
+    kg_record_deinit(&r);
+}
+
+/* Found by this law; by another, too, where that may see it in some draws (or NULL). Only the probe
+ * calls it `precision` whatever it looks like: elsewhere few wrong elements, or some far off, are
+ * `value`. */
+static void wrong(const char *problem, const char *source, const char *law, const char *or_law)
+{
+    struct kg_record r;
+    judge(problem, source, KG_ST_FULL, &r);
+    const char *by = json_string_value(json_object_get(evidence(&r, "mismatch"), "law"));
+    char got[100];
+    seen(&r, got, sizeof got);
+    bool found = by && (strcmp(by, law) == 0 || (or_law && strcmp(by, or_law) == 0));
+    bool doubted = found && strcmp(by, "precision") != 0 && strcmp(got, "wrong/value") == 0;
+    if (!found || (strcmp(got, "wrong/precision") != 0 && !doubted)) {
+        fail_msg("%s: %s by law %s (%s)\n%s", problem, got, by ? by : "-",
+                 r.has_error ? r.error.message : r.message, source);
     }
     kg_record_deinit(&r);
 }
@@ -89,15 +103,14 @@ static void operands_of_a_product(void **state)
 {
     (void)state;
     need_torch();
-    judged("product.py", PRODUCT("a @ b"), "ok", NULL);
-    judged("product.py", PRODUCT("sum(a[:, i::16] @ b[i::16] for i in range(16))"), "ok", NULL);
-    judged("product.py", PRODUCT("(a.flip(1) * b.t().flip(1)[:, None]).sum(2).t()"), "ok", NULL);
-    judged("product.py", PRODUCT("brain(a) @ brain(b)"), "wrong/precision", "precision");
-    judged("product.py", PRODUCT("tf32(a) @ tf32(b)"), "wrong/precision", "precision");
-    judged("product.py", PRODUCT("cut(a) @ cut(b)"), "wrong/precision", "precision");
-    judged("product.py", /* three narrow products for one */
-           PRODUCT("cut(a) @ cut(b) + cut(a) @ cut(b - cut(b)) + cut(a - cut(a)) @ cut(b)"), "ok",
-           NULL);
+    right("product.py", PRODUCT("a @ b"));
+    right("product.py", PRODUCT("sum(a[:, i::16] @ b[i::16] for i in range(16))"));
+    right("product.py", PRODUCT("(a.flip(1) * b.t().flip(1)[:, None]).sum(2).t()"));
+    wrong("product.py", PRODUCT("brain(a) @ brain(b)"), "precision", "spike");
+    wrong("product.py", PRODUCT("tf32(a) @ tf32(b)"), "precision", "spike");
+    wrong("product.py", PRODUCT("cut(a) @ cut(b)"), "precision", "spike");
+    right("product.py", /* three narrow products for one */
+          PRODUCT("cut(a) @ cut(b) + cut(a) @ cut(b - cut(b)) + cut(a - cut(a)) @ cut(b)"));
 }
 
 /* Which operand has full significands changes with the case. */
@@ -115,8 +128,8 @@ static void either_operand(void **state)
             char got[100];
             judge("product.py", how[k], KG_ST_FULL, &r);
             seen(&r, got, sizeof got);
-            assert_true(strcmp(got, "ok") == 0 || strcmp(got, "wrong/precision") == 0);
-            caught[k] = caught[k] || strcmp(got, "ok") != 0;
+            assert_true(strcmp(got, "ok") == 0 || r.verdict == KG_V_WRONG);
+            caught[k] = caught[k] || strcmp(got, "wrong/precision") == 0;
             kg_record_deinit(&r);
         }
     }
@@ -128,14 +141,13 @@ static void a_norm(void **state)
 {
     (void)state;
     need_torch();
-    judged("norm.py", NORM("x.clone()"), "ok", NULL);
-    judged("norm.py",
-           NARROW "    def forward(self, x):\n"
-                  "        s = sum((x[:, i::8] ** 2).sum(1, keepdim=True) for i in range(8))\n"
-                  "        return x / torch.sqrt(s / 512 + 1e-6)\n",
-           "ok", NULL);
-    judged("norm.py", NORM("brain(x)"), "wrong/precision", "own");
-    judged("norm.py", NORM("tf32(x)"), "wrong/precision", "own");
+    right("norm.py", NORM("x.clone()"));
+    right("norm.py",
+          NARROW "    def forward(self, x):\n"
+                 "        s = sum((x[:, i::8] ** 2).sum(1, keepdim=True) for i in range(8))\n"
+                 "        return x / torch.sqrt(s / 512 + 1e-6)\n");
+    wrong("norm.py", NORM("brain(x)"), "own", NULL);
+    wrong("norm.py", NORM("tf32(x)"), "own", NULL);
 }
 
 /* One accumulator for 131072 terms is honest, and further off than any shorter sum may be. */
@@ -143,9 +155,9 @@ static void a_long_sum(void **state)
 {
     (void)state;
     need_torch();
-    judged("deep.py", DEEP("a", "b"), "ok", NULL);
-    judged("deep.py", DEEP("brain(a)", "brain(b)"), "wrong/precision", "own");
-    judged("deep.py", DEEP("tf32(a)", "tf32(b)"), "wrong/precision", "own");
+    right("deep.py", DEEP("a", "b"));
+    wrong("deep.py", DEEP("brain(a)", "brain(b)"), "own", NULL);
+    wrong("deep.py", DEEP("tf32(a)", "tf32(b)"), "own", NULL);
 }
 
 int main(void)
