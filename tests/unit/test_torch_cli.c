@@ -115,6 +115,22 @@ static void test_relative_paths(void **state)
     rig_shows("right on every input");
 }
 
+/* Importing torch takes seconds, and the judge starts meanwhile: here python does not begin before
+ * its parent has another child. */
+static void test_the_judge_does_not_wait_for_torch(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_text("patient", "#!/bin/sh\nfor i in $(seq 100); do\n"
+                        "    [ $(grep -lxF \"PPid:\t$PPID\" /proc/[0-9]*/status 2>/dev/null | wc "
+                        "-l) -ge 2 ] && exec \"$PYTHON\" \"$@\"\n"
+                        "    sleep .05\ndone\necho nobody else >&2\nexit 1\n");
+    rig_expect(0, "P=$(command -v ${KGYM_PYTHON:-$KGYM_HOME/../../.venv/bin/python} || "
+                  "command -v python3); sed -i \"s,\\$PYTHON,$P,\" patient; chmod +x patient; "
+                  "KGYM_PYTHON=./patient $K eval ./twice.py good.py" CPU);
+    rig_shows("right on every input");
+}
+
 /* What the driver says is shown, and what would cost trust is said to be lacking; a driver's
  * library and its management's that are no GPU's, so that nothing can be timed. */
 static void test_doctor_of_a_gpu(void **state)
@@ -176,9 +192,13 @@ static void test_onboarding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),         cmocka_unit_test(test_judging),
-        cmocka_unit_test(test_batch),           cmocka_unit_test(test_relative_paths),
-        cmocka_unit_test(test_doctor_of_a_gpu), cmocka_unit_test(test_onboarding),
+        cmocka_unit_test(test_listing),
+        cmocka_unit_test(test_judging),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_relative_paths),
+        cmocka_unit_test(test_the_judge_does_not_wait_for_torch),
+        cmocka_unit_test(test_doctor_of_a_gpu),
+        cmocka_unit_test(test_onboarding),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

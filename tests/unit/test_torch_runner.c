@@ -687,7 +687,11 @@ static void test_cores_are_those_allowed(void **state)
     spec.cuda = true;
     CPU_ZERO(&spec.cpus);
     CPU_SET((size_t)last, &spec.cpus);
-    assert_int_equal(kg_zygote_start(&spec, &z, &err), KG_OK);
+    assert_int_equal(kg_zygote_begin(&spec, &z, &err), KG_OK);
+    assert_null(z.facts);
+    assert_int_equal(kg_zygote_ready(&z, &err), KG_OK);
+    assert_non_null(z.facts);
+    assert_int_equal(kg_zygote_ready(&z, &err), KG_OK);
     assert_int_equal(sched_getaffinity(z.pid, sizeof seen, &seen), 0);
     assert_true(CPU_EQUAL(&seen, &spec.cpus));
     kg_zygote_stop(&z);

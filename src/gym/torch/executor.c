@@ -37,8 +37,7 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
         return code;
     }
     w->torch->problem = p;
-    struct kg_zygote *z;
-    if (kg_torch_zygote(w, false, &z, err) == KG_OK && kg_torch_judge(w, err) == KG_OK) {
+    if (kg_torch_start(w, err) == KG_OK) {
         return KG_OK;
     }
     struct kg_err cause = *err;

@@ -6,20 +6,15 @@ enum kg_code kg_torch_facts(struct kg_worker *w, json_t **out, struct kg_err *er
 {
     static const char *const shown[] = {"python", "executable", "torch",
                                         "triton", "cuda_built", "cupti"};
-    struct kg_zygote *z;
-    if (kg_torch_open(w, err) != KG_OK || kg_torch_zygote(w, false, &z, err) != KG_OK) {
+    if (kg_torch_open(w, err) != KG_OK || kg_torch_start(w, err) != KG_OK) {
         return err->code;
     }
     json_t *facts = json_object();
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        json_t *v = json_object_get(z->facts, shown[i]);
+        json_t *v = json_object_get(w->torch->zygote[0].facts, shown[i]);
         json_object_set(facts, shown[i], v ? v : json_null());
     }
     json_object_set_new(facts, "device", json_string(w->torch->device));
-    if (kg_torch_judge(w, err) != KG_OK) {
-        json_decref(facts);
-        return err->code;
-    }
     const struct kg_dj_facts *f = &w->torch->judge.facts;
     json_object_set_new(facts, "device_name", json_string(f->name));
     json_object_set_new(facts, "bus", f->bus[0] ? json_string(f->bus) : json_null());

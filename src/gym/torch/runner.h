@@ -26,8 +26,8 @@ struct kg_zygote_spec {
 
 struct kg_zygote {
     pid_t pid;
-    int sock;
-    json_t *facts; /* {python, torch, triton|null, cuda_built, tools} as the zygote says */
+    int sock, errors; /* errors: what it writes to stderr, until it has said its facts */
+    json_t *facts; /* {python, torch, triton|null, cuda_built, tools} as it says; NULL: not yet */
     struct kg_zygote_spec spec;
 };
 
@@ -35,6 +35,11 @@ struct kg_zygote {
  * it (`make torch`, KGYM_PYTHON). */
 enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
                              struct kg_err *err) KG_MUST_USE;
+/* Its two halves: python is started, and the imports are waited for, which is nothing where they
+ * have been. One that does not get there is stopped. */
+enum kg_code kg_zygote_begin(const struct kg_zygote_spec *spec, struct kg_zygote *out,
+                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_zygote_ready(struct kg_zygote *z, struct kg_err *err) KG_MUST_USE;
 void kg_zygote_stop(struct kg_zygote *z); /* idempotent */
 void kg_zygote_kill(struct kg_zygote *z); /* the same, but what it has said stays known */
 bool kg_zygote_alive(struct kg_zygote *z);

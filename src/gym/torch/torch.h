@@ -109,6 +109,8 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
  * one half of the allowed ones further. cpu where there is no other, or it is none of them. */
 int kg_torch_across(const cpu_set_t *allowed, int cpu);
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+/* The plain zygote and the judge, which start side by side; of two errors the zygote's. */
+enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 /* A fresh runner of the source file on a new port. */
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,

@@ -91,11 +91,11 @@ static enum kg_code name_python(struct kg_worker *w, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
-                             struct kg_err *err)
+/* It is there, or begins to import. */
+static enum kg_code begin_zygote(struct kg_worker *w, bool interpret, struct kg_err *err)
 {
     struct kg_torch *t = w->torch;
-    struct kg_zygote *z = *out = &t->zygote[interpret];
+    struct kg_zygote *z = &t->zygote[interpret];
     if (t->zygote_up[interpret] && kg_zygote_alive(z)) {
         return KG_OK;
     }
@@ -123,11 +123,25 @@ enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygo
         .device = t->device,
         .cancelled = &kg_cancelled,
     };
-    if (kg_zygote_start(&spec, z, err) != KG_OK) {
-        return with_advice(err);
+    t->zygote_up[interpret] = kg_zygote_begin(&spec, z, err) == KG_OK;
+    return t->zygote_up[interpret] ? KG_OK : err->code;
+}
+
+static enum kg_code ready_zygote(struct kg_worker *w, bool interpret, struct kg_err *err)
+{
+    if (kg_zygote_ready(&w->torch->zygote[interpret], err) == KG_OK) {
+        return KG_OK;
     }
-    t->zygote_up[interpret] = true;
-    return KG_OK;
+    w->torch->zygote_up[interpret] = false;
+    return with_advice(err);
+}
+
+enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
+                             struct kg_err *err)
+{
+    *out = &w->torch->zygote[interpret];
+    enum kg_code code = begin_zygote(w, interpret, err);
+    return code == KG_OK ? ready_zygote(w, interpret, err) : code;
 }
 
 int kg_torch_across(const cpu_set_t *allowed, int cpu)
@@ -161,6 +175,20 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
     }
     t->judge_up = true;
     return KG_OK;
+}
+
+enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err)
+{
+    struct kg_err judge = KG_ERR_INIT;
+    if (begin_zygote(w, false, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = kg_torch_judge(w, &judge);
+    if (ready_zygote(w, false, err) != KG_OK) {
+        return err->code;
+    }
+    *err = judge;
+    return code;
 }
 
 static void limits(const struct kg_worker *w, struct kg_limits *out)

@@ -110,7 +110,7 @@ static void last_words(int errors, char out[256])
 }
 
 /* Why there is no first message, once its socket is closed. */
-static enum kg_code say_end(const struct kg_zygote *z, int errors, struct kg_err *err)
+static enum kg_code say_end(const struct kg_zygote *z, struct kg_err *err)
 {
     char words[256];
     siginfo_t si = {0};
@@ -120,7 +120,7 @@ static enum kg_code say_end(const struct kg_zygote *z, int errors, struct kg_err
         return kg_fail(err, KG_E_GYM, "torch: %s was killed by signal %d while it imported torch",
                        z->spec.python, si.si_status);
     }
-    last_words(errors, words);
+    last_words(z->errors, words);
     return si.si_status == NO_PYTHON
                ? kg_fail(err, KG_E_HOST, "torch: %s; " ADVICE, words)
                : kg_fail(err, KG_E_HOST, "torch: %s ended before it had imported torch: %s",
@@ -128,7 +128,7 @@ static enum kg_code say_end(const struct kg_zygote *z, int errors, struct kg_err
 }
 
 /* Its first message, or why there is none. */
-static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *err)
+static enum kg_code hear_facts(struct kg_zygote *z, struct kg_err *err)
 {
     char *text = malloc(MOST_FACTS);
     if (text == NULL) {
@@ -149,7 +149,7 @@ static enum kg_code hear_facts(struct kg_zygote *z, int errors, struct kg_err *e
     if (n > 0) {
         code = kg_json_parse(text, (size_t)n, "zygote", &z->facts, err);
     } else if (ready > 0) {
-        code = say_end(z, errors, err);
+        code = say_end(z, err);
     } else {
         bool cancelled = z->spec.cancelled != NULL && *z->spec.cancelled;
         code = kg_fail(err, cancelled ? KG_E_CANCELLED : KG_E_HOST,
@@ -175,10 +175,15 @@ static enum kg_code check_facts(const struct kg_zygote *z, struct kg_err *err)
     return KG_OK;
 }
 
-static enum kg_code start(struct kg_zygote *z, int errors, struct kg_err *err)
+static enum kg_code begin(struct kg_zygote *z, struct kg_err *err)
 {
     struct environment *e = malloc(sizeof *e);
     int ends[2];
+    z->errors = memfd_create("kgym-zygote", MFD_CLOEXEC);
+    if (z->errors < 0) {
+        free(e);
+        return kg_fail(err, KG_E_HOST, "torch: cannot make a file: %s", strerror(errno));
+    }
     if (e == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         free(e);
         return kg_fail(err, KG_E_HOST, "torch: cannot make a socket pair: %s", strerror(errno));
@@ -186,33 +191,47 @@ static enum kg_code start(struct kg_zygote *z, int errors, struct kg_err *err)
     fill(e, &z->spec);
     z->pid = fork();
     if (z->pid == 0) {
-        become(&z->spec, e, ends[1], errors);
+        become(&z->spec, e, ends[1], z->errors);
     }
     int why = errno;
     close(ends[1]);
     free(e);
     z->sock = ends[0];
-    if (z->pid < 0) {
-        return kg_fail(err, KG_E_HOST, "torch: cannot fork: %s", strerror(why));
+    return z->pid > 0 ? KG_OK : kg_fail(err, KG_E_HOST, "torch: cannot fork: %s", strerror(why));
+}
+
+enum kg_code kg_zygote_begin(const struct kg_zygote_spec *spec, struct kg_zygote *out,
+                             struct kg_err *err)
+{
+    *out = (struct kg_zygote){.pid = -1, .sock = -1, .errors = -1, .spec = *spec};
+    enum kg_code code = begin(out, err);
+    if (code != KG_OK) {
+        kg_zygote_stop(out);
     }
-    enum kg_code code = hear_facts(z, errors, err);
-    return code != KG_OK ? code : check_facts(z, err);
+    return code;
+}
+
+enum kg_code kg_zygote_ready(struct kg_zygote *z, struct kg_err *err)
+{
+    if (z->facts != NULL) {
+        return KG_OK;
+    }
+    enum kg_code code = hear_facts(z, err);
+    code = code != KG_OK ? code : check_facts(z, err);
+    if (code != KG_OK) {
+        kg_zygote_stop(z);
+    } else {
+        close(z->errors);
+        z->errors = -1;
+    }
+    return code;
 }
 
 enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
                              struct kg_err *err)
 {
-    *out = (struct kg_zygote){.pid = -1, .sock = -1, .spec = *spec};
-    int errors = memfd_create("kgym-zygote", MFD_CLOEXEC);
-    if (errors < 0) {
-        return kg_fail(err, KG_E_HOST, "torch: cannot make a file: %s", strerror(errno));
-    }
-    enum kg_code code = start(out, errors, err);
-    close(errors);
-    if (code != KG_OK) {
-        kg_zygote_stop(out);
-    }
-    return code;
+    enum kg_code code = kg_zygote_begin(spec, out, err);
+    return code != KG_OK ? code : kg_zygote_ready(out, err);
 }
 
 void kg_zygote_kill(struct kg_zygote *z)
@@ -225,7 +244,10 @@ void kg_zygote_kill(struct kg_zygote *z)
     if (z->sock > 0) {
         close(z->sock);
     }
-    z->pid = z->sock = -1;
+    if (z->errors > 0) {
+        close(z->errors);
+    }
+    z->pid = z->sock = z->errors = -1;
 }
 
 void kg_zygote_stop(struct kg_zygote *z)
