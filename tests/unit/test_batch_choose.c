@@ -35,34 +35,46 @@ static void test_which_line(void **state)
         const char *problems;
         int held, others[3];
         size_t line;
+        unsigned prepared; /* which of the others are, a bit each */
     } table[] = {
-        {"012012", -1, {-1, -1, -1}, 0}, /* nobody holds anything */
-        {"012012", 2, {-1, -1, -1}, 2},  /* its own */
-        {"012012", 2, {2, -1, -1}, 2},   /* even where another holds it, too */
-        {"01.012", 2, {0, 1, -1}, 5},    /* its own before one that is older */
-        {"012012", -1, {0, -1, -1}, 1},  /* the first that nobody holds */
-        {"012012", 7, {1, 0, -1}, 2},    /* its own has no line left */
-        {"012012", 7, {2, 1, 0}, 0},     /* all are held: the first */
-        {"..2012", 7, {2, 1, 0}, 2},     /* the one that has more lines left */
-        {"..0122", 7, {2, 1, 0}, 4},     /* though others are older */
-        {"010122", 7, {0, 0, 1}, 4},     /* nobody's first, however few */
-        {"010111", 7, {0, 0, 1}, 1},     /* most for each of those who hold it */
-        {"000011", 7, {0, 0, 1}, 0},     /* 4 lines of 3 workers, 2 of 2 */
-        {"000111", 7, {0, 0, 1}, 3},     /* 3 of 3, 3 of 2 */
-        {"......", 0, {1, 2, 3}, 6},     /* none is left */
-        {"", 0, {1, 2, 3}, 0},           /* there is none */
+        {"012012", -1, {-1, -1, -1}, 0, 0}, /* nobody holds anything */
+        {"012012", 2, {-1, -1, -1}, 2, 0},  /* its own */
+        {"012012", 2, {2, -1, -1}, 2, 0},   /* even where another holds it, too */
+        {"01.012", 2, {0, 1, -1}, 5, 0},    /* its own before one that is older */
+        {"012012", -1, {0, -1, -1}, 1, 0},  /* the first that nobody holds */
+        {"012012", 7, {1, 0, -1}, 2, 0},    /* its own has no line left */
+        {"012012", 7, {2, 1, 0}, 0, 0},     /* all are held: the first */
+        {"..2012", 7, {2, 1, 0}, 2, 0},     /* the one that has more lines left */
+        {"..0122", 7, {2, 1, 0}, 4, 0},     /* though others are older */
+        {"010122", 7, {0, 0, 1}, 4, 0},     /* nobody's first, however few */
+        {"010111", 7, {0, 0, 1}, 1, 0},     /* most for each of those who hold it */
+        {"000011", 7, {0, 0, 1}, 0, 0},     /* 4 lines of 3 workers, 2 of 2 */
+        {"000111", 7, {0, 0, 1}, 3, 0},     /* 3 of 3, 3 of 2 */
+        {"012", 7, {2, 1, 0}, 0, 0},        /* whoever is not prepared has that to do first */
+        {"012", 7, {2, 1, 0}, 3, 7},        /* all will be there before one who begins */
+        {"012", 7, {2, 1, 0}, 1, 5},        /* but one */
+        {"00", 7, {0, -1, -1}, 0, 1},       /* two lines of one worker */
+        {"00", 7, {0, 0, -1}, 2, 3},        /* of two */
+        {"00", 7, {0, 0, -1}, 0, 2},        /* one of which is not prepared */
+        {"0011", 7, {0, 0, 1}, 2, 7},       /* few of one problem, not of the other */
+        {"......", 0, {1, 2, 3}, 6, 0},     /* none is left */
+        {"", 0, {1, 2, 3}, 0, 0},           /* there is none */
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t n = lines_of(table[i].problems);
-        assert_int_equal(kg_batch_choose(item, 0, n, table[i].held, table[i].others, 3),
-                         table[i].line);
+        struct kg_batch_holder others[3];
+        for (int k = 0; k < 3; k++) {
+            others[k] =
+                (struct kg_batch_holder){table[i].others[k], (table[i].prepared >> k & 1) != 0};
+        }
+        assert_int_equal(kg_batch_choose(item, 0, n, table[i].held, others, 3), table[i].line);
     }
 }
 
 static void test_lines_outside_are_not_looked_at(void **state)
 {
     (void)state;
-    static const int nobody[1] = {-1};
+    static const struct kg_batch_holder nobody[1] = {{-1, false}};
     lines_of("11012201");
     assert_int_equal(kg_batch_choose(item, 3, 8, 1, nobody, 1), 3);
     assert_int_equal(kg_batch_choose(item, 4, 8, 1, nobody, 1), 7);
@@ -79,6 +91,7 @@ struct play {
     size_t n, window;
     bool in_order; /* the first line left, always */
     int jobs, held[JOBS];
+    bool prepared[JOBS];
     size_t line[JOBS]; /* under way; n: none */
     bool finished[LINES];
     int passed[LINES]; /* how often a later line went first */
@@ -89,13 +102,13 @@ struct play {
 
 static bool give(struct play *p, int w)
 {
-    int others[JOBS];
+    struct kg_batch_holder others[JOBS];
     size_t end = p->written + p->window < p->n ? p->written + p->window : p->n;
     while (p->first < end && item[p->first].taken) {
         p->first++;
     }
     for (int i = 0; i < p->jobs; i++) {
-        others[i] = i == w ? -1 : p->held[i];
+        others[i] = (struct kg_batch_holder){i == w ? -1 : p->held[i], p->prepared[i]};
     }
     size_t line =
         p->in_order ? p->first : kg_batch_choose(item, p->first, end, p->held[w], others, p->jobs);
@@ -107,7 +120,9 @@ static bool give(struct play *p, int w)
         p->passed[i] += !item[i].taken;
     }
     item[line].taken = true;
-    p->changes += p->held[w] != item[line].problem;
+    bool changes = p->held[w] != item[line].problem;
+    p->changes += changes;
+    p->prepared[w] = p->prepared[w] && !changes;
     p->held[w] = item[line].problem;
     p->line[w] = line;
     return true;
@@ -117,6 +132,7 @@ static void end_line(struct play *p, int w)
 {
     p->finished[p->line[w]] = true;
     p->line[w] = p->n;
+    p->prepared[w] = true;
     p->ended++;
     while (p->written < p->n && p->finished[p->written]) {
         p->written++;

@@ -165,18 +165,20 @@ static bool more(const struct batch *b)
 static void hand(struct batch *b, struct kg_batch_worker *w, size_t line)
 {
     b->items.item[line].taken = true;
+    w->prepared = w->prepared && w->problem == b->items.item[line].problem;
     w->problem = b->items.item[line].problem;
     kg_batch_worker_send(w, (uint32_t)line, more(b));
 }
 
 static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
 {
-    int others[MAX_JOBS];
+    struct kg_batch_holder others[MAX_JOBS];
     if (open_window(b, err) != KG_OK) {
         return err->code;
     }
     for (int i = 0; i < b->jobs; i++) {
-        others[i] = &b->worker[i] == w ? -1 : b->worker[i].problem;
+        const struct kg_batch_worker *o = &b->worker[i];
+        others[i] = (struct kg_batch_holder){o == w ? -1 : o->problem, o->prepared};
     }
     size_t line = kg_batch_choose(b->items.item, b->first, b->end, w->problem, others, b->jobs);
     if (line < b->end) {
@@ -210,6 +212,7 @@ static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_e
     size_t line = (size_t)w->busy;
     switch (kg_batch_worker_read(w, &text)) {
     case KG_GOT_RECORD:
+        w->prepared = true;
         return finish_now(b, line, text, err);
     case KG_GOT_REFUSAL: {
         enum kg_code code = kg_cancelled ? KG_OK : kg_fail(err, KG_E_HOST, "%s", text);

@@ -1,32 +1,35 @@
 #include "gym/pipeline/batch_choose.h"
 
-#include <stdbool.h>
-
-static int holders(int problem, const int *others, int n)
+static int holders(int problem, const struct kg_batch_holder *others, int n, bool *prepared)
 {
     int found = 0;
+    *prepared = true;
     for (int i = 0; i < n; i++) {
-        found += others[i] == problem;
+        found += others[i].problem == problem;
+        *prepared = *prepared && (others[i].problem != problem || others[i].prepared);
     }
     return found;
 }
 
-/* The first line of the problem of which each worker would have most to do if one more held it: the
- * last of a problem's lines are not worth another's preparations. */
-static size_t most_to_do(const struct kg_item *item, size_t first, size_t end, const int *others,
-                         int n)
+/* The first line of the problem of which each worker would have most to do if one more held it; of
+ * none that has few. */
+static size_t most_to_do(const struct kg_item *item, size_t first, size_t end,
+                         const struct kg_batch_holder *others, int n)
 {
     size_t line = end;
     double most = 0;
     for (int i = 0; i < n; i++) {
         size_t at = end, lines = 0;
+        bool prepared;
+        int of = holders(others[i].problem, others, n, &prepared);
         for (size_t k = first; k < end; k++) {
-            bool waits = !item[k].taken && item[k].problem == others[i];
+            bool waits = !item[k].taken && item[k].problem == others[i].problem;
             at = waits && lines == 0 ? k : at;
             lines += waits;
         }
-        double each = (double)lines / (holders(others[i], others, n) + 1);
-        if (at < end && (each > most || (each == most && at < line))) {
+        double each = (double)lines / (of + 1);
+        bool few = prepared && lines <= (size_t)of;
+        if (!few && at < end && (each > most || (each == most && at < line))) {
             line = at;
             most = each;
         }
@@ -35,8 +38,9 @@ static size_t most_to_do(const struct kg_item *item, size_t first, size_t end, c
 }
 
 size_t kg_batch_choose(const struct kg_item *item, size_t first, size_t end, int held,
-                       const int *others, int n)
+                       const struct kg_batch_holder *others, int n)
 {
+    bool prepared;
     size_t reach = end - first < KG_BATCH_REACH ? end : first + KG_BATCH_REACH;
     size_t unheld = end;
     for (size_t i = first; i < reach; i++) {
@@ -46,7 +50,7 @@ size_t kg_batch_choose(const struct kg_item *item, size_t first, size_t end, int
         if (item[i].problem == held) {
             return i;
         }
-        if (unheld == end && holders(item[i].problem, others, n) == 0) {
+        if (unheld == end && holders(item[i].problem, others, n, &prepared) == 0) {
             unheld = i;
         }
     }

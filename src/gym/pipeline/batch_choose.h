@@ -2,7 +2,9 @@
  * (references, expected answers) goes when it changes to another one, so it takes
  *   1. the next line of the problem that it holds, else
  *   2. the first line of a problem that no other worker holds, else
- *   3. the first line of the problem of which each worker has most to do, with one more of them.
+ *   3. the first line of the problem of which each worker has most to do, with one more of them,
+ *      unless those that hold it are prepared and each has at most one line of it to come: they are
+ *      done with that before another is prepared.
  * Only the KG_BATCH_REACH lines that begin with the oldest waiting one are looked at: no line is
  * passed over more than KG_BATCH_REACH - 1 times before it goes to whoever is idle. */
 #ifndef KG_GYM_PIPELINE_BATCH_CHOOSE_H
@@ -15,11 +17,16 @@
  * docs/batches.md, which test_batch_choose prints. */
 #define KG_BATCH_REACH 256
 
+struct kg_batch_holder {
+    int problem;   /* its number; -1: none yet */
+    bool prepared; /* it has judged a line of it */
+};
+
 /* first: the oldest line that is not taken; end: lines from here on must wait, whatever they are.
- * held: number of the idle worker's problem; others [n]: those of the other workers; -1: none yet.
- * Returns a line in [first, end) that is not taken, or end when there is none. Costs at most
- * 2 * KG_BATCH_REACH * n comparisons. */
+ * held: number of the idle worker's problem; others [n]: the other workers. Returns a line in
+ * [first, end) that is not taken, or end when there is none for it. Costs at most
+ * (2 * KG_BATCH_REACH + n) * n comparisons. */
 size_t kg_batch_choose(const struct kg_item *item, size_t first, size_t end, int held,
-                       const int *others, int n);
+                       const struct kg_batch_holder *others, int n);
 
 #endif

@@ -13,8 +13,9 @@ struct kg_batch_worker {
     pid_t pid;
     int to, from; /* pipes */
     int cpu;
-    int64_t busy; /* line under way, -1 when idle */
-    int problem;  /* number of the last line's: what it keeps things for; -1: none yet */
+    int64_t busy;  /* line under way, -1 when idle */
+    int problem;   /* number of the last line's: what it keeps things for; -1: none yet */
+    bool prepared; /* it has judged a line of it */
     struct kg_buf in;
 };
 
