@@ -202,6 +202,7 @@ bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene)
 /* How long the judge's own copies take while no candidate is there. */
 static enum kg_code learn_quiet(struct kg_tpairs *s, struct kg_err *err)
 {
+    struct kg_torch *t = s->w->torch;
     kg_tpairs_one_core(s);
     enum kg_tflow flow =
         kg_tpairs_take_lease(s, err) == KG_OK ? kg_tpairs_overhead(s, err) : KG_TFLOW_ERROR;
@@ -209,7 +210,9 @@ static enum kg_code learn_quiet(struct kg_tpairs *s, struct kg_err *err)
     if (flow != KG_TFLOW_ON) {
         return err->code;
     }
-    s->w->torch->quiet_of = s->scene;
+    t->quiet_of = s->scene;
+    t->quiet_drawn = s->drawn;
+    t->quiet_self = s->self;
     return KG_OK;
 }
 
@@ -219,11 +222,13 @@ static enum kg_code begin(struct kg_tpairs *s, struct kg_err *err)
         start_null(s, err) != KG_OK) {
         return err->code;
     }
-    bool known = kg_tpairs_knows(s->w, s->scene);
-    if ((!known && begin_case(s, err) != KG_OK) || learn(s, err) != KG_TFLOW_ON) {
-        return err->code;
+    if (kg_tpairs_knows(s->w, s->scene)) {
+        s->drawn = s->w->torch->quiet_drawn;
+        s->self = s->w->torch->quiet_self;
+        return KG_OK;
     }
-    return known ? KG_OK : learn_quiet(s, err);
+    return begin_case(s, err) == KG_OK && learn(s, err) == KG_TFLOW_ON ? learn_quiet(s, err)
+                                                                       : err->code;
 }
 
 enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,

@@ -76,8 +76,10 @@ struct kg_torch {
     bool spare_interprets;  /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
-    const struct kg_tscene *quiet_of; /* whose quiet set-up the judge knows (pairs.h); NULL: none */
-    double null_half_width;           /* of the null test, as a log ratio; 0: not measured yet */
+    const struct kg_tscene
+        *quiet_of;                /* whose quiet set-up and error are known (pairs.h), or NULL */
+    bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
+    double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
 };
 
 struct kg_torch_run {
