@@ -92,8 +92,8 @@ struct kg_tpairs_result {
 
 struct kg_tpairs;
 
-/* The judge knows what quiet is for this scene, and processes can be held still here; else no
- * candidate's process may be there while a session is opened. */
+/* The judge knows what quiet is for this scene and how far its reference errs, and processes can be
+ * held still here; else no candidate's process may be there while a session is opened. */
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene);
 /* It would know after a session of this scene, which has been opened. */
 bool kg_tpairs_can_know(const struct kg_tscene *scene);
