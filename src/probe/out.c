@@ -8,7 +8,6 @@
 #include "probe/blocks.h"
 #include "probe/probe_cuda.h"
 
-#define LARGE  ((uint64_t)8 << 20)
 #define STEP   ((uint64_t)2 << 20) /* a page */
 #define CHUNKS 64
 
@@ -90,7 +89,9 @@ uint32_t kg_out_shuffle(uint64_t *parts)
  * megabytes, and what is large is worth more of them. */
 static uint64_t slack_of(uint64_t bytes)
 {
-    return bytes >= 4 * LARGE ? 8 * LARGE : bytes >= LARGE ? 2 * LARGE : 0;
+    return bytes >= 4 * KG_TWIRE_LARGE ? 8 * KG_TWIRE_LARGE
+           : bytes >= KG_TWIRE_LARGE   ? 2 * KG_TWIRE_LARGE
+                                       : 0;
 }
 
 /* The idle one that suits best; NULL: none does. */

@@ -274,6 +274,43 @@ static void the_same_values_are_the_same_inputs(void **state)
     close_state();
 }
 
+/* A case of the same inputs, and its own: what becomes of it is not the other's. */
+static void a_copy_has_the_same_inputs(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    struct kg_digest first = s->cases[0]->inputs;
+    req.id = 1;
+    assert_int_equal(serve(KG_DJM_COPY), KG_OK);
+    assert_int_equal(command(KG_TC_BIND, KG_DJ_NONE), KG_OK);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_FLOAT), KG_OK);
+    assert_true(kg_dj_same_digest(s->cases[1]->inputs, first));
+    assert_int_equal(serve(KG_DJM_EDIT), KG_OK);
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_FLOAT), KG_OK);
+    assert_false(kg_dj_same_digest(s->cases[1]->inputs, first));
+    assert_true(kg_dj_same_digest(s->cases[0]->inputs, first));
+    req.from = 1;
+    assert_int_equal(serve(KG_DJM_COPY), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 1 cannot be copied onto itself");
+    req.from = 2;
+    assert_int_equal(serve(KG_DJM_COPY), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 2 was not begun");
+    assert_int_equal(fill(), KG_OK);
+    assert_int_equal(serve(KG_DJM_BEGIN), KG_OK); /* without values */
+    req.id = 1;
+    assert_int_equal(serve(KG_DJM_COPY), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: tensor 0 of the case has no values");
+    assert_non_null(s->cases[1]); /* what there was is still there */
+    ops.sync = broken_sync;
+    assert_int_equal((req.id = 0, fill()), KG_OK);
+    failing = 0;
+    req.id = 1;
+    assert_int_equal(serve(KG_DJM_COPY), KG_E_HOST);
+    failing = -1;
+    close_state();
+}
+
 /* The edit changes one element of one floating input, to another value of it, by its key. */
 static void an_edit_is_of_one_element(void **state)
 {
@@ -381,6 +418,7 @@ int main(void)
         cmocka_unit_test(every_allocation_fails_once),
         cmocka_unit_test(an_oracle_of_floats_is_widened),
         cmocka_unit_test(the_same_values_are_the_same_inputs),
+        cmocka_unit_test(a_copy_has_the_same_inputs),
         cmocka_unit_test(an_edit_is_of_one_element),
         cmocka_unit_test(the_ring_tells_replays_from_repetitions),
     };

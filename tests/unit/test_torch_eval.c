@@ -351,6 +351,28 @@ static void inputs_that_do_not_suit(void **state)
 }
 
 /* The judge's memory is one problem's, not the sum of all. */
+/* The inputs with one element changed are those of the call before, not the same seed's drawn once
+ * more: where no two draws are alike, who answers wrongly then is found all the same. */
+static void one_element_is_edited(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("restless.py", HEAD "rows = 24\n\n\nclass Model(nn.Module):\n"
+                            "    def forward(self, x):\n        return x * 2\n\n\n"
+                            "def get_inputs():\n    g = torch.Generator()\n    g.seed()\n"
+                            "    return [torch.randn(rows, rows, generator=g)]\n\n\n"
+                            "def get_init_inputs():\n    return []\n");
+    static const char text[] =
+        HEAD "seen = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+             "        edited = any(int((x != y).sum()) == 1 for y in seen)\n"
+             "        seen.append(x.clone())\n        return x * (3 if edited else 2)\n";
+    judge("restless.py", text, KG_ST_FULL, &r);
+    assert_false(r.has_error);
+    assert_int_equal(r.verdict, KG_V_WRONG);
+    kg_record_deinit(&r);
+}
+
 static void memory_is_given_back(void **state)
 {
     (void)state;
@@ -722,6 +744,7 @@ int main(void)
         cmocka_unit_test(rounding_of_a_mean),
         cmocka_unit_test(tails),
         cmocka_unit_test(inputs_that_do_not_suit),
+        cmocka_unit_test(one_element_is_edited),
         cmocka_unit_test(memory_is_given_back),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

@@ -64,15 +64,16 @@ static void set_guards(struct kg_dj_state *s, const struct kg_dj_case *c)
     }
 }
 
-enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+static enum kg_code begin(struct kg_dj_state *s, int id, const struct kg_tleaf *leaf, uint32_t n,
+                          struct kg_err *err)
 {
-    kg_dj_case_drop(s, req->id);
+    kg_dj_case_drop(s, id);
     struct kg_dj_case *c = calloc(1, sizeof *c);
     if (c == NULL) {
         return kg_fail(err, KG_E_HOST, "judge: no memory for a case");
     }
-    c->n = req->nleaf;
-    memcpy(c->leaf, req->leaf, c->n * sizeof *c->leaf);
+    c->n = n;
+    memcpy(c->leaf, leaf, n * sizeof *leaf);
     uint64_t bytes = kg_twire_place(c->leaf, c->n);
     if (kg_dj_reserve(s, &c->block, &c->cap, bytes, err) != KG_OK) {
         free(c);
@@ -84,8 +85,33 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
         c->leaf[i].copied = c->leaf[i].device = c->leaf[i].aliases = c->leaf[i].pad = 0;
     }
     set_guards(s, c);
-    s->cases[req->id] = c;
+    s->cases[id] = c;
     return KG_OK;
+}
+
+enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    return begin(s, req->id, req->leaf, req->nleaf, err);
+}
+
+enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *from, *to;
+    if (req->from == req->id) {
+        return kg_fail(err, KG_E_GYM, "judge: case %d cannot be copied onto itself", req->id);
+    }
+    if (kg_dj_case_need(s, req->from, &from, err) != KG_OK ||
+        kg_dj_case_complete(s, from, err) != KG_OK ||
+        begin(s, req->id, from->leaf, from->n, err) != KG_OK ||
+        kg_dj_case_need(s, req->id, &to, err) != KG_OK) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < to->n; i++) {
+        s->dev.ops->copy(&s->dev, to->block + to->leaf[i].offset,
+                         from->block + from->leaf[i].offset, to->leaf[i].bytes);
+        to->filled[i] = true;
+    }
+    return s->dev.ops->sync(&s->dev, err);
 }
 
 static void exchange(uint64_t *a, uint64_t *b)

@@ -143,6 +143,12 @@ enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int fro
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_COPY, .id = id, .from = from};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, struct kg_key key, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_EDIT, .id = id, .law = {.key = key}};

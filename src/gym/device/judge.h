@@ -120,6 +120,8 @@ enum kg_code kg_dj_case_fill(struct kg_dj *j, int id, int at, const struct kg_dj
 /* ... or from the tensor `from` of the last answer on a port (what a reference drew). */
 enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int from,
                               struct kg_err *err) KG_MUST_USE;
+/* Begin case id with the tensors and the masters of another. */
+enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *err) KG_MUST_USE;
 /* Change one element of one floating master, chosen by key (single edit). */
 enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, struct kg_key key,
                              struct kg_err *err) KG_MUST_USE;

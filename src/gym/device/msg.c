@@ -10,7 +10,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",           [KG_DJM_RUN] = "run",
     [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",     [KG_DJM_MOVE] = "move case",
     [KG_DJM_FORGET] = "forget case", [KG_DJM_BANDWIDTH] = "bandwidth", [KG_DJM_ASIDE] = "set aside",
-    [KG_DJM_RECALL] = "recall",
+    [KG_DJM_RECALL] = "recall",      [KG_DJM_COPY] = "copy case",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -134,6 +134,8 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
         return check_leaves(&r);
     case KG_DJM_FILL:
         return check_law(&r.law);
+    case KG_DJM_COPY:
+        return r.from >= KG_DJ_CASES ? "no such case" : NULL;
     case KG_DJM_MOVE:
         return r.in_bytes > KG_DJM_FAR || r.in_bytes % KG_TWIRE_ALIGN != 0
                    ? "a case cannot be moved so far"

@@ -65,6 +65,8 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_move(s, req, err);
     case KG_DJM_ADOPT:
         return kg_dj_do_adopt(s, req, err);
+    case KG_DJM_COPY:
+        return kg_dj_do_copy(s, req, err);
     case KG_DJM_EDIT:
         return kg_dj_do_edit(s, req, err);
     case KG_DJM_BANDWIDTH:

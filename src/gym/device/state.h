@@ -124,6 +124,8 @@ enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req,
                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req,
+                           struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
 void kg_dj_case_drop(struct kg_dj_state *s, int id);

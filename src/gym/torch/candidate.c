@@ -22,7 +22,7 @@ static void next_one(struct kg_evaluation *e)
     if (!e->alone && e->task->more) {
         int64_t since = kg_clock_ns();
         uint64_t in, out;
-        kg_tscene_regions(run->scene, false, &in, &out);
+        kg_tscene_regions(e->w, run->scene, false, &in, &out);
         kg_tspare_begin(e->w, run->interpret, in, out);
         kg_tevaluation_excuse(e, since);
     }
@@ -97,7 +97,7 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
     struct kg_worker *w = e->w;
     struct kg_torch_run *run = e->torch;
     uint64_t in, out;
-    kg_tscene_regions(s, false, &in, &out);
+    kg_tscene_regions(w, s, false, &in, &out);
     if (kg_tspare_take(w, run->interpret, e->code, e->code_len, in, out, &run->cand, err) !=
         KG_OK) {
         return KG_STEP_ERROR;

@@ -76,7 +76,7 @@ static enum kg_code draw(struct kg_worker *w, struct kg_tscene *s, const struct 
 }
 
 /* The masters: drawn by the reference, those that a law makes filled by the judge. */
-static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
+static enum kg_code make(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                          struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
@@ -101,7 +101,20 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tca
             return kg_err_prefix(err, "%s: input %zu", w->torch->problem->path, i);
         }
     }
-    return c->law == KG_TL_EDITED ? kg_dj_case_edit(judge, c->id, c->key, err) : KG_OK;
+    return KG_OK;
+}
+
+static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    const struct kg_tcase *own = &s->cases[KG_TL_OWN];
+    if (c->law != KG_TL_EDITED) {
+        return make(w, s, c, err);
+    }
+    bool there = own->ready && own->seed == c->seed; /* get_inputs() may take a third of a second */
+    enum kg_code code = there ? kg_dj_case_copy(judge, c->id, own->id, err) : make(w, s, c, err);
+    return code == KG_OK ? kg_dj_case_edit(judge, c->id, c->key, err) : code;
 }
 
 /* What the call has left in parameters and buffers. */

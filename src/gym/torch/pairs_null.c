@@ -26,7 +26,7 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *scene,
     int id;
     struct kg_dj_report rep;
     int64_t deadline = kg_clock_ns() + opt->call_ns + opt->first_call_ns;
-    kg_tscene_regions(scene, true, &in, &out);
+    kg_tscene_regions(w, scene, true, &in, &out);
     if (kg_tside_start(w, false, w->torch->problem_file, in, out, side, err) != KG_OK) {
         return err->code;
     }

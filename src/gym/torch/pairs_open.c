@@ -77,7 +77,7 @@ static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
     struct kg_torch *t = s->w->torch;
     struct kg_pyanswer a;
     uint64_t in, out;
-    kg_tscene_regions(s->scene, false, &in, &out);
+    kg_tscene_regions(s->w, s->scene, false, &in, &out);
     /* It may be another scene's, or have been there before the regions were known. */
     bool fits = t->null.in_bytes >= in && t->null.out_bytes >= out;
     if (t->null.up && fits && !kg_sandbox_poll(&t->null.runner.sandbox)) {

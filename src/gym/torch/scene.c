@@ -176,7 +176,6 @@ enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const 
 }
 
 /* On a GPU half of OUT is a pool's, whose blocks lie elsewhere in each call (probe_cuda.h). */
-#define LARGE     ((uint64_t)8 << 20)
 #define ELSEWHERE ((uint64_t)32 << 20)
 
 static uint64_t placed(uint64_t bytes, size_t leaves)
@@ -189,7 +188,8 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint64_t *out)
+void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, bool wide,
+                       uint64_t *in, uint64_t *out)
 {
     const struct kg_task_desc *d = &s->desc;
     uint64_t inputs = placed(d->input_bytes, d->ninputs);
@@ -198,7 +198,7 @@ void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint6
         answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
     }
     answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
-    answer += answer >= LARGE ? ELSEWHERE : 0;
+    answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
     *in = most(inputs + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES, state);
     *out = wide ? most(most(inputs, state), answer) : most(state, answer);
 }
@@ -329,7 +329,7 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
         kg_rng_bytes(&w->rng, s->state_key, sizeof s->state_key);
     }
     uint64_t in, out;
-    kg_tscene_regions(s, true, &in, &out);
+    kg_tscene_regions(w, s, true, &in, &out);
     if (fit(w, &s->desc, err) != KG_OK) {
         return err->code;
     }

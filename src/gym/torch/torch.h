@@ -188,7 +188,8 @@ enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, 
 enum kg_code kg_tscene_rebuild(struct kg_worker *w, struct kg_tscene *s, int64_t trials,
                                json_t **reply, struct kg_err *err) KG_MUST_USE;
 /* Bytes of IN and OUT that every command of the scene fits into. */
-void kg_tscene_regions(const struct kg_tscene *s, bool wide, uint64_t *in, uint64_t *out);
+void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, bool wide,
+                       uint64_t *in, uint64_t *out);
 
 /* --- cases.c --- */
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */

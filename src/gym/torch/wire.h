@@ -32,6 +32,8 @@
 #define KG_TWIRE_NAME    96
 #define KG_TWIRE_ALIGN   256  /* of every tensor in a region */
 #define KG_TWIRE_GUARD   4096 /* bytes between tensors, and at both ends */
+/* Blocks from here on lie elsewhere in each call on a GPU. */
+#define KG_TWIRE_LARGE ((uint64_t)8 << 20)
 
 enum kg_tdtype { /* values are fixed: they are on the wire */
                  KG_TD_F32,
