@@ -96,16 +96,16 @@ enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req,
 
 enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
-    struct kg_dj_case *from, *to;
+    struct kg_dj_case *from;
     if (req->from == req->id) {
         return kg_fail(err, KG_E_GYM, "judge: case %d cannot be copied onto itself", req->id);
     }
     if (kg_dj_case_need(s, req->from, &from, err) != KG_OK ||
         kg_dj_case_complete(s, from, err) != KG_OK ||
-        begin(s, req->id, from->leaf, from->n, err) != KG_OK ||
-        kg_dj_case_need(s, req->id, &to, err) != KG_OK) {
+        begin(s, req->id, from->leaf, from->n, err) != KG_OK) {
         return err->code;
     }
+    struct kg_dj_case *to = s->cases[req->id];
     for (uint32_t i = 0; i < to->n; i++) {
         s->dev.ops->copy(&s->dev, to->block + to->leaf[i].offset,
                          from->block + from->leaf[i].offset, to->leaf[i].bytes);

@@ -55,7 +55,7 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "PYTHONPATH", spec->harness);
     add(e, "PYTHONDONTWRITEBYTECODE", "1");
     add(e, "KGYM_PROBE", spec->probe);
-    add(e, "THP_MEM_ALLOC_ENABLE", "1"); /* else one third of a CPU's time is page faults */
+    add(e, "THP_MEM_ALLOC_ENABLE", "1"); /* large blocks: far fewer page faults */
     add(e, "OMP_NUM_THREADS", "1");
     add(e, "MKL_NUM_THREADS", "1");
     add(e, "OPENBLAS_NUM_THREADS", "1");
