@@ -1,0 +1,122 @@
+/* Ratio and interval of a measurement's pairs: how often the interval holds the truth, and what one
+ * disturbed call does to both. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "gym/torch/pairs_private.h"
+
+#define MOST   48
+#define BLOCK  8
+#define TRUE   1.25
+#define ROUNDS 4000
+
+static struct kg_tpairs session;
+static struct kg_tpairs_result result;
+static struct kg_pair pair[MOST];
+static struct kg_rng rng;
+
+static double normal(void)
+{
+    double u = ((double)kg_rng_below(&rng, 1u << 30) + 0.5) / (1u << 30);
+    double v = (double)kg_rng_below(&rng, 1u << 30) / (1u << 30);
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static uint64_t bits(void *ctx)
+{
+    return kg_rng_u64(ctx);
+}
+
+/* n pairs with errors of this size; who is called second takes 1 % longer. */
+static void draw(size_t n, double error)
+{
+    bool first[MOST];
+    for (size_t from = 0; from < n; from += BLOCK) {
+        kg_balanced_order(bits, &rng, first + from, n - from < BLOCK ? n - from : BLOCK);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double ref = TRUE * (first[i] ? 1.01 : 1) * (1 + error * normal());
+        double cand = (first[i] ? 1 : 1.01) * (1 + error * normal());
+        pair[i] = (struct kg_pair){(int64_t)(1e6 * ref), (int64_t)(1e6 * cand), first[i]};
+    }
+    result = (struct kg_tpairs_result){.pair = pair, .n = n, .block = BLOCK};
+}
+
+static struct kg_ratio ratio(void)
+{
+    struct kg_ratio r;
+    session.opt = KG_TPAIRS_DEFAULTS;
+    session.out = &result;
+    assert_true(kg_tpairs_ratio(&session, &r));
+    assert_true(fabs(r.lo * exp(r.half_width) / r.ratio - 1) < 1e-9);
+    assert_true(fabs(r.hi * exp(-r.half_width) / r.ratio - 1) < 1e-9);
+    assert_int_equal(r.pairs, result.n);
+    return r;
+}
+
+static void test_the_interval_holds_the_truth(void **state)
+{
+    (void)state;
+    static const size_t pairs[] = {24, 48, 20, 5}; /* the last two: time ran out */
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        int holds = 0;
+        double width = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            draw(pairs[k], 0.02);
+            struct kg_ratio r = ratio();
+            holds += r.lo <= TRUE && TRUE <= r.hi;
+            width += r.half_width / ROUNDS;
+        }
+        assert_true(holds > 0.92 * ROUNDS && holds < 0.99 * ROUNDS);
+        if (pairs[k] == 24) { /* by three blocks it would be 0.022 */
+            assert_true(width > 0.010 && width < 0.016);
+        }
+    }
+}
+
+/* A call of 24 that took half as much again moves the ratio by less than the errors do, and nobody
+ * is told that it is known better for that. */
+static void test_one_disturbed_call(void **state)
+{
+    (void)state;
+    double moved = 0, before = 0, after = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        draw(24, 0.005);
+        struct kg_ratio quiet = ratio();
+        pair[kg_rng_below(&rng, 24)].cand_ns += 500000;
+        struct kg_ratio loud = ratio();
+        moved += fabs(log(loud.ratio / quiet.ratio)) / ROUNDS;
+        before += quiet.half_width / ROUNDS;
+        after += loud.half_width / ROUNDS;
+    }
+    assert_true(moved < 0.001);
+    assert_true(after > 5 * before);
+}
+
+static void test_nothing_is_known_of_no_pair(void **state)
+{
+    (void)state;
+    struct kg_ratio r;
+    draw(0, 0);
+    session.out = &result;
+    assert_false(kg_tpairs_ratio(&session, &r));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_interval_holds_the_truth),
+        cmocka_unit_test(test_one_disturbed_call),
+        cmocka_unit_test(test_nothing_is_known_of_no_pair),
+    };
+    kg_rng_init(&rng, (struct kg_key){{7, 11}}, 0);
+    session.null_ns[0] = 0;
+    session.nnull = 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
