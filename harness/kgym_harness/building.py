@@ -5,6 +5,7 @@ instead of 0.3; and while a runner compiles, or draws on the host, the device is
 (wire.building)."""
 
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -54,19 +55,23 @@ def _load_utils():
     CudaUtils.__init__ = lambda self: None
 
 
-def prepare():
-    """In the zygote. What this Triton lacks, a candidate's own process does as ever."""
+def _do(step):
+    """What this Triton lacks, a candidate's own process does as ever."""
     old = os.environ.get("TRITON_CACHE_DIR")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
-        for step in (_compile_one, _load_utils):
-            try:
-                step()
-            except Exception as error:
-                print("kgym: zygote: %s: %s" % (step.__name__, error), file=sys.stderr)
+        try:
+            step()
+        except Exception as error:
+            print("kgym: zygote: %s: %s" % (step.__name__, error), file=sys.stderr)
         os.environ.pop("TRITON_CACHE_DIR")
         if old is not None:
             os.environ["TRITON_CACHE_DIR"] = old
+
+
+def chores():
+    """For the zygote: 1 s altogether, in parts of less."""
+    return [functools.partial(_do, step) for step in (_compile_one, _load_utils)]
 
 
 class Manners:
