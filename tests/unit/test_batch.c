@@ -214,6 +214,32 @@ static void test_other_peoples_files_are_left_alone(void **state)
 
 /* What was judged before it was full is in the output, or waits beside it: the run that resumes,
  * once there is room, keeps it. */
+/* One that no line is left for goes, and what it holds with it, while others are at work. */
+static void test_a_worker_leaves_when_nothing_is_left(void **state)
+{
+    (void)state;
+    struct kg_buf b;
+    kg_buf_init(&b, 1 << 16);
+    add_kind(&b, 0, "short");
+    add(&b, "long", "source",
+        SILU "    volatile int64_t on = n;\n    while (on) {\n    }\n    y[0] = x[0];\n}\n");
+    rig_file("in.jsonl", b.data, b.len);
+    kg_buf_deinit(&b);
+    rig_expect(0, "rm -f out.jsonl; $K eval --batch in.jsonl --out out.jsonl --jobs 2 " NO_TIMING
+                  " --deadline-run 3 & P=$!; most=0; n=0\n"
+                  "for i in $(seq 400); do\n"
+                  "    n=$(grep -lxF \"PPid:\t$P\" /proc/[0-9]*/status 2>/dev/null |"
+                  " xargs -r grep -L '^State:.Z' 2>/dev/null | wc -l)\n"
+                  "    [ $n -gt $most ] && most=$n\n"
+                  "    [ $most -eq 2 ] && [ $n -le 1 ] && break\n"
+                  "    sleep .02\n"
+                  "done\n"
+                  "under_way=$(jq -r .batch_id out.jsonl | tr '\\n' ' '); wait $P || exit 9\n"
+                  "echo \"$most workers, then $n; by then: $under_way\"; jq -r .verdict out.jsonl");
+    rig_shows("2 workers, then 1; by then: line-0 \n");
+    rig_shows("ok\ntimeout");
+}
+
 static void test_a_full_disk_is_said(void **state)
 {
     (void)state;
@@ -258,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_a_line_that_cannot_be_judged_is_an_error_record),
         cmocka_unit_test(test_what_resuming_keeps),
         cmocka_unit_test(test_other_peoples_files_are_left_alone),
+        cmocka_unit_test(test_a_worker_leaves_when_nothing_is_left),
         cmocka_unit_test(test_a_full_disk_is_said),
     };
     return cmocka_run_group_tests(tests, batch_setup, rig_teardown);

@@ -1,5 +1,6 @@
 /* Which line an idle worker takes: its own problem's, one that nobody holds, the first; what is out
  * of reach; that no line starves. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,29 +37,35 @@ static void test_which_line(void **state)
         int held, others[3];
         size_t line;
         unsigned prepared; /* which of the others are, a bit each */
+        double lead;
     } table[] = {
-        {"012012", -1, {-1, -1, -1}, 0, 0}, /* nobody holds anything */
-        {"012012", 2, {-1, -1, -1}, 2, 0},  /* its own */
-        {"012012", 2, {2, -1, -1}, 2, 0},   /* even where another holds it, too */
-        {"01.012", 2, {0, 1, -1}, 5, 0},    /* its own before one that is older */
-        {"012012", -1, {0, -1, -1}, 1, 0},  /* the first that nobody holds */
-        {"012012", 7, {1, 0, -1}, 2, 0},    /* its own has no line left */
-        {"012012", 7, {2, 1, 0}, 0, 0},     /* all are held: the first */
-        {"..2012", 7, {2, 1, 0}, 2, 0},     /* the one that has more lines left */
-        {"..0122", 7, {2, 1, 0}, 4, 0},     /* though others are older */
-        {"010122", 7, {0, 0, 1}, 4, 0},     /* nobody's first, however few */
-        {"010111", 7, {0, 0, 1}, 1, 0},     /* most for each of those who hold it */
-        {"000011", 7, {0, 0, 1}, 0, 0},     /* 4 lines of 3 workers, 2 of 2 */
-        {"000111", 7, {0, 0, 1}, 3, 0},     /* 3 of 3, 3 of 2 */
-        {"012", 7, {2, 1, 0}, 0, 0},        /* whoever is not prepared has that to do first */
-        {"012", 7, {2, 1, 0}, 3, 7},        /* all will be there before one who begins */
-        {"012", 7, {2, 1, 0}, 1, 5},        /* but one */
-        {"00", 7, {0, -1, -1}, 0, 1},       /* two lines of one worker */
-        {"00", 7, {0, 0, -1}, 2, 3},        /* of two */
-        {"00", 7, {0, 0, -1}, 0, 2},        /* one of which is not prepared */
-        {"0011", 7, {0, 0, 1}, 2, 7},       /* few of one problem, not of the other */
-        {"......", 0, {1, 2, 3}, 6, 0},     /* none is left */
-        {"", 0, {1, 2, 3}, 0, 0},           /* there is none */
+        {"012012", -1, {-1, -1, -1}, 0, 0, 1}, /* nobody holds anything */
+        {"012012", 2, {-1, -1, -1}, 2, 0, 1},  /* its own */
+        {"012012", 2, {2, -1, -1}, 2, 0, 1},   /* even where another holds it, too */
+        {"01.012", 2, {0, 1, -1}, 5, 0, 1},    /* its own before one that is older */
+        {"012012", -1, {0, -1, -1}, 1, 0, 1},  /* the first that nobody holds */
+        {"012012", 7, {1, 0, -1}, 2, 0, 1},    /* its own has no line left */
+        {"012012", 7, {2, 1, 0}, 0, 0, 1},     /* all are held: the first */
+        {"..2012", 7, {2, 1, 0}, 2, 0, 1},     /* the one that has more lines left */
+        {"..0122", 7, {2, 1, 0}, 4, 0, 1},     /* though others are older */
+        {"010122", 7, {0, 0, 1}, 4, 0, 1},     /* nobody's first, however few */
+        {"010111", 7, {0, 0, 1}, 1, 0, 1},     /* most for each of those who hold it */
+        {"000011", 7, {0, 0, 1}, 0, 0, 1},     /* 4 lines of 3 workers, 2 of 2 */
+        {"000111", 7, {0, 0, 1}, 3, 0, 1},     /* 3 of 3, 3 of 2 */
+        {"012", 7, {2, 1, 0}, 0, 0, 1},        /* whoever is not prepared has that to do first */
+        {"012", 7, {2, 1, 0}, 3, 7, 1},        /* all will be there before one who begins */
+        {"012", 7, {2, 1, 0}, 1, 5, 1},        /* but one */
+        {"00", 7, {0, -1, -1}, 0, 1, 1},       /* two lines of one worker */
+        {"00", 7, {0, 0, -1}, 2, 3, 1},        /* of two */
+        {"00", 7, {0, 0, -1}, 0, 2, 1},        /* one of which is not prepared */
+        {"0011", 7, {0, 0, 1}, 2, 7, 1},       /* few of one problem, not of the other */
+        {"000", 7, {0, -1, -1}, 3, 1, 3},      /* three before another is prepared */
+        {"0000", 7, {0, -1, -1}, 0, 1, 3},     /* and one more */
+        {"0000", 7, {0, 0, -1}, 4, 3, 2.5},    /* five of two workers */
+        {"0000", 7, {0, 0, -1}, 0, 1, 2.5},    /* one of which is not prepared */
+        {"000111", 7, {0, 0, 1}, 3, 7, 1.5},   /* few of the first, not of the second */
+        {"......", 0, {1, 2, 3}, 6, 0, 1},     /* none is left */
+        {"", 0, {1, 2, 3}, 0, 0, 1},           /* there is none */
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t n = lines_of(table[i].problems);
@@ -67,7 +74,8 @@ static void test_which_line(void **state)
             others[k] =
                 (struct kg_batch_holder){table[i].others[k], (table[i].prepared >> k & 1) != 0};
         }
-        assert_int_equal(kg_batch_choose(item, 0, n, table[i].held, others, 3), table[i].line);
+        assert_int_equal(kg_batch_choose(item, 0, n, table[i].held, others, 3, table[i].lead),
+                         table[i].line);
     }
 }
 
@@ -76,14 +84,32 @@ static void test_lines_outside_are_not_looked_at(void **state)
     (void)state;
     static const struct kg_batch_holder nobody[1] = {{-1, false}};
     lines_of("11012201");
-    assert_int_equal(kg_batch_choose(item, 3, 8, 1, nobody, 1), 3);
-    assert_int_equal(kg_batch_choose(item, 4, 8, 1, nobody, 1), 7);
-    assert_int_equal(kg_batch_choose(item, 4, 7, 1, nobody, 1), 4); /* the window ends before it */
-    assert_int_equal(kg_batch_choose(item, 4, 4, 1, nobody, 1), 4); /* an empty one */
+    assert_int_equal(kg_batch_choose(item, 3, 8, 1, nobody, 1, 1), 3);
+    assert_int_equal(kg_batch_choose(item, 4, 8, 1, nobody, 1, 1), 7);
+    assert_int_equal(kg_batch_choose(item, 4, 7, 1, nobody, 1, 1),
+                     4); /* the window ends before it */
+    assert_int_equal(kg_batch_choose(item, 4, 4, 1, nobody, 1, 1), 4); /* an empty one */
     memset(item, 0, sizeof item);
     item[10 + KG_BATCH_REACH - 1].problem = 1;
-    assert_int_equal(kg_batch_choose(item, 10, LINES, 1, nobody, 1), 10 + KG_BATCH_REACH - 1);
-    assert_int_equal(kg_batch_choose(item, 9, LINES, 1, nobody, 1), 9); /* out of reach */
+    assert_int_equal(kg_batch_choose(item, 10, LINES, 1, nobody, 1, 1), 10 + KG_BATCH_REACH - 1);
+    assert_int_equal(kg_batch_choose(item, 9, LINES, 1, nobody, 1, 1), 9); /* out of reach */
+}
+
+static void test_pace(void **state)
+{
+    (void)state;
+    struct kg_batch_pace p = {0};
+    assert_true(kg_batch_pace_lead(&p) == 1);
+    kg_batch_pace_add(&p, false, 9000);
+    assert_true(kg_batch_pace_lead(&p) == 1); /* nobody has judged a second line */
+    kg_batch_pace_add(&p, true, 1000);
+    kg_batch_pace_add(&p, true, 3000);
+    assert_true(fabs(kg_batch_pace_lead(&p) - 3.5) < 1e-12);
+    kg_batch_pace_add(&p, false, 1000);
+    assert_true(fabs(kg_batch_pace_lead(&p) - 1.5) < 1e-12);
+    kg_batch_pace_add(&p, false, 1000);
+    kg_batch_pace_add(&p, false, 1000);
+    assert_true(kg_batch_pace_lead(&p) == 1); /* never less: a line under way comes first */
 }
 
 /* Workers over lines: who is idle next is drawn, or taken in turns. */
@@ -110,8 +136,9 @@ static bool give(struct play *p, int w)
     for (int i = 0; i < p->jobs; i++) {
         others[i] = (struct kg_batch_holder){i == w ? -1 : p->held[i], p->prepared[i]};
     }
-    size_t line =
-        p->in_order ? p->first : kg_batch_choose(item, p->first, end, p->held[w], others, p->jobs);
+    size_t line = p->in_order
+                      ? p->first
+                      : kg_batch_choose(item, p->first, end, p->held[w], others, p->jobs, 1);
     if (line == end) {
         return false;
     }
@@ -245,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which_line),
+        cmocka_unit_test(test_pace),
         cmocka_unit_test(test_lines_outside_are_not_looked_at),
         cmocka_unit_test(test_every_line_is_taken_in_time),
         cmocka_unit_test(test_a_lone_line_is_passed_over_as_often_as_said),

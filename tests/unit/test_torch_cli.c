@@ -97,10 +97,47 @@ static void test_batch(void **state)
     rig_shows("ok rejected wrong ok");
     rig_expect(0, "$K eval --batch in.jsonl --out out.jsonl --jobs 1" CPU);
     rig_says("4 kept from an earlier run");
-    /* A process that is begun ahead is the next line's: none after the last one. */
-    rig_expect(0, "sed -n '1p;3p' in.jsonl > two.jsonl; for ahead in yes no; do $K eval --batch "
-                  "two.jsonl --out $ahead.jsonl --jobs 1 --torch-spare $ahead --trace spans" CPU
-                  " && grep -c '\"fork\"' spans > $ahead || exit 1; done; cmp yes no");
+    /* A process that is begun ahead is the next line's: none after a worker's last one. */
+    rig_expect(0,
+               "sed -n '1p;3p' in.jsonl > two.jsonl; for jobs in 1 2; do for ahead in yes no; do "
+               "rm -f out.jsonl; $K eval --batch two.jsonl --out out.jsonl --jobs $jobs "
+               "--torch-spare $ahead --trace spans" CPU
+               " && grep -c '\"fork\"' spans > $ahead || exit 1; done; cmp yes no || exit 1; done");
+}
+
+/* Later children's sake, but only when nobody waits for a child; and a thread would be the end. */
+static void test_the_zygotes_chores(void **state)
+{
+    (void)state;
+    rig_text("chores.py",
+             "import os, socket, sys, threading\n"
+             "sys.path.insert(0, os.environ['T'] + '/harness')\n"
+             "from kgym_harness import zygote\n"
+             "def play(client, chores):\n"
+             "    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+             "    if os.fork() == 0:\n"
+             "        b.close(); client(a); os._exit(0)\n"
+             "    a.close(); os.wait() if client is at_once else None\n"
+             "    zygote.serve(b, None, chores)\n"
+             "def at_once(a):\n"
+             "    for k in range(3): a.send(b'{}')\n"
+             "    a.shutdown(socket.SHUT_WR); os._exit(0)\n"
+             "def in_turn(a):\n"
+             "    a.send(b'{}'); a.recv(99); os.read(told[0], 1); os.read(told[0], 1)\n"
+             "    a.send(b'{}'); a.recv(99)\n"
+             "told, seen = os.pipe(), []\n"
+             "left = [lambda: seen.append(1)]\n"
+             "try: play(at_once, left)\n"
+             "except BrokenPipeError: pass\n"
+             "assert not seen and len(left) == 1, 'somebody waited'\n"
+             "left = [lambda: os.write(told[1], b'1'), lambda: os.write(told[1], b'2')]\n"
+             "play(in_turn, left)\n"
+             "assert left == []\n"
+             "go = threading.Event()\n"
+             "try: play(in_turn, [threading.Thread(target=go.wait, daemon=True).start])\n"
+             "except SystemExit as end: sys.exit(0 if end.code == 1 else 'another end')\n"
+             "sys.exit('a thread was let in')\n");
+    rig_expect(0, "timeout 20 python3 chores.py");
 }
 
 /* Paths from the folder that kgym is called in, though the zygote works in another. */
@@ -195,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_listing),
         cmocka_unit_test(test_judging),
         cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_the_zygotes_chores),
         cmocka_unit_test(test_relative_paths),
         cmocka_unit_test(test_the_judge_does_not_wait_for_torch),
         cmocka_unit_test(test_doctor_of_a_gpu),

@@ -12,7 +12,7 @@
 #include "gym/torch/pairs.h"
 
 #define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
-#define NULLS   8  /* before pairs begin; the first two of them do not count */
+#define NULLS   6  /* before the candidate, or while it is held: the first two do not count */
 #define TURNS   30 /* calls of a process after which candidates here turn; full runs make fewer */
 
 static const char masked[] =
@@ -74,6 +74,7 @@ static struct {
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, draws_alone, wide, untimed, other;
     int same_seed;
+    int oracle_last; /* calls in double since the candidate's last */
     int nulls_alone; /* null calls once the candidate is there, the device its alone */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
@@ -99,6 +100,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     }
     spy.leaked += who == CAND && c->seed == spy.draw_seed;
     spy.wide += c->command == KG_TC_CALL && !call;
+    spy.oracle_last = who == CAND ? 0 : spy.oracle_last + (c->command == KG_TC_CALL && !call);
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && worker->torch->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
@@ -277,7 +279,7 @@ static void a_measurement(void **state)
     assert_true(number(t, "with_oracle") > 0 && number(t, "with_oracle") < calls);
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
-    assert_true(number(t, "nulls") > 9 && number(t, "nulls") < calls);
+    assert_true(number(t, "nulls") > 5 && number(t, "nulls") < calls);
     kg_record_deinit(&r);
 }
 
@@ -302,6 +304,21 @@ static void calls_look_alike(void **state)
     assert_true(spy.binds[CAND] > spy.calls[CAND] / 4 && spy.binds[CAND] < spy.calls[CAND]);
     assert_int_equal(spy.draws, 0); /* both inputs are of laws that the judge can make */
     assert_true(spy.wide > 1);
+    kg_record_deinit(&r);
+}
+
+/* Also where calls are still missing after the last pair: the oracle needs no process that waits.
+ */
+static void the_oracle_comes_last(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
+    expect("affine.py", good, "ok", &r);
+    assert_true(number(evidence(&r, "pairs"), "calls") > r.timing.warmups + r.speedup.pairs);
+    assert_int_equal(spy.oracle_last, KG_DJ_ASIDE);
+    assert_true(number(evidence(&r, "pairs"), "with_oracle") >= KG_DJ_ASIDE);
     kg_record_deinit(&r);
 }
 
@@ -537,6 +554,29 @@ static void short_times(void **state)
     kg_record_deinit(&r);
 }
 
+/* Once for all workers that share what they learn. */
+static void one_null_test_for_all(void **state)
+{
+    (void)state;
+    struct kg_common common = {0};
+    struct kg_record r;
+    need_torch();
+    windows(250000, 60000, 50000);
+    kg_worker_share(worker, &common);
+    worker->torch->null_half_width = 0;
+    expect("affine.py", good, "ok", &r);
+    double learnt = common.torch_null_half_width;
+    assert_true(learnt > 0 && learnt == worker->torch->null_half_width);
+    kg_record_deinit(&r);
+    common.torch_null_half_width = 0.25; /* as if another worker had */
+    worker->torch->null_half_width = 0;
+    expect("affine.py", good, "ok", &r);
+    assert_true(worker->torch->null_half_width == 0.25 && common.torch_null_half_width == 0.25);
+    assert_true(r.speedup.lo <= 20 * exp(-0.25) * 1.000001);
+    kg_record_deinit(&r);
+    kg_worker_share(worker, NULL);
+}
+
 /* What a candidate does only after it has been right for long enough. */
 static void turns(void **state)
 {
@@ -734,7 +774,7 @@ static void k_is_of_the_lease(void **state)
     expect("affine.py", good, "ok", &r);
     assert_int_equal(number(evidence(&r, "pairs"), "nulls"), spy.nulls_alone - 2);
     kg_record_deinit(&r);
-    bool beside = false; /* each of a dozen calls asks for a null call one time of three */
+    bool beside = false; /* each of a dozen calls asks for a null call one time of four */
     for (int i = 0; i < 5 && !beside; i++) {
         fresh(state);
         kg_tpairs_hook.no_groups = true; /* the first ten come before the candidate */
@@ -912,6 +952,7 @@ int main(void)
         TEST(elsewhere_nothing_is_measured),
         TEST(a_measurement),
         TEST(calls_look_alike),
+        TEST(the_oracle_comes_last),
         TEST(one_process),
         TEST(a_reference_that_errs),
         TEST(digits_that_few_inputs_lose),
@@ -921,6 +962,7 @@ int main(void)
         TEST(the_estimate),
         TEST(calibrated),
         TEST(short_times),
+        TEST(one_null_test_for_all),
         TEST(turns),
         TEST(late_writes),
         TEST(loud_once),

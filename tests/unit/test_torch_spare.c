@@ -303,6 +303,7 @@ static void it_boots_while_the_last_one_ends(void **state)
 {
     (void)state;
     struct kg_tside last;
+    struct kg_tfollow f;
     struct kg_err err = KG_ERR_INIT;
     need_torch();
     right("small.py", twice);
@@ -320,8 +321,10 @@ static void it_boots_while_the_last_one_ends(void **state)
             kill(next, SIGKILL);
             await_death(next);
         }
-        kg_tspare_follow(worker, &last);
+        kg_tspare_follow(worker, &last, &f);
         assert_false(last.up || exists(ends));
+        assert_true(f.boots == worker->torch->judge.held);
+        kg_tspare_followed(worker, &f);
         assert_true(worker->torch->spare.up == (k == 0));
         assert_false(worker->torch->judge.held);
         if (k == 0) {

@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/ulid.h"
 #include "gym/pipeline/batch_choose.h"
@@ -26,6 +28,8 @@ struct batch {
     const struct kg_batch_spec *spec;
     struct kg_batch_result *result;
     struct kg_items items;
+    struct kg_batch_work work; /* what workers are made from: of the above */
+    struct kg_batch_pace pace;
     char **ready;    /* finished records, not written yet */
     uint8_t *losses; /* workers that died over a line */
     size_t first;    /* no line before it is left to take */
@@ -152,22 +156,23 @@ static enum kg_code open_window(struct batch *b, struct kg_err *err)
     return KG_OK;
 }
 
-/* Some line is still to be handed out. */
-static bool more(const struct batch *b)
+/* So many lines are still to be handed out. */
+static bool left(const struct batch *b, int lines)
 {
     size_t i = b->first;
-    while (i < b->items.n && (b->items.item[i].taken || b->items.item[i].kept)) {
-        i++;
+    for (; i < b->items.n && lines > 0; i++) {
+        lines -= !b->items.item[i].taken && !b->items.item[i].kept;
     }
-    return i < b->items.n;
+    return lines <= 0;
 }
 
+/* Another will follow it where there is one for each of the others before that. */
 static void hand(struct batch *b, struct kg_batch_worker *w, size_t line)
 {
     b->items.item[line].taken = true;
     w->prepared = w->prepared && w->problem == b->items.item[line].problem;
     w->problem = b->items.item[line].problem;
-    kg_batch_worker_send(w, (uint32_t)line, more(b));
+    kg_batch_worker_send(w, (uint32_t)line, left(b, b->jobs));
 }
 
 static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)
@@ -176,11 +181,16 @@ static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_e
     if (open_window(b, err) != KG_OK) {
         return err->code;
     }
+    if (!left(b, 1)) {
+        kg_batch_worker_ask(w); /* what it holds goes while others are at work */
+        return KG_OK;
+    }
     for (int i = 0; i < b->jobs; i++) {
         const struct kg_batch_worker *o = &b->worker[i];
         others[i] = (struct kg_batch_holder){o == w ? -1 : o->problem, o->prepared};
     }
-    size_t line = kg_batch_choose(b->items.item, b->first, b->end, w->problem, others, b->jobs);
+    size_t line = kg_batch_choose(b->items.item, b->first, b->end, w->problem, others, b->jobs,
+                                  kg_batch_pace_lead(&b->pace));
     if (line < b->end) {
         hand(b, w, line);
     }
@@ -195,7 +205,7 @@ static enum kg_code replace(struct batch *b, struct kg_batch_worker *w, struct k
     kg_batch_worker_ask(w);
     kg_batch_worker_wait(w);
     kg_sandbox_sweep(); /* what it left */
-    if (kg_batch_worker_start(w, b->config, b->spec, &b->items, cpu, err) != KG_OK) {
+    if (kg_batch_worker_start(w, &b->work, cpu, err) != KG_OK) {
         return err->code;
     }
     if (++b->losses[line] < 2) {
@@ -212,6 +222,7 @@ static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_e
     size_t line = (size_t)w->busy;
     switch (kg_batch_worker_read(w, &text)) {
     case KG_GOT_RECORD:
+        kg_batch_pace_add(&b->pace, w->prepared, kg_clock_ns() - w->since_ns);
         w->prepared = true;
         return finish_now(b, line, text, err);
     case KG_GOT_REFUSAL: {
@@ -252,7 +263,7 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
 {
     enum kg_code code = KG_OK;
     for (int i = 0; i < b->jobs && code == KG_OK; i++) {
-        code = kg_batch_worker_start(&b->worker[i], b->config, b->spec, &b->items,
+        code = kg_batch_worker_start(&b->worker[i], &b->work,
                                      b->cpus[i % (b->ncpus > 0 ? b->ncpus : 1)], err);
     }
     while (code == KG_OK && b->out.written < b->items.n) {
@@ -283,7 +294,11 @@ static enum kg_code prepare(struct batch *b, struct kg_err *err)
     }
     b->ready = calloc(b->items.n + 1, sizeof *b->ready);
     b->losses = calloc(b->items.n + 1, 1);
-    if (!b->ready || !b->losses) {
+    struct kg_common *common =
+        mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    b->work =
+        (struct kg_batch_work){b->config, b->spec, &b->items, common == MAP_FAILED ? NULL : common};
+    if (!b->ready || !b->losses || common == MAP_FAILED) {
         return kg_fail(err, KG_E_LIMIT, "no memory for %zu lines", b->items.n);
     }
     return kg_batch_resume(&b->items, b->config, b->spec, b->ready, &b->out, &b->ahead, err);
@@ -318,6 +333,9 @@ enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_
     }
     free(b.ready);
     free(b.losses);
+    if (b.work.common) {
+        munmap(b.work.common, sizeof *b.work.common);
+    }
     if (b.out.fd >= 0 && close(b.out.fd) != 0 && code == KG_OK) {
         code = kg_fail(err, KG_E_IO, "%s: cannot write: %s", spec->out, strerror(errno));
     }

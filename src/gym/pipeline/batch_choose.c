@@ -21,7 +21,7 @@ static bool all_prepared(int problem, const struct kg_batch_holder *others, int 
 /* The first line of the problem of which each worker would have most to do if one more held it; of
  * none that has few. */
 static size_t most_to_do(const struct kg_item *item, size_t first, size_t end,
-                         const struct kg_batch_holder *others, int n)
+                         const struct kg_batch_holder *others, int n, double lead)
 {
     size_t line = end;
     double most = 0;
@@ -34,7 +34,7 @@ static size_t most_to_do(const struct kg_item *item, size_t first, size_t end,
             lines += waits;
         }
         double each = (double)lines / (of + 1);
-        bool few = lines <= (size_t)of && all_prepared(problem, others, n);
+        bool few = (double)lines <= lead * of && all_prepared(problem, others, n);
         if (!few && at < end && (each > most || (each == most && at < line))) {
             line = at;
             most = each;
@@ -44,7 +44,7 @@ static size_t most_to_do(const struct kg_item *item, size_t first, size_t end,
 }
 
 size_t kg_batch_choose(const struct kg_item *item, size_t first, size_t end, int held,
-                       const struct kg_batch_holder *others, int n)
+                       const struct kg_batch_holder *others, int n, double lead)
 {
     size_t reach = end - first < KG_BATCH_REACH ? end : first + KG_BATCH_REACH;
     size_t unheld = end;
@@ -59,6 +59,21 @@ size_t kg_batch_choose(const struct kg_item *item, size_t first, size_t end, int
             unheld = i;
         }
     }
-    size_t line = unheld < end ? unheld : most_to_do(item, first, reach, others, n);
+    size_t line = unheld < end ? unheld : most_to_do(item, first, reach, others, n, lead);
     return line < reach ? line : end;
+}
+
+void kg_batch_pace_add(struct kg_batch_pace *p, bool prepared, int64_t ns)
+{
+    *(prepared ? &p->next_ns : &p->first_ns) += (double)ns;
+    *(prepared ? &p->nnext : &p->nfirst) += 1;
+}
+
+double kg_batch_pace_lead(const struct kg_batch_pace *p)
+{
+    if (p->nfirst == 0 || p->nnext == 0 || p->next_ns <= 0) {
+        return 1;
+    }
+    double lead = p->first_ns / (double)p->nfirst / (p->next_ns / (double)p->nnext) - 1;
+    return lead > 1 ? lead : 1;
 }

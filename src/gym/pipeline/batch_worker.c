@@ -43,9 +43,11 @@ static bool answer(int fd, enum kg_batch_got kind, const char *text, size_t len)
            kg_file_write_all(fd, text, len, &ignored) == KG_OK;
 }
 
-static void judge_line(struct kg_worker *w, const struct kg_batch_spec *spec,
-                       const struct kg_items *items, const struct order *o, struct kg_buf *out)
+static void judge_line(struct kg_worker *w, const struct kg_batch_work *work, const struct order *o,
+                       struct kg_buf *out)
 {
+    const struct kg_items *items = work->items;
+    const struct kg_batch_spec *spec = work->spec;
     struct kg_item_task t;
     struct kg_record r;
     struct kg_err err = KG_ERR_INIT;
@@ -65,21 +67,21 @@ static void judge_line(struct kg_worker *w, const struct kg_batch_spec *spec,
     kg_record_deinit(&r);
 }
 
-static int serve(int from_parent, int to_parent, const struct kg_config *config, int cpu,
-                 const struct kg_batch_spec *spec, const struct kg_items *items)
+static int serve(int from_parent, int to_parent, const struct kg_batch_work *work, int cpu)
 {
     struct kg_worker *w;
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf out;
     struct order o;
-    if (kg_worker_open(config, cpu, &w, &err) != KG_OK) {
+    if (kg_worker_open(work->config, cpu, &w, &err) != KG_OK) {
         answer(to_parent, KG_GOT_REFUSAL, err.message, strlen(err.message));
         return 2;
     }
+    kg_worker_share(w, work->common);
     kg_buf_init(&out, RECORD_MAX);
-    while (read_exactly(from_parent, &o, sizeof o) && o.line < items->n) {
+    while (read_exactly(from_parent, &o, sizeof o) && o.line < work->items->n) {
         kg_buf_reset(&out);
-        judge_line(w, spec, items, &o, &out);
+        judge_line(w, work, &o, &out);
         if (kg_cancelled || !answer(to_parent, KG_GOT_RECORD, out.data, out.len)) {
             break;
         }
@@ -125,8 +127,7 @@ static void keep_only(int a, int b)
     close_range(hi + 1, ~0u, 0);
 }
 
-enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_config *config,
-                                   const struct kg_batch_spec *spec, const struct kg_items *items,
+enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_batch_work *work,
                                    int cpu, struct kg_err *err)
 {
     int to[2], from[2];
@@ -143,7 +144,7 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_co
     if (pid == 0) {
         take_signals();
         keep_only(to[0], from[1]);
-        _exit(getppid() == parent ? serve(to[0], from[1], config, cpu, spec, items) : 2);
+        _exit(getppid() == parent ? serve(to[0], from[1], work, cpu) : 2);
     }
     close(to[0]);
     close(from[1]);
@@ -163,6 +164,7 @@ bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, bool more)
     struct kg_err err = KG_ERR_INIT;
     struct order o = {line, more};
     w->busy = line;
+    w->since_ns = kg_clock_ns();
     return kg_file_write_all(w->to, &o, sizeof o, &err) == KG_OK;
 }
 
@@ -193,7 +195,7 @@ enum kg_batch_got kg_batch_worker_read(struct kg_batch_worker *w, char **text)
 
 void kg_batch_worker_ask(struct kg_batch_worker *w)
 {
-    if (w->pid <= 0) {
+    if (w->pid <= 0 || w->to < 0) {
         return;
     }
     close(w->to);

@@ -13,14 +13,22 @@ struct kg_batch_worker {
     pid_t pid;
     int to, from; /* pipes */
     int cpu;
-    int64_t busy;  /* line under way, -1 when idle */
-    int problem;   /* number of the last line's: what it keeps things for; -1: none yet */
-    bool prepared; /* it has judged a line of it */
+    int64_t busy;     /* line under way, -1 when idle */
+    int64_t since_ns; /* it has that line since */
+    int problem;      /* number of the last line's: what it keeps things for; -1: none yet */
+    bool prepared;    /* it has judged a line of it */
     struct kg_buf in;
 };
 
-enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_config *config,
-                                   const struct kg_batch_spec *spec, const struct kg_items *items,
+/* What a worker is made from; all of it outlives the worker, common in memory that is shared. */
+struct kg_batch_work {
+    const struct kg_config *config;
+    const struct kg_batch_spec *spec;
+    const struct kg_items *items;
+    struct kg_common *common;
+};
+
+enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_batch_work *work,
                                    int cpu, struct kg_err *err) KG_MUST_USE;
 /* more: others wait to be judged after it. False: the worker is gone. */
 bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, bool more);

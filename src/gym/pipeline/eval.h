@@ -20,8 +20,17 @@ struct kg_task {
     const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
 };
 
+/* What workers of the same configuration learn for each other. Lies in memory that they share, all
+ * zero at first; the owner keeps it until the last of them is closed. */
+struct kg_common {
+    _Atomic double
+        torch_null_half_width; /* of the device's null test, as a log ratio; 0: unknown */
+};
+
 enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
                             struct kg_err *err) KG_MUST_USE;
+/* Without it each worker learns all by itself. */
+void kg_worker_share(struct kg_worker *w, struct kg_common *common);
 void kg_worker_close(struct kg_worker *w);
 const char *kg_worker_compiler(const struct kg_worker *w); /* name and version, one line */
 /* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */

@@ -88,6 +88,11 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
     return KG_OK;
 }
 
+void kg_worker_share(struct kg_worker *w, struct kg_common *common)
+{
+    w->common = common;
+}
+
 void kg_worker_close(struct kg_worker *w)
 {
     if (!w) {

@@ -34,6 +34,7 @@ struct kg_worker {
     cpu_set_t allowed; /* cores that its process might use before it was pinned to that one */
     const struct kg_executor *executor; /* of the current problem; never NULL */
     struct kg_torch *torch;             /* the PyTorch executor's part, or NULL */
+    struct kg_common *common;           /* with other workers, or NULL */
     /* what follows but scratch, rng and evaluations is the C executor's */
     struct kg_cc *cc;
     struct kg_scratch scratch;

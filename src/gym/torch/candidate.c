@@ -147,15 +147,23 @@ static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)
     }
 }
 
-void kg_tcandidate_stop(struct kg_evaluation *e)
+void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
 {
     struct kg_torch_run *run = e->torch;
+    f->boots = false;
     if (run && run->cand.up) {
         int builds = kg_tbuilds_hold(e);
-        kg_tspare_follow(e->w, &run->cand);
+        kg_tspare_follow(e->w, &run->cand, f);
         kg_tbuilds_keep(e, builds);
         keep_output(e, &run->cand.runner);
     }
+}
+
+void kg_tcandidate_stop(struct kg_evaluation *e)
+{
+    struct kg_tfollow f;
+    kg_tcandidate_leave(e, &f);
+    kg_tspare_followed(e->w, &f);
 }
 
 /* What the first call at a shape may need besides: autotuning, compiling. */

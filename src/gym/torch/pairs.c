@@ -89,7 +89,7 @@ static enum kg_tflow quiet_pair(struct kg_tpairs *s, bool cand_first, struct kg_
 static enum kg_tflow one_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
 {
     enum kg_tflow flow = KG_TFLOW_ON;
-    if (kg_rng_below(&s->rng, 8) == 0) { /* numbers of calls mean nothing */
+    if (kg_rng_below(&s->rng, 16) == 0) { /* numbers of calls mean nothing */
         flow = untimed(s, false, err);
     }
     return flow == KG_TFLOW_ON ? quiet_pair(s, cand_first, err) : flow;
@@ -150,20 +150,6 @@ static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
     return flow;
 }
 
-/* What waits to be asked of the oracle. Time that is spent waiting for the device is given back. */
-static enum kg_tflow later(struct kg_tpairs *s, struct kg_err *err)
-{
-    const struct kg_dj *judge = &s->w->torch->judge;
-    int64_t waited_ns = judge->waited_ns;
-    enum kg_tflow flow = KG_TFLOW_ON;
-    for (size_t i = 0; i < KG_DJ_ASIDE && flow == KG_TFLOW_ON; i++) {
-        struct kg_tlater *l = &s->later[i];
-        flow = l->there ? kg_tpairs_ask_later(s, l, err) : flow;
-    }
-    *s->deadline_ns += judge->waited_ns - waited_ns;
-    return flow;
-}
-
 /* The least number of verified calls of the process plus a random number more, and the least life.
  * Binding where the ratio would exceed 1; a slow candidate whose budget is gone is let off. */
 static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
@@ -205,7 +191,6 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
     kg_trace_span(since, "alone", "pairs");
     kg_tpairs_give_lease(s); /* what follows is not timed */
-    flow = flow == KG_TFLOW_ON ? later(s, err) : flow;
     return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
 }
 
@@ -248,6 +233,22 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
     }
     s->out = NULL;
     s->cand = NULL;
+    return flow == KG_TFLOW_ERROR ? err->code : KG_OK;
+}
+
+enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out, struct kg_err *err)
+{
+    const struct kg_dj *judge = &s->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    s->out = out;
+    for (size_t i = 0; i < KG_DJ_ASIDE && flow == KG_TFLOW_ON; i++) {
+        struct kg_tlater *l = &s->later[i];
+        flow = l->there ? kg_tpairs_ask_later(s, l, err) : flow;
+    }
+    s->out = NULL;
+    *s->deadline_ns += judge->waited_ns - waited_ns;
+    out->status = flow == KG_TFLOW_FAILED ? KG_TPAIRS_FAILED : out->status;
     return flow == KG_TFLOW_ERROR ? err->code : KG_OK;
 }
 

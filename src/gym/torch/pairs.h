@@ -107,6 +107,10 @@ void kg_tpairs_close(struct kg_tpairs *s); /* NULL: nothing */
  * caller then deinits. From its second call on all runners are on the worker's core. */
 enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
                            struct kg_tpairs_result *out, struct kg_err *err) KG_MUST_USE;
+/* After a run that has not failed: what it has set aside is asked of the oracle, which may make it
+ * FAILED. The candidate is not asked, and need not be there any more. */
+enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out,
+                              struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_result_deinit(struct kg_tpairs_result *r);
 /* Once the candidate's process is gone: are the reference's calls and null calls loud all the same?
  */
@@ -115,6 +119,11 @@ enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *er
 enum kg_code kg_tpairs_null(struct kg_worker *w, struct kg_tscene *scene,
                             const struct kg_tpairs_options *opt, struct kg_key key,
                             struct kg_tpairs_result *out, struct kg_err *err) KG_MUST_USE;
+/* Half-width or error of that test, whichever is more, into the worker's null_half_width: once per
+ * worker, or once for all that share what they learn. */
+enum kg_code kg_tpairs_null_width(struct kg_worker *w, struct kg_tscene *scene,
+                                  const struct kg_tpairs_options *opt, struct kg_key key,
+                                  struct kg_err *err) KG_MUST_USE;
 /* From the configuration. */
 void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out);
 

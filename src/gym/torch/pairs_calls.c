@@ -201,7 +201,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
         flow = (k == 0) == cand_first ? candidate(s, &cand, err)
                                       : kg_tpairs_reference(s, KG_DJ_FLOAT, &ref, err);
     }
-    if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, 3) == 0) {
+    if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, 4) == 0) {
         flow = kg_tpairs_null_call(s, &loud, err);
     }
     bool wait = flow == KG_TFLOW_ON && kg_tpairs_may_wait(s, &cand);

@@ -1,7 +1,7 @@
 /* A random few of the timed calls are asked of the oracle, which takes 2 ms of the reference in
- * double each: after the last pair, when the device is others' again. Answers wait in the judge's
- * memory; inputs are made once more. A process that is timed cannot tell which calls these are, and
- * its part in them is over. */
+ * double each: after the last call, when the device is others' again and the candidate's process
+ * may be gone. Answers wait in the judge's memory; inputs are made once more. A process that is
+ * timed cannot tell which calls these are, and its part in them is over. */
 #include "gym/torch/pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID

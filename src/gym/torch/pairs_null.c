@@ -1,4 +1,6 @@
 /* The null test: the reference against itself, what a device can resolve. */
+#include <math.h>
+
 #include "base/clock.h"
 #include "gym/torch/pairs.h"
 
@@ -62,6 +64,9 @@ static enum kg_code against_itself(struct kg_tpairs *s, struct kg_worker *w,
         code = kg_tpairs_run(s, &side, out, err);
     }
     kg_tside_stop(w, &side);
+    if (code == KG_OK && out->status != KG_TPAIRS_FAILED) {
+        code = kg_tpairs_oracle(s, out, err);
+    }
     if (code == KG_OK && out->status == KG_TPAIRS_FAILED) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference fails against itself (call %lld)",
                        w->torch->problem->path, (long long)out->failure.call);
@@ -82,4 +87,48 @@ enum kg_code kg_tpairs_null(struct kg_worker *w, struct kg_tscene *scene,
     enum kg_code code = against_itself(s, w, scene, opt, out, err);
     kg_tpairs_close(s);
     return code;
+}
+
+static enum kg_code measure_width(struct kg_worker *w, struct kg_tscene *scene,
+                                  const struct kg_tpairs_options *opt, struct kg_key key,
+                                  struct kg_err *err)
+{
+    struct kg_tpairs_result null;
+    enum kg_code code = kg_tpairs_null(w, scene, opt, key, &null, err);
+    if (code == KG_OK && null.status == KG_TPAIRS_MEASURED) {
+        w->torch->null_half_width = fmax(null.ratio.half_width, fabs(log(null.ratio.ratio)));
+    }
+    kg_tpairs_result_deinit(&null);
+    return code;
+}
+
+/* The first measures, the others wait for it: all together would take the device as long each. */
+static enum kg_code one_measures(struct kg_worker *w, struct kg_tscene *scene,
+                                 const struct kg_tpairs_options *opt, struct kg_key key,
+                                 struct kg_err *err)
+{
+    char base[96], path[192];
+    struct kg_lease turn = KG_LEASE_NONE;
+    kg_lease_default_path(base, sizeof base);
+    snprintf(path, sizeof path, "%s.%.40s.null", base, w->torch->device);
+    enum kg_code code = kg_lease_acquire_at(path, 0, &turn, &kg_cancelled, err);
+    if (code == KG_OK) {
+        w->torch->null_half_width = atomic_load(&w->common->torch_null_half_width);
+        if (w->torch->null_half_width <= 0) {
+            code = measure_width(w, scene, opt, key, err);
+            atomic_store(&w->common->torch_null_half_width, w->torch->null_half_width);
+        }
+    }
+    kg_lease_release(&turn);
+    return code;
+}
+
+enum kg_code kg_tpairs_null_width(struct kg_worker *w, struct kg_tscene *scene,
+                                  const struct kg_tpairs_options *opt, struct kg_key key,
+                                  struct kg_err *err)
+{
+    if (w->torch->null_half_width > 0) {
+        return KG_OK;
+    }
+    return (w->common ? one_measures : measure_width)(w, scene, opt, key, err);
 }

@@ -8,7 +8,7 @@
 
 #define CASE        KG_TORCH_TIMING_ID
 #define NULLS_FIRST 2 /* null calls that do not count: page tables, clocks */
-#define NULLS       6 /* that count before the candidate is there; then one in three pairs */
+#define NULLS       4 /* that count before the candidate is there; then one in four pairs */
 
 void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out)
 {

@@ -83,7 +83,7 @@ static bool take(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_
     struct kg_torch *t = w->torch;
     struct kg_err ignored = KG_ERR_INIT;
     if (!fits(t, interpret, in_bytes, out_bytes) ||
-        kg_tside_ready(w, &t->spare, NULL, &ignored) != KG_OK ||
+        kg_tside_ready(w, &t->spare, &ignored) != KG_OK ||
         kg_sandbox_poll(&t->spare.runner.sandbox)) {
         kg_tspare_drop(w);
         return false;
@@ -105,7 +105,7 @@ enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *tex
     }
     if (!take(w, interpret, in_bytes, out_bytes, out) &&
         (begin(w, z, in_bytes, out_bytes, out, err) != KG_OK ||
-         kg_tside_ready(w, out, NULL, err) != KG_OK)) {
+         kg_tside_ready(w, out, err) != KG_OK)) {
         return err->code;
     }
     if (write_source(out->source, text, len, err) != KG_OK) {
@@ -157,15 +157,23 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
     }
 }
 
-void kg_tspare_follow(struct kg_worker *w, struct kg_tside *last)
+void kg_tspare_follow(struct kg_worker *w, struct kg_tside *last, struct kg_tfollow *f)
 {
     struct kg_torch *t = w->torch;
     struct kg_err ignored = KG_ERR_INIT;
     bool waits = t->spare.up && !t->spare.runner.told;
-    if (t->judge_up && t->judge.facts.clock && waits && kg_pyrunner_at_rest(&last->runner)) {
-        (void)!kg_tside_ready(w, &t->spare, last, &ignored);
-    }
+    f->boots = t->judge_up && t->judge.facts.clock && waits && kg_pyrunner_at_rest(&last->runner) &&
+               kg_tside_boot(w, &t->spare, &f->boot, &ignored) == KG_OK;
     kg_tside_stop(w, last);
+}
+
+void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    if (f->boots) {
+        (void)!kg_tside_booted(w, &w->torch->spare, &f->boot, &ignored);
+        f->boots = false;
+    }
 }
 
 void kg_tspare_settle(struct kg_worker *w)

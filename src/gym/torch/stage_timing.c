@@ -163,6 +163,22 @@ static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_tpairs
     return code;
 }
 
+/* What has waited is asked of the oracle; where the process is done, while it ends. */
+static enum outcome ask_oracle(struct kg_evaluation *e, struct kg_tpairs *s, enum outcome o,
+                               struct kg_tpairs_result *res, struct kg_err *err)
+{
+    struct kg_tfollow f = {.boots = false};
+    if (o != DISTURBED) {
+        kg_tcandidate_leave(e, &f);
+    }
+    enum kg_code code = kg_tpairs_oracle(s, res, err);
+    kg_tspare_followed(e->w, &f);
+    if (code != KG_OK) {
+        return ERROR;
+    }
+    return res->status == KG_TPAIRS_FAILED ? of_failure(e, &res->failure, err) : o;
+}
+
 static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
                                 struct kg_tpairs_result *res, struct kg_err *err)
 {
@@ -180,9 +196,11 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
         return e->shared ? DISTURBED : of_loud(e, s, err);
     default:
         /* nobody waits for a better clock where no time can be rewarded */
-        return res->noisy && e->shared && !res->reference_short ? DISTURBED
-               : below_floor(e, res)                            ? SUSPECT_FLOOR
-                                                                : DONE;
+        return ask_oracle(e, s,
+                          res->noisy && e->shared && !res->reference_short ? DISTURBED
+                          : below_floor(e, res)                            ? SUSPECT_FLOOR
+                                                                           : DONE,
+                          res, err);
     }
 }
 
@@ -210,24 +228,15 @@ static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpa
 
 /* --- the stage --- */
 
-/* The reference against itself, once per worker. */
+/* Its time is not the candidate's. */
 static enum kg_code null_test(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                               struct kg_err *err)
 {
-    struct kg_torch *t = e->w->torch;
-    if (t->null_half_width <= 0) {
-        struct kg_tpairs_result null;
-        enum kg_code code = kg_tpairs_null(e->w, e->torch->scene, opt,
-                                           kg_key_derive(e->key, "timing-null", 0), &null, err);
-        if (code == KG_OK && null.status == KG_TPAIRS_MEASURED) {
-            t->null_half_width = fmax(null.ratio.half_width, fabs(log(null.ratio.ratio)));
-        }
-        kg_tpairs_result_deinit(&null);
-        if (code != KG_OK) {
-            return code;
-        }
-    }
-    return KG_OK;
+    int64_t since = kg_clock_ns();
+    enum kg_code code = kg_tpairs_null_width(e->w, e->torch->scene, opt,
+                                             kg_key_derive(e->key, "timing-null", 0), err);
+    kg_tevaluation_excuse(e, since);
+    return code;
 }
 
 /* A candidate shorter than T: no interval narrower than what the reference against itself has here.

@@ -119,13 +119,22 @@ enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *sou
                             struct kg_err *err) KG_MUST_USE;
 /* Its two halves, for a judge and a zygote that are up: a port, and a runner that has not touched
  * the device; then, in its turn and while nobody is timed, it makes its context, is READY, and the
- * judge watches it. A side that does not get there is stopped. last: ends while the context is
- * made; or NULL. */
+ * judge watches it. A side that does not get there is stopped. */
 enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
                             struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s, struct kg_tside *last,
+enum kg_code kg_tside_ready(struct kg_worker *w, struct kg_tside *s,
                             struct kg_err *err) KG_MUST_USE;
+/* The second half in two: it makes its context from boot on, and the caller may use the device
+ * until booted, but not wait for it. */
+struct kg_tboot {
+    struct kg_lease turn, device;
+    int64_t since_ns;
+};
+enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_tside *s, struct kg_tboot *boot,
+                           struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_tside_booted(struct kg_worker *w, struct kg_tside *s, struct kg_tboot *boot,
+                             struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
 /* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
@@ -140,6 +149,11 @@ const char *kg_torch_device(const struct kg_config *c);
 enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
                                   struct kg_err *err) KG_MUST_USE;
 void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l);
+/* For a context that is made or ended, which is felt by whoever is timed there (docs/gpu.md: how
+ * much). *l may hold nothing after it: what is the worker's already is not asked for twice. */
+enum kg_code kg_torch_share_device(struct kg_worker *w, struct kg_lease *l,
+                                   struct kg_err *err) KG_MUST_USE;
+void kg_torch_shared_device(struct kg_worker *w, struct kg_lease *l);
 
 /* --- spare.c: runners of candidates --- */
 /* One that holds this text: the spare, where there is one that fits, else a fresh one. The text is
@@ -150,9 +164,14 @@ enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *tex
 /* The next one begins to boot, where `torch.spare` has it so, there is none yet, and all that it
  * needs is up. Nothing depends on it: what fails here is told to whoever wants a runner. */
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes);
-/* Ends this one, and where the spare waits for its turn to make its context it does so meanwhile:
- * neither delays the other. */
-void kg_tspare_follow(struct kg_worker *w, struct kg_tside *last);
+/* Ends this one, and where the spare waits for its turn to make its context it does so meanwhile,
+ * until followed, which waits for it: neither delays the other, nor what is done in between. */
+struct kg_tfollow {
+    bool boots; /* the spare does */
+    struct kg_tboot boot;
+};
+void kg_tspare_follow(struct kg_worker *w, struct kg_tside *last, struct kg_tfollow *f);
+void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f);
 /* Until it has booted: before a device is measured, and nothing else may be at work there. */
 void kg_tspare_settle(struct kg_worker *w);
 void kg_tspare_drop(struct kg_worker *w); /* idempotent */
@@ -238,6 +257,8 @@ enum kg_step_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tscen
 enum kg_step_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tscene *s,
                                         enum kg_stage stage, struct kg_err *err);
 void kg_tcandidate_stop(struct kg_evaluation *e);
+/* The same in two: until kg_tspare_followed() the next one's context is made (kg_tspare_follow). */
+void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f);
 /* Until when a call may take, the first at a shape longer. */
 int64_t kg_tcandidate_deadline(const struct kg_evaluation *e);
 /* One command with data; a candidate that did not do it has a verdict, and is stopped. */
