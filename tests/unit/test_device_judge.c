@@ -715,7 +715,15 @@ static void memory_is_capped(void **state)
     v_leaf(&leaf, KG_TD_F32, 1 << 9, 1 << 10);
     OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err));
     assert_int_equal(kg_dj_case_begin(&j, 1, &leaf, 1, &err), KG_E_LIMIT);
-    OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err)); /* what it held is free again */
+    OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err));         /* what it held is free again */
+    OK(kg_dj_case_forget(&j, 1, KG_DJ_CASES - 1, &err)); /* all others */
+    assert_int_equal(kg_dj_case_begin(&j, KG_DJ_CASES - 1, &leaf, 1, &err), KG_E_LIMIT);
+    OK(kg_dj_case_forget(&j, 0, 2, &err));
+    OK(kg_dj_case_begin(&j, KG_DJ_CASES - 1, &leaf, 1, &err));
+    OK(kg_dj_case_forget(&j, 3, KG_DJ_CASES - 3, &err));
+    OK(kg_dj_case_begin(&j, 1, &leaf, 1, &err));
+    assert_int_equal(kg_dj_case_forget(&j, 3, KG_DJ_CASES - 2, &err), KG_E_GYM);
+    assert_non_null(strstr(err.message, "no such case"));
     for (int i = 0; i < KG_DJ_PORTS; i++) {
         int port, fds[3];
         OK(kg_dj_port_open(&j, 4096, 4096, &port, fds, &err));

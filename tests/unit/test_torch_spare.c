@@ -205,6 +205,25 @@ static void nothing_is_left_of_it(void **state)
     kg_torch_forget(worker, KG_FORGET_JUDGE);
 }
 
+/* They neither keep the next problem waiting nor stay beyond its first runner's start. */
+static void the_last_problems_runners_end_meanwhile(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    struct kg_tside *ref = &worker->torch->scene[KG_SCENE_PUBLISHED].ref;
+    assert_true(ref->up);
+    pid_t pid = ref->runner.sandbox.pid;
+    kg_torch_leave(worker);
+    assert_true(!ref->up && exists(pid));
+    right("large.py", twice);
+    assert_true(ref->up && ref->runner.sandbox.pid != pid && !exists(pid));
+    pid = ref->runner.sandbox.pid;
+    kg_torch_leave(worker);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
+    assert_false(exists(pid));
+}
+
 /* From problem to problem it is kept; too small a one is not taken, a larger one is. */
 static void sizes(void **state)
 {
@@ -442,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_killed_one_is_nobodys_fault),
         cmocka_unit_test(it_goes_with_zygote_and_judge),
         cmocka_unit_test(nothing_is_left_of_it),
+        cmocka_unit_test(the_last_problems_runners_end_meanwhile),
         cmocka_unit_test(sizes),
         cmocka_unit_test(sources_do_not_mix),
         cmocka_unit_test(none_where_it_is_not_wanted),

@@ -117,9 +117,9 @@ enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *le
     return tell(j, &req, err);
 }
 
-enum kg_code kg_dj_case_forget(struct kg_dj *j, int id, struct kg_err *err)
+enum kg_code kg_dj_case_forget(struct kg_dj *j, int id, int n, struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_FORGET, .id = id};
+    struct kg_djm_req req = {.op = KG_DJM_FORGET, .id = id, .at = n - 1};
     return tell(j, &req, err);
 }
 

@@ -107,8 +107,8 @@ enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;
 /* Forget what case id held; leaves are laid out by the judge (kg_twire_place). */
 enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,
                               struct kg_err *err) KG_MUST_USE;
-/* What case id held takes no memory any more; a case that was not begun is none either. */
-enum kg_code kg_dj_case_forget(struct kg_dj *j, int id, struct kg_err *err) KG_MUST_USE;
+/* What cases id..id+n-1 held takes no memory any more; one that was not begun is none either. */
+enum kg_code kg_dj_case_forget(struct kg_dj *j, int id, int n, struct kg_err *err) KG_MUST_USE;
 /* The same tensors, `by` bytes further into IN than they lay first (a multiple of KG_TWIRE_ALIGN,
  * up to 1 MB). Masters keep their values; answers are forgotten, and what was bound no longer is.
  * What a quiet set-up of this case takes stays known. KG_E_LIMIT: no room for the move, nothing has

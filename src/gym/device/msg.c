@@ -136,6 +136,8 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
         return check_law(&r.law);
     case KG_DJM_COPY:
         return r.from >= KG_DJ_CASES ? "no such case" : NULL;
+    case KG_DJM_FORGET:
+        return r.at >= KG_DJ_CASES - r.id ? "no such case" : NULL;
     case KG_DJM_MOVE:
         return r.in_bytes > KG_DJM_FAR || r.in_bytes % KG_TWIRE_ALIGN != 0
                    ? "a case cannot be moved so far"

@@ -36,7 +36,8 @@ struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
     int32_t port, id, at, from; /* 0 where an operation has none; id -1: no case; at: a tensor, or
-                                    ASIDE, RECALL: a slot; from: a tensor, or COPY: a case */
+                                    ASIDE, RECALL: a slot, or FORGET: how many cases follow id;
+                                    from: a tensor, or COPY: a case */
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again, pad;                /* CLOSE: its regions may serve the next port */
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */

@@ -59,7 +59,9 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_FILL:
         return kg_dj_do_fill(s, req, err);
     case KG_DJM_FORGET:
-        kg_dj_case_drop(s, req->id);
+        for (int k = 0; k <= req->at; k++) {
+            kg_dj_case_drop(s, req->id + k);
+        }
         return KG_OK;
     case KG_DJM_MOVE:
         return kg_dj_do_move(s, req, err);

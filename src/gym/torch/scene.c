@@ -7,8 +7,9 @@
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 /* On a GPU, of its memory and at most: enough for most problems' null runner, which it becomes. */
-#define FIRST_SHARE 512
-#define FIRST_MOST  ((uint64_t)192 << 20)
+#define FIRST_SHARE 384
+#define FIRST_IN    ((uint64_t)128 << 20)
+#define FIRST_OUT   ((uint64_t)320 << 20)
 #define STATE_IDS   2
 #define AFTER_IDS   2 /* of the state after a call, under the first laws */
 #define IDS         (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
@@ -143,11 +144,13 @@ static bool may_become_null(const struct kg_worker *w, const struct kg_tscene *s
            !kg_torch_compat(w) && !t->null.up;
 }
 
-static uint64_t first_region(const struct kg_worker *w, const struct kg_tscene *s)
+static void first_regions(const struct kg_worker *w, const struct kg_tscene *s, uint64_t *in,
+                          uint64_t *out)
 {
     uint64_t share = (uint64_t)w->torch->judge.facts.memory_bytes / FIRST_SHARE;
-    share = share < FIRST_MOST ? share : FIRST_MOST;
-    return may_become_null(w, s) && share > FIRST_REGION ? share : FIRST_REGION;
+    bool large = may_become_null(w, s) && share > FIRST_REGION;
+    *in = !large ? FIRST_REGION : share < FIRST_IN ? share : FIRST_IN;
+    *out = !large ? FIRST_REGION : share < FIRST_OUT ? share : FIRST_OUT;
 }
 
 enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
@@ -155,8 +158,13 @@ enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const 
 {
     json_t *reply = NULL, *request = json_pack("{s:b}", "run", run);
     if (!s->ref.up) {
-        uint64_t bytes = kg_torch_judge(w, err) == KG_OK ? first_region(w, s) : 0;
-        if (bytes == 0 || start(w, s, bytes, bytes, err) != KG_OK) {
+        uint64_t in_bytes, out_bytes;
+        enum kg_code code = kg_torch_judge(w, err);
+        if (code == KG_OK) {
+            first_regions(w, s, &in_bytes, &out_bytes);
+            code = start(w, s, in_bytes, out_bytes, err);
+        }
+        if (code != KG_OK) {
             json_decref(request);
             return err->code;
         }
@@ -350,8 +358,8 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
 static void forget_cases(struct kg_worker *w, const struct kg_tscene *s)
 {
     struct kg_err ignored = KG_ERR_INIT;
-    for (int i = 0; i < IDS && s->described && w->torch->judge.pid > 0; i++) {
-        (void)!kg_dj_case_forget(&w->torch->judge, first_id(s) + i, &ignored);
+    if (s->described && w->torch->judge.pid > 0) {
+        (void)!kg_dj_case_forget(&w->torch->judge, first_id(s), IDS, &ignored);
     }
 }
 

@@ -97,6 +97,7 @@ enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_tside *s, struct kg_tb
     boot->since_ns = kg_clock_ns();
     if (code == KG_OK) {
         kg_pyrunner_go(&s->runner);
+        kg_torch_end_last(w);
         return KG_OK;
     }
     kg_lease_release(&boot->turn);

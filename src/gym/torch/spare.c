@@ -13,8 +13,10 @@
 
 /* Of a GPU's memory, for the regions of a runner that may never be used. */
 #define SHARE_OF_MEMORY 32
-/* On a GPU all of OUT is poisoned before a call: 32 MB take some 10 us. */
+/* On a GPU all of OUT is poisoned before a call: 32 MB take some 10 us. Of IN, which is not, there
+ * is enough for most problems. */
 #define LEAST_BYTES ((uint64_t)32 << 20)
+#define LEAST_IN    ((uint64_t)128 << 20)
 #define MOST_TIMES  4 /* larger than needed: beyond it a fresh runner is cheaper in the end */
 
 static enum kg_code cannot(struct kg_err *err, const char *path, const char *what)
@@ -129,10 +131,10 @@ static bool is_on(const struct kg_worker *w)
     return asked == KG_SPARE_AUTO ? !kg_torch_on_cpu(w) : asked == KG_SPARE_YES;
 }
 
-static uint64_t rounded(uint64_t bytes)
+static uint64_t rounded(uint64_t bytes, uint64_t part)
 {
-    uint64_t parts = (bytes + LEAST_BYTES - 1) / LEAST_BYTES;
-    return (parts > 0 ? parts : 1) * LEAST_BYTES;
+    uint64_t parts = (bytes + part - 1) / part;
+    return (parts > 0 ? parts : 1) * part;
 }
 
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
@@ -143,9 +145,10 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
     bool wanted = is_on(w) && !t->spare.up && !t->judge.held;
     bool may = t->judge_up && t->judge.pid > 0 && t->zygote_up[interpret] && kg_zygote_alive(z);
     /* The next candidate may be another problem's. On the CPU that is not worth its memory. */
-    if (t->judge.facts.clock && has_room(t, rounded(in_bytes), rounded(out_bytes))) {
-        in_bytes = rounded(in_bytes);
-        out_bytes = rounded(out_bytes);
+    uint64_t in = rounded(in_bytes, LEAST_IN), out = rounded(out_bytes, LEAST_BYTES);
+    if (t->judge.facts.clock && has_room(t, in, out)) {
+        in_bytes = in;
+        out_bytes = out;
     }
     if (wanted && may && has_room(t, in_bytes, out_bytes) &&
         begin(w, z, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {

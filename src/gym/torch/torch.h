@@ -59,6 +59,8 @@ struct kg_tscene {
     struct kg_tcase cases[KG_TL_COUNT];
 };
 
+#define KG_TORCH_LAST (KG_SCENES + 1)
+
 struct kg_torch {
     struct kg_tproblem *problem;
     char device[32]; /* resolved: "cpu", "cuda:0" */
@@ -70,10 +72,11 @@ struct kg_torch {
     bool judge_up;
     bool contexts_apart; /* until the end of this timing, whatever the configuration says */
     struct kg_tscene scene[KG_SCENES];
-    bool no_tiny;           /* the problem has no tiny variant: it was looked for */
-    struct kg_tside null;   /* of timing: answers KG_TC_NULL */
-    struct kg_tside spare;  /* the next candidate's runner, with an empty source */
-    bool spare_interprets;  /* it is of the second zygote */
+    bool no_tiny;                        /* the problem has no tiny variant: it was looked for */
+    struct kg_tside null;                /* of timing: answers KG_TC_NULL */
+    struct kg_tside spare;               /* the next candidate's runner, with an empty source */
+    struct kg_tside last[KG_TORCH_LAST]; /* of the problem before */
+    bool spare_interprets;               /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
     const struct kg_tscene
@@ -138,8 +141,9 @@ enum kg_code kg_tside_booted(struct kg_worker *w, struct kg_tside *s, struct kg_
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
 /* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
- */
+ * Its own runners wait for kg_torch_end_last(), which whoever boots next calls meanwhile. */
 void kg_torch_leave(struct kg_worker *w);
+void kg_torch_end_last(struct kg_worker *w);
 bool kg_torch_on_cpu(const struct kg_worker *w);
 /* The device that this configuration means: for `auto` cuda:0 where the driver's control device is
  * there, else cpu. Whether it works is the judge's to find out. */

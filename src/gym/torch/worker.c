@@ -204,15 +204,35 @@ enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err)
     return code;
 }
 
+/* For kg_torch_end_last(). */
+static void put_aside(struct kg_torch *t, struct kg_tside *s)
+{
+    for (int k = 0; k < KG_TORCH_LAST && s->up; k++) {
+        if (!t->last[k].up) {
+            t->last[k] = *s;
+            *s = (struct kg_tside){.port = -1};
+        }
+    }
+}
+
+void kg_torch_end_last(struct kg_worker *w)
+{
+    for (int k = 0; k < KG_TORCH_LAST; k++) {
+        kg_tside_stop(w, &w->torch->last[k]);
+    }
+}
+
 void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = w->torch;
-    kg_tside_stop(w, &t->null);
+    put_aside(t, &t->null);
+    kg_tside_stop(w, &t->null); /* where there was no place */
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
-        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, &ignored);
+        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, 1, &ignored);
     }
     for (int k = 0; k < KG_SCENES; k++) {
+        put_aside(t, &t->scene[k].ref);
         kg_tscene_close(w, &t->scene[k]);
     }
     kg_tproblem_destroy(t->problem);
@@ -236,6 +256,7 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
     }
     kg_tspare_drop(w);
     kg_torch_leave(w);
+    kg_torch_end_last(w);
     kg_torch_shared_device(w, &l);
     if (what < KG_FORGET_ALL) {
         return;
