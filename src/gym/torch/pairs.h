@@ -108,7 +108,8 @@ void kg_tpairs_close(struct kg_tpairs *s); /* NULL: nothing */
 enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_tside *candidate,
                            struct kg_tpairs_result *out, struct kg_err *err) KG_MUST_USE;
 /* After a run that has not failed: what it has set aside is asked of the oracle, which may make it
- * FAILED. The candidate is not asked, and need not be there any more. */
+ * FAILED. The candidate is not asked, and need not be there any more; nor is it charged for what is
+ * waited for the device. */
 enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out,
                               struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_result_deinit(struct kg_tpairs_result *r);

@@ -5,9 +5,10 @@
 
 #include "gym/torch/pairs_private.h"
 
-#define PART  10 /* pairs of one part of the interval, for trimmed means */
-#define QUAD  4  /* balanced: the least that has both orders */
-#define PARTS 3  /* fewer say nothing about spread: smaller parts then */
+#define PART   10 /* pairs of one part of the interval, for trimmed means */
+#define QUAD   4  /* balanced: the least that has both orders */
+#define PARTS  3  /* fewer say nothing about spread: smaller parts then */
+#define ENOUGH 6  /* parts that a narrow interval takes */
 
 static double after_k(int64_t ns, double k)
 {
@@ -68,9 +69,9 @@ static void by_parts(const struct kg_tpairs *s, size_t size, struct kg_ratio *ou
     free(l);
 }
 
-/* The ratio is by medians of whole blocks, which one disturbed call does not move. How far it may
- * be off is seen better in more and smaller parts: by three blocks the t interval is 4.3 standard
- * errors, by six parts of four pairs 2.6; and what disturbs a call makes those wider. */
+/* The ratio is by medians of whole blocks, which one disturbed call does not move, and so is the
+ * interval where there are six of them. By three it would be 4.3 standard errors; by six parts of
+ * four pairs it is 2.6, and what disturbs a call makes it wider. */
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
 {
     struct kg_ratio small;
@@ -79,7 +80,7 @@ bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
         return false;
     }
     by_parts(s, size, out);
-    if (!s->opt.calibrated && size > QUAD && size % QUAD == 0) {
+    if (!s->opt.calibrated && size % QUAD == 0 && s->out->n / size < ENOUGH) {
         by_parts(s, QUAD, &small);
         out->half_width = small.half_width;
     }

@@ -106,7 +106,7 @@ static inline bool kg_torch_compat(const struct kg_worker *w)
     return w->config.protocol == KG_PROTOCOL_KERNELBENCH;
 }
 
-/* --- worker.c: zygotes, judge, sides --- */
+/* --- worker.c: the device, zygotes, the judge --- */
 enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err) KG_MUST_USE; /* w->torch */
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
                              struct kg_err *err) KG_MUST_USE;
@@ -116,6 +116,27 @@ int kg_torch_across(const cpu_set_t *allowed, int cpu);
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 /* The plain zygote and the judge, which start side by side; of two errors the zygote's. */
 enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
+/* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
+ * Its own runners wait for kg_torch_end_last(), which whoever boots next calls meanwhile. */
+void kg_torch_leave(struct kg_worker *w);
+void kg_torch_end_last(struct kg_worker *w);
+bool kg_torch_on_cpu(const struct kg_worker *w);
+/* The device that this configuration means: for `auto` cuda:0 where the driver's control device is
+ * there, else cpu. Whether it works is the judge's to find out. */
+const char *kg_torch_device(const struct kg_config *c);
+/* For times that count: nothing of this worker's boots, and with exclusive the device is its alone.
+ * The caller gives it back whether it got it or not. */
+enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
+                                  struct kg_err *err) KG_MUST_USE;
+void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l);
+/* For a context that is made or ended, which is felt by whoever is timed there (docs/gpu.md: how
+ * much). *l may hold nothing after it: what is the worker's already is not asked for twice. */
+enum kg_code kg_torch_share_device(struct kg_worker *w, struct kg_lease *l,
+                                   struct kg_err *err) KG_MUST_USE;
+void kg_torch_shared_device(struct kg_worker *w, struct kg_lease *l);
+
+/* --- side.c: runners with a port each --- */
 /* A fresh runner of the source file on a new port. */
 enum kg_code kg_tside_start(struct kg_worker *w, bool interpret, const char *source,
                             uint64_t in_bytes, uint64_t out_bytes, struct kg_tside *out,
@@ -139,25 +160,6 @@ enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_tside *s, struct kg_tb
 enum kg_code kg_tside_booted(struct kg_worker *w, struct kg_tside *s, struct kg_tboot *boot,
                              struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
-void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
-/* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
- * Its own runners wait for kg_torch_end_last(), which whoever boots next calls meanwhile. */
-void kg_torch_leave(struct kg_worker *w);
-void kg_torch_end_last(struct kg_worker *w);
-bool kg_torch_on_cpu(const struct kg_worker *w);
-/* The device that this configuration means: for `auto` cuda:0 where the driver's control device is
- * there, else cpu. Whether it works is the judge's to find out. */
-const char *kg_torch_device(const struct kg_config *c);
-/* For times that count: nothing of this worker's boots, and with exclusive the device is its alone.
- * The caller gives it back whether it got it or not. */
-enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
-                                  struct kg_err *err) KG_MUST_USE;
-void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l);
-/* For a context that is made or ended, which is felt by whoever is timed there (docs/gpu.md: how
- * much). *l may hold nothing after it: what is the worker's already is not asked for twice. */
-enum kg_code kg_torch_share_device(struct kg_worker *w, struct kg_lease *l,
-                                   struct kg_err *err) KG_MUST_USE;
-void kg_torch_shared_device(struct kg_worker *w, struct kg_lease *l);
 
 /* --- spare.c: runners of candidates --- */
 /* One that holds this text: the spare, where there is one that fits, else a fresh one. The text is
