@@ -95,10 +95,10 @@ def torch_throughput:
   stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);
 
 def torch_null:
-  "The reference against itself by the whole path, a fresh process of one side in each of \(.repetitions) repetitions, on one \(.device): what the clock can",
+  "The reference against itself by the whole path, a fresh process of one side in each repetition, on one \(.device): what the clock can",
   "tell, asked for half-widths of 0.25 %. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.", "",
-  table(["kernel", "median us", "K", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
-    (.rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), (.median_us | num(1)), (.k_us_median_p10_p90[0] | num(1)), (.pairs | num(0))]
+  table(["kernel", "commit", "repetitions", "median us", "K", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
+    (.rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), .commit, .repetitions, (.median_us | num(1)), (.k_us_median_p10_p90[0] | num(1)), (.pairs | num(0))]
       + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)]));
 
 def titles: {throughput: "Throughput", staged: "What staged evaluation gains", sandbox: "What the sandbox costs", memory: "Memory",

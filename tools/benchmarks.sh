@@ -27,9 +27,11 @@ lines=()
 for name in throughput staged sandbox memory timing extract separation torch_throughput; do
   [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
 done
-# Kernels are measured apart: all rows of the last line's commit.
+# Kernels are measured apart: of each the last row, with the commit it is of.
 null=bench/results/torch_null.jsonl
-[ -s "$null" ] && lines+=("$(jq -cs 'last.commit as $c | map(select(.commit == $c))
-  | (map(.command) | join("` and `")) as $commands | map(.result.rows) as $rows
-  | last | .command = $commands | .result.rows = ($rows | add)' "$null")")
+[ -s "$null" ] && lines+=("$(jq -cs 'map(. as $l | .result.rows[] | select(.load == "alone")
+    | . + {commit: $l.commit, command: $l.command, repetitions: $l.result.repetitions}) as $all
+  | ($all | group_by(.kernel) | map(last)) as $rows
+  | last | .command = ($rows | map(.command) | unique | join("`, `"))
+  | .commit = ($rows | map(.commit) | unique | join(" and ")) | .result.rows = $rows' "$null")")
 printf '%s\n' "${lines[@]:-}" | jq -rs -f tools/benchmarks.jq
