@@ -13,8 +13,9 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp
 CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
-SAN_asan  := -fsanitize=address -fno-sanitize-recover=all
-SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=all
+SAN_asan     := -fsanitize=address -fno-sanitize-recover=all
+SAN_ubsan    := -fsanitize=undefined -fno-sanitize-recover=all
+SAN_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN     := $(SAN_$(VARIANT))
 
 BASE    := $(wildcard src/base/*.c)
@@ -32,7 +33,7 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup torch demo test unit check asan ubsan corpus mutants fuzz bench docs format clean
+.PHONY: all help setup torch demo test unit check sanitize asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so $(B)/libkgym_probe.so ## build everything
@@ -59,6 +60,9 @@ unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libf
 check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
 	@tools/setup.sh check
 	@tools/check.sh
+
+sanitize: ## tests under both sanitizers at once
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=sanitize unit
 
 asan: ## tests under AddressSanitizer (runners stay plain: they hold the candidate)
 	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=asan unit

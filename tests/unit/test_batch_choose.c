@@ -110,6 +110,8 @@ static void test_pace(void **state)
     kg_batch_pace_add(&p, false, 1000);
     kg_batch_pace_add(&p, false, 1000);
     assert_true(kg_batch_pace_lead(&p) == 1); /* never less: a line under way comes first */
+    kg_batch_pace_add(&p, false, 1000000);
+    assert_true(kg_batch_pace_lead(&p) == 4); /* it hung */
 }
 
 /* Workers over lines: who is idle next is drawn, or taken in turns. */

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "sanitized.h"
 
 static const char *skipped; /* why, for all tests */
 static char folder[64], tree[512], build[512];
@@ -60,7 +61,7 @@ static const char *build_benches(void)
     snprintf(build, sizeof build, "%s", b);
     snprintf(tree, sizeof tree, "%s", t);
     const char *variant = strrchr(b, '/');
-    if (variant == NULL || strcmp(variant, "/asan") == 0 || strcmp(variant, "/ubsan") == 0) {
+    if (variant == NULL || is_sanitized(b)) {
         return "benches: they measure, sanitized builds do not";
     }
     snprintf(command, sizeof command, "%s/build%s", tree, variant);

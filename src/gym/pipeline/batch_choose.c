@@ -1,5 +1,7 @@
 #include "gym/pipeline/batch_choose.h"
 
+#define MOST_LEAD 4 /* one that hangs in a first line says nothing about preparing */
+
 static int holders(int problem, const struct kg_batch_holder *others, int n)
 {
     int found = 0;
@@ -75,5 +77,5 @@ double kg_batch_pace_lead(const struct kg_batch_pace *p)
         return 1;
     }
     double lead = p->first_ns / (double)p->nfirst / (p->next_ns / (double)p->nnext) - 1;
-    return lead > 1 ? lead : 1;
+    return lead < 1 ? 1 : lead > MOST_LEAD ? MOST_LEAD : lead;
 }

@@ -35,7 +35,7 @@ struct kg_batch_pace {
     int64_t nfirst, nnext;
 };
 void kg_batch_pace_add(struct kg_batch_pace *p, bool prepared, int64_t ns);
-/* For kg_batch_choose; 1 as long as one of the two is not known. */
+/* For kg_batch_choose, 1 to 4; 1 as long as one of the two is not known. */
 double kg_batch_pace_lead(const struct kg_batch_pace *p);
 
 #endif
