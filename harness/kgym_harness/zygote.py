@@ -167,17 +167,10 @@ def idle(sock):
 
 
 def serve(sock, probe, chores):
-    """chores: what makes later children faster, done once nobody waits for the first, which is a
+    """chores: what makes later children faster, done when nobody waits after the first, which is a
     reference and needs none of it."""
-    first = True
     while True:
-        while chores and not first and idle(sock):
-            chores.pop(0)()
-            settle()
-            if threads() != 1:
-                refuse(None, "more threads than one after a chore")
         got = receive(sock)
-        first = False
         if got is None:
             return
         request, fds = got
@@ -190,6 +183,12 @@ def serve(sock, probe, chores):
         for fd in fds:
             os.close(fd)
         sock.send(json.dumps({"status": status}).encode())
+        while chores and idle(sock):
+            chores.pop(0)()
+            settle()
+            if threads() != 1:
+                print("kgym: zygote: a chore has started a thread: cannot fork", file=sys.stderr)
+                sys.exit(1)
 
 
 def main():

@@ -27,6 +27,13 @@ void kg_lease_default_path(char *out, size_t cap)
     }
 }
 
+void kg_lease_device_path(const char *device, const char *part, char out[KG_LEASE_PATH])
+{
+    char base[96];
+    kg_lease_default_path(base, sizeof base);
+    snprintf(out, KG_LEASE_PATH, "%s.%.40s%s", base, device, part);
+}
+
 static enum kg_code open_lock(const char *path, int *fd, struct kg_err *err)
 {
     struct stat st;
@@ -132,17 +139,14 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
 
 /* One of a device's two doors. */
 struct door {
-    char path[192], line[192];
+    char path[KG_LEASE_PATH], line[KG_LEASE_PATH];
     int queue;
 };
 
 static enum kg_code open_door(const char *device, bool of_long, struct door *d, struct kg_err *err)
 {
-    char base[96];
-    const char *which = of_long ? ".long" : "";
-    kg_lease_default_path(base, sizeof base);
-    snprintf(d->path, sizeof d->path, "%s.%.40s%s", base, device, which);
-    snprintf(d->line, sizeof d->line, "%s.%.40s%s.queue", base, device, which);
+    kg_lease_device_path(device, of_long ? ".long" : "", d->path);
+    kg_lease_device_path(device, of_long ? ".long.queue" : ".queue", d->line);
     return open_lock(d->line, &d->queue, err);
 }
 
@@ -175,9 +179,8 @@ enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const v
 
 static enum kg_code open_slow(const char *device, int *fd, struct kg_err *err)
 {
-    char base[96], path[192];
-    kg_lease_default_path(base, sizeof base);
-    snprintf(path, sizeof path, "%s.%.40s.slow", base, device);
+    char path[KG_LEASE_PATH];
+    kg_lease_device_path(device, ".slow", path);
     return open_lock(path, fd, err);
 }
 

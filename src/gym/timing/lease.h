@@ -50,5 +50,8 @@ enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *
 void kg_lease_release(struct kg_lease *l); /* idempotent */
 /* Where the lock lies: /run/user/UID/kgym-timing.lock or /tmp/kgym-timing-UID.lock. */
 void kg_lease_default_path(char *out, size_t cap);
+/* Where another lock of this device's lies: part says what it is of, as in ".slow". */
+#define KG_LEASE_PATH 192
+void kg_lease_device_path(const char *device, const char *part, char out[KG_LEASE_PATH]);
 
 #endif

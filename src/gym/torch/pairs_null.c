@@ -107,10 +107,9 @@ static enum kg_code one_measures(struct kg_worker *w, struct kg_tscene *scene,
                                  const struct kg_tpairs_options *opt, struct kg_key key,
                                  struct kg_err *err)
 {
-    char base[96], path[192];
+    char path[KG_LEASE_PATH];
     struct kg_lease turn = KG_LEASE_NONE;
-    kg_lease_default_path(base, sizeof base);
-    snprintf(path, sizeof path, "%s.%.40s.null", base, w->torch->device);
+    kg_lease_device_path(w->torch->device, ".null", path);
     enum kg_code code = kg_lease_acquire_at(path, 0, &turn, &kg_cancelled, err);
     if (code == KG_OK) {
         w->torch->null_half_width = atomic_load(&w->common->torch_null_half_width);

@@ -71,13 +71,13 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
 
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
-    char base[96], path[192];
+    char part[32], path[KG_LEASE_PATH];
     *turn = KG_LEASE_NONE;
     if (!w->torch->judge.facts.clock || w->torch->judge.held) {
         return KG_OK;
     }
-    kg_lease_default_path(base, sizeof base);
-    snprintf(path, sizeof path, "%s.%.40s.boot%d", base, w->torch->device, w->cpu % AT_ONCE);
+    snprintf(part, sizeof part, ".boot%d", w->cpu % AT_ONCE);
+    kg_lease_device_path(w->torch->device, part, path);
     return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
 }
 
