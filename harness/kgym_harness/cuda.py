@@ -45,6 +45,7 @@ class Cuda:
             os.close(fd)
         self.stream = torch.cuda.Stream(device)
         torch.cuda.set_stream(self.stream)
+        self.block, self.used = block, block.out_bytes
         self.pool, self.where, self.called = self._arena(), (), set()
         probe.look_with("kg_probe_cuda_wait")
 
@@ -63,9 +64,7 @@ class Cuda:
         make = getattr(torch._C, "_cuda_customAllocator", None)
         if make is None or not hasattr(torch.cuda, "MemPool"):
             return None
-        half = self.output.size // 2 // wire.GUARD * wire.GUARD
-        self.lib.kg_out_range(half, self.output.size)
-        self.output.copies = half
+        self._divide()
         # the pool does not keep it alive
         self.allocator = make(*(c.cast(getattr(self.lib, name), c.c_void_p).value
                                 for name in ("kg_out_alloc", "kg_out_free")))
@@ -73,14 +72,36 @@ class Cuda:
         self.moves = self._gives_back()
         return torch.cuda.MemPool(self.allocator)
 
+    def _divide(self):
+        """What is in use of OUT, between copies and what calls allocate."""
+        half = self.used // 2 // wire.GUARD * wire.GUARD
+        self.lib.kg_out_range(half, self.used)
+        self.output.copies = half
+
+    def _taken(self):
+        """Bytes of PyTorch's from OUT, and from elsewhere through the same allocator."""
+        used = (c.c_uint64(), c.c_uint64())
+        self.lib.kg_out_used(c.byref(used[0]), c.byref(used[1]))
+        return used[0].value, used[1].value
+
     def _gives_back(self):
         """Does a pool that is gone give back what it kept?"""
-        pool, used = torch.cuda.MemPool(self.allocator), (c.c_uint64(), c.c_uint64())
+        pool = torch.cuda.MemPool(self.allocator)
         with torch.cuda.use_mem_pool(pool):
             torch.empty(1, device=self.device)
         del pool
-        self.lib.kg_out_used(c.byref(used[0]), c.byref(used[1]))
-        return used[0].value == used[1].value == 0
+        return self._taken() == (0, 0)
+
+    def _use(self, size):
+        """Another part of OUT from now on (the judge's word): before a module is called."""
+        self.used = self.output.size = self.output.copies = size
+        if self.pool is None:
+            return
+        self.pool = None
+        if self._taken()[0] != 0:
+            raise RuntimeError("memory of a call is in use before there was one")
+        self._divide()
+        self.pool = torch.cuda.MemPool(self.allocator)
 
     def rest(self):
         """Between calls. What the next one allocates lies elsewhere in memory: how two tensors lie
@@ -105,6 +126,8 @@ class Cuda:
         call, so what a module keeps must not lie there: what it makes once, in its first call on
         inputs that lie at an address, comes from elsewhere."""
         self.called.clear()
+        if self.used != self.block.out_bytes:
+            self._use(self.block.out_bytes)
 
     def bound(self, where):
         """Inputs lie there: offset, dtype and shape of each."""

@@ -99,6 +99,75 @@ static void poison_is_everywhere_in_out(void **state)
     assert_true(rep.unwritten && !pass);
 }
 
+#define AT_END 1 /* poison in the last bytes of OUT that are in use */
+#define BEHIND 2 /* and in those of all of it */
+
+/* Right, in the pool; claims what OUT held before it, and how much of it is in use. */
+static bool tells_of_out(struct view *v)
+{
+    static const unsigned char zeros[64];
+    static uint64_t all; /* as it was when the first command came */
+    uint64_t used = v->w->out_bytes, seen = 0;
+    all = all > 0 ? all : used;
+    seen |= memcmp(v->out + used - sizeof zeros, zeros, sizeof zeros) != 0 ? AT_END : 0;
+    seen |= memcmp(v->out + all - sizeof zeros, zeros, sizeof zeros) != 0 ? BEHIND : 0;
+    memset(v->out, 0, all);
+    in_the_pool(v);
+    v->w->call_ns = used << 8 | seen;
+    return false;
+}
+
+/* A tensor that ends where OUT does, as far as it is in use; the next time, behind that. */
+static bool at_the_end(struct view *v)
+{
+    static uint64_t calls;
+    v_honest(v);
+    if (is_call(v)) {
+        struct kg_tleaf *l = &v->w->out[0];
+        uint64_t to = v->w->out_bytes - KG_TWIRE_ALIGN * (l->bytes / KG_TWIRE_ALIGN + 1);
+        to += calls++ > 0 ? KG_TWIRE_ALIGN * 2 : 0;
+        memmove(v->out + to, v->out + l->offset, l->bytes);
+        l->offset = to;
+        l->copied = 0;
+    }
+    return false;
+}
+
+/* Of a port's megabyte no more than an eighth may be needed: by turns, and as the judge says. */
+static void of_out_as_much_as_is_used(void **state)
+{
+    static const uint64_t used[] = {REGION, REGION / 8, REGION, REGION / 8};
+    struct runner ref, cand;
+    uint64_t all = 0;
+    (void)state;
+    need_fake();
+    struct kg_dj j = with_case(&ref);
+    cand = start_runner(&j, tells_of_out);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    for (int k = 0; k < 4; k++) {
+        OK(kg_dj_port_use(&j, cand.port, used[k], &err));
+        struct kg_dj_report rep = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_int_equal(rep.status, KG_DJ_ANSWERED);
+        assert_true(compare(&j, 0).compare.pass);
+        all = k == 0 ? rep.call_ns >> 8 : all;
+        assert_int_equal(rep.call_ns >> 8, all - 2 * (REGION - used[k]));
+        assert_int_equal(rep.call_ns & 0xff, used[k] == REGION ? AT_END | BEHIND : AT_END);
+    }
+    assert_int_equal(kg_dj_port_use(&j, cand.port, all, &err), KG_E_LIMIT);
+    assert_int_equal(kg_dj_port_use(&j, KG_DJ_PORTS - 1, REGION, &err), KG_E_GYM);
+    end_runner(&j, &cand);
+    cand = start_runner(&j, at_the_end);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    OK(kg_dj_port_use(&j, cand.port, REGION / 8, &err));
+    for (int k = 0; k < 2; k++) {
+        struct kg_dj_report rep = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_int_equal(rep.status, k ? KG_DJ_PROTOCOL : KG_DJ_ANSWERED);
+    }
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 ON_CALL(beyond_a_copy, v->out[v->w->out[0].offset + v->w->out[0].bytes] ^= 1)
 
 static void guards_of_copies_hold(void **state)
@@ -282,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_wrong_element_is_seen),
         cmocka_unit_test(what_lies_beside_an_answer_in_the_pool_is_the_runners),
         cmocka_unit_test(poison_is_everywhere_in_out),
+        cmocka_unit_test(of_out_as_much_as_is_used),
         cmocka_unit_test(guards_of_copies_hold),
         cmocka_unit_test(a_changed_input_is_seen),
         cmocka_unit_test(a_null_call_has_a_window),

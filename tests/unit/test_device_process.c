@@ -211,6 +211,8 @@ static void requests_are_checked_field_by_field(void **state)
             "nothing to keep of this command");
     REFUSED(KG_DJM_OPEN, r.in_bytes = 0, "a region's size is out of range");
     REFUSED(KG_DJM_OPEN, r.out_bytes = KG_DJM_MOST + 1, "a region's size is out of range");
+    REFUSED(KG_DJM_USE, r.out_bytes = 0, "a region's size is out of range");
+    REFUSED(KG_DJM_USE, r.out_bytes = KG_DJM_MOST + 1, "a region's size is out of range");
     REFUSED(KG_DJM_BEGIN, r.nleaf = KG_TWIRE_LEAVES + 1, "too many tensors");
     REFUSED(KG_DJM_BEGIN, (r.nleaf = 1, r.leaf[0].dtype = KG_TD_COUNT), "no known dtype");
     REFUSED(KG_DJM_BEGIN, (r.nleaf = 1, r.leaf[0].rank = 9), "too many dimensions");

@@ -140,6 +140,8 @@ static void make_case(int id, int64_t rows, int64_t cols)
     "class " name "(torch.nn.Module):\n"                                                           \
     "    def forward(self, x):\n        return torch.softmax(x, 1)\n"
 
+#define USED ((uint64_t)8 << 20) /* of OUT: of its 192 MB the first 80 */
+
 static void judge_text(const char *text, bool want)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -158,6 +160,7 @@ static void judge_text(const char *text, bool want)
     gpu_close(&ref);
     gpu_open(&cand, text);
     command(&cand, KG_TC_LOAD, "{\"entry\": \"ModelNew\", \"role\": \"candidate\"}");
+    assert_int_equal(kg_dj_port_use(&judge, cand.port, USED, &err), KG_OK);
     command(&cand, KG_TC_BUILD, "{\"init\": []}");
     run(&cand, KG_TC_BIND, 0, KG_DJ_NONE, 0);
     uint64_t at = 0;
@@ -172,6 +175,8 @@ static void judge_text(const char *text, bool want)
                report.late_write ? ", late write" : "", report.unwritten ? ", unwritten" : "");
         assert_false(report.guard_hit || report.late_write || report.unwritten ||
                      report.input_modified);
+        assert_true(at + report.leaf[0].bytes <= 10 * USED);
+        assert_true(i == 0 || (report.leaf[0].copied == 0 && at >= 5 * USED));
     }
     assert_true(moved > 0);
     if (kg_dj_compare(&judge, 0, false, &j, &err) != KG_OK) {

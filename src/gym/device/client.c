@@ -87,6 +87,12 @@ enum kg_code kg_dj_port_close(struct kg_dj *j, int port, struct kg_err *err)
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_port_use(struct kg_dj *j, int port, uint64_t out_bytes, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_USE, .port = port, .out_bytes = out_bytes};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_port_end(struct kg_dj *j, int port, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_CLOSE, .port = port, .again = 1};

@@ -156,7 +156,8 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
 enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,
                        struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
-    bool shares = j->pid > 0 && j->facts.clock && !j->held; /* one that is gone needs no device */
+    /* One that is gone needs no device, nor does who only says what will be used. */
+    bool shares = j->pid > 0 && j->facts.clock && !j->held && req->op != KG_DJM_USE;
     struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0};
     int64_t asked = kg_clock_ns();
     rep->code = KG_E_GYM;

@@ -74,6 +74,11 @@ enum kg_code kg_dj_port_close(struct kg_dj *j, int port, struct kg_err *err) KG_
 /* The same of a runner that is gone, with all that it had forked: nobody else has the regions, and
  * the next port may get them, wiped. A device's driver takes 20 ms to make and end such memory. */
 enum kg_code kg_dj_port_end(struct kg_dj *j, int port, struct kg_err *err) KG_MUST_USE;
+/* What comes next needs so much of OUT: where PyTorch's pool lies in it, the rest is neither
+ * poisoned before a call nor any answer's, until more is used again. Before the runner builds a
+ * module, which is when it looks (torch/wire.h, out_bytes). KG_E_LIMIT: it has less. */
+enum kg_code kg_dj_port_use(struct kg_dj *j, int port, uint64_t out_bytes,
+                            struct kg_err *err) KG_MUST_USE;
 
 /* How a tensor's values are made by the judge itself. */
 struct kg_dj_law {

@@ -10,7 +10,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",           [KG_DJM_RUN] = "run",
     [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",     [KG_DJM_MOVE] = "move case",
     [KG_DJM_FORGET] = "forget case", [KG_DJM_BANDWIDTH] = "bandwidth", [KG_DJM_ASIDE] = "set aside",
-    [KG_DJM_RECALL] = "recall",      [KG_DJM_COPY] = "copy case",
+    [KG_DJM_RECALL] = "recall",      [KG_DJM_COPY] = "copy case",      [KG_DJM_USE] = "use of port",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -130,6 +130,9 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
                        r.out_bytes > KG_DJM_MOST
                    ? "a region's size is out of range"
                    : NULL;
+    case KG_DJM_USE:
+        return r.out_bytes == 0 || r.out_bytes > KG_DJM_MOST ? "a region's size is out of range"
+                                                             : NULL;
     case KG_DJM_BEGIN:
         return check_leaves(&r);
     case KG_DJM_FILL:

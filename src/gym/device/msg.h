@@ -29,6 +29,7 @@ enum kg_djm_op {
     KG_DJM_BANDWIDTH,
     KG_DJM_ASIDE,
     KG_DJM_RECALL,
+    KG_DJM_USE,
     KG_DJM_OPS
 };
 

@@ -35,13 +35,17 @@ static struct kg_twire *make_wire(int *fd, struct kg_err *err)
 
 #define POOL_BYTES ((uint64_t)64 << 20) /* what PyTorch's allocator needs beyond the answers */
 
+/* Copies go below the middle, what the runner allocates above it. */
+static uint64_t with_pool(const struct kg_dj_state *s, uint64_t out_bytes)
+{
+    return s->dev.pooled ? 2 * out_bytes + POOL_BYTES : out_bytes;
+}
+
 static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, int fds[3],
                                  struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
-    if (s->dev.pooled) { /* copies go below the middle, what the runner allocates above it */
-        p->out_bytes = 2 * p->out_bytes + POOL_BYTES;
-    }
+    p->out_bytes = with_pool(s, p->out_bytes);
     if (ops->export(&s->dev, &p->in_bytes, true, &p->in, &fds[1], err) != KG_OK) {
         return err->code;
     }
@@ -51,6 +55,7 @@ static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, in
         p->in = 0;
         return err->code;
     }
+    p->out_room = p->out_bytes;
     return KG_OK;
 }
 
@@ -94,6 +99,22 @@ enum kg_code kg_dj_port_need(struct kg_dj_state *s, int port, struct kg_dj_port 
 {
     *out = &s->port[port];
     return s->port[port].used ? KG_OK : kg_fail(err, KG_E_GYM, "judge: port %d is not open", port);
+}
+
+enum kg_code kg_dj_do_use(struct kg_dj_state *s, int port, uint64_t bytes, struct kg_err *err)
+{
+    struct kg_dj_port *p;
+    if (kg_dj_port_need(s, port, &p, err) != KG_OK) {
+        return err->code;
+    }
+    bytes = with_pool(s, bytes);
+    if (bytes > p->out_room) {
+        return kg_fail(err, KG_E_LIMIT, "judge: port %d has %llu bytes for answers, not %llu", port,
+                       (unsigned long long)p->out_room, (unsigned long long)bytes);
+    }
+    p->out_bytes = s->dev.pooled ? bytes : p->out_room;
+    p->wire->out_bytes = p->out_bytes;
+    return KG_OK;
 }
 
 enum kg_code kg_dj_do_attach(struct kg_dj_state *s, int port, int *fd, int nfds, struct kg_err *err)

@@ -50,6 +50,8 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return code;
     case KG_DJM_ATTACH:
         return kg_dj_do_attach(s, req->port, fds, nfds, err);
+    case KG_DJM_USE:
+        return kg_dj_do_use(s, req->port, req->out_bytes, err);
     case KG_DJM_CLOSE:
         code = kg_dj_port_need(s, req->port, &p, err);
         kg_dj_port_drop(s, req->port, req->again == 1);

@@ -25,8 +25,9 @@ struct kg_dj_port {
     bool used;
     int pidfd;
     struct kg_twire *wire; /* shared with the runner: read once, into private memory */
-    uint64_t in, in_bytes, out, out_bytes;
-    bool bound; /* the leaves below lie in IN */
+    uint64_t in, in_bytes, out;
+    uint64_t out_bytes, out_room; /* of OUT: in use, and all of it */
+    bool bound;                   /* the leaves below lie in IN */
     uint32_t nbound;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     uint32_t nlast; /* of the last answer, checked: what may be adopted */
@@ -109,6 +110,8 @@ void kg_dj_release(struct kg_dj_state *s, uint64_t *block, uint64_t *cap);
 /* --- port.c --- */
 enum kg_code kg_dj_do_open(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_djm_rep *rep, int fds[3], struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_use(struct kg_dj_state *s, int port, uint64_t bytes,
+                          struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_attach(struct kg_dj_state *s, int port, int *fd, int nfds,
                              struct kg_err *err) KG_MUST_USE;
 void kg_dj_port_drop(struct kg_dj_state *s, int port, bool again);

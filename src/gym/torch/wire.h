@@ -144,7 +144,8 @@ struct kg_twire {
     uint32_t request_bytes, nrequest;
     uint64_t nonce[2]; /* fresh per command; the answer repeats it */
     uint64_t seed;
-    uint64_t in_bytes, out_bytes;
+    uint64_t in_bytes, out_bytes; /* the regions; of OUT, after the start, what is in use: the
+                                     runner looks when it builds a module */
     /* answer, all claims */
     uint32_t status, reply_bytes, nreply;
     _Atomic uint32_t building; /* futex: enum kg_tbuilding: a claim */
