@@ -155,7 +155,9 @@ class Runner:
 
     def _bind(self):
         leaves = self.wire.in_[:self.wire.nrequest]
-        self._loaded().bind([self.input.of_leaf(leaf) for leaf in leaves])
+        inputs = [self.input.of_leaf(leaf) for leaf in leaves]
+        if self.subject is not None:
+            self.subject.bind(inputs)
         self.place.bound(tuple((leaf.offset, leaf.dtype, tuple(leaf.shape[:leaf.rank]))
                                for leaf in leaves))
 
@@ -185,7 +187,7 @@ class Runner:
         self.place.settle()
 
     def do_null(self, request):
-        """All that a call does but the call."""
+        """All that a call does but the call. For it nothing has to be loaded."""
         if self.wire.flags & wire.BIND:
             self._bind()
         module.seed_all(self.wire.seed, self.device)

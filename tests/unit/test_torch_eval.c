@@ -727,6 +727,64 @@ static void both_kinds(void **state)
     still_good("C");
 }
 
+static int drawn_laws(bool there[KG_TL_COUNT])
+{
+    const struct kg_tscene *s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+    int n = 0;
+    for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+        there[l] = s->cases[l].ready && s->cases[l].applies;
+        n += there[l];
+    }
+    return n;
+}
+
+static bool judge_has(int id)
+{
+    struct kg_err err = KG_ERR_INIT;
+    return kg_dj_case_edit(&worker->torch->judge, id, (struct kg_key){{1, 2}}, &err) == KG_OK;
+}
+
+/* No more of the laws that are drawn than an evaluation asks have cases at a time, and each serves
+ * a number of evaluations; of one that cannot be asked nothing is kept but that. */
+static void laws_that_are_drawn_take_turns(void **state)
+{
+    (void)state;
+    bool before[KG_TL_COUNT], there[KG_TL_COUNT], kept[KG_TL_COUNT];
+    struct kg_record r;
+    need_torch();
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
+    worker->config = config;
+    worker->config.laws = 3;
+    struct kg_tscene *s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+    for (int k = 0; k < 3; k++) {
+        judge("affine.py", good, KG_ST_FULL, &r);
+        assert_string_equal(kg_verdict_name(r.verdict), "ok");
+        kg_record_deinit(&r);
+        assert_int_equal(drawn_laws(there), 3);
+        assert_true(k == 0 || memcmp(there, before, sizeof there) == 0);
+        memcpy(before, there, sizeof there);
+    }
+    int out = 0;
+    for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+        assert_int_equal(s->cases[l].asked, there[l] ? 3 : 0);
+        if (there[l] && out++ < 2) {
+            s->cases[l].asked = 16;
+        }
+    }
+    s->cases[KG_TL_BF16].asked = 16; /* always asked: it stays longer */
+    kg_tcases_kept(worker, s, kept);
+    assert_true(drawn_laws(there) == 1 && kept[KG_TL_BF16] && s->cases[KG_TL_BF16].ready);
+    for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+        assert_true(kept[l] == there[l]);
+        assert_true(!before[l] || judge_has(s->cases[l].id) == there[l]);
+    }
+    judge("affine.py", good, KG_ST_FULL, &r);
+    kg_record_deinit(&r);
+    assert_int_equal(drawn_laws(there), 3);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
+    worker->config = config;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -746,6 +804,7 @@ int main(void)
         cmocka_unit_test(inputs_that_do_not_suit),
         cmocka_unit_test(one_element_is_edited),
         cmocka_unit_test(memory_is_given_back),
+        cmocka_unit_test(laws_that_are_drawn_take_turns),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

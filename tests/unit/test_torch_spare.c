@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,14 @@ static pid_t spare(void)
 {
     assert_true(worker->torch->spare.up);
     return worker->torch->spare.runner.sandbox.pid;
+}
+
+/* Of processor time that it may take; -1: any. */
+static long seconds(pid_t pid)
+{
+    struct rlimit r;
+    assert_int_equal(prlimit(pid, RLIMIT_CPU, NULL, &r), 0);
+    return r.rlim_cur == RLIM_INFINITY ? -1 : (long)r.rlim_cur;
 }
 
 static bool exists(pid_t pid)
@@ -224,6 +233,38 @@ static void the_last_problems_runners_end_meanwhile(void **state)
     assert_false(exists(pid));
 }
 
+/* Whoever describes a problem stays as its reference, where its regions turn out to suffice: on a
+ * GPU they suit most problems from the start on. */
+static void whoever_describes_stays(void **state)
+{
+    (void)state;
+    const struct kg_tside *ref = &worker->torch->scene[KG_SCENE_PUBLISHED].ref;
+    need_torch();
+    put("wide.py", PROBLEM("50000"));
+    for (int gpu = 0; gpu < 2; gpu++) {
+        kg_torch_leave(worker);
+        kg_tspare_drop(worker);
+        worker->torch->judge.facts.clock = gpu == 1;
+        right("wide.py", twice);
+        assert_true(gpu ? ref->in_bytes == 128 << 20 && ref->out_bytes == 296 << 20
+                        : ref->in_bytes > 8 << 20 && ref->in_bytes < 16 << 20);
+    }
+    kg_tspare_drop(worker);
+    kg_torch_leave(worker);
+    worker->torch->judge.facts.clock = false;
+}
+
+/* A reference and a null runner serve any number of candidates: how long they may compute is no
+ * candidate's limit. */
+static void what_stays_may_compute(void **state)
+{
+    (void)state;
+    need_torch();
+    right("small.py", twice);
+    assert_true(seconds(worker->torch->scene[KG_SCENE_PUBLISHED].ref.runner.sandbox.pid) < 0);
+    assert_true(seconds(spare()) == (long)worker->config.torch_deadline_eval + 1);
+}
+
 /* From problem to problem it is kept; too small a one is not taken, a larger one is. */
 static void sizes(void **state)
 {
@@ -241,10 +282,10 @@ static void sizes(void **state)
     assert_int_equal(worker->torch->taken, taken + 1);
     assert_false(exists(pid));
     kg_tspare_drop(worker);
-    kg_tspare_begin(worker, false, 1, (uint64_t)1 << 30); /* to poison that costs more */
+    kg_tspare_begin(worker, false, 1, (uint64_t)1 << 30);
     assert_int_equal(worker->torch->spare.out_bytes, (uint64_t)1 << 30);
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_int_equal(worker->torch->taken, ++taken + 1);
     worker->torch->spare_interprets = true; /* as if of the other zygote */
     right("small.py", twice);
     assert_int_equal(worker->torch->taken, taken + 1);
@@ -436,6 +477,46 @@ static void nothing_boots_while_a_device_is_measured(void **state)
     assert_int_equal(timing.booting, 0);
 }
 
+static void timed(const char *problem)
+{
+    struct kg_record r;
+    judge(problem, twice, KG_ST_TIMING, &r);
+    if (r.has_error || r.stages[KG_ST_TIMING].status != KG_SS_PASS) {
+        fail_msg("%s: %s", problem, r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
+/* It knows nothing of any problem; one whose regions are too small is replaced. */
+static void the_null_runner_serves_all_problems(void **state)
+{
+    (void)state;
+    need_torch();
+    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
+    worker->config.timing_block_pairs = 4;
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
+    const struct kg_tside *null = &worker->torch->null;
+    timed("small.py");
+    pid_t first = null->runner.sandbox.pid;
+    assert_true(null->up && seconds(first) < 0);
+    kg_torch_leave(worker);
+    timed("large.py");
+    pid_t second = null->runner.sandbox.pid;
+    assert_true(null->up && second != first && !exists(first));
+    kg_torch_leave(worker);
+    assert_true(null->up);
+    timed("small.py");
+    assert_int_equal(null->runner.sandbox.pid, second);
+    kill(second, SIGKILL);
+    await_death(second);
+    timed("small.py");
+    pid_t third = null->runner.sandbox.pid;
+    assert_true(null->up && third != second);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
+    assert_false(exists(third));
+    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+}
+
 static void the_judges_core(void **state)
 {
     (void)state;
@@ -463,11 +544,14 @@ int main(void)
         cmocka_unit_test(nothing_is_left_of_it),
         cmocka_unit_test(the_last_problems_runners_end_meanwhile),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(whoever_describes_stays),
+        cmocka_unit_test(what_stays_may_compute),
         cmocka_unit_test(sources_do_not_mix),
         cmocka_unit_test(none_where_it_is_not_wanted),
         cmocka_unit_test(it_boots_while_the_last_one_ends),
         cmocka_unit_test(none_where_no_other_follows),
         cmocka_unit_test(nothing_boots_while_a_device_is_measured),
+        cmocka_unit_test(the_null_runner_serves_all_problems),
         cmocka_unit_test(the_judges_core),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

@@ -6,6 +6,7 @@
 #include "gym/torch/torch.h"
 
 #define RENEW     64 /* evaluations that a case serves */
+#define KEEP      16 /* that of a law that is drawn: then another may be */
 #define OWN_TRIES 4  /* draws of the problem's own inputs, until one suits its reference */
 /* Of an answer to inputs moved by a rounding error, over its bound. A softmax of numbers around a
  * thousand reaches 30 and is well worth asking; a variance of equal numbers has no bound at all. */
@@ -267,6 +268,26 @@ static void renew(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c)
     }
 }
 
+/* Inputs and answers of a case take hundreds of megabytes of a GPU. A judge that cannot be told has
+ * forgotten them. */
+static void forget(struct kg_worker *w, const struct kg_tcase *c)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    (void)!kg_dj_case_forget(&w->torch->judge, c->id, 1, &ignored);
+}
+
+void kg_tcases_kept(struct kg_worker *w, struct kg_tscene *s, bool kept[KG_TL_COUNT])
+{
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        struct kg_tcase *c = &s->cases[l];
+        if (l >= KG_TL_DRAWN && c->ready && c->asked >= KEEP) {
+            forget(w, c);
+            c->ready = false;
+        }
+        kept[l] = c->ready && c->applies;
+    }
+}
+
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err)
 {
@@ -293,5 +314,8 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tl
                        w->torch->problem->path);
     }
     c->ready = true;
+    if (!c->applies) { /* that is all there is to know */
+        forget(w, c);
+    }
     return KG_OK;
 }

@@ -104,9 +104,10 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
 /* Every law once, so that the card can tell which of them may be asked. */
 static enum kg_code ask_laws(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
 {
+    static const bool none[KG_TL_COUNT];
     enum kg_tlaw laws[KG_TL_COUNT];
     struct kg_tcase *c;
-    size_t n = kg_tplan_full(&s->desc, true, 0, true, &w->rng, laws);
+    size_t n = kg_tplan_full(&s->desc, true, 0, true, none, &w->rng, laws);
     for (size_t i = 0; i < n; i++) {
         if (kg_cancelled) {
             return kg_fail(err, KG_E_CANCELLED, "interrupted");

@@ -70,32 +70,19 @@ void kg_tpairs_give_lease(struct kg_tpairs *s)
 
 /* --- before the candidate --- */
 
-/* Its process holds the problem's file, so that it can take inputs, but builds and calls nothing.
- */
+/* It takes inputs, but loads nothing and calls nothing: the last problem's serves this one, too. */
 static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_torch *t = s->w->torch;
-    struct kg_pyanswer a;
     uint64_t in, out;
-    kg_tscene_regions(s->w, s->scene, false, &in, &out);
-    /* It may be another scene's, or have been there before the regions were known. */
+    kg_tscene_null_regions(s->scene, &in, &out);
     bool fits = t->null.in_bytes >= in && t->null.out_bytes >= out;
     if (t->null.up && fits && !kg_sandbox_poll(&t->null.runner.sandbox)) {
         return KG_OK;
     }
     kg_tside_stop(s->w, &t->null);
-    if (kg_tside_start(s->w, false, t->problem_file, in, out, &t->null, err) != KG_OK) {
-        return err->code;
-    }
-    json_t *request = json_pack("{s:s, s:s}", "entry", t->problem->reference, "role", "reference");
-    int64_t deadline = kg_clock_ns() + s->opt.call_ns + s->opt.first_call_ns;
-    kg_pyrunner_command(&t->null.runner, KG_TC_LOAD, request, 1, deadline, &a);
-    json_decref(request);
-    bool good = a.status == KG_PY_ANSWERED && a.said == KG_TA_OK;
-    kg_pyanswer_deinit(&a);
-    return good ? KG_OK
-                : kg_fail(err, KG_E_GYM, "%s: timing: the null runner does not load it",
-                          t->problem->path);
+    kg_tspare_regions(s->w, false, &in, &out);
+    return kg_tside_start(s->w, false, t->problem_file, in, out, &t->null, err);
 }
 
 static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)

@@ -126,8 +126,30 @@ static bool any_floating(const struct kg_task_desc *d)
     return any;
 }
 
+/* `most` laws from KG_TL_DRAWN on at random, those that are kept before any other. */
+static size_t draw_laws(int64_t most, const bool *kept, struct kg_rng *rng, enum kg_tlaw *out)
+{
+    size_t n = 0;
+    for (int round = 0; round < 2; round++) {
+        enum kg_tlaw left[KG_TL_COUNT];
+        size_t nleft = 0;
+        for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+            if (kept[l] == (round == 0)) {
+                left[nleft++] = (enum kg_tlaw)l;
+            }
+        }
+        while (nleft > 0 && (int64_t)n < most) {
+            size_t k = kg_rng_below(rng, nleft);
+            out[n++] = left[k];
+            left[k] = left[--nleft];
+        }
+    }
+    return n;
+}
+
 size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t most, bool all,
-                     struct kg_rng *rng, enum kg_tlaw out[KG_TL_COUNT])
+                     const bool kept[KG_TL_COUNT], struct kg_rng *rng,
+                     enum kg_tlaw out[KG_TL_COUNT])
 {
     size_t n = 0;
     out[n++] = KG_TL_OWN; /* again: the same inputs, the same answer */
@@ -139,21 +161,12 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
     }
     out[n++] = KG_TL_NEW;
     if (kg_tplan_any_free(d)) {
-        enum kg_tlaw left[KG_TL_COUNT];
-        size_t nleft = 0;
         for (int l = KG_TL_BF16; l < KG_TL_DRAWN; l++) {
             if (l != KG_TL_PRECISION || kg_tplan_probed(d)) {
                 out[n++] = (enum kg_tlaw)l;
             }
         }
-        for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
-            left[nleft++] = (enum kg_tlaw)l;
-        }
-        for (int64_t i = 0; nleft > 0 && (all || i < most); i++) {
-            size_t k = kg_rng_below(rng, nleft);
-            out[n++] = left[k];
-            left[k] = left[--nleft];
-        }
+        n += draw_laws(all ? KG_TL_COUNT : most, kept, rng, out + n);
     }
     if (d->nstate > 0) {
         out[n++] = KG_TL_RELOAD;

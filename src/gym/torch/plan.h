@@ -50,10 +50,11 @@ bool kg_tplan_probed(const struct kg_task_desc *d);
  * two largest inputs, which is exact for a product of two matrices. */
 int64_t kg_tplan_reduction(const struct kg_task_desc *d);
 
-/* The laws of one full run, in order, after the tiny stage has asked `own`. all: every one that
- * there is (onboarding). Returns how many. */
+/* The laws of one full run, in order, after the tiny stage has asked `own`. Of those that are drawn
+ * the kept ones come first. all: every one that there is (onboarding). Returns how many. */
 size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t laws, bool all,
-                     struct kg_rng *rng, enum kg_tlaw out[KG_TL_COUNT]);
+                     const bool kept[KG_TL_COUNT], struct kg_rng *rng,
+                     enum kg_tlaw out[KG_TL_COUNT]);
 
 /* Values of a parameter or buffer: spread as at first, never constant, positive where all were (a
  * variance, a scale). False: as the reference has it (integers, masks, tables of few values). */

@@ -6,13 +6,9 @@
 #include "gym/torch/kernelbench.h"
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
-/* On a GPU, of its memory and at most: enough for most problems' null runner, which it becomes. */
-#define FIRST_SHARE 384
-#define FIRST_IN    ((uint64_t)128 << 20)
-#define FIRST_OUT   ((uint64_t)320 << 20)
-#define STATE_IDS   2
-#define AFTER_IDS   2 /* of the state after a call, under the first laws */
-#define IDS         (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
+#define STATE_IDS    2
+#define AFTER_IDS    2 /* of the state after a call, under the first laws */
+#define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per scene */
 _Static_assert(IDS *KG_SCENES <= KG_TORCH_TIMING_ID, "every scene has ids of its own");
 #define BUILD_SEED 20260
 
@@ -135,22 +131,21 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
     return tell(w, &s->ref, KG_TC_LOAD, "loading", request, NULL, err);
 }
 
-/* Whoever describes the problem has loaded it, and may be its null runner after that: a process
- * less to start. */
-static bool may_become_null(const struct kg_worker *w, const struct kg_tscene *s)
-{
-    const struct kg_torch *t = w->torch;
-    return t->judge.facts.clock && w->config.stage_timing && s->kind == KG_SCENE_PUBLISHED &&
-           !kg_torch_compat(w) && !t->null.up;
-}
-
+/* Whoever describes the problem stays where its regions suffice: a process less to start. */
 static void first_regions(const struct kg_worker *w, const struct kg_tscene *s, uint64_t *in,
                           uint64_t *out)
 {
-    uint64_t share = (uint64_t)w->torch->judge.facts.memory_bytes / FIRST_SHARE;
-    bool large = may_become_null(w, s) && share > FIRST_REGION;
-    *in = !large ? FIRST_REGION : share < FIRST_IN ? share : FIRST_IN;
-    *out = !large ? FIRST_REGION : share < FIRST_OUT ? share : FIRST_OUT;
+    *in = *out = FIRST_REGION;
+    if (s->kind == KG_SCENE_PUBLISHED && !kg_torch_compat(w)) {
+        kg_tspare_regions(w, true, in, out);
+    }
+}
+
+static bool stays(struct kg_worker *w, const struct kg_tscene *s, uint64_t in, uint64_t out)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    return s->ref.up && in <= s->ref.in_bytes && out <= s->ref.out_bytes &&
+           kg_tside_use(w, &s->ref, out, &ignored) == KG_OK;
 }
 
 enum kg_code kg_tscene_describe(struct kg_worker *w, struct kg_tscene *s, const json_t *consts,
@@ -196,6 +191,17 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint64_t in_at_any_place(const struct kg_task_desc *d)
+{
+    return placed(d->input_bytes, d->ninputs) + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES;
+}
+
+void kg_tscene_null_regions(const struct kg_tscene *s, uint64_t *in, uint64_t *out)
+{
+    *in = in_at_any_place(&s->desc);
+    *out = placed(s->desc.output_bytes, s->desc.noutputs);
+}
+
 void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, bool wide,
                        uint64_t *in, uint64_t *out)
 {
@@ -207,7 +213,7 @@ void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, boo
     }
     answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
     answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
-    *in = most(inputs + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES, state);
+    *in = most(in_at_any_place(d), state);
     *out = wide ? most(most(inputs, state), answer) : most(state, answer);
 }
 
@@ -341,12 +347,8 @@ enum kg_code kg_tscene_open(struct kg_worker *w, struct kg_tscene *s, struct kg_
     if (fit(w, &s->desc, err) != KG_OK) {
         return err->code;
     }
-    if (s->ref.up && may_become_null(w, s)) {
-        w->torch->null = s->ref;
-        s->ref = (struct kg_tside){.port = -1};
-    }
-    bool small = s->ref.up && in <= FIRST_REGION && out <= FIRST_REGION;
-    if ((!small && start(w, s, in, out, err) != KG_OK) || build(w, s, err) != KG_OK) {
+    if ((!stays(w, s, in, out) && start(w, s, in, out, err) != KG_OK) ||
+        build(w, s, err) != KG_OK) {
         return err->code;
     }
     s->ready = true;

@@ -13,13 +13,20 @@
  * eleven 0.08, one alone 0.14. */
 #define AT_ONCE 16
 
-static void limits(const struct kg_worker *w, struct kg_limits *out)
+static uint64_t at_least(uint64_t bytes)
+{
+    return bytes > REGION_MIN ? bytes : REGION_MIN;
+}
+
+/* Processor time is a candidate's limit: a reference serves any number of them. */
+static void limits(const struct kg_worker *w, const char *source, struct kg_limits *out)
 {
     const struct kg_config *c = &w->config;
+    bool stays = strcmp(source, w->torch->problem_file) == 0;
     *out = (struct kg_limits){.memory_bytes = c->torch_memory_mb << 20,
                               .processes = c->limit_processes,
                               .file_bytes = c->limit_file_mb << 20,
-                              .cpu_s = (int64_t)c->torch_deadline_eval + 1,
+                              .cpu_s = stays ? 0 : (int64_t)c->torch_deadline_eval + 1,
                               .descriptors = DESCRIPTORS};
 }
 
@@ -34,7 +41,7 @@ static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const
                                     .cpu = kg_torch_on_cpu(w) ? w->cpu : -1,
                                     .connections =
                                         kg_torch_compat(w) ? 0 : (int)w->config.torch_connections};
-    limits(w, &spec.limits);
+    limits(w, source, &spec.limits);
     enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
     out->runner.cancelled = &kg_cancelled;
     return code;
@@ -45,9 +52,8 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
                             struct kg_err *err)
 {
     int fds[3];
-    *out = (struct kg_tside){.port = -1,
-                             .in_bytes = in_bytes > REGION_MIN ? in_bytes : REGION_MIN,
-                             .out_bytes = out_bytes > REGION_MIN ? out_bytes : REGION_MIN};
+    *out = (struct kg_tside){
+        .port = -1, .in_bytes = at_least(in_bytes), .out_bytes = at_least(out_bytes)};
     if (kg_dj_port_open(&w->torch->judge, out->in_bytes, out->out_bytes, &out->port, fds, err) !=
         KG_OK) {
         return err->code;
@@ -67,6 +73,12 @@ enum kg_code kg_tside_begin(struct kg_worker *w, struct kg_zygote *z, const char
     struct kg_err ignored = KG_ERR_INIT;
     (void)!kg_dj_port_close(&w->torch->judge, out->port, &ignored);
     return code;
+}
+
+enum kg_code kg_tside_use(struct kg_worker *w, const struct kg_tside *s, uint64_t out_bytes,
+                          struct kg_err *err)
+{
+    return kg_dj_port_use(&w->torch->judge, s->port, at_least(out_bytes), err);
 }
 
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)

@@ -13,11 +13,10 @@
 
 /* Of a GPU's memory, for the regions of a runner that may never be used. */
 #define SHARE_OF_MEMORY 32
-/* On a GPU all of OUT is poisoned before a call: 32 MB take some 10 us. Of IN, which is not, there
- * is enough for most problems. */
-#define LEAST_BYTES ((uint64_t)32 << 20)
-#define LEAST_IN    ((uint64_t)128 << 20)
-#define MOST_TIMES  4 /* larger than needed: beyond it a fresh runner is cheaper in the end */
+/* On a GPU, enough for most problems: two tensors of 64 MB; and answers of 2^25 elements as doubles
+ * with the room that scene.c gives them, or as a quarter of that where they are only as long. */
+#define PART_IN  ((uint64_t)128 << 20)
+#define PART_OUT ((uint64_t)296 << 20)
 
 static enum kg_code cannot(struct kg_err *err, const char *path, const char *what)
 {
@@ -73,9 +72,8 @@ static enum kg_code begin(struct kg_worker *w, struct kg_zygote *z, uint64_t in_
 static bool fits(const struct kg_torch *t, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
 {
     const struct kg_tside *s = &t->spare;
-    uint64_t most = MOST_TIMES * (out_bytes > LEAST_BYTES ? out_bytes : LEAST_BYTES);
     return s->up && t->spare_interprets == interpret && s->in_bytes >= in_bytes &&
-           s->out_bytes >= out_bytes && s->out_bytes <= most;
+           s->out_bytes >= out_bytes;
 }
 
 /* The spare becomes the caller's; false: there is none that fits, or it has died. */
@@ -86,7 +84,8 @@ static bool take(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_
     struct kg_err ignored = KG_ERR_INIT;
     if (!fits(t, interpret, in_bytes, out_bytes) ||
         kg_tside_ready(w, &t->spare, &ignored) != KG_OK ||
-        kg_sandbox_poll(&t->spare.runner.sandbox)) {
+        kg_sandbox_poll(&t->spare.runner.sandbox) ||
+        kg_tside_use(w, &t->spare, out_bytes, &ignored) != KG_OK) {
         kg_tspare_drop(w);
         return false;
     }
@@ -137,6 +136,18 @@ static uint64_t rounded(uint64_t bytes, uint64_t part)
     return (parts > 0 ? parts : 1) * part;
 }
 
+/* On the CPU another problem's is not worth its memory. */
+void kg_tspare_regions(const struct kg_worker *w, bool answers, uint64_t *in_bytes,
+                       uint64_t *out_bytes)
+{
+    uint64_t in = rounded(*in_bytes, PART_IN);
+    uint64_t out = rounded(*out_bytes, answers ? PART_OUT : PART_OUT / 4);
+    if (w->torch->judge.facts.clock && has_room(w->torch, in, out)) {
+        *in_bytes = in;
+        *out_bytes = out;
+    }
+}
+
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
 {
     struct kg_torch *t = w->torch;
@@ -144,12 +155,7 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
     struct kg_err ignored = KG_ERR_INIT;
     bool wanted = is_on(w) && !t->spare.up && !t->judge.held;
     bool may = t->judge_up && t->judge.pid > 0 && t->zygote_up[interpret] && kg_zygote_alive(z);
-    /* The next candidate may be another problem's. On the CPU that is not worth its memory. */
-    uint64_t in = rounded(in_bytes, LEAST_IN), out = rounded(out_bytes, LEAST_BYTES);
-    if (t->judge.facts.clock && has_room(t, in, out)) {
-        in_bytes = in;
-        out_bytes = out;
-    }
+    kg_tspare_regions(w, true, &in_bytes, &out_bytes);
     if (wanted && may && has_room(t, in_bytes, out_bytes) &&
         begin(w, z, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {
         if (!t->judge.facts.clock || !w->config.torch_contexts_apart) {

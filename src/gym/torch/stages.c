@@ -180,11 +180,14 @@ enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
 {
     const struct kg_config *c = &e->w->config;
     enum kg_tlaw laws[KG_TL_COUNT];
+    bool kept[KG_TL_COUNT];
     e->compared = 0;
     if (kg_torch_compat(e->w)) {
         return kg_tkb_full(e, err);
     }
-    size_t n = kg_tplan_full(&e->torch->scene->desc, c->multi_input, c->laws, false, &e->rng, laws);
+    kg_tcases_kept(e->w, e->torch->scene, kept);
+    size_t n =
+        kg_tplan_full(&e->torch->scene->desc, c->multi_input, c->laws, false, kept, &e->rng, laws);
     enum kg_step_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
     if (worst == KG_STEP_PASS && e->compared == 0) {
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",

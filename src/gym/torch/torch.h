@@ -59,8 +59,6 @@ struct kg_tscene {
     struct kg_tcase cases[KG_TL_COUNT];
 };
 
-#define KG_TORCH_LAST (KG_SCENES + 1)
-
 struct kg_torch {
     struct kg_tproblem *problem;
     char device[32]; /* resolved: "cpu", "cuda:0" */
@@ -72,11 +70,11 @@ struct kg_torch {
     bool judge_up;
     bool contexts_apart; /* until the end of this timing, whatever the configuration says */
     struct kg_tscene scene[KG_SCENES];
-    bool no_tiny;                        /* the problem has no tiny variant: it was looked for */
-    struct kg_tside null;                /* of timing: answers KG_TC_NULL */
-    struct kg_tside spare;               /* the next candidate's runner, with an empty source */
-    struct kg_tside last[KG_TORCH_LAST]; /* of the problem before */
-    bool spare_interprets;               /* it is of the second zygote */
+    bool no_tiny;          /* the problem has no tiny variant: it was looked for */
+    struct kg_tside null;  /* of timing, and of any problem: holds no code, answers KG_TC_NULL */
+    struct kg_tside spare; /* the next candidate's runner, with an empty source */
+    struct kg_tside last[KG_SCENES]; /* of the problem before */
+    bool spare_interprets;           /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
     const struct kg_tscene
@@ -159,6 +157,9 @@ enum kg_code kg_tside_boot(struct kg_worker *w, struct kg_tside *s, struct kg_tb
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_tside_booted(struct kg_worker *w, struct kg_tside *s, struct kg_tboot *boot,
                              struct kg_err *err) KG_MUST_USE;
+/* So much of its OUT from now on, until the next time: before it builds a module. */
+enum kg_code kg_tside_use(struct kg_worker *w, const struct kg_tside *s, uint64_t out_bytes,
+                          struct kg_err *err) KG_MUST_USE;
 void kg_tside_stop(struct kg_worker *w, struct kg_tside *s); /* idempotent */
 
 /* --- spare.c: runners of candidates --- */
@@ -181,6 +182,10 @@ void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f);
 /* Until it has booted: before a device is measured, and nothing else may be at work there. */
 void kg_tspare_settle(struct kg_worker *w);
 void kg_tspare_drop(struct kg_worker *w); /* idempotent */
+/* Regions for a runner that may serve other problems, too: on a GPU larger than these. answers:
+ * false for one that gives none. */
+void kg_tspare_regions(const struct kg_worker *w, bool answers, uint64_t *in_bytes,
+                       uint64_t *out_bytes);
 
 /* --- builds.c: what a candidate's compilers make --- */
 /* Where the evaluation finds and keeps it; before its first runner. */
@@ -215,11 +220,15 @@ enum kg_code kg_tscene_rebuild(struct kg_worker *w, struct kg_tscene *s, int64_t
 /* Bytes of IN and OUT that every command of the scene fits into. */
 void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, bool wide,
                        uint64_t *in, uint64_t *out);
+/* Those of a null runner, of whose OUT as much is looked at as an answer has. */
+void kg_tscene_null_regions(const struct kg_tscene *s, uint64_t *in, uint64_t *out);
 
 /* --- cases.c --- */
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
+/* Which laws' cases are there; of those that are drawn, one that has served enough is forgotten. */
+void kg_tcases_kept(struct kg_worker *w, struct kg_tscene *s, bool kept[KG_TL_COUNT]);
 /* Wrong, but in so few elements, and by so little, as an honest kernel's other order of operations
  * would be at inputs where rounding them moves the answer: nothing is held against the candidate.
  */

@@ -207,7 +207,7 @@ enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err)
 /* For kg_torch_end_last(). */
 static void put_aside(struct kg_torch *t, struct kg_tside *s)
 {
-    for (int k = 0; k < KG_TORCH_LAST && s->up; k++) {
+    for (int k = 0; k < KG_SCENES && s->up; k++) {
         if (!t->last[k].up) {
             t->last[k] = *s;
             *s = (struct kg_tside){.port = -1};
@@ -217,7 +217,7 @@ static void put_aside(struct kg_torch *t, struct kg_tside *s)
 
 void kg_torch_end_last(struct kg_worker *w)
 {
-    for (int k = 0; k < KG_TORCH_LAST; k++) {
+    for (int k = 0; k < KG_SCENES; k++) {
         kg_tside_stop(w, &w->torch->last[k]);
     }
 }
@@ -225,8 +225,6 @@ void kg_torch_end_last(struct kg_worker *w)
 void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = w->torch;
-    put_aside(t, &t->null);
-    kg_tside_stop(w, &t->null); /* where there was no place */
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
         (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, 1, &ignored);
@@ -255,6 +253,7 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
         t->judge_up = false;
     }
     kg_tspare_drop(w);
+    kg_tside_stop(w, &t->null);
     kg_torch_leave(w);
     kg_torch_end_last(w);
     kg_torch_shared_device(w, &l);
