@@ -36,6 +36,13 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
     kg_device_close(&s->dev);
 }
 
+static void forget(struct kg_dj_state *s, const struct kg_djm_req *req)
+{
+    for (int k = 0; k <= req->at; k++) {
+        kg_dj_case_drop(s, req->id + k);
+    }
+}
+
 static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds,
                              int nfds, struct kg_djm_rep *rep, int out_fds[3], int *nout,
                              struct kg_err *err)
@@ -61,9 +68,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_FILL:
         return kg_dj_do_fill(s, req, err);
     case KG_DJM_FORGET:
-        for (int k = 0; k <= req->at; k++) {
-            kg_dj_case_drop(s, req->id + k);
-        }
+        forget(s, req);
         return KG_OK;
     case KG_DJM_MOVE:
         return kg_dj_do_move(s, req, err);
