@@ -164,6 +164,7 @@ do_corpora() {
 
 do_throughput() {
   local seconds=${GPU_SECONDS:-900} batch
+  "$pack/kgym" doctor --device cpu >"$out/doctor_cpu.txt" 2>&1 # PyTorch's own modules are compiled and in memory from here on
   KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" \
     "${GPU_FRESH:-16}" cuda:0 "${GPU_BESIDE:-${GPU_CANDIDATES:-256}}"
   show torch_throughput

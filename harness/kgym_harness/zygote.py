@@ -11,7 +11,9 @@ the streams' pipes, ctrl, IN, OUT), each answered once the runner is the broker'
 
 import array
 import ast
+import contextlib
 import gc
+import importlib.util
 import json
 import os
 import select
@@ -30,6 +32,22 @@ def refuse(sock, why, missing=None):
     else:
         sock.send(line.encode())
     sys.exit(1)
+
+
+@contextlib.contextmanager
+def bytecode(folder):
+    """Some installers leave out compiled modules, and importing torch takes twice as long then: what
+    is imported meanwhile is kept compiled in this folder, of which runners know nothing."""
+    torch = importlib.util.find_spec("torch") if folder else None
+    lacks = torch is not None and torch.origin is not None and \
+        not os.path.exists(importlib.util.cache_from_source(torch.origin))
+    if lacks:
+        sys.pycache_prefix, sys.dont_write_bytecode = folder, False
+    try:
+        yield
+    finally:
+        if lacks:
+            sys.pycache_prefix, sys.dont_write_bytecode = None, True
 
 
 def take_first_configuration():
@@ -199,10 +217,11 @@ def main():
         pass
     # what was installed beside python: ninja, which builds extensions
     os.environ["PATH"] = os.path.join(sys.prefix, "bin") + ":" + os.environ.get("PATH", "")
-    torch, triton_version = import_all(sock)
-    from . import building, runner  # noqa: F401  imported once, here
-    from .probe import Probe
-    warm(torch)
+    with bytecode(os.environ.pop("KGYM_PYTHON_CACHE", None)):
+        torch, triton_version = import_all(sock)
+        from . import building, runner  # noqa: F401  imported once, here
+        from .probe import Probe
+        warm(torch)
     chores = building.chores() if os.environ.pop("KGYM_CUDA", None) else []
     try:
         probe = Probe(os.environ.pop("KGYM_PROBE"))

@@ -421,18 +421,68 @@ static const char copies[] =
     "        m.bind([x]); note()\n"
     "    print(end='.')\n";
 
-static void test_buffers_are_copied_where_they_changed(void **state)
+/* This script says that. */
+static void says(const char *script, const char *want)
 {
-    (void)state;
     char command[2 * PATH_MAX + 200], said[400];
-    rig_need();
     snprintf(command, sizeof command, "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='%s' '%s' '%s' 2>&1",
-             rig.harness, rig.python, rig_source(copies));
+             rig.harness, rig.python, rig_source(script));
     FILE *f = popen(command, "r");
     assert_non_null(f);
     said[fread(said, 1, sizeof said - 1, f)] = '\0';
     pclose(f);
-    assert_string_equal(said, "101011.");
+    assert_string_equal(said, want);
+}
+
+static void test_buffers_are_copied_where_they_changed(void **state)
+{
+    (void)state;
+    rig_need();
+    says(copies, "101011.");
+}
+
+/* A torch of three letters, as some installers leave it: without compiled modules; then as others
+ * do. What is kept is used, elsewhere than beside it, and nothing is written once it is imported.
+ */
+static const char compiled[] =
+    "import importlib, os, pathlib, py_compile, sys, tempfile\n"
+    "from kgym_harness import zygote\n"
+    "def lies(top):\n"
+    "    return sorted(p.name.split('.')[0] for p in pathlib.Path(top).rglob('*.pyc'))\n"
+    "with tempfile.TemporaryDirectory() as top:\n"
+    "    own, kept = os.path.join(top, 'own'), os.path.join(top, 'kept')\n"
+    "    os.makedirs(os.path.join(own, 'torch'))\n"
+    "    for name in ('torch/__init__', 'torch/late', 'later'):\n"
+    "        pathlib.Path(own, name + '.py').write_text('x = 1\\n')\n"
+    "    sys.path.insert(0, own)\n"
+    "    with zygote.bytecode(None):\n"
+    "        import torch\n"
+    "    assert lies(top) == [] and torch.x == 1\n"
+    "    for k in range(2):\n"
+    "        del sys.modules['torch']\n"
+    "        sys.modules.pop('torch.late', None)\n"
+    "        with zygote.bytecode(kept):\n"
+    "            import torch.late\n"
+    "        assert lies(own) == [] and lies(kept) == ['__init__', 'late']\n"
+    "        assert torch.late.__cached__.startswith(kept)\n"
+    "        assert sys.pycache_prefix is None and sys.dont_write_bytecode\n"
+    "        made = os.stat(torch.late.__cached__).st_mtime_ns\n"
+    "        first = made if k == 0 else first\n"
+    "    assert first == made\n"
+    "    import later\n"
+    "    assert lies(top) == ['__init__', 'late']\n"
+    "    del sys.modules['torch'], sys.modules['torch.late']\n"
+    "    py_compile.compile(os.path.join(own, 'torch', '__init__.py'))\n"
+    "    with zygote.bytecode(os.path.join(top, 'none')):\n"
+    "        import torch.late\n"
+    "    assert lies(own) == ['__init__'] and not os.path.exists(os.path.join(top, 'none'))\n"
+    "print('right')\n";
+
+static void test_modules_are_kept_compiled(void **state)
+{
+    (void)state;
+    rig_need();
+    says(compiled, "right\n");
 }
 
 static void test_answers_of_every_kind(void **state)
@@ -761,6 +811,7 @@ int main(void)
         cmocka_unit_test(test_a_reference_draws_and_is_its_own_oracle),
         cmocka_unit_test(test_state_by_name_by_order_by_method_or_not),
         cmocka_unit_test(test_buffers_are_copied_where_they_changed),
+        cmocka_unit_test(test_modules_are_kept_compiled),
         cmocka_unit_test(test_answers_of_every_kind),
         cmocka_unit_test(test_a_write_to_an_input_is_told),
         cmocka_unit_test(test_a_long_source),

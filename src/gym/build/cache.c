@@ -16,6 +16,23 @@
 #define TAIL_LEN (MARK_LEN + KG_SHA256_HEX - 1 + 1) /* mark, 64 digits, newline */
 _Static_assert(TAIL_LEN <= KG_CACHE_TAIL_BYTES, "what fits must be read again");
 
+void kg_cache_folder(const char *variable, const char *part, char *out, size_t cap)
+{
+    const char *named = getenv(variable), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = 0;
+    if (named != NULL && *named != '\0') {
+        n = snprintf(out, cap, "%s", strcmp(named, "none") == 0 ? "" : named);
+    } else if (xdg != NULL && *xdg == '/') {
+        n = snprintf(out, cap, "%s/kgym/%s", xdg, part);
+    } else {
+        n = snprintf(out, cap, "%s%s%s", home ? home : "", home ? "/.cache/kgym/" : "",
+                     home ? part : "");
+    }
+    if (n < 0 || (size_t)n >= cap) {
+        *out = '\0';
+    }
+}
+
 bool kg_cache_path(const char *dir, const char *key, const char *suffix, char *out, size_t cap)
 {
     int n = snprintf(out, cap, "%s/%.2s/%s.%s", dir, key, key, suffix);

@@ -10,6 +10,9 @@
 #define KG_OBJECT_MAX_BYTES (64u << 20)
 #define KG_CACHE_TAIL_BYTES 128u /* of these at most for the line at the end */
 
+/* What the environment's variable names (`none`: ""), else <cache of this user>/kgym/<part>; "":
+ * nothing is to be kept. */
+void kg_cache_folder(const char *variable, const char *part, char *out, size_t cap);
 /* False: the path does not fit. */
 bool kg_cache_path(const char *dir, const char *key, const char *suffix, char *out, size_t cap);
 /* True: path holds a whole object for key. Anything else there is removed. Objects: *exports says

@@ -7,24 +7,6 @@
 #include "gym/build/cache.h"
 #include "gym/device/cuda.h"
 
-/* "" when nothing is to be kept. */
-static void cache_folder(char *out, size_t cap)
-{
-    const char *named = getenv("KGYM_CUDA_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int n = 0;
-    if (named != NULL && *named != '\0') {
-        n = snprintf(out, cap, "%s", strcmp(named, "none") == 0 ? "" : named);
-    } else if (xdg != NULL && *xdg == '/') {
-        n = snprintf(out, cap, "%s/kgym/cuda", xdg);
-    } else {
-        n = snprintf(out, cap, "%s%s", home ? home : "", home ? "/.cache/kgym/cuda" : "");
-    }
-    if (n < 0 || (size_t)n >= cap) {
-        *out = '\0';
-    }
-}
-
 static void make_key(const struct kg_nvrtc *n, int major, int minor, char out[KG_SHA256_HEX])
 {
     struct kg_sha256 h;
@@ -65,7 +47,7 @@ enum kg_code kg_cuda_image(int major, int minor, void **image, struct kg_err *er
         return err->code;
     }
     make_key(&n, major, minor, key);
-    cache_folder(folder, sizeof folder);
+    kg_cache_folder("KGYM_CUDA_CACHE", "cuda", folder, sizeof folder);
     if (*folder != '\0' && kg_cache_path(folder, key, "so", path, sizeof path)) {
         *image = kept(path, key);
         if (*image != NULL) {

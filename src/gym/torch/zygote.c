@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "gym/build/cache.h"
 #include "gym/torch/runner.h"
 
 #define IMPORT_NS  60000000000 /* 3 to 7 s from a cold disk */
@@ -46,6 +47,7 @@ static void add(struct environment *e, const char *name, const char *value)
 /* What runners inherit: one thread unless they ask for more, and caches in their own /tmp. */
 static void fill(struct environment *e, const struct kg_zygote_spec *spec)
 {
+    char cache[1000];
     memset(e, 0, sizeof *e);
     add(e, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/cuda/bin");
     add(e, "HOME", "/tmp");
@@ -54,6 +56,8 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "LANG", "C.UTF-8");
     add(e, "PYTHONPATH", spec->harness);
     add(e, "PYTHONDONTWRITEBYTECODE", "1");
+    kg_cache_folder("KGYM_PYTHON_CACHE", "python", cache, sizeof cache);
+    add(e, "KGYM_PYTHON_CACHE", *cache == '/' ? cache : NULL);
     add(e, "KGYM_PROBE", spec->probe);
     add(e, "THP_MEM_ALLOC_ENABLE", "1"); /* large blocks: far fewer page faults */
     add(e, "OMP_NUM_THREADS", "1");
