@@ -185,7 +185,9 @@ enum kg_step_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     if (kg_torch_compat(e->w)) {
         return kg_tkb_full(e, err);
     }
+    int64_t since = kg_clock_ns();
     kg_tcases_kept(e->w, e->torch->scene, kept);
+    kg_tevaluation_excuse(e, since);
     size_t n =
         kg_tplan_full(&e->torch->scene->desc, c->multi_input, c->laws, false, kept, &e->rng, laws);
     enum kg_step_result worst = run_laws(e, KG_ST_FULL, laws, n, err);

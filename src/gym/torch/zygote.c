@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "gym/build/cache.h"
 #include "gym/torch/runner.h"
 
@@ -47,7 +48,8 @@ static void add(struct environment *e, const char *name, const char *value)
 /* What runners inherit: one thread unless they ask for more, and caches in their own /tmp. */
 static void fill(struct environment *e, const struct kg_zygote_spec *spec)
 {
-    char cache[1000];
+    char cache[1000], absolute[1000];
+    struct kg_err ignored = KG_ERR_INIT;
     memset(e, 0, sizeof *e);
     add(e, "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/cuda/bin");
     add(e, "HOME", "/tmp");
@@ -57,7 +59,8 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "PYTHONPATH", spec->harness);
     add(e, "PYTHONDONTWRITEBYTECODE", "1");
     kg_cache_folder("KGYM_PYTHON_CACHE", "python", cache, sizeof cache);
-    add(e, "KGYM_PYTHON_CACHE", *cache == '/' ? cache : NULL);
+    bool kept = *cache && kg_file_absolute(cache, absolute, sizeof absolute, &ignored) == KG_OK;
+    add(e, "KGYM_PYTHON_CACHE", kept ? absolute : NULL);
     add(e, "KGYM_PROBE", spec->probe);
     add(e, "THP_MEM_ALLOC_ENABLE", "1"); /* large blocks: far fewer page faults */
     add(e, "OMP_NUM_THREADS", "1");
