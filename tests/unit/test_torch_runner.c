@@ -441,8 +441,8 @@ static void test_buffers_are_copied_where_they_changed(void **state)
     says(copies, "101011.");
 }
 
-/* A torch of three letters, as some installers leave it: without compiled modules; then as others
- * do. What is kept is used, elsewhere than beside it, and nothing is written once it is imported.
+/* A torch of two modules, as some installers leave it: without bytecode; then as others do. What is
+ * kept is used, elsewhere than beside it, and nothing is written once it is imported.
  */
 static const char compiled[] =
     "import importlib, os, pathlib, py_compile, sys, tempfile\n"

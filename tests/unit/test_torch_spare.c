@@ -36,15 +36,25 @@ static int setup(void **state)
     return 0;
 }
 
-/* A right candidate is found right. */
-static void right(const char *problem, const char *text)
+static void passes(const char *problem, const char *text, enum kg_stage stage)
 {
     struct kg_record r;
-    judge(problem, text, KG_ST_FULL, &r);
-    if (r.has_error || r.stages[KG_ST_FULL].status != KG_SS_PASS) {
+    judge(problem, text, stage, &r);
+    if (r.has_error || r.stages[stage].status != KG_SS_PASS) {
         fail_msg("%s: %s", problem, r.has_error ? r.error.message : r.message);
     }
     kg_record_deinit(&r);
+}
+
+/* A right candidate is found right. */
+static void right(const char *problem, const char *text)
+{
+    passes(problem, text, KG_ST_FULL);
+}
+
+static void timed(const char *problem)
+{
+    passes(problem, twice, KG_ST_TIMING);
 }
 
 static pid_t spare(void)
@@ -454,7 +464,6 @@ static enum kg_code watched(struct kg_dj *j, const struct kg_dj_call *c, struct 
 static void nothing_boots_while_a_device_is_measured(void **state)
 {
     (void)state;
-    struct kg_record r;
     need_torch();
     right("small.py", twice);
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true, .run = watched};
@@ -463,11 +472,7 @@ static void nothing_boots_while_a_device_is_measured(void **state)
     worker->config.timing_budget = 1;
     uint64_t taken = worker->torch->taken;
     for (int k = 0; k < 20 && !timing.stopped; k++) { /* a boot is short: it is caught sometimes */
-        judge("small.py", twice, KG_ST_TIMING, &r);
-        if (r.has_error || r.stages[KG_ST_TIMING].status != KG_SS_PASS) {
-            fail_msg("%s", r.has_error ? r.error.message : r.message);
-        }
-        kg_record_deinit(&r);
+        timed("small.py");
         assert_int_equal(waitpid(timing.waker, NULL, 0), timing.waker);
         assert_int_equal(worker->torch->taken, ++taken);
     }
@@ -475,16 +480,6 @@ static void nothing_boots_while_a_device_is_measured(void **state)
     assert_true(timing.stopped);
     assert_true(timing.alone > 8);
     assert_int_equal(timing.booting, 0);
-}
-
-static void timed(const char *problem)
-{
-    struct kg_record r;
-    judge(problem, twice, KG_ST_TIMING, &r);
-    if (r.has_error || r.stages[KG_ST_TIMING].status != KG_SS_PASS) {
-        fail_msg("%s: %s", problem, r.has_error ? r.error.message : r.message);
-    }
-    kg_record_deinit(&r);
 }
 
 /* It knows nothing of any problem; one whose regions are too small is replaced. */
