@@ -12,7 +12,8 @@
 #                                  evaluations are timed); beside contexts, too (GPU_BESIDE, 0: not)
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
-#                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH)
+#                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH);
+#                                  GPU_SET: long (0.3 to 1 ms) or short (the shipped ones, below 0.1 ms)
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
@@ -166,7 +167,7 @@ do_throughput() {
   local seconds=${GPU_SECONDS:-900} batch
   "$pack/kgym" doctor --device cpu >"$out/doctor_cpu.txt" 2>&1 # PyTorch's own modules are compiled and in memory from here on
   KGYM_BENCH_TRACE=$out step torch_throughput "$pack/bench/bench_torch_throughput" "${GPU_CANDIDATES:-256}" "${GPU_JOBS:-8}" \
-    "${GPU_FRESH:-16}" cuda:0 "${GPU_BESIDE:-${GPU_CANDIDATES:-256}}"
+    "${GPU_FRESH:-16}" cuda:0 "${GPU_BESIDE:-${GPU_CANDIDATES:-256}}" "${GPU_SET:-long}"
   show torch_throughput
   for batch in apart beside; do
     [ -s "$out/$batch.jsonl.trace" ] || continue

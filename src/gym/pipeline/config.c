@@ -67,7 +67,7 @@ static const struct kg_opt table[] = {
         "Fresh process pairs, at least, before timing may stop early."),
     INT("timing.block_pairs", timing_block_pairs, 4, 10000, "8", "", "PyTorch: pairs of a block."),
     INT("timing.blocks", timing_blocks, 1, 64, "6", "",
-        "PyTorch: blocks of pairs, at most: the interval is taken over them; below T 3 at most."),
+        "PyTorch: blocks of pairs, at most: the interval is taken over them."),
     INT("timing.min_blocks", timing_min_blocks, 1, 64, "3", "",
         "PyTorch: blocks, at least, before timing may stop early."),
     REAL("timing.block_half_width", timing_block_half_width, 0, 1, "0.02", "",

@@ -118,16 +118,12 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
     enum kg_tflow flow = KG_TFLOW_ON;
     bool more = true;
     for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
-        struct kg_ratio r;
-        bool may_end = !o->calibrated && b >= o->min_blocks, few = b >= KG_TPAIRS_FEW;
-        if (may_end || few) {
+        if (!o->calibrated && b >= o->min_blocks) {
+            struct kg_ratio r;
             kg_tpairs_sum_up(s);
-        }
-        if (may_end && kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
-            break;
-        }
-        if (few && kg_tpairs_short(s)) {
-            break;
+            if (kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
+                break;
+            }
         }
         flow = one_block(s, s->out->block, &more, err);
     }

@@ -24,7 +24,6 @@
 #define KG_TPAIRS_SPREAD_NS 50000     /* of the middle half of K's windows: beyond it no trust, */
 #define KG_TPAIRS_SPREAD    0.05      /* unless it is this share of the shorter time, or less */
 #define KG_TPAIRS_BLOCKS    64
-#define KG_TPAIRS_FEW       3     /* blocks of what is below T: no reward depends on more of them */
 #define KG_TPAIRS_MOST      10000 /* pairs of one block, or trials */
 
 struct kg_tpairs_options {

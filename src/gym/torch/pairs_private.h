@@ -113,7 +113,6 @@ enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, stru
 /* --- pairs_sum.c --- */
 /* Times and K of the pairs so far (one at least), for the next two. */
 void kg_tpairs_sum_up(struct kg_tpairs *s);
-bool kg_tpairs_short(const struct kg_tpairs *s);                       /* one side is below T */
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */
 void kg_tpairs_conclude(struct kg_tpairs *s);
 

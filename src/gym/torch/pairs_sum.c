@@ -110,11 +110,6 @@ void kg_tpairs_sum_up(struct kg_tpairs *s)
     free(t);
 }
 
-bool kg_tpairs_short(const struct kg_tpairs *s)
-{
-    return s->out->reference_short || s->out->candidate_short;
-}
-
 /* What a reader must know of times below T. */
 static void tell_short(struct kg_tpairs_result *r)
 {

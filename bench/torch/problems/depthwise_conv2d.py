@@ -1,0 +1,26 @@
+"""Depthwise convolution, float32: every channel by its own 11x11 filter, padding 5."""
+
+import torch
+import torch.nn as nn
+
+batch_size = 16
+channels = 64
+height = 112
+width = 113
+
+
+class Model(nn.Module):
+    def __init__(self, channels: int):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, kernel_size=11, padding=5, groups=channels)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(x)
+
+
+def get_inputs():
+    return [torch.randn(batch_size, channels, height, width)]
+
+
+def get_init_inputs():
+    return [channels]
