@@ -84,7 +84,7 @@ def separation:
         + ($ks | map(. as $k | $g[] | select(.k == $k) | (.worst | num(3)) + (if .pass then "" else " refused" end))));
 
 def torch_throughput:
-  "Distinct correct Triton candidates over 8 operators through the whole funnel with timing, none compiled before, every call verified,",
+  "Distinct correct Triton candidates over 8 operators (\(.problems // "short") ones) through the whole funnel with timing, none compiled before, every call verified,",
   "\(.jobs) jobs on one \(.device); beside it a fresh interpreter per evaluation (one comparison, 50 calls timed by events), \(.fresh) of the",
   "same candidates. [gpu.md](gpu.md) says what bounds it.", "",
   table(["candidates", "`ok`", "timed", "evaluations/s", "steady", "fresh interpreters/s", "times"];

@@ -13,7 +13,7 @@
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH);
-#                                  GPU_SET: long (0.3 to 1 ms) or short (the shipped ones, below 0.1 ms)
+#                                  GPU_SET: long (0.3 to 1.4 ms on an H200) or short (shipped ones, nearly all below 0.1 ms)
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in

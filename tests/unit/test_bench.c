@@ -167,21 +167,28 @@ static void timing_runs(void **state)
     bench("timing", "2 '5 us'");
 }
 
-static void wrong_counts_and_a_missing_kgym_are_errors(void **state)
+static void wrong_arguments_and_a_missing_kgym_are_errors(void **state)
 {
     (void)state;
     static const struct {
-        const char *environment, *bench, *args;
-    } calls[] = {{"", "throughput", "no"}, {"", "throughput", "1"},
-                 {"", "staged", "19"},     {"", "sandbox", "2"},
-                 {"", "memory", "20x"},    {"KGYM_BUILD=/nowhere", "memory", "20"}};
+        const char *environment, *bench, *args, *says;
+    } calls[] = {
+        {"", "throughput", "no", ""},
+        {"", "throughput", "1", ""},
+        {"", "staged", "19", ""},
+        {"", "sandbox", "2", ""},
+        {"", "memory", "20x", ""},
+        {"KGYM_BUILD=/nowhere", "memory", "20", ""},
+        {"", "torch_throughput", "8 1 0 cuda:0 0 medium", "no problems are called medium: "},
+    };
     need();
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char command[2048];
         snprintf(command, sizeof command, "%s '%s/bench/bench_%s' %s 2>'%s/message'",
                  calls[i].environment, build, calls[i].bench, calls[i].args, folder);
         assert_int_equal(run_quietly(command), 2);
-        snprintf(command, sizeof command, "grep -q '^bench: ' '%s/message'", folder);
+        snprintf(command, sizeof command, "grep -q '^bench: %s' '%s/message'", calls[i].says,
+                 folder);
         assert_int_equal(run_quietly(command), 0);
     }
 }
@@ -244,7 +251,7 @@ int main(void)
         cmocka_unit_test(staged_runs),
         cmocka_unit_test(memory_runs),
         cmocka_unit_test(timing_runs),
-        cmocka_unit_test(wrong_counts_and_a_missing_kgym_are_errors),
+        cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),
         cmocka_unit_test(the_page_has_a_section_for_every_bench_that_ran),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
