@@ -17,65 +17,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/common/host.h"
+#include "bench/common/torch_set.h"
+#include "gym/timing/stats.h"
 
-#define OPERATORS 8
-#define MOST      4096
+#define MOST 4096
 
-/* The long ones take 0.3 to 1.4 ms on an H200; the short ones, which ship with the project, are
- * bound by memory, and nearly all take less than the 0.1 ms below which no reward pays for speed.
- */
-static const struct set {
-    const char *name, *folder;
-    struct {
-        const char *template, *problem;
-    } operators[OPERATORS];
-} sets[] = {
-    {"long",
-     "bench/torch/problems",
-     {{"matmul", "matmul"},
-      {"gated_linear", "gated_linear"},
-      {"mlp", "mlp"},
-      {"avg_pool2d", "avg_pool2d"},
-      {"max_pool2d", "max_pool2d"},
-      {"depthwise_conv2d", "depthwise_conv2d"},
-      {"cumsum", "cumsum"},
-      {"reverse_cumsum", "reverse_cumsum"}}},
-    {"short",
-     "problems/torch",
-     {{"relu", "level1/27_relu"},
-      {"silu", "level1/24_silu"},
-      {"gelu_tanh", "level1/04_gelu_tanh"},
-      {"softmax", "level1/01_softmax"},
-      {"rms_norm", "level1/03_rms_norm"},
-      {"layer_norm", "level1/02_layer_norm"},
-      {"row_sum", "level1/05_row_sum"},
-      {"residual_rms_norm", "level2/04_residual_rms_norm"}}},
-};
-
-static const struct set *set = &sets[0];
+static const struct kg_bench_set *set;
 static struct kg_err err;
-
-static const char *problem_of(int i)
-{
-    static char path[640];
-    snprintf(path, sizeof path, "%s/%s/%s.py", kg_bench_tree(), set->folder,
-             set->operators[i % OPERATORS].problem);
-    return path;
-}
-
-static void make_source(int i, struct kg_buf *text)
-{
-    static const int blocks[] = {1024, 2048, 4096}, warps[] = {4, 8};
-    char path[640];
-    int turn = i / OPERATORS;
-    snprintf(path, sizeof path, "%s/bench/torch/%s.py.in", kg_bench_tree(),
-             set->operators[i % OPERATORS].template);
-    kg_buf_init(text, 1u << 20);
-    kg_bench_need_ok(kg_file_read(path, text, &err), &err);
-    kg_bench_fill(text, "@number@", i);
-    kg_bench_fill(text, "@block@", blocks[turn % 3]);
-    kg_bench_fill(text, "@warps@", warps[turn / 3 % 2]);
-}
 
 /* Sources from..from+n, and the batch of them. */
 static void make_sources(int from, int n)
@@ -85,10 +33,10 @@ static void make_sources(int from, int n)
     for (int i = from; i < from + n; i++) {
         struct kg_buf text;
         char name[32];
-        make_source(i, &text);
+        kg_bench_set_source(set, i, &text);
         snprintf(name, sizeof name, "c%d.py", i);
         kg_bench_write(name, text.data, text.len);
-        kg_bench_line(&lines, i, problem_of(i), "source", text.data);
+        kg_bench_line(&lines, i, kg_bench_set_problem(set, i), "source", text.data);
         kg_buf_deinit(&text);
     }
     kg_bench_write("all.jsonl", lines.data, lines.len);
@@ -97,29 +45,55 @@ static void make_sources(int from, int n)
 
 /* --- what the records say besides their stages --- */
 
-struct seen {
-    double pairs[MOST], ratio[MOST];
-    int n, other; /* measured; not `ok` */
+/* Of the candidates that are timed: times by the judge's clock, in microseconds. */
+struct operator_seen {
+    double pairs[MOST], reference[MOST], candidate[MOST], ratio[MOST];
+    size_t n;
 };
+
+struct seen {
+    struct operator_seen of[KG_BENCH_OPERATORS], all;
+    int other; /* not `ok` */
+};
+
+static double number(const json_t *record, const char *part, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(record, part), key));
+}
+
+static void add(struct operator_seen *o, const json_t *r)
+{
+    if (o->n < MOST) {
+        o->pairs[o->n] = number(r, "speedup", "pairs");
+        o->ratio[o->n] = number(r, "speedup", "ratio");
+        o->reference[o->n] = number(r, "timing", "reference_ns") * 1e-3;
+        o->candidate[o->n++] = number(r, "timing", "candidate_ns") * 1e-3;
+    }
+}
+
+static void tell_other(const json_t *r, const char *id)
+{
+    const json_t *e = json_object_get(r, "error"), *evidence = json_object_get(r, "evidence");
+    const char *verdict = json_string_value(json_object_get(r, "verdict"));
+    const char *reason = json_string_value(json_object_get(r, "reason"));
+    char *text = json_dumps(json_is_object(e) ? e : evidence, JSON_COMPACT | JSON_ENCODE_ANY);
+    printf("  not ok: %s: %s %s: %s\n", id, verdict ? verdict : "error", reason ? reason : "",
+           text ? text : "");
+    free(text);
+}
 
 static void look(const json_t *r, void *ctx)
 {
     struct seen *s = ctx;
-    const json_t *speedup = json_object_get(r, "speedup"), *e = json_object_get(r, "error");
     const char *verdict = json_string_value(json_object_get(r, "verdict"));
+    const char *id = json_string_value(json_object_get(r, "batch_id")); /* c and its number */
+    kg_bench_need(id != NULL && id[0] == 'c', "a record is of no candidate of this bench");
     if (verdict == NULL || strcmp(verdict, "ok") != 0) {
-        const json_t *evidence = json_object_get(r, "evidence");
-        char *text = json_dumps(json_is_object(e) ? e : evidence, JSON_COMPACT | JSON_ENCODE_ANY);
-        const char *reason = json_string_value(json_object_get(r, "reason"));
-        printf("  not ok: %s: %s %s: %s\n", json_string_value(json_object_get(r, "batch_id")),
-               verdict ? verdict : "error", reason ? reason : "", text ? text : "");
-        free(text);
+        tell_other(r, id);
         s->other++;
-        return;
-    }
-    if (json_is_object(speedup) && s->n < MOST) {
-        s->pairs[s->n] = json_number_value(json_object_get(speedup, "pairs"));
-        s->ratio[s->n++] = json_number_value(json_object_get(speedup, "ratio"));
+    } else if (json_is_object(json_object_get(r, "speedup"))) {
+        add(&s->of[kg_bench_set_operator(set, atoi(id + 1))], r);
+        add(&s->all, r);
     }
 }
 
@@ -147,7 +121,7 @@ static void one_fresh(int i)
         if (freopen(log, "w", stdout) == NULL || dup2(1, 2) < 0) {
             _exit(127);
         }
-        execlp(python(), python(), script, problem_of(i), candidate, (char *)NULL);
+        execlp(python(), python(), script, kg_bench_set_problem(set, i), candidate, (char *)NULL);
         _exit(127);
     }
     kg_bench_need(waitpid(pid, &status, 0) == pid, "waitpid failed");
@@ -155,7 +129,7 @@ static void one_fresh(int i)
         struct kg_buf text;
         kg_buf_init(&text, 1u << 20);
         bool read = kg_file_read(log, &text, &err) == KG_OK;
-        kg_bench_need(false, "fresh.py on %s failed: %s", problem_of(i),
+        kg_bench_need(false, "fresh.py on %s failed: %s", kg_bench_set_problem(set, i),
                       read ? text.data : err.message);
     }
 }
@@ -179,7 +153,8 @@ static double fresh_rate(int fresh, int n)
     triton_cache("fresh");
     int64_t t0 = kg_clock_ns();
     for (int k = 0; k < fresh; k++) {
-        one_fresh((int)((int64_t)k * n / fresh) / OPERATORS * OPERATORS + k % OPERATORS);
+        int at = (int)((int64_t)k * n / fresh) / set->n * set->n + k % set->n;
+        one_fresh(at < n ? at : at - set->n);
     }
     unsetenv("TRITON_CACHE_DIR");
     return fresh > 0 ? fresh / ((double)(kg_clock_ns() - t0) * 1e-9) : 0;
@@ -187,23 +162,11 @@ static double fresh_rate(int fresh, int n)
 
 /* --- */
 
-static double median(double *x, int n)
-{
-    for (int i = 1; i < n; i++) {
-        for (int k = i; k > 0 && x[k] < x[k - 1]; k--) {
-            double t = x[k];
-            x[k] = x[k - 1];
-            x[k - 1] = t;
-        }
-    }
-    return n > 0 ? x[n / 2] : 0;
-}
-
-static json_t *pairs_used(const struct seen *s)
+static json_t *pairs_used(const struct operator_seen *s)
 {
     json_t *count = json_object();
     printf("pairs used:");
-    for (int i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         char key[16];
         snprintf(key, sizeof key, "%.0f", s->pairs[i]);
         json_object_set_new(count, key,
@@ -217,6 +180,30 @@ static json_t *pairs_used(const struct seen *s)
     }
     printf("\n");
     return count;
+}
+
+/* What the operators are like. */
+static json_t *by_operator(const struct seen *s)
+{
+    json_t *rows = json_array();
+    printf("  %-20s %5s %13s %13s %8s %8s %6s\n", "us", "timed", "reference", "candidates", "p10",
+           "p90", "pairs");
+    for (int k = 0; k < set->n; k++) {
+        const struct operator_seen *o = &s->of[k];
+        if (o->n == 0) {
+            continue;
+        }
+        double reference = kg_median(o->reference, o->n), middle = kg_median(o->candidate, o->n),
+               p10 = kg_quantile(o->candidate, o->n, 0.1),
+               p90 = kg_quantile(o->candidate, o->n, 0.9), pairs = kg_mean(o->pairs, o->n);
+        printf("  %-20s %5zu %13.0f %13.0f %8.0f %8.0f %6.1f\n", set->operators[k].name, o->n,
+               reference, middle, p10, p90, pairs);
+        json_array_append_new(
+            rows, json_pack("{s:s, s:I, s:f, s:[f,f,f], s:f}", "operator", set->operators[k].name,
+                            "timed", (json_int_t)o->n, "reference_us", reference,
+                            "candidate_us_median_p10_p90", middle, p10, p90, "pairs", pairs));
+    }
+    return rows;
 }
 
 /* One batch of sources that no other has; apart: contexts while nobody is timed. */
@@ -236,9 +223,9 @@ static json_t *measure(const char *device, bool apart, int n, int jobs, double *
     kg_bench_tally(out, &tally);
     kg_bench_records(out, look, &seen);
     printf("contexts %s: %d candidates over %d operators, %d jobs: %.2f evaluations/s, steady "
-           "%.2f; %d ok, %d timed\n",
-           apart ? "apart" : "beside what is timed", n, OPERATORS, jobs, n / seconds,
-           tally.steady_per_s, tally.verdict[KG_V_OK], seen.n);
+           "%.2f; %d ok, %zu timed\n",
+           apart ? "apart" : "beside what is timed", n, set->n, jobs, n / seconds,
+           tally.steady_per_s, tally.verdict[KG_V_OK], seen.all.n);
     double rest = 1e3 * jobs / tally.steady_per_s;
     for (int s = 0; s < KG_ST_COUNT; s++) {
         rest -= tally.stage_ms[s];
@@ -246,35 +233,25 @@ static json_t *measure(const char *device, bool apart, int n, int jobs, double *
     rest = rest > 0 ? rest : 0;
     const char *head = "per candidate";
     kg_bench_print_stages(&head, &tally, &rest, 1);
-    json_t *used = pairs_used(&seen);
+    json_t *used = pairs_used(&seen.all), *operators = by_operator(&seen);
     fflush(stdout);
     *per_s = n / seconds;
-    return json_pack("{s:f, s:f, s:i, s:i, s:o, s:f, s:o, s:f}", "per_s", n / seconds,
+    return json_pack("{s:f, s:f, s:i, s:I, s:o, s:f, s:o, s:f, s:o}", "per_s", n / seconds,
                      "steady_per_s", tally.steady_per_s, "ok", tally.verdict[KG_V_OK], "timed",
-                     seen.n, "stage_ms", kg_bench_stages(&tally), "rest_ms", rest, "pairs", used,
-                     "median_ratio", median(seen.ratio, seen.n));
-}
-
-static void choose_set(const char *name)
-{
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (strcmp(name, sets[i].name) == 0) {
-            set = &sets[i];
-            return;
-        }
-    }
-    kg_bench_need(false, "no problems are called %s: long, short", name);
+                     (json_int_t)seen.all.n, "stage_ms", kg_bench_stages(&tally), "rest_ms", rest,
+                     "pairs", used, "median_ratio", kg_median(seen.all.ratio, seen.all.n),
+                     "operators", operators);
 }
 
 int main(int argc, char **argv)
 {
-    int n = kg_bench_count(argc, argv, 1, OPERATORS, MOST / 2, 256);
+    int n = kg_bench_count(argc, argv, 1, KG_BENCH_OPERATORS, MOST / 2, 256);
     int jobs = kg_bench_count(argc, argv, 2, 1, 64, 8);
     int fresh = kg_bench_count(argc, argv, 3, 0, 256, 16);
     const char *device = argc > 4 ? argv[4] : "cuda:0";
     int others = kg_bench_count(argc, argv, 5, 0, MOST / 2, n);
     double per_s[2] = {0, 0};
-    choose_set(argc > 6 ? argv[6] : set->name);
+    set = kg_bench_set_named(argc > 6 ? argv[6] : "long");
     const char *gpu = kg_bench_need_gpu(device);
     double peer = fresh_rate(fresh, n);
     json_t *result = measure(device, true, n, jobs, &per_s[0]);

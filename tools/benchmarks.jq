@@ -83,8 +83,12 @@ def separation:
       | [$g[0].law, $g[0].method]
         + ($ks | map(. as $k | $g[] | select(.k == $k) | (.worst | num(3)) + (if .pass then "" else " refused" end))));
 
+# Shares of 1 that sum to it, as one row.
+def shares_table(head; shares):
+  shares as $s | table([head] + ($s | keys_unsorted); ["share"] + ($s | map(percent(1)) ));
+
 def torch_throughput:
-  "Distinct correct Triton candidates over 8 operators (\(.problems // "short") ones) through the whole funnel with timing, none compiled before, every call verified,",
+  "Distinct correct Triton candidates over \(.operators // [range(8)] | length) operators (\(.problems // "short") ones) through the whole funnel with timing, none compiled before, every call verified,",
   "\(.jobs) jobs on one \(.device); beside it a fresh interpreter per evaluation (one comparison, 50 calls timed by events), \(.fresh) of the",
   "same candidates. [gpu.md](gpu.md) says what bounds it.", "",
   table(["candidates", "`ok`", "timed", "evaluations/s", "steady", "fresh interpreters/s", "times"];
@@ -92,18 +96,37 @@ def torch_throughput:
   if .beside then "", "With contexts made beside what is timed (`torch.contexts_apart=false`), of others: \(.beside.per_s | num(2)) evaluations/s,",
     "steady \(.beside.steady_per_s | num(2)); \(.beside.ok) `ok`, \(.beside.timed) timed." else empty end,
   "", "Pairs used: \(.pairs | to_entries | map("\(.key) (\(.value) times)") | join(", ")).", "",
+  if .operators then
+    table(["operator", "timed", "reference, us", "candidates, us: median", "p10", "p90", "pairs, mean"];
+      .operators[] | [.operator, .timed, (.reference_us | num(0))]
+        + (.candidate_us_median_p10_p90 | map(num(0))) + [(.pairs | num(1))]), "" else empty end,
+  if .trace then "What the device was for, and what the workers did, each moment counted once:", "",
+    shares_table("device"; .trace.device), "", shares_table("\(.trace.workers) workers"; .trace.work), "" else empty end,
   stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);
+
+def torch_extension:
+  "Time to the verdict of candidates that compile, \(.sources) of each kind, on \(.device): cold (nobody has judged the source before), warm (the same",
+  "sources again, in another kgym), and without a cache. Stages as the records have them, without the start of Python.", "",
+  table(["kind", "cold, s", "warm, s", "times faster", "no cache, s"];
+    .kinds[] | [.kind, (.seconds.cold | num(2)), (.seconds.warm | num(2)), (.cold_over_warm | num(1)), (.seconds.off | num(2))]);
+
+def null_rows(rows):
+  table(["kernel", "commit", "repetitions", "median us", "K", "K p10", "K p90", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
+    (rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), .commit, (.log_ratios | length), (.median_us | num(1))]
+      + [.k_us_median_p10_p90[] | num(1)] + [(.pairs | num(0))]
+      + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)]));
 
 def torch_null:
   "The reference against itself by the whole path, a fresh process of one side in each repetition, on one \(.device): what the clock can",
-  "tell, asked for half-widths of 0.25 %. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.", "",
-  table(["kernel", "commit", "repetitions", "median us", "K", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
-    (.rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), .commit, .repetitions, (.median_us | num(1)), (.k_us_median_p10_p90[0] | num(1)), (.pairs | num(0))]
-      + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)]));
+  "tell, asked for half-widths of 0.25 %. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.",
+  "K is the window of an empty kernel: its tenths are the jitter of the processor's part.", "",
+  null_rows(.rows),
+  if .beside | length > 0 then "", "While another process makes contexts:", "", null_rows(.beside) else empty end;
 
 def titles: {throughput: "Throughput", staged: "What staged evaluation gains", sandbox: "What the sandbox costs", memory: "Memory",
   timing: "Timing: how well equal kernels look equal", extract: "Extraction and static check", separation: "Reordering and reduced precision",
-  torch_throughput: "PyTorch on a GPU: throughput", torch_null: "PyTorch on a GPU: null test"};
+  torch_throughput: "PyTorch on a GPU: throughput", torch_null: "PyTorch on a GPU: null test",
+  torch_extension: "PyTorch on a GPU: builds"};
 
 def section:
   (titles[.bench] // error("no section for the bench `\(.bench)`")) as $title
@@ -112,7 +135,8 @@ def section:
   "load at the start \(.host.load_1_min | num(2))\(if .commit then ", commit \(.commit)" else "" end).", "",
   (.bench as $b | .result | if $b == "throughput" then throughput elif $b == "staged" then staged elif $b == "sandbox" then sandbox
    elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract
-   elif $b == "torch_throughput" then torch_throughput elif $b == "torch_null" then torch_null else separation end);
+   elif $b == "torch_throughput" then torch_throughput elif $b == "torch_null" then torch_null
+   elif $b == "torch_extension" then torch_extension else separation end);
 
 "# Measurements",
 "",

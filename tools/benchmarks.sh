@@ -24,14 +24,14 @@ if [ "${1:-}" = keep ]; then
 fi
 
 lines=()
-for name in throughput staged sandbox memory timing extract separation torch_throughput; do
+for name in throughput staged sandbox memory timing extract separation torch_throughput torch_extension; do
   [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
 done
-# Kernels are measured apart: of each the last row, with the commit it is of.
+# Kernels are measured apart: of each, alone and beside contexts, the last row, with the commit it is of.
 null=bench/results/torch_null.jsonl
-[ -s "$null" ] && lines+=("$(jq -cs 'map(. as $l | .result.rows[] | select(.load == "alone")
-    | . + {commit: $l.commit, command: $l.command, repetitions: $l.result.repetitions}) as $all
-  | ($all | group_by(.kernel) | map(last)) as $rows
-  | last | .command = ($rows | map(.command) | unique | join("`, `"))
-  | .commit = ($rows | map(.commit) | unique | join(" and ")) | .result.rows = $rows' "$null")")
+[ -s "$null" ] && lines+=("$(jq -cs 'def last_rows(load): map(. as $l | .result.rows[] | select(.load | startswith(load))
+    | . + {commit: $l.commit, command: $l.command}) | group_by(.kernel) | map(last);
+  last_rows("alone") as $alone | last_rows("beside") as $beside
+  | last | .command = ($alone + $beside | map(.command) | unique | join("`, `"))
+  | .commit = ($alone + $beside | map(.commit) | unique | join(" and ")) | .result.rows = $alone | .result.beside = $beside' "$null")")
 printf '%s\n' "${lines[@]:-}" | jq -rs -f tools/benchmarks.jq

@@ -13,7 +13,7 @@
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH);
-#                                  GPU_SET: long (0.3 to 1.4 ms on an H200) or short (shipped ones, nearly all below 0.1 ms)
+#                                  GPU_SET: long (compute) or short (shipped ones, nearly all below 0.1 ms on an H200)
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
@@ -171,9 +171,22 @@ do_throughput() {
   show torch_throughput
   for batch in apart beside; do
     [ -s "$out/$batch.jsonl.trace" ] || continue
-    python3 tools/trace.py "$out/$batch.jsonl.trace" >"$out/trace_$batch.txt" && rm "$out/$batch.jsonl.trace"
+    python3 tools/trace.py "$out/$batch.jsonl.trace" >"$out/trace_$batch.txt" &&
+      with_trace "$out/torch_throughput.json" "$batch" "$(python3 tools/trace.py --json "$out/$batch.jsonl.trace")" &&
+      rm "$out/$batch.jsonl.trace"
     head -24 "$out/trace_$batch.txt"
   done
+}
+
+# with_trace FILE apart|beside SUMS: what the trace of that batch says, into the bench's line of JSON.
+with_trace() {
+  python3 - "$@" <<'END'
+import json, sys
+path, batch, sums = sys.argv[1:]
+line = json.load(open(path))
+(line["result"] if batch == "apart" else line["result"]["beside"])["trace"] = json.loads(sums)
+json.dump(line, open(path, "w"))
+END
 }
 
 do_extension() {

@@ -103,33 +103,46 @@ static void a_batch_and_its_sums(void **state)
     assert_non_null(strstr(rig.err.data, "/nonexistent/spans: cannot write"));
 }
 
+struct made_up {
+    const char *cat, *name;
+    int from, to, pid;
+};
+
+static void write_spans(const char *path, const struct made_up *span, size_t n)
+{
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    kg_buf_addf(&text, "[\n");
+    for (size_t i = 0; i < n; i++) {
+        kg_buf_addf(&text, "{\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d,\"pid\":%d},\n",
+                    span[i].cat, span[i].name, 5000000 + span[i].from * 1000000,
+                    (span[i].to - span[i].from) * 1000000, span[i].pid);
+    }
+    rig_text(path, text.data);
+    kg_buf_deinit(&text);
+}
+
+static void need_python(void)
+{
+    if (rig_run("command -v python3") != 0) {
+        printf("skip: python3 is missing, which sums up a trace\n");
+        skip();
+    }
+}
+
 /* What a device was for, of spans that overlap: 100 s, of them 40 timed, 30 more contexts made, 10
  * more ended. */
 static void what_a_device_was_for(void **state)
 {
     (void)state;
-    static const struct {
-        const char *cat, *name;
-        int from, to;
-    } spans[] = {{"stage", "timing", 0, 50},   {"alone", "wait", 0, 20},
-                 {"alone", "pairs", 20, 50},   {"alone", "pairs", 60, 70},
-                 {"runner", "boot", 0, 30},    {"runner", "boot", 10, 25},
-                 {"runner", "boot", 80, 90},   {"runner", "end", 85, 100},
-                 {"stage", "timing", 55, 100}, {"stage", "compile", 0, 100}};
-    struct kg_buf text;
-    kg_buf_init(&text, 1 << 16);
-    kg_buf_addf(&text, "[\n");
-    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        kg_buf_addf(&text, "{\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d},\n", spans[i].cat,
-                    spans[i].name, 5000000 + spans[i].from * 1000000,
-                    (spans[i].to - spans[i].from) * 1000000);
-    }
-    rig_text("device", text.data);
-    kg_buf_deinit(&text);
-    if (rig_run("command -v python3") != 0) {
-        printf("skip: python3 is missing, which sums up a trace\n");
-        skip();
-    }
+    static const struct made_up spans[] = {
+        {"stage", "timing", 0, 50, 1},   {"alone", "wait", 0, 20, 1},
+        {"alone", "pairs", 20, 50, 1},   {"alone", "pairs", 60, 70, 1},
+        {"runner", "boot", 0, 30, 1},    {"runner", "boot", 10, 25, 1},
+        {"runner", "boot", 80, 90, 1},   {"runner", "end", 85, 100, 1},
+        {"stage", "timing", 55, 100, 1}, {"stage", "compile", 0, 100, 1}};
+    write_spans("device", spans, sizeof spans / sizeof *spans);
+    need_python();
     assert_int_equal(rig_run("python3 $T/tools/trace.py device"), 0);
     assert_non_null(strstr(rig.out.data,
                            "0.02 timed evaluations per second; the device: timed 40.0%, "
@@ -138,16 +151,39 @@ static void what_a_device_was_for(void **state)
     assert_non_null(strstr(rig.out.data,
                            "0.05 timed evaluations per second; the device: timed 50.0%, "
                            "contexts made 0.0%, ended 0.0%, neither 50.0%\n"));
-    assert_null(strstr(rig.out.data, "compile"));
+    assert_null(strstr(rig.out.data, "stage compile"));
+}
+
+/* Each moment of each worker once, for the first thing that it is part of: 2 of 10 s each. */
+static void what_workers_did(void **state)
+{
+    (void)state;
+    static const struct made_up spans[] = {
+        {"stage", "compile", 0, 3, 1},  {"runner", "wait to boot", 0, 1, 1},
+        {"runner", "boot", 1, 2, 1},    {"stage", "timing", 3, 6, 1},
+        {"judge:", "call", 3, 5, 1},    {"runner", "build", 4, 5, 1},
+        {"alone", "pairs", 5, 6, 1},    {"judge, alone:", "call", 5, 6, 1},
+        {"judge:", "compare", 6, 7, 1}, {"stage", "tiny", 5, 10, 2},
+        {"runner", "boot", 0, 5, 3}}; /* 3: of no worker's */
+    write_spans("work", spans, sizeof spans / sizeof *spans);
+    need_python();
+    assert_int_equal(rig_run("python3 $T/tools/trace.py work"), 0);
+    assert_non_null(strstr(rig.out.data,
+                           "2 workers: waiting 5.0%, context 5.0%, build 5.0%, timing 5.0%, "
+                           "run 5.0%, check 5.0%, rest of stages 30.0%, idle 40.0%\n"));
+    assert_int_equal(rig_run("python3 $T/tools/trace.py --json work"), 0);
+    json_t *uses = json_loads(rig.out.data, 0, NULL);
+    assert_true(fabs(number(json_object_get(uses, "work"), "build") - 0.05) < 1e-9);
+    assert_true(fabs(number(json_object_get(uses, "device"), "contexts made") - 0.5) < 1e-9);
+    json_decref(uses);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_without_a_file),
-        cmocka_unit_test(every_process_adds_its_own),
-        cmocka_unit_test(a_batch_and_its_sums),
-        cmocka_unit_test(what_a_device_was_for),
+        cmocka_unit_test(nothing_without_a_file), cmocka_unit_test(every_process_adds_its_own),
+        cmocka_unit_test(a_batch_and_its_sums),   cmocka_unit_test(what_a_device_was_for),
+        cmocka_unit_test(what_workers_did),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

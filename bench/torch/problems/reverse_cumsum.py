@@ -3,8 +3,8 @@
 import torch
 import torch.nn as nn
 
-batch_size = 32
-dim = 262143
+batch_size = 8
+dim = 393215
 
 
 class Model(nn.Module):

@@ -38,6 +38,7 @@ struct use {
     struct kg_lease lease;
     _Atomic uint32_t *building; /* NULL: it never says so */
     int64_t since_ns;           /* it has been shared */
+    int64_t builds_ns;          /* the runner builds since; 0: it does not */
 };
 
 static enum kg_code share(struct kg_dj *j, struct kg_lease *lease, struct kg_err *err)
@@ -53,13 +54,23 @@ static enum kg_code share(struct kg_dj *j, struct kg_lease *lease, struct kg_err
     return code;
 }
 
+static void built(struct use *u)
+{
+    if (u->builds_ns > 0) {
+        kg_trace_span(u->builds_ns, "runner", "build");
+        u->builds_ns = 0;
+    }
+}
+
 static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
 {
     uint32_t said = u->building != NULL ? atomic_load(u->building) : KG_TB_NONE;
     if (said == KG_TB_BUSY) {
         kg_lease_release(&u->lease);
+        u->builds_ns = u->builds_ns > 0 ? u->builds_ns : kg_clock_ns();
     }
     if (said == KG_TB_WAITS) {
+        built(u);
         if (u->lease.fd < 0 && share(j, &u->lease, err) != KG_OK) {
             return err->code;
         }
@@ -158,7 +169,7 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
 {
     /* One that is gone needs no device, nor does who only says what will be used. */
     bool shares = j->pid > 0 && j->facts.clock && !j->held && req->op != KG_DJM_USE;
-    struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0};
+    struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0, 0};
     int64_t asked = kg_clock_ns();
     rep->code = KG_E_GYM;
     rep->flag = 0;
@@ -175,6 +186,7 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
         atomic_store(building, KG_TB_NONE);
     }
     enum kg_code code = ask_now(j, req, fd, &u, rep, got, err);
+    built(&u);
     kg_trace_span(begun, j->held ? "judge, alone:" : "judge:",
                   req->op == KG_DJM_RUN ? kg_tcommand_name((enum kg_tcommand)req->command)
                                         : kg_djm_op_name(req->op));
@@ -197,7 +209,7 @@ static enum kg_code greet(struct kg_dj *j, struct kg_err *err)
 {
     int nfds, fds[KG_MESSAGE_FDS];
     struct kg_djm_rep hello;
-    struct use none = {KG_LEASE_NONE, NULL, 0};
+    struct use none = {KG_LEASE_NONE, NULL, 0, 0};
     hello.code = KG_E_GYM;
     if (receive(j, KG_DJM_HELLO, kg_clock_ns() + SILENCE_NS, &none, &hello, fds, &nfds, err) !=
         KG_OK) {
