@@ -1,4 +1,4 @@
-"""gelu(x W^T + b) in float32: 26 GFLOP."""
+"""gelu(x W + b) in float32: 26 GFLOP."""
 
 import torch
 import torch.nn as nn
@@ -12,10 +12,11 @@ hidden = 3072
 class Model(nn.Module):
     def __init__(self, dim: int, hidden: int):
         super().__init__()
-        self.linear = nn.Linear(dim, hidden)
+        self.weight = nn.Parameter(torch.randn(dim, hidden) / dim**0.5)
+        self.bias = nn.Parameter(torch.zeros(hidden))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return F.gelu(self.linear(x))
+        return F.gelu(torch.matmul(x, self.weight) + self.bias)
 
 
 def get_inputs():

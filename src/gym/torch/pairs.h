@@ -76,7 +76,8 @@ struct kg_tpairs_result {
     bool noisy;                            /* K wandered: not trusted for that */
     int64_t candidate_ns, reference_ns;    /* medians after K */
     int64_t candidate_trimmed_ns, reference_trimmed_ns;
-    int64_t overhead_ns, k_p10_ns, k_p90_ns; /* K: median and spread of the null windows */
+    int64_t overhead_ns, k_p10_ns, k_p90_ns; /* K; spread of the null windows */
+    int64_t k_lease_ns, k_quiet_ns;          /* their median; that before any candidate was there */
     double cv;                               /* of the candidate's times after K */
     int64_t warmups;         /* verified calls at this shape before the first pair */
     int64_t calls, verified; /* of the candidate's process */
@@ -91,11 +92,9 @@ struct kg_tpairs_result {
 
 struct kg_tpairs;
 
-/* The judge knows what quiet is for this scene and how far its reference errs, and processes can be
- * held still here; else no candidate's process may be there while a session is opened. */
+/* It is known what quiet is for this scene, K then, and how far its reference errs; else no
+ * candidate's process may be there while a session is opened. */
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene);
-/* It would know after a session of this scene, which has been opened. */
-bool kg_tpairs_can_know(const struct kg_tscene *scene);
 /* deadline_ns: monotonic end of everything, moved by what is waited for the lease; borrowed. */
 enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tscene *scene,
                             const struct kg_tpairs_options *opt, struct kg_key key,
@@ -135,9 +134,8 @@ int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_fact
  * answers in the judge's place, or changes. */
 extern struct kg_tpairs_hook {
     bool any_device;
-    bool spread;    /* the rule about K's spread holds there too */
-    bool shared;    /* and evaluations share it, or have it alone, as they do a GPU */
-    bool no_groups; /* processes cannot be held still, as without control groups */
+    bool spread; /* the rule about K's spread holds there too */
+    bool shared; /* and evaluations share it, or have it alone, as they do a GPU */
     enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                         struct kg_err *err); /* NULL: kg_dj_run */
 } kg_tpairs_hook;

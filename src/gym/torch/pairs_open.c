@@ -8,7 +8,7 @@
 
 #define CASE        KG_TORCH_TIMING_ID
 #define NULLS_FIRST 2 /* null calls that do not count: page tables, clocks */
-#define NULLS       4 /* that count before the candidate is there; then one in four pairs */
+#define NULLS_QUIET 8 /* before a worker's first candidate is there: K is never more than that */
 
 void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out)
 {
@@ -124,19 +124,15 @@ static enum kg_tflow learn(struct kg_tpairs *s, struct kg_err *err)
     return applies ? KG_TFLOW_ON : kg_tpairs_disagree(s, err);
 }
 
-/* Each null call after one of the reference, as among pairs: null calls in a row take 70 us less.
- */
-static enum kg_tflow first_nulls(struct kg_tpairs *s, struct kg_err *err)
+enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *err)
 {
     enum kg_tflow flow = KG_TFLOW_ON;
-    bool loud;
-    for (int i = 0; i < NULLS_FIRST + NULLS && flow == KG_TFLOW_ON; i++) {
+    for (size_t tries = 0; tries < 2 * least && s->nnull < least && flow == KG_TFLOW_ON; tries++) {
         struct kg_dj_report rep;
-        s->nnull = i <= NULLS_FIRST ? 0 : s->nnull;
+        bool loud;
         flow = kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err);
         flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &loud, err) : flow;
     }
-    s->nfirst = s->nnull;
     return flow;
 }
 
@@ -153,51 +149,38 @@ void kg_tpairs_one_core(const struct kg_tpairs *s)
     }
 }
 
-/* With all that it has forked: a child would let it go on. */
-static bool can_be_held(const struct kg_sandbox *s)
+bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene)
 {
-    return (s->isolation.has & KG_STEP_CGROUP) != 0 && !kg_tpairs_hook.no_groups;
+    return w->torch->quiet_of == scene;
 }
 
-enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err)
+/* Null calls while no candidate is there: how long the judge's own copies take, and K, which nothing
+ * that a candidate does beside null calls can raise. */
+static enum kg_tflow quiet_nulls(struct kg_tpairs *s, struct kg_err *err)
 {
-    struct kg_sandbox *other = s->cand ? &s->cand->runner.sandbox : NULL;
-    if (other && !can_be_held(other)) {
-        return KG_TFLOW_ON; /* K is that of opening, when it was not there */
-    }
-    s->nnull = s->nfirst = 0;
-    if (other && !kg_sandbox_freeze(other)) { /* dead: its next call tells */
-        return kg_sandbox_poll(other) ? KG_TFLOW_ON : KG_TFLOW_LOUD;
-    }
-    enum kg_tflow flow = first_nulls(s, err);
-    if (other) {
-        kg_sandbox_thaw(other);
+    s->nnull = 0;
+    enum kg_tflow flow = kg_tpairs_nulls(s, NULLS_FIRST, err);
+    s->nnull = 0;
+    flow = flow == KG_TFLOW_ON ? kg_tpairs_nulls(s, NULLS_QUIET, err) : flow;
+    if (flow == KG_TFLOW_ON && s->nnull == 0) {
+        kg_fail(err, KG_E_HOST, "timing: the device is not quiet: no null call was");
+        return KG_TFLOW_ERROR;
     }
     return flow;
 }
 
-bool kg_tpairs_can_know(const struct kg_tscene *scene)
-{
-    return can_be_held(&scene->ref.runner.sandbox);
-}
-
-bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene)
-{
-    return w->torch->quiet_of == scene && kg_tpairs_can_know(scene);
-}
-
-/* How long the judge's own copies take while no candidate is there. */
 static enum kg_code learn_quiet(struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_torch *t = s->w->torch;
     kg_tpairs_one_core(s);
     enum kg_tflow flow =
-        kg_tpairs_take_lease(s, err) == KG_OK ? kg_tpairs_overhead(s, err) : KG_TFLOW_ERROR;
+        kg_tpairs_take_lease(s, err) == KG_OK ? quiet_nulls(s, err) : KG_TFLOW_ERROR;
     kg_tpairs_give_lease(s);
     if (flow != KG_TFLOW_ON) {
         return err->code;
     }
     t->quiet_of = s->scene;
+    t->quiet_k_ns = kg_median(s->null_ns, s->nnull);
     t->quiet_drawn = s->drawn;
     t->quiet_self = s->self;
     return KG_OK;

@@ -42,7 +42,7 @@ struct kg_tpairs {
     uint64_t seed;         /* of the calls of the last one */
     enum kg_tlaw law;      /* of the last one */
     double null_ns[KG_TPAIRS_NULLS];
-    size_t nnull, nfirst;         /* nfirst: of them while the candidate's process was held still */
+    size_t nnull;
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
@@ -57,10 +57,9 @@ struct kg_tpairs {
  * measurement's. Whoever draws inputs on the host gives it back meanwhile. */
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_give_lease(struct kg_tpairs *s);
-/* K afresh while the candidate's process, if there is one, is held still: whatever it does later, K
- * is not more. Without control groups it is that of the session's opening. LOUD: it does not stop.
- */
-enum kg_tflow kg_tpairs_overhead(struct kg_tpairs *s, struct kg_err *err);
+/* So many null windows at least, each after a call of the reference, as among pairs: null calls in a
+ * row take 70 us less. */
+enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *err);
 /* ERROR: on input after input the reference does not meet its own oracle. */
 enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err);
 /* All runners that are timed onto the worker's core. */

@@ -19,8 +19,7 @@ static double after_k(int64_t ns, double k)
  * taken off its own time. */
 static double overhead(const struct kg_tpairs *s)
 {
-    double k = kg_median(s->null_ns, s->nnull);
-    return floor(s->nfirst > 0 ? fmin(k, kg_median(s->null_ns, s->nfirst)) : k);
+    return floor(fmin(kg_median(s->null_ns, s->nnull), s->w->torch->quiet_k_ns));
 }
 
 /* One side's times after K, of pairs from..to. */
@@ -95,6 +94,8 @@ void kg_tpairs_sum_up(struct kg_tpairs *s)
     double k = overhead(s), *t = malloc(r->n * sizeof *t);
     KG_ASSERT(t);
     r->overhead_ns = (int64_t)k;
+    r->k_lease_ns = (int64_t)kg_median(s->null_ns, s->nnull);
+    r->k_quiet_ns = (int64_t)s->w->torch->quiet_k_ns;
     r->k_p10_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.1);
     r->k_p90_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.9);
     r->nulls = (int64_t)s->nnull;

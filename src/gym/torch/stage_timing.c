@@ -64,12 +64,14 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     r->speedup.hi = res->ratio.hi;
     r->speedup.pairs = res->ratio.pairs;
     kg_record_evidence(r, "pairs",
-                       json_pack("{s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I}", "calls",
+                       json_pack("{s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "calls",
                                  (json_int_t)res->calls, "verified", (json_int_t)res->verified,
                                  "verified_before", (json_int_t)e->torch->cand.verified,
                                  "with_oracle", (json_int_t)res->oracle_checked, "repeated",
-                                 res->repeated, "nulls", (json_int_t)res->nulls, "overhead_p10_ns",
-                                 (json_int_t)res->k_p10_ns, "overhead_p90_ns",
+                                 res->repeated, "nulls", (json_int_t)res->nulls,
+                                 "overhead_lease_ns", (json_int_t)res->k_lease_ns,
+                                 "overhead_quiet_ns", (json_int_t)res->k_quiet_ns,
+                                 "overhead_p10_ns", (json_int_t)res->k_p10_ns, "overhead_p90_ns",
                                  (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns));
 }
 
@@ -325,8 +327,7 @@ void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tscene *scene)
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
     bool asked = w->config.stage_timing && e->task->stop_after >= KG_ST_TIMING;
-    if (!asked || !has_clock(w) || kg_torch_compat(w) || kg_tpairs_knows(w, scene) ||
-        !kg_tpairs_can_know(scene)) {
+    if (!asked || !has_clock(w) || kg_torch_compat(w) || kg_tpairs_knows(w, scene)) {
         return;
     }
     int64_t since = kg_clock_ns();

@@ -78,7 +78,8 @@ struct kg_torch {
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
     const struct kg_tscene
-        *quiet_of;                /* whose quiet set-up and error are known (pairs.h), or NULL */
+        *quiet_of;                /* whose quiet set-up, K and error are known (pairs.h), or NULL */
+    double quiet_k_ns;            /* median of null windows while no candidate was there */
     bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
     double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
 };
