@@ -234,6 +234,22 @@ pid_t kg_bench_batch_start(const struct kg_bench_batch *b)
     return pid;
 }
 
+static void keep_records(const char *out)
+{
+    char path[400];
+    struct kg_buf text;
+    struct kg_err err = KG_ERR_INIT;
+    if (getenv("KGYM_BENCH_TRACE") == NULL) {
+        return;
+    }
+    kg_buf_init(&text, 1u << 30);
+    snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), out);
+    kg_bench_need_ok(kg_file_read(path, &text, &err), &err);
+    snprintf(path, sizeof path, "%s/%s", getenv("KGYM_BENCH_TRACE"), out);
+    kg_bench_need_ok(kg_file_write_atomic(path, text.data, text.len, &err), &err);
+    kg_buf_deinit(&text);
+}
+
 double kg_bench_batch_run(const struct kg_bench_batch *b)
 {
     int status;
@@ -252,6 +268,7 @@ double kg_bench_batch_run(const struct kg_bench_batch *b)
                       WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
                       read ? log.data : err.message);
     }
+    keep_records(b->out);
     return seconds;
 }
 

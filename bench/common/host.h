@@ -45,7 +45,8 @@ struct kg_bench_batch {
 /* `kgym eval --batch`, its progress thrown away; its trace in OUT.trace of $KGYM_BENCH_TRACE, a
  * folder, if that is set. */
 pid_t kg_bench_batch_start(const struct kg_bench_batch *b);
-/* Start to end in seconds; ends the bench if it failed. */
+/* Start to end in seconds; ends the bench if it failed. The records are kept beside the trace, too.
+ */
 double kg_bench_batch_run(const struct kg_bench_batch *b);
 
 /* What the records of a batch say. */
