@@ -68,7 +68,8 @@ struct kg_evaluation {
     bool cand_up;
     bool default_passed; /* a case at the default shape has passed */
     bool lost;           /* its process was killed, and not by the gym: cause unknown */
-    bool judge_lost;     /* the judge died while the candidate was attached to it */
+    bool attached;       /* its code has run beside this judge and these references */
+    bool judge_lost;     /* the judge died after that */
     bool alone;          /* it must have the device to itself */
     bool shared;         /* other evaluations were on the device meanwhile */
     struct kg_lease device;
