@@ -143,6 +143,37 @@ static void answers_and_what_is_found(void **state)
     kg_dj_stop(&j);
 }
 
+/* Two views of one buffer, the second from its second row on. */
+static bool views(struct view *v)
+{
+    v_honest(v);
+    if (is_call(v)) {
+        struct kg_tleaf *l = v->w->out;
+        l[1] = l[0];
+        l[1].shape[0] -= 1;
+        l[1].offset += l[0].bytes / ROWS;
+        l[1].bytes -= l[0].bytes / ROWS;
+    }
+    return false;
+}
+
+static void answers_may_share_memory(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, views), cand = start_runner(&j, views);
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    struct kg_dj_report r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    good(&r);
+    assert_int_equal(r.nleaves, 2);
+    assert_true(compare(&j, 0).compare.pass);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 static bool nearby(struct view *v)
 {
     v_honest(v);
@@ -787,6 +818,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_what_is_found),
+        cmocka_unit_test(answers_may_share_memory),
         cmocka_unit_test(closeness),
         cmocka_unit_test(an_answer_set_aside),
         cmocka_unit_test(an_exception_has_no_tensors),

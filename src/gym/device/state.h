@@ -146,8 +146,8 @@ struct kg_dj_claims {
     char structure[1024];
     uint64_t call_ns, peak_bytes;
 };
-/* NULL, or what is wrong with the answer to the command of this nonce. Each word of *w is read
- * once. */
+/* NULL, or what is wrong with the answer to the command of this nonce; of tensors that overlap, too,
+ * the bytes add up to out_bytes at most. Each word of *w is read once. */
 const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2], uint64_t out_bytes,
                               struct kg_dj_claims *out);
 /* Those with guards beside them, into leaf: all; pooled: those that were copied, because the others

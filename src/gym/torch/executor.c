@@ -119,6 +119,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
         return KG_OK;
     }
+    e->on_device = true;
     snprintf(name, sizeof name, "%s.jobs", t->device);
     e->shared = !e->alone;
     return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
