@@ -174,6 +174,37 @@ static void answers_may_share_memory(void **state)
     kg_dj_stop(&j);
 }
 
+ON_CALL(of_the_first, v->w->out[0].aliases = 1)
+ON_CALL(of_the_second, v->w->out[0].aliases = 2)
+
+/* Whose memory an answer may have: an input's, where the reference's has it; never must it. */
+static void answers_that_are_views_of_inputs(void **state)
+{
+    (void)state;
+    static const struct {
+        behaviour ref, cand;
+        bool alias;
+    } row[] = {{honest, honest, false},
+               {honest, of_the_first, true},
+               {of_the_first, honest, false},
+               {of_the_first, of_the_first, false},
+               {of_the_first, of_the_second, true}};
+    struct kg_dj j = start_judge("cpu");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct runner ref = start_runner(&j, row[i].ref), cand = start_runner(&j, row[i].cand);
+        fill_case(&j, 0, 1);
+        expect(&j, &ref, 0);
+        run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        struct kg_dj_judgement v = compare(&j, 0);
+        assert_true(v.compare.pass);
+        assert_int_equal(v.alias, row[i].alias);
+        end_runner(&j, &cand);
+        end_runner(&j, &ref);
+    }
+    kg_dj_stop(&j);
+}
+
 static bool nearby(struct view *v)
 {
     v_honest(v);
@@ -819,6 +850,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_what_is_found),
         cmocka_unit_test(answers_may_share_memory),
+        cmocka_unit_test(answers_that_are_views_of_inputs),
         cmocka_unit_test(closeness),
         cmocka_unit_test(an_answer_set_aside),
         cmocka_unit_test(an_exception_has_no_tensors),

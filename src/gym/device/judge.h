@@ -190,8 +190,8 @@ struct kg_dj_judgement {
     bool replay;              /* wrong here, and right for inputs asked earlier */
     bool structure;           /* nesting or keys differ: nothing was compared */
     bool device;              /* a tensor lay on another device: a claim; compared all the same */
-    bool alias;               /* it shares storage with another input than the reference's does: a
-                                 claim; compared all the same */
+    bool alias;               /* it shares storage with an input, and the reference's with none or
+                                 another: a claim; compared all the same */
     bool repeats_twin; /* wrong here, and the answer to the same inputs before the edit: a replay,
                           or a kernel that overlooks the edited element */
 };
