@@ -180,8 +180,10 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
                        struct kg_err *err) KG_MUST_USE;
 
 /* Bounds of a case from its sides FLOAT and ORACLE; *applies: the reference itself is within its
- * own bound (the law may be asked). k: reduction length, 0 unknown. */
-enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies,
+ * own bound (the law may be asked). k: reduction length, 0 unknown. learns: its errors here are
+ * those of later values of this case, for which there will be no oracle; only where these are of
+ * the same law, and FLOAT is the reference's answer to the inputs as they are. */
+enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool learns, bool *applies,
                         struct kg_err *err) KG_MUST_USE;
 struct kg_dj_judgement {
     int leaf; /* the worst */
@@ -196,7 +198,7 @@ struct kg_dj_judgement {
                           or a kernel that overlooks the edited element */
 };
 /* The candidate's side against FLOAT and ORACLE; without ORACLE (timed calls, whose inputs are new)
- * against FLOAT, with the largest errors that kg_dj_self has seen of answers of these shapes. There
+ * against FLOAT, with the largest errors that kg_dj_self has learnt of this case. There
  * is one candidate's side: that of the last call kept so; it must be of this case. bit_equal says
  * whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,

@@ -112,13 +112,14 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
     return kg_tpairs_ask_candidate(s, &c, rep, err);
 }
 
+/* What is timed is of the usual law, and so is what is learnt for it. */
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
+    int64_t k = kg_tplan_reduction(&s->scene->desc);
     *applies = false;
     if (kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err) != KG_TFLOW_ON ||
-        kg_dj_self(&s->w->torch->judge, CASE, kg_tplan_reduction(&s->scene->desc), applies, err) !=
-            KG_OK) {
+        kg_dj_self(&s->w->torch->judge, CASE, k, s->law == KG_TL_OWN, applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     return KG_TFLOW_ON;
