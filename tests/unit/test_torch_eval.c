@@ -255,6 +255,24 @@ static void outcomes(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* Under `offset` the reference is asked on inputs that were moved, which are not those that are
+ * bound. */
+static void a_view_under_every_law(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    int64_t laws = worker->config.laws;
+    worker->config.laws = KG_TL_COUNT;
+    expect("flat.py",
+           HEAD "class ModelNew(nn.Module):\n    def forward(self, x, z):\n"
+                "        return x.view(-1)\n",
+           "ok", &r);
+    assert_true(worker->torch->scene[KG_SCENE_PUBLISHED].cases[KG_TL_OFFSET].applies);
+    worker->config.laws = laws;
+    kg_record_deinit(&r);
+}
+
 /* An honest rewrite whose mean rounds otherwise than the reference's: 1/24 is no float. */
 static const char other_mean[] = HEAD
     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
@@ -809,6 +827,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcomes),
+        cmocka_unit_test(a_view_under_every_law),
         cmocka_unit_test(replies),
         cmocka_unit_test(rows),
         cmocka_unit_test(record),

@@ -168,7 +168,8 @@ static bool like(const struct kg_dj_answer *y, const struct kg_dj_answer *r,
         out->dtype = out->dtype || dtype;
         out->device = out->device || a->device != b->device;
         /* whoever copies what the reference only looks at has done more than was asked */
-        out->alias = out->alias || (a->aliases != 0 && a->aliases != b->aliases);
+        bool own = a->aliases != 0 && a->aliases != b->aliases;
+        out->alias = out->alias || (own && !r->moved);
     }
     return !(out->arity || out->structure || out->shape || out->dtype || r->n == 0);
 }

@@ -130,6 +130,7 @@ static enum kg_code keep(struct kg_dj_state *s, struct kg_dj_course *k, struct k
                           k->poisoned, out, err) != KG_OK) {
         return err->code;
     }
+    a->moved = (r->flags & KG_TF_NEAR) != 0;
     if (r->keep == KG_DJ_CANDIDATE) {
         s->candidate_case = r->id;
         s->candidate_port = r->port;

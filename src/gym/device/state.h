@@ -44,6 +44,7 @@ struct kg_dj_answer {
     struct kg_digest digest[KG_TWIRE_LEAVES];
     char structure[1024];
     uint64_t block, cap;
+    bool moved; /* to copies of the inputs, moved by a rounding error: it shares memory with none */
 };
 
 /* The largest errors of the reference, relative to rms, over earlier values of one case. */
