@@ -168,7 +168,7 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct
         return err->code;
     }
     c->self = true;
-    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_reduction(&s->desc), false, &c->applies,
+    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies,
                       err);
 }
 
@@ -256,7 +256,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
             return code;
         }
     }
-    if (kg_dj_self(judge, c->id, kg_tplan_reduction(&s->desc), false, &c->applies, err) != KG_OK) {
+    if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies, err) != KG_OK) {
         return err->code;
     }
     if (!c->applies && s->desc.random && self_oracle(w, s, c, err) != KG_OK) {

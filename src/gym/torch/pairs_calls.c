@@ -116,7 +116,7 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
-    int64_t k = kg_tplan_reduction(&s->scene->desc);
+    int64_t k = kg_tplan_k(&s->scene->desc, s->law);
     *applies = false;
     if (kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err) != KG_TFLOW_ON ||
         kg_dj_self(&s->w->torch->judge, CASE, k, s->law == KG_TL_OWN, applies, err) != KG_OK) {
