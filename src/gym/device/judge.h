@@ -157,6 +157,7 @@ struct kg_dj_report {
     enum kg_tstatus said;
     int64_t window_ns; /* t0 to t1 of the judge's clock; cpu: informs only */
     int64_t setup_ns;  /* the judge's own copies and flush before the release: quiet check */
+    int64_t close_ns;  /* its digest of the answer, at the window's end: the same */
     uint64_t call_ns, peak_bytes; /* claims */
     bool bound;                   /* the runner took where its inputs lie, before the window */
     bool late_write;     /* the digest in the window is unlike that of the copy taken after it */

@@ -69,6 +69,8 @@ struct kg_dj_case {
     bool has_twin;           /* it was edited: who they were before */
     struct kg_digest twin;
     int64_t quiet_ns;            /* the fastest set-up of a call so far, 0: none */
+    int64_t quiet_close_ns;      /* and the fastest digest of answers */
+    uint64_t close_bytes;        /* of so many bytes together */
     struct kg_dj_answer side[2]; /* FLOAT, ORACLE */
     bool bounds_there;
     struct kg_tbound bound[KG_TWIRE_LEAVES];

@@ -215,6 +215,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
     }
     if (ref.loud || cand.loud) {
         s->out->setup_ns = ref.loud ? ref.setup_ns : cand.setup_ns;
+        s->out->close_ns = ref.loud ? ref.close_ns : cand.close_ns;
         return KG_TFLOW_LOUD;
     }
     return KG_TFLOW_ON;
