@@ -29,7 +29,7 @@ struct kg_dj_facts {
     char bus[32]; /* of a GPU: "0000:19:00.0" */
     int64_t memory_bytes, l2_bytes;
     double bandwidth;  /* bytes/s of its own copy: the most seen, at start and by kg_dj_bandwidth */
-    char exchange[32]; /* "memfd", "cumem", "staged" */
+    char exchange[32]; /* "memfd", "cumem" */
     bool clock;        /* windows are times that count (a GPU) */
     bool confined;     /* its seccomp filter is on */
     bool sealed;       /* runners cannot write IN: nothing needs to be checked after a call */
