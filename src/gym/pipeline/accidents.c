@@ -78,7 +78,8 @@ bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const 
     return !kg_cancelled && seen->tries <= 3 && (shared || ((strange || strain) && times == 1));
 }
 
-void kg_accidents_strained(const struct kg_evaluation *e, const struct kg_err *err)
+/* What was short may have been the device's memory. */
+static void verdict_of_strain(const struct kg_evaluation *e, const struct kg_err *err)
 {
     bool memory = strstr(err->message, "out of memory") || strstr(err->message, "no memory");
     if (e->on_device && memory) {
@@ -105,7 +106,7 @@ static enum kg_code blame(struct kg_evaluation *e, const struct kg_accidents *se
         kg_record_verdict(e->r, KG_V_CRASH, "protocol",
                           "the judge died twice while it was attached");
     } else {
-        kg_accidents_strained(e, &cause);
+        verdict_of_strain(e, &cause);
     }
     return KG_OK;
 }

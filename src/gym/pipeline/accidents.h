@@ -25,8 +25,5 @@ bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const 
  * now, else the error. May judge a canary, whose stages are those that the candidate entered. */
 enum kg_code kg_accidents_settle(struct kg_evaluation *e, enum kg_code code,
                                  const struct kg_accidents *seen, struct kg_err *err) KG_MUST_USE;
-/* The verdict of a candidate beside which a judge or a reference was strained again and again, and
- * beside a canary was not; e->on_device: what was short may have been the device's memory. */
-void kg_accidents_strained(const struct kg_evaluation *e, const struct kg_err *err);
 
 #endif
