@@ -23,6 +23,11 @@ static void sound(const struct kg_task_desc *d)
         bytes += l->bytes;
     }
     KG_ASSERT(bytes == d->input_bytes && bytes <= KG_TASK_BYTES);
+    KG_ASSERT(d->terms >= 0 && d->terms <= KG_TASK_TERMS);
+    for (int law = 0; law < KG_TL_COUNT; law++) {
+        int64_t k = kg_tplan_k(d, (enum kg_tlaw)law);
+        KG_ASSERT(k >= 1 && k <= (int64_t)1 << (law == KG_TL_EQUAL ? 40 : 20));
+    }
     for (size_t i = 0; i < d->nstate; i++) {
         struct kg_dj_law law;
         KG_ASSERT(strlen(d->state[i].leaf.name) > 0);

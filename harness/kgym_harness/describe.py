@@ -1,6 +1,7 @@
 """What a reference's task is, as facts: what it is built with, its inputs, state and answers."""
 
 import math
+import random
 
 import torch
 
@@ -9,6 +10,8 @@ from .module import seed_all
 
 SAMPLE = 1 << 20  # elements that mean and deviation are taken of
 DISTINCT = 1 << 16
+EDITED = 2  # inputs of which an element is changed, to see what depends on it: the largest
+BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def _number(x):
@@ -89,8 +92,60 @@ def _answers(subject, drawn, seed):
     return structure, [(path, t.clone()) for path, t in named]
 
 
+def _repeats(subject, drawn, seed, one, kept):
+    _, again = _answers(subject, drawn, seed)
+    _restore(subject, kept)
+    return _all_same(one, again)
+
+
+def _edited(t, at):
+    """A copy with another value of its own at one place, so that it stays what it looks like: of a
+    few the one that is furthest from the old."""
+    copy = t.clone(memory_format=torch.contiguous_format)
+    flat = copy.view(-1)
+    old = float(flat[at])
+    part = _sample(t, 64).double()
+    part = part[torch.isfinite(part)]
+    far = (part - old).abs().nan_to_num(nan=1.0)
+    best = int(far.argmax()) if far.numel() > 0 else 0
+    flat[at] = float(part[best]) if far.numel() > 0 and far[best] > 0 else 2 * old + 1
+    return copy
+
+
+def _unlike(a, b):
+    """Elements of two floating tensors that differ in any bit: a NaN may be equal to another."""
+    bits = BITS[a.element_size()]
+    return int((a.contiguous().view(bits) != b.contiguous().view(bits)).sum())
+
+
+def _floating(named):
+    return [(i, t) for i, (_, t) in enumerate(named) if t.is_floating_point() and t.numel() > 0]
+
+
+def _terms(subject, drawn, seed, one, kept):
+    """How many elements of an input an element of the answer depends on. Counted the other way
+    round: an element of the input that is changed changes so many of the answer, and there are
+    n_in of these for n_out of those. The most of two inputs, and of two elements each: at the start
+    of every row, where a scan begins, and anywhere. None: it cannot be told."""
+    answers, most = _floating(one), None
+    whole = sum(t.numel() for _, t in answers)
+    for i, t in sorted(_floating(drawn), key=lambda part: -part[1].numel())[:EDITED]:
+        for at in {0, random.Random(seed).randrange(t.numel())}:
+            changed = list(drawn)
+            changed[i] = (drawn[i][0], _edited(t, at))
+            _, named = _answers(subject, changed, seed)
+            _restore(subject, kept)
+            if [(n.shape, n.dtype) for _, n in named] != [(n.shape, n.dtype) for _, n in one]:
+                return None
+            differ = sum(_unlike(was, named[k][1]) for k, was in answers)
+            if whole > 0:
+                most = max(most or 1, -(-differ * t.numel() // whole))
+    return most
+
+
 def describe(subject, request, seed):
-    """Builds the module under seed and calls it three times unless request says run: false."""
+    """Builds the module under seed and calls it three times unless request says run: false; where
+    calls repeat themselves four times more at most."""
     if subject.compat:  # what a candidate is built with is drawn as the reference's own is
         seed_all(seed, subject.device)
     args, kwargs = subject.own_init()
@@ -110,14 +165,15 @@ def describe(subject, request, seed):
         structure, one = _answers(subject, drawn, seed)
         found["updates_state"] = not _all_same(kept, subject.state())
         _restore(subject, kept)
-        _, again = _answers(subject, drawn, seed)
-        _restore(subject, kept)
-        _, other = _answers(subject, drawn, seed + 1)
-        _restore(subject, kept)
         found["outputs"] = [dict(facts_of(t), name=path) for path, t in one]
         found["structure"] = structure
-        found["deterministic"] = _all_same(one, again)
-        found["random"] = not _all_same(one, other)
+        found["deterministic"] = _repeats(subject, drawn, seed, one, kept)
+        found["random"] = not _repeats(subject, drawn, seed + 1, one, kept)
         changed = [path for (path, was), t in zip(drawn, subject.bound) if not _same(was, t)]
         found["writes_inputs"] = changed
+        if found["deterministic"]:
+            try:
+                found["terms"] = _terms(subject, drawn, seed, one, kept)
+            except Exception:  # it does not like other values, or there is no memory for them
+                _restore(subject, kept)
     return found

@@ -99,12 +99,15 @@ def put(out, leaves, named, inputs=()):
     """Copy tensors into OUT, one after the other with guards, and fill their leaves."""
     if len(named) > wire.LEAVES:
         raise TooLarge("%d tensors (at most %d)" % (len(named), wire.LEAVES))
-    at = wire.GUARD
+    at, whole = wire.GUARD, 0
     for leaf, (name, tensor) in zip(leaves, named):
         tensor = tensor.detach()
         _describe(leaf, name, tensor)
         leaf.aliases = _alias_of(tensor, inputs)
         size = leaf.bytes
+        whole += size
+        if whole > out.size:  # tensors that share memory are taken one by one
+            raise TooLarge("%d bytes of tensors for a region of %d" % (whole, out.size))
         if size and tensor.device == out.device and tensor.is_contiguous() and \
                 out.holds(tensor.data_ptr(), size):
             leaf.offset, leaf.copied = tensor.data_ptr() - out.address, 0

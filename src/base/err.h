@@ -33,11 +33,15 @@ struct kg_err {
     enum kg_code code;
     enum kg_blame blame;
     char message[480];
+    /* A judge or a reference was there and could not do its part (no memory, a device that fails):
+     * a candidate's code that runs beside it may have been the cause. Whoever calls them says so,
+     * after kg_fail, which clears it. */
+    bool strained;
 };
 
 #define KG_ERR_INIT                                                                                \
     {                                                                                              \
-        KG_OK, KG_BLAME_HOST, ""                                                                   \
+        KG_OK, KG_BLAME_HOST, "", false                                                            \
     }
 #define KG_MUST_USE     __attribute__((warn_unused_result))
 #define KG_PRINTF(f, a) __attribute__((format(printf, f, a)))

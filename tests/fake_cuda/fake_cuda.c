@@ -4,10 +4,13 @@
  * protocol; it knows no concurrency, no caches and no time. Its results are never results of a GPU.
  *
  * Device memory is the heap's; exported memory is a memfd, so other processes can map it. A test
- * makes a function fail with kg_fake_cuda_fail. One thread. */
+ * makes a function fail with kg_fake_cuda_fail; and where KGYM_FAKE_CUDA_LEFT names a file, the
+ * int64_t in it is how much of cuMemAlloc's is left to all processes together. One thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,13 +179,12 @@ int cuGetErrorName(int error, const char **text)
 {
     static char name[32];
     snprintf(name, sizeof name, "FAKE_ERROR_%d", error);
-    *text = name;
+    *text = error == KG_CU_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : name;
     return 0;
 }
 int cuGetErrorString(int error, const char **text)
 {
-    (void)error;
-    *text = "made up by the fake driver";
+    *text = error == KG_CU_OUT_OF_MEMORY ? "out of memory" : "made up by the fake driver";
     return 0;
 }
 int cuDeviceGet(kg_cu_device *device, int ordinal)
@@ -283,9 +285,37 @@ size_t kg_fake_cuda_live(void)
     return live_bytes;
 }
 
+/* NULL: there is no end to it. */
+static _Atomic int64_t *left_bytes(void)
+{
+    static _Atomic int64_t *left;
+    const char *path = getenv("KGYM_FAKE_CUDA_LEFT");
+    int fd = left == NULL && path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        void *p = mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        left = p != MAP_FAILED ? p : NULL;
+        close(fd);
+    }
+    return path != NULL ? left : NULL;
+}
+
+/* False: there is no room for so many bytes more. */
+static bool take_of_left(int64_t bytes)
+{
+    _Atomic int64_t *left = left_bytes();
+    if (left == NULL || atomic_fetch_sub(left, bytes) >= bytes) {
+        return true;
+    }
+    atomic_fetch_add(left, bytes);
+    return false;
+}
+
 int cuMemAlloc_v2(kg_cu_ptr *at, size_t bytes)
 {
     MAY_FAIL();
+    if (!take_of_left((int64_t)bytes)) {
+        return KG_CU_OUT_OF_MEMORY;
+    }
     size_t *block = aligned_alloc(256, (bytes + 511) / 256 * 256);
     if (bytes == 0 || block == NULL) {
         free(block);
@@ -301,6 +331,7 @@ int cuMemFree_v2(kg_cu_ptr at)
 {
     size_t *block = (size_t *)(uintptr_t)(at - 256);
     live_bytes -= block[0];
+    take_of_left(-(int64_t)block[0]);
     free(block);
     return 0;
 }

@@ -1,10 +1,12 @@
 /* The judge of tensors on the CUDA row, over tests/fake_cuda: what differs from host memory. There,
  * exported memory is a memfd, so runners in C can map it; on a GPU bench_judge_null does the same
  * through the driver. */
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "cuda_rig.h"
 #include "device_rig.h"
+#include "gym/device/cuda_api.h"
 
 static void need_fake(void)
 {
@@ -177,6 +179,68 @@ static void guards_of_copies_hold(void **state)
     need_fake();
     struct kg_dj_report rep = called(beyond_a_copy, &pass);
     assert_true(rep.guard_hit && pass);
+}
+
+/* Takes what the device has left, and keeps it. */
+static bool hogs_the_device(struct view *v)
+{
+    struct kg_cu cu;
+    struct kg_err ignored = KG_ERR_INIT;
+    kg_cu_ptr at;
+    v_honest(v);
+    if (is_call(v) && kg_cu_load(rig_fake_library(), &cu, &ignored) == KG_OK) {
+        for (size_t bytes = 1 << 20; bytes > 0;) {
+            bytes = cu.mem_alloc(&at, bytes) == 0 ? bytes : bytes / 2;
+        }
+    }
+    return false;
+}
+
+/* What there is of memory, to all processes of the fake driver; the file is the caller's. */
+static void limit_memory(char *path, size_t cap, int64_t bytes)
+{
+    snprintf(path, cap, "/tmp/kgym-fake-left-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, &bytes, sizeof bytes) == sizeof bytes);
+    close(fd);
+    setenv("KGYM_FAKE_CUDA_LEFT", path, 1);
+}
+
+/* The judge has no room for the answer: an error of its own, and whoever asked for it can tell that
+ * from a host that lacks something. */
+static void a_runner_that_takes_all_memory_strains_the_judge(void **state)
+{
+    (void)state;
+    char path[64];
+    struct runner ref, cand;
+    struct kg_dj_report rep;
+    need_fake();
+    limit_memory(path, sizeof path, 512 << 20);
+    struct kg_dj j = with_case(&ref);
+    for (int hog = 1; hog >= 0; hog--) {
+        cand = start_runner(&j, hog ? hogs_the_device : honest);
+        run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        enum kg_code code = kg_dj_run(&j, &c, &rep, &err);
+        assert_int_equal(code, hog ? KG_E_HOST : KG_OK);
+        if (hog) {
+            assert_true(err.strained);
+            assert_non_null(strstr(err.message, "the device has no memory"));
+            int64_t back = 512 << 20; /* as its context ends */
+            int fd = open(path, O_WRONLY);
+            assert_int_equal(write(fd, &back, sizeof back), sizeof back);
+            close(fd);
+        }
+        end_runner(&j, &cand);
+    }
+    assert_true(compare(&j, 0).compare.pass);
+    assert_int_equal(kg_dj_compare(&j, 1, false, &(struct kg_dj_judgement){.leaf = 0}, &err),
+                     KG_E_GYM); /* nobody strained it */
+    assert_false(err.strained);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+    unsetenv("KGYM_FAKE_CUDA_LEFT");
+    unlink(path);
 }
 
 /* Nothing seals IN on a GPU. */
@@ -353,6 +417,7 @@ int main(void)
         cmocka_unit_test(poison_is_everywhere_in_out),
         cmocka_unit_test(of_out_as_much_as_is_used),
         cmocka_unit_test(guards_of_copies_hold),
+        cmocka_unit_test(a_runner_that_takes_all_memory_strains_the_judge),
         cmocka_unit_test(a_changed_input_is_seen),
         cmocka_unit_test(a_null_call_has_a_window),
         cmocka_unit_test(the_seed_of_a_call_that_draws_comes_with_its_release),

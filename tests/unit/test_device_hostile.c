@@ -49,6 +49,19 @@ ON_CALL(far_too_many, v->w->nreply = UINT32_MAX)
 ON_CALL(offset_beyond, v->w->out[0].offset = REGION)
 ON_CALL(offset_wraps, v->w->out[0].offset = UINT64_MAX - 64)
 ON_CALL(end_beyond, v->w->out[0].offset = REGION - 4096)
+/* Each of them fits; to copy them all takes more than the judge may have. */
+static bool one_above_the_other(struct view *v)
+{
+    v_honest(v);
+    for (uint32_t i = 0; is_call(v) && i < KG_TWIRE_LEAVES; i++) {
+        v_leaf(&v->w->out[i], KG_TD_U8, REGION / 2, 0);
+        v->w->out[i].bytes = REGION / 2;
+        v->w->out[i].offset = KG_TWIRE_GUARD + i;
+        v->w->nreply = KG_TWIRE_LEAVES;
+    }
+    return false;
+}
+
 ON_CALL(odd_offset, v->w->out[0].offset++)
 ON_CALL(huge_rank, v->w->out[0].rank = UINT32_MAX)
 ON_CALL(rank_of_nine, v->w->out[0].rank = KG_TWIRE_RANK + 1)
@@ -78,6 +91,7 @@ static const struct {
     {"offset beyond", offset_beyond},
     {"offset wraps", offset_wraps},
     {"end beyond", end_beyond},
+    {"one above the other", one_above_the_other},
     {"odd offset", odd_offset},
     {"huge rank", huge_rank},
     {"rank of nine", rank_of_nine},

@@ -166,6 +166,51 @@ static void a_busy_device_is_loud(void **state)
     close_state();
 }
 
+static enum kg_code (*real_digest)(struct kg_device *, const struct kg_dspan *, size_t,
+                                   struct kg_digest *, struct kg_err *);
+
+static enum kg_code slow_digest(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                                struct kg_digest *out, struct kg_err *e)
+{
+    usleep(n > 1 ? (unsigned)slow_us : 0); /* of an answer, which has two tensors here */
+    return real_digest(d, span, n, out, e);
+}
+
+/* Begun behind the set-up, and still there when the answer is digested. */
+static void a_device_that_is_busy_at_the_end_is_loud(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    real_digest = ops.digest;
+    ops.digest = slow_digest;
+    for (int clock = 0; clock < 2; clock++) {
+        s->dev.facts.clock = clock == 1;
+        for (slow_us = 1000; slow_us < 400000; slow_us *= 300) {
+            req.timed = 1;
+            assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+            assert_int_equal(rep.report.loud, clock == 1 && slow_us > 1000);
+            assert_true(rep.report.close_ns >= slow_us * 1000 &&
+                        rep.report.window_ns >= rep.report.close_ns);
+            assert_true(rep.report.setup_ns < 100000000);
+            req.timed = 0;
+            assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+            assert_false(rep.report.loud);
+        }
+    }
+    slow_us = 1000; /* a null candidate's end is that of an answer, and as quiet */
+    req.timed = 1;
+    assert_int_equal(command(KG_TC_NULL, KG_DJ_NONE), KG_OK);
+    assert_false(rep.report.loud);
+    slow_us = 300000;
+    assert_int_equal(command(KG_TC_NULL, KG_DJ_NONE), KG_OK);
+    assert_true(rep.report.loud);
+    s->cases[0]->close_bytes++; /* of answers of another length nothing is known */
+    assert_int_equal(command(KG_TC_NULL, KG_DJ_NONE), KG_OK);
+    assert_false(rep.report.loud);
+    close_state();
+}
+
 /* --- a host that fails --- */
 static int failing;
 
@@ -414,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_write_between_digest_and_copy_is_seen),
         cmocka_unit_test(who_answers_early_gets_no_inputs),
         cmocka_unit_test(a_busy_device_is_loud),
+        cmocka_unit_test(a_device_that_is_busy_at_the_end_is_loud),
         cmocka_unit_test(a_device_that_fails_is_an_error),
         cmocka_unit_test(every_allocation_fails_once),
         cmocka_unit_test(an_oracle_of_floats_is_widened),

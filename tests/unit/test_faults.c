@@ -203,6 +203,76 @@ static void test_killed_at_any_moment(void **state)
     }
 }
 
+/* In the first call that it gets, a tiny one, it is at work for long. */
+static const char slow[] =
+    SILU "    static volatile long spent;\n"
+         "    for (; n < 100 && spent < 500000000; spent++) { }\n"
+         "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
+         "}\n";
+
+/* A runner that has been at work for so long holds no reference. */
+#define AT_WORK_TICKS 20
+
+static bool is_at_work(long pid)
+{
+    char path[64], state = 0;
+    unsigned long ticks = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "re");
+    int n =
+        f ? fscanf(f, "%*d %*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu", &state, &ticks)
+          : 0;
+    if (f) {
+        fclose(f);
+    }
+    return n == 2 && ticks >= AT_WORK_TICKS;
+}
+
+/* So many judges, one after the other, each while a candidate is in its call. */
+static void *kill_judges(void *arg)
+{
+    int *left = arg;
+    for (int k = 0; k < 20000 && *left > 0; k++) {
+        long judge = find_victim(getpid(), JUDGE), runner = find_victim(getpid(), RUNNER);
+        if (judge > 0 && runner > 0 && judge != killer && is_at_work(runner) &&
+            kill((pid_t)judge, SIGKILL) == 0) {
+            --*left;
+            rest_us(300000); /* the broker hears of it when the call has ended */
+        }
+        rest_us(3000);
+    }
+    return NULL;
+}
+
+/* A judge that dies once under a candidate is an accident; twice, and not under the reference, is
+ * the candidate's doing. */
+static void test_a_judge_dies_under_a_candidate(void **state)
+{
+    (void)state;
+    for (int times = 1; times <= 2; times++) {
+        struct kg_record r;
+        pthread_t thread;
+        int left = times;
+        struct kg_task t = {.problem = "silu",
+                            .text = slow,
+                            .len = sizeof slow - 1,
+                            .source = true,
+                            .stop_after = KG_ST_FULL};
+        kg_record_init(&r);
+        assert_int_equal(pthread_create(&thread, NULL, kill_judges, &left), 0);
+        kg_eval(worker, &t, &r);
+        pthread_join(thread, NULL);
+        assert_int_equal(left, 0);
+        if (r.has_error) {
+            fail_msg("%d judges killed: an error: %s", times, r.error.message);
+        }
+        assert_int_equal(r.verdict, times == 1 ? KG_V_OK : KG_V_CRASH);
+        assert_string_equal(r.reason ? r.reason : "", times == 1 ? "" : "protocol");
+        kg_record_deinit(&r);
+        expect_right(0, "after a judge's death");
+    }
+}
+
 static void test_the_wall_clock_goes_back(void **state)
 {
     (void)state;
@@ -331,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_at_any_moment),
+        cmocka_unit_test(test_a_judge_dies_under_a_candidate),
         cmocka_unit_test(test_the_wall_clock_goes_back),
         cmocka_unit_test(test_a_full_scratch_disk),
         cmocka_unit_test(test_scratch_fills_under_an_evaluation),

@@ -35,6 +35,14 @@ static const char copies[] = HEAD "rows = 8\n\n\n"
                                   "def get_inputs():\n    return [torch.randn(rows, 16)]\n\n\n"
                                   "def get_init_inputs():\n    return []\n";
 
+/* Its answer is its first input, in another shape. */
+static const char flat[] = HEAD "rows = 8\n\n\n"
+                                "class Model(nn.Module):\n"
+                                "    def forward(self, x, z):\n        return x.view(-1)\n\n\n"
+                                "def get_inputs():\n"
+                                "    return [torch.randn(rows, 6), torch.randn(rows, 6)]\n\n\n"
+                                "def get_init_inputs():\n    return []\n";
+
 static int setup(void **state)
 {
     (void)state;
@@ -45,6 +53,7 @@ static int setup(void **state)
         return -1;
     }
     put("copies.py", copies);
+    put("flat.py", flat);
     put("fickle.py", fickle);
     put("spread.py", spread);
     return 0;
@@ -198,6 +207,16 @@ static const struct sample samples[] = {
      "class ModelNew(nn.Module):\n    def forward(self, x):\n"
      "        return {'a': 1 + x, 'b': x}\n",
      "wrong/alias"},
+    {"a view of an input", "flat.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, z):\n        return x.reshape(-1)\n",
+     "ok"},
+    {"a view of an input: a copy", "flat.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, z):\n"
+     "        return x.clone().view(-1)\n",
+     "ok"},
+    {"a view of an input: another's", "flat.py",
+     "class ModelNew(nn.Module):\n    def forward(self, x, z):\n        return z.view(-1)\n",
+     "wrong/value"},
     {"dict: other keys", "copies.py",
      "class ModelNew(nn.Module):\n    def forward(self, x):\n"
      "        return {'a': 1 + x, 'c': x * 1}\n",
@@ -234,6 +253,24 @@ static void outcomes(void **state)
         kg_buf_deinit(&text);
     }
     assert_int_equal(bad, 0);
+}
+
+/* Under `offset` the reference is asked on inputs that were moved, which are not those that are
+ * bound. */
+static void a_view_under_every_law(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    int64_t laws = worker->config.laws;
+    worker->config.laws = KG_TL_COUNT;
+    expect("flat.py",
+           HEAD "class ModelNew(nn.Module):\n    def forward(self, x, z):\n"
+                "        return x.view(-1)\n",
+           "ok", &r);
+    assert_true(worker->torch->scene[KG_SCENE_PUBLISHED].cases[KG_TL_OFFSET].applies);
+    worker->config.laws = laws;
+    kg_record_deinit(&r);
 }
 
 /* An honest rewrite whose mean rounds otherwise than the reference's: 1/24 is no float. */
@@ -670,6 +707,7 @@ static void onboarding(void **state)
                          "def get_inputs():\n    return [torch.randn(4, 8)]\n\n\n"
                          "def get_init_inputs():\n    return []\n");
     check("clock.py", false, "deterministic");
+    check("flat.py", false, "first input");
     put("raises.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
                           "        raise ValueError('no')\n\n\n"
                           "def get_inputs():\n    return [torch.randn(4, 8)]\n\n\n"
@@ -789,6 +827,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcomes),
+        cmocka_unit_test(a_view_under_every_law),
         cmocka_unit_test(replies),
         cmocka_unit_test(rows),
         cmocka_unit_test(record),

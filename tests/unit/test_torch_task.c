@@ -437,6 +437,67 @@ static void reductions(void **state)
     free(d);
 }
 
+/* A number that makes no sense is as none at all: sizes tell. */
+static void described_terms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t want;
+    } row[] = {{"", 0},
+               {", 'terms': 1", 1},
+               {", 'terms': 4096", 4096},
+               {", 'terms': 1099511627776", KG_TASK_TERMS},
+               {", 'terms': 1099511627777", 0},
+               {", 'terms': 0", 0},
+               {", 'terms': -5", 0},
+               {", 'terms': 7.0", 0},
+               {", 'terms': '7'", 0},
+               {", 'terms': true", 0},
+               {", 'terms': null", 0},
+               {", 'terms': [7]", 0}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[2000];
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_task_desc *d = calloc(1, sizeof *d);
+        snprintf(text, sizeof text, "{" INIT ", 'inputs': [" INPUT "], 'state': []%s}",
+                 row[i].text);
+        assert_int_equal(parse(text, d, &err), KG_OK);
+        assert_int_equal(d->terms, row[i].want);
+        kg_task_deinit(d);
+        free(d);
+    }
+}
+
+/* What the reference was seen to depend on, where that is more than sizes say; of equal terms
+ * squared, but never what sizes say. */
+static void terms(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t terms, k, of_equal;
+    } row[] = {{0, 50, 50},
+               {1, 50, 50},
+               {7, 50, 50},
+               {8, 50, 64},
+               {60, 60, 3600},
+               {1 << 20, 1 << 20, (int64_t)1 << 40},
+               {KG_TASK_TERMS, 1 << 20, (int64_t)1 << 40}};
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    d->ninputs = d->noutputs = 1;
+    d->input[0].leaf = leaf(KG_TD_F32, 2, 64, 50);
+    d->output[0].leaf = leaf(KG_TD_F32, 1, 64, 0);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        d->terms = row[i].terms;
+        assert_int_equal(kg_tplan_reduction(d), row[i].k);
+        for (int law = 0; law < KG_TL_COUNT; law++) {
+            int64_t want = law == KG_TL_EQUAL ? row[i].of_equal : row[i].k;
+            assert_int_equal(kg_tplan_k(d, (enum kg_tlaw)law), want);
+        }
+    }
+    free(d);
+}
+
 static void plans(void **state)
 {
     (void)state;
@@ -594,6 +655,8 @@ int main(void)
         cmocka_unit_test(free_inputs),
         cmocka_unit_test(precise_inputs),
         cmocka_unit_test(reductions),
+        cmocka_unit_test(described_terms),
+        cmocka_unit_test(terms),
         cmocka_unit_test(plans),
         cmocka_unit_test(parameters),
         cmocka_unit_test(labels),

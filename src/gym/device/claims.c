@@ -28,6 +28,22 @@ static const char *check_structure(const char *s, size_t cap)
     return NULL;
 }
 
+/* Tensors may share memory (the same one twice, views of one buffer), but are copied one by one:
+ * all together they are no larger than the region, which holds every tensor of a right answer, as
+ * doubles, beside each other. */
+static const char *check_leaves(const struct kg_dj_claims *c, uint32_t n, uint64_t out_bytes)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *wrong = kg_twire_leaf_check(&c->leaf[i], out_bytes);
+        if (wrong != NULL) {
+            return wrong;
+        }
+        sum += c->leaf[i].bytes;
+    }
+    return sum <= out_bytes ? NULL : "more than the region holds";
+}
+
 const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2], uint64_t out_bytes,
                               struct kg_dj_claims *out)
 {
@@ -51,13 +67,8 @@ const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2],
     }
     memcpy(out->leaf, w->out, n * sizeof *out->leaf);
     memcpy(out->structure, w->structure, sizeof out->structure);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *wrong = kg_twire_leaf_check(&out->leaf[i], out_bytes);
-        if (wrong != NULL) {
-            return wrong;
-        }
-    }
-    const char *wrong = check_structure(out->structure, sizeof out->structure);
+    const char *wrong = check_leaves(out, n, out_bytes);
+    wrong = wrong == NULL ? check_structure(out->structure, sizeof out->structure) : wrong;
     out->n = wrong == NULL ? n : 0;
     return wrong;
 }

@@ -192,9 +192,10 @@ static enum kg_code ask_flag(struct kg_dj *j, struct kg_djm_req *req, bool *flag
     return code;
 }
 
-enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies, struct kg_err *err)
+enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool learns, bool *applies,
+                        struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k};
+    struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k, .learns = learns};
     return ask_flag(j, &req, applies, err);
 }
 

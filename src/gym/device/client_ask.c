@@ -161,7 +161,12 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     if (receive(j, req->op, until + SILENCE_NS, u, rep, got, &nfds, err) != KG_OK) {
         return err->code;
     }
-    return rep->code == KG_OK ? KG_OK : kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+    if (rep->code == KG_OK) {
+        return KG_OK;
+    }
+    kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+    err->strained = err->code == KG_E_HOST || err->code == KG_E_LIMIT;
+    return err->code;
 }
 
 enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,

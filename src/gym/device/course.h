@@ -17,6 +17,9 @@ struct kg_dj_course {
     struct kg_digest digest[KG_TWIRE_LEAVES];
 };
 
+/* Does a part of a call that is the judge's alone take far longer than the least so far? On a
+ * device that keeps time; *least is learnt. 0: nothing is known yet. */
+bool kg_dj_beyond(const struct kg_dj_state *s, int64_t ns, int64_t *least);
 /* What was claimed is digested, which ends the window that began at t0, then kept and checked. */
 enum kg_code kg_dj_after(struct kg_dj_state *s, struct kg_dj_course *k, int64_t t0,
                          struct kg_dj_report *out, struct kg_err *err) KG_MUST_USE;

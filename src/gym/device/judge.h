@@ -29,7 +29,7 @@ struct kg_dj_facts {
     char bus[32]; /* of a GPU: "0000:19:00.0" */
     int64_t memory_bytes, l2_bytes;
     double bandwidth;  /* bytes/s of its own copy: the most seen, at start and by kg_dj_bandwidth */
-    char exchange[32]; /* "memfd", "cumem", "staged" */
+    char exchange[32]; /* "memfd", "cumem" */
     bool clock;        /* windows are times that count (a GPU) */
     bool confined;     /* its seccomp filter is on */
     bool sealed;       /* runners cannot write IN: nothing needs to be checked after a call */
@@ -157,6 +157,7 @@ struct kg_dj_report {
     enum kg_tstatus said;
     int64_t window_ns; /* t0 to t1 of the judge's clock; cpu: informs only */
     int64_t setup_ns;  /* the judge's own copies and flush before the release: quiet check */
+    int64_t close_ns;  /* its digest of the answer, at the window's end: the same */
     uint64_t call_ns, peak_bytes; /* claims */
     bool bound;                   /* the runner took where its inputs lie, before the window */
     bool late_write;     /* the digest in the window is unlike that of the copy taken after it */
@@ -180,8 +181,10 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
                        struct kg_err *err) KG_MUST_USE;
 
 /* Bounds of a case from its sides FLOAT and ORACLE; *applies: the reference itself is within its
- * own bound (the law may be asked). k: reduction length, 0 unknown. */
-enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool *applies,
+ * own bound (the law may be asked). k: reduction length, 0 unknown. learns: its errors here are
+ * those of later values of this case, for which there will be no oracle; only where these are of
+ * the same law, and FLOAT is the reference's answer to the inputs as they are. */
+enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool learns, bool *applies,
                         struct kg_err *err) KG_MUST_USE;
 struct kg_dj_judgement {
     int leaf; /* the worst */
@@ -190,13 +193,13 @@ struct kg_dj_judgement {
     bool replay;              /* wrong here, and right for inputs asked earlier */
     bool structure;           /* nesting or keys differ: nothing was compared */
     bool device;              /* a tensor lay on another device: a claim; compared all the same */
-    bool alias;               /* it shares storage with another input than the reference's does: a
-                                 claim; compared all the same */
+    bool alias;               /* it shares storage with an input, and the reference's with none or
+                                 another: a claim; compared all the same */
     bool repeats_twin; /* wrong here, and the answer to the same inputs before the edit: a replay,
                           or a kernel that overlooks the edited element */
 };
 /* The candidate's side against FLOAT and ORACLE; without ORACLE (timed calls, whose inputs are new)
- * against FLOAT, with the largest errors that kg_dj_self has seen of answers of these shapes. There
+ * against FLOAT, with the largest errors that kg_dj_self has learnt of this case. There
  * is one candidate's side: that of the last call kept so; it must be of this case. bit_equal says
  * whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,

@@ -39,7 +39,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->at < 0 || r->at >= KG_TWIRE_LEAVES || r->from < 0 || r->from >= KG_TWIRE_LEAVES) {
         return "no such tensor";
     }
-    if (r->timed > 1 || r->probe > 1 || r->again > 1 || r->pad != 0) {
+    if (r->timed > 1 || r->probe > 1 || r->again > 1 || r->learns > 1) {
         return "a flag is neither 0 nor 1";
     }
     if (r->keep >= KG_DJ_SIDES) {

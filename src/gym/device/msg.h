@@ -40,7 +40,8 @@ struct kg_djm_req {
                                     ASIDE, RECALL: a slot, or FORGET: how many cases follow id;
                                     from: a tensor, or COPY: a case */
     uint32_t command, flags, keep, timed, probe, nleaf;
-    uint32_t again, pad;                /* CLOSE: its regions may serve the next port */
+    uint32_t again;                     /* CLOSE: its regions may serve the next port */
+    uint32_t learns;                    /* SELF: what the reference errs is remembered */
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: the bound */

@@ -95,15 +95,18 @@ static void write_request(const struct kg_dj_course *k)
     }
 }
 
-/* Somebody else's work slows the judge's own copies. */
-static void quiet(struct kg_dj_state *s, struct kg_dj_course *k, struct kg_dj_report *out)
+bool kg_dj_beyond(const struct kg_dj_state *s, int64_t ns, int64_t *least)
 {
-    if (k->c == NULL || !k->req->timed) {
-        return;
-    }
-    int64_t *least = &k->c->quiet_ns;
-    out->loud = s->dev.facts.clock && *least > 0 && out->setup_ns > LOUD_TIMES * *least + LOUD_NS;
-    *least = *least == 0 || out->setup_ns < *least ? out->setup_ns : *least;
+    bool far = s->dev.facts.clock && *least > 0 && ns > LOUD_TIMES * *least + LOUD_NS;
+    *least = *least == 0 || ns < *least ? ns : *least;
+    return far;
+}
+
+/* Somebody else's work slows the judge's own copies. */
+static void quiet(const struct kg_dj_state *s, const struct kg_dj_course *k,
+                  struct kg_dj_report *out)
+{
+    out->loud = k->c != NULL && k->req->timed && kg_dj_beyond(s, out->setup_ns, &k->c->quiet_ns);
 }
 
 /* Where windows are times that count, the judge has a core of its own and looks all the time. */

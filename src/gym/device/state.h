@@ -44,6 +44,17 @@ struct kg_dj_answer {
     struct kg_digest digest[KG_TWIRE_LEAVES];
     char structure[1024];
     uint64_t block, cap;
+    bool moved; /* to copies of the inputs, moved by a rounding error: it shares memory with none */
+};
+
+/* The largest errors of the reference, relative to rms, over earlier values of one case. */
+struct kg_dj_known {
+    bool there;
+    uint32_t n;
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    double e_ref[KG_TWIRE_LEAVES], max_ref[KG_TWIRE_LEAVES], rms_ref[KG_TWIRE_LEAVES];
+    double disagree[KG_TWIRE_LEAVES]; /* share of the elements */
+    int64_t k;
 };
 
 struct kg_dj_case {
@@ -58,19 +69,12 @@ struct kg_dj_case {
     bool has_twin;           /* it was edited: who they were before */
     struct kg_digest twin;
     int64_t quiet_ns;            /* the fastest set-up of a call so far, 0: none */
+    int64_t quiet_close_ns;      /* and the fastest digest of answers */
+    uint64_t close_bytes;        /* of so many bytes together */
     struct kg_dj_answer side[2]; /* FLOAT, ORACLE */
     bool bounds_there;
     struct kg_tbound bound[KG_TWIRE_LEAVES];
-};
-
-/* The largest errors of the reference, relative to rms, over the answers of one shape. */
-struct kg_dj_known {
-    bool there;
-    uint32_t n;
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    double e_ref[KG_TWIRE_LEAVES], max_ref[KG_TWIRE_LEAVES], rms_ref[KG_TWIRE_LEAVES];
-    double disagree[KG_TWIRE_LEAVES]; /* share of the elements */
-    int64_t k;
+    struct kg_dj_known known;
 };
 
 /* A candidate's answer for later: device/aside.c. */
@@ -90,7 +94,6 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* whose answer to what; -1: nobody's */
     struct kg_dj_aside aside[KG_DJ_ASIDE];
-    struct kg_dj_known known;
     const struct kg_dj_pause *pause; /* of the request under way; NULL: nobody waits */
 };
 
@@ -146,8 +149,8 @@ struct kg_dj_claims {
     char structure[1024];
     uint64_t call_ns, peak_bytes;
 };
-/* NULL, or what is wrong with the answer to the command of this nonce. Each word of *w is read
- * once. */
+/* NULL, or what is wrong with the answer to the command of this nonce; of tensors that overlap,
+ * too, the bytes add up to out_bytes at most. Each word of *w is read once. */
 const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2], uint64_t out_bytes,
                               struct kg_dj_claims *out);
 /* Those with guards beside them, into leaf: all; pooled: those that were copied, because the others
@@ -177,7 +180,7 @@ enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same
 void kg_dj_aside_drop(struct kg_dj_state *s, int id); /* -1: of all cases */
 
 /* --- decide.c --- */
-enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool *applies,
+enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns, bool *applies,
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;

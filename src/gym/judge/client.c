@@ -67,7 +67,12 @@ enum kg_code kg_judge_ask(struct kg_judge *j, struct kg_judge_req *req, const in
     if (receive(j, req->op, rep, err) != KG_OK) {
         return err->code;
     }
-    return rep->code == KG_OK ? KG_OK : kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+    if (rep->code == KG_OK) {
+        return KG_OK;
+    }
+    kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
+    err->strained = err->code == KG_E_HOST || err->code == KG_E_LIMIT;
+    return err->code;
 }
 
 enum kg_code kg_judge_start(int cpu, struct kg_judge *out, struct kg_err *err)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/trace.h"
+#include "gym/pipeline/accidents.h"
 #include "gym/pipeline/context.h"
 #include "gym/pipeline/executor.h"
 #include "gym/reward/reward.h"
@@ -176,8 +177,8 @@ static void conclude(struct kg_evaluation *e)
     }
 }
 
-/* One attempt. A gym error leaves the record ready for another. */
-static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
+/* A gym error leaves the record ready for another attempt. */
+enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
     struct kg_record *r = e->r;
@@ -224,31 +225,6 @@ static enum kg_code attempt(struct kg_evaluation *e, struct kg_err *err)
     return code;
 }
 
-/* The problem's own reference, judged as a candidate is: does this worker judge at all?
- * afresh: with another judge. */
-static bool canary_lives(struct kg_worker *w, const struct kg_task *of, bool afresh)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    struct kg_record r;
-    struct kg_buf source;
-    kg_record_init(&r);
-    kg_buf_init(&source, 1 << 20);
-    w->executor->canary(w, &source);
-    if (afresh) {
-        w->executor->forget(w, KG_FORGET_JUDGE);
-    }
-    struct kg_task t = {.problem = of->problem,
-                        .text = source.data,
-                        .len = source.len,
-                        .source = true,
-                        .stop_after = KG_ST_FULL};
-    struct kg_evaluation e = {.w = w, .task = &t, .r = &r, .device = KG_LEASE_NONE};
-    bool lives = attempt(&e, &ignored) == KG_OK && r.stages[KG_ST_FULL].status == KG_SS_PASS;
-    kg_buf_deinit(&source);
-    kg_record_deinit(&r);
-    return lives;
-}
-
 static void begin_again(struct kg_record *r)
 {
     char id[KG_ULID_LEN];
@@ -260,93 +236,28 @@ static void begin_again(struct kg_record *r)
     r->batch_id = batch_id;
 }
 
-/* Something that neither the candidate nor the problem explains: a judge or a reference lost, a
- * candidate killed from outside, a reference that failed in timing after it had passed the full
- * run. */
-static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
-{
-    return code == KG_E_GYM || (code == KG_OK && e->lost) ||
-           (code == KG_E_PROBLEM && e->r->stage == KG_ST_TIMING);
-}
-
-/* Other evaluations on the same device take its memory. What is too large by itself is so alone,
- * too.
- */
-static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code,
-                             const struct kg_err *err)
-{
-    const struct kg_record *r = e->r;
-    if (!e->shared || code != KG_OK) {
-        bool memory = code == KG_E_LIMIT && strstr(err->message, "out of memory");
-        return e->shared && (code == KG_E_HOST || memory);
-    }
-    bool memory =
-        r->message && (strstr(r->message, "out of memory") || strstr(r->message, "ALLOC_FAILED"));
-    return r->verdict == KG_V_OUT_OF_MEMORY || (r->verdict == KG_V_CRASH && memory);
-}
-
-/* How often what has happened in the tries so far. */
-struct accidents {
-    int tries, gym, lost, judges;
-    bool alone; /* the next try has the device to itself */
-};
-
-/* Each kind may happen once. The second of one kind tells something; one each of two does not. */
-static bool try_again(const struct kg_evaluation *e, enum kg_code code, const struct kg_err *err,
-                      struct accidents *seen)
-{
-    bool strange = unexplained(e, code), shared = maybe_neighbours(e, code, err) && !seen->alone;
-    seen->tries++;
-    seen->gym += strange && code != KG_OK;
-    seen->lost += strange && code == KG_OK;
-    seen->judges += e->judge_lost;
-    seen->alone = seen->alone || shared;
-    bool first = code == KG_OK ? seen->lost == 1 : seen->gym == 1;
-    return !kg_cancelled && seen->tries <= 3 && (shared || (strange && first));
-}
-
-/* Once is an accident. A judge that dies under the same candidate again, and not under a known-good
- * one, is the candidate's doing: nobody drops out of the sample that way. */
-static enum kg_code of_judge(struct kg_evaluation *e, struct kg_err *err)
-{
-    struct kg_err cause = *err;
-    if (!canary_lives(e->w, e->task, true)) {
-        *err = cause;
-        return cause.code;
-    }
-    kg_record_verdict(e->r, KG_V_CRASH, "protocol", "the judge died twice while it was attached");
-    return KG_OK;
-}
-
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_evaluation e = {.w = w, .task = task, .r = out};
     enum kg_code code = kg_ulid_new(out->id, &err);
-    struct accidents seen = {0};
+    struct kg_accidents seen = {0};
     out->batch_id = task->batch_id;
     w->evaluations++;
     while (code == KG_OK) {
         e = (struct kg_evaluation){
             .w = w, .task = task, .r = out, .alone = seen.alone, .device = KG_LEASE_NONE};
-        code = attempt(&e, &err);
-        if (!try_again(&e, code, &err, &seen)) {
+        code = kg_evaluation_attempt(&e, &err);
+        if (!kg_accidents_again(&e, code, &err, &seen)) {
             break;
         }
         w->executor->forget(w, KG_FORGET_JUDGE); /* judge and references start afresh */
         begin_again(out);
         code = KG_OK;
     }
+    code = kg_cancelled ? code : kg_accidents_settle(&e, code, &seen, &err);
     if (kg_cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
-    }
-    if (code == KG_E_GYM && seen.judges == 2 && !kg_cancelled) {
-        code = of_judge(&e, &err);
-    }
-    if (code == KG_OK && e.lost && !canary_lives(w, task, false)) {
-        code = kg_fail(&err, KG_E_HOST,
-                       "the candidate's process was killed twice, and a known-good one does not "
-                       "pass here either: is this host short of memory?");
     }
     if (code == KG_OK) {
         conclude(&e);

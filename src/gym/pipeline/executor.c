@@ -52,6 +52,12 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
     kg_probe_reference(w->problem, out);
 }
 
+static void stop(struct kg_evaluation *e)
+{
+    e->judge_lost = e->attached && e->w->judge_open && e->w->judge.pid <= 0;
+    kg_candidate_stop(e);
+}
+
 const struct kg_executor kg_executor_c = {
     .language = "c",
     .lang = KG_LANG_C,
@@ -67,7 +73,7 @@ const struct kg_executor kg_executor_c = {
               [KG_ST_TINY] = kg_stage_tiny,
               [KG_ST_FULL] = kg_stage_full,
               [KG_ST_TIMING] = kg_stage_timing},
-    .stop = kg_candidate_stop,
+    .stop = stop,
     .forget = kg_worker_forget,
     .onboard = kg_onboard_c,
 };

@@ -29,7 +29,7 @@ enum kg_step_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage st
         kg_runner_start(&spec, deadline, &e->cand, &status, err) != KG_OK) {
         return KG_STEP_ERROR;
     }
-    e->cand_up = true;
+    e->cand_up = e->attached = true;
     e->r->isolation = e->cand.sandbox.isolation;
     if (status != KG_RUN_OK) {
         kg_candidate_stop(e);

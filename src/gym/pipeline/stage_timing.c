@@ -265,6 +265,7 @@ enum kg_step_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err)
             kg_clock_ns() - waited; /* queueing for the lease is not the candidate's time */
         e->r->timing.preset =
             e->w->config.timing_method == KG_TM_CALIBRATED ? "calibrated" : "paired";
+        e->attached = true;
         code = measure(e, &shape, res, err);
         kg_lease_release(&lease);
         enum kg_step_result s = KG_STEP_ERROR;

@@ -68,7 +68,9 @@ struct kg_evaluation {
     bool cand_up;
     bool default_passed; /* a case at the default shape has passed */
     bool lost;           /* its process was killed, and not by the gym: cause unknown */
-    bool judge_lost;     /* the judge died while the candidate was attached to it */
+    bool attached;       /* its code has run beside this judge and these references */
+    bool judge_lost;     /* the judge died after that */
+    bool on_device;      /* what runs its code has a device's memory besides the host's */
     bool alone;          /* it must have the device to itself */
     bool shared;         /* other evaluations were on the device meanwhile */
     struct kg_lease device;
@@ -110,6 +112,9 @@ enum kg_step_result kg_stage_compile(struct kg_evaluation *e, struct kg_err *err
 enum kg_step_result kg_stage_tiny(struct kg_evaluation *e, struct kg_err *err);
 enum kg_step_result kg_stage_full(struct kg_evaluation *e, struct kg_err *err);
 enum kg_step_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err);
+
+/* All stages once, from the problem on; what there was of the record's stages must be empty. */
+enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
 
 /* The candidate's runner for tiny and full. */
 enum kg_step_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage stage,

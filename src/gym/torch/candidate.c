@@ -105,6 +105,7 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
     kg_tbuilds_restore(e);
     run->scene = s;
     run->called = false;
+    e->attached = true;
     e->r->isolation = run->cand.runner.sandbox.isolation;
     enum kg_step_result step = tell(e, KG_TC_LOAD, load_request(e), stage, err);
     if (step == KG_STEP_PASS) {

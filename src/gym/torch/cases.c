@@ -168,7 +168,16 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct
         return err->code;
     }
     c->self = true;
-    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_reduction(&s->desc), &c->applies, err);
+    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies,
+                      err);
+}
+
+/* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
+ * takes it all would be spared the laws; but near ones take more than the problem's own. */
+static bool refuses(const struct kg_tscene *s, const struct kg_dj_report *rep, bool near,
+                    enum kg_code code)
+{
+    return s->ref.up && (code == KG_E_PROBLEM || (near && rep->said == KG_TA_OUT_OF_MEMORY));
 }
 
 /* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
@@ -179,7 +188,7 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct
 static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                                 struct kg_err *err)
 {
-    struct kg_dj_report rep;
+    struct kg_dj_report rep = {.said = KG_TA_OK};
     struct kg_dj_judgement j;
     struct kg_dj_call call = call_as(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
     c->applies = false;
@@ -187,7 +196,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct
         return err->code;
     }
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
-        return s->ref.up ? KG_OK : err->code;
+        return refuses(s, &rep, true, err->code) ? KG_OK : err->code;
     }
     bool probe = c->law == KG_TL_PRECISION, strict = probe || c->law == KG_TL_EQUAL;
     if (kg_dj_compare(&w->torch->judge, c->id, probe, &j, err) != KG_OK) {
@@ -225,19 +234,20 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
                            struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
-    struct kg_dj_report rep;
+    struct kg_dj_report rep = {.said = KG_TA_OK};
     if (afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
     for (int wide = 0; wide < 2; wide++) {
+        bool near = !wide && c->law == KG_TL_OFFSET;
         struct kg_dj_call call = call_as(w, s, c, wide ? KG_DJ_ORACLE : KG_DJ_FLOAT,
-                                         wide                     ? KG_TF_WIDE
-                                         : c->law == KG_TL_OFFSET ? KG_TF_NEAR
-                                                                  : 0);
+                                         wide   ? KG_TF_WIDE
+                                         : near ? KG_TF_NEAR
+                                                : 0);
         enum kg_code code =
             kg_treference_ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
-        if (code != KG_OK && !is_own(c) && s->ref.up) {
-            return KG_OK; /* it lives, and does not like these numbers */
+        if (code != KG_OK && !is_own(c) && refuses(s, &rep, near, code)) {
+            return KG_OK;
         }
         if (code == KG_OK && !wide && c->after_id >= 0) {
             code = keep_state(w, s, c, err);
@@ -246,7 +256,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
             return code;
         }
     }
-    if (kg_dj_self(judge, c->id, kg_tplan_reduction(&s->desc), &c->applies, err) != KG_OK) {
+    if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies, err) != KG_OK) {
         return err->code;
     }
     if (!c->applies && s->desc.random && self_oracle(w, s, c, err) != KG_OK) {

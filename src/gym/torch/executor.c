@@ -119,6 +119,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
         return KG_OK;
     }
+    e->on_device = true;
     snprintf(name, sizeof name, "%s.jobs", t->device);
     e->shared = !e->alone;
     return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
@@ -138,7 +139,7 @@ enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err)
 static void stop(struct kg_evaluation *e)
 {
     const struct kg_torch *t = e->w->torch;
-    e->judge_lost = e->torch && e->torch->cand.up && t && t->judge_up && t->judge.pid <= 0;
+    e->judge_lost = e->attached && t && t->judge_up && t->judge.pid <= 0;
     kg_tcandidate_stop(e);
     if (e->torch && e->torch->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
         kg_record_evidence(e->r, "device_memory",

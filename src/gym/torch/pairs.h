@@ -85,7 +85,8 @@ struct kg_tpairs_result {
     int64_t nulls;           /* windows that K is the median of */
     int64_t alive_ns;
     int repeated;         /* pairs that were loud, and were asked again */
-    int64_t setup_ns;     /* the judge's own copies in the last loud call */
+    int64_t setup_ns;     /* the judge's own copies in the last loud call, */
+    int64_t close_ns;     /* and its digest */
     struct kg_pair *pair; /* [n], K not subtracted */
     size_t n, block;      /* block: pairs of one part of the interval */
 };

@@ -112,13 +112,14 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
     return kg_tpairs_ask_candidate(s, &c, rep, err);
 }
 
+/* What is timed is of the usual law, and so is what is learnt for it. */
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
+    int64_t k = kg_tplan_k(&s->scene->desc, s->law);
     *applies = false;
     if (kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err) != KG_TFLOW_ON ||
-        kg_dj_self(&s->w->torch->judge, CASE, kg_tplan_reduction(&s->scene->desc), applies, err) !=
-            KG_OK) {
+        kg_dj_self(&s->w->torch->judge, CASE, k, s->law == KG_TL_OWN, applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     return KG_TFLOW_ON;
@@ -214,6 +215,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
     }
     if (ref.loud || cand.loud) {
         s->out->setup_ns = ref.loud ? ref.setup_ns : cand.setup_ns;
+        s->out->close_ns = ref.loud ? ref.close_ns : cand.close_ns;
         return KG_TFLOW_LOUD;
     }
     return KG_TFLOW_ON;

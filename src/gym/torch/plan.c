@@ -186,7 +186,7 @@ static double fan_in(const struct kg_tleaf *leaf)
 
 int64_t kg_tplan_reduction(const struct kg_task_desc *d)
 {
-    double k = 1, answer = 1, most = 0, next = 0;
+    double k = fmax(1, (double)d->terms), answer = 1, most = 0, next = 0;
     for (size_t i = 0; i < d->noutputs; i++) {
         answer = fmax(answer, (double)kg_tleaf_count(&d->output[i].leaf));
     }
@@ -207,6 +207,12 @@ int64_t kg_tplan_reduction(const struct kg_task_desc *d)
     }
     k = fmax(k, fmax(most / answer, sqrt(most / answer * next)));
     return (int64_t)fmin(k, MOST_TERMS);
+}
+
+int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law)
+{
+    int64_t k = kg_tplan_reduction(d), terms = (int64_t)fmin((double)d->terms, MOST_TERMS);
+    return law == KG_TL_EQUAL && terms * terms > k ? terms * terms : k;
 }
 
 /* 1/sqrt of what one output of a weight sums over; a tenth for vectors. */

@@ -44,11 +44,14 @@ void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, str
 /* Is there an input that the precision probe can fill: free, float32 or float64? */
 bool kg_tplan_probed(const struct kg_task_desc *d);
 
-/* How many terms an element of the largest answer may sum, estimated from sizes, at most 2^20: for
- * the error bound, never for a verdict of its own. The largest of: what a row of a weight holds;
- * elements of the largest input per element of the answer; sqrt(n1 n2 / n) with n1, n2 those of the
- * two largest inputs, which is exact for a product of two matrices. */
+/* How many terms an element of the answer may sum, at most 2^20: for the error bound, never for a
+ * verdict of its own. The largest of: the inputs that it was seen to depend on; what a row of a
+ * weight holds; elements of the largest input per element of the answer; sqrt(n1 n2 / n) with n1,
+ * n2 those of the two largest inputs, which is exact for a product of two matrices. */
 int64_t kg_tplan_reduction(const struct kg_task_desc *d);
+/* The K of the bound under a law. Rounding errors of equal terms do not walk at random, so there it
+ * is the square of what was seen, where that is more: u sqrt(K) is then linear in the terms. */
+int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law);
 
 /* The laws of one full run, in order, after the tiny stage has asked `own`. Of those that are drawn
  * the kept ones come first. all: every one that there is (onboarding). Returns how many. */

@@ -61,9 +61,11 @@ static enum kg_code complaint(struct kg_worker *w, const char *what, enum kg_tst
     enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
                         : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
                                                       : KG_E_PROBLEM;
-    return kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", w->torch->problem->path,
-                   words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
-                   message ? ": " : "", message ? message : "");
+    kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", w->torch->problem->path,
+            words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
+            message ? ": " : "", message ? message : "");
+    err->strained = code == KG_E_HOST;
+    return code;
 }
 
 enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, const char *what,

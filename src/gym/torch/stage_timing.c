@@ -210,9 +210,10 @@ static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpa
 {
     const struct kg_dj_facts *f = &e->w->torch->judge.facts;
     if (of == SUSPECT_ASYNC) {
-        kg_record_evidence(
-            e->r, "loud",
-            json_pack("{s:I, s:i}", "setup_ns", (json_int_t)res->setup_ns, "processes", PROCESSES));
+        kg_record_evidence(e->r, "loud",
+                           json_pack("{s:I, s:I, s:i}", "setup_ns", (json_int_t)res->setup_ns,
+                                     "close_ns", (json_int_t)res->close_ns, "processes",
+                                     PROCESSES));
         kg_record_verdict(
             e->r, KG_V_HACK, "async",
             "its work goes on while it is not called: the device is quiet without it");

@@ -220,6 +220,14 @@ static void parse_constants(const json_t *j, struct kg_task_desc *out)
     }
 }
 
+/* A claim that only widens a bound, up to a limit (plan.h): one that makes no sense is none. */
+static int64_t parse_terms(const json_t *j)
+{
+    const json_t *terms = json_object_get(j, "terms");
+    int64_t n = json_is_integer(terms) ? json_integer_value(terms) : 0;
+    return n >= 1 && n <= KG_TASK_TERMS ? n : 0;
+}
+
 enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_desc *out,
                            struct kg_err *err)
 {
@@ -238,6 +246,7 @@ enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_des
         return err->code;
     }
     parse_constants(j, out);
+    out->terms = parse_terms(j);
     out->random = json_is_true(json_object_get(j, "random"));
     out->updates_state = json_is_true(json_object_get(j, "updates_state"));
     out->repeats = json_is_true(json_object_get(j, "deterministic"));

@@ -11,6 +11,7 @@
 #define KG_TASK_INPUTS    64
 #define KG_TASK_CONSTANTS 64
 #define KG_TASK_BYTES     (16ull << 30) /* inputs, or parameters, of one call */
+#define KG_TASK_TERMS     ((int64_t)1 << 40)
 
 /* Of the values of a tensor, as drawn or constructed once; NaN where unknown. */
 struct kg_tstats {
@@ -54,6 +55,8 @@ struct kg_task_desc {
     bool updates_state; /* a call changes its buffers */
     bool repeats;       /* same inputs, same seed, same answer, bit for bit */
     bool writes_inputs; /* a call changes its inputs */
+    int64_t terms;      /* elements of an input that one of the answer depends on, as the reference
+                           was seen to answer, 1 to KG_TASK_TERMS; 0: unknown */
     uint64_t elements;  /* of all inputs */
     uint64_t input_bytes, state_bytes, output_bytes;
 };

@@ -1,0 +1,152 @@
+/* Parts of the harness on their own, in the Python that has torch: the project's environment, or
+ * KGYM_PYTHON. Skipped where it has none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+#define MOST 16384
+
+static const char before[] = "import json\n"
+                             "try:\n    import torch\n"
+                             "except ImportError:\n    print('null')\n    raise SystemExit\n"
+                             "from kgym_harness import describe, module, tensors, wire\n";
+
+/* What a program prints, as JSON. */
+static json_t *python_says(const char *program)
+{
+    static char own[PATH_MAX], command[3 * PATH_MAX], text[MOST];
+    char folder[] = "/tmp/kgym-harness-XXXXXX", path[64];
+    const char *tree = getenv("KGYM_TREE"), *python = getenv("KGYM_PYTHON");
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j = NULL;
+    tree = tree ? tree : ".";
+    snprintf(own, sizeof own, "%s/.venv/bin/python", tree);
+    python = python ? python : access(own, X_OK) == 0 ? own : "python3";
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/program.py", folder);
+    int n = snprintf(text, sizeof text, "%s%s", before, program);
+    assert_true(n > 0 && n < MOST);
+    assert_int_equal(kg_file_write_atomic(path, text, (size_t)n, &err), KG_OK);
+    snprintf(command, sizeof command,
+             "cd %s && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='%s/harness' '%s' program.py 2>&1",
+             folder, tree, python);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t got = fread(text, 1, sizeof text, f);
+    int status = pclose(f);
+    assert_int_equal(kg_file_remove_tree(folder, &err), KG_OK);
+    bool none = WIFEXITED(status) && WEXITSTATUS(status) == 127;
+    if (none || (got >= 4 && memcmp(text, "null", 4) == 0)) {
+        printf("skip: no Python with torch\n");
+        skip();
+    }
+    if (kg_json_parse(text, got, "python", &j, &err) != KG_OK) {
+        fail_msg("%s\n%.*s", err.message, (int)got, text);
+    }
+    return j;
+}
+
+static void expect(const char *program, const char *want)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *told = python_says(program), *wanted = NULL;
+    assert_int_equal(kg_json_parse(want, strlen(want), "test", &wanted, &err), KG_OK);
+    if (!json_equal(told, wanted)) {
+        fail_msg("%s, not %s", json_dumps(told, JSON_COMPACT), want);
+    }
+    json_decref(told);
+    json_decref(wanted);
+}
+
+/* What lies in OUT already stays there, the same tensor twice or a view of another, too; but all
+ * are taken one by one, so together they are no larger than OUT. */
+static void answers_that_share_memory(void **state)
+{
+    (void)state;
+    expect("import ctypes\n"
+           "memory = (ctypes.c_char * (1 << 20))()\n"
+           "out = tensors.Region(ctypes.addressof(memory), 1 << 20, torch.device('cpu'))\n"
+           "y = out.view(torch.float32, (100, 1024), 1 << 19, 400 << 10)\n"
+           "told = []\n"
+           "for parts in ([y, y], [y, y[50:], y[:50]], [y, y, y], [y.t(), y, y]):\n"
+           "    leaves = (wire.Leaf * 256)()\n"
+           "    try:\n"
+           "        n = tensors.put(out, leaves, [(str(i), t) for i, t in enumerate(parts)])\n"
+           "        told.append([leaf.copied for leaf in leaves[:n]])\n"
+           "    except tensors.TooLarge as error:\n"
+           "        told.append('region' in str(error))\n"
+           "print(json.dumps(told))\n",
+           "[[0, 0], [0, 0, 0], true, true]");
+}
+
+/* `terms` of a problem with this forward, this constructor and these inputs. */
+static const char terms_of[] =
+    "TEXT = '''import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
+    "class Model(nn.Module):\n"
+    "    def __init__(self):\n        super().__init__()\n        %s\n"
+    "    def forward(self, *a):\n        x = a[0]\n        %s\n"
+    "def get_inputs():\n    return [%s]\n'''\n"
+    "def terms(forward, inputs='torch.randn(16, 128)', init='pass'):\n"
+    "    with open('problem.py', 'w') as f:\n"
+    "        f.write(TEXT % (init, forward, inputs))\n"
+    "    s = module.Subject('problem.py', 'Model', 'reference', torch.device('cpu'))\n"
+    "    s.execute()\n"
+    "    with torch.no_grad():\n"
+    "        return describe.describe(s, {}, 7).get('terms', 'none')\n";
+
+static const struct {
+    const char *call, *want;
+} depends[] = {
+    {"terms('return F.relu(x + 9)')", "1"},
+    {"terms('return x + a[1]', 'torch.randn(16, 128), torch.randn(16, 128)')", "1"},
+    {"terms('return torch.softmax(x, 1)')", "128"},
+    {"terms('return x @ a[1]', 'torch.randn(16, 128), torch.randn(128, 32)')", "128"},
+    {"terms('return x.cumsum(1)')", "128"},  /* the first of a row goes into all of it */
+    {"terms('return x.sum(), x * 2')", "2"}, /* of the largest answer, nearly */
+    {"terms('return x.mean()')", "2048"},
+    {"terms('return self.n(x)', init='self.n = nn.BatchNorm1d(128)')", "16"},
+    {"terms('return F.dropout(x.double().softmax(1), 0.5, True)') in range(40, 90)", "true"},
+    {"terms('return (x - x) / (x - x)')", "1"}, /* NaN is as before */
+    {"terms('return x.argmax(1)')", "null"},
+    {"terms('return x[x > 0]')", "null"}, /* as many as there are */
+    {"terms('self.k = getattr(self, \"k\", 0) + 1; return x * self.k')", "\"none\""},
+    {"terms('torch.manual_seed(0) if x[0, 0] == a[1] else 1 / 0; return x',"
+     " 'torch.ones(2, 2), torch.ones(1)')",
+     "\"none\""}, /* it does not like other values */
+};
+
+static void inputs_that_an_answer_depends_on(void **state)
+{
+    (void)state;
+    char program[MOST / 2], want[1000];
+    size_t n = (size_t)snprintf(program, sizeof program, "%stold = []\n", terms_of), m = 0;
+    for (size_t i = 0; i < sizeof depends / sizeof *depends; i++) {
+        n +=
+            (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", depends[i].call);
+        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? ", " : "[", depends[i].want);
+    }
+    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
+    snprintf(want + m, sizeof want - m, "]");
+    expect(program, want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_that_share_memory),
+        cmocka_unit_test(inputs_that_an_answer_depends_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

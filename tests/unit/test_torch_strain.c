@@ -1,0 +1,151 @@
+/* A judge or a reference that cannot do its part while a candidate is there: whose doing that is.
+ * On the CPU, with the judge's failures made up by the test (kg_tpairs_hook), and evaluations that
+ * share a device or have it alone as they do a GPU. Skipped where Python lacks torch. */
+#include "torch_eval_rig.h"
+
+#include "gym/pipeline/accidents.h"
+#include "gym/torch/pairs.h"
+
+/* Of the candidate's timed calls, in all attempts together: how many the judge fails. */
+static struct {
+    int left, failed;
+    enum kg_code code;
+    bool strained;
+    const char *message;
+} fault;
+
+static enum kg_code failing(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
+                            struct kg_err *err)
+{
+    const struct kg_torch *t = worker->torch;
+    bool cand = c->port != t->scene[KG_SCENE_PUBLISHED].ref.port && c->port != t->null.port;
+    if (cand && c->command == KG_TC_CALL && fault.left > 0) {
+        fault.left--;
+        fault.failed++;
+        kg_fail(err, fault.code, "%s", fault.message);
+        err->strained = fault.strained;
+        return err->code;
+    }
+    return kg_dj_run(j, c, out, err);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    rig_defaults();
+    config.deadline_run = 3;
+    config.torch_first_call = 3;
+    config.timing_blocks = config.timing_min_blocks = 1;
+    return rig_open();
+}
+
+static const char no_memory[] = "judge: the device has no memory for 4096 bytes";
+static const char gone[] = "CUDA: wait: CUDA_ERROR_ILLEGAL_ADDRESS (700: illegal address)";
+static const char full[] = "scratch: no room left on the disk";
+
+static const struct {
+    const char *message, *want;
+    enum kg_code code;
+    int times, failed;
+    bool strained, device;
+} rows[] = {
+    /* once is an accident */
+    {no_memory, "ok", KG_E_HOST, 1, 1, true, false},
+    {no_memory, "ok", KG_E_LIMIT, 1, 1, true, true},
+    /* twice, and not beside a known-good candidate */
+    {no_memory, "out_of_memory/device", KG_E_HOST, 2, 2, true, true},
+    {no_memory, "out_of_memory/device", KG_E_LIMIT, 2, 2, true, true},
+    {no_memory, "crash/protocol", KG_E_HOST, 2, 2, true, false},
+    {gone, "crash/protocol", KG_E_HOST, 2, 2, true, true},
+    /* beside that one, too */
+    {no_memory, "error/host", KG_E_HOST, 100, 3, true, true},
+    {gone, "error/limit", KG_E_LIMIT, 100, 3, true, false},
+    /* what the host lacks: it is not the judge's, nor the reference's */
+    {full, "error/host", KG_E_HOST, 1, 1, false, false},
+    {full, "error/host", KG_E_HOST, 2, 2, false, true}, /* might have been a neighbour's */
+};
+
+static void whose_doing_it_is(void **state)
+{
+    (void)state;
+    need_torch();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kg_record r;
+        char got[100];
+        kg_tpairs_hook =
+            (struct kg_tpairs_hook){.any_device = true, .run = failing, .shared = rows[i].device};
+        if (worker->torch) {
+            worker->torch->null_half_width = 0.01;
+        }
+        fault.left = rows[i].times;
+        fault.failed = 0;
+        fault.code = rows[i].code;
+        fault.strained = rows[i].strained;
+        fault.message = rows[i].message;
+        judge("affine.py", good, KG_ST_TIMING, &r);
+        seen(&r, got, sizeof got);
+        if (strcmp(got, rows[i].want) != 0 || fault.failed != rows[i].failed) {
+            fail_msg("row %zu: %s after %d failures, not %s after %d (%s)", i, got, fault.failed,
+                     rows[i].want, rows[i].failed, r.has_error ? r.error.message : r.message);
+        }
+        assert_true(r.has_error || r.nrewards > 0);
+        kg_record_deinit(&r);
+        kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+    }
+    fault.left = 0;
+}
+
+/* Nothing that a candidate has not been there for is its doing: the first of all failures. */
+static void nobody_is_blamed_before(void **state)
+{
+    (void)state;
+    struct kg_accidents seen = {0};
+    struct kg_record r;
+    struct kg_err err = KG_ERR_INIT;
+    kg_record_init(&r);
+    struct kg_evaluation e = {.r = &r};
+    kg_fail(&err, KG_E_HOST, "%s", no_memory);
+    err.strained = true;
+    for (int k = 0; k < 2; k++) {
+        assert_false(kg_accidents_again(&e, KG_E_HOST, &err, &seen));
+    }
+    assert_int_equal(kg_accidents_settle(&e, KG_E_HOST, &seen, &err), KG_E_HOST);
+    assert_int_equal(r.verdict, KG_V_NONE);
+    kg_record_deinit(&r);
+}
+
+/* Whoever takes all memory when the hard laws come is not spared them. */
+static void a_law_is_not_left_out_for_want_of_memory(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    static const struct {
+        const char *name, *raise, *want;
+    } table[] = {{"short.py", "MemoryError('no')", "error/host"},
+                 {"picky.py", "ValueError('no')", "ok"}}; /* it does not like these numbers */
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[700];
+        snprintf(text, sizeof text,
+                 HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                      "        if x.abs().max() > 100:\n            raise %s\n"
+                      "        return x * 2\n\n\ndef get_inputs():\n"
+                      "    return [torch.randn(8, 8)]\n\n\ndef get_init_inputs():\n    return []\n",
+                 table[i].raise);
+        put(table[i].name, text);
+        expect(table[i].name,
+               HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x * 2\n",
+               table[i].want, &r);
+        kg_record_deinit(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whose_doing_it_is),
+        cmocka_unit_test(nobody_is_blamed_before),
+        cmocka_unit_test(a_law_is_not_left_out_for_want_of_memory),
+    };
+    return cmocka_run_group_tests(tests, setup, rig_close);
+}
