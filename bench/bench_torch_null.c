@@ -145,7 +145,7 @@ static void repeat(struct series *s, int repetitions)
         s->trusted += trusted;
         s->log_ratio[s->n] = log(res.ratio.ratio);
         s->time[s->n] = (double)res.reference_ns * 1e-3;
-        s->k[0][s->n] = (double)res.overhead_ns * 1e-3;
+        s->k[0][s->n] = (double)res.k_lease_ns * 1e-3;
         s->k[1][s->n] = (double)res.k_p10_ns * 1e-3;
         s->k[2][s->n] = (double)res.k_p90_ns * 1e-3;
         s->pairs += (double)res.ratio.pairs / repetitions;

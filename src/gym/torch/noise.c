@@ -21,7 +21,7 @@ enum kg_code kg_torch_noise(struct kg_worker *w, const char *problem, struct kg_
                                                     : res.why);
     }
     *out = (struct kg_noise){.ratio = res.ratio,
-                             .k_ns = res.overhead_ns,
+                             .k_ns = res.k_lease_ns,
                              .k_p10_ns = res.k_p10_ns,
                              .k_p90_ns = res.k_p90_ns,
                              .reference_ns = res.reference_ns,
