@@ -214,8 +214,15 @@ static void test_onboarding(void **state)
                         "    def forward(self, x):\n        return x - x\n\n\n"
                         "def get_inputs():\n    return [torch.randn(8)]\n\n\n"
                         "def get_init_inputs():\n    return []\n");
-    rig_expect(1, "$K problems check ./twice.py ./zero.py" CPU);
-    rig_shows("1 of 2 problems are fit");
+    rig_text("loss.py",
+             "import torch\nimport torch.nn as nn\n\n\nclass Model(nn.Module):\n"
+             "    def forward(self, x, y):\n"
+             "        return nn.functional.mse_loss(x, y)\n\n\n"
+             "def get_inputs():\n    return [torch.randn(64, 8), torch.rand(64, 8)]\n\n\n"
+             "def get_init_inputs():\n    return []\n");
+    rig_expect(1, "$K problems check ./twice.py ./zero.py ./loss.py" CPU);
+    rig_shows("2 of 3 problems are fit");
+    rig_shows("ok      loss ");
     rig_shows("put aside:\n  zero: zeros");
     rig_expect(0, "$K problems check ./twice.py --json" CPU);
     json_t *j = rig_json();

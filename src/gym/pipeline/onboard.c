@@ -18,10 +18,16 @@ struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name)
     return c;
 }
 
-/* Judge a made candidate; want_ok says which verdict makes the check pass. */
+static bool as_wanted(const struct kg_record *r, enum kg_onboard_want want)
+{
+    bool ok = r->verdict == KG_V_OK, felt = want == KG_WANT_FELT && r->verdict == KG_V_CRASH &&
+                                            r->reason && strcmp(r->reason, "exception") == 0;
+    return want == KG_WANT_OK ? ok : felt || r->verdict == KG_V_WRONG || r->verdict == KG_V_HACK;
+}
+
 enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
-                              const char *name, const struct kg_buf *source, bool want_ok,
-                              struct kg_err *err)
+                              const char *name, const struct kg_buf *source,
+                              enum kg_onboard_want want, struct kg_err *err)
 {
     struct kg_record r;
     struct kg_task t = {.problem = problem,
@@ -37,9 +43,7 @@ enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct k
         code = err->code;
     } else {
         struct kg_onboard_check *c = kg_onboard_add(o, name);
-        bool ok = r.verdict == KG_V_OK;
-        bool compared = ok || r.verdict == KG_V_WRONG || r.verdict == KG_V_HACK;
-        c->pass = !r.has_error && (want_ok ? ok : compared && !ok);
+        c->pass = !r.has_error && as_wanted(&r, want);
         snprintf(c->detail, sizeof c->detail, "%s%s%s: %s",
                  r.has_error ? "error" : kg_verdict_name(r.verdict), r.reason ? "/" : "",
                  r.reason ? r.reason : "",
@@ -61,14 +65,15 @@ static enum kg_code made_candidates(struct kg_worker *w, const char *name, struc
     for (int t = 0; t < KG_TRIVIAL_COUNT && code == KG_OK; t++) {
         kg_buf_reset(&src);
         kg_probe_trivial(w->problem, (enum kg_trivial)t, &src);
-        code = kg_onboard_judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src, false, err);
+        code = kg_onboard_judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src,
+                                KG_WANT_WRONG, err);
     }
     for (int a = 0; a < w->problem->nargs && code == KG_OK; a++) {
         if (w->problem->args[a].role == KG_ROLE_IN && o->n < KG_ONBOARD_MAX - KG_VARIANT_COUNT) {
             kg_buf_reset(&src);
             kg_probe_frozen(w->problem, a, &src);
             snprintf(label, sizeof label, "frozen %s", w->problem->args[a].name);
-            code = kg_onboard_judge(w, name, o, label, &src, false, err);
+            code = kg_onboard_judge(w, name, o, label, &src, KG_WANT_WRONG, err);
         }
     }
     kg_buf_deinit(&src);
@@ -190,7 +195,7 @@ enum kg_code kg_onboard_c(struct kg_worker *w, const char *problem, struct kg_on
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
     kg_probe_reference(w->problem, &src);
-    code = kg_onboard_judge(w, problem, out, "reference", &src, true, err);
+    code = kg_onboard_judge(w, problem, out, "reference", &src, KG_WANT_OK, err);
     kg_buf_deinit(&src);
     if (code == KG_OK && !out->check[out->n - 1].pass) {
         return KG_OK; /* what follows asks the reference, too */

@@ -37,10 +37,13 @@ void kg_onboard_deinit(struct kg_onboard *o);
 
 /* For executors. The next check, named; asserts that there is room. */
 struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name);
-/* Judge a made candidate up to `full`; want_ok says which verdict makes the check pass. */
+/* Which verdict on a made candidate makes the check pass: it is right; its answer is not; the same,
+ * or what was changed cannot be worked with (an exception). */
+enum kg_onboard_want { KG_WANT_OK, KG_WANT_WRONG, KG_WANT_FELT };
+/* Judge a made candidate up to `full`. */
 enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
-                              const char *name, const struct kg_buf *source, bool want_ok,
-                              struct kg_err *err) KG_MUST_USE;
+                              const char *name, const struct kg_buf *source,
+                              enum kg_onboard_want want, struct kg_err *err) KG_MUST_USE;
 /* Of a C problem. */
 enum kg_code kg_onboard_c(struct kg_worker *w, const char *path, struct kg_onboard *out,
                           struct kg_err *err) KG_MUST_USE;

@@ -125,24 +125,41 @@ static enum kg_code probe(struct kg_worker *w, const char *path, struct kg_onboa
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
     kg_tprobe_source(w->torch->problem, which, &src);
-    enum kg_code code = kg_onboard_judge(w, path, o, kg_tprobe_name(which), &src,
-                                         which == KG_TPROBE_REFERENCE, err);
+    enum kg_code code =
+        kg_onboard_judge(w, path, o, kg_tprobe_name(which), &src,
+                         which == KG_TPROBE_REFERENCE ? KG_WANT_OK : KG_WANT_WRONG, err);
     kg_buf_deinit(&src);
     return code;
 }
 
-static enum kg_code freeze_inputs(struct kg_worker *w, const char *path, struct kg_onboard *o,
-                                  size_t ninputs, struct kg_err *err)
+/* An index that is the same in every call: what it would be instead is not known. */
+static bool cannot_be_frozen(const struct kg_task_input *in)
 {
+    bool number = kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype);
+    return in->stats.fixed && in->stats.distinct == 1 && !number && in->leaf.dtype != KG_TD_BOOL;
+}
+
+static enum kg_code freeze_inputs(struct kg_worker *w, const char *path, struct kg_onboard *o,
+                                  struct kg_err *err)
+{
+    const struct kg_task_desc *d = &w->torch->scene[KG_SCENE_PUBLISHED].desc;
+    bool left_out[MOST_INPUTS] = {false};
+    size_t n = d->ninputs < MOST_INPUTS ? d->ninputs : MOST_INPUTS;
     struct kg_buf src;
     char label[64];
     enum kg_code code = KG_OK;
+    for (size_t i = 0; i < n; i++) { /* judging may describe it anew */
+        left_out[i] = cannot_be_frozen(&d->input[i]);
+    }
     kg_buf_init(&src, 1 << 20);
-    for (size_t i = 0; i < ninputs && i < MOST_INPUTS && code == KG_OK; i++) {
+    for (size_t i = 0; i < n && code == KG_OK; i++) {
+        if (left_out[i]) {
+            continue;
+        }
         kg_buf_reset(&src);
         kg_tprobe_frozen_input(w->torch->problem, i, &src);
         snprintf(label, sizeof label, "frozen input %zu", i);
-        code = kg_onboard_judge(w, path, o, label, &src, false, err);
+        code = kg_onboard_judge(w, path, o, label, &src, KG_WANT_FELT, err);
     }
     kg_buf_deinit(&src);
     return code;
@@ -169,7 +186,7 @@ static enum kg_code freeze_parameters(struct kg_worker *w, const char *path, str
     for (size_t i = 0; i < n && code == KG_OK; i++) {
         kg_buf_reset(&src);
         kg_tprobe_frozen_parameter(w->torch->problem, name[i], &src);
-        code = kg_onboard_judge(w, path, &each, "parameter", &src, false, err);
+        code = kg_onboard_judge(w, path, &each, "parameter", &src, KG_WANT_FELT, err);
         bool matters = code == KG_OK && each.check[each.n - 1].pass;
         matter += matters;
         if (code == KG_OK && !matters) {
@@ -190,7 +207,6 @@ static enum kg_code freeze_parameters(struct kg_worker *w, const char *path, str
 static enum kg_code examine(struct kg_worker *w, const char *path, struct kg_onboard *o,
                             struct kg_tscene *s, struct kg_err *err)
 {
-    size_t ninputs = s->desc.ninputs;
     o->in_bytes = (int64_t)s->desc.input_bytes;
     o->out_bytes = (int64_t)s->desc.output_bytes;
     add(o, "deterministic", s->desc.repeats,
@@ -217,7 +233,7 @@ static enum kg_code examine(struct kg_worker *w, const char *path, struct kg_onb
             return KG_OK; /* what follows asks the reference, too */
         }
     }
-    if (freeze_inputs(w, path, o, ninputs, err) != KG_OK) {
+    if (freeze_inputs(w, path, o, err) != KG_OK) {
         return err->code;
     }
     return freeze_parameters(w, path, o, err);

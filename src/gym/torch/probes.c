@@ -1,12 +1,12 @@
 #include "gym/torch/probes.h"
 
 static const struct {
-    const char *name, *tensor; /* what a tensor t of the answer becomes */
+    const char *name, *tensor; /* what tensor t of the answer, its i-th, becomes */
 } probes[KG_TPROBE_COUNT] = {
     [KG_TPROBE_REFERENCE] = {"reference", "t"},
     [KG_TPROBE_ZEROS] = {"zeros", "torch.zeros_like(t)"},
     [KG_TPROBE_ONES] = {"ones", "torch.ones_like(t)"},
-    [KG_TPROBE_MEAN] = {"mean", "torch.full_like(t, t.double().nan_to_num().mean().item())"},
+    [KG_TPROBE_MEAN] = {"mean", "_kg_mean(t) if t.numel() > 1 else _kg_first_of(kept, i, t)"},
     [KG_TPROBE_FIRST_INPUT] = {"first input", "_kg_reshape(_kg_first(args), t)"},
 };
 
@@ -34,10 +34,23 @@ static const char helpers[] =
     "    flat = x.reshape(-1)\n"
     "    times = -(-like.numel() // flat.numel())\n"
     "    return flat.repeat(times)[:like.numel()].reshape(like.shape).to(like.dtype)\n\n\n"
-    "def _kg_freeze(t):\n"
-    "    first = t.detach().reshape(-1)[:1]\n"
-    "    return (first + 1 if t.numel() == 1 else first).expand(t.numel()).reshape(t.shape)"
-    ".clone().to(t.dtype)\n\n\n";
+    "def _kg_mean(t):\n"
+    "    return torch.full_like(t, t.double().nan_to_num().mean().item())\n\n\n"
+    "def _kg_first_of(kept, i, t):\n"
+    "    if i not in kept:\n" /* not where a call's tensors lie: that is written again */
+    "        kept[i] = t.detach().cpu().clone()\n"
+    "    return kept[i].to(t.device).clone()\n\n\n"
+    "def _kg_freeze(t, kept):\n"
+    "    flat = t.detach().reshape(-1)\n"
+    "    first = flat[:1]\n"
+    "    if bool((flat == first).all()):\n" /* it is so already */
+    "        if t.dtype is torch.bool:\n"
+    "            first = ~first\n"
+    "        elif t.is_floating_point():\n"
+    "            first = first + 1\n"
+    "        else:\n" /* any other may be out of its range */
+    "            first = _kg_first_of(kept, 0, first)\n"
+    "    return first.expand(t.numel()).reshape(t.shape).clone()\n\n\n";
 
 static void begin(const struct kg_tproblem *p, struct kg_buf *out)
 {
@@ -51,7 +64,12 @@ void kg_tprobe_source(const struct kg_tproblem *p, enum kg_tprobe probe, struct 
     begin(p, out);
     kg_buf_addf(out,
                 "    def forward(self, *args, **kwargs):\n"
-                "        return _kg_map(lambda t: %s, super().forward(*args, **kwargs))\n",
+                "        kept, at = self.__dict__.setdefault(\"_kg_kept\", {}), [-1]\n\n"
+                "        def one(t):\n"
+                "            at[0] += 1\n"
+                "            i = at[0]\n"
+                "            return %s\n\n"
+                "        return _kg_map(one, super().forward(*args, **kwargs))\n",
                 probes[probe].tensor);
 }
 
@@ -60,10 +78,10 @@ void kg_tprobe_frozen_input(const struct kg_tproblem *p, size_t input, struct kg
     begin(p, out);
     kg_buf_addf(out,
                 "    def forward(self, *args, **kwargs):\n"
-                "        at = [-1]\n\n"
+                "        kept, at = self.__dict__.setdefault(\"_kg_kept\", {}), [-1]\n\n"
                 "        def one(t):\n"
                 "            at[0] += 1\n"
-                "            return _kg_freeze(t) if at[0] == %zu else t\n\n"
+                "            return _kg_freeze(t, kept) if at[0] == %zu else t\n\n"
                 "        return super().forward(*_kg_map(one, args), **kwargs)\n",
                 input);
 }
@@ -74,6 +92,6 @@ void kg_tprobe_frozen_parameter(const struct kg_tproblem *p, const char *name, s
     kg_buf_addf(out,
                 "    def prepare(self):\n"
                 "        t = self.state_dict()[\"%s\"]\n"
-                "        t.copy_(_kg_freeze(t))\n",
+                "        t.copy_(_kg_freeze(t, {}))\n",
                 name);
 }
