@@ -4,13 +4,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/term.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "gym/pipeline/eval.h"
 
+void kg_cli_line(FILE *f, const char *before, const char *text)
+{
+    struct kg_buf b;
+    kg_buf_init(&b, 1 << 16);
+    kg_buf_adds(&b, before);
+    kg_term_add_line(&b, text);
+    kg_buf_addc(&b, '\n');
+    fwrite(b.data, 1, b.len, f);
+    kg_buf_deinit(&b);
+}
+
 int kg_cli_fail(const char *command, const struct kg_err *err)
 {
-    fprintf(stderr, "kgym %s: %s\n", command, err->message);
+    char before[64];
+    snprintf(before, sizeof before, "kgym %s: ", command);
+    kg_cli_line(stderr, before, err->message);
     return KG_EXIT_ERROR;
 }
 

@@ -74,7 +74,9 @@ void kg_doctor_line(struct kg_doctor *d, bool good, const char *what, const char
 {
     kg_buf_adds(&d->text, "  ");
     kg_term_add(&d->text, d->colour, good ? KG_GREEN : KG_YELLOW, good ? "ok   " : "lacks");
-    kg_buf_addf(&d->text, " %-10s %.*s\n", what, (int)strcspn(detail, "\n"), detail);
+    kg_buf_addf(&d->text, " %-10s ", what);
+    kg_term_add_line(&d->text, detail);
+    kg_buf_addc(&d->text, '\n');
 }
 
 static void host(struct kg_doctor *d, const char *compiler)
