@@ -154,6 +154,7 @@ static void test_errors_are_no_results(void **state)
     rig_expect(2, EVAL "--jobs 1 --problem-ids 2 --set python=$PWD/no-torch --out results");
     rig_shows("results   0: compiled 0, correct 0, timed 0\nverdicts  none\n");
     rig_shows("left out  1 with an error, 0 not judged to the end\n");
+    rig_says("  level_1_problem_2_sample_0: torch: ");
     json_t *all = file("results/eval_results.json");
     assert_int_equal(json_object_size(all), 0);
     json_decref(all);
