@@ -87,6 +87,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_SELF:
         code = kg_dj_do_self(s, req->id, req->k, &applies, err);
         rep->flag = applies;
+        rep->e_ref = s->e_ref;
         return code;
     case KG_DJM_COMPARE:
         return req->tolerance > 0

@@ -1,5 +1,6 @@
 #include "gym/pipeline/onboard.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,22 @@ struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name)
     KG_ASSERT(o->n < KG_ONBOARD_MAX);
     struct kg_onboard_check *c = &o->check[o->n++];
     snprintf(c->name, sizeof c->name, "%s", name);
+    c->off = NAN;
     return c;
+}
+
+/* Of the last comparison that failed, over the bound. */
+static double worst_of(const struct kg_record *r)
+{
+    double worst = NAN;
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const json_t *v = json_object_get(e, "worst_over_bound");
+        worst = json_is_number(v) ? json_number_value(v) : worst;
+    }
+    return worst;
 }
 
 static bool as_wanted(const struct kg_record *r, enum kg_onboard_want want)
@@ -34,6 +50,7 @@ enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct k
                         .text = source->data,
                         .len = source->len,
                         .source = true,
+                        .any_problem = true,
                         .stop_after = KG_ST_FULL};
     kg_record_init(&r);
     kg_eval(w, &t, &r);
@@ -44,6 +61,7 @@ enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct k
     } else {
         struct kg_onboard_check *c = kg_onboard_add(o, name);
         c->pass = !r.has_error && as_wanted(&r, want);
+        c->off = worst_of(&r);
         snprintf(c->detail, sizeof c->detail, "%s%s%s: %s",
                  r.has_error ? "error" : kg_verdict_name(r.verdict), r.reason ? "/" : "",
                  r.reason ? r.reason : "",

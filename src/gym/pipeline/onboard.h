@@ -10,11 +10,12 @@
 #include "base/json.h"
 #include "gym/pipeline/eval.h"
 
-#define KG_ONBOARD_MAX 48
+#define KG_ONBOARD_MAX 80
 
 struct kg_onboard_check {
     char name[64]; /* "parses", "builds", "reference", "zeros", "frozen x", "variant x2", ... */
     bool pass;
+    double off;       /* of a made candidate's wrong answer: its worst error over the bound; NaN */
     char detail[480]; /* what was seen */
 };
 
