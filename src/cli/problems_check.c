@@ -13,20 +13,7 @@
 static void print_check(const struct kg_onboard *o, bool json)
 {
     if (json) {
-        json_t *checks = json_array();
-        for (int i = 0; i < o->n; i++) {
-            json_array_append_new(
-                checks,
-                json_pack("{s:s, s:b, s:o}", "check", o->check[i].name, "pass", o->check[i].pass,
-                          "detail", kg_json_text(o->check[i].detail, strlen(o->check[i].detail))));
-        }
-        json_t *j = json_pack("{s:s, s:b, s:I, s:I, s:I, s:o}", "problem", o->problem, "pass",
-                              o->pass, "reference_ns", (json_int_t)o->reference_ns, "in_bytes",
-                              (json_int_t)o->in_bytes, "out_bytes", (json_int_t)o->out_bytes,
-                              "checks", checks);
-        if (o->card) {
-            json_object_set(j, "card", o->card);
-        }
+        json_t *j = kg_onboard_json(o);
         struct kg_buf b;
         kg_buf_init(&b, 1 << 20);
         kg_json_dump(j, &b);

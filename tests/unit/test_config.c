@@ -66,6 +66,7 @@ static void presets_change_what_they_say(void **state)
                   "timing.budget=5 "},
         {"cold", "timing.cold=yes "},
         {"kernelbench", "protocol=kernelbench stage.tiny=no multi_input=no laws=0 hack_checks=no "
+                        "quarantine=ignore "
                         "timing.warmups=3 timing.trials=100 "},
     };
     const char *const *name = kg_config_presets();

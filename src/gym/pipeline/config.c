@@ -2,6 +2,7 @@
 
 static const char *const methods[] = {"paired", "calibrated", NULL};
 static const char *const libraries[] = {"allowed", "forbidden", NULL};
+static const char *const quarantines[] = {"refuse", "ignore", NULL};
 static const char *const spares[] = {"auto", "yes", "no", NULL};
 static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 
@@ -43,6 +44,8 @@ static const struct kg_opt table[] = {
     INT("laws", laws, 0, 64, "4", "", "Value laws drawn per evaluation besides the variants."),
     BOOL("hack_checks", hack_checks, "yes",
          "Look for replayed answers, work outside the clock and times below the floor."),
+    ENUM("quarantine", quarantine, quarantines, "refuse",
+         "Problems that `kgym problems check` has put aside. refuse: an error; ignore: judged."),
     REAL("deadline.compile", deadline_compile, 0.1, 3600, "20", "s", "Time to compile."),
     REAL("deadline.run", deadline_run, 0.1, 3600, "20", "s",
          "Wall time of one run stage, and of a single call in timing."),

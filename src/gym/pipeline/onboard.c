@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/pipeline/cards.h"
 #include "gym/pipeline/executor.h"
 #include "gym/pipeline/probe_source.h"
 #include "gym/timing/stats.h"
@@ -133,6 +134,7 @@ static void sizes(const struct kg_problem *p, struct kg_onboard *o)
 {
     struct kg_shape s;
     kg_shape_default(p, &s);
+    o->in_bytes = o->out_bytes = 0;
     for (int a = 0; a < p->nargs; a++) {
         int64_t bytes = p->args[a].rank
                             ? kg_arg_count(p, a, &s) * (int64_t)kg_dtype_bytes(p->args[a].dtype)
@@ -209,6 +211,7 @@ enum kg_code kg_onboard_c(struct kg_worker *w, const char *problem, struct kg_on
         return code;
     }
     snprintf(out->problem, sizeof out->problem, "%s", w->problem->name);
+    memcpy(out->sha256, w->problem->sha256, sizeof out->sha256);
     sizes(w->problem, out);
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
@@ -229,6 +232,30 @@ enum kg_code kg_onboard_c(struct kg_worker *w, const char *problem, struct kg_on
     return KG_OK;
 }
 
+static json_t *known(int64_t n)
+{
+    return n >= 0 ? json_integer(n) : json_null();
+}
+
+json_t *kg_onboard_json(const struct kg_onboard *o)
+{
+    json_t *checks = json_array();
+    for (int i = 0; i < o->n; i++) {
+        const struct kg_onboard_check *c = &o->check[i];
+        json_array_append_new(checks,
+                              json_pack("{s:s, s:b, s:o}", "check", c->name, "pass", c->pass,
+                                        "detail", kg_json_text(c->detail, strlen(c->detail))));
+    }
+    json_t *j = json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "problem",
+                          kg_json_text(o->problem, strlen(o->problem)), "pass", o->pass,
+                          "reference_ns", known(o->reference_ns), "in_bytes", known(o->in_bytes),
+                          "out_bytes", known(o->out_bytes), "checks", checks);
+    if (o->card) {
+        json_object_set(j, "card", o->card);
+    }
+    return j;
+}
+
 void kg_onboard_deinit(struct kg_onboard *o)
 {
     json_decref(o->card);
@@ -241,7 +268,8 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
     const struct kg_executor *x;
     char path[1024];
     memset(out, 0, sizeof *out);
-    out->reference_ns = -1;
+    out->reference_ns = out->in_bytes = out->out_bytes = -1;
+    snprintf(out->device, sizeof out->device, "cpu");
     snprintf(out->problem, sizeof out->problem, "%s", problem);
     if (kg_executor_find(&w->paths, problem, &x, path, sizeof path, err) != KG_OK) {
         return err->code;
@@ -250,5 +278,11 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
         w->executor->forget(w, KG_FORGET_PROBLEM);
         w->executor = x;
     }
-    return x->onboard(w, path, out, err);
+    enum kg_code code = x->onboard(w, path, out, err);
+    if (code == KG_OK && out->sha256[0]) {
+        json_t *found = kg_onboard_json(out);
+        kg_cards_keep(&w->config, out->sha256, out->device, found);
+        json_decref(found);
+    }
+    return code;
 }

@@ -21,16 +21,22 @@ struct kg_onboard_check {
 
 struct kg_onboard {
     char problem[128];
+    char sha256[KG_SHA256_HEX]; /* of the problem; "": it could not be read */
+    char device[32];            /* where it was looked at */
     struct kg_onboard_check check[KG_ONBOARD_MAX];
     int n;
     bool pass;                   /* all of them */
-    int64_t reference_ns;        /* median call at the default shape, -1 unknown */
+    int64_t reference_ns;        /* of a call at the default shape, -1 unknown */
     int64_t in_bytes, out_bytes; /* of the arrays at the default shape; -1 unknown */
     json_t *card;                /* PyTorch: what was learned of the task, or NULL */
 };
 
-/* KG_OK with out->pass false is a defective problem; an error means that it could not be looked at.
- * Where it does not parse or build, or the reference itself is not `ok`, no further check is made.
+/* {problem, pass, reference_ns, in_bytes, out_bytes, checks[{check, pass, detail}], card}, null
+ * what is unknown; no card: a C problem. The caller's. */
+json_t *kg_onboard_json(const struct kg_onboard *o);
+/* What is found is kept (cards.h). KG_OK with out->pass false is a defective problem; an error
+ * means that it could not be looked at. Where it does not parse or build, or the reference itself
+ * is not `ok`, no further check is made.
  */
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err) KG_MUST_USE;

@@ -29,6 +29,8 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
     const char *check = "parses";
     if (code == KG_OK) {
         check = "builds";
+        memcpy(o->sha256, w->torch->problem->sha256, sizeof o->sha256);
+        snprintf(o->device, sizeof o->device, "%s", w->torch->device);
         kg_tscene_close(w, &w->torch->scene[KG_SCENE_PUBLISHED]); /* all is seen afresh */
         code = kg_tscene_open(w, &w->torch->scene[KG_SCENE_PUBLISHED], err);
     }
