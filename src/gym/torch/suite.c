@@ -10,6 +10,7 @@
 #include "base/yaml.h"
 #include "gym/problem/problem.h"
 #include "gym/torch/module.h"
+#include "gym/torch/rows.h"
 
 static bool ends_in(const char *s, size_t n, const char *suffix)
 {
@@ -206,22 +207,6 @@ enum kg_code kg_tproblem_parse(const char *text, size_t len, const char *path,
 
 /* --- rows --- */
 
-/* The line-th line of a text, 1-based. */
-static bool line_at(const char *text, size_t len, long line, const char **at, size_t *n)
-{
-    const char *end = text + len;
-    for (long i = 1; text < end; i++) {
-        const char *nl = memchr(text, '\n', (size_t)(end - text));
-        *at = text;
-        *n = (size_t)((nl ? nl : end) - text);
-        if (i == line) {
-            return true;
-        }
-        text = nl ? nl + 1 : end;
-    }
-    return false;
-}
-
 /* Only ASCII names: they go into messages and into Python. */
 static bool is_name(const char *s)
 {
@@ -266,22 +251,14 @@ static enum kg_code parse_row(const json_t *row, const char *path, struct kg_tpr
 static enum kg_code load_row(const char *file, long line, const char *path,
                              struct kg_tproblem **out, struct kg_err *err)
 {
-    struct kg_buf all;
+    struct kg_buf text;
     json_t *row = NULL;
-    const char *at = NULL;
-    size_t n = 0;
-    kg_buf_init(&all, 2048u << 20);
-    enum kg_code code = kg_file_read(file, &all, err);
-    if (code == KG_OK && !line_at(all.data, all.len, line, &at, &n)) {
-        code = kg_fail(err, KG_E_NOT_FOUND, "%s: the file has no such line", path);
-    }
-    if (code == KG_OK && n > KG_TROW_MAX_BYTES) {
-        code = kg_fail(err, KG_E_LIMIT, "%s: more than %u bytes", path, KG_TROW_MAX_BYTES);
-    }
+    kg_buf_init(&text, KG_TROW_MAX_BYTES);
+    enum kg_code code = kg_trow_read(file, line, path, &text, err);
     if (code == KG_OK) {
-        code = kg_json_parse(at, n, path, &row, err);
+        code = kg_json_parse(text.data, text.len, path, &row, err);
     }
-    kg_buf_deinit(&all);
+    kg_buf_deinit(&text);
     if (code == KG_OK && !json_is_object(row)) {
         code = kg_fail(err, KG_E_INPUT, "%s: a row is one JSON object", path);
     }
