@@ -89,7 +89,7 @@ int kg_cmd_completion(int argc, char **argv)
     words(&out, kg_cli_eval_flags);
     kg_buf_adds(&out,
                 " $(kgym problems list 2>/dev/null | cut -d' ' -f1)\" ;;\n"
-                "       problems) words=\"list show check --json $(kgym problems list "
+                "       problems) words=\"list show check --json --resume $(kgym problems list "
                 "2>/dev/null | cut -d' ' -f1)\" ;;\n"
                 "       report) words=\"--out --title\" ;;\n"
                 "       feedback) words=\"--tokens --style\" ;;\n       doctor) words=\"--json "

@@ -140,9 +140,9 @@ static void test_what_failed_is_told(void **state)
 {
     (void)state;
     rig_expect(
-        2,
-        "rm -f out.jsonl; for i in 1 2 3 4 5 6 7; do printf '{\"id\": \"%%s\\\\n\", "
-        "\"problem\": \"no\\\\u001b[2Kwhere\", \"reply\": \"\"}\\n' $i; done > in.jsonl; " BATCH);
+        2, "rm -f out.jsonl; for i in 1 2 3 4 5 6 7; do printf '{\"id\": \"%%s\\\\n\", "
+           "\"problem\": \"no\\\\u001b[2Kwhere\", \"reply\": \"\"}\\n' $i; done > in.jsonl; " BATCH
+           " --jobs 1");
     size_t told = 0;
     for (const char *at = rig.err.data; (at = strstr(at, " : no problem 'no")); at++) {
         told++;

@@ -84,7 +84,7 @@ static void test_mistyped_words_get_the_nearest(void **state)
         {"eval --batch x --out y --jobs 0", "--jobs 0: a number from 1 to 64 is needed"},
         {"eval --batch x --out y --jobs two", "--jobs two: a number"},
         {"problems chek", "did you mean `check`?"},
-        {"problems list x", "one word too many"},
+        {"problems list x", "no problem 'x' in the suites"},
         {"problems show", "show: name one problem"},
         {"problems show sofmax", "did you mean 'softmax'?"},
         {"problems list --jsno", "did you mean `--json`?"},

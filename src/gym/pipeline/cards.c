@@ -83,10 +83,11 @@ void kg_cards_trim(const struct kg_config *c)
     }
 }
 
-static bool same_kind(const char *a, const char *b)
+bool kg_cards_made_on(const json_t *card, const char *device)
 {
-    size_t n = strcspn(a, ":");
-    return n == strcspn(b, ":") && strncmp(a, b, n) == 0;
+    const char *made = text(card, "device");
+    size_t n = strcspn(made, ":");
+    return n == strcspn(device, ":") && strncmp(made, device, n) == 0;
 }
 
 static bool of_device(const char *check)
@@ -104,7 +105,7 @@ static bool of_device(const char *check)
 static void reasons(const json_t *card, const char *device, struct kg_buf *out)
 {
     const json_t *checks = json_object_get(json_object_get(card, "check"), "checks");
-    bool same = same_kind(text(card, "device"), device);
+    bool same = kg_cards_made_on(card, device);
     size_t i;
     json_t *c;
     json_array_foreach((json_t *)(uintptr_t)checks, i, c)

@@ -18,6 +18,8 @@
 /* A card of this version and edition; NULL: none. The caller's: {device, check}, check as
  * kg_onboard_json gives it. */
 json_t *kg_cards_find(const struct kg_config *c, const char *sha256);
+/* Was it made on a device of this kind? */
+bool kg_cards_made_on(const json_t *card, const char *device);
 /* Best effort: without a cache nothing is kept. device: "cpu", "cuda:0". */
 void kg_cards_keep(const struct kg_config *c, const char *sha256, const char *device,
                    const json_t *check);

@@ -20,6 +20,16 @@ static struct kg_onboard_check *add(struct kg_onboard *o, const char *name, bool
 
 /* --- looking at it --- */
 
+/* It parses, and needs what does not come with it. */
+static bool lacks_weights(const char *path)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_tproblem *p = NULL;
+    bool lacks = kg_tproblem_load(path, &p, &ignored) == KG_OK && p->level == KG_TLEVEL_WEIGHTS;
+    kg_tproblem_destroy(p);
+    return lacks;
+}
+
 /* The published scene, open. Errors of the problem are a check that fails: then *out is NULL. */
 static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_onboard *o,
                                struct kg_tscene **out, struct kg_err *err)
@@ -39,7 +49,11 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
         return KG_OK;
     }
     if (code == KG_E_INPUT || code == KG_E_PROBLEM) {
-        add(o, check, false, err->message);
+        bool weights = code == KG_E_PROBLEM && lacks_weights(path);
+        if (weights) {
+            add(o, check, true, "");
+        }
+        add(o, weights ? "weights" : check, false, err->message);
         return KG_OK;
     }
     return code;
