@@ -224,6 +224,25 @@ static void test_doctor_of_a_gpu(void **state)
     json_decref(j);
 }
 
+/* A device that was asked for and is not there is said as that, beside what is there. */
+static void test_doctor_of_an_absent_device(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_expect(1, "$K doctor --device cuda:999");
+    rig_shows("\n  ok    python     3.");
+    rig_shows("\n  ok    torch      ");
+    rig_shows("\n  lacks device     cuda:999: ");
+    rig_expect(1, "$K doctor --device cuda:999 --json");
+    json_t *j = rig_json(), *facts = json_object_get(j, "pytorch");
+    assert_true(strlen(rig_get(facts, "torch")) > 0 && strlen(rig_get(facts, "error")) > 0);
+    json_decref(j);
+    rig_expect(1, "printf '#!/bin/sh\\nexit 1\\n' > none; chmod +x none; "
+                  "KGYM_PYTHON=./none $K doctor --device cuda:999");
+    rig_shows("\n  lacks torch      torch: ");
+    rig_expect(0, "$K doctor --help | grep -c -- --device");
+}
+
 static void test_onboarding(void **state)
 {
     (void)state;
@@ -263,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_relative_paths),
         cmocka_unit_test(test_the_judge_does_not_wait_for_torch),
         cmocka_unit_test(test_doctor_of_a_gpu),
+        cmocka_unit_test(test_doctor_of_an_absent_device),
         cmocka_unit_test(test_onboarding),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
