@@ -21,6 +21,7 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Attempting to deserialize object on a CUDA device",
              "CUDA driver version is insufficient", "no CUDA-capable device is detected",
              "libcuda.so.1: cannot open shared object file")
+NO_ARCHITECTURE = "its extension in CUDA is built for the GPU that is there (by nvcc, of CUDA_HOME)"
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
@@ -304,7 +305,8 @@ class Runner:
                 isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
             return wire.OUT_OF_MEMORY, reply
         if self.device.type == "cpu" and _lacks_gpu(error, message):
-            return wire.NEEDS_GPU, reply
+            said = NO_ARCHITECTURE if _asks_architecture(error) else message
+            return wire.NEEDS_GPU, dict(reply, message=said)
         return wire.EXCEPTION, reply
 
     def _finish(self, status, reply):

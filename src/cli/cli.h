@@ -42,6 +42,7 @@ extern const char *const kg_cli_eval_flags[];
  * contract's order: defaults < preset < file < environment < flags. */
 struct kg_cli_config {
     const char *file, *preset;
+    const char *reward;  /* of --reward, where a command has it: the key `rewards` */
     const char *set[64]; /* "key=value" of --set, in order */
     int nset;
     int flag_at[64]; /* positions of the table's own flags in argv */

@@ -24,6 +24,7 @@ static const char help_text[] =
     "  --jobs N            worker processes (default: all CPUs, half of them for a GPU)\n"
     "  --preset kernelbench\n"
     "                      that project's own trials and times, instead of kgym's: no reward\n"
+    "  --reward A[,B]      reward presets to compute for the records (not with that preset)\n"
     "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"
     "                      see `kgym eval --help`\n"
     "\n"
@@ -48,8 +49,9 @@ static const char help_text[] =
     "exit status: 0 every kernel got a verdict, or the analysis was made; 2 error\n";
 
 const char *const kg_cli_kb_eval_flags[] = {
-    "--run",  "--problems", "--level",  "--problem-ids", "--samples",     "--pass-at-k", "--out",
-    "--jobs", "--preset",   "--config", "--set",         "--dump-config", "--help",      NULL};
+    "--run",       "--problems", "--level",       "--problem-ids", "--samples",
+    "--pass-at-k", "--out",      "--jobs",        "--preset",      "--reward",
+    "--config",    "--set",      "--dump-config", "--help",        NULL};
 const char *const kg_cli_kb_analyze_flags[] = {"--run", "--baseline", "--level", "--problem-ids",
                                                "--out", "--json",     "--help",  NULL};
 
@@ -85,8 +87,13 @@ static enum kg_code take_value(struct kg_cli_kb *a, int argc, char **argv, int a
         const char **field;
         int verb; /* 0 both, 1 eval, 2 analyze */
     } list[] = {
-        {"--run", &a->run, 0}, {"--problems", &a->problems, 1}, {"--level", &a->level_text, 0},
-        {"--out", &a->out, 0}, {"--jobs", &a->jobs, 1},         {"--baseline", &a->baseline, 2},
+        {"--run", &a->run, 0},
+        {"--problems", &a->problems, 1},
+        {"--level", &a->level_text, 0},
+        {"--out", &a->out, 0},
+        {"--jobs", &a->jobs, 1},
+        {"--baseline", &a->baseline, 2},
+        {"--reward", &a->config.reward, 1},
     };
     *used = 0;
     for (size_t i = 0; i < sizeof list / sizeof *list && *used == 0; i++) {

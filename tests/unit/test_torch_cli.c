@@ -100,6 +100,22 @@ static void test_words_of_a_candidate(void **state)
     rig_says(" kgym eval: ok, reward 5  cuda libcuda.so.1");
 }
 
+/* What torch raises where it looks for a GPU to build for says nothing about that. */
+static void test_an_extension_without_a_gpu(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_text("extension.py",
+             "import torch.nn as nn\nimport torch.utils.cpp_extension as e\n\n\n"
+             "e._get_cuda_arch_flags() if e.CUDA_HOME else e.load_inline('x', '', "
+             "cuda_sources='x', functions=['f'])\n\n\n"
+             "class ModelNew(nn.Module):\n    def forward(self, x):\n        return 2 * x\n");
+    rig_expect(2, "$K eval ./twice.py extension.py" CPU);
+    assert_null(strstr(rig.err.data, "index out of range"));
+    rig_says("the candidate needs a GPU, and there is none: ");
+    rig_says("CUDA_HOME");
+}
+
 static void test_batch(void **state)
 {
     (void)state;
@@ -277,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_listing),
         cmocka_unit_test(test_judging),
         cmocka_unit_test(test_words_of_a_candidate),
+        cmocka_unit_test(test_an_extension_without_a_gpu),
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_the_zygotes_chores),
         cmocka_unit_test(test_relative_paths),
