@@ -14,6 +14,7 @@ import torch
 
 from . import building, cuda, describe, host, module, profile, source, tensors, wire
 
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
              "0 active drivers", "CUDA driver initialization failed",
@@ -107,7 +108,7 @@ class Runner:
         self.subject = None
         if "profile" in request:
             self._watch(request["profile"])
-        compat = bool(request.get("compat"))
+        compat = DTYPES[request.get("precision", "fp32")] if request.get("compat") else None
         if compat:
             self.place.plain()
         else:
