@@ -37,9 +37,8 @@ int kg_cli_kb_write(struct kg_cli_kb *a)
     if (code == KG_OK && a->problems) {
         code = kg_kb_problems_load(a->problems, a->level, &problems, &err);
     }
-    code = code == KG_OK
-               ? kg_kb_store_results(&store, &all, &problems, &any, &a->k, &summary, &err)
-               : code;
+    code = code == KG_OK ? kg_kb_store_results(&store, &all, &problems, &any, &a->k, &summary, &err)
+                         : code;
     int status = KG_EXIT_GOOD;
     if (code == KG_OK) {
         show(a, &store, &done, &summary);

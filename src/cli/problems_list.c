@@ -65,7 +65,9 @@ static void list_one(const struct row *p, bool json)
     struct kg_buf text;
     kg_buf_init(&text, 8192);
     kg_term_add_line(&text, p->desc);
-    kg_buf_addf(&text, p->note ? "%s(%s)" : "", text.len ? " " : "", p->note);
+    if (p->note) {
+        kg_buf_addf(&text, "%s(%s)", text.len ? " " : "", p->note);
+    }
     print_plain(p->word, 26);
     printf("  level %d  ", p->level);
     print_plain(p->suite, 8);

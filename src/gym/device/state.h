@@ -91,7 +91,7 @@ struct kg_dj_state {
     int candidate_case, candidate_port; /* whose answer to what; -1: nobody's */
     struct kg_dj_aside aside[KG_DJ_ASIDE];
     struct kg_dj_known known;
-    double e_ref; /* of the last SELF */
+    double e_ref;                    /* of the last SELF */
     const struct kg_dj_pause *pause; /* of the request under way; NULL: nobody waits */
 };
 

@@ -92,7 +92,8 @@ static const struct kg_opt table[] = {
     REAL("library.share", library_share, 0, 1, "0.05", "",
          "PyTorch: share of the device's time that a library may have where it is forbidden."),
     TEXT("league", league, "fp32", "League: which arithmetic and which help are allowed."),
-    TEXT("precision", precision, "fp32", "Arithmetic that answers are held to; protocol `kernelbench`: fp32, fp16 or bf16."),
+    TEXT("precision", precision, "fp32",
+         "Arithmetic that answers are held to; protocol `kernelbench`: fp32, fp16 or bf16."),
     TEXT("compiler", compiler, "gcc", "C compiler for references and candidates."),
     TEXT("device", device, "auto",
          "Where PyTorch problems run: cpu, cuda:N, or auto: a GPU where there is one."),
@@ -123,9 +124,10 @@ static const struct kg_opt table[] = {
         "none."),
     INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
         "Protocol `kernelbench`: correctness trials."),
-    REAL("kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
-         "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4, else "
-         "1e-2."),
+    REAL(
+        "kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
+        "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4, else "
+        "1e-2."),
     TEXT("suites", suites, "", "Folders of problem suites, separated by colons; empty: shipped."),
     TEXT("cache", cache, "",
          "Folder of compiled objects and builds; `none`: no cache; empty: in the user's cache "

@@ -176,10 +176,10 @@ enum kg_code kg_trow_read(const char *file, long line, const char *what, struct 
                           struct kg_err *err)
 {
     struct stream *s = &stream;
-    struct index *x;
+    struct index *x = NULL;
     bool ends;
     enum kg_code code = open_file(s, file, &x, err);
-    if (code == KG_OK) {
+    if (x) {
         struct place p = nearest(x, line);
         code = walk(s, x, &p, line, &ends, err);
         if (code == KG_OK) {
@@ -194,11 +194,11 @@ enum kg_code kg_trow_read(const char *file, long line, const char *what, struct 
 enum kg_code kg_trows_count(const char *file, long *n, struct kg_err *err)
 {
     struct stream *s = &stream;
-    struct index *x;
+    struct index *x = NULL;
     bool ends = false;
     *n = 0;
     enum kg_code code = open_file(s, file, &x, err);
-    if (code == KG_OK) {
+    if (x) {
         struct place p = nearest(x, LONG_MAX);
         code = walk(s, x, &p, LONG_MAX, &ends, err);
         *n = p.at < x->size ? p.line : p.line - 1;
