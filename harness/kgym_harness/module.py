@@ -34,9 +34,9 @@ def trial_seeds(seed, n):
     return [torch.randint(0, 2 ** 32 - 1, (1,)).item() for _ in range(n)]
 
 
-def _cast(args):
+def _cast(args, dtype):
     """As KernelBench does: every tensor among them, indices and masks too."""
-    return [t.to(torch.float32) if isinstance(t, torch.Tensor) else t for t in args]
+    return [t.to(dtype) if isinstance(t, torch.Tensor) else t for t in args]
 
 
 def _each(change, value):
@@ -83,9 +83,9 @@ class Subject:
     """One source file and what became of it: a reference (Model, get_inputs, ...) or a candidate
     (ModelNew)."""
 
-    def __init__(self, path, entry, role, device, compat=False):
+    def __init__(self, path, entry, role, device, compat=None):
         self.entry, self.role, self.device = entry, role, device
-        self.compat = compat  # as KernelBench runs modules: float32, inputs that may be written
+        self.compat = compat  # as KernelBench runs modules: all in this dtype, inputs that may be written
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
         self.kept = {}  # of what is in before: (tensor, its version) by name
@@ -119,12 +119,13 @@ class Subject:
             args, named = [values.decode(a) for a in init], {k: values.decode(v)
                                                              for k, v in (kwargs or {}).items()}
         if self.compat:
-            args = [t.to(self.device) if isinstance(t, torch.Tensor) else t for t in _cast(args)]
+            args = [t.to(self.device) if isinstance(t, torch.Tensor) else t
+                    for t in _cast(args, self.compat)]
         seed_all(seed, self.device)
         made = self.source.entry(self.entry)(*args, **named)
         if isinstance(made, torch.nn.Module):
             made = made.to(self.device)
-            made = made.to(torch.float32) if self.compat else made
+            made = made.to(self.compat) if self.compat else made
         self.module, self.wide, self.before, self.loaded = made, None, None, None
 
     def draw(self, seed):
@@ -132,7 +133,7 @@ class Subject:
         seed_all(seed, self.device)
         function = self.source.entry("get_inputs")
         named = []
-        got = _cast(function()) if self.compat else function()
+        got = _cast(function(), self.compat) if self.compat else function()
         template = values.take_apart(list(got), "", named)
         self.template = template["list"]
         return named

@@ -14,6 +14,7 @@ import torch
 
 from . import building, cuda, describe, host, module, profile, source, tensors, wire
 
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
              "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
              "0 active drivers", "CUDA driver initialization failed",
@@ -21,6 +22,7 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Attempting to deserialize object on a CUDA device",
              "CUDA driver version is insufficient", "no CUDA-capable device is detected",
              "libcuda.so.1: cannot open shared object file")
+NO_ARCHITECTURE = "its extension in CUDA is built for the GPU that is there (by nvcc, of CUDA_HOME)"
 OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory",
                  "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
@@ -107,7 +109,7 @@ class Runner:
         self.subject = None
         if "profile" in request:
             self._watch(request["profile"])
-        compat = bool(request.get("compat"))
+        compat = DTYPES[request.get("precision", "fp32")] if request.get("compat") else None
         if compat:
             self.place.plain()
         else:
@@ -305,7 +307,8 @@ class Runner:
                 isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
             return wire.OUT_OF_MEMORY, reply
         if self.device.type == "cpu" and _lacks_gpu(error, message):
-            return wire.NEEDS_GPU, reply
+            said = NO_ARCHITECTURE if _asks_architecture(error) else message
+            return wire.NEEDS_GPU, dict(reply, message=said)
         return wire.EXCEPTION, reply
 
     def _finish(self, status, reply):

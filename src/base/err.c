@@ -58,6 +58,15 @@ enum kg_code kg_err_prefix(struct kg_err *err, const char *fmt, ...)
     return err->code;
 }
 
+void kg_err_one_line(struct kg_err *err)
+{
+    for (char *p = err->message; *p != '\0'; p++) {
+        if (*p >= '\t' && *p <= '\r') {
+            *p = ' ';
+        }
+    }
+}
+
 void kg_assert_failed(const char *expr, const char *file, int line)
 {
     fprintf(stderr, "kgym: bug: %s:%d: assertion `%s` failed\n", file, line, expr);

@@ -53,6 +53,9 @@ enum kg_code kg_fail(struct kg_err *err, enum kg_code code, const char *fmt, ...
 /* Put "prefix: " before the message of an error that is being passed on; returns err->code. */
 enum kg_code kg_err_prefix(struct kg_err *err, const char *fmt, ...) KG_PRINTF(2, 3);
 
+/* Line breaks and tabs in the message, of what it quotes, become spaces. */
+void kg_err_one_line(struct kg_err *err);
+
 /* Stable lower-case names: "usage", "input", ...; "host", "gym", "problem". */
 const char *kg_code_name(enum kg_code code);
 const char *kg_blame_name(enum kg_blame blame);

@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define WRITER_MS 1000
 
 static enum kg_code cannot(struct kg_err *err, const char *path, const char *what)
 {
@@ -40,16 +43,39 @@ static enum kg_code read_all(int fd, const char *name, struct kg_buf *out, struc
     }
 }
 
+/* Opening a pipe waits for whoever writes to it, and so would reading: for ever, where nobody does.
+ * Whoever is about to gets a moment. A first byte that was there goes to *out. */
+static enum kg_code await_writer(int fd, const char *path, struct kg_buf *out, struct kg_err *err)
+{
+    struct stat st;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char byte;
+    if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && poll(&p, 1, WRITER_MS) == 0) {
+        ssize_t n = read(fd, &byte, 1);
+        if (n == 0) {
+            return kg_fail(err, KG_E_IO, "%s: cannot read: nobody writes to this pipe", path);
+        }
+        if (n == 1) {
+            kg_buf_addc(out, byte);
+        }
+    }
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0
+               ? KG_OK
+               : kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno));
+}
+
 enum kg_code kg_file_read(const char *path, struct kg_buf *out, struct kg_err *err)
 {
     if (strcmp(path, "-") == 0) {
         return read_all(STDIN_FILENO, "standard input", out, err);
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         return cannot(err, path, "open");
     }
-    enum kg_code code = read_all(fd, path, out, err);
+    enum kg_code code = await_writer(fd, path, out, err);
+    code = code == KG_OK ? read_all(fd, path, out, err) : code;
     close(fd);
     return code;
 }

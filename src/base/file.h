@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 
-/* Append the whole file to *out; more than out->max bytes is KG_E_LIMIT. "-" is standard input. */
+/* Append the whole file to *out; more than out->max bytes is KG_E_LIMIT. "-" is standard input. A
+ * pipe is read to its end; one that nobody has opened to write within a second is KG_E_IO. */
 enum kg_code kg_file_read(const char *path, struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
 /* Write path.tmp.PID beside it, fsync, rename: readers see the old file or the new, never half. */
 enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n,

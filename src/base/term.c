@@ -35,14 +35,16 @@ static bool turns_text(uint32_t cp)
            cp == 0x200F || cp == 0x061C;
 }
 
-static void add_shown(struct kg_buf *out, const char *s)
+static void add_shown(struct kg_buf *out, const char *s, bool on_one_line)
 {
     size_t len = strlen(s);
     for (size_t at = 0; at < len;) {
         uint32_t cp;
         bool ok;
         size_t n = kg_utf8_next(s + at, len - at, &cp, &ok);
-        if (ok && (cp == '\n' || cp == '\t' || (kg_utf8_in_line(cp) && !turns_text(cp)))) {
+        if (ok && on_one_line && cp >= '\t' && cp <= '\r') {
+            kg_buf_addc(out, ' ');
+        } else if (ok && (cp == '\n' || cp == '\t' || (kg_utf8_in_line(cp) && !turns_text(cp)))) {
             kg_buf_add(out, s + at, n);
         } else {
             kg_buf_adds(out, "\xEF\xBF\xBD");
@@ -61,8 +63,13 @@ void kg_term_add(struct kg_buf *out, bool colour, enum kg_style style, const cha
     if (styled) {
         kg_buf_addf(out, "\033[%sm", codes[style]);
     }
-    add_shown(out, s);
+    add_shown(out, s, false);
     if (styled) {
         kg_buf_adds(out, "\033[0m");
     }
+}
+
+void kg_term_add_line(struct kg_buf *out, const char *s)
+{
+    add_shown(out, s, true);
 }

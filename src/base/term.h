@@ -17,6 +17,8 @@ int kg_term_width(FILE *f); /* 80 when unknown; 40..200 */
  * control characters but newline and tab, overrides of the writing direction and invalid UTF-8 are
  * shown as U+FFFD, so that it cannot drive the terminal. */
 void kg_term_add(struct kg_buf *out, bool colour, enum kg_style style, const char *s);
+/* The same, plain and on the line: line breaks and tabs are spaces. */
+void kg_term_add_line(struct kg_buf *out, const char *s);
 /* Display columns of UTF-8 text (wide characters count 2, escapes 0, combining marks 0). */
 size_t kg_term_columns(const char *s);
 

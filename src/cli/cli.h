@@ -3,6 +3,8 @@
 #ifndef KG_CLI_CLI_H
 #define KG_CLI_CLI_H
 
+#include <stdio.h>
+
 #include "gym/pipeline/config.h"
 #include "gym/record/record.h"
 
@@ -24,7 +26,9 @@ int kg_cmd_kernelbench(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 
-/* Prints "kgym COMMAND: message" and returns KG_EXIT_ERROR. */
+/* A line of text that may quote a model's: it can neither drive the terminal nor make a line. */
+void kg_cli_line(FILE *f, const char *before, const char *text);
+/* Prints "kgym COMMAND: message" so, and returns KG_EXIT_ERROR. */
 int kg_cli_fail(const char *command, const struct kg_err *err);
 /* A word that the command does not know, with the nearest of those that it does. known: the
  * command's own flags or verbs, NULL-terminated; options: those of the table count too. Always
@@ -38,6 +42,7 @@ extern const char *const kg_cli_eval_flags[];
  * contract's order: defaults < preset < file < environment < flags. */
 struct kg_cli_config {
     const char *file, *preset;
+    const char *reward;  /* of --reward, where a command has it: the key `rewards` */
     const char *set[64]; /* "key=value" of --set, in order */
     int nset;
     int flag_at[64]; /* positions of the table's own flags in argv */

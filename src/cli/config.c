@@ -4,13 +4,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/term.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "gym/pipeline/eval.h"
 
+void kg_cli_line(FILE *f, const char *before, const char *text)
+{
+    struct kg_buf b;
+    kg_buf_init(&b, 1 << 16);
+    kg_buf_adds(&b, before);
+    kg_term_add_line(&b, text);
+    kg_buf_addc(&b, '\n');
+    fwrite(b.data, 1, b.len, f);
+    kg_buf_deinit(&b);
+}
+
 int kg_cli_fail(const char *command, const struct kg_err *err)
 {
-    fprintf(stderr, "kgym %s: %s\n", command, err->message);
+    char before[64];
+    snprintf(before, sizeof before, "kgym %s: ", command);
+    kg_cli_line(stderr, before, err->message);
     return KG_EXIT_ERROR;
 }
 
@@ -112,6 +126,34 @@ static const char *preset_of(const struct kg_cli_config *cc)
     return preset;
 }
 
+/* The list that the command line asks for, in whatever words; NULL: none. */
+static const char *rewards_asked(const struct kg_cli_config *cc, char **argv)
+{
+    static const char key[] = "rewards=", flag[] = "--rewards";
+    const char *asked = cc->reward;
+    for (int i = 0; i < cc->nset; i++) {
+        asked = strncmp(cc->set[i], key, strlen(key)) == 0 ? cc->set[i] + strlen(key) : asked;
+    }
+    for (int i = 0; i < cc->nflags; i++) {
+        const char *word = argv[cc->flag_at[i]];
+        if (strncmp(word, flag, strlen(flag)) == 0) {
+            asked = word[strlen(flag)] == '=' ? word + strlen(flag) + 1 : argv[cc->flag_at[i] + 1];
+        }
+    }
+    return asked && *asked ? asked : NULL;
+}
+
+static enum kg_code check_rewards(const struct kg_cli_config *cc, char **argv,
+                                  const struct kg_config *out, struct kg_err *err)
+{
+    const char *asked = out->protocol == KG_PROTOCOL_KERNELBENCH ? rewards_asked(cc, argv) : NULL;
+    return !asked ? KG_OK
+                  : kg_fail(err, KG_E_USAGE,
+                            "reward `%.100s`, preset `%s`: what is judged by KernelBench's own "
+                            "procedure is never rewarded; leave out one of them",
+                            asked, out->preset);
+}
+
 enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
                                    struct kg_config *out, struct kg_err *err)
 {
@@ -130,7 +172,10 @@ enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, cha
             return err->code;
         }
     }
-    return kg_config_check(out, err);
+    if (cc->reward && kg_opts_set(opts, out, "rewards", cc->reward, "--reward", err) != KG_OK) {
+        return err->code;
+    }
+    return check_rewards(cc, argv, out, err) == KG_OK ? kg_config_check(out, err) : err->code;
 }
 
 static void on_signal(int sig)

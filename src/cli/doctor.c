@@ -14,7 +14,7 @@
 #include "gym/torch/facts.h"
 
 static const char help_text[] =
-    "usage: kgym doctor [--quick] [--json]\n"
+    "usage: kgym doctor [--device D] [--quick] [--json]\n"
     "\n"
     "What this host allows and measures: compiler, sandbox ladder, and how well it keeps\n"
     "time: the cost of a hand-off (K), and a null test, the reference against itself,\n"
@@ -22,6 +22,7 @@ static const char help_text[] =
     "clocks, CUPTI, MPS, MIG, its own K and null test. Each missing piece comes with what it\n"
     "costs and what to do.\n"
     "\n"
+    "  --device D        where PyTorch problems would run: cpu, cuda:0, auto\n"
     "  --quick           leave out the measurements and PyTorch\n"
     "  --json            one JSON object\n"
     "  --set KEY=VALUE   any configuration key, such as compiler (`kgym options` lists them)\n"
@@ -74,7 +75,9 @@ void kg_doctor_line(struct kg_doctor *d, bool good, const char *what, const char
 {
     kg_buf_adds(&d->text, "  ");
     kg_term_add(&d->text, d->colour, good ? KG_GREEN : KG_YELLOW, good ? "ok   " : "lacks");
-    kg_buf_addf(&d->text, " %-10s %.*s\n", what, (int)strcspn(detail, "\n"), detail);
+    kg_buf_addf(&d->text, " %-10s ", what);
+    kg_term_add_line(&d->text, detail);
+    kg_buf_addc(&d->text, '\n');
 }
 
 static void host(struct kg_doctor *d, const char *compiler)
@@ -152,18 +155,9 @@ static const char *fact(const json_t *facts, const char *key)
     return s && *s ? s : "unknown";
 }
 
-/* PyTorch is a choice: without it nothing else is worse. */
-static void pytorch(struct kg_doctor *d, struct kg_worker *w)
+static void python(struct kg_doctor *d, const json_t *facts)
 {
-    struct kg_err err = KG_ERR_INIT;
-    json_t *facts = NULL;
     char detail[600];
-    kg_term_add(&d->text, d->colour, KG_BOLD, "pytorch\n");
-    if (kg_torch_facts(w, &facts, &err) != KG_OK) {
-        kg_doctor_line(d, false, "torch", err.message);
-        json_object_set_new(d->out, "pytorch", json_pack("{s:s}", "error", err.message));
-        return;
-    }
     snprintf(detail, sizeof detail, "%s (%s)", fact(facts, "python"), fact(facts, "executable"));
     kg_doctor_line(d, true, "python", detail);
     snprintf(detail, sizeof detail, "%s, built for CUDA %s", fact(facts, "torch"),
@@ -173,6 +167,28 @@ static void pytorch(struct kg_doctor *d, struct kg_worker *w)
     kg_doctor_line(d, triton, "triton",
                    triton ? fact(facts, "triton")
                           : "Triton candidates cannot be imported; `make torch`");
+}
+
+/* PyTorch is a choice: without it nothing else is worse. A device that was asked for is none. */
+static void pytorch(struct kg_doctor *d, struct kg_worker *w, const char *asked)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *facts = NULL;
+    char detail[600];
+    kg_term_add(&d->text, d->colour, KG_BOLD, "pytorch\n");
+    if (kg_torch_facts(w, &facts, &err) != KG_OK) {
+        if (facts) {
+            python(d, facts);
+        }
+        snprintf(detail, sizeof detail, "%s: %s", asked, err.message);
+        kg_doctor_line(d, false, facts ? "device" : "torch", facts ? detail : err.message);
+        d->bad = d->bad || (strcmp(asked, "auto") != 0 && strcmp(asked, "cpu") != 0);
+        facts = facts ? facts : json_object();
+        json_object_set_new(facts, "error", json_string(err.message));
+        json_object_set_new(d->out, "pytorch", facts);
+        return;
+    }
+    python(d, facts);
     snprintf(detail, sizeof detail, "%s: %s, %lld MB, exchange %s", fact(facts, "device"),
              fact(facts, "device_name"),
              (long long)json_integer_value(json_object_get(facts, "memory_bytes")) >> 20,
@@ -200,7 +216,7 @@ static int examine(struct kg_doctor *d, const struct kg_config *config)
     }
     ladder(d);
     if (code == KG_OK && !d->quick) {
-        pytorch(d, w);
+        pytorch(d, w, config->device);
     }
     kg_worker_close(w);
     if (code == KG_OK && !d->quick) {

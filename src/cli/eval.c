@@ -73,7 +73,7 @@ const char *const kg_cli_eval_flags[] = {"--source", "--json",        "--public"
 
 struct args {
     struct kg_cli_config config;
-    const char *problem, *reply, *stop_after, *replay, *reward, *batch, *out, *jobs, *trace;
+    const char *problem, *reply, *stop_after, *replay, *batch, *out, *jobs, *trace;
     bool source, json, public_only, dump, help;
 };
 
@@ -101,7 +101,7 @@ static enum kg_code take_value(struct args *a, int argc, char **argv, int at, in
         const char *name;
         const char **field;
     } list[] = {
-        {"--stop-after", &a->stop_after}, {"--replay", &a->replay}, {"--reward", &a->reward},
+        {"--stop-after", &a->stop_after}, {"--replay", &a->replay}, {"--reward", &a->config.reward},
         {"--batch", &a->batch},           {"--out", &a->out},       {"--jobs", &a->jobs},
         {"--trace", &a->trace},
     };
@@ -304,10 +304,7 @@ int kg_cmd_eval(int argc, char **argv)
         return KG_EXIT_GOOD;
     }
     if (check(&a, &stop, &err) != KG_OK ||
-        kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
-        (a.reward && kg_opts_set(kg_config_options(), &config, "rewards", a.reward, "--reward",
-                                 &err) != KG_OK) ||
-        kg_config_check(&config, &err) != KG_OK) {
+        kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
     if (a.dump) {

@@ -8,10 +8,42 @@
 #include "gym/pipeline/batch.h"
 #include "gym/torch/torch.h"
 
+#define SHOWN_FAULTS 5
+
 struct tally {
     struct kg_progress bar;
-    int64_t ok;
+    int64_t ok, faults;
+    struct kg_buf shown; /* the first faults: "  ID: message" */
 };
+
+/* A record with an error instead of a verdict. */
+static void note_fault(struct tally *t, const char *record)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *j = NULL;
+    if (t->faults++ >= SHOWN_FAULTS ||
+        kg_json_parse(record, strlen(record), "record", &j, &ignored) != KG_OK) {
+        return;
+    }
+    const char *id = json_string_value(json_object_get(j, "batch_id"));
+    const char *message =
+        json_string_value(json_object_get(json_object_get(j, "error"), "message"));
+    kg_buf_adds(&t->shown, "  ");
+    kg_term_add_line(&t->shown, id ? id : "?");
+    kg_buf_adds(&t->shown, ": ");
+    kg_term_add_line(&t->shown, message ? message : "?");
+    kg_buf_addc(&t->shown, '\n');
+    json_decref(j);
+}
+
+static void show_faults(struct tally *t)
+{
+    fputs(t->shown.data, stderr);
+    if (t->faults > SHOWN_FAULTS) {
+        fprintf(stderr, "  and %lld more\n", (long long)t->faults - SHOWN_FAULTS);
+    }
+    kg_buf_deinit(&t->shown);
+}
 
 static void on_progress(void *ctx, int64_t done, int64_t total, const char *record)
 {
@@ -20,6 +52,9 @@ static void on_progress(void *ctx, int64_t done, int64_t total, const char *reco
     t->bar.total = total;
     t->ok += strstr(record, "\"verdict\":\"ok\"") != NULL ||
              strstr(record, "\"verdict\": \"ok\"") != NULL;
+    if (!strstr(record, "\"error\":null") && !strstr(record, "\"error\": null")) {
+        note_fault(t, record);
+    }
     snprintf(note, sizeof note, "%lld ok", (long long)t->ok);
     kg_progress_step(&t->bar, done, note);
 }
@@ -64,11 +99,13 @@ enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *confi
     if (job_count(command, jobs, config, &spec.jobs, err) != KG_OK) {
         return err->code;
     }
+    kg_buf_init(&t.shown, 16 << 10);
     kg_progress_init(&t.bar, stderr, "judging", 0);
     enum kg_code code = kg_batch_run(config, &spec, res, err);
     if (t.bar.done > 0) {
         kg_progress_end(&t.bar);
     }
+    show_faults(&t);
     *ok = t.ok;
     return code;
 }

@@ -5,8 +5,9 @@
 #include "cli/cli.h"
 #include "gym/pipeline/batch.h"
 
-/* The batch alone, with its progress bar and without a last word. command names it in warnings; ok,
- * out: lines with the verdict `ok`. */
+/* The batch alone, with its progress bar and, of lines that ended in an error, what the first of
+ * them were; without a last word. command names it in warnings; ok, out: lines with the verdict
+ * `ok`. */
 enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *config, const char *in,
                               const char *out, const char *jobs, bool public_only,
                               enum kg_stage stop_after, struct kg_batch_result *res, int64_t *ok,

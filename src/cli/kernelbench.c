@@ -7,9 +7,10 @@
 static const char help_text[] =
     "usage: kgym kernelbench eval --run DIR --problems DIR [OPTIONS]\n"
     "       kgym kernelbench analyze --run DIR --baseline FILE [OPTIONS]\n"
+    "       kgym kernelbench write --records FILE --out DIR [OPTIONS]\n"
     "\n"
     "Judges the kernels of a KernelBench run, as `kgym eval` does, and writes that project's\n"
-    "result files; or computes its metrics from them.\n"
+    "result files; computes its metrics from them; or makes a run of any batch's records.\n"
     "\n"
     "eval: reads DIR/level_<L>_problem_<P>_sample_<S>_kernel.py, writes eval_results.json and\n"
     "pass_at_k_results.json, and keeps the records in kgym_records.jsonl. What was judged\n"
@@ -24,6 +25,7 @@ static const char help_text[] =
     "  --jobs N            worker processes (default: all CPUs, half of them for a GPU)\n"
     "  --preset kernelbench\n"
     "                      that project's own trials and times, instead of kgym's: no reward\n"
+    "  --reward A[,B]      reward presets to compute for the records (not with that preset)\n"
     "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"
     "                      see `kgym eval --help`\n"
     "\n"
@@ -35,6 +37,14 @@ static const char help_text[] =
     "  --out FILE          write the analysis as JSON\n"
     "  --json              print it as JSON\n"
     "\n"
+    "write: reads the records of `kgym eval --batch`, those of problems named 12_Name, and writes\n"
+    "DIR/level_<L>_problem_<P>_sample_<S>_kernel.py, eval_results.json, pass_at_k_results.json.\n"
+    "  --records FILE      what a batch has written\n"
+    "  --out DIR           the run's folder, made if it is missing\n"
+    "  --level L           which level (default: the records' only one)\n"
+    "  --problems DIR      that project's problems, for their hashes and their number\n"
+    "  --pass-at-k LIST    k of pass@k (default 1)\n"
+    "\n"
     "examples:\n"
     "  kgym kernelbench eval --run runs/demo --problems KernelBench --level 1 --device cpu\n"
     "  kgym kernelbench eval --run runs/demo --problems KernelBench --problem-ids 1-20 "
@@ -44,14 +54,19 @@ static const char help_text[] =
     "results/timing/H100_Modal/baseline_time_torch.json\n"
     "  kgym kernelbench analyze run_name=demo level=1 hardware=H100_Modal "
     "baseline=baseline_time_torch\n"
+    "  kgym kernelbench write --records out.jsonl --out runs/mine\n"
     "\n"
-    "exit status: 0 every kernel got a verdict, or the analysis was made; 2 error\n";
+    "exit status: 0 every kernel got a verdict, or what was asked for was made; 2 error\n";
 
 const char *const kg_cli_kb_eval_flags[] = {
-    "--run",  "--problems", "--level",  "--problem-ids", "--samples",     "--pass-at-k", "--out",
-    "--jobs", "--preset",   "--config", "--set",         "--dump-config", "--help",      NULL};
+    "--run",       "--problems", "--level",       "--problem-ids", "--samples",
+    "--pass-at-k", "--out",      "--jobs",        "--preset",      "--reward",
+    "--config",    "--set",      "--dump-config", "--help",        NULL};
 const char *const kg_cli_kb_analyze_flags[] = {"--run", "--baseline", "--level", "--problem-ids",
                                                "--out", "--json",     "--help",  NULL};
+
+const char *const kg_cli_kb_write_flags[] = {"--records",   "--out",  "--level", "--problems",
+                                             "--pass-at-k", "--help", NULL};
 
 static void help(void)
 {
@@ -77,31 +92,51 @@ static enum kg_code take_list(const char *name, struct kg_kb_numbers *set, int a
     return kg_kb_numbers_parse(name, text, set, err);
 }
 
+enum { EVAL = 1, ANALYZE = 2, WRITE = 4 };
+
+static int verb_of(const struct kg_cli_kb *a)
+{
+    return a->analyze ? ANALYZE : a->write ? WRITE : EVAL;
+}
+
 static enum kg_code take_value(struct kg_cli_kb *a, int argc, char **argv, int at, int *used,
                                struct kg_err *err)
 {
     const struct {
         const char *name;
         const char **field;
-        int verb; /* 0 both, 1 eval, 2 analyze */
+        int verbs;
     } list[] = {
-        {"--run", &a->run, 0}, {"--problems", &a->problems, 1}, {"--level", &a->level_text, 0},
-        {"--out", &a->out, 0}, {"--jobs", &a->jobs, 1},         {"--baseline", &a->baseline, 2},
+        {"--run", &a->run, EVAL | ANALYZE},
+        {"--problems", &a->problems, EVAL | WRITE},
+        {"--level", &a->level_text, EVAL | ANALYZE | WRITE},
+        {"--out", &a->out, EVAL | ANALYZE | WRITE},
+        {"--jobs", &a->jobs, EVAL},
+        {"--baseline", &a->baseline, ANALYZE},
+        {"--records", &a->records, WRITE},
+        {"--reward", &a->config.reward, EVAL},
+    };
+    const struct {
+        const char *name;
+        struct kg_kb_numbers *set;
+        int verbs;
+    } numbers[] = {
+        {"--problem-ids", &a->ids, EVAL | ANALYZE},
+        {"--samples", &a->samples, EVAL},
+        {"--pass-at-k", &a->k, EVAL | WRITE},
     };
     *used = 0;
     for (size_t i = 0; i < sizeof list / sizeof *list && *used == 0; i++) {
-        if (list[i].verb != (a->analyze ? 1 : 2) &&
+        if ((list[i].verbs & verb_of(a)) &&
             kg_cli_value(list[i].name, argc, argv, at, used, list[i].field, err) != KG_OK) {
             return err->code;
         }
     }
-    if (*used == 0 && take_list("--problem-ids", &a->ids, argc, argv, at, used, err) != KG_OK) {
-        return err->code;
-    }
-    if (*used == 0 && !a->analyze &&
-        (take_list("--samples", &a->samples, argc, argv, at, used, err) != KG_OK ||
-         (*used == 0 && take_list("--pass-at-k", &a->k, argc, argv, at, used, err) != KG_OK))) {
-        return err->code;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && *used == 0; i++) {
+        if ((numbers[i].verbs & verb_of(a)) &&
+            take_list(numbers[i].name, numbers[i].set, argc, argv, at, used, err) != KG_OK) {
+            return err->code;
+        }
     }
     return KG_OK;
 }
@@ -114,7 +149,14 @@ static bool take_switch(struct kg_cli_kb *a, const char *word)
     if (a->analyze && strcmp(word, "--json") == 0) {
         return a->json = true;
     }
-    return !a->analyze && strcmp(word, "--dump-config") == 0 && (a->dump = true);
+    return verb_of(a) == EVAL && strcmp(word, "--dump-config") == 0 && (a->dump = true);
+}
+
+static const char *const *flags_of(const struct kg_cli_kb *a)
+{
+    return a->analyze ? kg_cli_kb_analyze_flags
+           : a->write ? kg_cli_kb_write_flags
+                      : kg_cli_kb_eval_flags;
 }
 
 static enum kg_code take(struct kg_cli_kb *a, int argc, char **argv, int at, int *used,
@@ -125,7 +167,7 @@ static enum kg_code take(struct kg_cli_kb *a, int argc, char **argv, int at, int
     if (!*used && take_value(a, argc, argv, at, used, err) != KG_OK) {
         return err->code;
     }
-    if (!*used && !a->analyze &&
+    if (!*used && verb_of(a) == EVAL &&
         kg_cli_config_word(&a->config, argc, argv, at, used, err) != KG_OK) {
         return err->code;
     }
@@ -133,25 +175,23 @@ static enum kg_code take(struct kg_cli_kb *a, int argc, char **argv, int at, int
         return KG_OK;
     }
     *used = 1;
-    if (word[0] == '-' || !strchr(word, '=')) {
-        return kg_cli_unknown("kernelbench", word,
-                              a->analyze ? kg_cli_kb_analyze_flags : kg_cli_kb_eval_flags,
-                              !a->analyze, err);
+    if (word[0] == '-' || a->write || !strchr(word, '=')) {
+        return kg_cli_unknown("kernelbench", word, flags_of(a), verb_of(a) == EVAL, err);
     }
     return kg_cli_kb_word(a, word, err);
 }
 
 static enum kg_code parse(struct kg_cli_kb *a, int argc, char **argv, struct kg_err *err)
 {
-    static const char *const verbs[] = {"eval", "analyze", "--help", NULL};
+    static const char *const verbs[] = {"eval", "analyze", "write", "--help", NULL};
     if (argc < 2) {
         return kg_fail(err, KG_E_USAGE,
-                       "`eval` or `analyze` is needed; see `kgym kernelbench "
-                       "--help`");
+                       "`eval`, `analyze` or `write` is needed; see `kgym kernelbench --help`");
     }
     a->help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
     a->analyze = strcmp(argv[1], "analyze") == 0;
-    if (!a->help && !a->analyze && strcmp(argv[1], "eval") != 0) {
+    a->write = strcmp(argv[1], "write") == 0;
+    if (!a->help && verb_of(a) == EVAL && strcmp(argv[1], "eval") != 0) {
         return kg_cli_unknown("kernelbench", argv[1], verbs, false, err);
     }
     for (int i = 2, used; i < argc && !a->help; i += used) {
@@ -174,9 +214,10 @@ int kg_cmd_kernelbench(int argc, char **argv)
         help();
         return KG_EXIT_GOOD;
     }
-    if (a.analyze) {
-        return kg_cli_kb_settle(&a, &err) == KG_OK ? kg_cli_kb_analyze(&a)
-                                                   : kg_cli_fail("kernelbench", &err);
+    if (a.analyze || a.write) {
+        return kg_cli_kb_settle(&a, &err) != KG_OK ? kg_cli_fail("kernelbench", &err)
+               : a.analyze                         ? kg_cli_kb_analyze(&a)
+                                                   : kg_cli_kb_write(&a);
     }
     if (kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK ||
         kg_cli_kb_check(&a, &config, &err) != KG_OK) {

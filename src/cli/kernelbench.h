@@ -1,4 +1,4 @@
-/* kgym kernelbench: what its two verbs share. Private to the command. */
+/* kgym kernelbench: what its verbs share. Private to the command. */
 #ifndef KG_CLI_KERNELBENCH_H
 #define KG_CLI_KERNELBENCH_H
 
@@ -6,9 +6,9 @@
 #include "gym/kernelbench/numbers.h"
 
 struct kg_cli_kb {
-    bool analyze; /* the verb: eval or analyze */
+    bool analyze, write; /* the verb; neither: eval */
     struct kg_cli_config config;
-    const char *run, *problems, *level_text, *out, *jobs, *baseline, *hardware;
+    const char *run, *problems, *level_text, *out, *jobs, *baseline, *hardware, *records;
     struct kg_kb_numbers ids, samples, k;
     int level; /* 0: the run's only one */
     bool json, dump, help;
@@ -28,10 +28,12 @@ enum kg_code kg_cli_kb_check(const struct kg_cli_kb *a, const struct kg_config *
 /* What the words amount to: paths of run, problems and baseline. */
 enum kg_code kg_cli_kb_settle(struct kg_cli_kb *a, struct kg_err *err) KG_MUST_USE;
 /* The flags of either verb, NULL-terminated, and the words. */
-extern const char *const kg_cli_kb_eval_flags[], *const kg_cli_kb_analyze_flags[];
+extern const char *const kg_cli_kb_eval_flags[], *const kg_cli_kb_analyze_flags[],
+                                                     *const kg_cli_kb_write_flags[];
 void kg_cli_kb_words(struct kg_buf *out, const char *separator, bool analyze);
 
 int kg_cli_kb_eval(struct kg_cli_kb *a, const struct kg_config *config);
 int kg_cli_kb_analyze(struct kg_cli_kb *a);
+int kg_cli_kb_write(struct kg_cli_kb *a);
 
 #endif

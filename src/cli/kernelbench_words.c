@@ -275,20 +275,8 @@ static enum kg_code settle_baseline(struct kg_cli_kb *a, struct kg_err *err)
                : kg_fail(err, KG_E_USAGE, "--baseline FILE (or hardware= and baseline=) is needed");
 }
 
-enum kg_code kg_cli_kb_settle(struct kg_cli_kb *a, struct kg_err *err)
+static enum kg_code settle_k(struct kg_cli_kb *a, struct kg_err *err)
 {
-    if (settle_run(a, err) != KG_OK || settle_level(a, err) != KG_OK) {
-        return err->code;
-    }
-    if (a->analyze) {
-        return settle_baseline(a, err);
-    }
-    if (!a->problems && a->dataset) {
-        a->problems = "KernelBench"; /* where that project's scripts find it */
-    }
-    if (!a->problems) {
-        return kg_fail(err, KG_E_USAGE, "--problems DIR (or dataset_src=local) is needed");
-    }
     if (a->k.n == 0) {
         a->k.range[0].lo = a->k.range[0].hi = 1;
         a->k.n = 1;
@@ -299,4 +287,26 @@ enum kg_code kg_cli_kb_settle(struct kg_cli_kb *a, struct kg_err *err)
         }
     }
     return KG_OK;
+}
+
+enum kg_code kg_cli_kb_settle(struct kg_cli_kb *a, struct kg_err *err)
+{
+    if ((!a->write && settle_run(a, err) != KG_OK) || settle_level(a, err) != KG_OK) {
+        return err->code;
+    }
+    if (a->analyze) {
+        return settle_baseline(a, err);
+    }
+    if (a->write) {
+        return a->records && a->out
+                   ? settle_k(a, err)
+                   : kg_fail(err, KG_E_USAGE, "--records FILE and --out DIR are needed");
+    }
+    if (!a->problems && a->dataset) {
+        a->problems = "KernelBench"; /* where that project's scripts find it */
+    }
+    if (!a->problems) {
+        return kg_fail(err, KG_E_USAGE, "--problems DIR (or dataset_src=local) is needed");
+    }
+    return settle_k(a, err);
 }

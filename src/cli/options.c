@@ -89,17 +89,19 @@ int kg_cmd_completion(int argc, char **argv)
     words(&out, kg_cli_eval_flags);
     kg_buf_adds(&out,
                 " $(kgym problems list 2>/dev/null | cut -d' ' -f1)\" ;;\n"
-                "       problems) words=\"list show check --json $(kgym problems list "
+                "       problems) words=\"list show check --json --resume $(kgym problems list "
                 "2>/dev/null | cut -d' ' -f1)\" ;;\n"
                 "       report) words=\"--out --title\" ;;\n"
                 "       feedback) words=\"--tokens --style\" ;;\n       doctor) words=\"--json "
-                "--quick\" ;;\n       kernelbench) words=\"eval analyze\"\n"
+                "--quick\" ;;\n       kernelbench) words=\"eval analyze write\"\n"
                 "           [ \"${COMP_WORDS[2]}\" = eval ] && words=\"");
     words(&out, kg_cli_kb_eval_flags);
     kg_cli_kb_words(&out, " ", false);
     kg_buf_adds(&out, "\"\n           [ \"${COMP_WORDS[2]}\" = analyze ] && words=\"");
     words(&out, kg_cli_kb_analyze_flags);
     kg_cli_kb_words(&out, " ", true);
+    kg_buf_adds(&out, "\"\n           [ \"${COMP_WORDS[2]}\" = write ] && words=\"");
+    words(&out, kg_cli_kb_write_flags);
     kg_buf_adds(&out, "\" ;;\n       esac\n"
                       "       [ \"$COMP_CWORD\" = 1 ] && words=\"");
     for (size_t i = 0; i < n; i++) {

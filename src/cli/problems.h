@@ -5,12 +5,27 @@
 #include "cli/cli.h"
 #include "gym/pipeline/paths.h"
 
-/* Paths of all problems of the suites: C, then PyTorch, each sorted by name. */
-enum kg_code kg_cli_problems_all(const struct kg_paths *paths, char ***out, size_t *n,
-                                 struct kg_err *err) KG_MUST_USE;
-void kg_cli_problems_free(char **path, size_t n);
-/* Checks those named, or all; prints each, and what is put aside. Exit status. */
-int kg_cli_problems_check(const struct kg_config *config, const struct kg_paths *paths,
-                          const char *const *name, int nnames, bool json);
+/* What is put aside, with the reasons, for the end. */
+#define KG_CLI_ASIDE_BYTES (16u << 20)
+struct kg_cli_aside {
+    struct kg_buf list;
+    int64_t n;
+};
+void kg_cli_aside_add(struct kg_cli_aside *a, const char *word, const char *reason);
+void kg_cli_aside_print(const struct kg_cli_aside *a);
+
+/* Of those that are named, or all of the suites. Exit status. */
+int kg_cli_problems_list(const struct kg_paths *paths, const char *const *word, size_t nwords,
+                         bool json);
+
+struct kg_cli_check {
+    const struct kg_config *config;
+    const struct kg_paths *paths;
+    const char *const *word; /* what to check; none: all of the suites */
+    size_t nwords;
+    bool json, resume;
+};
+/* Checks them; prints each, and what is put aside. Exit status. */
+int kg_cli_problems_check(const struct kg_cli_check *c);
 
 #endif

@@ -5,159 +5,324 @@
 
 #include "base/term.h"
 #include "cli/problems.h"
+#include "cli/problems_set.h"
 #include "gym/pipeline/batch.h"
+#include "gym/pipeline/cards.h"
+#include "gym/pipeline/executor.h"
 #include "gym/pipeline/onboard.h"
 #include "gym/torch/facts.h"
-#include "gym/torch/suite.h"
+#include "gym/torch/torch.h"
 
-static void print_check(const struct kg_onboard *o, bool json)
+struct checking {
+    const struct kg_cli_check *c;
+    struct kg_worker *w;
+    struct kg_cli_aside aside;
+    struct kg_progress bar;
+    bool shows_bar, asked_torch, no_torch;
+    struct kg_err why_no_torch;
+    int64_t of, fit, known, done, untried;
+    int status;
+};
+
+static void worse(struct checking *k, int status)
 {
-    if (json) {
-        json_t *checks = json_array();
-        for (int i = 0; i < o->n; i++) {
-            json_array_append_new(
-                checks,
-                json_pack("{s:s, s:b, s:o}", "check", o->check[i].name, "pass", o->check[i].pass,
-                          "detail", kg_json_text(o->check[i].detail, strlen(o->check[i].detail))));
-        }
-        json_t *j = json_pack("{s:s, s:b, s:I, s:I, s:I, s:o}", "problem", o->problem, "pass",
-                              o->pass, "reference_ns", (json_int_t)o->reference_ns, "in_bytes",
-                              (json_int_t)o->in_bytes, "out_bytes", (json_int_t)o->out_bytes,
-                              "checks", checks);
-        if (o->card) {
-            json_object_set(j, "card", o->card);
-        }
-        struct kg_buf b;
-        kg_buf_init(&b, 1 << 20);
-        kg_json_dump(j, &b);
-        puts(b.data);
-        kg_buf_deinit(&b);
-        json_decref(j);
-        return;
+    k->status = status > k->status ? status : k->status;
+}
+
+/* --- one of them --- */
+
+static void clear_bar(const struct checking *k)
+{
+    if (k->shows_bar) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
     }
-    bool colour = kg_term_colour(stdout);
+}
+
+static void print_json(const json_t *j)
+{
     struct kg_buf b;
+    kg_buf_init(&b, 1 << 20);
+    kg_json_dump(j, &b);
+    puts(b.data);
+    fflush(stdout);
+    kg_buf_deinit(&b);
+}
+
+static const char *text(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+    return s ? s : "";
+}
+
+/* A row is named by its line as well; what has no name, by what it was asked for. */
+static void label(const struct kg_cli_item *it, const json_t *found, char *out, size_t cap)
+{
+    const char *name = text(found, "problem"), *slash = strrchr(it->word, '/');
+    const char *base = slash ? slash + 1 : it->word;
+    bool named = strcmp(name, it->word) != 0 && strcmp(name, it->path) != 0;
+    bool row = named && strchr(base, '#');
+    snprintf(out, cap, "%s%s%s",
+             row     ? base
+             : named ? name
+                     : it->word,
+             row ? " " : "", row ? name : "");
+}
+
+static void print_sizes(const json_t *found, struct kg_buf *b)
+{
+    const json_t *ns = json_object_get(found, "reference_ns");
+    const json_t *in = json_object_get(found, "in_bytes");
+    if (json_is_integer(ns)) {
+        kg_buf_addf(b, "  reference %7.3f ms", (double)json_integer_value(ns) * 1e-6);
+    }
+    if (json_integer_value(in) > 0) {
+        kg_buf_addf(b, "  %6.1f KB in, %6.1f KB out", (double)json_integer_value(in) / 1024,
+                    (double)json_integer_value(json_object_get(found, "out_bytes")) / 1024);
+    }
+}
+
+static void print_text(const struct kg_cli_item *it, const json_t *found, bool known)
+{
+    bool colour = kg_term_colour(stdout), pass = json_is_true(json_object_get(found, "pass"));
+    const json_t *checks = json_object_get(found, "checks");
+    size_t n = json_array_size(checks), i;
+    char name[400];
+    struct kg_buf b, plain;
+    json_t *c;
     kg_buf_init(&b, 1 << 16);
-    kg_term_add(&b, colour, o->pass ? KG_GREEN : KG_RED, o->pass ? "ok      " : "DEFECT  ");
-    kg_buf_addf(&b, "%-18s %2d check%s", o->problem, o->n, o->n == 1 ? "" : "s");
-    if (o->reference_ns >= 0) {
-        kg_buf_addf(&b, "  reference %7.3f ms", (double)o->reference_ns * 1e-6);
-    }
-    if (o->in_bytes > 0) {
-        kg_buf_addf(&b, "  %6.1f KB in, %6.1f KB out", (double)o->in_bytes / 1024,
-                    (double)o->out_bytes / 1024);
-    }
-    kg_buf_addc(&b, '\n');
-    for (int i = 0; i < o->n; i++) {
-        if (!o->check[i].pass) {
-            kg_buf_addf(&b, "        %s: ", o->check[i].name);
-            kg_term_add(&b, false, KG_PLAIN, o->check[i].detail);
+    kg_buf_init(&plain, 4096);
+    label(it, found, name, sizeof name);
+    kg_term_add_line(&plain, name);
+    kg_term_add(&b, colour, pass ? KG_GREEN : KG_RED, pass ? "ok      " : "DEFECT  ");
+    kg_buf_addf(&b, "%-18s %2zu check%s", plain.data, n, n == 1 ? "" : "s");
+    print_sizes(found, &b);
+    kg_buf_adds(&b, known ? "  (checked before)\n" : "\n");
+    json_array_foreach((json_t *)(uintptr_t)checks, i, c)
+    {
+        if (json_is_false(json_object_get(c, "pass"))) {
+            kg_buf_addf(&b, "        %s: ", text(c, "check"));
+            kg_term_add_line(&b, text(c, "detail"));
             kg_buf_addc(&b, '\n');
         }
     }
     fputs(b.data, stdout);
     fflush(stdout);
+    kg_buf_deinit(&plain);
     kg_buf_deinit(&b);
 }
 
-/* Problems that are put aside, each with the checks that it failed. */
-struct aside {
-    struct kg_buf list;
-    int n, of;
-};
-
-static void put_aside(struct aside *a, const struct kg_onboard *o)
+static void put_aside(struct checking *k, const struct kg_cli_item *it, const json_t *found)
 {
-    const char *before = ": ";
-    a->of++;
-    if (o->pass) {
-        return;
-    }
-    a->n++;
-    kg_buf_addf(&a->list, "  %s", o->problem);
-    for (int i = 0; i < o->n; i++) {
-        if (!o->check[i].pass) {
-            kg_buf_addf(&a->list, "%s%s", before, o->check[i].name);
-            before = ", ";
+    const json_t *checks = json_object_get(found, "checks");
+    struct kg_buf why;
+    char name[400];
+    size_t i;
+    json_t *c;
+    kg_buf_init(&why, 4096);
+    json_array_foreach((json_t *)(uintptr_t)checks, i, c)
+    {
+        if (json_is_false(json_object_get(c, "pass"))) {
+            kg_buf_addf(&why, "%s%s", why.len ? ", " : "", text(c, "check"));
         }
     }
-    kg_buf_addc(&a->list, '\n');
+    label(it, found, name, sizeof name);
+    kg_cli_aside_add(&k->aside, name, why.data);
+    kg_buf_deinit(&why);
 }
 
-static void print_aside(const struct aside *a)
+static void tell(struct checking *k, const struct kg_cli_item *it, json_t *found, bool known)
 {
-    printf("%d of %d problems are fit to judge with\n", a->of - a->n, a->of);
-    if (a->n > 0) {
-        printf("put aside:\n%s", a->list.data);
+    const char *path = it->path[0] ? it->path : it->word;
+    bool pass = json_is_true(json_object_get(found, "pass"));
+    json_object_set_new(found, "path", kg_json_text(path, strlen(path)));
+    k->of++;
+    k->fit += pass;
+    k->known += known;
+    clear_bar(k);
+    if (k->c->json) {
+        print_json(found);
+    } else {
+        print_text(it, found, known);
+    }
+    if (!pass) {
+        put_aside(k, it, found);
+        worse(k, KG_EXIT_BAD);
     }
 }
 
-static int check_one(struct kg_worker *w, const char *name, bool json, struct aside *aside)
+/* What could not be looked at is put aside as well: nobody may take it for fit. */
+static void tell_error(struct checking *k, const struct kg_cli_item *it, const struct kg_err *err)
+{
+    k->of++;
+    worse(k, KG_EXIT_ERROR);
+    clear_bar(k);
+    kg_cli_fail("problems", err);
+    kg_cli_aside_add(&k->aside, it->word, "it could not be looked at");
+    if (k->c->json) {
+        json_t *j = json_pack("{s:o, s:n, s:{s:s, s:s, s:o}}", "problem",
+                              kg_json_text(it->word, strlen(it->word)), "pass", "error", "code",
+                              kg_code_name(err->code), "blame", kg_blame_name(err->blame),
+                              "message", kg_json_text(err->message, strlen(err->message)));
+        print_json(j);
+        json_decref(j);
+    }
+}
+
+/* --- what is known of it --- */
+
+/* Hash and name; false: it cannot be judged as it is. */
+static bool identify(const char *path, bool python, char sha256[KG_SHA256_HEX], char *name,
+                     size_t cap)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_problem *c = NULL;
+    struct kg_tproblem *t = NULL;
+    bool good = python
+                    ? kg_tproblem_load(path, &t, &ignored) == KG_OK && t->level != KG_TLEVEL_WEIGHTS
+                    : kg_problem_load(path, &c, &ignored) == KG_OK;
+    if (good) {
+        memcpy(sha256, python ? t->sha256 : c->sha256, KG_SHA256_HEX);
+        snprintf(name, cap, "%s", python ? t->name : c->name);
+    }
+    kg_tproblem_destroy(t);
+    kg_problem_destroy(c);
+    return good;
+}
+
+/* By an earlier check, on a device of this kind; NULL: nothing. */
+static json_t *known_of(const struct checking *k, const struct kg_cli_item *it)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    const struct kg_executor *x;
+    char path[1200], name[300], sha256[KG_SHA256_HEX];
+    snprintf(path, sizeof path, "%s", it->path);
+    if (!path[0] &&
+        kg_executor_find(k->c->paths, it->word, &x, path, sizeof path, &ignored) != KG_OK) {
+        return NULL;
+    }
+    bool python = kg_tsuite_is_path(path);
+    if (!identify(path, python, sha256, name, sizeof name)) {
+        return NULL;
+    }
+    json_t *card = kg_cards_find(k->c->config, sha256), *found = NULL;
+    if (card && kg_cards_made_on(card, python ? kg_torch_device(k->c->config) : "cpu")) {
+        found = json_incref(json_object_get(card, "check"));
+        json_object_set_new(found, "problem", kg_json_text(name, strlen(name)));
+    }
+    json_decref(card);
+    return found;
+}
+
+/* --- all of them --- */
+
+/* Is there a torch to run it? Asked once. */
+static bool can_run(struct checking *k, const struct kg_cli_item *it)
+{
+    if (!it->python) {
+        return true;
+    }
+    if (!k->asked_torch) {
+        json_t *facts = NULL;
+        k->asked_torch = true;
+        k->no_torch = kg_torch_facts(k->w, &facts, &k->why_no_torch) != KG_OK;
+        json_decref(facts);
+    }
+    k->untried += k->no_torch;
+    return !k->no_torch;
+}
+
+/* False: the others would fare alike. */
+static bool check_one(struct checking *k, const struct kg_cli_item *it)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_onboard o;
-    if (kg_onboard(w, name, &o, &err) != KG_OK) {
-        return kg_cli_fail("problems", &err);
+    json_t *found = k->c->resume ? known_of(k, it) : NULL;
+    if (found) {
+        tell(k, it, found, true);
+        json_decref(found);
+        return true;
     }
-    print_check(&o, json);
-    put_aside(aside, &o);
-    bool pass = o.pass;
+    if (!can_run(k, it)) {
+        return true;
+    }
+    if (kg_onboard(k->w, it->path[0] ? it->path : it->word, &o, &err) != KG_OK) {
+        if (!kg_cancelled) {
+            tell_error(k, it, &err);
+        }
+        return err.code != KG_E_USAGE && !kg_cancelled;
+    }
+    found = kg_onboard_json(&o);
+    tell(k, it, found, false);
+    json_decref(found);
     kg_onboard_deinit(&o);
-    return pass ? KG_EXIT_GOOD : KG_EXIT_BAD;
+    return true;
 }
 
-/* Where nobody named them, PyTorch problems are checked only if there is a torch to run them. */
-static size_t without_torch(struct kg_worker *w, char **path, size_t n)
+static void step(struct checking *k)
 {
-    struct kg_err err = KG_ERR_INIT;
-    json_t *facts = NULL;
-    size_t c = 0;
-    while (c < n && !kg_tsuite_is_path(path[c])) {
-        c++;
+    char note[64];
+    k->done++;
+    if (k->shows_bar) {
+        k->bar.shown_ns = 0;
+        snprintf(note, sizeof note, "%lld put aside", (long long)k->aside.n);
+        kg_progress_step(&k->bar, k->done, note);
     }
-    if (c == n || kg_torch_facts(w, &facts, &err) == KG_OK) {
-        json_decref(facts);
-        return n;
-    }
-    fprintf(stderr, "kgym problems: %zu PyTorch problems are not checked: %s\n", n - c,
-            err.message);
-    for (size_t i = c; i < n; i++) {
-        free(path[i]);
-    }
-    return c;
 }
 
-int kg_cli_problems_check(const struct kg_config *config, const struct kg_paths *paths,
-                          const char *const *name, int nnames, bool json)
+static void sum_up(struct checking *k, int64_t total)
+{
+    if (k->shows_bar) {
+        kg_progress_end(&k->bar);
+    }
+    if (kg_cancelled) {
+        fprintf(stderr,
+                "kgym problems: interrupted, %lld of %lld checked; with --resume the same "
+                "command goes on\n",
+                (long long)k->of, (long long)total);
+        worse(k, KG_EXIT_ERROR);
+    }
+    if (k->untried > 0) { /* where nobody named them, that is no error */
+        char before[100];
+        snprintf(before, sizeof before,
+                 "kgym problems: %lld PyTorch problem%s not checked: ", (long long)k->untried,
+                 k->untried == 1 ? " is" : "s are");
+        kg_cli_line(stderr, before, k->why_no_torch.message);
+        worse(k, k->c->nwords > 0 ? KG_EXIT_ERROR : KG_EXIT_GOOD);
+    }
+    if (!k->c->json && k->of > 1) {
+        printf("%lld of %lld problems are fit to judge with", (long long)k->fit, (long long)k->of);
+        printf(k->known > 0 ? "; %lld were checked before\n" : "\n", (long long)k->known);
+        kg_cli_aside_print(&k->aside);
+    }
+}
+
+int kg_cli_problems_check(const struct kg_cli_check *c)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_worker *w = NULL;
-    int cpu = -1, status = KG_EXIT_GOOD;
-    char **path = NULL;
-    size_t n = 0;
+    struct kg_cli_set set;
+    struct kg_cli_item it;
+    struct checking k = {.c = c};
+    int cpu = -1;
     kg_cli_signals();
     kg_batch_cpus(&cpu, 1);
-    if ((nnames == 0 && kg_cli_problems_all(paths, &path, &n, &err) != KG_OK) ||
-        kg_worker_open(config, cpu, &w, &err) != KG_OK) {
-        status = kg_cli_fail("problems", &err);
-        w = NULL;
+    if (kg_cli_set_open(c->paths, c->word, c->nwords, &set, &err) != KG_OK) {
+        return kg_cli_fail("problems", &err);
     }
-    struct aside aside = {.n = 0};
-    kg_buf_init(&aside.list, 1 << 20);
-    n = w ? without_torch(w, path, n) : n;
-    for (int i = 0; w && i < nnames && !kg_cancelled; i++) {
-        int s = check_one(w, name[i], json, &aside);
-        status = s > status ? s : status;
+    if (kg_worker_open(c->config, cpu, &k.w, &err) != KG_OK) {
+        kg_cli_set_close(&set);
+        return kg_cli_fail("problems", &err);
     }
-    for (size_t i = 0; i < n; i++) {
-        int s = !w || kg_cancelled ? KG_EXIT_ERROR : check_one(w, path[i], json, &aside);
-        status = s > status ? s : status;
+    kg_buf_init(&k.aside.list, KG_CLI_ASIDE_BYTES);
+    k.shows_bar = set.total > 1 && kg_term_tty(stderr);
+    kg_progress_init(&k.bar, stderr, "checking", set.total);
+    while (!kg_cancelled && kg_cli_set_next(&set, &it) && check_one(&k, &it)) {
+        step(&k);
     }
-    if (!json && aside.of > 1) {
-        print_aside(&aside);
-    }
-    kg_buf_deinit(&aside.list);
-    kg_cli_problems_free(path, n);
-    kg_worker_close(w);
-    return status;
+    sum_up(&k, set.total);
+    kg_cards_trim(c->config);
+    kg_buf_deinit(&k.aside.list);
+    kg_worker_close(k.w);
+    kg_cli_set_close(&set);
+    return k.status;
 }

@@ -41,6 +41,7 @@ SMALL = {
     "integer_mix": {"length": 2003},
     "segment_sum": {"rows": 60, "dim": 37, "groups": 7},
     "relu": {"batch_size": 33, "dim": 130},
+    "huber_loss": {"batch_size": 33, "dim": 130},
     "linear_gelu": {"batch_size": 20, "in_features": 40, "out_features": 70},
     "linear_layer_norm": {"batch_size": 9, "in_features": 48, "out_features": 50},
     "conv_batch_norm_relu": {

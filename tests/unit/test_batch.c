@@ -122,6 +122,9 @@ static void test_a_line_that_cannot_be_judged_is_an_error_record(void **state)
     rig_expect(2, "mkdir -p sub; mv in.jsonl p.c sub; rm -f out.jsonl; "
                   "exec $K eval --batch sub/in.jsonl --out out.jsonl");
     rig_says("4 lines: 1 with a verdict (0 ok), 3 with an error");
+    rig_says("  1: no problem 'sillu' in the suites (did you mean 'silu'?)\n");
+    rig_says("  2: sub/in.jsonl:2: sub/nosuch.md: cannot open: No such file or directory\n");
+    assert_null(strstr(rig.err.data, "more\n"));
     read_output("out.jsonl");
     assert_int_equal(got.n, 4);
     assert_string_equal(got.verdict[0], "error/");
@@ -130,6 +133,24 @@ static void test_a_line_that_cannot_be_judged_is_an_error_record(void **state)
     assert_string_equal(got.verdict[3], "no_code/empty");
     rig_expect(0, "grep -q 'sub/in.jsonl:2: sub/nosuch.md: cannot open' out.jsonl && "
                   "grep -q 'sub/p.c:3' out.jsonl");
+}
+
+/* The first few are told, as text; of the others how many. */
+static void test_what_failed_is_told(void **state)
+{
+    (void)state;
+    rig_expect(
+        2, "rm -f out.jsonl; for i in 1 2 3 4 5 6 7; do printf '{\"id\": \"%%s\\\\n\", "
+           "\"problem\": \"no\\\\u001b[2Kwhere\", \"reply\": \"\"}\\n' $i; done > in.jsonl; " BATCH
+           " --jobs 1");
+    size_t told = 0;
+    for (const char *at = rig.err.data; (at = strstr(at, " : no problem 'no")); at++) {
+        told++;
+    }
+    assert_int_equal(told, 5);
+    rig_says("  1 : no problem 'no\xEF\xBF\xBD[2Kwhere'");
+    rig_says("\n  and 2 more\n");
+    assert_null(strchr(rig.err.data, 033));
 }
 
 /* resuming */
@@ -282,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_progress_is_plain_lines_in_a_file),
         cmocka_unit_test(test_bad_lines_are_named),
         cmocka_unit_test(test_a_line_that_cannot_be_judged_is_an_error_record),
+        cmocka_unit_test(test_what_failed_is_told),
         cmocka_unit_test(test_what_resuming_keeps),
         cmocka_unit_test(test_other_peoples_files_are_left_alone),
         cmocka_unit_test(test_a_worker_leaves_when_nothing_is_left),

@@ -70,6 +70,14 @@ static void test_mistyped_words_get_the_nearest(void **state)
         {"eval --preset strict silu x", "preset `strict` is not built yet"},
         {"eval --preset kernelbench --laws 3 silu x",
          "laws: the protocol `kernelbench` wants it 0"},
+        {"eval --preset kernelbench --reward kevin silu x",
+         "reward `kevin`, preset `kernelbench`: what is judged by KernelBench's own procedure is "
+         "never rewarded; leave out one of them"},
+        {"eval --preset kernelbench --set rewards=binary silu x", "reward `binary`, preset"},
+        {"eval --preset kernelbench --rewards dr-kernel silu x", "reward `dr-kernel`, preset"},
+        {"eval --preset=kernelbench --rewards=a,b silu x", "reward `a,b`, preset"},
+        {"kernelbench eval --preset kernelbench --reward kevin", "reward `kevin`, preset"},
+        {"kernelbench analyze --reward kevin", "unknown option `--reward`"},
         {"eval --preset kernelbench silu $T/problems/candidates/silu.fast.c",
          "preset kernelbench: it is KernelBench's own procedure, which judges PyTorch problems; "
          "this one is in C"},
@@ -84,7 +92,7 @@ static void test_mistyped_words_get_the_nearest(void **state)
         {"eval --batch x --out y --jobs 0", "--jobs 0: a number from 1 to 64 is needed"},
         {"eval --batch x --out y --jobs two", "--jobs two: a number"},
         {"problems chek", "did you mean `check`?"},
-        {"problems list x", "one word too many"},
+        {"problems list x", "no problem 'x' in the suites"},
         {"problems show", "show: name one problem"},
         {"problems show sofmax", "did you mean 'softmax'?"},
         {"problems list --jsno", "did you mean `--json`?"},

@@ -63,6 +63,22 @@ static void test_problems(void **state)
     rig_says("suites: no folder `nowhere`");
 }
 
+/* What is quoted in a message neither drives the terminal nor makes a line of its own. */
+static void test_messages_are_one_plain_line(void **state)
+{
+    (void)state;
+    static const char said[] = "kgym eval: ./\xEF\xBF\xBD]0;x\xEF\xBF\xBD\xEF\xBF\xBD[2K kgym "
+                               "eval: ok  reward 5.c: no such "
+                               "problem file\n";
+#define FORGED "P=$(printf './\\033]0;x\\007\\033[2K\\rkgym eval: ok\\r\\nreward 5.c'); touch a.c; "
+    rig_expect(2, FORGED
+               "$K eval \"$P\" a.c --json | jq -e '.error.message | test(\"[\\r\\n]\") | not'"
+               " && exit 2");
+    rig_expect(2, FORGED "$K eval \"$P\" a.c");
+    assert_string_equal(rig.err.data, said);
+    assert_int_equal(rig.out.len, 0);
+}
+
 #define HEAD                                                                                       \
     "/*---kgym\nname: p\nlevel: 1\nentry: p\ndims: {n: 4000}\nargs:\n"                             \
     "  - {name: x, type: \"f32[n]\", role: in}\n  - {name: y, type: \"f32[n]\", role: out}\n"      \
@@ -210,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_malformed_replies_get_a_verdict),
         cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_messages_are_one_plain_line),
         cmocka_unit_test(test_malformed_problems_name_file_and_line),
         cmocka_unit_test(test_defective_problems_fail_the_check),
         cmocka_unit_test(test_a_missing_compiler_says_how_to_get_one),

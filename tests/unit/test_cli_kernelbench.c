@@ -144,6 +144,42 @@ static void test_by_their_own_procedure(void **state)
     rig_nothing_left();
 }
 
+/* A batch of replies becomes a run whose results the other verbs read. */
+static void test_a_batch_becomes_a_run(void **state)
+{
+    (void)state;
+    NEEDS_TORCH();
+    lay_out();
+    rig_text("reply.md", "Here it is.\n```python\n" ANSWER("x + x + 1") "```\n");
+    rig_text("wrong.md", "```python\n" ANSWER("x") "```\n");
+    rig_expect(0,
+               "P=$PWD/$(ls KernelBench/level1/1_*.py | head -1); for r in reply wrong; do "
+               "printf '{\"id\": \"%%s\", \"problem\": \"%%s\", \"reply_file\": \"%%s.md\"}\\n' "
+               "$r $P $r; done > in.jsonl; $K eval --batch in.jsonl --out out.jsonl --device cpu "
+               "--no-stage-timing");
+    rig_expect(0, "$K kernelbench write --records out.jsonl --out made --problems KernelBench "
+                  "--pass-at-k 1,2");
+    rig_shows("level 1: 2 kernels, 0 records of other problems or levels left out\n"
+              "results   2: compiled 2, correct 1, timed 0\n");
+    json_t *all = file("made/eval_results.json");
+    assert_string_equal(verdict(all, "1", 0), "ok");
+    assert_string_equal(verdict(all, "1", 1), "wrong");
+    json_decref(all);
+    rig_expect(0, "grep -q 'x + x + 1' made/level_1_problem_1_sample_0_kernel.py && "
+                  "jq -c .averages made/pass_at_k_results.json");
+    rig_shows("{\"avg_pass@1\":0.5,\"avg_pass@2\":1");
+    rig_expect(0, "$K kernelbench eval --run made --problems KernelBench --device cpu "
+                  "--no-stage-timing --jobs 1");
+    rig_shows(
+        "2 kernels judged, 0 of them earlier"); /* byte for byte now, and as right as before */
+    rig_shows("verdicts  ok 1, wrong 1\n");
+    rig_expect(2, "$K kernelbench write --records out.jsonl --out runs/demo");
+    rig_says("kgym kernelbench: ");
+    rig_expect(2, "$K kernelbench write --out made");
+    rig_says("--records FILE and --out DIR are needed");
+    rig_expect(2, "$K kernelbench write level=1");
+}
+
 /* What the host could not do is no result, and the exit status says so. */
 static void test_errors_are_no_results(void **state)
 {
@@ -154,6 +190,7 @@ static void test_errors_are_no_results(void **state)
     rig_expect(2, EVAL "--jobs 1 --problem-ids 2 --set python=$PWD/no-torch --out results");
     rig_shows("results   0: compiled 0, correct 0, timed 0\nverdicts  none\n");
     rig_shows("left out  1 with an error, 0 not judged to the end\n");
+    rig_says("  level_1_problem_2_sample_0: torch: ");
     json_t *all = file("results/eval_results.json");
     assert_int_equal(json_object_size(all), 0);
     json_decref(all);
@@ -202,7 +239,7 @@ static void test_mistakes_are_named(void **state)
     static const struct {
         const char *command, *message;
     } table[] = {
-        {"", "`eval` or `analyze` is needed"},
+        {"", "`eval`, `analyze` or `write` is needed"},
         {"evla", "unknown word `evla`; did you mean `eval`?"},
         {"eval", "--run DIR (or run_name=) is needed"},
         {"eval --run r", "--problems DIR (or dataset_src=local) is needed"},
@@ -238,7 +275,8 @@ static void test_mistakes_are_named(void **state)
         {"eval num_samples_per_problem=0", "num_samples_per_problem=0: a number from 1"},
         {"eval 'subset=1,2,3'", "subset `1,2,3`: a pair is needed"},
         {"eval timeout=soon", "torch.deadline_eval"},
-        {"eval precision=fp16", "precision: `fp16` is not built yet"},
+        {"eval precision=fp16", "precision: `fp16` belongs to the preset `kernelbench`"},
+        {"eval precision=fp8", "precision: `fp8` is not built yet"},
         {"analyze run_name=x", "--baseline FILE (or hardware= and baseline=) is needed"},
         {"analyze --run . --baseline b --jobs 2", "unknown option `--jobs`"},
         {"analyze --run . --baseline b", "--level L is needed: "},
@@ -303,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_becomes_results),
         cmocka_unit_test(test_by_their_own_procedure),
+        cmocka_unit_test(test_a_batch_becomes_a_run),
         cmocka_unit_test(test_errors_are_no_results),
         cmocka_unit_test(test_metrics_of_anybodys_results),
         cmocka_unit_test(test_mistakes_are_named),

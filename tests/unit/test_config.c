@@ -66,6 +66,7 @@ static void presets_change_what_they_say(void **state)
                   "timing.budget=5 "},
         {"cold", "timing.cold=yes "},
         {"kernelbench", "protocol=kernelbench stage.tiny=no multi_input=no laws=0 hack_checks=no "
+                        "quarantine=ignore "
                         "timing.warmups=3 timing.trials=100 "},
     };
     const char *const *name = kg_config_presets();
@@ -141,6 +142,11 @@ static const struct {
     {"library=forbidden;stage.profile=yes", NULL},
     {"league=bf16", "league: unknown league `bf16`; there is `fp32`"},
     {"precision=tf32", "precision: `tf32` is not built yet; there is `fp32`"},
+    {"precision=fp16",
+     "precision: `fp16` belongs to the preset `kernelbench`; otherwise a problem is "
+     "judged in its own, and there is `fp32`"},
+    {KERNELBENCH "precision=bf16", NULL},
+    {KERNELBENCH "precision=fp8", "precision: `fp8` is not built yet; there is `fp32`"},
     {"preset=calibratd", "unknown preset `calibratd`, did you mean `calibrated`?"},
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},
     {"timing.processes=2", "timing.min_processes (3) is more than timing.processes (2)"},

@@ -104,6 +104,43 @@ static void dash_is_standard_input(void **state)
     close(fd);
 }
 
+/* In a process of its own: opens the pipe, writes, waits, writes. */
+static pid_t write_to_pipe(int before_ms, int between_ms)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        usleep((unsigned)before_ms * 1000);
+        int fd = open("pipe", O_WRONLY);
+        usleep((unsigned)between_ms * 1000);
+        _exit(write(fd, "one ", 4) == 4 && usleep((unsigned)between_ms * 1000) == 0 &&
+                      write(fd, "two", 3) == 3
+                  ? 0
+                  : 1);
+    }
+    return pid;
+}
+
+/* Of a pipe all is read, however slow its writer is; one that has none is an error, soon. */
+static void pipes_are_read_and_end(void **state)
+{
+    (void)state;
+    static const int pace[][2] = {{0, 0}, {300, 100}, {0, 1300}};
+    struct kg_buf b;
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    kg_buf_init(&b, 100);
+    assert_int_equal(kg_file_read("pipe", &b, &err), KG_E_IO);
+    assert_string_equal(err.message, "pipe: cannot read: nobody writes to this pipe");
+    kg_buf_deinit(&b);
+    for (size_t i = 0; i < sizeof pace / sizeof *pace; i++) {
+        int status;
+        pid_t pid = write_to_pipe(pace[i][0], pace[i][1]);
+        expect_content("pipe", "one two");
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 static void write_replaces_whole(void **state)
 {
     (void)state;
@@ -408,6 +445,7 @@ int main(void)
         IN_FOLDER(read_is_bounded),
         IN_FOLDER(read_says_what_and_why),
         IN_FOLDER(dash_is_standard_input),
+        IN_FOLDER(pipes_are_read_and_end),
         IN_FOLDER(write_replaces_whole),
         IN_FOLDER(write_keeps_the_link),
         IN_FOLDER(write_to_a_device_is_in_place),

@@ -247,7 +247,7 @@ static void an_error_erases_the_verdict(void **state)
     kg_record_verdict(&r, KG_V_OK, NULL, "right");
     r.nrewards = 1;
     struct kg_err err = KG_ERR_INIT;
-    assert_int_equal(kg_fail(&err, KG_E_GYM, "the judge died"), KG_E_GYM);
+    assert_int_equal(kg_fail(&err, KG_E_GYM, "the judge\r\ndied"), KG_E_GYM);
     kg_record_error(&r, &err);
     json_t *j = kg_record_json(&r, false);
     assert_true(json_is_null(json_object_get(j, "verdict")));
@@ -255,7 +255,7 @@ static void an_error_erases_the_verdict(void **state)
     assert_int_equal(json_object_size(json_object_get(j, "rewards")), 0);
     char *text = json_dumps(json_object_get(j, "error"), JSON_COMPACT);
     assert_string_equal(text,
-                        "{\"code\":\"gym\",\"blame\":\"gym\",\"message\":\"the judge died\"}");
+                        "{\"code\":\"gym\",\"blame\":\"gym\",\"message\":\"the judge  died\"}");
     free(text);
     json_decref(j);
     kg_record_deinit(&r);

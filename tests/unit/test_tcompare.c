@@ -363,6 +363,12 @@ static const struct {
     {KG_TD_F16, 1, 1.015625, 1e-2, true},
     {KG_TD_F16, 1, 1.03125, 1e-2, false},
     {KG_TD_BF16, 1, 1.015625, 1e-2, true},
+    /* what is allowed is rounded as well: not close in double */
+    {KG_TD_F16, 0.232666015625, 0.220458984375, 1e-2, true},
+    {KG_TD_F16, -0.0102386474609375, -0.02044677734375, 1e-2, true},
+    {KG_TD_BF16, 0.1591796875, 0.1708984375, 1e-2, true},
+    {KG_TD_BF16, 0.057373046875, 0.046875, 1e-2, true},
+    {KG_TD_F16, 65504, -65504, 1, false}, /* the difference is no half */
     {KG_TD_I64, 1000, 1001, 1e-2, true},
     {KG_TD_I64, 1000, 1020, 1e-2, false},
     {KG_TD_BOOL, 1, 1, 1, true},

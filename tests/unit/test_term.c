@@ -114,6 +114,16 @@ static void text_cannot_drive_the_terminal(void **state)
     expect_added(false, KG_PLAIN, "\xc3\xa9\xe6\x97\xa5", "\xc3\xa9\xe6\x97\xa5");
 }
 
+static void a_line_stays_one(void **state)
+{
+    (void)state;
+    struct kg_buf b;
+    kg_buf_init(&b, 1000);
+    kg_term_add_line(&b, "no\033[2K\rkgym: ok\nreward 5\v\f\tx\xc2\x85y\xe2\x80\xa8z\xff");
+    assert_string_equal(b.data, "no" BAD "[2K kgym: ok reward 5   x" BAD "y" BAD "z" BAD);
+    kg_buf_deinit(&b);
+}
+
 static void columns(void **state)
 {
     (void)state;
@@ -267,6 +277,7 @@ int main(void)
         cmocka_unit_test(width_is_bounded),
         cmocka_unit_test(styles),
         cmocka_unit_test(text_cannot_drive_the_terminal),
+        cmocka_unit_test(a_line_stays_one),
         cmocka_unit_test(columns),
         cmocka_unit_test(plain_progress_is_one_line_per_second),
         cmocka_unit_test(progress_without_total),

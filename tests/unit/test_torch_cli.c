@@ -82,6 +82,40 @@ static void test_judging(void **state)
                   "jq -S .private r.json > a; jq -S .private again.json > b; cmp a b");
 }
 
+/* What a candidate raises comes to the terminal as text, on the line that says so. */
+static void test_words_of_a_candidate(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_text("forged.py",
+             "import ctypes\nimport torch.nn as nn\n\n\nclass ModelNew(nn.Module):\n"
+             "    def forward(self, x):\n        ctypes.CDLL('\\x1b]0;x\\x07\\x1b[2K\\r"
+             "kgym eval: ok, reward 5\\n cuda libcuda.so.1')\n        return x\n");
+    rig_expect(2, "$K eval ./twice.py forged.py" CPU);
+    assert_true(strchr(rig.err.data, '\n') == rig.err.data + rig.err.len - 1);
+    for (size_t i = 0; i + 1 < rig.err.len; i++) {
+        assert_true((unsigned char)rig.err.data[i] >= ' ');
+    }
+    rig_says("the candidate needs a GPU, and there is none: ");
+    rig_says(" kgym eval: ok, reward 5  cuda libcuda.so.1");
+}
+
+/* What torch raises where it looks for a GPU to build for says nothing about that. */
+static void test_an_extension_without_a_gpu(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_text("extension.py",
+             "import torch.nn as nn\nimport torch.utils.cpp_extension as e\n\n\n"
+             "e._get_cuda_arch_flags() if e.CUDA_HOME else e.load_inline('x', '', "
+             "cuda_sources='x', functions=['f'])\n\n\n"
+             "class ModelNew(nn.Module):\n    def forward(self, x):\n        return 2 * x\n");
+    rig_expect(2, "$K eval ./twice.py extension.py" CPU);
+    assert_null(strstr(rig.err.data, "index out of range"));
+    rig_says("the candidate needs a GPU, and there is none: ");
+    rig_says("CUDA_HOME");
+}
+
 static void test_batch(void **state)
 {
     (void)state;
@@ -206,6 +240,25 @@ static void test_doctor_of_a_gpu(void **state)
     json_decref(j);
 }
 
+/* A device that was asked for and is not there is said as that, beside what is there. */
+static void test_doctor_of_an_absent_device(void **state)
+{
+    (void)state;
+    need_torch();
+    rig_expect(1, "$K doctor --device cuda:999");
+    rig_shows("\n  ok    python     3.");
+    rig_shows("\n  ok    torch      ");
+    rig_shows("\n  lacks device     cuda:999: ");
+    rig_expect(1, "$K doctor --device cuda:999 --json");
+    json_t *j = rig_json(), *facts = json_object_get(j, "pytorch");
+    assert_true(strlen(rig_get(facts, "torch")) > 0 && strlen(rig_get(facts, "error")) > 0);
+    json_decref(j);
+    rig_expect(1, "printf '#!/bin/sh\\nexit 1\\n' > none; chmod +x none; "
+                  "KGYM_PYTHON=./none $K doctor --device cuda:999");
+    rig_shows("\n  lacks torch      torch: ");
+    rig_expect(0, "$K doctor --help | grep -c -- --device");
+}
+
 static void test_onboarding(void **state)
 {
     (void)state;
@@ -214,8 +267,15 @@ static void test_onboarding(void **state)
                         "    def forward(self, x):\n        return x - x\n\n\n"
                         "def get_inputs():\n    return [torch.randn(8)]\n\n\n"
                         "def get_init_inputs():\n    return []\n");
-    rig_expect(1, "$K problems check ./twice.py ./zero.py" CPU);
-    rig_shows("1 of 2 problems are fit");
+    rig_text("loss.py",
+             "import torch\nimport torch.nn as nn\n\n\nclass Model(nn.Module):\n"
+             "    def forward(self, x, y):\n"
+             "        return nn.functional.mse_loss(x, y)\n\n\n"
+             "def get_inputs():\n    return [torch.randn(64, 8), torch.rand(64, 8)]\n\n\n"
+             "def get_init_inputs():\n    return []\n");
+    rig_expect(1, "$K problems check ./twice.py ./zero.py ./loss.py" CPU);
+    rig_shows("2 of 3 problems are fit");
+    rig_shows("ok      loss ");
     rig_shows("put aside:\n  zero: zeros");
     rig_expect(0, "$K problems check ./twice.py --json" CPU);
     json_t *j = rig_json();
@@ -232,11 +292,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listing),
         cmocka_unit_test(test_judging),
+        cmocka_unit_test(test_words_of_a_candidate),
+        cmocka_unit_test(test_an_extension_without_a_gpu),
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_the_zygotes_chores),
         cmocka_unit_test(test_relative_paths),
         cmocka_unit_test(test_the_judge_does_not_wait_for_torch),
         cmocka_unit_test(test_doctor_of_a_gpu),
+        cmocka_unit_test(test_doctor_of_an_absent_device),
         cmocka_unit_test(test_onboarding),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

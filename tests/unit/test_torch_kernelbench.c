@@ -261,6 +261,89 @@ static void the_numbers_are_theirs(void **state)
     kg_record_deinit(&r);
 }
 
+/* The same in 16 bits: weights, inputs, indices, answers and the mean are all of them rounded. */
+static const char narrow[] =
+    "class Model(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"
+    "        self.lin = nn.Linear(cols, 8)\n\n    def forward(self, x):\n"
+    "        return F.relu(self.lin(x))\n\n\n"
+    "def steps(dtype):\n    torch.manual_seed(42)\n    model = Model(24).to(dtype)\n"
+    "    torch.manual_seed(42)\n"
+    "    seeds = [torch.randint(0, 2**32 - 1, (1,)).item() for _ in range(5)]\n"
+    "    for seed in seeds:\n        torch.manual_seed(seed)\n"
+    "        x = torch.randn(16, 24).to(dtype)\n"
+    "        d = (model(x) - (model(x) + x[:, :8] / 8)).abs()\n"
+    "        print(repr(d.max().item()), repr(d.mean().item()))\n\n\n"
+    "calls = []\n\n\nclass ModelNew(Model):\n    def forward(self, x):\n"
+    "        assert self.lin.weight.dtype is x.dtype is torch.%s\n"
+    "        calls.append(1)\n        if len(calls) == 5:\n            steps(x.dtype)\n"
+    "        return super().forward(x) + x[:, :8] / 8\n";
+
+static const struct {
+    const char *precision, *dtype;
+    double unit; /* of its significand */
+} precisions[] = {{"fp16", "float16", 0x1p-10}, {"bf16", "bfloat16", 0x1p-7}};
+
+static void in_precision(const char *precision)
+{
+    struct kg_err err = KG_ERR_INIT;
+    worker->config = config;
+    snprintf(worker->config.precision, sizeof worker->config.precision, "%s", precision);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
+    assert_int_equal(kg_config_check(&worker->config, &err), KG_OK);
+}
+
+static void expect_narrow(size_t k, const char *problem, const char *text, const char *want,
+                          int64_t passes)
+{
+    struct kg_record r;
+    judge_new(problem, text, &r);
+    if (strcmp(verdict(&r), want) != 0 || passed(&r) != passes) {
+        fail_msg("%s: %s, passed %lld (%s)\n%s", precisions[k].precision, verdict(&r),
+                 (long long)passed(&r), r.has_error ? r.error.message : r.message, text);
+    }
+    kg_record_deinit(&r);
+}
+
+static void in_sixteen_bits(void **state)
+{
+    (void)state;
+    char text[4096];
+    need_torch();
+    for (size_t k = 0; k < sizeof precisions / sizeof *precisions; k++) {
+        struct kg_record r;
+        in_precision(precisions[k].precision);
+        snprintf(text, sizeof text, narrow, precisions[k].dtype);
+        judge_new("linear.py", text, &r);
+        assert_string_equal(verdict(&r), "wrong/value");
+        const json_t *trials = evidence(&r, "trials");
+        assert_true(json_number_value(json_object_get(trials, "tolerance")) == 1e-2);
+        const char *line = r.output.stdout_text;
+        for (size_t i = 0; i < 5; i++) {
+            double a, b, max, mean;
+            int n = 0;
+            max = json_real_value(json_array_get(json_object_get(trials, "max_difference"), i));
+            mean = json_real_value(json_array_get(json_object_get(trials, "mean_difference"), i));
+            assert_int_equal(sscanf(line, "%lf %lf\n%n", &a, &b, &n), 2);
+            line += n;
+            if (max != a || !(fabs(mean - b) <= b * precisions[k].unit)) {
+                fail_msg("trial %zu: %.17g and %.17g, not %.17g and %.17g", i, max, mean, a, b);
+            }
+        }
+        kg_record_deinit(&r);
+        expect_narrow(k, "linear.py", LINEAR "        return F.relu(self.lin(x)) * 1.005\n", "ok",
+                      5);
+        expect_narrow(k, "linear.py", LINEAR "        return F.relu(self.lin(x)) * 1.05\n",
+                      "wrong/value", 0);
+        expect_narrow(k, "twice.py", TWICE "        return (x * 2).float()\n", "wrong/dtype", 0);
+        snprintf(text, sizeof text,
+                 "class ModelNew(nn.Module):\n    def forward(self, x, i):\n"
+                 "        assert i.dtype is torch.%s\n        return x * i\n",
+                 precisions[k].dtype);
+        expect_narrow(k, "index.py", text, "ok", 5);
+    }
+    in_precision("fp32");
+}
+
 /* --- times --- */
 
 #define TIMED "        if torch.is_grad_enabled():\n" /* trials are without */
@@ -495,6 +578,7 @@ int main(void)
         cmocka_unit_test(a_reference_begins_anew),
         cmocka_unit_test(tolerances_differ),
         cmocka_unit_test(the_numbers_are_theirs),
+        cmocka_unit_test(in_sixteen_bits),
         cmocka_unit_test(no_time_without_a_gpu),
         cmocka_unit_test_setup_teardown(times_are_claims, with_times, without_times),
         cmocka_unit_test_setup_teardown(the_last_timed_answer, with_times, without_times),

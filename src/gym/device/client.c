@@ -196,7 +196,12 @@ enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool learns, bool *a
                         struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k, .learns = learns};
-    return ask_flag(j, &req, applies, err);
+    struct kg_djm_rep rep;
+    int none[KG_MESSAGE_FDS];
+    enum kg_code code = ask(j, &req, -1, &rep, none, err);
+    *applies = code == KG_OK && rep.flag == 1;
+    j->e_ref = code == KG_OK ? rep.e_ref : 0;
+    return code;
 }
 
 enum kg_code kg_dj_aside(struct kg_dj *j, int id, int slot, bool *kept, struct kg_err *err)

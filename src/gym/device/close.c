@@ -33,6 +33,11 @@ static void add_difference(struct kg_tclose *c, double d)
     c->sum += d;
 }
 
+static bool is_narrow(enum kg_tdtype t)
+{
+    return t == KG_TD_F16 || t == KG_TD_BF16;
+}
+
 static void add_f32(struct kg_tclose *c, const float *y, const float *r, uint64_t n)
 {
     float t = (float)c->tolerance;
@@ -41,6 +46,26 @@ static void add_f32(struct kg_tclose *c, const float *y, const float *r, uint64_
         add_difference(c, d);
         if (!(r[i] == y[i] || (isfinite(d) && d <= allowed))) {
             note(c, i, y[i], r[i], allowed);
+        }
+    }
+}
+
+static float rounded(enum kg_tdtype t, float v)
+{
+    return t == KG_TD_F16 ? kg_half_to_float(kg_half_from_float(v))
+                          : kg_bf16_to_float(kg_bf16_from_float(v));
+}
+
+static void add_narrow(struct kg_tclose *c, const void *y, const void *r, uint64_t n)
+{
+    float t = (float)c->tolerance;
+    for (uint64_t i = 0; i < n; i++) {
+        float a = (float)kg_dj_load(c->dtype, y, i), b = (float)kg_dj_load(c->dtype, r, i);
+        float d = fabsf(rounded(c->dtype, b - a));
+        float allowed = rounded(c->dtype, t + fabsf(rounded(c->dtype, t * a)));
+        add_difference(c, d);
+        if (!(b == a || (isfinite(d) && d <= allowed))) {
+            note(c, i, a, b, allowed);
         }
     }
 }
@@ -62,6 +87,8 @@ void kg_tclose_add(struct kg_tclose *c, const void *y, const void *r, uint64_t n
 {
     if (c->dtype == KG_TD_F32) {
         add_f32(c, y, r, n);
+    } else if (is_narrow(c->dtype)) {
+        add_narrow(c, y, r, n);
     } else {
         add_other(c, y, r, n);
     }
@@ -74,4 +101,7 @@ void kg_tclose_end(const struct kg_tclose *c, struct kg_tcompare *out)
     *out = c->so_far;
     out->pass = out->n_bad == 0;
     out->mean_difference = out->n > 0 ? c->sum / (double)out->n : 0;
+    if (is_narrow(c->dtype)) { /* a mean of theirs is one */
+        out->mean_difference = rounded(c->dtype, (float)out->mean_difference);
+    }
 }

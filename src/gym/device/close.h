@@ -1,6 +1,7 @@
 /* Are two tensors close as torch.allclose(r, y, rtol=t, atol=t) has it: equal, or the difference is
- * finite and at most t + t |y|? NaN is close to nothing. float32 is computed in float32, as there;
- * the rest in double (bool: equal or not). Tensors come in parts of any length. Pure.
+ * finite and at most t + t |y|? NaN is close to nothing. float32 is computed in float32, as there,
+ * 16-bit floats too, each step rounded to their type; the rest in double (bool: equal or not).
+ * Tensors come in parts of any length. Pure.
  * Source: ATen/native/TensorCompare.cpp, isclose. */
 #ifndef KG_GYM_DEVICE_CLOSE_H
 #define KG_GYM_DEVICE_CLOSE_H

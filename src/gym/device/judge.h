@@ -50,8 +50,9 @@ struct kg_dj {
     struct kg_dj_spec spec;
     struct kg_dj_pause *pause; /* NULL: a judge that was not started */
     int64_t waited_ns;         /* for those who have the device alone, so far */
-    bool held; /* the caller holds the device, for long or alone (timing/lease.h); else every
-                  request shares it, so that no timing of another process sees its work */
+    double e_ref; /* the largest of the tensors that kg_dj_self has compared last (compare.h) */
+    bool held;    /* the caller holds the device, for long or alone (timing/lease.h); else every
+                     request shares it, so that no timing of another process sees its work */
 };
 
 /* Forked, not executed: start it before any candidate exists, from a thread that outlives it (it

@@ -57,6 +57,7 @@ struct kg_djm_rep {
     int32_t port;  /* OPEN */
     uint32_t pad;
     uint64_t in_bytes, out_bytes; /* OPEN */
+    double e_ref;                 /* SELF */
     struct kg_dj_facts facts;     /* HELLO, BANDWIDTH */
     struct kg_dj_judgement judgement;
     char message[480];

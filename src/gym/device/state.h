@@ -94,6 +94,7 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* whose answer to what; -1: nobody's */
     struct kg_dj_aside aside[KG_DJ_ASIDE];
+    double e_ref;                    /* of the last SELF */
     const struct kg_dj_pause *pause; /* of the request under way; NULL: nobody waits */
 };
 

@@ -28,8 +28,8 @@ static size_t find(const struct kg_kb_store *s, const struct kg_kb_kernel *k, bo
     return lo;
 }
 
-static enum kg_code put(struct kg_kb_store *s, const struct kg_kb_kernel *k, const char *text,
-                        size_t len, struct kg_err *err)
+enum kg_code kg_kb_store_put(struct kg_kb_store *s, const struct kg_kb_kernel *k, const char *text,
+                             size_t len, struct kg_err *err)
 {
     bool there;
     char *copy = strndup(text, len);
@@ -72,7 +72,7 @@ static enum kg_code take_line(struct kg_kb_store *s, const char *text, size_t le
         code = kg_fail(err, KG_E_INPUT, "%s: batch_id: not that of a kernel", source);
     }
     json_decref(j);
-    return code == KG_OK ? put(s, &k, text, len, err) : code;
+    return code == KG_OK ? kg_kb_store_put(s, &k, text, len, err) : code;
 }
 
 /* All whole lines of a file that may be missing; what follows the last line end is torn. */
@@ -188,6 +188,11 @@ static enum kg_code write_lines(const struct kg_kb_store *s, const struct kg_kb_
                             : kg_fail(err, KG_E_LIMIT, "%s: the records are too large", path);
     kg_buf_deinit(&b);
     return code;
+}
+
+enum kg_code kg_kb_store_keep(const struct kg_kb_store *s, struct kg_err *err)
+{
+    return write_lines(s, NULL, s->records, err);
 }
 
 /* The records first: from then on the part holds nothing that they lack. */

@@ -28,6 +28,10 @@ struct kg_kb_store {
 enum kg_code kg_kb_store_open(const char *folder, struct kg_kb_store *out,
                               struct kg_err *err) KG_MUST_USE;
 void kg_kb_store_close(struct kg_kb_store *s);
+/* The record of a kernel, in place of an earlier one; then all of them to the folder. */
+enum kg_code kg_kb_store_put(struct kg_kb_store *s, const struct kg_kb_kernel *k, const char *text,
+                             size_t len, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_kb_store_keep(const struct kg_kb_store *s, struct kg_err *err) KG_MUST_USE;
 /* Write the input lines of these kernels, and their old records for the batch to look at. */
 enum kg_code kg_kb_store_begin(struct kg_kb_store *s, const struct kg_kb_run *run,
                                const struct kg_buf *lines, struct kg_err *err) KG_MUST_USE;
@@ -39,7 +43,8 @@ struct kg_kb_summary {
     size_t by_verdict[KG_V_COUNT];
 };
 /* Write eval_results.json of the level's kernels that still lie in `all`, and
- * pass_at_k_results.json. total: problems that were asked for. */
+ * pass_at_k_results.json, whose total are the problems that were asked for, or have results where
+ * no problems are known. */
 enum kg_code kg_kb_store_results(const struct kg_kb_store *s, const struct kg_kb_run *all,
                                  const struct kg_kb_problems *problems,
                                  const struct kg_kb_numbers *asked, const struct kg_kb_numbers *k,

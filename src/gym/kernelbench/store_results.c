@@ -66,7 +66,7 @@ static size_t count_total(const json_t *all, const struct kg_kb_problems *proble
         snprintf(key, sizeof key, "%d", problems->problem[i].id);
         total += json_object_get(all, key) || kg_kb_numbers_has(asked, problems->problem[i].id);
     }
-    return total;
+    return problems->n > 0 ? total : json_object_size(all);
 }
 
 static enum kg_code write_pass(const struct kg_kb_store *s, const json_t *all,

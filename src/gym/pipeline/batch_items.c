@@ -220,12 +220,24 @@ static enum kg_code in_folder(const struct kg_items *items, const char *path, ch
                            : kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", path);
 }
 
-/* What kg_executor_find takes for a path. */
-static bool is_path(const char *problem)
+/* What kg_executor_find takes for a path. A file's name that is none in the folder may be one of
+ * the suites. */
+static bool is_path(const struct kg_items *items, const char *problem)
 {
+    struct kg_err ignored = KG_ERR_INIT;
+    char file[PATH_BYTES];
     size_t n = strlen(problem);
-    return strchr(problem, '/') || (n > 2 && strcmp(problem + n - 2, ".c") == 0) ||
-           kg_tsuite_is_path(problem);
+    if (strchr(problem, '/') || !kg_tsuite_is_path(problem)) {
+        return strchr(problem, '/') || (n > 2 && strcmp(problem + n - 2, ".c") == 0);
+    }
+    if (in_folder(items, problem, file, sizeof file, &ignored) != KG_OK) {
+        return true;
+    }
+    char *hash = strrchr(file, '#');
+    if (hash) {
+        *hash = 0;
+    }
+    return kg_file_exists(file);
 }
 
 static enum kg_code take_text(const struct kg_items *items, const char *key, const json_t *v,
@@ -263,7 +275,7 @@ enum kg_code kg_item_open(const struct kg_items *items, size_t i, struct kg_item
     out->task =
         (struct kg_task){.problem = out->problem, .batch_id = it->id, .stop_after = KG_ST_PROFILE};
     enum kg_code code = KG_OK;
-    if (is_path(problem)) {
+    if (is_path(items, problem)) {
         code = in_folder(items, problem, out->problem, sizeof out->problem, err);
     } else {
         snprintf(out->problem, sizeof out->problem, "%s", problem);

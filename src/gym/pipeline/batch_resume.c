@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "gym/pipeline/cards.h"
 #include "gym/pipeline/executor.h"
 
 static enum kg_code input_hash(const struct kg_items *items, size_t i,
@@ -69,6 +70,18 @@ static bool far_enough(const json_t *record, enum kg_stage stop_after)
     return true;
 }
 
+/* A problem that was put aside since is asked again, and refused. */
+static bool admitted(const struct search *s, const json_t *record)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    const json_t *problem = json_object_get(record, "problem");
+    const char *sha256 = json_string_value(json_object_get(problem, "sha256"));
+    const char *device =
+        json_string_value(json_object_get(json_object_get(record, "environment"), "device"));
+    return !sha256 ||
+           kg_cards_admit(s->config, "", sha256, device ? device : "cpu", &ignored) == KG_OK;
+}
+
 /* One whole line of the old output: whose is it, and does it still hold? */
 static struct kg_item *holds(const struct search *s, const char *line, size_t len)
 {
@@ -89,7 +102,7 @@ static struct kg_item *holds(const struct search *s, const char *line, size_t le
         char now[KG_SHA256_HEX];
         size_t i = (size_t)(it - s->items->item);
         if (input_hash(s->items, i, s->config, &s->paths, now, &ignored) == KG_OK &&
-            strcmp(now, hash) == 0) {
+            strcmp(now, hash) == 0 && admitted(s, j)) {
             found = it;
         }
     }

@@ -2,6 +2,7 @@
 
 static const char *const methods[] = {"paired", "calibrated", NULL};
 static const char *const libraries[] = {"allowed", "forbidden", NULL};
+static const char *const quarantines[] = {"refuse", "ignore", NULL};
 static const char *const spares[] = {"auto", "yes", "no", NULL};
 static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 
@@ -43,6 +44,8 @@ static const struct kg_opt table[] = {
     INT("laws", laws, 0, 64, "4", "", "Value laws drawn per evaluation besides the variants."),
     BOOL("hack_checks", hack_checks, "yes",
          "Look for replayed answers, work outside the clock and times below the floor."),
+    ENUM("quarantine", quarantine, quarantines, "refuse",
+         "Problems that `kgym problems check` has put aside. refuse: an error; ignore: judged."),
     REAL("deadline.compile", deadline_compile, 0.1, 3600, "20", "s", "Time to compile."),
     REAL("deadline.run", deadline_run, 0.1, 3600, "20", "s",
          "Wall time of one run stage, and of a single call in timing."),
@@ -89,7 +92,8 @@ static const struct kg_opt table[] = {
     REAL("library.share", library_share, 0, 1, "0.05", "",
          "PyTorch: share of the device's time that a library may have where it is forbidden."),
     TEXT("league", league, "fp32", "League: which arithmetic and which help are allowed."),
-    TEXT("precision", precision, "fp32", "Arithmetic that answers are held to."),
+    TEXT("precision", precision, "fp32",
+         "Arithmetic that answers are held to; protocol `kernelbench`: fp32, fp16 or bf16."),
     TEXT("compiler", compiler, "gcc", "C compiler for references and candidates."),
     TEXT("device", device, "auto",
          "Where PyTorch problems run: cpu, cuda:N, or auto: a GPU where there is one."),
@@ -120,8 +124,10 @@ static const struct kg_opt table[] = {
         "none."),
     INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
         "Protocol `kernelbench`: correctness trials."),
-    REAL("kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
-         "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4."),
+    REAL(
+        "kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
+        "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4, else "
+        "1e-2."),
     TEXT("suites", suites, "", "Folders of problem suites, separated by colons; empty: shipped."),
     TEXT("cache", cache, "",
          "Folder of compiled objects and builds; `none`: no cache; empty: in the user's cache "

@@ -8,6 +8,7 @@
 
 enum kg_timing_method { KG_TM_PAIRED, KG_TM_CALIBRATED };
 enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
+enum kg_quarantine { KG_QUARANTINE_REFUSE, KG_QUARANTINE_IGNORE };
 enum kg_spare { KG_SPARE_AUTO, KG_SPARE_YES, KG_SPARE_NO };
 /* Whose procedure judges: the gym's own, or KernelBench's, which never sets a reward. */
 #define KG_KERNELBENCH_TIMES 5000 /* of one side, at most: they fit one reply */
@@ -21,6 +22,7 @@ struct kg_config {
     bool multi_input; /* the five multi-input variants and the laws */
     bool hack_checks; /* freeze clock, replay, floor */
     int64_t laws;     /* value laws drawn per evaluation besides the five variants */
+    int quarantine;   /* enum kg_quarantine */
     /* deadlines, seconds */
     double deadline_compile, deadline_run, deadline_eval;
     /* limits */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "gym/pipeline/accidents.h"
+#include "gym/pipeline/cards.h"
 #include "gym/pipeline/context.h"
 #include "gym/pipeline/executor.h"
 #include "gym/reward/reward.h"
@@ -120,6 +121,7 @@ void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t
     json_t *config = kg_context_config(c);
     json_object_del(config, "cache"); /* where things lie changes no verdict */
     json_object_del(config, "suites");
+    json_object_del(config, "quarantine"); /* nor who is refused */
     json_object_del(config, "torch.builds_mb");
     kg_buf_init(&b, 1 << 16);
     kg_json_dump(config, &b);
@@ -177,6 +179,13 @@ static void conclude(struct kg_evaluation *e)
     }
 }
 
+static enum kg_code admit(const struct kg_worker *w, const struct kg_record *r, struct kg_err *err)
+{
+    const char *device = json_string_value(json_object_get(r->environment, "device"));
+    return kg_cards_admit(&w->config, r->problem.name, r->problem.sha256, device ? device : "cpu",
+                          err);
+}
+
 /* A gym error leaves the record ready for another attempt. */
 enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
 {
@@ -206,6 +215,9 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     x->describe(w, r);
     r->league.name = w->config.league;
     kg_eval_input_sha256(&w->config, source, len, t->text, t->len, r->input_sha256);
+    if (!t->any_problem && admit(w, r, err) != KG_OK) {
+        return err->code;
+    }
     if (check_stages(x, &w->config, err) != KG_OK || secret_key(w, t, &e->key, err) != KG_OK) {
         return err->code;
     }

@@ -2,6 +2,7 @@
 #include "gym/pipeline/executor.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "gym/pipeline/context.h"
@@ -84,6 +85,12 @@ static bool ends_in(const char *s, const char *suffix)
     return n > m && strcmp(s + n - m, suffix) == 0;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 enum kg_code kg_executor_find(const struct kg_paths *paths, const char *problem,
                               const struct kg_executor **out, char *path, size_t cap,
                               struct kg_err *err)
@@ -93,6 +100,11 @@ enum kg_code kg_executor_find(const struct kg_paths *paths, const char *problem,
         return kg_tsuite_find(problem, paths->suites, paths->nsuites, path, cap, err);
     }
     *out = &kg_executor_c;
+    if (strchr(problem, '/') && is_folder(problem)) {
+        return kg_fail(err, KG_E_INPUT,
+                       "%.300s: a folder, not a problem (`kgym problems list` lists what is in it)",
+                       problem);
+    }
     enum kg_code code = kg_problem_find(problem, paths->suites, paths->nsuites, path, cap, err);
     if (code != KG_E_NOT_FOUND || strchr(problem, '/') || ends_in(problem, ".c")) {
         return code;

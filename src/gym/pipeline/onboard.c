@@ -1,9 +1,11 @@
 #include "gym/pipeline/onboard.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/pipeline/cards.h"
 #include "gym/pipeline/executor.h"
 #include "gym/pipeline/probe_source.h"
 #include "gym/timing/stats.h"
@@ -15,19 +17,41 @@ struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name)
     KG_ASSERT(o->n < KG_ONBOARD_MAX);
     struct kg_onboard_check *c = &o->check[o->n++];
     snprintf(c->name, sizeof c->name, "%s", name);
+    c->off = NAN;
     return c;
 }
 
-/* Judge a made candidate; want_ok says which verdict makes the check pass. */
+/* Of the last comparison that failed, over the bound. */
+static double worst_of(const struct kg_record *r)
+{
+    double worst = NAN;
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const json_t *v = json_object_get(e, "worst_over_bound");
+        worst = json_is_number(v) ? json_number_value(v) : worst;
+    }
+    return worst;
+}
+
+static bool as_wanted(const struct kg_record *r, enum kg_onboard_want want)
+{
+    bool ok = r->verdict == KG_V_OK, felt = want == KG_WANT_FELT && r->verdict == KG_V_CRASH &&
+                                            r->reason && strcmp(r->reason, "exception") == 0;
+    return want == KG_WANT_OK ? ok : felt || r->verdict == KG_V_WRONG || r->verdict == KG_V_HACK;
+}
+
 enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
-                              const char *name, const struct kg_buf *source, bool want_ok,
-                              struct kg_err *err)
+                              const char *name, const struct kg_buf *source,
+                              enum kg_onboard_want want, struct kg_err *err)
 {
     struct kg_record r;
     struct kg_task t = {.problem = problem,
                         .text = source->data,
                         .len = source->len,
                         .source = true,
+                        .any_problem = true,
                         .stop_after = KG_ST_FULL};
     kg_record_init(&r);
     kg_eval(w, &t, &r);
@@ -37,9 +61,8 @@ enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct k
         code = err->code;
     } else {
         struct kg_onboard_check *c = kg_onboard_add(o, name);
-        bool ok = r.verdict == KG_V_OK;
-        bool compared = ok || r.verdict == KG_V_WRONG || r.verdict == KG_V_HACK;
-        c->pass = !r.has_error && (want_ok ? ok : compared && !ok);
+        c->pass = !r.has_error && as_wanted(&r, want);
+        c->off = worst_of(&r);
         snprintf(c->detail, sizeof c->detail, "%s%s%s: %s",
                  r.has_error ? "error" : kg_verdict_name(r.verdict), r.reason ? "/" : "",
                  r.reason ? r.reason : "",
@@ -61,14 +84,15 @@ static enum kg_code made_candidates(struct kg_worker *w, const char *name, struc
     for (int t = 0; t < KG_TRIVIAL_COUNT && code == KG_OK; t++) {
         kg_buf_reset(&src);
         kg_probe_trivial(w->problem, (enum kg_trivial)t, &src);
-        code = kg_onboard_judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src, false, err);
+        code = kg_onboard_judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src,
+                                KG_WANT_WRONG, err);
     }
     for (int a = 0; a < w->problem->nargs && code == KG_OK; a++) {
         if (w->problem->args[a].role == KG_ROLE_IN && o->n < KG_ONBOARD_MAX - KG_VARIANT_COUNT) {
             kg_buf_reset(&src);
             kg_probe_frozen(w->problem, a, &src);
             snprintf(label, sizeof label, "frozen %s", w->problem->args[a].name);
-            code = kg_onboard_judge(w, name, o, label, &src, false, err);
+            code = kg_onboard_judge(w, name, o, label, &src, KG_WANT_WRONG, err);
         }
     }
     kg_buf_deinit(&src);
@@ -110,6 +134,7 @@ static void sizes(const struct kg_problem *p, struct kg_onboard *o)
 {
     struct kg_shape s;
     kg_shape_default(p, &s);
+    o->in_bytes = o->out_bytes = 0;
     for (int a = 0; a < p->nargs; a++) {
         int64_t bytes = p->args[a].rank
                             ? kg_arg_count(p, a, &s) * (int64_t)kg_dtype_bytes(p->args[a].dtype)
@@ -186,11 +211,12 @@ enum kg_code kg_onboard_c(struct kg_worker *w, const char *problem, struct kg_on
         return code;
     }
     snprintf(out->problem, sizeof out->problem, "%s", w->problem->name);
+    memcpy(out->sha256, w->problem->sha256, sizeof out->sha256);
     sizes(w->problem, out);
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
     kg_probe_reference(w->problem, &src);
-    code = kg_onboard_judge(w, problem, out, "reference", &src, true, err);
+    code = kg_onboard_judge(w, problem, out, "reference", &src, KG_WANT_OK, err);
     kg_buf_deinit(&src);
     if (code == KG_OK && !out->check[out->n - 1].pass) {
         return KG_OK; /* what follows asks the reference, too */
@@ -206,6 +232,30 @@ enum kg_code kg_onboard_c(struct kg_worker *w, const char *problem, struct kg_on
     return KG_OK;
 }
 
+static json_t *known(int64_t n)
+{
+    return n >= 0 ? json_integer(n) : json_null();
+}
+
+json_t *kg_onboard_json(const struct kg_onboard *o)
+{
+    json_t *checks = json_array();
+    for (int i = 0; i < o->n; i++) {
+        const struct kg_onboard_check *c = &o->check[i];
+        json_array_append_new(checks,
+                              json_pack("{s:s, s:b, s:o}", "check", c->name, "pass", c->pass,
+                                        "detail", kg_json_text(c->detail, strlen(c->detail))));
+    }
+    json_t *j = json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "problem",
+                          kg_json_text(o->problem, strlen(o->problem)), "pass", o->pass,
+                          "reference_ns", known(o->reference_ns), "in_bytes", known(o->in_bytes),
+                          "out_bytes", known(o->out_bytes), "checks", checks);
+    if (o->card) {
+        json_object_set(j, "card", o->card);
+    }
+    return j;
+}
+
 void kg_onboard_deinit(struct kg_onboard *o)
 {
     json_decref(o->card);
@@ -218,7 +268,8 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
     const struct kg_executor *x;
     char path[1024];
     memset(out, 0, sizeof *out);
-    out->reference_ns = -1;
+    out->reference_ns = out->in_bytes = out->out_bytes = -1;
+    snprintf(out->device, sizeof out->device, "cpu");
     snprintf(out->problem, sizeof out->problem, "%s", problem);
     if (kg_executor_find(&w->paths, problem, &x, path, sizeof path, err) != KG_OK) {
         return err->code;
@@ -227,5 +278,11 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
         w->executor->forget(w, KG_FORGET_PROBLEM);
         w->executor = x;
     }
-    return x->onboard(w, path, out, err);
+    enum kg_code code = x->onboard(w, path, out, err);
+    if (code == KG_OK && out->sha256[0]) {
+        json_t *found = kg_onboard_json(out);
+        kg_cards_keep(&w->config, out->sha256, out->device, found);
+        json_decref(found);
+    }
+    return code;
 }

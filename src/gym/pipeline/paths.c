@@ -59,11 +59,15 @@ static void torch_paths(struct kg_paths *p, const char *lib, const char *share)
 
 static void default_suites(struct kg_paths *p, const char *share)
 {
-    char torch[340];
-    int n = snprintf(p->suite_text, sizeof p->suite_text, "%s/problems/native", share);
-    snprintf(torch, sizeof torch, "%s/problems/torch", share);
-    if (kg_file_exists(torch) && n > 0 && (size_t)n < sizeof p->suite_text) {
-        snprintf(p->suite_text + n, sizeof p->suite_text - (size_t)n, ":%s", torch);
+    static const char *const folders[] = {"native", "torch", "kernelbook"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char folder[340];
+        snprintf(folder, sizeof folder, "%s/problems/%s", share, folders[i]);
+        if ((i == 0 || kg_file_exists(folder)) && n < sizeof p->suite_text) {
+            n += (size_t)snprintf(p->suite_text + n, sizeof p->suite_text - n, "%s%s",
+                                  i > 0 ? ":" : "", folder);
+        }
     }
 }
 

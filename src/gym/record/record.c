@@ -74,6 +74,7 @@ void kg_record_error(struct kg_record *r, const struct kg_err *e)
     KG_ASSERT(e->code != KG_OK);
     r->has_error = true;
     r->error = *e;
+    kg_err_one_line(&r->error);
     r->verdict = KG_V_NONE;
     r->reason = r->message = NULL;
     r->nrewards = 0;

@@ -6,8 +6,9 @@
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
-    return json_pack("{s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
-                     "candidate", "compat", kg_torch_compat(e->w), "profile", e->torch->profile);
+    return json_pack("{s:s, s:s, s:b, s:s, s:O*}", "entry", e->w->torch->problem->entry, "role",
+                     "candidate", "compat", kg_torch_compat(e->w), "precision",
+                     e->w->config.precision, "profile", e->torch->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "gym/torch/onboard.h"
+#include "gym/torch/pairs.h"
 #include "gym/torch/probes.h"
-#include "gym/torch/torch.h"
 
-#define MOST_INPUTS     16 /* that are frozen one by one */
-#define MOST_PARAMETERS 16
+#define MOST_VARIANTS 2 /* that the card names */
 
 static struct kg_onboard_check *add(struct kg_onboard *o, const char *name, bool pass,
                                     const char *detail)
@@ -18,66 +18,17 @@ static struct kg_onboard_check *add(struct kg_onboard *o, const char *name, bool
     return c;
 }
 
-/* --- the card --- */
-
-static json_t *number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *shape_of(const struct kg_tleaf *leaf)
-{
-    json_t *shape = json_array();
-    for (uint32_t d = 0; d < leaf->rank; d++) {
-        json_array_append_new(shape, json_integer(leaf->shape[d]));
-    }
-    return shape;
-}
-
-static json_t *tensor(const struct kg_tleaf *leaf, const struct kg_tstats *s)
-{
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I}", "dtype",
-                     kg_tdtype_name((enum kg_tdtype)leaf->dtype), "shape", shape_of(leaf), "min",
-                     number(s->min), "max", number(s->max), "mean", number(s->mean), "sd",
-                     number(s->sd), "distinct", (json_int_t)s->distinct);
-}
-
-static json_t *make_card(const struct kg_tproblem *p, const struct kg_tscene *s)
-{
-    const struct kg_task_desc *d = &s->desc;
-    json_t *inputs = json_array(), *outputs = json_array(), *state = json_array();
-    json_t *constants = json_object(), *laws = json_array();
-    for (size_t i = 0; i < d->ninputs; i++) {
-        json_t *t = tensor(&d->input[i].leaf, &d->input[i].stats);
-        json_object_set_new(t, "judge_may_draw", json_boolean(kg_tplan_free(&d->input[i])));
-        json_array_append_new(inputs, t);
-    }
-    for (size_t i = 0; i < d->noutputs; i++) {
-        json_array_append_new(outputs, tensor(&d->output[i].leaf, &d->output[i].stats));
-    }
-    for (size_t i = 0; i < d->nstate; i++) {
-        json_t *t = tensor(&d->state[i].leaf, &d->state[i].stats);
-        json_object_set_new(t, "name", json_string(d->state[i].leaf.name));
-        json_object_set_new(t, "buffer", json_boolean(d->state[i].buffer));
-        json_array_append_new(state, t);
-    }
-    for (size_t i = 0; i < d->nconstants; i++) {
-        json_object_set_new(constants, d->constant[i].name, json_integer(d->constant[i].value));
-    }
-    for (int l = 0; l < KG_TL_COUNT; l++) {
-        if (s->cases[l].ready && s->cases[l].applies) {
-            json_array_append_new(laws, json_string(kg_tlaw_name((enum kg_tlaw)l)));
-        }
-    }
-    return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "task",
-                     p->name, "suite", p->suite, "level", p->level, "entry", p->entry, "sha256",
-                     p->sha256, "inputs", inputs, "outputs", outputs, "state", state, "constants",
-                     constants, "laws", laws, "random", d->random, "updates_state",
-                     d->updates_state, "bytes_min",
-                     (json_int_t)d->input_bytes + (json_int_t)d->output_bytes);
-}
-
 /* --- looking at it --- */
+
+/* It parses, and needs what does not come with it. */
+static bool lacks_weights(const char *path)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_tproblem *p = NULL;
+    bool lacks = kg_tproblem_load(path, &p, &ignored) == KG_OK && p->level == KG_TLEVEL_WEIGHTS;
+    kg_tproblem_destroy(p);
+    return lacks;
+}
 
 /* The published scene, open. Errors of the problem are a check that fails: then *out is NULL. */
 static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_onboard *o,
@@ -88,6 +39,9 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
     const char *check = "parses";
     if (code == KG_OK) {
         check = "builds";
+        memcpy(o->sha256, w->torch->problem->sha256, sizeof o->sha256);
+        snprintf(o->device, sizeof o->device, "%s", w->torch->device);
+        kg_tscene_close(w, &w->torch->scene[KG_SCENE_PUBLISHED]); /* all is seen afresh */
         code = kg_tscene_open(w, &w->torch->scene[KG_SCENE_PUBLISHED], err);
     }
     if (code == KG_OK) {
@@ -95,132 +49,113 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
         return KG_OK;
     }
     if (code == KG_E_INPUT || code == KG_E_PROBLEM) {
-        add(o, check, false, err->message);
+        bool weights = code == KG_E_PROBLEM && lacks_weights(path);
+        if (weights) {
+            add(o, check, true, "");
+        }
+        add(o, weights ? "weights" : check, false, err->message);
         return KG_OK;
     }
     return code;
 }
 
 /* Every law once, so that the card can tell which of them may be asked. */
-static enum kg_code ask_laws(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
+static enum kg_code ask_laws(struct kg_tlook *k, struct kg_tscene *s, struct kg_err *err)
 {
     static const bool none[KG_TL_COUNT];
     enum kg_tlaw laws[KG_TL_COUNT];
+    struct kg_worker *w = k->w;
     struct kg_tcase *c;
     size_t n = kg_tplan_full(&s->desc, true, 0, true, none, &w->rng, laws);
     for (size_t i = 0; i < n; i++) {
         if (kg_cancelled) {
             return kg_fail(err, KG_E_CANCELLED, "interrupted");
         }
+        w->torch->judge.e_ref = NAN; /* one that is there already is not compared again */
         if (kg_tcase_ready(w, s, laws[i], &c, err) != KG_OK) {
             return err->code;
         }
+        k->e_ref[laws[i]] = w->torch->judge.e_ref;
     }
     return KG_OK;
 }
 
-static enum kg_code probe(struct kg_worker *w, const char *path, struct kg_onboard *o,
-                          enum kg_tprobe which, struct kg_err *err)
+/* How long its call takes, where there is a clock for it: a GPU. What goes wrong is no defect: the
+ * card does not know it. */
+static void time_it(struct kg_tlook *k, const struct kg_buf *reference)
+{
+    struct kg_record r;
+    struct kg_task t = {.problem = k->path,
+                        .text = reference->data,
+                        .len = reference->len,
+                        .source = true,
+                        .any_problem = true,
+                        .stop_after = KG_ST_TIMING};
+    if (!k->w->torch->judge.facts.clock || !k->w->config.stage_timing) {
+        return;
+    }
+    kg_record_init(&r);
+    kg_eval(k->w, &t, &r);
+    if (r.timing.status == KG_T_MEASURED && r.timing.reference_ns > 0) {
+        k->o->reference_ns = r.timing.reference_ns;
+        json_object_set_new(k->o->card, "reference_ns", json_integer(r.timing.reference_ns));
+        json_object_set_new(k->o->card, "launch_bound",
+                            json_boolean(r.timing.reference_ns < KG_TPAIRS_SHORT_NS));
+    }
+    kg_record_deinit(&r);
+}
+
+/* The reference as a candidate; *good: it is right, so that the rest can be asked. */
+static enum kg_code reference(struct kg_tlook *k, bool *good, struct kg_err *err)
 {
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
-    kg_tprobe_source(w->torch->problem, which, &src);
-    enum kg_code code = kg_onboard_judge(w, path, o, kg_tprobe_name(which), &src,
-                                         which == KG_TPROBE_REFERENCE, err);
+    kg_tprobe_source(k->w->torch->problem, KG_TPROBE_REFERENCE, &src);
+    enum kg_code code = kg_onboard_judge(k->w, k->path, k->o, kg_tprobe_name(KG_TPROBE_REFERENCE),
+                                         &src, KG_WANT_OK, err);
+    *good = code == KG_OK && k->o->check[k->o->n - 1].pass;
+    if (*good) {
+        time_it(k, &src);
+    }
     kg_buf_deinit(&src);
     return code;
 }
 
-static enum kg_code freeze_inputs(struct kg_worker *w, const char *path, struct kg_onboard *o,
-                                  size_t ninputs, struct kg_err *err)
+static enum kg_code judge_made(struct kg_tlook *k, struct kg_tscene *s, struct kg_err *err)
 {
-    struct kg_buf src;
-    char label[64];
-    enum kg_code code = KG_OK;
-    kg_buf_init(&src, 1 << 20);
-    for (size_t i = 0; i < ninputs && i < MOST_INPUTS && code == KG_OK; i++) {
-        kg_buf_reset(&src);
-        kg_tprobe_frozen_input(w->torch->problem, i, &src);
-        snprintf(label, sizeof label, "frozen input %zu", i);
-        code = kg_onboard_judge(w, path, o, label, &src, false, err);
+    struct kg_tpanel p;
+    bool good;
+    kg_tpanel_plan(&s->desc, &p);
+    if (reference(k, &good, err) != KG_OK || !good) {
+        return err->code;
     }
-    kg_buf_deinit(&src);
-    return code;
+    if (kg_tpanel_try(k, &p, err) != KG_OK || kg_tpanel_freeze_inputs(k, err) != KG_OK ||
+        kg_tpanel_freeze_parameters(k, err) != KG_OK) {
+        return err->code;
+    }
+    json_object_set_new(k->o->card, "variants", kg_tcard_variants(k->w, s, MOST_VARIANTS));
+    return KG_OK;
 }
 
-/* A parameter without influence (a bias before a normalisation) is no defect, it is said; a module
- * of which none matters is. */
-static enum kg_code freeze_parameters(struct kg_worker *w, const char *path, struct kg_onboard *o,
-                                      struct kg_err *err)
+static enum kg_code examine(struct kg_tlook *k, struct kg_tscene *s, struct kg_err *err)
 {
-    const struct kg_task_desc *d = &w->torch->scene[KG_SCENE_PUBLISHED].desc;
-    char name[MOST_PARAMETERS][KG_TWIRE_NAME];
-    size_t n = 0, matter = 0;
-    for (size_t i = 0; i < d->nstate && n < MOST_PARAMETERS; i++) {
-        if (!d->state[i].buffer && !strpbrk(d->state[i].leaf.name, "\"\\")) {
-            memcpy(name[n++], d->state[i].leaf.name, KG_TWIRE_NAME);
-        }
-    }
-    json_t *idle = json_array();
-    struct kg_onboard each = {.n = 0};
-    struct kg_buf src;
-    enum kg_code code = KG_OK;
-    kg_buf_init(&src, 1 << 20);
-    for (size_t i = 0; i < n && code == KG_OK; i++) {
-        kg_buf_reset(&src);
-        kg_tprobe_frozen_parameter(w->torch->problem, name[i], &src);
-        code = kg_onboard_judge(w, path, &each, "parameter", &src, false, err);
-        bool matters = code == KG_OK && each.check[each.n - 1].pass;
-        matter += matters;
-        if (code == KG_OK && !matters) {
-            json_array_append_new(idle, json_string(name[i]));
-        }
-    }
-    kg_buf_deinit(&src);
-    if (code == KG_OK && n > 0) {
-        char detail[200];
-        snprintf(detail, sizeof detail, "%zu of %zu parameters that were frozen change the answer",
-                 matter, n);
-        add(o, "parameters", matter > 0, detail);
-    }
-    json_object_set_new(o->card, "idle_parameters", idle);
-    return code;
-}
-
-static enum kg_code examine(struct kg_worker *w, const char *path, struct kg_onboard *o,
-                            struct kg_tscene *s, struct kg_err *err)
-{
-    size_t ninputs = s->desc.ninputs;
+    struct kg_onboard *o = k->o;
     o->in_bytes = (int64_t)s->desc.input_bytes;
     o->out_bytes = (int64_t)s->desc.output_bytes;
     add(o, "deterministic", s->desc.repeats,
         s->desc.repeats ? "the same answer to the same inputs under the same seed"
                         : "another answer to the same inputs under the same seed");
-    enum kg_code code = ask_laws(w, s, err);
-    if (code == KG_E_PROBLEM) {
-        add(o, "oracle", false, err->message);
-        o->card = make_card(w->torch->problem, s);
-        return KG_OK;
-    }
-    if (code != KG_OK) {
+    enum kg_code code = ask_laws(k, s, err);
+    bool agree = code == KG_OK;
+    if (code != KG_OK && code != KG_E_PROBLEM) {
         return code;
     }
-    add(o, "oracle", true,
-        s->cases[KG_TL_OWN].self ? "it draws otherwise in double: its oracle is itself"
-                                 : "the reference in float and in double agree");
-    o->card = make_card(w->torch->problem, s);
-    for (int p = 0; p < KG_TPROBE_COUNT; p++) {
-        if (probe(w, path, o, (enum kg_tprobe)p, err) != KG_OK) {
-            return err->code;
-        }
-        if (p == KG_TPROBE_REFERENCE && !o->check[o->n - 1].pass) {
-            return KG_OK; /* what follows asks the reference, too */
-        }
-    }
-    if (freeze_inputs(w, path, o, ninputs, err) != KG_OK) {
-        return err->code;
-    }
-    return freeze_parameters(w, path, o, err);
+    add(o, "oracle", agree,
+        !agree                     ? err->message
+        : s->cases[KG_TL_OWN].self ? "it draws otherwise in double: its oracle is itself"
+                                   : "the reference in float and in double agree");
+    o->card = kg_tcard_make(k, s);
+    return agree ? judge_made(k, s, err) : KG_OK;
 }
 
 /* Why it is put aside: names of the checks that failed. */
@@ -253,10 +188,16 @@ enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboar
         return err->code;
     }
     if (s) {
+        struct kg_tlook k = {.w = w, .path = path, .o = out, .panel = json_object()};
+        for (int l = 0; l < KG_TL_COUNT; l++) {
+            k.e_ref[l] = NAN;
+        }
         snprintf(out->problem, sizeof out->problem, "%s", w->torch->problem->name);
-        if (examine(w, path, out, s, err) != KG_OK) {
+        enum kg_code code = examine(&k, s, err);
+        json_decref(k.panel);
+        if (code != KG_OK) {
             kg_onboard_deinit(out);
-            return err->code;
+            return code;
         }
     }
     conclude(out);

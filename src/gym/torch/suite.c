@@ -10,6 +10,7 @@
 #include "base/yaml.h"
 #include "gym/problem/problem.h"
 #include "gym/torch/module.h"
+#include "gym/torch/rows.h"
 
 static bool ends_in(const char *s, size_t n, const char *suffix)
 {
@@ -36,36 +37,61 @@ bool kg_tsuite_is_path(const char *problem)
 static void to_name(char *path)
 {
     const char *base = base_of(path);
-    size_t n = strlen(base) - 3; /* .py */
+    size_t n = strlen(base);
+    n -= ends_in(base, n, ".py") ? 3 : 0;
     memmove(path, base, n);
     path[n] = 0;
 }
 
+/* The one file whose name begins with these bytes and ends in the suffix; *hit NULL: none. */
+static enum kg_code find_file(const char *name, size_t len, const char *suffix, char **all,
+                              size_t n, const char **hit, struct kg_err *err)
+{
+    *hit = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *base = base_of(all[i]);
+        if (strncmp(base, name, len) != 0 || strcmp(base + len, suffix) != 0) {
+            continue;
+        }
+        if (*hit) {
+            return kg_fail(err, KG_E_INPUT,
+                           "problem '%s' is ambiguous: %.150s and %.150s (name one by its path)",
+                           name, *hit, all[i]);
+        }
+        *hit = all[i];
+    }
+    return KG_OK;
+}
+
+static enum kg_code no_rows(const char *name, size_t len, char **all, size_t n, struct kg_err *err)
+{
+    char file[128];
+    snprintf(file, sizeof file, "%.*s", (int)len, name);
+    const char *near = kg_nearest(file, (const char *const *)all, n);
+    return kg_fail(err, KG_E_NOT_FOUND, "%s: no such problem file, here or in the suites%s%s%s",
+                   file, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+/* NAME, NAME.py, or NAME.jsonl#LINE. */
 static enum kg_code by_name(const char *name, char **all, size_t n, char *path, size_t cap,
                             struct kg_err *err)
 {
-    const char *hit = NULL;
-    size_t len = strlen(name);
-    len -= ends_in(name, len, ".py") ? 3 : 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *base = base_of(all[i]);
-        if (strncmp(base, name, len) != 0 || strcmp(base + len, ".py") != 0) {
-            continue;
-        }
-        if (hit) {
-            return kg_fail(err, KG_E_INPUT,
-                           "problem '%s' is ambiguous: %.150s and %.150s (name one by its path)",
-                           name, hit, all[i]);
-        }
-        hit = all[i];
+    const char *hit, *hash = strrchr(name, '#'), *suffix = hash ? "" : ".py";
+    size_t len = hash ? (size_t)(hash - name) : strlen(name);
+    len -= !hash && ends_in(name, len, ".py") ? 3 : 0;
+    if (find_file(name, len, suffix, all, n, &hit, err) != KG_OK) {
+        return err->code;
     }
     if (hit) {
-        return (size_t)snprintf(path, cap, "%s", hit) < cap
+        return (size_t)snprintf(path, cap, "%s%s", hit, hash ? hash : "") < cap
                    ? KG_OK
                    : kg_fail(err, KG_E_LIMIT, "%.200s...: path too long", hit);
     }
     for (size_t i = 0; i < n; i++) {
         to_name(all[i]);
+    }
+    if (hash) {
+        return no_rows(name, len, all, n, err);
     }
     const char *near = kg_nearest(name, (const char *const *)all, n);
     return near ? kg_fail(err, KG_E_NOT_FOUND,
@@ -94,11 +120,12 @@ enum kg_code kg_tsuite_find(const char *problem, const char *const *suites, size
             snprintf(path, cap, "%s", problem);
             return KG_OK;
         }
-        if (strchr(problem, '/') || !ends_in(problem, strlen(problem), ".py")) {
+        if (strchr(problem, '/')) {
             return kg_fail(err, KG_E_NOT_FOUND, "%.300s: no such problem file", file);
         }
     }
-    if (kg_suite_files(suites, nsuites, ".py", &all, &n, err) != KG_OK) {
+    const char *suffix = strchr(problem, '#') ? ".jsonl" : ".py";
+    if (kg_suite_files(suites, nsuites, suffix, &all, &n, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = by_name(problem, all, n, path, cap, err);
@@ -206,22 +233,6 @@ enum kg_code kg_tproblem_parse(const char *text, size_t len, const char *path,
 
 /* --- rows --- */
 
-/* The line-th line of a text, 1-based. */
-static bool line_at(const char *text, size_t len, long line, const char **at, size_t *n)
-{
-    const char *end = text + len;
-    for (long i = 1; text < end; i++) {
-        const char *nl = memchr(text, '\n', (size_t)(end - text));
-        *at = text;
-        *n = (size_t)((nl ? nl : end) - text);
-        if (i == line) {
-            return true;
-        }
-        text = nl ? nl + 1 : end;
-    }
-    return false;
-}
-
 /* Only ASCII names: they go into messages and into Python. */
 static bool is_name(const char *s)
 {
@@ -266,22 +277,14 @@ static enum kg_code parse_row(const json_t *row, const char *path, struct kg_tpr
 static enum kg_code load_row(const char *file, long line, const char *path,
                              struct kg_tproblem **out, struct kg_err *err)
 {
-    struct kg_buf all;
+    struct kg_buf text;
     json_t *row = NULL;
-    const char *at = NULL;
-    size_t n = 0;
-    kg_buf_init(&all, 2048u << 20);
-    enum kg_code code = kg_file_read(file, &all, err);
-    if (code == KG_OK && !line_at(all.data, all.len, line, &at, &n)) {
-        code = kg_fail(err, KG_E_NOT_FOUND, "%s: the file has no such line", path);
-    }
-    if (code == KG_OK && n > KG_TROW_MAX_BYTES) {
-        code = kg_fail(err, KG_E_LIMIT, "%s: more than %u bytes", path, KG_TROW_MAX_BYTES);
-    }
+    kg_buf_init(&text, KG_TROW_MAX_BYTES);
+    enum kg_code code = kg_trow_read(file, line, path, &text, err);
     if (code == KG_OK) {
-        code = kg_json_parse(at, n, path, &row, err);
+        code = kg_json_parse(text.data, text.len, path, &row, err);
     }
-    kg_buf_deinit(&all);
+    kg_buf_deinit(&text);
     if (code == KG_OK && !json_is_object(row)) {
         code = kg_fail(err, KG_E_INPUT, "%s: a row is one JSON object", path);
     }

@@ -27,8 +27,9 @@ struct kg_tproblem {
 
 /* Is the word a path of this module: ends in .py, .jsonl or .jsonl#LINE? */
 bool kg_tsuite_is_path(const char *problem);
-/* A path, or the name of a .py file below the suites, with or without .py; unknown names are
- * KG_E_NOT_FOUND with the nearest one, a name that two files have is KG_E_INPUT. */
+/* A path, or the name of a .py file below the suites, with or without .py, or of a row in a file
+ * there (NAME.jsonl#LINE); unknown names are KG_E_NOT_FOUND with the nearest one, a name that two
+ * files have is KG_E_INPUT. */
 enum kg_code kg_tsuite_find(const char *problem, const char *const *suites, size_t nsuites,
                             char *path, size_t cap, struct kg_err *err) KG_MUST_USE;
 /* KG_E_INPUT says what a file lacks: the class, get_inputs, get_init_inputs, a column of a row. */

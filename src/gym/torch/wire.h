@@ -59,8 +59,8 @@ enum kg_tstate { /* of the runner: a claim */
 
 enum kg_tcommand {
     KG_TC_NONE,
-    KG_TC_LOAD,     /* import the source file; request {path, entry, role, compat}; compat: as
-                       KernelBench runs modules */
+    KG_TC_LOAD,     /* import the source file; request {path, entry, role, compat, precision};
+                       compat: as KernelBench runs modules, in that precision */
     KG_TC_DESCRIBE, /* reference: what the task is; request {consts}; reply: the description */
     KG_TC_BUILD, /* construct the module; request {init, kwargs, seed, trials}; reply {state: [...],
                     seeds: [...] of so many trials} */
