@@ -73,10 +73,18 @@ show() {
   sed -n "s/^{/{\"commit\":\"$(tr '\n' ' ' <"$pack/commit" | sed 's/ $//')\",/p" "$out/$1.txt" >"$out/$1.json"
 }
 
+# no_skips NAME: with a GPU nothing may skip.
+no_skips() {
+  if grep -h '^skip: ' "$out/$1.txt"; then
+    echo "$1: FAILED: it has skipped what only a GPU shows"
+    failed=1
+  fi
+}
+
 do_device() {
   for t in "${tests[@]}"; do
     if step "$t" "$pack/tests/$t"; then
-      grep -h '^skip: ' "$out/$t.txt"
+      no_skips "$t"
     else
       grep -v -E '^\[ +(RUN|OK) ' "$out/$t.txt" | tail -30
     fi
