@@ -63,8 +63,9 @@ static void test_a_gpu_is_found(void **state)
 {
     (void)state;
     program("release", "skips", skips);
-    program("release", "asks", "echo '[ RUN      ] a'\necho \"told: gpu ${KGYM_TEST_GPU-unset}\"\n"
-                               "echo '[       OK ] a'\n");
+    program("release", "asks",
+            "echo '[ RUN      ] a'\necho \"told: gpu ${KGYM_TEST_GPU-unset}\"\n"
+            "echo '[       OK ] a'\n");
     rig_expect(0, "mkdir dev");
     rig_expect(0, RUN("env -u KGYM_TEST_GPU TEST_DEV=../dev", "release"));
     rig_shows("gpu unset");
