@@ -4,12 +4,10 @@
  * nothing is left. The seed is printed. On the CPU two processes of this program do so side by
  * side, each with half of the kills, its own folder and its own half of the CPUs: starting again
  * costs a second, most of it waiting. */
-#include "kgym_rig.h"
 #include "sanitized.h"
-#include "torch_victims.h"
+#include "torch_kill_rig.h"
 
 #include <sched.h>
-#include <time.h>
 
 #define KILLS     200  /* TEST_KILLS: another number, TEST_DEVICE: another device than cpu */
 #define KILLS_SAN 40   /* under sanitizers, where starting again takes several times as long */
@@ -20,8 +18,6 @@
 #define GPU_LINES 6
 #define FIND_NS   1500000000
 #define HANGS_S   120 /* without a new line in the output */
-#define MODULE    "import os\nimport torch\nimport torch.nn as nn\n\n\n"
-#define NEW       MODULE "class ModelNew(nn.Module):\n    def forward(self, x):\n"
 
 /* How often which: after a zygote's, a worker's or the supervisor's death torch is imported again,
  * for seconds in which nobody else can be killed. */
@@ -41,12 +37,6 @@ static const struct {
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static void rest_ms(int64_t ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 /* A batch's worker takes the first CPU that it may have. */
 static void take_half_of_the_cpus(void)
 {
@@ -61,12 +51,6 @@ static void take_half_of_the_cpus(void)
         }
     }
     (void)sched_setaffinity(0, sizeof mine, &mine);
-}
-
-static bool on_gpu(void)
-{
-    const char *device = getenv("TEST_DEVICE");
-    return device && strcmp(device, "cpu") != 0;
 }
 
 static int setup(void **state)
@@ -85,25 +69,9 @@ static int setup(void **state)
     asked = (asked + halves - 1) / halves;
     lines = on_gpu() ? GPU_LINES : LINES;
     rest = on_gpu() ? GPU_MS : REST_MS;
-    setenv("D", on_gpu() ? getenv("TEST_DEVICE") : "cpu", 1);
     setenv("KGYM_TORCH_SPARE", "yes", 1); /* one more that may be hit */
     take_half_of_the_cpus();
     return rig_setup(state);
-}
-
-static void need_torch(void)
-{
-    rig_text("double.py", MODULE "class Model(nn.Module):\n    def forward(self, x):\n"
-                                 "        return 2 * torch.relu(x)\n\n\n"
-                                 "def get_inputs():\n    return [torch.randn(8, 8)]\n\n\n"
-                                 "def get_init_inputs():\n    return []\n");
-    rig_text("good.py", kinds[0].text);
-    if (rig_run("exec $K eval double.py good.py --device $D") == 2 &&
-        strstr(rig.err.data, "make torch")) {
-        printf("skip: %.300s\n", rig.err.data);
-        skip();
-    }
-    assert_int_equal(rig.status, 0);
 }
 
 /* --- batches --- */
@@ -175,12 +143,6 @@ static int64_t written(void)
 {
     struct stat st;
     return stat("out.jsonl", &st) == 0 ? (int64_t)st.st_size : 0;
-}
-
-static bool over(pid_t pid)
-{
-    siginfo_t si = {0};
-    return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid != 0;
 }
 
 static int lines_written(void)
@@ -256,19 +218,6 @@ static enum victim draw_victim(void)
         n -= share[v];
     }
     return (enum victim)v;
-}
-
-/* All that was ever seen of the batches is gone: zygotes and runners do not carry $TMPDIR. */
-static void nobody_left(void)
-{
-    for (int i = 0; i < rig_seen.n; i++) {
-        for (int k = 0; k < 500 && text_has(rig_seen.pid[i], "cmdline", "kgym"); k++) {
-            rest_ms(20);
-        }
-        if (text_has(rig_seen.pid[i], "cmdline", "kgym")) {
-            fail_msg("process %ld is left", rig_seen.pid[i]);
-        }
-    }
 }
 
 /* Kills until the batch has ended. False: its supervisor was among them. */
@@ -356,100 +305,13 @@ static void test_killed_at_any_moment(void **state)
     nobody_left();
 }
 
-static void slow_source(void)
-{
-    rig_text("slow.py", MODULE "import time\n\n\nclass ModelNew(nn.Module):\n"
-                               "    def forward(self, x):\n        time.sleep(1)\n"
-                               "        return 2 * torch.relu(x)\n");
-}
-
-/* That one of its processes, while a slow candidate is being called. */
-static void kill_called(pid_t pid, enum victim kind)
-{
-    long victim = 0, child[32];
-    bool up = false;
-    for (int k = 0; k < 20000 && !(up && victim > 0) && !over(pid); k++) {
-        int n = children(pid, child, 32);
-        up = false;
-        victim = 0;
-        for (int c = 0; c < n; c++) {
-            bool candidate = is_candidate(child[c]);
-            up = up || candidate;
-            victim = (kind == JUDGE && is_judge(child[c])) || (kind == CANDIDATE && candidate)
-                         ? child[c]
-                         : victim;
-        }
-        rest_ms(2);
-    }
-    assert_true(up && victim > 0);
-    rest_ms(700); /* it is being called */
-    rig_note(pid, 2);
-    assert_int_equal(kill((pid_t)victim, SIGKILL), 0);
-    rest_ms(200);
-}
-
-/* A judge that dies once under a candidate is an accident; twice, and not under the reference, is
- * the candidate's doing. */
-static void test_a_judge_dies_under_a_candidate(void **state)
-{
-    (void)state;
-    need_torch();
-    slow_source();
-    for (int times = 1; times <= 2; times++) {
-        pid_t pid = rig_start("exec $K eval double.py slow.py --device $D --json");
-        for (int i = 0; i < times; i++) {
-            kill_called(pid, JUDGE);
-        }
-        rig_finish(pid);
-        if (rig.out.len == 0) {
-            fail_msg("exit status %d: %.2000s", rig.status, rig.err.data);
-        }
-        json_t *j = rig_json();
-        if (!json_is_null(json_object_get(j, "error"))) {
-            fail_msg("%.1500s", rig.out.data);
-        }
-        assert_string_equal(rig_get(j, "verdict"), times == 1 ? "ok" : "crash");
-        assert_string_equal(rig_get(j, "reason"), times == 1 ? "" : "protocol");
-        json_decref(j);
-        rig_nothing_left();
-        nobody_left();
-    }
-}
-
-/* A judge that dies and a candidate that is killed are two accidents, and no proof. */
-static void test_two_accidents_prove_nothing(void **state)
-{
-    (void)state;
-    need_torch();
-    slow_source();
-    pid_t pid = rig_start("exec $K eval double.py slow.py --device $D --json");
-    kill_called(pid, JUDGE);
-    kill_called(pid, CANDIDATE);
-    rig_finish(pid);
-    if (rig.out.len == 0) {
-        fail_msg("exit status %d: %.2000s", rig.status, rig.err.data);
-    }
-    json_t *j = rig_json();
-    assert_string_equal(rig_get(j, "verdict"), "ok");
-    json_decref(j);
-    rig_nothing_left();
-    nobody_left();
-}
-
-/* The second process has the kills alone. */
 int main(void)
 {
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_a_judge_dies_under_a_candidate),
-        cmocka_unit_test(test_two_accidents_prove_nothing),
-        cmocka_unit_test(test_killed_at_any_moment),
-    };
-    const struct CMUnitTest kills_alone[] = {cmocka_unit_test(test_killed_at_any_moment)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_at_any_moment)};
     halves = on_gpu() ? 1 : 2;
     pid_t other = halves == 2 ? fork() : -1;
     half = other == 0;
-    int failed = half ? cmocka_run_group_tests(kills_alone, setup, rig_teardown)
-                      : cmocka_run_group_tests(all, setup, rig_teardown);
+    int failed = cmocka_run_group_tests(tests, setup, rig_teardown);
     if (other > 0) {
         int status = 0;
         failed +=

@@ -1,17 +1,18 @@
-/* Who of a batch's processes is who, for tests that kill one of them: the batch judges PyTorch
- * candidates, its workers are its children, and a worker's are its judge, its zygote and, through
- * that, its runners. Everything is static: each test program has its own. */
-#ifndef KG_TESTS_UNIT_TORCH_VICTIMS_H
-#define KG_TESTS_UNIT_TORCH_VICTIMS_H
+/* For tests that kill the gym's own processes while PyTorch candidates are judged: kgym_rig.h's
+ * folder and commands, a problem, and who is who. A batch's workers are its children, and a
+ * worker's are its judge, its zygote and, through that, its runners. TEST_DEVICE: another device
+ * than cpu. Everything is static: each test program has its own. */
+#ifndef KG_TESTS_UNIT_TORCH_KILL_RIG_H
+#define KG_TESTS_UNIT_TORCH_KILL_RIG_H
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include "kgym_rig.h"
+
+#include <time.h>
 
 #include "base/rng.h"
+
+#define MODULE "import os\nimport torch\nimport torch.nn as nn\n\n\n"
+#define NEW    MODULE "class ModelNew(nn.Module):\n    def forward(self, x):\n"
 
 enum victim { JUDGE, ZYGOTE, REFERENCE, CANDIDATE, WORKER, SUPERVISOR, VICTIMS };
 static const char *const victim_names[VICTIMS] = {"judge",     "zygote", "reference",
@@ -110,6 +111,53 @@ static inline long find_victim(pid_t batch, enum victim kind, struct kg_rng *rng
         }
     }
     return kind == WORKER && m > 0 ? w : 0;
+}
+
+static inline void rest_ms(int64_t ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static inline bool on_gpu(void)
+{
+    const char *device = getenv("TEST_DEVICE");
+    return device && strcmp(device, "cpu") != 0;
+}
+
+static inline void need_torch(void)
+{
+    setenv("D", on_gpu() ? getenv("TEST_DEVICE") : "cpu", 1);
+    rig_text("double.py", MODULE "class Model(nn.Module):\n    def forward(self, x):\n"
+                                 "        return 2 * torch.relu(x)\n\n\n"
+                                 "def get_inputs():\n    return [torch.randn(8, 8)]\n\n\n"
+                                 "def get_init_inputs():\n    return []\n");
+    rig_text("good.py", NEW "        return 2 * torch.clamp(x, min=0)\n");
+    if (rig_run("exec $K eval double.py good.py --device $D") == 2 &&
+        strstr(rig.err.data, "make torch")) {
+        printf("skip: %.300s\n", rig.err.data);
+        skip();
+    }
+    assert_int_equal(rig.status, 0);
+}
+
+static inline bool over(pid_t pid)
+{
+    siginfo_t si = {0};
+    return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid != 0;
+}
+
+/* All that was ever seen of the batches is gone: zygotes and runners do not carry $TMPDIR. */
+static inline void nobody_left(void)
+{
+    for (int i = 0; i < rig_seen.n; i++) {
+        for (int k = 0; k < 500 && text_has(rig_seen.pid[i], "cmdline", "kgym"); k++) {
+            rest_ms(20);
+        }
+        if (text_has(rig_seen.pid[i], "cmdline", "kgym")) {
+            fail_msg("process %ld is left", rig_seen.pid[i]);
+        }
+    }
 }
 
 #endif
