@@ -26,7 +26,7 @@ pack=${GPU_PACK:-build/gpu}
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
 kills=test_torch_kills
-tests=(test_cuda_device test_cuda_take test_cuda_draws test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda test_torch_kernelbench)
+tests=(test_cuda_device test_cuda_take test_cuda_draws test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda test_torch_faults test_torch_kernelbench)
 benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughput bench_torch_extension)
 
 do_pack() {
