@@ -27,8 +27,8 @@ static void test_every_one_ends_as_it_should(void **state)
 {
     (void)state;
     script_need();
-    rig_expect(0, SCRIPT("corpus.py") " $KGYM_HOME --small --jobs 2 --set torch.first_call=2 "
-                                      "--set deadline.run=4 --set torch.memory_mb=1536");
+    rig_expect(0, SCRIPT("corpus.py") " $KGYM_HOME --small --jobs 2 --set torch.first_call=5 "
+                                      "--set deadline.run=4 --set torch.memory_mb=1024");
     rig_shows(" 0 missed");
     rig_shows(" 0 refused");
     rig_shows("host unchanged");

@@ -10,7 +10,7 @@
 #include "nvml_rig.h"
 
 #define BESIDE 8 /* lines of the other worker, again and again */
-#define LIMITS "--no-stage-timing --set deadline.run=3 --set torch.first_call=5"
+#define LIMITS "--no-stage-timing --set deadline.run=3 --set torch.first_call=9"
 #define CUDA                                                                                       \
     MODULE "kernel = torch.cuda._compile_kernel('''extern \"C\" __global__ void k(float *y)\n"
 #define CALLED                                                                                     \
@@ -28,7 +28,7 @@ static const struct fault {
      CUDA "{ volatile float *v = y; while (v[0] != -7) { } }" CALLED, "timeout/tiny timeout/full"},
     {"all memory",
      NEW "        held = []\n        while True:\n"
-         "            held.append(torch.ones(1 << 26))\n",
+         "            held.append(torch.ones(1 << 24))\n",
      "out_of_memory/host",
      NEW "        held = []\n        while True:\n"
          "            held.append(torch.ones(1 << 28, device=x.device))\n",
@@ -185,7 +185,7 @@ static void test_faults_stay_with_who_makes_them(void **state)
     rig_expect(0,
                "exec $K eval --batch in.jsonl --out out.jsonl --device $D --jobs 1 "
                "--set torch.memory_mb=%d " LIMITS,
-               gpu ? 16384 : 1536);
+               gpu ? 16384 : 320);
     assert_int_equal(check_output("out.jsonl"), 1 + 2 * FAULTS);
     rig_text("over", "");
     if (rig_finish(other) != 0) {
