@@ -6,6 +6,7 @@
 # "told: " or "skip: " are shown with it.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none), and a test that
 # skips has failed: what only a GPU shows has not been shown. Sanitized builds skip what takes too long.
+# TEST_DEV: another folder than /dev, for its own test.
 set -uo pipefail
 b=$1; shift
 export KGYM_BUILD=$(cd "$b" && pwd) KGYM_TREE=$(pwd)

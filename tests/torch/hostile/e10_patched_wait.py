@@ -17,7 +17,7 @@ SOURCE = """
 extern "C" __global__ void relu(const float *x, float *y, int n)
 {
     long long start = clock64();
-    while (clock64() - start < 40000000) {
+    while (clock64() - start < 20000000) {
     }
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         y[i] = fmaxf(x[i], 0.0f);
