@@ -7,7 +7,8 @@ import tempfile
 import fixtures
 
 HOSTILE = "# fixture\n# entry: C1\n# problem: relu\n# what: w\n# expect: wrong/value\n# gpu: no\n"
-HONEST = "# fixture\n# pattern: p\n# twin: c1_a\n# problem: relu\n# what: w\n# expect: ok\n# gpu: no\n"
+HONEST = ("# fixture\n# pattern: p\n# twin: c1_a\n# problem: relu\n# what: w\n# expect: ok\n"
+          "# gpu: no\n")
 NAMES = {"hostile": {"c1_a"}, "honest": {"h"}, "candidate": {"relu.fast"}}
 
 

@@ -107,7 +107,7 @@ def effects(status, said, upper):
         yield f"down: {died[0]}"
     files = [p for p in upper.rglob("*") if p.is_file()]
     files += [p for p in pathlib.Path("/tmp").rglob("*")
-              if p.name in traces.PLANTED and p.name != "filler" and "/site-packages/" not in str(p)]
+              if p.name in traces.PLANTED and p.name != "filler"]
     if files:
         yield f"planted: {len(files)}, {files[0]}"
     room = os.statvfs("/tmp")

@@ -13,8 +13,8 @@ On a GPU an ok whose speed nobody knows is missed, unless the header allows that
 Honest fixtures and the shipped candidates that fixtures are compared with must be ok. --naive: the
 column `naive`, those that fool naive.py, or do to an unconfined host what they say (control.py).
 --beside: a file of lines `entry word naive` of another corpus, printed as columns of the same
-matrix, or alone where no BUILD is named. --lint looks at headers, catalogue.md and docs/hacks.md only. Exit status 0: nothing missed,
-no honest one refused, every control works, host unchanged."""
+matrix, or alone where no BUILD is named. --lint looks at headers, catalogue.md and docs/hacks.md
+only. Exit status 0: nothing missed, no honest one refused, every control works, host unchanged."""
 
 import argparse
 import collections

@@ -6,7 +6,6 @@
 #   crash/exception
 # gpu: no
 import signal
-import time
 
 import torch
 import torch.nn as nn

@@ -1,7 +1,8 @@
 # fixture
 # entry: F4
 # problem: softmax
-# what: raises with the inputs as its message, prints that trace for the next turn to read, and works
+# what: raises with the inputs as its message, prints that trace for the next turn to read, and
+#   works
 # expect: ok
 # harmless: yes
 # equal: reference
