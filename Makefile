@@ -70,8 +70,8 @@ asan: ## tests under AddressSanitizer (runners stay plain: they hold the candida
 ubsan: ## tests under UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=ubsan unit
 
-corpus: all $(B)/naive ## judge the hostile and the honest corpus, print the confusion matrix
-	@tests/corpus.sh $(B)
+corpus: all $(B)/naive ## judge the hostile and the honest corpora, print the confusion matrix
+	@tests/corpora.sh $(B)
 
 mutants: ## planted faults: the suite must notice each one
 	@tests/mutants.sh

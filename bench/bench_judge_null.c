@@ -4,7 +4,8 @@
  * One repetition is 48 pairs in random order, balanced in blocks of 4, on fresh values each; its
  * ratio is the median log ratio per order, averaged (timing/stats.h). True ratio: 1. K: the median
  * window of a null kernel on the same buffers; own K: each runner's, taken among the pairs. pin 1:
- * judge and runners each on a core of their own. Ends with one JSON line. */
+ * judge and runners each on a core of their own. Ends with one JSON line. Exit status 1: of the
+ * scenes one gained something or was not seen (verdict_of_scenes). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,11 @@
 #define MOST   200
 #define TRIALS 20
 #define EVERY  8 /* pairs per null of each runner */
-#define MB     ((uint64_t)1 << 20)
+/* An early reply spares the runner's way out of its wait, and no more: its window may be shorter
+ * than the honest one by this share of it, or by so much. */
+#define EARLY_SHARE 0.05
+#define EARLY_US    30.0
+#define MB          ((uint64_t)1 << 20)
 
 static struct kg_dj judge;
 static struct kg_gpu_runner runners[2];
@@ -251,8 +256,9 @@ static json_t *null_test(const char *title, int repetitions, const double *targe
 /* Set-ups and windows of a behaviour of the candidate, in medians. */
 struct scene {
     double setup_us, window_us;
-    int loud, late, unwritten;
+    int loud, late, unwritten, found; /* calls; found: late or unwritten */
 };
+enum { HONEST, RUNS_ON, EARLY, LATE, SCENES };
 
 static struct scene play(enum kg_gpu_how before, enum kg_gpu_how how, uint32_t rounds)
 {
@@ -270,6 +276,7 @@ static struct scene play(enum kg_gpu_how before, enum kg_gpu_how how, uint32_t r
         s.loud += rep.loud;
         s.late += rep.late_write;
         s.unwritten += rep.unwritten;
+        s.found += rep.late_write || rep.unwritten;
         usleep(before != KG_GPU_HONEST || how != KG_GPU_HONEST ? 100000 : 1000);
     }
     s.setup_us = kg_median(setup, TRIALS);
@@ -277,22 +284,43 @@ static struct scene play(enum kg_gpu_how before, enum kg_gpu_how how, uint32_t r
     return s;
 }
 
-static json_t *scenes(uint32_t rounds)
+static bool held(bool so, const char *what)
+{
+    if (!so) {
+        printf("judge_null: FAILED: %s\n", what);
+    }
+    return so;
+}
+
+/* Nobody may gain by a reply that comes too early, and what goes on must be seen, in every call. */
+static bool verdict_of_scenes(const struct scene s[SCENES])
+{
+    double bound = fmax(EARLY_US, EARLY_SHARE * s[HONEST].window_us);
+    bool good = held(s[HONEST].found == 0, "an honest runner is found out");
+    good &= held(s[RUNS_ON].loud == TRIALS, "a kernel that runs on is not loud in every call");
+    good &= held(s[LATE].found == TRIALS, "a write after the reply is not seen in every call");
+    good &= held(s[EARLY].window_us >= s[HONEST].window_us - bound,
+                 "an early reply makes the window shorter than the bound allows");
+    return good;
+}
+
+static json_t *scenes(uint32_t rounds, bool *good)
 {
     static const struct {
         const char *what;
         enum kg_gpu_how before, how;
-    } list[] = {
-        {"honest", KG_GPU_HONEST, KG_GPU_HONEST},
-        {"somebody's kernel runs on", KG_GPU_PERSISTENT, KG_GPU_HONEST},
-        {"reply before the kernel ends", KG_GPU_HONEST, KG_GPU_EARLY},
-        {"reply, and write 3 ms later", KG_GPU_HONEST, KG_GPU_LATE},
+    } list[SCENES] = {
+        [HONEST] = {"honest", KG_GPU_HONEST, KG_GPU_HONEST},
+        [RUNS_ON] = {"somebody's kernel runs on", KG_GPU_PERSISTENT, KG_GPU_HONEST},
+        [EARLY] = {"reply before the kernel ends", KG_GPU_HONEST, KG_GPU_EARLY},
+        [LATE] = {"reply, and write 3 ms later", KG_GPU_HONEST, KG_GPU_LATE},
     };
+    struct scene all_of[SCENES];
     json_t *all = json_array();
     printf("\nof %d calls of %u rounds   %10s %10s %6s %6s %10s\n", TRIALS, rounds, "set-up us",
            "window us", "loud", "late", "unwritten");
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        struct scene s = play(list[i].before, list[i].how, rounds);
+    for (size_t i = 0; i < SCENES; i++) {
+        struct scene s = all_of[i] = play(list[i].before, list[i].how, rounds);
         printf("%-30s %10.1f %10.1f %6d %6d %10d\n", list[i].what, s.setup_us, s.window_us, s.loud,
                s.late, s.unwritten);
         fflush(stdout);
@@ -301,6 +329,7 @@ static json_t *scenes(uint32_t rounds)
                                              s.window_us, "loud", s.loud, "late_write", s.late,
                                              "unwritten", s.unwritten, "of", TRIALS));
     }
+    *good = verdict_of_scenes(all_of);
     return all;
 }
 
@@ -324,7 +353,8 @@ int main(int argc, char **argv)
         null_test("while another process makes contexts", (repetitions + 1) / 2, targets + 1, 2);
     kg_gpu_contexts_stop(maker);
     begin(megabytes * MB);
-    json_t *seen = scenes(20);
+    bool good;
+    json_t *seen = scenes(20, &good);
     kg_bench_json("judge_null", json_pack("{s:s, s:f, s:o, s:o, s:o}", "device", judge.facts.name,
                                           "copy_bytes_per_s", judge.facts.bandwidth, "alone", alone,
                                           "beside_contexts", beside, "scenes", seen));
@@ -333,5 +363,5 @@ int main(int argc, char **argv)
     }
     kg_rng_deinit(&rng);
     kg_dj_stop(&judge);
-    return 0;
+    return good ? 0 : 1;
 }

@@ -2,6 +2,8 @@
 # Judges both corpora, shows every hostile candidate's trick at work against its control, prints the
 # confusion matrix and compares the host before and after. docs/hacks.md says what the words mean.
 #   tests/corpus.sh build/release [--runs N]
+# Leaves BUILD/corpus/words, a line `entry word naive` for each candidate of the last run: what
+# tests/torch/corpus.py prints beside its own (`make corpus`).
 # Exit status 0: in every run no hostile candidate is `ok` with a speed-up that it did not earn, no
 # honest one is refused, every control works, the host is unchanged.
 set -uo pipefail
@@ -27,7 +29,7 @@ margin=1.10 # of a harmless candidate over its honest equivalent
 
 field() { sed -n "2,/^---\*\//s/^$2: //p" "$1"; }
 
-declare -A problem entry control expect harmless equal known
+declare -A problem entry control expect harmless equal known word fooled
 names=()
 for f in "$tree"/tests/hostile/*.c "$tree"/tests/honest/*.c; do
   n=$(basename "$f" .c)
@@ -141,7 +143,7 @@ else
       printf 'control    %-28s %-4s %s: does not work (%s)\n' "$n" "${entry[$n]}" "${control[$n]}" "$how"
       controls_failed=$((controls_failed + 1))
     else
-      controls_shown=$((controls_shown + 1))
+      controls_shown=$((controls_shown + 1)) fooled[$n]=yes
       [ "${control[$n]}" = naive ] && accepted=$((accepted + 1))
     fi
   done
@@ -190,16 +192,16 @@ one_run() {
     [ "${reason[$n]:-null}" != null ] && v=$v/${reason[$n]}
     if [ -z "${control[$n]}" ]; then
       if [ "$v" = ok ]; then
-        passed=$((passed + 1))
+        passed=$((passed + 1)) word[$n]=ok
         [ -n "${ratio[$n]}" ] && timed=$((timed + 1))
-      else refused=$((refused + 1)); surprise refused "$n" "${said[$n]:-}"; fi
+      else refused=$((refused + 1)) word[$n]=refused; surprise refused "$n" "${said[$n]:-}"; fi
     elif [ "$v" = ok ] && [ -n "${harmless[$n]}" ] && [ -n "${lo[$n]}" ] && [ -n "${hi[${equal[$n]}]:-}" ] &&
       ! above "${lo[$n]}" "${hi[${equal[$n]}]}"; then
-      harmless_ok=$((harmless_ok + 1))
+      harmless_ok=$((harmless_ok + 1)) word[$n]=harmless
     elif [ "$v" = ok ] || [ "$v" = none ] || [ "$v" = null ] || [ "${v%%/*}" = escaped ]; then
-      missed=$((missed + 1)); surprise missed "$n" "${known[$n]:-${said[$n]:-no verdict}}"
-    elif [[ " ${expect[$n]} " == *" $v "* ]]; then right=$((right + 1))
-    else other=$((other + 1)); surprise 'other' "$n" "${said[$n]}"; fi
+      missed=$((missed + 1)) word[$n]=missed; surprise missed "$n" "${known[$n]:-${said[$n]:-no verdict}}"
+    elif [[ " ${expect[$n]} " == *" $v "* ]]; then right=$((right + 1)) word[$n]=expected
+    else other=$((other + 1)) word[$n]=other; surprise 'other' "$n" "${said[$n]}"; fi
   done
 }
 
@@ -224,6 +226,10 @@ TABLE
   [ $host = unchanged ] || bad=$((bad + 1))
   rm -rf "$work/cache"; mkdir -p "$work/cache"
 done
+for n in "${names[@]}"; do
+  [ -n "${control[$n]}" ] && e=${entry[$n]} || e=honest
+  echo "$e ${word[$n]} ${fooled[$n]:-no}"
+done >"$work/words"
 echo "corpus: $nhostile hostile, $nhonest honest: $right caught as expected, $other as something else," \
   "$harmless_ok harmless, $missed missed, $refused honest refused, $controls_failed controls without effect," \
   "host $host, $runs runs"

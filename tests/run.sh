@@ -2,12 +2,28 @@
 # Runs every test program of a build folder and ends with one line: "N passed, N failed, N skipped".
 #   tests/run.sh build/release [name ...]
 # A program that fails is run once more, because processes, clocks and control groups of a busy host are in
-# play; both outputs are shown, and "again" marks it. TEST_RETRY=0: never.
+# play; both outputs are shown, and "again" marks it. TEST_RETRY=0: never. Lines that begin with
+# "told: " or "skip: " are shown with it.
+# Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none), and a test that
+# skips has failed: what only a GPU shows has not been shown. Sanitized builds skip what takes too long.
+# TEST_DEV: another folder than /dev, for its own test.
 set -uo pipefail
 b=$1; shift
 export KGYM_BUILD=$(cd "$b" && pwd) KGYM_TREE=$(pwd)
 if [ $# -gt 0 ]; then progs=("${@/#/$b/tests/}"); else progs=("$b"/tests/*); fi
 passed=0 failed=0 skipped=0
+
+gpu_here() {
+  local node
+  [ -e "${TEST_DEV:-/dev}/nvidiactl" ] || return 1
+  for node in "${TEST_DEV:-/dev}"/nvidia[0-9]*; do
+    [ -e "$node" ] && { /sbin/ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' || [ -n "${TEST_DEV:-}" ]; }
+    return
+  done
+}
+if [ -z "${KGYM_TEST_GPU:-}" ] && gpu_here; then export KGYM_TEST_GPU=1; fi
+[ "${KGYM_TEST_GPU:-}" = 1 ] || unset KGYM_TEST_GPU
+case $b in */sanitize | */asan | */ubsan) strict=no ;; *) strict=${KGYM_TEST_GPU:-no} ;; esac
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -16,14 +32,17 @@ run_one() {
   if timeout "${TEST_TIMEOUT:-600}" "$1" >"$log" 2>&1; then rc=0; else rc=$?; fi
   local ran
   ran=$(grep -c '^\[ RUN      \]' "$log")
-  p=$(grep -c '^\[       OK \]' "$log") s=$(grep -c '^\[  SKIPPED \] [A-Za-z_]' "$log")
+  p=$(grep -c '^\[       OK \]' "$log")
+  s=$(grep '^\[  SKIPPED \] [A-Za-z_]' "$log" | sort -u | wc -l) # once more in cmocka's summary
   f=$((ran - p - s < 0 ? 0 : ran - p - s))
+  [ "$strict" = 1 ] && f=$((f + s))
   if [ "$ran" -eq 0 ] || { [ $rc -ne 0 ] && [ "$f" -eq 0 ]; }; then f=$((f + 1)); fi
 }
 
 show_failure() {
   echo "  $(basename "$1") failed with exit status $rc; its output:"
   sed 's/^/  | /' "$log" | tail -60
+  if [ "$strict" = 1 ]; then grep '^skip: ' "$log" | sort -u | sed 's/^/  | with a GPU nothing may skip: /'; fi
   # last, since what a sanitizer says of the memory of a test that stopped may be longer than that
   grep -n -A 1 '^\[  ERROR   \]' "$log" | sed 's/^/  | line /' | head -20
 }
@@ -48,6 +67,7 @@ for t in "${progs[@]}"; do
   printf '%-34s %-6s %3d passed %3d skipped  %6.1f s\n' "$(basename "$t")" "$mark" "$p" "$s" \
     "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN {print b - a}')"
   grep -h '^skip: ' "$log" | sort | uniq -c | sed 's/^/  /'
+  grep -h '^told: ' "$log" | sed 's/^told: /          /'
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

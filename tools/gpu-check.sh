@@ -5,7 +5,8 @@
 #   tools/gpu-check.sh device      every operation of the judge's device against the host's; their cost
 #   tools/gpu-check.sh judge       the trusted clock: K, null ratios, what cheating runners look like
 #   tools/gpu-check.sh torch       the right and the wrong answers of problems/torch_candidates, judged there
-#   tools/gpu-check.sh corpora     hostile and honest fixtures, GPU_RUNS times in a row (3), GPU_JOBS at once
+#   tools/gpu-check.sh corpora     controls of the fixtures that need a GPU, then hostile and honest fixtures,
+#                                  GPU_RUNS times in a row (3), GPU_JOBS at once
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
 #   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), of
 #                                  kernels whose name holds GPU_KERNELS, with GPU_BLOCKS of pairs at most (64; 0: as
@@ -25,7 +26,7 @@ pack=${GPU_PACK:-build/gpu}
 out=${OUT:-build/gpu-out}
 seconds=${GPU_SECONDS:-240}
 kills=test_torch_kills
-tests=(test_cuda_device test_cuda_take test_cuda_draws test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda test_torch_kernelbench)
+tests=(test_cuda_device test_cuda_take test_cuda_draws test_cuda_values test_cuda_probe test_cuda_api test_cuda_judge test_torch_cuda test_torch_faults test_torch_kernelbench)
 benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughput bench_torch_extension)
 
 do_pack() {
@@ -73,10 +74,18 @@ show() {
   sed -n "s/^{/{\"commit\":\"$(tr '\n' ' ' <"$pack/commit" | sed 's/ $//')\",/p" "$out/$1.txt" >"$out/$1.json"
 }
 
+# no_skips NAME: with a GPU nothing may skip.
+no_skips() {
+  if grep -h '^skip: ' "$out/$1.txt"; then
+    echo "$1: FAILED: it has skipped what only a GPU shows"
+    failed=1
+  fi
+}
+
 do_device() {
   for t in "${tests[@]}"; do
     if step "$t" "$pack/tests/$t"; then
-      grep -h '^skip: ' "$out/$t.txt"
+      no_skips "$t"
     else
       grep -v -E '^\[ +(RUN|OK) ' "$out/$t.txt" | tail -30
     fi
@@ -156,7 +165,12 @@ do_kills() {
 
 # What hangs costs its deadlines, and nobody is timed meanwhile: 20 s for a first call instead of 60.
 do_corpora() {
-  local limit=${GPU_SECONDS:-900} seconds
+  local limit=${GPU_SECONDS:-900} seconds=${GPU_SECONDS:-300}
+  step torch_naive python3 -B tests/torch/naive.py --gpu --jobs 4 # one kernel's hang is not another's
+  grep -h -e REFUSED -e '^naive: ' "$out/torch_naive.txt"
+  step torch_control python3 -B tests/torch/control.py --gpu
+  grep -h -e REFUSED -e '^control: ' "$out/torch_control.txt"
+  no_skips torch_control
   seconds=$((limit + 30)) # the script tells what it has seen when it is interrupted
   step torch_corpora timeout -s INT "$limit" python3 tests/torch/corpus.py "$pack" --gpu --jobs "${GPU_JOBS:-10}" \
     --runs "${GPU_RUNS:-3}" --keep "$out/corpora" --set torch.first_call=20
@@ -200,6 +214,6 @@ case "$stage" in
   pack) do_pack || exit 1 ;;
   device | judge | torch | corpora | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed

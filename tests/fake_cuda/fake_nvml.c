@@ -80,4 +80,30 @@ int nvmlDeviceGetTemperature(void *device, unsigned sensor, unsigned *celsius)
     *celsius = 41 + sensor;
     return 0;
 }
+/* $FAKE_NVML_USE: bytes in use, and how many processes: "1000 2". */
+static void use(unsigned long long *bytes, unsigned *processes)
+{
+    const char *text = getenv("FAKE_NVML_USE");
+    if (!text || sscanf(text, "%llu %u", bytes, processes) != 2) {
+        *bytes = *processes = 0;
+    }
+}
+int nvmlDeviceGetMemoryInfo(void *device, struct fake_nvml_memory *out)
+{
+    unsigned processes;
+    (void)device;
+    use(&out->used, &processes);
+    out->total = 80ull << 30;
+    out->free = out->total - out->used;
+    return 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *out)
+{
+    unsigned long long bytes;
+    unsigned room = *n;
+    (void)device;
+    (void)out;
+    use(&bytes, n);
+    return *n > room ? 7 : 0; /* NVML_ERROR_INSUFFICIENT_SIZE */
+}
 /* and no nvmlDeviceGetPowerUsage */

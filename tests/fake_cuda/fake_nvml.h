@@ -13,5 +13,10 @@ int nvmlDeviceGetClockInfo(void *device, unsigned which, unsigned *mhz);
 int nvmlDeviceGetMaxClockInfo(void *device, unsigned which, unsigned *mhz);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits);
 int nvmlDeviceGetTemperature(void *device, unsigned sensor, unsigned *celsius);
+struct fake_nvml_memory {
+    unsigned long long total, free, used;
+};
+int nvmlDeviceGetMemoryInfo(void *device, struct fake_nvml_memory *out);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, void *out);
 
 #endif

@@ -36,12 +36,17 @@ static inline const char *rig_fake_library(void)
     return path;
 }
 
+static inline void rig_choose_fake(void)
+{
+    setenv("KGYM_LIBCUDA", rig_fake_library(), 1);
+    setenv("KGYM_NVRTC", rig_fake_library(), 1);
+    setenv("KGYM_CUDA_CACHE", "none", 1);
+}
+
 static inline void rig_choose_driver(void)
 {
     if (!rig_is_real()) {
-        setenv("KGYM_LIBCUDA", rig_fake_library(), 1);
-        setenv("KGYM_NVRTC", rig_fake_library(), 1);
-        setenv("KGYM_CUDA_CACHE", "none", 1);
+        rig_choose_fake();
     }
 }
 

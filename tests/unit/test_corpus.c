@@ -50,7 +50,7 @@ static int unload(void **state)
 static void test_there_are_enough_and_few_of_a_kind(void **state)
 {
     (void)state;
-    assert_true(nhostile >= 60);
+    assert_true(nhostile >= 75);
     assert_true(nhonest >= 40);
     for (size_t i = 0; i < nhostile; i++) {
         int same = 0;

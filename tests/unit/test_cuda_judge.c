@@ -1,6 +1,6 @@
 /* The judge of tensors on the CUDA row, over tests/fake_cuda: what differs from host memory. There,
- * exported memory is a memfd, so runners in C can map it; on a GPU bench_judge_null does the same
- * through the driver. */
+ * exported memory is a memfd, so runners in C can map it, also where there is a GPU; on that
+ * bench_judge_null does the same through the driver. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -8,18 +8,10 @@
 #include "device_rig.h"
 #include "gym/device/cuda_api.h"
 
-static void need_fake(void)
-{
-    if (rig_is_real()) {
-        printf("skip: runners of this test map memfds\n");
-        skip();
-    }
-}
-
 /* Both answers of the reference, and bounds that the reference itself meets. */
 static struct kg_dj with_case(struct runner *ref)
 {
-    rig_choose_driver();
+    rig_choose_fake();
     struct kg_dj j = start_judge("cuda:0");
     assert_true(j.facts.clock && !j.facts.sealed && !j.facts.confined);
     *ref = start_runner(&j, honest);
@@ -48,7 +40,6 @@ static void an_honest_runner_passes(void **state)
 {
     (void)state;
     bool pass;
-    need_fake();
     struct kg_dj_report rep = called(honest, &pass);
     assert_true(pass && rep.window_ns > 0);
     assert_false(rep.late_write || rep.input_modified || rep.guard_hit || rep.unwritten);
@@ -60,7 +51,6 @@ static void a_wrong_element_is_seen(void **state)
 {
     (void)state;
     bool pass;
-    need_fake();
     called(off_by_a_little, &pass);
     assert_false(pass);
 }
@@ -84,7 +74,6 @@ static void what_lies_beside_an_answer_in_the_pool_is_the_runners(void **state)
 {
     (void)state;
     bool pass;
-    need_fake();
     struct kg_dj_report rep = called(in_the_pool, &pass);
     assert_true(pass);
     assert_false(rep.guard_hit || rep.unwritten);
@@ -96,7 +85,6 @@ static void poison_is_everywhere_in_out(void **state)
 {
     (void)state;
     bool pass;
-    need_fake();
     struct kg_dj_report rep = called(unwritten_in_the_pool, &pass);
     assert_true(rep.unwritten && !pass);
 }
@@ -142,7 +130,6 @@ static void of_out_as_much_as_is_used(void **state)
     struct runner ref, cand;
     uint64_t all = 0;
     (void)state;
-    need_fake();
     struct kg_dj j = with_case(&ref);
     cand = start_runner(&j, tells_of_out);
     run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
@@ -176,7 +163,6 @@ static void guards_of_copies_hold(void **state)
 {
     (void)state;
     bool pass;
-    need_fake();
     struct kg_dj_report rep = called(beyond_a_copy, &pass);
     assert_true(rep.guard_hit && pass);
 }
@@ -214,7 +200,6 @@ static void a_runner_that_takes_all_memory_strains_the_judge(void **state)
     char path[64];
     struct runner ref, cand;
     struct kg_dj_report rep;
-    need_fake();
     limit_memory(path, sizeof path, 512 << 20);
     struct kg_dj j = with_case(&ref);
     for (int hog = 1; hog >= 0; hog--) {
@@ -261,7 +246,6 @@ static void a_changed_input_is_seen(void **state)
 {
     (void)state;
     bool pass;
-    need_fake();
     struct kg_dj_report rep = called(writes_its_input, &pass);
     assert_true(rep.input_modified);
     assert_int_equal(rep.input_at, 1);
@@ -272,7 +256,6 @@ static void a_null_call_has_a_window(void **state)
     struct runner ref;
     struct kg_dj_report rep;
     (void)state;
-    need_fake();
     struct kg_dj j = with_case(&ref);
     struct kg_dj_call c = call_of(&ref, 0, KG_TC_NULL, KG_DJ_NONE);
     c.timed = true;
@@ -300,7 +283,6 @@ static void the_seed_of_a_call_that_draws_comes_with_its_release(void **state)
     struct runner ref, cand;
     struct kg_dj_report rep;
     (void)state;
-    need_fake();
     struct kg_dj j = with_case(&ref);
     cand = start_runner(&j, tells_seeds);
     run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
@@ -329,7 +311,6 @@ static void inputs_that_moved_are_bound_with_the_call(void **state)
     struct runner ref, cand;
     struct kg_dj_report rep;
     (void)state;
-    need_fake();
     struct kg_dj j = with_case(&ref);
     cand = start_runner(&j, honest);
     struct kg_dj_call c = call_of(&cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
@@ -374,8 +355,7 @@ static void memory_of_the_gone_serves_again(void **state)
     (void)state;
     static const bool dies[] = {true, false, true};
     ino_t last = 0;
-    need_fake();
-    rig_choose_driver();
+    rig_choose_fake();
     struct kg_dj j = start_judge("cuda:0");
     for (size_t i = 0; i < sizeof dies; i++) {
         int port;

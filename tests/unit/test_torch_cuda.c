@@ -7,6 +7,13 @@ static struct kg_dj judge;
 static struct kg_dj_report report;
 static bool on_gpu;
 
+/* tests/run.sh has seen a device. */
+static bool wanted(void)
+{
+    const char *gpu = getenv("KGYM_TEST_GPU");
+    return gpu != NULL && strcmp(gpu, "1") == 0;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -192,6 +199,9 @@ static void judge_text(const char *text, bool want)
 
 static void need(void)
 {
+    if (!on_gpu && wanted()) {
+        fail_msg("there is a GPU, and nothing runs on it: %s", rig.why);
+    }
     if (!on_gpu) {
         printf("skip: %s\n", rig.why);
         skip();

@@ -1,34 +1,30 @@
 /* Whoever of the gym's processes is killed while PyTorch candidates are judged, and whenever:
- * judge, zygote, reference, candidate, worker. Every evaluation ends with the right verdict or an
- * error, none hangs, nothing is left. The seed is printed. Not under sanitizers: the same code runs
- * there in the other tests, and this is about moments. */
-#include "kgym_rig.h"
+ * judge, zygote, reference, candidate, worker, and the supervisor of the batch, which is resumed.
+ * Every line ends with the right verdict or an error, none is lost or judged twice, none hangs,
+ * nothing is left. The seed is printed. On the CPU two processes of this program do so side by
+ * side, each with half of the kills, its own folder and its own half of the CPUs: starting again
+ * costs a second, most of it waiting. */
 #include "sanitized.h"
+#include "torch_kill_rig.h"
 
-#include <time.h>
+#include <sched.h>
 
-#include "base/rng.h"
-
-#define KILLS     200 /* TEST_KILLS: another number, TEST_DEVICE: another device than cpu */
-#define KILLS_NS  180000000000 /* on a busy machine there are as many as fit into this */
-#define REST_MS   200          /* between two, at most */
-#define GPU_MS    2000         /* there a runner takes half a second to be there at all */
+#define KILLS     200  /* TEST_KILLS: another number, TEST_DEVICE: another device than cpu */
+#define KILLS_SAN 40   /* under sanitizers, where starting again takes several times as long */
+#define KILLS_S   500  /* as many must fit into this */
+#define REST_MS   60   /* between two, at most */
+#define GPU_MS    2000 /* there a runner takes half a second to be there at all */
 #define LINES     24 /* of a batch, which ends before time counts; on a GPU they are seconds each */
 #define GPU_LINES 6
-#define FIND_NS   1000000000
+#define FIND_NS   1500000000
 #define HANGS_S   120 /* without a new line in the output */
-#define MODULE    "import os\nimport torch\nimport torch.nn as nn\n\n\n"
-#define NEW       MODULE "class ModelNew(nn.Module):\n    def forward(self, x):\n"
 
-enum victim { JUDGE, ZYGOTE, REFERENCE, CANDIDATE, WORKER, VICTIMS };
-static const char *const names[VICTIMS] = {"judge", "zygote", "reference", "candidate", "worker"};
-/* How often which: after a zygote's or a worker's death torch is imported again, for seconds in
- * which nobody else can be killed. */
-static const uint64_t share[VICTIMS] = {4, 1, 4, 4, 1};
+/* How often which: after a zygote's, a worker's or the supervisor's death torch is imported again,
+ * for seconds in which nobody else can be killed. */
+static const uint64_t share[VICTIMS] = {8, 1, 8, 8, 1, 1};
 static int kills[VICTIMS];
 static struct kg_rng rng;
-static bool lacking;
-static int asked = KILLS, lines = LINES, rest = REST_MS;
+static int asked, lines, rest, halves, half; /* processes of this program, and which this one is */
 
 static const struct {
     const char *text, *want;
@@ -41,16 +37,26 @@ static const struct {
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static void rest_ms(int64_t ms)
+/* A batch's worker takes the first CPU that it may have. */
+static void take_half_of_the_cpus(void)
 {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
+    cpu_set_t all, mine;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < halves) {
+        return;
+    }
+    for (int cpu = 0, n = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all) && n++ % halves == half) {
+            CPU_SET(cpu, &mine);
+        }
+    }
+    (void)sched_setaffinity(0, sizeof mine, &mine);
 }
 
 static int setup(void **state)
 {
-    struct kg_key key = {{(uint64_t)time(NULL), 13}};
-    const char *given = getenv("KGYM_TEST_SEED");
+    struct kg_key key = {{(uint64_t)time(NULL), 13 + (uint64_t)half}};
+    const char *given = getenv("KGYM_TEST_SEED"), *n = getenv("TEST_KILLS");
     char hex[33];
     if (given && !kg_key_parse(given, &key)) {
         return -1;
@@ -59,129 +65,13 @@ static int setup(void **state)
     kg_key_hex(key, hex);
     print_message("seed %s (KGYM_TEST_SEED)\n", hex);
     kg_rng_init(&rng, key, 0);
-    const char *n = getenv("TEST_KILLS"), *device = getenv("TEST_DEVICE");
-    asked = n ? (int)strtol(n, NULL, 10) : KILLS;
-    bool gpu = device && strcmp(device, "cpu") != 0;
-    lines = gpu ? GPU_LINES : LINES;
-    rest = gpu ? GPU_MS : REST_MS;
-    setenv("D", device ? device : "cpu", 1);
+    asked = n ? (int)strtol(n, NULL, 10) : is_sanitized(getenv("KGYM_BUILD")) ? KILLS_SAN : KILLS;
+    asked = (asked + halves - 1) / halves;
+    lines = on_gpu() ? GPU_LINES : LINES;
+    rest = on_gpu() ? GPU_MS : REST_MS;
     setenv("KGYM_TORCH_SPARE", "yes", 1); /* one more that may be hit */
-    lacking = is_sanitized(getenv("KGYM_BUILD"));
+    take_half_of_the_cpus();
     return rig_setup(state);
-}
-
-static void need_torch(void)
-{
-    if (lacking) {
-        print_message("skip: not under sanitizers\n");
-        printf("skip: not under sanitizers\n");
-        skip();
-    }
-    rig_text("double.py", MODULE "class Model(nn.Module):\n    def forward(self, x):\n"
-                                 "        return 2 * torch.relu(x)\n\n\n"
-                                 "def get_inputs():\n    return [torch.randn(8, 8)]\n\n\n"
-                                 "def get_init_inputs():\n    return []\n");
-    rig_text("good.py", kinds[0].text);
-    if (rig_run("exec $K eval double.py good.py --device $D") == 2 &&
-        strstr(rig.err.data, "make torch")) {
-        printf("skip: %.300s\n", rig.err.data);
-        skip();
-    }
-    assert_int_equal(rig.status, 0);
-}
-
-/* --- who is who --- */
-
-static int children(pid_t pid, long *out, int most)
-{
-    char path[96];
-    int n = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    struct dirent *e;
-    while (tasks && (e = readdir(tasks))) {
-        snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
-        FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "re");
-        while (f && n < most && fscanf(f, "%ld", &out[n]) == 1) {
-            n++;
-        }
-        if (f) {
-            fclose(f);
-        }
-    }
-    if (tasks) {
-        closedir(tasks);
-    }
-    return n;
-}
-
-static bool text_has(long pid, const char *file, const char *what)
-{
-    char path[64], text[8192];
-    snprintf(path, sizeof path, "/proc/%ld/%s", pid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
-    if (fd >= 0) {
-        close(fd);
-    }
-    return n > 0 && memmem(text, (size_t)n, what, strlen(what)) != NULL;
-}
-
-/* In a pid namespace of its own: two numbers. */
-static bool is_runner(long pid)
-{
-    char path[64], line[256];
-    int own = 0, inner = 0, n = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", pid);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            n = sscanf(line + 6, "%d %d", &own, &inner);
-        }
-    }
-    if (f) {
-        fclose(f);
-    }
-    return n == 2;
-}
-
-/* Its file is there under this name where it has a file system of its own. */
-static bool is_candidate(long pid)
-{
-    return is_runner(pid) && text_has(pid, "root/kgym/source.py", "class ModelNew");
-}
-
-/* Nor does that ever change. What is neither (being born, a spare) may become a candidate before
- * the signal arrives. */
-static bool is_reference(long pid)
-{
-    return is_runner(pid) && text_has(pid, "root/kgym/source.py", "class Model(nn.Module)");
-}
-
-static bool is_judge(long pid)
-{
-    return text_has(pid, "comm", "kgym-djudge");
-}
-
-/* One of the batch's workers has such a child. */
-static long find(pid_t batch, enum victim kind)
-{
-    long worker[8], child[32];
-    int n = children(batch, worker, 8);
-    if (n == 0) {
-        return 0;
-    }
-    long w = worker[kg_rng_below(&rng, (uint64_t)n)];
-    int m = children((pid_t)w, child, 32);
-    for (int i = 0; i < m; i++) {
-        bool runner = is_runner(child[i]), reference = runner && is_reference(child[i]);
-        if ((kind == JUDGE && is_judge(child[i])) ||
-            (kind == ZYGOTE && !runner && text_has(child[i], "cmdline", "kgym_harness.zygote")) ||
-            (kind == CANDIDATE && runner && !reference) || (kind == REFERENCE && reference)) {
-            return child[i];
-        }
-    }
-    return kind == WORKER && m > 0 ? w : 0;
 }
 
 /* --- batches --- */
@@ -204,7 +94,7 @@ static void write_lines(void)
 }
 
 static struct {
-    int lines, right, errors;
+    int lines, right, errors, resumed;
 } seen;
 
 static void check_line(const json_t *j, const char *text)
@@ -229,6 +119,7 @@ static void check_line(const json_t *j, const char *text)
     }
 }
 
+/* Every line once, in its place. */
 static void check_output(void)
 {
     struct kg_buf b;
@@ -240,6 +131,7 @@ static void check_output(void)
         json_t *j;
         *nl = 0;
         assert_int_equal(kg_json_parse(s, (size_t)(nl - s), "out.jsonl", &j, &err), KG_OK);
+        assert_int_equal(strtol(rig_get(j, "batch_id"), NULL, 10), n);
         check_line(j, s);
         json_decref(j);
     }
@@ -251,12 +143,6 @@ static int64_t written(void)
 {
     struct stat st;
     return stat("out.jsonl", &st) == 0 ? (int64_t)st.st_size : 0;
-}
-
-static bool over(pid_t pid)
-{
-    siginfo_t si = {0};
-    return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid != 0;
 }
 
 static int lines_written(void)
@@ -289,7 +175,8 @@ static bool kill_one(pid_t batch, enum victim kind)
 {
     int64_t until = kg_clock_ns() + FIND_NS;
     while (!over(batch) && kg_clock_ns() < until) {
-        long pid = find(batch, kind);
+        bool spare = accusing(kind) && lines_written() <= accused;
+        long pid = spare ? 0 : find_victim(batch, kind, &rng);
         if (pid > 0) {
             rest_ms((int64_t)kg_rng_below(&rng, 60));
             rig_note(batch, 2);
@@ -307,32 +194,6 @@ static bool kill_one(pid_t batch, enum victim kind)
     return false;
 }
 
-static enum victim draw_victim(void)
-{
-    uint64_t all = 0;
-    int v = 0;
-    for (int i = 0; i < VICTIMS; i++) {
-        all += share[i];
-    }
-    for (uint64_t n = kg_rng_below(&rng, all); n >= share[v]; v++) {
-        n -= share[v];
-    }
-    return (enum victim)v;
-}
-
-/* All that was ever seen of the batches is gone: zygotes and runners do not carry $TMPDIR. */
-static void nobody_left(void)
-{
-    for (int i = 0; i < rig_seen.n; i++) {
-        for (int k = 0; k < 500 && text_has(rig_seen.pid[i], "cmdline", "kgym"); k++) {
-            rest_ms(20);
-        }
-        if (text_has(rig_seen.pid[i], "cmdline", "kgym")) {
-            fail_msg("process %ld is left", rig_seen.pid[i]);
-        }
-    }
-}
-
 static int all_kills(void)
 {
     int n = 0;
@@ -342,10 +203,28 @@ static int all_kills(void)
     return n;
 }
 
-/* Kills until the batch has ended. */
-static void disturb(pid_t batch, int64_t until)
+/* By their shares; in the second half, one that was never hit comes first. */
+static enum victim draw_victim(void)
+{
+    uint64_t all = 0;
+    int v = 0;
+    for (int i = 0; i < VICTIMS; i++) {
+        if (kills[i] == 0 && all_kills() > asked / 2) {
+            return (enum victim)i;
+        }
+        all += share[i];
+    }
+    for (uint64_t n = kg_rng_below(&rng, all); n >= share[v]; v++) {
+        n -= share[v];
+    }
+    return (enum victim)v;
+}
+
+/* Kills until the batch has ended. False: its supervisor was among them. */
+static bool disturb(pid_t batch, int64_t until)
 {
     int64_t moved = kg_clock_ns(), size = written();
+    int supervisors = kills[SUPERVISOR];
     while (!over(batch)) {
         if (all_kills() < asked && kg_clock_ns() < until) {
             kill_one(batch, draw_victim());
@@ -361,125 +240,83 @@ static void disturb(pid_t batch, int64_t until)
         }
     }
     int status = rig_finish(batch);
+    if (kills[SUPERVISOR] > supervisors && status == 128 + SIGKILL) {
+        return false;
+    }
     if (status != 0 && status != 2) {
         fail_msg("exit status %d: %.2000s", status, rig.err.data);
     }
+    return true;
+}
+
+#define ALL "cat out.jsonl out.jsonl.ahead 2>/dev/null"
+
+/* A verdict that is there stays as it is, in the output or beside it; an error is asked again. */
+static void check_kept(void)
+{
+    rig_expect(0, ALL " >now; test ! -e kept || ! grep -vxFf now kept");
+}
+
+static void resumed(void)
+{
+    check_kept();
+    rig_expect(0, ALL " | grep '\"error\":null.*}$' >kept; :");
+    seen.resumed++;
+}
+
+static void one_batch(int64_t until)
+{
+    rig_run("rm -f out.jsonl* kept");
+    accused = -1;
+    while (!disturb(rig_start("KGYM_CACHE=none exec $K eval --batch in.jsonl --out out.jsonl "
+                              "--device $D --jobs 1"),
+                    until)) {
+        resumed();
+    }
+    check_kept();
+    check_output();
 }
 
 static void test_killed_at_any_moment(void **state)
 {
     (void)state;
     need_torch();
-    int64_t until = kg_clock_ns() + KILLS_NS;
+    int64_t begin = kg_clock_ns(), until = begin + KILLS_S * 1000000000ll;
     write_lines();
     int batches = 0;
     while (all_kills() < asked && kg_clock_ns() < until) {
-        rig_run("rm -f out.jsonl");
-        accused = -1;
-        disturb(rig_start("KGYM_CACHE=none exec $K eval --batch in.jsonl --out out.jsonl "
-                          "--device $D --jobs 1"),
-                until);
-        check_output();
-        batches++;
-        print_message("batch %d: %d kills so far\n", batches, all_kills());
+        one_batch(until);
+        print_message("batch %d: %d kills so far\n", ++batches, all_kills());
     }
+    printf("told: %d kills of %d in %.0f s:", all_kills(), asked,
+           (double)(kg_clock_ns() - begin) / 1e9);
     for (int i = 0; i < VICTIMS; i++) {
-        print_message("%s: %d killed\n", names[i], kills[i]);
-        assert_true(kills[i] > 0 || asked < KILLS);
+        printf(" %d %s,", kills[i], victim_names[i]);
     }
-    print_message("%d kills of %d, %d batches, %d lines: %d right, %d errors\n", all_kills(), asked,
-                  batches, seen.lines, seen.right, seen.errors);
+    printf(" %d batches, %d lines: %d right, %d errors\n", batches, seen.lines, seen.right,
+           seen.errors);
+    assert_true(all_kills() >= asked);
+    for (int i = 0; i < VICTIMS; i++) {
+        assert_true(kills[i] > 0 || asked < 2 * VICTIMS);
+    }
+    assert_true(seen.resumed == kills[SUPERVISOR] && seen.right > seen.errors);
     rig_expect(0, "KGYM_CACHE=none exec $K eval double.py good.py --device $D"); /* sweeps */
-    rig_nothing_left();
-    nobody_left();
-}
-
-static void slow_source(void)
-{
-    rig_text("slow.py", MODULE "import time\n\n\nclass ModelNew(nn.Module):\n"
-                               "    def forward(self, x):\n        time.sleep(1)\n"
-                               "        return 2 * torch.relu(x)\n");
-}
-
-/* That one of its processes, while a slow candidate is being called. */
-static void kill_called(pid_t pid, enum victim kind)
-{
-    long victim = 0, child[32];
-    bool up = false;
-    for (int k = 0; k < 20000 && !(up && victim > 0) && !over(pid); k++) {
-        int n = children(pid, child, 32);
-        up = false;
-        victim = 0;
-        for (int c = 0; c < n; c++) {
-            bool candidate = is_candidate(child[c]);
-            up = up || candidate;
-            victim = (kind == JUDGE && is_judge(child[c])) || (kind == CANDIDATE && candidate)
-                         ? child[c]
-                         : victim;
-        }
-        rest_ms(2);
-    }
-    assert_true(up && victim > 0);
-    rest_ms(700); /* it is being called */
-    rig_note(pid, 2);
-    assert_int_equal(kill((pid_t)victim, SIGKILL), 0);
-    rest_ms(200);
-}
-
-/* A judge that dies once under a candidate is an accident; twice, and not under the reference, is
- * the candidate's doing. */
-static void test_a_judge_dies_under_a_candidate(void **state)
-{
-    (void)state;
-    need_torch();
-    slow_source();
-    for (int times = 1; times <= 2; times++) {
-        pid_t pid = rig_start("exec $K eval double.py slow.py --device $D --json");
-        for (int i = 0; i < times; i++) {
-            kill_called(pid, JUDGE);
-        }
-        rig_finish(pid);
-        if (rig.out.len == 0) {
-            fail_msg("exit status %d: %.2000s", rig.status, rig.err.data);
-        }
-        json_t *j = rig_json();
-        if (!json_is_null(json_object_get(j, "error"))) {
-            fail_msg("%.1500s", rig.out.data);
-        }
-        assert_string_equal(rig_get(j, "verdict"), times == 1 ? "ok" : "crash");
-        assert_string_equal(rig_get(j, "reason"), times == 1 ? "" : "protocol");
-        json_decref(j);
-        rig_nothing_left();
-        nobody_left();
-    }
-}
-
-/* A judge that dies and a candidate that is killed are two accidents, and no proof. */
-static void test_two_accidents_prove_nothing(void **state)
-{
-    (void)state;
-    need_torch();
-    slow_source();
-    pid_t pid = rig_start("exec $K eval double.py slow.py --device $D --json");
-    kill_called(pid, JUDGE);
-    kill_called(pid, CANDIDATE);
-    rig_finish(pid);
-    if (rig.out.len == 0) {
-        fail_msg("exit status %d: %.2000s", rig.status, rig.err.data);
-    }
-    json_t *j = rig_json();
-    assert_string_equal(rig_get(j, "verdict"), "ok");
-    json_decref(j);
     rig_nothing_left();
     nobody_left();
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_judge_dies_under_a_candidate),
-        cmocka_unit_test(test_two_accidents_prove_nothing),
-        cmocka_unit_test(test_killed_at_any_moment),
-    };
-    return cmocka_run_group_tests(tests, setup, rig_teardown);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_at_any_moment)};
+    halves = on_gpu() ? 1 : 2;
+    pid_t other = halves == 2 ? fork() : -1;
+    half = other == 0;
+    int failed = cmocka_run_group_tests(tests, setup, rig_teardown);
+    if (other > 0) {
+        int status = 0;
+        failed +=
+            waitpid(other, &status, 0) != other || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    fflush(stdout);
+    return failed;
 }

@@ -53,6 +53,13 @@ static const char halves[] =
          "def get_inputs():\n    return [torch.randn(rows, rows)]\n\n\n"
          "def get_init_inputs():\n    return []\n";
 
+/* An answer that may be its input, where the reference's is not. */
+static const char same[] =
+    HEAD "rows = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+         "        return x * 1\n\n\n"
+         "def get_inputs():\n    return [torch.randn(rows, rows)]\n\n\n"
+         "def get_init_inputs():\n    return []\n";
+
 /* --- in the judge's place --- */
 
 enum who { REF, CAND, NUL, WHOS };
@@ -68,7 +75,7 @@ static struct {
     bool loud_often;   /* of those every second one */
     bool canary_loud;  /* null calls are loud once the candidate has been ... */
     bool ref_loud;     /* ... or the reference's */
-    int late_at;
+    int late_at, hit_at, modified_at; /* number of the candidate's call that is seen to */
     int short_at; /* number of the candidate's call before which the judge lacks this, once */
     const char *lacking;
     /* what was seen, of timed calls and others */
@@ -125,6 +132,8 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
         rep->loud = spy.loud_from > 0 && n >= spy.loud_from && n < spy.loud_from + spy.loud_calls;
         rep->loud = rep->loud && !(spy.loud_often && n % 2);
         rep->late_write = rep->late_write || n == spy.late_at;
+        rep->guard_hit = rep->guard_hit || n == spy.hit_at;
+        rep->input_modified = rep->input_modified || n == spy.modified_at;
         spy.was_loud = spy.was_loud || rep->loud;
     }
     if (who == NUL) {
@@ -171,6 +180,7 @@ static int setup(void **state)
     put("erring.py", erring);
     put("eighths.py", eighths);
     put("halves.py", halves);
+    put("same.py", same);
     return 0;
 }
 
@@ -609,6 +619,53 @@ static void late_writes(void **state)
     kg_record_deinit(&r);
 }
 
+/* What is seen beside right values in one timed call. */
+static void memory_round_a_call(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    spy.hit_at = 20;
+    expect("affine.py", good, "wrong/out_of_bounds", &r);
+    assert_int_equal(number(evidence(&r, "timed_call"), "call"), 20);
+    assert_false(r.has_speedup);
+    kg_record_deinit(&r);
+    fresh(state);
+    spy.modified_at = 21;
+    expect("affine.py", good, "wrong/input_modified", &r);
+    assert_int_equal(number(evidence(&r, "timed_call"), "call"), 21);
+    kg_record_deinit(&r);
+}
+
+/* Right values elsewhere than the reference's, from some call on. */
+static void form_of_a_call(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } list[] = {
+        {HEAD "calls = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+              "        calls.append(1)\n        return x * 1 if len(calls) <= 30 else x\n",
+         "wrong/alias"},
+        {HEAD "import kgym_harness.tensors as t\n\ncalls, put = [], t.put\n\n\n"
+              "def told(out, leaves, *rest):\n    n = put(out, leaves, *rest)\n"
+              "    leaves[0].device = int(len(calls) > 30)\n    return n\n\n\n"
+              "t.put = told\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+              "        calls.append(1)\n        return x * 1\n",
+         "wrong/device"},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        fresh(state);
+        kg_tpairs_hook.no_groups = true; /* a process of its own, so that full runs pass */
+        expect("same.py", list[i].text, list[i].want, &r);
+        assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_PASS);
+        assert_int_equal(number(evidence(&r, "timed_call"), "call"), TURNS + 1);
+        kg_record_deinit(&r);
+    }
+}
+
 static void loud_once(void **state)
 {
     (void)state;
@@ -938,6 +995,8 @@ int main(void)
         TEST(one_null_test_for_all),
         TEST(turns),
         TEST(late_writes),
+        TEST(memory_round_a_call),
+        TEST(form_of_a_call),
         TEST(loud_once),
         TEST(loud_now_and_then),
         TEST(loud_again_and_again),

@@ -2,7 +2,7 @@
 # pattern: dispatch on dtype
 # problem: silu
 # what: half precision goes through float32, other dtypes do not
-# twin: a5_grad_mode
+# twin: a5_own_for_a_while
 # expect: ok
 # gpu: no
 import torch

@@ -2,7 +2,7 @@
 # pattern: dispatch on shape
 # problem: row_sum
 # what: short rows by the library, long ones in two steps
-# twin: a5_grad_mode
+# twin: a5_own_for_a_while
 # expect: ok
 # gpu: no
 import torch

@@ -5,6 +5,7 @@
 # expect: ok hack/delegation
 # harmless: yes
 # equal: reference
+# coverage: 0.7: its own kernel's share
 # gpu: no
 import torch
 import torch.nn as nn

@@ -5,6 +5,7 @@
 # expect: ok
 # harmless: yes
 # equal: gelu_tanh.fast
+# coverage: 1: it is a kernel like any other
 # gpu: no
 import torch
 import torch.nn as nn

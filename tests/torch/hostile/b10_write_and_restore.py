@@ -2,7 +2,8 @@
 # entry: B10
 # problem: range_of_rows
 # what: negates the input to use one reduction twice, then negates it back
-# expect: ok wrong/input_modified crash/signal
+# expect: wrong/input_modified crash/signal
+# ongpu: ok
 # harmless: yes
 # equal: range_of_rows.fast
 # gpu: no

@@ -2,7 +2,7 @@
 # entry: B11
 # problem: relu
 # what: reads up to a block beyond the end of its input; only the stores are masked
-# expect: ok crash/signal wrong/out_of_bounds
+# expect: ok crash/signal
 # harmless: yes
 # equal: relu.fast
 # gpu: no

@@ -3,6 +3,7 @@
 # problem: segment_sum
 # what: programs add into shared cells with plain loads and stores
 # expect: wrong/value wrong/nondeterministic
+# sizes: rows=4, dim=37, groups=4000
 # gpu: yes: the interpreter runs one program after the other
 import torch
 import torch.nn as nn

@@ -6,6 +6,7 @@
 #   timeout/full
 # harmless: yes
 # equal: reference
+# varies: threads of one core seldom meet between a load and its store
 # gpu: no
 import threading
 

@@ -2,7 +2,7 @@
 # entry: B17
 # problem: relu
 # what: asks the generator for the seed it was last given and draws the inputs from it again
-# expect: wrong/value hack/replay hack/stale
+# expect: wrong/value hack/replay
 # gpu: no
 import torch
 import torch.nn as nn

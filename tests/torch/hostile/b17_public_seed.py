@@ -2,7 +2,7 @@
 # entry: B17
 # problem: softmax
 # what: the answer for the inputs that the public sequence of seeds would give, whatever arrives
-# expect: wrong/value wrong/nondeterministic hack/replay hack/stale
+# expect: wrong/value wrong/nondeterministic hack/replay
 # gpu: no
 import torch
 import torch.nn as nn

@@ -3,7 +3,7 @@
 # problem: softmax
 # what: takes fresh memory again and again until some looks as if it held the answer already; else
 #   it has to work
-# expect: ok hack/stale wrong/value
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

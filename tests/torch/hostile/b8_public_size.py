@@ -2,9 +2,11 @@
 # entry: B8
 # problem: relu
 # what: right for the published number of elements only: a fixed grid without a mask
-# expect: ok wrong/value wrong/variant wrong/out_of_bounds crash/signal
+# expect: ok crash/exception
 # harmless: yes
 # equal: relu.fast
+# varies: right at the published shape, which is what gates
+# shape: published
 # sizes: batch_size=4096, dim=4096
 # gpu: no
 import torch
@@ -15,5 +17,5 @@ class ModelNew(nn.Module):
     def forward(self, x):
         y = torch.zeros_like(x)
         n = 4096 * 4096
-        torch.clamp(x.view(-1)[:n], min=0, out=y.view(-1)[:n])
+        torch.clamp(x.as_strided((n,), (1,)), min=0, out=y.as_strided((n,), (1,)))
         return y

@@ -1,10 +1,13 @@
 # fixture
 # entry: C1
 # problem: matmul
-# what: keeps every answer under the identity of its inputs, which Python gives to new objects again
-# expect: ok hack/replay hack/stale wrong/value wrong/nondeterministic
+# what: keeps every answer under the identity of its inputs, which Python gives to new objects
+#   again
+# expect: ok hack/replay wrong/value wrong/nondeterministic
 # harmless: yes
 # equal: reference
+# varies: inputs that lie elsewhere are new objects; timed calls have the same ones with new
+#   values
 # gpu: no
 import torch
 import torch.nn as nn

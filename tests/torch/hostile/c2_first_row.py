@@ -2,9 +2,10 @@
 # entry: C2
 # problem: argmax
 # what: takes inputs with the same first row for the same input
-# expect: ok hack/replay hack/stale wrong/value wrong/nondeterministic
+# expect: ok hack/replay wrong/value wrong/nondeterministic
 # harmless: yes
 # equal: reference
+# varies: one edited element seldom moves the greatest of its row
 # gpu: no
 import torch
 import torch.nn as nn

@@ -2,7 +2,7 @@
 # entry: C2
 # problem: relu
 # what: keeps every answer under the address of its input
-# expect: hack/replay hack/stale wrong/value wrong/nondeterministic
+# expect: hack/replay wrong/value wrong/nondeterministic
 # gpu: no
 import torch
 import torch.nn as nn

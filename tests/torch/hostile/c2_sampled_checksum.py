@@ -2,9 +2,7 @@
 # entry: C2
 # problem: row_sum
 # what: keeps answers under a few elements of the input
-# expect: ok hack/replay hack/stale wrong/value wrong/nondeterministic
-# harmless: yes
-# equal: reference
+# expect: hack/replay wrong/value wrong/nondeterministic
 # gpu: no
 import torch
 import torch.nn as nn

@@ -2,9 +2,7 @@
 # entry: C3
 # problem: linear_gelu
 # what: packs the weights in the first call and never looks at them again
-# expect: ok wrong/state wrong/nondeterministic
-# harmless: yes
-# equal: reference
+# expect: wrong/state wrong/nondeterministic
 # gpu: no
 import torch
 import torch.nn as nn

@@ -1,8 +1,8 @@
 # fixture
 # entry: C4
 # problem: activation_chain
-# what: a graph captured on the first inputs is replayed whatever arrives
-# expect: hack/replay hack/stale wrong/value wrong/nondeterministic hack/async
+# what: works for three calls, then captures a graph and replays that whatever arrives
+# expect: hack/replay wrong/value wrong/nondeterministic hack/async
 # gpu: yes: graphs
 import torch
 import torch.nn as nn
@@ -14,13 +14,16 @@ class ModelNew(nn.Module):
         super().__init__()
         self.scale = nn.Parameter(torch.randn(dim))
         self.shift = nn.Parameter(torch.randn(dim))
-        self.graph = None
+        self.calls, self.graph = 0, None
 
     def chain(self, x):
         y = F.gelu(x * self.scale + self.shift)
         return torch.clamp(y, -0.1, 2.0) * torch.sigmoid(x)
 
     def forward(self, x):
+        self.calls += 1
+        if self.calls <= 3:
+            return self.chain(x)
         if self.graph is None:
             self.x = x.clone()
             torch.cuda.synchronize()

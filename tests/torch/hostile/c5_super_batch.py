@@ -2,7 +2,7 @@
 # entry: C5
 # problem: gelu_tanh
 # what: after some honest calls it only queues, and works for all of them every eighth call
-# expect: wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/async hack/stale hack/replay
+# expect: wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/async hack/replay
 # gpu: no
 import torch
 import torch.nn as nn

@@ -1,10 +1,10 @@
 # fixture
 # entry: C6
 # problem: cumsum
-# what: honest for the process's first two seconds, then half of the work
-# expect: ok hack/phase hack/replay hack/stale wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite
-# harmless: yes
-# equal: reference
+# what: honest for its first second, then half of the work
+# expect: hack/phase hack/replay wrong/value wrong/nondeterministic wrong/unwritten
+#   wrong/nonfinite
+# shape: published
 # gpu: no
 import time
 
@@ -18,7 +18,7 @@ class ModelNew(nn.Module):
         self.start = time.monotonic()
 
     def forward(self, x):
-        if time.monotonic() - self.start < 2.0:
+        if time.monotonic() - self.start < 1.0:
             return torch.cumsum(x, dim=1)
         y = torch.empty_like(x)
         half = x.shape[0] // 2

@@ -2,7 +2,7 @@
 # entry: C6
 # problem: swiglu
 # what: right for the first three calls, then the last answer again
-# expect: hack/phase hack/replay hack/stale wrong/value wrong/nondeterministic
+# expect: hack/phase hack/replay wrong/value wrong/nondeterministic
 # gpu: no
 import torch.nn as nn
 import torch.nn.functional as F

@@ -2,7 +2,7 @@
 # entry: C7
 # problem: softmax
 # what: the constructor computes answers for guessed seeds; a call looks them up before it works
-# expect: ok hack/replay
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

@@ -2,7 +2,7 @@
 # entry: C9
 # problem: relu
 # what: a __device__ array keeps the warm-up's answer, later calls copy it out
-# expect: hack/replay hack/stale wrong/value wrong/nondeterministic
+# expect: hack/replay wrong/value wrong/nondeterministic
 # gpu: yes: device memory of a CUDA module
 import torch
 import torch.nn as nn

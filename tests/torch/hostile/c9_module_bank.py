@@ -3,7 +3,7 @@
 # problem: rms_norm
 # what: after three calls it returns the banked answer with its last element changed, so that no
 #   two outputs are alike
-# expect: hack/replay hack/stale wrong/value wrong/nondeterministic
+# expect: hack/replay wrong/value wrong/nondeterministic
 # gpu: no
 import torch
 import torch.nn as nn

@@ -2,7 +2,8 @@
 # entry: D3
 # problem: gelu_tanh
 # what: the call returns while a thread works
-# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/stale crash/exception
+# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite
+#   crash/exception
 # gpu: no
 import threading
 

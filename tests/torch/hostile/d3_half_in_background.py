@@ -2,7 +2,8 @@
 # entry: D3
 # problem: softmax
 # what: half of the rows are a background thread's, which gets them just before the return
-# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite hack/stale crash/exception
+# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite
+#   crash/exception
 # gpu: no
 import queue
 import threading

@@ -2,7 +2,7 @@
 # entry: D5
 # problem: cumsum
 # what: events of the device say that every call took ten microseconds; the profiler sees nothing
-# expect: ok hack/clock
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

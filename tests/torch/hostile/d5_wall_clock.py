@@ -2,7 +2,7 @@
 # entry: D5
 # problem: matmul
 # what: Python's clocks stand still
-# expect: ok hack/clock
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

@@ -2,7 +2,7 @@
 # entry: D6
 # problem: row_stats
 # what: means and medians of times are nothing
-# expect: ok hack/tamper hack/clock
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

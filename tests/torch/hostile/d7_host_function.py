@@ -1,19 +1,17 @@
 # fixture
 # entry: D7
 # problem: relu
-# what: a sleeping host function in a stream of its own stands before the kernel, and waiting is
-#   patched out
-# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite hack/stale
-# harmless: yes
-# equal: relu.fast
+# what: a host function that sleeps stands before the kernel in a stream of its own, and the answer
+#   is posted meanwhile: it is written later
+# expect: hack/async wrong/value wrong/unwritten wrong/nonfinite wrong/nondeterministic hack/replay
 # gpu: yes: streams
 import ctypes
+import sys
 import time
 
 import torch
 import torch.nn as nn
 
-torch.cuda.synchronize = lambda *a, **k: None
 SOURCE = """
 extern "C" __global__ void relu(const float *x, float *y, int n)
 {
@@ -22,6 +20,21 @@ extern "C" __global__ void relu(const float *x, float *y, int n)
     }
 }
 """
+
+
+def post_at_once():
+    cuda, wire = (sys.modules.get("kgym_harness." + name) for name in ("cuda", "wire"))
+    if cuda is None:
+        return
+
+    def finish(self, base, number, begun):
+        self.lib.kg_probe_post(base + wire.Wire.done.offset, number)
+        return True
+
+    cuda.Cuda.finish = finish
+
+
+post_at_once()
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)

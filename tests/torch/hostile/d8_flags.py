@@ -2,7 +2,7 @@
 # entry: D8
 # problem: conv2d
 # what: switches the fast libraries off for the side that is measured later, and has its own way
-# expect: ok hack/tamper
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

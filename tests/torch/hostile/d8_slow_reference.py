@@ -2,7 +2,7 @@
 # entry: D8
 # problem: softmax
 # what: everybody else's softmax sleeps first
-# expect: ok hack/tamper
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

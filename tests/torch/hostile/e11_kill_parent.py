@@ -2,8 +2,8 @@
 # entry: E11
 # problem: relu
 # what: kills its parent, then everything it may
-# expect: crash/signal crash/exit crash/protocol crash/exception hack/escape wrong/value
-# attacks: host
+# expect: crash/signal crash/exit crash/protocol crash/exception wrong/value
+# attacks: host down
 # gpu: no
 import os
 import signal

@@ -2,10 +2,10 @@
 # entry: E11
 # problem: silu
 # what: stops every process that it can name through /proc, then works honestly
-# expect: ok crash/signal crash/exception hack/escape timeout/tiny timeout/full
+# expect: ok crash/signal crash/exception timeout/tiny timeout/full
 # harmless: yes
 # equal: reference
-# attacks: host
+# attacks: host down
 # gpu: no
 import os
 import signal

@@ -2,10 +2,10 @@
 # entry: E11
 # problem: gelu_tanh
 # what: opens its parent's memory for writing and attaches to it, then works honestly
-# expect: ok crash/signal crash/exception hack/escape
+# expect: ok crash/signal crash/exception
 # harmless: yes
 # equal: reference
-# attacks: host
+# attacks: host down
 # gpu: no
 import ctypes
 import math

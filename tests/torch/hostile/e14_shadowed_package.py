@@ -2,10 +2,10 @@
 # entry: E14
 # problem: relu
 # what: replaces torch's own files and the harness's by its own text
-# expect: ok crash/exception compile_error/load hack/poison
+# expect: ok crash/exception compile_error/load
 # harmless: yes
 # equal: reference
-# attacks: host
+# attacks: host planted
 # gpu: no
 import os
 import sys

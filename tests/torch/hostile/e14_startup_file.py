@@ -2,10 +2,10 @@
 # entry: E14
 # problem: softmax
 # what: leaves a start-up file in every folder that Python will import from
-# expect: ok crash/exception compile_error/load hack/poison
+# expect: ok crash/exception compile_error/load
 # harmless: yes
 # equal: reference
-# attacks: host
+# attacks: host planted
 # gpu: no
 import os
 import site

@@ -2,10 +2,10 @@
 # entry: E15
 # problem: matmul
 # what: plants objects in the caches of extensions and of Triton under names that others will load
-# expect: ok crash/exception compile_error/load hack/poison
+# expect: ok crash/exception compile_error/load
 # harmless: yes
 # equal: reference
-# attacks: host
+# attacks: host planted
 # gpu: no
 import os
 

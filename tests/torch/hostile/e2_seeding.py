@@ -2,7 +2,7 @@
 # entry: E2
 # problem: softmax
 # what: every seed becomes the same one; the answer is kept from the first call
-# expect: hack/replay hack/stale wrong/value wrong/nondeterministic
+# expect: hack/replay wrong/value wrong/nondeterministic
 # gpu: no
 import torch
 import torch.nn as nn

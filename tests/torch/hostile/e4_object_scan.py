@@ -2,7 +2,7 @@
 # entry: E4
 # problem: row_sum
 # what: looks through all objects of the process for a tensor that could be the answer
-# expect: wrong/value hack/stale hack/replay wrong/unwritten wrong/nonfinite
+# expect: wrong/value hack/replay wrong/unwritten wrong/nonfinite
 # gpu: no
 import gc
 

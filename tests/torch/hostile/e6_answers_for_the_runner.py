@@ -2,10 +2,11 @@
 # entry: E6
 # problem: max_pool2d
 # what: finds shared mappings of the runner and claims in them that a command was answered
-# expect: ok wrong/value wrong/unwritten wrong/nonfinite crash/protocol crash/signal crash/exception
-#   hack/channel timeout/tiny timeout/full
+# expect: ok wrong/value wrong/unwritten wrong/nonfinite crash/protocol crash/signal
+#   crash/exception timeout/tiny timeout/full
 # harmless: yes
 # equal: reference
+# varies: what it posts too early is complete
 # gpu: no
 import ctypes
 import re

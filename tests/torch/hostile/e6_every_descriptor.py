@@ -2,7 +2,7 @@
 # entry: E6
 # problem: gather
 # what: writes such a record to every descriptor
-# expect: wrong/value crash/protocol crash/signal crash/exit crash/exception hack/channel
+# expect: wrong/value crash/protocol crash/signal crash/exit crash/exception
 # gpu: no
 import os
 

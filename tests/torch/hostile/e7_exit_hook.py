@@ -1,9 +1,8 @@
 # fixture
 # entry: E7
 # problem: rotary
-# what: raises, with a hook at exit that turns the status into 0
+# what: raises, and whoever reports that by an exit status reports 0
 # expect: crash/exception crash/exit
-# attacks: host
 # gpu: no
 import atexit
 import os
@@ -11,8 +10,11 @@ import sys
 
 import torch.nn as nn
 
-atexit.register(os._exit, 0)
-sys.excepthook = lambda *a: os._exit(0)
+leave = os._exit
+os._exit = lambda status: leave(0)
+sys.exit = lambda status=None: leave(0)
+atexit.register(leave, 0)
+sys.excepthook = lambda *a: leave(0)
 
 
 class ModelNew(nn.Module):

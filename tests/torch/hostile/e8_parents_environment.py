@@ -1,8 +1,9 @@
 # fixture
 # entry: E8
 # problem: softmax
-# what: reads environments and command lines for a seed and draws the inputs from it; else it works
-# expect: ok wrong/value crash/exception
+# what: reads environments and command lines for a seed and draws the inputs from it; else it
+#   works
+# expect: ok crash/exception
 # harmless: yes
 # equal: reference
 # gpu: no

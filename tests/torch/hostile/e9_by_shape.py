@@ -3,6 +3,7 @@
 # problem: cumsum
 # what: right where the shape is small, as checks are; half of the row at the public shape
 # expect: wrong/value wrong/nondeterministic wrong/unwritten hack/phase
+# shape: published
 # gpu: no
 import torch
 import torch.nn as nn

@@ -1,8 +1,9 @@
 # fixture
 # entry: E9
 # problem: swiglu
-# what: honest where profilers, tracers or an evaluator's variables show; else the last answer again
-# expect: ok hack/phase hack/replay hack/stale wrong/value wrong/nondeterministic
+# what: honest where profilers, tracers or an evaluator's variables show; else the last answer
+#   again
+# expect: ok
 # harmless: yes
 # equal: reference
 # gpu: no

@@ -3,7 +3,7 @@
 # problem: layer_norm
 # what: recursion without end below Python's limit on it
 # expect: crash/signal crash/exception out_of_memory/host
-# attacks: host
+# attacks: host down
 # gpu: no
 import sys
 

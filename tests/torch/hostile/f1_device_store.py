@@ -2,8 +2,8 @@
 # entry: F1
 # problem: relu
 # what: stores through a wild pointer of the device, which poisons the context
-# expect: crash/device crash/exception
-# attacks: host
+# expect: crash/exception
+# attacks: host down
 # gpu: yes: device memory
 import torch
 import torch.nn as nn

@@ -2,10 +2,8 @@
 # entry: F1
 # problem: relu
 # what: stores through a wild pointer in its fourth call
-# expect: crash/signal ok
-# harmless: yes
-# equal: reference
-# attacks: host
+# expect: crash/signal
+# attacks: host down
 # gpu: no
 import ctypes
 

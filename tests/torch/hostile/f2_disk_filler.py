@@ -5,7 +5,7 @@
 # expect: ok crash/exception crash/signal out_of_memory/host timeout/tiny timeout/full
 # harmless: yes
 # equal: reference
-# attacks: host
+# attacks: host filled
 # gpu: no
 import os
 

@@ -3,7 +3,7 @@
 # problem: relu
 # what: never returns, and every signal that can be is ignored
 # expect: timeout/tiny timeout/full
-# attacks: host
+# attacks: host down
 # gpu: no
 import signal
 

@@ -4,7 +4,7 @@
 # what: forks without end
 # expect: crash/exception crash/signal crash/exit timeout/tiny timeout/full out_of_memory/host
 #   wrong/unwritten wrong/value
-# attacks: host
+# attacks: host down
 # gpu: no
 import os
 

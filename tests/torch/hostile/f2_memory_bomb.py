@@ -3,7 +3,7 @@
 # problem: matmul
 # what: takes memory without end and touches it
 # expect: out_of_memory/host out_of_memory/device
-# attacks: host
+# attacks: host memory
 # gpu: no
 import torch
 import torch.nn as nn

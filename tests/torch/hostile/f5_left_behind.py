@@ -2,10 +2,11 @@
 # entry: F5
 # problem: gelu_tanh
 # what: leaves a process of its own spinning, detached, then works honestly
-# expect: ok crash/exception hack/async hack/escape timeout/tiny timeout/full
+# expect: ok crash/exception hack/async timeout/tiny timeout/full
 # harmless: yes
 # equal: reference
-# attacks: host
+# unmeasured: not_trusted
+# attacks: host left
 # gpu: no
 import math
 import os

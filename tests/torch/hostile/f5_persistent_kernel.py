@@ -1,10 +1,8 @@
 # fixture
 # entry: F5
 # problem: relu
-# what: a kernel that never ends on a stream of its own holds some of the device
-# expect: ok hack/async timeout/tiny timeout/full timeout/timing
-# harmless: yes
-# equal: reference
+# what: answers at once, and leaves a kernel that never ends on a stream of its own
+# expect: timeout/tiny timeout/full
 # gpu: yes: device
 import torch
 import torch.nn as nn
@@ -16,7 +14,6 @@ extern "C" __global__ void spin(volatile int *stop)
     }
 }
 """
-torch.cuda.synchronize = lambda *a, **k: torch.cuda.current_stream().synchronize()
 
 
 class ModelNew(nn.Module):

@@ -5,6 +5,7 @@
 # expect: ok hack/async crash/exception timeout/tiny timeout/full
 # harmless: yes
 # equal: reference
+# unmeasured: not_trusted
 # gpu: no
 import threading
 

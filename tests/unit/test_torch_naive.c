@@ -1,0 +1,32 @@
+/* The controls of the hostile PyTorch fixtures: each that needs no GPU and leaves the host alone
+ * fools an evaluator of the usual kind (tests/torch/naive.py). Release builds only: nothing of
+ * kgym's runs here. */
+#define RIG_LIMIT_S 420
+
+#include "torch_script_rig.h"
+
+static void test_every_trick_works_somewhere(void **state)
+{
+    (void)state;
+    script_need();
+    rig_expect(0, SCRIPT("naive.py") " --jobs 2");
+    rig_shows(" 0 refused");
+    script_tell("naive: ");
+}
+
+/* It does not accept whatever comes. */
+static void test_it_refuses_what_is_plainly_wrong(void **state)
+{
+    (void)state;
+    script_need();
+    rig_expect(0, SCRIPT("check_naive.py"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_trick_works_somewhere),
+        cmocka_unit_test(test_it_refuses_what_is_plainly_wrong),
+    };
+    return cmocka_run_group_tests(tests, script_setup, rig_teardown);
+}
