@@ -795,7 +795,8 @@ static void memory_of_others(void **state)
     }
 }
 
-/* Null calls count that come while the device is the worker's alone, but the first of them. */
+/* Null calls count that come while the device is the worker's alone, but the first of them, and
+ * before it that of the last warm-up, which one of four has. */
 static void k_is_of_the_lease(void **state)
 {
     (void)state;
@@ -806,7 +807,7 @@ static void k_is_of_the_lease(void **state)
         fresh(state);
         expect("affine.py", good, "ok", &r);
         int64_t nulls = number(evidence(&r, "pairs"), "nulls");
-        assert_int_equal(nulls, spy.nulls_alone - 1);
+        assert_in_range(nulls, spy.nulls_alone - 2, spy.nulls_alone - 1);
         assert_true(nulls >= NULLS);
         beside = spy.nulls_alone < spy.calls[NUL] - QUIET;
         kg_record_deinit(&r);
