@@ -117,13 +117,13 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns
         struct kg_tbound b = c->bound[i];
         uint64_t n = kg_tleaf_count(&r->leaf[i]);
         b.max_ref = 0; /* its own worst error is no excuse here */
-        s->e_ref = fmax(s->e_ref, b.e_ref);
         if (s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], r->at[i],
                                 o->at[i], n, &b, false, &one, err) != KG_OK) {
             return err->code;
         }
         good = good && one.pass && b.disagree * 100 <= n;
         elements += n;
+        s->e_ref = fmax(s->e_ref, b.e_ref);
     }
     *applies = good && elements > 0;
     if (*applies && learns) {
