@@ -181,8 +181,9 @@ class Subject:
         return dict(self.module.named_buffers())
 
     def load(self, given):
-        """given: [(name, tensor)] of the reference. By name, else by order and shape, else by the
-        module's own load_reference_state. Then prepare()."""
+        """given: [(name, tensor)] of the reference. By name, where the module has all of them: what
+        it has besides keeps its own values. Else by order and shape; else by the module's own
+        load_reference_state. Then prepare()."""
         how = self._load(given)
         prepare = getattr(self.module, "prepare", None)
         if callable(prepare):
@@ -192,36 +193,41 @@ class Subject:
         return how
 
     def _load(self, given):
-        own, by_name = self.state(), dict(given)
-        if not own and not given:
+        own = self.state()
+        names = [name for name, _ in given]
+        if not given:
             return "nothing"
-        if own and all(n in by_name and by_name[n].shape == t.shape for n, t in own):
-            pairs, how = [(t, by_name[n]) for n, t in own], "name"
-        elif own and [tuple(t.shape) for _, t in own] == [tuple(t.shape) for _, t in given]:
-            pairs, how = [(t, g) for (_, t), (_, g) in zip(own, given)], "order"
+        if self._has(given, own):
+            how, mine = "name", names
+        elif [tuple(t.shape) for _, t in own] == [tuple(t.shape) for _, t in given]:
+            how, mine = "order", [name for name, _ in own]
         else:
-            method = getattr(self.module, "load_reference_state", None)
-            if not callable(method):
-                raise BadState("%d tensors of state do not match the reference's %d by name or by "
-                               "order and shape" % (len(own), len(given)))
-            method({name: t.clone() for name, t in given})
-            return "method"
-        for mine, theirs in pairs:
-            mine.copy_(theirs)
-        self.loaded = self._as_given(given, own, how)
+            return self._by_method(given, names)
+        there = dict(own)
+        for name, (_, theirs) in zip(mine, given):
+            there[name].copy_(theirs)
+        self.loaded = list(zip(names, mine))
         return how
 
+    def _by_method(self, given, names):
+        method = getattr(self.module, "load_reference_state", None)
+        if not callable(method):
+            raise BadState("of the reference's %d tensors of state some are missing here, and "
+                           "the module's %d have not their order and shapes"
+                           % (len(given), len(self.state())))
+        method({name: t.clone() for name, t in given})
+        there = self._has(given, self.state())
+        self.loaded = list(zip(names, names)) if there else None
+        return "method"
+
     @staticmethod
-    def _as_given(given, own, how):
-        """[(the reference's name, its own)] in the reference's order, those it has: names, because
-        a call may put another tensor in a buffer's place."""
-        if how == "order":
-            return [(name, mine) for (name, _), (mine, _) in zip(given, own)]
-        mine = dict(own)
-        return [(name, name) for name, _ in given if name in mine]
+    def _has(given, own):
+        shapes = {name: t.shape for name, t in own}
+        return all(shapes.get(name) == t.shape for name, t in given)
 
     def snapshot(self):
-        """The state as it is now, as it was loaded."""
+        """The state as it is now, of what was loaded; names, because a call may put another tensor
+        in a buffer's place."""
         if self.loaded is None:
             return self.state()
         now = dict(self.state())

@@ -141,7 +141,8 @@ static const struct row table[] = {
     {KG_V_WRONG,
      "params",
      {"The reference's parameters can't be loaded into the module.",
-      "Create the same parameters and buffers, in the same order and shapes."}},
+      "Create all parameters and buffers of the reference, by the same names or in the same "
+      "order and shapes."}},
     {KG_V_WRONG,
      "variant",
      {"It is right on the published shape and wrong on another one.",

@@ -133,8 +133,8 @@ static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand c
         break;
     case KG_TA_STATE:
         kg_record_verdict(r, KG_V_WRONG, "params",
-                          "the reference's parameters fit its own neither by name nor by order and "
-                          "shape");
+                          "the reference's parameters and buffers are not all among its own by "
+                          "name, and these have not their order and shapes");
         break;
     case KG_TA_TOO_LARGE:
         kg_record_verdict(r, KG_V_WRONG, "shape", "its answer is much larger than the reference's");
