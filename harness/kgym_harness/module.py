@@ -14,6 +14,15 @@ class BadState(Exception):
     """Names and shapes of the state cannot be matched."""
 
 
+class InputsVary(Exception):
+    """What is no tensor among the inputs is not the same in every draw. A candidate is called with
+    one value of it, that of the description."""
+
+    def __init__(self, path):
+        super().__init__("get_inputs(): %s changes from draw to draw, and only tensors may"
+                         % ("input " + path if path else "the number of inputs"))
+
+
 def seed_all(seed, device):
     """Part of every call, so of what is timed: generators themselves, not torch's functions round
     them, which take 50 us on a GPU."""
@@ -90,7 +99,7 @@ class Subject:
         self.module = self.wide = self.before = None
         self.kept = {}  # of what is in before: (tensor, its version) by name
         self.loaded = None  # [(the reference's name, its own)] of what state went where
-        self.template = None  # of the inputs
+        self.template = None  # of the inputs, the same in every draw
         self.bound, self.inputs = [], ()
 
     def execute(self, consts=None):
@@ -134,7 +143,11 @@ class Subject:
         named = []
         got = _cast(function()) if self.compat else function()
         template = values.take_apart(list(got), "", named)
-        self.template = template["list"]
+        if self.template is None:
+            self.template = template["list"]
+        differs = values.difference({"list": self.template}, template)
+        if differs is not None:
+            raise InputsVary(differs)
         return named
 
     def move(self, named):

@@ -179,7 +179,6 @@ class Runner:
             drawn = subject.draw(w.seed)
         w.nreply = tensors.put(self.output, w.out, subject.move(drawn))
         self.place.settle()
-        return {"template": subject.template}
 
     def do_snapshot(self, request):
         w = self.wire

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gym/torch/module.h"
@@ -168,28 +167,10 @@ enum kg_step_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomman
     }
 }
 
-/* What the runner wrote about a command that the judge had released; it is still up. */
-static json_t *claimed_reply(const struct kg_pyrunner *run)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    json_t *reply = NULL;
-    uint32_t bytes = run->wire ? run->wire->reply_bytes : 0;
-    char *text = bytes > 0 && bytes <= KG_TWIRE_TEXT ? malloc(bytes) : NULL;
-    if (!text) {
-        return NULL;
-    }
-    memcpy(text, run->wire->reply, bytes);
-    if (kg_json_parse(text, bytes, "runner", &reply, &ignored) != KG_OK) {
-        reply = NULL;
-    }
-    free(text);
-    return reply;
-}
-
 static enum kg_step_result of_answer(struct kg_evaluation *e, enum kg_tcommand command,
                                      enum kg_tstatus said, struct kg_err *err)
 {
-    json_t *reply = claimed_reply(&e->torch->cand.runner);
+    json_t *reply = kg_pyrunner_reply(&e->torch->cand.runner);
     enum kg_step_result s = of_status(e, command, said, reply, err);
     json_decref(reply);
     return s;
