@@ -18,7 +18,8 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Attempting to deserialize object on a CUDA device",
              "CUDA driver version is insufficient", "no CUDA-capable device is detected",
              "libcuda.so.1: cannot open shared object file")
-OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
+OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory",
+                 "CUDA error: out of memory", "Error [CUDA]: out of memory")
 NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
 MOST_MESSAGE = 4000
 MOST_LOG = 6000

@@ -124,6 +124,19 @@ static bool complained(struct kg_evaluation *e, enum kg_tcommand command, const 
     return true;
 }
 
+/* An error of the device's, which its process cannot leave behind: torch says so by type, older
+ * ones and extensions, and Triton's launcher, by words. */
+static bool of_device(const struct kg_evaluation *e, const char *type, const char *message)
+{
+    static const char *const words[] = {
+        "CUDA error: ", "Triton Error [CUDA]: ", "CUDA driver error: "};
+    bool said = strcmp(type, "AcceleratorError") == 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        said = said || strstr(message, words[i]) != NULL;
+    }
+    return said && !kg_torch_on_cpu(e->w);
+}
+
 static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
 {
     bool loading = is_loading(command);
@@ -146,9 +159,19 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
     }
     kg_record_evidence(e->r, "exception", seen);
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
-                      loading ? "load" : "exception", "%s ended in %.60s%s%.100s%s%.200s", doing,
-                      *type ? type : "an exception", *where ? " at " : "", where,
-                      *message ? ": " : "", message);
+                      loading                       ? "load"
+                      : of_device(e, type, message) ? "device"
+                                                    : "exception",
+                      "%s ended in %.60s%s%.100s%s%.200s", doing, *type ? type : "an exception",
+                      *where ? " at " : "", where, *message ? ": " : "", message);
+}
+
+/* Of a GPU's or of the host's: on a GPU a module may run out of either. */
+static const char *whose_memory(const struct kg_evaluation *e, const json_t *reply)
+{
+    bool device = strcmp(text_of(reply, "type"), "OutOfMemoryError") == 0 ||
+                  strstr(text_of(reply, "message"), "CUDA") != NULL;
+    return device && !kg_torch_on_cpu(e->w) ? "device" : "host";
 }
 
 static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
@@ -183,7 +206,7 @@ static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand c
         kg_record_verdict(r, KG_V_WRONG, "structure", "its answer holds what is no plain tensor");
         break;
     case KG_TA_OUT_OF_MEMORY:
-        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, kg_torch_on_cpu(e->w) ? "host" : "device",
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, whose_memory(e, reply),
                           "it ran out of memory%s%.200s", *message ? ": " : "", message);
         break;
     default:

@@ -1,0 +1,128 @@
+/* From answers of a runner that are no success to verdicts, without a runner: which reason says
+ * what happened on a CPU and on a GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gym/torch/torch.h"
+
+struct bench {
+    struct kg_worker *w;
+    struct kg_tproblem problem;
+    struct kg_record r;
+    struct kg_evaluation e;
+};
+
+static void bench_open(struct bench *b, const char *device)
+{
+    memset(b, 0, sizeof *b);
+    kg_record_init(&b->r);
+    b->w = calloc(1, sizeof *b->w);
+    b->w->torch = calloc(1, sizeof *b->w->torch);
+    snprintf(b->w->torch->device, sizeof b->w->torch->device, "%s", device);
+    b->problem.entry = "ModelNew";
+    b->w->torch->problem = &b->problem;
+    b->r.candidate.code = "import torch\n";
+    b->e = (struct kg_evaluation){.w = b->w, .r = &b->r, .code = "x.cuda()\n", .code_len = 9};
+    b->e.torch = calloc(1, sizeof *b->e.torch);
+    b->e.torch->scene = &b->w->torch->scene[KG_SCENE_PUBLISHED];
+}
+
+static void bench_close(struct bench *b)
+{
+    kg_record_deinit(&b->r);
+    free(b->e.torch);
+    free(b->w->torch);
+    free(b->w);
+}
+
+struct sample {
+    const char *device;
+    enum kg_tcommand command;
+    enum kg_tstatus said;
+    const char *type, *message, *want;
+};
+
+static void reasons(void **state)
+{
+    (void)state;
+    static const char illegal[] = "CUDA error: an illegal memory access was encountered\n"
+                                  "CUDA kernel errors might be asynchronously reported";
+    static const struct sample samples[] = {
+        {"cuda:0", KG_TC_CALL, KG_TA_EXCEPTION, "AcceleratorError", illegal, "crash/device"},
+        {"cuda:0", KG_TC_CALL, KG_TA_EXCEPTION, "RuntimeError", illegal, "crash/device"},
+        {"cuda:0", KG_TC_STATE, KG_TA_EXCEPTION, "RuntimeError", illegal, "crash/device"},
+        {"cuda:0", KG_TC_CALL, KG_TA_EXCEPTION, "RuntimeError",
+         "Triton Error [CUDA]: misaligned address", "crash/device"},
+        {"cuda:0", KG_TC_CALL, KG_TA_EXCEPTION, "RuntimeError",
+         "CUDA driver error: invalid argument", "crash/device"},
+        {"cuda:0", KG_TC_LOAD, KG_TA_EXCEPTION, "AcceleratorError", illegal, "compile_error/load"},
+        {"cuda:0", KG_TC_CALL, KG_TA_EXCEPTION, "ValueError", "not a CUDA tensor",
+         "crash/exception"},
+        {"cpu", KG_TC_CALL, KG_TA_EXCEPTION, "RuntimeError", illegal, "crash/exception"},
+        {"cpu", KG_TC_CALL, KG_TA_EXCEPTION, "AcceleratorError", illegal, "crash/exception"},
+        {"cuda:0", KG_TC_CALL, KG_TA_OUT_OF_MEMORY, "OutOfMemoryError", "", "out_of_memory/device"},
+        {"cuda:0", KG_TC_CALL, KG_TA_OUT_OF_MEMORY, "RuntimeError", "CUDA error: out of memory",
+         "out_of_memory/device"},
+        {"cuda:0", KG_TC_CALL, KG_TA_OUT_OF_MEMORY, "MemoryError", "", "out_of_memory/host"},
+        {"cuda:0", KG_TC_CALL, KG_TA_OUT_OF_MEMORY, "RuntimeError",
+         "[enforce fail] DefaultCPUAllocator: can't allocate memory", "out_of_memory/host"},
+        {"cpu", KG_TC_CALL, KG_TA_OUT_OF_MEMORY, "MemoryError", "", "out_of_memory/host"},
+        {"cpu", KG_TC_CALL, KG_TA_OUT_OF_MEMORY, "OutOfMemoryError", "CUDA", "out_of_memory/host"},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const struct sample *s = &samples[i];
+        struct bench b;
+        struct kg_err err = KG_ERR_INIT;
+        char got[100];
+        bench_open(&b, s->device);
+        struct kg_pyanswer a = {
+            .status = KG_PY_ANSWERED,
+            .said = s->said,
+            .reply = json_pack("{s:s, s:s}", "type", s->type, "message", s->message)};
+        assert_int_equal(kg_toutcome_command(&b.e, s->command, KG_ST_TINY, &a, &err), KG_STEP_FAIL);
+        snprintf(got, sizeof got, "%s/%s", kg_verdict_name(b.r.verdict), b.r.reason);
+        if (strcmp(got, s->want) != 0) {
+            fail_msg("%s, %s: %s: %s, not %s", s->device, s->type, s->message, got, s->want);
+        }
+        json_decref(a.reply);
+        bench_close(&b);
+    }
+}
+
+/* Lines are integers, few of them, whatever the runner says. */
+static void lines(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct kg_err err = KG_ERR_INIT;
+    json_t *many = json_array();
+    for (int i = 0; i < 1000; i++) {
+        json_array_append_new(many, i % 2 ? json_integer(i) : json_string("text"));
+    }
+    bench_open(&b, "cpu");
+    struct kg_pyanswer a = {.status = KG_PY_ANSWERED,
+                            .said = KG_TA_EXCEPTION,
+                            .reply = json_pack("{s:s, s:s, s:i, s:o}", "where", "line 3, in f",
+                                               "type", "E", "line", 3, "lines", many)};
+    assert_int_equal(kg_toutcome_command(&b.e, KG_TC_CALL, KG_ST_TINY, &a, &err), KG_STEP_FAIL);
+    const json_t *kept = json_object_get(json_array_get(b.r.evidence, 0), "lines");
+    assert_int_equal(json_array_size(kept), 6);
+    assert_true(json_is_integer(json_array_get(kept, 0)));
+    json_decref(a.reply);
+    bench_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
