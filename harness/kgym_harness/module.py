@@ -1,12 +1,13 @@
 """The module under test: built, given its state, called."""
 
+import contextlib
 import copy
 import random
 import sys
 
 import torch
 
-from . import values
+from . import oracle, values
 from .source import Source
 
 
@@ -48,52 +49,13 @@ def _cast(args):
     return [t.to(torch.float32) if isinstance(t, torch.Tensor) else t for t in args]
 
 
-def _each(change, value):
-    """The same with changed tensors, in lists, tuples and dicts."""
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if type(value) in (list, tuple):
-        return type(value)(_each(change, v) for v in value)
-    return {k: _each(change, v) for k, v in value.items()} if type(value) is dict else value
-
-
-def _wide(value):
-    return _each(lambda t: t.double() if t.is_floating_point() else t, value)
-
-
-def _near(value):
-    """Floating tensors with each element moved up or down by a rounding error of float32."""
-    signs = {}
-
-    def moved(t):
-        if not t.is_floating_point():
-            return t
-        if t.device not in signs:  # a generator of its own: the module's draws stay the same
-            signs[t.device] = torch.Generator(device=t.device).manual_seed(1)
-        up = torch.rand(t.shape, generator=signs[t.device], device=t.device) < 0.5
-        by = torch.finfo(torch.float64 if t.dtype == torch.float64 else torch.float32).eps
-        return (t.double() * (1 + by * (2 * up.double() - 1))).to(t.dtype)
-
-    return _each(moved, value)
-
-
-def _widen(module):
-    """Parameters and buffers, and tensors that are mere attributes."""
-    module.double()
-    for part in module.modules():
-        for name, value in list(vars(part).items()):
-            if name not in ("_parameters", "_buffers", "_modules"):
-                if isinstance(value, torch.Tensor) and value.is_floating_point():
-                    part.__dict__[name] = value.double()
-    return module
-
-
 class Subject:
     """One source file and what became of it: a reference (Model, get_inputs, ...) or a candidate
     (ModelNew)."""
 
     def __init__(self, path, entry, role, device, compat=False):
         self.entry, self.role, self.device = entry, role, device
+        self.single = False  # its oracle is itself in float
         self.compat = compat  # as KernelBench runs modules: float32, inputs that may be written
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
@@ -246,26 +208,39 @@ class Subject:
         now = dict(self.state())
         return [(name, now[mine]) for name, mine in self.loaded if mine in now]
 
-    def call(self, wide, near=False):
-        inputs = _near(self.inputs) if near else self.inputs
+    def call(self, wide, near=False, seed=None):
+        inputs = self.inputs
         if self.compat:
             inputs = self.own_inputs()
-        return self._call_wide(inputs) if wide else self.module(*inputs)
+        if wide:
+            return self._call_wide(inputs, seed)
+        return self._call_near(inputs) if near else self.module(*inputs)
 
     def own_inputs(self):
         """Copies, which may be written."""
-        return _each(torch.clone, self.inputs)
+        return oracle.each(torch.clone, self.inputs)
 
-    def _call_wide(self, inputs):
+    def _call_near(self, inputs):
+        """On inputs that are moved by a rounding error; without an oracle in double, with every
+        operation's result moved as well: that is what its own error looks like."""
+        move = oracle.Mover()
+        with oracle.Rounding(move) if self.single else contextlib.nullcontext():
+            return self.module(*oracle.each(move.input, inputs))
+
+    def _call_wide(self, inputs, seed):
         """In double precision, from the buffers that were there when its inputs came: one call in
         float for each bind, where calls change them. Its own buffers do not count."""
+        with oracle.double_by_default():
+            try:
+                return self._widened()(*oracle.wide(inputs))
+            except RuntimeError:
+                if seed is not None:
+                    seed_all(seed, self.device)
+                with oracle.Widening():
+                    return self._widened()(*oracle.wide(inputs))
+
+    def _widened(self):
         module = copy.deepcopy(self.module)
         for name, t in dict(module.named_buffers()).items() if self.before else ():
             t.copy_(self.before[name])
-        module = _widen(module)
-        kept = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            return module(*_wide(inputs))
-        finally:
-            torch.set_default_dtype(kept)
+        return oracle.widen(module)

@@ -76,6 +76,7 @@ class Runner:
         self.place.renewed()
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
+        subject.single = bool(request.get("single"))
         buffers = subject.buffers()
         reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
                            "shape": list(t.shape), "buffer": name in buffers}
@@ -113,7 +114,7 @@ class Runner:
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()
-            answer = subject.call(wide, near)
+            answer = subject.call(wide, near, w.seed)
         self._put(answer)
         self.begun = begin
 

@@ -157,12 +157,14 @@ static struct kg_dj_call call_as(const struct kg_worker *w, const struct kg_tsce
 }
 
 /* A random reference that draws otherwise in double than in float (a fused dropout) has no oracle
- * but itself, under the same seed. */
+ * but itself, under the same seed; nor has one without double whose answer jumps (a rounding) where
+ * its inputs are moved. */
 static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                                 struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call call = call_as(w, s, c, KG_DJ_ORACLE, 0);
+    enum kg_dj_side other = s->single ? KG_DJ_FLOAT : KG_DJ_ORACLE; /* as the other one is */
+    struct kg_dj_call call = call_as(w, s, c, other, 0);
     if (afresh(w, s, c, err) != KG_OK ||
         kg_treference_ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
         return err->code;
@@ -217,6 +219,50 @@ static bool is_own(const struct kg_tcase *c)
     return c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
 }
 
+/* What it does in double, where that is no answer: from now on its oracle is itself in float.
+ * Decided by the problem's own inputs, and before code of a candidate is there, which could see to
+ * it that memory is short. */
+static bool lacks_double(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                         const struct kg_err *err)
+{
+    bool may = is_own(c) && !w->torch->beside && !kg_cancelled;
+    bool memory = err->code == KG_E_HOST && !w->torch->shared;
+    if (s->single || !may || !(memory || err->code == KG_E_PROBLEM)) {
+        return false;
+    }
+    s->single = true;
+    s->ready = false; /* it is told when it builds its module */
+    snprintf(s->why, sizeof s->why, "%s", err->message);
+    return true;
+}
+
+/* The reference's answers: in float, and in double. Without double: with inputs and operations off
+ * by a rounding error, which tells what rounding does, and as it is. *wide: in double. */
+static enum kg_code both_answers(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
+                                 bool *wide, struct kg_err *err)
+{
+    for (int oracle = 0; oracle < 2; oracle++) {
+        struct kg_dj_report rep;
+        bool near = !oracle && (s->single || c->law == KG_TL_OFFSET);
+        *wide = oracle && !s->single;
+        struct kg_dj_call call = call_as(w, s, c, oracle ? KG_DJ_ORACLE : KG_DJ_FLOAT,
+                                         *wide  ? KG_TF_WIDE
+                                         : near ? KG_TF_NEAR
+                                                : 0);
+        enum kg_code code = s->single ? afresh(w, s, c, err) : KG_OK;
+        if (code == KG_OK) {
+            code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
+        }
+        if (code == KG_OK && oracle == s->single && c->after_id >= 0) {
+            code = keep_state(w, s, c, err);
+        }
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    return KG_OK;
+}
+
 /* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. With
  * a large offset, what rounding the inputs does is the reference's own error: a norm takes the
  * mean's last bit for a thousandth of its answer, and whoever gets the variance wrong is further
@@ -225,34 +271,36 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
                            struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
-    struct kg_dj_report rep;
+    bool wide;
     if (afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
-    for (int wide = 0; wide < 2; wide++) {
-        struct kg_dj_call call = call_as(w, s, c, wide ? KG_DJ_ORACLE : KG_DJ_FLOAT,
-                                         wide                     ? KG_TF_WIDE
-                                         : c->law == KG_TL_OFFSET ? KG_TF_NEAR
-                                                                  : 0);
-        enum kg_code code =
-            kg_treference_ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
-        if (code != KG_OK && !is_own(c) && s->ref.up) {
-            return KG_OK; /* it lives, and does not like these numbers */
-        }
-        if (code == KG_OK && !wide && c->after_id >= 0) {
-            code = keep_state(w, s, c, err);
-        }
-        if (code != KG_OK) {
-            return code;
-        }
+    enum kg_code code = both_answers(w, s, c, &wide, err);
+    if (code != KG_OK && wide && lacks_double(w, s, c, err)) {
+        code = kg_tscene_open(w, s, err) == KG_OK ? both_answers(w, s, c, &wide, err) : err->code;
+    }
+    if (code != KG_OK) { /* it may live, and not like these numbers */
+        return !is_own(c) && s->ref.up ? KG_OK : code;
     }
     if (kg_dj_self(judge, c->id, kg_tplan_reduction(&s->desc), &c->applies, err) != KG_OK) {
         return err->code;
     }
-    if (!c->applies && s->desc.random && self_oracle(w, s, c, err) != KG_OK) {
+    bool alone = s->desc.random || (s->single && is_own(c));
+    if (!c->applies && alone && self_oracle(w, s, c, err) != KG_OK) {
         return err->code;
     }
     return c->applies && c->law >= KG_TL_BF16 ? conditioned(w, s, c, err) : KG_OK;
+}
+
+const char *kg_toracle_name(enum kg_toracle o)
+{
+    static const char *const names[] = {"none", "fp64", "fp32", "self"};
+    return names[o];
+}
+
+enum kg_toracle kg_tcase_oracle(const struct kg_tscene *s, const struct kg_tcase *c)
+{
+    return c->self ? KG_TO_SELF : s->single ? KG_TO_FP32 : KG_TO_FP64;
 }
 
 static void renew(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c)

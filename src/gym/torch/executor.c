@@ -114,13 +114,14 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
  */
 static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
 {
-    const struct kg_torch *t = e->w->torch;
+    struct kg_torch *t = e->w->torch;
     char name[48];
+    t->beside = t->shared = false;
     if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
         return KG_OK;
     }
     snprintf(name, sizeof name, "%s.jobs", t->device);
-    e->shared = !e->alone;
+    t->shared = e->shared = !e->alone;
     return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
                     : kg_lease_share(name, &e->device, &kg_cancelled, err);
 }

@@ -207,8 +207,11 @@ static enum kg_code examine(struct kg_worker *w, const char *path, struct kg_onb
     }
     add(o, "oracle", true,
         s->cases[KG_TL_OWN].self ? "it draws otherwise in double: its oracle is itself"
+        : s->single              ? "it does not run in double: its oracle is itself in float"
                                  : "the reference in float and in double agree");
     o->card = make_card(w->torch->problem, s);
+    enum kg_toracle oracle = kg_tcase_oracle(s, &s->cases[KG_TL_OWN]);
+    json_object_set_new(o->card, "oracle", json_string(kg_toracle_name(oracle)));
     for (int p = 0; p < KG_TPROBE_COUNT; p++) {
         if (probe(w, path, o, (enum kg_tprobe)p, err) != KG_OK) {
             return err->code;

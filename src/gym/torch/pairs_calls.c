@@ -95,7 +95,7 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err)
 {
     struct kg_dj_call c = kg_tpairs_call_of(s, s->scene->ref.port, KG_TC_CALL);
-    bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self;
+    bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self && !s->scene->single;
     c.keep = keep;
     c.flags |= wide ? KG_TF_WIDE : 0;
     c.timed = !oracle;
@@ -112,11 +112,25 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
     return kg_tpairs_ask_candidate(s, &c, rep, err);
 }
 
+/* Without double, what rounding the inputs does is the reference's error. */
+static enum kg_tflow ask_near(struct kg_tpairs *s, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->scene->ref.port, KG_TC_CALL);
+    if (!s->scene->single || s->self) {
+        return KG_TFLOW_ON;
+    }
+    c.keep = KG_DJ_FLOAT;
+    c.flags |= KG_TF_NEAR;
+    return kg_tpairs_ask_reference(s, &c, "a call", &rep, err);
+}
+
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
     *applies = false;
     if (kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err) != KG_TFLOW_ON ||
+        ask_near(s, err) != KG_TFLOW_ON ||
         kg_dj_self(&s->w->torch->judge, CASE, kg_tplan_reduction(&s->scene->desc), applies, err) !=
             KG_OK) {
         return KG_TFLOW_ERROR;

@@ -268,7 +268,8 @@ enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, 
 /* Whoever draws inputs goes by the description, too: candidates do. */
 static enum kg_code build(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
 {
-    json_t *request = json_pack("{s:O}", "inputs", s->desc.template);
+    json_t *request = json_pack("{s:O, s:b}", "inputs", s->desc.template, "single", s->single);
+    s->state_loaded = -1;
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }

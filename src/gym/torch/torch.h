@@ -18,6 +18,11 @@
 enum kg_scene_kind { KG_SCENE_PUBLISHED, KG_SCENE_TINY, KG_SCENE_SHAPE, KG_SCENES };
 const char *kg_scene_name(enum kg_scene_kind kind); /* "published", "tiny", "shape" */
 
+/* What the reference is measured by: itself in double; itself in float, where it does not run in
+ * double, with what rounding the inputs does for its error; or itself and nothing else. */
+enum kg_toracle { KG_TO_NONE, KG_TO_FP64, KG_TO_FP32, KG_TO_SELF };
+const char *kg_toracle_name(enum kg_toracle o); /* "none", "fp64", "fp32", "self" */
+
 /* The judge's case that is timed, and where in IN its tensors may lie: at one of so many places. */
 #define KG_TORCH_TIMING_ID   (KG_DJ_CASES - 1)
 #define KG_TORCH_PLACES      4
@@ -52,6 +57,8 @@ struct kg_tscene {
     json_t *consts; /* {NAME: int}, NULL: as published; owned */
     struct kg_task_desc desc;
     bool described, ready;
+    bool single;   /* the oracle is fp32: decided before any candidate is there */
+    char why[200]; /* what it does in double instead of answering */
     struct kg_tside ref;
     struct kg_key state_key[2]; /* of the two sets of parameters */
     bool state_made[2];
@@ -69,6 +76,8 @@ struct kg_torch {
     struct kg_dj judge;
     bool judge_up;
     bool contexts_apart; /* until the end of this timing, whatever the configuration says */
+    bool beside;         /* code of a candidate is there, which may take memory */
+    bool shared;         /* and other evaluations are on the device, which do */
     struct kg_tscene scene[KG_SCENES];
     bool no_tiny;          /* the problem has no tiny variant: it was looked for */
     struct kg_tside null;  /* of timing, and of any problem: holds no code, answers KG_TC_NULL */
@@ -86,13 +95,13 @@ struct kg_torch {
 struct kg_torch_run {
     struct kg_tscene *scene; /* the one that the candidate is up for */
     struct kg_tside cand;
-    bool interpret;  /* it imports triton, and there is no GPU */
-    bool self;       /* a case had no oracle but the reference itself: evidence tells */
-    bool called;     /* its first call at this scene has been made */
-    int state;       /* set of parameters that it holds */
-    uint64_t stages; /* cases compared so far */
-    uint64_t peak;   /* of its allocator on a GPU, bytes: what its processes claim */
-    json_t *asked;   /* for the record's `private`; borrowed */
+    bool interpret;         /* it imports triton, and there is no GPU */
+    enum kg_toracle oracle; /* the weakest that a case of its has had */
+    bool called;            /* its first call at this scene has been made */
+    int state;              /* set of parameters that it holds */
+    uint64_t stages;        /* cases compared so far */
+    uint64_t peak;          /* of its allocator on a GPU, bytes: what its processes claim */
+    json_t *asked;          /* for the record's `private`; borrowed */
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
     char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
     bool builds_kept;                            /* there is an entry, or there shall be none */
@@ -224,6 +233,7 @@ void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, boo
 void kg_tscene_null_regions(const struct kg_tscene *s, uint64_t *in, uint64_t *out);
 
 /* --- cases.c --- */
+enum kg_toracle kg_tcase_oracle(const struct kg_tscene *s, const struct kg_tcase *c);
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
