@@ -470,8 +470,38 @@ static void rows(void **state)
     kg_record_deinit(&r);
     judge("rows.jsonl#1", "x", KG_ST_PROFILE, &r);
     assert_true(r.has_error);
-    assert_int_equal(r.error.code, KG_E_INPUT);
+    assert_int_equal(r.error.code, KG_E_PROBLEM);
     kg_record_deinit(&r);
+}
+
+/* What is no problem is the problem's fault, as with C; that there is none is not. */
+static void files_that_are_no_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *problem;
+        enum kg_code code;
+        enum kg_blame blame;
+    } files[] = {
+        {"odd.jsonl", "{\n{\"entry_point\": \"A\"}\n", "odd.jsonl#1", KG_E_PROBLEM,
+         KG_BLAME_PROBLEM},
+        {"odd.jsonl", "{\n{\"entry_point\": \"A\"}\n", "odd.jsonl#2", KG_E_PROBLEM,
+         KG_BLAME_PROBLEM},
+        {"odd.jsonl", "{\n", "odd.jsonl#9", KG_E_NOT_FOUND, KG_BLAME_HOST},
+        {"odd.py", "x = (\n", "odd.py", KG_E_PROBLEM, KG_BLAME_PROBLEM},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct kg_record r;
+        put(files[i].name, files[i].text);
+        judge(files[i].problem, good, KG_ST_FULL, &r);
+        assert_true(r.has_error);
+        if (r.error.code != files[i].code || r.error.blame != files[i].blame) {
+            fail_msg("%s: %s, %s (%s)", files[i].problem, kg_code_name(r.error.code),
+                     kg_blame_name(r.error.blame), r.error.message);
+        }
+        kg_record_deinit(&r);
+    }
 }
 
 /* Every key of the contract, and what an executor fills in. */
@@ -791,6 +821,7 @@ int main(void)
         cmocka_unit_test(outcomes),
         cmocka_unit_test(replies),
         cmocka_unit_test(rows),
+        cmocka_unit_test(files_that_are_no_problem),
         cmocka_unit_test(record),
         cmocka_unit_test(faults),
         cmocka_unit_test(interpreted),

@@ -9,11 +9,22 @@
 #include "gym/torch/pairs.h"
 #include "gym/torch/torch.h"
 
+/* What a file lacks, or has too much of, is the problem's defect; that it is not there is none. */
+static enum kg_code load(const char *path, struct kg_tproblem **out, struct kg_err *err)
+{
+    enum kg_code code = kg_tproblem_load(path, out, err);
+    if (code == KG_E_INPUT || code == KG_E_LIMIT) {
+        err->code = code = KG_E_PROBLEM;
+        err->blame = KG_BLAME_PROBLEM;
+    }
+    return code;
+}
+
 /* A problem that is current already (same bytes, same name) costs a read and a hash. */
 static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err *err)
 {
     struct kg_tproblem *p;
-    if (kg_tproblem_load(path, &p, err) != KG_OK) {
+    if (load(path, &p, err) != KG_OK) {
         return err->code;
     }
     const struct kg_tproblem *old = w->torch ? w->torch->problem : NULL;
@@ -89,7 +100,7 @@ static const char *source(const struct kg_worker *w, size_t *len)
 static enum kg_code read_source(const char *path, struct kg_buf *out, struct kg_err *err)
 {
     struct kg_tproblem *p;
-    if (kg_tproblem_load(path, &p, err) != KG_OK) {
+    if (load(path, &p, err) != KG_OK) {
         return err->code;
     }
     kg_buf_add(out, p->source, p->source_len);
