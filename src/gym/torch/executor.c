@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "gym/torch/gpu.h"
 #include "gym/torch/pairs.h"
 #include "gym/torch/torch.h"
 
@@ -84,6 +85,7 @@ static void describe(struct kg_worker *w, struct kg_record *r)
     json_object_set_new(r->environment, "device", json_string(t->device));
     json_object_set_new(r->environment, "device_name", json_string(t->judge.facts.name));
     json_object_set_new(r->environment, "exchange", json_string(t->judge.facts.exchange));
+    json_object_set_new(r->environment, "gpu", kg_tgpu_steady(w));
 }
 
 static const char *entry(const struct kg_worker *w)
@@ -155,6 +157,9 @@ static void stop(struct kg_evaluation *e)
     if (e->torch && e->torch->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
         kg_record_evidence(e->r, "device_memory",
                            json_pack("{s:I}", "peak_bytes", (json_int_t)e->torch->peak));
+    }
+    if (e->torch) {
+        json_decref(e->torch->clocks);
     }
     free(e->torch);
     e->torch = NULL;

@@ -90,6 +90,9 @@ struct kg_torch {
         *quiet_of;                /* whose quiet set-up and error are known (pairs.h), or NULL */
     bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
     double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
+    struct kg_gpu *gpu;           /* of gpu.h, NULL: none, or not asked yet */
+    json_t *gpu_facts;
+    bool gpu_asked;
 };
 
 struct kg_torch_run {
@@ -102,6 +105,7 @@ struct kg_torch_run {
     uint64_t stages;        /* cases compared so far */
     uint64_t peak;          /* of its allocator on a GPU, bytes: what its processes claim */
     json_t *asked;          /* for the record's `private`; borrowed */
+    json_t *clocks;         /* as they were after its last pairs; NULL: not known */
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
     char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
     bool builds_kept;                            /* there is an entry, or there shall be none */
