@@ -7,8 +7,12 @@ import sys
 
 import torch
 
-from . import oracle, values
+from . import oracle, values, wire
 from .source import Source
+
+
+# Of products' operands in the league tf32: bits, and what they are multiplied by meanwhile.
+KEPT = {wire.NEAR: (11, 1), wire.FINE: (11, 1.37), wire.NEAR | wire.FINE: (15, 1)}
 
 
 class BadState(Exception):
@@ -56,6 +60,7 @@ class Subject:
     def __init__(self, path, entry, role, device, compat=False):
         self.entry, self.role, self.device = entry, role, device
         self.single = False  # its oracle is itself in float
+        self.tf32 = False  # the league's arithmetic
         self.compat = compat  # as KernelBench runs modules: float32, inputs that may be written
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
@@ -208,23 +213,25 @@ class Subject:
         now = dict(self.state())
         return [(name, now[mine]) for name, mine in self.loaded if mine in now]
 
-    def call(self, wide, near=False, seed=None):
+    def call(self, wide, near=0, seed=None):
         inputs = self.inputs
         if self.compat:
             inputs = self.own_inputs()
         if wide:
             return self._call_wide(inputs, seed)
-        return self._call_near(inputs) if near else self.module(*inputs)
+        return self._call_near(inputs, near) if near else self.module(*inputs)
 
     def own_inputs(self):
         """Copies, which may be written."""
         return oracle.each(torch.clone, self.inputs)
 
-    def _call_near(self, inputs):
+    def _call_near(self, inputs, near):
         """On inputs that are moved by a rounding error; without an oracle in double, with every
-        operation's result moved as well: that is what its own error looks like."""
-        move = oracle.Mover()
-        with oracle.Rounding(move) if self.single else contextlib.nullcontext():
+        operation's result moved as well, in the league tf32 with products of such operands: that is
+        what its own error looks like."""
+        move, nothing = oracle.Mover(), contextlib.nullcontext()
+        with oracle.Rounding(move) if self.single else nothing, \
+                oracle.tf32(*KEPT[near]) if self.tf32 else nothing:
             return self.module(*oracle.each(move.input, inputs))
 
     def _call_wide(self, inputs, seed):

@@ -1,11 +1,19 @@
 """The reference as its own oracle: in double precision, or, where that does not run, in float with
-what rounding does to it. Nothing of a candidate comes here."""
+what rounding does to it; and with the arithmetic that a league allows at worst. Nothing of a
+candidate comes here."""
 
 import contextlib
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
+# Products, and which of their arguments a tensor core reads. Whatever else there is comes down to
+# these, attention where its fused forms are off.
+OPERANDS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "mv": (0, 1),
+            "addmv": (1, 2), "dot": (0, 1), "linear": (0, 1), "matmul": (0, 1),
+            "convolution": (0, 1), "_trilinear": (0, 1, 2), "_cudnn_rnn": (0, 1, 4),
+            "mkldnn_rnn_layer": (0, 1, 2, 5)}
 ROUNDED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -95,3 +103,33 @@ def double_by_default():
         yield
     finally:
         torch.set_default_dtype(kept)
+
+
+class Cutting(TorchDispatchMode):
+    """Operands of products lose their last bits, as hardware that does not look at them reads
+    them. by: other bits are lost of operands that are multiplied meanwhile."""
+
+    def __init__(self, lost, by):
+        super().__init__()
+        self.mask, self.by = -(1 << lost), by
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        at = OPERANDS.get(func.overloadpacket.__name__, ())
+        args = [each(self._cut, list(a) if isinstance(a, tuple) else a) if i in at else a
+                for i, a in enumerate(args)]
+        return func(*args, **(kwargs or {}))
+
+    def _cut(self, t):
+        if t.dtype is not torch.float32:
+            return t
+        cut = ((t * self.by).view(torch.int32) & self.mask).view(t.dtype)
+        return cut / self.by
+
+
+@contextlib.contextmanager
+def tf32(bits, by):
+    """Each product as the least exact kernel computes it that looks at so many bits of its
+    operands' significands: 11 in that league."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    with sdpa_kernel(SDPBackend.MATH), Cutting(24 - bits, by):
+        yield

@@ -50,14 +50,14 @@ class Runner:
         self.subject = None
         if "profile" in request:
             self._watch(request["profile"])
-        compat = bool(request.get("compat"))
+        compat, tf32 = bool(request.get("compat")), request.get("precision") == "tf32"
         if compat:
             self.place.plain()
         else:
-            torch.backends.cudnn.allow_tf32 = request.get("precision") == "tf32"
-            torch.backends.cuda.matmul.allow_tf32 = request.get("precision") == "tf32"
+            torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = tf32
         subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
                                  self.device, compat)
+        subject.tf32 = tf32 and not compat
         subject.execute(request.get("consts"))
         self.subject = subject
         return {"constants": subject.source.constants()}
@@ -110,7 +110,7 @@ class Runner:
         subject, w = self._loaded(), self.wire
         if w.flags & wire.BIND:
             self._bind()
-        wide, near = bool(w.flags & wire.WIDE), bool(w.flags & wire.NEAR)
+        wide, near = bool(w.flags & wire.WIDE), w.flags & (wire.NEAR | wire.FINE)
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()

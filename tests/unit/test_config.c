@@ -140,7 +140,7 @@ static const struct {
                           "stage.profile=yes"},
     {"library=forbidden;stage.profile=yes", NULL},
     {"league=bf16", "league: unknown league `bf16`; there is `fp32`"},
-    {"precision=tf32", "precision: `tf32` is not built yet; there is `fp32`"},
+    {"precision=bf16", "precision: `bf16` is not built yet; there are `fp32` and `tf32`"},
     {"preset=calibratd", "unknown preset `calibratd`, did you mean `calibrated`?"},
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},
     {"timing.processes=2", "timing.min_processes (3) is more than timing.processes (2)"},

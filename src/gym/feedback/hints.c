@@ -181,6 +181,15 @@ static const struct row table[] = {
       "Compute the result with code of your own."}},
 };
 
+const char *kg_fb_league_hint(const struct kg_record *r)
+{
+    bool narrow = r->verdict == KG_V_WRONG && strcmp(r->reason, "precision") == 0;
+    bool tf32 = r->league.name != NULL && strcmp(r->league.name, "tf32") == 0;
+    return narrow && tf32 ? "Operands of products may be TF32, nothing narrower and nothing else: "
+                            "accumulate and store in float32."
+                          : NULL;
+}
+
 struct kg_fb_advice kg_fb_advice(enum kg_verdict v, const char *reason)
 {
     static const struct kg_fb_advice hack = {

@@ -167,6 +167,7 @@ static enum kg_code check_protocol(const struct kg_config *c, struct kg_err *err
         {c->timing_method != KG_TM_PAIRED, "timing.method", "paired"},
         {c->timing_trials > KG_KERNELBENCH_TIMES, "timing.trials", "5000 at most"},
         {c->torch_shapes != 0, "torch.shapes", "0"},
+        {strcmp(c->precision, "fp32") != 0, "precision", "fp32"},
     };
     if (c->protocol != KG_PROTOCOL_KERNELBENCH) {
         return strcmp(c->preset, "kernelbench") != 0
@@ -196,8 +197,9 @@ static enum kg_code check_built(const struct kg_config *c, struct kg_err *err)
     if (strcmp(c->league, "fp32") != 0) {
         return kg_fail(err, KG_E_USAGE, "league: unknown league `%s`; there is `fp32`", c->league);
     }
-    if (strcmp(c->precision, "fp32") != 0) {
-        return kg_fail(err, KG_E_USAGE, "precision: `%s` is not built yet; there is `fp32`",
+    if (strcmp(c->precision, "fp32") != 0 && strcmp(c->precision, "tf32") != 0) {
+        return kg_fail(err, KG_E_USAGE,
+                       "precision: `%s` is not built yet; there are `fp32` and `tf32`",
                        c->precision);
     }
     return KG_OK;

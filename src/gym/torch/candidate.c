@@ -6,8 +6,9 @@
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
-    return json_pack("{s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
-                     "candidate", "compat", kg_torch_compat(e->w), "profile", e->torch->profile);
+    return json_pack("{s:s, s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
+                     "candidate", "precision", e->w->config.precision, "compat",
+                     kg_torch_compat(e->w), "profile", e->torch->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
@@ -285,6 +286,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     }
     e->compared += j.compare.n;
     j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
+    j.compare.pass = j.compare.pass && kg_tprecision_holds(e->w, c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
     run->cand.verified += step == KG_STEP_PASS && s->kind == KG_SCENE_PUBLISHED;
     return step == KG_STEP_PASS ? state_after(e, s, c, stage, err) : step;

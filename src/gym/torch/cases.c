@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/cases_private.h"
 
 #define RENEW     64 /* evaluations that a case serves */
 #define KEEP      16 /* that of a law that is drawn: then another may be */
@@ -118,9 +118,8 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tca
     return code == KG_OK ? kg_dj_case_edit(judge, c->id, c->key, err) : code;
 }
 
-/* What the call has left in parameters and buffers. */
-static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
-                               struct kg_err *err)
+enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                                 enum kg_dj_side side, bool first, struct kg_err *err)
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     struct kg_dj_report rep;
@@ -128,16 +127,16 @@ static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const s
     for (size_t i = 0; i < s->desc.nstate; i++) {
         leaf[i] = s->desc.state[i].leaf;
     }
-    call.keep = KG_DJ_FLOAT;
-    if (kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
+    call.keep = side;
+    if (first &&
+        kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
         return err->code;
     }
     return kg_treference_ask(w, s, call, "reading its state", &rep, err);
 }
 
-/* The same inputs bound again, where calls change what the next one answers. */
-static enum kg_code afresh(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
-                           struct kg_err *err)
+enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                             struct kg_err *err)
 {
     struct kg_dj_report rep;
     if (load_state(w, s, c->law == KG_TL_RELOAD, err) != KG_OK) {
@@ -147,8 +146,8 @@ static enum kg_code afresh(struct kg_worker *w, struct kg_tscene *s, const struc
                              "taking its inputs", &rep, err);
 }
 
-static struct kg_dj_call call_as(const struct kg_worker *w, const struct kg_tscene *s,
-                                 const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags)
+struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tscene *s,
+                                const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags)
 {
     struct kg_dj_call call = call_of(w, s, c->id, KG_TC_CALL, kg_tcase_call_seed(c));
     call.keep = keep;
@@ -164,8 +163,8 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct
 {
     struct kg_dj_report rep;
     enum kg_dj_side other = s->single ? KG_DJ_FLOAT : KG_DJ_ORACLE; /* as the other one is */
-    struct kg_dj_call call = call_as(w, s, c, other, 0);
-    if (afresh(w, s, c, err) != KG_OK ||
+    struct kg_dj_call call = kg_tcase_call(w, s, c, other, 0);
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK ||
         kg_treference_ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
         return err->code;
     }
@@ -183,9 +182,9 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct
 {
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
-    struct kg_dj_call call = call_as(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
     c->applies = false;
-    if (afresh(w, s, c, err) != KG_OK) {
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
@@ -241,20 +240,22 @@ static bool lacks_double(struct kg_worker *w, struct kg_tscene *s, const struct 
 static enum kg_code both_answers(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                                  bool *wide, struct kg_err *err)
 {
+    const bool tf32 = kg_torch_tf32(w);
+    const uint32_t off = tf32 ? KG_TF_NEAR | KG_TF_FINE : KG_TF_NEAR;
     for (int oracle = 0; oracle < 2; oracle++) {
         struct kg_dj_report rep;
-        bool near = !oracle && (s->single || c->law == KG_TL_OFFSET);
+        bool near = !oracle && (kg_tscene_off(w, s) || c->law == KG_TL_OFFSET);
         *wide = oracle && !s->single;
-        struct kg_dj_call call = call_as(w, s, c, oracle ? KG_DJ_ORACLE : KG_DJ_FLOAT,
-                                         *wide  ? KG_TF_WIDE
-                                         : near ? KG_TF_NEAR
-                                                : 0);
-        enum kg_code code = s->single ? afresh(w, s, c, err) : KG_OK;
+        struct kg_dj_call call = kg_tcase_call(w, s, c, oracle ? KG_DJ_ORACLE : KG_DJ_FLOAT,
+                                               *wide  ? KG_TF_WIDE
+                                               : near ? off
+                                                      : 0);
+        enum kg_code code = s->single ? kg_tcase_afresh(w, s, c, err) : KG_OK;
         if (code == KG_OK) {
             code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
         }
-        if (code == KG_OK && oracle == s->single && c->after_id >= 0) {
-            code = keep_state(w, s, c, err);
+        if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32) {
+            code = kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err);
         }
         if (code != KG_OK) {
             return code;
@@ -272,7 +273,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
 {
     struct kg_dj *judge = &w->torch->judge;
     bool wide;
-    if (afresh(w, s, c, err) != KG_OK) {
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = both_answers(w, s, c, &wide, err);
@@ -289,18 +290,11 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
     if (!c->applies && alone && self_oracle(w, s, c, err) != KG_OK) {
         return err->code;
     }
+    if (c->applies && kg_torch_tf32(w)) {
+        code = kg_tprecision_allow(w, s, c, err);
+        return code != KG_OK && !is_own(c) && s->ref.up ? KG_OK : code;
+    }
     return c->applies && c->law >= KG_TL_BF16 ? conditioned(w, s, c, err) : KG_OK;
-}
-
-const char *kg_toracle_name(enum kg_toracle o)
-{
-    static const char *const names[] = {"none", "fp64", "fp32", "self"};
-    return names[o];
-}
-
-enum kg_toracle kg_tcase_oracle(const struct kg_tscene *s, const struct kg_tcase *c)
-{
-    return c->self ? KG_TO_SELF : s->single ? KG_TO_FP32 : KG_TO_FP64;
 }
 
 static void renew(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c)
@@ -351,7 +345,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tl
         if (!c->forced) {
             renew(w, s, c);
         }
-        c->applies = c->forced = c->self = false;
+        c->applies = c->forced = c->self = c->products = false;
         c->near = 0;
         if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
             return err->code;

@@ -76,6 +76,7 @@ static void describe(struct kg_worker *w, struct kg_record *r)
     r->problem.sha256 = copy(r, p->sha256);
     r->problem.language = "python";
     r->problem.level = p->level;
+    r->league.name = w->config.precision;
     static const char *const shown[] = {"python", "torch", "triton", "cuda_built"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         key = shown[i];

@@ -129,8 +129,9 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
     if (kg_tside_start(w, false, w->torch->problem_file, in, out, &s->ref, err) != KG_OK) {
         return err->code;
     }
-    json_t *request = json_pack("{s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
-                                "reference", "compat", kg_torch_compat(w));
+    json_t *request =
+        json_pack("{s:s, s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
+                  "reference", "precision", w->config.precision, "compat", kg_torch_compat(w));
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }

@@ -8,6 +8,8 @@
 #ifndef KG_GYM_TORCH_TORCH_H
 #define KG_GYM_TORCH_TORCH_H
 
+#include <string.h>
+
 #include "gym/device/judge.h"
 #include "gym/pipeline/executor.h"
 #include "gym/torch/plan.h"
@@ -48,6 +50,7 @@ struct kg_tcase {
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
     double near;    /* how far rounding its inputs moves the answer, over the bound; 0: unknown */
     bool self;      /* no oracle but the reference itself, under the same seed */
+    bool products;  /* league tf32: these are what its answer's error comes from */
     bool forced;    /* seed and key come from a record that is replayed */
     uint64_t asked; /* evaluations that it served */
 };
@@ -115,6 +118,19 @@ struct kg_torch_run {
 static inline bool kg_torch_compat(const struct kg_worker *w)
 {
     return w->config.protocol == KG_PROTOCOL_KERNELBENCH;
+}
+
+/* The league: products whose operands are TF32 are right. */
+static inline bool kg_torch_tf32(const struct kg_worker *w)
+{
+    return strcmp(w->config.precision, "tf32") == 0 && !kg_torch_compat(w);
+}
+
+/* The reference's error is what it answers to inputs, and by operations, that are off (KG_TF_NEAR),
+ * not how far its answer is from its oracle's. */
+static inline bool kg_tscene_off(const struct kg_worker *w, const struct kg_tscene *s)
+{
+    return s->single || kg_torch_tf32(w);
 }
 
 /* --- worker.c: the device, zygotes, the judge --- */
@@ -237,7 +253,6 @@ void kg_tscene_regions(const struct kg_worker *w, const struct kg_tscene *s, boo
 void kg_tscene_null_regions(const struct kg_tscene *s, uint64_t *in, uint64_t *out);
 
 /* --- cases.c --- */
-enum kg_toracle kg_tcase_oracle(const struct kg_tscene *s, const struct kg_tcase *c);
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
@@ -299,6 +314,13 @@ enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg
 /* One case through candidate and judge. */
 enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
+
+/* --- precision.c --- */
+enum kg_toracle kg_tcase_oracle(const struct kg_tscene *s, const struct kg_tcase *c);
+/* Where the probe was asked in the league tf32: is the answer's error one that its products'
+ * operands make, and not a narrower type's? True elsewhere. */
+bool kg_tprecision_holds(const struct kg_worker *w, const struct kg_tcase *c,
+                         const struct kg_dj_judgement *j);
 
 /* --- replay.c --- */
 /* What a record needs to be replayed, under `private`: keys of the parameters, and cases. */
