@@ -140,6 +140,7 @@ static const struct {
                           "stage.profile=yes"},
     {"library=forbidden;stage.profile=yes", NULL},
     {"league=bf16", "league: unknown league `bf16`; there is `fp32`"},
+    {"torch.shapes_gate=yes", "torch.shapes_gate: there are none (torch.shapes=0)"},
     {"precision=bf16", "precision: `bf16` is not built yet; there are `fp32` and `tf32`"},
     {"preset=calibratd", "unknown preset `calibratd`, did you mean `calibrated`?"},
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},

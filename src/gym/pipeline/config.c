@@ -107,7 +107,9 @@ static const struct kg_opt table[] = {
     INT("torch.tiny_elements", torch_tiny_elements, 1, 1 << 30, "16384", "",
         "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),
     INT("torch.shapes", torch_shapes, 0, 8, "0", "",
-        "Shape variants of PyTorch problems to try: a grade, it gates nothing."),
+        "Shape variants of PyTorch problems to try, larger and smaller ones in turn: a grade."),
+    BOOL("torch.shapes_gate", torch_shapes_gate, "no",
+         "PyTorch: who is wrong at one of `torch.shapes` is wrong."),
     ENUM("torch.spare", torch_spare, spares, "auto",
          "PyTorch: begin the next candidate's runner while the last one is at work; auto: on a "
          "GPU."),

@@ -194,6 +194,9 @@ static enum kg_code check_built(const struct kg_config *c, struct kg_err *err)
                        "library: `forbidden` is decided by launch records: it needs "
                        "stage.profile=yes");
     }
+    if (c->torch_shapes_gate && c->torch_shapes == 0) {
+        return kg_fail(err, KG_E_USAGE, "torch.shapes_gate: there are none (torch.shapes=0)");
+    }
     if (strcmp(c->league, "fp32") != 0) {
         return kg_fail(err, KG_E_USAGE, "league: unknown league `%s`; there is `fp32`", c->league);
     }

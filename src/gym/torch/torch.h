@@ -275,11 +275,12 @@ uint64_t kg_tshapes_size(const struct kg_task_desc *d);
 /* The scene gets constants that bring that down to most; KG_E_PROBLEM: none were found. */
 enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t most,
                              struct kg_err *err) KG_MUST_USE;
-/* The scene gets another shape than base's that the problem takes; false: none was found. */
+/* The scene gets another shape than base's that the problem takes, smaller or (grow) up to four
+ * times as large; false: none was found. */
 bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct kg_tscene *s,
-                      struct kg_rng *rng);
+                      bool grow, struct kg_rng *rng);
 /* shape_generality: the share of other shapes, `torch.shapes` of them, at which the candidate is
- * right too. A grade: the verdict stays. */
+ * right too. A grade: the verdict stays, unless `torch.shapes_gate`. */
 enum kg_step_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err);
 
 /* One command with data to the scene's reference, which must do it; what: for the message. */
