@@ -5,8 +5,9 @@
 #include "base/file.h"
 #include "bench/common/host.h"
 
-/* The long ones compute for about 0.7 ms on an H200, on tensors of 3 to 50 MB; the short ones, which ship with the project, are bound by memory, and nearly all
- * take less than the 0.1 ms below which no reward pays for speed. */
+/* The long ones compute for about 0.7 ms on an H200, on tensors of 3 to 50 MB; the short ones,
+ * which ship with the project, are bound by memory, and nearly all take less than the 0.1 ms below
+ * which no reward pays for speed. */
 static const struct kg_bench_set sets[] = {
     {"long",
      "bench/torch/problems",

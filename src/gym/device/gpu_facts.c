@@ -192,6 +192,7 @@ enum kg_code kg_gpu_facts(const char *bus, json_t **out, struct kg_err *err)
     if (kg_gpu_open(bus, &g, err) != KG_OK) {
         return err->code;
     }
+    KG_ASSERT(g != NULL);
     json_t *now = kg_gpu_now(g);
     *out = kg_gpu_steady(g);
     json_object_update(*out, now);
