@@ -1,17 +1,31 @@
 """The module under test: built, given its state, called."""
 
+import contextlib
 import copy
 import random
 import sys
 
 import torch
 
-from . import values
+from . import oracle, values, wire
 from .source import Source
+
+
+# Of products' operands in the league tf32: bits, and what they are multiplied by meanwhile.
+KEPT = {wire.NEAR: (11, 1), wire.FINE: (11, 1.37), wire.NEAR | wire.FINE: (15, 1)}
 
 
 class BadState(Exception):
     """Names and shapes of the state cannot be matched."""
+
+
+class InputsVary(Exception):
+    """What is no tensor among the inputs is not the same in every draw. A candidate is called with
+    one value of it, that of the description."""
+
+    def __init__(self, path):
+        super().__init__("get_inputs(): %s changes from draw to draw, and only tensors may"
+                         % ("input " + path if path else "the number of inputs"))
 
 
 def seed_all(seed, device):
@@ -39,58 +53,20 @@ def _cast(args, dtype):
     return [t.to(dtype) if isinstance(t, torch.Tensor) else t for t in args]
 
 
-def _each(change, value):
-    """The same with changed tensors, in lists, tuples and dicts."""
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if type(value) in (list, tuple):
-        return type(value)(_each(change, v) for v in value)
-    return {k: _each(change, v) for k, v in value.items()} if type(value) is dict else value
-
-
-def _wide(value):
-    return _each(lambda t: t.double() if t.is_floating_point() else t, value)
-
-
-def _near(value):
-    """Floating tensors with each element moved up or down by a rounding error of float32."""
-    signs = {}
-
-    def moved(t):
-        if not t.is_floating_point():
-            return t
-        if t.device not in signs:  # a generator of its own: the module's draws stay the same
-            signs[t.device] = torch.Generator(device=t.device).manual_seed(1)
-        up = torch.rand(t.shape, generator=signs[t.device], device=t.device) < 0.5
-        by = torch.finfo(torch.float64 if t.dtype == torch.float64 else torch.float32).eps
-        return (t.double() * (1 + by * (2 * up.double() - 1))).to(t.dtype)
-
-    return _each(moved, value)
-
-
-def _widen(module):
-    """Parameters and buffers, and tensors that are mere attributes."""
-    module.double()
-    for part in module.modules():
-        for name, value in list(vars(part).items()):
-            if name not in ("_parameters", "_buffers", "_modules"):
-                if isinstance(value, torch.Tensor) and value.is_floating_point():
-                    part.__dict__[name] = value.double()
-    return module
-
-
 class Subject:
     """One source file and what became of it: a reference (Model, get_inputs, ...) or a candidate
     (ModelNew)."""
 
     def __init__(self, path, entry, role, device, compat=None):
         self.entry, self.role, self.device = entry, role, device
+        self.single = False  # its oracle is itself in float
+        self.tf32 = False  # the league's arithmetic
         self.compat = compat  # as KernelBench runs modules: all in this dtype, inputs that may be written
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
         self.kept = {}  # of what is in before: (tensor, its version) by name
         self.loaded = None  # [(the reference's name, its own)] of what state went where
-        self.template = None  # of the inputs
+        self.template = None  # of the inputs, the same in every draw
         self.bound, self.inputs = [], ()
 
     def execute(self, consts=None):
@@ -135,7 +111,11 @@ class Subject:
         named = []
         got = _cast(function(), self.compat) if self.compat else function()
         template = values.take_apart(list(got), "", named)
-        self.template = template["list"]
+        if self.template is None:
+            self.template = template["list"]
+        differs = values.difference({"list": self.template}, template)
+        if differs is not None:
+            raise InputsVary(differs)
         return named
 
     def move(self, named):
@@ -182,8 +162,9 @@ class Subject:
         return dict(self.module.named_buffers())
 
     def load(self, given):
-        """given: [(name, tensor)] of the reference. By name, else by order and shape, else by the
-        module's own load_reference_state. Then prepare()."""
+        """given: [(name, tensor)] of the reference. By name, where the module has all of them: what
+        it has besides keeps its own values. Else by order and shape; else by the module's own
+        load_reference_state. Then prepare()."""
         how = self._load(given)
         prepare = getattr(self.module, "prepare", None)
         if callable(prepare):
@@ -193,61 +174,81 @@ class Subject:
         return how
 
     def _load(self, given):
-        own, by_name = self.state(), dict(given)
-        if not own and not given:
+        own = self.state()
+        names = [name for name, _ in given]
+        if not given:
             return "nothing"
-        if own and all(n in by_name and by_name[n].shape == t.shape for n, t in own):
-            pairs, how = [(t, by_name[n]) for n, t in own], "name"
-        elif own and [tuple(t.shape) for _, t in own] == [tuple(t.shape) for _, t in given]:
-            pairs, how = [(t, g) for (_, t), (_, g) in zip(own, given)], "order"
+        if self._has(given, own):
+            how, mine = "name", names
+        elif [tuple(t.shape) for _, t in own] == [tuple(t.shape) for _, t in given]:
+            how, mine = "order", [name for name, _ in own]
         else:
-            method = getattr(self.module, "load_reference_state", None)
-            if not callable(method):
-                raise BadState("%d tensors of state do not match the reference's %d by name or by "
-                               "order and shape" % (len(own), len(given)))
-            method({name: t.clone() for name, t in given})
-            return "method"
-        for mine, theirs in pairs:
-            mine.copy_(theirs)
-        self.loaded = self._as_given(given, own, how)
+            return self._by_method(given, names)
+        there = dict(own)
+        for name, (_, theirs) in zip(mine, given):
+            there[name].copy_(theirs)
+        self.loaded = list(zip(names, mine))
         return how
 
+    def _by_method(self, given, names):
+        method = getattr(self.module, "load_reference_state", None)
+        if not callable(method):
+            raise BadState("of the reference's %d tensors of state some are missing here, and "
+                           "the module's %d have not their order and shapes"
+                           % (len(given), len(self.state())))
+        method({name: t.clone() for name, t in given})
+        there = self._has(given, self.state())
+        self.loaded = list(zip(names, names)) if there else None
+        return "method"
+
     @staticmethod
-    def _as_given(given, own, how):
-        """[(the reference's name, its own)] in the reference's order, those it has: names, because
-        a call may put another tensor in a buffer's place."""
-        if how == "order":
-            return [(name, mine) for (name, _), (mine, _) in zip(given, own)]
-        mine = dict(own)
-        return [(name, name) for name, _ in given if name in mine]
+    def _has(given, own):
+        shapes = {name: t.shape for name, t in own}
+        return all(shapes.get(name) == t.shape for name, t in given)
 
     def snapshot(self):
-        """The state as it is now, as it was loaded."""
+        """The state as it is now, of what was loaded; names, because a call may put another tensor
+        in a buffer's place."""
         if self.loaded is None:
             return self.state()
         now = dict(self.state())
         return [(name, now[mine]) for name, mine in self.loaded if mine in now]
 
-    def call(self, wide, near=False):
-        inputs = _near(self.inputs) if near else self.inputs
+    def call(self, wide, near=0, seed=None):
+        inputs = self.inputs
         if self.compat:
             inputs = self.own_inputs()
-        return self._call_wide(inputs) if wide else self.module(*inputs)
+        if wide:
+            return self._call_wide(inputs, seed)
+        return self._call_near(inputs, near) if near else self.module(*inputs)
 
     def own_inputs(self):
         """Copies, which may be written."""
-        return _each(torch.clone, self.inputs)
+        return oracle.each(torch.clone, self.inputs)
 
-    def _call_wide(self, inputs):
+    def _call_near(self, inputs, near):
+        """On inputs that are moved by a rounding error; without an oracle in double, with every
+        operation's result moved as well, in the league tf32 with products of such operands: that is
+        what its own error looks like."""
+        move, nothing = oracle.Mover(), contextlib.nullcontext()
+        with oracle.Rounding(move) if self.single else nothing, \
+                oracle.tf32(*KEPT[near]) if self.tf32 else nothing:
+            return self.module(*oracle.each(move.input, inputs))
+
+    def _call_wide(self, inputs, seed):
         """In double precision, from the buffers that were there when its inputs came: one call in
         float for each bind, where calls change them. Its own buffers do not count."""
+        with oracle.double_by_default():
+            try:
+                return self._widened()(*oracle.wide(inputs))
+            except RuntimeError:
+                if seed is not None:
+                    seed_all(seed, self.device)
+                with oracle.Widening():
+                    return self._widened()(*oracle.wide(inputs))
+
+    def _widened(self):
         module = copy.deepcopy(self.module)
         for name, t in dict(module.named_buffers()).items() if self.before else ():
             t.copy_(self.before[name])
-        module = _widen(module)
-        kept = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            return module(*_wide(inputs))
-        finally:
-            torch.set_default_dtype(kept)
+        return oracle.widen(module)

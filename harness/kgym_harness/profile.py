@@ -2,8 +2,9 @@
 the runners of the stage `profile` only.
 
 Who a Triton kernel belongs to is a matter of where its source lies: Triton's own `run` is wrapped,
-and says so to the probe for the launches in between. What Inductor launches is the compiler's.
-Everything here is a claim."""
+and says so to the probe for the launches in between. What Inductor launches is the compiler's, and
+what its folder holds; text that is given to torch's jiterator is the candidate's. Everything here is
+a claim."""
 
 import contextlib
 import ctypes as c
@@ -14,7 +15,7 @@ import sys
 
 import torch
 
-UNKNOWN, OWN, LIBRARY, COMPILER = range(4)
+UNKNOWN, OWN, LIBRARY, COMPILER, JITTED = range(5)
 MOST_REPLY = 90 << 10
 SYSTEM = ("/usr", "/lib", "/lib64", "/opt")
 
@@ -26,10 +27,10 @@ def library_folders():
     return sorted({os.path.abspath(p) for p in found} - {"/", "/tmp"} | set(SYSTEM))
 
 
-def owner_of(path, folders, compiled=None):
-    """The class of a Triton function by the file that its source is in; compiled: the folder that
+def owner_of(path, folders, compiled=()):
+    """The class of a Triton function by the file that its source is in; compiled: folders that
     Inductor writes to."""
-    if "torchinductor" in path or compiled and path.startswith(compiled + "/"):
+    if "torchinductor" in path or any(path.startswith(f + "/") for f in compiled):
         return COMPILER
     path = os.path.abspath(path) if os.sep in path else path
     return LIBRARY if any(path.startswith(f + "/") for f in folders) else OWN
@@ -67,14 +68,16 @@ class Watch:
     def __init__(self, probe, device):
         self.lib, self.device = probe.lib, device
         self.lib.kg_prof_open.argtypes = self.lib.kg_prof_suppress.argtypes = [c.c_char_p]
+        self.lib.kg_prof_compiled.argtypes, self.lib.kg_prof_compiled.restype = [c.c_char_p], None
         self.lib.kg_prof_error.restype = c.c_char_p
         self.lib.kg_prof_take.argtypes = [c.c_char_p, c.c_size_t]
         self.lib.kg_prof_take.restype = c.c_long
         self.folders = library_folders()
         if self.lib.kg_prof_open(":".join(self.folders).encode()) != 0:
             raise RuntimeError(self.lib.kg_prof_error().decode("utf-8", "replace"))
-        self.compiled = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+        self.compiled = []
         self.wrapped = set()
+        self.note_compiled()
 
     def suppress(self, names):
         self.lib.kg_prof_suppress(None)
@@ -98,21 +101,30 @@ class Watch:
             torch.cuda.synchronize(self.device)
             self.lib.kg_prof_end()
 
+    def note_compiled(self):
+        """Where Inductor writes now: a candidate may choose another folder."""
+        folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+        if folder and os.path.abspath(folder) not in self.compiled:
+            self.compiled.append(os.path.abspath(folder))
+            self.lib.kg_prof_compiled(self.compiled[-1].encode())
+
     def wrap(self):
-        """Whatever of Triton's and Inductor's launchers is there by now."""
-        self._wrap("triton.runtime.jit", "JITFunction", self._of_function)
-        self._wrap("torch._inductor.runtime.triton_heuristics", "CachingAutotuner",
+        """Whatever of Triton's, Inductor's and the jiterator's launchers is there by now."""
+        self.note_compiled()
+        self._wrap("triton.runtime.jit", "JITFunction", "run", self._of_function)
+        self._wrap("torch._inductor.runtime.triton_heuristics", "CachingAutotuner", "run",
                    lambda _: COMPILER)
+        self._wrap("torch.cuda.jiterator", "_JittedFunction", "__call__", lambda _: JITTED)
 
     def _of_function(self, function):
         return owner_of(function.fn.__code__.co_filename, self.folders, self.compiled)
 
-    def _wrap(self, module, name, owner):
+    def _wrap(self, module, name, method, owner):
         found = getattr(sys.modules.get(module), name, None)
         if found is None or found in self.wrapped:
             return
         self.wrapped.add(found)
-        run, label = found.run, self.lib.kg_prof_label
+        run, label = getattr(found, method), self.lib.kg_prof_label
 
         @functools.wraps(run)
         def labelled(this, *args, **kwargs):
@@ -121,4 +133,4 @@ class Watch:
                 return run(this, *args, **kwargs)
             finally:
                 label(before)
-        found.run = labelled
+        setattr(found, method, labelled)

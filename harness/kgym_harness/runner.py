@@ -3,77 +3,19 @@ killed. From LOAD on nothing in this process can be relied on, so whatever it sa
 
 import contextlib
 import ctypes
-import dis
 import json
 import os
 import sys
 import time
-import traceback
 
 import torch
 
-from . import building, cuda, describe, host, module, profile, source, tensors, wire
+from . import building, cuda, describe, explain, host, module, profile, tensors, wire
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
-             "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
-             "0 active drivers", "CUDA driver initialization failed",
-             "Cannot access accelerator device when none is available",
-             "Attempting to deserialize object on a CUDA device",
-             "CUDA driver version is insufficient", "no CUDA-capable device is detected",
-             "libcuda.so.1: cannot open shared object file")
-NO_ARCHITECTURE = "its extension in CUDA is built for the GPU that is there (by nvcc, of CUDA_HOME)"
-OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory",
-                 "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
-NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
-MOST_MESSAGE = 4000
 CALL = wire.COMMANDS.index("call")
 PREPARES = (CALL, wire.COMMANDS.index("null"))
-RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
-
-
-def _plain(text, most):
-    return str(text).encode("utf-8", "replace").decode("utf-8")[:most]
-
-
-def _where(error, path):
-    """The innermost frame in the source file."""
-    found = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == path:
-            found = frame
-    if found is None:
-        return {}
-    return {"where": "line %d, in %s" % (found.lineno or 0, _plain(found.name, 100)),
-            "line": found.lineno or 0, "text": _plain(found.line or "", 200)}
-
-
-def _asks_architecture(error):
-    """An extension in CUDA is built for the device that is there."""
-    return any(frame.name == "_get_cuda_arch_flags"
-               for frame in traceback.extract_tb(error.__traceback__))
-
-
-def _lacks_gpu(error, message):
-    """Was it torch, triton or ctypes that found no device? A claim as any other: the broker looks
-    whether the source names what needs one."""
-    if type(error).__module__.split(".")[0] not in ("builtins", "torch", "triton"):
-        return False
-    if _asks_architecture(error):
-        return True
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None or not any(p in message for p in NEEDS_GPU):
-        return False
-    frame = last.tb_frame
-    if frame.f_code.co_code[last.tb_lasti] not in RAISES:
-        return True  # by torch's C++, without a frame of its own
-    name = frame.f_globals.get("__name__")
-    module = sys.modules.get(name) if isinstance(name, str) else None
-    return module is not None and vars(module) is frame.f_globals and \
-        name.split(".")[0] in ("torch", "triton", "ctypes") and \
-        frame.f_code.co_filename == getattr(module, "__file__", None)
+BEFORE_INPUTS = tuple(map(wire.COMMANDS.index, ("load", "build")))
 
 
 class Runner:
@@ -109,14 +51,15 @@ class Runner:
         self.subject = None
         if "profile" in request:
             self._watch(request["profile"])
-        compat = DTYPES[request.get("precision", "fp32")] if request.get("compat") else None
+        precision = request.get("precision", "fp32")
+        compat, tf32 = DTYPES[precision] if request.get("compat") else None, precision == "tf32"
         if compat:
             self.place.plain()
         else:
-            torch.backends.cudnn.allow_tf32 = request.get("precision") == "tf32"
-            torch.backends.cuda.matmul.allow_tf32 = request.get("precision") == "tf32"
+            torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = tf32
         subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
                                  self.device, compat)
+        subject.tf32 = tf32 and not compat
         subject.execute(request.get("consts"))
         self.subject = subject
         return {"constants": subject.source.constants()}
@@ -135,6 +78,7 @@ class Runner:
         self.place.renewed()
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
+        subject.single = bool(request.get("single"))
         buffers = subject.buffers()
         reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
                            "shape": list(t.shape), "buffer": name in buffers}
@@ -168,11 +112,11 @@ class Runner:
         subject, w = self._loaded(), self.wire
         if w.flags & wire.BIND:
             self._bind()
-        wide, near = bool(w.flags & wire.WIDE), bool(w.flags & wire.NEAR)
+        wide, near = bool(w.flags & wire.WIDE), w.flags & (wire.NEAR | wire.FINE)
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()
-            answer = subject.call(wide, near)
+            answer = subject.call(wide, near, w.seed)
         self._put(answer)
         self.begun = begin
 
@@ -182,7 +126,6 @@ class Runner:
             drawn = subject.draw(w.seed)
         w.nreply = tensors.put(self.output, w.out, subject.move(drawn))
         self.place.settle()
-        return {"template": subject.template}
 
     def do_snapshot(self, request):
         w = self.wire
@@ -231,7 +174,7 @@ class Runner:
             self.watch.wrap()
             self.watch.suppress(request["suppress"])
         except Exception as error:
-            self.watch = profile.Blind(_plain(error, 300))
+            self.watch = profile.Blind(explain.plain(error, 300))
 
     def do_exit(self, request):
         self._finish(wire.OK, None)
@@ -295,21 +238,9 @@ class Runner:
             return self._explain(error)
 
     def _explain(self, error):
-        kind, message = type(error).__name__, _plain(error, MOST_MESSAGE)
-        if isinstance(error, source.BadSyntax):
-            return wire.SYNTAX, {"message": message, "line": error.line}
-        simple = {source.NoEntry: wire.NO_ENTRY, module.BadState: wire.STATE,
-                  tensors.TooLarge: wire.TOO_LARGE, tensors.BadStructure: wire.BAD_STRUCTURE}
-        if type(error) in simple:
-            return simple[type(error)], {"message": message}
-        reply = dict({"type": _plain(kind, 100), "message": message}, **_where(error, self.path))
-        if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)) or \
-                isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
-            return wire.OUT_OF_MEMORY, reply
-        if self.device.type == "cpu" and _lacks_gpu(error, message):
-            said = NO_ARCHITECTURE if _asks_architecture(error) else message
-            return wire.NEEDS_GPU, dict(reply, message=said)
-        return wire.EXCEPTION, reply
+        """The command that is there has raised it: (status, reply)."""
+        seen = self.wire.command not in BEFORE_INPUTS
+        return explain.explain(error, self.path, self.device.type == "cpu", seen)
 
     def _finish(self, status, reply):
         """After a call, what it has launched may still be running: all else is done meanwhile."""

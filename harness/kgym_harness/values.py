@@ -78,6 +78,23 @@ def take_apart(v, path, named):
     return {"value": encode(v)}
 
 
+def difference(a, b, path=""):
+    """The path of the first part in which two templates differ; None: they are equal."""
+    if a == b:
+        return None
+    if "T" in (a, b) or a.keys() != b.keys() or "value" in a:
+        return path
+    (tag, one), = a.items()
+    other = b[tag]
+    if len(one) != len(other) or tag == "dict" and one.keys() != other.keys():
+        return path
+    for key in one if tag == "dict" else range(len(one)):
+        found = difference(one[key], other[key], "%s.%s" % (path, key) if path else str(key))
+        if found is not None:
+            return found
+    return path
+
+
 def put_together(template, tensors):
     """The inverse: tensors is an iterator."""
     if template == "T":

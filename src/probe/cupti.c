@@ -21,7 +21,7 @@ static struct {
 #undef FIELD
 
 static char why[300] = "not open";
-static char libraries[4096];
+static char libraries[4096], compiled[4096];
 static char suppressed[KG_PROF_NAMES][KG_PROF_NAME];
 static uint32_t nsuppressed;
 static bool inside; /* a window is open */
@@ -101,7 +101,7 @@ static void on_launch(uint32_t id, const struct kg_cupti_call *c)
         return;
     }
     const char *name = c->symbol ? c->symbol : "";
-    enum kg_prof_class whose = kg_prof_caller(libraries, (enum kg_prof_class)label);
+    enum kg_prof_class whose = kg_prof_caller(libraries, compiled, label, NULL);
     pthread_mutex_lock(&lock);
     uint32_t row = kg_prof_row_of(&table, name, whose);
     current.under_way = true;
@@ -130,9 +130,17 @@ static void on_graph(const struct kg_cupti_call *c)
     pthread_mutex_unlock(&lock);
 }
 
-static void on_resource(uint32_t id, const struct kg_cupti_resource *r)
+static void on_module(const struct kg_cupti_module *m)
 {
-    const struct kg_cupti_graph *g = r->descriptor;
+    char by[KG_PROF_BASE];
+    enum kg_prof_class whose = kg_prof_caller(libraries, compiled, label, by);
+    pthread_mutex_lock(&lock);
+    kg_prof_loaded(&table, by, whose, m != NULL ? m->bytes : 0);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_node(uint32_t id, const struct kg_cupti_graph *g)
+{
     uint64_t to = 0, from = 0;
     if (g == NULL || cupti.node_id(g->node, &to) != 0) {
         return;
@@ -150,7 +158,12 @@ static void on_call(void *user, int domain, uint32_t id, const void *data)
 {
     (void)user;
     if (domain == KG_CUPTI_RESOURCE) {
-        on_resource(id, data);
+        const struct kg_cupti_resource *r = data;
+        if (id == KG_CUPTI_MODULE_LOADED) {
+            on_module(r->descriptor);
+        } else {
+            on_node(id, r->descriptor);
+        }
     } else if (id == KG_CUPTI_GRAPH || id == KG_CUPTI_GRAPH_PTSZ) {
         on_graph(data);
     } else {
@@ -262,6 +275,8 @@ static int listen_to(void)
     static const uint32_t calls[] = {
         KG_CUPTI_LAUNCH, KG_CUPTI_LAUNCH_PTSZ, KG_CUPTI_LAUNCH_EX,   KG_CUPTI_LAUNCH_EX_PTSZ,
         KG_CUPTI_GRAPH,  KG_CUPTI_GRAPH_PTSZ,  KG_CUPTI_LAUNCH_COOP, KG_CUPTI_LAUNCH_COOP_PTSZ};
+    static const uint32_t resources[] = {KG_CUPTI_MODULE_LOADED, KG_CUPTI_NODE_CREATED,
+                                         KG_CUPTI_NODE_CLONED};
     static const int kinds[] = {KG_CUPTI_CONCURRENT_KERNEL, KG_CUPTI_MEMCPY, KG_CUPTI_MEMSET};
     void *subscriber = NULL;
     int rc = cupti.subscribe(&subscriber, on_call, NULL);
@@ -272,8 +287,9 @@ static int listen_to(void)
     for (size_t i = 0; rc == 0 && i < sizeof calls / sizeof *calls; i++) {
         rc = cupti.callback(1, subscriber, KG_CUPTI_DRIVER, calls[i]);
     }
-    rc = rc ? rc : cupti.callback(1, subscriber, KG_CUPTI_RESOURCE, KG_CUPTI_NODE_CREATED);
-    rc = rc ? rc : cupti.callback(1, subscriber, KG_CUPTI_RESOURCE, KG_CUPTI_NODE_CLONED);
+    for (size_t i = 0; rc == 0 && i < sizeof resources / sizeof *resources; i++) {
+        rc = cupti.callback(1, subscriber, KG_CUPTI_RESOURCE, resources[i]);
+    }
     rc = rc ? rc : cupti.buffers(want_buffer, take_buffer);
     for (size_t i = 0; rc == 0 && i < sizeof kinds / sizeof *kinds; i++) {
         rc = cupti.activity(kinds[i]);
@@ -305,6 +321,16 @@ int kg_prof_open(const char *library)
 }
 
 /* --- what the runner asks --- */
+
+void kg_prof_compiled(const char *folder)
+{
+    size_t n = strlen(folder), used = strlen(compiled);
+    if (n > 0 && used + n + 2 < sizeof compiled) {
+        pthread_mutex_lock(&lock);
+        snprintf(compiled + used, sizeof compiled - used, "%s%s", used > 0 ? ":" : "", folder);
+        pthread_mutex_unlock(&lock);
+    }
+}
 
 int kg_prof_suppress(const char *name)
 {

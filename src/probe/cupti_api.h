@@ -27,8 +27,9 @@
 #define KG_CUPTI_LAUNCH_EX        652
 #define KG_CUPTI_LAUNCH_EX_PTSZ   653
 /* enum CUpti_CallbackIdResource */
-#define KG_CUPTI_NODE_CREATED 13
-#define KG_CUPTI_NODE_CLONED  20
+#define KG_CUPTI_MODULE_LOADED 6
+#define KG_CUPTI_NODE_CREATED  13
+#define KG_CUPTI_NODE_CLONED   20
 
 #define KG_CUPTI_FLUSH_FORCED 1
 
@@ -69,6 +70,12 @@ struct kg_cupti_call { /* CUpti_CallbackData */
 
 struct kg_cupti_resource { /* CUpti_ResourceData */
     void *context, *handle, *descriptor;
+};
+
+struct kg_cupti_module { /* CUpti_ModuleResourceData */
+    uint32_t id;
+    size_t bytes;
+    const char *cubin;
 };
 
 struct kg_cupti_graph { /* CUpti_GraphData */

@@ -79,6 +79,26 @@ void kg_prof_cloned(struct kg_prof_table *t, uint64_t from, uint64_t to)
     }
 }
 
+void kg_prof_loaded(struct kg_prof_table *t, const char *by, enum kg_prof_class whose,
+                    uint64_t bytes)
+{
+    char cut[KG_PROF_NAME];
+    uint32_t i = 0;
+    kg_prof_plain(by, cut);
+    while (i < t->nloaders && (t->loader[i].whose != whose || strcmp(t->loader[i].by, cut) != 0)) {
+        i++;
+    }
+    if (i == t->nloaders && i < KG_PROF_LOADERS) {
+        bool last = i + 1 == KG_PROF_LOADERS;
+        snprintf(t->loader[i].by, KG_PROF_BASE, "%s", last ? "others" : cut);
+        t->loader[i].whose = last ? KG_PROF_UNKNOWN : whose;
+        t->nloaders++;
+    }
+    i = i < KG_PROF_LOADERS ? i : KG_PROF_LOADERS - 1;
+    t->loader[i].loaded++;
+    t->loader[i].bytes += bytes;
+}
+
 static bool in_window(const struct kg_prof_table *t, const struct kg_prof_span *s)
 {
     for (uint32_t i = 0; i < t->nwindows; i++) {
@@ -186,6 +206,20 @@ static void say_number(struct text *o, const char *key, uint64_t v)
     say(o, s, (size_t)snprintf(s, sizeof s, "%s%llu", key, (unsigned long long)v));
 }
 
+static void say_modules(struct text *o, const struct kg_prof_table *t)
+{
+    say_text(o, "],\"modules\":[");
+    for (uint32_t i = 0; i < t->nloaders; i++) {
+        say_text(o, i > 0 ? ",{\"by\":\"" : "{\"by\":\"");
+        say_text(o, t->loader[i].by);
+        say_text(o, "\",\"class\":\"");
+        say_text(o, class_names[t->loader[i].whose]);
+        say_number(o, "\",\"loaded\":", t->loader[i].loaded);
+        say_number(o, ",\"bytes\":", t->loader[i].bytes);
+        say_text(o, "}");
+    }
+}
+
 long kg_prof_print(struct kg_prof_table *t, char *out, size_t cap)
 {
     struct text o = {.at = out, .left = cap};
@@ -212,6 +246,7 @@ long kg_prof_print(struct kg_prof_table *t, char *out, size_t cap)
         say_text(&o, "}");
         comma = ",";
     }
+    say_modules(&o, t);
     say_number(&o, "],\"memcpy_ns\":", s.memcpy_ns);
     say_number(&o, ",\"memset_ns\":", s.memset_ns);
     say_number(&o, ",\"span_ns\":", s.last - s.first);

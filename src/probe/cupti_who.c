@@ -1,6 +1,7 @@
 /* Whose a launch is: by the object that it comes from. */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "probe/profile.h"
@@ -45,18 +46,27 @@ static bool below(const char *path, const char *folders)
     return false;
 }
 
-enum kg_prof_class kg_prof_class_of(const char *object, const char *library,
-                                    enum kg_prof_class label)
+/* Inductor's wrappers in C++ are objects of its own folder, torch's default one among them. */
+static bool is_compiled(const char *object, const char *compiled)
+{
+    return strstr(object, "/torchinductor_") != NULL || below(object, compiled);
+}
+
+enum kg_prof_class kg_prof_class_of(const char *object, const char *library, const char *compiled,
+                                    int label)
 {
     const char *base = base_of(object);
     bool static_launcher = begins(base, "libtorch_python"); /* Inductor's own way to launch */
     bool launcher = static_launcher || begins(base, "__triton_launcher") ||
                     begins(base, "cuda_utils") || strstr(object, "/triton/") != NULL;
-    if (launcher && label != KG_PROF_UNKNOWN) {
-        return label;
+    if (launcher && label != KG_PROF_UNKNOWN && label < KG_PROF_CLASSES) {
+        return (enum kg_prof_class)label;
     }
-    if (static_launcher) {
+    if (static_launcher || is_compiled(object, compiled)) {
         return KG_PROF_COMPILER;
+    }
+    if (label == KG_PROF_JITTED && begins(base, "libtorch_cuda")) {
+        return KG_PROF_OWN;
     }
     /* The driver called from Python by its name: what is compiled so is the candidate's text. */
     if (begins(base, "libffi") || begins(base, "_ctypes")) {
@@ -67,19 +77,27 @@ enum kg_prof_class kg_prof_class_of(const char *object, const char *library,
     return program || below(object, library) ? KG_PROF_LIBRARY : KG_PROF_OWN;
 }
 
-enum kg_prof_class kg_prof_caller(const char *library, enum kg_prof_class label)
+enum kg_prof_class kg_prof_caller(const char *library, const char *compiled, int label,
+                                  char by[KG_PROF_BASE])
 {
     void *frame[DEEP];
     int n = backtrace(frame, DEEP);
     bool driver = false;
+    if (by != NULL) {
+        by[0] = '\0';
+    }
     for (int i = 0; i < n; i++) {
         Dl_info at;
         const char *object = dladdr(frame[i], &at) && at.dli_fname ? at.dli_fname : "";
         if (kg_prof_between(object)) {
             driver = driver || !begins(base_of(object), "libkgym_probe");
         } else if (driver) {
-            return kg_prof_class_of(object, library, label);
+            if (by != NULL) {
+                snprintf(by, KG_PROF_BASE, "%s", base_of(object));
+            }
+            return kg_prof_class_of(object, library, compiled, label);
         }
     }
-    return label; /* the stack could not be followed: what Triton says, if it is Triton's */
+    /* the stack could not be followed: what Triton says, if it is Triton's */
+    return label == KG_PROF_JITTED ? KG_PROF_OWN : (enum kg_prof_class)label;
 }

@@ -107,6 +107,14 @@ static void resource(uint32_t id, uint64_t node, uint64_t original)
     callback(NULL, KG_CUPTI_RESOURCE, id, &r);
 }
 
+void kg_fake_cupti_module(size_t bytes)
+{
+    static uint32_t modules;
+    struct kg_cupti_module m = {.id = ++modules, .bytes = bytes, .cubin = "\177ELF"};
+    struct kg_cupti_resource r = {.descriptor = &m};
+    callback(NULL, KG_CUPTI_RESOURCE, KG_CUPTI_MODULE_LOADED, &r);
+}
+
 void kg_fake_cupti_launch(uint32_t id, const char *symbol, void *params, uint64_t ns, uint64_t node,
                           bool lost)
 {

@@ -11,6 +11,8 @@
  * lost: it has no record. */
 void kg_fake_cupti_launch(uint32_t id, const char *symbol, void *params, uint64_t ns, uint64_t node,
                           bool lost);
+/* The caller has loaded a module of so many bytes. */
+void kg_fake_cupti_module(size_t bytes);
 void kg_fake_cupti_clone(uint64_t from, uint64_t to);
 /* A launch of a graph: records of its nodes, ns each. */
 void kg_fake_cupti_graph(const uint64_t *nodes, int n, uint64_t ns);

@@ -16,7 +16,7 @@ for path, want in (("/kgym/source.py", profile.OWN), ("/tmp/mine/kernels.py", pr
                    (os.__file__, profile.LIBRARY), ("/usr/lib/x.py", profile.LIBRARY),
                    ("/tmp/inductor/ab/cab.py", profile.COMPILER),
                    ("/tmp/torchinductor_me/ab/cab.py", profile.COMPILER)):
-    got = profile.owner_of(path, folders, "/tmp/inductor")
+    got = profile.owner_of(path, folders, ["/tmp/inductor"])
     assert got == want, (path, got, want)
 assert "/" not in folders and "/tmp" not in folders
 
@@ -30,6 +30,9 @@ class Labels:
     def kg_prof_label(self, label):
         before, self.now = self.now, label
         return before
+
+    def kg_prof_compiled(self, folder):
+        compiled.append(folder)
 
 
 class Launcher:
@@ -53,22 +56,35 @@ class Autotuner(Launcher):
     run = Launcher.run
 
 
-seen, labels = [], Labels()
+class Jitted:
+    def __call__(self, x):
+        seen.append(labels.now)
+        return x
+
+
+seen, compiled, labels = [], [], Labels()
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/tmp/inductor"
 watch = object.__new__(profile.Watch)
-watch.lib, watch.folders, watch.compiled, watch.wrapped = labels, folders, None, set()
+watch.lib, watch.folders, watch.compiled, watch.wrapped = labels, folders, [], set()
 sys.modules["triton.runtime.jit"] = types.SimpleNamespace(JITFunction=Launcher)
 watch.wrap()
 name = "torch._inductor.runtime.triton_heuristics"
 sys.modules[name] = types.SimpleNamespace(CachingAutotuner=Autotuner)  # imported later
 watch.wrap()
+sys.modules["torch.cuda.jiterator"] = types.SimpleNamespace(_JittedFunction=Jitted)
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/tmp/../tmp/elsewhere"  # from now on
+watch.wrap()
 watch.wrap()  # once is enough
+assert compiled == [b"/tmp/inductor", b"/tmp/elsewhere"], compiled
 Launcher("/kgym/source.py").run(inner=Launcher(packages + "/x.py"))
 Autotuner().run()
 try:
     Launcher("/kgym/source.py").run(fail=True)
 except ValueError:
     pass
-assert seen == [profile.OWN, profile.LIBRARY, profile.OWN, profile.COMPILER, profile.OWN], seen
+assert Jitted()(3) == 3
+assert seen == [profile.OWN, profile.LIBRARY, profile.OWN, profile.COMPILER, profile.OWN,
+                profile.JITTED], seen
 assert labels.now == profile.UNKNOWN
 
 idle = profile.Idle()

@@ -355,6 +355,26 @@ static void the_caret_is_where_the_error_is(void **state)
     }
 }
 
+/* Lines of an extension's file are none of the candidate's; the one that is quoted is shown. */
+static void an_extension_has_files_of_its_own(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+    json_array_clear(r.evidence);
+    r.candidate.language = "python";
+    r.candidate.code = "import torch\nsource = \"\"\"\nint f() { return pp; }\n\"\"\"\n";
+    kg_record_evidence(&r, "compiler",
+                       json_pack("{s:s, s:i}", "text", "main.cpp:2:18: error: no pp\n", "line", 3));
+    render(&r, false, false, 80, &out);
+    assert_non_null(strstr(out.data, "main.cpp:2:18: error: no pp\n"));
+    assert_non_null(strstr(out.data, "int f() { return pp; }"));
+    assert_null(strstr(out.data, "\xe2\x96\xb6    2")); /* line 2 of main.cpp */
+    kg_buf_deinit(&out);
+    kg_record_deinit(&r);
+}
+
 static void the_locale_decides(void **state)
 {
     (void)state;
@@ -466,6 +486,7 @@ int main(void)
         cmocka_unit_test(evidence_is_shown_once_and_bounded),
         cmocka_unit_test(claims_are_no_measurement),
         cmocka_unit_test(the_caret_is_where_the_error_is),
+        cmocka_unit_test(an_extension_has_files_of_its_own),
         cmocka_unit_test(the_locale_decides),
         cmocka_unit_test(units_have_three_digits),
         cmocka_unit_test(a_pen_cuts_and_wraps),

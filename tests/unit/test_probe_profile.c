@@ -26,10 +26,12 @@ static struct {
     __typeof__(kg_prof_end) *end;
     __typeof__(kg_prof_take) *take;
     __typeof__(kg_prof_class_of) *class_of;
+    __typeof__(kg_prof_compiled) *compiled;
 } probe;
 
 static struct {
     __typeof__(kg_fake_cupti_launch) *launch;
+    __typeof__(kg_fake_cupti_module) *module;
     __typeof__(kg_fake_cupti_clone) *clone;
     __typeof__(kg_fake_cupti_graph) *graph;
     __typeof__(kg_fake_cupti_copy) *copy;
@@ -69,7 +71,9 @@ static int setup(void **state)
     FIND(probe, end, "kg_prof_");
     FIND(probe, take, "kg_prof_");
     FIND(probe, class_of, "kg_prof_");
+    FIND(probe, compiled, "kg_prof_");
     FIND(fake, launch, "kg_fake_cupti_");
+    FIND(fake, module, "kg_fake_cupti_");
     FIND(fake, clone, "kg_fake_cupti_");
     FIND(fake, graph, "kg_fake_cupti_");
     FIND(fake, copy, "kg_fake_cupti_");
@@ -346,10 +350,11 @@ static void names_as_they_are_printed(void **state)
 static void attribution(void **state)
 {
     (void)state;
-    static const char lib[] = "/venv:/usr:/opt/cuda/";
+    static const char lib[] = "/venv:/usr:/opt/cuda/", compiled[] = "/tmp/inductor:/tmp/mine";
     static const struct {
         const char *object;
-        enum kg_prof_class label, want;
+        int label;
+        enum kg_prof_class want;
     } rows[] = {
         {"/venv/lib/libtorch_cuda.so", KG_PROF_UNKNOWN, KG_PROF_LIBRARY},
         {"/venv/lib/libcublasLt.so.13", KG_PROF_OWN, KG_PROF_LIBRARY}, /* no label helps */
@@ -369,9 +374,21 @@ static void attribution(void **state)
         {"/tmp/cache/cuda_utils.cpython-311.so", KG_PROF_LIBRARY, KG_PROF_LIBRARY},
         {"/venv/lib/libtorch_python.so", KG_PROF_UNKNOWN, KG_PROF_COMPILER},
         {"/venv/lib/libtorch_python.so", KG_PROF_OWN, KG_PROF_OWN},
+        /* Inductor's wrapper in C++ launches what it wrote */
+        {"/tmp/inductor/ab/cabc.so", KG_PROF_UNKNOWN, KG_PROF_COMPILER},
+        {"/tmp/inductor/ab/cabc.so", KG_PROF_COMPILER, KG_PROF_COMPILER},
+        {"/tmp/inductor/ab/cabc.so", KG_PROF_OWN, KG_PROF_COMPILER},
+        {"/tmp/mine/ab/cabc.so", KG_PROF_UNKNOWN, KG_PROF_COMPILER},
+        {"/tmp/torchinductor_root/ab/cabc.so", KG_PROF_UNKNOWN, KG_PROF_COMPILER},
+        {"/tmp/inductorial/cabc.so", KG_PROF_UNKNOWN, KG_PROF_OWN},
+        {"/tmp/inductor/triton/0/ab/__triton_launcher.so", KG_PROF_OWN, KG_PROF_OWN},
+        /* the jiterator compiles and launches the candidate's text; nothing else of torch's is */
+        {"/venv/lib/libtorch_cuda.so", KG_PROF_JITTED, KG_PROF_OWN},
+        {"/venv/lib/libcublas.so.13", KG_PROF_JITTED, KG_PROF_LIBRARY},
+        {"/venv/lib/libtorch_python.so", KG_PROF_JITTED, KG_PROF_COMPILER},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        enum kg_prof_class got = probe.class_of(rows[i].object, lib, rows[i].label);
+        enum kg_prof_class got = probe.class_of(rows[i].object, lib, compiled, rows[i].label);
         if (got != rows[i].want) {
             fail_msg("%s under label %d: %d, not %d", rows[i].object, rows[i].label, got,
                      rows[i].want);
@@ -385,6 +402,43 @@ static void labels_are_the_thread_s(void **state)
     assert_int_equal(probe.label(KG_PROF_OWN), KG_PROF_UNKNOWN);
     assert_int_equal(probe.label(KG_PROF_COMPILER), KG_PROF_OWN);
     assert_int_equal(probe.label(KG_PROF_UNKNOWN), KG_PROF_COMPILER);
+}
+
+/* Code that is loaded, by whom: since the start, whenever that is asked. */
+static void modules(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        fake.module(1000);
+    }
+    for (int round = 0; round < 2; round++) {
+        json_t *t = take();
+        const json_t *list = json_object_get(t, "modules");
+        assert_int_equal(json_array_size(list), 1);
+        const json_t *m = json_array_get(list, 0);
+        assert_string_equal(json_string_value(json_object_get(m, "by")), "test_probe_profile");
+        assert_string_equal(json_string_value(json_object_get(m, "class")), "own");
+        assert_int_equal(number(m, "loaded"), 3);
+        assert_int_equal(number(m, "bytes"), 3000);
+        json_decref(t);
+    }
+    probe.compiled("/elsewhere");
+    probe.compiled("");
+    Dl_info at;
+    char here[512];
+    assert_true(dladdr((void *)modules, &at) != 0);
+    snprintf(here, sizeof here, "%.*s", (int)(strrchr(at.dli_fname, '/') - at.dli_fname),
+             at.dli_fname);
+    probe.compiled(here); /* from now on this program is a compiler's */
+    fake.module(500);
+    window_begin();
+    launch("fused", 10);
+    window_end();
+    json_t *t = take();
+    assert_int_equal(number(json_array_get(json_object_get(t, "modules"), 1), "bytes"), 500);
+    assert_string_equal(json_string_value(json_object_get(kernel(t, "fused"), "class")),
+                        "compiler");
+    json_decref(t);
 }
 
 static void opening(void **state)
@@ -413,6 +467,7 @@ int main(void)
         cmocka_unit_test_setup(names_as_they_are_printed, forget),
         cmocka_unit_test_setup(attribution, forget),
         cmocka_unit_test_setup(labels_are_the_thread_s, forget),
+        cmocka_unit_test_setup(modules, forget), /* the last: what is a compiler's stays so */
         cmocka_unit_test(declarations_are_the_toolkits),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

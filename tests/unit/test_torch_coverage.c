@@ -32,7 +32,9 @@ static struct {
     const char *first;   /* NULL, or of the first call of a process */
     const char *later;   /* NULL, or of calls from number `from` on, in so many processes */
     int from, processes;
-    const char *at; /* NULL, or of call `number` alone */
+    const char *at;      /* NULL, or of call `number` alone */
+    const char *asked;   /* NULL, or of calls in which kernels were to do nothing */
+    const char *modules; /* NULL: none are told */
     int number;
     int64_t missing, graphs, suppressed;
     bool error, silent;
@@ -45,7 +47,7 @@ static struct {
 static const char *launched(int64_t window_ns)
 {
     if (window_ns <= 1) {
-        return "[]";
+        return window_ns == 1 && play.asked ? play.asked : "[]";
     }
     play.process += window_ns == KG_TPROFILE_UNTIMED;
     play.call = window_ns == KG_TPROFILE_UNTIMED ? 1 : play.call + 1;
@@ -71,9 +73,10 @@ static json_t *played(const json_t *request, int64_t window_ns)
     if (play.error) {
         return json_pack("{s:s}", "error", "libcupti.so: cannot open");
     }
-    return json_pack("{s:o, s:i, s:i, s:I, s:i, s:I, s:I, s:I}", "kernels",
-                     json_loads(launched(window_ns), 0, &e), "memcpy_ns", 0, "memset_ns", 0,
-                     "span_ns", (json_int_t)(window_ns > 1 ? 1000 : 0), "dropped", 0, "missing",
+    json_t *modules = play.modules ? json_loads(play.modules, 0, &e) : NULL;
+    return json_pack("{s:o*, s:o, s:i, s:i, s:I, s:i, s:I, s:I, s:I}", "modules", modules,
+                     "kernels", json_loads(launched(window_ns), 0, &e), "memcpy_ns", 0, "memset_ns",
+                     0, "span_ns", (json_int_t)(window_ns > 1 ? 1000 : 0), "dropped", 0, "missing",
                      (json_int_t)play.missing, "suppressed", (json_int_t)play.suppressed, "graphs",
                      (json_int_t)play.graphs);
 }
@@ -115,6 +118,18 @@ static void ends(const char *source, const char *want, struct kg_record *r)
 {
     need_torch();
     expect("problem.py", source, want, r);
+}
+
+/* One whose answer is wrong when its kernel does nothing: at the second call after those that
+ * count.
+ */
+static void ends_live(struct kg_record *r)
+{
+    char text[2000];
+    snprintf(text, sizeof text, tired, SERIES + 9);
+    play.suppressed = 1;
+    ends(text, "ok", r);
+    play.suppressed = 0;
 }
 
 static const char *why(const struct kg_record *r)
@@ -175,14 +190,18 @@ static void the_library_answers(void **state)
     kg_record_deinit(&r);
 }
 
-/* Suppressed, but no launch was: nothing is shown, and the kernels count as live. */
-static void what_cannot_be_suppressed_lives(void **state)
+/* Not launched when they were to do nothing: nothing is shown of them, so they cover nothing, and
+ * are no decoys either. */
+static void what_is_not_launched_covers_nothing(void **state)
 {
     (void)state;
     struct kg_record r;
     play.kernels = "[" LIBRARY "," OTHER "," MINE "]";
     ends(sure, "ok", &r);
-    assert_float_equal(r.coverage, 0.8, 1e-9);
+    assert_float_equal(r.coverage, 0, 0);
+    assert_true(json_is_true(json_object_get(evidence(&r, "kernel"), "idle")));
+    assert_float_equal(json_real_value(json_object_get(evidence(&r, "coverage"), "own")), 0.8,
+                       1e-9);
     assert_int_equal(play.suppressions, 2);
     const json_t *k = evidence(&r, "kernel"); /* most time first */
     assert_string_equal(json_string_value(json_object_get(k, "name")), "mine");
@@ -190,6 +209,44 @@ static void what_cannot_be_suppressed_lives(void **state)
     assert_true(json_is_true(json_object_get(k, "own")));
     assert_true(json_is_false(json_object_get(k, "dead")));
     assert_string_equal(play.last, "_Z5otherPf"); /* as the driver has it */
+    kg_record_deinit(&r);
+}
+
+/* Launched, and nothing kept it from working: then nothing is known of any kernel, whatever the
+ * answer was. */
+static void what_cannot_be_suppressed_tells_nothing(void **state)
+{
+    (void)state;
+    char text[2000];
+    struct kg_record r;
+    snprintf(text, sizeof text, tired, SERIES + 9); /* wrong where it was to do nothing */
+    for (int i = 0; i < 3; i++) {
+        fresh(NULL);
+        play.kernels = play.asked = "[" LIBRARY "," OTHER "," MINE "]";
+        play.graphs = i == 2; /* each question in a process of its own */
+        ends(i == 1 ? text : sure, "ok", &r);
+        assert_float_equal(r.coverage, 0, 0);
+        assert_string_equal(why(&r), "a kernel ran that was to do nothing");
+        assert_null(evidence(&r, "kernel"));
+        kg_record_deinit(&r);
+    }
+}
+
+/* What the runner says of code that it has loaded is told, and no more. */
+static void modules_are_told(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    play.kernels = "[" LIBRARY "]";
+    play.modules = "[{\"by\": \"mine.so\", \"class\": \"own\", \"loaded\": 2, \"bytes\": 4096}, "
+                   "{\"by\": 7}, 3]";
+    ends(sure, "ok", &r);
+    const json_t *list = json_object_get(evidence(&r, "modules"), "list");
+    assert_int_equal(json_array_size(list), 1);
+    const json_t *m = json_array_get(list, 0);
+    assert_string_equal(json_string_value(json_object_get(m, "by")), "mine.so");
+    assert_int_equal(number(m, "loaded"), 2);
+    assert_int_equal(number(m, "bytes"), 4096);
     kg_record_deinit(&r);
 }
 
@@ -263,7 +320,7 @@ static void forbidden(void **state)
     char text[1000];
     worker->config.library = KG_LIB_FORBIDDEN;
     play.kernels = "[" MINE "]";
-    ends(sure, "ok", &r);
+    ends_live(&r);
     assert_float_equal(r.coverage, 1, 0);
     kg_record_deinit(&r);
     play.kernels = "[" MINE "," LIBRARY "]";
@@ -342,7 +399,7 @@ static void the_same_in_every_call(void **state)
     struct kg_record r;
     play.first = "[" OTHER "," LIBRARY "]"; /* tuning, packing */
     play.kernels = "[" MINE "]";
-    ends(sure, "ok", &r);
+    ends_live(&r);
     assert_null(evidence(&r, "phase"));
     assert_float_equal(r.coverage, 1, 0);
     assert_int_equal(play.call, 1 + SERIES + 3);
@@ -400,7 +457,7 @@ static void evidence_only(void **state)
         play.later = table[i].later;
         play.from = table[i].from;
         play.processes = table[i].processes;
-        ends(sure, "ok", &r);
+        ends_live(&r);
         const json_t *e = evidence(&r, "phase");
         const json_t *repeated = json_object_get(e, "repeated");
         if (!e || json_is_true(repeated) || (repeated != NULL) != (table[i].processes == 1) ||
@@ -420,7 +477,7 @@ static void other_kernels_for_other_values(void **state)
     play.kernels = "[" MINE "]";
     play.at = "[" LIBRARY "]";
     play.number = 13;
-    ends(sure, "ok", &r);
+    ends_live(&r);
     const json_t *e = difference(&r, "values", "large");
     assert_null(json_object_get(e, "repeated"));
     assert_float_equal(r.coverage, 1, 0);
@@ -438,7 +495,7 @@ static void lost_records_of_the_set_up(void **state)
     struct kg_record r;
     play.first = "[7]";
     play.kernels = "[" MINE "]";
-    ends(sure, "ok", &r);
+    ends_live(&r);
     assert_float_equal(r.coverage, 1, 0);
     kg_record_deinit(&r);
     play.later = "[" LIBRARY "]"; /* nobody knows what it has tried */
@@ -489,7 +546,9 @@ int main(void)
         cmocka_unit_test_setup(without_a_gpu, fresh),
         cmocka_unit_test_setup(switched_off, fresh),
         cmocka_unit_test_setup(the_library_answers, fresh),
-        cmocka_unit_test_setup(what_cannot_be_suppressed_lives, fresh),
+        cmocka_unit_test_setup(what_is_not_launched_covers_nothing, fresh),
+        cmocka_unit_test_setup(what_cannot_be_suppressed_tells_nothing, fresh),
+        cmocka_unit_test_setup(modules_are_told, fresh),
         cmocka_unit_test_setup(a_decoy, fresh),
         cmocka_unit_test_setup(graphs_are_asked_afresh, fresh),
         cmocka_unit_test_setup(wrong_without_is_live, fresh),

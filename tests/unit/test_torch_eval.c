@@ -507,8 +507,38 @@ static void rows(void **state)
     kg_record_deinit(&r);
     judge("rows.jsonl#1", "x", KG_ST_PROFILE, &r);
     assert_true(r.has_error);
-    assert_int_equal(r.error.code, KG_E_INPUT);
+    assert_int_equal(r.error.code, KG_E_PROBLEM);
     kg_record_deinit(&r);
+}
+
+/* What is no problem is the problem's fault, as with C; that there is none is not. */
+static void files_that_are_no_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *problem;
+        enum kg_code code;
+        enum kg_blame blame;
+    } files[] = {
+        {"odd.jsonl", "{\n{\"entry_point\": \"A\"}\n", "odd.jsonl#1", KG_E_PROBLEM,
+         KG_BLAME_PROBLEM},
+        {"odd.jsonl", "{\n{\"entry_point\": \"A\"}\n", "odd.jsonl#2", KG_E_PROBLEM,
+         KG_BLAME_PROBLEM},
+        {"odd.jsonl", "{\n", "odd.jsonl#9", KG_E_NOT_FOUND, KG_BLAME_HOST},
+        {"odd.py", "x = (\n", "odd.py", KG_E_PROBLEM, KG_BLAME_PROBLEM},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct kg_record r;
+        put(files[i].name, files[i].text);
+        judge(files[i].problem, good, KG_ST_FULL, &r);
+        assert_true(r.has_error);
+        if (r.error.code != files[i].code || r.error.blame != files[i].blame) {
+            fail_msg("%s: %s, %s (%s)", files[i].problem, kg_code_name(r.error.code),
+                     kg_blame_name(r.error.blame), r.error.message);
+        }
+        kg_record_deinit(&r);
+    }
 }
 
 /* Every key of the contract, and what an executor fills in. */
@@ -603,29 +633,93 @@ static void interpreted(void **state)
     worker->config.torch_tiny_elements = 16384;
 }
 
-/* Other shapes grade and do not gate. */
+static const char special[] = HEAD FORWARD "        if x.shape != (16, 24):\n            return x\n"
+                                           "        return torch.relu(x * self.weight) + 2 * z\n";
+
+/* Elements of the larger side of affine.py's shapes: beyond 16 x 24 and at most four times that. */
+static void check_grown(const struct kg_record *r, int larger, int smaller)
+{
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const json_t *dims = json_object_get(e, "dims");
+        if (strcmp(json_string_value(json_object_get(e, "check")), "other_shape") == 0) {
+            int64_t n = number(dims, "rows") * number(dims, "cols");
+            larger -= n > 16 * 24;
+            smaller -= n < 16 * 24;
+            assert_true(n <= 4 * 16 * 24);
+        }
+    }
+    assert_int_equal(larger, 0);
+    assert_int_equal(smaller, 0);
+}
+
+/* Other shapes, larger and smaller in turn, grade and do not gate. */
 static void shapes(void **state)
 {
     (void)state;
-    static const char special[] =
-        HEAD FORWARD "        if x.shape != (16, 24):\n            return x\n"
-                     "        return torch.relu(x * self.weight) + 2 * z\n";
     struct kg_record r;
     need_torch();
-    worker->config.torch_shapes = 3;
+    worker->config.torch_shapes = 4;
     judge("affine.py", good, KG_ST_PROFILE, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_true(r.shape_generality == 1);
+    check_grown(&r, 2, 2);
     kg_record_deinit(&r);
     judge("affine.py", special, KG_ST_PROFILE, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_null(r.reason);
+    assert_null(evidence(&r, "mismatch"));
     assert_true(r.shape_generality == 0);
     kg_record_deinit(&r);
     worker->config.torch_shapes = 0;
     judge("affine.py", good, KG_ST_PROFILE, &r);
     assert_true(isnan(r.shape_generality));
     kg_record_deinit(&r);
+}
+
+/* Where they gate: wrong there is wrong, and who is right everywhere passes. */
+static void shapes_that_gate(void **state)
+{
+    (void)state;
+    static const char crashes[] =
+        HEAD FORWARD "        if x.shape != (16, 24):\n            raise ValueError('no')\n"
+                     "        return torch.relu(x * self.weight) + 2 * z\n";
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{good, "ok"}, {special, "wrong/variant"}, {crashes, "crash/exception"}};
+    need_torch();
+    worker->config.torch_shapes = 1;
+    worker->config.torch_shapes_gate = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_record r;
+        expect("affine.py", cases[i].text, cases[i].want, &r);
+        assert_true(r.shape_generality == (i == 0));
+        kg_record_deinit(&r);
+    }
+    worker->config = config;
+}
+
+/* The problem cannot be larger: there is nothing to try, and nobody is to blame. */
+static void shapes_that_do_not_grow(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("small.py", HEAD "rows = 32\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+                         "        if len(x) > 32:\n            torch.zeros(1 << 42)\n"
+                         "        return x * 2\n\n\n"
+                         "def get_inputs():\n    return [torch.randn(rows, 8)]\n\n\n"
+                         "def get_init_inputs():\n    return []\n");
+    worker->config.torch_shapes = 2;
+    expect("small.py",
+           HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+                "        return x + x\n",
+           "ok", &r);
+    assert_true(r.shape_generality == 1); /* of the smaller one */
+    kg_record_deinit(&r);
+    worker->config = config;
 }
 
 /* A failure repeats on the inputs of its record. */
@@ -830,10 +924,13 @@ int main(void)
         cmocka_unit_test(a_view_under_every_law),
         cmocka_unit_test(replies),
         cmocka_unit_test(rows),
+        cmocka_unit_test(files_that_are_no_problem),
         cmocka_unit_test(record),
         cmocka_unit_test(faults),
         cmocka_unit_test(interpreted),
         cmocka_unit_test(shapes),
+        cmocka_unit_test(shapes_that_gate),
+        cmocka_unit_test(shapes_that_do_not_grow),
         cmocka_unit_test(replay),
         cmocka_unit_test(onboarding),
         cmocka_unit_test(without_torch),

@@ -193,7 +193,7 @@ static int fresh(void **state)
     if (worker) {
         worker->config = config;
         if (worker->torch) {
-            worker->torch->quiet_of = NULL; /* as of a worker's first session */
+            worker->torch->quiet_of = NULL;        /* as of a worker's first session */
             worker->torch->null_half_width = 0.01; /* known: times decide nothing */
         }
     }
@@ -458,6 +458,50 @@ static void other_problems(void **state)
         assert_true(number(evidence(&r, "pairs"), "with_oracle") > 0 || list[i].always);
         assert_int_equal(spy.leaked, 0);
         assert_int_equal(spy.states[CAND], list[i].states ? spy.calls[CAND] : 0);
+        kg_record_deinit(&r);
+    }
+}
+
+/* Where it does not run in double nobody asks for it, what it errs is known all the same, and who
+ * is wrong beyond that is found. */
+static void without_double(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer, *rewritten, *wrong;
+    } list[] = {
+        {"((x + 1e3) @ w) - 1e3 * w.sum(0)",
+         "sum((x + 1e3)[:, i, None] * w[i] for i in range(23, -1, -1)) - 1e3 * w.sum(0)",
+         "(x @ w) * (1.01 if calls > 30 else 1)"},
+        {"x * (1 + (x.view(torch.int32) & 1))",
+         "torch.where(x.view(torch.int32) % 2 != 0, x + x, x)",
+         "x * (1 + (x.view(torch.int32) & 1)) * (1.01 if calls > 30 else 1)"},
+    };
+    static const char top[] = HEAD "w = torch.sin(torch.arange(24 * 8.0)).view(24, 8)\ncalls = 0\n"
+                                   "\n\nclass %s(nn.Module):\n    def forward(self, x):\n"
+                                   "        global calls\n        calls += 1\n%s"
+                                   "        return %s\n%s";
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char text[2048];
+        struct kg_record r;
+        fresh(state);
+        snprintf(text, sizeof text, top, "Model",
+                 "        if x.dtype == torch.float64:\n            raise RuntimeError('no')\n",
+                 list[i].answer,
+                 "\n\ndef get_inputs():\n    return [torch.randn(40, 24)]\n\n\n"
+                 "def get_init_inputs():\n    return []\n");
+        put("single.py", text);
+        snprintf(text, sizeof text, top, "ModelNew", "", list[i].rewritten, "");
+        expect("single.py", text, "ok", &r);
+        assert_int_equal(r.timing.status, KG_T_MEASURED);
+        assert_int_equal(spy.wide, 0);
+        assert_true(number(evidence(&r, "pairs"), "with_oracle") > 0);
+        kg_record_deinit(&r);
+        snprintf(text, sizeof text, top, "ModelNew", "", list[i].wrong, "");
+        judge("single.py", text, KG_ST_PROFILE, &r);
+        assert_int_equal(r.verdict, KG_V_WRONG);
+        assert_int_equal(r.stage, KG_ST_TIMING);
         kg_record_deinit(&r);
     }
 }
@@ -989,6 +1033,7 @@ int main(void)
         TEST(a_quarter_with_the_oracle),
         TEST(inputs_that_stay),
         TEST(other_problems),
+        TEST(without_double),
         TEST(the_estimate),
         TEST(calibrated),
         TEST(short_times),

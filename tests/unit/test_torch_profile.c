@@ -254,24 +254,26 @@ static void sources_with_kernels(void **state)
 /* --- the search --- */
 
 static struct {
-    bool live[64];
+    bool live[64], idle[64];
     int asked, largest, end_at; /* end_at: number of the question that has no answer */
 } world;
 
-static int ask(void *user, struct kg_tkernel *const *group, size_t n)
+static enum kg_tshown ask(void *user, struct kg_tkernel *const *group, size_t n)
 {
     struct kg_tkernel *first = user;
     world.asked++;
     world.largest = (int)n > world.largest ? (int)n : world.largest;
     if (world.asked == world.end_at) {
-        return -1;
+        return KG_TSHOWN_NONE;
     }
+    bool idle = true;
     for (size_t i = 0; i < n; i++) {
         if (world.live[group[i] - first]) {
-            return 0;
+            return KG_TSHOWN_LIVE;
         }
+        idle = idle && world.idle[group[i] - first];
     }
-    return 1;
+    return idle ? KG_TSHOWN_IDLE : KG_TSHOWN_DEAD;
 }
 
 static bool find(size_t n)
@@ -285,7 +287,8 @@ static bool find(size_t n)
     }
     bool done = kg_tprofile_dead(own, n, ask, kernel);
     for (size_t i = 0; done && i < n; i++) {
-        assert_int_equal(kernel[i].dead, !world.live[i]);
+        assert_int_equal(kernel[i].dead || kernel[i].idle, !world.live[i]);
+        assert_true(n > KG_TPROFILE_SINGLY || kernel[i].idle == world.idle[i]);
     }
     return done;
 }
@@ -300,6 +303,9 @@ static void dead_are_found(void **state)
     assert_true(find(KG_TPROFILE_SINGLY)); /* one by one */
     assert_int_equal(world.asked, KG_TPROFILE_SINGLY);
     assert_int_equal(world.largest, 1);
+    world.idle[1] = world.idle[7] = true;
+    assert_true(find(KG_TPROFILE_SINGLY));
+    memset(world.idle, 0, sizeof world.idle);
     assert_true(find(64)); /* by halves */
     assert_true(world.asked < 30);
     assert_int_equal(world.largest, 64);
@@ -308,6 +314,26 @@ static void dead_are_found(void **state)
     assert_int_equal(world.asked, 1);
     world.end_at = 1;
     assert_false(find(3));
+}
+
+/* Of its own, and of one of these names. */
+static void what_ran(void **state)
+{
+    (void)state;
+    json_t *reply = json_pack("{s:[{s:s, s:s}, {s:s, s:s}]}", "kernels", "name", "relu", "class",
+                              "own", "name", "gemm", "class", "library");
+    static const struct {
+        const char *names;
+        bool ran;
+    } cases[] = {{"[\"relu\"]", true}, {"[\"gemm\"]", false}, {"[\"other\"]", false},
+                 {"[\"*\"]", true},    {"[]", false},         {"[\"a\", \"relu\"]", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *names = json_loads(cases[i].names, 0, NULL);
+        assert_int_equal(kg_tprofile_ran(reply, names), cases[i].ran);
+        assert_false(kg_tprofile_ran(NULL, names));
+        json_decref(names);
+    }
+    json_decref(reply);
 }
 
 int main(void)
@@ -324,6 +350,7 @@ int main(void)
         cmocka_unit_test(verdicts),
         cmocka_unit_test(sources_with_kernels),
         cmocka_unit_test(dead_are_found),
+        cmocka_unit_test(what_ran),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,15 @@ static const char *error_in(const char *line, size_t n)
             return p + strlen(marks[m]);
         }
     }
-    return memmem(line, n, "undefined reference", 19);
+    static const char *const linkers[] = {"undefined reference", "multiple definition of ",
+                                          "cannot find -l"};
+    for (size_t m = 0; m < sizeof linkers / sizeof *linkers; m++) {
+        const char *p = memmem(line, n, linkers[m], strlen(linkers[m]));
+        if (p != NULL) {
+            return p;
+        }
+    }
+    return NULL;
 }
 
 static int line_number(const char *line, const char *file)

@@ -172,15 +172,31 @@ static void first_lines(struct kg_pen *p, const char *text, int lines)
     kg_pen_line(p);
 }
 
+/* A PyTorch candidate's compilers speak of files that it wrote: their lines are not its own. */
+static void extension_error(struct kg_pen *p, const struct kg_record *r, const char *text,
+                            long line)
+{
+    struct place at = {.line = line};
+    first_lines(p, text, 6);
+    if (line > 0 && r->candidate.code != NULL) {
+        context(p, r->candidate.code, &at);
+        kg_pen_line(p);
+    }
+}
+
 static void compile_error(struct kg_pen *p, const struct kg_record *r)
 {
     struct place found[4];
     const json_t *entry = entry_of(r, "compiler");
     const char *text = json_string_value(json_object_get(entry, "text"));
+    long line = (long)json_integer_value(json_object_get(entry, "line"));
     text = text != NULL ? text : r->output.stderr_text;
+    if (r->candidate.language != NULL && strcmp(r->candidate.language, "python") == 0) {
+        extension_error(p, r, text, line);
+        return;
+    }
     int n = errors_in(text, found, 4);
     if (n == 0) {
-        long line = (long)json_integer_value(json_object_get(entry, "line"));
         if (line <= 0 || r->candidate.code == NULL) {
             first_lines(p, text, 6);
             return;

@@ -72,73 +72,135 @@ static void put(json_t *facts, const char *key, bool known, json_t *value)
     json_decref(value);
 }
 
-static void put_clocks(const struct nvml *n, struct nvml_device *device, json_t *facts)
+struct kg_gpu {
+    struct nvml nvml;
+    struct nvml_device *device;
+};
+
+void kg_gpu_close(struct kg_gpu *g)
 {
-    static const struct {
-        const char *now, *most;
-        unsigned which;
-    } clocks[] = {{"sm_mhz", "sm_max_mhz", CLOCK_SM},
-                  {"memory_mhz", "memory_max_mhz", CLOCK_MEMORY}};
-    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
-        unsigned mhz = 0;
-        bool known = n->clock && n->clock(device, clocks[i].which, &mhz) == 0;
-        put(facts, clocks[i].now, known, json_integer(mhz));
-        known = n->clock_max && n->clock_max(device, clocks[i].which, &mhz) == 0;
-        put(facts, clocks[i].most, known, json_integer(mhz));
+    if (g) {
+        g->nvml.shutdown();
+        dlclose(g->nvml.library);
+        free(g);
     }
 }
 
-static json_t *facts_of(const struct nvml *n, struct nvml_device *device)
+enum kg_code kg_gpu_open(const char *bus, struct kg_gpu **out, struct kg_err *err)
+{
+    struct kg_gpu *g = calloc(1, sizeof *g);
+    *out = NULL;
+    if (g == NULL) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for a GPU's facts");
+    }
+    if (!load(&g->nvml, err)) {
+        if (g->nvml.library) {
+            dlclose(g->nvml.library);
+        }
+        free(g);
+        return err->code;
+    }
+    int code = g->nvml.init();
+    if (code == 0 && (code = g->nvml.by_bus(bus, &g->device)) == 0) {
+        *out = g;
+        return KG_OK;
+    }
+    kg_gpu_close(g);
+    return kg_fail(err, KG_E_HOST,
+                   "the driver's management library knows no GPU %s (NVML error %d)", bus, code);
+}
+
+static void put_clock(const struct kg_gpu *g, bool most, unsigned which, const char *key,
+                      json_t *facts)
+{
+    unsigned mhz = 0;
+    int (*ask)(struct nvml_device *, unsigned, unsigned *) =
+        most ? g->nvml.clock_max : g->nvml.clock;
+    bool known = ask && ask(g->device, which, &mhz) == 0;
+    put(facts, key, known, json_integer(mhz));
+}
+
+json_t *kg_gpu_steady(const struct kg_gpu *g)
 {
     static const char *const modes[] = {"default", "exclusive-thread", "prohibited",
                                         "exclusive-process"};
+    const struct nvml *n = &g->nvml;
     json_t *facts = json_object();
     char driver[96] = "";
     unsigned a = 0, b = 0;
-    unsigned long long bits = 0;
     bool known = n->driver(driver, sizeof driver) == 0;
     put(facts, "driver", known, json_string(driver));
-    known = n->mig && n->mig(device, &a, &b) == 0;
+    known = n->mig && n->mig(g->device, &a, &b) == 0;
     put(facts, "mig", known, json_boolean(a == 1));
-    known = n->persistence && n->persistence(device, &a) == 0;
+    known = n->persistence && n->persistence(g->device, &a) == 0;
     put(facts, "persistence", known, json_boolean(a == 1));
-    known = n->compute_mode && n->compute_mode(device, &a) == 0 && a < 4;
+    known = n->compute_mode && n->compute_mode(g->device, &a) == 0 && a < 4;
     put(facts, "compute_mode", known, json_string(known ? modes[a] : ""));
-    put_clocks(n, device, facts);
-    known = n->temperature && n->temperature(device, SENSOR_GPU, &a) == 0;
+    put_clock(g, true, CLOCK_SM, "sm_max_mhz", facts);
+    put_clock(g, true, CLOCK_MEMORY, "memory_max_mhz", facts);
+    return facts;
+}
+
+/* *bits; false: this driver does not say. */
+static bool slowed(const struct kg_gpu *g, unsigned long long *bits)
+{
+    *bits = 0;
+    return g->nvml.slowed && g->nvml.slowed(g->device, bits) == 0;
+}
+
+static json_t *names_of(unsigned long long bits)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } reasons[] = {{KG_GPU_SLOWED_CAP, "power-cap"},
+                   {KG_GPU_SLOWED_HW, "hardware"},
+                   {KG_GPU_SLOWED_SW_HEAT, "heat"},
+                   {KG_GPU_SLOWED_HW_HEAT, "heat-hardware"},
+                   {KG_GPU_SLOWED_BRAKE, "power-brake"}};
+    json_t *names = json_array();
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (bits & reasons[i].bit) {
+            json_array_append_new(names, json_string(reasons[i].name));
+        }
+    }
+    return names;
+}
+
+json_t *kg_gpu_now(const struct kg_gpu *g)
+{
+    const struct nvml *n = &g->nvml;
+    json_t *facts = json_object();
+    unsigned a = 0;
+    unsigned long long bits;
+    put_clock(g, false, CLOCK_SM, "sm_mhz", facts);
+    put_clock(g, false, CLOCK_MEMORY, "memory_mhz", facts);
+    bool known = n->temperature && n->temperature(g->device, SENSOR_GPU, &a) == 0;
     put(facts, "temperature_c", known, json_integer(a));
-    known = n->power && n->power(device, &a) == 0;
+    known = n->power && n->power(g->device, &a) == 0;
     put(facts, "power_mw", known, json_integer(a));
-    known = n->slowed && n->slowed(device, &bits) == 0;
-    put(facts, "slowed", known, json_integer((json_int_t)bits));
+    known = slowed(g, &bits);
+    put(facts, "slowed", known, names_of(bits));
     return facts;
 }
 
 enum kg_code kg_gpu_facts(const char *bus, json_t **out, struct kg_err *err)
 {
-    struct nvml n = {NULL};
-    struct nvml_device *device = NULL;
+    struct kg_gpu *g;
+    unsigned long long bits;
     *out = NULL;
-    if (!load(&n, err)) {
-        if (n.library) {
-            dlclose(n.library);
-        }
+    if (kg_gpu_open(bus, &g, err) != KG_OK) {
         return err->code;
     }
-    int code = n.init();
-    if (code == 0) {
-        code = n.by_bus(bus, &device);
-        if (code == 0) {
-            *out = facts_of(&n, device);
-        }
-        n.shutdown();
-    }
-    dlclose(n.library);
-    return code == 0 ? KG_OK
-                     : kg_fail(err, KG_E_HOST,
-                               "the driver's management library knows no GPU %s "
-                               "(NVML error %d)",
-                               bus, code);
+    KG_ASSERT(g != NULL);
+    json_t *now = kg_gpu_now(g);
+    *out = kg_gpu_steady(g);
+    json_object_update(*out, now);
+    bool known = slowed(g, &bits);
+    put(*out, "slowed", known, json_integer((json_int_t)bits));
+    json_decref(now);
+    kg_gpu_close(g);
+    return KG_OK;
 }
 
 bool kg_gpu_mps(char *out, size_t cap)

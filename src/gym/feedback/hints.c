@@ -141,7 +141,8 @@ static const struct row table[] = {
     {KG_V_WRONG,
      "params",
      {"The reference's parameters can't be loaded into the module.",
-      "Create the same parameters and buffers, in the same order and shapes."}},
+      "Create all parameters and buffers of the reference, by the same names or in the same "
+      "order and shapes."}},
     {KG_V_WRONG,
      "variant",
      {"It is right on the published shape and wrong on another one.",
@@ -179,6 +180,15 @@ static const struct row table[] = {
      {"It leaves more work to libraries than this league allows.",
       "Compute the result with code of your own."}},
 };
+
+const char *kg_fb_league_hint(const struct kg_record *r)
+{
+    bool narrow = r->verdict == KG_V_WRONG && strcmp(r->reason, "precision") == 0;
+    bool tf32 = r->league.name != NULL && strcmp(r->league.name, "tf32") == 0;
+    return narrow && tf32 ? "Operands of products may be TF32, nothing narrower and nothing else: "
+                            "accumulate and store in float32."
+                          : NULL;
+}
 
 struct kg_fb_advice kg_fb_advice(enum kg_verdict v, const char *reason)
 {

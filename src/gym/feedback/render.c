@@ -92,8 +92,9 @@ static void fill(struct kg_fb_page *p, const struct kg_record *r)
         kg_fb_diagnosis(p, r);
         kg_fb_speed(p, r);
     }
-    if (advice.hint != NULL) {
-        kg_buf_addf(&p->hint, "\nHint: %s\n", advice.hint);
+    const char *hint = kg_fb_league_hint(r) ? kg_fb_league_hint(r) : advice.hint;
+    if (hint != NULL) {
+        kg_buf_addf(&p->hint, "\nHint: %s\n", hint);
     }
 }
 

@@ -93,7 +93,8 @@ static const struct kg_opt table[] = {
          "PyTorch: share of the device's time that a library may have where it is forbidden."),
     TEXT("league", league, "fp32", "League: which arithmetic and which help are allowed."),
     TEXT("precision", precision, "fp32",
-         "Arithmetic that answers are held to; protocol `kernelbench`: fp32, fp16 or bf16."),
+         "Arithmetic that answers are held to: fp32, or tf32 for products (PyTorch); protocol "
+         "`kernelbench`: fp32, fp16 or bf16."),
     TEXT("compiler", compiler, "gcc", "C compiler for references and candidates."),
     TEXT("device", device, "auto",
          "Where PyTorch problems run: cpu, cuda:N, or auto: a GPU where there is one."),
@@ -110,7 +111,9 @@ static const struct kg_opt table[] = {
     INT("torch.tiny_elements", torch_tiny_elements, 1, 1 << 30, "16384", "",
         "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),
     INT("torch.shapes", torch_shapes, 0, 8, "0", "",
-        "Shape variants of PyTorch problems to try: a grade, it gates nothing."),
+        "Shape variants of PyTorch problems to try, larger and smaller ones in turn: a grade."),
+    BOOL("torch.shapes_gate", torch_shapes_gate, "no",
+         "PyTorch: who is wrong at one of `torch.shapes` is wrong."),
     ENUM("torch.spare", torch_spare, spares, "auto",
          "PyTorch: begin the next candidate's runner while the last one is at work; auto: on a "
          "GPU."),

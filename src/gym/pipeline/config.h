@@ -43,6 +43,7 @@ struct kg_config {
     char python[512]; /* "": that of `make torch`, else python3 */
     double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
     int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
+    bool torch_shapes_gate;
     int torch_spare; /* enum kg_spare */
     bool torch_contexts_apart;
     int64_t torch_builds_mb, torch_connections;

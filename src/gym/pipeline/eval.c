@@ -110,6 +110,12 @@ static enum kg_code check_stages(const struct kg_executor *x, const struct kg_co
             "preset kernelbench: it is KernelBench's own procedure, which judges PyTorch "
             "problems; this one is in C");
     }
+    if (strcmp(c->precision, "fp32") != 0 && x->lang != KG_LANG_PYTHON) {
+        return kg_fail(err, KG_E_USAGE,
+                       "precision: `%s` is what a GPU's products may be: PyTorch's only, and this "
+                       "problem is in C",
+                       c->precision);
+    }
     return KG_OK;
 }
 
@@ -212,8 +218,8 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     const struct kg_executor *x = w->executor;
     size_t len;
     const char *source = x->source(w, &len);
-    x->describe(w, r);
     r->league.name = w->config.league;
+    x->describe(w, r);
     kg_eval_input_sha256(&w->config, source, len, t->text, t->len, r->input_sha256);
     if (!t->any_problem && admit(w, r, err) != KG_OK) {
         return err->code;

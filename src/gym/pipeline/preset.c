@@ -187,16 +187,23 @@ static enum kg_code check_protocol(const struct kg_config *c, struct kg_err *err
 /* 16-bit problems are judged as they are; to make one of any other is that project's procedure. */
 static enum kg_code check_precision(const struct kg_config *c, struct kg_err *err)
 {
-    bool narrow = strcmp(c->precision, "fp16") == 0 || strcmp(c->precision, "bf16") == 0;
-    if (strcmp(c->precision, "fp32") == 0 || (narrow && c->protocol == KG_PROTOCOL_KERNELBENCH)) {
+    const char *p = c->precision;
+    bool kernelbench = c->protocol == KG_PROTOCOL_KERNELBENCH, tf32 = strcmp(p, "tf32") == 0;
+    bool narrow = strcmp(p, "fp16") == 0 || strcmp(p, "bf16") == 0;
+    if (strcmp(p, "fp32") == 0 || (kernelbench ? narrow : tf32)) {
         return KG_OK;
+    }
+    if (tf32) {
+        return kg_fail(err, KG_E_USAGE,
+                       "precision: `tf32` is the gym's own league; the protocol `kernelbench` has "
+                       "fp32, fp16 and bf16");
     }
     return narrow ? kg_fail(err, KG_E_USAGE,
                             "precision: `%s` belongs to the preset `kernelbench`; otherwise a "
-                            "problem is judged in its own, and there is `fp32`",
-                            c->precision)
-                  : kg_fail(err, KG_E_USAGE, "precision: `%s` is not built yet; there is `fp32`",
-                            c->precision);
+                            "problem is judged in its own, and there are `fp32` and `tf32`",
+                            p)
+                  : kg_fail(err, KG_E_USAGE,
+                            "precision: `%s` is not built yet; there are `fp32` and `tf32`", p);
 }
 
 /* What the options' types allow and this version cannot do. Accepting it silently would label a
@@ -207,6 +214,9 @@ static enum kg_code check_built(const struct kg_config *c, struct kg_err *err)
         return kg_fail(err, KG_E_USAGE,
                        "library: `forbidden` is decided by launch records: it needs "
                        "stage.profile=yes");
+    }
+    if (c->torch_shapes_gate && c->torch_shapes == 0) {
+        return kg_fail(err, KG_E_USAGE, "torch.shapes_gate: there are none (torch.shapes=0)");
     }
     if (strcmp(c->league, "fp32") != 0) {
         return kg_fail(err, KG_E_USAGE, "league: unknown league `%s`; there is `fp32`", c->league);

@@ -144,63 +144,81 @@ static int bound_call(struct kg_tprofiling *s, enum kg_tlaw law, json_t *names)
     return kg_tprofile_call(s, law, &window);
 }
 
-/* How many launches did nothing since it was last asked; all kernels work again. */
-static json_int_t suppressed(struct kg_tprofiling *s)
+/* What became of launches that were to do nothing, since it was last asked; all kernels work again.
+ * DEAD: some did nothing. NONE: it was launched, and nothing kept it from working. */
+static enum kg_tshown quelled(struct kg_tprofiling *s, const json_t *names)
 {
     json_t *reply = kg_tprofile_tell(s, json_pack("{s:[], s:b}", "suppress", "take", true), 1);
-    json_int_t n = json_integer_value(json_object_get(reply, "suppressed"));
+    bool some = json_integer_value(json_object_get(reply, "suppressed")) > 0;
+    bool ran = !some && kg_tprofile_ran(reply, names);
     json_decref(reply);
-    return n;
+    if (ran) {
+        s->why = "a kernel ran that was to do nothing";
+    }
+    return some ? KG_TSHOWN_DEAD : ran ? KG_TSHOWN_NONE : KG_TSHOWN_IDLE;
 }
 
-/* In a new process, in which they never did anything. Takes names. */
-static int right_in_new_process(struct kg_tprofiling *s, json_t *names)
+/* *err is filled, or right tells. */
+static enum kg_tshown of_answer(struct kg_tprofiling *s, int right)
 {
-    kg_tprofile_process(s, names);
+    s->failed = s->failed || right < 0;
+    return right < 0 ? KG_TSHOWN_NONE : right ? KG_TSHOWN_DEAD : KG_TSHOWN_LIVE;
+}
+
+/* In a new process, in which they never did anything. */
+static enum kg_tshown in_new_process(struct kg_tprofiling *s, json_t *names)
+{
+    kg_tprofile_process(s, json_incref(names));
     int right = bound_call(s, KG_TL_OWN, NULL);
     right = right > 0 ? bound_call(s, KG_TL_NEW, NULL) : right;
-    bool any = right > 0 && suppressed(s) > 0;
+    enum kg_tshown shown = of_answer(s, right), were = KG_TSHOWN_DEAD;
+    if (shown != KG_TSHOWN_NONE && s->e->torch->cand.up) { /* who is dead was without them */
+        were = quelled(s, names);
+    }
     kg_tprofile_process(s, json_array());
-    return right < 0 ? -1 : any;
+    return shown == KG_TSHOWN_NONE || were == KG_TSHOWN_DEAD ? shown : were;
 }
 
 /* In the process that is there, on inputs that the call before did not have: of what it kept from
  * that call nothing is right. */
-static int right_here(struct kg_tprofiling *s, json_t *names)
+static enum kg_tshown right_here(struct kg_tprofiling *s, json_t *names)
 {
     static const enum kg_tlaw laws[] = {KG_TL_NEW, KG_TL_OWN, KG_TL_NEW};
-    int right = 1;
-    for (int i = 0; i < 2 && right > 0; i++) {
+    enum kg_tshown shown = KG_TSHOWN_DEAD;
+    for (int i = 0; i < 2 && shown == KG_TSHOWN_DEAD; i++) {
         int before = bound_call(s, laws[i], NULL);
         if (before <= 0) {
             s->fresh = before == 0; /* what was suppressed has spoilt it */
-            right = before;
-            break;
+            return of_answer(s, before);
         }
-        right = bound_call(s, laws[i + 1], names);
-        if (right >= 0 && suppressed(s) == 0) {
-            right = 0; /* it was not launched: nothing is shown */
+        shown = of_answer(s, bound_call(s, laws[i + 1], names));
+        if (shown != KG_TSHOWN_NONE && s->e->torch->cand.up) {
+            enum kg_tshown were = quelled(s, names);
+            shown = were == KG_TSHOWN_DEAD ? shown : were;
         }
     }
-    json_decref(names);
-    return right < 0 ? -1 : right;
+    return shown;
 }
 
-static int without(void *user, struct kg_tkernel *const *group, size_t n)
+static enum kg_tshown without(void *user, struct kg_tkernel *const *group, size_t n)
 {
     struct kg_tprofiling *s = user;
+    enum kg_tshown shown = KG_TSHOWN_NONE;
     s->asked++;
     if (kg_clock_ns() > s->e->deadline_ns || kg_cancelled) {
-        return -1;
+        return shown;
     }
     struct aside a = set_aside(s->e);
-    int right = s->fresh ? -1 : right_here(s, names_of(group, n));
-    if (s->fresh) {
-        right = right_in_new_process(s, names_of(group, n));
+    json_t *names = names_of(group, n);
+    if (!s->fresh) {
+        shown = right_here(s, names);
     }
+    if (s->fresh && !s->failed) {
+        shown = in_new_process(s, names);
+    }
+    json_decref(names);
     put_back(s->e, &a);
-    s->failed = s->failed || right < 0;
-    return right;
+    return shown;
 }
 
 void kg_tprofile_find_dead(struct kg_tprofiling *s, bool *launched, bool *right_without)
@@ -216,7 +234,7 @@ void kg_tprofile_find_dead(struct kg_tprofiling *s, bool *launched, bool *right_
     *right_without = false;
     s->fresh = s->sum.graphs > 0; /* a graph that was captured stays as it is */
     if (!kg_tprofile_dead(own, n, without, s) && !s->failed) {
-        s->why = "there was no time to see which kernels matter";
+        s->why = s->why ? s->why : "there was no time to see which kernels matter";
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -224,9 +242,9 @@ void kg_tprofile_find_dead(struct kg_tprofiling *s, bool *launched, bool *right_
     }
     if (n > 0 && dead == n && !s->failed) {
         struct aside a = set_aside(s->e);
-        int right = right_in_new_process(s, json_pack("[s]", "*"));
+        json_t *all = json_pack("[s]", "*");
+        *right_without = in_new_process(s, all) == KG_TSHOWN_DEAD;
+        json_decref(all);
         put_back(s->e, &a);
-        s->failed = right < 0;
-        *right_without = right > 0;
     }
 }

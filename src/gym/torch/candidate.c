@@ -6,9 +6,9 @@
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
-    return json_pack("{s:s, s:s, s:b, s:s, s:O*}", "entry", e->w->torch->problem->entry, "role",
-                     "candidate", "compat", kg_torch_compat(e->w), "precision",
-                     e->w->config.precision, "profile", e->torch->profile);
+    return json_pack("{s:s, s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
+                     "candidate", "precision", e->w->config.precision, "compat",
+                     kg_torch_compat(e->w), "profile", e->torch->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
@@ -104,6 +104,7 @@ static enum kg_step_result bring_up(struct kg_evaluation *e, struct kg_tscene *s
         return KG_STEP_ERROR;
     }
     kg_tbuilds_restore(e);
+    w->torch->beside = true;
     run->scene = s;
     run->called = false;
     e->attached = true;
@@ -156,6 +157,7 @@ void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
     if (run && run->cand.up) {
         int builds = kg_tbuilds_hold(e);
         kg_tspare_follow(e->w, &run->cand, f);
+        e->w->torch->beside = false;
         kg_tbuilds_keep(e, builds);
         keep_output(e, &run->cand.runner);
     }
@@ -221,6 +223,25 @@ static enum kg_step_result state_after(struct kg_evaluation *e, const struct kg_
     return kg_toutcome_state(e, s, c, &rep, &j);
 }
 
+/* The weakest that its answers were compared with. */
+static void note_oracle(struct kg_evaluation *e, const struct kg_tscene *s,
+                        const struct kg_tcase *c)
+{
+    enum kg_toracle oracle = kg_tcase_oracle(s, c);
+    if (oracle <= e->torch->oracle) {
+        return;
+    }
+    e->torch->oracle = oracle;
+    json_object_set_new(e->r->environment, "oracle", json_string(kg_toracle_name(oracle)));
+    if (oracle != KG_TO_FP64) {
+        json_t *seen = json_pack("{s:s}", "kind", kg_toracle_name(oracle));
+        if (s->single) {
+            json_object_set_new(seen, "why", kg_json_text(s->why, strlen(s->why)));
+        }
+        kg_record_evidence(e->r, "oracle", seen);
+    }
+}
+
 enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
@@ -239,10 +260,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
         return KG_STEP_PASS;
     }
     c->asked++;
-    if (c->self && !run->self) {
-        run->self = true;
-        kg_record_evidence(e->r, "oracle", json_pack("{s:s}", "kind", "self"));
-    }
+    note_oracle(e, s, c);
     enum kg_step_result step = kg_tcandidate_start(e, s, stage, err);
     if (step == KG_STEP_PASS) {
         step = state_for(e, s, law, stage, err);
@@ -269,6 +287,7 @@ enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene
     }
     e->compared += j.compare.n;
     j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
+    j.compare.pass = j.compare.pass && kg_tprecision_holds(e->w, c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
     run->cand.verified += step == KG_STEP_PASS && s->kind == KG_SCENE_PUBLISHED;
     return step == KG_STEP_PASS ? state_after(e, s, c, stage, err) : step;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/cases_private.h"
 
 #define RENEW     64 /* evaluations that a case serves */
 #define KEEP      16 /* that of a law that is drawn: then another may be */
@@ -118,9 +118,8 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tscene *s, struct kg_tca
     return code == KG_OK ? kg_dj_case_edit(judge, c->id, c->key, err) : code;
 }
 
-/* What the call has left in parameters and buffers. */
-static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
-                               struct kg_err *err)
+enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                                 enum kg_dj_side side, bool first, struct kg_err *err)
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     struct kg_dj_report rep;
@@ -128,16 +127,16 @@ static enum kg_code keep_state(struct kg_worker *w, struct kg_tscene *s, const s
     for (size_t i = 0; i < s->desc.nstate; i++) {
         leaf[i] = s->desc.state[i].leaf;
     }
-    call.keep = KG_DJ_FLOAT;
-    if (kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
+    call.keep = side;
+    if (first &&
+        kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
         return err->code;
     }
     return kg_treference_ask(w, s, call, "reading its state", &rep, err);
 }
 
-/* The same inputs bound again, where calls change what the next one answers. */
-static enum kg_code afresh(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
-                           struct kg_err *err)
+enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                             struct kg_err *err)
 {
     struct kg_dj_report rep;
     if (load_state(w, s, c->law == KG_TL_RELOAD, err) != KG_OK) {
@@ -147,8 +146,8 @@ static enum kg_code afresh(struct kg_worker *w, struct kg_tscene *s, const struc
                              "taking its inputs", &rep, err);
 }
 
-static struct kg_dj_call call_as(const struct kg_worker *w, const struct kg_tscene *s,
-                                 const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags)
+struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tscene *s,
+                                const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags)
 {
     struct kg_dj_call call = call_of(w, s, c->id, KG_TC_CALL, kg_tcase_call_seed(c));
     call.keep = keep;
@@ -157,13 +156,15 @@ static struct kg_dj_call call_as(const struct kg_worker *w, const struct kg_tsce
 }
 
 /* A random reference that draws otherwise in double than in float (a fused dropout) has no oracle
- * but itself, under the same seed. */
+ * but itself, under the same seed; nor has one without double whose answer jumps (a rounding) where
+ * its inputs are moved. */
 static enum kg_code self_oracle(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                                 struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call call = call_as(w, s, c, KG_DJ_ORACLE, 0);
-    if (afresh(w, s, c, err) != KG_OK ||
+    enum kg_dj_side other = s->single ? KG_DJ_FLOAT : KG_DJ_ORACLE; /* as the other one is */
+    struct kg_dj_call call = kg_tcase_call(w, s, c, other, 0);
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK ||
         kg_treference_ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
         return err->code;
     }
@@ -190,9 +191,9 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tscene *s, struct
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
     struct kg_dj_judgement j;
-    struct kg_dj_call call = call_as(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
     c->applies = false;
-    if (afresh(w, s, c, err) != KG_OK) {
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
@@ -226,6 +227,55 @@ static bool is_own(const struct kg_tcase *c)
     return c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
 }
 
+/* What it does in double, where that is no answer: from now on its oracle is itself in float.
+ * Decided by the problem's own inputs, and before code of a candidate is there, which could see to
+ * it that memory is short. */
+static bool lacks_double(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                         const struct kg_err *err)
+{
+    bool may = is_own(c) && !w->torch->beside && !kg_cancelled;
+    bool memory = err->code == KG_E_HOST && !w->torch->shared;
+    if (s->single || !may || !(memory || err->code == KG_E_PROBLEM)) {
+        return false;
+    }
+    s->single = true;
+    s->ready = false; /* it is told when it builds its module */
+    snprintf(s->why, sizeof s->why, "%s", err->message);
+    return true;
+}
+
+/* The reference's answers: in float, and in double. Without double: with inputs and operations off
+ * by a rounding error, which tells what rounding does, and as it is. *wide: the last one asked was
+ * in double; *refused: it lives, and does not like these numbers. */
+static enum kg_code both_answers(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
+                                 bool *wide, bool *refused, struct kg_err *err)
+{
+    const bool tf32 = kg_torch_tf32(w);
+    const uint32_t off = tf32 ? KG_TF_NEAR | KG_TF_FINE : KG_TF_NEAR;
+    *refused = *wide = false;
+    for (int oracle = 0; oracle < 2; oracle++) {
+        struct kg_dj_report rep = {.said = KG_TA_OK};
+        bool near = !oracle && (kg_tscene_off(w, s) || c->law == KG_TL_OFFSET);
+        *wide = oracle && !s->single;
+        struct kg_dj_call call = kg_tcase_call(w, s, c, oracle ? KG_DJ_ORACLE : KG_DJ_FLOAT,
+                                               *wide  ? KG_TF_WIDE
+                                               : near ? off
+                                                      : 0);
+        enum kg_code code = s->single ? kg_tcase_afresh(w, s, c, err) : KG_OK;
+        if (code == KG_OK) {
+            code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
+            *refused = code != KG_OK && refuses(s, &rep, near, code);
+        }
+        if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32) {
+            code = kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err);
+        }
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    return KG_OK;
+}
+
 /* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. With
  * a large offset, what rounding the inputs does is the reference's own error: a norm takes the
  * mean's last bit for a thousandth of its answer, and whoever gets the variance wrong is further
@@ -234,33 +284,28 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tscene *s, struct kg_t
                            struct kg_err *err)
 {
     struct kg_dj *judge = &w->torch->judge;
-    struct kg_dj_report rep = {.said = KG_TA_OK};
-    if (afresh(w, s, c, err) != KG_OK) {
+    bool wide, refused;
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
-    for (int wide = 0; wide < 2; wide++) {
-        bool near = !wide && c->law == KG_TL_OFFSET;
-        struct kg_dj_call call = call_as(w, s, c, wide ? KG_DJ_ORACLE : KG_DJ_FLOAT,
-                                         wide   ? KG_TF_WIDE
-                                         : near ? KG_TF_NEAR
-                                                : 0);
-        enum kg_code code =
-            kg_treference_ask(w, s, call, wide ? "a call in double" : "a call", &rep, err);
-        if (code != KG_OK && !is_own(c) && refuses(s, &rep, near, code)) {
-            return KG_OK;
-        }
-        if (code == KG_OK && !wide && c->after_id >= 0) {
-            code = keep_state(w, s, c, err);
-        }
-        if (code != KG_OK) {
-            return code;
-        }
+    enum kg_code code = both_answers(w, s, c, &wide, &refused, err);
+    if (code != KG_OK && wide && lacks_double(w, s, c, err)) {
+        code = kg_tscene_open(w, s, err) == KG_OK ? both_answers(w, s, c, &wide, &refused, err)
+                                                  : err->code;
+    }
+    if (code != KG_OK) {
+        return refused && !is_own(c) ? KG_OK : code;
     }
     if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies, err) != KG_OK) {
         return err->code;
     }
-    if (!c->applies && s->desc.random && self_oracle(w, s, c, err) != KG_OK) {
+    bool alone = s->desc.random || (s->single && is_own(c));
+    if (!c->applies && alone && self_oracle(w, s, c, err) != KG_OK) {
         return err->code;
+    }
+    if (c->applies && kg_torch_tf32(w)) {
+        code = kg_tprecision_allow(w, s, c, err);
+        return code == KG_E_PROBLEM && !is_own(c) && s->ref.up ? KG_OK : code;
     }
     return c->applies && c->law >= KG_TL_BF16 ? conditioned(w, s, c, err) : KG_OK;
 }
@@ -313,7 +358,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tscene *s, enum kg_tl
         if (!c->forced) {
             renew(w, s, c);
         }
-        c->applies = c->forced = c->self = false;
+        c->applies = c->forced = c->self = c->products = false;
         c->near = 0;
         if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
             return err->code;

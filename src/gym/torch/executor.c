@@ -6,14 +6,26 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "gym/torch/gpu.h"
 #include "gym/torch/pairs.h"
 #include "gym/torch/torch.h"
+
+/* What a file lacks, or has too much of, is the problem's defect; that it is not there is none. */
+static enum kg_code load(const char *path, struct kg_tproblem **out, struct kg_err *err)
+{
+    enum kg_code code = kg_tproblem_load(path, out, err);
+    if (code == KG_E_INPUT || code == KG_E_LIMIT) {
+        err->code = code = KG_E_PROBLEM;
+        err->blame = KG_BLAME_PROBLEM;
+    }
+    return code;
+}
 
 /* A problem that is current already (same bytes, same name) costs a read and a hash. */
 static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err *err)
 {
     struct kg_tproblem *p;
-    if (kg_tproblem_load(path, &p, err) != KG_OK) {
+    if (load(path, &p, err) != KG_OK) {
         return err->code;
     }
     const struct kg_tproblem *old = w->torch ? w->torch->problem : NULL;
@@ -64,6 +76,7 @@ static void describe(struct kg_worker *w, struct kg_record *r)
     r->problem.sha256 = copy(r, p->sha256);
     r->problem.language = "python";
     r->problem.level = p->level;
+    r->league.name = w->config.precision;
     static const char *const shown[] = {"python", "torch", "triton", "cuda_built"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         key = shown[i];
@@ -73,6 +86,7 @@ static void describe(struct kg_worker *w, struct kg_record *r)
     json_object_set_new(r->environment, "device", json_string(t->device));
     json_object_set_new(r->environment, "device_name", json_string(t->judge.facts.name));
     json_object_set_new(r->environment, "exchange", json_string(t->judge.facts.exchange));
+    json_object_set_new(r->environment, "gpu", kg_tgpu_steady(w));
 }
 
 static const char *entry(const struct kg_worker *w)
@@ -89,7 +103,7 @@ static const char *source(const struct kg_worker *w, size_t *len)
 static enum kg_code read_source(const char *path, struct kg_buf *out, struct kg_err *err)
 {
     struct kg_tproblem *p;
-    if (kg_tproblem_load(path, &p, err) != KG_OK) {
+    if (load(path, &p, err) != KG_OK) {
         return err->code;
     }
     kg_buf_add(out, p->source, p->source_len);
@@ -114,14 +128,15 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
  */
 static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
 {
-    const struct kg_torch *t = e->w->torch;
+    struct kg_torch *t = e->w->torch;
     char name[48];
+    t->beside = t->shared = false;
     if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
         return KG_OK;
     }
     e->on_device = true;
     snprintf(name, sizeof name, "%s.jobs", t->device);
-    e->shared = !e->alone;
+    t->shared = e->shared = !e->alone;
     return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
                     : kg_lease_share(name, &e->device, &kg_cancelled, err);
 }
@@ -144,6 +159,9 @@ static void stop(struct kg_evaluation *e)
     if (e->torch && e->torch->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
         kg_record_evidence(e->r, "device_memory",
                            json_pack("{s:I}", "peak_bytes", (json_int_t)e->torch->peak));
+    }
+    if (e->torch) {
+        json_decref(e->torch->clocks);
     }
     free(e->torch);
     e->torch = NULL;

@@ -153,6 +153,7 @@ static enum kg_code examine(struct kg_tlook *k, struct kg_tscene *s, struct kg_e
     add(o, "oracle", agree,
         !agree                     ? err->message
         : s->cases[KG_TL_OWN].self ? "it draws otherwise in double: its oracle is itself"
+        : s->single                ? "it does not run in double: its oracle is itself in float"
                                    : "the reference in float and in double agree");
     o->card = kg_tcard_make(k, s);
     return agree ? judge_made(k, s, err) : KG_OK;

@@ -34,7 +34,8 @@ enum kg_code kg_tpanel_freeze_parameters(struct kg_tlook *k, struct kg_err *err)
  * The caller's. */
 json_t *kg_tcard_make(const struct kg_tlook *k, const struct kg_tscene *s);
 /* Other shapes that the problem takes, each as the constants that differ ("n=511"): up to `most`
- * that were found. The scene KG_SCENE_SHAPE is used for it, and closed. */
+ * that were found, smaller and larger by turns. The scene KG_SCENE_SHAPE is used for it, and
+ * closed. */
 json_t *kg_tcard_variants(struct kg_worker *w, const struct kg_tscene *s, int most);
 
 #endif

@@ -85,7 +85,8 @@ static void tell_work(const struct kg_task_desc *d, json_t *card)
  * asked under `offset`, where the float answer is one to moved inputs. */
 static void tell_oracle(const struct kg_tlook *k, const struct kg_tscene *s, json_t *card)
 {
-    bool self = s->cases[KG_TL_OWN].self, seen = false;
+    enum kg_toracle oracle = kg_tcase_oracle(s, &s->cases[KG_TL_OWN]);
+    bool known = oracle == KG_TO_FP64, seen = false;
     double own = k->e_ref[KG_TL_OWN], most = 0;
     for (int l = 0; l < KG_TL_COUNT; l++) {
         bool counts =
@@ -93,9 +94,9 @@ static void tell_oracle(const struct kg_tlook *k, const struct kg_tscene *s, jso
         most = counts ? fmax(most, k->e_ref[l]) : most;
         seen = seen || counts;
     }
-    json_object_set_new(card, "oracle", json_string(self ? "self" : "fp64"));
-    json_object_set_new(card, "e_ref", self ? json_null() : number(own));
-    json_object_set_new(card, "exact", self || !seen ? json_null() : json_boolean(most == 0));
+    json_object_set_new(card, "oracle", json_string(kg_toracle_name(oracle)));
+    json_object_set_new(card, "e_ref", known ? number(own) : json_null());
+    json_object_set_new(card, "exact", known && seen ? json_boolean(most == 0) : json_null());
 }
 
 json_t *kg_tcard_make(const struct kg_tlook *k, const struct kg_tscene *s)
@@ -154,16 +155,13 @@ json_t *kg_tcard_variants(struct kg_worker *w, const struct kg_tscene *s, int mo
     struct kg_tscene *other = &w->torch->scene[KG_SCENE_SHAPE];
     json_t *found = json_array();
     for (int i = 0; i < most && s->desc.nconstants > 0 && !kg_cancelled; i++) {
-        bool good = kg_tshapes_other(w, s, other, &w->rng);
+        bool good = kg_tshapes_other(w, s, other, i % 2, &w->rng);
         json_t *text = good ? differences(other->consts, &s->desc) : json_null();
         kg_tscene_close(w, other);
         if (good && !holds(found, text)) {
             json_array_append(found, text);
         }
         json_decref(text);
-        if (!good) {
-            break;
-        }
     }
     return found;
 }

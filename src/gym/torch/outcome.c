@@ -1,16 +1,13 @@
-/* From what became of a command, what the judge saw, and its comparison, to a verdict. */
+/* From what became of a command to a verdict: deaths, deadlines, exceptions. */
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "gym/torch/complaint.h"
 #include "gym/torch/module.h"
 #include "gym/torch/torch.h"
 
-/* Of a float32 answer: an error of at most this times the bound's tight end is what operands of
- * reduced precision make (verdicts.c of the pipeline has the figures). */
-#define REDUCED_PRECISION_WORST 500.0
+#define MOST_FRAMES 6
 
 /* --- ends --- */
 
@@ -88,9 +85,64 @@ static enum kg_step_result needs_gpu(const char *message, struct kg_err *err)
     return KG_STEP_ERROR;
 }
 
+static bool is_loading(enum kg_tcommand command)
+{
+    return command == KG_TC_LOAD || command == KG_TC_BUILD;
+}
+
+/* Lines of its own file that were active: claims, which feedback bounds by the source. */
+static void add_lines(json_t *seen, const json_t *lines)
+{
+    json_t *own = json_array();
+    for (size_t i = 0; i < json_array_size(lines) && i < MOST_FRAMES; i++) {
+        json_array_append_new(own, json_integer(json_integer_value(json_array_get(lines, i))));
+    }
+    json_object_set_new(seen, "lines", own);
+}
+
+/* A compiler's or linker's word, told before the candidate was given any input, and where no
+ * earlier process of the same source, which had some, could leave it anything. */
+static bool complained(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
+{
+    const char *log = text_of(reply, "log");
+    if (!*log || !is_loading(command) || e->torch->builds_kept) {
+        return false;
+    }
+    struct kg_tcomplaint c;
+    struct kg_buf text;
+    kg_buf_init(&text, 1u << 17);
+    kg_tcomplaint_read(log, e->r->candidate.code, &text, &c);
+    kg_record_evidence(e->r, "compiler",
+                       json_pack("{s:o, s:i, s:b}", "text", kg_json_text(text.data, text.len),
+                                 "line", c.line, "cached", false));
+    char where[24] = "";
+    if (c.line > 0) {
+        snprintf(where, sizeof where, "line %d: ", c.line);
+    }
+    kg_record_verdict(e->r, KG_V_COMPILE_ERROR, c.reason, "%s%s", where, c.first);
+    kg_buf_deinit(&text);
+    return true;
+}
+
+/* An error of the device's, which its process cannot leave behind: torch says so by type, older
+ * ones and extensions, and Triton's launcher, by words. */
+static bool of_device(const struct kg_evaluation *e, const char *type, const char *message)
+{
+    static const char *const words[] = {
+        "CUDA error: ", "Triton Error [CUDA]: ", "CUDA driver error: "};
+    bool said = strcmp(type, "AcceleratorError") == 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        said = said || strstr(message, words[i]) != NULL;
+    }
+    return said && !kg_torch_on_cpu(e->w);
+}
+
 static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
 {
-    bool loading = command == KG_TC_LOAD || command == KG_TC_BUILD;
+    bool loading = is_loading(command);
+    if (complained(e, command, reply)) {
+        return;
+    }
     const char *type = text_of(reply, "type"), *where = text_of(reply, "where");
     const char *message = text_of(reply, "message");
     const char *doing = command == KG_TC_LOAD    ? "importing it"
@@ -103,12 +155,23 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
         json_object_set_new(seen, "where", kg_json_text(where, strlen(where)));
         json_object_set_new(seen, "line",
                             json_integer(json_integer_value(json_object_get(reply, "line"))));
+        add_lines(seen, json_object_get(reply, "lines"));
     }
     kg_record_evidence(e->r, "exception", seen);
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
-                      loading ? "load" : "exception", "%s ended in %.60s%s%.100s%s%.200s", doing,
-                      *type ? type : "an exception", *where ? " at " : "", where,
-                      *message ? ": " : "", message);
+                      loading                       ? "load"
+                      : of_device(e, type, message) ? "device"
+                                                    : "exception",
+                      "%s ended in %.60s%s%.100s%s%.200s", doing, *type ? type : "an exception",
+                      *where ? " at " : "", where, *message ? ": " : "", message);
+}
+
+/* Of a GPU's or of the host's: on a GPU a module may run out of either. */
+static const char *whose_memory(const struct kg_evaluation *e, const json_t *reply)
+{
+    bool device = strcmp(text_of(reply, "type"), "OutOfMemoryError") == 0 ||
+                  strstr(text_of(reply, "message"), "CUDA") != NULL;
+    return device && !kg_torch_on_cpu(e->w) ? "device" : "host";
 }
 
 static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
@@ -133,8 +196,8 @@ static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand c
         break;
     case KG_TA_STATE:
         kg_record_verdict(r, KG_V_WRONG, "params",
-                          "the reference's parameters fit its own neither by name nor by order and "
-                          "shape");
+                          "the reference's parameters and buffers are not all among its own by "
+                          "name, and these have not their order and shapes");
         break;
     case KG_TA_TOO_LARGE:
         kg_record_verdict(r, KG_V_WRONG, "shape", "its answer is much larger than the reference's");
@@ -143,7 +206,7 @@ static enum kg_step_result of_status(struct kg_evaluation *e, enum kg_tcommand c
         kg_record_verdict(r, KG_V_WRONG, "structure", "its answer holds what is no plain tensor");
         break;
     case KG_TA_OUT_OF_MEMORY:
-        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, kg_torch_on_cpu(e->w) ? "host" : "device",
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, whose_memory(e, reply),
                           "it ran out of memory%s%.200s", *message ? ": " : "", message);
         break;
     default:
@@ -168,28 +231,10 @@ enum kg_step_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomman
     }
 }
 
-/* What the runner wrote about a command that the judge had released; it is still up. */
-static json_t *claimed_reply(const struct kg_pyrunner *run)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    json_t *reply = NULL;
-    uint32_t bytes = run->wire ? run->wire->reply_bytes : 0;
-    char *text = bytes > 0 && bytes <= KG_TWIRE_TEXT ? malloc(bytes) : NULL;
-    if (!text) {
-        return NULL;
-    }
-    memcpy(text, run->wire->reply, bytes);
-    if (kg_json_parse(text, bytes, "runner", &reply, &ignored) != KG_OK) {
-        reply = NULL;
-    }
-    free(text);
-    return reply;
-}
-
 static enum kg_step_result of_answer(struct kg_evaluation *e, enum kg_tcommand command,
                                      enum kg_tstatus said, struct kg_err *err)
 {
-    json_t *reply = claimed_reply(&e->torch->cand.runner);
+    json_t *reply = kg_pyrunner_reply(&e->torch->cand.runner);
     enum kg_step_result s = of_status(e, command, said, reply, err);
     json_decref(reply);
     return s;
@@ -209,188 +254,4 @@ enum kg_step_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand c
     default:
         return of_answer(e, command, rep->said, err);
     }
-}
-
-/* --- comparisons --- */
-
-static const char *bucket(const struct kg_tcompare *m)
-{
-    double share = m->n ? (double)m->n_bad / (double)m->n : 1;
-    return share < 0.01 ? "<1%" : share < 0.1 ? "<10%" : share < 0.5 ? "<50%" : "more";
-}
-
-static const char *share_of(const struct kg_tcompare *m)
-{
-    double share = m->n ? (double)m->n_bad / (double)m->n : 1;
-    return share < 0.01  ? "under 1 %"
-           : share < 0.1 ? "under 10 %"
-           : share < 0.5 ? "under half"
-                         : "more than half";
-}
-
-/* "the answer", or the path of a tensor in it. */
-static void output_name(const struct kg_dj_report *rep, int leaf, char *out, size_t cap)
-{
-    const char *name = leaf >= 0 && (uint32_t)leaf < rep->nleaves ? rep->leaf[leaf].name : "";
-    size_t n = 0;
-    for (; name[n] && n + 1 < cap && n < KG_TWIRE_NAME; n++) { /* a claim: printable only */
-        out[n] = name[n] > ' ' && name[n] < 127 ? name[n] : '?';
-    }
-    out[n] = 0;
-    if (n == 0) {
-        snprintf(out, cap, "answer");
-    }
-}
-
-static json_t *real(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
-static void mismatch(struct kg_evaluation *e, const struct kg_tscene *s, const struct kg_tcase *c,
-                     const char *output, const struct kg_tcompare *m)
-{
-    kg_record_evidence(e->r, "mismatch",
-                       json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:s}",
-                                 "variant", kg_scene_name(s->kind), "law", kg_tlaw_name(c->law),
-                                 "dims", s->consts ? json_deep_copy(s->consts) : json_object(),
-                                 "output", output, "elements", (json_int_t)m->n, "failed",
-                                 (json_int_t)m->n_bad, "first", (json_int_t)m->first_bad, "got",
-                                 real(m->got), "want", real(m->want), "worst_over_bound",
-                                 real(m->worst), "share", bucket(m)));
-}
-
-static const char *value_reason(const struct kg_tscene *s, const struct kg_tcase *c,
-                                const struct kg_dj_judgement *j)
-{
-    const struct kg_tcompare *m = &j->compare;
-    size_t leaf = j->leaf >= 0 ? (size_t)j->leaf : 0;
-    bool f32 = leaf < s->desc.noutputs && s->desc.output[leaf].leaf.dtype == KG_TD_F32;
-    if (m->nonfinite) {
-        return "nonfinite";
-    }
-    bool close = isfinite(m->worst) && m->worst < REDUCED_PRECISION_WORST;
-    bool reduced = f32 && close && m->n_bad * 2 > m->n;
-    return reduced || c->law == KG_TL_PRECISION ? "precision" : "value";
-}
-
-static json_t *form_of(const struct kg_tleaf *leaf)
-{
-    json_t *shape = json_array();
-    for (uint32_t d = 0; d < leaf->rank && d < KG_TWIRE_RANK; d++) {
-        json_array_append_new(shape, json_integer(leaf->shape[d]));
-    }
-    return json_pack("{s:o, s:s}", "shape", shape, "dtype",
-                     kg_tdtype_name((enum kg_tdtype)leaf->dtype));
-}
-
-/* What is not a matter of numbers: structure, shape, dtype, device. */
-static bool of_form(struct kg_evaluation *e, const struct kg_tscene *s, const char *output,
-                    const struct kg_dj_report *rep, const struct kg_dj_judgement *j)
-{
-    struct kg_record *r = e->r;
-    char got[120] = "?", want[120] = "?";
-    if (j->leaf >= 0 && (uint32_t)j->leaf < rep->nleaves && (size_t)j->leaf < s->desc.noutputs) {
-        kg_task_leaf_text(&rep->leaf[j->leaf], got, sizeof got);
-        kg_task_leaf_text(&s->desc.output[j->leaf].leaf, want, sizeof want);
-        if (j->dtype || j->shape) {
-            kg_record_evidence(r, "shape",
-                               json_pack("{s:s, s:s, s:o, s:o}", "output", output, "variant",
-                                         kg_scene_name(s->kind), "want",
-                                         form_of(&s->desc.output[j->leaf].leaf), "got",
-                                         form_of(&rep->leaf[j->leaf])));
-        }
-    }
-    if (j->structure || j->arity) {
-        kg_record_verdict(r, KG_V_WRONG, "structure",
-                          "its answer is put together otherwise than the reference's (%u tensors, "
-                          "not %zu)",
-                          rep->nleaves, s->desc.noutputs);
-    } else if (j->dtype) {
-        kg_record_verdict(r, KG_V_WRONG, "dtype", "`%s` is %s, not %s", output, got, want);
-    } else if (j->shape) {
-        kg_record_verdict(r, KG_V_WRONG, "shape", "`%s` is %s, not %s", output, got, want);
-    } else if (j->device) {
-        kg_record_verdict(r, KG_V_WRONG, "device", "`%s` is on another device than the inputs",
-                          output);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* What the judge saw beside the values. */
-static bool of_memory(struct kg_evaluation *e, const struct kg_dj_report *rep)
-{
-    struct kg_record *r = e->r;
-    if (rep->late_write) {
-        kg_record_verdict(r, KG_V_HACK, "async", "its answer changed after it had been given");
-    } else if (rep->input_modified) {
-        kg_record_verdict(r, KG_V_WRONG, "input_modified", "it writes to input %d", rep->input_at);
-    } else if (rep->guard_hit) {
-        kg_record_verdict(r, KG_V_WRONG, "out_of_bounds", "it writes outside its answer");
-    } else {
-        return false;
-    }
-    return true;
-}
-
-enum kg_step_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tscene *s,
-                                     const struct kg_tcase *c, const struct kg_dj_report *rep,
-                                     const struct kg_dj_judgement *j)
-{
-    struct kg_record *r = e->r;
-    const char *law = kg_tlaw_name(c->law), *where = kg_scene_name(s->kind);
-    const struct kg_tcompare *m = &j->compare;
-    char output[KG_TWIRE_NAME];
-    output_name(rep, j->leaf, output, sizeof output);
-    if (of_memory(e, rep) || of_form(e, s, output, rep, j)) {
-        return KG_STEP_FAIL;
-    }
-    if (m->pass && j->alias) {
-        kg_record_verdict(r, KG_V_WRONG, "alias",
-                          "`%s` shares its memory with an input, the reference's does not", output);
-        return KG_STEP_FAIL;
-    }
-    if (m->pass) {
-        return KG_STEP_PASS;
-    }
-    mismatch(e, s, c, output, m);
-    e->repeats_twin = j->repeats_twin;
-    if (j->replay || (rep->stale && !j->repeats_twin)) {
-        kg_record_verdict(r, KG_V_HACK, "replay",
-                          "`%s` holds the answer to earlier inputs (shape `%s`, law `%s`)", output,
-                          where, law);
-    } else if (rep->unwritten) {
-        kg_record_verdict(r, KG_V_WRONG, "unwritten",
-                          "elements of `%s` were never written (shape `%s`)", output, where);
-    } else {
-        kg_record_verdict(r, KG_V_WRONG, value_reason(s, c, j),
-                          "`%s` is wrong in %s of its elements (shape `%s`, law `%s`)", output,
-                          share_of(m), where, law);
-    }
-    return KG_STEP_FAIL;
-}
-
-enum kg_step_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tscene *s,
-                                      const struct kg_tcase *c, const struct kg_dj_report *rep,
-                                      const struct kg_dj_judgement *j)
-{
-    char name[KG_TWIRE_NAME];
-    output_name(rep, j->leaf, name, sizeof name);
-    bool like = !(j->arity || j->shape || j->dtype);
-    if (like && j->compare.pass) {
-        return KG_STEP_PASS;
-    }
-    if (like) {
-        mismatch(e, s, c, name, &j->compare);
-        kg_record_verdict(e->r, KG_V_WRONG, "state",
-                          "a call leaves `%s` otherwise than the reference's does (law `%s`)", name,
-                          kg_tlaw_name(c->law));
-    } else {
-        kg_record_verdict(e->r, KG_V_WRONG, "state",
-                          "calls of the reference update its buffers, and the candidate's are not "
-                          "the same ones");
-    }
-    return KG_STEP_FAIL;
 }

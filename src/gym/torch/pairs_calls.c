@@ -95,7 +95,7 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err)
 {
     struct kg_dj_call c = kg_tpairs_call_of(s, s->scene->ref.port, KG_TC_CALL);
-    bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self;
+    bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self && !s->scene->single;
     c.keep = keep;
     c.flags |= wide ? KG_TF_WIDE : 0;
     c.timed = !oracle;
@@ -112,17 +112,38 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
     return kg_tpairs_ask_candidate(s, &c, rep, err);
 }
 
-/* What is timed is of the usual law, and so is what is learnt for it. */
+/* Bounds of the last case, whose other side is there; flags: 0, of the answer that is there. What
+ * is timed is of the usual law, and so is what is learnt for it. */
+static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->scene->ref.port, KG_TC_CALL);
+    int64_t k = kg_tplan_k(&s->scene->desc, s->law);
+    bool usual = s->law == KG_TL_OWN;
+    c.keep = KG_DJ_FLOAT;
+    c.flags |= flags;
+    enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;
+    if (flow == KG_TFLOW_ON &&
+        kg_dj_self(&s->w->torch->judge, CASE, k, usual, applies, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    return flow;
+}
+
+/* As in cases.c: where its error is not how far it is from its oracle, it answers off. */
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
-    int64_t k = kg_tplan_k(&s->scene->desc, s->law);
+    bool tf32 = kg_torch_tf32(s->w), off = tf32 || (s->scene->single && !s->self), ignored;
     *applies = false;
-    if (kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err) != KG_TFLOW_ON ||
-        kg_dj_self(&s->w->torch->judge, CASE, k, s->law == KG_TL_OWN, applies, err) != KG_OK) {
-        return KG_TFLOW_ERROR;
+    enum kg_tflow flow = kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err);
+    if (flow == KG_TFLOW_ON) {
+        flow = bounds(s, !off ? 0 : tf32 ? KG_TF_NEAR | KG_TF_FINE : KG_TF_NEAR, applies, err);
     }
-    return KG_TFLOW_ON;
+    if (flow == KG_TFLOW_ON && tf32 && *applies) {
+        flow = bounds(s, KG_TF_NEAR, &ignored, err);
+    }
+    return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
 /* What others' work made longer is no part of K. */

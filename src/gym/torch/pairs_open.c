@@ -104,12 +104,12 @@ enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err)
 
 /* The reference's own error on the inputs that will be timed. Where it does not meet itself on
  * values of the judge's making, there is more to the problem's inputs than can be seen of them: the
- * reference draws them all. A random one that draws otherwise in double has itself for an oracle.
- */
+ * reference draws them all. A random one that draws otherwise in double has itself for an oracle,
+ * and so has one without double whose answer jumps where its inputs are moved. */
 static enum kg_tflow learn(struct kg_tpairs *s, struct kg_err *err)
 {
     bool applies = false;
-    const int most = s->scene->desc.random ? 4 : 2;
+    const int most = s->scene->desc.random || s->scene->single ? 4 : 2;
     for (int tries = 0; tries < most && !applies; tries++) {
         struct kg_dj_report rep;
         s->drawn = tries % 2 == 1;
@@ -154,8 +154,8 @@ bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tscene *scene)
     return w->torch->quiet_of == scene;
 }
 
-/* Null calls while no candidate is there: how long the judge's own copies take, and K, which nothing
- * that a candidate does beside null calls can raise. */
+/* Null calls while no candidate is there: how long the judge's own copies take, and K, which
+ * nothing that a candidate does beside null calls can raise. */
 static enum kg_tflow quiet_nulls(struct kg_tpairs *s, struct kg_err *err)
 {
     s->nnull = 0;

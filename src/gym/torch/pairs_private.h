@@ -57,8 +57,8 @@ struct kg_tpairs {
  * measurement's. Whoever draws inputs on the host gives it back meanwhile. */
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_give_lease(struct kg_tpairs *s);
-/* So many null windows at least, each after a call of the reference, as among pairs: null calls in a
- * row take 70 us less. */
+/* So many null windows at least, each after a call of the reference, as among pairs: null calls in
+ * a row take 70 us less. */
 enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *err);
 /* ERROR: on input after input the reference does not meet its own oracle. */
 enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err);

@@ -160,7 +160,7 @@ struct kg_tshares kg_tprofile_shares(const struct kg_tprofile *p)
         const struct kg_tkernel *k = &p->kernel[i];
         double share = (double)k->ns / all;
         s.own += k->owner == KG_TO_OWN ? share : 0;
-        s.coverage += k->owner == KG_TO_OWN && !k->dead ? share : 0;
+        s.coverage += k->owner == KG_TO_OWN && !k->dead && !k->idle ? share : 0;
         s.delegated += k->owner == KG_TO_LIBRARY || k->owner == KG_TO_COMPILER ? share : 0;
         s.compiler += k->owner == KG_TO_COMPILER ? share : 0;
     }
@@ -212,20 +212,41 @@ bool kg_tprofile_defines(const char *code, size_t len)
     return found;
 }
 
+bool kg_tprofile_ran(const json_t *reply, const json_t *names)
+{
+    size_t i, k;
+    json_t *o, *name;
+    json_array_foreach(json_object_get(reply, "kernels"), i, o)
+    {
+        enum kg_towner owner;
+        json_array_foreach(names, k, name)
+        {
+            bool any = strcmp(json_string_value(name), "*") == 0;
+            bool same = any || json_equal(name, json_object_get(o, "name"));
+            if (same && owner_of(o, &owner) && owner == KG_TO_OWN) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool search(struct kg_tkernel **own, size_t n, bool singly,
-                   int (*ask)(void *user, struct kg_tkernel *const *group, size_t size), void *user)
+                   enum kg_tshown (*ask)(void *user, struct kg_tkernel *const *group, size_t size),
+                   void *user)
 {
     if (n == 0) {
         return true;
     }
-    int right = singly && n > 1 ? 0 : ask(user, own, n);
-    if (right < 0) {
+    enum kg_tshown shown = singly && n > 1 ? KG_TSHOWN_LIVE : ask(user, own, n);
+    if (shown == KG_TSHOWN_NONE) {
         return false;
     }
-    for (size_t i = 0; right && i < n; i++) {
-        own[i]->dead = true;
+    for (size_t i = 0; i < n; i++) {
+        own[i]->dead = own[i]->dead || shown == KG_TSHOWN_DEAD;
+        own[i]->idle = own[i]->idle || shown == KG_TSHOWN_IDLE;
     }
-    if (right || n == 1) {
+    if (shown != KG_TSHOWN_LIVE || n == 1) {
         return true;
     }
     size_t half = singly ? 1 : n / 2;
@@ -233,7 +254,8 @@ static bool search(struct kg_tkernel **own, size_t n, bool singly,
 }
 
 bool kg_tprofile_dead(struct kg_tkernel **own, size_t n,
-                      int (*ask)(void *user, struct kg_tkernel *const *group, size_t size),
+                      enum kg_tshown (*ask)(void *user, struct kg_tkernel *const *group,
+                                            size_t size),
                       void *user)
 {
     return search(own, n, n <= KG_TPROFILE_SINGLY, ask, user);

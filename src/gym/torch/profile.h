@@ -19,6 +19,7 @@ struct kg_tkernel {
     enum kg_towner owner;
     int64_t calls, ns;
     bool dead; /* own: the answer is right without it */
+    bool idle; /* own: it was not launched when that was asked, so nothing is shown */
 };
 
 struct kg_tprofile { /* zeroed: of no call */
@@ -37,7 +38,7 @@ void kg_tprofile_sort(struct kg_tprofile *p);
 
 /* Shares of the device's time, 0..1; all 0 where nothing ran. */
 struct kg_tshares {
-    double coverage;  /* own and not dead */
+    double coverage;  /* own, neither dead nor idle */
     double own;       /* own, dead or not */
     double delegated; /* library and compiler */
     double compiler;
@@ -68,12 +69,21 @@ void kg_tprofile_plain_name(const char *name, char *out, size_t cap);
 bool kg_tprofile_defines(const char *code, size_t len);
 
 /* Which of n own kernels are dead, by asking whether a group is: one by one up to
- * KG_TPROFILE_SINGLY, beyond that by halves. ask: 1 the answer is right without all of these, 0 it
- * is not, -1 it cannot be told; that ends the search, and false is returned. */
+ * KG_TPROFILE_SINGLY, beyond that by halves. NONE ends the search, and false is returned. */
 #define KG_TPROFILE_SINGLY 16
+enum kg_tshown {
+    KG_TSHOWN_NONE, /* it cannot be told */
+    KG_TSHOWN_LIVE, /* the answer is wrong without these */
+    KG_TSHOWN_DEAD, /* it is right without all of them */
+    KG_TSHOWN_IDLE, /* none of them was launched */
+};
 bool kg_tprofile_dead(struct kg_tkernel **own, size_t n,
-                      int (*ask)(void *user, struct kg_tkernel *const *group, size_t size),
+                      enum kg_tshown (*ask)(void *user, struct kg_tkernel *const *group,
+                                            size_t size),
                       void *user);
+
+/* Does the reply hold a kernel of its own of one of these names ("*": any)? */
+bool kg_tprofile_ran(const json_t *reply, const json_t *names);
 
 /* Tests only: profile on any device, and answer PROFILE in the runner's place. */
 extern struct kg_tprofile_hook {

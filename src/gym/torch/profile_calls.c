@@ -20,6 +20,10 @@ static void take(struct kg_tprofiling *s, enum kg_tlaw law, int64_t window, bool
         kg_tphase_note(&s->phase, law, s->e->torch->scene->cases[law].seed, &s->call);
     }
     s->phase.other = s->phase.other || why;
+    if (json_object_get(reply, "modules")) {
+        json_decref(s->modules);
+        s->modules = json_incref(json_object_get(reply, "modules"));
+    }
     if (error) {
         s->why = "launch records are not to be had";
         s->absent = true;

@@ -16,6 +16,7 @@ struct kg_tprofiling {
     bool fresh;                   /* each question in a process of its own */
     bool failed;                  /* the stage ends with KG_STEP_ERROR: *err is filled */
     int asked, processes;
+    json_t *modules; /* of the last call's records, as the runner has them; NULL: none */
 };
 
 #define KG_TPROFILE_CALLS   3                             /* that count */

@@ -237,6 +237,23 @@ static bool put_request(struct kg_twire *w, const json_t *request)
 }
 
 /* All that the block says is copied once, then looked at. */
+json_t *kg_pyrunner_reply(const struct kg_pyrunner *r)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *reply = NULL;
+    uint32_t bytes = r->wire ? r->wire->reply_bytes : 0;
+    char *text = bytes > 0 && bytes <= KG_TWIRE_TEXT ? malloc(bytes) : NULL;
+    if (text == NULL) {
+        return NULL;
+    }
+    memcpy(text, r->wire->reply, bytes);
+    if (kg_json_parse(text, bytes, "runner", &reply, &ignored) != KG_OK) {
+        reply = NULL;
+    }
+    free(text);
+    return reply;
+}
+
 static enum kg_pystatus take_answer(const struct kg_twire *w, const uint64_t nonce[2],
                                     struct kg_pyanswer *out)
 {

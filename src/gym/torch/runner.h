@@ -115,5 +115,8 @@ void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json
 void kg_pyrunner_answer(struct kg_pyrunner *r, const struct kg_pyquestion *q, int64_t deadline_ns,
                         struct kg_pyanswer *out);
 void kg_pyanswer_deinit(struct kg_pyanswer *a);
+/* What it wrote about a command that the judge had released, while it is still up: a parsed object,
+ * bounded, the caller's; or NULL. */
+json_t *kg_pyrunner_reply(const struct kg_pyrunner *r);
 
 #endif

@@ -79,7 +79,13 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_tside *ref, cons
     if (rep->status != KG_DJ_ANSWERED) {
         return lost(w, ref, what, rep->status == KG_DJ_LATE, err);
     }
-    return rep->said == KG_TA_OK ? KG_OK : complaint(w, what, rep->said, NULL, err);
+    if (rep->said == KG_TA_OK) {
+        return KG_OK;
+    }
+    json_t *reply = kg_pyrunner_reply(&ref->runner);
+    enum kg_code code = complaint(w, what, rep->said, reply, err);
+    json_decref(reply);
+    return code;
 }
 
 enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tscene *s, struct kg_dj_call call,
@@ -126,8 +132,8 @@ static enum kg_code start(struct kg_worker *w, struct kg_tscene *s, uint64_t in,
         return err->code;
     }
     json_t *request =
-        json_pack("{s:s, s:s, s:b, s:s}", "entry", w->torch->problem->reference, "role",
-                  "reference", "compat", kg_torch_compat(w), "precision", w->config.precision);
+        json_pack("{s:s, s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
+                  "reference", "precision", w->config.precision, "compat", kg_torch_compat(w));
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
@@ -262,9 +268,11 @@ enum kg_code kg_tscene_state(struct kg_worker *w, struct kg_tscene *s, int set, 
     return s->state_made[set] ? KG_OK : make_state(w, s, set, err);
 }
 
+/* Whoever draws inputs goes by the description, too: candidates do. */
 static enum kg_code build(struct kg_worker *w, struct kg_tscene *s, struct kg_err *err)
 {
-    json_t *request = json_object();
+    json_t *request = json_pack("{s:O, s:b}", "inputs", s->desc.template, "single", s->single);
+    s->state_loaded = -1;
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
@@ -276,7 +284,8 @@ enum kg_code kg_tscene_rebuild(struct kg_worker *w, struct kg_tscene *s, int64_t
 {
     *reply = NULL;
     return tell(w, &s->ref, KG_TC_BUILD, "building the module",
-                json_pack("{s:I}", "trials", (json_int_t)trials), reply, err);
+                json_pack("{s:I, s:O}", "trials", (json_int_t)trials, "inputs", s->desc.template),
+                reply, err);
 }
 
 json_t *kg_tscene_build_request(const struct kg_task_desc *d)

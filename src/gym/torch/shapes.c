@@ -3,7 +3,9 @@
 
 #include "gym/torch/torch.h"
 
-#define TRIES 48
+#define TRIES   48
+#define GROWN   4 /* times the elements that a larger shape may have */
+#define LARGEST ((int64_t)1 << 40)
 
 static json_t *constants_of(const struct kg_task_desc *d)
 {
@@ -137,22 +139,22 @@ enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t m
                    w->torch->problem->path, (long long)most, seen.code ? ": " : "", seen.message);
 }
 
-/* Half, one less, odd between: what a kernel for one shape, for powers of two or for whole blocks
- * does not expect. */
-static int64_t other(int64_t v, struct kg_rng *rng)
+/* Half, one less, odd between; or twice, one more, 1.1 to 1.6 times and odd: what a kernel for one
+ * shape, for powers of two or for whole blocks does not expect. */
+static int64_t other(int64_t v, bool grow, struct kg_rng *rng)
 {
     switch (kg_rng_below(rng, 3)) {
     case 0:
-        return v / 2;
+        return grow ? 2 * v : v / 2;
     case 1:
-        return v - 1;
+        return grow ? v + 1 : v - 1;
     default:
-        return (v * 3 / 4) | 1;
+        return grow ? (v + v * (1 + (int64_t)kg_rng_below(rng, 6)) / 10) | 1 : (v * 3 / 4) | 1;
     }
 }
 
 /* One or two constants changed; false: there is none to change. */
-static bool change(json_t *consts, struct kg_rng *rng)
+static bool change(json_t *consts, bool grow, struct kg_rng *rng)
 {
     size_t n = json_object_size(consts), changed = 0;
     for (int tries = 0; tries < 8 && n > 0 && changed < 1 + kg_rng_below(rng, 2); tries++) {
@@ -162,8 +164,8 @@ static bool change(json_t *consts, struct kg_rng *rng)
         json_object_foreach(consts, name, v)
         {
             int64_t old = json_integer_value(v);
-            if (pick-- == 0 && old > 2) {
-                json_integer_set(v, other(old, rng));
+            if (pick-- == 0 && old > 2 && old < LARGEST) {
+                json_integer_set(v, other(old, grow, rng));
                 changed++;
             }
         }
@@ -171,18 +173,32 @@ static bool change(json_t *consts, struct kg_rng *rng)
     return changed > 0;
 }
 
-bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct kg_tscene *s,
-                      struct kg_rng *rng)
+/* The problem takes these constants, and is no larger than that. First without a call, which a
+ * shape that is far too large would not survive. */
+static bool takes(struct kg_worker *w, struct kg_tscene *s, const json_t *consts, uint64_t most)
 {
-    for (int tries = 0; tries < 6 && !kg_cancelled; tries++) {
+    bool good = true;
+    for (int run = 0; run < 2 && good; run++) {
         struct kg_err ignored = KG_ERR_INIT;
         struct kg_task_desc d;
+        good = kg_tscene_describe(w, s, consts, run, &d, &ignored) == KG_OK;
+        if (good) {
+            good = size_of(&d) <= most;
+            kg_task_deinit(&d);
+        }
+    }
+    return good;
+}
+
+bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct kg_tscene *s,
+                      bool grow, struct kg_rng *rng)
+{
+    uint64_t most = (grow ? GROWN : 1) * size_of(&base->desc);
+    for (int tries = 0; tries < 6 && !kg_cancelled; tries++) {
         json_t *consts = base->consts ? json_deep_copy(base->consts) : constants_of(&base->desc);
-        bool good =
-            change(consts, rng) && kg_tscene_describe(w, s, consts, true, &d, &ignored) == KG_OK;
+        bool good = change(consts, grow, rng) && takes(w, s, consts, most);
         kg_tscene_close(w, s);
         if (good) {
-            kg_task_deinit(&d);
             s->consts = consts;
             return true;
         }

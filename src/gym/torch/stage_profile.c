@@ -18,11 +18,35 @@ static void record_kernels(const struct kg_tprofiling *s)
         kg_tprofile_plain_name(k->name, name, sizeof name);
         kg_record_evidence(
             s->e->r, "kernel",
-            json_pack("{s:s, s:f, s:I, s:b, s:s, s:b}", "name", name, "share",
+            json_pack("{s:s, s:f, s:I, s:b, s:s, s:b, s:b}", "name", name, "share",
                       kg_tprofile_share(&s->sum, k), "calls",
                       (json_int_t)((k->calls + KG_TPROFILE_CALLS - 1) / KG_TPROFILE_CALLS), "own",
-                      k->owner == KG_TO_OWN, "class", kg_towner_name(k->owner), "dead", k->dead));
+                      k->owner == KG_TO_OWN, "class", kg_towner_name(k->owner), "dead", k->dead,
+                      "idle", k->idle));
     }
+}
+
+/* Who had code loaded onto the device, as the runner says. Nothing follows from it. */
+static void record_modules(const struct kg_tprofiling *s)
+{
+    json_t *list = json_array(), *m;
+    size_t i;
+    json_array_foreach(s->modules, i, m)
+    {
+        const char *by = json_string_value(json_object_get(m, "by"));
+        const char *class = json_string_value(json_object_get(m, "class"));
+        if (by && class && json_array_size(list) < SHOWN) {
+            json_array_append_new(
+                list, json_pack("{s:o, s:o, s:I, s:I}", "by", kg_json_text(by, strnlen(by, 64)),
+                                "class", kg_json_text(class, strnlen(class, 16)), "loaded",
+                                json_integer_value(json_object_get(m, "loaded")), "bytes",
+                                json_integer_value(json_object_get(m, "bytes"))));
+        }
+    }
+    if (json_array_size(list) > 0) {
+        kg_record_evidence(s->e->r, "modules", json_pack("{s:O}", "list", list));
+    }
+    json_decref(list);
 }
 
 static json_t *own_of(const struct kg_tprofile *p)
@@ -139,6 +163,7 @@ static enum kg_step_result conclude(struct kg_tprofiling *s)
     }
     struct kg_tshares shares = kg_tprofile_shares(&s->sum);
     record_kernels(s);
+    record_modules(s);
     record_shares(s, &shares);
     c.delegated = shares.delegated;
     c.defines = kg_tprofile_defines(e->code, e->code_len);
@@ -181,6 +206,7 @@ enum kg_step_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *er
     kg_tcandidate_stop(e);
     json_decref(e->torch->profile);
     e->torch->profile = NULL;
+    json_decref(s->modules);
     free(s);
     return step;
 }

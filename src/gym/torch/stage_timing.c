@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/torch/gpu.h"
 #include "gym/torch/kernelbench.h"
 #include "gym/torch/pairs.h"
 
@@ -57,6 +58,9 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     t->samples = known ? samples_of(res) : NULL;
     if (!known) {
         return;
+    }
+    if (e->torch->clocks) {
+        kg_record_evidence(r, "clocks", json_incref(e->torch->clocks));
     }
     r->has_speedup = true;
     r->speedup.ratio = res->ratio.ratio;
@@ -191,6 +195,8 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
     if (kg_tpairs_run(s, &e->torch->cand, res, err) != KG_OK) {
         return ERROR;
     }
+    json_decref(e->torch->clocks);
+    e->torch->clocks = kg_tgpu_now(e->w); /* while they are still those of the pairs */
     switch (res->status) {
     case KG_TPAIRS_FAILED:
         return of_failure(e, &res->failure, err);

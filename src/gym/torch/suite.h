@@ -32,7 +32,8 @@ bool kg_tsuite_is_path(const char *problem);
  * files have is KG_E_INPUT. */
 enum kg_code kg_tsuite_find(const char *problem, const char *const *suites, size_t nsuites,
                             char *path, size_t cap, struct kg_err *err) KG_MUST_USE;
-/* KG_E_INPUT says what a file lacks: the class, get_inputs, get_init_inputs, a column of a row. */
+/* KG_E_INPUT says what a file lacks: the class, get_inputs, get_init_inputs, a column of a row.
+ * Where it is to be judged with, that is KG_E_PROBLEM (executor.c). */
 enum kg_code kg_tproblem_load(const char *path, struct kg_tproblem **out,
                               struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_tproblem_parse(const char *text, size_t len, const char *path,

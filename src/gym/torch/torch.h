@@ -8,6 +8,8 @@
 #ifndef KG_GYM_TORCH_TORCH_H
 #define KG_GYM_TORCH_TORCH_H
 
+#include <string.h>
+
 #include "gym/device/judge.h"
 #include "gym/pipeline/executor.h"
 #include "gym/torch/plan.h"
@@ -17,6 +19,11 @@
 
 enum kg_scene_kind { KG_SCENE_PUBLISHED, KG_SCENE_TINY, KG_SCENE_SHAPE, KG_SCENES };
 const char *kg_scene_name(enum kg_scene_kind kind); /* "published", "tiny", "shape" */
+
+/* What the reference is measured by: itself in double; itself in float, where it does not run in
+ * double, with what rounding the inputs does for its error; or itself and nothing else. */
+enum kg_toracle { KG_TO_NONE, KG_TO_FP64, KG_TO_FP32, KG_TO_SELF };
+const char *kg_toracle_name(enum kg_toracle o); /* "none", "fp64", "fp32", "self" */
 
 /* The judge's case that is timed, and where in IN its tensors may lie: at one of so many places. */
 #define KG_TORCH_TIMING_ID   (KG_DJ_CASES - 1)
@@ -43,6 +50,7 @@ struct kg_tcase {
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
     double near;    /* how far rounding its inputs moves the answer, over the bound; 0: unknown */
     bool self;      /* no oracle but the reference itself, under the same seed */
+    bool products;  /* league tf32: these are what its answer's error comes from */
     bool forced;    /* seed and key come from a record that is replayed */
     uint64_t asked; /* evaluations that it served */
 };
@@ -52,6 +60,8 @@ struct kg_tscene {
     json_t *consts; /* {NAME: int}, NULL: as published; owned */
     struct kg_task_desc desc;
     bool described, ready;
+    bool single;   /* the oracle is fp32: decided before any candidate is there */
+    char why[200]; /* what it does in double instead of answering */
     struct kg_tside ref;
     struct kg_key state_key[2]; /* of the two sets of parameters */
     bool state_made[2];
@@ -69,6 +79,8 @@ struct kg_torch {
     struct kg_dj judge;
     bool judge_up;
     bool contexts_apart; /* until the end of this timing, whatever the configuration says */
+    bool beside;         /* code of a candidate is there, which may take memory */
+    bool shared;         /* and other evaluations are on the device, which do */
     struct kg_tscene scene[KG_SCENES];
     bool no_tiny;          /* the problem has no tiny variant: it was looked for */
     struct kg_tside null;  /* of timing, and of any problem: holds no code, answers KG_TC_NULL */
@@ -82,18 +94,22 @@ struct kg_torch {
     double quiet_k_ns;            /* median of null windows while no candidate was there */
     bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
     double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
+    struct kg_gpu *gpu;           /* of gpu.h, NULL: none, or not asked yet */
+    json_t *gpu_facts;
+    bool gpu_asked;
 };
 
 struct kg_torch_run {
     struct kg_tscene *scene; /* the one that the candidate is up for */
     struct kg_tside cand;
-    bool interpret;  /* it imports triton, and there is no GPU */
-    bool self;       /* a case had no oracle but the reference itself: evidence tells */
-    bool called;     /* its first call at this scene has been made */
-    int state;       /* set of parameters that it holds */
-    uint64_t stages; /* cases compared so far */
-    uint64_t peak;   /* of its allocator on a GPU, bytes: what its processes claim */
-    json_t *asked;   /* for the record's `private`; borrowed */
+    bool interpret;         /* it imports triton, and there is no GPU */
+    enum kg_toracle oracle; /* the weakest that a case of its has had */
+    bool called;            /* its first call at this scene has been made */
+    int state;              /* set of parameters that it holds */
+    uint64_t stages;        /* cases compared so far */
+    uint64_t peak;          /* of its allocator on a GPU, bytes: what its processes claim */
+    json_t *asked;          /* for the record's `private`; borrowed */
+    json_t *clocks;         /* as they were after its last pairs; NULL: not known */
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
     char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
     bool builds_kept;                            /* there is an entry, or there shall be none */
@@ -103,6 +119,19 @@ struct kg_torch_run {
 static inline bool kg_torch_compat(const struct kg_worker *w)
 {
     return w->config.protocol == KG_PROTOCOL_KERNELBENCH;
+}
+
+/* The league: products whose operands are TF32 are right. */
+static inline bool kg_torch_tf32(const struct kg_worker *w)
+{
+    return strcmp(w->config.precision, "tf32") == 0 && !kg_torch_compat(w);
+}
+
+/* The reference's error is what it answers to inputs, and by operations, that are off (KG_TF_NEAR),
+ * not how far its answer is from its oracle's. */
+static inline bool kg_tscene_off(const struct kg_worker *w, const struct kg_tscene *s)
+{
+    return s->single || kg_torch_tf32(w);
 }
 
 /* --- worker.c: the device, zygotes, the judge --- */
@@ -247,11 +276,12 @@ uint64_t kg_tshapes_size(const struct kg_task_desc *d);
 /* The scene gets constants that bring that down to most; KG_E_PROBLEM: none were found. */
 enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tscene *s, int64_t most,
                              struct kg_err *err) KG_MUST_USE;
-/* The scene gets another shape than base's that the problem takes; false: none was found. */
+/* The scene gets another shape than base's that the problem takes, smaller or (grow) up to four
+ * times as large; false: none was found. */
 bool kg_tshapes_other(struct kg_worker *w, const struct kg_tscene *base, struct kg_tscene *s,
-                      struct kg_rng *rng);
+                      bool grow, struct kg_rng *rng);
 /* shape_generality: the share of other shapes, `torch.shapes` of them, at which the candidate is
- * right too. A grade: the verdict stays. */
+ * right too. A grade: the verdict stays, unless `torch.shapes_gate`. */
 enum kg_step_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err);
 
 /* One command with data to the scene's reference, which must do it; what: for the message. */
@@ -286,6 +316,13 @@ enum kg_step_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg
 /* One case through candidate and judge. */
 enum kg_step_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tscene *s,
                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
+
+/* --- precision.c --- */
+enum kg_toracle kg_tcase_oracle(const struct kg_tscene *s, const struct kg_tcase *c);
+/* Where the probe was asked in the league tf32: is the answer's error one that its products'
+ * operands make, and not a narrower type's? True elsewhere. */
+bool kg_tprecision_holds(const struct kg_worker *w, const struct kg_tcase *c,
+                         const struct kg_dj_judgement *j);
 
 /* --- replay.c --- */
 /* What a record needs to be replayed, under `private`: keys of the parameters, and cases. */

@@ -99,6 +99,8 @@ enum kg_tflag {                   /* of a command */
                 KG_TF_TRAIN = 2,  /* reserved */
                 KG_TF_NEAR = 4,   /* CALL: floating inputs moved by a rounding error of float32 (of
                                      float64 where they are double), each up or down */
+                KG_TF_FINE = 64,  /* CALL, league tf32, with NEAR: products lose a 16th of what they
+                                     may; alone: all of it, another way */
                 KG_TF_POLITE = 8, /* CALL, DRAW: it says in `building` when it does not need the
                                      device */
                 KG_TF_DRAWS = 16, /* CALL, NULL: `seed` is there from the release on, not before:

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include "base/file.h"
+#include "gym/torch/gpu.h"
 #include "gym/torch/torch.h"
 
 const char *kg_scene_name(enum kg_scene_kind kind)
@@ -265,6 +266,7 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
             kg_zygote_stop(&t->zygote[i]);
         }
     }
+    kg_tgpu_close(w);
     free(t);
     w->torch = NULL;
 }

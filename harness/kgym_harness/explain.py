@@ -1,0 +1,162 @@
+"""An exception as a status and a reply: its type and words, the lines of the source file that were
+active, and what a compiler said of the candidate's own code. A claim as any other; the broker
+bounds it, and text that could hold numbers of an input is filtered before a model reads it."""
+
+import dis
+import re
+import sys
+import traceback
+
+import torch
+
+from . import module, source, tensors, wire
+
+NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available",
+             "Found no NVIDIA driver", "CUDA_HOME environment variable is not set",
+             "0 active drivers", "CUDA driver initialization failed",
+             "Cannot access accelerator device when none is available",
+             "Attempting to deserialize object on a CUDA device",
+             "CUDA driver version is insufficient", "no CUDA-capable device is detected",
+             "libcuda.so.1: cannot open shared object file")
+OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory",
+                 "CUDA error: out of memory", "Error [CUDA]: out of memory",
+                 "CUBLAS_STATUS_ALLOC_FAILED")
+NO_ARCHITECTURE = "its extension in CUDA is built for the GPU that is there (by nvcc, of CUDA_HOME)"
+NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
+MOST_MESSAGE = 4000
+MOST_LOG = 6000
+MOST_LINE = 300
+MOST_FRAMES = 6
+RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
+# gcc's and nvcc's "FILE:LINE:COLUMN: error: ", "FILE(LINE): error: ", and what linkers say
+COMPLAINT = re.compile(r"(\(\d+\)|:\d+(:\d+)?): ((fatal|catastrophic) )?error( #[-\w]+)?: |"
+                       r"fatal error: |undefined reference to |multiple definition of |"
+                       r"cannot find -l|undefined symbol: ")
+COMMAND = re.compile(r"\[\d+/\d+\] |FAILED: |ninja: ")
+
+
+def plain(text, most):
+    return str(text).encode("utf-8", "replace").decode("utf-8")[:most]
+
+
+def compiler_said(text):
+    """Of the log of a build: its first error, the lines that lead to it, and what follows, without
+    the commands, which are long. None: there is no error in it."""
+    lines = [line for line in text.splitlines()
+             if not COMMAND.match(line) and len(line) <= 4 * MOST_LINE]
+    found = [i for i, line in enumerate(lines) if COMPLAINT.search(line)]
+    if not found:
+        return None
+    first = found[0]
+    while first > 0 and lines[first - 1].endswith((":", ",")):
+        first -= 1
+    return plain("\n".join(line[:MOST_LINE] for line in lines[first:]), MOST_LOG)
+
+
+def _complaints(said):
+    """The errors' own words alone, in plain quotes."""
+    said = said.replace("\u2018", "'").replace("\u2019", "'")
+    lines = [line for line in said.splitlines() if COMPLAINT.search(line)]
+    return "; ".join(re.sub(r"^.*?error( #[-\w]+)?: ", "error: ", line) for line in lines)
+
+
+def _frames(error, path):
+    """Of the source file, the innermost last."""
+    found = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    if not found:
+        return {}
+    last = found[-1]
+    return {"where": "line %d, in %s" % (last.lineno or 0, plain(last.name, 100)),
+            "line": last.lineno or 0,
+            "lines": [f.lineno or 0 for f in found[-MOST_FRAMES:]]}
+
+
+def _of_triton(error):
+    """What Triton's compiler says of a kernel, without the kernel's text, and the line of its
+    source that it is about. It raises such an error for each function that it is in: the first one
+    says what is wrong."""
+    while isinstance(error.__cause__, type(error)):
+        error = error.__cause__
+    words = error.error_message or error.__cause__ or error
+    node, text = error.node, error.src
+    at = getattr(node, "lineno", 0)
+    lines = text.splitlines() if isinstance(text, str) else []
+    return plain(words, MOST_MESSAGE), lines[at - 1] if 0 < at <= len(lines) else ""
+
+
+def _line_of(text, path):
+    """Where this line stands in the file, if it does once: 0 else."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            found = [i for i, line in enumerate(f, 1) if line.strip() == text.strip()]
+    except OSError:
+        return 0
+    return found[0] if text.strip() and len(found) == 1 else 0
+
+
+def _asks_architecture(error):
+    """An extension in CUDA is built for the device that is there."""
+    return any(frame.name == "_get_cuda_arch_flags"
+               for frame in traceback.extract_tb(error.__traceback__))
+
+
+def _lacks_gpu(error, message):
+    """Was it torch, triton or ctypes that found no device? A claim as any other: the broker looks
+    whether the source names what needs one."""
+    if type(error).__module__.split(".")[0] not in ("builtins", "torch", "triton"):
+        return False
+    if _asks_architecture(error):
+        return True
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or not any(p in message for p in NEEDS_GPU):
+        return False
+    frame = last.tb_frame
+    if frame.f_code.co_code[last.tb_lasti] not in RAISES:
+        return True  # by torch's C++, without a frame of its own
+    name = frame.f_globals.get("__name__")
+    owner = sys.modules.get(name) if isinstance(name, str) else None
+    return owner is not None and vars(owner) is frame.f_globals and \
+        name.split(".")[0] in ("torch", "triton", "ctypes") and \
+        frame.f_code.co_filename == getattr(owner, "__file__", None)
+
+
+def _reply(error, path, seen):
+    """{type, message, where, line, lines, log}. log: of a compiler, and only where no input
+    is there yet; else its errors are the message."""
+    reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
+                 **_frames(error, path))
+    triton = sys.modules.get("triton.compiler.errors")
+    if triton is not None and isinstance(error, triton.CompilationError):
+        reply["message"], text = _of_triton(error)
+        line = _line_of(text, path)
+        if line:
+            reply.update(line=line, where="line %d, in a kernel" % line)
+            reply["lines"] = (reply.get("lines", []) + [line])[-MOST_FRAMES:]
+        return reply
+    said = compiler_said(str(error))
+    if said is not None and seen:
+        reply["message"] = plain(_complaints(said), MOST_MESSAGE)
+    elif said is not None:
+        reply["message"], reply["log"] = plain(error, MOST_LINE), said
+    return reply
+
+
+def explain(error, path, on_cpu, seen):
+    """(status, reply). seen: the process has had inputs, or parameters."""
+    message = plain(error, MOST_MESSAGE)
+    if isinstance(error, source.BadSyntax):
+        return wire.SYNTAX, {"message": message, "line": error.line}
+    simple = {source.NoEntry: wire.NO_ENTRY, module.BadState: wire.STATE,
+              tensors.TooLarge: wire.TOO_LARGE, tensors.BadStructure: wire.BAD_STRUCTURE}
+    if type(error) in simple:
+        return simple[type(error)], {"message": message}
+    reply = _reply(error, path, seen)
+    if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)) or \
+            isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
+        return wire.OUT_OF_MEMORY, reply
+    if on_cpu and _lacks_gpu(error, message):
+        said = NO_ARCHITECTURE if _asks_architecture(error) else reply["message"]
+        return wire.NEEDS_GPU, dict(reply, message=said)
+    return wire.EXCEPTION, reply
