@@ -236,7 +236,6 @@ static bool put_request(struct kg_twire *w, const json_t *request)
     return fits;
 }
 
-/* All that the block says is copied once, then looked at. */
 json_t *kg_pyrunner_reply(const struct kg_pyrunner *r)
 {
     struct kg_err ignored = KG_ERR_INIT;
@@ -254,6 +253,7 @@ json_t *kg_pyrunner_reply(const struct kg_pyrunner *r)
     return reply;
 }
 
+/* All that the block says is copied once, then looked at. */
 static enum kg_pystatus take_answer(const struct kg_twire *w, const uint64_t nonce[2],
                                     struct kg_pyanswer *out)
 {
