@@ -16,7 +16,9 @@
 #define TRUE   1.25
 #define ROUNDS 4000
 
-static struct kg_tpairs session;
+static struct kg_torch torch; /* K is 0 */
+static struct kg_worker worker = {.torch = &torch};
+static struct kg_tpairs session = {.w = &worker};
 static struct kg_tpairs_result result;
 static struct kg_pair pair[MOST];
 static struct kg_rng rng;
