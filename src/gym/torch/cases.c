@@ -12,7 +12,7 @@
  * thousand reaches 30 and is well worth asking; a variance of equal numbers has no bound at all. */
 #define COLLAPSED 100.0
 #define FEW       1000000 /* one element of so many may be in a law's tail, */
-#define TAIL      4.0     /* by so many times of what rounding the inputs does */
+#define TAIL      16.0    /* by so many times of what rounding the inputs does */
 
 static struct kg_dj_call call_of(const struct kg_worker *w, const struct kg_tscene *s, int id,
                                  enum kg_tcommand command, uint64_t seed)

@@ -2,7 +2,7 @@
 # entry: B11
 # problem: relu
 # what: asks for more shared memory than there is and ignores the launch's error: nothing runs
-# expect: wrong/value wrong/unwritten wrong/nonfinite crash/exception
+# expect: wrong/value wrong/unwritten wrong/nonfinite crash/exception crash/device
 # gpu: yes: launches
 import torch
 import torch.nn as nn

@@ -2,7 +2,7 @@
 # entry: B12
 # problem: row_sum
 # what: two threads add into the same cells by reading, adding and storing
-# expect: ok wrong/value wrong/nondeterministic crash/exception crash/signal timeout/tiny
+# expect: ok wrong/value wrong/nondeterministic crash/exception crash/device crash/signal timeout/tiny
 #   timeout/full
 # harmless: yes
 # equal: reference

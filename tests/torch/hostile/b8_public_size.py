@@ -2,7 +2,7 @@
 # entry: B8
 # problem: relu
 # what: right for the published number of elements only: a fixed grid without a mask
-# expect: ok crash/exception
+# expect: ok crash/exception crash/device
 # harmless: yes
 # equal: relu.fast
 # varies: right at the published shape, which is what gates

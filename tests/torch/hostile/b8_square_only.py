@@ -2,7 +2,7 @@
 # entry: B8
 # problem: matmul
 # what: right for square matrices only; it multiplies with the operands' shapes mixed up elsewhere
-# expect: ok crash/exception
+# expect: ok crash/exception crash/device
 # harmless: yes
 # equal: reference
 # varies: right at the published shape, which is what gates

@@ -2,7 +2,7 @@
 # entry: D7
 # problem: relu
 # what: a thread takes the memory of the answers away as soon as one is given
-# expect: crash/exception crash/signal crash/exit out_of_memory/device timeout/tiny timeout/full
+# expect: crash/exception crash/device crash/signal crash/exit out_of_memory/device timeout/tiny timeout/full
 # gpu: yes: memory of the device that is shared with others
 import ctypes
 import sys

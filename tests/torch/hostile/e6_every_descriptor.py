@@ -2,7 +2,7 @@
 # entry: E6
 # problem: gather
 # what: writes such a record to every descriptor
-# expect: wrong/value crash/protocol crash/signal crash/exit crash/exception
+# expect: wrong/value crash/protocol crash/signal crash/exit crash/exception crash/device
 # gpu: no
 import os
 

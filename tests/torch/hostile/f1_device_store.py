@@ -2,7 +2,7 @@
 # entry: F1
 # problem: relu
 # what: stores through a wild pointer of the device, which poisons the context
-# expect: crash/exception
+# expect: crash/device
 # attacks: host down
 # gpu: yes: device memory
 import torch
