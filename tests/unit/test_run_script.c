@@ -45,6 +45,21 @@ static void test_counts_and_what_is_told(void **state)
     rig_shows("1 passed, 2 failed, 1 skipped");
 }
 
+/* Sanitized, what is mostly Python's time is left out, and said to be; not if it is asked for by
+ * name, nor in a release build. */
+static void test_pythons_programs(void **state)
+{
+    (void)state;
+    program("sanitize", "good", good);
+    program("sanitize", "test_torch_cli", fails);
+    rig_expect(0, RUN("KGYM_TEST_GPU=0", "sanitize"));
+    rig_shows("test_torch_cli                     skipped, sanitized");
+    rig_shows("1 passed, 0 failed, 0 skipped");
+    rig_expect(1, RUN("KGYM_TEST_GPU=0", "sanitize") " test_torch_cli");
+    program("release", "test_torch_cli", fails);
+    rig_expect(1, RUN("KGYM_TEST_GPU=0", "release"));
+}
+
 static void test_nothing_skips_on_a_gpu(void **state)
 {
     (void)state;
@@ -83,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_counts_and_what_is_told, fresh),
+        cmocka_unit_test_setup(test_pythons_programs, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
     };
