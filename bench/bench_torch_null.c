@@ -2,8 +2,8 @@
  * fresh process of the second one in every repetition, the paired protocol with all that it
  * verifies.
  *   build/release/bench/bench_torch_null [repetitions=20] [device=cuda:0] [kernels]
- *                                        [beside=repetitions/2] [blocks=64]
- * What the clock can tell: half-widths of 0.25 % are asked for, of so many blocks of 8 pairs at
+ *                                        [beside=repetitions/2] [blocks=128]
+ * What the clock can tell: half-widths of 0.25 % are asked for, of so many blocks of 4 pairs at
  * most; blocks 0: as evaluations are timed. kernels: those whose name holds this. The problem
  * applies sin() in turn, a launch for each round, or multiplies matrices, which is one launch and
  * no matter of memory. Columns: median time after K; K and its spread; share of ratios within 0.5,

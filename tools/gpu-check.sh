@@ -9,7 +9,7 @@
 #                                  GPU_RUNS times in a row (3), GPU_JOBS at once
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
 #   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), of
-#                                  kernels whose name holds GPU_KERNELS, with GPU_BLOCKS of pairs at most (64; 0: as
+#                                  kernels whose name holds GPU_KERNELS, with GPU_BLOCKS of pairs at most (128; 0: as
 #                                  evaluations are timed); beside contexts, too (GPU_BESIDE, 0: not)
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
@@ -149,7 +149,7 @@ do_profile() {
 
 do_timing() {
   step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}" cuda:0 "${GPU_KERNELS:-}" \
-    "${GPU_BESIDE:-$(((${GPU_REPETITIONS:-20} + 1) / 2))}" "${GPU_BLOCKS:-64}"
+    "${GPU_BESIDE:-$(((${GPU_REPETITIONS:-20} + 1) / 2))}" "${GPU_BLOCKS:-128}"
   show torch_null
 }
 

@@ -12,7 +12,7 @@
 #include "gym/torch/pairs_private.h"
 
 #define MOST   48
-#define BLOCK  8
+#define BLOCK  4
 #define TRUE   1.25
 #define ROUNDS 4000
 
@@ -65,7 +65,7 @@ static struct kg_ratio ratio(void)
 static void test_the_interval_holds_the_truth(void **state)
 {
     (void)state;
-    static const size_t pairs[] = {24, 48, 20, 5}; /* the last two: time ran out */
+    static const size_t pairs[] = {16, 24, 48, 18, 5}; /* the last two: time ran out */
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
         int holds = 0;
         double width = 0;
@@ -76,9 +76,35 @@ static void test_the_interval_holds_the_truth(void **state)
             width += r.half_width / ROUNDS;
         }
         assert_true(holds > 0.92 * ROUNDS && holds < 0.99 * ROUNDS);
-        if (pairs[k] == 24) { /* by three blocks it would be 0.022 */
+        if (pairs[k] == 24) { /* by three eights it would be 0.022 */
             assert_true(width > 0.010 && width < 0.016);
         }
+    }
+}
+
+/* Asked after every four pairs from 16 on, and ended by its own width: still no lie. */
+static void test_an_early_end_holds_the_truth(void **state)
+{
+    (void)state;
+    static const double errors[] = {0.01, 0.03, 0.05};
+    static const double most[] = {17, 31, 45}, least[] = {16, 28, 42};
+    for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+        int holds = 0;
+        double pairs = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            struct kg_ratio r = {0};
+            draw(MOST, errors[k]);
+            for (result.n = 16; result.n <= MOST; result.n += BLOCK) {
+                r = ratio();
+                if (r.half_width <= session.opt.half_width) {
+                    break;
+                }
+            }
+            holds += r.lo <= TRUE && TRUE <= r.hi;
+            pairs += (double)r.pairs / ROUNDS;
+        }
+        printf("told: errors of %g: %d of %d held, %.1f pairs\n", errors[k], holds, ROUNDS, pairs);
+        assert_true(holds > 0.90 * ROUNDS && pairs >= least[k] && pairs < most[k]);
     }
 }
 
@@ -114,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_interval_holds_the_truth),
+        cmocka_unit_test(test_an_early_end_holds_the_truth),
         cmocka_unit_test(test_one_disturbed_call),
         cmocka_unit_test(test_nothing_is_known_of_no_pair),
     };

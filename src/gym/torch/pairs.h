@@ -23,7 +23,7 @@
 #define KG_TPAIRS_SHORT_NS  100000    /* T: the shortest time that is rewarded */
 #define KG_TPAIRS_SPREAD_NS 50000     /* of the middle half of K's windows: beyond it no trust, */
 #define KG_TPAIRS_SPREAD    0.05      /* unless it is this share of the shorter time, or less */
-#define KG_TPAIRS_BLOCKS    64
+#define KG_TPAIRS_BLOCKS    128
 #define KG_TPAIRS_MOST      10000 /* pairs of one block, or trials */
 
 struct kg_tpairs_options {
@@ -35,12 +35,12 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 6 x 8 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
+/* 12 x 4 pairs at most (at least 4 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
  * 20 s + 60 s. */
 #define KG_TPAIRS_DEFAULTS                                                                         \
-    ((struct kg_tpairs_options){.pairs = 8,                                                        \
-                                .blocks = 6,                                                       \
-                                .min_blocks = 3,                                                   \
+    ((struct kg_tpairs_options){.pairs = 4,                                                        \
+                                .blocks = 12,                                                      \
+                                .min_blocks = 4,                                                   \
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \

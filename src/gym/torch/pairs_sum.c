@@ -5,10 +5,12 @@
 
 #include "gym/torch/pairs_private.h"
 
-#define PART   10 /* pairs of one part of the interval, for trimmed means */
-#define QUAD   4  /* balanced: the least that has both orders */
-#define PARTS  3  /* fewer say nothing about spread: smaller parts then */
-#define ENOUGH 6  /* parts that a narrow interval takes */
+#define PART   10  /* pairs of one part of the interval, for trimmed means */
+#define QUAD   4   /* balanced: the least that has both orders */
+#define OCTET  8   /* has medians that one disturbed call does not move */
+#define PARTS  3   /* fewer say nothing about spread: smaller parts then */
+#define ENOUGH 6   /* parts that a narrow interval takes */
+#define MEDIAN 1.1 /* standard errors of a median of all pairs, in those of the mean of quads */
 
 static double after_k(int64_t ns, double k)
 {
@@ -41,11 +43,12 @@ static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size
     return log_ratio;
 }
 
-/* Pairs of one part: whole blocks; where time ran out before there were enough of them, less. */
+/* Pairs of one part: of trimmed means, or as large as leaves enough of them. */
 static size_t part_of(const struct kg_tpairs *s)
 {
-    size_t n = s->out->n, whole = s->opt.calibrated ? PART : s->out->block;
-    return n / whole >= PARTS ? whole : n / QUAD >= PARTS ? QUAD : 1;
+    size_t n = s->out->n;
+    bool large = s->opt.calibrated ? n / PART >= PARTS : n / OCTET >= ENOUGH;
+    return large ? (s->opt.calibrated ? PART : OCTET) : n / QUAD >= PARTS ? QUAD : 1;
 }
 
 /* Mean of the log ratios of parts of this size, and its interval by how they differ. */
@@ -68,20 +71,20 @@ static void by_parts(const struct kg_tpairs *s, size_t size, struct kg_ratio *ou
     free(l);
 }
 
-/* The ratio is by medians of whole blocks, which one disturbed call does not move, and so is the
- * interval where there are six of them. By three it would be 4.3 standard errors; by six parts of
- * four pairs it is 2.6, and what disturbs a call makes it wider. */
+/* From 48 pairs on the mean of eights' log ratios; below, the median of all, and the interval by
+ * fours: five of them are 2.8 standard errors, three eights would be 4.3. One disturbed call moves
+ * neither ratio, and makes the interval of fours wider. */
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
 {
-    struct kg_ratio small;
+    const struct kg_tpairs_result *r = s->out;
     size_t size = part_of(s);
-    if (s->out->n == 0) {
+    if (r->n == 0) {
         return false;
     }
     by_parts(s, size, out);
-    if (!s->opt.calibrated && size % QUAD == 0 && s->out->n / size < ENOUGH) {
-        by_parts(s, QUAD, &small);
-        out->half_width = small.half_width;
+    if (!s->opt.calibrated && size == QUAD) {
+        out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, (int64_t)overhead(s)));
+        out->half_width *= MEDIAN;
     }
     out->lo = out->ratio * exp(-out->half_width);
     out->hi = out->ratio * exp(out->half_width);
