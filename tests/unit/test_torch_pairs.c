@@ -11,7 +11,6 @@
 #include "gym/torch/pairs.h"
 
 #define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
-#define QUIET   10 /* null calls before the candidate: the first two do not count */
 #define NULLS   6  /* that count in a lease, at least */
 #define TURNS   30 /* calls of a process after which candidates here turn; full runs make fewer */
 
@@ -73,6 +72,7 @@ static struct {
     int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
     int loud_calls;    /* for so many calls */
     bool loud_often;   /* of those every second one */
+    int idle_nulls;    /* the first null calls, which take 0.15 ms more */
     bool canary_loud;  /* null calls are loud once the candidate has been ... */
     bool ref_loud;     /* ... or the reference's */
     int late_at, hit_at, modified_at; /* number of the candidate's call that is seen to */
@@ -83,6 +83,7 @@ static struct {
     int same_seed;
     int oracle_last; /* calls in double since the candidate's last */
     int nulls_alone; /* null calls once the candidate is there, the device its alone */
+    int quiet;       /* null calls before that */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
@@ -109,6 +110,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.wide += c->command == KG_TC_CALL && !call;
     spy.oracle_last = who == CAND ? 0 : spy.oracle_last + (c->command == KG_TC_CALL && !call);
     spy.calls[who] += call || c->command == KG_TC_NULL;
+    spy.quiet += who == NUL && c->command == KG_TC_NULL && spy.calls[CAND] == 0;
     spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && worker->torch->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
@@ -139,6 +141,7 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     if (who == NUL) {
         rep->window_ns += spy.calls[NUL] % 2 ? spy.jitter_ns : 0;
         rep->window_ns += spy.calls[CAND] > 0 ? spy.raised_ns : 0;
+        rep->window_ns += spy.calls[NUL] <= spy.idle_nulls ? 150000 : 0;
     }
     rep->loud = rep->loud || (who == NUL && spy.canary_loud && spy.was_loud) ||
                 (who == REF && spy.ref_loud && spy.was_loud);
@@ -284,7 +287,7 @@ static void calls_look_alike(void **state)
     /* besides those of pairs: one to learn from, one before each null call before the candidate was
      * there, one for each timed call that the oracle was asked about later; and where too few null
      * calls came by chance, one before each that was missing */
-    int missing = spy.calls[REF] - spy.calls[CAND] - 1 - QUIET - KG_DJ_ASIDE;
+    int missing = spy.calls[REF] - spy.calls[CAND] - 1 - spy.quiet - KG_DJ_ASIDE;
     assert_in_range(missing, 0, NULLS);
     /* the second of each pair, and those; one more where the last pair is one that the oracle was
      * asked about */
@@ -853,7 +856,7 @@ static void k_is_of_the_lease(void **state)
         int64_t nulls = number(evidence(&r, "pairs"), "nulls");
         assert_in_range(nulls, spy.nulls_alone - 2, spy.nulls_alone - 1);
         assert_true(nulls >= NULLS);
-        beside = spy.nulls_alone < spy.calls[NUL] - QUIET;
+        beside = spy.nulls_alone < spy.calls[NUL] - spy.quiet;
         kg_record_deinit(&r);
     }
     assert_true(beside);
@@ -876,6 +879,25 @@ static void k_is_not_raised(void **state)
     expect("affine.py", good, "ok", &r); /* nor by a later one of the same worker */
     assert_int_equal(r.timing.overhead_ns, 50000);
     kg_record_deinit(&r);
+}
+
+/* Nor what a device takes that was idle before. */
+static void k_is_of_a_device_at_work(void **state)
+{
+    (void)state;
+    static const int idle[] = {0, 2, 12}, asked[] = {18, 18, 26};
+    need_torch();
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        struct kg_record r;
+        fresh(state);
+        windows(4050000, 2050000, 50000);
+        spy.raised_ns = 400000;
+        spy.idle_nulls = idle[i];
+        expect("affine.py", good, "ok", &r);
+        assert_int_equal(spy.quiet, asked[i]);
+        assert_int_equal(r.timing.overhead_ns, 50000);
+        kg_record_deinit(&r);
+    }
 }
 
 /* K that is not the same from call to call says nothing, and nobody is accused by it. */
@@ -1049,6 +1071,7 @@ int main(void)
         TEST(memory_of_others),
         TEST(k_is_of_the_lease),
         TEST(k_is_not_raised),
+        TEST(k_is_of_a_device_at_work),
         TEST(a_busy_device),
         TEST(below_the_floor),
         TEST(floors),
