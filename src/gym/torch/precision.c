@@ -11,6 +11,9 @@
 #define MOST 1.5
 /* Of that error, with 15 bits: a 16th where it comes from products, all where it does not. */
 #define LITTLE 0.5
+/* Of one way's bound, by another way, where a law of the judge's is asked: a third may be as far
+ * off again. */
+#define CLOSE 0.5
 
 static enum kg_code ask(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
                         enum kg_dj_side keep, uint32_t flags, struct kg_err *err)
@@ -68,7 +71,8 @@ enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tscene *s, struc
         kg_dj_compare(judge, c->id, c->law == KG_TL_PRECISION, &j, err) != KG_OK) {
         return err->code;
     }
-    c->applies = j.compare.pass && !(j.arity || j.structure || j.shape || j.dtype);
+    bool near = c->law < KG_TL_BF16 || c->law == KG_TL_PRECISION || j.compare.worst < CLOSE;
+    c->applies = j.compare.pass && near && !(j.arity || j.structure || j.shape || j.dtype);
     return KG_OK;
 }
 

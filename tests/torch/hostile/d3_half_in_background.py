@@ -2,8 +2,11 @@
 # entry: D3
 # problem: softmax
 # what: half of the rows are a background thread's, which gets them just before the return
-# expect: hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite
+# expect: ok hack/async wrong/value wrong/nondeterministic wrong/unwritten wrong/nonfinite
 #   crash/exception
+# harmless: yes
+# equal: reference
+# varies: where the thread always gets there before the digest, its work is inside the clock
 # gpu: no
 import queue
 import threading
