@@ -240,7 +240,9 @@ static bool disturb(pid_t batch, int64_t until)
         }
     }
     int status = rig_finish(batch);
-    if (kills[SUPERVISOR] > supervisors && status == 128 + SIGKILL) {
+    bool killed = kills[SUPERVISOR] > supervisors && status == 128 + SIGKILL;
+    kills[SUPERVISOR] = supervisors + killed; /* one that had ended may be hit, or one twice */
+    if (killed) {
         return false;
     }
     if (status != 0 && status != 2) {
