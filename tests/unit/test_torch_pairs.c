@@ -244,6 +244,7 @@ static void a_measurement(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
+    windows(4050000, 4050000, 50000);
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_MEASURED);
     assert_string_equal(r.timing.preset, "paired");
@@ -296,6 +297,30 @@ static void calls_look_alike(void **state)
     assert_int_equal(spy.draws, 0); /* both inputs are of laws that the judge can make */
     assert_true(spy.wide > 1);
     kg_record_deinit(&r);
+}
+
+/* 40 verified calls bind one that may be faster; one that is slower by more than its interval has
+ * nothing to gain by fewer. */
+static void the_least_number_of_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ref_ns, cand_ns;
+        bool binds;
+    } table[] = {{4050000, 2050000, true}, {4050000, 4050000, true}, {2050000, 4050000, false}};
+    struct kg_record r;
+    need_torch();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        fresh(state);
+        worker->config.timing_blocks = worker->config.timing_min_blocks = 2;
+        windows(table[i].ref_ns, table[i].cand_ns, 50000);
+        expect("affine.py", good, "ok", &r);
+        assert_int_equal(r.timing.status, KG_T_MEASURED);
+        const json_t *t = evidence(&r, "pairs");
+        int64_t verified = number(t, "verified_before") + number(t, "verified");
+        assert_int_equal(verified >= KG_TPAIRS_VERIFIED, table[i].binds);
+        kg_record_deinit(&r);
+    }
 }
 
 /* Also where calls are still missing after the last pair: the oracle needs no process that waits.
@@ -1048,6 +1073,7 @@ int main(void)
         TEST(elsewhere_nothing_is_measured),
         TEST(a_measurement),
         TEST(calls_look_alike),
+        TEST(the_least_number_of_calls),
         TEST(the_oracle_comes_last),
         TEST(one_process),
         TEST(a_reference_that_errs),

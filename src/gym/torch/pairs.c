@@ -152,15 +152,18 @@ static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
 }
 
 /* The least number of verified calls of the process plus a random number more, and the least life.
- * Binding where the ratio would exceed 1; a slow candidate whose budget is gone is let off. */
+ * Binding where the ratio would exceed 1: not for one that is slower by more than its interval, and
+ * one that seems to be is let off once its budget is gone. */
 static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_ratio ratio;
     int64_t least = KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, 9);
-    bool fast = kg_tpairs_ratio(s, &ratio) && ratio.ratio > 1;
+    bool known = kg_tpairs_ratio(s, &ratio);
+    bool fast = known && ratio.ratio > 1, slow = known && ratio.hi < 1;
     enum kg_tflow flow = KG_TFLOW_ON;
-    while (flow == KG_TFLOW_ON && (s->cand->verified + s->out->verified < least ||
-                                   kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS)) {
+    while (flow == KG_TFLOW_ON && !slow &&
+           (s->cand->verified + s->out->verified < least ||
+            kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS)) {
         if (past_deadline(s) || (over_budget(s) && !fast)) {
             s->cut_short = past_deadline(s);
             break;
