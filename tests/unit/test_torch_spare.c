@@ -375,7 +375,7 @@ static void it_boots_while_the_last_one_ends(void **state)
 {
     (void)state;
     struct kg_tside last;
-    struct kg_tfollow f;
+    struct kg_tfollow f = {.ahead = false};
     struct kg_err err = KG_ERR_INIT;
     need_torch();
     right("small.py", twice);
@@ -413,6 +413,69 @@ static void it_boots_while_the_last_one_ends(void **state)
     worker->torch->judge.facts.clock = false;
 }
 
+/* Lets a stopped process go on after a while. */
+static pid_t wake_later(pid_t pid)
+{
+    pid_t waker = fork();
+    if (waker == 0) {
+        usleep(300000);
+        kill(pid, SIGCONT);
+        _exit(0);
+    }
+    return waker;
+}
+
+/* A spare whose context takes 0.3 s, made while `last` ends. */
+static void follow_slowly(bool ahead)
+{
+    struct kg_tside last;
+    struct kg_tfollow f = {.ahead = ahead};
+    struct kg_err err = KG_ERR_INIT;
+    const char *problem = worker->torch->problem_file;
+    kg_tspare_drop(worker);
+    kg_tspare_begin(worker, false, 1, 1);
+    assert_int_equal(kg_tside_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
+    assert_int_equal(kill(spare(), SIGSTOP), 0);
+    pid_t waker = wake_later(spare());
+    kg_tspare_follow(worker, &last, &f);
+    assert_true(f.boots);
+    kg_tspare_followed(worker, &f);
+    assert_int_equal(waitpid(waker, NULL, 0), waker);
+    assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+}
+
+/* The one after the next is begun meanwhile, where it will be needed, and makes no context yet. */
+static void one_more_is_begun_while_it_boots(void **state)
+{
+    (void)state;
+    const struct kg_tside *after = &worker->torch->after;
+    need_torch();
+    right("small.py", twice);
+    worker->torch->judge.facts.clock = true;
+    follow_slowly(false);
+    assert_false(after->up);
+    follow_slowly(true);
+    assert_true(after->up && exists(after->runner.sandbox.pid));
+    assert_int_equal(sources(), 2);
+    usleep(50000);
+    assert_false(after->runner.told);
+    pid_t first = spare(), second = after->runner.sandbox.pid;
+    uint64_t taken = worker->torch->taken;
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_false(exists(first) || after->up);
+    assert_int_equal(spare(), second);
+    right("small.py", twice);
+    assert_int_equal(worker->torch->taken, taken + 2);
+    assert_false(exists(second));
+    follow_slowly(true);
+    second = after->runner.sandbox.pid;
+    kg_tspare_drop(worker);
+    assert_false(after->up || exists(second));
+    assert_int_equal(sources(), 0);
+    worker->torch->judge.facts.clock = false;
+}
+
 static void none_where_no_other_follows(void **state)
 {
     (void)state;
@@ -433,18 +496,6 @@ static struct {
     int stopped, alone, booting;
     pid_t waker;
 } timing;
-
-/* Lets a stopped process go on after a while. */
-static pid_t wake_later(pid_t pid)
-{
-    pid_t waker = fork();
-    if (waker == 0) {
-        usleep(300000);
-        kill(pid, SIGCONT);
-        _exit(0);
-    }
-    return waker;
-}
 
 /* The first call of the candidate, before the device is taken alone, finds a spare whose boot takes
  * long; no call after it may. */
@@ -546,6 +597,7 @@ int main(void)
         cmocka_unit_test(sources_do_not_mix),
         cmocka_unit_test(none_where_it_is_not_wanted),
         cmocka_unit_test(it_boots_while_the_last_one_ends),
+        cmocka_unit_test(one_more_is_begun_while_it_boots),
         cmocka_unit_test(none_where_no_other_follows),
         cmocka_unit_test(nothing_boots_while_a_device_is_measured),
         cmocka_unit_test(the_null_runner_serves_all_problems),

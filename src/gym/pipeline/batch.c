@@ -166,13 +166,13 @@ static bool left(const struct batch *b, int lines)
     return lines <= 0;
 }
 
-/* Another will follow it where there is one for each of the others before that. */
+/* Another will follow it where there is one for each of the others before that; and so on. */
 static void hand(struct batch *b, struct kg_batch_worker *w, size_t line)
 {
     b->items.item[line].taken = true;
     w->prepared = w->prepared && w->problem == b->items.item[line].problem;
     w->problem = b->items.item[line].problem;
-    kg_batch_worker_send(w, (uint32_t)line, left(b, b->jobs));
+    kg_batch_worker_send(w, (uint32_t)line, left(b, b->jobs) + left(b, 2 * b->jobs));
 }
 
 static enum kg_code feed(struct batch *b, struct kg_batch_worker *w, struct kg_err *err)

@@ -32,7 +32,7 @@ struct head {
 };
 
 struct order {
-    uint32_t line, more; /* more: others wait after it */
+    uint32_t line, more; /* more: so many come after it */
 };
 
 static bool answer(int fd, enum kg_batch_got kind, const char *text, size_t len)
@@ -159,7 +159,7 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_ba
     return KG_OK;
 }
 
-bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, bool more)
+bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, unsigned more)
 {
     struct kg_err err = KG_ERR_INIT;
     struct order o = {line, more};

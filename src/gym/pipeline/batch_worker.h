@@ -30,8 +30,8 @@ struct kg_batch_work {
 
 enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_batch_work *work,
                                    int cpu, struct kg_err *err) KG_MUST_USE;
-/* more: others wait to be judged after it. False: the worker is gone. */
-bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, bool more);
+/* more: so many will probably be judged after it, 2 at most. False: the worker is gone. */
+bool kg_batch_worker_send(struct kg_batch_worker *w, uint32_t line, unsigned more);
 enum kg_batch_got { KG_GOT_NOTHING, KG_GOT_RECORD, KG_GOT_REFUSAL, KG_GOT_END };
 /* Read what is there. *text is set with RECORD and REFUSAL; the caller frees. END: it is gone. */
 enum kg_batch_got kg_batch_worker_read(struct kg_batch_worker *w, char **text);

@@ -17,7 +17,8 @@ struct kg_task {
     bool source;              /* text is the candidate byte for byte */
     enum kg_stage stop_after; /* KG_ST_PROFILE: run all */
     bool any_problem;         /* also one that is quarantined (cards.h): it is being looked at */
-    bool more; /* another is likely to follow in this worker: what it needs may be begun */
+    unsigned more; /* so many more are likely to follow in this worker, 2 at most: what they need
+                      may be begun */
     const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
 };
 

@@ -153,7 +153,7 @@ static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)
 void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
 {
     struct kg_torch_run *run = e->torch;
-    f->boots = false;
+    *f = (struct kg_tfollow){.ahead = !e->alone && e->task->more > 1};
     if (run && run->cand.up) {
         int builds = kg_tbuilds_hold(e);
         kg_tspare_follow(e->w, &run->cand, f);

@@ -1,6 +1,7 @@
 /* Runners of candidates. Nothing of a runner's start knows what it will hold: fork, sandbox, and on
  * a GPU a context. So one is begun ahead, while the last one is at work, and waits with an empty
- * source file. The file is written when the runner becomes a candidate's, before LOAD reads it. */
+ * source file; on a GPU one more, while the first one's context is made. The file is written when
+ * the runner becomes a candidate's, before LOAD reads it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -90,7 +91,8 @@ static bool take(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_
         return false;
     }
     *out = t->spare;
-    t->spare = (struct kg_tside){.port = -1};
+    t->spare = t->after;
+    t->after = (struct kg_tside){.port = -1};
     t->taken++;
     return true;
 }
@@ -166,6 +168,20 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
     }
 }
 
+/* Unless the device would wait for it. */
+static void begin_after(struct kg_worker *w)
+{
+    struct kg_torch *t = w->torch;
+    struct kg_zygote *z = &t->zygote[t->spare_interprets];
+    struct kg_err ignored = KG_ERR_INIT;
+    bool wanted = is_on(w) && !t->after.up && !kg_pyrunner_at_rest(&t->spare.runner);
+    bool may = t->zygote_up[t->spare_interprets] && kg_zygote_alive(z);
+    if (wanted && may && has_room(t, t->spare.in_bytes, t->spare.out_bytes) &&
+        begin(w, z, t->spare.in_bytes, t->spare.out_bytes, &t->after, &ignored) == KG_OK) {
+        t->spares++;
+    }
+}
+
 void kg_tspare_follow(struct kg_worker *w, struct kg_tside *last, struct kg_tfollow *f)
 {
     struct kg_torch *t = w->torch;
@@ -180,6 +196,9 @@ void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f)
 {
     struct kg_err ignored = KG_ERR_INIT;
     if (f->boots) {
+        if (f->ahead) {
+            begin_after(w);
+        }
         (void)!kg_tside_booted(w, &w->torch->spare, &f->boot, &ignored);
         f->boots = false;
     }
@@ -197,4 +216,5 @@ void kg_tspare_settle(struct kg_worker *w)
 void kg_tspare_drop(struct kg_worker *w)
 {
     kg_tside_stop(w, &w->torch->spare);
+    kg_tside_stop(w, &w->torch->after);
 }

@@ -173,7 +173,7 @@ static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_tpairs
 static enum outcome ask_oracle(struct kg_evaluation *e, struct kg_tpairs *s, enum outcome o,
                                struct kg_tpairs_result *res, struct kg_err *err)
 {
-    struct kg_tfollow f = {.boots = false};
+    struct kg_tfollow f = {.ahead = false};
     if (o != DISTURBED) {
         kg_tcandidate_leave(e, &f);
     }

@@ -85,6 +85,7 @@ struct kg_torch {
     bool no_tiny;          /* the problem has no tiny variant: it was looked for */
     struct kg_tside null;  /* of timing, and of any problem: holds no code, answers KG_TC_NULL */
     struct kg_tside spare; /* the next candidate's runner, with an empty source */
+    struct kg_tside after; /* the one after that, which has no context yet; of the same zygote */
     struct kg_tside last[KG_SCENES]; /* of the problem before */
     bool spare_interprets;           /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
@@ -202,8 +203,11 @@ enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *tex
  * needs is up. Nothing depends on it: what fails here is told to whoever wants a runner. */
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes);
 /* Ends this one, and where the spare waits for its turn to make its context it does so meanwhile,
- * until followed, which waits for it: neither delays the other, nor what is done in between. */
+ * until followed, which waits for it: neither delays the other, nor what is done in between. While
+ * it waits it begins the one after that, if asked to: a worker that would do so later waits for
+ * whoever is timed first. */
 struct kg_tfollow {
+    bool ahead; /* in: one more will be needed */
     bool boots; /* the spare does */
     struct kg_tboot boot;
 };
