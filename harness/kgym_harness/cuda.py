@@ -43,7 +43,7 @@ class Cuda:
         self.input, self.output = self._attach(block)
         for fd in (wire.FD_IN, wire.FD_OUT):
             os.close(fd)
-        self.stream = self._stream()
+        self.stream = torch.cuda.Stream(device)
         torch.cuda.set_stream(self.stream)
         self.block, self.used = block, block.out_bytes
         self.pool, self.where, self.called = self._arena(), (), set()
@@ -57,14 +57,6 @@ class Cuda:
             raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
         return (tensors.Region(got.input, got.in_bytes, self.device),
                 tensors.Region(got.output, got.out_bytes, self.device))
-
-    def _stream(self):
-        """PyTorch's first one brings 127 more: time of the driver's, here and when they end."""
-        self.lib.kg_probe_cuda_stream.restype = c.c_void_p
-        stream = self.lib.kg_probe_cuda_stream()
-        if not stream:
-            raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
-        return torch.cuda.ExternalStream(stream, self.device)
 
     def _arena(self):
         """A pool over the upper half of OUT; None where this torch has none. The allocator is given

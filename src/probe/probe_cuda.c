@@ -102,16 +102,6 @@ int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd, 
     return 0;
 }
 
-void *kg_probe_cuda_stream(void)
-{
-    struct kg_cu_stream *stream = NULL;
-    if (kg_probe_mapped.out_bytes == 0 || /* not attached, and it was said why */
-        failed(kg_probe_cu.stream_create(&stream, KG_CU_STREAM_NON_BLOCKING), "stream")) {
-        return NULL;
-    }
-    return stream;
-}
-
 /* When it is called for, which few runners are: the driver's compiler takes a while to load. */
 static int load_empty(void)
 {

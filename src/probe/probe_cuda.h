@@ -27,10 +27,6 @@ extern struct kg_probe_map kg_probe_mapped;
  * map them. bytes: of the allocations, as exported. 0, or -1: kg_probe_cuda_error() says why. */
 KG_PROBE_API int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd,
                                       uint64_t out_bytes, struct kg_probe_map *out);
-/* A stream of the attached context that does not wait for the default one; it lives as long as the
- * runner. PyTorch makes 128 of them, of four priorities, with its first one, which all take the
- * driver's time. NULL: kg_probe_cuda_error() says why. */
-KG_PROBE_API void *kg_probe_cuda_stream(void);
 /* One empty kernel on `stream` (0: the default stream). 0, or -1. */
 KG_PROBE_API int kg_probe_cuda_null(void *stream);
 /* Wait for everything on the device. 0, or the driver's code. */

@@ -15,7 +15,6 @@
 
 struct probe {
     __typeof__(kg_probe_cuda_attach) *attach;
-    __typeof__(kg_probe_cuda_stream) *stream;
     __typeof__(kg_probe_cuda_null) *null;
     __typeof__(kg_probe_cuda_finish) *finish;
     __typeof__(kg_probe_cuda_sync) *sync;
@@ -38,7 +37,6 @@ static bool probe_load(struct probe *p)
         return false;
     }
     *(void **)&p->attach = dlsym(library, "kg_probe_cuda_attach");
-    *(void **)&p->stream = dlsym(library, "kg_probe_cuda_stream");
     *(void **)&p->null = dlsym(library, "kg_probe_cuda_null");
     *(void **)&p->finish = dlsym(library, "kg_probe_cuda_finish");
     *(void **)&p->sync = dlsym(library, "kg_probe_cuda_sync");
@@ -48,8 +46,8 @@ static bool probe_load(struct probe *p)
     *(void **)&p->shuffle = dlsym(library, "kg_out_shuffle");
     *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
     *(void **)&p->give = dlsym(library, "kg_out_free");
-    return p->attach && p->stream && p->null && p->finish && p->sync && p->error && p->range &&
-           p->used && p->shuffle && p->alloc && p->give;
+    return p->attach && p->null && p->finish && p->sync && p->error && p->range && p->used &&
+           p->shuffle && p->alloc && p->give;
 }
 
 /* A child, born before anybody has opened the device, does `work` once it has got two descriptors;
@@ -106,8 +104,7 @@ static int doubles_back(const struct probe *p, const int fds[2], uint64_t bytes)
 {
     struct kg_probe_map m;
     static struct kg_twire w;
-    if (p->stream() != NULL || p->null(NULL) == 0 || p->sync() == 0 || p->finish(&w, 7, 0) == 0 ||
-        w.done == 7) {
+    if (p->null(NULL) == 0 || p->sync() == 0 || p->finish(&w, 7, 0) == 0 || w.done == 7) {
         return 1; /* not attached yet */
     }
     if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
@@ -116,10 +113,6 @@ static int doubles_back(const struct probe *p, const int fds[2], uint64_t bytes)
     }
     if (p->finish(&w, 7, 0) != 0 || w.done != 7 || w.call_ns == 0) {
         return 4;
-    }
-    void *stream = p->stream();
-    if (stream == NULL || p->null(stream) != 0) {
-        return 5;
     }
     if (p->null(NULL) != 0 || m.in_bytes != bytes || m.out_bytes != bytes) {
         return 3;
