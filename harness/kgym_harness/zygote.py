@@ -217,6 +217,7 @@ def main():
         pass
     # what was installed beside python: ninja, which builds extensions
     os.environ["PATH"] = os.path.join(sys.prefix, "bin") + ":" + os.environ.get("PATH", "")
+    gc.disable()  # while it imports there is little to collect, and looking for it takes a seventh
     with bytecode(os.environ.pop("KGYM_PYTHON_CACHE", None)):
         torch, triton_version = import_all(sock)
         from . import building, runner  # noqa: F401  imported once, here
@@ -231,7 +232,8 @@ def main():
     if sock is None:
         print(line)
         return
-    settle()
+    gc.freeze()
+    gc.enable()
     sock.send(line.encode())
     serve(sock, probe, chores)
 

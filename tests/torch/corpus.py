@@ -6,7 +6,7 @@
 
 Without --gpu the fixtures that only a GPU can show are left out. --small: on copies of the problems
 at small sizes (small.py), but for fixtures whose header says `shape: published`. --shard: the I-th
-of N parts, by problem. Interrupted, it shows what was judged so far and fails. Words of the matrix:
+of N parts, whole problems, about as much in each. Interrupted, it shows what was judged so far and fails. Words of the matrix:
 `expected`, a verdict that the fixture names; `other`, refused for another reason; `harmless`, ok
 where the fixture is right and no faster than what it names as its equal; `missed`, anything else.
 On a GPU an ok whose speed nobody knows is missed, unless the header allows that (`unmeasured`).
@@ -205,11 +205,24 @@ def options():
     return o.parse_args()
 
 
+def load_of(fixture):
+    """How long it takes beside others: what hangs, its deadlines."""
+    return 10 if any(v.startswith("timeout") for v in fixture.expect + fixture.on_gpu) else 1
+
+
 def chosen_of(found, given):
     chosen = [f for f in found if (given.gpu or not f.gpu) and given.only in f.name]
     part, parts = map(int, given.shard.split("/"))
-    names = sorted({f.problem for f in chosen})
-    return [f for f in chosen if names.index(f.problem) % parts == part - 1]
+    loads = collections.Counter()
+    for f in chosen:
+        loads[f.problem] += load_of(f)
+    mine, taken = set(), [0] * parts
+    for problem in sorted(loads, key=lambda p: (-loads[p], p)):
+        least = taken.index(min(taken))
+        taken[least] += loads[problem]
+        if least == part - 1:
+            mine.add(problem)
+    return [f for f in chosen if f.problem in mine]
 
 
 def run_and_show(given, chosen, folder, before):

@@ -156,7 +156,7 @@ static const struct {
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},
     {"timing.processes=2", "timing.min_processes (3) is more than timing.processes (2)"},
     {"timing.processes=2;timing.min_processes=2", NULL},
-    {"timing.blocks=2", "timing.min_blocks (4) is more than timing.blocks (2)"},
+    {"timing.blocks=2", "timing.min_blocks (3) is more than timing.blocks (2)"},
     {"timing.blocks=2;timing.min_blocks=2", NULL},
     {"protocol=kernelbench;stage.tiny=no;multi_input=no;laws=0;hack_checks=no", NULL},
     {"protocol=kernelbench", "stage.tiny: the protocol `kernelbench` wants it no (the preset "

@@ -1,4 +1,7 @@
-/* Candidate's answers set aside, to be asked of the oracle later: timing does not wait for it. */
+/* Candidate's answers set aside, to be asked of the oracle later: timing does not wait for it. With
+ * each goes the reference's own answer, which need not be asked for again. */
+#include <string.h>
+
 #include "gym/device/state.h"
 
 static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
@@ -6,6 +9,37 @@ static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
     struct kg_dj_answer was = *a;
     *a = *b;
     *b = was;
+}
+
+static uint64_t length(const struct kg_dj_answer *a)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        uint64_t to = a->at[i] - a->block + a->leaf[i].bytes;
+        end = to > end ? to : end;
+    }
+    return end;
+}
+
+/* FLOAT stays where it is, too: null calls go by it. */
+static enum kg_code copy(struct kg_dj_state *s, const struct kg_dj_answer *from,
+                         struct kg_dj_answer *to, struct kg_err *err)
+{
+    uint64_t block = to->block, cap = to->cap, bytes = length(from);
+    to->there = false;
+    if (kg_dj_reserve(s, &block, &cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
+        to->block = block;
+        to->cap = cap;
+        return err->code;
+    }
+    *to = *from;
+    to->block = block;
+    to->cap = cap;
+    for (uint32_t i = 0; i < to->n; i++) {
+        to->at[i] = from->at[i] - from->block + block;
+    }
+    s->dev.ops->copy(&s->dev, block, from->block, bytes);
+    return KG_OK;
 }
 
 /* The place for the next answer is made first, so that nobody runs out of memory among calls. */
@@ -18,17 +52,19 @@ enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept,
     if (kg_dj_case_need(s, id, &c, err) != KG_OK) {
         return err->code;
     }
-    if (!s->candidate.there || s->candidate_case != id || !c->digested) {
+    if (!s->candidate.there || s->candidate_case != id || !c->digested || !c->side[0].there) {
         return kg_fail(err, KG_E_GYM, "judge: there is no answer to case %d to set aside", id);
     }
     a->id = -1;
-    if (kg_dj_reserve(s, &a->answer.block, &a->answer.cap, s->candidate.cap, &full) != KG_OK) {
+    a->of = id;
+    if (kg_dj_reserve(s, &a->answer.block, &a->answer.cap, s->candidate.cap, &full) != KG_OK ||
+        copy(s, &c->side[0], &a->expected, &full) != KG_OK) {
         return KG_OK;
     }
     swap(&a->answer, &s->candidate);
     s->candidate.there = false;
     s->candidate_case = s->candidate_port = -1;
-    a->id = a->of = id;
+    a->id = id;
     a->inputs = c->inputs;
     *kept = true;
     return KG_OK;
@@ -50,6 +86,8 @@ enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same
     *same = kg_dj_same_digest(a->inputs, c->inputs);
     if (*same) {
         swap(&a->answer, &s->candidate);
+        swap(&a->expected, &c->side[0]);
+        c->bounds_there = false;
         s->candidate_case = id;
         s->candidate_port = -1;
         a->id = -1;
@@ -62,6 +100,7 @@ void kg_dj_aside_drop(struct kg_dj_state *s, int id)
     for (int k = 0; k < KG_DJ_ASIDE; k++) {
         if (id < 0 || s->aside[k].of == id) {
             kg_dj_answer_drop(s, &s->aside[k].answer);
+            kg_dj_answer_drop(s, &s->aside[k].expected);
             s->aside[k].id = s->aside[k].of = -1;
         }
     }

@@ -205,13 +205,13 @@ struct kg_dj_judgement {
  * whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
-/* Sets the candidate's side aside, in a slot of KG_DJ_ASIDE: what was there is forgotten. *kept
- * false: no memory for that; it is still the candidate's side. */
+/* Sets the candidate's side aside, and a copy of FLOAT, in a slot of KG_DJ_ASIDE: what was there is
+ * forgotten. *kept false: no memory for that; it is still the candidate's side. */
 enum kg_code kg_dj_aside(struct kg_dj *j, int id, int slot, bool *kept,
                          struct kg_err *err) KG_MUST_USE;
-/* Makes it the candidate's side again, once the case has the very inputs that it answered, at the
- * place where they lay; *same false: they are others, and nothing has changed. Nothing is
- * remembered of its comparison, and nothing looked up. */
+/* Makes them the candidate's side and FLOAT again, once the case has the very inputs that they
+ * answer, at the place where they lay; *same false: they are others, and nothing has changed.
+ * Nothing is remembered of the comparison, and nothing looked up. */
 enum kg_code kg_dj_recall(struct kg_dj *j, int id, int slot, bool *same,
                           struct kg_err *err) KG_MUST_USE;
 /* The candidate's side against FLOAT alone, by closeness (device/close.h) instead of the bound;

@@ -81,7 +81,7 @@ struct kg_dj_case {
 struct kg_dj_aside {
     int id, of;              /* its case, -1: none; and whose answers the block has served */
     struct kg_digest inputs; /* what it is the answer to */
-    struct kg_dj_answer answer;
+    struct kg_dj_answer answer, expected; /* the case's FLOAT of then */
 };
 
 struct kg_dj_state {

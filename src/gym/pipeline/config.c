@@ -70,7 +70,7 @@ static const struct kg_opt table[] = {
         "Fresh process pairs, at least, before timing may stop early."),
     INT("timing.block_pairs", timing_block_pairs, 4, 10000, "4", "", "PyTorch: pairs of a block."),
     INT("timing.blocks", timing_blocks, 1, 128, "12", "", "PyTorch: blocks of pairs, at most."),
-    INT("timing.min_blocks", timing_min_blocks, 1, 128, "4", "",
+    INT("timing.min_blocks", timing_min_blocks, 1, 128, "3", "",
         "PyTorch: blocks, at least, before timing may stop early."),
     REAL("timing.block_half_width", timing_block_half_width, 0, 1, "0.02", "",
          "PyTorch: stop early at this relative half-width of the interval; 0: never."),

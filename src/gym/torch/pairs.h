@@ -35,12 +35,12 @@ struct kg_tpairs_options {
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
 };
-/* 12 x 4 pairs at most (at least 4 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
+/* 12 x 4 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
  * 20 s + 60 s. */
 #define KG_TPAIRS_DEFAULTS                                                                         \
     ((struct kg_tpairs_options){.pairs = 4,                                                        \
                                 .blocks = 12,                                                      \
-                                .min_blocks = 4,                                                   \
+                                .min_blocks = 3,                                                   \
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \

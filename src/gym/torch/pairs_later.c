@@ -43,15 +43,12 @@ enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report
     return KG_TFLOW_ON;
 }
 
-/* The reference's answers to the inputs of that call, and the candidate's own of then. */
+/* The inputs of that call, both answers of then, and what the oracle says. */
 static enum kg_tflow bring_back(struct kg_tpairs *s, const struct kg_tlater *l, bool *known,
                                 struct kg_err *err)
 {
-    struct kg_dj_report rep;
     bool same = false;
     enum kg_tflow flow = kg_tpairs_redraw(s, l->number, l->place, err);
-    flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
-    flow = flow == KG_TFLOW_ON ? kg_tpairs_self(s, known, err) : flow;
     if (flow == KG_TFLOW_ON &&
         kg_dj_recall(&s->w->torch->judge, CASE, (int)(l - s->later), &same, err) != KG_OK) {
         return KG_TFLOW_ERROR;
@@ -61,7 +58,7 @@ static enum kg_tflow bring_back(struct kg_tpairs *s, const struct kg_tlater *l, 
                 (long long)l->call);
         return KG_TFLOW_ERROR;
     }
-    return flow;
+    return flow == KG_TFLOW_ON ? kg_tpairs_self(s, known, err) : flow;
 }
 
 enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, struct kg_err *err)

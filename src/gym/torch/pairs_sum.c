@@ -6,11 +6,12 @@
 #include "gym/torch/pairs_private.h"
 
 #define PART   10  /* pairs of one part of the interval, for trimmed means */
-#define QUAD   4   /* balanced: the least that has both orders */
+#define QUAD   4   /* balanced: two pairs of each order */
+#define TWO    2   /* of a quad's, one of each order */
 #define OCTET  8   /* has medians that one disturbed call does not move */
 #define PARTS  3   /* fewer say nothing about spread: smaller parts then */
 #define ENOUGH 6   /* parts that a narrow interval takes */
-#define MEDIAN 1.1 /* standard errors of a median of all pairs, in those of the mean of quads */
+#define MEDIAN 1.2 /* standard errors of a median of all pairs, in those of the mean of twos */
 
 static double after_k(int64_t ns, double k)
 {
@@ -47,8 +48,26 @@ static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size
 static size_t part_of(const struct kg_tpairs *s)
 {
     size_t n = s->out->n;
-    bool large = s->opt.calibrated ? n / PART >= PARTS : n / OCTET >= ENOUGH;
-    return large ? (s->opt.calibrated ? PART : OCTET) : n / QUAD >= PARTS ? QUAD : 1;
+    bool some = n / QUAD >= PARTS;
+    if (s->opt.calibrated) {
+        return n / PART >= PARTS ? PART : some ? QUAD : 1;
+    }
+    return n / OCTET >= ENOUGH ? OCTET : some ? TWO : 1;
+}
+
+/* The pairs of each four, so that orders alternate. */
+static void alternate(const struct kg_pair *from, size_t n, struct kg_pair *to)
+{
+    memcpy(to, from, n * sizeof *to);
+    for (size_t i = 0; i + QUAD <= n; i += QUAD) {
+        size_t place[2] = {0, 1};
+        for (size_t k = 0; k < QUAD; k++) {
+            size_t order = from[i + k].cand_first;
+            order = place[order] < QUAD ? order : 1 - order; /* blocks of another size */
+            to[i + place[order]] = from[i + k];
+            place[order] += 2;
+        }
+    }
 }
 
 /* Mean of the log ratios of parts of this size, and its interval by how they differ. */
@@ -56,24 +75,29 @@ static void by_parts(const struct kg_tpairs *s, size_t size, struct kg_ratio *ou
 {
     const struct kg_tpairs_result *r = s->out;
     double k = overhead(s);
-    size_t parts = r->n / size;
-    double *l = malloc(2 * r->n * sizeof *l), *scratch = l + r->n;
-    KG_ASSERT(l);
+    size_t parts = size == TWO ? r->n / QUAD * (QUAD / TWO) : r->n / size;
+    struct kg_pair *pair = malloc(r->n * sizeof *pair);
+    double *l = malloc(2 * r->n * sizeof *l);
+    KG_ASSERT(pair && l);
+    double *scratch = l + r->n;
+    if (size == TWO) {
+        alternate(r->pair, r->n, pair);
+    } else {
+        memcpy(pair, r->pair, r->n * sizeof *pair);
+    }
     for (size_t b = 0; b < parts; b++) {
         size_t from = b * size, to = b + 1 == parts ? r->n : from + size;
         l[b] = s->opt.calibrated ? log_trimmed(s, k, from, to, scratch)
-                                 : kg_pairs_log_ratio(r->pair + from, to - from, (int64_t)k);
+                                 : kg_pairs_log_ratio(pair + from, to - from, (int64_t)k);
     }
     kg_ratio_of(l, parts, (int64_t)r->n, out);
-    if (s->opt.calibrated) {
-        out->ratio = exp(log_trimmed(s, k, 0, r->n, scratch));
-    }
+    free(pair);
     free(l);
 }
 
-/* From 48 pairs on the mean of eights' log ratios; below, the median of all, and the interval by
- * fours: five of them are 2.8 standard errors, three eights would be 4.3. One disturbed call moves
- * neither ratio, and makes the interval of fours wider. */
+/* From 48 pairs on the mean of eights' log ratios; below, the median of all, which one disturbed
+ * call does not move, and the interval by twos, which it makes wider: six of them are 2.6 standard
+ * errors, three fours would be 4.3. Trimmed means are of all pairs, too. */
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
 {
     const struct kg_tpairs_result *r = s->out;
@@ -81,11 +105,16 @@ bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
     if (r->n == 0) {
         return false;
     }
+    double k = overhead(s), *scratch = malloc(r->n * sizeof *scratch);
+    KG_ASSERT(scratch);
     by_parts(s, size, out);
-    if (!s->opt.calibrated && size == QUAD) {
-        out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, (int64_t)overhead(s)));
+    if (s->opt.calibrated) {
+        out->ratio = exp(log_trimmed(s, k, 0, r->n, scratch));
+    } else if (size == TWO) {
+        out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, (int64_t)k));
         out->half_width *= MEDIAN;
     }
+    free(scratch);
     out->lo = out->ratio * exp(-out->half_width);
     out->hi = out->ratio * exp(out->half_width);
     return true;
