@@ -11,8 +11,10 @@ from . import oracle, values, wire
 from .source import Source
 
 
-# Of products' operands in the league tf32: bits, and what they are multiplied by meanwhile.
-KEPT = {wire.NEAR: (11, 1), wire.FINE: (11, 1.37), wire.NEAR | wire.FINE: (15, 1)}
+# Of products' operands in the league tf32: bits, what they are multiplied by meanwhile, and whether
+# they are rounded to nearest or cut.
+KEPT = {wire.NEAR: (11, 1, False), wire.FINE: (11, 1.37, False), wire.ROUND: (11, 1, True),
+        wire.NEAR | wire.FINE: (15, 1, False)}
 
 
 class BadState(Exception):
@@ -233,7 +235,7 @@ class Subject:
         move, nothing = oracle.Mover(), contextlib.nullcontext()
         with oracle.Rounding(move) if self.single else nothing, \
                 oracle.tf32(*KEPT[near]) if self.tf32 else nothing:
-            return self.module(*oracle.each(move.input, inputs))
+            return self.module(*(inputs if near == wire.ROUND else oracle.each(move.input, inputs)))
 
     def _call_wide(self, inputs, seed):
         """In double precision, from the buffers that were there when its inputs came: one call in

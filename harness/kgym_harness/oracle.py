@@ -107,11 +107,12 @@ def double_by_default():
 
 class Cutting(TorchDispatchMode):
     """Operands of products lose their last bits, as hardware that does not look at them reads
-    them. by: other bits are lost of operands that are multiplied meanwhile."""
+    them. by: other bits are lost of operands that are multiplied meanwhile. nearest: they are
+    rounded, as kernels do that convert them."""
 
-    def __init__(self, lost, by):
+    def __init__(self, lost, by, nearest):
         super().__init__()
-        self.mask, self.by = -(1 << lost), by
+        self.mask, self.by, self.half = -(1 << lost), by, (1 << lost) // 2 if nearest else 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         at = OPERANDS.get(func.overloadpacket.__name__, ())
@@ -122,14 +123,14 @@ class Cutting(TorchDispatchMode):
     def _cut(self, t):
         if t.dtype is not torch.float32:
             return t
-        cut = ((t * self.by).view(torch.int32) & self.mask).view(t.dtype)
+        cut = (((t * self.by).view(torch.int32) + self.half) & self.mask).view(t.dtype)
         return cut / self.by
 
 
 @contextlib.contextmanager
-def tf32(bits, by):
+def tf32(bits, by, nearest):
     """Each product as the least exact kernel computes it that looks at so many bits of its
-    operands' significands: 11 in that league."""
+    operands' significands, 11 in that league, or as one that rounds them to so many."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    with sdpa_kernel(SDPBackend.MATH), Cutting(24 - bits, by):
+    with sdpa_kernel(SDPBackend.MATH), Cutting(24 - bits, by, nearest):
         yield

@@ -112,7 +112,7 @@ class Runner:
         subject, w = self._loaded(), self.wire
         if w.flags & wire.BIND:
             self._bind()
-        wide, near = bool(w.flags & wire.WIDE), w.flags & (wire.NEAR | wire.FINE)
+        wide, near = bool(w.flags & wire.WIDE), w.flags & wire.NEARS
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()

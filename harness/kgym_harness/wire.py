@@ -28,7 +28,8 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
  OUT_OF_MEMORY) = range(9)
 
 BOOT, READY = 0, 1
-WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE = 1, 2, 4, 8, 16, 32, 64
+WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 128
+NEARS = NEAR | FINE | ROUND
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0
 
 

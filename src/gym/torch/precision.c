@@ -54,26 +54,41 @@ static enum kg_code weigh(struct kg_worker *w, struct kg_tscene *s, struct kg_tc
     return KG_OK;
 }
 
+/* Is what products give another way still right, and where a law of the judge's is asked close? Two
+ * others: operands that are cut elsewhere err as much to the same side, rounded ones to either. */
+static enum kg_code agree(struct kg_worker *w, struct kg_tscene *s, const struct kg_tcase *c,
+                          bool *all, struct kg_err *err)
+{
+    static const uint32_t ways[] = {KG_TF_FINE, KG_TF_ROUND};
+    bool probe = c->law == KG_TL_PRECISION, strict = c->law >= KG_TL_BF16 && !probe;
+    *all = true;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && *all; i++) {
+        struct kg_dj_judgement j;
+        if (ask(w, s, c, KG_DJ_CANDIDATE, ways[i], err) != KG_OK ||
+            kg_dj_compare(&w->torch->judge, c->id, probe, &j, err) != KG_OK) {
+            return err->code;
+        }
+        bool like = !(j.arity || j.structure || j.shape || j.dtype);
+        *all = like && j.compare.pass && (!strict || j.compare.worst < CLOSE);
+    }
+    return KG_OK;
+}
+
 /* Where what the operands lose is another answer altogether (a softmax of large numbers), other
  * elements of it are wrong in each way to compute it: nobody can be held to one way's bound. */
 enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tscene *s, struct kg_tcase *c,
                                  struct kg_err *err)
 {
-    struct kg_dj *judge = &w->torch->judge;
-    struct kg_dj_judgement j;
     bool ignored;
     c->applies = false;
     if (ask(w, s, c, KG_DJ_FLOAT, KG_TF_NEAR, err) != KG_OK ||
-        kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), false, &ignored, err) != KG_OK ||
+        kg_dj_self(&w->torch->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &ignored, err) !=
+            KG_OK ||
         allow_state(w, s, c, err) != KG_OK ||
-        (c->law == KG_TL_PRECISION && weigh(w, s, c, err) != KG_OK) ||
-        ask(w, s, c, KG_DJ_CANDIDATE, KG_TF_FINE, err) != KG_OK ||
-        kg_dj_compare(judge, c->id, c->law == KG_TL_PRECISION, &j, err) != KG_OK) {
+        (c->law == KG_TL_PRECISION && weigh(w, s, c, err) != KG_OK)) {
         return err->code;
     }
-    bool near = c->law < KG_TL_BF16 || c->law == KG_TL_PRECISION || j.compare.worst < CLOSE;
-    c->applies = j.compare.pass && near && !(j.arity || j.structure || j.shape || j.dtype);
-    return KG_OK;
+    return agree(w, s, c, &c->applies, err);
 }
 
 bool kg_tprecision_holds(const struct kg_worker *w, const struct kg_tcase *c,

@@ -94,19 +94,21 @@ enum kg_tstatus { /* of an answer: a claim */
                   KG_TA_COUNT
 };
 
-enum kg_tflag {                   /* of a command */
-                KG_TF_WIDE = 1,   /* CALL: in double precision (the oracle) */
-                KG_TF_TRAIN = 2,  /* reserved */
-                KG_TF_NEAR = 4,   /* CALL: floating inputs moved by a rounding error of float32 (of
-                                     float64 where they are double), each up or down */
-                KG_TF_FINE = 64,  /* CALL, league tf32, with NEAR: products lose a 16th of what they
-                                     may; alone: all of it, another way */
-                KG_TF_POLITE = 8, /* CALL, DRAW: it says in `building` when it does not need the
-                                     device */
-                KG_TF_DRAWS = 16, /* CALL, NULL: `seed` is there from the release on, not before:
-                                     the answer depends on it */
-                KG_TF_BIND = 32,  /* CALL, NULL: BIND's part first, before the release. To the
-                                     judge: where inputs lie elsewhere than what is bound */
+enum kg_tflag {                  /* of a command */
+                KG_TF_WIDE = 1,  /* CALL: in double precision (the oracle) */
+                KG_TF_TRAIN = 2, /* reserved */
+                KG_TF_NEAR = 4,  /* CALL: floating inputs moved by a rounding error of float32 (of
+                                    float64 where they are double), each up or down */
+                KG_TF_FINE = 64, /* CALL, league tf32, with NEAR: products lose a 16th of what they
+                                    may; alone: all of it, another way */
+                KG_TF_ROUND = 128, /* CALL, league tf32: operands of products are rounded, not cut;
+                                      inputs are as they are */
+                KG_TF_POLITE = 8,  /* CALL, DRAW: it says in `building` when it does not need the
+                                      device */
+                KG_TF_DRAWS = 16,  /* CALL, NULL: `seed` is there from the release on, not before:
+                                      the answer depends on it */
+                KG_TF_BIND = 32,   /* CALL, NULL: BIND's part first, before the release. To the
+                                      judge: where inputs lie elsewhere than what is bound */
 };
 
 /* Compiling takes seconds in which others may be timed, get_inputs() on the host tenths of one. A
