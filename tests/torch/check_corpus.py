@@ -1,9 +1,12 @@
 """What corpus.py calls earned and what it misses, of records made here. Run by
 tests/unit/test_torch_corpus.c."""
 
+import pathlib
+import tempfile
 import types
 
-from corpus import classify
+import corpus
+from corpus import classify, disturbed
 
 FIXTURE = dict(name="h", kind="hostile", entry="C7", equal="reference", coverage=0.0,
                unmeasured=(), right=lambda timed: ["ok", "hack/async"])
@@ -44,6 +47,17 @@ expect("missed", {"h": unknown})
 unknown["timing"] = {"status": "not_trusted", "why": "noise", "candidate_ns": None}
 expect("missed", {"h": unknown})
 expect("harmless", {"h": unknown}, unmeasured=("not_trusted",))
+unknown["timing"]["why"] = "somebody else's work is on the device"
+assert disturbed(types.SimpleNamespace(name="h"), {"h": unknown})
+for other in ({}, {"h": record()}, {"h": record(speedup=None)},
+              {"h": dict(unknown, verdict="hack", reason="async")}):
+    assert not disturbed(types.SimpleNamespace(name="h"), other), other
+corpus.judge_all = lambda build, chosen, given, folder: {f.name: given.jobs for f in chosen}
+with tempfile.TemporaryDirectory() as folder:
+    records = {"h": unknown, "e": record()}
+    corpus.ask_again([types.SimpleNamespace(name=n) for n in records], records,
+                     types.SimpleNamespace(build="", jobs=9), pathlib.Path(folder))
+    assert records == {"h": 1, "e": record()}, records
 # coverage that is none of its own
 expect("missed", {"h": record(coverage=0.5)}, entry="A1")
 expect("harmless", {"h": record(coverage=0.5)}, entry="A1", coverage=0.5)

@@ -9,7 +9,8 @@ at small sizes (small.py), but for fixtures whose header says `shape: published`
 of N parts, whole problems, about as much in each. Interrupted, it shows what was judged so far and fails. Words of the matrix:
 `expected`, a verdict that the fixture names; `other`, refused for another reason; `harmless`, ok
 where the fixture is right and no faster than what it names as its equal; `missed`, anything else.
-On a GPU an ok whose speed nobody knows is missed, unless the header allows that (`unmeasured`).
+On a GPU an ok whose speed nobody knows is missed, unless the header allows that (`unmeasured`);
+where others' work hid it, it is judged once more, alone.
 Honest fixtures and the shipped candidates that fixtures are compared with must be ok. --naive: the
 column `naive`, those that fool naive.py, or do to an unconfined host what they say (control.py).
 --beside: a file of lines `entry word naive` of another corpus, printed as columns of the same
@@ -30,6 +31,7 @@ from traces import host_state
 
 MARGIN = 1.10  # of a harmless candidate over its honest equal
 K_DIFFERS_NS = 20000  # from worker to worker: much of a time that is short
+DISTURBED = "somebody else's work is on the device"  # why no speed was measured
 WORDS = ("expected", "other", "harmless", "missed")
 
 
@@ -65,6 +67,25 @@ def judge_all(build, chosen, given, folder):
         beside.mkdir(exist_ok=True)
         records.update(judge(build, profiled, given, beside, [*extra, "--stage-profile"]))
     return records
+
+
+def disturbed(f, records):
+    """Others' work on the device hid its speed: a fixture's, that keeps to no turns."""
+    record = records.get(f.name)
+    return record is not None and record["verdict"] == "ok" and record["speedup"] is None and \
+        DISTURBED in (record["timing"]["why"] or "")
+
+
+def ask_again(chosen, records, given, folder):
+    """Those are judged once more, with nobody beside them."""
+    again = [f for f in chosen if disturbed(f, records)]
+    if again:
+        print("again, since somebody else's work was on the device: " +
+              " ".join(f.name for f in again), flush=True)
+        alone = folder / "again"
+        alone.mkdir(exist_ok=True)
+        given = argparse.Namespace(**{**vars(given), "jobs": 1})
+        records.update(judge_all(given.build, again, given, alone))
 
 
 def said_of(record):
@@ -228,6 +249,7 @@ def chosen_of(found, given):
 def run_and_show(given, chosen, folder, before):
     """The number of defects of one run."""
     records = judge_all(given.build, chosen, given, folder)
+    ask_again(chosen, records, given, folder)
     judged = [f for f in chosen if f.name in records]
     table = one_run(judged, records, given.gpu)
     bad = sum(c["missed"] + c["refused"] for c in table.values())
