@@ -90,7 +90,12 @@ do_device() {
       grep -v -E '^\[ +(RUN|OK) ' "$out/$t.txt" | tail -30
     fi
   done
-  "$pack/kgym" doctor >"$out/doctor.txt" 2>&1 # 1 where the processor is too noisy to time on: no matter here
+  local gpu_of='/^pytorch/,/^timing/p' # the processor may be too noisy to time on: no matter here
+  "$pack/kgym" doctor >"$out/doctor.txt" 2>&1
+  if [ $? -gt 1 ] || ! grep -q '^pytorch' "$out/doctor.txt" || sed -n "$gpu_of" "$out/doctor.txt" | grep -E '^  lacks|  noisy'; then
+    echo "doctor: FAILED"
+    failed=1
+  fi
   sed -n '/^pytorch/,$p' "$out/doctor.txt"
   step device_ops "$pack/bench/bench_device_ops" 64
   show device_ops

@@ -231,7 +231,7 @@ class Subject:
     def _call_near(self, inputs, near):
         """On inputs that are moved by a rounding error; without an oracle in double, with every
         operation's result moved as well, in the league tf32 with products of such operands: that is
-        what its own error looks like."""
+        what its own error looks like. Where operands are rounded, inputs are as they are."""
         move, nothing = oracle.Mover(), contextlib.nullcontext()
         with oracle.Rounding(move) if self.single else nothing, \
                 oracle.tf32(*KEPT[near]) if self.tf32 else nothing:

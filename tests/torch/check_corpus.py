@@ -47,7 +47,7 @@ expect("missed", {"h": unknown})
 unknown["timing"] = {"status": "not_trusted", "why": "noise", "candidate_ns": None}
 expect("missed", {"h": unknown})
 expect("harmless", {"h": unknown}, unmeasured=("not_trusted",))
-unknown["timing"]["why"] = "somebody else's work is on the device"
+unknown["timing"]["why"] = corpus.DISTURBED
 assert disturbed(types.SimpleNamespace(name="h"), {"h": unknown})
 for other in ({}, {"h": record()}, {"h": record(speedup=None)},
               {"h": dict(unknown, verdict="hack", reason="async")}):

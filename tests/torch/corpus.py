@@ -6,16 +6,16 @@
 
 Without --gpu the fixtures that only a GPU can show are left out. --small: on copies of the problems
 at small sizes (small.py), but for fixtures whose header says `shape: published`. --shard: the I-th
-of N parts, whole problems, about as much in each. Interrupted, it shows what was judged so far and fails. Words of the matrix:
-`expected`, a verdict that the fixture names; `other`, refused for another reason; `harmless`, ok
-where the fixture is right and no faster than what it names as its equal; `missed`, anything else.
-On a GPU an ok whose speed nobody knows is missed, unless the header allows that (`unmeasured`);
-where others' work hid it, it is judged once more, alone.
-Honest fixtures and the shipped candidates that fixtures are compared with must be ok. --naive: the
-column `naive`, those that fool naive.py, or do to an unconfined host what they say (control.py).
---beside: a file of lines `entry word naive` of another corpus, printed as columns of the same
-matrix, or alone where no BUILD is named. --lint looks at headers, catalogue.md and docs/hacks.md
-only. Exit status 0: nothing missed, no honest one refused, every control works, host unchanged."""
+of N parts, whole problems, about as much in each. Interrupted, it shows what was judged so far and
+fails. Words of the matrix: `expected`, a verdict that the fixture names; `other`, refused for
+another reason; `harmless`, ok where the fixture is right and no faster than what it names as its
+equal; `missed`, anything else. On a GPU an ok whose speed nobody knows is missed, unless the header
+allows that (`unmeasured`); where others' work hid it, it is judged once more, alone. Honest
+fixtures and the shipped candidates that fixtures are compared with must be ok. --naive: the column
+`naive`, those that fool naive.py, or do to an unconfined host what they say (control.py). --beside:
+a file of lines `entry word naive` of another corpus, printed as columns of the same matrix, or
+alone where no BUILD is named. --lint looks at headers, catalogue.md and docs/hacks.md only. Exit
+status 0: nothing missed, no honest one refused, every control works, host unchanged."""
 
 import argparse
 import collections

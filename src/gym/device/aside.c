@@ -1,7 +1,5 @@
 /* Candidate's answers set aside, to be asked of the oracle later: timing does not wait for it. With
  * each goes the reference's own answer, which need not be asked for again. */
-#include <string.h>
-
 #include "gym/device/state.h"
 
 static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
@@ -11,34 +9,22 @@ static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
     *b = was;
 }
 
-static uint64_t length(const struct kg_dj_answer *a)
-{
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < a->n; i++) {
-        uint64_t to = a->at[i] - a->block + a->leaf[i].bytes;
-        end = to > end ? to : end;
-    }
-    return end;
-}
-
 /* FLOAT stays where it is, too: null calls go by it. */
 static enum kg_code copy(struct kg_dj_state *s, const struct kg_dj_answer *from,
                          struct kg_dj_answer *to, struct kg_err *err)
 {
-    uint64_t block = to->block, cap = to->cap, bytes = length(from);
     to->there = false;
-    if (kg_dj_reserve(s, &block, &cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
-        to->block = block;
-        to->cap = cap;
+    if (kg_dj_reserve(s, &to->block, &to->cap, from->cap, err) != KG_OK) {
         return err->code;
     }
+    uint64_t block = to->block, cap = to->cap;
     *to = *from;
     to->block = block;
     to->cap = cap;
     for (uint32_t i = 0; i < to->n; i++) {
         to->at[i] = from->at[i] - from->block + block;
     }
-    s->dev.ops->copy(&s->dev, block, from->block, bytes);
+    s->dev.ops->copy(&s->dev, block, from->block, from->cap);
     return KG_OK;
 }
 

@@ -34,13 +34,15 @@ static void times_of(const struct kg_tpairs_result *r, double k, bool candidate,
     }
 }
 
-static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size_t to, double *t)
+static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size_t to)
 {
-    double log_ratio = 0;
+    double log_ratio = 0, *t = malloc((to - from) * sizeof *t);
+    KG_ASSERT(t);
     for (int candidate = 0; candidate < 2; candidate++) {
         times_of(s->out, k, candidate, from, to, t);
         log_ratio += (candidate ? -1 : 1) * log(kg_trimmed_mean(t, to - from, s->opt.trim));
     }
+    free(t);
     return log_ratio;
 }
 
@@ -77,17 +79,12 @@ static void by_parts(const struct kg_tpairs *s, size_t size, struct kg_ratio *ou
     double k = overhead(s);
     size_t parts = size == TWO ? r->n / QUAD * (QUAD / TWO) : r->n / size;
     struct kg_pair *pair = malloc(r->n * sizeof *pair);
-    double *l = malloc(2 * r->n * sizeof *l);
+    double *l = malloc(parts * sizeof *l);
     KG_ASSERT(pair && l);
-    double *scratch = l + r->n;
-    if (size == TWO) {
-        alternate(r->pair, r->n, pair);
-    } else {
-        memcpy(pair, r->pair, r->n * sizeof *pair);
-    }
+    alternate(r->pair, r->n, pair); /* larger parts hold the same pairs as before */
     for (size_t b = 0; b < parts; b++) {
         size_t from = b * size, to = b + 1 == parts ? r->n : from + size;
-        l[b] = s->opt.calibrated ? log_trimmed(s, k, from, to, scratch)
+        l[b] = s->opt.calibrated ? log_trimmed(s, k, from, to)
                                  : kg_pairs_log_ratio(pair + from, to - from, (int64_t)k);
     }
     kg_ratio_of(l, parts, (int64_t)r->n, out);
@@ -105,16 +102,14 @@ bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
     if (r->n == 0) {
         return false;
     }
-    double k = overhead(s), *scratch = malloc(r->n * sizeof *scratch);
-    KG_ASSERT(scratch);
+    double k = overhead(s);
     by_parts(s, size, out);
     if (s->opt.calibrated) {
-        out->ratio = exp(log_trimmed(s, k, 0, r->n, scratch));
+        out->ratio = exp(log_trimmed(s, k, 0, r->n));
     } else if (size == TWO) {
         out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, (int64_t)k));
         out->half_width *= MEDIAN;
     }
-    free(scratch);
     out->lo = out->ratio * exp(-out->half_width);
     out->hi = out->ratio * exp(out->half_width);
     return true;

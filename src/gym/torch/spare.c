@@ -150,35 +150,39 @@ void kg_tspare_regions(const struct kg_worker *w, bool answers, uint64_t *in_byt
     }
 }
 
-void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
+/* Another runner where there is room for it and all that it needs is up; false: there is none. */
+static bool begin_ahead(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes,
+                        struct kg_tside *out)
 {
     struct kg_torch *t = w->torch;
     struct kg_zygote *z = &t->zygote[interpret];
     struct kg_err ignored = KG_ERR_INIT;
-    bool wanted = is_on(w) && !t->spare.up && !t->judge.held;
     bool may = t->judge_up && t->judge.pid > 0 && t->zygote_up[interpret] && kg_zygote_alive(z);
+    bool begun = is_on(w) && !out->up && may && has_room(t, in_bytes, out_bytes) &&
+                 begin(w, z, in_bytes, out_bytes, out, &ignored) == KG_OK;
+    t->spares += begun;
+    return begun;
+}
+
+void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
+{
+    struct kg_torch *t = w->torch;
     kg_tspare_regions(w, true, &in_bytes, &out_bytes);
-    if (wanted && may && has_room(t, in_bytes, out_bytes) &&
-        begin(w, z, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {
+    if (!t->judge.held && begin_ahead(w, interpret, in_bytes, out_bytes, &t->spare)) {
         if (!t->judge.facts.clock || !w->config.torch_contexts_apart) {
             kg_pyrunner_go(&t->spare.runner);
         }
         t->spare_interprets = interpret;
-        t->spares++;
     }
 }
 
-/* Unless the device would wait for it. */
+/* Like the spare; unless the device would wait for it. */
 static void begin_after(struct kg_worker *w)
 {
     struct kg_torch *t = w->torch;
-    struct kg_zygote *z = &t->zygote[t->spare_interprets];
-    struct kg_err ignored = KG_ERR_INIT;
-    bool wanted = is_on(w) && !t->after.up && !kg_pyrunner_at_rest(&t->spare.runner);
-    bool may = t->zygote_up[t->spare_interprets] && kg_zygote_alive(z);
-    if (wanted && may && has_room(t, t->spare.in_bytes, t->spare.out_bytes) &&
-        begin(w, z, t->spare.in_bytes, t->spare.out_bytes, &t->after, &ignored) == KG_OK) {
-        t->spares++;
+    const struct kg_tside *s = &t->spare;
+    if (!kg_pyrunner_at_rest(&s->runner)) {
+        (void)begin_ahead(w, t->spare_interprets, s->in_bytes, s->out_bytes, &t->after);
     }
 }
 
