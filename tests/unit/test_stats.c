@@ -46,6 +46,19 @@ static void quantile_interpolates(void **state)
     assert_true(isnan(kg_quantile(x, N(x), NAN)));
 }
 
+static void yuens_interval(void **state)
+{
+    (void)state;
+    const double x[] = {9, 1, 3, 1000, 5, 2, 7, 8, 4, 6}; /* drawn in: 3 3 3 4 5 6 7 8 8 8 */
+    NEAR(kg_yuen_half_width(x, N(x), 0.2), kg_t_quantile(0.975, 5) * sqrt(42.5 / 30), 1e-12);
+    NEAR(kg_yuen_half_width(x + 4, 5, 0), kg_t_quantile(0.975, 4) * kg_stddev(x + 4, 5) / sqrt(5),
+         1e-12);
+    NEAR(kg_yuen_half_width(x, 4, 0.2), kg_yuen_half_width(x, 4, 0), 1e-9); /* none to draw in */
+    assert_true(isinf(kg_yuen_half_width(x, 1, 0)));
+    assert_true(isinf(kg_yuen_half_width(x, 0, 0.2)));
+    assert_true(isinf(kg_yuen_half_width(x, 5, 0.4))); /* one stays */
+}
+
 static void trimmed_mean_drops_floor_per_end(void **state)
 {
     (void)state;
@@ -244,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(median_of_known_sets),
         cmocka_unit_test(quantile_interpolates),
+        cmocka_unit_test(yuens_interval),
         cmocka_unit_test(trimmed_mean_drops_floor_per_end),
         cmocka_unit_test(mean_and_stddev),
         cmocka_unit_test(t_quantiles_match_tables),

@@ -1,5 +1,5 @@
-/* Ratio and interval of a measurement's pairs: how often the interval holds the truth, and what one
- * disturbed call does to both. */
+/* Ratio and interval of a measurement's pairs: how often the interval holds the truth, and what
+ * disturbed calls do to both. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static void test_the_interval_holds_the_truth(void **state)
         }
         assert_true(holds > 0.92 * ROUNDS && holds < 0.99 * ROUNDS);
         if (pairs[k] == 24) { /* by three eights it would be 0.022 */
-            assert_true(width > 0.010 && width < 0.016);
+            assert_true(width > 0.010 && width < 0.017);
         }
     }
 }
@@ -87,7 +87,7 @@ static void test_an_early_end_holds_the_truth(void **state)
 {
     (void)state;
     static const double errors[] = {0.01, 0.03, 0.05};
-    static const double most[] = {13, 31, 48}, least[] = {12, 27, 45};
+    static const double most[] = {13, 31, 48}, least[] = {12, 27, 43};
     for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
         int holds = 0;
         double pairs = 0;
@@ -119,23 +119,41 @@ static void test_orders_are_no_spread(void **state)
     }
 }
 
-/* A call of 24 that took half as much again moves the ratio by less than the errors do, and nobody
- * is told that it is known better for that. */
-static void test_one_disturbed_call(void **state)
+struct change {
+    double moved, wider;
+};
+
+/* On average, of n pairs of which a few of the candidate's calls took so much longer. */
+static struct change disturbed(size_t n, size_t few, double longer)
+{
+    struct change c = {0, 0};
+    for (int i = 0; i < ROUNDS; i++) {
+        draw(n, 0.005);
+        struct kg_ratio quiet = ratio();
+        size_t at = kg_rng_below(&rng, n);
+        for (size_t k = 0; k < few; k++) {
+            pair[(at + k) % n].cand_ns += (int64_t)(1e6 * longer);
+        }
+        struct kg_ratio loud = ratio();
+        c.moved += fabs(log(loud.ratio / quiet.ratio)) / ROUNDS;
+        c.wider += loud.half_width / quiet.half_width / ROUNDS;
+    }
+    return c;
+}
+
+/* A scheduler's slice in one call in ten says nothing of the others; where every third call is
+ * disturbed nobody is told that the ratio is known. */
+static void test_disturbed_calls(void **state)
 {
     (void)state;
-    double moved = 0, before = 0, after = 0;
-    for (int i = 0; i < ROUNDS; i++) {
-        draw(24, 0.005);
-        struct kg_ratio quiet = ratio();
-        pair[kg_rng_below(&rng, 24)].cand_ns += 500000;
-        struct kg_ratio loud = ratio();
-        moved += fabs(log(loud.ratio / quiet.ratio)) / ROUNDS;
-        before += quiet.half_width / ROUNDS;
-        after += loud.half_width / ROUNDS;
+    static const size_t pairs[] = {12, 24, 48};
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        size_t n = pairs[k];
+        struct change few = disturbed(n, n / 10, 4), many = disturbed(n, n / 3, 4);
+        assert_true(few.moved < 0.002);
+        assert_true(few.wider > 1 && few.wider < 2);
+        assert_true(many.wider > 10);
     }
-    assert_true(moved < 0.001);
-    assert_true(after > 5 * before);
 }
 
 static void test_nothing_is_known_of_no_pair(void **state)
@@ -153,7 +171,7 @@ int main(void)
         cmocka_unit_test(test_the_interval_holds_the_truth),
         cmocka_unit_test(test_an_early_end_holds_the_truth),
         cmocka_unit_test(test_orders_are_no_spread),
-        cmocka_unit_test(test_one_disturbed_call),
+        cmocka_unit_test(test_disturbed_calls),
         cmocka_unit_test(test_nothing_is_known_of_no_pair),
     };
     kg_rng_init(&rng, (struct kg_key){{7, 11}}, 0);

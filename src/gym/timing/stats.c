@@ -77,6 +77,22 @@ double kg_stddev(const double *x, size_t n)
     return sqrt(sum / (double)(n - 1));
 }
 
+double kg_yuen_half_width(const double *x, size_t n, double each_end)
+{
+    size_t g = (size_t)floor((double)n * each_end + 1e-9), stay = n - 2 * g;
+    if (stay < 2) {
+        return INFINITY;
+    }
+    double *s = sorted_copy(x, n);
+    for (size_t i = 0; i < g; i++) {
+        s[i] = s[g];
+        s[n - 1 - i] = s[n - 1 - g];
+    }
+    double squares = kg_stddev(s, n) * sqrt((double)(n - 1));
+    free(s);
+    return kg_t_quantile(0.975, (int)stay - 1) * squares / sqrt((double)(stay * (stay - 1)));
+}
+
 double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns)
 {
     double *log_ratio = malloc((n ? n : 1) * sizeof *log_ratio);

@@ -26,6 +26,10 @@ double kg_trimmed_mean(const double *x, size_t n,
 double kg_mean(const double *x, size_t n);
 double kg_stddev(const double *x, size_t n); /* n - 1 */
 double kg_t_quantile(double p, int dof);     /* two-sided 95 %: p = 0.975 */
+/* Half of the 95 % interval of x's trimmed mean (Yuen 1974): t times the standard error of x with a
+ * share of each end, floor(n * each_end) values, drawn in to the last that stays. 0: of the mean.
+ * Infinity where fewer than 2 stay. each_end: 0 to below 0.5. */
+double kg_yuen_half_width(const double *x, size_t n, double each_end);
 /* Log ratio of one process: mean over the two orders of the median of log((ref-K)/(cand-K)).
  * Times at or below K count as 1 ns above it. */
 double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns);

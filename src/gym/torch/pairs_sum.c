@@ -1,17 +1,15 @@
 /* From pairs to what the record shows. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gym/torch/pairs_private.h"
 
-#define PART   10  /* pairs of one part of the interval, for trimmed means */
-#define QUAD   4   /* balanced: two pairs of each order */
-#define TWO    2   /* of a quad's, one of each order */
-#define OCTET  8   /* has medians that one disturbed call does not move */
-#define PARTS  3   /* fewer say nothing about spread: smaller parts then */
-#define ENOUGH 6   /* parts that a narrow interval takes */
-#define MEDIAN 1.2 /* standard errors of a median of all pairs, in those of the mean of twos */
+#define PART   10   /* pairs of one part of the interval, for trimmed means */
+#define QUAD   4    /* balanced: two pairs of each order */
+#define TWO    2    /* of a quad's, one of each order */
+#define PARTS  3    /* fewer say nothing about spread: smaller parts then */
+#define ENDS   0.2  /* twos at each end that the interval draws in: what disturbs is brief */
+#define MEDIAN 1.15 /* a median of all pairs errs so much more than a trimmed mean */
 
 static double after_k(int64_t ns, double k)
 {
@@ -46,69 +44,71 @@ static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size
     return log_ratio;
 }
 
-/* Pairs of one part: of trimmed means, or as large as leaves enough of them. */
-static size_t part_of(const struct kg_tpairs *s)
+/* The log ratios of each four's twos, one pair of each order. */
+static size_t twos_of(const struct kg_tpairs_result *r, int64_t k, double *out)
 {
-    size_t n = s->out->n;
-    bool some = n / QUAD >= PARTS;
-    if (s->opt.calibrated) {
-        return n / PART >= PARTS ? PART : some ? QUAD : 1;
-    }
-    return n / OCTET >= ENOUGH ? OCTET : some ? TWO : 1;
-}
-
-/* The pairs of each four, so that orders alternate. */
-static void alternate(const struct kg_pair *from, size_t n, struct kg_pair *to)
-{
-    memcpy(to, from, n * sizeof *to);
-    for (size_t i = 0; i + QUAD <= n; i += QUAD) {
+    size_t n = 0;
+    for (size_t i = 0; i + QUAD <= r->n; i += QUAD) {
+        struct kg_pair to[QUAD];
         size_t place[2] = {0, 1};
-        for (size_t k = 0; k < QUAD; k++) {
-            size_t order = from[i + k].cand_first;
+        for (size_t at = i; at < i + QUAD; at++) {
+            size_t order = r->pair[at].cand_first;
             order = place[order] < QUAD ? order : 1 - order; /* blocks of another size */
-            to[i + place[order]] = from[i + k];
+            to[place[order]] = r->pair[at];
             place[order] += 2;
         }
+        out[n++] = kg_pairs_log_ratio(to, TWO, k);
+        out[n++] = kg_pairs_log_ratio(to + TWO, TWO, k);
     }
+    return n;
 }
 
-/* Mean of the log ratios of parts of this size, and its interval by how they differ. */
-static void by_parts(const struct kg_tpairs *s, size_t size, struct kg_ratio *out)
+/* The median of all, which no disturbed call moves by much, and an interval by twos, which has few
+ * of them say little; by single pairs where there are too few. */
+static void by_twos(const struct kg_tpairs_result *r, int64_t k, struct kg_ratio *out)
 {
-    const struct kg_tpairs_result *r = s->out;
-    double k = overhead(s);
-    size_t parts = size == TWO ? r->n / QUAD * (QUAD / TWO) : r->n / size;
-    struct kg_pair *pair = malloc(r->n * sizeof *pair);
-    double *l = malloc(parts * sizeof *l);
-    KG_ASSERT(pair && l);
-    alternate(r->pair, r->n, pair); /* larger parts hold the same pairs as before */
-    for (size_t b = 0; b < parts; b++) {
-        size_t from = b * size, to = b + 1 == parts ? r->n : from + size;
-        l[b] = s->opt.calibrated ? log_trimmed(s, k, from, to)
-                                 : kg_pairs_log_ratio(pair + from, to - from, (int64_t)k);
+    double *l = malloc(r->n * sizeof *l);
+    KG_ASSERT(l);
+    size_t n = 0;
+    if (r->n / QUAD >= PARTS) {
+        n = twos_of(r, k, l);
+    } else {
+        for (; n < r->n; n++) {
+            l[n] = kg_pairs_log_ratio(r->pair + n, 1, k);
+        }
     }
-    kg_ratio_of(l, parts, (int64_t)r->n, out);
-    free(pair);
+    out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, k));
+    out->half_width = MEDIAN * kg_yuen_half_width(l, n, ENDS);
     free(l);
 }
 
-/* From 48 pairs on the mean of eights' log ratios; below, the median of all, which one disturbed
- * call does not move, and the interval by twos, which it makes wider: six of them are 2.6 standard
- * errors, three fours would be 4.3. Trimmed means are of all pairs, too. */
+/* The trimmed mean of all, and an interval by those of parts. */
+static void by_trimmed(const struct kg_tpairs *s, double k, struct kg_ratio *out)
+{
+    size_t n = s->out->n, size = n / PART >= PARTS ? PART : n / QUAD >= PARTS ? QUAD : 1;
+    size_t parts = n / size;
+    double *l = malloc(parts * sizeof *l);
+    KG_ASSERT(l);
+    for (size_t b = 0; b < parts; b++) {
+        l[b] = log_trimmed(s, k, b * size, b + 1 == parts ? n : (b + 1) * size);
+    }
+    out->ratio = exp(log_trimmed(s, k, 0, n));
+    out->half_width = kg_yuen_half_width(l, parts, 0);
+    free(l);
+}
+
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
 {
     const struct kg_tpairs_result *r = s->out;
-    size_t size = part_of(s);
     if (r->n == 0) {
         return false;
     }
     double k = overhead(s);
-    by_parts(s, size, out);
+    out->pairs = (int64_t)r->n;
     if (s->opt.calibrated) {
-        out->ratio = exp(log_trimmed(s, k, 0, r->n));
-    } else if (size == TWO) {
-        out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, (int64_t)k));
-        out->half_width *= MEDIAN;
+        by_trimmed(s, k, out);
+    } else {
+        by_twos(r, (int64_t)k, out);
     }
     out->lo = out->ratio * exp(-out->half_width);
     out->hi = out->ratio * exp(out->half_width);
