@@ -27,10 +27,10 @@ lines=()
 for name in throughput staged sandbox memory timing extract separation torch_throughput torch_extension; do
   [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
 done
-# Kernels are measured apart: of each, alone and beside contexts, the last row, with the commit it is of.
+# Kernels are measured apart: of each, alone and beside contexts, all rows of the last commit that it was measured at.
 null=bench/results/torch_null.jsonl
 [ -s "$null" ] && lines+=("$(jq -cs 'def last_rows(load): map(. as $l | .result.rows[] | select(.load | startswith(load))
-    | . + {commit: $l.commit, command: $l.command}) | group_by(.kernel) | map(last);
+    | . + {commit: $l.commit, command: $l.command}) | group_by(.kernel) | map(last.commit as $c | .[] | select(.commit == $c));
   last_rows("alone") as $alone | last_rows("beside") as $beside
   | last | .command = ($alone + $beside | map(.command) | unique | join("`, `"))
   | .commit = ($alone + $beside | map(.commit) | unique | join(" and ")) | .result.rows = $alone | .result.beside = $beside' "$null")")

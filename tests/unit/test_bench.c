@@ -167,6 +167,32 @@ static void timing_runs(void **state)
     bench("timing", "2 '5 us'");
 }
 
+/* Records of four measurements with 12 pairs each, and one that has too few. */
+static void torch_ratio_runs(void **state)
+{
+    (void)state;
+    struct kg_buf text;
+    struct kg_err err = KG_ERR_INIT;
+    char path[128];
+    kg_buf_init(&text, 1u << 20);
+    for (int m = 0; m < 5; m++) {
+        kg_buf_adds(&text, "{\"problem\":{\"sha256\":\"ab\"},\"timing\":{\"samples\":[");
+        for (int block = 0; block < (m < 4 ? 3 : 2); block++) {
+            kg_buf_addf(&text,
+                        "%s{\"reference_ns\":[%d,2010000,2000000,2020000],"
+                        "\"candidate_ns\":[1000000,1010000,%d,1000000],"
+                        "\"candidate_first\":[true,false,false,true]}",
+                        block > 0 ? "," : "", 2000000 + 1000 * m, 1000000 + 3000 * block);
+        }
+        kg_buf_adds(&text, "]}}\n");
+    }
+    snprintf(path, sizeof path, "%s/records.jsonl", folder);
+    assert_int_equal(kg_file_write_atomic(path, text.data, text.len, &err), KG_OK);
+    kg_buf_deinit(&text);
+    bench("torch_ratio", "records.jsonl 100");
+    assert_non_null(strstr(kept.data, "\"measurements\":4,\"draws\":100,"));
+}
+
 static void wrong_arguments_and_a_missing_kgym_are_errors(void **state)
 {
     (void)state;
@@ -179,6 +205,9 @@ static void wrong_arguments_and_a_missing_kgym_are_errors(void **state)
         {"", "sandbox", "2", ""},
         {"", "memory", "20x", ""},
         {"KGYM_BUILD=/nowhere", "memory", "20", ""},
+        {"", "torch_ratio", "", "usage: "},
+        {"", "torch_ratio", "/nowhere", ""},
+        {"", "torch_ratio", "/dev/null", "/dev/null: no record with 12 pairs"},
         {"", "torch_throughput", "8 1 0 cuda:0 0 medium", "no problems are called medium: "},
     };
     need();
@@ -251,6 +280,7 @@ int main(void)
         cmocka_unit_test(staged_runs),
         cmocka_unit_test(memory_runs),
         cmocka_unit_test(timing_runs),
+        cmocka_unit_test(torch_ratio_runs),
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),
         cmocka_unit_test(the_page_has_a_section_for_every_bench_that_ran),
     };

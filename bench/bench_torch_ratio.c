@@ -1,0 +1,214 @@
+/* How well a measurement's ratio and interval hold, by the pairs of a batch that was timed on a
+ * GPU: its measurements are drawn again, four pairs at a time, stopped as evaluations are, and
+ * asked for a ratio that is known. build/release/bench/bench_torch_ratio RECORDS [draws=4000]
+ * RECORDS: of `kgym eval --batch`; those without 12 pairs are left out. From where the fours of a
+ * drawn measurement come: its own (what one says of itself), one in three from others of its
+ * problem, or all from any of its problem. Rows: kgym's rule; and a mean of log ratios with a t
+ * interval, stopped alike, which disturbed calls move. Columns: pairs used, and how often all 48;
+ * how often the interval holds the truth, of 95 % nominal; quantiles of the error, in percent. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "bench/common/host.h"
+#include "gym/torch/pairs_private.h"
+
+#define FOUR  4
+#define LEAST 12
+#define MOST  48
+
+struct measurement {
+    char problem[65]; /* its digest */
+    struct kg_pair pair[MOST];
+    size_t n, same[512], nsame; /* measurements of the same problem */
+};
+
+static struct measurement *all;
+static size_t nall;
+static struct kg_rng rng;
+
+static struct kg_torch torch; /* K is 0: what a record shows is after K */
+static struct kg_worker worker = {.torch = &torch};
+static struct kg_tpairs_result result;
+static struct kg_tpairs session = {.w = &worker, .out = &result, .nnull = 1};
+
+/* --- records --- */
+
+static void add_pairs(struct measurement *m, const json_t *sample)
+{
+    const json_t *ref = json_object_get(sample, "reference_ns");
+    const json_t *cand = json_object_get(sample, "candidate_ns");
+    const json_t *first = json_object_get(sample, "candidate_first");
+    for (size_t i = 0; i < json_array_size(ref) && m->n < MOST; i++) {
+        int64_t r = json_integer_value(json_array_get(ref, i));
+        int64_t c = json_integer_value(json_array_get(cand, i));
+        m->pair[m->n++] =
+            (struct kg_pair){r > 1 ? r : 1, c > 1 ? c : 1, json_is_true(json_array_get(first, i))};
+    }
+}
+
+/* The candidate's times by so much longer that the ratio is 1. */
+static void centre(struct measurement *m)
+{
+    double ratio = exp(kg_pairs_log_ratio(m->pair, m->n, 0));
+    for (size_t i = 0; i < m->n; i++) {
+        m->pair[i].cand_ns = (int64_t)((double)m->pair[i].cand_ns * ratio);
+    }
+}
+
+static void add(const json_t *record)
+{
+    const json_t *problem = json_object_get(record, "problem"), *sample;
+    const char *digest = json_string_value(json_object_get(problem, "sha256"));
+    const json_t *samples = json_object_get(json_object_get(record, "timing"), "samples");
+    struct measurement m = {.n = 0};
+    size_t i;
+    json_array_foreach(samples, i, sample)
+    {
+        add_pairs(&m, sample);
+    }
+    m.n -= m.n % FOUR;
+    if (m.n < LEAST || !digest) {
+        return;
+    }
+    snprintf(m.problem, sizeof m.problem, "%s", digest);
+    centre(&m);
+    all = realloc(all, (nall + 1) * sizeof *all);
+    KG_ASSERT(all);
+    all[nall++] = m;
+}
+
+static void read_all(const char *path)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf text;
+    kg_buf_init(&text, 1u << 30);
+    kg_bench_need_ok(kg_file_read(path, &text, &err), &err);
+    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        json_t *record;
+        kg_bench_need_ok(kg_json_parse(line, (size_t)(end - line), path, &record, &err), &err);
+        add(record);
+        json_decref(record);
+    }
+    kg_buf_deinit(&text);
+    kg_bench_need(nall > 0, "%s: no record with %d pairs of a timed candidate", path, LEAST);
+    for (size_t i = 0; i < nall; i++) {
+        for (size_t k = 0; k < nall && all[i].nsame < 512; k++) {
+            if (strcmp(all[i].problem, all[k].problem) == 0) {
+                all[i].same[all[i].nsame++] = k;
+            }
+        }
+    }
+}
+
+/* --- measurements drawn again --- */
+
+static const struct measurement *any_like(const struct measurement *m)
+{
+    return &all[m->same[kg_rng_below(&rng, m->nsame)]];
+}
+
+/* The first four of a measurement are the first of one. */
+static void draw(double others, struct kg_pair out[MOST])
+{
+    const struct measurement *own = &all[kg_rng_below(&rng, nall)];
+    for (size_t n = 0; n < MOST; n += FOUR) {
+        bool other = (double)kg_rng_below(&rng, 1000) < 1000 * others;
+        const struct measurement *m = other ? any_like(own) : own;
+        size_t four = n == 0 ? 0 : 1 + kg_rng_below(&rng, m->n / FOUR - 1);
+        memcpy(out + n, m->pair + four * FOUR, FOUR * sizeof *out);
+    }
+}
+
+static void kgyms(const struct kg_pair *pair, size_t n, double *error, double *half)
+{
+    struct kg_ratio r;
+    struct kg_pair copy[MOST];
+    memcpy(copy, pair, n * sizeof *pair);
+    result = (struct kg_tpairs_result){.pair = copy, .n = n, .block = FOUR};
+    kg_tpairs_ratio(&session, &r);
+    *error = log(r.ratio);
+    *half = r.half_width;
+}
+
+static void plain(const struct kg_pair *pair, size_t n, double *error, double *half)
+{
+    double l[MOST];
+    for (size_t i = 0; i < n; i++) {
+        l[i] = kg_pairs_log_ratio(pair + i, 1, 0);
+    }
+    *error = kg_mean(l, n);
+    *half = kg_yuen_half_width(l, n, 0);
+}
+
+struct row {
+    double pairs, whole, holds, p50, p95, p99;
+};
+
+static struct row ask(void (*rule)(const struct kg_pair *, size_t, double *, double *),
+                      double others, int draws)
+{
+    struct row r = {0};
+    double *errors = malloc((size_t)draws * sizeof *errors);
+    KG_ASSERT(errors);
+    for (int i = 0; i < draws; i++) {
+        struct kg_pair pair[MOST];
+        double error, half;
+        draw(others, pair);
+        size_t n = LEAST;
+        for (rule(pair, n, &error, &half); half > session.opt.half_width && n < MOST;) {
+            n += FOUR;
+            rule(pair, n, &error, &half);
+        }
+        errors[i] = fabs(error);
+        r.pairs += (double)n / draws;
+        r.whole += (n == MOST) / (double)draws;
+        r.holds += (fabs(error) <= half) / (double)draws;
+    }
+    r.p50 = kg_quantile(errors, (size_t)draws, 0.5);
+    r.p95 = kg_quantile(errors, (size_t)draws, 0.95);
+    r.p99 = kg_quantile(errors, (size_t)draws, 0.99);
+    free(errors);
+    return r;
+}
+
+static json_t *table(int draws)
+{
+    static const struct {
+        const char *name;
+        void (*rule)(const struct kg_pair *, size_t, double *, double *);
+    } rules[] = {{"kgym", kgyms}, {"mean and t", plain}};
+    static const double others[] = {0, 0.3, 1};
+    json_t *rows = json_array();
+    printf("%-12s %6s | %6s %6s  %6s | error p50    p95    p99 %%\n", "rule", "others", "pairs",
+           "all 48", "holds");
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+            struct row r = ask(rules[i].rule, others[k], draws);
+            printf("%-12s %6.1f | %6.1f %6.3f  %6.3f |    %6.2f %6.2f %6.2f\n", rules[i].name,
+                   others[k], r.pairs, r.whole, r.holds, 100 * r.p50, 100 * r.p95, 100 * r.p99);
+            json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:f, s:[fff]}", "rule",
+                                                  rules[i].name, "others", others[k], "pairs",
+                                                  r.pairs, "all_48", r.whole, "holds", r.holds,
+                                                  "error_p50_p95_p99", r.p50, r.p95, r.p99));
+        }
+    }
+    return rows;
+}
+
+int main(int argc, char **argv)
+{
+    kg_bench_need(argc >= 2, "usage: bench_torch_ratio RECORDS [draws]: of kgym eval --batch");
+    int draws = kg_bench_count(argc, argv, 2, 100, 1000000, 4000);
+    session.opt = KG_TPAIRS_DEFAULTS;
+    read_all(argv[1]);
+    kg_rng_init(&rng, (struct kg_key){{3, 5}}, 0);
+    printf("%zu measurements of %s, %d draws\n", nall, argv[1], draws);
+    kg_bench_json("torch_ratio", json_pack("{s:i, s:i, s:o}", "measurements", (int)nall, "draws",
+                                           draws, "rows", table(draws)));
+    kg_rng_deinit(&rng);
+    free(all);
+    return 0;
+}
