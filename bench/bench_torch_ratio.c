@@ -1,6 +1,8 @@
 /* How well a measurement's ratio and interval hold, by the pairs of a batch that was timed on a
  * GPU: its measurements are drawn again, four pairs at a time, stopped as evaluations are, and
- * asked for a ratio that is known. build/release/bench/bench_torch_ratio RECORDS [draws=4000]
+ * asked for a ratio that is known.
+ *   build/release/bench/bench_torch_ratio RECORDS [draws=4000]
+ *
  * RECORDS: of `kgym eval --batch`; those without 12 pairs are left out. From where the fours of a
  * drawn measurement come: its own (what one says of itself), one in three from others of its
  * problem, or all from any of its problem. Rows: kgym's rule; and a mean of log ratios with a t
@@ -11,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "bench/common/host.h"
+#include "gym/record/samples.h"
 #include "gym/torch/pairs_private.h"
 
 #define FOUR  4
@@ -22,7 +24,7 @@
 struct measurement {
     char problem[65]; /* its digest */
     struct kg_pair pair[MOST];
-    size_t n, same[512], nsame; /* measurements of the same problem */
+    size_t n;
 };
 
 static struct measurement *all;
@@ -36,19 +38,6 @@ static struct kg_tpairs session = {.w = &worker, .out = &result, .nnull = 1};
 
 /* --- records --- */
 
-static void add_pairs(struct measurement *m, const json_t *sample)
-{
-    const json_t *ref = json_object_get(sample, "reference_ns");
-    const json_t *cand = json_object_get(sample, "candidate_ns");
-    const json_t *first = json_object_get(sample, "candidate_first");
-    for (size_t i = 0; i < json_array_size(ref) && m->n < MOST; i++) {
-        int64_t r = json_integer_value(json_array_get(ref, i));
-        int64_t c = json_integer_value(json_array_get(cand, i));
-        m->pair[m->n++] =
-            (struct kg_pair){r > 1 ? r : 1, c > 1 ? c : 1, json_is_true(json_array_get(first, i))};
-    }
-}
-
 /* The candidate's times by so much longer that the ratio is 1. */
 static void centre(struct measurement *m)
 {
@@ -58,56 +47,40 @@ static void centre(struct measurement *m)
     }
 }
 
-static void add(const json_t *record)
+static void add(const json_t *record, void *ctx)
 {
-    const json_t *problem = json_object_get(record, "problem"), *sample;
-    const char *digest = json_string_value(json_object_get(problem, "sha256"));
-    const json_t *samples = json_object_get(json_object_get(record, "timing"), "samples");
-    struct measurement m = {.n = 0};
-    size_t i;
-    json_array_foreach(samples, i, sample)
-    {
-        add_pairs(&m, sample);
-    }
-    m.n -= m.n % FOUR;
+    (void)ctx;
+    const char *digest =
+        json_string_value(json_object_get(json_object_get(record, "problem"), "sha256"));
+    const struct kg_timing timing = {
+        .samples = json_object_get(json_object_get(record, "timing"), "samples")};
+    struct kg_sample_pair sample[MOST];
+    size_t n = kg_samples_pairs(&timing, sample, MOST);
+    struct measurement m = {.n = (n < MOST ? n : MOST) / FOUR * FOUR};
     if (m.n < LEAST || !digest) {
         return;
     }
     snprintf(m.problem, sizeof m.problem, "%s", digest);
+    for (size_t i = 0; i < m.n; i++) {
+        const struct kg_sample_pair *p = &sample[i];
+        m.pair[i] = (struct kg_pair){(int64_t)p->reference_ns, (int64_t)p->candidate_ns,
+                                     p->candidate_first};
+    }
     centre(&m);
     all = realloc(all, (nall + 1) * sizeof *all);
     KG_ASSERT(all);
     all[nall++] = m;
 }
 
-static void read_all(const char *path)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_buf text;
-    kg_buf_init(&text, 1u << 30);
-    kg_bench_need_ok(kg_file_read(path, &text, &err), &err);
-    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
-        json_t *record;
-        kg_bench_need_ok(kg_json_parse(line, (size_t)(end - line), path, &record, &err), &err);
-        add(record);
-        json_decref(record);
-    }
-    kg_buf_deinit(&text);
-    kg_bench_need(nall > 0, "%s: no record with %d pairs of a timed candidate", path, LEAST);
-    for (size_t i = 0; i < nall; i++) {
-        for (size_t k = 0; k < nall && all[i].nsame < 512; k++) {
-            if (strcmp(all[i].problem, all[k].problem) == 0) {
-                all[i].same[all[i].nsame++] = k;
-            }
-        }
-    }
-}
-
 /* --- measurements drawn again --- */
 
 static const struct measurement *any_like(const struct measurement *m)
 {
-    return &all[m->same[kg_rng_below(&rng, m->nsame)]];
+    const struct measurement *other;
+    do {
+        other = &all[kg_rng_below(&rng, nall)];
+    } while (strcmp(other->problem, m->problem) != 0);
+    return other;
 }
 
 /* The first four of a measurement are the first of one. */
@@ -122,50 +95,49 @@ static void draw(double others, struct kg_pair out[MOST])
     }
 }
 
-static void kgyms(const struct kg_pair *pair, size_t n, double *error, double *half)
+typedef struct kg_ratio (*ratio_of)(struct kg_pair *pair, size_t n);
+
+static struct kg_ratio kgyms(struct kg_pair *pair, size_t n)
 {
     struct kg_ratio r;
-    struct kg_pair copy[MOST];
-    memcpy(copy, pair, n * sizeof *pair);
-    result = (struct kg_tpairs_result){.pair = copy, .n = n, .block = FOUR};
+    result = (struct kg_tpairs_result){.pair = pair, .n = n, .block = FOUR};
     kg_tpairs_ratio(&session, &r);
-    *error = log(r.ratio);
-    *half = r.half_width;
+    return r;
 }
 
-static void plain(const struct kg_pair *pair, size_t n, double *error, double *half)
+static struct kg_ratio plain(struct kg_pair *pair, size_t n)
 {
+    struct kg_ratio r;
     double l[MOST];
     for (size_t i = 0; i < n; i++) {
         l[i] = kg_pairs_log_ratio(pair + i, 1, 0);
     }
-    *error = kg_mean(l, n);
-    *half = kg_yuen_half_width(l, n, 0);
+    kg_ratio_of(l, n, (int64_t)n, &r);
+    return r;
 }
 
 struct row {
     double pairs, whole, holds, p50, p95, p99;
 };
 
-static struct row ask(void (*rule)(const struct kg_pair *, size_t, double *, double *),
-                      double others, int draws)
+static struct row ask(ratio_of rule, double others, int draws)
 {
     struct row r = {0};
     double *errors = malloc((size_t)draws * sizeof *errors);
     KG_ASSERT(errors);
     for (int i = 0; i < draws; i++) {
         struct kg_pair pair[MOST];
-        double error, half;
         draw(others, pair);
         size_t n = LEAST;
-        for (rule(pair, n, &error, &half); half > session.opt.half_width && n < MOST;) {
+        struct kg_ratio got = rule(pair, n);
+        while (got.half_width > session.opt.half_width && n < MOST) {
             n += FOUR;
-            rule(pair, n, &error, &half);
+            got = rule(pair, n);
         }
-        errors[i] = fabs(error);
+        errors[i] = fabs(log(got.ratio));
         r.pairs += (double)n / draws;
         r.whole += (n == MOST) / (double)draws;
-        r.holds += (fabs(error) <= half) / (double)draws;
+        r.holds += (got.lo <= 1 && got.hi >= 1) / (double)draws;
     }
     r.p50 = kg_quantile(errors, (size_t)draws, 0.5);
     r.p95 = kg_quantile(errors, (size_t)draws, 0.95);
@@ -178,7 +150,7 @@ static json_t *table(int draws)
 {
     static const struct {
         const char *name;
-        void (*rule)(const struct kg_pair *, size_t, double *, double *);
+        ratio_of rule;
     } rules[] = {{"kgym", kgyms}, {"mean and t", plain}};
     static const double others[] = {0, 0.3, 1};
     json_t *rows = json_array();
@@ -203,7 +175,8 @@ int main(int argc, char **argv)
     kg_bench_need(argc >= 2, "usage: bench_torch_ratio RECORDS [draws]: of kgym eval --batch");
     int draws = kg_bench_count(argc, argv, 2, 100, 1000000, 4000);
     session.opt = KG_TPAIRS_DEFAULTS;
-    read_all(argv[1]);
+    kg_bench_records_of(argv[1], add, NULL);
+    kg_bench_need(nall > 0, "%s: no record with %d pairs of a timed candidate", argv[1], LEAST);
     kg_rng_init(&rng, (struct kg_key){{3, 5}}, 0);
     printf("%zu measurements of %s, %d draws\n", nall, argv[1], draws);
     kg_bench_json("torch_ratio", json_pack("{s:i, s:i, s:o}", "measurements", (int)nall, "draws",

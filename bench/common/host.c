@@ -310,12 +310,11 @@ static double add_record(const json_t *record, struct kg_bench_tally *t)
     return took;
 }
 
-void kg_bench_records(const char *out, void (*look)(const json_t *record, void *ctx), void *ctx)
+void kg_bench_records_of(const char *path, void (*look)(const json_t *record, void *ctx), void *ctx)
 {
-    char path[320], *rest = NULL;
+    char *rest = NULL;
     struct kg_buf b;
     struct kg_err err = KG_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), out);
     kg_buf_init(&b, 1u << 30);
     kg_bench_need_ok(kg_file_read(path, &b, &err), &err);
     for (char *l = strtok_r(b.data, "\n", &rest); l != NULL; l = strtok_r(NULL, "\n", &rest)) {
@@ -325,6 +324,13 @@ void kg_bench_records(const char *out, void (*look)(const json_t *record, void *
         json_decref(record);
     }
     kg_buf_deinit(&b);
+}
+
+void kg_bench_records(const char *out, void (*look)(const json_t *record, void *ctx), void *ctx)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/%s", kg_bench_folder(), out);
+    kg_bench_records_of(path, look, ctx);
 }
 
 struct tallying {

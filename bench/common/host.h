@@ -56,7 +56,10 @@ struct kg_bench_tally {
     double steady_per_s; /* the second half, by the ids' clock: without the start of workers,
                             and the building of references */
 };
-/* look at every record of a batch's output, in the folder. */
+/* look at every record of a batch's output. */
+void kg_bench_records_of(const char *path, void (*look)(const json_t *record, void *ctx),
+                         void *ctx);
+/* The same of one in the folder. */
 void kg_bench_records(const char *out, void (*look)(const json_t *record, void *ctx), void *ctx);
 void kg_bench_tally(const char *out, struct kg_bench_tally *t);
 /* {stage: ms}. New reference. */

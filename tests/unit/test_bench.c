@@ -51,6 +51,15 @@ static void need(void)
     }
 }
 
+static void need_jq(void)
+{
+    need();
+    if (run_quietly("command -v jq >/dev/null") != 0) {
+        printf("skip: jq is missing, which prints the page of measurements\n");
+        skip();
+    }
+}
+
 static const char *build_benches(void)
 {
     const char *b = getenv("KGYM_BUILD"), *t = getenv("KGYM_TREE");
@@ -249,11 +258,7 @@ static void the_page_has_a_section_for_every_bench_that_ran(void **state)
         "## Throughput", "## What staged", "## What the sandbox", "## Memory",
         "## Timing",     "## Extraction",  "## Reordering",       "`bench_staged 20 2`",
         "| axpby |",     "| judge | ",     "| runner: all steps", "| paired | "};
-    need();
-    if (run_quietly("command -v jq >/dev/null") != 0) {
-        printf("skip: jq is missing, which prints the page of measurements\n");
-        skip();
-    }
+    need_jq();
     struct kg_buf out;
     assert_int_equal(page(kept.data, &out), 0);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
@@ -270,6 +275,27 @@ static void the_page_has_a_section_for_every_bench_that_ran(void **state)
     kg_buf_deinit(&out);
 }
 
+/* A kernel's rows at its last commit, all of them. */
+static void the_page_hides_no_row_of_a_commit(void **state)
+{
+    (void)state;
+#define NULL_ROW(median)                                                                           \
+    "{\"kernel\":\"1 ms\",\"load\":\"alone\",\"median_us\":" median                                \
+    ",\"k_us_median_p10_p90\":[4,3,5],\"within_pct_0.5_1_2_5\":[80,90,95,100],\"pairs\":9,"        \
+    "\"log_ratios\":[0.1,0.2]}"
+    static const char line[] =
+        "{\"commit\":\"abc\",\"command\":\"x\",\"mode\":\"usual\",\"bench\":\"torch_null\","
+        "\"host\":{\"kgym\":\"0\",\"cpu\":\"c\",\"cores\":1,\"kernel\":\"k\",\"compiler\":\"g\","
+        "\"date\":\"d\",\"load_1_min\":0},\"result\":{\"repetitions\":2,\"device\":\"D\",\"rows\":"
+        "[" NULL_ROW("801.5") "," NULL_ROW("802.5") "]}}\n";
+    struct kg_buf out;
+    need_jq();
+    assert_int_equal(page(line, &out), 0);
+    assert_non_null(strstr(out.data, "801.5"));
+    assert_non_null(strstr(out.data, "802.5"));
+    kg_buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +309,7 @@ int main(void)
         cmocka_unit_test(torch_ratio_runs),
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),
         cmocka_unit_test(the_page_has_a_section_for_every_bench_that_ran),
+        cmocka_unit_test(the_page_hides_no_row_of_a_commit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -15,6 +15,7 @@
 #include "gym/card/card.h"
 #include "gym/card/pen.h"
 #include "gym/card/units.h"
+#include "gym/record/samples.h"
 
 static void render(const struct kg_record *r, bool colour, bool ascii, int width,
                    struct kg_buf *out)
@@ -227,6 +228,22 @@ static void samples_that_are_not_samples(void **state)
         kg_buf_deinit(&out);
         kg_record_deinit(&r);
     }
+}
+
+static void samples_say_who_was_first(void **state)
+{
+    (void)state;
+    struct kg_sample_pair p[4];
+    struct kg_timing t = {
+        .samples = json_loads("[{\"reference_ns\": [5, 6, 7], \"candidate_ns\": [3, 0, 4],"
+                              " \"candidate_first\": [true, false]},"
+                              " {\"reference_ns\": [8], \"candidate_ns\": [9]}]",
+                              0, NULL)};
+    assert_int_equal(kg_samples_pairs(&t, p, 4), 4);
+    assert_true(p[0].candidate_first && p[0].reference_ns == 5 && p[0].candidate_ns == 3);
+    assert_true(!p[1].candidate_first && p[1].candidate_ns == 1);
+    assert_true(!p[2].candidate_first && !p[3].candidate_first && p[3].process == 1);
+    json_decref(t.samples);
 }
 
 static void diagnostics_that_lie(void **state)
@@ -482,6 +499,7 @@ int main(void)
         cmocka_unit_test(model_text_cannot_move_the_cursor),
         cmocka_unit_test(an_empty_record_has_a_card),
         cmocka_unit_test(samples_that_are_not_samples),
+        cmocka_unit_test(samples_say_who_was_first),
         cmocka_unit_test(diagnostics_that_lie),
         cmocka_unit_test(evidence_is_shown_once_and_bounded),
         cmocka_unit_test(claims_are_no_measurement),

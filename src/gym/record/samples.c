@@ -16,7 +16,8 @@ size_t kg_samples_pairs(const struct kg_timing *t, struct kg_sample_pair *out, s
     json_array_foreach(t->samples, p, process)
     {
         const json_t *ref = json_object_get(process, "reference_ns"),
-                     *cand = json_object_get(process, "candidate_ns");
+                     *cand = json_object_get(process, "candidate_ns"),
+                     *first = json_object_get(process, "candidate_first");
         size_t n = json_array_size(ref) < json_array_size(cand) ? json_array_size(ref)
                                                                 : json_array_size(cand);
         for (size_t i = 0; i < n; i++) {
@@ -25,7 +26,8 @@ size_t kg_samples_pairs(const struct kg_timing *t, struct kg_sample_pair *out, s
                 continue;
             }
             if (found < cap) {
-                out[found] = (struct kg_sample_pair){at_least_one(r), at_least_one(c), (int)p};
+                out[found] = (struct kg_sample_pair){at_least_one(r), at_least_one(c), (int)p,
+                                                     json_is_true(json_array_get(first, i))};
             }
             found++;
         }

@@ -9,6 +9,7 @@
 struct kg_sample_pair {
     double reference_ns, candidate_ns; /* at least 1: as the estimator counts times at K */
     int process;                       /* 0-based position in the list */
+    bool candidate_first;              /* false where the record does not say */
 };
 
 /* Returns how many there are; stores at most cap. */

@@ -119,12 +119,7 @@ double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns)
 
 void kg_ratio_of(const double *log_ratio, size_t nproc, int64_t pairs, struct kg_ratio *out)
 {
-    double mean = kg_mean(log_ratio, nproc);
-    double half = INFINITY;
-    if (nproc >= 2) {
-        half = kg_t_quantile(0.975, (int)nproc - 1) * kg_stddev(log_ratio, nproc) /
-               sqrt((double)nproc);
-    }
+    double mean = kg_mean(log_ratio, nproc), half = kg_yuen_half_width(log_ratio, nproc, 0);
     out->ratio = exp(mean);
     out->lo = exp(mean - half);
     out->hi = exp(mean + half);
