@@ -2,8 +2,8 @@
 # Runs every test program of a build folder and ends with one line: "N passed, N failed, N skipped".
 #   tests/run.sh build/release [name ...]
 # A program that fails is run once more, because processes, clocks and control groups of a busy host are in
-# play; both outputs are shown, and "again" marks it. TEST_RETRY=0: never. Lines that begin with
-# "told: " or "skip: " are shown with it.
+# play; both outputs are shown, and "again" marks it. TEST_RETRY=0: never. Those that failed are named once
+# more before the summary. Lines that begin with "told: " or "skip: " are shown with it.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none), and a test that
 # skips has failed: what only a GPU shows has not been shown. Sanitized builds skip what takes too long, and
 # programs that are mostly Python's time where others run the same C: they are named below.
@@ -12,7 +12,7 @@ set -uo pipefail
 b=$1; shift
 export KGYM_BUILD=$(cd "$b" && pwd) KGYM_TREE=$(pwd)
 if [ $# -gt 0 ]; then progs=("${@/#/$b/tests/}"); else progs=("$b"/tests/*); fi
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 names=
 
 gpu_here() {
   local node
@@ -57,7 +57,7 @@ for t in "${progs[@]}"; do
   fi
   if [ ! -x "$t" ] || [ ! -f "$t" ]; then
     echo "$t: no such test program"
-    failed=$((failed + 1))
+    failed=$((failed + 1)) names+=" $(basename "$t")"
     continue
   fi
   start=$(date +%s.%N) mark=ok
@@ -71,10 +71,12 @@ for t in "${progs[@]}"; do
     fi
   fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  [ "$f" -eq 0 ] || names+=" $(basename "$t")"
   printf '%-34s %-6s %3d passed %3d skipped  %6.1f s\n' "$(basename "$t")" "$mark" "$p" "$s" \
     "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN {print b - a}')"
   grep -h '^skip: ' "$log" | sort | uniq -c | sed 's/^/  /'
   grep -h '^told: ' "$log" | sed 's/^told: /          /'
 done
+[ -z "$names" ] || echo "failed:$names"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -42,7 +42,7 @@ static void test_counts_and_what_is_told(void **state)
     rig_shows("1 passed, 1 failed, 1 skipped");
     program("release", "dies", "exit 0\n");
     rig_expect(1, RUN("KGYM_TEST_GPU=0", "release"));
-    rig_shows("1 passed, 2 failed, 1 skipped");
+    rig_shows("\nfailed: dies fails\n1 passed, 2 failed, 1 skipped");
 }
 
 /* Sanitized, what is mostly Python's time is left out, and said to be; not if it is asked for by
