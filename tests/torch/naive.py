@@ -271,9 +271,12 @@ def main():
     print("\n".join(sorted(lines)))
     count = {w: sum(w in line.split()[2:3] for line in lines)
              for w in ("accepted", "REFUSED", "skipped")}
-    refused = [line.split()[0] for line in sorted(lines) if "REFUSED" in line.split()[2:3]]
+    refused = [line for line in sorted(lines) if "REFUSED" in line.split()[2:3]]
+    if refused:  # among a hundred others they would not be seen
+        print("\n".join(refused), file=sys.stderr)
+    names = " ".join(line.split()[0] for line in refused)
     print(f"naive: {count['accepted']} accepted, {count['REFUSED']} refused, "
-          f"{count['skipped']} skipped{': refused ' if refused else ''}{' '.join(refused)}")
+          f"{count['skipped']} skipped{': refused ' if refused else ''}{names}")
     return count["REFUSED"] > 0 or len(lines) < len(paths)
 
 

@@ -43,6 +43,8 @@ static void test_counts_and_what_is_told(void **state)
     program("release", "dies", "exit 0\n");
     rig_expect(1, RUN("KGYM_TEST_GPU=0", "release"));
     rig_shows("\nfailed: dies fails\n1 passed, 2 failed, 1 skipped");
+    rig_expect(1, RUN("KGYM_TEST_GPU=0", "release") " good lacking");
+    rig_shows("\nfailed: lacking\n1 passed, 1 failed, 0 skipped");
 }
 
 /* Sanitized, what is mostly Python's time is left out, and said to be; not if it is asked for by
