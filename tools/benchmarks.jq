@@ -111,14 +111,14 @@ def torch_extension:
     .kinds[] | [.kind, (.seconds.cold | num(2)), (.seconds.warm | num(2)), (.cold_over_warm | num(1)), (.seconds.off | num(2))]);
 
 def null_rows(rows):
-  table(["kernel", "commit", "repetitions", "median us", "K", "K p10", "K p90", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
-    (rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), .commit, (.log_ratios | length), (.median_us | num(1))]
-      + [.k_us_median_p10_p90[] | num(1)] + [(.pairs | num(0))]
+  table(["kernel", "commit", "repetitions", "references", "median us", "K", "K p10", "K p90", "asked for", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
+    (rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), .commit, (.log_ratios | length), (.references_upto // [0] | length), (.median_us | num(1))]
+      + [.k_us_median_p10_p90[] | num(1)] + ["\((.half_width // 0.0025) * 100 | num(3)) %", (.pairs | num(0))]
       + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)]));
 
 def torch_null:
-  "The reference against itself by the whole path, a fresh process of one side in each repetition, on one \(.device): what the clock can",
-  "tell, asked for half-widths of 0.25 %. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.",
+  "The reference against itself by the whole path, a fresh process of one side in each repetition, of the other in some, on one \(.device): what the clock can",
+  "tell, asked for half-widths that it mostly cannot reach. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.",
   "K is the window of an empty kernel: its tenths are the jitter of the processor's part.", "",
   null_rows(.rows),
   if .beside | length > 0 then "", "While another process makes contexts:", "", null_rows(.beside) else empty end;

@@ -8,9 +8,10 @@
 #   tools/gpu-check.sh corpora     controls of the fixtures that need a GPU, then hostile and honest fixtures,
 #                                  GPU_RUNS times in a row (3), GPU_JOBS at once
 #   tools/gpu-check.sh profile     coverage: the candidates of tests/torch/profile/expected.txt
-#   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), of
-#                                  kernels whose name holds GPU_KERNELS, with GPU_BLOCKS of pairs at most (128; 0: as
-#                                  evaluations are timed); beside contexts, too (GPU_BESIDE, 0: not)
+#   tools/gpu-check.sh timing      null test by the whole path: a reference against itself (GPU_REPETITIONS), as many
+#                                  processes of it (GPU_REFERENCES), of kernels whose name holds GPU_KERNELS, with
+#                                  GPU_BLOCKS of pairs at most (128; 0: as evaluations are timed); beside contexts,
+#                                  too (GPU_BESIDE, 0: not)
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH);
@@ -154,7 +155,7 @@ do_profile() {
 
 do_timing() {
   step torch_null "$pack/bench/bench_torch_null" "${GPU_REPETITIONS:-20}" cuda:0 "${GPU_KERNELS:-}" \
-    "${GPU_BESIDE:-$(((${GPU_REPETITIONS:-20} + 1) / 2))}" "${GPU_BLOCKS:-128}"
+    "${GPU_BESIDE:-$(((${GPU_REPETITIONS:-20} + 1) / 2))}" "${GPU_BLOCKS:-128}" "${GPU_REFERENCES:-5}"
   show torch_null
 }
 
@@ -219,6 +220,6 @@ case "$stage" in
   pack) do_pack || exit 1 ;;
   device | judge | torch | corpora | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
