@@ -290,6 +290,25 @@ static void test_a_frozen_program_does_not_run(void **state)
     close(reader);
 }
 
+/* As one that is given no processor. */
+static void test_one_that_cannot_stop_yet_is_waited_for(void **state)
+{
+    (void)state;
+    const struct attack a = {.name = "probe", .args = {"lend", "1500"}};
+    struct kg_sandbox box;
+    int reader;
+    attack_start(&a, &box, &reader);
+    attack_wait_output(reader);
+    int64_t begun = kg_clock_ns();
+    assert_true(kg_sandbox_freeze(&box));
+    assert_true(kg_clock_ns() - begun > SECOND); /* else this shows nothing */
+    int64_t before = cpu_ns_of(box.pid);
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    assert_int_equal(cpu_ns_of(box.pid) - before, 0);
+    kg_sandbox_end(&box);
+    close(reader);
+}
+
 static void test_freezing_one_that_ended_says_so(void **state)
 {
     (void)state;
@@ -508,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_a_deadline_passes_and_the_end_is_final),
         cmocka_unit_test(test_end_is_safe_on_nothing),
         cmocka_unit_test(test_a_frozen_program_does_not_run),
+        cmocka_unit_test(test_one_that_cannot_stop_yet_is_waited_for),
         cmocka_unit_test(test_freezing_one_that_ended_says_so),
         cmocka_unit_test(test_the_cpu_limit_is_told_from_a_kill),
         cmocka_unit_test(test_out_of_memory_is_told_from_a_kill),

@@ -11,9 +11,11 @@
 #include "gym/run/drain.h"
 
 /* Pauses before a runner that neither blocks nor uses its CPU is stopped by force. A pause, not a
- * yield: a yield stays within the session's scheduling group, and the runner has its own. */
-#define MOST_PAUSES 500
-#define PAUSE_NS    10000
+ * yield: a yield stays within the session's scheduling group, and the runner has its own. They
+ * become longer, for one that has to wait for its core waits longer the more often others wake. */
+#define MOST_PAUSES   100
+#define PAUSE_NS      10000
+#define PAUSE_MOST_NS 1000000
 
 bool kg_rest_stat(const struct kg_runner *r, struct kg_task_stat *out)
 {
@@ -71,7 +73,7 @@ int64_t kg_rest_cpu_ns(const struct kg_runner *r)
 
 void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct kg_task_stat *at)
 {
-    int64_t from = kg_rest_cpu_ns(r);
+    int64_t from = kg_rest_cpu_ns(r), pause_ns = PAUSE_NS;
     for (int i = 0; kg_rest_stat(r, at); i++) {
         bool lingers = kg_rest_cpu_ns(r) - from > KG_TAIL_SLACK_NS || i == MOST_PAUSES;
         bool sleeps = at->state == 'S';
@@ -79,12 +81,13 @@ void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct k
             break;
         }
         if (sleeps || at->threads > 1 || lingers) {
-            r->frozen = kg_sandbox_freeze(&r->sandbox);
-            report->unstopped = !r->frozen && !kg_sandbox_poll(&r->sandbox);
+            r->frozen = true; /* from now on it may stop at any time */
+            report->unstopped = !kg_sandbox_freeze(&r->sandbox) && !kg_sandbox_poll(&r->sandbox);
             break;
         }
-        const struct timespec pause = {.tv_sec = 0, .tv_nsec = PAUSE_NS};
+        const struct timespec pause = {.tv_sec = 0, .tv_nsec = pause_ns};
         nanosleep(&pause, NULL); /* on one core the runner needs the core to fall asleep */
+        pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns + pause_ns / 2 : pause_ns;
     }
     kg_drain_settle(r->drain);
     report->threads = at->threads;

@@ -75,7 +75,7 @@ struct kg_runner {
     clockid_t cpu_clock;
     int stat_fd, syscall_fd;   /* /proc/PID/stat and syscall; the latter -1: not for this user */
     int64_t idle_slack_ns;     /* which of the two applies here */
-    bool frozen;               /* stopped, not only blocked */
+    bool frozen;               /* told to stop, not only blocked */
     enum kg_run_status status; /* other than OK: what every further call answers */
     const volatile int *cancelled;
 };

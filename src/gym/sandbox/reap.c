@@ -13,10 +13,18 @@
 #include "gym/sandbox/cgroup.h"
 #include "gym/sandbox/plan.h"
 
-/* Where no filter keeps it from sending itself SIGCONT, a process can undo a stop: never wait for
- * one without end. */
-#define STOP_TIMEOUT_NS 1000000000
+/* Where no filter keeps it from sending itself SIGCONT, a process can undo a stop: it is given up
+ * when it has worked for so long in spite of it. One that is given no processor is waited for, but
+ * never without end. */
+#define STOP_CPU_NS     100000000
+#define STOP_TIMEOUT_NS 10000000000
 #define KILL_TIMEOUT_NS 5000000000 /* a killed task that stays is in the kernel's hands */
+
+/* Between two looks at whether it has stopped. They become rarer: on a busy processor that it
+ * shares with the broker, one that wakes every 60 us kept it from running, and so from stopping,
+ * for up to 2.6 s. */
+#define LOOK_LEAST_NS 10000
+#define LOOK_MOST_NS  2000000
 
 static bool has(const struct kg_sandbox *s, uint32_t step)
 {
@@ -108,24 +116,41 @@ static bool needs_freezer(const struct kg_sandbox *s)
     return s->profile != KG_PROFILE_RUN || !has(s, KG_STEP_SECCOMP);
 }
 
+static int64_t worked_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    bool there = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0;
+    return there ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+}
+
+/* Until it has stopped or ended, as *si says, or is given up. */
+static bool stop(pid_t pid, siginfo_t *si)
+{
+    int64_t worked = worked_ns(pid), until = kg_clock_ns() + STOP_TIMEOUT_NS;
+    int64_t look = LOOK_LEAST_NS;
+    while (kill(pid, SIGSTOP) == 0) {
+        if (waitid(P_PID, (id_t)pid, si, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 &&
+            si->si_pid != 0) {
+            return true;
+        }
+        if (kg_clock_ns() > until || worked_ns(pid) - worked > STOP_CPU_NS) {
+            return false;
+        }
+        nanosleep(&(struct timespec){0, look}, NULL); /* on one core it needs the core to stop */
+        look = look < LOOK_MOST_NS ? look + look / 2 : look;
+    }
+    return false;
+}
+
 bool kg_sandbox_freeze(struct kg_sandbox *s)
 {
+    siginfo_t si = {0};
     if (s->stopped) {
         return true; /* a second stop is not reported: waiting for it would not end */
     }
-    siginfo_t si = {0};
-    int64_t until = kg_clock_ns() + STOP_TIMEOUT_NS;
-    do {
-        if (s->pid <= 0 || kill(s->pid, SIGSTOP) != 0) {
-            return false;
-        }
-        if (waitid(P_PID, (id_t)s->pid, &si, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 &&
-            si.si_pid != 0) {
-            break;
-        }
-        nanosleep(&(struct timespec){0, 10000}, NULL); /* on one core it needs the core to stop */
-    } while (kg_clock_ns() < until);
-    if (si.si_code != CLD_STOPPED && si.si_code != CLD_TRAPPED) {
+    if (s->pid <= 0 || !stop(s->pid, &si) ||
+        (si.si_code != CLD_STOPPED && si.si_code != CLD_TRAPPED)) {
         return false;
     }
     waitid(P_PID, (id_t)s->pid, &si, WSTOPPED | WNOHANG); /* take the report */

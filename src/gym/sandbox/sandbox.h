@@ -137,7 +137,8 @@ bool kg_sandbox_poll(struct kg_sandbox *s);
 /* Wait until it ends or the monotonic deadline passes (then it still runs). */
 bool kg_sandbox_wait(struct kg_sandbox *s, int64_t deadline_ns);
 /* Stop all its tasks and return once they are confirmed stopped (SIGSTOP + waitid; cgroup freezer
- * for descendants), or let them go on. False: it ended meanwhile. */
+ * for descendants), or let them go on. False: it ended meanwhile, or was not seen to stop, which it
+ * may do later: thaw one that is to go on. */
 bool kg_sandbox_freeze(struct kg_sandbox *s);
 bool kg_sandbox_thaw(struct kg_sandbox *s);
 /* Kill everything that it started, reap, remove its cgroups. Idempotent; safe on a zeroed object
