@@ -219,9 +219,9 @@ static void show_ratios(const struct series *s)
 
 static void table(const char *load, int from, const char *which, int repetitions, json_t *rows)
 {
-    int first = -1, share = references < repetitions ? references : repetitions;
+    int first = -1;
     memset(seen, 0, sizeof seen);
-    references = share;
+    references = references < repetitions ? references : repetitions;
     for (int r = 0; r < references; r++) {
         for (int k = from; k < KERNELS; k++) {
             if (strstr(kernels[k].name, which) != NULL) {
