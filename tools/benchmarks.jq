@@ -110,16 +110,26 @@ def torch_extension:
   table(["kind", "cold, s", "warm, s", "times faster", "no cache, s"];
     .kinds[] | [.kind, (.seconds.cold | num(2)), (.seconds.warm | num(2)), (.cold_over_warm | num(1)), (.seconds.off | num(2))]);
 
+# Standard deviations of log ratios by what differs: the candidate's process, and the reference's.
+def variance: (add / length) as $mean | (map(. - $mean | . * .) | add) / (length - 1);
+def by_process:
+  .log_ratios as $l | (.references_upto // []) as $upto
+  | [range($upto | length) as $r | $l[(if $r > 0 then $upto[$r - 1] else 0 end):$upto[$r]]]
+  | if length < 2 or any(.[]; length < 2) then [null, null]
+    else (map(variance) | add / length) as $own
+    | [$own, ([0, (map(add / length) | variance) - $own * length / ($l | length)] | max)] | map(sqrt) end;
+
 def null_rows(rows):
-  table(["kernel", "commit", "repetitions", "references", "median us", "K", "K p10", "K p90", "asked for", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios"];
+  table(["kernel", "commit", "repetitions", "references", "median us", "K", "K p10", "K p90", "asked for", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios", "candidates differ by", "references"];
     (rows[] | [(if .kernel | test("product") then .kernel else "\(.kernel), sin" end), .commit, (.log_ratios | length), (.references_upto // [0] | length), (.median_us | num(1))]
       + [.k_us_median_p10_p90[] | num(1)] + ["\((.half_width // 0.0025) * 100 | num(3)) %", (.pairs | num(0))]
-      + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)]));
+      + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)] + [by_process[] | percent(2)]));
 
 def torch_null:
   "The reference against itself by the whole path, a fresh process of one side in each repetition, of the other in some, on one \(.device): what the clock can",
   "tell, asked for half-widths that it mostly cannot reach. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.",
-  "K is the window of an empty kernel: its tenths are the jitter of the processor's part.", "",
+  "K is the window of an empty kernel: its tenths are the jitter of the processor's part. The last columns are standard deviations: of ratios to one process of",
+  "the reference, and of what such processes are off by beyond that.", "",
   null_rows(.rows),
   if .beside | length > 0 then "", "While another process makes contexts:", "", null_rows(.beside) else empty end;
 

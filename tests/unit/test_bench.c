@@ -275,14 +275,14 @@ static void the_page_has_a_section_for_every_bench_that_ran(void **state)
     kg_buf_deinit(&out);
 }
 
-/* A kernel's rows at its last commit, all of them. */
+/* A kernel's rows at its last commit, all of them; and what differs between processes. */
 static void the_page_hides_no_row_of_a_commit(void **state)
 {
     (void)state;
 #define NULL_ROW(median)                                                                           \
     "{\"kernel\":\"1 ms\",\"load\":\"alone\",\"median_us\":" median                                \
     ",\"k_us_median_p10_p90\":[4,3,5],\"within_pct_0.5_1_2_5\":[80,90,95,100],\"pairs\":9,"        \
-    "\"log_ratios\":[0.1,0.2]}"
+    "\"references_upto\":[2,4],\"log_ratios\":[0.00,0.02,0.04,0.06]}"
     static const char line[] =
         "{\"commit\":\"abc\",\"command\":\"x\",\"mode\":\"usual\",\"bench\":\"torch_null\","
         "\"host\":{\"kgym\":\"0\",\"cpu\":\"c\",\"cores\":1,\"kernel\":\"k\",\"compiler\":\"g\","
@@ -293,6 +293,7 @@ static void the_page_hides_no_row_of_a_commit(void **state)
     assert_int_equal(page(line, &out), 0);
     assert_non_null(strstr(out.data, "801.5"));
     assert_non_null(strstr(out.data, "802.5"));
+    assert_non_null(strstr(out.data, "| 1.41 % | 2.65 % |"));
     kg_buf_deinit(&out);
 }
 
