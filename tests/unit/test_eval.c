@@ -241,6 +241,26 @@ static void test_activity_is_a_hack_unless_checks_are_off(void **state)
     with_config(&c, early_is_let_off);
 }
 
+/* Its first answer at a place is kept until a smaller one is needed there, so that two inputs are
+ * told apart in one of their orders only. */
+static void test_what_is_renewed_now_and_then_is_caught(void **state)
+{
+    (void)state;
+    static const char reply[] =
+        "```c\n#include <math.h>\n" SILU
+        "    static const float *from;\n    static float least;\n    static int64_t of;\n"
+        "    if (x != from || n != of || fabsf(x[0]) < fabsf(least)) {\n"
+        "        from = x;\n        least = x[0];\n        of = n;\n    }\n"
+        "    for (int64_t i = 0; i < n; i++) {\n        float v = i ? x[i] : least;\n"
+        "        y[i] = v / (1 + expf(-v));\n    }\n}\n```\n";
+    for (int i = 0; i < 40; i++) { /* in one order alone every second one is right */
+        struct kg_record r;
+        judge_text("silu", reply, strlen(reply), false, KG_ST_FULL, &r);
+        assert_int_equal(r.verdict, KG_V_WRONG);
+        kg_record_deinit(&r);
+    }
+}
+
 static void wrong_is_run_to_the_end(void)
 {
     static const char reply[] = "```c\n" SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n"
@@ -344,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_every_wrong_candidate_is_wrong),
         cmocka_unit_test(test_a_timed_record_is_whole),
         cmocka_unit_test(test_activity_is_a_hack_unless_checks_are_off),
+        cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),
         cmocka_unit_test(test_an_unknown_problem_is_an_error),

@@ -5,6 +5,7 @@
 #include "gym/pipeline/worker.h"
 
 #define MAX_KINDS 24
+#define BACK      2 /* cases of the same shape and addresses, asked in both orders */
 /* Evaluations for which a law keeps its shape: shared answers are worth more than every pairing at
  * once. */
 #define LAW_SHAPE_TURN 64
@@ -12,7 +13,7 @@
 struct plan {
     struct kg_pool_kind kind[MAX_KINDS];
     size_t n;
-    bool back; /* the first case is asked again at the end */
+    bool back; /* the first two cases are asked again at the end, the second one first */
 };
 
 static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited, bool aligned)
@@ -59,9 +60,10 @@ static void plan_laws(struct kg_evaluation *e, struct plan *p)
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
  * values), then value laws, precision probe, ones, single edit, spike and large values.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
- * for a shape or an address is asked for. The original comes back at the end, after a law at the
- * default shape: what is kept only after many calls, or renewed only when it must, is asked for
- * then. Reduced-precision values are a law like others: their shape takes its turn. */
+ * for a shape or an address is asked for. Both come back at the end, after a law at the default
+ * shape and the other way round: what is kept only after many calls is asked for then, and what is
+ * renewed only when more is needed (a table for the largest index so far) is not renewed in one of
+ * the two orders. Reduced-precision values are a law like others: their shape takes its turn. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
@@ -175,7 +177,8 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
                                     const struct plan *p, struct kg_err *err)
 {
     enum kg_step_result worst = KG_STEP_PASS, s = KG_STEP_PASS;
-    struct kg_pool_case first = {0}; /* the pool may need its place for another */
+    struct kg_pool_case first[BACK]; /* the pool may need their places for others */
+    memset(first, 0, sizeof first);
     const json_t *replay =
         e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
     size_t n = replay ? json_array_size(replay) : p->n;
@@ -193,12 +196,12 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
         }
         s = pc ? ask(e, stage, pc, cases, err) : s;
         worst = s == KG_STEP_PASS ? worst : s;
-        if (i == 0 && pc) {
-            first = *pc;
+        if (i < BACK && pc) {
+            first[i] = *pc;
         }
     }
-    if (p->back && first.number && !replay && worst == KG_STEP_PASS) {
-        worst = ask(e, stage, &first, cases, err);
+    for (size_t i = BACK; i-- > 0 && p->back && !replay && worst == KG_STEP_PASS;) {
+        worst = first[i].number ? ask(e, stage, &first[i], cases, err) : worst;
     }
     return worst;
 }
