@@ -110,14 +110,16 @@ def torch_extension:
   table(["kind", "cold, s", "warm, s", "times faster", "no cache, s"];
     .kinds[] | [.kind, (.seconds.cold | num(2)), (.seconds.warm | num(2)), (.cold_over_warm | num(1)), (.seconds.off | num(2))]);
 
-# Standard deviations of log ratios by what differs: the candidate's process, and the reference's.
+# Standard deviations of log ratios by what differs: the candidate's process, and the reference's, of
+# which there may be one.
 def variance: (add / length) as $mean | (map(. - $mean | . * .) | add) / (length - 1);
 def by_process:
-  .log_ratios as $l | (.references_upto // []) as $upto
+  .log_ratios as $l | (.references_upto // [$l | length]) as $upto
   | [range($upto | length) as $r | $l[(if $r > 0 then $upto[$r - 1] else 0 end):$upto[$r]]]
-  | if length < 2 or any(.[]; length < 2) then [null, null]
+  | if any(.[]; length < 2) then [null, null]
     else (map(variance) | add / length) as $own
-    | [$own, ([0, (map(add / length) | variance) - $own * length / ($l | length)] | max)] | map(sqrt) end;
+    | [($own | sqrt), if length < 2 then null
+         else [0, (map(add / length) | variance) - $own * length / ($l | length)] | max | sqrt end] end;
 
 def null_rows(rows):
   table(["kernel", "commit", "repetitions", "references", "median us", "K", "K p10", "K p90", "asked for", "pairs", "within 0.5 %", "1 %", "2 %", "5 %", "median of ratios", "candidates differ by", "references"];

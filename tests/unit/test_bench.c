@@ -275,26 +275,53 @@ static void the_page_has_a_section_for_every_bench_that_ran(void **state)
     kg_buf_deinit(&out);
 }
 
-/* A kernel's rows at its last commit, all of them; and what differs between processes. */
+/* A line of the null test, with a row of each median and what it ends in. */
+#define NULL_ROW(median, end)                                                                      \
+    "{\"kernel\":\"1 ms\",\"load\":\"alone\",\"median_us\":" median                                \
+    ",\"k_us_median_p10_p90\":[4,3,5],\"within_pct_0.5_1_2_5\":[80,90,95,100],\"pairs\":9," end    \
+    "}"
+#define NULL_LINE(rows)                                                                            \
+    "{\"commit\":\"abc\",\"command\":\"x\",\"mode\":\"usual\",\"bench\":\"torch_null\","           \
+    "\"host\":{\"kgym\":\"0\",\"cpu\":\"c\",\"cores\":1,\"kernel\":\"k\",\"compiler\":\"g\","      \
+    "\"date\":\"d\",\"load_1_min\":0},\"result\":{\"repetitions\":2,\"device\":\"D\",\"rows\":"    \
+    "[" rows "]}}\n"
+
+/* A kernel's rows at its last commit, all of them. */
 static void the_page_hides_no_row_of_a_commit(void **state)
 {
     (void)state;
-#define NULL_ROW(median)                                                                           \
-    "{\"kernel\":\"1 ms\",\"load\":\"alone\",\"median_us\":" median                                \
-    ",\"k_us_median_p10_p90\":[4,3,5],\"within_pct_0.5_1_2_5\":[80,90,95,100],\"pairs\":9,"        \
-    "\"references_upto\":[2,4],\"log_ratios\":[0.00,0.02,0.04,0.06]}"
-    static const char line[] =
-        "{\"commit\":\"abc\",\"command\":\"x\",\"mode\":\"usual\",\"bench\":\"torch_null\","
-        "\"host\":{\"kgym\":\"0\",\"cpu\":\"c\",\"cores\":1,\"kernel\":\"k\",\"compiler\":\"g\","
-        "\"date\":\"d\",\"load_1_min\":0},\"result\":{\"repetitions\":2,\"device\":\"D\",\"rows\":"
-        "[" NULL_ROW("801.5") "," NULL_ROW("802.5") "]}}\n";
+#define RATIOS "\"log_ratios\":[0.1,0.2]"
+    static const char line[] = NULL_LINE(NULL_ROW("801.5", RATIOS) "," NULL_ROW("802.5", RATIOS));
     struct kg_buf out;
     need_jq();
     assert_int_equal(page(line, &out), 0);
     assert_non_null(strstr(out.data, "801.5"));
     assert_non_null(strstr(out.data, "802.5"));
-    assert_non_null(strstr(out.data, "| 1.41 % | 2.65 % |"));
     kg_buf_deinit(&out);
+}
+
+/* What candidates differ by, and what references do beyond that: none, or nobody knows. */
+static void the_page_tells_whose_process_differs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *want;
+    } list[] = {
+        {NULL_LINE(NULL_ROW("1", "\"references_upto\":[2,4],\"log_ratios\":[0.00,0.02,0.04,0.06]")),
+         "| 1.41 % | 2.65 % |"},
+        {NULL_LINE(NULL_ROW("1", "\"references_upto\":[2,4],\"log_ratios\":[0.00,0.02,0.02,0.00]")),
+         "| 1.41 % | 0.00 % |"},
+        {NULL_LINE(NULL_ROW("1", "\"log_ratios\":[0.00,0.02]")), "| 1.41 % | - |"},
+        {NULL_LINE(NULL_ROW("1", "\"references_upto\":[1,2],\"log_ratios\":[0.00,0.02]")),
+         "| - | - |"},
+    };
+    need_jq();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_buf out;
+        assert_int_equal(page(list[i].line, &out), 0);
+        assert_non_null(strstr(out.data, list[i].want));
+        kg_buf_deinit(&out);
+    }
 }
 
 int main(void)
@@ -311,6 +338,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),
         cmocka_unit_test(the_page_has_a_section_for_every_bench_that_ran),
         cmocka_unit_test(the_page_hides_no_row_of_a_commit),
+        cmocka_unit_test(the_page_tells_whose_process_differs),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -13,7 +13,7 @@
 struct plan {
     struct kg_pool_kind kind[MAX_KINDS];
     size_t n;
-    bool back; /* the first two cases are asked again at the end, the second one first */
+    size_t back; /* so many of the first cases are asked again at the end, the last of them first */
 };
 
 static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited, bool aligned)
@@ -71,7 +71,7 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
         return;
     }
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
-    p->back = true;
+    p->back = BACK;
     add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
     enum kg_variant reduced = law_shape(e, KG_LAW_BF16);
@@ -177,8 +177,7 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
                                     const struct plan *p, struct kg_err *err)
 {
     enum kg_step_result worst = KG_STEP_PASS, s = KG_STEP_PASS;
-    struct kg_pool_case first[BACK]; /* the pool may need their places for others */
-    memset(first, 0, sizeof first);
+    struct kg_pool_case first[BACK] = {{.number = 0}}; /* the pool may need their places */
     const json_t *replay =
         e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
     size_t n = replay ? json_array_size(replay) : p->n;
@@ -200,7 +199,7 @@ static enum kg_step_result run_plan(struct kg_evaluation *e, enum kg_stage stage
             first[i] = *pc;
         }
     }
-    for (size_t i = BACK; i-- > 0 && p->back && !replay && worst == KG_STEP_PASS;) {
+    for (size_t i = replay ? 0 : p->back; i-- > 0 && worst == KG_STEP_PASS;) {
         worst = first[i].number ? ask(e, stage, &first[i], cases, err) : worst;
     }
     return worst;
