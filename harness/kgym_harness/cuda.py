@@ -1,7 +1,7 @@
 """Where a runner's tensors live, on a GPU: IN and OUT are allocations of the judge's, imported into
-the context that PyTorch uses (src/probe/probe_cuda.h). Calls run on a stream of their own, never
-the default one. PyTorch draws what a call allocates from OUT's upper part where it can, so that
-answers need no copy; the lower part is for those that do."""
+the context that PyTorch uses (src/probe/probe_cuda.h). Calls run on streams of their own, one after
+the other, never the default one. PyTorch draws what a call allocates from OUT's upper part where it
+can, so that answers need no copy; the lower part is for those that do."""
 
 import contextlib
 import ctypes as c
@@ -13,6 +13,8 @@ from . import tensors, wire
 
 OUT_PARTS = 64  # KG_OUT_PARTS of src/probe/probe_cuda.h
 SEGMENT = 2 << 20  # of what is small, up to half of it, in PyTorch's allocator
+STREAMS = 4
+APART = 8  # of the 32 that PyTorch makes at once: seven next to each other are alike
 
 
 class Map(c.Structure):
@@ -44,10 +46,12 @@ class Cuda:
         self.input, self.output = self._attach(block)
         for fd in (wire.FD_IN, wire.FD_OUT):
             os.close(fd)
-        self.stream = torch.cuda.Stream(device)
-        torch.cuda.set_stream(self.stream)
+        self.streams = [torch.cuda.Stream(device) for _ in range((STREAMS - 1) * APART + 1)][::APART]
+        self.turn = 0
+        torch.cuda.set_stream(self.streams[0])
         self.block, self.used = block, block.out_bytes
-        self.pool, self.where, self.called = self._arena(), (), set()
+        self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
+        self.first = None  # a pool of one call
         probe.look_with("kg_probe_cuda_wait")
 
     def _alike(self):
@@ -110,14 +114,23 @@ class Cuda:
         self._divide()
         self.pool = torch.cuda.MemPool(self.allocator)
 
+    def _on(self, turn):
+        """Work is launched on that stream from now on; what was launched before is over."""
+        if turn != self.turn:
+            self.settle()
+            self.turn = turn
+            torch.cuda.set_stream(self.streams[turn])
+
     def rest(self):
         """Between calls. What the next one allocates lies elsewhere in memory: how two tensors lie
         to each other changes a kernel's time by half a percent, for as long as they lie so. The
-        blocks are taken now, so that the call finds them in the pool."""
+        blocks are taken now, so that the call finds them in the pool. And it runs on another
+        stream: a launch takes up to 0.1 us more on one than on another, for as long as they live."""
         if self.pool is None or not self.moves:
             return
         try:
-            self.pool = None
+            self.pool = self.first = None
+            self._on((self.turn + 1) % len(self.streams))
             n = self.lib.kg_out_shuffle(self.parts)
             self.pool = torch.cuda.MemPool(self.allocator)
             with torch.cuda.use_mem_pool(self.pool):
@@ -131,8 +144,11 @@ class Cuda:
     def renewed(self):
         """Another module, other parameters or other inputs. OUT is filled with poison before each
         call, so what a module keeps must not lie there: what it makes once, in its first call on
-        inputs that lie at an address, comes from elsewhere."""
+        inputs that lie at an address, comes from elsewhere; and so does what is made once for a
+        stream, as cuBLAS's workspace is."""
         self.called.clear()
+        self.met.clear()
+        self._on(0)
         if self.used != self.block.out_bytes:
             self._use(self.block.out_bytes)
 
@@ -141,21 +157,29 @@ class Cuda:
         self.where = where
 
     def settle_in(self):
-        """As if it had been called on them."""
+        """As if it had been called on them, on every stream."""
         self.called.add(self.where)
+        self.met.update(range(len(self.streams)))
 
     def around_call(self, wide):
-        first = self.where not in self.called
-        self.settle_in()
-        if self.pool is None or first or wide:
+        """First calls on one of the streams, with whose memory many begin, have what PyTorch keeps;
+        what those on another leave is given back."""
+        if self.pool is None or wide:
+            self._on(0)
             return contextlib.nullcontext()
-        return torch.cuda.use_mem_pool(self.pool)
+        first = self.where not in self.called or self.turn not in self.met
+        self.called.add(self.where)
+        self.met.add(self.turn)
+        if first and self.turn == 0:
+            return contextlib.nullcontext()
+        self.first = torch.cuda.MemPool() if first else None
+        return torch.cuda.use_mem_pool(self.first if first else self.pool)
 
     def plain(self):
         """Calls as a plain PyTorch program makes them: on the default stream, which kernels that
         name none are launched on, and from PyTorch's own memory."""
-        self.stream = torch.cuda.default_stream(self.device)
-        torch.cuda.set_stream(self.stream)
+        self.streams, self.turn = [torch.cuda.default_stream(self.device)], 0
+        torch.cuda.set_stream(self.streams[0])
         self.pool = None
 
     def times(self, module, inputs, warmups, discard, trials):
@@ -203,7 +227,7 @@ class Cuda:
             torch.cuda.synchronize(self.device)  # says what is wrong
 
     def null(self):
-        if self.lib.kg_probe_cuda_null(self.stream.cuda_stream) != 0:
+        if self.lib.kg_probe_cuda_null(self.streams[self.turn].cuda_stream) != 0:
             raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
 
     def peak_bytes(self):

@@ -270,7 +270,7 @@ static void a_measurement(void **state)
     assert_true(before > 0 && before < 20 && before + verified >= KG_TPAIRS_VERIFIED &&
                 verified <= calls);
     assert_true(before + calls >= r.timing.warmups + r.speedup.pairs);
-    assert_in_range(r.timing.warmups, before + 3, before + 5 + (before < 7 ? 10 - before : 3));
+    assert_in_range(r.timing.warmups, before + 5, before + 5 + (before < 5 ? 10 - before : 5));
     assert_true(number(t, "with_oracle") > 0 && number(t, "with_oracle") < calls);
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
