@@ -132,7 +132,8 @@ def lay_out(work, candidates, names, small):
 
 def judge_ours(work, device, precision):
     out = work / "ours.jsonl"
-    subprocess.run([str(ROOT / "build" / "release" / "kgym"), "eval", "--batch",
+    build = pathlib.Path(os.environ.get("KGYM_BUILD", ROOT / "build" / "release"))
+    subprocess.run([str(build / "kgym"), "eval", "--batch",
                     str(work / "in.jsonl"), "--out", str(out), "--preset", "kernelbench",
                     "--no-stage-timing", "--device", device, "--set", f"precision={precision}"])
     records = [json.loads(line) for line in out.read_text().splitlines()]
@@ -143,11 +144,13 @@ def judge_theirs(work, lines, checkout, device, precision):
     """In a process of its own, and another one where that ends before its time."""
     out, said = work / "theirs.jsonl", {}
     out.write_text("")
-    environment = dict(os.environ, **({"TRITON_INTERPRET": "1"} if device == "cpu" else {}))
+    cpu = device == "cpu"
+    environment = dict(os.environ, **({"TRITON_INTERPRET": "1"} if cpu else {}))
+    python = [sys.executable] + ["-O"] * cpu  # without its assertion that there is a GPU
     left = list(lines)
     while left:
         (work / "left.jsonl").write_text("".join(json.dumps(l) + "\n" for l in left))
-        subprocess.run([sys.executable, __file__, str(checkout), "--child", "--work", str(work),
+        subprocess.run([*python, __file__, str(checkout), "--child", "--work", str(work),
                         "--device", device, "--precision", precision], env=environment)
         said = {j["id"]: j["result"] for j in map(json.loads, out.read_text().splitlines())}
         rest = [l for l in left if l["id"] not in said]
@@ -162,18 +165,6 @@ def judge_theirs(work, lines, checkout, device, precision):
 
 def play_cuda(torch):
     """That evaluator asks for a GPU before it looks at anything."""
-    import types
-
-    class Nothing:
-        def __init__(self, *args):
-            pass
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *args):
-            return None
-
     nothing = lambda *args, **named: None
     for name in ("synchronize", "set_device", "manual_seed", "empty_cache",
                  "reset_peak_memory_stats"):
@@ -187,6 +178,23 @@ def play_cuda(torch):
         autotuner.Autotuner._bench = lambda self, *args, **named: [0.0, 0.0, 0.0]
     except ImportError:
         pass
+
+
+class Nothing:
+    def __init__(self, *args):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        return None
+
+
+def stand_in():
+    """For what that project imports besides, clients of language models mostly, where it is missing."""
+    import types
+    nothing = lambda *args, **named: None
 
     class Model:  # of pydantic, as much as a result needs
         def __init__(self, **named):
@@ -215,6 +223,7 @@ def child(args):
     if args.device == "cpu":
         torch.set_num_threads(1)
         play_cuda(torch)
+    stand_in()
     sys.path.insert(0, str(pathlib.Path(args.checkout) / "src"))
     from kernelbench import eval as evaluator
     precision = evaluator.get_torch_dtype_from_string(args.precision)

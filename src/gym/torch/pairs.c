@@ -12,8 +12,7 @@
 
 #define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
 #define NULLS      6  /* null windows of a lease, at least; one in four calls has one */
-#define WARM_LEAST 5  /* besides right answers that the process has given before, at this shape: first
-                       * calls at each place and on each stream, and one with what they have left */
+#define WARM_LEAST 5  /* besides right answers given before: all places and streams, and one */
 #define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
 #define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
 #define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
