@@ -163,8 +163,8 @@ static inline int rig_run(const char *fmt, ...)
 #define rig_expect(want, ...)                                                                      \
     do {                                                                                           \
         if (rig_run(__VA_ARGS__) != (want)) {                                                      \
-            fail_msg("exit status %d instead of %d\nstdout: %.2000s\nstderr: %.2000s", rig.status, \
-                     (want), rig.out.data, rig.err.data);                                          \
+            fail_msg("exit status %d instead of %d\nstderr: %.600s\nstdout: %.2000s", rig.status,  \
+                     (want), rig.err.data, rig.out.data); /* cmocka keeps 1000 bytes */            \
         }                                                                                          \
     } while (0)
 #define rig_says(text)                                                                             \

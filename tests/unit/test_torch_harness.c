@@ -142,11 +142,59 @@ static void inputs_that_an_answer_depends_on(void **state)
     expect(program, want);
 }
 
+/* Which of its streams a call on a GPU runs on, and whose memory it has: PyTorch's, a pool's of its
+ * own, or OUT's. Played, since nothing of it needs a device. */
+static void streams_take_turns(void **state)
+{
+    (void)state;
+    expect("import contextlib\n"
+           "from kgym_harness import cuda\n"
+           "log, memory = [], ['torch']\n"
+           "class Lib:\n"
+           "    def kg_probe_cuda_sync(self):\n"
+           "        log.append('over')\n        return 0\n"
+           "    def kg_out_shuffle(self, parts):\n        return 0\n"
+           "class Block:\n    out_bytes = 1\n"
+           "@contextlib.contextmanager\n"
+           "def use(pool):\n    memory.append(pool)\n    yield\n    memory.pop()\n"
+           "torch.cuda.use_mem_pool, torch.cuda.set_stream = use, log.append\n"
+           "torch.cuda.MemPool = lambda of=None: 'own' if of is None else 'OUT'\n"
+           "place = cuda.Cuda.__new__(cuda.Cuda)\n"
+           "vars(place).update(device='cpu', lib=Lib(), streams=[0, 1, 2, 3], turn=0, block=Block, "
+           "used=1, pool='OUT', first=None, allocator=1, parts=[], moves=True, where=(), "
+           "called=set(), met=set())\n"
+           "def calls(places, wide=False):\n"
+           "    told = []\n"
+           "    for where in places:\n"
+           "        place.bound(where)\n"
+           "        with place.around_call(wide):\n"
+           "            told.append('%d %s' % (place.turn, memory[-1]))\n"
+           "        place.rest()\n"
+           "    return told\n"
+           "told = [calls('abcdabe'), calls('a', True), calls('a')]\n"
+           "place.renewed()\n"
+           "told.append(calls('aa'))\n"
+           "place.renewed()\n"
+           "place.bound('a')\n"
+           "place.settle_in()\n"
+           "told.append(calls('aaaa'))\n"
+           "place.renewed()\n"
+           "place.moves = False\n"
+           "told.append(calls('aab'))\n"
+           "first, then = log[::2], log[1::2]\n"
+           "print(json.dumps(told + [set(first) == {'over'}, set(then) == {0, 1, 2, 3}]))\n",
+           "[[\"0 torch\", \"1 own\", \"2 own\", \"3 own\", \"0 OUT\", \"1 OUT\", \"2 own\"],"
+           " [\"0 torch\"], [\"1 OUT\"], [\"0 torch\", \"1 own\"],"
+           " [\"0 OUT\", \"1 OUT\", \"2 OUT\", \"3 OUT\"], [\"0 torch\", \"0 OUT\", \"0 torch\"],"
+           " true, true]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_that_share_memory),
         cmocka_unit_test(inputs_that_an_answer_depends_on),
+        cmocka_unit_test(streams_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
