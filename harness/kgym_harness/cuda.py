@@ -125,7 +125,7 @@ class Cuda:
         """Between calls. What the next one allocates lies elsewhere in memory: how two tensors lie
         to each other changes a kernel's time by half a percent, for as long as they lie so. The
         blocks are taken now, so that the call finds them in the pool. And it runs on another
-        stream: a launch takes up to 0.1 us more on one than on another, for as long as they live."""
+        stream: a launch takes 0.15 us more on some than on others, for as long as they live."""
         if self.pool is None or not self.moves:
             return
         try:
