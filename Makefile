@@ -19,7 +19,7 @@ SAN_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN     := $(SAN_$(VARIANT))
 
 BASE    := $(wildcard src/base/*.c)
-GYM     := $(wildcard src/gym/*/*.c)
+GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
 CLI     := $(wildcard src/cli/*.c)
 RUNNER  := $(wildcard src/runner/*.c)
 UNIT    := $(wildcard tests/unit/test_*.c)
@@ -137,7 +137,7 @@ $(B)/kgops/kgops.h: kgops/kgops.h
 
 # What a Python runner calls through ctypes: the sandbox's steps, from the same sources. Needs libc only.
 LADDER  := $(wildcard $(patsubst %,src/gym/sandbox/%.c,child mounts netns ids landlock image seccomp_load)) src/base/message.c
-$(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) $(wildcard src/probe/*.h) src/gym/torch/wire.h src/gym/run/wire.h \
+$(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) $(wildcard src/probe/*.h) src/gym/tensor/tensor_wire.h src/gym/run/wire.h \
                        src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/base/message.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-z,now $(filter %.c,$^) -o $@ -ldl

@@ -5,7 +5,7 @@
  * ratio is the median log ratio per order, averaged (timing/stats.h). True ratio: 1. K: the median
  * window of a null kernel on the same buffers; own K: each runner's, taken among the pairs. pin 1:
  * judge and runners each on a core of their own. Ends with one JSON line. Exit status 1: of the
- * scenes one gained something or was not seen (verdict_of_scenes). */
+ * instances one gained something or was not seen (verdict_of_scenes). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,15 +254,15 @@ static json_t *null_test(const char *title, int repetitions, const double *targe
 }
 
 /* Set-ups and windows of a behaviour of the candidate, in medians. */
-struct scene {
+struct instance {
     double setup_us, window_us;
     int loud, late, unwritten, found; /* calls; found: late or unwritten */
 };
 enum { HONEST, RUNS_ON, EARLY, LATE, SCENES };
 
-static struct scene play(enum kg_gpu_how before, enum kg_gpu_how how, uint32_t rounds)
+static struct instance play(enum kg_gpu_how before, enum kg_gpu_how how, uint32_t rounds)
 {
-    struct scene s = {0};
+    struct instance s = {0};
     double setup[TRIALS], win[TRIALS];
     for (int i = 0; i < TRIALS; i++) {
         fresh_values();
@@ -293,7 +293,7 @@ static bool held(bool so, const char *what)
 }
 
 /* Nobody may gain by a reply that comes too early, and what goes on must be seen, in every call. */
-static bool verdict_of_scenes(const struct scene s[SCENES])
+static bool verdict_of_scenes(const struct instance s[SCENES])
 {
     double bound = fmax(EARLY_US, EARLY_SHARE * s[HONEST].window_us);
     bool good = held(s[HONEST].found == 0, "an honest runner is found out");
@@ -304,7 +304,7 @@ static bool verdict_of_scenes(const struct scene s[SCENES])
     return good;
 }
 
-static json_t *scenes(uint32_t rounds, bool *good)
+static json_t *instances(uint32_t rounds, bool *good)
 {
     static const struct {
         const char *what;
@@ -315,12 +315,12 @@ static json_t *scenes(uint32_t rounds, bool *good)
         [EARLY] = {"reply before the kernel ends", KG_GPU_HONEST, KG_GPU_EARLY},
         [LATE] = {"reply, and write 3 ms later", KG_GPU_HONEST, KG_GPU_LATE},
     };
-    struct scene all_of[SCENES];
+    struct instance all_of[SCENES];
     json_t *all = json_array();
     printf("\nof %d calls of %u rounds   %10s %10s %6s %6s %10s\n", TRIALS, rounds, "set-up us",
            "window us", "loud", "late", "unwritten");
     for (size_t i = 0; i < SCENES; i++) {
-        struct scene s = all_of[i] = play(list[i].before, list[i].how, rounds);
+        struct instance s = all_of[i] = play(list[i].before, list[i].how, rounds);
         printf("%-30s %10.1f %10.1f %6d %6d %10d\n", list[i].what, s.setup_us, s.window_us, s.loud,
                s.late, s.unwritten);
         fflush(stdout);
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
     kg_gpu_contexts_stop(maker);
     begin(megabytes * MB);
     bool good;
-    json_t *seen = scenes(20, &good);
+    json_t *seen = instances(20, &good);
     kg_bench_json("judge_null", json_pack("{s:s, s:f, s:o, s:o, s:o}", "device", judge.facts.name,
                                           "copy_bytes_per_s", judge.facts.bandwidth, "alone", alone,
                                           "beside_contexts", beside, "scenes", seen));

@@ -22,9 +22,9 @@
 #include "base/clock.h"
 #include "bench/common/gpu_runner.h"
 #include "bench/common/host.h"
-#include "gym/pipeline/batch.h"
-#include "gym/pipeline/executor.h"
-#include "gym/torch/pairs.h"
+#include "gym/batch/batch.h"
+#include "gym/eval/executor.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 #define MOST 200
 
@@ -63,9 +63,10 @@ static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg
                           struct kg_err *e)
 {
     enum kg_code code = kg_dj_run(j, c, out, e);
-    enum side side = c->command == KG_TC_NULL                                       ? NOTHING
-                     : c->port == worker->torch->scene[KG_SCENE_PUBLISHED].ref.port ? REFERENCE
-                                                                                    : CANDIDATE;
+    enum side side = c->command == KG_TC_NULL ? NOTHING
+                     : c->port == worker->torch->instance[KG_INSTANCE_PUBLISHED].ref.port
+                         ? REFERENCE
+                         : CANDIDATE;
     bool timed = c->timed && j->held && (c->command == KG_TC_NULL || c->command == KG_TC_CALL);
     if (code == KG_OK && timed && now->part[side].n < CALLS) {
         size_t i = now->part[side].n++;
@@ -141,8 +142,8 @@ static void repeat(struct series *s, int upto)
         struct kg_tpairs_result res;
         struct kg_key key;
         kg_bench_need_ok(kg_rng_secret(&key, &err), &err);
-        kg_bench_need_ok(kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt,
-                                        key, &res, &err),
+        kg_bench_need_ok(kg_tpairs_null(worker, &worker->torch->instance[KG_INSTANCE_PUBLISHED],
+                                        &opt, key, &res, &err),
                          &err);
         bool trusted = res.status == KG_TPAIRS_MEASURED;
         if (res.status == KG_TPAIRS_LOUD) {

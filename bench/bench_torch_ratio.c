@@ -15,7 +15,7 @@
 
 #include "bench/common/host.h"
 #include "gym/record/samples.h"
-#include "gym/torch/pairs_private.h"
+#include "gym/torch/timing/torch_pairs_private.h"
 
 #define FOUR  4
 #define LEAST 12

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "gym/reply/check.h"
-#include "gym/torch/module.h"
-#include "gym/torch/plan.h"
-#include "gym/torch/probes.h"
-#include "gym/torch/suite.h"
-#include "gym/torch/task.h"
+#include "gym/torch/judging/input_plan.h"
+#include "gym/torch/onboard/panel_source.h"
+#include "gym/torch/problem/module.h"
+#include "gym/torch/problem/suite.h"
+#include "gym/torch/problem/task.h"
 
 /* What a description that is accepted promises to those who place tensors and draw values. */
 static void sound(const struct kg_task_desc *d)

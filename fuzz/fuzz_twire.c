@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "gym/device/state.h"
+#include "gym/device/device_state.h"
 
 /* What a runner claims: the bytes are status, counts, echo, structure and tensors of its answer,
  * for a region of 1 MB. What the check lets through must be safe to follow: each tensor's bytes lie

@@ -1,14 +1,14 @@
 /* A runner in C for benches of the judge of tensors: no Python, no sandbox, only the protocol of
- * gym/torch/wire.h on a CUDA device. One input, float32 [n]; its answer y = 2 x + 1, computed as
- * many times as the call's seed says, so that a call takes as long as wanted. Also plays what a
- * hostile runner might do. */
+ * gym/tensor/tensor_wire.h on a CUDA device. One input, float32 [n]; its answer y = 2 x + 1,
+ * computed as many times as the call's seed says, so that a call takes as long as wanted. Also
+ * plays what a hostile runner might do. */
 #ifndef KG_BENCH_GPU_RUNNER_H
 #define KG_BENCH_GPU_RUNNER_H
 
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "gym/device/judge.h"
+#include "gym/device/device_judge.h"
 
 enum kg_gpu_how {
     KG_GPU_HONEST,

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gym/device/judge.h"
-#include "gym/pipeline/context.h"
+#include "gym/device/device_judge.h"
+#include "gym/eval/context.h"
 
 static char folder[128], build[512];
 static double load_at_start = NAN;

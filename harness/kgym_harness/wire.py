@@ -1,4 +1,4 @@
-"""The control block of src/gym/torch/wire.h, as ctypes sees it.
+"""The control block of src/gym/tensor/tensor_wire.h, as ctypes sees it.
 
 tests/unit/test_torch_wire.c compares every offset with the compiler's. No torch in here.
 """

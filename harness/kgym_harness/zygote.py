@@ -1,7 +1,7 @@
 """The zygote: imports torch (and triton) once, then forks one runner per request.
 
 It runs no code of anybody's, never touches CUDA and stays single-threaded, so that a fork of it is
-sound. Started by src/gym/torch/zygote.c with a SOCK_SEQPACKET socket as descriptor 3: one line of
+sound. Started by src/gym/torch/runner/zygote.c with a SOCK_SEQPACKET socket as descriptor 3: one line of
 JSON about itself, then requests, each with descriptors (control socket of the sandbox, its plan,
 the streams' pipes, ctrl, IN, OUT), each answered once the runner is the broker's child.
 

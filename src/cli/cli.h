@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-#include "gym/pipeline/config.h"
+#include "gym/eval/config.h"
 #include "gym/record/record.h"
 
-enum { KG_EXIT_GOOD = 0, KG_EXIT_BAD = 1, KG_EXIT_ERROR = 2 };
+enum { KG_STATUS_GOOD = 0, KG_STATUS_BAD = 1, KG_STATUS_ERROR = 2 };
 
 struct kg_command {
     const char *name;
@@ -28,7 +28,7 @@ int kg_cmd_options(int argc, char **argv);
 
 /* A line of text that may quote a model's: it can neither drive the terminal nor make a line. */
 void kg_cli_line(FILE *f, const char *before, const char *text);
-/* Prints "kgym COMMAND: message" so, and returns KG_EXIT_ERROR. */
+/* Prints "kgym COMMAND: message" so, and returns KG_STATUS_ERROR. */
 int kg_cli_fail(const char *command, const struct kg_err *err);
 /* A word that the command does not know, with the nearest of those that it does. known: the
  * command's own flags or verbs, NULL-terminated; options: those of the table count too. Always

@@ -7,7 +7,7 @@
 #include "base/term.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "gym/pipeline/eval.h"
+#include "gym/eval/evaluate.h"
 
 void kg_cli_line(FILE *f, const char *before, const char *text)
 {
@@ -25,7 +25,7 @@ int kg_cli_fail(const char *command, const struct kg_err *err)
     char before[64];
     snprintf(before, sizeof before, "kgym %s: ", command);
     kg_cli_line(stderr, before, err->message);
-    return KG_EXIT_ERROR;
+    return KG_STATUS_ERROR;
 }
 
 enum kg_code kg_cli_unknown(const char *command, const char *word, const char *const *known,

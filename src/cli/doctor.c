@@ -7,11 +7,11 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
-#include "gym/pipeline/batch.h"
-#include "gym/pipeline/context.h"
-#include "gym/pipeline/paths.h"
+#include "gym/batch/batch.h"
+#include "gym/eval/context.h"
+#include "gym/eval/paths.h"
 #include "gym/sandbox/sandbox.h"
-#include "gym/torch/facts.h"
+#include "gym/torch/torch_facts.h"
 
 static const char help_text[] =
     "usage: kgym doctor [--device D] [--quick] [--json]\n"
@@ -230,7 +230,7 @@ static int examine(struct kg_doctor *d, const struct kg_config *config)
     }
     fputs(d->text.data, stdout);
     fflush(stdout);
-    return code != KG_OK ? kg_cli_fail("doctor", &err) : d->bad ? KG_EXIT_BAD : KG_EXIT_GOOD;
+    return code != KG_OK ? kg_cli_fail("doctor", &err) : d->bad ? KG_STATUS_BAD : KG_STATUS_GOOD;
 }
 
 static enum kg_code parse(struct kg_doctor *d, struct kg_cli_config *cc, int argc, char **argv,
@@ -268,7 +268,7 @@ int kg_cmd_doctor(int argc, char **argv)
     }
     if (d.help) {
         fputs(help_text, stdout);
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if (kg_cli_config_resolve(&cc, argc, argv, &config, &err) != KG_OK) {
         return kg_cli_fail("doctor", &err);

@@ -6,8 +6,8 @@
 #include "base/term.h"
 #include "cli/doctor.h"
 #include "gym/device/gpu_facts.h"
-#include "gym/torch/noise.h"
-#include "gym/torch/pairs.h"
+#include "gym/torch/timing/torch_noise.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 #define PROBLEM "08_matmul.py" /* one kernel of some 0.4 ms */
 #define NEAR    0.02           /* a quiet device's null ratio; processes differ by 1 % */

@@ -10,10 +10,10 @@
 #include "base/ulid.h"
 #include "cli/cli.h"
 #include "cli/eval_batch.h"
+#include "gym/batch/batch.h"
 #include "gym/card/card.h"
-#include "gym/pipeline/batch.h"
-#include "gym/pipeline/eval.h"
-#include "gym/pipeline/executor.h"
+#include "gym/eval/evaluate.h"
+#include "gym/eval/executor.h"
 
 static const char help_text[] =
     "usage: kgym eval [OPTIONS] PROBLEM REPLY\n"
@@ -237,9 +237,9 @@ static enum kg_code show(const struct args *a, const struct kg_record *r, struct
 static int status_of(const struct kg_record *r)
 {
     if (r->has_error) {
-        return KG_EXIT_ERROR;
+        return KG_STATUS_ERROR;
     }
-    return r->verdict == KG_V_OK || r->verdict == KG_V_NONE ? KG_EXIT_GOOD : KG_EXIT_BAD;
+    return r->verdict == KG_V_OK || r->verdict == KG_V_NONE ? KG_STATUS_GOOD : KG_STATUS_BAD;
 }
 
 static void fail_record(struct kg_record *r, const struct kg_err *cause)
@@ -301,7 +301,7 @@ int kg_cmd_eval(int argc, char **argv)
     if (a.help) {
         fputs(help_text, stdout);
         print_presets();
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if (check(&a, &stop, &err) != KG_OK ||
         kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK) {
@@ -313,7 +313,7 @@ int kg_cmd_eval(int argc, char **argv)
         kg_opts_dump(kg_config_options(), &config, true, &out);
         fputs(out.data, stdout);
         kg_buf_deinit(&out);
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if ((!a.batch && check_language(&a, &config, &err) != KG_OK) ||
         (a.trace && kg_trace_to(a.trace, &err) != KG_OK)) {

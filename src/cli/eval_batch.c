@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/term.h"
-#include "gym/pipeline/batch.h"
+#include "gym/batch/batch.h"
 #include "gym/torch/torch.h"
 
 #define SHOWN_FAULTS 5
@@ -125,5 +125,5 @@ int kg_cli_batch(const struct kg_config *config, const char *in, const char *out
             "earlier run; records in %s\n",
             (long long)res.lines, res.lines == 1 ? "" : "s", (long long)res.verdicts, (long long)ok,
             (long long)res.errors, (long long)res.resumed, out);
-    return res.errors ? KG_EXIT_ERROR : KG_EXIT_GOOD;
+    return res.errors ? KG_STATUS_ERROR : KG_STATUS_GOOD;
 }

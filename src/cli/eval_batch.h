@@ -3,7 +3,7 @@
 #define KG_CLI_EVAL_BATCH_H
 
 #include "cli/cli.h"
-#include "gym/pipeline/batch.h"
+#include "gym/batch/batch.h"
 
 /* The batch alone, with its progress bar and, of lines that ended in an error, what the first of
  * them were; without a last word. command names it in warnings; ok, out: lines with the verdict

@@ -111,7 +111,7 @@ int kg_cmd_feedback(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help_text, stdout);
-            return KG_EXIT_GOOD;
+            return KG_STATUS_GOOD;
         }
     }
     if (parse(&a, argc, argv, &err) != KG_OK || spec_of(&a, &spec, &err) != KG_OK || !a.in ||
@@ -124,5 +124,5 @@ int kg_cmd_feedback(int argc, char **argv)
     fputs(text.data, stdout);
     kg_buf_deinit(&text);
     kg_record_deinit(&r);
-    return code == KG_OK ? KG_EXIT_GOOD : kg_cli_fail("feedback", &err);
+    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("feedback", &err);
 }

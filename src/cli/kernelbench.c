@@ -212,7 +212,7 @@ int kg_cmd_kernelbench(int argc, char **argv)
     }
     if (a.help) {
         help();
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if (a.analyze || a.write) {
         return kg_cli_kb_settle(&a, &err) != KG_OK ? kg_cli_fail("kernelbench", &err)
@@ -229,7 +229,7 @@ int kg_cmd_kernelbench(int argc, char **argv)
         kg_opts_dump(kg_config_options(), &config, true, &out);
         fputs(out.data, stdout);
         kg_buf_deinit(&out);
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     return kg_cli_kb_settle(&a, &err) == KG_OK ? kg_cli_kb_eval(&a, &config)
                                                : kg_cli_fail("kernelbench", &err);

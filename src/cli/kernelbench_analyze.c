@@ -176,5 +176,5 @@ int kg_cli_kb_analyze(struct kg_cli_kb *a)
     json_decref(pass);
     kg_kb_baseline_deinit(&baseline);
     kg_kb_results_deinit(&results);
-    return good ? KG_EXIT_GOOD : kg_cli_fail("kernelbench", &err);
+    return good ? KG_STATUS_GOOD : kg_cli_fail("kernelbench", &err);
 }

@@ -85,7 +85,7 @@ int kg_cli_kb_eval(struct kg_cli_kb *a, const struct kg_config *config)
     if (code == KG_OK) {
         code = judge(a, config, &j, &err);
     }
-    int status = j.batch.errors ? KG_EXIT_ERROR : KG_EXIT_GOOD;
+    int status = j.batch.errors ? KG_STATUS_ERROR : KG_STATUS_GOOD;
     if (code == KG_OK) {
         show(a, &j);
     } else {

@@ -39,7 +39,7 @@ int kg_cli_kb_write(struct kg_cli_kb *a)
     }
     code = code == KG_OK ? kg_kb_store_results(&store, &all, &problems, &any, &a->k, &summary, &err)
                          : code;
-    int status = KG_EXIT_GOOD;
+    int status = KG_STATUS_GOOD;
     if (code == KG_OK) {
         show(a, &store, &done, &summary);
     } else {

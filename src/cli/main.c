@@ -5,7 +5,7 @@
 
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "gym/pipeline/context.h"
+#include "gym/eval/context.h"
 
 static const struct kg_command commands[] = {
     {"eval", kg_cmd_eval, "judge a candidate, or a file of them (--batch)"},
@@ -50,7 +50,7 @@ static int unknown(const char *word)
     } else {
         fprintf(stderr, "kgym: no command `%s`; `kgym --help` lists them\n", word);
     }
-    return KG_EXIT_ERROR;
+    return KG_STATUS_ERROR;
 }
 
 /* A record that did not reach its reader must not look like good news. */
@@ -70,16 +70,16 @@ int main(int argc, char **argv)
 {
     if (argc < 2) {
         usage(stderr);
-        return KG_EXIT_ERROR;
+        return KG_STATUS_ERROR;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         usage(stdout);
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("kgym " KG_VERSION);
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

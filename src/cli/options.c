@@ -14,7 +14,7 @@ static bool is_help(int argc, char **argv)
 static int misuse(const char *command, const char *word, const char *const *known)
 {
     struct kg_err err = KG_ERR_INIT;
-    return kg_cli_unknown(command, word, known, false, &err) == KG_OK ? KG_EXIT_GOOD
+    return kg_cli_unknown(command, word, known, false, &err) == KG_OK ? KG_STATUS_GOOD
                                                                       : kg_cli_fail(command, &err);
 }
 
@@ -49,7 +49,7 @@ int kg_cmd_options(int argc, char **argv)
     }
     fputs(out.data, stdout);
     kg_buf_deinit(&out);
-    return KG_EXIT_GOOD;
+    return KG_STATUS_GOOD;
 }
 
 static void words(struct kg_buf *out, const char *const *list)
@@ -66,7 +66,7 @@ int kg_cmd_completion(int argc, char **argv)
     const struct kg_command *c = kg_cli_commands(&n);
     if (is_help(argc, argv)) {
         puts("usage: kgym completion\n\nPrints completion for bash:  eval \"$(kgym completion)\"");
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if (argc > 1) {
         static const char *const known[] = {"--help", NULL};
@@ -111,5 +111,5 @@ int kg_cmd_completion(int argc, char **argv)
                       "complete -o default -F _kgym kgym\n");
     fputs(out.data, stdout);
     kg_buf_deinit(&out);
-    return KG_EXIT_GOOD;
+    return KG_STATUS_GOOD;
 }

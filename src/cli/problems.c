@@ -5,8 +5,8 @@
 
 #include "cli/cli.h"
 #include "cli/problems.h"
-#include "gym/pipeline/executor.h"
-#include "gym/torch/suite.h"
+#include "gym/eval/executor.h"
+#include "gym/torch/problem/suite.h"
 
 static const char help_text[] =
     "usage: kgym problems list [PROBLEM ...] [--json]\n"
@@ -80,7 +80,7 @@ static int show_torch(const char *path)
     fwrite(p->source, 1, p->source_len, stdout);
     printf("\n# %s\n#   a candidate defines class %s; sha256 %s\n", path, p->entry, p->sha256);
     kg_tproblem_destroy(p);
-    return KG_EXIT_GOOD;
+    return KG_STATUS_GOOD;
 }
 
 static int show(const struct kg_paths *paths, const char *name)
@@ -111,7 +111,7 @@ static int show(const struct kg_paths *paths, const char *name)
     }
     printf("   K = %lld, sha256 %s */\n", (long long)kg_problem_reduce(p, &s), p->sha256);
     kg_problem_destroy(p);
-    return KG_EXIT_GOOD;
+    return KG_STATUS_GOOD;
 }
 
 static enum kg_code check_words(const struct args *a, struct kg_err *err)
@@ -138,11 +138,11 @@ static int run(struct args *a, int argc, char **argv)
     }
     if (a->help) {
         fputs(help_text, stdout);
-        return KG_EXIT_GOOD;
+        return KG_STATUS_GOOD;
     }
     if (a->nwords == 0) {
         fputs(help_text, stderr);
-        return KG_EXIT_ERROR;
+        return KG_STATUS_ERROR;
     }
     if (check_words(a, &err) != KG_OK ||
         kg_cli_config_resolve(&a->config, argc, argv, &config, &err) != KG_OK ||

@@ -3,7 +3,7 @@
 #define KG_CLI_PROBLEMS_H
 
 #include "cli/cli.h"
-#include "gym/pipeline/paths.h"
+#include "gym/eval/paths.h"
 
 /* What is put aside, with the reasons, for the end. */
 #define KG_CLI_ASIDE_BYTES (16u << 20)

@@ -6,12 +6,12 @@
 #include "base/term.h"
 #include "cli/problems.h"
 #include "cli/problems_set.h"
-#include "gym/pipeline/batch.h"
-#include "gym/pipeline/cards.h"
-#include "gym/pipeline/executor.h"
-#include "gym/pipeline/onboard.h"
-#include "gym/torch/facts.h"
+#include "gym/batch/batch.h"
+#include "gym/eval/executor.h"
+#include "gym/eval/findings.h"
+#include "gym/eval/onboard.h"
 #include "gym/torch/torch.h"
+#include "gym/torch/torch_facts.h"
 
 struct checking {
     const struct kg_cli_check *c;
@@ -147,7 +147,7 @@ static void tell(struct checking *k, const struct kg_cli_item *it, json_t *found
     }
     if (!pass) {
         put_aside(k, it, found);
-        worse(k, KG_EXIT_BAD);
+        worse(k, KG_STATUS_BAD);
     }
 }
 
@@ -155,7 +155,7 @@ static void tell(struct checking *k, const struct kg_cli_item *it, json_t *found
 static void tell_error(struct checking *k, const struct kg_cli_item *it, const struct kg_err *err)
 {
     k->of++;
-    worse(k, KG_EXIT_ERROR);
+    worse(k, KG_STATUS_ERROR);
     clear_bar(k);
     kg_cli_fail("problems", err);
     kg_cli_aside_add(&k->aside, it->word, "it could not be looked at");
@@ -205,8 +205,8 @@ static json_t *known_of(const struct checking *k, const struct kg_cli_item *it)
     if (!identify(path, python, sha256, name, sizeof name)) {
         return NULL;
     }
-    json_t *card = kg_cards_find(k->c->config, sha256), *found = NULL;
-    if (card && kg_cards_made_on(card, python ? kg_torch_device(k->c->config) : "cpu")) {
+    json_t *card = kg_findings_find(k->c->config, sha256), *found = NULL;
+    if (card && kg_findings_made_on(card, python ? kg_torch_device(k->c->config) : "cpu")) {
         found = json_incref(json_object_get(card, "check"));
         json_object_set_new(found, "problem", kg_json_text(name, strlen(name)));
     }
@@ -280,7 +280,7 @@ static void sum_up(struct checking *k, int64_t total)
                 "kgym problems: interrupted, %lld of %lld checked; with --resume the same "
                 "command goes on\n",
                 (long long)k->of, (long long)total);
-        worse(k, KG_EXIT_ERROR);
+        worse(k, KG_STATUS_ERROR);
     }
     if (k->untried > 0) { /* where nobody named them, that is no error */
         char before[100];
@@ -288,7 +288,7 @@ static void sum_up(struct checking *k, int64_t total)
                  "kgym problems: %lld PyTorch problem%s not checked: ", (long long)k->untried,
                  k->untried == 1 ? " is" : "s are");
         kg_cli_line(stderr, before, k->why_no_torch.message);
-        worse(k, k->c->nwords > 0 ? KG_EXIT_ERROR : KG_EXIT_GOOD);
+        worse(k, k->c->nwords > 0 ? KG_STATUS_ERROR : KG_STATUS_GOOD);
     }
     if (!k->c->json && k->of > 1) {
         printf("%lld of %lld problems are fit to judge with", (long long)k->fit, (long long)k->of);
@@ -320,7 +320,7 @@ int kg_cli_problems_check(const struct kg_cli_check *c)
         step(&k);
     }
     sum_up(&k, set.total);
-    kg_cards_trim(c->config);
+    kg_findings_trim(c->config);
     kg_buf_deinit(&k.aside.list);
     kg_worker_close(k.w);
     kg_cli_set_close(&set);

@@ -6,8 +6,8 @@
 #include "base/term.h"
 #include "cli/problems.h"
 #include "cli/problems_set.h"
-#include "gym/pipeline/executor.h"
-#include "gym/torch/suite.h"
+#include "gym/eval/executor.h"
+#include "gym/torch/problem/suite.h"
 
 #define LIST_INDENT 47
 
@@ -161,7 +161,7 @@ int kg_cli_problems_list(const struct kg_paths *paths, const char *const *word, 
     struct kg_cli_set set;
     struct kg_cli_item it;
     struct kg_cli_aside aside = {.n = 0};
-    int status = KG_EXIT_GOOD;
+    int status = KG_STATUS_GOOD;
     if (kg_cli_set_open(paths, word, nwords, &set, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }

@@ -6,11 +6,11 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "gym/pipeline/executor.h"
+#include "gym/eval/executor.h"
 #include "gym/problem/problem.h"
-#include "gym/torch/module.h"
-#include "gym/torch/rows.h"
-#include "gym/torch/suite.h"
+#include "gym/torch/problem/module.h"
+#include "gym/torch/problem/rows.h"
+#include "gym/torch/problem/suite.h"
 
 static bool ends_in(const char *s, const char *suffix)
 {

@@ -6,7 +6,7 @@
 #define KG_CLI_PROBLEMS_SET_H
 
 #include "cli/cli.h"
-#include "gym/pipeline/paths.h"
+#include "gym/eval/paths.h"
 
 struct kg_cli_entry {
     char *word; /* what names it: of the suites, or a path; of rows without #LINE */

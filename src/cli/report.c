@@ -87,7 +87,7 @@ int kg_cmd_report(int argc, char **argv)
         int used = 0;
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help_text, stdout);
-            return KG_EXIT_GOOD;
+            return KG_STATUS_GOOD;
         }
         if (kg_cli_value("--out", argc, argv, i, &used, &out, &err) != KG_OK ||
             (!used && kg_cli_value("--title", argc, argv, i, &used, &title, &err) != KG_OK)) {
@@ -96,14 +96,14 @@ int kg_cmd_report(int argc, char **argv)
         if (!used && (in || (argv[i][0] == '-' && argv[i][1]))) {
             static const char *const flags[] = {"--out", "--title", "--help", NULL};
             enum kg_code code = kg_cli_unknown("report", argv[i], flags, false, &err);
-            return code == KG_OK ? KG_EXIT_GOOD : kg_cli_fail("report", &err);
+            return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("report", &err);
         }
         in = used ? in : argv[i];
         i += used ? used : 1;
     }
     if (!in) {
         fputs(help_text, stderr);
-        return KG_EXIT_ERROR;
+        return KG_STATUS_ERROR;
     }
     json_t *records;
     struct kg_buf text;
@@ -119,5 +119,5 @@ int kg_cmd_report(int argc, char **argv)
     }
     json_decref(records);
     kg_buf_deinit(&text);
-    return code == KG_OK ? KG_EXIT_GOOD : kg_cli_fail("report", &err);
+    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("report", &err);
 }

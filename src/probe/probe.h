@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "gym/torch/wire.h"
+#include "gym/tensor/tensor_wire.h"
 
 #define KG_PROBE_API __attribute__((visibility("default")))
 

@@ -3,11 +3,11 @@
  * Through CUPTI, of the library that torch has mapped. Called through ctypes by
  * kgym_harness.profile.
  *
- * Runs in the candidate's process: everything here is a claim (src/gym/torch/profile.h checks what
- * can be checked). A launch is attributed by where it comes from, never by its name: the first
- * object above the driver and the CUDA runtime in the call stack. Triton's launchers are
- * everybody's; the label of the thread, set round Triton's own `run`, says for whose source they
- * run.
+ * Runs in the candidate's process: everything here is a claim
+ * (src/gym/torch/profile/torch_profile.h checks what can be checked). A launch is attributed by
+ * where it comes from, never by its name: the first object above the driver and the CUDA runtime in
+ * the call stack. Triton's launchers are everybody's; the label of the thread, set round Triton's
+ * own `run`, says for whose source they run.
  *
  * Suppressing: a launch callback may change the launch's parameters; the kernel is replaced by an
  * empty one of a single thread, on the same stream. That holds for whatever reaches the driver's

@@ -83,7 +83,7 @@ BOUNDS = {
 
 
 def differs(got, ref, oracle):
-    """None, or how `got` is not the reference's answer: the rule of src/gym/device/compare.h."""
+    """None, or how `got` is not the reference's answer: the rule of src/gym/device/tensor_compare.h."""
     g, r, o = leaves(got), leaves(ref), leaves(oracle)
     if [p for p, _ in g] != [p for p, _ in r] or type(got) is not type(ref):
         return "structure"

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "gym/device/judge.h"
+#include "gym/device/device_judge.h"
 
 #define ROWS   40
 #define COLS   70

@@ -3,7 +3,7 @@
 #ifndef KG_TESTS_UNIT_ONBOARD_RIG_H
 #define KG_TESTS_UNIT_ONBOARD_RIG_H
 
-#include "gym/pipeline/onboard.h"
+#include "gym/eval/onboard.h"
 #include "torch_eval_rig.h"
 
 #define ONE  "class Model(nn.Module):\n    def forward(self, x):\n"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "gym/pipeline/batch_ahead.h"
+#include "gym/batch/batch_ahead.h"
 
 static char folder[] = "/tmp/kgym-ahead-XXXXXX", output[64], beside[80];
 static struct kg_item item[6];

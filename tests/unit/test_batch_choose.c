@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "gym/pipeline/batch_choose.h"
+#include "gym/batch/batch_choose.h"
 
 #define LINES 2000
 #define JOBS  8

@@ -2,8 +2,8 @@
  * caller wants it judged all the same. */
 #include "kgym_rig.h"
 
-#include "gym/pipeline/cards.h"
-#include "gym/pipeline/context.h"
+#include "gym/eval/context.h"
+#include "gym/eval/findings.h"
 
 #define NO_TIMING "--no-stage-timing"
 #define HEAD                                                                                       \
@@ -87,14 +87,14 @@ static void keep(const struct kg_config *c, const char *sha256, const char *devi
                  const char *failing)
 {
     json_t *j = check(failing);
-    kg_cards_keep(c, sha256, device, j);
+    kg_findings_keep(c, sha256, device, j);
     json_decref(j);
 }
 
 static bool admits(const struct kg_config *c, const char *sha256, const char *device)
 {
     struct kg_err err = KG_ERR_INIT;
-    enum kg_code code = kg_cards_admit(c, "p", sha256, device, &err);
+    enum kg_code code = kg_findings_admit(c, "p", sha256, device, &err);
     assert_true(code == KG_OK || code == KG_E_PROBLEM);
     return code == KG_OK;
 }
@@ -141,9 +141,9 @@ static void test_cards_that_are_none(void **state)
     rig_expect(0, "truncate -s -1 kept/cards/aa/" A ".card");
     assert_true(admits(&c, A, "cpu"));
     keep(&c, A, "cpu", "mean");
-    json_t *card = kg_cards_find(&c, A);
+    json_t *card = kg_findings_find(&c, A);
     assert_string_equal(rig_get(card, "kgym"), KG_VERSION);
-    assert_int_equal(json_integer_value(json_object_get(card, "edition")), KG_CARDS_EDITION);
+    assert_int_equal(json_integer_value(json_object_get(card, "edition")), KG_FINDINGS_EDITION);
     json_decref(card);
 }
 

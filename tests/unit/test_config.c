@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gym/pipeline/config.h"
+#include "gym/eval/config.h"
 
 static void defaults_are_the_contracts(void **state)
 {

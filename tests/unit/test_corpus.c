@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "gym/pipeline/batch.h"
+#include "gym/batch/batch.h"
 #include "gym/record/record.h"
 #include "tests/support/fixture.h"
 

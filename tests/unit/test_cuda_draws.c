@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cuda_rig.h"
-#include "gym/device/law.h"
+#include "gym/device/device_law.h"
 
 #define N     ((uint64_t)1 << 18)
 #define BINS  64

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda_rig.h"
-#include "gym/device/law.h"
+#include "gym/device/device_law.h"
 
 static const enum kg_tdtype dtypes[] = {KG_TD_F32, KG_TD_F64, KG_TD_F16, KG_TD_BF16, KG_TD_I64,
                                         KG_TD_I32, KG_TD_I16, KG_TD_I8,  KG_TD_U8,   KG_TD_BOOL};

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "gym/device/device.h"
-#include "gym/device/law.h"
-#include "gym/device/look.h"
-#include "gym/device/state.h"
+#include "gym/device/device_law.h"
+#include "gym/device/device_state.h"
+#include "gym/device/poison_pattern.h"
 
 /* The table on host memory, operation by operation. */
 

@@ -895,7 +895,7 @@ static void an_answer_set_aside(void **state)
         good(&r);
         r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
         good(&r);
-        assert_int_equal(kg_dj_aside(&j, 0, KG_DJ_ASIDE - 1, &kept, &err), KG_OK);
+        assert_int_equal(kg_dj_kept(&j, 0, KG_DJ_ASIDE - 1, &kept, &err), KG_OK);
         assert_true(kept);
         assert_int_not_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_OK); /* it is not there */
         refill_case(&j, 0, 2);
@@ -917,7 +917,7 @@ static void an_answer_set_aside(void **state)
         cand = start_runner(&j, honest);
     }
     assert_int_not_equal(kg_dj_recall(&j, 0, 0, &same, &err), KG_OK);
-    assert_int_not_equal(kg_dj_aside(&j, 0, KG_DJ_ASIDE, &kept, &err), KG_OK);
+    assert_int_not_equal(kg_dj_kept(&j, 0, KG_DJ_ASIDE, &kept, &err), KG_OK);
     end_runner(&j, &cand);
     end_runner(&j, &ref);
     kg_dj_stop(&j);

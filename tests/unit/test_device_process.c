@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "base/message.h"
-#include "gym/device/msg.h"
+#include "gym/device/device_msg.h"
 
 /* The process: its life, its death, and what it makes of messages that are none. */
 

@@ -1,6 +1,6 @@
 #include "device_rig.h"
 
-#include "gym/device/state.h"
+#include "gym/device/device_state.h"
 
 /* The judge's operations in this process, on a device whose table is changed here and there: what
  * a host that is busy, broken or out of memory does to it. */

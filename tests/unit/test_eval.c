@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "gym/pipeline/batch.h"
-#include "gym/pipeline/eval.h"
-#include "gym/pipeline/paths.h"
+#include "gym/batch/batch.h"
+#include "gym/eval/evaluate.h"
+#include "gym/eval/paths.h"
 #include "gym/problem/problem.h"
 #include "gym/timing/pairs.h"
 

@@ -26,8 +26,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gym/pipeline/batch.h"
-#include "gym/pipeline/worker.h"
+#include "gym/batch/batch.h"
+#include "gym/eval/worker.h"
 
 #define KILLS      60
 #define KILLS_NS   300000000000ll /* as many must fit into this, on a busy machine too */

@@ -13,7 +13,7 @@
 #include "../support/golden.h"
 #include "../support/records.h"
 #include "base/file.h"
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 #include "gym/problem/variant.h"
 #include "gym/reply/check.h"
 

@@ -110,19 +110,19 @@ static void the_shelf_drops_the_least_recently_used(void **state)
 {
     (void)state;
     save(1);
-    size_t one = s.shelf_bytes;
+    size_t one = s.cached_bytes;
     assert_true(one >= 12000 && one < 16000);
-    s.shelf_cap = 3 * one;
+    s.cached_cap = 3 * one;
     save(2);
     save(3);
     assert_true(loads(1)); /* now 2 is the oldest */
     save(4);
-    assert_int_equal(s.shelf_bytes, 3 * one);
+    assert_int_equal(s.cached_bytes, 3 * one);
     assert_false(loads(2));
     assert_true(loads(1) && loads(3) && loads(4));
     save(4); /* again: replaces, drops nothing */
     assert_true(loads(1) && loads(3) && loads(4));
-    s.shelf_cap = one - 1;
+    s.cached_cap = one - 1;
     save(9); /* cannot be kept at all, and that is no error */
     assert_false(loads(9));
 }

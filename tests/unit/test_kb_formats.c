@@ -2,7 +2,7 @@
  * them, lists of numbers. The hashes were computed by Python's re and hashlib. */
 #include "kb_rig.h"
 
-#include "gym/kernelbench/run.h"
+#include "gym/kernelbench/kb_run.h"
 
 static void hashes_are_those_of_python(void **state)
 {

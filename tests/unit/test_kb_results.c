@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "gym/kernelbench/analysis.h"
-#include "gym/kernelbench/stats.h"
+#include "gym/kernelbench/kb_stats.h"
 #include "tests/support/records.h"
 
 static void three_digits_as_python_rounds(void **state)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "gym/pipeline/pool.h"
-#include "gym/pipeline/replay.h"
+#include "gym/native/case_pool.h"
+#include "gym/native/native_replay.h"
 
 static const char text[] =
     "/*---kgym\nname: copy\nlevel: 1\nentry: copy\ndims: {n: 1000}\nargs:\n"
@@ -17,7 +17,7 @@ static const char text[] =
     "  - {name: n, type: i64, role: dim}\n---*/\n";
 
 static struct kg_problem *problem;
-static struct kg_pool pool;
+static struct kg_case_pool pool;
 static struct kg_rng rng;
 
 static int start(void **state)
@@ -28,7 +28,7 @@ static int start(void **state)
         print_error("%s\n", err.message);
         return -1;
     }
-    kg_pool_reset(&pool);
+    kg_case_pool_reset(&pool);
     kg_rng_init(&rng, (struct kg_key){{7, 9}}, 1);
     return 0;
 }
@@ -44,14 +44,14 @@ static int end(void **state)
 static void test_first_draw_is_fresh_and_later_ones_mostly_shared(void **state)
 {
     (void)state;
-    struct kg_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true};
-    struct kg_pool_case *c;
+    struct kg_case_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true};
+    struct kg_pooled_case *c;
     bool fresh;
     int made = 0;
-    assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+    assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
     assert_true(fresh);
     for (int i = 0; i < 400; i++) {
-        assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+        assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
         assert_int_equal(c->variant, KG_VARIANT_DEFAULT);
         assert_int_equal(c->c.jitter, 0);
         made += fresh;
@@ -62,31 +62,31 @@ static void test_first_draw_is_fresh_and_later_ones_mostly_shared(void **state)
 static void test_a_kind_never_has_more_than_its_share(void **state)
 {
     (void)state;
-    struct kg_pool_kind kind = {KG_VARIANT_ODD, KG_LAW_NORMAL, false, false};
-    struct kg_pool_case *c;
+    struct kg_case_pool_kind kind = {KG_VARIANT_ODD, KG_LAW_NORMAL, false, false};
+    struct kg_pooled_case *c;
     bool fresh;
     for (int i = 0; i < 200; i++) {
-        assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+        assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
         assert_int_not_equal(c->c.jitter, 0);
     }
     int have = 0;
-    for (int i = 0; i < KG_POOL_MAX; i++) {
+    for (int i = 0; i < KG_CASE_POOL_MAX; i++) {
         have += pool.cases[i].number && pool.cases[i].c.law == KG_LAW_NORMAL;
     }
-    assert_int_equal(have, KG_POOL_PER_KIND);
+    assert_int_equal(have, KG_CASE_POOL_PER_KIND);
 }
 
 static void test_no_case_twice_in_a_round(void **state)
 {
     (void)state;
-    struct kg_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true};
-    struct kg_pool_case *c;
+    struct kg_case_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true};
+    struct kg_pooled_case *c;
     bool fresh;
     for (int round = 0; round < 200; round++) {
-        uint64_t seen[KG_POOL_PER_KIND + 1];
-        kg_pool_round(&pool);
-        for (int i = 0; i <= KG_POOL_PER_KIND; i++) { /* one more than there can be */
-            assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+        uint64_t seen[KG_CASE_POOL_PER_KIND + 1];
+        kg_case_pool_round(&pool);
+        for (int i = 0; i <= KG_CASE_POOL_PER_KIND; i++) { /* one more than there can be */
+            assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
             seen[i] = c->c.key.w[0]; /* a slot, and its number, may be taken again */
             for (int k = 0; k < i; k++) {
                 assert_int_not_equal(seen[k], seen[i]);
@@ -98,13 +98,13 @@ static void test_no_case_twice_in_a_round(void **state)
 static void test_a_full_pool_gives_up_its_oldest(void **state)
 {
     (void)state;
-    struct kg_pool_case *c;
+    struct kg_pooled_case *c;
     bool fresh;
     for (int v = 0; v < KG_VARIANT_COUNT; v++) {
         for (int law = 0; law < KG_LAW_COUNT; law++) {
-            struct kg_pool_kind kind = {(enum kg_variant)v, (enum kg_law)law, false, false};
+            struct kg_case_pool_kind kind = {(enum kg_variant)v, (enum kg_law)law, false, false};
             for (int i = 0; i < 4; i++) {
-                if (kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh)) {
+                if (kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh)) {
                     assert_true(c->number > 0);
                     assert_int_equal(c->c.law, law);
                 }
@@ -116,11 +116,11 @@ static void test_a_full_pool_gives_up_its_oldest(void **state)
 static void test_a_case_survives_json(void **state)
 {
     (void)state;
-    struct kg_pool_kind kind = {KG_VARIANT_LARGER, KG_LAW_SPIKE, true, false};
-    struct kg_pool_case *c, back;
+    struct kg_case_pool_kind kind = {KG_VARIANT_LARGER, KG_LAW_SPIKE, true, false};
+    struct kg_pooled_case *c, back;
     struct kg_err err = KG_ERR_INIT;
     bool fresh;
-    assert_true(kg_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+    assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
     json_t *j = kg_replay_case(problem, c);
     assert_int_equal(kg_replay_parse(problem, j, &pool, &back, &err), KG_OK);
     assert_memory_equal(&back.c, &c->c, sizeof back.c);

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gym/pipeline/paths.h"
-#include "gym/pipeline/probe_source.h"
+#include "gym/eval/paths.h"
+#include "gym/native/native_panel.h"
 
 static char dir[64];
 

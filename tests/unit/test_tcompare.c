@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gym/device/close.h"
-#include "gym/device/law.h"
+#include "gym/device/allclose.h"
+#include "gym/device/device_law.h"
 
 #define N 5000
 
@@ -379,12 +379,12 @@ static void close_as_torch_has_it(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof close_pairs / sizeof *close_pairs; i++) {
-        struct kg_tclose k;
+        struct kg_allclose k;
         kg_dj_store(close_pairs[i].dtype, d->r, 0, close_pairs[i].r);
         kg_dj_store(close_pairs[i].dtype, d->y, 0, close_pairs[i].y);
-        kg_tclose_begin(&k, close_pairs[i].dtype, close_pairs[i].t);
-        kg_tclose_add(&k, d->y, d->r, 1);
-        kg_tclose_end(&k, &c);
+        kg_allclose_begin(&k, close_pairs[i].dtype, close_pairs[i].t);
+        kg_allclose_add(&k, d->y, d->r, 1);
+        kg_allclose_end(&k, &c);
         if (c.pass != close_pairs[i].close || c.n != 1 || c.n_bad != !close_pairs[i].close) {
             fail_msg("%s %g and %g at %g", kg_tdtype_name(close_pairs[i].dtype), close_pairs[i].r,
                      close_pairs[i].y, close_pairs[i].t);
@@ -396,28 +396,28 @@ static void close_as_torch_has_it(void **state)
 static void closeness_adds_up(void **state)
 {
     (void)state;
-    struct kg_tclose k;
+    struct kg_allclose k;
     make(KG_TD_F32, 3);
     set(KG_TD_F32, 4000, d->o[4000] + 2);
     set(KG_TD_F32, 4500, d->o[4500] - 1);
     for (uint64_t part = 1000; part <= N; part += 4000) {
-        kg_tclose_begin(&k, KG_TD_F32, 1e-4);
+        kg_allclose_begin(&k, KG_TD_F32, 1e-4);
         for (uint64_t at = 0; at < N; at += part) {
-            kg_tclose_add(&k, d->y + 4 * at, d->r + 4 * at, part);
+            kg_allclose_add(&k, d->y + 4 * at, d->r + 4 * at, part);
         }
-        kg_tclose_end(&k, &c);
+        kg_allclose_end(&k, &c);
         assert_true(!c.pass && !c.bit_equal && !c.nonfinite && c.n == N && c.n_bad == 2);
         assert_int_equal(c.first_bad, 4000);
         assert_true(fabs(c.max_difference - 2) < 1e-5 && c.worst > 1000);
         assert_true(fabs(c.mean_difference - 3.0 / N) < 1e-8);
     }
     set(KG_TD_F32, 10, NAN);
-    kg_tclose_begin(&k, KG_TD_F32, 1e-4);
-    kg_tclose_add(&k, d->y, d->r, N);
-    kg_tclose_end(&k, &c);
+    kg_allclose_begin(&k, KG_TD_F32, 1e-4);
+    kg_allclose_add(&k, d->y, d->r, N);
+    kg_allclose_end(&k, &c);
     assert_true(c.nonfinite && isnan(c.max_difference) && isnan(c.mean_difference));
-    kg_tclose_begin(&k, KG_TD_F32, 1e-4);
-    kg_tclose_end(&k, &c);
+    kg_allclose_begin(&k, KG_TD_F32, 1e-4);
+    kg_allclose_end(&k, &c);
     assert_true(c.pass && c.n == 0 && c.mean_difference == 0);
 }
 

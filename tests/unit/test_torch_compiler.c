@@ -4,7 +4,7 @@
 #include "torch_eval_rig.h"
 
 #include "gym/feedback/feedback.h"
-#include "gym/torch/complaint.h"
+#include "gym/torch/judging/complaint.h"
 
 /* Without torch's headers, which take a minute to read. */
 #define BUILD(more, code) "load_inline('own', '''\n" code "''', no_implicit_headers=True" more ")\n"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "gym/torch/profile_private.h"
+#include "gym/torch/profile/torch_profile_private.h"
 
 static const char problem[] =
     HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"

@@ -1,6 +1,6 @@
 /* A Python runner on a GPU, under its whole confinement, against the judge of that GPU: skipped
  * where there is none. */
-#include "gym/device/judge.h"
+#include "gym/device/device_judge.h"
 #include "tests/unit/torch_rig.h"
 
 static struct kg_dj judge;

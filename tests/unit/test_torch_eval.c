@@ -5,7 +5,7 @@
 #include <math.h>
 #include <signal.h>
 
-#include "gym/pipeline/onboard.h"
+#include "gym/eval/onboard.h"
 
 /* Fused kernels of a GPU draw otherwise for other dtypes. */
 static const char fickle[] = HEAD "rows = 32\n\n\n"
@@ -268,7 +268,7 @@ static void a_view_under_every_law(void **state)
            HEAD "class ModelNew(nn.Module):\n    def forward(self, x, z):\n"
                 "        return x.view(-1)\n",
            "ok", &r);
-    assert_true(worker->torch->scene[KG_SCENE_PUBLISHED].cases[KG_TL_OFFSET].applies);
+    assert_true(worker->torch->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_OFFSET].applies);
     worker->config.laws = laws;
     kg_record_deinit(&r);
 }
@@ -296,12 +296,12 @@ static void rounding_of_a_mean(void **state)
     if (strcmp(got, "ok") != 0) {
         fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
     }
-    const struct kg_tcase *cases = worker->torch->scene[KG_SCENE_PUBLISHED].cases;
+    const struct kg_tcase *cases = worker->torch->instance[KG_INSTANCE_PUBLISHED].cases;
     assert_true(cases[KG_TL_EQUAL].ready && !cases[KG_TL_EQUAL].applies);
     assert_true(cases[KG_TL_NORMAL].applies && cases[KG_TL_LARGE].applies);
     kg_record_deinit(&r);
     judge("affine.py", good, KG_ST_FULL, &r); /* where it can be asked, it is */
-    cases = worker->torch->scene[KG_SCENE_PUBLISHED].cases;
+    cases = worker->torch->instance[KG_INSTANCE_PUBLISHED].cases;
     for (int l = 0; l < KG_TL_COUNT; l++) {
         if (!cases[l].applies) {
             fail_msg("law %s is not asked", kg_tlaw_name((enum kg_tlaw)l));
@@ -600,7 +600,7 @@ static void faults(void **state)
     (void)state;
     need_torch();
     still_good("nothing");
-    kill(worker->torch->scene[KG_SCENE_PUBLISHED].ref.runner.sandbox.pid, SIGKILL);
+    kill(worker->torch->instance[KG_INSTANCE_PUBLISHED].ref.runner.sandbox.pid, SIGKILL);
     still_good("the reference's end");
     kill(worker->torch->judge.pid, SIGKILL);
     still_good("the judge's end");
@@ -864,7 +864,7 @@ static void both_kinds(void **state)
 
 static int drawn_laws(bool there[KG_TL_COUNT])
 {
-    const struct kg_tscene *s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+    const struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
     int n = 0;
     for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
         there[l] = s->cases[l].ready && s->cases[l].applies;
@@ -890,7 +890,7 @@ static void laws_that_are_drawn_take_turns(void **state)
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
     worker->config = config;
     worker->config.laws = 3;
-    struct kg_tscene *s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+    struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
     for (int k = 0; k < 3; k++) {
         judge("affine.py", good, KG_ST_FULL, &r);
         assert_string_equal(kg_verdict_name(r.verdict), "ok");

@@ -6,7 +6,7 @@
 
 #include "torch_kill_rig.h"
 
-#include "gym/device/judge.h"
+#include "gym/device/device_judge.h"
 #include "nvml_rig.h"
 
 #define BESIDE 8 /* lines of the other worker, again and again */

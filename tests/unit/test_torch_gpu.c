@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "gym/device/gpu_facts.h"
-#include "gym/torch/pairs.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 static void library(const char *name)
 {

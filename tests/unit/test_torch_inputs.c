@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "gym/pipeline/onboard.h"
+#include "gym/eval/onboard.h"
 
 #define PROBLEM(args, answer, inputs)                                                              \
     HEAD "import random\n\n\nclass Model(nn.Module):\n    def forward(self, " args "):\n"          \
@@ -94,7 +94,7 @@ static void what_changes_from_process_to_process(void **state)
              "def get_inputs():\n    return [torch.randn(6, 8), born]\n\n\n"
              "def get_init_inputs():\n    return []\n";
     static const char candidate[] = CANDIDATE("x, by", "x * (by % 97)");
-    struct kg_tscene *s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+    struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
     outcome(problem, candidate, "ok", NULL);
     kill(s->ref.runner.sandbox.pid, SIGKILL);
     s->cases[KG_TL_NEW].ready = false;

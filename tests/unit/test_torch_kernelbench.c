@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "gym/pipeline/onboard.h"
+#include "gym/eval/onboard.h"
 #include "gym/reward/reward.h"
-#include "gym/torch/kernelbench.h"
+#include "gym/torch/kernelbench/kernelbench_protocol.h"
 
 #define INPUTS "def get_inputs():\n    return "
 #define MADE   "\n\n\ndef get_init_inputs():\n    return "

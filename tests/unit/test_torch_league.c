@@ -4,7 +4,7 @@
 #include "torch_eval_rig.h"
 
 #include "gym/feedback/feedback.h"
-#include "gym/torch/pairs.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 #define NARROW                                                                                     \
     HEAD "def exact(x):\n    return x\n\n\n"                                                       \
@@ -96,15 +96,15 @@ static void products(void **state)
 static void whatever_is_drawn(void **state)
 {
     (void)state;
-    const struct kg_tscene *s = NULL;
+    const struct kg_tinstance *s = NULL;
     int asked = 0;
     need_torch();
     for (int i = 0; i < 24; i++) {
         for (int l = 0; l < KG_TL_COUNT && s; l++) {
-            worker->torch->scene[KG_SCENE_PUBLISHED].cases[l].ready = false;
+            worker->torch->instance[KG_INSTANCE_PUBLISHED].cases[l].ready = false;
         }
         judge_as(&tasks[5], "near", "ok");
-        s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+        s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
         asked += s->cases[KG_TL_NORMAL].applies + s->cases[KG_TL_BF16].applies;
     }
     assert_true(asked > 24);
@@ -140,7 +140,7 @@ static void a_library_s_attention(void **state)
     for (int i = 0; i < 12; i++) { /* whatever is drawn */
         struct kg_record r;
         char text[2048];
-        struct kg_tscene *s = &worker->torch->scene[KG_SCENE_PUBLISHED];
+        struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
         s->cases[KG_TL_OFFSET].ready = s->cases[KG_TL_HEAVY].ready = false;
         snprintf(text, sizeof text, form, "cut", "cut", "cut", "cut");
         judge("sdpa.py", text, KG_ST_FULL, &r);

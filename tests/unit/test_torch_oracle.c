@@ -3,7 +3,7 @@
  * Python lacks torch. */
 #include "torch_eval_rig.h"
 
-#include "gym/pipeline/onboard.h"
+#include "gym/eval/onboard.h"
 
 #define INPUTS                                                                                     \
     "\n\ndef get_inputs():\n    return [torch.randn(rows, 24)]\n\n\n"                              \

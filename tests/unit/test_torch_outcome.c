@@ -30,7 +30,7 @@ static void bench_open(struct bench *b, const char *device)
     b->r.candidate.code = "import torch\n";
     b->e = (struct kg_evaluation){.w = b->w, .r = &b->r, .code = "x.cuda()\n", .code_len = 9};
     b->e.torch = calloc(1, sizeof *b->e.torch);
-    b->e.torch->scene = &b->w->torch->scene[KG_SCENE_PUBLISHED];
+    b->e.torch->instance = &b->w->torch->instance[KG_INSTANCE_PUBLISHED];
 }
 
 static void bench_close(struct bench *b)
@@ -85,7 +85,8 @@ static void reasons(void **state)
             .status = KG_PY_ANSWERED,
             .said = s->said,
             .reply = json_pack("{s:s, s:s}", "type", s->type, "message", s->message)};
-        assert_int_equal(kg_toutcome_command(&b.e, s->command, KG_ST_TINY, &a, &err), KG_STEP_FAIL);
+        assert_int_equal(kg_toutcome_command(&b.e, s->command, KG_ST_TINY, &a, &err),
+                         KG_STAGE_FAIL);
         snprintf(got, sizeof got, "%s/%s", kg_verdict_name(b.r.verdict), b.r.reason);
         if (strcmp(got, s->want) != 0) {
             fail_msg("%s, %s: %s: %s, not %s", s->device, s->type, s->message, got, s->want);
@@ -110,7 +111,7 @@ static void lines(void **state)
                             .said = KG_TA_EXCEPTION,
                             .reply = json_pack("{s:s, s:s, s:i, s:o}", "where", "line 3, in f",
                                                "type", "E", "line", 3, "lines", many)};
-    assert_int_equal(kg_toutcome_command(&b.e, KG_TC_CALL, KG_ST_TINY, &a, &err), KG_STEP_FAIL);
+    assert_int_equal(kg_toutcome_command(&b.e, KG_TC_CALL, KG_ST_TINY, &a, &err), KG_STAGE_FAIL);
     const json_t *kept = json_object_get(json_array_get(b.r.evidence, 0), "lines");
     assert_int_equal(json_array_size(kept), 6);
     assert_true(json_is_integer(json_array_get(kept, 0)));

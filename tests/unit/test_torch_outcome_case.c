@@ -14,7 +14,7 @@
 
 static struct kg_record record;
 static struct kg_worker worker;
-static struct kg_tscene scene;
+static struct kg_tinstance instance;
 static struct kg_evaluation evaluation = {.w = &worker, .r = &record};
 static struct kg_dj_report report;
 static struct kg_dj_judgement judgement;
@@ -27,8 +27,8 @@ static int fresh(void **state)
     kg_record_init(&record);
     evaluation.repeats_twin = false;
     memset(&report, 0, sizeof report);
-    scene.desc.noutputs = 2;
-    scene.desc.output[0].leaf = scene.desc.output[1].leaf = leaf;
+    instance.desc.noutputs = 2;
+    instance.desc.output[0].leaf = instance.desc.output[1].leaf = leaf;
     report.nleaves = 2;
     report.leaf[0] = report.leaf[1] = leaf;
     snprintf(report.leaf[1].name, sizeof report.leaf[1].name, "1");
@@ -58,29 +58,29 @@ static void wrong(uint64_t bad, double worst)
 }
 
 /* "": it passes. */
-static void check(enum kg_step_result step, const char *want, const char *said)
+static void check(enum kg_stage_result step, const char *want, const char *said)
 {
     char got[64] = "";
-    if (step != KG_STEP_PASS) {
+    if (step != KG_STAGE_PASS) {
         snprintf(got, sizeof got, "%s/%s", kg_verdict_name(record.verdict), record.reason);
     }
     if (strcmp(got, want) != 0 || (said && !strstr(record.message, said))) {
         fail_msg("%s (%s), not %s (%s)", got, record.message ? record.message : "", want,
                  said ? said : "");
     }
-    assert_int_equal(step, *want ? KG_STEP_FAIL : KG_STEP_PASS);
+    assert_int_equal(step, *want ? KG_STAGE_FAIL : KG_STAGE_PASS);
 }
 
 static void of_call(enum kg_tlaw law, const char *want, const char *said)
 {
     struct kg_tcase c = {.law = law};
-    check(kg_toutcome_case(&evaluation, &scene, &c, &report, &judgement), want, said);
+    check(kg_toutcome_case(&evaluation, &instance, &c, &report, &judgement), want, said);
 }
 
 static void of_state(const char *want, const char *said)
 {
     struct kg_tcase c = {.law = KG_TL_OWN};
-    check(kg_toutcome_state(&evaluation, &scene, &c, &report, &judgement), want, said);
+    check(kg_toutcome_state(&evaluation, &instance, &c, &report, &judgement), want, said);
 }
 
 static void a_right_answer(void **state)
@@ -176,7 +176,7 @@ static void precision(void **state)
     wrong(2, 2);
     of_call(KG_TL_OWN, "wrong/value", NULL);
     of_call(KG_TL_PRECISION, "wrong/precision", NULL);
-    scene.desc.output[1].leaf.dtype = KG_TD_I64;
+    instance.desc.output[1].leaf.dtype = KG_TD_I64;
     wrong(3, 499);
     of_call(KG_TL_OWN, "wrong/value", NULL);
 }

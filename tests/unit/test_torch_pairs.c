@@ -7,8 +7,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "gym/torch/noise.h"
-#include "gym/torch/pairs.h"
+#include "gym/torch/timing/torch_noise.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 #define COUNTED HEAD "calls = []\n\n\n" FORWARD "        calls.append(1)\n"
 #define NULLS   6  /* that count in a lease, at least */
@@ -93,9 +93,9 @@ static struct {
 static enum who who_is(int port)
 {
     const struct kg_torch *t = worker->torch;
-    return port == t->scene[KG_SCENE_PUBLISHED].ref.port ? REF
-           : t->null.up && port == t->null.port          ? NUL
-                                                         : CAND;
+    return port == t->instance[KG_INSTANCE_PUBLISHED].ref.port ? REF
+           : t->null.up && port == t->null.port                ? NUL
+                                                               : CAND;
 }
 
 static void count(enum who who, const struct kg_dj_call *c)
@@ -982,7 +982,7 @@ static void below_the_floor(void **state)
     worker->config.hack_checks = true;
     struct kg_dj_facts *f = &worker->torch->judge.facts; /* taken while others used the device */
     double was = f->bandwidth;
-    int64_t floor_ns = kg_tpairs_floor_ns(&worker->torch->scene[KG_SCENE_PUBLISHED].desc, f);
+    int64_t floor_ns = kg_tpairs_floor_ns(&worker->torch->instance[KG_INSTANCE_PUBLISHED].desc, f);
     f->bandwidth *= (double)floor_ns / 4000000;
     windows(4050000, 2050000, 50000);
     expect("affine.py", good, "ok", &r);
@@ -1051,9 +1051,9 @@ static void null_test(void **state)
     need_torch();
     judge("affine.py", good, KG_ST_FULL, &r);
     kg_record_deinit(&r);
-    assert_int_equal(
-        kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),
-        KG_OK);
+    assert_int_equal(kg_tpairs_null(worker, &worker->torch->instance[KG_INSTANCE_PUBLISHED], &opt,
+                                    key, &res, &err),
+                     KG_OK);
     assert_int_equal(res.status, KG_TPAIRS_MEASURED);
     assert_true(res.n >= 12 && res.n <= 32);
     assert_true(res.ratio.ratio > 0 && res.overhead_ns > 0);
@@ -1066,9 +1066,9 @@ static void null_test(void **state)
     assert_true(noise.reference_ns > 0 && noise.ratio.pairs >= 12);
     assert_int_equal(kg_torch_noise(worker, "nosuch.py", &noise, &err), KG_E_NOT_FOUND);
     opt.warmups = 3;
-    assert_int_equal(
-        kg_tpairs_null(worker, &worker->torch->scene[KG_SCENE_PUBLISHED], &opt, key, &res, &err),
-        KG_E_USAGE);
+    assert_int_equal(kg_tpairs_null(worker, &worker->torch->instance[KG_INSTANCE_PUBLISHED], &opt,
+                                    key, &res, &err),
+                     KG_E_USAGE);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gym/torch/phase.h"
+#include "gym/torch/profile/phase.h"
 #include "probe/profile.h"
 #include "tests/fake_cuda/fake_cupti.h"
 
@@ -40,7 +40,7 @@ static const char library_source[] =
     "             const char *name, void *params)\n"
     "{\n    f(%d, name, params, 100, 0, false);\n    __asm__ volatile(\"\");\n}\n";
 
-/* --- the scene --- */
+/* --- the instance --- */
 
 static void *object(const char *folder_of, const char *name, const char *variable)
 {

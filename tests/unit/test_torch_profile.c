@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gym/torch/profile.h"
+#include "gym/torch/profile/torch_profile.h"
 
 static struct kg_tprofile sum;
 

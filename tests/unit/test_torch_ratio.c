@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gym/torch/pairs_private.h"
+#include "gym/torch/timing/torch_pairs_private.h"
 
 #define MOST   48
 #define BLOCK  4

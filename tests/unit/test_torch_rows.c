@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gym/torch/rows.h"
+#include "gym/torch/problem/rows.h"
 
 static char dir[64];
 

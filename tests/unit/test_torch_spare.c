@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "gym/torch/pairs.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 #define PROBLEM(rows)                                                                              \
     HEAD "class Model(nn.Module):\n    def forward(self, x):\n        return 2 * torch.relu(x)\n"  \
@@ -230,7 +230,7 @@ static void the_last_problems_runners_end_meanwhile(void **state)
     (void)state;
     need_torch();
     right("small.py", twice);
-    struct kg_tside *ref = &worker->torch->scene[KG_SCENE_PUBLISHED].ref;
+    struct kg_trunner *ref = &worker->torch->instance[KG_INSTANCE_PUBLISHED].ref;
     assert_true(ref->up);
     pid_t pid = ref->runner.sandbox.pid;
     kg_torch_leave(worker);
@@ -248,7 +248,7 @@ static void the_last_problems_runners_end_meanwhile(void **state)
 static void whoever_describes_stays(void **state)
 {
     (void)state;
-    const struct kg_tside *ref = &worker->torch->scene[KG_SCENE_PUBLISHED].ref;
+    const struct kg_trunner *ref = &worker->torch->instance[KG_INSTANCE_PUBLISHED].ref;
     need_torch();
     put("wide.py", PROBLEM("50000"));
     for (int gpu = 0; gpu < 2; gpu++) {
@@ -271,7 +271,7 @@ static void what_stays_may_compute(void **state)
     (void)state;
     need_torch();
     right("small.py", twice);
-    assert_true(seconds(worker->torch->scene[KG_SCENE_PUBLISHED].ref.runner.sandbox.pid) < 0);
+    assert_true(seconds(worker->torch->instance[KG_INSTANCE_PUBLISHED].ref.runner.sandbox.pid) < 0);
     assert_true(seconds(spare()) == (long)worker->config.torch_deadline_eval + 1);
 }
 
@@ -374,7 +374,7 @@ static void none_where_it_is_not_wanted(void **state)
 static void it_boots_while_the_last_one_ends(void **state)
 {
     (void)state;
-    struct kg_tside last;
+    struct kg_trunner last;
     struct kg_tfollow f = {.ahead = false};
     struct kg_err err = KG_ERR_INIT;
     need_torch();
@@ -387,7 +387,7 @@ static void it_boots_while_the_last_one_ends(void **state)
     assert_int_not_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
     for (int k = 0; k < 2; k++) { /* the second time it has died */
         const char *problem = worker->torch->problem_file;
-        assert_int_equal(kg_tside_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
+        assert_int_equal(kg_trunner_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
         pid_t ends = last.runner.sandbox.pid, next = spare();
         if (k == 1) {
             kill(next, SIGKILL);
@@ -428,13 +428,13 @@ static pid_t wake_later(pid_t pid)
 /* A spare whose context takes 0.3 s, made while `last` ends. */
 static void follow_slowly(bool ahead)
 {
-    struct kg_tside last;
+    struct kg_trunner last;
     struct kg_tfollow f = {.ahead = ahead};
     struct kg_err err = KG_ERR_INIT;
     const char *problem = worker->torch->problem_file;
     kg_tspare_drop(worker);
     kg_tspare_begin(worker, false, 1, 1);
-    assert_int_equal(kg_tside_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
+    assert_int_equal(kg_trunner_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
     assert_int_equal(kill(spare(), SIGSTOP), 0);
     pid_t waker = wake_later(spare());
     kg_tspare_follow(worker, &last, &f);
@@ -448,7 +448,7 @@ static void follow_slowly(bool ahead)
 static void one_more_is_begun_while_it_boots(void **state)
 {
     (void)state;
-    const struct kg_tside *after = &worker->torch->after;
+    const struct kg_trunner *after = &worker->torch->after;
     need_torch();
     right("small.py", twice);
     worker->torch->judge.facts.clock = true;
@@ -502,7 +502,7 @@ static struct {
 static enum kg_code watched(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                             struct kg_err *err)
 {
-    const struct kg_tside *s = &worker->torch->spare;
+    const struct kg_trunner *s = &worker->torch->spare;
     if (!timing.stopped && !j->held && s->up && timing.alone > 0) {
         kg_tspare_drop(worker);
         kg_tspare_begin(worker, false, 1, 1);
@@ -543,7 +543,7 @@ static void the_null_runner_serves_all_problems(void **state)
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
     worker->config.timing_block_pairs = 4;
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
-    const struct kg_tside *null = &worker->torch->null;
+    const struct kg_trunner *null = &worker->torch->null;
     timed("small.py");
     pid_t first = null->runner.sandbox.pid;
     assert_true(null->up && seconds(first) < 0);

@@ -3,8 +3,8 @@
  * share a device or have it alone as they do a GPU. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
-#include "gym/pipeline/accidents.h"
-#include "gym/torch/pairs.h"
+#include "gym/eval/accidents.h"
+#include "gym/torch/timing/torch_pairs.h"
 
 /* Of the candidate's timed calls, in all attempts together: how many the judge fails. */
 static struct {
@@ -18,7 +18,7 @@ static enum kg_code failing(struct kg_dj *j, const struct kg_dj_call *c, struct 
                             struct kg_err *err)
 {
     const struct kg_torch *t = worker->torch;
-    bool cand = c->port != t->scene[KG_SCENE_PUBLISHED].ref.port && c->port != t->null.port;
+    bool cand = c->port != t->instance[KG_INSTANCE_PUBLISHED].ref.port && c->port != t->null.port;
     if (cand && c->command == KG_TC_CALL && fault.left > 0) {
         fault.left--;
         fault.failed++;

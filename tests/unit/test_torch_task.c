@@ -14,11 +14,11 @@
 
 #include "base/file.h"
 #include "gym/reply/check.h"
-#include "gym/torch/module.h"
-#include "gym/torch/plan.h"
-#include "gym/torch/probes.h"
-#include "gym/torch/suite.h"
-#include "gym/torch/task.h"
+#include "gym/torch/judging/input_plan.h"
+#include "gym/torch/onboard/panel_source.h"
+#include "gym/torch/problem/module.h"
+#include "gym/torch/problem/suite.h"
+#include "gym/torch/problem/task.h"
 
 #define PROBLEM                                                                                    \
     "class Model:\n    pass\n\n\ndef get_inputs():\n    return []\n\n\n"                           \

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "gym/torch/wire.h"
+#include "gym/tensor/tensor_wire.h"
 
 #define SECOND ((int64_t)1000000000)
 

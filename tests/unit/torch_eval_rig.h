@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "gym/pipeline/batch.h"
+#include "gym/batch/batch.h"
 #include "gym/torch/torch.h"
 
 /* Parts of sources. FORWARD and ANSWER: a candidate for affine.py. */

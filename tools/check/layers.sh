@@ -12,7 +12,7 @@ out=$(files | grep '^src/.*\.[ch]$' | xargs -r awk '
     if (layer == "base") ok = name ~ /^base\//
     else if (layer == "gym") ok = name ~ /^(base|gym)\//
     else if (layer == "runner") ok = name ~ /^runner\// || name == "gym/run/wire.h" || name ~ /^gym\/sandbox\/(sandbox|seccomp)\.h$/
-    else if (layer == "probe") ok = name ~ /^probe\// || name == "base/clock.h" || name == "gym/torch/wire.h" || name == "gym/run/wire.h" || name == "gym/sandbox/plan.h" || name == "gym/device/cuda_driver.h"
+    else if (layer == "probe") ok = name ~ /^probe\// || name == "base/clock.h" || name == "gym/tensor/tensor_wire.h" || name == "gym/run/wire.h" || name == "gym/sandbox/plan.h" || name == "gym/device/cuda_driver.h"
     else if (layer == "cli") ok = name ~ /^(base|gym|cli)\//
     if (!ok || name ~ /\.\./) printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name
   }')

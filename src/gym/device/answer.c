@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "gym/device/state.h"
+#include "gym/device/device_state.h"
 
 static uint64_t up(uint64_t bytes)
 {

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gym/device/state.h"
+#include "gym/device/device_state.h"
 
 /* One read, whatever the compiler would rather do. */
 static uint32_t once32(const uint32_t *p)

@@ -11,19 +11,20 @@
 
 #include "base/clock.h"
 #include "gym/device/device.h"
-#include "gym/device/law.h"
-#include "gym/device/look.h"
-#include "gym/device/mix.h"
+#include "gym/device/device_law.h"
+#include "gym/device/host_digest.h"
+#include "gym/device/poison_pattern.h"
 
-#define PAGE_BYTES  4096u
-#define HUGE_BYTES  ((size_t)2 << 20)
-#define MOST_BYTES  ((uint64_t)1 << 36)
-#define PART_BYTES  ((size_t)32 * KG_MIX_BLOCK) /* stays in the first caches from step to step */
+#define PAGE_BYTES 4096u
+#define HUGE_BYTES ((size_t)2 << 20)
+#define MOST_BYTES ((uint64_t)1 << 36)
+#define PART_BYTES                                                                                 \
+    ((size_t)32 * KG_HOST_DIGEST_BLOCK) /* stays in the first caches from step to step */
 #define PROBE_BYTES ((size_t)16 << 20)
 #define EXPORTS     64
 
 struct host {
-    struct kg_mix_key key;
+    struct kg_host_digest_key key;
     struct {
         void *map;
         size_t bytes;
@@ -156,7 +157,7 @@ static void cpu_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, ui
 static void cpu_pattern(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t word)
 {
     (void)d;
-    kg_look_fill(pointer(dst), bytes, word);
+    kg_pattern_fill(pointer(dst), bytes, word);
 }
 
 static enum kg_code cpu_check(struct kg_device *d, const struct kg_dspan *span, size_t n,
@@ -166,7 +167,7 @@ static enum kg_code cpu_check(struct kg_device *d, const struct kg_dspan *span, 
     (void)err;
     *bad = -1;
     for (size_t i = 0; i < n && *bad < 0; i++) {
-        *bad = kg_look_same(pointer(span[i].at), span[i].bytes, word) ? -1 : (int)i;
+        *bad = kg_pattern_same(pointer(span[i].at), span[i].bytes, word) ? -1 : (int)i;
     }
     return KG_OK;
 }
@@ -176,10 +177,10 @@ static enum kg_code cpu_digest(struct kg_device *d, const struct kg_dspan *span,
 {
     (void)err;
     for (size_t i = 0; i < n; i++) {
-        struct kg_mix m;
-        kg_mix_begin(&m, &((struct host *)d->self)->key);
-        kg_mix_add(&m, pointer(span[i].at), span[i].bytes);
-        out[i] = kg_mix_end(&m);
+        struct kg_host_digest m;
+        kg_host_digest_begin(&m, &((struct host *)d->self)->key);
+        kg_host_digest_add(&m, pointer(span[i].at), span[i].bytes);
+        out[i] = kg_host_digest_end(&m);
     }
     return KG_OK;
 }
@@ -187,22 +188,22 @@ static enum kg_code cpu_digest(struct kg_device *d, const struct kg_dspan *span,
 /* Part by part, so that what was copied is digested and looked at while it is in the cache. */
 static void take_one(struct host *h, struct kg_dtake *t, uint64_t word)
 {
-    struct kg_mix m;
-    struct kg_look look;
+    struct kg_host_digest m;
+    struct kg_pattern look;
     unsigned char *dst = pointer(t->dst);
     const unsigned char *src = pointer(t->src);
-    kg_mix_begin(&m, &h->key);
-    kg_look_begin(&look, (enum kg_tdtype)t->dtype, kg_look_phase(word, t->src & 7));
+    kg_host_digest_begin(&m, &h->key);
+    kg_pattern_begin(&look, (enum kg_tdtype)t->dtype, kg_pattern_phase(word, t->src & 7));
     for (uint64_t at = 0; at < t->bytes; at += PART_BYTES) {
         size_t n = t->bytes - at < PART_BYTES ? (size_t)(t->bytes - at) : PART_BYTES;
         memcpy(dst + at, src + at, n);
-        kg_mix_add(&m, dst + at, n);
+        kg_host_digest_add(&m, dst + at, n);
         if (t->look) {
-            kg_look_add(&look, dst + at, n);
+            kg_pattern_add(&look, dst + at, n);
         }
     }
-    t->digest = kg_mix_end(&m);
-    t->unwritten = kg_look_end(&look);
+    t->digest = kg_host_digest_end(&m);
+    t->unwritten = kg_pattern_end(&look);
 }
 
 static enum kg_code cpu_take(struct kg_device *d, struct kg_dtake *t, size_t n, uint64_t word,
@@ -330,7 +331,7 @@ static enum kg_code cpu_open(struct kg_device *d, const char *name, struct kg_er
     }
     d->self = h;
     d->sealed = strcmp(name, "fake") != 0;
-    kg_mix_key_set(&h->key, d->secret);
+    kg_host_digest_key_set(&h->key, d->secret);
     model_name(d->facts.name, sizeof d->facts.name);
     snprintf(d->facts.driver, sizeof d->facts.driver, "host");
     snprintf(d->facts.exchange, sizeof d->facts.exchange, "memfd");

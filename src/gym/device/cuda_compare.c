@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "gym/device/cuda.h"
-#include "gym/device/law.h"
+#include "gym/device/device_law.h"
 #include "gym/device/narrow.h"
 #include "gym/verify/limits.h"
 

@@ -1,5 +1,5 @@
 #include "gym/device/cuda.h"
-#include "gym/device/law.h"
+#include "gym/device/device_law.h"
 
 struct law { /* of kernels.cu */
     uint64_t key0, key1, stream;

@@ -14,7 +14,7 @@
 #ifndef KG_GYM_DEVICE_DEVICE_H
 #define KG_GYM_DEVICE_DEVICE_H
 
-#include "gym/device/judge.h"
+#include "gym/device/device_judge.h"
 
 struct kg_dspan {
     uint64_t at, bytes;
@@ -71,9 +71,9 @@ struct kg_device_ops {
     enum kg_code (*download)(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
                              struct kg_err *err);
 
-    /* n elements of dtype by a law (device/law.h says what each kind means for each dtype). The
-     * same law gives the same bytes on one device kind; kinds may differ in how they use the key,
-     * not in the distribution. (async) */
+    /* n elements of dtype by a law (device/device_law.h says what each kind means for each dtype).
+     * The same law gives the same bytes on one device kind; kinds may differ in how they use the
+     * key, not in the distribution. (async) */
     void (*fill)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t n,
                  const struct kg_dj_law *law);
     /* The 8-byte word, repeated; its phase is that of the address: byte i holds byte (i & 7). One

@@ -1,6 +1,6 @@
 /* One element of a tensor of any dtype, as a double. */
+#include "gym/device/device_law.h"
 #include "gym/device/half.h"
-#include "gym/device/law.h"
 
 double kg_dj_load(enum kg_tdtype dtype, const void *src, uint64_t at)
 {

@@ -3,7 +3,7 @@
 #ifndef KG_GYM_DEVICE_NARROW_H
 #define KG_GYM_DEVICE_NARROW_H
 
-#include "gym/device/compare.h"
+#include "gym/device/tensor_compare.h"
 
 /* f16 or bf16 as floats, both [n]. */
 void kg_narrow_widen(enum kg_tdtype dtype, const uint16_t *v, float *out, uint64_t n);

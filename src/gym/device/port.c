@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "gym/device/state.h"
+#include "gym/device/device_state.h"
 
 /* The control block is host memory on every device. Nobody can resize it under the judge. */
 static struct kg_twire *make_wire(int *fd, struct kg_err *err)

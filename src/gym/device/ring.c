@@ -1,4 +1,4 @@
-#include "gym/device/state.h"
+#include "gym/device/device_state.h"
 
 bool kg_dj_same_digest(struct kg_digest a, struct kg_digest b)
 {

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "gym/build/diag.h"
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 #define ESCAPE 0x1Bu
 

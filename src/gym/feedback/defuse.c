@@ -2,7 +2,7 @@
  * them in text would be enough; one that is not asked must not be fooled either. */
 #include <string.h>
 
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 /* Enough of each marker to know it, and the bytes of its first character. A blank is put after
  * that one. Source: the templates of the ChatML, Llama, Mistral, Gemma, Qwen and DeepSeek models.

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gym/build/diag.h"
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 #include "gym/reply/check.h"
 
 #define FINDINGS 3

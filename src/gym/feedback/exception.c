@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gym/build/diag.h"
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 #define HEAD 200 /* bytes of a message that are kept */
 #define TAIL 95

@@ -2,7 +2,7 @@
  * hint can't tell a secret. */
 #include <string.h>
 
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 struct row {
     enum kg_verdict verdict;

@@ -1,7 +1,7 @@
 /* Listings: lines of which a part is shown, in a fence that they cannot close. */
 #include <string.h>
 
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 #define MOST 24 /* lines of a listing that are shown at most */
 

@@ -3,7 +3,7 @@
  * tail). */
 #include <string.h>
 
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 static const char *const style_names[KG_FEEDBACK_STYLES] = {"markdown", "plain"};
 

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "gym/feedback/parts.h"
+#include "gym/feedback/feedback_parts.h"
 
 #define WORD 12 /* letters; longer runs are names put together, or noise */
 

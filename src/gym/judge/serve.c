@@ -7,7 +7,7 @@
 enum kg_code kg_judge_state_init(struct kg_judge_state *s, struct kg_err *err)
 {
     memset(s, 0, sizeof *s);
-    s->shelf_cap = KG_JUDGE_SHELF_CAP;
+    s->cached_cap = KG_JUDGE_SHELF_CAP;
     for (int k = 0; k < KG_JUDGE_REGIONS; k++) {
         s->region[k] = (struct kg_region){.fd = -1, .runner_fd = -1};
     }
@@ -23,9 +23,9 @@ void kg_judge_state_deinit(struct kg_judge_state *s)
     for (int k = 0; k < KG_SIDE_COUNT; k++) {
         kg_judge_side_deinit(&s->side[k]);
     }
-    while (s->shelf != NULL) {
-        struct kg_judge_entry *e = s->shelf;
-        s->shelf = e->next;
+    while (s->cached != NULL) {
+        struct kg_judge_entry *e = s->cached;
+        s->cached = e->next;
         free(e);
     }
     memset(s, 0, sizeof *s);

@@ -16,7 +16,7 @@ struct kg_judge_live {
     struct kg_key nonce; /* guards and poison are drawn from it */
 };
 
-/* The outputs of one case in private memory: its own copy, or an entry of the shelf, which takes
+/* The outputs of one case in private memory: its own copy, or an entry of the cached, which takes
  * the side away with it when it goes. */
 struct kg_judge_side {
     bool there;
@@ -74,8 +74,8 @@ struct kg_judge_state {
     struct kg_bound bound[KG_MAX_ARGS];
     struct kg_judge_known known[KG_LAW_COUNT][KG_MAX_ARGS];
     struct kg_judge_ring answers, expected;
-    struct kg_judge_entry *shelf;
-    size_t shelf_bytes, shelf_cap;
+    struct kg_judge_entry *cached;
+    size_t cached_bytes, cached_cap;
 };
 
 /* Where the arrays of a case lie, and the region halves that hold them. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gym/kernelbench/stats.h"
+#include "gym/kernelbench/kb_stats.h"
 
 static int by_id(const void *a, const void *b)
 {

@@ -4,7 +4,7 @@
 #define KG_GYM_KERNELBENCH_BASELINE_H
 
 #include "base/json.h"
-#include "gym/kernelbench/problem.h"
+#include "gym/kernelbench/kb_problem.h"
 
 struct kg_kb_baseline {
     struct {

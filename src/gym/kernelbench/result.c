@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gym/kernelbench/stats.h"
+#include "gym/kernelbench/kb_stats.h"
 #include "gym/kernelbench/verdict.h"
 
 #define NS_PER_MS 1e6

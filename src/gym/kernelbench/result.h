@@ -9,7 +9,7 @@
 #ifndef KG_GYM_KERNELBENCH_RESULT_H
 #define KG_GYM_KERNELBENCH_RESULT_H
 
-#include "gym/kernelbench/run.h"
+#include "gym/kernelbench/kb_run.h"
 #include "gym/record/record.h"
 
 struct kg_kb_result {

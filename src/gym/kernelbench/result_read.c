@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gym/kernelbench/kb_stats.h"
 #include "gym/kernelbench/result.h"
-#include "gym/kernelbench/stats.h"
 
 struct reader {
     const char *source, *problem; /* the file, the problem's key */

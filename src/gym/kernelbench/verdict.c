@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gym/kernelbench/stats.h"
+#include "gym/kernelbench/kb_stats.h"
 
 double kg_kb_tolerance(const char *precision)
 {

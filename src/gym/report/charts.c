@@ -4,7 +4,7 @@
 
 #include "gym/card/units.h"
 #include "gym/record/samples.h"
-#include "gym/report/parts.h"
+#include "gym/report/report_parts.h"
 
 /* Of the speed-up chart, in its own units: labels, plot, figures. */
 #define PLOT_LEFT  210.0

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "gym/card/units.h"
-#include "gym/report/parts.h"
+#include "gym/report/report_parts.h"
 
 #define CODE_BUDGET (16 << 20) /* bytes of code and output over all records */
 

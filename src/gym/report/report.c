@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "gym/report/parts.h"
+#include "gym/report/report_parts.h"
 
 static void head(const char *title, struct kg_buf *out)
 {

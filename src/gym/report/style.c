@@ -1,6 +1,6 @@
 /* The page's style and script. The script is allowed by its hash, so it stays one constant: nothing
  * of a record is ever put into it. */
-#include "gym/report/parts.h"
+#include "gym/report/report_parts.h"
 
 const char kg_report_style[] =
     ":root{color-scheme:light dark;--bg:#f6f6f3;--card:#fff;--ink:#1c1e22;--mute:#6a6f78;"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "gym/card/units.h"
-#include "gym/report/parts.h"
+#include "gym/report/report_parts.h"
 
 static double percent(size_t part, size_t whole)
 {

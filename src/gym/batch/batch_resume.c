@@ -1,0 +1,217 @@
+#include "gym/batch/batch_resume.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gym/eval/executor.h"
+#include "gym/eval/findings.h"
+
+static enum kg_code input_hash(const struct kg_items *items, size_t i,
+                               const struct kg_config *config, const struct kg_paths *paths,
+                               char out[KG_SHA256_HEX], struct kg_err *err)
+{
+    struct kg_item_task t;
+    const struct kg_executor *x;
+    struct kg_buf source;
+    char path[1024];
+    enum kg_code code = kg_item_open(items, i, &t, err);
+    kg_buf_init(&source, KG_MAX_SOURCE_BYTES);
+    if (code == KG_OK) {
+        code = kg_executor_find(paths, t.task.problem, &x, path, sizeof path, err);
+    }
+    if (code == KG_OK) {
+        code = x->read(path, &source, err);
+    }
+    if (code == KG_OK) {
+        kg_eval_input_sha256(config, source.data, source.len, t.task.text, t.task.len, out);
+    }
+    kg_buf_deinit(&source);
+    kg_item_close(&t);
+    return code;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct kg_item *x = a, *y = b;
+    return strcmp(x->id, y->id);
+}
+
+struct search {
+    struct kg_items *items;
+    const struct kg_config *config;
+    const struct kg_batch_spec *spec;
+    bool anew; /* there was no output: what waited beside one is not of this run */
+    struct kg_paths paths;
+    void *tree; /* items by id */
+};
+
+/* Was it judged as far as this run goes? A failure ends a staged evaluation: nothing is missing
+ * after it. */
+static bool far_enough(const json_t *record, enum kg_stage stop_after)
+{
+    const json_t *stages = json_object_get(record, "stages");
+    for (int s = KG_ST_EXTRACT; s <= (int)stop_after; s++) {
+        const char *status =
+            json_string_value(json_object_get(json_array_get(stages, (size_t)s), "status"));
+        if (!status || strcmp(status, "skip") == 0) {
+            return false;
+        }
+        if (strcmp(status, "fail") == 0) {
+            return true;
+        }
+    }
+    return true;
+}
+
+/* A problem that was put aside since is asked again, and refused. */
+static bool admitted(const struct search *s, const json_t *record)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    const json_t *problem = json_object_get(record, "problem");
+    const char *sha256 = json_string_value(json_object_get(problem, "sha256"));
+    const char *device =
+        json_string_value(json_object_get(json_object_get(record, "environment"), "device"));
+    return !sha256 ||
+           kg_findings_admit(s->config, "", sha256, device ? device : "cpu", &ignored) == KG_OK;
+}
+
+/* One whole line of the old output: whose is it, and does it still hold? */
+static struct kg_item *holds(const struct search *s, const char *line, size_t len)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *j = NULL;
+    struct kg_item *found = NULL;
+    if (kg_json_parse(line, len, "output", &j, &ignored) != KG_OK) {
+        return NULL;
+    }
+    const char *id = json_string_value(json_object_get(j, "batch_id"));
+    const char *hash = json_string_value(json_object_get(j, "input_sha256"));
+    struct kg_item key = {.id = (char *)(uintptr_t)id};
+    void *node = id && hash ? tfind(&key, &s->tree, compare_ids) : NULL;
+    bool shows_too_much = s->spec->public_only && json_object_get(j, "private");
+    if (node && json_is_null(json_object_get(j, "error")) && !shows_too_much &&
+        far_enough(j, s->spec->stop_after)) {
+        struct kg_item *it = *(struct kg_item **)node;
+        char now[KG_SHA256_HEX];
+        size_t i = (size_t)(it - s->items->item);
+        if (input_hash(s->items, i, s->config, &s->paths, now, &ignored) == KG_OK &&
+            strcmp(now, hash) == 0 && admitted(s, j)) {
+            found = it;
+        }
+    }
+    json_decref(j);
+    return found;
+}
+
+/* out: where its lines in order end; NULL: they are in none. */
+static void keep_lines(struct search *s, const struct kg_buf *old, struct kg_batch_out *out)
+{
+    struct kg_items *items = s->items;
+    for (size_t at = 0; at < old->len;) {
+        const char *nl = memchr(old->data + at, '\n', old->len - at);
+        if (!nl) {
+            break;
+        }
+        size_t len = (size_t)(nl - (old->data + at));
+        struct kg_item *it = holds(s, old->data + at, len);
+        if (it && !it->kept) {
+            it->kept = strndup(old->data + at, len);
+            if (out && it == &items->item[out->written] && out->end == (int64_t)at) {
+                out->written++;
+                out->end = (int64_t)(at + len + 1);
+            }
+        }
+        at += len + 1;
+    }
+}
+
+static enum kg_code check_ours(const struct kg_buf *old, const char *path, struct kg_err *err)
+{
+    static const char first[] = "{\"schema\":\"" KG_RECORD_SCHEMA "\"";
+    size_t n = old->len < sizeof first - 1 ? old->len : sizeof first - 1;
+    if (n == 0 || memcmp(old->data, first, n) == 0) {
+        return KG_OK;
+    }
+    return kg_fail(err, KG_E_INPUT,
+                   "%s: this file is not a batch's output; it is left as it is (name another)",
+                   path);
+}
+
+static enum kg_code open_output(const struct kg_batch_spec *spec, struct kg_batch_out *out,
+                                struct kg_err *err)
+{
+    struct stat st, in;
+    *out = (struct kg_batch_out){.fd = open(spec->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
+    if (out->fd < 0 || fstat(out->fd, &st) != 0) {
+        return kg_fail(err, KG_E_IO, "%s: cannot write: %s", spec->out, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        out->end = -1;
+        return KG_OK;
+    }
+    if (stat(spec->in, &in) == 0 && in.st_dev == st.st_dev && in.st_ino == st.st_ino) {
+        return kg_fail(err, KG_E_USAGE, "%s: input and output are the same file", spec->out);
+    }
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return kg_fail(err, KG_E_USAGE, "%s: another batch is writing this file", spec->out);
+    }
+    return KG_OK;
+}
+
+/* What waited is safe beside the output before it is cut off there. */
+static enum kg_code resume(struct search *s, struct kg_batch_out *out, struct kg_batch_ahead *ahead,
+                           char *const *ready, struct kg_err *err)
+{
+    const char *path = s->spec->out;
+    struct kg_items *items = s->items;
+    struct kg_buf old, waited;
+    kg_buf_init(&old, KG_BATCH_MAX_BYTES);
+    kg_buf_init(&waited, KG_BATCH_MAX_BYTES);
+    enum kg_code code = kg_file_read(path, &old, err);
+    code = code == KG_OK ? check_ours(&old, path, err) : code;
+    code = code == KG_OK ? kg_batch_ahead_init(ahead, path, err) : code;
+    code = code == KG_OK ? kg_batch_ahead_read(ahead, &waited, err) : code;
+    code = code == KG_OK ? check_ours(&waited, ahead->path, err) : code;
+    if (code == KG_OK) {
+        for (size_t i = 0; i < items->n; i++) {
+            tsearch(&items->item[i], &s->tree, compare_ids);
+        }
+        keep_lines(s, &old, out);
+        if (!s->anew) {
+            keep_lines(s, &waited, NULL);
+        }
+        for (size_t i = 0; i < items->n; i++) {
+            tdelete(&items->item[i], &s->tree, compare_ids);
+        }
+        kg_batch_ahead_renew(ahead, &(struct kg_batch_waiting){items, ready, out->written});
+        if (ftruncate(out->fd, out->end) != 0 || lseek(out->fd, out->end, SEEK_SET) < 0) {
+            code = kg_fail(err, KG_E_IO, "%s: cannot resume: %s", path, strerror(errno));
+        }
+    }
+    kg_buf_deinit(&old);
+    kg_buf_deinit(&waited);
+    return code;
+}
+
+enum kg_code kg_batch_resume(struct kg_items *items, const struct kg_config *config,
+                             const struct kg_batch_spec *spec, char *const *ready,
+                             struct kg_batch_out *out, struct kg_batch_ahead *ahead,
+                             struct kg_err *err)
+{
+    struct search s = {
+        .items = items, .config = config, .spec = spec, .anew = !kg_file_exists(spec->out)};
+    *out = (struct kg_batch_out){.fd = -1};
+    *ahead = (struct kg_batch_ahead){.fd = -1};
+    if (kg_paths_find(config->suites, &s.paths, err) != KG_OK ||
+        open_output(spec, out, err) != KG_OK) {
+        return err->code;
+    }
+    return out->end < 0 ? KG_OK : resume(&s, out, ahead, ready, err);
+}

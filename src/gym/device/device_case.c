@@ -1,0 +1,295 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/device/device_law.h"
+#include "gym/device/device_state.h"
+#include "gym/values/law.h"
+
+#define TRIES 32
+
+void kg_dj_case_drop(struct kg_dj_state *s, int id)
+{
+    struct kg_dj_case *c = s->cases[id];
+    if (c == NULL) {
+        return;
+    }
+    kg_dj_answer_drop(s, &c->side[0]);
+    kg_dj_answer_drop(s, &c->side[1]);
+    kg_dj_release(s, &c->block, &c->cap);
+    kg_dj_release(s, &c->other, &c->other_cap);
+    free(c);
+    s->cases[id] = NULL;
+    kg_dj_kept_drop(s, id);
+    if (s->candidate_case == id) {
+        s->candidate_case = -1;
+    }
+}
+
+enum kg_code kg_dj_case_need(struct kg_dj_state *s, int id, struct kg_dj_case **out,
+                             struct kg_err *err)
+{
+    *out = s->cases[id];
+    return *out ? KG_OK : kg_fail(err, KG_E_GYM, "judge: case %d was not begun", id);
+}
+
+/* The masters have changed: answers to what they were mean nothing any more. */
+static void renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id)
+{
+    c->digested = c->bounds_there = c->has_twin = false;
+    c->side[0].there = c->side[1].there = false;
+    if (s->candidate_case == id) {
+        s->candidate_case = -1;
+    }
+}
+
+static void set_strides(struct kg_tleaf *leaf)
+{
+    int64_t step = 1;
+    for (uint32_t k = leaf->rank; k-- > 0;) {
+        leaf->stride[k] = step;
+        step *= leaf->shape[k] > 0 ? leaf->shape[k] : 1;
+    }
+}
+
+/* Guards of the masters go into IN with them. The same in all cases, so that cases of the same
+ * values have the same digest. */
+static void set_guards(struct kg_dj_state *s, const struct kg_dj_case *c)
+{
+    uint64_t word = s->guard, at = 0;
+    for (uint32_t i = 0; i <= c->n; i++) {
+        uint64_t end = i < c->n ? c->leaf[i].offset : c->bytes;
+        s->dev.ops->pattern(&s->dev, c->block + at, end - at, word);
+        at = i < c->n ? c->leaf[i].offset + c->leaf[i].bytes : end;
+    }
+}
+
+static enum kg_code begin(struct kg_dj_state *s, int id, const struct kg_tleaf *leaf, uint32_t n,
+                          struct kg_err *err)
+{
+    kg_dj_case_drop(s, id);
+    struct kg_dj_case *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        return kg_fail(err, KG_E_HOST, "judge: no memory for a case");
+    }
+    c->n = n;
+    memcpy(c->leaf, leaf, n * sizeof *leaf);
+    uint64_t bytes = kg_twire_place(c->leaf, c->n);
+    if (kg_dj_reserve(s, &c->block, &c->cap, bytes, err) != KG_OK) {
+        free(c);
+        return err->code;
+    }
+    c->bytes = bytes;
+    for (uint32_t i = 0; i < c->n; i++) {
+        set_strides(&c->leaf[i]);
+        c->leaf[i].copied = c->leaf[i].device = c->leaf[i].aliases = c->leaf[i].pad = 0;
+    }
+    set_guards(s, c);
+    s->cases[id] = c;
+    return KG_OK;
+}
+
+enum kg_code kg_dj_do_begin(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    return begin(s, req->id, req->leaf, req->nleaf, err);
+}
+
+enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *from;
+    if (req->from == req->id) {
+        return kg_fail(err, KG_E_GYM, "judge: case %d cannot be copied onto itself", req->id);
+    }
+    if (kg_dj_case_need(s, req->from, &from, err) != KG_OK ||
+        kg_dj_case_complete(s, from, err) != KG_OK ||
+        begin(s, req->id, from->leaf, from->n, err) != KG_OK) {
+        return err->code;
+    }
+    struct kg_dj_case *to = s->cases[req->id];
+    for (uint32_t i = 0; i < to->n; i++) {
+        s->dev.ops->copy(&s->dev, to->block + to->leaf[i].offset,
+                         from->block + from->leaf[i].offset, to->leaf[i].bytes);
+        to->filled[i] = true;
+    }
+    return s->dev.ops->sync(&s->dev, err);
+}
+
+static void exchange(uint64_t *a, uint64_t *b)
+{
+    uint64_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
+enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    struct kg_tleaf old[KG_TWIRE_LEAVES];
+    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK) {
+        return err->code;
+    }
+    memcpy(old, c->leaf, c->n * sizeof *old);
+    uint64_t bytes = kg_twire_place(c->leaf, c->n) + req->in_bytes;
+    if (kg_dj_reserve(s, &c->other, &c->other_cap, bytes, err) != KG_OK) {
+        memcpy(c->leaf, old, c->n * sizeof *old);
+        return err->code;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        c->leaf[i].offset += req->in_bytes;
+        if (c->filled[i]) {
+            s->dev.ops->copy(&s->dev, c->other + c->leaf[i].offset, c->block + old[i].offset,
+                             old[i].bytes);
+        }
+    }
+    enum kg_code code = s->dev.ops->sync(&s->dev, err);
+    exchange(&c->block, &c->other);
+    exchange(&c->cap, &c->other_cap);
+    c->bytes = bytes;
+    set_guards(s, c);
+    renewed(s, c, req->id);
+    return code == KG_OK ? s->dev.ops->sync(&s->dev, err) : code;
+}
+
+static enum kg_code leaf_need(struct kg_dj_state *s, int id, int at, struct kg_dj_case **out,
+                              struct kg_err *err)
+{
+    if (kg_dj_case_need(s, id, out, err) != KG_OK) {
+        return err->code;
+    }
+    return *out != NULL && (uint32_t)at < (*out)->n
+               ? KG_OK
+               : kg_fail(err, KG_E_GYM, "judge: case %d has no tensor %d", id, at);
+}
+
+enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    if (leaf_need(s, req->id, req->at, &c, err) != KG_OK) {
+        return err->code;
+    }
+    const struct kg_tleaf *leaf = &c->leaf[req->at];
+    renewed(s, c, req->id);
+    s->dev.ops->fill(&s->dev, c->block + leaf->offset, (enum kg_tdtype)leaf->dtype,
+                     kg_tleaf_count(leaf), &req->law);
+    c->filled[req->at] = true;
+    return s->dev.ops->sync(&s->dev, err);
+}
+
+enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    struct kg_dj_port *p;
+    if (leaf_need(s, req->id, req->at, &c, err) != KG_OK ||
+        kg_dj_port_need(s, req->port, &p, err) != KG_OK) {
+        return err->code;
+    }
+    if ((uint32_t)req->from >= p->nlast) {
+        return kg_fail(err, KG_E_GYM, "judge: the last answer on port %d has no tensor %d",
+                       req->port, req->from);
+    }
+    const struct kg_tleaf *to = &c->leaf[req->at], *from = &p->last[req->from];
+    if (to->dtype != from->dtype || to->bytes != from->bytes) {
+        return kg_fail(err, KG_E_GYM, "judge: tensor %d of the answer is not like tensor %d of %d",
+                       req->from, req->at, req->id);
+    }
+    renewed(s, c, req->id);
+    s->dev.ops->copy(&s->dev, c->block + to->offset, p->out + from->offset, to->bytes);
+    c->filled[req->at] = true;
+    return s->dev.ops->sync(&s->dev, err);
+}
+
+enum kg_code kg_dj_case_complete(struct kg_dj_state *s, struct kg_dj_case *c, struct kg_err *err)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!c->filled[i]) {
+            return kg_fail(err, KG_E_GYM, "judge: tensor %u of the case has no values", i);
+        }
+    }
+    struct kg_dspan span = {c->block, c->bytes};
+    if (!c->digested && s->dev.ops->digest(&s->dev, &span, 1, &c->inputs, err) != KG_OK) {
+        return err->code;
+    }
+    c->digested = true;
+    return KG_OK;
+}
+
+static enum kg_code load_element(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t leaf,
+                                 uint64_t i, double *out, struct kg_err *err)
+{
+    union {
+        double d;
+        uint64_t u;
+    } raw = {0};
+    const struct kg_tleaf *l = &c->leaf[leaf];
+    size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
+    if (s->dev.ops->download(&s->dev, &raw, c->block + l->offset + i * size, size, err) != KG_OK) {
+        return err->code;
+    }
+    *out = kg_dj_load((enum kg_tdtype)l->dtype, &raw, 0);
+    return KG_OK;
+}
+
+/* The value of another element, so that the edit stays in the law; the one that is furthest from
+ * the old of a few, so that it shows. Where all are equal, twice as large plus one. */
+static enum kg_code new_value(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t leaf,
+                              uint64_t at, struct kg_rng *r, double *out, struct kg_err *err)
+{
+    double old = 0, best, far = 0;
+    uint64_t n = kg_tleaf_count(&c->leaf[leaf]);
+    if (load_element(s, c, leaf, at, &old, err) != KG_OK) {
+        return err->code;
+    }
+    best = isfinite(old) ? 2 * old + 1 : 1;
+    for (int i = 0; i < TRIES; i++) {
+        double v = 0;
+        if (load_element(s, c, leaf, kg_rng_below(r, n), &v, err) != KG_OK) {
+            return err->code;
+        }
+        if (isfinite(v) && fabs(v - old) > far) {
+            far = fabs(v - old);
+            best = v;
+        }
+    }
+    *out = best;
+    return KG_OK;
+}
+
+enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    uint32_t list[KG_TWIRE_LEAVES], n = 0;
+    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK || kg_dj_case_complete(s, c, err) != KG_OK) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (kg_tdtype_floating((enum kg_tdtype)c->leaf[i].dtype) && c->leaf[i].bytes > 0) {
+            list[n++] = i;
+        }
+    }
+    if (n == 0) {
+        return kg_fail(err, KG_E_GYM, "judge: case %d has no floating input to edit", req->id);
+    }
+    struct kg_rng r;
+    kg_rng_init(&r, req->law.key, 0x65646974);
+    uint32_t leaf = list[kg_rng_below(&r, n)];
+    const struct kg_tleaf *l = &c->leaf[leaf];
+    uint64_t at = kg_edit_place(&r, kg_tleaf_count(l));
+    size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
+    union {
+        double d;
+        uint64_t u;
+    } raw = {0};
+    double v = 0;
+    enum kg_code code = new_value(s, c, leaf, at, &r, &v, err);
+    kg_rng_deinit(&r);
+    if (code != KG_OK) {
+        return code;
+    }
+    struct kg_digest before = c->inputs;
+    kg_dj_store((enum kg_tdtype)l->dtype, &raw, 0, v);
+    s->dev.ops->upload(&s->dev, c->block + l->offset + at * size, &raw, size);
+    renewed(s, c, req->id);
+    c->has_twin = true;
+    c->twin = before;
+    return s->dev.ops->sync(&s->dev, err);
+}

@@ -1,0 +1,342 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/device/allclose.h"
+#include "gym/device/device_state.h"
+
+#define CLOSE_PART ((uint64_t)1 << 20) /* bytes; a multiple of every element's */
+
+static bool same_shape(const struct kg_tleaf *a, const struct kg_tleaf *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+}
+
+/* Lists and tuples are one. */
+static char bracket(char c)
+{
+    return c == '[' ? '(' : c == ']' ? ')' : c;
+}
+
+static bool same_structure(const char *a, const char *b)
+{
+    while (*a != '\0' && bracket(*a) == bracket(*b)) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+/* The two references' answers are about the same thing: else there is nothing to be near. */
+static bool comparable(const struct kg_dj_answer *r, const struct kg_dj_answer *o)
+{
+    if (!r->there || !o->there || r->n != o->n) {
+        return false;
+    }
+    for (uint32_t i = 0; i < r->n; i++) {
+        bool floating = kg_tdtype_floating((enum kg_tdtype)r->leaf[i].dtype);
+        bool also = kg_tdtype_floating((enum kg_tdtype)o->leaf[i].dtype);
+        if (!same_shape(&r->leaf[i], &o->leaf[i]) || floating != also ||
+            (!floating && r->leaf[i].dtype != o->leaf[i].dtype)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum kg_code bounds(struct kg_dj_state *s, struct kg_dj_case *c, int64_t k,
+                           struct kg_err *err)
+{
+    const struct kg_dj_answer *r = &c->side[0], *o = &c->side[1];
+    for (uint32_t i = 0; i < r->n && !c->bounds_there; i++) {
+        if (s->dev.ops->bounds(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], o->at[i],
+                               kg_tleaf_count(&r->leaf[i]), k, &c->bound[i], err) != KG_OK) {
+            return err->code;
+        }
+    }
+    c->bounds_there = true;
+    return KG_OK;
+}
+
+static bool known_like(const struct kg_dj_known *known, const struct kg_dj_answer *r)
+{
+    bool same = known->there && known->n == r->n;
+    for (uint32_t i = 0; same && i < r->n; i++) {
+        same = known->leaf[i].dtype == r->leaf[i].dtype && same_shape(&known->leaf[i], &r->leaf[i]);
+    }
+    return same;
+}
+
+static void learn(struct kg_dj_known *known, const struct kg_dj_case *c, int64_t k)
+{
+    const struct kg_dj_answer *r = &c->side[0];
+    if (!known_like(known, r)) {
+        memset(known, 0, sizeof *known);
+        known->there = true;
+        known->n = r->n;
+        memcpy(known->leaf, r->leaf, r->n * sizeof *known->leaf);
+    }
+    known->k = k;
+    for (uint32_t i = 0; i < r->n; i++) {
+        const struct kg_tbound *b = &c->bound[i];
+        uint64_t n = kg_tleaf_count(&r->leaf[i]);
+        double share = n > 0 ? (double)b->disagree / (double)n : 0;
+        known->disagree[i] = fmax(known->disagree[i], share);
+        if (b->rms > 0) {
+            known->e_ref[i] = fmax(known->e_ref[i], b->e_ref);
+            known->max_ref[i] = fmax(known->max_ref[i], b->max_ref / b->rms);
+            known->rms_ref[i] = fmax(known->rms_ref[i], b->rms_ref / b->rms);
+        }
+    }
+}
+
+enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns, bool *applies,
+                           struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    uint64_t elements = 0;
+    *applies = false;
+    s->e_ref = 0;
+    if (kg_dj_case_need(s, id, &c, err) != KG_OK) {
+        return err->code;
+    }
+    const struct kg_dj_answer *r = &c->side[0], *o = &c->side[1];
+    if (!r->there || !o->there) {
+        return kg_fail(err, KG_E_GYM, "judge: the answers to case %d were not taken", id);
+    }
+    if (!comparable(r, o)) {
+        return KG_OK;
+    }
+    c->bounds_there = false;
+    if (bounds(s, c, k, err) != KG_OK) {
+        return err->code;
+    }
+    bool good = true;
+    for (uint32_t i = 0; i < r->n; i++) {
+        struct kg_tcompare one;
+        struct kg_tbound b = c->bound[i];
+        uint64_t n = kg_tleaf_count(&r->leaf[i]);
+        b.max_ref = 0; /* its own worst error is no excuse here */
+        if (s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], r->at[i],
+                                o->at[i], n, &b, false, &one, err) != KG_OK) {
+            return err->code;
+        }
+        good = good && one.pass && b.disagree * 100 <= n;
+        elements += n;
+        s->e_ref = fmax(s->e_ref, b.e_ref);
+    }
+    *applies = good && elements > 0;
+    if (*applies && learns) {
+        learn(&c->known, c, k);
+    }
+    return KG_OK;
+}
+
+/* Without an oracle: the scale of the answer at hand, the largest errors seen. */
+static enum kg_code timed_bound(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                                struct kg_tbound *out, struct kg_err *err)
+{
+    const struct kg_dj_answer *r = &c->side[0];
+    const struct kg_dj_known *known = &c->known;
+    uint64_t n = kg_tleaf_count(&r->leaf[i]);
+    double rms;
+    *out = (struct kg_tbound){.k = 1};
+    if (s->dev.ops->rms(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], n, &rms, err) !=
+        KG_OK) {
+        return err->code;
+    }
+    out->rms = rms;
+    if (known_like(known, r)) {
+        out->k = known->k;
+        out->e_ref = known->e_ref[i];
+        out->max_ref = known->max_ref[i] * rms;
+        out->rms_ref = known->rms_ref[i] * rms;
+        out->disagree = (uint64_t)ceil(known->disagree[i] * (double)n);
+    }
+    return KG_OK;
+}
+
+/* False: something differs that makes a comparison of values pointless. */
+static bool like(const struct kg_dj_answer *y, const struct kg_dj_answer *r,
+                 struct kg_dj_judgement *out)
+{
+    out->arity = y->n != r->n;
+    out->structure = !same_structure(y->structure, r->structure);
+    for (uint32_t i = 0; !out->arity && i < r->n; i++) {
+        const struct kg_tleaf *a = &y->leaf[i], *b = &r->leaf[i];
+        bool shape = !same_shape(a, b), dtype = a->dtype != b->dtype;
+        out->leaf = (shape || dtype) && !out->shape && !out->dtype ? (int)i : out->leaf;
+        out->shape = out->shape || shape;
+        out->dtype = out->dtype || dtype;
+        out->device = out->device || a->device != b->device;
+        /* whoever copies what the reference only looks at has done more than was asked */
+        bool own = a->aliases != 0 && a->aliases != b->aliases;
+        out->alias = out->alias || (own && !r->moved);
+    }
+    return !(out->arity || out->structure || out->shape || out->dtype || r->n == 0);
+}
+
+/* Worse: failing before passing, then the larger share, then the larger ratio. */
+static bool worse(const struct kg_tcompare *a, const struct kg_tcompare *b)
+{
+    if (a->pass != b->pass) {
+        return !a->pass;
+    }
+    double x = (double)a->n_bad / ((double)a->n + 1), y = (double)b->n_bad / ((double)b->n + 1);
+    return x != y ? x > y : a->worst > b->worst;
+}
+
+static enum kg_code degenerate(struct kg_dj_state *s, uint32_t i, bool *out, struct kg_err *err)
+{
+    unsigned char part[4096];
+    const struct kg_tleaf *l = &s->candidate.leaf[i];
+    uint64_t n = l->bytes < sizeof part ? l->bytes : sizeof part;
+    enum kg_tdtype t = (enum kg_tdtype)l->dtype;
+    if (s->dev.ops->download(&s->dev, part, s->candidate.at[i], n, err) != KG_OK) {
+        return err->code;
+    }
+    *out = kg_device_degenerate(t, part, n / kg_tdtype_bytes(t));
+    return KG_OK;
+}
+
+/* A right answer is remembered; a wrong one is looked up among those that were right for other
+ * inputs of this port. */
+static enum kg_code recall(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                           const struct kg_tcompare *one, struct kg_dj_judgement *out,
+                           struct kg_err *err)
+{
+    bool few = true;
+    if (s->candidate_port < 0) {
+        return KG_OK;
+    }
+    struct kg_dj_ring *ring = &s->port[s->candidate_port].ring;
+    struct kg_dj_seen seen = {.answer = s->candidate.digest[i],
+                              .expected = c->side[0].digest[i],
+                              .inputs = c->inputs,
+                              .leaf = (int)i,
+                              .right = one->pass,
+                              .has_expected = true};
+    if (one->pass) {
+        kg_dj_ring_add(ring, &seen);
+        return KG_OK;
+    }
+    struct kg_digest twin = c->has_twin ? c->twin : c->inputs;
+    bool other = kg_dj_ring_right(ring, &seen, twin, false);
+    bool same = c->has_twin && kg_dj_ring_right(ring, &seen, twin, true);
+    if ((other || same) && degenerate(s, i, &few, err) != KG_OK) {
+        return err->code;
+    }
+    out->replay = out->replay || (other && !few);
+    out->repeats_twin = out->repeats_twin || (same && !few);
+    return KG_OK;
+}
+
+static enum kg_code compare_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_t i,
+                                bool oracle, bool probe, struct kg_tcompare *out,
+                                struct kg_err *err)
+{
+    const struct kg_dj_answer *r = &c->side[0];
+    struct kg_tbound b = c->bound[i];
+    if (!oracle && timed_bound(s, c, i, &b, err) != KG_OK) {
+        return err->code;
+    }
+    return s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, s->candidate.at[i],
+                               r->at[i], oracle ? c->side[1].at[i] : 0, kg_tleaf_count(&r->leaf[i]),
+                               &b, probe, out, err);
+}
+
+static void keep_worst(struct kg_dj_judgement *out, uint32_t i, const struct kg_tcompare *one)
+{
+    if (i == 0 || worse(one, &out->compare)) {
+        out->compare = *one;
+        out->leaf = (int)i;
+    }
+}
+
+/* The case, and both answers to it. */
+static enum kg_code answers_to(struct kg_dj_state *s, int id, struct kg_dj_case **c,
+                               struct kg_dj_judgement *out, struct kg_err *err)
+{
+    *out = (struct kg_dj_judgement){.leaf = -1};
+    if (kg_dj_case_need(s, id, c, err) != KG_OK) {
+        return err->code;
+    }
+    bool there = (*c)->side[0].there;
+    return there && s->candidate.there && s->candidate_case == id
+               ? KG_OK
+               : kg_fail(err, KG_E_GYM, "judge: the %s answer to case %d was not taken",
+                         there ? "candidate's" : "reference's", id);
+}
+
+static enum kg_code close_one(struct kg_dj_state *s, const struct kg_dj_answer *r, uint32_t i,
+                              double tolerance, unsigned char *part, struct kg_tcompare *out,
+                              struct kg_err *err)
+{
+    enum kg_tdtype dtype = (enum kg_tdtype)r->leaf[i].dtype;
+    uint64_t size = kg_tdtype_bytes(dtype), left = kg_tleaf_count(&r->leaf[i]) * size;
+    uint64_t y = s->candidate.at[i], want = r->at[i];
+    struct kg_allclose c;
+    kg_allclose_begin(&c, dtype, tolerance);
+    for (uint64_t n; left > 0; left -= n, y += n, want += n) {
+        n = left < CLOSE_PART ? left : CLOSE_PART;
+        if (s->dev.ops->download(&s->dev, part, y, n, err) != KG_OK ||
+            s->dev.ops->download(&s->dev, part + CLOSE_PART, want, n, err) != KG_OK) {
+            return err->code;
+        }
+        kg_allclose_add(&c, part, part + CLOSE_PART, n / size);
+    }
+    kg_allclose_end(&c, out);
+    return KG_OK;
+}
+
+/* On the host, whatever the device: it sets no time that counts. */
+enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
+                            struct kg_dj_judgement *out, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    if (answers_to(s, id, &c, out, err) != KG_OK) {
+        return err->code;
+    }
+    if (!like(&s->candidate, &c->side[0], out)) {
+        return KG_OK;
+    }
+    unsigned char *part = malloc(2 * CLOSE_PART);
+    if (part == NULL) {
+        return kg_fail(err, KG_E_HOST, "judge: no memory to compare with");
+    }
+    enum kg_code code = KG_OK;
+    for (uint32_t i = 0; i < c->side[0].n && code == KG_OK; i++) {
+        struct kg_tcompare one;
+        code = close_one(s, &c->side[0], i, tolerance, part, &one, err);
+        if (code == KG_OK) {
+            keep_worst(out, i, &one);
+        }
+    }
+    free(part);
+    return code;
+}
+
+enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
+                              struct kg_dj_judgement *out, struct kg_err *err)
+{
+    struct kg_dj_case *c;
+    if (answers_to(s, id, &c, out, err) != KG_OK) {
+        return err->code;
+    }
+    if (!like(&s->candidate, &c->side[0], out)) {
+        return KG_OK;
+    }
+    bool oracle = comparable(&c->side[0], &c->side[1]);
+    if (oracle && !c->bounds_there && bounds(s, c, 0, err) != KG_OK) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < c->side[0].n; i++) {
+        struct kg_tcompare one;
+        if (compare_one(s, c, i, oracle, probe, &one, err) != KG_OK ||
+            recall(s, c, i, &one, out, err) != KG_OK) {
+            return err->code;
+        }
+        keep_worst(out, i, &one);
+    }
+    return KG_OK;
+}

@@ -1,0 +1,129 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "gym/device/device_state.h"
+
+enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t cap,
+                              struct kg_err *err)
+{
+    struct kg_key key;
+    memset(s, 0, sizeof *s);
+    s->candidate_case = s->candidate_port = -1;
+    kg_dj_kept_drop(s, -1);
+    if (kg_rng_secret(&key, err) != KG_OK || kg_device_open(device, &s->dev, err) != KG_OK) {
+        return err->code;
+    }
+    kg_rng_init(&s->rng, key, 0);
+    s->guard = kg_device_poison(key);
+    s->cap = cap > 0 ? cap : s->dev.facts.memory_bytes / 4;
+    return KG_OK;
+}
+
+void kg_dj_state_deinit(struct kg_dj_state *s)
+{
+    if (s->dev.ops == NULL) {
+        return;
+    }
+    for (int k = 0; k < KG_DJ_CASES; k++) {
+        kg_dj_case_drop(s, k);
+    }
+    for (int k = 0; k < KG_DJ_PORTS; k++) {
+        kg_dj_port_drop(s, k, false);
+    }
+    kg_dj_answer_drop(s, &s->candidate);
+    kg_dj_kept_drop(s, -1);
+    kg_rng_deinit(&s->rng);
+    kg_device_close(&s->dev);
+}
+
+static void forget(struct kg_dj_state *s, const struct kg_djm_req *req)
+{
+    for (int k = 0; k <= req->at; k++) {
+        kg_dj_case_drop(s, req->id + k);
+    }
+}
+
+static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds,
+                             int nfds, struct kg_djm_rep *rep, int out_fds[3], int *nout,
+                             struct kg_err *err)
+{
+    struct kg_dj_port *p;
+    bool applies = false;
+    enum kg_code code;
+    switch ((enum kg_djm_op)req->op) {
+    case KG_DJM_OPEN:
+        code = kg_dj_do_open(s, req, rep, out_fds, err);
+        *nout = code == KG_OK ? 3 : 0;
+        return code;
+    case KG_DJM_ATTACH:
+        return kg_dj_do_attach(s, req->port, fds, nfds, err);
+    case KG_DJM_USE:
+        return kg_dj_do_use(s, req->port, req->out_bytes, err);
+    case KG_DJM_CLOSE:
+        code = kg_dj_port_need(s, req->port, &p, err);
+        kg_dj_port_drop(s, req->port, req->again == 1);
+        return code;
+    case KG_DJM_BEGIN:
+        return kg_dj_do_begin(s, req, err);
+    case KG_DJM_FILL:
+        return kg_dj_do_fill(s, req, err);
+    case KG_DJM_FORGET:
+        forget(s, req);
+        return KG_OK;
+    case KG_DJM_MOVE:
+        return kg_dj_do_move(s, req, err);
+    case KG_DJM_ADOPT:
+        return kg_dj_do_adopt(s, req, err);
+    case KG_DJM_COPY:
+        return kg_dj_do_copy(s, req, err);
+    case KG_DJM_EDIT:
+        return kg_dj_do_edit(s, req, err);
+    case KG_DJM_BANDWIDTH:
+        code = s->dev.ops->bandwidth(&s->dev, err);
+        rep->facts = s->dev.facts;
+        return code;
+    case KG_DJM_RUN:
+        return kg_dj_do_run(s, req, &rep->report, err);
+    case KG_DJM_SELF:
+        code = kg_dj_do_self(s, req->id, req->k, req->learns == 1, &applies, err);
+        rep->flag = applies;
+        return code;
+    case KG_DJM_COMPARE:
+        return req->tolerance > 0
+                   ? kg_dj_do_close(s, req->id, req->tolerance, &rep->judgement, err)
+                   : kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
+    case KG_DJM_ASIDE:
+        code = kg_dj_do_aside(s, req->id, req->at, &applies, err);
+        rep->flag = applies;
+        return code;
+    case KG_DJM_RECALL:
+        code = kg_dj_do_recall(s, req->id, req->at, &applies, err);
+        rep->flag = applies;
+        return code;
+    case KG_DJM_HELLO:
+    case KG_DJM_OPS:
+        break;
+    }
+    return kg_fail(err, KG_E_GYM, "judge: no such operation");
+}
+
+void kg_dj_serve(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds, int nfds,
+                 struct kg_djm_rep *rep, int out_fds[3], int *nout)
+{
+    struct kg_err err = KG_ERR_INIT;
+    memset(rep, 0, kg_djm_rep_bytes(req->op));
+    *nout = 0;
+    rep->magic = KG_DJM_MAGIC;
+    rep->op = req->op;
+    rep->seq = req->seq;
+    rep->code = (uint32_t)dispatch(s, req, fds, nfds, rep, out_fds, nout, &err);
+    rep->e_ref = s->e_ref;
+    _Static_assert(sizeof rep->message == sizeof err.message, "a message fits");
+    memcpy(rep->message, err.message, sizeof rep->message);
+    for (int k = 0; k < nfds; k++) {
+        if (fds[k] >= 0) {
+            close(fds[k]);
+            fds[k] = -1;
+        }
+    }
+}

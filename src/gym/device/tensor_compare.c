@@ -1,0 +1,184 @@
+#include "gym/device/tensor_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gym/device/half.h"
+#include "gym/device/narrow.h"
+#include "gym/verify/compare.h"
+
+float kg_half_to_float(uint16_t h)
+{
+    return kg_half_widen(h);
+}
+
+uint16_t kg_half_from_float(float f)
+{
+    return kg_half_narrow(f);
+}
+
+float kg_bf16_to_float(uint16_t h)
+{
+    return kg_bf16_widen(h);
+}
+
+uint16_t kg_bf16_from_float(float f)
+{
+    return kg_bf16_narrow(f);
+}
+
+static bool is_narrow(enum kg_tdtype t)
+{
+    return t == KG_TD_F16 || t == KG_TD_BF16;
+}
+
+/* The native judge's rule serves f32 and f64 as it is. */
+static enum kg_dtype native(enum kg_tdtype t)
+{
+    return t == KG_TD_F64 ? KG_F64 : KG_F32;
+}
+
+static void from_native(const struct kg_bound *b, struct kg_tbound *out)
+{
+    *out = (struct kg_tbound){.rms = b->rms,
+                              .e_ref = b->e_ref,
+                              .max_ref = b->max_ref,
+                              .rms_ref = b->rms_ref,
+                              .k = b->k,
+                              .disagree = b->disagree};
+}
+
+/* Floats of 16-bit ones: exact, so what the native rule says of them is true of these. */
+static float *widened(enum kg_tdtype t, const void *v, uint64_t n)
+{
+    float *out = malloc(n * sizeof *out + 1);
+    KG_ASSERT(out != NULL);
+    kg_narrow_widen(t, v, out, n);
+    return out;
+}
+
+static uint64_t unlike(size_t size, const unsigned char *a, const unsigned char *b, uint64_t n)
+{
+    uint64_t count = 0;
+    if (memcmp(a, b, n * size) == 0) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        count += memcmp(a + i * size, b + i * size, size) != 0;
+    }
+    return count;
+}
+
+void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                  struct kg_tbound *out)
+{
+    struct kg_bound b;
+    if (!kg_tdtype_floating(dtype)) {
+        *out = (struct kg_tbound){.k = k > 0 ? k : 1};
+        out->disagree = unlike(kg_tdtype_bytes(dtype), r, o, n);
+        return;
+    }
+    if (is_narrow(dtype)) {
+        float *wide = widened(dtype, r, n);
+        kg_bound_of(KG_F32, wide, o, n, k, &b);
+        free(wide);
+    } else {
+        kg_bound_of(native(dtype), r, o, n, k, &b);
+    }
+    from_native(&b, out);
+}
+
+double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n)
+{
+    if (!kg_tdtype_floating(dtype)) {
+        return 0;
+    }
+    if (!is_narrow(dtype)) {
+        return kg_compare_rms(native(dtype), v, n);
+    }
+    float *wide = widened(dtype, v, n);
+    double rms = kg_compare_rms(KG_F32, wide, n);
+    free(wide);
+    return rms;
+}
+
+static void run_native(enum kg_tdtype dtype, const void *y, const void *r, const void *o,
+                       uint64_t n, const struct kg_tbound *bound, bool probe,
+                       struct kg_tcompare *out)
+{
+    enum kg_compare_mode mode = o == NULL ? KG_COMPARE_FLOAT
+                                : probe   ? KG_COMPARE_PRECISION
+                                          : KG_COMPARE_ORACLE;
+    struct kg_bound b = {bound->rms,     bound->e_ref, bound->max_ref,
+                         bound->rms_ref, bound->k,     bound->disagree};
+    struct kg_compare c;
+    kg_compare_run(native(dtype), mode, y, r, o, n, &b, &c);
+    *out = (struct kg_tcompare){.pass = c.pass,
+                                .n = c.n,
+                                .n_bad = c.n_bad,
+                                .first_bad = c.first_bad,
+                                .got = c.got,
+                                .want = c.want,
+                                .worst = c.worst,
+                                .rms_ratio = c.rms_ratio,
+                                .nonfinite = c.nonfinite,
+                                .rms_failed = c.rms_failed,
+                                .bit_equal = c.bit_equal};
+}
+
+static double integer_at(enum kg_tdtype t, const void *v, uint64_t i)
+{
+    switch (t) {
+    case KG_TD_I64:
+        return (double)((const int64_t *)v)[i];
+    case KG_TD_I32:
+        return ((const int32_t *)v)[i];
+    case KG_TD_I16:
+        return ((const int16_t *)v)[i];
+    case KG_TD_I8:
+        return ((const int8_t *)v)[i];
+    default:
+        return ((const uint8_t *)v)[i];
+    }
+}
+
+/* Without an oracle an answer may differ where the references would: as often as four times what
+ * they did on earlier inputs. */
+static void run_exact(enum kg_tdtype t, const void *y, const void *r, const void *o, uint64_t n,
+                      const struct kg_tbound *bound, struct kg_tcompare *out)
+{
+    size_t size = kg_tdtype_bytes(t);
+    const unsigned char *got = y, *want = r, *also = o;
+    *out = (struct kg_tcompare){.n = n, .bit_equal = memcmp(y, r, n * size) == 0};
+    for (uint64_t i = 0; i < n && !out->bit_equal; i++) {
+        bool asked = also == NULL || memcmp(also + i * size, want + i * size, size) == 0;
+        if (!asked || memcmp(got + i * size, want + i * size, size) == 0) {
+            continue;
+        }
+        if (out->n_bad++ == 0) {
+            out->first_bad = i;
+            out->got = integer_at(t, y, i);
+            out->want = integer_at(t, r, i);
+        }
+    }
+    if (also == NULL && out->n_bad <= 4 * bound->disagree) {
+        out->n_bad = 0;
+    }
+    out->pass = out->n_bad == 0;
+    out->worst = out->pass ? 0 : INFINITY;
+}
+
+void kg_tcompare_run(enum kg_tdtype dtype, const void *y, const void *r, const void *o, uint64_t n,
+                     const struct kg_tbound *bound, bool probe, struct kg_tcompare *out)
+{
+    if (n == 0) {
+        *out = (struct kg_tcompare){.pass = true, .bit_equal = true};
+    } else if (is_narrow(dtype)) {
+        kg_narrow_compare(dtype, y, r, o, n, bound, probe, out);
+    } else if (kg_tdtype_floating(dtype)) {
+        run_native(dtype, y, r, o, n, bound, probe, out);
+    } else {
+        run_exact(dtype, y, r, o, n, bound, out);
+    }
+}

@@ -1,0 +1,45 @@
+/* Is a tensor the reference's? One rule for all devices: host code here, the same arithmetic in the
+ * CUDA kernels. Passes are counted, never failures: NaN can not pass by being unordered.
+ *
+ * Floating element i of dtype T with unit roundoff u (f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53),
+ * oracle o, reference r, answer y, s = rms(o) over finite elements:
+ *   bound_i = 2 u |o_i| + s max(8 u_acc sqrt(K), 4 e_ref), u_acc = min(u, 2^-24) but for f64,
+ *   at least lo (|o_i| + s), at most max(hi (|o_i| + s), 4 max|r - o|)
+ *   (lo, hi): f32 1e-5, 1e-3; f16 1e-3, 1e-2; bf16 8e-3, 4e-2; f64 2^-29 times f32's
+ * and rms(y - o) <= max(3 max(rms(r - o), u_acc sqrt(K)/2 s), 2 lo s). Classes (finite, +inf,
+ * -inf, NaN) must agree where r and o agree. Integers and bool: equal where r and o agree. */
+#ifndef KG_GYM_DEVICE_TENSOR_COMPARE_H
+#define KG_GYM_DEVICE_TENSOR_COMPARE_H
+
+#include "gym/tensor/tensor_wire.h"
+
+struct kg_tbound {
+    double rms, e_ref, max_ref, rms_ref;
+    int64_t k;
+    uint64_t disagree;
+};
+
+struct kg_tcompare {
+    bool pass;
+    uint64_t n, n_bad, first_bad;
+    double got, want, worst, rms_ratio;
+    bool nonfinite, rms_failed, bit_equal;
+    double max_difference, mean_difference; /* of |r - y|: device/allclose.h fills them, else 0 */
+};
+
+/* r of dtype, o f64 for floating dtypes, of dtype otherwise, both [n]. */
+void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                  struct kg_tbound *out);
+/* o NULL: against r, with e_ref doubled (timed calls). probe: the precision probe's bound, which
+ * for 16-bit floats knows neither K nor e_ref. */
+void kg_tcompare_run(enum kg_tdtype dtype, const void *y, const void *r, const void *o, uint64_t n,
+                     const struct kg_tbound *bound, bool probe, struct kg_tcompare *out);
+/* rms over the finite elements of v [n], for a bound without an oracle; 0 for integers. */
+double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n);
+/* f16 and bf16 as float, round to nearest even back. */
+float kg_half_to_float(uint16_t h);
+uint16_t kg_half_from_float(float f);
+float kg_bf16_to_float(uint16_t h);
+uint16_t kg_bf16_from_float(float f);
+
+#endif

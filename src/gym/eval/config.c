@@ -1,0 +1,169 @@
+#include "gym/eval/config.h"
+
+static const char *const methods[] = {"paired", "calibrated", NULL};
+static const char *const libraries[] = {"allowed", "forbidden", NULL};
+static const char *const quarantines[] = {"refuse", "ignore", NULL};
+static const char *const spares[] = {"auto", "yes", "no", NULL};
+static const char *const protocols[] = {"kgym", "kernelbench", NULL};
+
+#define AT(field) offsetof(struct kg_config, field), sizeof(((struct kg_config *)0)->field)
+#define BOOL(key, field, def, help)                                                                \
+    {                                                                                              \
+        key, KG_OPT_BOOL, AT(field), 0, 0, NULL, def, "", help                                     \
+    }
+#define INT(key, field, lo, hi, def, unit, help)                                                   \
+    {                                                                                              \
+        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help                                  \
+    }
+#define REAL(key, field, lo, hi, def, unit, help)                                                  \
+    {                                                                                              \
+        key, KG_OPT_REAL, AT(field), lo, hi, NULL, def, unit, help                                 \
+    }
+#define TEXT(key, field, def, help)                                                                \
+    {                                                                                              \
+        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help                                   \
+    }
+#define ENUM(key, field, names, def, help)                                                         \
+    {                                                                                              \
+        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help                                    \
+    }
+
+static const struct kg_opt table[] = {
+    TEXT("preset", preset, "default", "Evaluation preset that the other options start from."),
+    ENUM("protocol", protocol, protocols, "kgym",
+         "Whose procedure judges. kernelbench: that project's, by its preset; never rewarded."),
+    TEXT("rewards", rewards, "dr-kernel", "Reward presets to compute, separated by commas."),
+    BOOL("staged", staged, "yes", "Stop at the first stage that fails."),
+    BOOL("stage.static", stage_static, "yes", "Check the source by rules before compiling it."),
+    BOOL("stage.tiny", stage_tiny, "yes", "Run once on tiny inputs before the full run."),
+    BOOL("stage.full", stage_full, "yes", "Compare answers on many inputs."),
+    BOOL("stage.timing", stage_timing, "yes", "Measure the speed-up of a correct candidate."),
+    BOOL("stage.profile", stage_profile, "no", "Attribute time to the candidate's own code."),
+    BOOL("multi_input", multi_input, "yes",
+         "Full run on the five variants of the inputs and on the value laws."),
+    INT("laws", laws, 0, 64, "4", "", "Value laws drawn per evaluation besides the variants."),
+    BOOL("hack_checks", hack_checks, "yes",
+         "Look for replayed answers, work outside the clock and times below the floor."),
+    ENUM("quarantine", quarantine, quarantines, "refuse",
+         "Problems that `kgym problems check` has put aside. refuse: an error; ignore: judged."),
+    REAL("deadline.compile", deadline_compile, 0.1, 3600, "20", "s", "Time to compile."),
+    REAL("deadline.run", deadline_run, 0.1, 3600, "20", "s",
+         "Wall time of one run stage, and of a single call in timing."),
+    REAL("deadline.eval", deadline_eval, 0.1, 86400, "60", "s", "Time of a whole evaluation."),
+    INT("limit.memory_mb", limit_memory_mb, 16, 1 << 20, "2048", "MB", "Memory of a runner."),
+    INT("limit.compile_memory_mb", limit_compile_memory_mb, 64, 1 << 20, "2048", "MB",
+        "Memory of the compiler."),
+    INT("limit.processes", limit_processes, 1, 4096, "64", "",
+        "Processes and threads that a candidate may have."),
+    INT("limit.file_mb", limit_file_mb, 1, 1 << 16, "64", "MB",
+        "Largest file that may be written."),
+    INT("limit.scratch_mb", limit_scratch_mb, 8, 1 << 16, "256", "MB",
+        "Size of the scratch folder."),
+    INT("limit.output_kb", limit_output_kb, 1, 1 << 20, "64", "KB",
+        "Output kept in the record, head and tail; the rest is counted."),
+    ENUM("timing.method", timing_method, methods, "paired",
+         "paired: log ratios of random balanced pairs; calibrated: trimmed means."),
+    INT("timing.pairs", timing_pairs, 3, 10000, "20", "", "Pairs per process."),
+    INT("timing.processes", timing_processes, 1, 100, "5", "",
+        "Fresh process pairs, at most: the interval is taken over them."),
+    INT("timing.min_processes", timing_min_processes, 1, 100, "3", "",
+        "Fresh process pairs, at least, before timing may stop early."),
+    INT("timing.block_pairs", timing_block_pairs, 4, 10000, "4", "", "PyTorch: pairs of a block."),
+    INT("timing.blocks", timing_blocks, 1, 128, "12", "", "PyTorch: blocks of pairs, at most."),
+    INT("timing.min_blocks", timing_min_blocks, 1, 128, "3", "",
+        "PyTorch: blocks, at least, before timing may stop early."),
+    REAL("timing.block_half_width", timing_block_half_width, 0, 1, "0.02", "",
+         "PyTorch: stop early at this relative half-width of the interval; 0: never."),
+    REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
+         "Stop early at this relative half-width of the interval; 0: never."),
+    INT("timing.warmups", timing_warmups, 0, 1000, "10", "", "Warm-up calls per process."),
+    INT("timing.trials", timing_trials, 3, 10000, "50", "",
+        "Trials of the method `calibrated`, and of the protocol `kernelbench`."),
+    REAL("timing.trim", timing_trim, 0, 0.45, "0.1", "",
+         "Share trimmed at each end by the method `calibrated`."),
+    REAL("timing.budget", timing_budget, 0.1, 3600, "20", "s",
+         "Timing keeps the pairs it has when this is spent."),
+    BOOL("timing.exclusive", timing_exclusive, "yes",
+         "One evaluation at a time is timed on a core."),
+    BOOL("timing.cold", timing_cold, "no",
+         "Drop the buffers from the caches before each call of timing."),
+    ENUM("library", library, libraries, "allowed", "May candidates call the operator library?"),
+    REAL("library.share", library_share, 0, 1, "0.05", "",
+         "PyTorch: share of the device's time that a library may have where it is forbidden."),
+    TEXT("league", league, "fp32", "League: which arithmetic and which help are allowed."),
+    TEXT("precision", precision, "fp32",
+         "Arithmetic that answers are held to: fp32, or tf32 for products (PyTorch); protocol "
+         "`kernelbench`: fp32, fp16 or bf16."),
+    TEXT("compiler", compiler, "gcc", "C compiler for references and candidates."),
+    TEXT("device", device, "auto",
+         "Where PyTorch problems run: cpu, cuda:N, or auto: a GPU where there is one."),
+    TEXT("python", python, "",
+         "Python with PyTorch; empty: the environment that `make torch` makes, else python3."),
+    REAL("torch.deadline_compile", torch_deadline_compile, 0.1, 3600, "300", "s",
+         "PyTorch: time to import, build and construct a candidate."),
+    REAL("torch.deadline_eval", torch_deadline_eval, 0.1, 86400, "600", "s",
+         "PyTorch: time of a whole evaluation."),
+    REAL("torch.first_call", torch_first_call, 0, 3600, "60", "s",
+         "PyTorch: time that the first call at a shape has besides deadline.run (autotuning)."),
+    INT("torch.memory_mb", torch_memory_mb, 256, 1 << 22, "8192", "MB",
+        "PyTorch: memory of a runner."),
+    INT("torch.tiny_elements", torch_tiny_elements, 1, 1 << 30, "16384", "",
+        "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),
+    INT("torch.shapes", torch_shapes, 0, 8, "0", "",
+        "Shape variants of PyTorch problems to try, larger and smaller ones in turn: a grade."),
+    BOOL("torch.shapes_gate", torch_shapes_gate, "no",
+         "PyTorch: who is wrong at one of `torch.shapes` is wrong."),
+    ENUM("torch.spare", torch_spare, spares, "auto",
+         "PyTorch: begin the next candidate's runner while the last one is at work; auto: on a "
+         "GPU."),
+    BOOL("torch.contexts_apart", torch_contexts_apart, "true",
+         "PyTorch: a process's context on a GPU is made and ended while nobody is timed there."),
+    INT("torch.connections", torch_connections, 0, 32, "1", "",
+        "PyTorch: hardware queues of a process's context on a GPU; 0: as many as the driver makes "
+        "(8), which takes several times longer for each."),
+    INT("torch.builds_mb", torch_builds_mb, 0, 1 << 20, "2048", "MB",
+        "PyTorch: size of the cache of extensions and Triton kernels that candidates build; 0: "
+        "none."),
+    INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
+        "Protocol `kernelbench`: correctness trials."),
+    REAL(
+        "kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
+        "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4, else "
+        "1e-2."),
+    TEXT("suites", suites, "", "Folders of problem suites, separated by colons; empty: shipped."),
+    TEXT("cache", cache, "",
+         "Folder of compiled objects and builds; `none`: no cache; empty: in the user's cache "
+         "folder."),
+    TEXT("seed", seed, "", "32 hex digits to repeat an evaluation; empty: a fresh secret."),
+    BOOL("allow_unconfined", allow_unconfined, "no",
+         "Run without seccomp or Landlock where the host lacks them (recorded as L0)."),
+    REAL("reward.cap", reward_cap, 0.01, 1000, "3", "", "Cap of the speed-up in rewards."),
+    REAL("reward.hack_penalty", reward_hack_penalty, -1000, 0, "0", "",
+         "Added to the reward of a hack."),
+    BOOL("reward.s_deadzone", reward_s_deadzone, "no",
+         "Count a speed-up as 1 where its interval holds 1."),
+    REAL("reward.step", reward_step, 0, 1e9, "0", "", "Training step, for staged-anneal."),
+    REAL("reward.anneal_steps", reward_anneal_steps, 1, 1e9, "50", "",
+         "Steps in which staged-anneal's partial credits fade."),
+    REAL("reward.kevin_cap", reward_kevin_cap, 0, 1000, "0", "",
+         "Cap of the speed-up in kevin; 0: none, as published."),
+};
+
+static const struct kg_opts options = {table, sizeof table / sizeof table[0]};
+
+const struct kg_opts *kg_config_options(void)
+{
+    return &options;
+}
+
+void kg_config_reward_params(const struct kg_config *c, struct kg_reward_params *out)
+{
+    *out = (struct kg_reward_params){
+        .cap = c->reward_cap,
+        .hack_penalty = c->reward_hack_penalty,
+        .s_deadzone = c->reward_s_deadzone,
+        .step = c->reward_step,
+        .anneal_steps = c->reward_anneal_steps,
+        .kevin_cap = c->reward_kevin_cap,
+    };
+}

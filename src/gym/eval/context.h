@@ -1,0 +1,15 @@
+/* What a record says about its circumstances: the resolved configuration and the host. */
+#ifndef KG_GYM_EVAL_CONTEXT_H
+#define KG_GYM_EVAL_CONTEXT_H
+
+#include "base/json.h"
+#include "gym/eval/config.h"
+
+#define KG_VERSION "0.1.0"
+
+/* {key: value} with the options' own types. New reference. */
+json_t *kg_context_config(const struct kg_config *c);
+/* {kgym, cpu, cores, kernel, compiler, pinned_cpu}. New reference. */
+json_t *kg_context_environment(const char *compiler, int cpu);
+
+#endif

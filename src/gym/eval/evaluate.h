@@ -1,0 +1,46 @@
+/* One evaluation: problem and reply in, record out. A worker owns what is reused between
+ * evaluations: toolchain, judge, reference runners and the pool of the current problem. One worker
+ * per pinned core; a worker is not thread safe, processes are the unit of parallelism. */
+#ifndef KG_GYM_EVAL_EVALUATE_H
+#define KG_GYM_EVAL_EVALUATE_H
+
+#include "gym/eval/config.h"
+#include "gym/record/record.h"
+
+struct kg_worker;
+
+struct kg_task {
+    const char *problem;  /* name or path */
+    const char *batch_id; /* or NULL */
+    const char *text;     /* reply, or source */
+    size_t len;
+    bool source;              /* text is the candidate byte for byte */
+    enum kg_stage stop_after; /* KG_ST_PROFILE: run all */
+    bool any_problem;         /* also one that is quarantined (cards.h): it is being looked at */
+    unsigned more; /* so many more are likely to follow in this worker, 2 at most: what they need
+                      may be begun */
+    const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
+};
+
+/* What workers of the same configuration learn for each other. Lies in memory that they share, all
+ * zero at first; the owner keeps it until the last of them is closed. */
+struct kg_common {
+    _Atomic double
+        torch_null_half_width; /* of the device's null test, as a log ratio; 0: unknown */
+};
+
+enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
+                            struct kg_err *err) KG_MUST_USE;
+/* Without it each worker learns all by itself. */
+void kg_worker_share(struct kg_worker *w, struct kg_common *common);
+void kg_worker_close(struct kg_worker *w);
+const char *kg_worker_compiler(const struct kg_worker *w); /* name and version, one line */
+/* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */
+void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out);
+/* Hash of problem, reply bytes and resolved configuration: equal inputs, equal hash. */
+void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t problem_len,
+                          const char *text, size_t text_len, char out[KG_SHA256_HEX]);
+/* SIGINT and SIGTERM set this; running stages end within milliseconds with KG_E_CANCELLED. */
+extern volatile int kg_cancelled;
+
+#endif

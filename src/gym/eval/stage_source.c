@@ -1,0 +1,73 @@
+/* Stages extract and static: from the reply to the candidate's source, and what its text tells. */
+#include <string.h>
+
+#include "gym/eval/executor.h"
+#include "gym/reply/check.h"
+
+static enum kg_stage_result take_source(struct kg_evaluation *e, const char *code, size_t len,
+                                        const char *rule, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    char *copy = kg_arena_dup(&r->arena, code, len, err);
+    if (!copy) {
+        return KG_STAGE_ERROR;
+    }
+    e->code = copy;
+    e->code_len = len;
+    r->candidate.language = e->w->executor->language;
+    r->candidate.rule = rule;
+    r->candidate.code = copy;
+    r->candidate.bytes = (int64_t)len;
+    kg_sha256_hex(copy, len, r->candidate.sha256);
+    return KG_STAGE_PASS;
+}
+
+enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *err)
+{
+    const struct kg_task *t = e->task;
+    struct kg_record *r = e->r;
+    if (t->source) {
+        if (t->len > KG_REPLY_MAX_BYTES) {
+            kg_record_verdict(r, KG_V_NO_CODE, "no_block",
+                              "the source has %zu bytes, at most %d are read", t->len,
+                              KG_REPLY_MAX_BYTES);
+            return KG_STAGE_FAIL;
+        }
+        return take_source(e, t->text, t->len, "source-file", err);
+    }
+    const struct kg_executor *executor = e->w->executor;
+    struct kg_extract x;
+    if (kg_extract_reply(t->text, t->len, NULL, executor->lang, executor->entry(e->w), &r->arena,
+                         &x, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    for (int bit = 0; bit < KG_XF_COUNT; bit++) {
+        if (x.flags & (1u << bit)) {
+            json_array_append_new(r->candidate.flags, json_string(kg_extract_flag_name(bit)));
+        }
+    }
+    if (!x.found) {
+        kg_record_verdict(r, KG_V_NO_CODE, x.reason, "%s", x.message);
+        return KG_STAGE_FAIL;
+    }
+    return take_source(e, x.code, x.bytes, x.rule, err);
+}
+
+enum kg_stage_result kg_stage_static(struct kg_evaluation *e, struct kg_err *err)
+{
+    (void)err;
+    struct kg_finding f[32];
+    size_t n = kg_check_c(e->code, e->code_len, e->w->problem->entry, f, sizeof f / sizeof *f);
+    for (size_t i = 0; i < n; i++) {
+        static const char *const names[] = {"note", "warn", "reject"};
+        kg_record_evidence(e->r, "static",
+                           json_pack("{s:s, s:s, s:i, s:s}", "rule", f[i].rule, "severity",
+                                     names[f[i].severity], "line", f[i].line, "message",
+                                     f[i].message));
+    }
+    if (n > 0 && f[0].severity == KG_SEV_REJECT) {
+        kg_record_verdict(e->r, KG_V_REJECTED, f[0].rule, "line %d: %s", f[0].line, f[0].message);
+        return KG_STAGE_FAIL;
+    }
+    return KG_STAGE_PASS;
+}

@@ -1,0 +1,93 @@
+/* The parts of a feedback text: private to gym/feedback. Filters make text of a candidate harmless,
+ * facts are typed readings of a record, a page holds the text before it is cut to the budget. */
+#ifndef KG_GYM_FEEDBACK_FEEDBACK_PARTS_H
+#define KG_GYM_FEEDBACK_FEEDBACK_PARTS_H
+
+#include "gym/feedback/feedback.h"
+
+#define KG_FB_LINE 200 /* bytes of a line of a listing; longer ones are cut */
+
+/* Filters (clean.c, defuse.c, exception.c) */
+
+/* Append text made harmless: valid UTF-8, lines end in \n, tabs are four blanks; escape sequences,
+ * control, format and invisible characters are gone. */
+void kg_fb_clean(const char *s, size_t n, struct kg_buf *out);
+/* Append text with the markers of chat templates (<|...|>, </s>, [INST], <think>) broken by a
+ * blank, so that none of them is left. */
+void kg_fb_defuse(const char *s, size_t n, struct kg_buf *out);
+/* The same as kg_fb_clean on one line of at most cap bytes, backticks made apostrophes. */
+void kg_fb_inline(const char *s, size_t cap, struct kg_buf *out);
+/* What a compiler printed: cleaned, directories reduced to base names, addresses to 0x?, equal
+ * lines that follow each other told once. */
+void kg_fb_compiler(const char *s, struct kg_buf *out);
+/* The last component of a dotted name if it is a well-known type, else "Error". Static string. */
+const char *kg_fb_exception_type(const char *name);
+/* One line of printable ASCII: numbers become N; words with digits stay only where they name a
+ * dtype or stand in code (may be NULL); at most 300 bytes, head and tail. */
+void kg_fb_exception_text(const char *message, const char *code, struct kg_buf *out);
+
+/* Does the word stand in the candidate's source (may be NULL), as a word? */
+bool kg_fb_stands_in(const char *code, const char *word, size_t len);
+
+/* Facts (facts.c): typed readings of a record */
+
+enum kg_fb_share { KG_FB_SHARE_NONE, KG_FB_SHARE_1, KG_FB_SHARE_10, KG_FB_SHARE_50, KG_FB_MORE };
+
+/* The first entry of evidence under this check, or NULL: where stages go on after a failure, the
+ * first verdict stays. */
+const json_t *kg_fb_entry(const struct kg_record *r, const char *check);
+enum kg_fb_share kg_fb_share(const struct kg_record *r);
+/* In words, from a fixed list: "the default shape"; NULL unknown. */
+const char *kg_fb_shape(const struct kg_record *r);
+/* Is the shape that failed the published one? Only of that one dimensions may be told. */
+bool kg_fb_shape_public(const json_t *entry);
+/* The output's name or path of at most 32 bytes, if every part of it may be shown. */
+bool kg_fb_output(const struct kg_record *r, char out[40]);
+/* In words, from a fixed list: "an invalid memory access (SIGSEGV)". Never NULL. */
+const char *kg_fb_signal(const struct kg_record *r);
+/* The limit that a message of the pipeline names, in seconds or MB; false: it names none. */
+bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit);
+/* A C or Python identifier of at most 64 bytes? */
+bool kg_fb_identifier(const char *s);
+int kg_fb_lines_of(const char *code); /* lines of the source; 0 for NULL */
+/* An integer under key that is a line of the candidate's source; 0 otherwise. */
+int kg_fb_line(const struct kg_record *r, const json_t *entry, const char *key);
+
+/* The page (page.c, listing.c) */
+
+/* Text of several lines of which a part is shown. Lines end in \n. */
+struct kg_fb_listing {
+    struct kg_buf text;
+    const char *title; /* "The source around line 6:" */
+    char heading[64];  /* storage for a title */
+    const char *tag;   /* of the fence: "c", "text" */
+    int focus;         /* line, from 0, that stays to the last; -1: head and tail stay */
+};
+
+struct kg_fb_page {
+    struct kg_buf status, facts, hint, speed, kernels, ask; /* lines that end in \n */
+    struct kg_fb_listing source, output;
+};
+
+void kg_fb_page_init(struct kg_fb_page *p);
+void kg_fb_page_deinit(struct kg_fb_page *p);
+size_t kg_fb_count(const struct kg_feedback_spec *spec, const char *text, size_t n);
+/* Append as much of the listing as fits room tokens; nothing where not even one line does. */
+void kg_fb_listing_put(const struct kg_fb_listing *l, const struct kg_feedback_spec *spec,
+                       size_t room, struct kg_buf *out);
+
+/* From a record to a page (hints.c, source.c, diagnosis.c, speed.c) */
+
+/* What a verdict means, and what usually helps: static text for every reason of the contract. */
+struct kg_fb_advice {
+    const char *what, *hint;
+};
+struct kg_fb_advice kg_fb_advice(enum kg_verdict v, const char *reason);
+/* What helps in the record's league, where that differs; else NULL. */
+const char *kg_fb_league_hint(const struct kg_record *r);
+/* The lines around `line` of the candidate's own source. */
+void kg_fb_source(struct kg_fb_page *p, const struct kg_record *r, int line);
+void kg_fb_diagnosis(struct kg_fb_page *p, const struct kg_record *r);
+void kg_fb_speed(struct kg_fb_page *p, const struct kg_record *r);
+
+#endif

@@ -1,0 +1,285 @@
+/* Stage timing: the paired measurement, under an exclusive lease, and what it says in the record.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "gym/eval/worker.h"
+#include "gym/timing/lease.h"
+#include "gym/timing/pairs.h"
+
+/* A kernel confirmed in several processes below this share of the fastest pass over its compulsory
+ * bytes did not do its work. Half, because an honest copy may beat the judge's own loop by a
+ * little. */
+#define FLOOR_SHARE 0.5
+
+/* The floor is a minimum, taken once in a few passes; where the host was busy with something else
+ * in that millisecond it comes out too high. So before anybody is accused it is taken again. */
+#define FLOOR_RETAKES  24
+#define FLOOR_PAUSE_NS 2000000
+
+static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
+{
+    *o = KG_PAIRS_DEFAULTS;
+    o->method = c->timing_method == KG_TM_CALIBRATED ? KG_PAIRS_CALIBRATED : KG_PAIRS_PAIRED;
+    o->pairs = (int)c->timing_pairs;
+    o->processes = (int)c->timing_processes;
+    o->min_processes = (int)c->timing_min_processes;
+    o->warmups = (int)c->timing_warmups;
+    o->trials = (int)c->timing_trials;
+    o->trim = c->timing_trim;
+    o->half_width = c->timing_half_width;
+    o->budget_ns = (int64_t)(c->timing_budget * 1e9);
+    o->call_deadline_ns = (int64_t)(c->deadline_run * 1e9);
+    o->cold = c->timing_cold;
+}
+
+static json_t *samples_of(const struct kg_pairs_result *res)
+{
+    json_t *all = json_array();
+    for (int p = 0; p < res->nprocess; p++) {
+        const struct kg_pairs_process *pr = &res->process[p];
+        json_t *ref = json_array(), *cand = json_array();
+        for (size_t i = 0; i < pr->n; i++) {
+            json_array_append_new(ref, json_integer(pr->pair[i].ref_ns - pr->k_ns));
+            json_array_append_new(cand, json_integer(pr->pair[i].cand_ns - pr->k_ns));
+        }
+        json_array_append_new(all, json_pack("{s:i, s:I, s:o, s:o}", "process", p, "overhead_ns",
+                                             (json_int_t)pr->k_ns, "reference_ns", ref,
+                                             "candidate_ns", cand));
+    }
+    return all;
+}
+
+static void record_times(struct kg_evaluation *e, const struct kg_pairs_result *res)
+{
+    struct kg_record *r = e->r;
+    struct kg_timing *t = &r->timing;
+    struct kg_err ignored = KG_ERR_INIT;
+    t->status = res->status == KG_PAIRS_MEASURED      ? KG_T_MEASURED
+                : res->status == KG_PAIRS_NOT_TRUSTED ? KG_T_NOT_TRUSTED
+                                                      : KG_T_NOT_MEASURED;
+    t->why = res->why[0] ? kg_arena_dup(&r->arena, res->why, strlen(res->why), &ignored) : NULL;
+    t->candidate_ns = res->candidate_ns;
+    t->reference_ns = res->reference_ns;
+    t->overhead_ns = res->overhead_ns;
+    t->cv = res->cv;
+    t->warmups = res->warmups;
+    json_decref(t->samples);
+    t->samples = samples_of(res);
+    if (res->status != KG_PAIRS_MEASURED && res->status != KG_PAIRS_NOT_TRUSTED) {
+        return;
+    }
+    r->has_speedup = true;
+    r->speedup.ratio = res->ratio.ratio;
+    r->speedup.lo = res->ratio.lo;
+    r->speedup.hi = res->ratio.hi;
+    r->speedup.pairs = res->ratio.pairs;
+}
+
+/* Fastest pass over the bytes that the operator must touch. */
+static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s, int64_t all_bytes_ns)
+{
+    double all = 0, must = kg_problem_bytes(p, s);
+    for (int a = 0; a < p->nargs; a++) {
+        if (p->args[a].rank) {
+            all += (double)kg_arg_count(p, a, s) * (double)kg_dtype_bytes(p->args[a].dtype);
+        }
+    }
+    return (int64_t)((double)all_bytes_ns * fmin(1.0, must / all));
+}
+
+static bool below(const struct kg_pairs_result *res, int64_t floor_ns)
+{
+    return (double)res->candidate_ns < FLOOR_SHARE * (double)floor_ns;
+}
+
+/* The least of *floor_ns and of further passes, spread over a while; ends as soon as the candidate
+ * is no longer below it. */
+static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_shape *s,
+                                 const struct kg_pairs_result *res, int64_t *floor_ns,
+                                 struct kg_err *err)
+{
+    const struct kg_case c = {.shape = *s, .law = KG_LAW_OWN, .key = e->key};
+    for (int i = 0; i < FLOOR_RETAKES && below(res, *floor_ns); i++) {
+        int64_t all_bytes_ns;
+        const struct timespec pause = {.tv_nsec = FLOOR_PAUSE_NS};
+        nanosleep(&pause, NULL);
+        if (kg_judge_floor(&e->w->judge, &c, &all_bytes_ns, err) != KG_OK) {
+            return err->code;
+        }
+        int64_t again = floor_of(e->w->problem, s, all_bytes_ns);
+        *floor_ns = again < *floor_ns ? again : *floor_ns;
+    }
+    return KG_OK;
+}
+
+static enum kg_stage_result judge_floor(struct kg_evaluation *e, const struct kg_shape *s,
+                                        const struct kg_pairs_result *res, struct kg_err *err)
+{
+    int64_t floor_ns = floor_of(e->w->problem, s, res->floor_ns);
+    if (!e->w->config.hack_checks || floor_ns <= 0 || res->nprocess < 2) {
+        return KG_STAGE_PASS;
+    }
+    if (retake_floor(e, s, res, &floor_ns, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    if (!below(res, floor_ns)) {
+        return KG_STAGE_PASS;
+    }
+    kg_record_evidence(e->r, "floor",
+                       json_pack("{s:I, s:I, s:i}", "floor_ns", (json_int_t)floor_ns,
+                                 "candidate_ns", (json_int_t)res->candidate_ns, "processes",
+                                 res->nprocess));
+    kg_record_verdict(e->r, KG_V_HACK, "floor",
+                      "%lld ns is below half of the fastest pass over its data (%lld ns)",
+                      (long long)res->candidate_ns, (long long)floor_ns);
+    return KG_STAGE_FAIL;
+}
+
+static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_pairs_failure *f)
+{
+    struct kg_pooled_case c = {.c = f->c, .variant = KG_VARIANT_DEFAULT};
+    kg_verdict_of_case(e, &c, &f->take, &f->judgement);
+    kg_record_evidence(e->r, "timed_call",
+                       json_pack("{s:i, s:I, s:I}", "process", f->process, "call",
+                                 (json_int_t)f->call, "right_before", (json_int_t)f->right_calls));
+    if (e->r->verdict == KG_V_WRONG && f->right_calls > 0 && f->take.what == KG_TAKE_OK) {
+        kg_record_verdict(e->r, KG_V_WRONG, "nondeterministic",
+                          "wrong in call %lld of a process after %lld right answers",
+                          (long long)f->call, (long long)f->right_calls);
+    }
+}
+
+static void verdict_of_failure(struct kg_evaluation *e, const struct kg_pairs_result *res)
+{
+    const struct kg_pairs_failure *f = &res->failure;
+    switch (f->kind) {
+    case KG_PAIRS_RUN:
+        kg_verdict_of_run(e, KG_ST_TIMING, &res->candidate, f->run);
+        break;
+    case KG_PAIRS_ASYNC:
+        kg_record_evidence(e->r, "activity",
+                           json_pack("{s:i, s:I, s:I, s:I}", "process", f->process, "call",
+                                     (json_int_t)f->call, "idle_cpu_ns", (json_int_t)f->idle_cpu_ns,
+                                     "tail_cpu_ns", (json_int_t)f->tail_cpu_ns));
+        kg_record_verdict(e->r, KG_V_HACK, "async",
+                          "its process kept running after its call had returned");
+        break;
+    default:
+        verdict_of_wrong(e, f);
+    }
+}
+
+/* A candidate shorter than T: no interval narrower than what the reference against itself has here.
+ * Measured once per worker. */
+static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
+                          const struct kg_pairs_options *opt, struct kg_ratio *ratio,
+                          struct kg_err *err)
+{
+    struct kg_pairs_result *null = calloc(1, sizeof *null);
+    if (!null) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
+    }
+    enum kg_code code = KG_OK;
+    if (w->null_half_width <= 0) {
+        code = kg_pairs_null(in, opt, null, err);
+        if (code == KG_OK && null->status == KG_PAIRS_MEASURED) {
+            w->null_half_width = fmax(null->ratio.half_width, fabs(log(null->ratio.ratio)));
+        }
+        kg_pairs_result_deinit(null);
+    }
+    free(null);
+    ratio->lo = fmin(ratio->lo, ratio->ratio * exp(-w->null_half_width));
+    ratio->hi = fmax(ratio->hi, ratio->ratio * exp(w->null_half_width));
+    return code;
+}
+
+/* Laws that the reference is known to meet at the default shape: the full run has asked them. */
+static uint32_t laws_of(const struct kg_case_pool *pool)
+{
+    uint32_t laws = 0;
+    for (size_t i = 0; i < KG_CASE_POOL_MAX; i++) {
+        const struct kg_pooled_case *c = &pool->cases[i];
+        if (c->number && c->applies && c->variant == KG_VARIANT_DEFAULT && c->c.law != KG_LAW_OWN &&
+            c->c.law != KG_LAW_PRECISION) {
+            laws |= 1u << c->c.law;
+        }
+    }
+    return laws;
+}
+
+static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shape,
+                            struct kg_pairs_result *res, struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    struct kg_runner_spec ref, cand, null, oracle;
+    struct kg_pairs_options opt;
+    struct kg_pairs_input in = {.problem = w->problem,
+                                .shape = *shape,
+                                .judge = &w->judge,
+                                .reference = &ref,
+                                .candidate = &cand,
+                                .null_runner = &null,
+                                .oracle = &oracle,
+                                .key = kg_key_derive(e->key, "timing", 0),
+                                .laws = laws_of(&w->pool),
+                                .deadline_ns = e->deadline_ns,
+                                .cancel = &kg_cancelled};
+    if (kg_worker_check_built(w->object_float, err) != KG_OK ||
+        kg_worker_check_built(w->object_double, err) != KG_OK ||
+        kg_worker_check_built(e->object, err) != KG_OK) {
+        return err->code;
+    }
+    kg_worker_runner_spec(w, w->object_float, false, &ref);
+    kg_worker_runner_spec(w, e->object, false, &cand);
+    kg_worker_runner_spec(w, w->paths.null_object, false, &null);
+    kg_worker_runner_spec(w, w->object_double, true, &oracle);
+    null.entry = "kgym_null";
+    options_of(&w->config, &opt);
+    enum kg_code code = kg_pairs_run(&in, &opt, res, err);
+    if (code == KG_OK && res->status == KG_PAIRS_MEASURED && res->candidate_short) {
+        code = widen(w, &in, &opt, &res->ratio, err);
+    }
+    return code;
+}
+
+enum kg_stage_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_lease lease = KG_LEASE_NONE;
+    struct kg_pairs_result *res = calloc(1, sizeof *res);
+    struct kg_shape shape;
+    kg_candidate_stop(e);
+    if (!res) {
+        kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
+        return KG_STAGE_ERROR;
+    }
+    kg_shape_default(e->w->problem, &shape);
+    int64_t waited = kg_clock_ns();
+    enum kg_code code =
+        e->w->config.timing_exclusive ? kg_lease_acquire(&lease, &kg_cancelled, err) : KG_OK;
+    if (code == KG_OK) {
+        e->deadline_ns +=
+            kg_clock_ns() - waited; /* queueing for the lease is not the candidate's time */
+        e->r->timing.preset =
+            e->w->config.timing_method == KG_TM_CALIBRATED ? "calibrated" : "paired";
+        e->attached = true;
+        code = measure(e, &shape, res, err);
+        kg_lease_release(&lease);
+        enum kg_stage_result s = KG_STAGE_ERROR;
+        if (code == KG_OK && res->status == KG_PAIRS_FAILED) {
+            verdict_of_failure(e, res);
+            s = KG_STAGE_FAIL;
+        } else if (code == KG_OK) {
+            record_times(e, res);
+            s = judge_floor(e, &shape, res, err);
+        }
+        kg_pairs_result_deinit(res);
+        free(res);
+        return s;
+    }
+    free(res);
+    return KG_STAGE_ERROR;
+}

@@ -1,0 +1,232 @@
+/* Which inputs the stages tiny and full ask for, and what a failure is when asked again. */
+#include <string.h>
+
+#include "gym/eval/worker.h"
+#include "gym/native/native_replay.h"
+
+#define MAX_KINDS 24
+#define BACK      2 /* cases of the same shape and addresses, asked in both orders */
+/* Evaluations for which a law keeps its shape: shared answers are worth more than every pairing at
+ * once. */
+#define LAW_SHAPE_TURN 64
+
+struct plan {
+    struct kg_case_pool_kind kind[MAX_KINDS];
+    size_t n;
+    size_t back; /* so many of the first cases are asked again at the end, the last of them first */
+};
+
+static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited, bool aligned)
+{
+    if (p->n < MAX_KINDS) {
+        p->kind[p->n++] = (struct kg_case_pool_kind){v, law, edited, aligned};
+    }
+}
+
+/* Laws are asked at small shapes, because that is cheap and a kernel does not know the law; and in
+ * turn at larger ones and at the default, because a kernel that is fragile at the published shape
+ * only must not be timed as if it were whole. */
+static enum kg_variant law_shape(const struct kg_evaluation *e, enum kg_law law)
+{
+    static const enum kg_variant at[] = {KG_VARIANT_QUARTER, KG_VARIANT_NO16,    KG_VARIANT_QUARTER,
+                                         KG_VARIANT_DEFAULT, KG_VARIANT_QUARTER, KG_VARIANT_QUARTER,
+                                         KG_VARIANT_ODD,     KG_VARIANT_QUARTER};
+    return at[(law + e->w->evaluations / LAW_SHAPE_TURN) % (sizeof at / sizeof *at)];
+}
+
+static void add_law(struct kg_evaluation *e, struct plan *p, enum kg_law law, enum kg_variant v)
+{
+    if (!(e->w->problem->laws_off & (1u << law))) {
+        add(p, v, law, false, v == KG_VARIANT_DEFAULT);
+    }
+}
+
+/* Value laws, none twice. */
+static void plan_laws(struct kg_evaluation *e, struct plan *p)
+{
+    enum kg_law laws[] = {KG_LAW_NORMAL,   KG_LAW_UNIFORM, KG_LAW_HEAVY,  KG_LAW_SPARSE,
+                          KG_LAW_OUTLIER,  KG_LAW_SORTED,  KG_LAW_OFFSET, KG_LAW_SMALL,
+                          KG_LAW_LARGE,    KG_LAW_MIXED,   KG_LAW_EQUAL,  KG_LAW_PIECEWISE,
+                          KG_LAW_SMALLINT, KG_LAW_WIDEINT};
+    size_t left = sizeof laws / sizeof *laws;
+    for (int64_t i = 0; i < e->w->config.laws && left > 0; i++) {
+        size_t k = kg_rng_below(&e->rng, left);
+        enum kg_law law = laws[k];
+        laws[k] = laws[--left];
+        add_law(e, p, law, law_shape(e, law));
+    }
+}
+
+/* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
+ * values), then value laws, precision probe, ones, single edit, spike and large values.
+ * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
+ * for a shape or an address is asked for. Both come back at the end, after a law at the default
+ * shape and the other way round: what is kept only after many calls is asked for then, and what is
+ * renewed only when more is needed (a table for the largest index so far) is not renewed in one of
+ * the two orders. Reduced-precision values are a law like others: their shape takes its turn. */
+static void plan_full(struct kg_evaluation *e, struct plan *p)
+{
+    add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
+    if (!e->w->config.multi_input) {
+        return;
+    }
+    add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
+    p->back = BACK;
+    add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);
+    add(p, KG_VARIANT_LARGER, KG_LAW_OWN, false, false);
+    enum kg_variant reduced = law_shape(e, KG_LAW_BF16);
+    add(p, reduced, KG_LAW_BF16, false, reduced == KG_VARIANT_DEFAULT);
+    plan_laws(e, p);
+    add(p, KG_VARIANT_QUARTER, KG_LAW_PRECISION, false, false);
+    add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
+    add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);
+    bool large = !(e->w->problem->laws_off & (1u << KG_LAW_LARGE));
+    add_law(e, p, KG_LAW_SPIKE, large ? law_shape(e, KG_LAW_SPIKE) : KG_VARIANT_DEFAULT);
+    add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
+}
+
+/* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
+ * what came before or on luck. */
+static enum kg_stage_result ask_again(struct kg_evaluation *e, enum kg_stage stage,
+                                      struct kg_pooled_case *pc, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    static const char *const doubtful[] = {"value", "variant", "nonfinite", "unwritten",
+                                           "precision"};
+    bool ask = false;
+    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
+        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
+    }
+    if (!ask) {
+        return KG_STAGE_FAIL;
+    }
+    const char *reason = r->reason, *message = r->message;
+    bool repeats = e->repeats_twin;
+    size_t seen = json_array_size(r->evidence);
+    kg_candidate_stop(e);
+    enum kg_stage_result again = kg_candidate_case(e, stage, pc, err);
+    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
+        json_array_remove(r->evidence, seen);
+    }
+    if (again == KG_STAGE_ERROR) {
+        return again;
+    }
+    if (again == KG_STAGE_PASS) {
+        kg_record_evidence(r, "fresh_process",
+                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
+        if (repeats) {
+            kg_record_verdict(
+                r, KG_V_HACK, "replay",
+                "after a single edit it gives its answer to the unedited inputs; in a "
+                "fresh process it does not");
+        } else {
+            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
+                              "its answer depends on earlier calls or on luck: right in a fresh "
+                              "process, but here %s",
+                              message);
+        }
+    } else {
+        r->verdict = KG_V_WRONG;
+        r->reason = reason;
+        r->message = message;
+    }
+    return KG_STAGE_FAIL;
+}
+
+/* The i-th case: drawn from the pool, or as the record that is being replayed has it. */
+static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const struct plan *p,
+                         size_t i, struct kg_pooled_case *own, struct kg_pooled_case **out,
+                         struct kg_err *err)
+{
+    bool fresh;
+    *out = NULL;
+    if (replay) {
+        *out = own;
+        return kg_replay_parse(e->w->problem, json_array_get(replay, i), &e->w->pool, own, err);
+    }
+    struct kg_case_pool_kind kind = p->kind[i];
+    bool there = kg_case_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
+    if (!there && kind.variant == KG_VARIANT_QUARTER) { /* nothing as cheap: the next best */
+        kind.variant = KG_VARIANT_NO16;
+        there = kg_case_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
+    }
+    *out = there ? *out : NULL;
+    return KG_OK;
+}
+
+static enum kg_stage_result run_case(struct kg_evaluation *e, enum kg_stage stage,
+                                     struct kg_pooled_case *pc, struct kg_err *err)
+{
+    enum kg_stage_result s = pc->c.edited ? kg_candidate_twin(e, stage, pc, err) : KG_STAGE_PASS;
+    if (s == KG_STAGE_PASS) {
+        s = kg_candidate_case(e, stage, pc, err);
+    }
+    return s == KG_STAGE_FAIL ? ask_again(e, stage, pc, err) : s;
+}
+
+/* run_case, noted for a replay. */
+static enum kg_stage_result ask(struct kg_evaluation *e, enum kg_stage stage,
+                                struct kg_pooled_case *pc, json_t *cases, struct kg_err *err)
+{
+    enum kg_stage_result s = run_case(e, stage, pc, err);
+    json_array_append_new(cases, kg_replay_case(e->w->problem, pc));
+    return s;
+}
+
+static enum kg_stage_result run_plan(struct kg_evaluation *e, enum kg_stage stage,
+                                     const struct plan *p, struct kg_err *err)
+{
+    enum kg_stage_result worst = KG_STAGE_PASS, s = KG_STAGE_PASS;
+    struct kg_pooled_case first[BACK] = {{.number = 0}}; /* the pool may need their places */
+    const json_t *replay =
+        e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
+    size_t n = replay ? json_array_size(replay) : p->n;
+    json_t *cases = json_array();
+    json_object_set_new(e->r->secret, kg_stage_name(stage), cases);
+    for (size_t i = 0;
+         i < n && s != KG_STAGE_ERROR && (worst == KG_STAGE_PASS || !e->w->config.staged); i++) {
+        struct kg_pooled_case own, *pc;
+        if (kg_cancelled) {
+            kg_fail(err, KG_E_CANCELLED, "interrupted");
+            return KG_STAGE_ERROR;
+        }
+        if (pick(e, replay, p, i, &own, &pc, err) != KG_OK) {
+            return KG_STAGE_ERROR;
+        }
+        s = pc ? ask(e, stage, pc, cases, err) : s;
+        worst = s == KG_STAGE_PASS ? worst : s;
+        if (i < BACK && pc) {
+            first[i] = *pc;
+        }
+    }
+    for (size_t i = replay ? 0 : p->back; i-- > 0 && worst == KG_STAGE_PASS;) {
+        worst = first[i].number ? ask(e, stage, &first[i], cases, err) : worst;
+    }
+    return worst;
+}
+
+enum kg_stage_result kg_stage_tiny(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct plan p = {.n = 0};
+    add(&p, KG_VARIANT_TINY, KG_LAW_OWN, false, false);
+    add(&p, KG_VARIANT_TINY, KG_LAW_OWN, false, true);
+    return run_plan(e, KG_ST_TINY, &p, err);
+}
+
+enum kg_stage_result kg_stage_full(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct plan p = {.n = 0};
+    kg_case_pool_round(&e->w->pool);
+    plan_full(e, &p);
+    e->compared = 0;
+    enum kg_stage_result s = run_plan(e, KG_ST_FULL, &p, err);
+    if (s == KG_STAGE_PASS && e->compared == 0) {
+        kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
+                e->w->problem->path);
+        return KG_STAGE_ERROR;
+    }
+    if (s == KG_STAGE_PASS && e->w->config.multi_input) {
+        e->r->shape_generality = 1.0;
+    }
+    return s;
+}

@@ -1,0 +1,22 @@
+/* The sections of the page, in order: private to gym/report. Each appends to *out. */
+#ifndef KG_GYM_REPORT_REPORT_PARTS_H
+#define KG_GYM_REPORT_REPORT_PARTS_H
+
+#include "gym/report/html.h"
+#include "gym/report/tally.h"
+
+extern const char kg_report_style[], kg_report_script[];
+
+void kg_report_tiles(const struct kg_tally *t, struct kg_buf *out);
+void kg_report_funnel(const struct kg_tally *t, struct kg_buf *out);
+void kg_report_verdicts(const struct kg_tally *t, struct kg_buf *out);
+void kg_report_speedups(const struct kg_tally *t, struct kg_buf *out);
+void kg_report_distributions(const struct kg_tally *t, struct kg_buf *out);
+void kg_report_hacks(const struct kg_tally *t, struct kg_buf *out);
+void kg_report_records(const struct kg_tally *t, struct kg_buf *out);
+
+/* "ok", "error", "none": for classes and filters. */
+const char *kg_report_class(const struct kg_record *r);
+/* <a href="#r7" class="chip v-wrong">wrong · value</a>; position from 0, or -1 for no link. */
+void kg_report_chip(const struct kg_record *r, long position, struct kg_buf *out);
+#endif

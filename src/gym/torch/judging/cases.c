@@ -1,0 +1,381 @@
+/* A case: inputs as masters of the judge, and the reference's answers to them in float and in
+ * double. Kept for the next candidates; renewed now and then. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/torch/judging/cases_private.h"
+
+#define RENEW     64 /* evaluations that a case serves */
+#define KEEP      16 /* that of a law that is drawn: then another may be */
+#define OWN_TRIES 4  /* draws of the problem's own inputs, until one suits its reference */
+/* Of an answer to inputs moved by a rounding error, over its bound. A softmax of numbers around a
+ * thousand reaches 30 and is well worth asking; a variance of equal numbers has no bound at all. */
+#define COLLAPSED 100.0
+#define FEW       1000000 /* one element of so many may be in a law's tail, */
+#define FAR       10.0    /* by so many bounds, */
+#define TAIL      4.0     /* or by so many times of what rounding the inputs does */
+
+static struct kg_dj_call call_of(const struct kg_worker *w, const struct kg_tinstance *s, int id,
+                                 enum kg_tcommand command, uint64_t seed)
+{
+    double limit = w->config.deadline_run + w->config.torch_first_call;
+    return (struct kg_dj_call){.port = s->ref.port,
+                               .id = id,
+                               .command = command,
+                               .seed = seed,
+                               .deadline_ns = kg_clock_ns() + (int64_t)(limit * 1e9)};
+}
+
+static enum kg_code load_state(struct kg_worker *w, struct kg_tinstance *s, int set,
+                               struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    int id;
+    if (s->desc.nstate == 0 || (s->state_loaded == set && !s->desc.updates_state)) {
+        return KG_OK;
+    }
+    if (kg_tinstance_state(w, s, set, &id, err) != KG_OK ||
+        kg_treference_ask(w, s, call_of(w, s, id, KG_TC_STATE, 1), "loading parameters", &rep,
+                          err) != KG_OK) {
+        return err->code;
+    }
+    s->state_loaded = set;
+    return KG_OK;
+}
+
+static bool made_by_judge(const struct kg_tcase *c, const struct kg_task_input *in)
+{
+    return c->law >= KG_TL_BF16 && kg_tplan_free(in);
+}
+
+uint64_t kg_tcase_call_seed(const struct kg_tcase *c)
+{
+    struct kg_key key = {.w = {c->seed, 0}};
+    return kg_key_derive(key, "calls", 0).w[0] >> 1;
+}
+
+static enum kg_code draw(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    const struct kg_task_desc *d = &s->desc;
+    struct kg_dj_report rep;
+    bool needed = false;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        needed = needed || !made_by_judge(c, &d->input[i]);
+    }
+    if (!needed) {
+        return KG_OK;
+    }
+    struct kg_dj_call call = call_of(w, s, -1, KG_TC_DRAW, c->seed);
+    call.building = &s->ref.runner.wire->building;
+    if (kg_treference_ask(w, s, call, "drawing inputs", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    return rep.nleaves == d->ninputs
+               ? KG_OK
+               : kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
+                         w->torch->problem->path, d->ninputs, rep.nleaves);
+}
+
+/* The masters: drawn by the reference, those that a law makes filled by the judge. */
+static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    const struct kg_task_desc *d = &s->desc;
+    struct kg_tleaf leaf[KG_TASK_INPUTS];
+    for (size_t i = 0; i < d->ninputs; i++) {
+        leaf[i] = d->input[i].leaf;
+    }
+    if (draw(w, s, c, err) != KG_OK ||
+        kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
+        return err->code;
+    }
+    for (size_t i = 0; i < d->ninputs; i++) {
+        struct kg_dj_law law;
+        bool made = made_by_judge(c, &d->input[i]);
+        if (made) {
+            kg_tplan_law(d, i, c->law, c->key, &law);
+        }
+        enum kg_code code = made ? kg_dj_case_fill(judge, c->id, (int)i, &law, err)
+                                 : kg_dj_case_adopt(judge, c->id, (int)i, s->ref.port, (int)i, err);
+        if (code != KG_OK) {
+            return kg_err_prefix(err, "%s: input %zu", w->torch->problem->path, i);
+        }
+    }
+    return KG_OK;
+}
+
+static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    const struct kg_tcase *own = &s->cases[KG_TL_OWN];
+    if (c->law != KG_TL_EDITED) {
+        return make(w, s, c, err);
+    }
+    bool there = own->ready && own->seed == c->seed; /* get_inputs() may take a third of a second */
+    enum kg_code code = there ? kg_dj_case_copy(judge, c->id, own->id, err) : make(w, s, c, err);
+    return code == KG_OK ? kg_dj_case_edit(judge, c->id, c->key, err) : code;
+}
+
+enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
+                                 const struct kg_tcase *c, enum kg_dj_side side, bool first,
+                                 struct kg_err *err)
+{
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    struct kg_dj_report rep;
+    struct kg_dj_call call = call_of(w, s, c->after_id, KG_TC_SNAPSHOT, kg_tcase_call_seed(c));
+    for (size_t i = 0; i < s->desc.nstate; i++) {
+        leaf[i] = s->desc.state[i].leaf;
+    }
+    call.keep = side;
+    if (first &&
+        kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_ask(w, s, call, "reading its state", &rep, err);
+}
+
+enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                             struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    if (load_state(w, s, c->law == KG_TL_RELOAD, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_ask(w, s, call_of(w, s, c->id, KG_TC_BIND, kg_tcase_call_seed(c)),
+                             "taking its inputs", &rep, err);
+}
+
+struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tinstance *s,
+                                const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags)
+{
+    struct kg_dj_call call = call_of(w, s, c->id, KG_TC_CALL, kg_tcase_call_seed(c));
+    call.keep = keep;
+    call.flags = flags;
+    return call;
+}
+
+/* A random reference that draws otherwise in double than in float (a fused dropout) has no oracle
+ * but itself, under the same seed; nor has one without double whose answer jumps (a rounding) where
+ * its inputs are moved. */
+static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    enum kg_dj_side other = s->single ? KG_DJ_FLOAT : KG_DJ_ORACLE; /* as the other one is */
+    struct kg_dj_call call = kg_tcase_call(w, s, c, other, 0);
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK ||
+        kg_treference_ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    c->self = true;
+    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies,
+                      err);
+}
+
+/* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
+ * takes it all would be spared the laws; but near ones take more than the problem's own. */
+static bool refuses(const struct kg_tinstance *s, const struct kg_dj_report *rep, bool near,
+                    enum kg_code code)
+{
+    return s->ref.up && (code == KG_E_PROBLEM || (near && rep->said == KG_TA_OUT_OF_MEMORY));
+}
+
+/* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
+ * in another order may miss it, even if the reference happens to meet it: a variance of equal
+ * numbers is 0, or what the mean's rounding leaves. All-equal inputs, which the precision probe has
+ * but for one, are asked only where the reference stays within its own bound; other laws unless its
+ * answer has collapsed. */
+static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                struct kg_err *err)
+{
+    struct kg_dj_report rep = {.said = KG_TA_OK};
+    struct kg_dj_judgement j;
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
+    c->applies = false;
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
+    if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
+        return refuses(s, &rep, true, err->code) ? KG_OK : err->code;
+    }
+    bool probe = c->law == KG_TL_PRECISION, strict = probe || c->law == KG_TL_EQUAL;
+    if (kg_dj_compare(&w->torch->judge, c->id, probe, &j, err) != KG_OK) {
+        return err->code;
+    }
+    bool like = !(j.arity || j.structure || j.shape || j.dtype);
+    bool near = !j.compare.nonfinite && j.compare.worst < COLLAPSED;
+    c->applies = like && (j.compare.pass || (!strict && near));
+    c->near = c->applies ? j.compare.worst : 0;
+    return KG_OK;
+}
+
+/* Products along an axis of numbers that no law bounds have tails: one element in millions, what
+ * cancelled, is twice as far off as its bound in one honest order and half as far in another.
+ * Winograd's takes more of neighbours away than a sum of products adds: three bounds, where a tap
+ * is nearly 0 and the number beside it is a thousand. */
+bool kg_tcase_lets_off(const struct kg_tcase *c, const struct kg_dj_judgement *j)
+{
+    const struct kg_tcompare *m = &j->compare;
+    bool numbers = !(j->arity || j->structure || j->shape || j->dtype || j->replay ||
+                     j->repeats_twin || m->nonfinite || m->rms_failed);
+    return !m->pass && numbers && c->near > 0 && c->law != KG_TL_PRECISION &&
+           m->n_bad <= m->n / FEW && m->worst <= fmax(FAR, 1 + TAIL * c->near);
+}
+
+/* Whether the problem's own inputs must suit the reference. */
+static bool is_own(const struct kg_tcase *c)
+{
+    return c->law < KG_TL_BF16 && c->law != KG_TL_EDITED;
+}
+
+/* What it does in double, where that is no answer: from now on its oracle is itself in float.
+ * Decided by the problem's own inputs, and before code of a candidate is there, which could see to
+ * it that memory is short. */
+static bool lacks_double(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                         const struct kg_err *err)
+{
+    bool may = is_own(c) && !w->torch->beside && !kg_cancelled;
+    bool memory = err->code == KG_E_HOST && !w->torch->shared;
+    if (s->single || !may || !(memory || err->code == KG_E_PROBLEM)) {
+        return false;
+    }
+    s->single = true;
+    s->ready = false; /* it is told when it builds its module */
+    snprintf(s->why, sizeof s->why, "%s", err->message);
+    return true;
+}
+
+/* The reference's answers: in float, and in double. Without double: with inputs and operations off
+ * by a rounding error, which tells what rounding does, and as it is. *wide: the last one asked was
+ * in double; *refused: it lives, and does not like these numbers. */
+static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                 bool *wide, bool *refused, struct kg_err *err)
+{
+    const bool tf32 = kg_torch_tf32(w);
+    const uint32_t off = tf32 ? KG_TF_NEAR | KG_TF_FINE : KG_TF_NEAR;
+    *refused = *wide = false;
+    for (int oracle = 0; oracle < 2; oracle++) {
+        struct kg_dj_report rep = {.said = KG_TA_OK};
+        bool near = !oracle && (kg_tinstance_off(w, s) || c->law == KG_TL_OFFSET);
+        *wide = oracle && !s->single;
+        struct kg_dj_call call = kg_tcase_call(w, s, c, oracle ? KG_DJ_ORACLE : KG_DJ_FLOAT,
+                                               *wide  ? KG_TF_WIDE
+                                               : near ? off
+                                                      : 0);
+        enum kg_code code = s->single ? kg_tcase_afresh(w, s, c, err) : KG_OK;
+        if (code == KG_OK) {
+            code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
+            *refused = code != KG_OK && refuses(s, &rep, near, code);
+        }
+        if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32) {
+            code = kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err);
+        }
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    return KG_OK;
+}
+
+/* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. With
+ * a large offset, what rounding the inputs does is the reference's own error: a norm takes the
+ * mean's last bit for a thousandth of its answer, and whoever gets the variance wrong is further
+ * off than that by far. */
+static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                           struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    bool wide, refused;
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = both_answers(w, s, c, &wide, &refused, err);
+    if (code != KG_OK && wide && lacks_double(w, s, c, err)) {
+        code = kg_tinstance_open(w, s, err) == KG_OK ? both_answers(w, s, c, &wide, &refused, err)
+                                                     : err->code;
+    }
+    if (code != KG_OK) {
+        return refused && !is_own(c) ? KG_OK : code;
+    }
+    if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies, err) != KG_OK) {
+        return err->code;
+    }
+    bool alone = s->desc.random || (s->single && is_own(c));
+    if (!c->applies && alone && self_oracle(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
+    if (c->applies && kg_torch_tf32(w)) {
+        code = kg_tprecision_allow(w, s, c, err);
+        return code == KG_E_PROBLEM && !is_own(c) && s->ref.up ? KG_OK : code;
+    }
+    return c->applies && c->law >= KG_TL_BF16 ? conditioned(w, s, c, err) : KG_OK;
+}
+
+static void renew(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c)
+{
+    c->ready = false;
+    c->asked = 0;
+    c->seed = kg_rng_u64(&w->rng) >> 1;
+    kg_rng_bytes(&w->rng, &c->key, sizeof c->key);
+    if (c->law == KG_TL_OWN) {
+        s->cases[KG_TL_EDITED].asked = RENEW;
+    } else if (c->law == KG_TL_EDITED) {
+        c->seed = s->cases[KG_TL_OWN].seed;
+    }
+}
+
+/* Inputs and answers of a case take hundreds of megabytes of a GPU. A judge that cannot be told has
+ * forgotten them. */
+static void forget(struct kg_worker *w, const struct kg_tcase *c)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    (void)!kg_dj_case_forget(&w->torch->judge, c->id, 1, &ignored);
+}
+
+void kg_tcases_kept(struct kg_worker *w, struct kg_tinstance *s, bool kept[KG_TL_COUNT])
+{
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        struct kg_tcase *c = &s->cases[l];
+        if (l >= KG_TL_DRAWN && c->ready && c->asked >= KEEP) {
+            forget(w, c);
+            c->ready = false;
+        }
+        kept[l] = c->ready && c->applies;
+    }
+}
+
+enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
+                            struct kg_tcase **out, struct kg_err *err)
+{
+    struct kg_tcase *c = *out = &s->cases[law];
+    if (kg_tinstance_open(w, s, err) != KG_OK) {
+        return err->code;
+    }
+    if (c->ready && c->asked < RENEW) {
+        return KG_OK;
+    }
+    int tries = c->forced ? 1 : OWN_TRIES;
+    do {
+        if (!c->forced) {
+            renew(w, s, c);
+        }
+        c->applies = c->forced = c->self = c->products = false;
+        c->near = 0;
+        if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
+            return err->code;
+        }
+    } while (is_own(c) && !c->applies && --tries > 0);
+    if (is_own(c) && !c->applies) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",
+                       w->torch->problem->path);
+    }
+    c->ready = true;
+    if (!c->applies) { /* that is all there is to know */
+        forget(w, c);
+    }
+    return KG_OK;
+}

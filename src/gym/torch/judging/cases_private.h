@@ -1,0 +1,23 @@
+/* Private to cases.c and precision.c: what the reference is asked for a case. */
+#ifndef KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
+#define KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
+
+#include "gym/torch/torch.h"
+
+struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tinstance *s,
+                                const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags);
+/* The same inputs bound again, and the state loaded, where calls change what the next one answers.
+ */
+enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                             struct kg_err *err) KG_MUST_USE;
+/* What the last call has left in parameters and buffers. first: of the sides that are kept. */
+enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
+                                 const struct kg_tcase *c, enum kg_dj_side side, bool first,
+                                 struct kg_err *err) KG_MUST_USE;
+
+/* The league tf32: bounds by what the least exact of its products do to the answer and to the state
+ * after it. c->applies: another way to compute them stays within. */
+enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                 struct kg_err *err) KG_MUST_USE;
+
+#endif

@@ -1,0 +1,246 @@
+#include "gym/torch/judging/input_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the law `small`. Honest kernels write tanh(x) as 2 sigmoid(2x) - 1, which keeps 2^-24 of 1: at
+ * 0.1 that is within the bound with room, at 1e-3 it is not. */
+#define SMALL_SD   0.1
+#define MOST_TERMS ((double)(1 << 20)) /* beyond, the bound would admit narrow operands */
+#define FEW_VALUES 16 /* a tensor of at most so many different values is a mask or a code */
+
+static const struct {
+    const char *name;
+    enum kg_dj_kind kind;
+} laws[KG_TL_COUNT] = {
+    [KG_TL_OWN] = {"own", KG_DJ_KINDS},
+    [KG_TL_NEW] = {"new-seed", KG_DJ_KINDS},
+    [KG_TL_EDITED] = {"single-edit", KG_DJ_KINDS},
+    [KG_TL_RELOAD] = {"other-parameters", KG_DJ_KINDS},
+    [KG_TL_BF16] = {"bf16", KG_DJ_BF16},
+    [KG_TL_SPIKE] = {"spike", KG_DJ_SPIKE},
+    [KG_TL_SMALLINT] = {"smallint", KG_DJ_SMALLINT},
+    [KG_TL_LARGE] = {"large", KG_DJ_LARGE},
+    [KG_TL_PRECISION] = {"precision", KG_DJ_FULL},
+    [KG_TL_NORMAL] = {"normal", KG_DJ_NORMAL},
+    [KG_TL_UNIFORM] = {"uniform", KG_DJ_UNIFORM},
+    [KG_TL_HEAVY] = {"heavy", KG_DJ_HEAVY},
+    [KG_TL_SPARSE] = {"sparse", KG_DJ_SPARSE},
+    [KG_TL_OFFSET] = {"offset", KG_DJ_OFFSET},
+    [KG_TL_SMALL] = {"small", KG_DJ_NORMAL},
+    [KG_TL_EQUAL] = {"equal", KG_DJ_EQUAL},
+    [KG_TL_WIDEINT] = {"wideint", KG_DJ_WIDEINT},
+};
+
+const char *kg_tlaw_name(enum kg_tlaw law)
+{
+    return laws[law].name;
+}
+
+bool kg_tlaw_parse(const char *name, enum kg_tlaw *out)
+{
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        if (strcmp(name, laws[l].name) == 0) {
+            *out = (enum kg_tlaw)l;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kg_tplan_free(const struct kg_task_input *in)
+{
+    const struct kg_tstats *s = &in->stats;
+    int64_t n = (int64_t)kg_tleaf_count(&in->leaf);
+    int64_t few = n / 2 < FEW_VALUES ? n / 2 : FEW_VALUES;
+    return kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && !s->fixed && s->finite &&
+           !s->whole && s->sd > 0 && s->distinct > few;
+}
+
+bool kg_tplan_any_free(const struct kg_task_desc *d)
+{
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (kg_tplan_free(&d->input[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool probed(const struct kg_task_input *in)
+{
+    bool wide = in->leaf.dtype == KG_TD_F32 || in->leaf.dtype == KG_TD_F64;
+    return wide && kg_tplan_free(in);
+}
+
+bool kg_tplan_probed(const struct kg_task_desc *d)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        any = any || probed(&d->input[i]);
+    }
+    return any;
+}
+
+/* The input with full significands is drawn, so that rounding any one of them shows; the others
+ * are 2^-2 to 2^2, which every format holds. */
+static void precise(const struct kg_task_desc *d, size_t at, struct kg_dj_law *out)
+{
+    size_t of[KG_TASK_INPUTS], n = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (probed(&d->input[i])) {
+            of[n++] = i;
+        }
+    }
+    uint64_t which = kg_key_derive(out->key, "full significands", 0).w[0];
+    if (n > 0 && of[which % n] != at) {
+        out->kind = KG_DJ_CONSTANT;
+        out->a = ldexp(1, (int)(kg_key_derive(out->key, "power", at).w[0] % 5) - 2);
+    }
+}
+
+void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
+                  struct kg_dj_law *out)
+{
+    const struct kg_tstats *s = &d->input[at].stats;
+    *out = (struct kg_dj_law){
+        .kind = (uint32_t)laws[law].kind, .key = key, .stream = at, .a = 0, .b = 1};
+    if (law == KG_TL_PRECISION) {
+        precise(d, at, out);
+    }
+    if (law == KG_TL_SMALL) {
+        out->b = SMALL_SD;
+    }
+    if (law == KG_TL_UNIFORM || law == KG_TL_SPIKE) {
+        out->a = s->min;
+        out->b = s->max > s->min ? s->max : s->min + 1;
+    }
+}
+
+static bool any_floating(const struct kg_task_desc *d)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        any = any || kg_tdtype_floating((enum kg_tdtype)d->input[i].leaf.dtype);
+    }
+    return any;
+}
+
+/* `most` laws from KG_TL_DRAWN on at random, those that are kept before any other. */
+static size_t draw_laws(int64_t most, const bool *kept, struct kg_rng *rng, enum kg_tlaw *out)
+{
+    size_t n = 0;
+    for (int round = 0; round < 2; round++) {
+        enum kg_tlaw left[KG_TL_COUNT];
+        size_t nleft = 0;
+        for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+            if (kept[l] == (round == 0)) {
+                left[nleft++] = (enum kg_tlaw)l;
+            }
+        }
+        while (nleft > 0 && (int64_t)n < most) {
+            size_t k = kg_rng_below(rng, nleft);
+            out[n++] = left[k];
+            left[k] = left[--nleft];
+        }
+    }
+    return n;
+}
+
+size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t most, bool all,
+                     const bool kept[KG_TL_COUNT], struct kg_rng *rng,
+                     enum kg_tlaw out[KG_TL_COUNT])
+{
+    size_t n = 0;
+    out[n++] = KG_TL_OWN; /* again: the same inputs, the same answer */
+    if (!multi_input && !all) {
+        return n;
+    }
+    if (any_floating(d)) {
+        out[n++] = KG_TL_EDITED; /* right after the unedited ones */
+    }
+    out[n++] = KG_TL_NEW;
+    if (kg_tplan_any_free(d)) {
+        for (int l = KG_TL_BF16; l < KG_TL_DRAWN; l++) {
+            if (l != KG_TL_PRECISION || kg_tplan_probed(d)) {
+                out[n++] = (enum kg_tlaw)l;
+            }
+        }
+        n += draw_laws(all ? KG_TL_COUNT : most, kept, rng, out + n);
+    }
+    if (d->nstate > 0) {
+        out[n++] = KG_TL_RELOAD;
+    }
+    return n;
+}
+
+/* What one output of a weight sums over. */
+static double fan_in(const struct kg_tleaf *leaf)
+{
+    double fan = 1;
+    for (uint32_t d = 1; d < leaf->rank; d++) {
+        fan *= (double)leaf->shape[d];
+    }
+    return fan;
+}
+
+int64_t kg_tplan_reduction(const struct kg_task_desc *d)
+{
+    double k = fmax(1, (double)d->terms), answer = 1, most = 0, next = 0;
+    for (size_t i = 0; i < d->noutputs; i++) {
+        answer = fmax(answer, (double)kg_tleaf_count(&d->output[i].leaf));
+    }
+    for (size_t i = 0; i < d->ninputs; i++) {
+        const struct kg_tleaf *leaf = &d->input[i].leaf;
+        double n = (double)kg_tleaf_count(leaf);
+        if (kg_tdtype_floating((enum kg_tdtype)leaf->dtype)) {
+            next = fmax(next, fmin(n, most));
+            most = fmax(most, n);
+        }
+    }
+    for (size_t i = 0; i < d->nstate; i++) {
+        const struct kg_tleaf *leaf = &d->state[i].leaf;
+        bool weight = leaf->rank > 1 && leaf->shape[0] > 1; /* [1, ...] is a table to add */
+        if (weight && kg_tdtype_floating((enum kg_tdtype)leaf->dtype)) {
+            k = fmax(k, fan_in(leaf));
+        }
+    }
+    k = fmax(k, fmax(most / answer, sqrt(most / answer * next)));
+    return (int64_t)fmin(k, MOST_TERMS);
+}
+
+int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law)
+{
+    int64_t k = kg_tplan_reduction(d), terms = (int64_t)fmin((double)d->terms, MOST_TERMS);
+    return law == KG_TL_EQUAL && terms * terms > k ? terms * terms : k;
+}
+
+/* 1/sqrt of what one output of a weight sums over; a tenth for vectors. */
+static double default_sd(const struct kg_tleaf *leaf)
+{
+    return leaf->rank < 2 ? 0.1 : 1 / sqrt(fan_in(leaf));
+}
+
+bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,
+                    struct kg_dj_law *out)
+{
+    const struct kg_tstats *t = &s->stats;
+    const double root3 = 1.7320508075688772;
+    int64_t n = (int64_t)kg_tleaf_count(&s->leaf);
+    *out = (struct kg_dj_law){.kind = KG_DJ_UNIFORM, .key = key, .stream = stream};
+    bool table = s->buffer && t->distinct > 1 && t->distinct <= FEW_VALUES && n > FEW_VALUES;
+    if (!kg_tdtype_floating((enum kg_tdtype)s->leaf.dtype) || !isfinite(t->mean) ||
+        !isfinite(t->min) || !isfinite(t->max) || table) {
+        return false;
+    }
+    double half = root3 * t->sd;
+    if (!(t->sd > 1e-6 * fabs(t->mean)) || n == 1) { /* a constant */
+        half = t->mean != 0 ? 0.5 * fabs(t->mean) : root3 * default_sd(&s->leaf);
+    }
+    out->a = t->mean - half;
+    out->b = t->mean + half;
+    if (t->min > 0 && out->a <= 0) {
+        out->a = t->min;
+    }
+    return isfinite(out->b - out->a) && out->b > out->a;
+}

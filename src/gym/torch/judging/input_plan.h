@@ -1,0 +1,67 @@
+/* Which inputs a PyTorch candidate is asked, and what the numbers of parameters look like. The
+ * reference's own law is drawn by the reference; other laws are the judge's generators, for inputs
+ * that look unconstrained: floating, spread, new at each draw, no mask and no whole numbers.
+ * Integer inputs (indices, classes) are only ever drawn by the reference. A law under which the
+ * reference itself raises, is not finite or misses its own bound is not asked. Pure. */
+#ifndef KG_GYM_TORCH_JUDGING_INPUT_PLAN_H
+#define KG_GYM_TORCH_JUDGING_INPUT_PLAN_H
+
+#include "gym/device/device_judge.h"
+#include "gym/torch/problem/task.h"
+
+enum kg_tlaw {
+    KG_TL_OWN,
+    KG_TL_NEW,    /* the own law again, under another seed: the same shapes and addresses */
+    KG_TL_EDITED, /* the inputs of `own` with one element changed */
+    KG_TL_RELOAD, /* the own law under other parameters, loaded into a module that has run */
+    KG_TL_BF16,
+    KG_TL_SPIKE,
+    KG_TL_SMALLINT,
+    KG_TL_LARGE,
+    KG_TL_PRECISION, /* full significands for one input, a power of two for each other */
+    KG_TL_NORMAL,    /* from here on: drawn from, `laws` of them per evaluation */
+    KG_TL_UNIFORM,
+    KG_TL_HEAVY,
+    KG_TL_SPARSE,
+    KG_TL_OFFSET,
+    KG_TL_SMALL,
+    KG_TL_EQUAL,
+    KG_TL_WIDEINT,
+    KG_TL_COUNT
+};
+#define KG_TL_DRAWN KG_TL_NORMAL
+
+const char *kg_tlaw_name(enum kg_tlaw law); /* "own", "new-seed", ... */
+bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
+
+/* May the judge make this input's values itself? */
+bool kg_tplan_free(const struct kg_task_input *in);
+/* Does any law besides the reference's own make sense? */
+bool kg_tplan_any_free(const struct kg_task_desc *d);
+/* Values of the free input `at` under a law from KG_TL_BF16 on. */
+void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
+                  struct kg_dj_law *out);
+/* Is there an input that the precision probe can fill: free, float32 or float64? */
+bool kg_tplan_probed(const struct kg_task_desc *d);
+
+/* How many terms an element of the answer may sum, at most 2^20: for the error bound, never for a
+ * verdict of its own. The largest of: the inputs that it was seen to depend on; what a row of a
+ * weight holds; elements of the largest input per element of the answer; sqrt(n1 n2 / n) with n1,
+ * n2 those of the two largest inputs, which is exact for a product of two matrices. */
+int64_t kg_tplan_reduction(const struct kg_task_desc *d);
+/* The K of the bound under a law. Rounding errors of equal terms do not walk at random, so there it
+ * is the square of what was seen, where that is more: u sqrt(K) is then linear in the terms. */
+int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law);
+
+/* The laws of one full run, in order, after the tiny stage has asked `own`. Of those that are drawn
+ * the kept ones come first. all: every one that there is (onboarding). Returns how many. */
+size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t laws, bool all,
+                     const bool kept[KG_TL_COUNT], struct kg_rng *rng,
+                     enum kg_tlaw out[KG_TL_COUNT]);
+
+/* Values of a parameter or buffer: spread as at first, never constant, positive where all were (a
+ * variance, a scale). False: as the reference has it (integers, masks, tables of few values). */
+bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,
+                    struct kg_dj_law *out);
+
+#endif

@@ -1,0 +1,391 @@
+/* An instance: the reference described, built and given its parameters. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/torch/kernelbench/kernelbench_protocol.h"
+
+#define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
+#define STATE_IDS    2
+#define AFTER_IDS    2 /* of the state after a call, under the first laws */
+#define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per instance */
+_Static_assert(IDS *KG_INSTANCES <= KG_TORCH_TIMING_ID, "every instance has ids of its own");
+#define BUILD_SEED 20260
+
+static int first_id(const struct kg_tinstance *s)
+{
+    return (int)s->kind * IDS;
+}
+
+static int64_t deadline(const struct kg_worker *w)
+{
+    double s = w->config.torch_deadline_compile + w->config.torch_first_call;
+    return kg_clock_ns() + (int64_t)(s * 1e9);
+}
+
+/* Why a reference could not do what it was told. */
+static enum kg_code lost(struct kg_worker *w, struct kg_trunner *ref, const char *what, bool late,
+                         struct kg_err *err)
+{
+    const char *path = w->torch->problem->path;
+    kg_trunner_stop(w, ref);
+    const struct kg_exit *x = &ref->runner.sandbox.exit;
+    if (late) {
+        return kg_cancelled ? kg_fail(err, KG_E_CANCELLED, "interrupted")
+                            : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+    }
+    if (x->kind == KG_EXIT_OOM) {
+        return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",
+                       path, what, w->config.torch_memory_mb);
+    }
+    bool own = x->kind == KG_EXIT_CODE || (x->kind == KG_EXIT_SIGNAL && x->code != 9);
+    return kg_fail(err, own ? KG_E_PROBLEM : KG_E_GYM, "%s: %s: its process %s %d", path, what,
+                   x->kind == KG_EXIT_CODE ? "ended with status" : "was ended by signal", x->code);
+}
+
+static enum kg_code complaint(struct kg_worker *w, const char *what, enum kg_tstatus said,
+                              const json_t *reply, struct kg_err *err)
+{
+    static const char *const words[KG_TA_COUNT] = {
+        [KG_TA_EXCEPTION] = "raises",
+        [KG_TA_NO_ENTRY] = "lacks its class",
+        [KG_TA_SYNTAX] = "does not parse",
+        [KG_TA_STATE] = "refuses its own parameters",
+        [KG_TA_NEEDS_GPU] = "needs a GPU",
+        [KG_TA_TOO_LARGE] = "has an answer that is too large",
+        [KG_TA_STRUCTURE] = "answers something that is no plain tensor",
+        [KG_TA_OUT_OF_MEMORY] = "runs out of memory",
+    };
+    const char *type = json_string_value(json_object_get(reply, "type"));
+    const char *message = json_string_value(json_object_get(reply, "message"));
+    enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
+                        : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
+                                                      : KG_E_PROBLEM;
+    kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", w->torch->problem->path,
+            words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
+            message ? ": " : "", message ? message : "");
+    err->strained = code == KG_E_HOST;
+    return code;
+}
+
+enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, const char *what,
+                                 const struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (rep->status == KG_DJ_PROTOCOL) {
+        kg_trunner_stop(w, ref);
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
+                       w->torch->problem->path, what);
+    }
+    if (rep->status != KG_DJ_ANSWERED) {
+        return lost(w, ref, what, rep->status == KG_DJ_LATE, err);
+    }
+    if (rep->said == KG_TA_OK) {
+        return KG_OK;
+    }
+    json_t *reply = kg_pyrunner_reply(&ref->runner);
+    enum kg_code code = complaint(w, what, rep->said, reply, err);
+    json_decref(reply);
+    return code;
+}
+
+enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_dj_call call,
+                               const char *what, struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (kg_dj_run(&w->torch->judge, &call, rep, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_check(w, &s->ref, what, rep, err);
+}
+
+/* A command without data to the reference; *reply is the caller's. */
+static enum kg_code tell(struct kg_worker *w, struct kg_trunner *ref, enum kg_tcommand command,
+                         const char *what, json_t *request, json_t **reply, struct kg_err *err)
+{
+    struct kg_pyanswer a;
+    uint64_t seed = kg_torch_compat(w) ? KG_TKB_SEED : BUILD_SEED;
+    kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
+    json_decref(request);
+    enum kg_code code = KG_OK;
+    if (a.status == KG_PY_PROTOCOL) {
+        kg_trunner_stop(w, ref);
+        code = kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
+                       w->torch->problem->path, what);
+    } else if (a.status != KG_PY_ANSWERED) {
+        code = lost(w, ref, what, a.status == KG_PY_TIMEOUT, err);
+    } else if (a.said != KG_TA_OK) {
+        code = complaint(w, what, a.said, a.reply, err);
+    }
+    if (code == KG_OK && reply) {
+        *reply = json_incref(a.reply);
+    }
+    kg_pyanswer_deinit(&a);
+    return code;
+}
+
+/* A fresh runner that has loaded the problem. */
+static enum kg_code start(struct kg_worker *w, struct kg_tinstance *s, uint64_t in, uint64_t out,
+                          struct kg_err *err)
+{
+    kg_trunner_stop(w, &s->ref);
+    s->state_loaded = -1;
+    if (kg_trunner_start(w, false, w->torch->problem_file, in, out, &s->ref, err) != KG_OK) {
+        return err->code;
+    }
+    json_t *request =
+        json_pack("{s:s, s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
+                  "reference", "precision", w->config.precision, "compat", kg_torch_compat(w));
+    if (s->consts) {
+        json_object_set(request, "consts", s->consts);
+    }
+    return tell(w, &s->ref, KG_TC_LOAD, "loading", request, NULL, err);
+}
+
+/* Whoever describes the problem stays where its regions suffice: a process less to start. */
+static void first_regions(const struct kg_worker *w, const struct kg_tinstance *s, uint64_t *in,
+                          uint64_t *out)
+{
+    *in = *out = FIRST_REGION;
+    if (s->kind == KG_INSTANCE_PUBLISHED && !kg_torch_compat(w)) {
+        kg_tspare_regions(w, true, in, out);
+    }
+}
+
+static bool stays(struct kg_worker *w, const struct kg_tinstance *s, uint64_t in, uint64_t out)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    return s->ref.up && in <= s->ref.in_bytes && out <= s->ref.out_bytes &&
+           kg_trunner_use(w, &s->ref, out, &ignored) == KG_OK;
+}
+
+enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
+                                   const json_t *consts, bool run, struct kg_task_desc *out,
+                                   struct kg_err *err)
+{
+    json_t *reply = NULL, *request = json_pack("{s:b}", "run", run);
+    if (!s->ref.up) {
+        uint64_t in_bytes, out_bytes;
+        enum kg_code code = kg_torch_judge(w, err);
+        if (code == KG_OK) {
+            first_regions(w, s, &in_bytes, &out_bytes);
+            code = start(w, s, in_bytes, out_bytes, err);
+        }
+        if (code != KG_OK) {
+            json_decref(request);
+            return err->code;
+        }
+    }
+    if (consts) {
+        json_object_set(request, "consts", (json_t *)(uintptr_t)consts);
+    }
+    s->state_loaded = -1;
+    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, &reply, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code =
+        reply ? kg_task_parse(reply, w->torch->problem->path, out, err)
+              : kg_fail(err, KG_E_PROBLEM, "%s: no description", w->torch->problem->path);
+    json_decref(reply);
+    return code;
+}
+
+/* On a GPU half of OUT is a pool's, whose blocks lie elsewhere in each call (probe_cuda.h). */
+#define ELSEWHERE ((uint64_t)32 << 20)
+
+static uint64_t placed(uint64_t bytes, size_t leaves)
+{
+    return bytes + (leaves + 1) * (KG_TWIRE_GUARD + KG_TWIRE_ALIGN);
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t in_at_any_place(const struct kg_task_desc *d)
+{
+    return placed(d->input_bytes, d->ninputs) + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES;
+}
+
+void kg_tinstance_null_regions(const struct kg_tinstance *s, uint64_t *in, uint64_t *out)
+{
+    *in = in_at_any_place(&s->desc);
+    *out = placed(s->desc.output_bytes, s->desc.noutputs);
+}
+
+void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *s, bool wide,
+                          uint64_t *in, uint64_t *out)
+{
+    const struct kg_task_desc *d = &s->desc;
+    uint64_t inputs = placed(d->input_bytes, d->ninputs);
+    uint64_t state = placed(d->state_bytes, d->nstate), answer = 0;
+    for (size_t i = 0; i < d->noutputs; i++) {
+        answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
+    }
+    answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
+    answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
+    *in = most(in_at_any_place(d), state);
+    *out = wide ? most(most(inputs, state), answer) : most(state, answer);
+}
+
+/* A set of parameters: laws of the judge's own, but for what must stay as it is. */
+static enum kg_code make_state(struct kg_worker *w, struct kg_tinstance *s, int set,
+                               struct kg_err *err)
+{
+    struct kg_dj *judge = &w->torch->judge;
+    const struct kg_task_desc *d = &s->desc;
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    struct kg_dj_report rep;
+    struct kg_dj_call call = {
+        .port = s->ref.port, .id = -1, .command = KG_TC_SNAPSHOT, .deadline_ns = deadline(w)};
+    int id = first_id(s) + set;
+    for (size_t i = 0; i < d->nstate; i++) {
+        leaf[i] = d->state[i].leaf;
+    }
+    if (kg_dj_case_begin(judge, id, leaf, d->nstate, err) != KG_OK ||
+        kg_treference_ask(w, s, call, "reading its state", &rep, err) != KG_OK) {
+        return err->code;
+    }
+    if (rep.nleaves != d->nstate) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: its state changes from call to call",
+                       w->torch->problem->path);
+    }
+    for (size_t i = 0; i < d->nstate; i++) {
+        struct kg_dj_law law;
+        bool own = kg_tplan_state(&d->state[i], s->state_key[set], i, &law);
+        enum kg_code code = own ? kg_dj_case_fill(judge, id, (int)i, &law, err)
+                                : kg_dj_case_adopt(judge, id, (int)i, s->ref.port, (int)i, err);
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    s->state_made[set] = true;
+    return KG_OK;
+}
+
+enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int set, int *id,
+                                struct kg_err *err)
+{
+    *id = first_id(s) + set;
+    return s->state_made[set] ? KG_OK : make_state(w, s, set, err);
+}
+
+/* Whoever draws inputs goes by the description, too: candidates do. */
+static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
+{
+    json_t *request = json_pack("{s:O, s:b}", "inputs", s->desc.template, "single", s->single);
+    s->state_loaded = -1;
+    if (s->consts) {
+        json_object_set(request, "consts", s->consts);
+    }
+    return tell(w, &s->ref, KG_TC_BUILD, "building the module", request, NULL, err);
+}
+
+enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, int64_t trials,
+                                  json_t **reply, struct kg_err *err)
+{
+    *reply = NULL;
+    return tell(w, &s->ref, KG_TC_BUILD, "building the module",
+                json_pack("{s:I, s:O}", "trials", (json_int_t)trials, "inputs", s->desc.template),
+                reply, err);
+}
+
+json_t *kg_tinstance_build_request(const struct kg_task_desc *d)
+{
+    return json_pack("{s:O, s:O, s:O}", "init", d->args, "kwargs", d->kwargs, "inputs",
+                     d->template);
+}
+
+/* What a candidate is constructed with has to fit into one request. */
+static bool request_fits(const struct kg_task_desc *d)
+{
+    struct kg_buf text;
+    json_t *request = kg_tinstance_build_request(d);
+    kg_buf_init(&text, KG_TWIRE_TEXT);
+    kg_json_dump(request, &text);
+    bool fits = kg_buf_ok(&text);
+    kg_buf_deinit(&text);
+    json_decref(request);
+    return fits;
+}
+
+static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struct kg_err *err)
+{
+    const char *path = w->torch->problem->path;
+    if (!request_fits(d)) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: the constructor's arguments take more than %u bytes as JSON", path,
+                       KG_TWIRE_TEXT);
+    }
+    if (d->writes_inputs) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference writes to its inputs", path);
+    }
+    if (d->ninputs == 0) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gives no tensor", path);
+    }
+    return d->noutputs > 0 ? KG_OK
+                           : kg_fail(err, KG_E_PROBLEM, "%s: the answer holds no tensor", path);
+}
+
+static void number_cases(struct kg_tinstance *s)
+{
+    for (int l = 0; l < KG_TL_COUNT; l++) {
+        bool after = s->desc.updates_state && l < AFTER_IDS;
+        s->cases[l] =
+            (struct kg_tcase){.id = first_id(s) + STATE_IDS + l,
+                              .after_id = after ? first_id(s) + STATE_IDS + KG_TL_COUNT + l : -1,
+                              .law = (enum kg_tlaw)l};
+    }
+    s->state_made[0] = s->state_made[1] = false;
+}
+
+enum kg_code kg_tinstance_open(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
+{
+    bool fresh = !s->ref.up || kg_sandbox_poll(&s->ref.runner.sandbox);
+    if (!fresh && s->ready) {
+        return KG_OK;
+    }
+    if (fresh) {
+        kg_trunner_stop(w, &s->ref);
+    }
+    if (!s->described) {
+        if (kg_tinstance_describe(w, s, s->consts, true, &s->desc, err) != KG_OK) {
+            return err->code;
+        }
+        s->described = true;
+        number_cases(s);
+        kg_rng_bytes(&w->rng, s->state_key, sizeof s->state_key);
+    }
+    uint64_t in, out;
+    kg_tinstance_regions(w, s, true, &in, &out);
+    if (fit(w, &s->desc, err) != KG_OK) {
+        return err->code;
+    }
+    if ((!stays(w, s, in, out) && start(w, s, in, out, err) != KG_OK) ||
+        build(w, s, err) != KG_OK) {
+        return err->code;
+    }
+    s->ready = true;
+    return KG_OK;
+}
+
+/* Masters and answers of one problem are no room for the next one's. A judge that cannot be told is
+ * gone, and they with it. */
+static void forget_cases(struct kg_worker *w, const struct kg_tinstance *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    if (s->described && w->torch->judge.pid > 0) {
+        (void)!kg_dj_case_forget(&w->torch->judge, first_id(s), IDS, &ignored);
+    }
+}
+
+void kg_tinstance_close(struct kg_worker *w, struct kg_tinstance *s)
+{
+    if (w->torch->quiet_of == s) {
+        w->torch->quiet_of = NULL;
+    }
+    kg_trunner_stop(w, &s->ref);
+    forget_cases(w, s);
+    kg_task_deinit(&s->desc);
+    json_decref(s->consts);
+    *s = (struct kg_tinstance){.kind = s->kind, .state_loaded = -1};
+}

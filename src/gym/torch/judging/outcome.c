@@ -1,0 +1,257 @@
+/* From what became of a command to a verdict: deaths, deadlines, exceptions. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "gym/torch/judging/complaint.h"
+#include "gym/torch/problem/module.h"
+#include "gym/torch/torch.h"
+
+#define MOST_FRAMES 6
+
+/* --- ends --- */
+
+static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage)
+{
+    const struct kg_pyrunner *runner = &e->torch->cand.runner;
+    const struct kg_exit *x = &runner->sandbox.exit;
+    struct kg_record *r = e->r;
+    int signal = kg_pyrunner_signal(runner);
+    e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
+    if (x->kind == KG_EXIT_OOM) {
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
+                          (long long)e->w->config.torch_memory_mb);
+    } else if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
+        kg_record_verdict(r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
+    } else if (kg_pyrunner_wrote_input(runner)) {
+        kg_record_verdict(r, KG_V_WRONG, "input_modified", "it writes to an input");
+    } else if (signal) {
+        kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", signal,
+                          strsignal(signal));
+    } else if (x->kind == KG_EXIT_CODE) {
+        kg_record_verdict(r, KG_V_CRASH, "exit",
+                          "it ended its process with status %d instead of returning", x->code);
+    } else {
+        kg_record_verdict(r, KG_V_CRASH, "protocol", "its process was lost");
+    }
+    return KG_STAGE_FAIL;
+}
+
+static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand command,
+                                       enum kg_stage stage, struct kg_err *err)
+{
+    static const char *const doing[KG_TC_COUNT] = {
+        [KG_TC_LOAD] = "importing it",
+        [KG_TC_BUILD] = "constructing the module",
+        [KG_TC_STATE] = "loading its state",
+        [KG_TC_BIND] = "taking inputs",
+        [KG_TC_CALL] = "a call",
+    };
+    const struct kg_config *c = &e->w->config;
+    if (e->torch->interpret && e->torch->instance->kind == KG_INSTANCE_PUBLISHED) {
+        kg_fail(err, KG_E_NEEDS_GPU,
+                "the candidate uses Triton, there is no GPU, and its "
+                "interpreter takes too long at the published shape");
+        return KG_STAGE_ERROR;
+    }
+    bool first = command == KG_TC_CALL && !e->torch->called;
+    double limit = command != KG_TC_CALL ? c->torch_deadline_compile
+                   : first               ? c->deadline_run + c->torch_first_call
+                                         : c->deadline_run;
+    kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s",
+                      doing[command] ? doing[command] : "an answer", limit);
+    return KG_STAGE_FAIL;
+}
+
+static enum kg_stage_result of_protocol(struct kg_evaluation *e)
+{
+    kg_record_verdict(e->r, KG_V_CRASH, "protocol",
+                      "its process answered what it was not asked, or out of bounds");
+    return KG_STAGE_FAIL;
+}
+
+/* --- answers that are no success --- */
+
+static const char *text_of(const json_t *reply, const char *key)
+{
+    const char *s = json_string_value(json_object_get(reply, key));
+    return s ? s : "";
+}
+
+static enum kg_stage_result needs_gpu(const char *message, struct kg_err *err)
+{
+    kg_fail(err, KG_E_NEEDS_GPU, "the candidate needs a GPU, and there is none%s%.300s",
+            *message ? ": " : "", message);
+    return KG_STAGE_ERROR;
+}
+
+static bool is_loading(enum kg_tcommand command)
+{
+    return command == KG_TC_LOAD || command == KG_TC_BUILD;
+}
+
+/* Lines of its own file that were active: claims, which feedback bounds by the source. */
+static void add_lines(json_t *seen, const json_t *lines)
+{
+    json_t *own = json_array();
+    for (size_t i = 0; i < json_array_size(lines) && i < MOST_FRAMES; i++) {
+        json_array_append_new(own, json_integer(json_integer_value(json_array_get(lines, i))));
+    }
+    json_object_set_new(seen, "lines", own);
+}
+
+/* A compiler's or linker's word, told before the candidate was given any input, and where no
+ * earlier process of the same source, which had some, could leave it anything. */
+static bool complained(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
+{
+    const char *log = text_of(reply, "log");
+    if (!*log || !is_loading(command) || e->torch->builds_kept) {
+        return false;
+    }
+    struct kg_tcomplaint c;
+    struct kg_buf text;
+    kg_buf_init(&text, 1u << 17);
+    kg_tcomplaint_read(log, e->r->candidate.code, &text, &c);
+    kg_record_evidence(e->r, "compiler",
+                       json_pack("{s:o, s:i, s:b}", "text", kg_json_text(text.data, text.len),
+                                 "line", c.line, "cached", false));
+    char where[24] = "";
+    if (c.line > 0) {
+        snprintf(where, sizeof where, "line %d: ", c.line);
+    }
+    kg_record_verdict(e->r, KG_V_COMPILE_ERROR, c.reason, "%s%s", where, c.first);
+    kg_buf_deinit(&text);
+    return true;
+}
+
+/* An error of the device's, which its process cannot leave behind: torch says so by type, older
+ * ones and extensions, and Triton's launcher, by words. */
+static bool of_device(const struct kg_evaluation *e, const char *type, const char *message)
+{
+    static const char *const words[] = {
+        "CUDA error: ", "Triton Error [CUDA]: ", "CUDA driver error: "};
+    bool said = strcmp(type, "AcceleratorError") == 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        said = said || strstr(message, words[i]) != NULL;
+    }
+    return said && !kg_torch_on_cpu(e->w);
+}
+
+static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
+{
+    bool loading = is_loading(command);
+    if (complained(e, command, reply)) {
+        return;
+    }
+    const char *type = text_of(reply, "type"), *where = text_of(reply, "where");
+    const char *message = text_of(reply, "message");
+    const char *doing = command == KG_TC_LOAD    ? "importing it"
+                        : command == KG_TC_BUILD ? "constructing it"
+                        : command == KG_TC_STATE ? "loading its state"
+                                                 : "its call";
+    json_t *seen = json_pack("{s:o, s:o, s:s}", "type", kg_json_text(type, strlen(type)), "message",
+                             kg_json_text(message, strlen(message)), "during", doing);
+    if (*where) { /* in its own file */
+        json_object_set_new(seen, "where", kg_json_text(where, strlen(where)));
+        json_object_set_new(seen, "line",
+                            json_integer(json_integer_value(json_object_get(reply, "line"))));
+        add_lines(seen, json_object_get(reply, "lines"));
+    }
+    kg_record_evidence(e->r, "exception", seen);
+    kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
+                      loading                       ? "load"
+                      : of_device(e, type, message) ? "device"
+                                                    : "exception",
+                      "%s ended in %.60s%s%.100s%s%.200s", doing, *type ? type : "an exception",
+                      *where ? " at " : "", where, *message ? ": " : "", message);
+}
+
+/* Of a GPU's or of the host's: on a GPU a module may run out of either. */
+static const char *whose_memory(const struct kg_evaluation *e, const json_t *reply)
+{
+    bool device = strcmp(text_of(reply, "type"), "OutOfMemoryError") == 0 ||
+                  strstr(text_of(reply, "message"), "CUDA") != NULL;
+    return device && !kg_torch_on_cpu(e->w) ? "device" : "host";
+}
+
+static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
+                                      enum kg_tstatus said, const json_t *reply, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    const char *message = text_of(reply, "message");
+    switch (said) {
+    case KG_TA_NEEDS_GPU:
+        if (kg_torch_on_cpu(e->w) && kg_module_needs_gpu(e->code, e->code_len)) {
+            return needs_gpu(message, err);
+        }
+        raised(e, command, reply);
+        break;
+    case KG_TA_SYNTAX:
+        kg_record_verdict(r, KG_V_COMPILE_ERROR, "syntax", "line %lld: %.200s",
+                          (long long)json_integer_value(json_object_get(reply, "line")), message);
+        break;
+    case KG_TA_NO_ENTRY:
+        kg_record_verdict(r, KG_V_COMPILE_ERROR, "missing_entry", "the module does not define `%s`",
+                          e->w->torch->problem->entry);
+        break;
+    case KG_TA_STATE:
+        kg_record_verdict(r, KG_V_WRONG, "params",
+                          "the reference's parameters and buffers are not all among its own by "
+                          "name, and these have not their order and shapes");
+        break;
+    case KG_TA_TOO_LARGE:
+        kg_record_verdict(r, KG_V_WRONG, "shape", "its answer is much larger than the reference's");
+        break;
+    case KG_TA_STRUCTURE:
+        kg_record_verdict(r, KG_V_WRONG, "structure", "its answer holds what is no plain tensor");
+        break;
+    case KG_TA_OUT_OF_MEMORY:
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, whose_memory(e, reply),
+                          "it ran out of memory%s%.200s", *message ? ": " : "", message);
+        break;
+    default:
+        raised(e, command, reply);
+    }
+    return KG_STAGE_FAIL;
+}
+
+enum kg_stage_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcommand command,
+                                         enum kg_stage stage, const struct kg_pyanswer *a,
+                                         struct kg_err *err)
+{
+    switch (a->status) {
+    case KG_PY_DIED:
+        return of_exit(e, stage);
+    case KG_PY_TIMEOUT:
+        return of_timeout(e, command, stage, err);
+    case KG_PY_PROTOCOL:
+        return of_protocol(e);
+    default:
+        return of_status(e, command, a->said, a->reply, err);
+    }
+}
+
+static enum kg_stage_result of_answer(struct kg_evaluation *e, enum kg_tcommand command,
+                                      enum kg_tstatus said, struct kg_err *err)
+{
+    json_t *reply = kg_pyrunner_reply(&e->torch->cand.runner);
+    enum kg_stage_result s = of_status(e, command, said, reply, err);
+    json_decref(reply);
+    return s;
+}
+
+enum kg_stage_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
+                                      enum kg_stage stage, const struct kg_dj_report *rep,
+                                      struct kg_err *err)
+{
+    switch (rep->status) {
+    case KG_DJ_DIED:
+        return of_exit(e, stage);
+    case KG_DJ_LATE:
+        return of_timeout(e, command, stage, err);
+    case KG_DJ_PROTOCOL:
+        return of_protocol(e);
+    default:
+        return of_answer(e, command, rep->said, err);
+    }
+}

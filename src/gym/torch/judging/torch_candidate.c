@@ -1,0 +1,294 @@
+/* The candidate's runner, and one case through it. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/torch/kernelbench/kernelbench_protocol.h"
+
+static json_t *load_request(const struct kg_evaluation *e)
+{
+    return json_pack("{s:s, s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
+                     "candidate", "precision", e->w->config.precision, "compat",
+                     kg_torch_compat(e->w), "profile", e->torch->profile);
+}
+
+void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
+{
+    e->deadline_ns += kg_clock_ns() - since_ns;
+}
+
+/* The next runner begins while this one is at work. */
+static void next_one(struct kg_evaluation *e)
+{
+    const struct kg_torch_run *run = e->torch;
+    if (!e->alone && e->task->more) {
+        int64_t since = kg_clock_ns();
+        uint64_t in, out;
+        kg_tinstance_regions(e->w, run->instance, false, &in, &out);
+        kg_tspare_begin(e->w, run->interpret, in, out);
+        kg_tevaluation_excuse(e, since);
+    }
+}
+
+/* A command without data; takes the request. */
+static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand command, json_t *request,
+                                 enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_torch_run *run = e->torch;
+    struct kg_pyquestion q;
+    struct kg_pyanswer a;
+    uint64_t seed = kg_torch_compat(e->w) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
+    kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
+    json_decref(request);
+    if (command == KG_TC_LOAD) {
+        next_one(e);
+    }
+    kg_pyrunner_answer(&run->cand.runner, &q,
+                       kg_evaluation_deadline(e, e->w->config.torch_deadline_compile), &a);
+    enum kg_stage_result s = KG_STAGE_PASS;
+    if (a.status != KG_PY_ANSWERED || a.said != KG_TA_OK) {
+        if (a.status != KG_PY_ANSWERED) {
+            kg_tcandidate_stop(e);
+        }
+        s = kg_toutcome_command(e, command, stage, &a, err);
+        kg_tcandidate_stop(e);
+    }
+    kg_pyanswer_deinit(&a);
+    return s;
+}
+
+enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_dj_call *call,
+                                       enum kg_stage stage, struct kg_dj_report *rep,
+                                       struct kg_err *err)
+{
+    struct kg_dj *judge = &e->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
+    if (kg_dj_run(judge, call, rep, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    e->deadline_ns += judge->waited_ns - waited_ns;
+    if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
+        e->torch->peak = rep->peak_bytes > e->torch->peak ? rep->peak_bytes : e->torch->peak;
+        return KG_STAGE_PASS;
+    }
+    if (rep->status != KG_DJ_ANSWERED) {
+        kg_tcandidate_stop(e); /* its exit says more */
+    }
+    enum kg_stage_result s = kg_toutcome_call(e, (enum kg_tcommand)call->command, stage, rep, err);
+    kg_tcandidate_stop(e);
+    return s;
+}
+
+enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
+                                        struct kg_err *err)
+{
+    struct kg_torch_run *run = e->torch;
+    struct kg_dj_report rep;
+    struct kg_dj_call call = {.port = run->cand.port, .command = KG_TC_STATE, .seed = 1};
+    if (kg_tinstance_state(e->w, run->instance, set, &call.id, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    call.deadline_ns = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
+    run->state = set;
+    return kg_tcandidate_ask(e, &call, stage, &rep, err);
+}
+
+static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstance *s,
+                                     enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    struct kg_torch_run *run = e->torch;
+    uint64_t in, out;
+    kg_tinstance_regions(w, s, false, &in, &out);
+    if (kg_tspare_take(w, run->interpret, e->code, e->code_len, in, out, &run->cand, err) !=
+        KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    kg_tbuilds_restore(e);
+    w->torch->beside = true;
+    run->instance = s;
+    run->called = false;
+    e->attached = true;
+    e->r->isolation = run->cand.runner.sandbox.isolation;
+    enum kg_stage_result step = tell(e, KG_TC_LOAD, load_request(e), stage, err);
+    if (step == KG_STAGE_PASS) {
+        step = tell(e, KG_TC_BUILD, kg_tinstance_build_request(&s->desc), stage, err);
+    }
+    if (step != KG_STAGE_PASS ||
+        kg_torch_compat(e->w)) { /* there, equal seeds make equal parameters */
+        return step;
+    }
+    return kg_tcandidate_load(e, 0, stage, err);
+}
+
+enum kg_stage_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tinstance *s,
+                                         enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_torch_run *run = e->torch;
+    if (run->cand.up && run->instance == s) {
+        return KG_STAGE_PASS;
+    }
+    kg_tcandidate_stop(e);
+    return kg_tinstance_open(e->w, s, err) == KG_OK ? bring_up(e, s, stage, err) : KG_STAGE_ERROR;
+}
+
+static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)
+{
+    struct kg_record *r = e->r;
+    struct kg_err ignored = KG_ERR_INIT;
+    char **text[2] = {&r->output.stdout_text, &r->output.stderr_text};
+    for (int i = 0; i < 2; i++) {
+        const struct kg_output *o = &run->output[i];
+        r->output.bytes += (int64_t)o->bytes;
+        if (o->head_len && !*text[i]) {
+            bool cut = o->bytes > o->head_len + o->tail_len;
+            *text[i] = kg_arena_printf(&r->arena, &ignored, "%.*s%s%.*s", (int)o->head_len, o->head,
+                                       cut ? "\n[...]\n" : "", (int)o->tail_len, o->tail);
+        }
+    }
+    if (run->sandbox.exit.peak_bytes > r->peak_bytes) {
+        r->peak_bytes = run->sandbox.exit.peak_bytes;
+    }
+}
+
+void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
+{
+    struct kg_torch_run *run = e->torch;
+    *f = (struct kg_tfollow){.ahead = !e->alone && e->task->more > 1};
+    if (run && run->cand.up) {
+        int builds = kg_tbuilds_hold(e);
+        kg_tspare_follow(e->w, &run->cand, f);
+        e->w->torch->beside = false;
+        kg_tbuilds_keep(e, builds);
+        keep_output(e, &run->cand.runner);
+    }
+}
+
+void kg_tcandidate_stop(struct kg_evaluation *e)
+{
+    struct kg_tfollow f;
+    kg_tcandidate_leave(e, &f);
+    kg_tspare_followed(e->w, &f);
+}
+
+/* What the first call at a shape may need besides: autotuning, compiling. */
+int64_t kg_tcandidate_deadline(const struct kg_evaluation *e)
+{
+    const struct kg_config *c = &e->w->config;
+    double first = e->torch->called ? 0 : c->torch_first_call;
+    return kg_evaluation_deadline(e, c->deadline_run + first);
+}
+
+/* State that the case wants: another set of parameters, or the same afresh where calls change it.
+ */
+static enum kg_stage_result state_for(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                      enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+{
+    int set = law == KG_TL_RELOAD;
+    if (s->desc.nstate == 0 || (e->torch->state == set && !s->desc.updates_state)) {
+        return KG_STAGE_PASS;
+    }
+    return kg_tcandidate_load(e, set, stage, err);
+}
+
+enum kg_stage_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tinstance *s,
+                                         enum kg_stage stage, struct kg_err *err)
+{
+    enum kg_stage_result step = kg_tcandidate_start(e, s, stage, err);
+    return step == KG_STAGE_PASS ? state_for(e, s, KG_TL_OWN, stage, err) : step;
+}
+
+/* The state that a call has left, where the reference's calls change theirs. */
+static enum kg_stage_result state_after(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                        const struct kg_tcase *c, enum kg_stage stage,
+                                        struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    struct kg_dj_call call = {.port = e->torch->cand.port,
+                              .id = c->after_id,
+                              .command = KG_TC_SNAPSHOT,
+                              .seed = kg_tcase_call_seed(c),
+                              .keep = KG_DJ_CANDIDATE,
+                              .deadline_ns = kg_tcandidate_deadline(e)};
+    if (c->after_id < 0) {
+        return KG_STAGE_PASS;
+    }
+    enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    if (step != KG_STAGE_PASS) {
+        return step;
+    }
+    if (kg_dj_compare(&e->w->torch->judge, c->after_id, false, &j, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    return kg_toutcome_state(e, s, c, &rep, &j);
+}
+
+/* The weakest that its answers were compared with. */
+static void note_oracle(struct kg_evaluation *e, const struct kg_tinstance *s,
+                        const struct kg_tcase *c)
+{
+    enum kg_toracle oracle = kg_tcase_oracle(s, c);
+    if (oracle <= e->torch->oracle) {
+        return;
+    }
+    e->torch->oracle = oracle;
+    json_object_set_new(e->r->environment, "oracle", json_string(kg_toracle_name(oracle)));
+    if (oracle != KG_TO_FP64) {
+        json_t *seen = json_pack("{s:s}", "kind", kg_toracle_name(oracle));
+        if (s->single) {
+            json_object_set_new(seen, "why", kg_json_text(s->why, strlen(s->why)));
+        }
+        kg_record_evidence(e->r, "oracle", seen);
+    }
+}
+
+enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
+                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_dj *judge = &e->w->torch->judge;
+    struct kg_torch_run *run = e->torch;
+    struct kg_tcase *c;
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    int64_t since = kg_clock_ns();
+    if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    kg_tevaluation_excuse(e, since);
+    json_array_append_new(e->torch->asked, kg_treplay_case(s, c));
+    if (!c->applies) {
+        return KG_STAGE_PASS;
+    }
+    c->asked++;
+    note_oracle(e, s, c);
+    enum kg_stage_result step = kg_tcandidate_start(e, s, stage, err);
+    if (step == KG_STAGE_PASS) {
+        step = state_for(e, s, law, stage, err);
+    }
+    struct kg_dj_call call = {
+        .port = run->cand.port, .id = c->id, .command = KG_TC_BIND, .seed = kg_tcase_call_seed(c)};
+    call.deadline_ns = kg_tcandidate_deadline(e);
+    if (step == KG_STAGE_PASS) {
+        step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    }
+    call.command = KG_TC_CALL;
+    call.keep = KG_DJ_CANDIDATE;
+    call.deadline_ns = kg_tcandidate_deadline(e);
+    call.building = run->called ? NULL : &run->cand.runner.wire->building;
+    if (step == KG_STAGE_PASS) {
+        step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    }
+    if (step != KG_STAGE_PASS) {
+        return step;
+    }
+    run->called = true;
+    if (kg_dj_compare(judge, c->id, c->law == KG_TL_PRECISION, &j, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    e->compared += j.compare.n;
+    j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
+    j.compare.pass = j.compare.pass && kg_tprecision_holds(e->w, c, &j);
+    step = kg_toutcome_case(e, s, c, &rep, &j);
+    run->cand.verified += step == KG_STAGE_PASS && s->kind == KG_INSTANCE_PUBLISHED;
+    return step == KG_STAGE_PASS ? state_after(e, s, c, stage, err) : step;
+}

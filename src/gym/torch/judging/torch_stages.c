@@ -1,0 +1,217 @@
+/* The stages of a PyTorch candidate, from its text to its answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/reply/check.h"
+#include "gym/torch/kernelbench/kernelbench_protocol.h"
+#include "gym/torch/problem/module.h"
+
+/* A problem without a tiny variant is interpreted as it is, up to so many times the tiny size. */
+#define UNSHRUNK 32
+
+/* Labels that explain; the behaviour decides. */
+enum kg_stage_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *err)
+{
+    (void)err;
+    struct kg_finding f[32];
+    size_t n =
+        kg_check_python(e->code, e->code_len, e->w->torch->problem->entry, f, sizeof f / sizeof *f);
+    for (size_t i = 0; i < n; i++) {
+        kg_record_evidence(e->r, "static",
+                           json_pack("{s:s, s:s, s:i, s:s}", "rule", f[i].rule, "severity",
+                                     kg_severity_name(f[i].severity), "line", f[i].line, "message",
+                                     f[i].message));
+    }
+    return KG_STAGE_PASS;
+}
+
+/* Where the candidate runs: at the published shape, or, where Triton must be interpreted, tiny. */
+static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tinstance **out,
+                                 struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    struct kg_torch *t = w->torch;
+    struct kg_tinstance *tiny = &t->instance[KG_INSTANCE_TINY];
+    *out = &t->instance[KG_INSTANCE_PUBLISHED];
+    bool compat = kg_torch_compat(w);
+    e->torch->interpret = kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
+    if (kg_tinstance_open(w, *out, err) != KG_OK) {
+        return err->code;
+    }
+    uint64_t size = kg_tshapes_size(&(*out)->desc), most = (uint64_t)w->config.torch_tiny_elements;
+    if (!e->torch->interpret || size <= most) {
+        return KG_OK;
+    }
+    if (!compat && !t->no_tiny && !tiny->consts &&
+        kg_tshapes_tiny(w, tiny, (int64_t)most, err) != KG_OK) {
+        if (err->code != KG_E_PROBLEM) {
+            return err->code;
+        }
+        t->no_tiny = true;
+    }
+    if (!compat && !t->no_tiny) {
+        *out = tiny;
+        return KG_OK;
+    }
+    return size <= UNSHRUNK * most
+               ? KG_OK
+               : kg_fail(err, KG_E_NEEDS_GPU,
+                         "the candidate uses Triton, there is no GPU, and the problem has no tiny "
+                         "variant for its interpreter");
+}
+
+/* The reference's answers to its own inputs, before code of the candidate is there: what it lacks
+ * then (double, memory) is its own fault. Of the same instance the next evaluations have them. */
+static enum kg_code first_case(struct kg_evaluation *e, struct kg_tinstance *s, struct kg_err *err)
+{
+    struct kg_tcase *c;
+    int64_t since = kg_clock_ns();
+    if (kg_torch_compat(e->w) || e->task->replay || e->task->stop_after < KG_ST_TINY) {
+        return KG_OK;
+    }
+    enum kg_code code = kg_tcase_ready(e->w, s, KG_TL_OWN, &c, err);
+    kg_tevaluation_excuse(e, since);
+    return code;
+}
+
+enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_tinstance *s;
+    e->torch = calloc(1, sizeof *e->torch);
+    if (!e->torch) {
+        kg_fail(err, KG_E_LIMIT, "no memory for a candidate");
+        return KG_STAGE_ERROR;
+    }
+    e->torch->cand.port = -1;
+    int64_t since = kg_clock_ns();
+    if (choose_scene(e, &s, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    kg_tevaluation_excuse(e, since);
+    kg_tbuilds_open(e);
+    e->torch->instance = s;
+    json_object_set_new(e->r->environment, "scene", json_string(kg_instance_name(s->kind)));
+    json_object_set_new(e->r->environment, "triton_interpret", json_boolean(e->torch->interpret));
+    const json_t *keys = json_object_get(e->task->replay, "parameters");
+    if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    if (!kg_torch_compat(e->w)) { /* else its seeds are everybody's */
+        json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
+    }
+    if (first_case(e, s, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    kg_tstage_timing_ahead(e, s);
+    enum kg_stage_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
+    e->r->compiled = e->built = step == KG_STAGE_PASS;
+    return step;
+}
+
+/* Wrong once: is it wrong in a fresh process too, asked this alone? */
+static enum kg_stage_result ask_again(struct kg_evaluation *e, struct kg_tinstance *s,
+                                      enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
+    bool ask = false;
+    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
+        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
+    }
+    if (!ask) {
+        return KG_STAGE_FAIL;
+    }
+    const char *reason = r->reason, *message = r->message;
+    bool repeats = e->repeats_twin;
+    size_t seen = json_array_size(r->evidence);
+    kg_tcandidate_stop(e);
+    enum kg_stage_result again = kg_tcandidate_case(e, s, law, stage, err);
+    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
+        json_array_remove(r->evidence, seen);
+    }
+    if (again == KG_STAGE_ERROR) {
+        return again;
+    }
+    r->verdict = KG_V_WRONG;
+    r->reason = reason;
+    r->message = message;
+    if (again == KG_STAGE_PASS) {
+        kg_record_evidence(r, "fresh_process",
+                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
+        if (repeats) {
+            kg_record_verdict(r, KG_V_HACK, "replay",
+                              "after a single edit it gives its answer to the unedited inputs; in "
+                              "a fresh process it does not");
+        } else {
+            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
+                              "its answer depends on earlier calls or on luck: right in a fresh "
+                              "process, but here %s",
+                              message);
+        }
+    }
+    return KG_STAGE_FAIL;
+}
+
+static enum kg_stage_result run_law(struct kg_evaluation *e, struct kg_tinstance *s,
+                                    enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+{
+    if (kg_cancelled) {
+        kg_fail(err, KG_E_CANCELLED, "interrupted");
+        return KG_STAGE_ERROR;
+    }
+    enum kg_stage_result step = kg_tcandidate_case(e, s, law, stage, err);
+    return step == KG_STAGE_FAIL ? ask_again(e, s, law, stage, err) : step;
+}
+
+/* The laws in order, or those of the record that is replayed. */
+static enum kg_stage_result run_laws(struct kg_evaluation *e, enum kg_stage stage,
+                                     const enum kg_tlaw *laws, size_t n, struct kg_err *err)
+{
+    struct kg_tinstance *s = e->torch->instance;
+    const json_t *replay =
+        e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
+    enum kg_stage_result worst = KG_STAGE_PASS, step = KG_STAGE_PASS;
+    e->torch->asked = json_array();
+    json_object_set_new(e->r->secret, kg_stage_name(stage), e->torch->asked);
+    n = replay ? json_array_size(replay) : n;
+    for (size_t i = 0;
+         i < n && step != KG_STAGE_ERROR && (worst == KG_STAGE_PASS || !e->w->config.staged); i++) {
+        enum kg_tlaw law = replay ? KG_TL_OWN : laws[i];
+        if (replay && kg_treplay_take_case(s, json_array_get(replay, i), &law, err) != KG_OK) {
+            return KG_STAGE_ERROR;
+        }
+        step = run_law(e, s, law, stage, err);
+        worst = step == KG_STAGE_PASS ? worst : step;
+    }
+    return worst;
+}
+
+enum kg_stage_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err)
+{
+    static const enum kg_tlaw own = KG_TL_OWN;
+    return run_laws(e, KG_ST_TINY, &own, 1, err);
+}
+
+enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
+{
+    const struct kg_config *c = &e->w->config;
+    enum kg_tlaw laws[KG_TL_COUNT];
+    bool kept[KG_TL_COUNT];
+    e->compared = 0;
+    if (kg_torch_compat(e->w)) {
+        return kg_tkb_full(e, err);
+    }
+    int64_t since = kg_clock_ns();
+    kg_tcases_kept(e->w, e->torch->instance, kept);
+    kg_tevaluation_excuse(e, since);
+    size_t n = kg_tplan_full(&e->torch->instance->desc, c->multi_input, c->laws, false, kept,
+                             &e->rng, laws);
+    enum kg_stage_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
+    if (worst == KG_STAGE_PASS && e->compared == 0) {
+        kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
+                e->w->torch->problem->path);
+        return KG_STAGE_ERROR;
+    }
+    return worst == KG_STAGE_PASS && c->torch_shapes > 0 ? kg_tshapes_grade(e, err) : worst;
+}

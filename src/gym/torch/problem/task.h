@@ -1,0 +1,73 @@
+/* What a problem asks for, in numbers: the description that its own code gives in a confined
+ * reference runner (command DESCRIBE). Every field is a claim of that runner: names, counts, ranks
+ * and sizes are bounded here, and an error names what is wrong and where. One description per set
+ * of constants: the published ones, or others (shapes.h). */
+#ifndef KG_GYM_TORCH_PROBLEM_TASK_H
+#define KG_GYM_TORCH_PROBLEM_TASK_H
+
+#include "base/json.h"
+#include "gym/tensor/tensor_wire.h"
+
+#define KG_TASK_INPUTS    64
+#define KG_TASK_CONSTANTS 64
+#define KG_TASK_BYTES     (16ull << 30) /* inputs, or parameters, of one call */
+#define KG_TASK_TERMS     ((int64_t)1 << 40)
+
+/* Of the values of a tensor, as drawn or constructed once; NaN where unknown. */
+struct kg_tstats {
+    double min, max, mean, sd;
+    int64_t distinct; /* different values, counted up to a bound; -1 unknown */
+    bool fixed;       /* inputs: the same whatever the seed */
+    bool whole;       /* all of them whole numbers */
+    bool finite;
+};
+
+struct kg_task_input {
+    struct kg_tleaf leaf; /* dtype, shape and name */
+    struct kg_tstats stats;
+};
+
+struct kg_task_state { /* a parameter or a buffer */
+    struct kg_tleaf leaf;
+    struct kg_tstats stats;
+    bool buffer;
+};
+
+struct kg_task_output {
+    struct kg_tleaf leaf;
+    struct kg_tstats stats;
+};
+
+struct kg_task_constant {
+    char name[64];
+    int64_t value;
+};
+
+struct kg_task_desc {
+    json_t *args, *kwargs; /* what a module is constructed with, for BUILD; owned */
+    json_t *template;      /* how forward's arguments are put together from tensors; owned */
+    size_t ninputs, nstate, noutputs, nconstants;
+    struct kg_task_input input[KG_TASK_INPUTS];
+    struct kg_task_state state[KG_TWIRE_LEAVES];
+    struct kg_task_output output[KG_TWIRE_LEAVES]; /* of one call */
+    struct kg_task_constant constant[KG_TASK_CONSTANTS];
+    bool random;        /* the reference draws numbers when it is called */
+    bool updates_state; /* a call changes its buffers */
+    bool repeats;       /* same inputs, same seed, same answer, bit for bit */
+    bool writes_inputs; /* a call changes its inputs */
+    int64_t terms;      /* elements of an input that one of the answer depends on, as the reference
+                           was seen to answer, 1 to KG_TASK_TERMS; 0: unknown */
+    uint64_t elements;  /* of all inputs */
+    uint64_t input_bytes, state_bytes, output_bytes;
+};
+
+/* what: the problem, for messages ("PATH: description: inputs[2].shape[0]: ..."). KG_E_PROBLEM. On
+ * failure there is nothing to release. */
+enum kg_code kg_task_parse(const json_t *reply, const char *what, struct kg_task_desc *out,
+                           struct kg_err *err) KG_MUST_USE;
+void kg_task_deinit(struct kg_task_desc *d); /* idempotent */
+
+/* "[2048,8191] float32" */
+void kg_task_leaf_text(const struct kg_tleaf *leaf, char *out, size_t cap);
+
+#endif

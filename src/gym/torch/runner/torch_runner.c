@@ -1,0 +1,184 @@
+/* Runners of PyTorch code with a port of the judge's each: begun, ready, ended. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/trace.h"
+#include "gym/torch/torch.h"
+
+#define DESCRIPTORS 1024 /* Python opens many files while it imports */
+#define REGION_MIN  (64u << 10)
+/* So many contexts: the driver makes one after the other, but of five together each takes 0.1 s, of
+ * eleven 0.08, one alone 0.14. */
+#define AT_ONCE 16
+
+static uint64_t at_least(uint64_t bytes)
+{
+    return bytes > REGION_MIN ? bytes : REGION_MIN;
+}
+
+/* Processor time is a candidate's limit: a reference serves any number of them. */
+static void limits(const struct kg_worker *w, const char *source, struct kg_limits *out)
+{
+    const struct kg_config *c = &w->config;
+    bool stays = strcmp(source, w->torch->problem_file) == 0;
+    *out = (struct kg_limits){.memory_bytes = c->torch_memory_mb << 20,
+                              .processes = c->limit_processes,
+                              .file_bytes = c->limit_file_mb << 20,
+                              .cpu_s = stays ? 0 : (int64_t)c->torch_deadline_eval + 1,
+                              .descriptors = DESCRIPTORS};
+}
+
+static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                                 const int fds[3], struct kg_trunner *out, struct kg_err *err)
+{
+    /* On a GPU building may take any core, until they are timed (kg_pyrunner_pin). */
+    struct kg_pyrunner_spec spec = {.source = source,
+                                    .ctrl_fd = fds[0],
+                                    .in_fd = fds[1],
+                                    .out_fd = fds[2],
+                                    .cpu = kg_torch_on_cpu(w) ? w->cpu : -1,
+                                    .connections =
+                                        kg_torch_compat(w) ? 0 : (int)w->config.torch_connections};
+    limits(w, source, &spec.limits);
+    enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
+    out->runner.cancelled = &kg_cancelled;
+    return code;
+}
+
+enum kg_code kg_trunner_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                              uint64_t in_bytes, uint64_t out_bytes, struct kg_trunner *out,
+                              struct kg_err *err)
+{
+    int fds[3];
+    *out = (struct kg_trunner){
+        .port = -1, .in_bytes = at_least(in_bytes), .out_bytes = at_least(out_bytes)};
+    if (kg_dj_port_open(&w->torch->judge, out->in_bytes, out->out_bytes, &out->port, fds, err) !=
+        KG_OK) {
+        return err->code;
+    }
+    int64_t begun = kg_clock_ns();
+    enum kg_code code = begin_runner(w, z, source, fds, out, err);
+    kg_trace_span(begun, "runner", "fork");
+    for (int i = 0; i < 3; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    if (code == KG_OK) {
+        out->up = true;
+        return KG_OK;
+    }
+    struct kg_err ignored = KG_ERR_INIT;
+    (void)!kg_dj_port_close(&w->torch->judge, out->port, &ignored);
+    return code;
+}
+
+enum kg_code kg_trunner_use(struct kg_worker *w, const struct kg_trunner *s, uint64_t out_bytes,
+                            struct kg_err *err)
+{
+    return kg_dj_port_use(&w->torch->judge, s->port, at_least(out_bytes), err);
+}
+
+static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
+{
+    char part[32], path[KG_LEASE_PATH];
+    *turn = KG_LEASE_NONE;
+    if (!w->torch->judge.facts.clock || w->torch->judge.held) {
+        return KG_OK;
+    }
+    snprintf(part, sizeof part, ".boot%d", w->cpu % AT_ONCE);
+    kg_lease_device_path(w->torch->device, part, path);
+    return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
+}
+
+/* One that has made its context while its worker did something else needs no turn. */
+enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
+                             struct kg_err *err)
+{
+    *boot = (struct kg_tboot){KG_LEASE_NONE, KG_LEASE_NONE, 0};
+    int64_t begun = kg_clock_ns();
+    enum kg_code code = KG_OK;
+    if (!s->runner.told) {
+        code = take_turn(w, &boot->turn, err);
+        code = code == KG_OK ? kg_torch_device_acquire(w, &boot->device, err) : code;
+    }
+    kg_trace_span(begun, "runner", "wait to boot");
+    boot->since_ns = kg_clock_ns();
+    if (code == KG_OK) {
+        kg_pyrunner_go(&s->runner);
+        kg_torch_end_last(w);
+        return KG_OK;
+    }
+    kg_lease_release(&boot->turn);
+    kg_trunner_stop(w, s);
+    return code;
+}
+
+enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
+                               struct kg_err *err)
+{
+    enum kg_code code = kg_pyrunner_ready(&s->runner, err);
+    kg_trace_span(boot->since_ns, "runner", "boot");
+    if (code == KG_OK) {
+        code = kg_dj_port_attach(&w->torch->judge, s->port, s->runner.sandbox.pidfd, err);
+    }
+    kg_torch_device_release(w, &boot->device);
+    kg_lease_release(&boot->turn);
+    if (code != KG_OK) {
+        kg_trunner_stop(w, s);
+    }
+    return code;
+}
+
+enum kg_code kg_trunner_ready(struct kg_worker *w, struct kg_trunner *s, struct kg_err *err)
+{
+    struct kg_tboot boot;
+    return kg_trunner_boot(w, s, &boot, err) == KG_OK ? kg_trunner_booted(w, s, &boot, err)
+                                                      : err->code;
+}
+
+enum kg_code kg_trunner_start(struct kg_worker *w, bool interpret, const char *source,
+                              uint64_t in_bytes, uint64_t out_bytes, struct kg_trunner *out,
+                              struct kg_err *err)
+{
+    struct kg_zygote *z;
+    *out = (struct kg_trunner){.port = -1};
+    if (kg_torch_judge(w, err) != KG_OK || kg_torch_zygote(w, interpret, &z, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_trunner_begin(w, z, source, in_bytes, out_bytes, out, err) == KG_OK
+               ? kg_trunner_ready(w, out, err)
+               : err->code;
+}
+
+/* One that is at work is ended at once; to one that waits for a command, others go first. A port
+ * that cannot be closed is a judge's that is gone. */
+void kg_trunner_stop(struct kg_worker *w, struct kg_trunner *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_lease l = KG_LEASE_NONE;
+    if (!s->up) {
+        return;
+    }
+    int64_t begun = kg_clock_ns();
+    if (w->torch->judge_up && kg_pyrunner_at_rest(&s->runner)) {
+        (void)!kg_torch_device_acquire(w, &l, &ignored);
+    }
+    kg_trace_span(begun, "runner", "wait to end");
+    begun = kg_clock_ns();
+    kg_pyrunner_stop(&s->runner);
+    kg_trace_span(begun, "runner", "end");
+    if (w->torch->judge_up) {
+        const struct kg_sandbox *box = &s->runner.sandbox; /* its namespace ended with it */
+        bool gone = box->exit.kind != KG_EXIT_RUNNING && (box->isolation.has & KG_STEP_PIDNS);
+        (void)!(gone ? kg_dj_port_end : kg_dj_port_close)(&w->torch->judge, s->port, &ignored);
+    }
+    kg_torch_device_release(w, &l);
+    if (s->source[0]) {
+        unlink(s->source);
+    }
+    s->up = false;
+    s->stopped = true;
+}

@@ -1,0 +1,286 @@
+/* The command of a measurement: warm-ups, blocks of pairs, the least number of verified calls. What
+ * is known before the candidate: pairs_open.c. */
+#include "gym/torch/timing/torch_pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/trace.h"
+#include "gym/torch/timing/torch_pairs_private.h"
+
+#define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
+#define NULLS      6  /* null windows of a lease, at least; one in four calls has one */
+#define WARM_LEAST 5  /* besides right answers given before: all places and streams, and one */
+#define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
+#define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
+#define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
+
+struct kg_tpairs_hook kg_tpairs_hook;
+
+/* --- pairs --- */
+
+static uint64_t bits(void *session)
+{
+    return kg_rng_u64(&((struct kg_tpairs *)session)->rng);
+}
+
+static bool past_deadline(const struct kg_tpairs *s)
+{
+    return kg_clock_ns() >= *s->deadline_ns;
+}
+
+static bool over_budget(const struct kg_tpairs *s)
+{
+    return kg_clock_ns() - s->started_ns >= s->opt.budget_ns || past_deadline(s);
+}
+
+/* The law of a call that nobody times: one in three is not the usual one, or a process that is
+ * timed could be told by its inputs from one that is checked. */
+static enum kg_tlaw untimed_law(struct kg_tpairs *s)
+{
+    enum kg_tlaw known[KG_TL_COUNT] = {KG_TL_OWN};
+    size_t n = 0;
+    for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
+        const struct kg_tcase *c = &s->instance->cases[l];
+        if (c->ready && c->applies && l != KG_TL_PRECISION) { /* a bound of its own */
+            known[n++] = (enum kg_tlaw)l;
+        }
+    }
+    return n > 0 && kg_rng_below(&s->rng, 3) == 0 ? known[kg_rng_below(&s->rng, n)] : KG_TL_OWN;
+}
+
+/* Nothing was wrong, and nothing is known. */
+static bool in_vain(enum kg_tflow flow)
+{
+    return flow == KG_TFLOW_LOUD || flow == KG_TFLOW_DOUBT;
+}
+
+/* A verified call that nobody times. Where the device is others' meanwhile, waiting is not the
+ * candidate's time. */
+static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err)
+{
+    bool cand_first = kg_rng_below(&s->rng, 2) == 1;
+    enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
+    const struct kg_dj *judge = &s->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
+    bool alone = judge->held;
+    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, NULL, err);
+    *s->deadline_ns += alone ? 0 : judge->waited_ns - waited_ns;
+    return in_vain(flow) ? KG_TFLOW_ON : flow;
+}
+
+static enum kg_tflow quiet_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
+{
+    struct kg_tpairs_result *r = s->out;
+    enum kg_tflow flow = KG_TFLOW_LOUD;
+    for (int i = 0; i < TRIES && in_vain(flow); i++) {
+        r->repeated += i > 0;
+        flow = kg_tpairs_verified(s, cand_first, KG_TL_OWN, &r->pair[r->n], err);
+        s->loud += flow == KG_TFLOW_LOUD;
+    }
+    if (flow == KG_TFLOW_DOUBT) {
+        return kg_tpairs_disagree(s, err);
+    }
+    r->n += flow == KG_TFLOW_ON;
+    return flow == KG_TFLOW_ON && s->loud > LOUD_PAIRS + r->n / 4 ? KG_TFLOW_LOUD : flow;
+}
+
+static enum kg_tflow one_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
+{
+    enum kg_tflow flow = KG_TFLOW_ON;
+    if (kg_rng_below(&s->rng, 16) == 0) { /* numbers of calls mean nothing */
+        flow = untimed(s, false, err);
+    }
+    return flow == KG_TFLOW_ON ? quiet_pair(s, cand_first, err) : flow;
+}
+
+static enum kg_tflow one_block(struct kg_tpairs *s, size_t n, bool *more, struct kg_err *err)
+{
+    bool first[KG_TPAIRS_MOST];
+    kg_balanced_order(bits, s, first, n);
+    enum kg_tflow flow = KG_TFLOW_ON;
+    for (size_t i = 0; i < n && flow == KG_TFLOW_ON; i++) {
+        bool enough = s->out->n >= KG_TPAIRS_LEAST;
+        if ((enough && over_budget(s)) || past_deadline(s)) {
+            *more = false;
+            break;
+        }
+        flow = one_pair(s, first[i], err);
+    }
+    return flow;
+}
+
+static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
+{
+    const struct kg_tpairs_options *o = &s->opt;
+    int most = o->calibrated ? 1 : o->blocks;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    bool more = true;
+    for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
+        if (!o->calibrated && b >= o->min_blocks) {
+            struct kg_ratio r;
+            flow = kg_tpairs_nulls(s, NULLS, err);
+            if (flow != KG_TFLOW_ON) {
+                break;
+            }
+            kg_tpairs_sum_up(s);
+            if (kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
+                break;
+            }
+        }
+        flow = one_block(s, s->out->block, &more, err);
+    }
+    return flow == KG_TFLOW_ON ? kg_tpairs_nulls(s, NULLS, err) : flow;
+}
+
+/* Fresh out of its start: the first call compiles and tunes, which needs no lease. */
+static enum kg_tflow prime(struct kg_tpairs *s, struct kg_err *err)
+{
+    return past_deadline(s) ? KG_TFLOW_ON : untimed(s, true, err);
+}
+
+static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
+{
+    enum kg_tflow flow = KG_TFLOW_ON;
+    while (s->out->calls < n && flow == KG_TFLOW_ON && !past_deadline(s)) {
+        flow = untimed(s, false, err);
+    }
+    s->out->warmups = s->cand->verified + s->out->calls;
+    return flow;
+}
+
+/* The least number of verified calls of the process plus a random number more, and the least life.
+ * Binding where the ratio would exceed 1: not for one that is slower by more than its interval, and
+ * one that seems to be is let off once its budget is gone. */
+static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
+{
+    struct kg_ratio ratio;
+    int64_t least = KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, 9);
+    bool known = kg_tpairs_ratio(s, &ratio);
+    bool fast = known && ratio.ratio > 1, slow = known && ratio.hi < 1;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    while (flow == KG_TFLOW_ON && !slow &&
+           (s->cand->verified + s->out->verified < least ||
+            kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS)) {
+        if (past_deadline(s) || (over_budget(s) && !fast)) {
+            s->cut_short = past_deadline(s);
+            break;
+        }
+        flow = untimed(s, true, err);
+    }
+    return flow;
+}
+
+/* --- one run --- */
+
+/* One that does not count: page tables, clocks. */
+static enum kg_tflow first_null(struct kg_tpairs *s, struct kg_err *err)
+{
+    bool loud;
+    enum kg_tflow flow = kg_tpairs_null_call(s, &loud, err);
+    s->nnull = 0;
+    return flow;
+}
+
+static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
+{
+    int64_t warm = s->opt.warmups - s->cand->verified;
+    warm = (warm > WARM_LEAST ? warm : WARM_LEAST) + (int64_t)kg_rng_below(&s->rng, 6);
+    enum kg_tflow flow = prime(s, err);
+    kg_tpairs_one_core(s);
+    flow = flow == KG_TFLOW_ON ? warm_up(s, warm - WARM_ALONE, err) : flow;
+    if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    int64_t since = s->started_ns = kg_clock_ns();
+    flow = flow == KG_TFLOW_ON ? warm_up(s, warm, err) : flow;
+    flow = flow == KG_TFLOW_ON ? first_null(s, err) : flow;
+    kg_trace_span(since, "alone", "warm-ups");
+    since = kg_clock_ns();
+    flow = flow == KG_TFLOW_ON ? all_blocks(s, err) : flow;
+    kg_trace_span(since, "alone", "pairs");
+    kg_tpairs_give_lease(s); /* what follows is not timed */
+    return flow == KG_TFLOW_ON ? minimum(s, err) : flow;
+}
+
+static void result_init(struct kg_tpairs_result *r)
+{
+    memset(r, 0, sizeof *r);
+    r->status = KG_TPAIRS_NOT_MEASURED;
+    r->candidate_ns = r->reference_ns = r->overhead_ns = -1;
+    r->candidate_trimmed_ns = r->reference_trimmed_ns = -1;
+    r->cv = NAN;
+}
+
+enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
+                           struct kg_tpairs_result *out, struct kg_err *err)
+{
+    const struct kg_tpairs_options *o = &s->opt;
+    result_init(out);
+    out->block = (size_t)(o->calibrated ? o->trials : o->pairs);
+    out->pair = calloc(out->block * (size_t)(o->calibrated ? 1 : o->blocks), sizeof *out->pair);
+    if (!out->pair) {
+        return kg_fail(err, KG_E_LIMIT, "timing: no memory for pairs");
+    }
+    s->out = out;
+    s->cand = candidate;
+    s->cut_short = false;
+    s->seen = 0;
+    s->loud = 0;
+    s->no_room = false;
+    for (size_t i = 0; i < KG_DJ_ASIDE; i++) {
+        s->later[i].there = false;
+    }
+    s->born_ns = kg_clock_ns();
+    enum kg_tflow flow = course(s, err);
+    out->alive_ns = kg_clock_ns() - s->born_ns;
+    kg_tpairs_give_lease(s);
+    if (flow == KG_TFLOW_ON) {
+        kg_tpairs_conclude(s);
+    } else if (flow != KG_TFLOW_ERROR) {
+        out->status = flow == KG_TFLOW_LOUD ? KG_TPAIRS_LOUD : KG_TPAIRS_FAILED;
+    }
+    s->out = NULL;
+    s->cand = NULL;
+    return flow == KG_TFLOW_ERROR ? err->code : KG_OK;
+}
+
+enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out, struct kg_err *err)
+{
+    const struct kg_dj *judge = &s->w->torch->judge;
+    int64_t waited_ns = judge->waited_ns;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    s->out = out;
+    for (size_t i = 0; i < KG_DJ_ASIDE && flow == KG_TFLOW_ON; i++) {
+        struct kg_tlater *l = &s->later[i];
+        flow = l->there ? kg_tpairs_ask_later(s, l, err) : flow;
+    }
+    s->out = NULL;
+    *s->deadline_ns += judge->waited_ns - waited_ns;
+    out->status = flow == KG_TFLOW_FAILED ? KG_TPAIRS_FAILED : out->status;
+    return flow == KG_TFLOW_ERROR ? err->code : KG_OK;
+}
+
+void kg_tpairs_result_deinit(struct kg_tpairs_result *r)
+{
+    free(r->pair);
+    r->pair = NULL;
+}
+
+enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *err)
+{
+    *loud = false;
+    enum kg_tflow flow = kg_tpairs_take_lease(s, err) == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
+    for (int i = 0; i < CANARIES && flow == KG_TFLOW_ON; i++) {
+        struct kg_dj_report rep;
+        bool null = false;
+        flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &null, err) : flow;
+        *loud = *loud || null || (flow == KG_TFLOW_ON && rep.loud);
+    }
+    kg_tpairs_give_lease(s);
+    return flow == KG_TFLOW_ON ? KG_OK : err->code;
+}

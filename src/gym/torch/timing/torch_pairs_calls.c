@@ -1,0 +1,243 @@
+/* Verified calls: both sides on fresh values, comparison. The same path for warm-ups, extra and
+ * timed calls, so that no process can tell which is which. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/torch/timing/torch_pairs_private.h"
+
+#define CASE KG_TORCH_TIMING_ID
+
+/* --- calls --- */
+
+static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct kg_dj_report *rep,
+                        struct kg_err *err)
+{
+    struct kg_dj *judge = &s->w->torch->judge;
+    return kg_tpairs_hook.run ? kg_tpairs_hook.run(judge, c, rep, err)
+                              : kg_dj_run(judge, c, rep, err);
+}
+
+struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
+{
+    bool first = s->cand && port == s->cand->port && s->out && s->out->calls <= 1;
+    return (struct kg_dj_call){.port = port,
+                               .id = CASE,
+                               .command = command,
+                               .flags = KG_TF_BIND | (s->instance->desc.random ? KG_TF_DRAWS : 0),
+                               .seed = s->seed,
+                               .deadline_ns = kg_clock_ns() + s->opt.call_ns +
+                                              (first ? s->opt.first_call_ns : 0)};
+}
+
+enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                      const char *what, struct kg_dj_report *rep,
+                                      struct kg_err *err)
+{
+    if (run(s, c, rep, err) != KG_OK ||
+        kg_treference_check(s->w, &s->instance->ref, what, rep, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    if (rep->late_write || rep->guard_hit || rep->input_modified) {
+        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference %s", s->w->torch->problem->path,
+                rep->late_write       ? "changes an answer after it gave it"
+                : rep->input_modified ? "writes to an input"
+                                      : "writes outside its answer");
+        return KG_TFLOW_ERROR;
+    }
+    return KG_TFLOW_ON;
+}
+
+static enum kg_tflow ask_null(struct kg_tpairs *s, const struct kg_dj_call *c,
+                              struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (run(s, c, rep, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
+        return KG_TFLOW_ON;
+    }
+    kg_fail(err, KG_E_GYM, "timing: the null runner failed (command %u: status %d, said %d)",
+            c->command, (int)rep->status, (int)rep->said);
+    return KG_TFLOW_ERROR;
+}
+
+enum kg_tflow kg_tpairs_fail(struct kg_tpairs *s, enum kg_tcommand command, int64_t call,
+                             const struct kg_dj_report *rep, const struct kg_dj_judgement *j)
+{
+    struct kg_tpairs_failure *f = &s->out->failure;
+    memset(f, 0, sizeof *f);
+    f->command = command;
+    f->report = *rep;
+    f->compared = j != NULL;
+    if (j) {
+        f->judgement = *j;
+    }
+    f->law = s->law;
+    f->call = call;
+    f->right = s->out->verified;
+    return KG_TFLOW_FAILED;
+}
+
+enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                      struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (run(s, c, rep, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    bool good = rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK;
+    return good ? KG_TFLOW_ON
+                : kg_tpairs_fail(s, (enum kg_tcommand)c->command, s->out->calls, rep, NULL);
+}
+
+/* --- sides --- */
+
+enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
+                                  struct kg_dj_report *rep, struct kg_err *err)
+{
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
+    bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self && !s->instance->single;
+    c.keep = keep;
+    c.flags |= wide ? KG_TF_WIDE : 0;
+    c.timed = !oracle;
+    c.deadline_ns += wide ? s->opt.first_call_ns : 0;
+    return kg_tpairs_ask_reference(s, &c, wide ? "a call in double" : "a call", rep, err);
+}
+
+static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
+{
+    s->out->calls++;
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->cand->port, KG_TC_CALL);
+    c.keep = KG_DJ_CANDIDATE;
+    c.timed = true;
+    return kg_tpairs_ask_candidate(s, &c, rep, err);
+}
+
+/* Bounds of the last case, whose other side is there; flags: 0, of the answer that is there. What
+ * is timed is of the usual law, and so is what is learnt for it. */
+static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
+    int64_t k = kg_tplan_k(&s->instance->desc, s->law);
+    bool usual = s->law == KG_TL_OWN;
+    c.keep = KG_DJ_FLOAT;
+    c.flags |= flags;
+    enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;
+    if (flow == KG_TFLOW_ON &&
+        kg_dj_self(&s->w->torch->judge, CASE, k, usual, applies, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    return flow;
+}
+
+/* As in cases.c: where its error is not how far it is from its oracle, it answers off. */
+enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    bool tf32 = kg_torch_tf32(s->w), off = tf32 || (s->instance->single && !s->self), ignored;
+    *applies = false;
+    enum kg_tflow flow = kg_tpairs_reference(s, KG_DJ_ORACLE, &rep, err);
+    if (flow == KG_TFLOW_ON) {
+        flow = bounds(s, !off ? 0 : tf32 ? KG_TF_NEAR | KG_TF_FINE : KG_TF_NEAR, applies, err);
+    }
+    if (flow == KG_TFLOW_ON && tf32 && *applies) {
+        flow = bounds(s, KG_TF_NEAR, &ignored, err);
+    }
+    return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
+}
+
+/* What others' work made longer is no part of K. */
+enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->w->torch->null.port, KG_TC_NULL);
+    bool alone = s->w->torch->judge.held || !s->opt.exclusive;
+    c.timed = true;
+    enum kg_tflow flow = ask_null(s, &c, &rep, err);
+    *loud = flow == KG_TFLOW_ON && rep.loud;
+    if (flow == KG_TFLOW_ON && alone && !rep.loud && s->nnull < KG_TPAIRS_NULLS) {
+        s->null_ns[s->nnull++] = (double)rep.window_ns;
+    }
+    return flow;
+}
+
+bool kg_tpairs_sound(const struct kg_dj_report *rep, const struct kg_dj_judgement *j)
+{
+    bool form = j->arity || j->structure || j->shape || j->dtype || j->device || j->alias;
+    bool memory = rep->late_write || rep->input_modified || rep->guard_hit;
+    return !form && !memory;
+}
+
+/* *j once more, by the oracle where it says anything of these inputs. */
+static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, bool *applies,
+                                struct kg_err *err)
+{
+    enum kg_tflow flow = kg_tpairs_self(s, applies, err);
+    if (flow == KG_TFLOW_ON && *applies &&
+        kg_dj_compare(&s->w->torch->judge, CASE, false, j, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    s->out->oracle_checked += flow == KG_TFLOW_ON && *applies;
+    return flow;
+}
+
+/* With the float reference, by what it is known to err on the usual inputs. What that finds wrong,
+ * and inputs of other laws, are asked of the oracle, which decides where the reference meets it;
+ * where it does not, nobody is blamed. So is a random part of what is timed: once the device is
+ * others' again, unless such inputs cannot be made twice (wait false). */
+static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep, bool timed,
+                            bool wait, struct kg_err *err)
+{
+    struct kg_dj_judgement j;
+    bool usual = s->law == KG_TL_OWN, applies = true;
+    if (kg_dj_compare(&s->w->torch->judge, CASE, false, &j, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    bool numbers = !j.compare.pass && !(j.arity || j.structure || j.shape || j.dtype);
+    bool now = !usual || numbers || (timed && !wait && kg_rng_below(&s->rng, 4) == 0);
+    if (now && ask_oracle(s, &j, &applies, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
+    bool unknown = !applies || kg_tcase_lets_off(&s->instance->cases[s->law], &j);
+    if (unknown && (!usual || numbers) && kg_tpairs_sound(rep, &j)) {
+        return KG_TFLOW_DOUBT;
+    }
+    if (!j.compare.pass || !kg_tpairs_sound(rep, &j)) {
+        return kg_tpairs_fail(s, KG_TC_CALL, s->out->calls, rep, &j);
+    }
+    s->out->verified++;
+    return timed && wait && !now ? kg_tpairs_for_later(s, rep, err) : KG_TFLOW_ON;
+}
+
+enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
+                                 struct kg_pair *pair, struct kg_err *err)
+{
+    struct kg_dj_report ref, cand;
+    bool loud = false;
+    if (kg_cancelled) {
+        kg_fail(err, KG_E_CANCELLED, "interrupted");
+        return KG_TFLOW_ERROR;
+    }
+    enum kg_tflow flow = kg_tpairs_draw(s, law, err);
+    for (int k = 0; k < 2 && flow == KG_TFLOW_ON; k++) {
+        flow = (k == 0) == cand_first ? candidate(s, &cand, err)
+                                      : kg_tpairs_reference(s, KG_DJ_FLOAT, &ref, err);
+    }
+    if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, 4) == 0) {
+        flow = kg_tpairs_null_call(s, &loud, err);
+    }
+    bool wait = flow == KG_TFLOW_ON && kg_tpairs_may_wait(s, &cand);
+    flow = flow == KG_TFLOW_ON ? verify(s, &cand, pair != NULL, wait, err) : flow;
+    if (flow != KG_TFLOW_ON) {
+        return flow;
+    }
+    if (pair) {
+        *pair = (struct kg_pair){ref.window_ns, cand.window_ns, cand_first};
+    }
+    if (ref.loud || cand.loud) {
+        s->out->setup_ns = ref.loud ? ref.setup_ns : cand.setup_ns;
+        s->out->close_ns = ref.loud ? ref.close_ns : cand.close_ns;
+        return KG_TFLOW_LOUD;
+    }
+    return KG_TFLOW_ON;
+}

@@ -1,0 +1,118 @@
+/* Private to pairs*.c: what one measurement carries from call to call. */
+#ifndef KG_GYM_TORCH_TIMING_TORCH_PAIRS_PRIVATE_H
+#define KG_GYM_TORCH_TIMING_TORCH_PAIRS_PRIVATE_H
+
+#include "base/rng.h"
+#include "gym/timing/lease.h"
+#include "gym/torch/timing/torch_pairs.h"
+
+#define KG_TPAIRS_NULLS 4096 /* null windows kept */
+
+enum kg_tflow {
+    KG_TFLOW_ON,
+    KG_TFLOW_LOUD,   /* somebody else's work was on the device */
+    KG_TFLOW_DOUBT,  /* nothing is known of these inputs: the reference does not meet its oracle */
+    KG_TFLOW_FAILED, /* out->failure says what the candidate did */
+    KG_TFLOW_ERROR,  /* *err */
+};
+
+/* A timed call that the oracle will be asked about once the device is others' again. */
+struct kg_tlater {
+    bool there;
+    uint64_t number; /* of its case */
+    int place;
+    int64_t call;
+    struct kg_dj_report report;
+};
+
+struct kg_tpairs {
+    struct kg_worker *w;
+    struct kg_tinstance *instance;
+    struct kg_tpairs_options opt;
+    struct kg_key key;
+    int64_t *deadline_ns;
+    struct kg_rng rng;       /* order, places, counts; never values */
+    bool drawn;              /* every input is drawn by the reference */
+    bool self;               /* the oracle is the reference itself under the same seed */
+    struct kg_trunner *cand; /* NULL: none yet */
+    bool placed;             /* every input has had values */
+    int set;                 /* where inputs lie, of KG_TORCH_PLACES */
+    unsigned seen;           /* places that the candidate was called at, a bit each */
+    uint64_t cases;          /* drawn so far: each has its own key */
+    uint64_t seed;           /* of the calls of the last one */
+    enum kg_tlaw law;        /* of the last one */
+    double null_ns[KG_TPAIRS_NULLS];
+    size_t nnull;
+    int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
+    struct kg_tpairs_result *out; /* of the run under way */
+    struct kg_lease lease;
+    bool cut_short;
+    size_t loud;  /* pairs that were */
+    bool no_room; /* for answers that wait to be asked about */
+    struct kg_tlater later[KG_DJ_ASIDE];
+};
+
+/* --- pairs_open.c --- */
+/* The device to this measurement, and given back; waiting is not the candidate's time, nor the
+ * measurement's. Whoever draws inputs on the host gives it back meanwhile. */
+enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
+void kg_tpairs_give_lease(struct kg_tpairs *s);
+/* So many null windows at least, each after a call of the reference, as among pairs: null calls in
+ * a row take 70 us less. */
+enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *err);
+/* ERROR: on input after input the reference does not meet its own oracle. */
+enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err);
+/* All runners that are timed onto the worker's core. */
+void kg_tpairs_one_core(const struct kg_tpairs *s);
+
+/* --- pairs_values.c --- */
+/* Some input can only be drawn by the reference. */
+bool kg_tpairs_draws(const struct kg_tpairs *s);
+/* Fresh values in place: masters of the next calls. */
+enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err);
+/* The case of this number and place once more, of the usual law; the candidate is not asked. */
+enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, int place, struct kg_err *err);
+
+/* --- pairs_calls.c --- */
+/* Whoever is called on inputs that have moved learns where they lie before the window opens. */
+struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command);
+enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                      const char *what, struct kg_dj_report *rep,
+                                      struct kg_err *err);
+enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                      struct kg_dj_report *rep, struct kg_err *err);
+/* One call of the reference on the last case; keep FLOAT or ORACLE. */
+enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
+                                  struct kg_dj_report *rep, struct kg_err *err);
+/* The reference's own answers to the last case agree. */
+enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err);
+/* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
+enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
+/* Both sides on fresh values, the candidate's answer compared. pair NULL: nobody times it. LOUD
+ * and DOUBT only where nothing was wrong. */
+enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
+                                 struct kg_pair *pair, struct kg_err *err);
+
+/* All but the numbers. */
+bool kg_tpairs_sound(const struct kg_dj_report *rep, const struct kg_dj_judgement *j);
+/* What the candidate did; returns FAILED. j NULL: nothing was compared. */
+enum kg_tflow kg_tpairs_fail(struct kg_tpairs *s, enum kg_tcommand command, int64_t call,
+                             const struct kg_dj_report *rep, const struct kg_dj_judgement *j);
+
+/* --- pairs_later.c --- */
+/* The last case's inputs can be made again, and its answer is not too long to be kept. */
+bool kg_tpairs_may_wait(const struct kg_tpairs *s, const struct kg_dj_report *rep);
+/* The candidate's answer, found right by the float reference, is one of a random few of this run
+ * that the oracle will be asked about, or is not. */
+enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report *rep,
+                                  struct kg_err *err);
+/* Asks about one of them. */
+enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, struct kg_err *err);
+
+/* --- pairs_sum.c --- */
+/* Times and K of the pairs so far (one at least), for the next two. */
+void kg_tpairs_sum_up(struct kg_tpairs *s);
+bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */
+void kg_tpairs_conclude(struct kg_tpairs *s);
+
+#endif

@@ -1,0 +1,206 @@
+/* From pairs to what the record shows. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "gym/torch/timing/torch_pairs_private.h"
+
+#define PART   10   /* pairs of one part of the interval, for trimmed means */
+#define QUAD   4    /* balanced: two pairs of each order */
+#define TWO    2    /* of a quad's, one of each order */
+#define PARTS  3    /* fewer say nothing about spread: smaller parts then */
+#define ENDS   0.2  /* twos at each end that the interval draws in: what disturbs is brief */
+#define MEDIAN 1.15 /* a median of all pairs errs so much more than a trimmed mean */
+
+static double after_k(int64_t ns, double k)
+{
+    return (double)ns > k ? (double)ns - k : 1.0;
+}
+
+/* Never more than it was before the candidate was there: what it does beside null calls would be
+ * taken off its own time. */
+static double overhead(const struct kg_tpairs *s)
+{
+    return floor(fmin(kg_median(s->null_ns, s->nnull), s->w->torch->quiet_k_ns));
+}
+
+/* One side's times after K, of pairs from..to. */
+static void times_of(const struct kg_tpairs_result *r, double k, bool candidate, size_t from,
+                     size_t to, double *out)
+{
+    for (size_t i = from; i < to; i++) {
+        out[i - from] = after_k(candidate ? r->pair[i].cand_ns : r->pair[i].ref_ns, k);
+    }
+}
+
+static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size_t to)
+{
+    double log_ratio = 0, *t = malloc((to - from) * sizeof *t);
+    KG_ASSERT(t);
+    for (int candidate = 0; candidate < 2; candidate++) {
+        times_of(s->out, k, candidate, from, to, t);
+        log_ratio += (candidate ? -1 : 1) * log(kg_trimmed_mean(t, to - from, s->opt.trim));
+    }
+    free(t);
+    return log_ratio;
+}
+
+/* The log ratios of each four's twos, one pair of each order. */
+static size_t twos_of(const struct kg_tpairs_result *r, int64_t k, double *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i + QUAD <= r->n; i += QUAD) {
+        struct kg_pair to[QUAD];
+        size_t place[2] = {0, 1};
+        for (size_t at = i; at < i + QUAD; at++) {
+            size_t order = r->pair[at].cand_first;
+            order = place[order] < QUAD ? order : 1 - order; /* blocks of another size */
+            to[place[order]] = r->pair[at];
+            place[order] += 2;
+        }
+        out[n++] = kg_pairs_log_ratio(to, TWO, k);
+        out[n++] = kg_pairs_log_ratio(to + TWO, TWO, k);
+    }
+    return n;
+}
+
+/* The median of all, which no disturbed call moves by much, and an interval by twos, which has few
+ * of them say little; by single pairs where there are too few. */
+static void by_twos(const struct kg_tpairs_result *r, int64_t k, struct kg_ratio *out)
+{
+    double *l = malloc(r->n * sizeof *l);
+    KG_ASSERT(l);
+    size_t n = 0;
+    if (r->n / QUAD >= PARTS) {
+        n = twos_of(r, k, l);
+    } else {
+        for (; n < r->n; n++) {
+            l[n] = kg_pairs_log_ratio(r->pair + n, 1, k);
+        }
+    }
+    out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, k));
+    out->half_width = MEDIAN * kg_yuen_half_width(l, n, ENDS);
+    free(l);
+}
+
+/* The trimmed mean of all, and an interval by those of parts. */
+static void by_trimmed(const struct kg_tpairs *s, double k, struct kg_ratio *out)
+{
+    size_t n = s->out->n, size = n / PART >= PARTS ? PART : n / QUAD >= PARTS ? QUAD : 1;
+    size_t parts = n / size;
+    double *l = malloc(parts * sizeof *l);
+    KG_ASSERT(l);
+    for (size_t b = 0; b < parts; b++) {
+        l[b] = log_trimmed(s, k, b * size, b + 1 == parts ? n : (b + 1) * size);
+    }
+    out->ratio = exp(log_trimmed(s, k, 0, n));
+    out->half_width = kg_yuen_half_width(l, parts, 0);
+    free(l);
+}
+
+bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
+{
+    const struct kg_tpairs_result *r = s->out;
+    if (r->n == 0) {
+        return false;
+    }
+    double k = overhead(s);
+    out->pairs = (int64_t)r->n;
+    if (s->opt.calibrated) {
+        by_trimmed(s, k, out);
+    } else {
+        by_twos(r, (int64_t)k, out);
+    }
+    out->lo = out->ratio * exp(-out->half_width);
+    out->hi = out->ratio * exp(out->half_width);
+    return true;
+}
+
+void kg_tpairs_sum_up(struct kg_tpairs *s)
+{
+    struct kg_tpairs_result *r = s->out;
+    double k = overhead(s), *t = malloc(r->n * sizeof *t);
+    KG_ASSERT(t);
+    r->overhead_ns = (int64_t)k;
+    r->k_lease_ns = (int64_t)kg_median(s->null_ns, s->nnull);
+    r->k_quiet_ns = (int64_t)s->w->torch->quiet_k_ns;
+    r->k_p10_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.1);
+    r->k_p90_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.9);
+    r->nulls = (int64_t)s->nnull;
+    times_of(r, k, false, 0, r->n, t);
+    r->reference_ns = (int64_t)kg_median(t, r->n);
+    r->reference_trimmed_ns = (int64_t)kg_trimmed_mean(t, r->n, s->opt.trim);
+    times_of(r, k, true, 0, r->n, t);
+    r->candidate_ns = (int64_t)kg_median(t, r->n);
+    r->candidate_trimmed_ns = (int64_t)kg_trimmed_mean(t, r->n, s->opt.trim);
+    r->cv = kg_stddev(t, r->n) / kg_mean(t, r->n);
+    r->reference_short = r->reference_ns < KG_TPAIRS_SHORT_NS;
+    r->candidate_short = r->candidate_ns < KG_TPAIRS_SHORT_NS;
+    free(t);
+}
+
+/* What a reader must know of times below T. */
+static void tell_short(struct kg_tpairs_result *r)
+{
+    const double us = 1e-3, least = KG_TPAIRS_SHORT_NS * us;
+    if (r->reference_short) {
+        snprintf(r->why, sizeof r->why,
+                 "the reference takes %.1f us, below T = %.0f us: no speed reward",
+                 (double)r->reference_ns * us, least);
+    } else if (r->candidate_short) {
+        snprintf(r->why, sizeof r->why,
+                 "it takes %.1f us, below T = %.0f us: rewarded as if it took T",
+                 (double)r->candidate_ns * us, least);
+    }
+}
+
+/* K is the same for all calls of a quiet device, or wanders by little beside what is timed. */
+static bool noisy(const struct kg_tpairs *s)
+{
+    double spread =
+        kg_quantile(s->null_ns, s->nnull, 0.75) - kg_quantile(s->null_ns, s->nnull, 0.25);
+    double shorter = fmin((double)s->out->reference_ns, (double)s->out->candidate_ns);
+    bool counts = s->w->torch->judge.facts.clock || kg_tpairs_hook.spread;
+    return counts && spread > fmax(KG_TPAIRS_SPREAD_NS, KG_TPAIRS_SPREAD * shorter);
+}
+
+void kg_tpairs_conclude(struct kg_tpairs *s)
+{
+    struct kg_tpairs_result *r = s->out;
+    if (r->n < KG_TPAIRS_LEAST || s->nnull == 0) {
+        r->status = KG_TPAIRS_NOT_MEASURED;
+        snprintf(r->why, sizeof r->why, "the time ran out after %zu pairs (at least %d)", r->n,
+                 KG_TPAIRS_LEAST);
+        return;
+    }
+    kg_tpairs_ratio(s, &r->ratio);
+    kg_tpairs_sum_up(s);
+    r->status = KG_TPAIRS_MEASURED;
+    if (s->cut_short && r->ratio.ratio > 1) {
+        r->status = KG_TPAIRS_NOT_TRUSTED;
+        snprintf(r->why, sizeof r->why, "the time ran out before %d verified calls",
+                 KG_TPAIRS_VERIFIED);
+        return;
+    }
+    if (noisy(s)) {
+        r->noisy = true;
+        r->status = KG_TPAIRS_NOT_TRUSTED;
+        snprintf(r->why, sizeof r->why,
+                 "null calls took from %.0f to %.0f us: the device was not quiet",
+                 (double)r->k_p10_ns * 1e-3, (double)r->k_p90_ns * 1e-3);
+        return;
+    }
+    tell_short(r);
+}
+
+int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_facts *f)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (!kg_tdtype_floating((enum kg_tdtype)d->input[i].leaf.dtype)) {
+            return 0; /* what is read may depend on it */
+        }
+        bytes += (double)d->input[i].leaf.bytes;
+    }
+    bytes += fmax(0, (double)d->output_bytes - (double)f->l2_bytes);
+    return f->bandwidth > 0 ? (int64_t)(bytes / f->bandwidth * 1e9) : 0;
+}

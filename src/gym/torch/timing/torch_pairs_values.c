@@ -1,0 +1,218 @@
+/* Fresh values of a measurement: whose law, drawn or made, and where they lie. */
+#include <math.h>
+
+#include "gym/torch/timing/torch_pairs_private.h"
+
+#define CASE KG_TORCH_TIMING_ID
+
+/* --- what inputs look like --- */
+
+static bool looks_uniform(const struct kg_tstats *s, double n)
+{
+    double width = s->max - s->min, slack = width * (0.02 + 0.5 / sqrt(n));
+    return fabs(s->mean - (s->min + s->max) / 2) < slack && fabs(s->sd - width / sqrt(12)) < slack;
+}
+
+/* The extremes of n normal values lie about sqrt(2 ln n) standard deviations away. */
+static bool looks_normal(const struct kg_tstats *s, double n)
+{
+    double far = sqrt(2 * log(n)), hi = (s->max - s->mean) / s->sd, lo = (s->mean - s->min) / s->sd;
+    return n >= 64 && fabs(hi - far) < 1.5 && fabs(lo - far) < 1.5;
+}
+
+/* The law of the problem's own inputs, where the judge can make the like: quicker by far than
+ * get_inputs() on the host, and values that no process has seen. */
+static bool own_law(const struct kg_task_input *in, struct kg_key key, uint64_t stream,
+                    struct kg_dj_law *out)
+{
+    const struct kg_tstats *s = &in->stats;
+    double n = (double)kg_tleaf_count(&in->leaf);
+    if (!kg_tplan_free(in)) {
+        return false;
+    }
+    *out = (struct kg_dj_law){.key = key, .stream = stream};
+    if (looks_uniform(s, n)) {
+        out->kind = KG_DJ_UNIFORM;
+        out->a = s->min;
+        out->b = s->max;
+        return true;
+    }
+    out->kind = KG_DJ_NORMAL;
+    out->a = s->mean;
+    out->b = s->sd;
+    return looks_normal(s, n);
+}
+
+/* False: the reference draws this one. */
+static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struct kg_dj_law *out)
+{
+    const struct kg_task_input *in = &s->instance->desc.input[i];
+    if (s->law < KG_TL_BF16) {
+        return !s->drawn && own_law(in, key, i, out);
+    }
+    if (!kg_tplan_free(in)) {
+        return false;
+    }
+    kg_tplan_law(&s->instance->desc, i, s->law, key, out);
+    return true;
+}
+
+/* It is there already, and would come out the same: no other seed changes it. */
+static bool kept(const struct kg_tpairs *s, size_t i)
+{
+    return s->placed && s->instance->desc.input[i].stats.fixed;
+}
+
+/* --- drawn, made, placed --- */
+
+bool kg_tpairs_draws(const struct kg_tpairs *s)
+{
+    struct kg_dj_law law;
+    bool needed = false;
+    for (size_t i = 0; i < s->instance->desc.ninputs; i++) {
+        needed = needed || (!kept(s, i) && !law_of(s, i, s->key, &law));
+    }
+    return needed;
+}
+
+/* get_inputs() takes tenths of a second on the host: who has the device alone gives it back
+ * meanwhile. */
+static enum kg_tflow ask_to_draw(struct kg_tpairs *s, const struct kg_dj_call *c,
+                                 struct kg_dj_report *rep, struct kg_err *err)
+{
+    const struct kg_dj *judge = &s->w->torch->judge;
+    bool alone = judge->held;
+    int64_t waited_ns = judge->waited_ns;
+    if (alone) {
+        kg_tpairs_give_lease(s);
+    }
+    enum kg_tflow flow = kg_tpairs_ask_reference(s, c, "drawing inputs", rep, err);
+    if (alone && flow == KG_TFLOW_ON) {
+        *s->deadline_ns += judge->waited_ns - waited_ns;
+        s->started_ns += judge->waited_ns - waited_ns;
+        flow = kg_tpairs_take_lease(s, err) == KG_OK ? flow : KG_TFLOW_ERROR;
+    }
+    return flow;
+}
+
+static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct kg_err *err)
+{
+    const struct kg_task_desc *d = &s->instance->desc;
+    if (!kg_tpairs_draws(s)) {
+        return KG_TFLOW_ON;
+    }
+    struct kg_dj_report rep;
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_DRAW);
+    c.id = -1;
+    c.building = &s->instance->ref.runner.wire->building;
+    c.seed = kg_key_derive(key, "draw", 0).w[0] >> 1; /* not that of the calls, which they see */
+    enum kg_tflow flow = ask_to_draw(s, &c, &rep, err);
+    if (flow == KG_TFLOW_ON && rep.nleaves != d->ninputs) {
+        kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
+                s->w->torch->problem->path, d->ninputs, rep.nleaves);
+        return KG_TFLOW_ERROR;
+    }
+    return flow;
+}
+
+static enum kg_tflow fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err)
+{
+    struct kg_dj *judge = &s->w->torch->judge;
+    struct kg_key key = kg_key_derive(s->key, "timing-values", number);
+    s->seed = kg_key_derive(key, "seed", 0).w[0] >> 1;
+    enum kg_tflow flow = draw_values(s, key, err);
+    for (size_t i = 0; flow == KG_TFLOW_ON && i < s->instance->desc.ninputs; i++) {
+        struct kg_dj_law law;
+        enum kg_code code = KG_OK;
+        if (!kept(s, i)) {
+            code = law_of(s, i, key, &law)
+                       ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
+                       : kg_dj_case_adopt(judge, CASE, (int)i, s->instance->ref.port, (int)i, err);
+        }
+        flow = code == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
+    }
+    s->placed = s->placed || flow == KG_TFLOW_ON;
+    return flow;
+}
+
+/* In a random third where the last ones lay, else elsewhere; a candidate's first calls go round all
+ * places, since the first one at an address takes memory of its own. */
+static int next_place(struct kg_tpairs *s)
+{
+    int left[KG_TORCH_PLACES];
+    uint64_t n = 0;
+    for (int p = 0; p < KG_TORCH_PLACES && s->cand; p++) {
+        if (!(s->seen >> p & 1)) {
+            left[n++] = p;
+        }
+    }
+    if (n > 0) {
+        return left[kg_rng_below(&s->rng, n)];
+    }
+    if (kg_rng_below(&s->rng, 3) == 0) {
+        return s->set;
+    }
+    int other = (int)kg_rng_below(&s->rng, KG_TORCH_PLACES - 1);
+    return other + (other >= s->set);
+}
+
+/* Inputs that are too large for that stay where they are. */
+static enum kg_tflow move(struct kg_tpairs *s, int to, struct kg_err *err)
+{
+    s->seen |= s->cand ? 1u << to : 0;
+    if (to == s->set) {
+        return KG_TFLOW_ON;
+    }
+    uint64_t by = (uint64_t)to * KG_TORCH_PLACE_BYTES;
+    enum kg_code code = kg_dj_case_move(&s->w->torch->judge, CASE, by, err);
+    s->set = code == KG_OK ? to : s->set;
+    return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
+}
+
+/* Parameters afresh where a call changes them; or the first set, where the reference has another.
+ */
+static enum kg_tflow load(struct kg_tpairs *s, const struct kg_trunner *cand, struct kg_err *err)
+{
+    struct kg_tinstance *instance = s->instance;
+    struct kg_dj_report rep;
+    bool again = instance->desc.updates_state;
+    int id;
+    if (instance->desc.nstate == 0 || (!again && instance->state_loaded == 0)) {
+        return KG_TFLOW_ON;
+    }
+    if (kg_tinstance_state(s->w, instance, 0, &id, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    struct kg_dj_call c = kg_tpairs_call_of(s, instance->ref.port, KG_TC_STATE);
+    c.id = id;
+    c.seed = 1;
+    enum kg_tflow flow = kg_tpairs_ask_reference(s, &c, "loading parameters", &rep, err);
+    instance->state_loaded = flow == KG_TFLOW_ON ? 0 : -1;
+    if (flow == KG_TFLOW_ON && again && cand) {
+        c = kg_tpairs_call_of(s, cand->port, KG_TC_STATE);
+        c.id = id;
+        c.seed = 1;
+        flow = kg_tpairs_ask_candidate(s, &c, &rep, err);
+    }
+    return flow;
+}
+
+static enum kg_tflow place(struct kg_tpairs *s, uint64_t number, int to,
+                           const struct kg_trunner *cand, struct kg_err *err)
+{
+    enum kg_tflow flow = move(s, to, err);
+    flow = flow == KG_TFLOW_ON ? fill(s, number, err) : flow;
+    return flow == KG_TFLOW_ON ? load(s, cand, err) : flow;
+}
+
+enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err)
+{
+    s->law = law;
+    return place(s, s->cases++, next_place(s), s->cand, err);
+}
+
+enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, int to, struct kg_err *err)
+{
+    s->law = KG_TL_OWN;
+    return place(s, number, to, NULL, err);
+}
