@@ -1,0 +1,260 @@
+/* kgym: judge kernels that a model wrote. This is the public header; the learner, the service, the
+ * commands and other programs use the gym through it alone.
+ *
+ *   struct kgym_pool *pool;
+ *   struct kgym_error err;
+ *   if (kgym_open(NULL, &pool, &err) != KGYM_OK) { puts(err.message); ... }
+ *   struct kgym_task task = {.size = sizeof task, .problem = "softmax", .text = reply,
+ *                            .text_len = strlen(reply)};
+ *   kgym_submit(pool, &task, NULL, &err);
+ *   struct kgym_result *r;
+ *   while (kgym_next(pool, -1, &r, &err) == KGYM_OK && r) { puts(r->record); kgym_result_free(r); }
+ *   kgym_close(pool);
+ *
+ * Processes. A pool is one supervisor process, which the library starts, and the supervisor's
+ * workers, one for each core. All of them are the program `kgym`, executed anew: they inherit no
+ * memory and no descriptor of the caller. The library never forks without exec, pins, changes
+ * signals, or waits for a process that it did not start. A caller may have threads and may hold a
+ * GPU context. When the caller ends, however it ends, its supervisor and workers end as well.
+ *
+ * Threads. Calls on one pool may come from several threads at once. Calls on different pools are
+ * independent. kgym_close must be the last call on its pool.
+ *
+ * Ownership. Strings that are passed in are copied. What a call gives out says who frees it.
+ *
+ * Errors. A call that can fail returns enum kgym_code and fills *err, which may not be NULL. The
+ * message stands alone when printed. Programs decide by code, never by the message's text.
+ *
+ * Versions. Structures that the caller fills begin with their own size, so that fields can be added
+ * at their end. Fields that are not set must be zero. */
+#ifndef KGYM_H
+#define KGYM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define KGYM_API __attribute__((visibility("default")))
+#else
+#define KGYM_API
+#endif
+
+enum kgym_code {
+    KGYM_OK = 0,
+    KGYM_E_USAGE,     /* an argument or a setting is wrong */
+    KGYM_E_INPUT,     /* a file, a record or a reply is malformed */
+    KGYM_E_NOT_FOUND, /* something named does not exist */
+    KGYM_E_IO,        /* reading or writing failed */
+    KGYM_E_LIMIT,     /* a documented limit was reached */
+    KGYM_E_HOST,      /* the judging host lacks something: compiler, kernel feature, memory */
+    KGYM_E_PROBLEM,   /* the problem is defective */
+    KGYM_E_GYM,       /* a process of the gym failed */
+    KGYM_E_CANCELLED, /* cancelled, or the task's deadline has passed */
+    KGYM_E_NEEDS_GPU, /* the candidate needs a device that the judging host lacks */
+    KGYM_E_FULL       /* the queue holds as many tasks as it may: take results, then submit again */
+};
+
+struct kgym_error {
+    enum kgym_code code;
+    char blame[16]; /* "host", "gym" or "problem": whose fault it is */
+    char message[480];
+};
+
+/* The version of the library, "0.1.0". Static. */
+KGYM_API const char *kgym_version(void);
+
+/* --- the pool --- */
+
+struct kgym_pool;
+
+struct kgym_options {
+    size_t size; /* sizeof(struct kgym_options) */
+    /* The configuration, as `kgym eval` takes it: a preset's name, a YAML file, and "key=value"
+     * strings (docs/options.md), applied in this order after the environment's KGYM_* variables.
+     * NULL: none. */
+    const char *preset;
+    const char *config_file;
+    const char *const *settings;
+    size_t nsettings;
+    /* Worker processes; 0: one for each core, half as many where a GPU times. */
+    int workers;
+    /* Cores that workers are pinned to, taken in turn. NULL: all that the caller may use, from the
+     * highest number down. */
+    const int *cores;
+    size_t ncores;
+    /* Devices that workers take in turn, such as "cuda:0,cuda:1". NULL: the setting `device`. */
+    const char *devices;
+    /* Tasks that may be submitted and not yet taken by kgym_next; 0: 4096. */
+    int queue_limit;
+    /* Nonzero: records leave out the key `private` (seeds and cases). */
+    int public_only;
+    /* File that gets a trace of where the time goes; NULL: none. */
+    const char *trace;
+    /* The program `kgym`; NULL: $KGYM_PROGRAM, else the one beside the library, else of $PATH. */
+    const char *program;
+};
+
+/* Starts a pool. options NULL: all defaults. Workers start when there is work for them. Blocks
+ * until the supervisor has read its configuration, about 10 ms.
+ * Errors: USAGE, INPUT, NOT_FOUND (configuration), HOST (no program, or one of another version). */
+KGYM_API enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **out,
+                                  struct kgym_error *err);
+
+/* Ends the pool: tasks without a result are dropped, workers end within milliseconds, 5 s at most.
+ * NULL is allowed. */
+KGYM_API void kgym_close(struct kgym_pool *pool);
+
+/* A descriptor to poll for reading: it is readable when kgym_next(pool, 0, ...) may have a result.
+ * It stays the same for the life of the pool, which owns it. */
+KGYM_API int kgym_fd(const struct kgym_pool *pool);
+
+struct kgym_info {
+    int workers;     /* wanted now */
+    int cores;       /* that they are pinned to */
+    int running;     /* tasks that a worker has */
+    int queued;      /* tasks that wait for a worker */
+    int queue_limit; /* of the options */
+};
+/* One round trip to the supervisor, about 50 us.  Errors: GYM, HOST. */
+KGYM_API enum kgym_code kgym_info(struct kgym_pool *pool, struct kgym_info *out,
+                                  struct kgym_error *err);
+
+/* Changes the number of workers while the pool runs. One that is not wanted any more finishes its
+ * task first. workers: 1 to 4096.  Errors: USAGE. */
+KGYM_API enum kgym_code kgym_resize(struct kgym_pool *pool, int workers, struct kgym_error *err);
+
+/* Takes a core for the caller: blocks until no worker of this pool has a task there, then the pool
+ * gives none to that core until kgym_release_core. timeout_ms < 0: no limit.
+ * Errors: USAGE (not a core of the pool), LIMIT (the time is up: the core is not held). */
+KGYM_API enum kgym_code kgym_hold_core(struct kgym_pool *pool, int core, int timeout_ms,
+                                       struct kgym_error *err);
+KGYM_API enum kgym_code kgym_release_core(struct kgym_pool *pool, int core, struct kgym_error *err);
+
+/* --- tasks and results --- */
+
+enum kgym_kind {
+    KGYM_EVALUATE, /* judge a candidate; the record is kgym.record/1 (docs/record.md) */
+    KGYM_CHECK     /* is the problem fit to judge with? the record is what `kgym problems check
+                      --json` prints; text is not used */
+};
+
+struct kgym_task {
+    size_t size; /* sizeof(struct kgym_task) */
+    enum kgym_kind kind;
+    /* The problem: a name of the suites, or a path as `kgym eval` takes it. */
+    const char *problem;
+    /* Or the problem's own text, a file name that says its language (NAME.c or NAME.py) in
+     * `problem`. NULL: `problem` is looked up. */
+    const char *problem_text;
+    size_t problem_text_len;
+    /* The model's reply; with `source` the candidate byte for byte. At most 64 MB. */
+    const char *text;
+    size_t text_len;
+    int source;
+    /* The caller's own name of the task: it is in the result, and in the record as `batch_id`.
+     * NULL: none. At most 200 bytes of UTF-8. */
+    const char *tag;
+    /* Seconds from the submission until the result must be there; 0: no limit. After it the task
+     * ends with the error CANCELLED. */
+    double deadline_s;
+    /* Comma-separated reward presets, such as "dr-kernel,binary". NULL: the pool's setting. */
+    const char *rewards;
+    /* The last stage: "extract", "static", "compile", "tiny", "full", "timing". NULL: all. */
+    const char *stop_after;
+    /* A record whose verdict is repeated on the very same inputs. NULL: none. */
+    const char *replay;
+    size_t replay_len;
+};
+
+/* Puts a task into the queue. *id, unless id is NULL, names it from now on. Does not wait for the
+ * task. Every task that is accepted has exactly one result, in whatever way it ends. If the
+ * supervisor or a worker dies, the task is tried once more; then its result is an error.
+ * Tasks prefer the worker that holds their problem (docs/batches.md). Cost: one copy of the text.
+ * Errors: USAGE (a field), LIMIT (too large), FULL, GYM (the pool has ended). */
+KGYM_API enum kgym_code kgym_submit(struct kgym_pool *pool, const struct kgym_task *task,
+                                    uint64_t *id, struct kgym_error *err);
+
+struct kgym_reward {
+    const char *name;
+    double value;
+};
+
+struct kgym_result {
+    uint64_t id;
+    enum kgym_kind kind;
+    const char *tag;      /* of the task; NULL: none */
+    const char *record;   /* JSON in one line, NUL-terminated */
+    size_t record_len;    /* without the NUL */
+    const char *verdict;  /* "ok", "wrong", ...; of a check "fit" or "defect"; NULL: see error */
+    const char *reason;   /* of the verdict; NULL: none */
+    enum kgym_code error; /* KGYM_OK: there is a verdict, or the task stopped before one */
+    const char *message;  /* of the verdict or of the error */
+    int correct;          /* 1, 0; -1: not known */
+    double speedup;       /* of a candidate that is right and was timed; NaN: none */
+    double speedup_lo, speedup_hi; /* its 95 % interval */
+    const struct kgym_reward *rewards;
+    size_t nrewards;
+};
+
+/* The next finished task, in order of completion. *out is NULL when the time is up, or when no task
+ * is in the pool. timeout_ms < 0: no limit. The caller frees *out with kgym_result_free.
+ * Errors: HOST, GYM (no worker can run on this host; the message says why). */
+KGYM_API enum kgym_code kgym_next(struct kgym_pool *pool, int timeout_ms, struct kgym_result **out,
+                                  struct kgym_error *err);
+KGYM_API void kgym_result_free(struct kgym_result *result);
+
+/* Cancels one task. Its result comes through kgym_next with the error CANCELLED, within
+ * milliseconds where it runs; or its record, where it was finished already.
+ * Errors: NOT_FOUND (no such task is in the pool). */
+KGYM_API enum kgym_code kgym_cancel(struct kgym_pool *pool, uint64_t id, struct kgym_error *err);
+
+/* Says that no more tasks will be submitted: a worker ends as soon as no task is left for it, and
+ * gives back what it holds (on a GPU its memory). kgym_submit then fails with USAGE. */
+KGYM_API enum kgym_code kgym_drain(struct kgym_pool *pool, struct kgym_error *err);
+
+/* --- from a record to the model's next turn --- */
+
+struct kgym_text_options {
+    size_t size;   /* sizeof(struct kgym_text_options) */
+    int64_t limit; /* tokens; without `count`, by an estimate (feedback) or in bytes (prompt); 0:
+                      the default, 600 tokens (feedback) or 16384 bytes (prompt) */
+    int plain;     /* nonzero: listings are indented, not fenced */
+    /* Tokens of a text by the model's tokenizer; NULL: the default above. */
+    size_t (*count)(void *user, const char *text, size_t len);
+    void *user;
+};
+
+/* The feedback for the model that wrote a candidate, from its record (docs/feedback.md). Pure: it
+ * needs no pool. *text is the caller's, released with kgym_free. options NULL: defaults.
+ * Errors: INPUT (not a record), USAGE (limit), LIMIT (not even the verdict fits). */
+KGYM_API enum kgym_code kgym_feedback(const char *record, size_t record_len,
+                                      const struct kgym_text_options *options, char **text,
+                                      struct kgym_error *err);
+
+/* Rewards of a record by comma-separated presets, in this order (docs/rewards.md). Pure.
+ * *n: in, how many fit into out; out, how many there are. Names are static.
+ * Errors: INPUT (not a record), USAGE (an unknown preset), LIMIT (they do not fit). */
+KGYM_API enum kgym_code kgym_rewards(const char *record, size_t record_len, const char *presets,
+                                     struct kgym_reward *out, size_t *n, struct kgym_error *err);
+
+/* The first message for a problem (docs/prompts.md): what to write, the candidate's signature, a
+ * demonstration, the device, the reference. problem, problem_text: as in a task. *text is the
+ * caller's, released with kgym_free. One round trip to the supervisor.
+ * Errors: NOT_FOUND, PROBLEM, LIMIT (the message is longer than the limit: it is never cut). */
+KGYM_API enum kgym_code kgym_prompt(struct kgym_pool *pool, const char *problem,
+                                    const char *problem_text, size_t problem_text_len,
+                                    const struct kgym_text_options *options, char **text,
+                                    struct kgym_error *err);
+
+/* Releases a text that a call gave out. NULL is allowed. */
+KGYM_API void kgym_free(void *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
