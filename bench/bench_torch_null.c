@@ -102,7 +102,7 @@ static void open_worker(const char *device)
     snprintf(config.cache, sizeof config.cache, "none");
     kg_bench_need_ok(kg_config_check(&config, &err), &err);
     kg_batch_cpus(&cpu, 1);
-    kg_bench_need_ok(kg_worker_open(&config, cpu, &worker, &err), &err);
+    kg_bench_need_ok(kg_worker_open(&config, cpu, NULL, &worker, &err), &err);
 }
 
 /* Another name is another problem, and has a reference of its own. */

@@ -421,7 +421,7 @@ static void memory_is_given_back(void **state)
     struct kg_err err = KG_ERR_INIT;
     need_torch();
     static const char *const problems[] = {"many.py", "large.py"};
-    assert_int_equal(kg_worker_open(&config, -1, &w, &err), KG_OK);
+    assert_int_equal(kg_worker_open(&config, -1, NULL, &w, &err), KG_OK);
     assert_int_equal(kg_torch_open(w, &err), KG_OK);
     /* First 15 cases of 4 MB (inputs, answers, answers in double), then one of 32 MB. */
     struct kg_dj_spec spec = {.device = "cpu", .cpu = -1, .memory_cap = 72 << 20};
@@ -836,7 +836,7 @@ static void without_torch(void **state)
     struct kg_err err = KG_ERR_INIT;
     struct kg_record r;
     snprintf(other.python, sizeof other.python, "/nonexistent/python");
-    assert_int_equal(kg_worker_open(&other, -1, &w, &err), KG_OK);
+    assert_int_equal(kg_worker_open(&other, -1, NULL, &w, &err), KG_OK);
     worker = w;
     judge("affine.py", good, KG_ST_PROFILE, &r);
     worker = mine;

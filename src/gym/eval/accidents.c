@@ -75,7 +75,7 @@ bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const 
     seen->judges += e->judge_lost;
     seen->alone = seen->alone || shared;
     int times = strain ? seen->strained : code == KG_OK ? seen->lost : seen->gym;
-    return !kg_cancelled && seen->tries <= 3 && (shared || ((strange || strain) && times == 1));
+    return !*e->w->cancelled && seen->tries <= 3 && (shared || ((strange || strain) && times == 1));
 }
 
 /* What was short may have been the device's memory. */

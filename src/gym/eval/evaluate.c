@@ -11,8 +11,6 @@
 #include "gym/eval/findings.h"
 #include "gym/reward/reward.h"
 
-volatile int kg_cancelled;
-
 static bool enabled(const struct kg_config *c, enum kg_stage s)
 {
     switch (s) {
@@ -273,8 +271,8 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         begin_again(out);
         code = KG_OK;
     }
-    code = kg_cancelled ? code : kg_accidents_settle(&e, code, &seen, &err);
-    if (kg_cancelled) { /* whatever the signal hit first, it is no verdict */
+    code = *w->cancelled ? code : kg_accidents_settle(&e, code, &seen, &err);
+    if (*w->cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
     }
     if (code == KG_OK) {

@@ -34,7 +34,7 @@ static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg
                                 .reference = &ref,
                                 .candidate = &ref,
                                 .null_runner = &null,
-                                .cancel = &kg_cancelled};
+                                .cancel = w->cancelled};
     struct kg_pairs_result *res = calloc(1, sizeof *res);
     if (!res) {
         return kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
@@ -45,7 +45,7 @@ static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg
     null.entry = "kgym_null";
     enum kg_code code = kg_rng_secret(&in.key, err);
     if (code == KG_OK) {
-        code = kg_lease_acquire(&lease, &kg_cancelled, err);
+        code = kg_lease_acquire(&lease, w->cancelled, err);
     }
     if (code == KG_OK) {
         code = kg_pairs_null(&in, &opt, res, err);
@@ -61,11 +61,12 @@ static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg
     return code;
 }
 
-enum kg_code kg_noise_measure(const struct kg_config *config, int cpu, struct kg_noise *out,
+enum kg_code kg_noise_measure(const struct kg_config *config, int cpu,
+                              const volatile int *cancelled, struct kg_noise *out,
                               struct kg_err *err)
 {
     struct kg_worker *w;
-    if (kg_worker_open(config, cpu, &w, err) != KG_OK) {
+    if (kg_worker_open(config, cpu, cancelled, &w, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = kg_worker_problem(w, PROBLEM, err);

@@ -12,8 +12,9 @@ struct kg_noise {
     const char *problem; /* borrowed; static from kg_noise_measure */
 };
 
-/* cpu: pinned to, -1: none. Takes the exclusive lease. */
-enum kg_code kg_noise_measure(const struct kg_config *config, int cpu, struct kg_noise *out,
+/* cpu: pinned to, -1: none; cancelled: as for kg_worker_open. Takes the exclusive lease. */
+enum kg_code kg_noise_measure(const struct kg_config *config, int cpu,
+                              const volatile int *cancelled, struct kg_noise *out,
                               struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -43,7 +43,7 @@ static enum kg_code open_compiler(struct kg_worker *w, struct kg_err *err)
                    .file_bytes = c->limit_file_mb << 20,
                    .cpu_s = (int64_t)c->deadline_compile + 1,
                    .descriptors = 64},
-        .cancelled = &kg_cancelled,
+        .cancelled = w->cancelled,
         .timeout_ns = (int64_t)(c->deadline_compile * 1e9),
     };
     return kg_cc_open(&spec, &w->cc, err);
@@ -61,9 +61,10 @@ static void pin(int cpu)
     }
 }
 
-enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
-                            struct kg_err *err)
+enum kg_code kg_worker_open(const struct kg_config *config, int cpu, const volatile int *cancelled,
+                            struct kg_worker **out, struct kg_err *err)
 {
+    static const volatile int never;
     struct kg_worker *w = calloc(1, sizeof *w);
     struct kg_key seed;
     if (!w) {
@@ -71,6 +72,7 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
     }
     w->config = *config;
     w->cpu = cpu;
+    w->cancelled = cancelled ? cancelled : &never;
     w->executor = &kg_executor_c;
     w->judge.pid = -1;
     w->judge.sock = -1;
@@ -80,8 +82,9 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_w
         kg_paths_find(config->suites, &w->paths, err) != KG_OK ||
         kg_rng_secret(&seed, err) != KG_OK || open_compiler(w, err) != KG_OK ||
         kg_scratch_open(config->limit_scratch_mb << 20, 4096, &w->scratch, err) != KG_OK) {
+        bool asked = *w->cancelled != 0;
         kg_worker_close(w);
-        return kg_cancelled ? kg_fail(err, KG_E_CANCELLED, "interrupted") : err->code;
+        return asked ? kg_fail(err, KG_E_CANCELLED, "interrupted") : err->code;
     }
     kg_rng_init(&w->rng, seed, 0);
     *out = w;
@@ -166,6 +169,6 @@ void kg_worker_runner_spec(const struct kg_worker *w, const char *object, bool w
                    .descriptors = 64},
         .output_bytes = c->limit_output_kb << 10,
         .cpu = w->cpu,
-        .cancelled = &kg_cancelled,
+        .cancelled = w->cancelled,
     };
 }

@@ -31,6 +31,7 @@ struct kg_worker {
     struct kg_config config;
     struct kg_paths paths;
     int cpu;
+    const volatile int *cancelled; /* not zero: end what is under way; never NULL */
     cpu_set_t allowed; /* cores that its process might use before it was pinned to that one */
     const struct kg_executor *executor; /* of the current problem; never NULL */
     struct kg_torch *torch;             /* the PyTorch executor's part, or NULL */

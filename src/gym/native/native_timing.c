@@ -227,7 +227,7 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
                                 .key = kg_key_derive(e->key, "timing", 0),
                                 .laws = laws_of(&w->pool),
                                 .deadline_ns = e->deadline_ns,
-                                .cancel = &kg_cancelled};
+                                .cancel = w->cancelled};
     if (kg_worker_check_built(w->object_float, err) != KG_OK ||
         kg_worker_check_built(w->object_double, err) != KG_OK ||
         kg_worker_check_built(e->object, err) != KG_OK) {
@@ -259,7 +259,7 @@ enum kg_stage_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err
     kg_shape_default(e->w->problem, &shape);
     int64_t waited = kg_clock_ns();
     enum kg_code code =
-        e->w->config.timing_exclusive ? kg_lease_acquire(&lease, &kg_cancelled, err) : KG_OK;
+        e->w->config.timing_exclusive ? kg_lease_acquire(&lease, e->w->cancelled, err) : KG_OK;
     if (code == KG_OK) {
         e->deadline_ns +=
             kg_clock_ns() - waited; /* queueing for the lease is not the candidate's time */

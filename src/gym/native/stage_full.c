@@ -186,7 +186,7 @@ static enum kg_stage_result run_plan(struct kg_evaluation *e, enum kg_stage stag
     for (size_t i = 0;
          i < n && s != KG_STAGE_ERROR && (worst == KG_STAGE_PASS || !e->w->config.staged); i++) {
         struct kg_pooled_case own, *pc;
-        if (kg_cancelled) {
+        if (*e->w->cancelled) {
             kg_fail(err, KG_E_CANCELLED, "interrupted");
             return KG_STAGE_ERROR;
         }

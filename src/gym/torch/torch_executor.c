@@ -137,8 +137,8 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     e->on_device = true;
     snprintf(name, sizeof name, "%s.jobs", t->device);
     t->shared = e->shared = !e->alone;
-    return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
-                    : kg_lease_share(name, &e->device, &kg_cancelled, err);
+    return e->alone ? kg_lease_alone(name, false, &e->device, e->w->cancelled, err)
+                    : kg_lease_share(name, &e->device, e->w->cancelled, err);
 }
 
 enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err)

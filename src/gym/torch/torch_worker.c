@@ -30,7 +30,7 @@ enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg
     kg_tspare_settle(w);
     bool apart = w->config.torch_contexts_apart || w->torch->contexts_apart;
     enum kg_code code =
-        exclusive ? kg_lease_alone(w->torch->device, apart, out, &kg_cancelled, err) : KG_OK;
+        exclusive ? kg_lease_alone(w->torch->device, apart, out, w->cancelled, err) : KG_OK;
     w->torch->judge.held = exclusive && code == KG_OK;
     return code;
 }
@@ -48,7 +48,7 @@ enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l, st
     if (!j->facts.clock || j->held) {
         return KG_OK;
     }
-    enum kg_code code = kg_lease_share_long(w->torch->device, l, &kg_cancelled, err);
+    enum kg_code code = kg_lease_share_long(w->torch->device, l, w->cancelled, err);
     j->held = code == KG_OK;
     return code;
 }
@@ -135,7 +135,7 @@ static enum kg_code begin_zygote(struct kg_worker *w, bool interpret, struct kg_
         .cuda = !kg_torch_on_cpu(w),
         .cpus = w->allowed,
         .device = t->device,
-        .cancelled = &kg_cancelled,
+        .cancelled = w->cancelled,
     };
     t->zygote_up[interpret] = kg_zygote_begin(&spec, z, err) == KG_OK;
     return t->zygote_up[interpret] ? KG_OK : err->code;
@@ -183,7 +183,7 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
         return KG_OK;
     }
     int cpu = kg_torch_on_cpu(w) ? w->cpu : kg_torch_across(&w->allowed, w->cpu);
-    struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = &kg_cancelled};
+    struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = w->cancelled};
     if (kg_dj_start(&spec, &t->judge, err) != KG_OK) {
         return err->code;
     }

@@ -238,7 +238,7 @@ static bool is_own(const struct kg_tcase *c)
 static bool lacks_double(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
                          const struct kg_err *err)
 {
-    bool may = is_own(c) && !w->torch->beside && !kg_cancelled;
+    bool may = is_own(c) && !w->torch->beside && !*w->cancelled;
     bool memory = err->code == KG_E_HOST && !w->torch->shared;
     if (s->single || !may || !(memory || err->code == KG_E_PROBLEM)) {
         return false;

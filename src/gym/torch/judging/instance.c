@@ -31,8 +31,9 @@ static enum kg_code lost(struct kg_worker *w, struct kg_trunner *ref, const char
     kg_trunner_stop(w, ref);
     const struct kg_exit *x = &ref->runner.sandbox.exit;
     if (late) {
-        return kg_cancelled ? kg_fail(err, KG_E_CANCELLED, "interrupted")
-                            : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+        return *w->cancelled
+                   ? kg_fail(err, KG_E_CANCELLED, "interrupted")
+                   : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
     }
     if (x->kind == KG_EXIT_OOM) {
         return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",

@@ -156,7 +156,7 @@ static enum kg_stage_result ask_again(struct kg_evaluation *e, struct kg_tinstan
 static enum kg_stage_result run_law(struct kg_evaluation *e, struct kg_tinstance *s,
                                     enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
-    if (kg_cancelled) {
+    if (*e->w->cancelled) {
         kg_fail(err, KG_E_CANCELLED, "interrupted");
         return KG_STAGE_ERROR;
     }

@@ -144,7 +144,7 @@ static enum kg_stage_result all_trials(struct kg_evaluation *e, struct kg_tinsta
     enum kg_stage_result worst = KG_STAGE_PASS;
     for (size_t i = 0; i < json_array_size(seeds); i++) {
         size_t compared = json_array_size(t->close);
-        if (kg_cancelled) {
+        if (*e->w->cancelled) {
             kg_fail(err, KG_E_CANCELLED, "interrupted");
             return KG_STAGE_ERROR;
         }

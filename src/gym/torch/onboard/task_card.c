@@ -154,7 +154,7 @@ json_t *kg_tcard_variants(struct kg_worker *w, const struct kg_tinstance *s, int
 {
     struct kg_tinstance *other = &w->torch->instance[KG_INSTANCE_SHAPE];
     json_t *found = json_array();
-    for (int i = 0; i < most && s->desc.nconstants > 0 && !kg_cancelled; i++) {
+    for (int i = 0; i < most && s->desc.nconstants > 0 && !*w->cancelled; i++) {
         bool good = kg_tshapes_other(w, s, other, i % 2, &w->rng);
         json_t *text = good ? differences(other->consts, &s->desc) : json_null();
         kg_tinstance_close(w, other);

@@ -68,7 +68,7 @@ static enum kg_code ask_laws(struct kg_tlook *k, struct kg_tinstance *s, struct 
     struct kg_tcase *c;
     size_t n = kg_tplan_full(&s->desc, true, 0, true, none, &w->rng, laws);
     for (size_t i = 0; i < n; i++) {
-        if (kg_cancelled) {
+        if (*w->cancelled) {
             return kg_fail(err, KG_E_CANCELLED, "interrupted");
         }
         w->torch->judge.e_ref = NAN; /* one that is there already is not compared again */

@@ -205,7 +205,7 @@ static enum kg_tshown without(void *user, struct kg_tkernel *const *group, size_
     struct kg_tprofiling *s = user;
     enum kg_tshown shown = KG_TSHOWN_NONE;
     s->asked++;
-    if (kg_clock_ns() > s->e->deadline_ns || kg_cancelled) {
+    if (kg_clock_ns() > s->e->deadline_ns || *s->e->w->cancelled) {
         return shown;
     }
     struct aside a = set_aside(s->e);

@@ -43,7 +43,7 @@ static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const
                                         kg_torch_compat(w) ? 0 : (int)w->config.torch_connections};
     limits(w, source, &spec.limits);
     enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
-    out->runner.cancelled = &kg_cancelled;
+    out->runner.cancelled = w->cancelled;
     return code;
 }
 
@@ -90,7 +90,7 @@ static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, 
     }
     snprintf(part, sizeof part, ".boot%d", w->cpu % AT_ONCE);
     kg_lease_device_path(w->torch->device, part, path);
-    return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
+    return kg_lease_acquire_at(path, 0, turn, w->cancelled, err);
 }
 
 /* One that has made its context while its worker did something else needs no turn. */

@@ -214,7 +214,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
 {
     struct kg_dj_report ref, cand;
     bool loud = false;
-    if (kg_cancelled) {
+    if (*s->w->cancelled) {
         kg_fail(err, KG_E_CANCELLED, "interrupted");
         return KG_TFLOW_ERROR;
     }

@@ -111,7 +111,7 @@ static enum kg_code one_measures(struct kg_worker *w, struct kg_tinstance *insta
     char path[KG_LEASE_PATH];
     struct kg_lease turn = KG_LEASE_NONE;
     kg_lease_device_path(w->torch->device, ".null", path);
-    enum kg_code code = kg_lease_acquire_at(path, 0, &turn, &kg_cancelled, err);
+    enum kg_code code = kg_lease_acquire_at(path, 0, &turn, w->cancelled, err);
     if (code == KG_OK) {
         w->torch->null_half_width = atomic_load(&w->common->torch_null_half_width);
         if (w->torch->null_half_width <= 0) {
