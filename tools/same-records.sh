@@ -41,7 +41,7 @@ torch_lines() {
 
 # judge SET BUILD RECORDS LINES
 judge() {
-  local preset=default more=(--set "rewards=binary,staged")
+  local preset=default more=(--set "rewards=binary,staged" --set timing.budget=2)
   [ "$1" != kernelbench ] || preset=kernelbench more=(--set timing.trials=3)
   KGYM_HOME=$2 KGYM_PYTHON=$python "$2/kgym" eval --batch "$4" --out "$3" --jobs "${JOBS:-$(nproc)}" \
     --preset "$preset" --set seed=00112233445566778899aabbccddeeff --set "cache=$out/cache" "${more[@]}" \

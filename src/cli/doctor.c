@@ -139,7 +139,7 @@ static enum kg_code timing(struct kg_doctor *d, const struct kg_config *config, 
     char where[24];
     int cpu = -1;
     kg_batch_cpus(&cpu, 1);
-    if (kg_noise_measure(config, cpu, &kg_cli_cancelled, &n, err) != KG_OK) {
+    if (kg_native_noise(config, cpu, &kg_cli_cancelled, &n, err) != KG_OK) {
         return err->code;
     }
     bool quiet = n.ratio.lo <= 1 && n.ratio.hi >= 1 && n.ratio.half_width <= 0.02;

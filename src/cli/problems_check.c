@@ -10,6 +10,7 @@
 #include "gym/eval/executor.h"
 #include "gym/eval/findings.h"
 #include "gym/eval/onboard.h"
+#include "gym/problem/problem.h"
 #include "gym/torch/torch.h"
 #include "gym/torch/torch_facts.h"
 

@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gym/batch/batch.h"
-#include "gym/eval/worker.h"
+#include "gym/native/native.h"
 
 #define KILLS      60
 #define KILLS_NS   300000000000ll /* as many must fit into this, on a busy machine too */
@@ -394,7 +394,7 @@ static void test_scratch_is_emptied(void **state)
     struct kg_err err = KG_ERR_INIT;
     expect_right(0, "before");
     assert_int_equal(kg_scratch_clear(&worker->scratch, &err), KG_OK);
-    kill(worker->ref.sandbox.pid, SIGKILL); /* so that the object is asked for */
+    kill(kg_native_of(worker)->ref.sandbox.pid, SIGKILL); /* so that the object is asked for */
     for (int i = 0; i < CANDIDATES; i++) {
         expect_right(i, "what was built is gone");
     }

@@ -185,7 +185,7 @@ static void tritons_compiler(void **state)
     struct kg_record r;
     judge_text(FORWARD ANSWER, &r);
     kg_record_deinit(&r);
-    if (!json_is_string(json_object_get(worker->torch->zygote[0].facts, "triton"))) {
+    if (!json_is_string(json_object_get(kg_torch_of(worker)->zygote[0].facts, "triton"))) {
         printf("skip: triton is missing\n");
         skip();
     }

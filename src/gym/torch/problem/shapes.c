@@ -116,7 +116,7 @@ uint64_t kg_tshapes_size(const struct kg_task_desc *d)
 enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tinstance *s, int64_t most,
                              struct kg_err *err)
 {
-    const struct kg_task_desc *published = &w->torch->instance[KG_INSTANCE_PUBLISHED].desc;
+    const struct kg_task_desc *published = &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED].desc;
     struct kg_err seen = KG_ERR_INIT;
     struct search q = {.w = w,
                        .s = s,
@@ -136,7 +136,8 @@ enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tinstance *s, int64_
     }
     return kg_fail(err, KG_E_PROBLEM,
                    "%s: no constants were found that bring it down to %lld elements%s%.200s",
-                   w->torch->problem->path, (long long)most, seen.code ? ": " : "", seen.message);
+                   kg_torch_of(w)->problem->path, (long long)most, seen.code ? ": " : "",
+                   seen.message);
 }
 
 /* Half, one less, odd between; or twice, one more, 1.1 to 1.6 times and odd: what a kernel for one
