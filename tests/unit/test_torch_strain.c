@@ -103,7 +103,7 @@ static void nobody_is_blamed_before(void **state)
     struct kg_record r;
     struct kg_err err = KG_ERR_INIT;
     kg_record_init(&r);
-    struct kg_evaluation e = {.r = &r};
+    struct kg_evaluation e = {.w = worker, .r = &r};
     kg_fail(&err, KG_E_HOST, "%s", no_memory);
     err.strained = true;
     for (int k = 0; k < 2; k++) {

@@ -6,14 +6,11 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "gym/eval/again.h"
 #include "gym/native/native.h"
+#include "gym/timing/floor.h"
 #include "gym/timing/lease.h"
 #include "gym/timing/pairs.h"
-
-/* A kernel confirmed in several processes below this share of the fastest pass over its compulsory
- * bytes did not do its work. Half, because an honest copy may beat the judge's own loop by a
- * little. */
-#define FLOOR_SHARE 0.5
 
 /* The floor is a minimum, taken once in a few passes; where the host was busy with something else
  * in that millisecond it comes out too high. So before anybody is accused it is taken again. */
@@ -93,7 +90,7 @@ static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s, in
 
 static bool below(const struct kg_pairs_result *res, int64_t floor_ns)
 {
-    return (double)res->candidate_ns < FLOOR_SHARE * (double)floor_ns;
+    return (double)res->candidate_ns < KG_FLOOR_SHARE_HOST * (double)floor_ns;
 }
 
 /* The least of *floor_ns and of further passes, spread over a while; ends as soon as the candidate
@@ -143,14 +140,7 @@ static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_pairs_fail
 {
     struct kg_pooled_case c = {.c = f->c, .variant = KG_VARIANT_DEFAULT};
     kg_native_verdict_of_case(e, &c, &f->take, &f->judgement);
-    kg_record_evidence(e->r, "timed_call",
-                       json_pack("{s:i, s:I, s:I}", "process", f->process, "call",
-                                 (json_int_t)f->call, "right_before", (json_int_t)f->right_calls));
-    if (e->r->verdict == KG_V_WRONG && f->right_calls > 0 && f->take.what == KG_TAKE_OK) {
-        kg_record_verdict(e->r, KG_V_WRONG, "nondeterministic",
-                          "wrong in call %lld of a process after %lld right answers",
-                          (long long)f->call, (long long)f->right_calls);
-    }
+    kg_again_timed(e, KG_DOUBT_TIMED_GIVEN, f->process, f->call, f->right_calls);
 }
 
 static void verdict_of_failure(struct kg_evaluation *e, const struct kg_pairs_result *res)
@@ -188,13 +178,12 @@ static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
     if (n->null_half_width <= 0) {
         code = kg_pairs_null(in, opt, null, err);
         if (code == KG_OK && null->status == KG_PAIRS_MEASURED) {
-            n->null_half_width = fmax(null->ratio.half_width, fabs(log(null->ratio.ratio)));
+            n->null_half_width = kg_ratio_own_error(&null->ratio);
         }
         kg_pairs_result_deinit(null);
     }
     free(null);
-    ratio->lo = fmin(ratio->lo, ratio->ratio * exp(-n->null_half_width));
-    ratio->hi = fmax(ratio->hi, ratio->ratio * exp(n->null_half_width));
+    kg_ratio_widen(ratio->ratio, n->null_half_width, &ratio->lo, &ratio->hi);
     return code;
 }
 

@@ -6,10 +6,6 @@
 
 #include "gym/native/native.h"
 
-/* An error of at most this times the bound's tight end (1e-5) is what operands of reduced precision
- * make: bfloat16 rounds to 2^-8 = 390e-5, TF32 and half to 2^-11 = 49e-5. */
-#define REDUCED_PRECISION_WORST 500.0
-
 static bool inside(uint64_t address, uint64_t base, size_t bytes)
 {
     return address >= base && address < base + bytes;
@@ -116,11 +112,7 @@ static void evidence(struct kg_evaluation *e, const struct kg_pooled_case *c,
 /* How much of an output is wrong, as words. */
 static const char *share_of(const struct kg_compare *m)
 {
-    const char *bucket = kg_compare_bucket(m);
-    return strcmp(bucket, "<1%") == 0    ? "under 1 %"
-           : strcmp(bucket, "<10%") == 0 ? "under 10 %"
-           : strcmp(bucket, "<50%") == 0 ? "under half"
-                                         : "more than half";
+    return kg_share_words(m->n > 0 ? (double)m->n_bad / (double)m->n : 0);
 }
 
 static const char *value_reason(const struct kg_evaluation *e, const struct kg_pooled_case *c,
@@ -130,7 +122,7 @@ static const char *value_reason(const struct kg_evaluation *e, const struct kg_p
         return "nonfinite";
     }
     if (c->c.law == KG_LAW_PRECISION ||
-        (m->worst < REDUCED_PRECISION_WORST && m->n_bad * 2 > m->n)) {
+        (m->worst < KG_REDUCED_PRECISION_WORST && m->n_bad * 2 > m->n)) {
         return "precision";
     }
     if (c->variant != KG_VARIANT_DEFAULT && c->variant != KG_VARIANT_TINY &&

@@ -1,6 +1,5 @@
 /* Which inputs the stages tiny and full ask for, and what a failure is when asked again. */
-#include <string.h>
-
+#include "gym/eval/again.h"
 #include "gym/native/native.h"
 #include "gym/native/native_replay.h"
 
@@ -85,52 +84,18 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
 }
 
-/* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
- * what came before or on luck. */
-static enum kg_stage_result ask_again(struct kg_evaluation *e, enum kg_stage stage,
-                                      struct kg_pooled_case *pc, struct kg_err *err)
+struct again {
+    struct kg_evaluation *e;
+    enum kg_stage stage;
+    struct kg_pooled_case *pc;
+};
+
+/* The same case, alone in a fresh process. */
+static enum kg_stage_result again(void *ctx, struct kg_err *err)
 {
-    struct kg_record *r = e->r;
-    static const char *const doubtful[] = {"value", "variant", "nonfinite", "unwritten",
-                                           "precision"};
-    bool ask = false;
-    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
-        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
-    }
-    if (!ask) {
-        return KG_STAGE_FAIL;
-    }
-    const char *reason = r->reason, *message = r->message;
-    bool repeats = e->repeats_twin;
-    size_t seen = json_array_size(r->evidence);
-    kg_native_candidate_stop(e);
-    enum kg_stage_result again = kg_native_candidate_case(e, stage, pc, err);
-    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
-        json_array_remove(r->evidence, seen);
-    }
-    if (again == KG_STAGE_ERROR) {
-        return again;
-    }
-    if (again == KG_STAGE_PASS) {
-        kg_record_evidence(r, "fresh_process",
-                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
-        if (repeats) {
-            kg_record_verdict(
-                r, KG_V_HACK, "replay",
-                "after a single edit it gives its answer to the unedited inputs; in a "
-                "fresh process it does not");
-        } else {
-            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
-                              "its answer depends on earlier calls or on luck: right in a fresh "
-                              "process, but here %s",
-                              message);
-        }
-    } else {
-        r->verdict = KG_V_WRONG;
-        r->reason = reason;
-        r->message = message;
-    }
-    return KG_STAGE_FAIL;
+    const struct again *a = ctx;
+    kg_native_candidate_stop(a->e);
+    return kg_native_candidate_case(a->e, a->stage, a->pc, err);
 }
 
 /* The i-th case: drawn from the pool, or as the record that is being replayed has it. */
@@ -165,7 +130,8 @@ static enum kg_stage_result run_case(struct kg_evaluation *e, enum kg_stage stag
     if (s == KG_STAGE_PASS) {
         s = kg_native_candidate_case(e, stage, pc, err);
     }
-    return s == KG_STAGE_FAIL ? ask_again(e, stage, pc, err) : s;
+    struct again a = {e, stage, pc};
+    return s == KG_STAGE_FAIL ? kg_again_ask(e, again, &a, err) : s;
 }
 
 /* run_case, noted for a replay. */

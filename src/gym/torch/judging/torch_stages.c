@@ -1,8 +1,6 @@
 /* The stages of a PyTorch candidate, from its text to its answers. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
+#include "gym/eval/again.h"
 #include "gym/reply/check.h"
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
 #include "gym/torch/problem/module.h"
@@ -105,48 +103,19 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     return step;
 }
 
-/* Wrong once: is it wrong in a fresh process too, asked this alone? */
-static enum kg_stage_result ask_again(struct kg_evaluation *e, struct kg_tinstance *s,
-                                      enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+struct again {
+    struct kg_evaluation *e;
+    struct kg_tinstance *s;
+    enum kg_tlaw law;
+    enum kg_stage stage;
+};
+
+/* The same law, alone in a fresh process. */
+static enum kg_stage_result again(void *ctx, struct kg_err *err)
 {
-    struct kg_record *r = e->r;
-    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
-    bool ask = false;
-    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
-        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
-    }
-    if (!ask) {
-        return KG_STAGE_FAIL;
-    }
-    const char *reason = r->reason, *message = r->message;
-    bool repeats = e->repeats_twin;
-    size_t seen = json_array_size(r->evidence);
-    kg_tcandidate_stop(e);
-    enum kg_stage_result again = kg_tcandidate_case(e, s, law, stage, err);
-    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
-        json_array_remove(r->evidence, seen);
-    }
-    if (again == KG_STAGE_ERROR) {
-        return again;
-    }
-    r->verdict = KG_V_WRONG;
-    r->reason = reason;
-    r->message = message;
-    if (again == KG_STAGE_PASS) {
-        kg_record_evidence(r, "fresh_process",
-                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
-        if (repeats) {
-            kg_record_verdict(r, KG_V_HACK, "replay",
-                              "after a single edit it gives its answer to the unedited inputs; in "
-                              "a fresh process it does not");
-        } else {
-            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
-                              "its answer depends on earlier calls or on luck: right in a fresh "
-                              "process, but here %s",
-                              message);
-        }
-    }
-    return KG_STAGE_FAIL;
+    const struct again *a = ctx;
+    kg_tcandidate_stop(a->e);
+    return kg_tcandidate_case(a->e, a->s, a->law, a->stage, err);
 }
 
 static enum kg_stage_result run_law(struct kg_evaluation *e, struct kg_tinstance *s,
@@ -157,7 +126,8 @@ static enum kg_stage_result run_law(struct kg_evaluation *e, struct kg_tinstance
         return KG_STAGE_ERROR;
     }
     enum kg_stage_result step = kg_tcandidate_case(e, s, law, stage, err);
-    return step == KG_STAGE_FAIL ? ask_again(e, s, law, stage, err) : step;
+    struct again a = {e, s, law, stage};
+    return step == KG_STAGE_FAIL ? kg_again_ask(e, again, &a, err) : step;
 }
 
 /* The laws in order, or those of the record that is replayed. */

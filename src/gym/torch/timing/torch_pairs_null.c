@@ -1,6 +1,4 @@
 /* The null test: the reference against itself, what a device can resolve. */
-#include <math.h>
-
 #include "base/clock.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -97,7 +95,7 @@ static enum kg_code measure_width(struct kg_worker *w, struct kg_tinstance *inst
     struct kg_tpairs_result null;
     enum kg_code code = kg_tpairs_null(w, instance, opt, key, &null, err);
     if (code == KG_OK && null.status == KG_TPAIRS_MEASURED) {
-        kg_torch_of(w)->null_half_width = fmax(null.ratio.half_width, fabs(log(null.ratio.ratio)));
+        kg_torch_of(w)->null_half_width = kg_ratio_own_error(&null.ratio);
     }
     kg_tpairs_result_deinit(&null);
     return code;

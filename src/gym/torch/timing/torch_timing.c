@@ -4,16 +4,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/eval/again.h"
+#include "gym/timing/floor.h"
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
 #include "gym/torch/timing/gpu.h"
 #include "gym/torch/timing/torch_pairs.h"
 
-/* Nobody reads faster than the memory gives: 0.9 of bytes over its rated bandwidth. What the judge
- * knows is the bandwidth of its own copy, 0.81 of the rated one (2.7 of 3.35 TB/s on an H100),
- * which an honest kernel that only reads can beat. */
-#define FLOOR_SHARE 0.75
-#define SPREADS     3 /* of K (p90 - p10), that a floor must exceed to be evidence */
-#define PROCESSES   2 /* what is suspected is confirmed in a new process */
+#define SPREADS   3 /* of K (p90 - p10), that a floor must exceed to be evidence */
+#define PROCESSES 2 /* what is suspected is confirmed in a new process */
 
 /* What one process of the candidate came to. DISTURBED: maybe by another evaluation's work. */
 enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC, DISTURBED };
@@ -95,20 +93,9 @@ static void not_measured(struct kg_evaluation *e, const char *why)
 
 static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_tpairs_failure *f)
 {
-    struct kg_record *r = e->r;
     struct kg_tcase c = {.law = f->law};
     kg_toutcome_case(e, kg_torch_run_of(e)->instance, &c, &f->report, &f->judgement);
-    kg_record_evidence(r, "timed_call",
-                       json_pack("{s:i, s:I, s:I}", "process", 0, "call", (json_int_t)f->call,
-                                 "right_before", (json_int_t)f->right));
-    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
-    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
-        if (r->verdict == KG_V_WRONG && f->right > 0 && strcmp(r->reason, doubtful[i]) == 0) {
-            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
-                              "wrong in call %lld of a process after %lld right answers",
-                              (long long)f->call, (long long)f->right);
-        }
-    }
+    kg_again_timed(e, KG_DOUBT_TIMED_MADE, 0, f->call, f->right);
 }
 
 static enum outcome of_failure(struct kg_evaluation *e, const struct kg_tpairs_failure *f,
@@ -149,7 +136,7 @@ static bool below_floor(const struct kg_evaluation *e, const struct kg_tpairs_re
 {
     const struct kg_dj_facts *f = &kg_torch_of(e->w)->judge.facts;
     double floor_ns =
-        FLOOR_SHARE * (double)kg_tpairs_floor_ns(&kg_torch_run_of(e)->instance->desc, f);
+        KG_FLOOR_SHARE_DEVICE * (double)kg_tpairs_floor_ns(&kg_torch_run_of(e)->instance->desc, f);
     double spread = (double)(res->k_p90_ns - res->k_p10_ns), ns = (double)res->candidate_ns;
     return e->w->config.hack_checks && res->status == KG_TPAIRS_MEASURED &&
            (double)res->reference_ns >= floor_ns && ns + spread < floor_ns &&
@@ -260,8 +247,7 @@ static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_option
     if (null_test(e, opt, err) != KG_OK) {
         return err->code;
     }
-    r->speedup.lo = fmin(r->speedup.lo, r->speedup.ratio * exp(-t->null_half_width));
-    r->speedup.hi = fmax(r->speedup.hi, r->speedup.ratio * exp(t->null_half_width));
+    kg_ratio_widen(r->speedup.ratio, t->null_half_width, &r->speedup.lo, &r->speedup.hi);
     return KG_OK;
 }
 
