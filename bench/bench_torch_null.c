@@ -64,7 +64,7 @@ static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg
 {
     enum kg_code code = kg_dj_run(j, c, out, e);
     enum side side = c->command == KG_TC_NULL ? NOTHING
-                     : c->port == worker->torch->instance[KG_INSTANCE_PUBLISHED].ref.port
+                     : c->port == kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].ref.port
                          ? REFERENCE
                          : CANDIDATE;
     bool timed = c->timed && j->held && (c->command == KG_TC_NULL || c->command == KG_TC_CALL);
@@ -102,7 +102,7 @@ static void open_worker(const char *device)
     snprintf(config.cache, sizeof config.cache, "none");
     kg_bench_need_ok(kg_config_check(&config, &err), &err);
     kg_batch_cpus(&cpu, 1);
-    kg_bench_need_ok(kg_worker_open(&config, cpu, &worker, &err), &err);
+    kg_bench_need_ok(kg_worker_open(&config, cpu, NULL, &worker, &err), &err);
 }
 
 /* Another name is another problem, and has a reference of its own. */
@@ -142,8 +142,9 @@ static void repeat(struct series *s, int upto)
         struct kg_tpairs_result res;
         struct kg_key key;
         kg_bench_need_ok(kg_rng_secret(&key, &err), &err);
-        kg_bench_need_ok(kg_tpairs_null(worker, &worker->torch->instance[KG_INSTANCE_PUBLISHED],
-                                        &opt, key, &res, &err),
+        kg_bench_need_ok(kg_tpairs_null(worker,
+                                        &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED], &opt,
+                                        key, &res, &err),
                          &err);
         bool trusted = res.status == KG_TPAIRS_MEASURED;
         if (res.status == KG_TPAIRS_LOUD) {
@@ -272,7 +273,7 @@ int main(int argc, char **argv)
     }
     kg_bench_json("torch_null",
                   json_pack("{s:i, s:i, s:s, s:o}", "repetitions", repetitions, "blocks", blocks,
-                            "device", worker->torch->judge.facts.name, "rows", rows));
+                            "device", kg_torch_of(worker)->judge.facts.name, "rows", rows));
     kg_worker_close(worker);
     return 0;
 }

@@ -32,7 +32,7 @@ static size_t nall;
 static struct kg_rng rng;
 
 static struct kg_torch torch; /* K is 0: what a record shows is after K */
-static struct kg_worker worker = {.torch = &torch};
+static struct kg_worker worker;
 static struct kg_tpairs_result result;
 static struct kg_tpairs session = {.w = &worker, .out = &result, .nnull = 1};
 
@@ -172,6 +172,7 @@ static json_t *table(int draws)
 
 int main(int argc, char **argv)
 {
+    kg_worker_set_part(&worker, &kg_executor_torch, &torch);
     kg_bench_need(argc >= 2, "usage: bench_torch_ratio RECORDS [draws]: of kgym eval --batch");
     int draws = kg_bench_count(argc, argv, 2, 100, 1000000, 4000);
     session.opt = KG_TPAIRS_DEFAULTS;

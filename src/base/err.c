@@ -34,7 +34,7 @@ enum kg_code kg_fail(struct kg_err *err, enum kg_code code, const char *fmt, ...
     va_list ap;
     va_start(ap, fmt);
     err->code = code;
-    err->strained = false;
+    err->strained = err->suggests = false;
     err->blame = code == KG_E_PROBLEM ? KG_BLAME_PROBLEM
                  : code == KG_E_GYM   ? KG_BLAME_GYM
                                       : KG_BLAME_HOST;

@@ -37,11 +37,12 @@ struct kg_err {
      * a candidate's code that runs beside it may have been the cause. Whoever calls them says so,
      * after kg_fail, which clears it. */
     bool strained;
+    bool suggests; /* NOT_FOUND: the message names what was probably meant; as above */
 };
 
 #define KG_ERR_INIT                                                                                \
     {                                                                                              \
-        KG_OK, KG_BLAME_HOST, "", false                                                            \
+        .code = KG_OK                                                                              \
     }
 #define KG_MUST_USE     __attribute__((warn_unused_result))
 #define KG_PRINTF(f, a) __attribute__((format(printf, f, a)))

@@ -53,7 +53,8 @@ enum kg_code kg_cli_config_word(struct kg_cli_config *cc, int argc, char **argv,
                                 struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
                                    struct kg_config *out, struct kg_err *err) KG_MUST_USE;
-/* SIGINT and SIGTERM set kg_cancelled; a second one ends the process. */
+/* SIGINT and SIGTERM set it; a second one ends the process. */
+extern volatile int kg_cli_cancelled;
 void kg_cli_signals(void);
 /* Value of `--name VALUE` or `--name=VALUE` at argv[at]; *used 0 if it is another word. KG_E_USAGE
  * when the value is missing. */

@@ -178,13 +178,15 @@ enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, cha
     return check_rewards(cc, argv, out, err) == KG_OK ? kg_config_check(out, err) : err->code;
 }
 
+volatile int kg_cli_cancelled;
+
 static void on_signal(int sig)
 {
-    if (kg_cancelled) {
+    if (kg_cli_cancelled) {
         signal(sig, SIG_DFL);
         raise(sig);
     }
-    kg_cancelled = 1;
+    kg_cli_cancelled = 1;
 }
 
 void kg_cli_signals(void)

@@ -139,7 +139,7 @@ static enum kg_code timing(struct kg_doctor *d, const struct kg_config *config, 
     char where[24];
     int cpu = -1;
     kg_batch_cpus(&cpu, 1);
-    if (kg_noise_measure(config, cpu, &n, err) != KG_OK) {
+    if (kg_native_noise(config, cpu, &kg_cli_cancelled, &n, err) != KG_OK) {
         return err->code;
     }
     bool quiet = n.ratio.lo <= 1 && n.ratio.hi >= 1 && n.ratio.half_width <= 0.02;
@@ -210,7 +210,7 @@ static int examine(struct kg_doctor *d, const struct kg_config *config)
     struct kg_worker *w = NULL;
     int cpu = -1;
     kg_batch_cpus(&cpu, 1); /* where a batch would time */
-    enum kg_code code = kg_worker_open(config, cpu, &w, &err);
+    enum kg_code code = kg_worker_open(config, cpu, &kg_cli_cancelled, &w, &err);
     if (code == KG_OK) {
         host(d, kg_worker_compiler(w));
     }

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "gym/eval/noise.h"
+#include "gym/native/native_noise.h"
 
 struct kg_doctor {
     bool json, quick, help, colour, bad;

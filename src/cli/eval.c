@@ -264,7 +264,7 @@ static int judge_one(const struct args *a, const struct kg_config *config, enum 
     kg_batch_cpus(&cpu, 1);
     if (kg_file_read(a->reply, &text, &err) != KG_OK ||
         (a->replay && load_replay(a->replay, &old, &err) != KG_OK) ||
-        kg_worker_open(config, cpu, &w, &err) != KG_OK) {
+        kg_worker_open(config, cpu, &kg_cli_cancelled, &w, &err) != KG_OK) {
         fail_record(&r, &err);
     } else {
         struct kg_task task = {.problem = a->problem,

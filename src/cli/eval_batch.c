@@ -94,6 +94,7 @@ enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *confi
                                  .out = out,
                                  .public_only = public_only,
                                  .stop_after = stop_after,
+                                 .cancelled = &kg_cli_cancelled,
                                  .progress = on_progress,
                                  .ctx = &t};
     if (job_count(command, jobs, config, &spec.jobs, err) != KG_OK) {

@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "cli/problems.h"
 #include "gym/eval/executor.h"
-#include "gym/torch/problem/suite.h"
 
 static const char help_text[] =
     "usage: kgym problems list [PROBLEM ...] [--json]\n"
@@ -70,48 +69,21 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
     return KG_OK;
 }
 
-static int show_torch(const char *path)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_tproblem *p;
-    if (kg_tproblem_load(path, &p, &err) != KG_OK) {
-        return kg_cli_fail("problems", &err);
-    }
-    fwrite(p->source, 1, p->source_len, stdout);
-    printf("\n# %s\n#   a candidate defines class %s; sha256 %s\n", path, p->entry, p->sha256);
-    kg_tproblem_destroy(p);
-    return KG_STATUS_GOOD;
-}
-
 static int show(const struct kg_paths *paths, const char *name)
 {
     struct kg_err err = KG_ERR_INIT;
     const struct kg_executor *x;
-    struct kg_problem *p;
-    struct kg_shape s;
+    struct kg_buf text;
     char path[1024];
-    if (kg_executor_find(paths, name, &x, path, sizeof path, &err) != KG_OK) {
-        return kg_cli_fail("problems", &err);
+    int status = KG_STATUS_GOOD;
+    kg_buf_init(&text, 16u << 20);
+    if (kg_executor_find(paths, name, &x, path, sizeof path, &err) != KG_OK ||
+        x->show(path, &text, &err) != KG_OK) {
+        status = kg_cli_fail("problems", &err);
     }
-    if (x == &kg_executor_torch) {
-        return show_torch(path);
-    }
-    if (kg_problem_load(path, &p, &err) != KG_OK) {
-        return kg_cli_fail("problems", &err);
-    }
-    kg_shape_default(p, &s);
-    fwrite(p->source, 1, p->source_len, stdout);
-    printf("\n/* %s\n", path);
-    for (int a = 0; a < p->nargs; a++) {
-        if (p->args[a].rank) {
-            int64_t n = kg_arg_count(p, a, &s);
-            printf("   %-10s %9lld elements, %.1f KB\n", p->args[a].name, (long long)n,
-                   (double)n * (double)kg_dtype_bytes(p->args[a].dtype) / 1024);
-        }
-    }
-    printf("   K = %lld, sha256 %s */\n", (long long)kg_problem_reduce(p, &s), p->sha256);
-    kg_problem_destroy(p);
-    return KG_STATUS_GOOD;
+    fwrite(text.data, 1, text.len, stdout);
+    kg_buf_deinit(&text);
+    return status;
 }
 
 static enum kg_code check_words(const struct args *a, struct kg_err *err)

@@ -10,6 +10,7 @@
 #include "gym/eval/executor.h"
 #include "gym/eval/findings.h"
 #include "gym/eval/onboard.h"
+#include "gym/problem/problem.h"
 #include "gym/torch/torch.h"
 #include "gym/torch/torch_facts.h"
 
@@ -247,10 +248,10 @@ static bool check_one(struct checking *k, const struct kg_cli_item *it)
         return true;
     }
     if (kg_onboard(k->w, it->path[0] ? it->path : it->word, &o, &err) != KG_OK) {
-        if (!kg_cancelled) {
+        if (!kg_cli_cancelled) {
             tell_error(k, it, &err);
         }
-        return err.code != KG_E_USAGE && !kg_cancelled;
+        return err.code != KG_E_USAGE && !kg_cli_cancelled;
     }
     found = kg_onboard_json(&o);
     tell(k, it, found, false);
@@ -275,7 +276,7 @@ static void sum_up(struct checking *k, int64_t total)
     if (k->shows_bar) {
         kg_progress_end(&k->bar);
     }
-    if (kg_cancelled) {
+    if (kg_cli_cancelled) {
         fprintf(stderr,
                 "kgym problems: interrupted, %lld of %lld checked; with --resume the same "
                 "command goes on\n",
@@ -309,14 +310,14 @@ int kg_cli_problems_check(const struct kg_cli_check *c)
     if (kg_cli_set_open(c->paths, c->word, c->nwords, &set, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
-    if (kg_worker_open(c->config, cpu, &k.w, &err) != KG_OK) {
+    if (kg_worker_open(c->config, cpu, &kg_cli_cancelled, &k.w, &err) != KG_OK) {
         kg_cli_set_close(&set);
         return kg_cli_fail("problems", &err);
     }
     kg_buf_init(&k.aside.list, KG_CLI_ASIDE_BYTES);
     k.shows_bar = set.total > 1 && kg_term_tty(stderr);
     kg_progress_init(&k.bar, stderr, "checking", set.total);
-    while (!kg_cancelled && kg_cli_set_next(&set, &it) && check_one(&k, &it)) {
+    while (!kg_cli_cancelled && kg_cli_set_next(&set, &it) && check_one(&k, &it)) {
         step(&k);
     }
     sum_up(&k, set.total);

@@ -7,7 +7,6 @@
 #include "cli/problems.h"
 #include "cli/problems_set.h"
 #include "gym/eval/executor.h"
-#include "gym/torch/problem/suite.h"
 
 #define LIST_INDENT 47
 
@@ -76,62 +75,34 @@ static void list_one(const struct row *p, bool json)
     kg_buf_deinit(&text);
 }
 
-static void list_c(const char *word, const struct kg_problem *p, bool json)
-{
-    list_one(&(struct row){.word = word,
-                           .name = p->name,
-                           .suite = p->suite,
-                           .language = "c",
-                           .entry = p->entry,
-                           .desc = p->desc ? p->desc : "",
-                           .sha256 = p->sha256,
-                           .level = p->level},
-             json);
-}
-
-/* A row's word is its line: what it is called is told beside. */
-static void list_torch(const char *word, const struct kg_tproblem *p, bool json)
-{
-    char called[400];
-    snprintf(called, sizeof called, "%s%s%s", p->name, *p->desc ? ": " : "", p->desc);
-    bool weights = p->level == KG_TLEVEL_WEIGHTS;
-    list_one(&(struct row){.word = word,
-                           .name = p->name,
-                           .suite = p->suite,
-                           .language = "python",
-                           .entry = p->entry,
-                           .desc = p->row && !json ? called : p->desc,
-                           .sha256 = p->sha256,
-                           .note = weights ? "needs weights from elsewhere: not judged" : NULL,
-                           .level = p->level},
-             json);
-}
-
 static enum kg_code list_item(const struct kg_paths *paths, const struct kg_cli_item *it, bool json,
                               struct kg_err *err)
 {
     const struct kg_executor *x;
-    struct kg_problem *c;
-    struct kg_tproblem *t;
-    char path[1200];
+    struct kg_problem_facts f;
+    char path[1200], called[400];
     snprintf(path, sizeof path, "%s", it->path);
-    if (!path[0] && kg_executor_find(paths, it->word, &x, path, sizeof path, err) != KG_OK) {
+    x = path[0] ? kg_executor_of_path(path) : NULL;
+    if (!x && kg_executor_find(paths, it->word, &x, path, sizeof path, err) != KG_OK) {
         return err->code;
     }
-    if (!kg_tsuite_is_path(path)) {
-        if (kg_problem_load(path, &c, err) != KG_OK) {
-            return err->code;
-        }
-        list_c(it->word, c, json);
-        kg_problem_destroy(c);
-        return KG_OK;
+    enum kg_code code = x->facts(path, &f, err);
+    if (code == KG_OK) {
+        /* The word of a row is its line: its name is told beside. */
+        snprintf(called, sizeof called, "%s%s%s", f.name, *f.desc ? ": " : "", f.desc);
+        list_one(&(struct row){.word = it->word,
+                               .name = f.name,
+                               .suite = f.suite,
+                               .language = x->language,
+                               .entry = f.entry,
+                               .desc = f.row && !json ? called : f.desc,
+                               .sha256 = f.sha256,
+                               .note = f.note,
+                               .level = f.level},
+                 json);
     }
-    if (kg_tproblem_load(path, &t, err) != KG_OK) {
-        return err->code;
-    }
-    list_torch(it->word, t, json);
-    kg_tproblem_destroy(t);
-    return KG_OK;
+    kg_problem_facts_deinit(&f);
+    return code;
 }
 
 void kg_cli_aside_add(struct kg_cli_aside *a, const char *word, const char *reason)

@@ -32,7 +32,7 @@ static int open_worker(void **state)
     snprintf(config.cache, sizeof config.cache, "%s/test-cache", home);
     snprintf(config.rewards, sizeof config.rewards, "dr-kernel,binary");
     kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+    if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
         print_error("%s\n", err.message);
         return -1;
     }
@@ -201,7 +201,7 @@ static void with_config(const struct kg_config *c, void (*check)(void))
     struct kg_err err = KG_ERR_INIT;
     int cpu = -1;
     kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(c, cpu, &worker, &err) != KG_OK) {
+    if (kg_worker_open(c, cpu, NULL, &worker, &err) != KG_OK) {
         fail_msg("%s", err.message);
     }
     check();
@@ -294,6 +294,33 @@ static void test_stopping_early_gives_no_verdict(void **state)
     kg_record_deinit(&r);
 }
 
+/* The flag is the worker's own: another worker judges on, and so does this one when it is cleared.
+ */
+static void test_a_worker_is_cancelled_by_its_own_flag(void **state)
+{
+    (void)state;
+    struct kg_worker *first = worker;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_record r;
+    volatile int stop = 0;
+    assert_int_equal(kg_worker_open(&config, -1, &stop, &worker, &err), KG_OK);
+    struct kg_worker *own = worker;
+    for (int round = 0; round < 3; round++) {
+        worker = round == 1 ? first : own;
+        stop = round < 2;
+        judge_file("silu", "fast", KG_ST_FULL, &r);
+        assert_int_equal(r.has_error, round == 0);
+        if (round == 0) {
+            assert_int_equal(r.error.code, KG_E_CANCELLED);
+        } else {
+            assert_int_equal(r.verdict, KG_V_OK);
+        }
+        kg_record_deinit(&r);
+    }
+    kg_worker_close(own);
+    worker = first;
+}
+
 static void test_an_unknown_problem_is_an_error(void **state)
 {
     (void)state;
@@ -367,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),
+        cmocka_unit_test(test_a_worker_is_cancelled_by_its_own_flag),
         cmocka_unit_test(test_an_unknown_problem_is_an_error),
         cmocka_unit_test(test_candidates_in_c_are_not_profiled),
         cmocka_unit_test(test_replay_repeats_a_verdict),

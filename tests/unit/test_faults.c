@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gym/batch/batch.h"
-#include "gym/eval/worker.h"
+#include "gym/native/native.h"
 
 #define KILLS      60
 #define KILLS_NS   300000000000ll /* as many must fit into this, on a busy machine too */
@@ -71,7 +71,7 @@ static int open_worker(void **state)
     config.timing_processes = config.timing_min_processes = 1;
     config.timing_pairs = 6;
     kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+    if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
         print_error("%s\n", err.message);
         return -1;
     }
@@ -394,7 +394,7 @@ static void test_scratch_is_emptied(void **state)
     struct kg_err err = KG_ERR_INIT;
     expect_right(0, "before");
     assert_int_equal(kg_scratch_clear(&worker->scratch, &err), KG_OK);
-    kill(worker->ref.sandbox.pid, SIGKILL); /* so that the object is asked for */
+    kill(kg_native_of(worker)->ref.sandbox.pid, SIGKILL); /* so that the object is asked for */
     for (int i = 0; i < CANDIDATES; i++) {
         expect_right(i, "what was built is gone");
     }

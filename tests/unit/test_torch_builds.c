@@ -190,7 +190,7 @@ static void another_compiler_finds_nothing(void **state)
     need_torch();
     right(text, &r);
     kg_record_deinit(&r);
-    json_t *tools = json_object_get(worker->torch->zygote[0].facts, "tools");
+    json_t *tools = json_object_get(kg_torch_of(worker)->zygote[0].facts, "tools");
     const char *name = json_string_value(json_array_get(json_array_get(tools, 0), 0));
     assert_string_equal(name, "c++");
     json_array_append_new(tools, json_string("another"));

@@ -139,7 +139,7 @@ static void builds_that_are_kept_tell_nothing(void **state)
     need_torch();
     snprintf(cache, sizeof cache, "%s/cache", folder);
     snprintf(kept.cache, sizeof kept.cache, "%s", cache);
-    assert_int_equal(kg_worker_open(&kept, -1, &w, &err), KG_OK);
+    assert_int_equal(kg_worker_open(&kept, -1, NULL, &w, &err), KG_OK);
     worker = w;
     judge("affine.py", text, KG_ST_FULL, &r);
     assert_int_equal(r.verdict, KG_V_OK);
@@ -185,7 +185,7 @@ static void tritons_compiler(void **state)
     struct kg_record r;
     judge_text(FORWARD ANSWER, &r);
     kg_record_deinit(&r);
-    if (!json_is_string(json_object_get(worker->torch->zygote[0].facts, "triton"))) {
+    if (!json_is_string(json_object_get(kg_torch_of(worker)->zygote[0].facts, "triton"))) {
         printf("skip: triton is missing\n");
         skip();
     }

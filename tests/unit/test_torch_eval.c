@@ -268,7 +268,7 @@ static void a_view_under_every_law(void **state)
            HEAD "class ModelNew(nn.Module):\n    def forward(self, x, z):\n"
                 "        return x.view(-1)\n",
            "ok", &r);
-    assert_true(worker->torch->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_OFFSET].applies);
+    assert_true(kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_OFFSET].applies);
     worker->config.laws = laws;
     kg_record_deinit(&r);
 }
@@ -296,12 +296,12 @@ static void rounding_of_a_mean(void **state)
     if (strcmp(got, "ok") != 0) {
         fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
     }
-    const struct kg_tcase *cases = worker->torch->instance[KG_INSTANCE_PUBLISHED].cases;
+    const struct kg_tcase *cases = kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases;
     assert_true(cases[KG_TL_EQUAL].ready && !cases[KG_TL_EQUAL].applies);
     assert_true(cases[KG_TL_NORMAL].applies && cases[KG_TL_LARGE].applies);
     kg_record_deinit(&r);
     judge("affine.py", good, KG_ST_FULL, &r); /* where it can be asked, it is */
-    cases = worker->torch->instance[KG_INSTANCE_PUBLISHED].cases;
+    cases = kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases;
     for (int l = 0; l < KG_TL_COUNT; l++) {
         if (!cases[l].applies) {
             fail_msg("law %s is not asked", kg_tlaw_name((enum kg_tlaw)l));
@@ -421,12 +421,12 @@ static void memory_is_given_back(void **state)
     struct kg_err err = KG_ERR_INIT;
     need_torch();
     static const char *const problems[] = {"many.py", "large.py"};
-    assert_int_equal(kg_worker_open(&config, -1, &w, &err), KG_OK);
+    assert_int_equal(kg_worker_open(&config, -1, NULL, &w, &err), KG_OK);
     assert_int_equal(kg_torch_open(w, &err), KG_OK);
     /* First 15 cases of 4 MB (inputs, answers, answers in double), then one of 32 MB. */
     struct kg_dj_spec spec = {.device = "cpu", .cpu = -1, .memory_cap = 72 << 20};
-    assert_int_equal(kg_dj_start(&spec, &w->torch->judge, &err), KG_OK);
-    w->torch->judge_up = true;
+    assert_int_equal(kg_dj_start(&spec, &kg_torch_of(w)->judge, &err), KG_OK);
+    kg_torch_of(w)->judge_up = true;
     w->config.laws = KG_TL_COUNT;
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         struct kg_buf text;
@@ -600,11 +600,11 @@ static void faults(void **state)
     (void)state;
     need_torch();
     still_good("nothing");
-    kill(worker->torch->instance[KG_INSTANCE_PUBLISHED].ref.runner.sandbox.pid, SIGKILL);
+    kill(kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].ref.runner.sandbox.pid, SIGKILL);
     still_good("the reference's end");
-    kill(worker->torch->judge.pid, SIGKILL);
+    kill(kg_torch_of(worker)->judge.pid, SIGKILL);
     still_good("the judge's end");
-    kill(worker->torch->zygote[0].pid, SIGKILL);
+    kill(kg_torch_of(worker)->zygote[0].pid, SIGKILL);
     still_good("the zygote's end");
 }
 
@@ -613,7 +613,7 @@ static void interpreted(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
-    if (!json_is_string(json_object_get(worker->torch->zygote[0].facts, "triton"))) {
+    if (!json_is_string(json_object_get(kg_torch_of(worker)->zygote[0].facts, "triton"))) {
         printf("skip: triton is missing\n");
         skip();
     }
@@ -836,7 +836,7 @@ static void without_torch(void **state)
     struct kg_err err = KG_ERR_INIT;
     struct kg_record r;
     snprintf(other.python, sizeof other.python, "/nonexistent/python");
-    assert_int_equal(kg_worker_open(&other, -1, &w, &err), KG_OK);
+    assert_int_equal(kg_worker_open(&other, -1, NULL, &w, &err), KG_OK);
     worker = w;
     judge("affine.py", good, KG_ST_PROFILE, &r);
     worker = mine;
@@ -864,7 +864,7 @@ static void both_kinds(void **state)
 
 static int drawn_laws(bool there[KG_TL_COUNT])
 {
-    const struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
+    const struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
     int n = 0;
     for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
         there[l] = s->cases[l].ready && s->cases[l].applies;
@@ -876,7 +876,7 @@ static int drawn_laws(bool there[KG_TL_COUNT])
 static bool judge_has(int id)
 {
     struct kg_err err = KG_ERR_INIT;
-    return kg_dj_case_edit(&worker->torch->judge, id, (struct kg_key){{1, 2}}, &err) == KG_OK;
+    return kg_dj_case_edit(&kg_torch_of(worker)->judge, id, (struct kg_key){{1, 2}}, &err) == KG_OK;
 }
 
 /* No more of the laws that are drawn than an evaluation asks have cases at a time, and each serves
@@ -890,7 +890,7 @@ static void laws_that_are_drawn_take_turns(void **state)
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
     worker->config = config;
     worker->config.laws = 3;
-    struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
+    struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
     for (int k = 0; k < 3; k++) {
         judge("affine.py", good, KG_ST_FULL, &r);
         assert_string_equal(kg_verdict_name(r.verdict), "ok");

@@ -27,10 +27,10 @@ static int setup(void **state)
 
 static void judge_on(const char *bus, struct kg_record *r)
 {
-    struct kg_dj_facts *f = &worker->torch->judge.facts;
+    struct kg_dj_facts *f = &kg_torch_of(worker)->judge.facts;
     need_torch();
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
-    worker->torch->null_half_width = 0.01;
+    kg_torch_of(worker)->null_half_width = 0.01;
     snprintf(f->bus, sizeof f->bus, "%s", bus);
     expect("affine.py", good, "ok", r);
 }

@@ -94,7 +94,7 @@ static void what_changes_from_process_to_process(void **state)
              "def get_inputs():\n    return [torch.randn(6, 8), born]\n\n\n"
              "def get_init_inputs():\n    return []\n";
     static const char candidate[] = CANDIDATE("x, by", "x * (by % 97)");
-    struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
+    struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
     outcome(problem, candidate, "ok", NULL);
     kill(s->ref.runner.sandbox.pid, SIGKILL);
     s->cases[KG_TL_NEW].ready = false;

@@ -519,7 +519,7 @@ static void on_a_device(void **state)
     need_torch();
     snprintf(config.device, sizeof config.device, "cuda:0");
     config.torch_first_call = 60;
-    assert_int_equal(kg_worker_open(&config, mine->cpu, &worker, &err), KG_OK);
+    assert_int_equal(kg_worker_open(&config, mine->cpu, NULL, &worker, &err), KG_OK);
     put("large.py",
         HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
              "        return torch.relu(x)\n\n\n" INPUTS "[torch.randn(4096, 4096)]" MADE "[]\n");

@@ -101,10 +101,10 @@ static void whatever_is_drawn(void **state)
     need_torch();
     for (int i = 0; i < 24; i++) {
         for (int l = 0; l < KG_TL_COUNT && s; l++) {
-            worker->torch->instance[KG_INSTANCE_PUBLISHED].cases[l].ready = false;
+            kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases[l].ready = false;
         }
         judge_as(&tasks[5], "near", "ok");
-        s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
+        s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
         asked += s->cases[KG_TL_NORMAL].applies + s->cases[KG_TL_BF16].applies;
     }
     assert_true(asked > 24);
@@ -140,7 +140,7 @@ static void a_library_s_attention(void **state)
     for (int i = 0; i < 12; i++) { /* whatever is drawn */
         struct kg_record r;
         char text[2048];
-        struct kg_tinstance *s = &worker->torch->instance[KG_INSTANCE_PUBLISHED];
+        struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
         s->cases[KG_TL_OFFSET].ready = s->cases[KG_TL_HEAVY].ready = false;
         snprintf(text, sizeof text, form, "cut", "cut", "cut", "cut");
         judge("sdpa.py", text, KG_ST_FULL, &r);
@@ -233,7 +233,7 @@ static void timed(void **state)
     need_torch();
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
-    worker->torch->null_half_width = 0.01;
+    kg_torch_of(worker)->null_half_width = 0.01;
     for (int i = 0; i < 2; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s.py", tasks[i].name);

@@ -23,21 +23,21 @@ static void bench_open(struct bench *b, const char *device)
     memset(b, 0, sizeof *b);
     kg_record_init(&b->r);
     b->w = calloc(1, sizeof *b->w);
-    b->w->torch = calloc(1, sizeof *b->w->torch);
-    snprintf(b->w->torch->device, sizeof b->w->torch->device, "%s", device);
+    kg_worker_set_part(b->w, &kg_executor_torch, calloc(1, sizeof(struct kg_torch)));
+    snprintf(kg_torch_of(b->w)->device, sizeof kg_torch_of(b->w)->device, "%s", device);
     b->problem.entry = "ModelNew";
-    b->w->torch->problem = &b->problem;
+    kg_torch_of(b->w)->problem = &b->problem;
     b->r.candidate.code = "import torch\n";
     b->e = (struct kg_evaluation){.w = b->w, .r = &b->r, .code = "x.cuda()\n", .code_len = 9};
-    b->e.torch = calloc(1, sizeof *b->e.torch);
-    b->e.torch->instance = &b->w->torch->instance[KG_INSTANCE_PUBLISHED];
+    b->e.run = calloc(1, sizeof(struct kg_torch_run));
+    kg_torch_run_of(&b->e)->instance = &kg_torch_of(b->w)->instance[KG_INSTANCE_PUBLISHED];
 }
 
 static void bench_close(struct bench *b)
 {
     kg_record_deinit(&b->r);
-    free(b->e.torch);
-    free(b->w->torch);
+    free(b->e.run);
+    free(kg_torch_of(b->w));
     free(b->w);
 }
 

@@ -92,7 +92,7 @@ static struct {
 
 static enum who who_is(int port)
 {
-    const struct kg_torch *t = worker->torch;
+    const struct kg_torch *t = kg_torch_of(worker);
     return port == t->instance[KG_INSTANCE_PUBLISHED].ref.port ? REF
            : t->null.up && port == t->null.port                ? NUL
                                                                : CAND;
@@ -104,7 +104,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.states[who] += c->command == KG_TC_STATE;
     if (c->command == KG_TC_DRAW) {
         spy.draws++;
-        spy.draws_alone += worker->torch->judge.held;
+        spy.draws_alone += kg_torch_of(worker)->judge.held;
         spy.draw_seed = c->seed;
     }
     spy.leaked += who == CAND && c->seed == spy.draw_seed;
@@ -112,7 +112,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.oracle_last = who == CAND ? 0 : spy.oracle_last + (c->command == KG_TC_CALL && !call);
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.quiet += who == NUL && c->command == KG_TC_NULL && spy.calls[CAND] == 0;
-    spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && worker->torch->judge.held;
+    spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && kg_torch_of(worker)->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
@@ -198,9 +198,9 @@ static int fresh(void **state)
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true, .run = spied};
     if (worker) {
         worker->config = config;
-        if (worker->torch) {
-            worker->torch->quiet_of = NULL;        /* as of a worker's first session */
-            worker->torch->null_half_width = 0.01; /* known: times decide nothing */
+        if (kg_torch_of(worker)) {
+            kg_torch_of(worker)->quiet_of = NULL;        /* as of a worker's first session */
+            kg_torch_of(worker)->null_half_width = 0.01; /* known: times decide nothing */
         }
     }
     return 0;
@@ -350,7 +350,7 @@ static void one_process(void **state)
 {
     (void)state;
     struct kg_record r;
-    struct kg_torch *t = worker->torch;
+    struct kg_torch *t = kg_torch_of(worker);
     need_torch();
     uint64_t before = t->sources;
     expect("affine.py", good, "ok", &r);
@@ -606,14 +606,14 @@ static void short_times(void **state)
     assert_true(fabs(r.speedup.ratio - 9.9) < 1e-6);
     assert_true(reward(&r) < twice);
     kg_record_deinit(&r);
-    windows(250000, 60000, 50000);      /* 200 us against 10 us: counts as 2 */
-    worker->torch->null_half_width = 0; /* to be measured */
+    windows(250000, 60000, 50000);            /* 200 us against 10 us: counts as 2 */
+    kg_torch_of(worker)->null_half_width = 0; /* to be measured */
     expect("affine.py", good, "ok", &r);
     assert_true(strstr(r.timing.why, "as if it took T") != NULL);
     assert_true(fabs(r.speedup.ratio - 20) < 1e-6);
     assert_true(fabs(reward(&r) - twice) < 1e-9);
-    assert_true(worker->torch->null_half_width > 0);
-    assert_true(r.speedup.lo <= 20 * exp(-worker->torch->null_half_width) * 1.000001);
+    assert_true(kg_torch_of(worker)->null_half_width > 0);
+    assert_true(r.speedup.lo <= 20 * exp(-kg_torch_of(worker)->null_half_width) * 1.000001);
     kg_record_deinit(&r);
 }
 
@@ -626,15 +626,16 @@ static void one_null_test_for_all(void **state)
     need_torch();
     windows(250000, 60000, 50000);
     kg_worker_share(worker, &common);
-    worker->torch->null_half_width = 0;
+    kg_torch_of(worker)->null_half_width = 0;
     expect("affine.py", good, "ok", &r);
     double learnt = common.torch_null_half_width;
-    assert_true(learnt > 0 && learnt == worker->torch->null_half_width);
+    assert_true(learnt > 0 && learnt == kg_torch_of(worker)->null_half_width);
     kg_record_deinit(&r);
     common.torch_null_half_width = 0.25; /* as if another worker had */
-    worker->torch->null_half_width = 0;
+    kg_torch_of(worker)->null_half_width = 0;
     expect("affine.py", good, "ok", &r);
-    assert_true(worker->torch->null_half_width == 0.25 && common.torch_null_half_width == 0.25);
+    assert_true(kg_torch_of(worker)->null_half_width == 0.25 &&
+                common.torch_null_half_width == 0.25);
     assert_true(r.speedup.lo <= 20 * exp(-0.25) * 1.000001);
     kg_record_deinit(&r);
     kg_worker_share(worker, NULL);
@@ -833,7 +834,7 @@ static void loud_beside_others(void **state)
         spy.loud_from = 18;
         spy.loud_calls = calls;
         expect("affine.py", good, "ok", &r);
-        assert_true(spy.was_loud && worker->torch->spare.up == (calls == 6));
+        assert_true(spy.was_loud && kg_torch_of(worker)->spare.up == (calls == 6));
         kg_tspare_drop(worker);
         kg_record_deinit(&r);
     }
@@ -844,7 +845,7 @@ static void loud_beside_others(void **state)
     spy.loud_calls = 26;
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_MEASURED);
-    assert_true(worker->torch->contexts_apart);
+    assert_true(kg_torch_of(worker)->contexts_apart);
     kg_record_deinit(&r);
     fresh(state);
     kg_tpairs_hook.shared = true;
@@ -964,14 +965,14 @@ static void below_the_floor(void **state)
     struct kg_record r;
     need_torch();
     windows(4050000, 50001, 50000);
-    worker->torch->null_half_width = 0.01; /* it would be that of the windows above */
+    kg_torch_of(worker)->null_half_width = 0.01; /* it would be that of the windows above */
     expect("affine.py", good, "hack/floor", &r);
     assert_int_equal(number(evidence(&r, "floor"), "processes"), 2);
     kg_record_deinit(&r);
-    worker->torch->null_half_width = 20; /* of a clock that may be off as far as that */
+    kg_torch_of(worker)->null_half_width = 20; /* of a clock that may be off as far as that */
     expect("affine.py", good, "ok", &r);
     kg_record_deinit(&r);
-    worker->torch->null_half_width = 0.01;
+    kg_torch_of(worker)->null_half_width = 0.01;
     spy.jitter_ns = 100000; /* and of one whose overhead wanders */
     expect("affine.py", good, "ok", &r);
     kg_record_deinit(&r);
@@ -980,9 +981,11 @@ static void below_the_floor(void **state)
     expect("affine.py", good, "ok", &r);
     kg_record_deinit(&r);
     worker->config.hack_checks = true;
-    struct kg_dj_facts *f = &worker->torch->judge.facts; /* taken while others used the device */
+    struct kg_dj_facts *f =
+        &kg_torch_of(worker)->judge.facts; /* taken while others used the device */
     double was = f->bandwidth;
-    int64_t floor_ns = kg_tpairs_floor_ns(&worker->torch->instance[KG_INSTANCE_PUBLISHED].desc, f);
+    int64_t floor_ns =
+        kg_tpairs_floor_ns(&kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].desc, f);
     f->bandwidth *= (double)floor_ns / 4000000;
     windows(4050000, 2050000, 50000);
     expect("affine.py", good, "ok", &r);
@@ -1051,8 +1054,8 @@ static void null_test(void **state)
     need_torch();
     judge("affine.py", good, KG_ST_FULL, &r);
     kg_record_deinit(&r);
-    assert_int_equal(kg_tpairs_null(worker, &worker->torch->instance[KG_INSTANCE_PUBLISHED], &opt,
-                                    key, &res, &err),
+    assert_int_equal(kg_tpairs_null(worker, &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED],
+                                    &opt, key, &res, &err),
                      KG_OK);
     assert_int_equal(res.status, KG_TPAIRS_MEASURED);
     assert_true(res.n >= 12 && res.n <= 32);
@@ -1066,8 +1069,8 @@ static void null_test(void **state)
     assert_true(noise.reference_ns > 0 && noise.ratio.pairs >= 12);
     assert_int_equal(kg_torch_noise(worker, "nosuch.py", &noise, &err), KG_E_NOT_FOUND);
     opt.warmups = 3;
-    assert_int_equal(kg_tpairs_null(worker, &worker->torch->instance[KG_INSTANCE_PUBLISHED], &opt,
-                                    key, &res, &err),
+    assert_int_equal(kg_tpairs_null(worker, &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED],
+                                    &opt, key, &res, &err),
                      KG_E_USAGE);
 }
 

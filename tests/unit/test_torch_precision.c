@@ -135,7 +135,8 @@ static void right(const char *problem, const char *source)
         fail_msg("%s: %s (%s)\n%s", problem, got, r.has_error ? r.error.message : r.message,
                  source);
     }
-    assert_true(worker->torch->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_PRECISION].applies);
+    assert_true(
+        kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_PRECISION].applies);
     kg_record_deinit(&r);
 }
 
@@ -182,7 +183,7 @@ static void either_operand(void **state)
     bool caught[2] = {false, false};
     need_torch();
     for (int i = 0; i < 40 && !(caught[0] && caught[1]); i++) {
-        struct kg_tcase *c = worker->torch->instance[KG_INSTANCE_PUBLISHED].cases;
+        struct kg_tcase *c = kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases;
         c[KG_TL_PRECISION].ready = false; /* the next has another key */
         for (int k = 0; k < 2; k++) {
             struct kg_record r;
@@ -228,7 +229,7 @@ static void sums_that_are_spread_again(void **state)
     (void)state;
     need_torch();
     right("wide.py", WIDE("x", "self.total"));
-    const struct kg_task_desc *d = &worker->torch->instance[KG_INSTANCE_PUBLISHED].desc;
+    const struct kg_task_desc *d = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].desc;
     assert_in_range(d->terms, 59000, 60000); /* an answer or two may round to what it was */
     static const char *const narrow[] = {"tf32(x)", "cut(x)", "brain(x)"};
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
@@ -252,7 +253,7 @@ static void sums_that_lean(void **state)
     need_torch();
     worker->config.laws = KG_TL_COUNT;
     right("scan.py", SCAN("pass"));
-    assert_true(worker->torch->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_EQUAL].applies);
+    assert_true(kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_EQUAL].applies);
     wrong("scan.py", SCAN("b[:, 3000] = b[:, 3000].roll(1, 1)"), "wrong/value by own", NULL);
     wrong("scan.py", SCAN("b[:, 3000, 0] = 0"), "wrong/value by own", "wrong/precision by own");
     wrong("twice.py",

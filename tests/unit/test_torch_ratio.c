@@ -17,7 +17,7 @@
 #define ROUNDS 4000
 
 static struct kg_torch torch; /* K is 0 */
-static struct kg_worker worker = {.torch = &torch};
+static struct kg_worker worker;
 static struct kg_tpairs session = {.w = &worker};
 static struct kg_tpairs_result result;
 static struct kg_pair pair[MOST];
@@ -167,6 +167,7 @@ static void test_nothing_is_known_of_no_pair(void **state)
 
 int main(void)
 {
+    kg_worker_set_part(&worker, &kg_executor_torch, &torch);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_interval_holds_the_truth),
         cmocka_unit_test(test_an_early_end_holds_the_truth),

@@ -59,8 +59,8 @@ static void timed(const char *problem)
 
 static pid_t spare(void)
 {
-    assert_true(worker->torch->spare.up);
-    return worker->torch->spare.runner.sandbox.pid;
+    assert_true(kg_torch_of(worker)->spare.up);
+    return kg_torch_of(worker)->spare.runner.sandbox.pid;
 }
 
 /* Of processor time that it may take; -1: any. */
@@ -96,11 +96,11 @@ static void the_second_candidate_takes_it(void **state)
     need_torch();
     right("small.py", twice);
     pid_t first = spare();
-    uint64_t taken = worker->torch->taken, begun = worker->torch->spares;
+    uint64_t taken = kg_torch_of(worker)->taken, begun = kg_torch_of(worker)->spares;
     assert_true(exists(first));
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken + 1);
-    assert_int_equal(worker->torch->spares, begun + 1);
+    assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
+    assert_int_equal(kg_torch_of(worker)->spares, begun + 1);
     assert_false(exists(first)); /* it was used up */
     assert_true(exists(spare()) && spare() != first);
     assert_int_equal(sources(), 1);
@@ -117,10 +117,10 @@ static void the_record_is_the_same(void **state)
         if (k == 0) {
             kg_tspare_drop(worker);
         }
-        uint64_t taken = worker->torch->taken;
+        uint64_t taken = kg_torch_of(worker)->taken;
         judge("small.py", says, KG_ST_TINY, &r[k]);
         assert_false(r[k].has_error);
-        assert_int_equal(worker->torch->taken, taken + (uint64_t)k);
+        assert_int_equal(kg_torch_of(worker)->taken, taken + (uint64_t)k);
         assert_string_equal(r[k].output.stdout_text, "once\n");
         assert_int_equal(r[k].output.bytes, 5);
     }
@@ -148,11 +148,11 @@ static void a_killed_one_is_nobodys_fault(void **state)
             kg_tspare_begin(worker, false, 1, 1);
         }
         pid_t pid = spare();
-        uint64_t taken = worker->torch->taken;
+        uint64_t taken = kg_torch_of(worker)->taken;
         assert_int_equal(kill(pid, SIGKILL), 0);
         await_death(pid);
         right("small.py", twice);
-        assert_int_equal(worker->torch->taken, taken);
+        assert_int_equal(kg_torch_of(worker)->taken, taken);
         assert_true(spare() != pid);
         assert_int_equal(sources(), 1);
     }
@@ -169,27 +169,27 @@ static void it_goes_with_zygote_and_judge(void **state)
     need_torch();
     right("small.py", twice);
     pid_t pid = spare();
-    uint64_t taken = worker->torch->taken;
-    kill(worker->torch->zygote[0].pid, SIGKILL);
-    await_death(worker->torch->zygote[0].pid);
+    uint64_t taken = kg_torch_of(worker)->taken;
+    kill(kg_torch_of(worker)->zygote[0].pid, SIGKILL);
+    await_death(kg_torch_of(worker)->zygote[0].pid);
     kg_tspare_begin(worker, false, 1, 1);
     assert_int_equal(spare(), pid);
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken);
+    assert_int_equal(kg_torch_of(worker)->taken, taken);
     assert_false(exists(pid));
     pid = spare();
-    kill(worker->torch->judge.pid, SIGKILL);
-    await_death(worker->torch->judge.pid);
+    kill(kg_torch_of(worker)->judge.pid, SIGKILL);
+    await_death(kg_torch_of(worker)->judge.pid);
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken);
+    assert_int_equal(kg_torch_of(worker)->taken, taken);
     assert_false(exists(pid));
     kg_tspare_drop(worker);
-    kill(worker->torch->zygote[0].pid, SIGKILL);
-    await_death(worker->torch->zygote[0].pid);
+    kill(kg_torch_of(worker)->zygote[0].pid, SIGKILL);
+    await_death(kg_torch_of(worker)->zygote[0].pid);
     kg_tspare_begin(worker, false, 1, 1); /* nobody waits for an import for its sake */
-    assert_false(worker->torch->spare.up);
+    assert_false(kg_torch_of(worker)->spare.up);
     right("small.py", twice);
-    kg_zygote_kill(&worker->torch->zygote[0]); /* as where it dies while a spare is begun */
+    kg_zygote_kill(&kg_torch_of(worker)->zygote[0]); /* as where it dies while a spare is begun */
     struct kg_record r;
     judge("small.py", twice, KG_ST_FULL, &r);
     assert_false(r.has_error);
@@ -204,17 +204,17 @@ static void nothing_is_left_of_it(void **state)
     right("small.py", twice);
     pid_t pid = spare();
     char source[320];
-    snprintf(source, sizeof source, "%s", worker->torch->spare.source);
+    snprintf(source, sizeof source, "%s", kg_torch_of(worker)->spare.source);
     assert_true(kg_file_exists(source));
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
-    assert_false(worker->torch->spare.up);
+    assert_false(kg_torch_of(worker)->spare.up);
     assert_false(exists(pid));
     assert_false(kg_file_exists(source));
     assert_int_equal(sources(), 0);
     for (int k = 0; k < KG_DJ_PORTS; k++) { /* all of them are free */
         struct kg_err err = KG_ERR_INIT;
         int port, fds[3];
-        if (kg_dj_port_open(&worker->torch->judge, 4096, 4096, &port, fds, &err) != KG_OK) {
+        if (kg_dj_port_open(&kg_torch_of(worker)->judge, 4096, 4096, &port, fds, &err) != KG_OK) {
             fail_msg("%s", err.message);
         }
         for (int i = 0; i < 3; i++) {
@@ -230,7 +230,7 @@ static void the_last_problems_runners_end_meanwhile(void **state)
     (void)state;
     need_torch();
     right("small.py", twice);
-    struct kg_trunner *ref = &worker->torch->instance[KG_INSTANCE_PUBLISHED].ref;
+    struct kg_trunner *ref = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].ref;
     assert_true(ref->up);
     pid_t pid = ref->runner.sandbox.pid;
     kg_torch_leave(worker);
@@ -248,20 +248,20 @@ static void the_last_problems_runners_end_meanwhile(void **state)
 static void whoever_describes_stays(void **state)
 {
     (void)state;
-    const struct kg_trunner *ref = &worker->torch->instance[KG_INSTANCE_PUBLISHED].ref;
+    const struct kg_trunner *ref = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].ref;
     need_torch();
     put("wide.py", PROBLEM("50000"));
     for (int gpu = 0; gpu < 2; gpu++) {
         kg_torch_leave(worker);
         kg_tspare_drop(worker);
-        worker->torch->judge.facts.clock = gpu == 1;
+        kg_torch_of(worker)->judge.facts.clock = gpu == 1;
         right("wide.py", twice);
         assert_true(gpu ? ref->in_bytes == 128 << 20 && ref->out_bytes == 296 << 20
                         : ref->in_bytes > 8 << 20 && ref->in_bytes < 16 << 20);
     }
     kg_tspare_drop(worker);
     kg_torch_leave(worker);
-    worker->torch->judge.facts.clock = false;
+    kg_torch_of(worker)->judge.facts.clock = false;
 }
 
 /* A reference and a null runner serve any number of candidates: how long they may compute is no
@@ -271,7 +271,8 @@ static void what_stays_may_compute(void **state)
     (void)state;
     need_torch();
     right("small.py", twice);
-    assert_true(seconds(worker->torch->instance[KG_INSTANCE_PUBLISHED].ref.runner.sandbox.pid) < 0);
+    assert_true(
+        seconds(kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].ref.runner.sandbox.pid) < 0);
     assert_true(seconds(spare()) == (long)worker->config.torch_deadline_eval + 1);
 }
 
@@ -283,27 +284,27 @@ static void sizes(void **state)
     kg_tspare_drop(worker);
     right("small.py", twice);
     pid_t pid = spare();
-    uint64_t taken = worker->torch->taken;
+    uint64_t taken = kg_torch_of(worker)->taken;
     right("large.py", twice);
-    assert_int_equal(worker->torch->taken, taken);
+    assert_int_equal(kg_torch_of(worker)->taken, taken);
     assert_false(exists(pid));
     pid = spare();
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
     assert_false(exists(pid));
     kg_tspare_drop(worker);
     kg_tspare_begin(worker, false, 1, (uint64_t)1 << 30);
-    assert_int_equal(worker->torch->spare.out_bytes, (uint64_t)1 << 30);
+    assert_int_equal(kg_torch_of(worker)->spare.out_bytes, (uint64_t)1 << 30);
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, ++taken + 1);
-    worker->torch->spare_interprets = true; /* as if of the other zygote */
+    assert_int_equal(kg_torch_of(worker)->taken, ++taken + 1);
+    kg_torch_of(worker)->spare_interprets = true; /* as if of the other zygote */
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
     for (int k = 0; k < 2; k++) { /* one of its regions is too small */
         kg_tspare_drop(worker);
         kg_tspare_begin(worker, false, k ? 1 : 8u << 20, k ? 8u << 20 : 1);
         right("large.py", twice);
-        assert_int_equal(worker->torch->taken, taken + 1);
+        assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
     }
 }
 
@@ -338,11 +339,11 @@ static void sources_do_not_mix(void **state)
     need_torch();
     right("small.py", first);
     for (int k = 0; k < 3; k++) {
-        uint64_t taken = worker->torch->taken;
-        assert_int_equal(stat(worker->torch->spare.source, &st), 0);
+        uint64_t taken = kg_torch_of(worker)->taken;
+        assert_int_equal(stat(kg_torch_of(worker)->spare.source, &st), 0);
         assert_int_equal(st.st_size, 0);
         right("small.py", k == 1 ? first : second);
-        assert_int_equal(worker->torch->taken, taken + 1);
+        assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
     }
 }
 
@@ -352,22 +353,22 @@ static void none_where_it_is_not_wanted(void **state)
     need_torch();
     right("small.py", twice);
     kg_tspare_drop(worker);
-    uint64_t begun = worker->torch->spares;
-    worker->torch->judge.held = true; /* a device that is measured */
+    uint64_t begun = kg_torch_of(worker)->spares;
+    kg_torch_of(worker)->judge.held = true; /* a device that is measured */
     kg_tspare_begin(worker, false, 1, 1);
-    assert_false(worker->torch->spare.up);
-    worker->torch->judge.held = false;
+    assert_false(kg_torch_of(worker)->spare.up);
+    kg_torch_of(worker)->judge.held = false;
     for (int k = 0; k < 2; k++) { /* a GPU's is worth it, this one is not */
         worker->config.torch_spare = k ? KG_SPARE_NO : KG_SPARE_AUTO;
         right("small.py", twice);
-        assert_false(worker->torch->spare.up);
-        assert_int_equal(worker->torch->spares, begun);
+        assert_false(kg_torch_of(worker)->spare.up);
+        assert_int_equal(kg_torch_of(worker)->spares, begun);
     }
     worker->config.torch_spare = KG_SPARE_YES;
     kg_tspare_begin(worker, false, 1, 1);
     kg_tspare_settle(worker);
-    assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
-    assert_int_equal(worker->torch->spares, begun + 1);
+    assert_int_equal(kg_torch_of(worker)->spare.runner.wire->state, KG_TS_READY);
+    assert_int_equal(kg_torch_of(worker)->spares, begun + 1);
 }
 
 /* As if the judge had a GPU: contexts are made in turn, while nobody is timed. */
@@ -380,13 +381,13 @@ static void it_boots_while_the_last_one_ends(void **state)
     need_torch();
     right("small.py", twice);
     kg_tspare_drop(worker);
-    worker->torch->judge.facts.clock = true;
+    kg_torch_of(worker)->judge.facts.clock = true;
     kg_tspare_begin(worker, false, 1, 1);
     usleep(50000);
-    assert_false(worker->torch->spare.runner.told);
-    assert_int_not_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+    assert_false(kg_torch_of(worker)->spare.runner.told);
+    assert_int_not_equal(kg_torch_of(worker)->spare.runner.wire->state, KG_TS_READY);
     for (int k = 0; k < 2; k++) { /* the second time it has died */
-        const char *problem = worker->torch->problem_file;
+        const char *problem = kg_torch_of(worker)->problem_file;
         assert_int_equal(kg_trunner_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
         pid_t ends = last.runner.sandbox.pid, next = spare();
         if (k == 1) {
@@ -395,22 +396,22 @@ static void it_boots_while_the_last_one_ends(void **state)
         }
         kg_tspare_follow(worker, &last, &f);
         assert_false(last.up || exists(ends));
-        assert_true(f.boots == worker->torch->judge.held);
+        assert_true(f.boots == kg_torch_of(worker)->judge.held);
         kg_tspare_followed(worker, &f);
-        assert_true(worker->torch->spare.up == (k == 0));
-        assert_false(worker->torch->judge.held);
+        assert_true(kg_torch_of(worker)->spare.up == (k == 0));
+        assert_false(kg_torch_of(worker)->judge.held);
         if (k == 0) {
-            assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
-            uint64_t taken = worker->torch->taken;
+            assert_int_equal(kg_torch_of(worker)->spare.runner.wire->state, KG_TS_READY);
+            uint64_t taken = kg_torch_of(worker)->taken;
             right("small.py", twice); /* by that one; the one begun meanwhile has booted since */
-            assert_int_equal(worker->torch->taken, taken + 1);
-            assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+            assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
+            assert_int_equal(kg_torch_of(worker)->spare.runner.wire->state, KG_TS_READY);
             kg_tspare_drop(worker);
             kg_tspare_begin(worker, false, 1, 1);
         }
     }
     right("small.py", twice);
-    worker->torch->judge.facts.clock = false;
+    kg_torch_of(worker)->judge.facts.clock = false;
 }
 
 /* Lets a stopped process go on after a while. */
@@ -431,7 +432,7 @@ static void follow_slowly(bool ahead)
     struct kg_trunner last;
     struct kg_tfollow f = {.ahead = ahead};
     struct kg_err err = KG_ERR_INIT;
-    const char *problem = worker->torch->problem_file;
+    const char *problem = kg_torch_of(worker)->problem_file;
     kg_tspare_drop(worker);
     kg_tspare_begin(worker, false, 1, 1);
     assert_int_equal(kg_trunner_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
@@ -441,17 +442,17 @@ static void follow_slowly(bool ahead)
     assert_true(f.boots);
     kg_tspare_followed(worker, &f);
     assert_int_equal(waitpid(waker, NULL, 0), waker);
-    assert_int_equal(worker->torch->spare.runner.wire->state, KG_TS_READY);
+    assert_int_equal(kg_torch_of(worker)->spare.runner.wire->state, KG_TS_READY);
 }
 
 /* The one after the next is begun meanwhile, where it will be needed, and makes no context yet. */
 static void one_more_is_begun_while_it_boots(void **state)
 {
     (void)state;
-    const struct kg_trunner *after = &worker->torch->after;
+    const struct kg_trunner *after = &kg_torch_of(worker)->after;
     need_torch();
     right("small.py", twice);
-    worker->torch->judge.facts.clock = true;
+    kg_torch_of(worker)->judge.facts.clock = true;
     follow_slowly(false);
     assert_false(after->up);
     follow_slowly(true);
@@ -460,20 +461,20 @@ static void one_more_is_begun_while_it_boots(void **state)
     usleep(50000);
     assert_false(after->runner.told);
     pid_t first = spare(), second = after->runner.sandbox.pid;
-    uint64_t taken = worker->torch->taken;
+    uint64_t taken = kg_torch_of(worker)->taken;
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken + 1);
+    assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
     assert_false(exists(first) || after->up);
     assert_int_equal(spare(), second);
     right("small.py", twice);
-    assert_int_equal(worker->torch->taken, taken + 2);
+    assert_int_equal(kg_torch_of(worker)->taken, taken + 2);
     assert_false(exists(second));
     follow_slowly(true);
     second = after->runner.sandbox.pid;
     kg_tspare_drop(worker);
     assert_false(after->up || exists(second));
     assert_int_equal(sources(), 0);
-    worker->torch->judge.facts.clock = false;
+    kg_torch_of(worker)->judge.facts.clock = false;
 }
 
 static void none_where_no_other_follows(void **state)
@@ -486,7 +487,7 @@ static void none_where_no_other_follows(void **state)
         (struct kg_task){
             .problem = "small.py", .text = twice, .source = true, .stop_after = KG_ST_FULL},
         &r);
-    assert_false(r.has_error || worker->torch->spare.up);
+    assert_false(r.has_error || kg_torch_of(worker)->spare.up);
     kg_record_deinit(&r);
 }
 
@@ -502,7 +503,7 @@ static struct {
 static enum kg_code watched(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                             struct kg_err *err)
 {
-    const struct kg_trunner *s = &worker->torch->spare;
+    const struct kg_trunner *s = &kg_torch_of(worker)->spare;
     if (!timing.stopped && !j->held && s->up && timing.alone > 0) {
         kg_tspare_drop(worker);
         kg_tspare_begin(worker, false, 1, 1);
@@ -523,11 +524,11 @@ static void nothing_boots_while_a_device_is_measured(void **state)
     worker->config.timing_block_pairs = 4;
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
     worker->config.timing_budget = 1;
-    uint64_t taken = worker->torch->taken;
+    uint64_t taken = kg_torch_of(worker)->taken;
     for (int k = 0; k < 20 && !timing.stopped; k++) { /* a boot is short: it is caught sometimes */
         timed("small.py");
         assert_int_equal(waitpid(timing.waker, NULL, 0), timing.waker);
-        assert_int_equal(worker->torch->taken, ++taken);
+        assert_int_equal(kg_torch_of(worker)->taken, ++taken);
     }
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
     assert_true(timing.stopped);
@@ -543,7 +544,7 @@ static void the_null_runner_serves_all_problems(void **state)
     kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
     worker->config.timing_block_pairs = 4;
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
-    const struct kg_trunner *null = &worker->torch->null;
+    const struct kg_trunner *null = &kg_torch_of(worker)->null;
     timed("small.py");
     pid_t first = null->runner.sandbox.pid;
     assert_true(null->up && seconds(first) < 0);

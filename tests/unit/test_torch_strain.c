@@ -17,7 +17,7 @@ static struct {
 static enum kg_code failing(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                             struct kg_err *err)
 {
-    const struct kg_torch *t = worker->torch;
+    const struct kg_torch *t = kg_torch_of(worker);
     bool cand = c->port != t->instance[KG_INSTANCE_PUBLISHED].ref.port && c->port != t->null.port;
     if (cand && c->command == KG_TC_CALL && fault.left > 0) {
         fault.left--;
@@ -74,8 +74,8 @@ static void whose_doing_it_is(void **state)
         char got[100];
         kg_tpairs_hook =
             (struct kg_tpairs_hook){.any_device = true, .run = failing, .shared = rows[i].device};
-        if (worker->torch) {
-            worker->torch->null_half_width = 0.01;
+        if (kg_torch_of(worker)) {
+            kg_torch_of(worker)->null_half_width = 0.01;
         }
         fault.left = rows[i].times;
         fault.failed = 0;
@@ -103,7 +103,7 @@ static void nobody_is_blamed_before(void **state)
     struct kg_record r;
     struct kg_err err = KG_ERR_INIT;
     kg_record_init(&r);
-    struct kg_evaluation e = {.r = &r};
+    struct kg_evaluation e = {.w = worker, .r = &r};
     kg_fail(&err, KG_E_HOST, "%s", no_memory);
     err.strained = true;
     for (int k = 0; k < 2; k++) {

@@ -123,7 +123,7 @@ static inline int rig_open(void)
         return -1;
     }
     kg_batch_cpus(&cpu, 1);
-    if (kg_worker_open(&config, cpu, &worker, &err) != KG_OK) {
+    if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
         print_error("%s\n", err.message);
         return -1;
     }

@@ -56,6 +56,11 @@ int kg_batch_cpus(int *out, int cap)
     return n;
 }
 
+static bool is_cancelled(const struct batch *b)
+{
+    return b->spec->cancelled && *b->spec->cancelled;
+}
+
 static void count(struct batch *b, const char *record)
 {
     /* Keys come in contract order; `"error":null` is there exactly when there is no error. */
@@ -226,12 +231,12 @@ static enum kg_code hear(struct batch *b, struct kg_batch_worker *w, struct kg_e
         w->prepared = true;
         return finish_now(b, line, text, err);
     case KG_GOT_REFUSAL: {
-        enum kg_code code = kg_cancelled ? KG_OK : kg_fail(err, KG_E_HOST, "%s", text);
+        enum kg_code code = is_cancelled(b) ? KG_OK : kg_fail(err, KG_E_HOST, "%s", text);
         free(text);
         return code;
     }
     case KG_GOT_END:
-        return kg_cancelled ? KG_OK : replace(b, w, err);
+        return is_cancelled(b) ? KG_OK : replace(b, w, err);
     default:
         return KG_OK;
     }
@@ -267,7 +272,7 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
                                      b->cpus[i % (b->ncpus > 0 ? b->ncpus : 1)], err);
     }
     while (code == KG_OK && b->out.written < b->items.n) {
-        code = kg_cancelled
+        code = is_cancelled(b)
                    ? kg_fail(err, KG_E_CANCELLED,
                              "interrupted with %zu of %zu lines written; the same command resumes",
                              b->out.written, b->items.n)

@@ -14,6 +14,7 @@ struct kg_batch_spec {
     int jobs;
     bool public_only;
     enum kg_stage stop_after;
+    const volatile int *cancelled; /* not zero: end as soon as possible; or NULL */
     /* Called after each line, in order of completion; done counts resumed lines too. record: its
      * JSON, borrowed. May be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t total, const char *record);

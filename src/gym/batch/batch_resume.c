@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "gym/eval/executor.h"
 #include "gym/eval/findings.h"
+#include "gym/problem/problem.h"
 
 static enum kg_code input_hash(const struct kg_items *items, size_t i,
                                const struct kg_config *config, const struct kg_paths *paths,

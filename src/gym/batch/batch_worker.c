@@ -15,11 +15,13 @@
 #define RECORD_MAX    (64u << 20)
 #define STOP_GRACE_NS 5000000000
 
+static volatile int terminated; /* of a worker process: SIGTERM sets it */
+
 static bool read_exactly(int fd, void *out, size_t n)
 {
     for (size_t at = 0; at < n;) {
         ssize_t got = read(fd, (char *)out + at, n - at);
-        if (got <= 0 && !(got < 0 && errno == EINTR && !kg_cancelled)) {
+        if (got <= 0 && !(got < 0 && errno == EINTR && !terminated)) {
             return false;
         }
         at += got > 0 ? (size_t)got : 0;
@@ -73,7 +75,7 @@ static int serve(int from_parent, int to_parent, const struct kg_batch_work *wor
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf out;
     struct order o;
-    if (kg_worker_open(work->config, cpu, &w, &err) != KG_OK) {
+    if (kg_worker_open(work->config, cpu, &terminated, &w, &err) != KG_OK) {
         answer(to_parent, KG_GOT_REFUSAL, err.message, strlen(err.message));
         return 2;
     }
@@ -82,7 +84,7 @@ static int serve(int from_parent, int to_parent, const struct kg_batch_work *wor
     while (read_exactly(from_parent, &o, sizeof o) && o.line < work->items->n) {
         kg_buf_reset(&out);
         judge_line(w, work, &o, &out);
-        if (kg_cancelled || !answer(to_parent, KG_GOT_RECORD, out.data, out.len)) {
+        if (terminated || !answer(to_parent, KG_GOT_RECORD, out.data, out.len)) {
             break;
         }
     }
@@ -94,7 +96,7 @@ static int serve(int from_parent, int to_parent, const struct kg_batch_work *wor
 static void on_terminate(int sig)
 {
     (void)sig;
-    kg_cancelled = 1;
+    terminated = 1;
 }
 
 static void on_interrupt(int sig)
@@ -104,8 +106,9 @@ static void on_interrupt(int sig)
 
 /* A worker ends when its parent says so or is gone, and always tidily: an interrupt from the
  * terminal reaches it as well, and two signals must not mean more than one. */
-static void take_signals(void)
+static void take_signals(const volatile int *cancelled)
 {
+    terminated = cancelled && *cancelled;
     struct sigaction sa = {.sa_handler = on_terminate};
     sigemptyset(&sa.sa_mask);
     sigaction(SIGTERM, &sa, NULL);
@@ -142,7 +145,7 @@ enum kg_code kg_batch_worker_start(struct kg_batch_worker *w, const struct kg_ba
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        take_signals();
+        take_signals(work->spec->cancelled);
         keep_only(to[0], from[1]);
         _exit(getppid() == parent ? serve(to[0], from[1], work, cpu) : 2);
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gym/device/cuda.h"
+#include "gym/verify/compare.h"
 
 #define LOOKED_AT 4096
 
@@ -51,23 +52,6 @@ uint64_t kg_device_poison(struct kg_key nonce)
 
 bool kg_device_degenerate(enum kg_tdtype dtype, const void *v, uint64_t n)
 {
-    size_t bytes = kg_tdtype_bytes(dtype), seen = 0;
-    size_t wanted = kg_tdtype_floating(dtype) ? 4 : 8;
-    uint64_t value[8];
-    n = n < LOOKED_AT ? n : LOOKED_AT;
-    if (!kg_tdtype_floating(dtype) && n < 16) {
-        return true;
-    }
-    for (size_t i = 0; i < n && seen < wanted; i++) {
-        uint64_t x = 0;
-        size_t k = 0;
-        memcpy(&x, (const char *)v + i * bytes, bytes);
-        while (k < seen && value[k] != x) {
-            k++;
-        }
-        if (k == seen) {
-            value[seen++] = x;
-        }
-    }
-    return seen < wanted;
+    return kg_few_values(v, n < LOOKED_AT ? n : LOOKED_AT, kg_tdtype_bytes(dtype),
+                         kg_tdtype_floating(dtype));
 }

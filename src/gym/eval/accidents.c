@@ -23,7 +23,7 @@ static bool canary_lives(const struct kg_evaluation *of, bool afresh, bool alone
                         .len = source.len,
                         .source = true,
                         .stop_after = of->r->stage > KG_ST_FULL ? of->r->stage : KG_ST_FULL};
-    struct kg_evaluation e = {.w = w, .task = &t, .r = &r, .alone = alone, .device = KG_LEASE_NONE};
+    struct kg_evaluation e = {.w = w, .task = &t, .r = &r, .alone = alone};
     bool lives =
         kg_evaluation_attempt(&e, &ignored) == KG_OK && r.stages[KG_ST_FULL].status == KG_SS_PASS;
     kg_buf_deinit(&source);
@@ -75,7 +75,7 @@ bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const 
     seen->judges += e->judge_lost;
     seen->alone = seen->alone || shared;
     int times = strain ? seen->strained : code == KG_OK ? seen->lost : seen->gym;
-    return !kg_cancelled && seen->tries <= 3 && (shared || ((strange || strain) && times == 1));
+    return !*e->w->cancelled && seen->tries <= 3 && (shared || ((strange || strain) && times == 1));
 }
 
 /* What was short may have been the device's memory. */

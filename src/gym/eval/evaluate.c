@@ -11,8 +11,6 @@
 #include "gym/eval/findings.h"
 #include "gym/reward/reward.h"
 
-volatile int kg_cancelled;
-
 static bool enabled(const struct kg_config *c, enum kg_stage s)
 {
     switch (s) {
@@ -90,31 +88,6 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
         } else if (s >= KG_ST_TINY && failed) {
             r->correct = 0;
         }
-    }
-    return KG_OK;
-}
-
-/* What this kind of problem has no stage for. */
-static enum kg_code check_stages(const struct kg_executor *x, const struct kg_config *c,
-                                 struct kg_err *err)
-{
-    if (c->stage_profile && !x->stage[KG_ST_PROFILE]) {
-        return kg_fail(err, KG_E_USAGE,
-                       "stage.profile%s: candidates in %s are not profiled; only PyTorch's are",
-                       c->library == KG_LIB_FORBIDDEN ? " (which library=forbidden needs)" : "",
-                       x->lang == KG_LANG_C ? "C" : x->language);
-    }
-    if (c->protocol == KG_PROTOCOL_KERNELBENCH && x->lang != KG_LANG_PYTHON) {
-        return kg_fail(
-            err, KG_E_USAGE,
-            "preset kernelbench: it is KernelBench's own procedure, which judges PyTorch "
-            "problems; this one is in C");
-    }
-    if (strcmp(c->precision, "fp32") != 0 && x->lang != KG_LANG_PYTHON) {
-        return kg_fail(err, KG_E_USAGE,
-                       "precision: `%s` is what a GPU's products may be: PyTorch's only, and this "
-                       "problem is in C",
-                       c->precision);
     }
     return KG_OK;
 }
@@ -224,7 +197,8 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     if (!t->any_problem && admit(w, r, err) != KG_OK) {
         return err->code;
     }
-    if (check_stages(x, &w->config, err) != KG_OK || secret_key(w, t, &e->key, err) != KG_OK) {
+    if ((x->supports && x->supports(&w->config, err) != KG_OK) ||
+        secret_key(w, t, &e->key, err) != KG_OK) {
         return err->code;
     }
     char hex[33];
@@ -232,12 +206,11 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     json_object_set_new(r->secret, "key", json_string(hex));
     kg_rng_init(&e->rng, e->key, 0);
     r->setup_ns = kg_clock_ns() - t0;
-    if (x->begin && x->begin(e, err) != KG_OK) {
-        kg_rng_deinit(&e->rng);
-        return err->code;
+    enum kg_code code = x->begin(e, err);
+    if (code == KG_OK) {
+        e->deadline_ns = kg_clock_ns() + (int64_t)(x->deadline_s(&w->config) * 1e9);
+        code = run_stages(e, err);
     }
-    e->deadline_ns = kg_clock_ns() + (int64_t)(x->deadline_s(&w->config) * 1e9);
-    enum kg_code code = run_stages(e, err);
     x->stop(e);
     kg_rng_deinit(&e->rng);
     return code;
@@ -263,8 +236,7 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
     out->batch_id = task->batch_id;
     w->evaluations++;
     while (code == KG_OK) {
-        e = (struct kg_evaluation){
-            .w = w, .task = task, .r = out, .alone = seen.alone, .device = KG_LEASE_NONE};
+        e = (struct kg_evaluation){.w = w, .task = task, .r = out, .alone = seen.alone};
         code = kg_evaluation_attempt(&e, &err);
         if (!kg_accidents_again(&e, code, &err, &seen)) {
             break;
@@ -273,8 +245,8 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         begin_again(out);
         code = KG_OK;
     }
-    code = kg_cancelled ? code : kg_accidents_settle(&e, code, &seen, &err);
-    if (kg_cancelled) { /* whatever the signal hit first, it is no verdict */
+    code = *w->cancelled ? code : kg_accidents_settle(&e, code, &seen, &err);
+    if (*w->cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
     }
     if (code == KG_OK) {

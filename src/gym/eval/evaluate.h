@@ -29,8 +29,11 @@ struct kg_common {
         torch_null_half_width; /* of the device's null test, as a log ratio; 0: unknown */
 };
 
-enum kg_code kg_worker_open(const struct kg_config *config, int cpu, struct kg_worker **out,
-                            struct kg_err *err) KG_MUST_USE;
+/* cpu: the core it is pinned to; -1: none. cancelled: as long as it is not zero, what the worker
+ * does ends within milliseconds with KG_E_CANCELLED; it outlives the worker, and a signal handler
+ * may set it. NULL: nothing is ever cancelled. */
+enum kg_code kg_worker_open(const struct kg_config *config, int cpu, const volatile int *cancelled,
+                            struct kg_worker **out, struct kg_err *err) KG_MUST_USE;
 /* Without it each worker learns all by itself. */
 void kg_worker_share(struct kg_worker *w, struct kg_common *common);
 void kg_worker_close(struct kg_worker *w);
@@ -40,7 +43,4 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
 /* Hash of problem, reply bytes and resolved configuration: equal inputs, equal hash. */
 void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t problem_len,
                           const char *text, size_t text_len, char out[KG_SHA256_HEX]);
-/* SIGINT and SIGTERM set this; running stages end within milliseconds with KG_E_CANCELLED. */
-extern volatile int kg_cancelled;
-
 #endif

@@ -51,8 +51,5 @@ enum kg_onboard_want { KG_WANT_OK, KG_WANT_WRONG, KG_WANT_FELT };
 enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
                               const char *name, const struct kg_buf *source,
                               enum kg_onboard_want want, struct kg_err *err) KG_MUST_USE;
-/* Of a C problem. */
-enum kg_code kg_onboard_c(struct kg_worker *w, const char *path, struct kg_onboard *out,
-                          struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -4,36 +4,30 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/eval/worker.h"
+#include "gym/native/native.h"
 
-int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
+enum kg_stage_result kg_native_candidate_start(struct kg_evaluation *e, enum kg_stage stage,
+                                               struct kg_err *err)
 {
-    int64_t d = kg_clock_ns() + (int64_t)(seconds * 1e9);
-    return d < e->deadline_ns ? d : e->deadline_ns;
-}
-
-enum kg_stage_result kg_candidate_start(struct kg_evaluation *e, enum kg_stage stage,
-                                        struct kg_err *err)
-{
-    if (e->cand_up) {
+    if (kg_native_run_of(e)->cand_up) {
         return KG_STAGE_PASS;
     }
     struct kg_runner_spec spec;
     enum kg_run_status status;
-    if (kg_worker_check_built(e->object, err) != KG_OK) {
+    if (kg_native_check_built(kg_native_run_of(e)->object, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_worker_runner_spec(e->w, e->object, false, &spec);
+    kg_native_runner_spec(e->w, kg_native_run_of(e)->object, false, &spec);
     int64_t deadline = kg_evaluation_deadline(e, e->w->config.deadline_run);
-    if (kg_judge_clear(&e->w->judge, err) != KG_OK ||
-        kg_runner_start(&spec, deadline, &e->cand, &status, err) != KG_OK) {
+    if (kg_judge_clear(&kg_native_of(e->w)->judge, err) != KG_OK ||
+        kg_runner_start(&spec, deadline, &kg_native_run_of(e)->cand, &status, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    e->cand_up = e->attached = true;
-    e->r->isolation = e->cand.sandbox.isolation;
+    kg_native_run_of(e)->cand_up = e->attached = true;
+    e->r->isolation = kg_native_run_of(e)->cand.sandbox.isolation;
     if (status != KG_RUN_OK) {
-        kg_candidate_stop(e);
-        kg_verdict_of_run(e, stage, &e->cand, status);
+        kg_native_candidate_stop(e);
+        kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand, status);
         return KG_STAGE_FAIL;
     }
     return KG_STAGE_PASS;
@@ -45,7 +39,7 @@ static void keep_output(struct kg_evaluation *e)
     struct kg_err ignored = KG_ERR_INIT;
     char **text[2] = {&r->output.stdout_text, &r->output.stderr_text};
     for (int i = 0; i < 2; i++) {
-        const struct kg_output *o = &e->cand.output[i];
+        const struct kg_output *o = &kg_native_run_of(e)->cand.output[i];
         r->output.bytes += (int64_t)o->bytes;
         if (o->head_len && !*text[i]) {
             bool cut = o->bytes > o->head_len + o->tail_len;
@@ -53,19 +47,19 @@ static void keep_output(struct kg_evaluation *e)
                                        cut ? "\n[...]\n" : "", (int)o->tail_len, o->tail);
         }
     }
-    if (e->cand.sandbox.exit.peak_bytes > r->peak_bytes) {
-        r->peak_bytes = e->cand.sandbox.exit.peak_bytes;
+    if (kg_native_run_of(e)->cand.sandbox.exit.peak_bytes > r->peak_bytes) {
+        r->peak_bytes = kg_native_run_of(e)->cand.sandbox.exit.peak_bytes;
     }
 }
 
 /* After this the handle's exit and output stay readable; the wire page is kept until the next start
  * so that a fault's address can be named. */
-void kg_candidate_stop(struct kg_evaluation *e)
+void kg_native_candidate_stop(struct kg_evaluation *e)
 {
-    if (e->cand_up) {
-        kg_runner_stop(&e->cand);
+    if (kg_native_run_of(e)->cand_up) {
+        kg_runner_stop(&kg_native_run_of(e)->cand);
         keep_output(e);
-        e->cand_up = false;
+        kg_native_run_of(e)->cand_up = false;
     }
 }
 
@@ -74,11 +68,12 @@ void kg_candidate_stop(struct kg_evaluation *e)
 static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, bool wide,
                                    const struct kg_case *c, struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     struct kg_layout l;
     struct kg_wire_call call;
     struct kg_call_report rep;
-    kg_layout_plan(w->problem, &c->shape, wide, c->jitter, c->in_base, c->out_base, &l);
-    kg_layout_call(w->problem, &c->shape, &l, wide, &call);
+    kg_layout_plan(n->problem, &c->shape, wide, c->jitter, c->in_base, c->out_base, &l);
+    kg_layout_call(n->problem, &c->shape, &l, wide, &call);
     int64_t deadline = kg_clock_ns() + (int64_t)(w->config.deadline_run * 1e9);
     kg_runner_call(run, &call, deadline, false, &rep);
     if (rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE) {
@@ -86,47 +81,48 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, b
     }
     if (rep.status == KG_RUN_TIMEOUT) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
-                       w->problem->path, wide ? "double" : "float");
+                       n->problem->path, wide ? "double" : "float");
     }
     if (kg_runner_signal(run) == SIGKILL) { /* nobody sends that to itself: the host did */
-        return kg_fail(err, KG_E_GYM, "%s: the %s reference was killed", w->problem->path,
+        return kg_fail(err, KG_E_GYM, "%s: the %s reference was killed", n->problem->path,
                        wide ? "double" : "float");
     }
     return kg_fail(err, KG_E_PROBLEM,
                    "%s: the %s reference crashes (signal %d, exit kind %d, code %d)",
-                   w->problem->path, wide ? "double" : "float", kg_runner_signal(run),
+                   n->problem->path, wide ? "double" : "float", kg_runner_signal(run),
                    (int)run->sandbox.exit.kind, run->sandbox.exit.code);
 }
 
 /* Compute and keep the expected answers of a case; learns whether its law applies. */
 static enum kg_code expect(struct kg_worker *w, struct kg_pooled_case *pc, struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     const struct kg_case *c = &pc->c;
     struct kg_take_report take;
     struct kg_judgement self;
-    if (kg_worker_references(w, err) != KG_OK || kg_judge_fill(&w->judge, c, false, err) != KG_OK ||
-        reference_call(w, &w->ref, false, c, err) != KG_OK ||
-        kg_judge_take(&w->judge, c, KG_SIDE_FLOAT, &take, err) != KG_OK) {
+    if (kg_native_references(w, err) != KG_OK || kg_judge_fill(&n->judge, c, false, err) != KG_OK ||
+        reference_call(w, &n->ref, false, c, err) != KG_OK ||
+        kg_judge_take(&n->judge, c, KG_SIDE_FLOAT, &take, err) != KG_OK) {
         return err->code;
     }
     if (take.what != KG_TAKE_OK) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the float reference %s `%s` at shape `%s`",
-                       w->problem->path,
+                       n->problem->path,
                        take.what == KG_TAKE_UNWRITTEN ? "does not write all of" : "writes outside",
-                       w->problem->args[take.arg].name, kg_variant_name(pc->variant));
+                       n->problem->args[take.arg].name, kg_variant_name(pc->variant));
     }
-    if (kg_judge_fill(&w->judge, c, true, err) != KG_OK ||
-        reference_call(w, &w->oracle, true, c, err) != KG_OK ||
-        kg_judge_take(&w->judge, c, KG_SIDE_ORACLE, &take, err) != KG_OK ||
-        kg_judge_self(&w->judge, c, &self, err) != KG_OK) {
+    if (kg_judge_fill(&n->judge, c, true, err) != KG_OK ||
+        reference_call(w, &n->oracle, true, c, err) != KG_OK ||
+        kg_judge_take(&n->judge, c, KG_SIDE_ORACLE, &take, err) != KG_OK ||
+        kg_judge_self(&n->judge, c, &self, err) != KG_OK) {
         return err->code;
     }
     pc->applies = self.compare.pass;
     if (!pc->applies && c->law == KG_LAW_OWN) {
         return kg_fail(err, KG_E_PROBLEM, "%s: float and double references disagree at shape `%s`",
-                       w->problem->path, kg_variant_name(pc->variant));
+                       n->problem->path, kg_variant_name(pc->variant));
     }
-    return kg_judge_save(&w->judge, c, pc->number, err);
+    return kg_judge_save(&n->judge, c, pc->number, err);
 }
 
 /* One call on inputs that are in place. Activity while it should be frozen may be an accident once
@@ -136,14 +132,15 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
                                            const struct kg_case *c, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
+    struct kg_native *n = kg_native_of(w);
     struct kg_layout l;
     struct kg_wire_call call;
     struct kg_call_report rep;
-    kg_layout_plan(w->problem, &c->shape, false, c->jitter, c->in_base, c->out_base, &l);
-    kg_layout_call(w->problem, &c->shape, &l, false, &call);
+    kg_layout_plan(n->problem, &c->shape, false, c->jitter, c->in_base, c->out_base, &l);
+    kg_layout_call(n->problem, &c->shape, &l, false, &call);
     for (int active = 0;; active++) {
-        kg_runner_call(&e->cand, &call, kg_evaluation_deadline(e, w->config.deadline_run), false,
-                       &rep);
+        kg_runner_call(&kg_native_run_of(e)->cand, &call,
+                       kg_evaluation_deadline(e, w->config.deadline_run), false, &rep);
         if (rep.status == KG_RUN_OK || (rep.status == KG_RUN_ACTIVE && !w->config.hack_checks)) {
             return KG_STAGE_PASS;
         }
@@ -154,11 +151,11 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
                                          (json_int_t)rep.tail_cpu_ns, "threads", rep.threads));
         }
         if (rep.status != KG_RUN_ACTIVE || active > 0) {
-            kg_candidate_stop(e);
-            kg_verdict_of_run(e, stage, &e->cand, rep.status);
+            kg_native_candidate_stop(e);
+            kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand, rep.status);
             return KG_STAGE_FAIL;
         }
-        if (kg_judge_fill(&w->judge, c, false, err) != KG_OK) {
+        if (kg_judge_fill(&n->judge, c, false, err) != KG_OK) {
             return KG_STAGE_ERROR;
         }
     }
@@ -169,6 +166,7 @@ static enum kg_stage_result answer(struct kg_evaluation *e, enum kg_stage stage,
                                    const struct kg_pooled_case *pc, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
+    struct kg_native *n = kg_native_of(w);
     struct kg_take_report take;
     struct kg_judgement j;
     enum kg_stage_result s = call_candidate(e, stage, &pc->c, err);
@@ -177,17 +175,18 @@ static enum kg_stage_result answer(struct kg_evaluation *e, enum kg_stage stage,
     }
     enum kg_compare_mode mode =
         pc->c.law == KG_LAW_PRECISION ? KG_COMPARE_PRECISION : KG_COMPARE_ORACLE;
-    if (kg_judge_take(&w->judge, &pc->c, KG_SIDE_CANDIDATE, &take, err) != KG_OK ||
-        kg_judge_compare(&w->judge, &pc->c, mode, &j, err) != KG_OK) {
+    if (kg_judge_take(&n->judge, &pc->c, KG_SIDE_CANDIDATE, &take, err) != KG_OK ||
+        kg_judge_compare(&n->judge, &pc->c, mode, &j, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     e->compared += j.compare.n;
     e->repeats_twin = j.repeats_twin;
     if (take.what == KG_TAKE_OUT_OF_BOUNDS || !j.compare.pass) {
-        kg_verdict_of_case(e, pc, &take, &j);
+        kg_native_verdict_of_case(e, pc, &take, &j);
         return KG_STAGE_FAIL;
     }
-    e->default_passed = e->default_passed || pc->variant == KG_VARIANT_DEFAULT;
+    kg_native_run_of(e)->default_passed =
+        kg_native_run_of(e)->default_passed || pc->variant == KG_VARIANT_DEFAULT;
     return KG_STAGE_PASS;
 }
 
@@ -195,8 +194,9 @@ static enum kg_stage_result answer(struct kg_evaluation *e, enum kg_stage stage,
 static enum kg_code prepare(struct kg_worker *w, struct kg_pooled_case *pc, bool *applies,
                             struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     bool hit = false;
-    if (kg_judge_load(&w->judge, &pc->c, pc->number, &hit, err) != KG_OK ||
+    if (kg_judge_load(&n->judge, &pc->c, pc->number, &hit, err) != KG_OK ||
         (!hit && expect(w, pc, err) != KG_OK)) {
         return err->code;
     }
@@ -204,8 +204,8 @@ static enum kg_code prepare(struct kg_worker *w, struct kg_pooled_case *pc, bool
     return KG_OK;
 }
 
-enum kg_stage_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
-                                       struct kg_pooled_case *pc, struct kg_err *err)
+enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
+                                              struct kg_pooled_case *pc, struct kg_err *err)
 {
     bool applies = false;
     if (prepare(e->w, pc, &applies, err) != KG_OK) {
@@ -214,19 +214,20 @@ enum kg_stage_result kg_candidate_case(struct kg_evaluation *e, enum kg_stage st
     if (!applies) {
         return KG_STAGE_PASS;
     }
-    enum kg_stage_result s = kg_candidate_start(e, stage, err);
-    if (s == KG_STAGE_PASS && kg_judge_fill(&e->w->judge, &pc->c, false, err) != KG_OK) {
+    enum kg_stage_result s = kg_native_candidate_start(e, stage, err);
+    if (s == KG_STAGE_PASS &&
+        kg_judge_fill(&kg_native_of(e->w)->judge, &pc->c, false, err) != KG_OK) {
         s = KG_STAGE_ERROR;
     }
     return s == KG_STAGE_PASS ? answer(e, stage, pc, err) : s;
 }
 
 /* A single edit means something to a kernel that has just answered the unedited inputs. */
-enum kg_stage_result kg_candidate_twin(struct kg_evaluation *e, enum kg_stage stage,
-                                       struct kg_pooled_case *edited, struct kg_err *err)
+enum kg_stage_result kg_native_candidate_twin(struct kg_evaluation *e, enum kg_stage stage,
+                                              struct kg_pooled_case *edited, struct kg_err *err)
 {
     struct kg_pooled_case plain = *edited;
     plain.c.edited = false;
     plain.number |= KG_CASE_POOL_TWIN;
-    return kg_candidate_case(e, stage, &plain, err);
+    return kg_native_candidate_case(e, stage, &plain, err);
 }

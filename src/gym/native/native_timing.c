@@ -6,14 +6,11 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "gym/eval/worker.h"
+#include "gym/eval/again.h"
+#include "gym/native/native.h"
+#include "gym/timing/floor.h"
 #include "gym/timing/lease.h"
 #include "gym/timing/pairs.h"
-
-/* A kernel confirmed in several processes below this share of the fastest pass over its compulsory
- * bytes did not do its work. Half, because an honest copy may beat the judge's own loop by a
- * little. */
-#define FLOOR_SHARE 0.5
 
 /* The floor is a minimum, taken once in a few passes; where the host was busy with something else
  * in that millisecond it comes out too high. So before anybody is accused it is taken again. */
@@ -93,7 +90,7 @@ static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s, in
 
 static bool below(const struct kg_pairs_result *res, int64_t floor_ns)
 {
-    return (double)res->candidate_ns < FLOOR_SHARE * (double)floor_ns;
+    return (double)res->candidate_ns < KG_FLOOR_SHARE_HOST * (double)floor_ns;
 }
 
 /* The least of *floor_ns and of further passes, spread over a while; ends as soon as the candidate
@@ -107,10 +104,10 @@ static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_shape 
         int64_t all_bytes_ns;
         const struct timespec pause = {.tv_nsec = FLOOR_PAUSE_NS};
         nanosleep(&pause, NULL);
-        if (kg_judge_floor(&e->w->judge, &c, &all_bytes_ns, err) != KG_OK) {
+        if (kg_judge_floor(&kg_native_of(e->w)->judge, &c, &all_bytes_ns, err) != KG_OK) {
             return err->code;
         }
-        int64_t again = floor_of(e->w->problem, s, all_bytes_ns);
+        int64_t again = floor_of(kg_native_of(e->w)->problem, s, all_bytes_ns);
         *floor_ns = again < *floor_ns ? again : *floor_ns;
     }
     return KG_OK;
@@ -119,7 +116,7 @@ static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_shape 
 static enum kg_stage_result judge_floor(struct kg_evaluation *e, const struct kg_shape *s,
                                         const struct kg_pairs_result *res, struct kg_err *err)
 {
-    int64_t floor_ns = floor_of(e->w->problem, s, res->floor_ns);
+    int64_t floor_ns = floor_of(kg_native_of(e->w)->problem, s, res->floor_ns);
     if (!e->w->config.hack_checks || floor_ns <= 0 || res->nprocess < 2) {
         return KG_STAGE_PASS;
     }
@@ -142,15 +139,8 @@ static enum kg_stage_result judge_floor(struct kg_evaluation *e, const struct kg
 static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_pairs_failure *f)
 {
     struct kg_pooled_case c = {.c = f->c, .variant = KG_VARIANT_DEFAULT};
-    kg_verdict_of_case(e, &c, &f->take, &f->judgement);
-    kg_record_evidence(e->r, "timed_call",
-                       json_pack("{s:i, s:I, s:I}", "process", f->process, "call",
-                                 (json_int_t)f->call, "right_before", (json_int_t)f->right_calls));
-    if (e->r->verdict == KG_V_WRONG && f->right_calls > 0 && f->take.what == KG_TAKE_OK) {
-        kg_record_verdict(e->r, KG_V_WRONG, "nondeterministic",
-                          "wrong in call %lld of a process after %lld right answers",
-                          (long long)f->call, (long long)f->right_calls);
-    }
+    kg_native_verdict_of_case(e, &c, &f->take, &f->judgement);
+    kg_again_timed(e, KG_DOUBT_TIMED_GIVEN, f->process, f->call, f->right_calls);
 }
 
 static void verdict_of_failure(struct kg_evaluation *e, const struct kg_pairs_result *res)
@@ -158,7 +148,7 @@ static void verdict_of_failure(struct kg_evaluation *e, const struct kg_pairs_re
     const struct kg_pairs_failure *f = &res->failure;
     switch (f->kind) {
     case KG_PAIRS_RUN:
-        kg_verdict_of_run(e, KG_ST_TIMING, &res->candidate, f->run);
+        kg_native_verdict_of_run(e, KG_ST_TIMING, &res->candidate, f->run);
         break;
     case KG_PAIRS_ASYNC:
         kg_record_evidence(e->r, "activity",
@@ -179,21 +169,21 @@ static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
                           const struct kg_pairs_options *opt, struct kg_ratio *ratio,
                           struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     struct kg_pairs_result *null = calloc(1, sizeof *null);
     if (!null) {
         return kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
     }
     enum kg_code code = KG_OK;
-    if (w->null_half_width <= 0) {
+    if (n->null_half_width <= 0) {
         code = kg_pairs_null(in, opt, null, err);
         if (code == KG_OK && null->status == KG_PAIRS_MEASURED) {
-            w->null_half_width = fmax(null->ratio.half_width, fabs(log(null->ratio.ratio)));
+            n->null_half_width = kg_ratio_own_error(&null->ratio);
         }
         kg_pairs_result_deinit(null);
     }
     free(null);
-    ratio->lo = fmin(ratio->lo, ratio->ratio * exp(-w->null_half_width));
-    ratio->hi = fmax(ratio->hi, ratio->ratio * exp(w->null_half_width));
+    kg_ratio_widen(ratio->ratio, n->null_half_width, &ratio->lo, &ratio->hi);
     return code;
 }
 
@@ -215,28 +205,29 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
                             struct kg_pairs_result *res, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
+    struct kg_native *n = kg_native_of(w);
     struct kg_runner_spec ref, cand, null, oracle;
     struct kg_pairs_options opt;
-    struct kg_pairs_input in = {.problem = w->problem,
+    struct kg_pairs_input in = {.problem = n->problem,
                                 .shape = *shape,
-                                .judge = &w->judge,
+                                .judge = &n->judge,
                                 .reference = &ref,
                                 .candidate = &cand,
                                 .null_runner = &null,
                                 .oracle = &oracle,
                                 .key = kg_key_derive(e->key, "timing", 0),
-                                .laws = laws_of(&w->pool),
+                                .laws = laws_of(&n->pool),
                                 .deadline_ns = e->deadline_ns,
-                                .cancel = &kg_cancelled};
-    if (kg_worker_check_built(w->object_float, err) != KG_OK ||
-        kg_worker_check_built(w->object_double, err) != KG_OK ||
-        kg_worker_check_built(e->object, err) != KG_OK) {
+                                .cancel = w->cancelled};
+    if (kg_native_check_built(n->object_float, err) != KG_OK ||
+        kg_native_check_built(n->object_double, err) != KG_OK ||
+        kg_native_check_built(kg_native_run_of(e)->object, err) != KG_OK) {
         return err->code;
     }
-    kg_worker_runner_spec(w, w->object_float, false, &ref);
-    kg_worker_runner_spec(w, e->object, false, &cand);
-    kg_worker_runner_spec(w, w->paths.null_object, false, &null);
-    kg_worker_runner_spec(w, w->object_double, true, &oracle);
+    kg_native_runner_spec(w, n->object_float, false, &ref);
+    kg_native_runner_spec(w, kg_native_run_of(e)->object, false, &cand);
+    kg_native_runner_spec(w, w->paths.null_object, false, &null);
+    kg_native_runner_spec(w, n->object_double, true, &oracle);
     null.entry = "kgym_null";
     options_of(&w->config, &opt);
     enum kg_code code = kg_pairs_run(&in, &opt, res, err);
@@ -246,20 +237,20 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     return code;
 }
 
-enum kg_stage_result kg_stage_timing(struct kg_evaluation *e, struct kg_err *err)
+enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_lease lease = KG_LEASE_NONE;
     struct kg_pairs_result *res = calloc(1, sizeof *res);
     struct kg_shape shape;
-    kg_candidate_stop(e);
+    kg_native_candidate_stop(e);
     if (!res) {
         kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
         return KG_STAGE_ERROR;
     }
-    kg_shape_default(e->w->problem, &shape);
+    kg_shape_default(kg_native_of(e->w)->problem, &shape);
     int64_t waited = kg_clock_ns();
     enum kg_code code =
-        e->w->config.timing_exclusive ? kg_lease_acquire(&lease, &kg_cancelled, err) : KG_OK;
+        e->w->config.timing_exclusive ? kg_lease_acquire(&lease, e->w->cancelled, err) : KG_OK;
     if (code == KG_OK) {
         e->deadline_ns +=
             kg_clock_ns() - waited; /* queueing for the lease is not the candidate's time */

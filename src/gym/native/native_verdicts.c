@@ -4,11 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "gym/eval/worker.h"
-
-/* An error of at most this times the bound's tight end (1e-5) is what operands of reduced precision
- * make: bfloat16 rounds to 2^-8 = 390e-5, TF32 and half to 2^-11 = 49e-5. */
-#define REDUCED_PRECISION_WORST 500.0
+#include "gym/native/native.h"
 
 static bool inside(uint64_t address, uint64_t base, size_t bytes)
 {
@@ -21,7 +17,7 @@ static void verdict_of_signal(struct kg_evaluation *e, const struct kg_runner *r
     const struct kg_wire *wire = run->wire;
     bool fault = (sig == SIGSEGV || sig == SIGBUS) && wire && wire->fault_signal == (uint32_t)sig;
     if (fault && wire->fault_write &&
-        inside(wire->fault_address, KG_ADDR_IN, e->w->judge.in.bytes)) {
+        inside(wire->fault_address, KG_ADDR_IN, kg_native_of(e->w)->judge.in.bytes)) {
         kg_record_verdict(r, KG_V_WRONG, "input_modified", "it writes to an input");
         return;
     }
@@ -59,8 +55,8 @@ static void verdict_of_exit(struct kg_evaluation *e, enum kg_stage stage,
     }
 }
 
-void kg_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage, const struct kg_runner *run,
-                       enum kg_run_status status)
+void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
+                              const struct kg_runner *run, enum kg_run_status status)
 {
     switch (status) {
     case KG_RUN_LOAD_FAILED:
@@ -70,7 +66,7 @@ void kg_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage, const struc
         break;
     case KG_RUN_NO_ENTRY:
         kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "missing_entry",
-                          "the object does not export `%s`", e->w->problem->entry);
+                          "the object does not export `%s`", kg_native_of(e->w)->problem->entry);
         e->r->compiled = 0;
         break;
     case KG_RUN_TIMEOUT:
@@ -88,14 +84,14 @@ void kg_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage, const struc
 
 static const char *output_name(const struct kg_evaluation *e, int arg)
 {
-    const struct kg_problem *p = e->w->problem;
+    const struct kg_problem *p = kg_native_of(e->w)->problem;
     return arg >= 0 && arg < p->nargs ? p->args[arg].name : "?";
 }
 
 static void evidence(struct kg_evaluation *e, const struct kg_pooled_case *c,
                      const struct kg_judgement *j)
 {
-    const struct kg_problem *p = e->w->problem;
+    const struct kg_problem *p = kg_native_of(e->w)->problem;
     json_t *dims = json_object();
     for (int i = 0; i < p->ndims; i++) {
         json_object_set_new(dims, p->dims[i].name, json_integer(c->c.shape.dim[i]));
@@ -116,11 +112,7 @@ static void evidence(struct kg_evaluation *e, const struct kg_pooled_case *c,
 /* How much of an output is wrong, as words. */
 static const char *share_of(const struct kg_compare *m)
 {
-    const char *bucket = kg_compare_bucket(m);
-    return strcmp(bucket, "<1%") == 0    ? "under 1 %"
-           : strcmp(bucket, "<10%") == 0 ? "under 10 %"
-           : strcmp(bucket, "<50%") == 0 ? "under half"
-                                         : "more than half";
+    return kg_share_words(m->n > 0 ? (double)m->n_bad / (double)m->n : 0);
 }
 
 static const char *value_reason(const struct kg_evaluation *e, const struct kg_pooled_case *c,
@@ -130,17 +122,18 @@ static const char *value_reason(const struct kg_evaluation *e, const struct kg_p
         return "nonfinite";
     }
     if (c->c.law == KG_LAW_PRECISION ||
-        (m->worst < REDUCED_PRECISION_WORST && m->n_bad * 2 > m->n)) {
+        (m->worst < KG_REDUCED_PRECISION_WORST && m->n_bad * 2 > m->n)) {
         return "precision";
     }
-    if (c->variant != KG_VARIANT_DEFAULT && c->variant != KG_VARIANT_TINY && e->default_passed) {
+    if (c->variant != KG_VARIANT_DEFAULT && c->variant != KG_VARIANT_TINY &&
+        kg_native_run_of(e)->default_passed) {
         return "variant";
     }
     return "value";
 }
 
-void kg_verdict_of_case(struct kg_evaluation *e, const struct kg_pooled_case *c,
-                        const struct kg_take_report *take, const struct kg_judgement *j)
+void kg_native_verdict_of_case(struct kg_evaluation *e, const struct kg_pooled_case *c,
+                               const struct kg_take_report *take, const struct kg_judgement *j)
 {
     struct kg_record *r = e->r;
     const char *where = kg_variant_name(c->variant), *law = kg_law_name(c->c.law);

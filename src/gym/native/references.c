@@ -5,56 +5,70 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gym/eval/worker.h"
+#include "gym/native/native.h"
 #include "gym/timing/pairs.h"
 
 static void stop_references(struct kg_worker *w)
 {
-    if (w->ref_up) {
-        kg_runner_stop(&w->ref);
-        w->ref_up = false;
+    struct kg_native *n = kg_native_of(w);
+    if (n->ref_up) {
+        kg_runner_stop(&n->ref);
+        n->ref_up = false;
     }
-    if (w->oracle_up) {
-        kg_runner_stop(&w->oracle);
-        w->oracle_up = false;
+    if (n->oracle_up) {
+        kg_runner_stop(&n->oracle);
+        n->oracle_up = false;
     }
 }
 
-static struct kg_kept *kept_of(struct kg_worker *w, const char *sha256)
+static struct kg_native_kept *kept_of(struct kg_worker *w, const char *sha256)
 {
-    for (size_t i = 0; i < KG_KEPT_PROBLEMS; i++) {
-        if (strcmp(w->kept[i].sha256, sha256) == 0) {
-            return &w->kept[i];
+    struct kg_native *n = kg_native_of(w);
+    for (size_t i = 0; i < KG_NATIVE_KEPT; i++) {
+        if (strcmp(n->kept[i].sha256, sha256) == 0) {
+            return &n->kept[i];
         }
     }
     return NULL;
 }
 
-void kg_worker_forget(struct kg_worker *w, enum kg_forget what)
+void kg_native_forget(struct kg_worker *w, enum kg_forget what)
 {
+    struct kg_native *n = kg_native_of(w);
+    if (!n) {
+        return;
+    }
     stop_references(w);
-    struct kg_kept *kept = w->problem ? kept_of(w, w->problem->sha256) : NULL;
+    struct kg_native_kept *kept = n->problem ? kept_of(w, n->problem->sha256) : NULL;
     if (kept) {
-        kept->pool = w->pool;
+        kept->pool = n->pool;
     }
-    kg_problem_destroy(w->problem);
-    w->problem = NULL;
-    if (what >= KG_FORGET_JUDGE && w->judge_open) {
-        kg_judge_stop(&w->judge);
-        w->judge_open = false;
+    kg_problem_destroy(n->problem);
+    n->problem = NULL;
+    if (what >= KG_FORGET_JUDGE && n->judge_open) {
+        kg_judge_stop(&n->judge);
+        n->judge_open = false;
     }
+}
+
+void kg_native_close(struct kg_worker *w)
+{
+    kg_native_forget(w, KG_FORGET_ALL);
+    free(kg_native_of(w));
+    kg_worker_set_part(w, &kg_executor_native, NULL);
 }
 
 /* Both references, built as candidates are and cached like them. */
 static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, int slot,
                                     char *object, size_t cap, struct kg_err *err)
 {
-    struct kg_problem *p = w->problem;
+    struct kg_native *n = kg_native_of(w);
+    struct kg_problem *p = n->problem;
     const char *name = kind == KG_CC_REF_FLOAT ? "ref-float" : "ref-double";
     char dir[320];
     snprintf(dir, sizeof dir, "%s/%s-%d", w->scratch.path, name, slot);
     struct kg_cc_result res;
-    if (kg_worker_build(w, kind, p->source, p->source_len, dir, &res, err) != KG_OK) {
+    if (kg_native_build(w, kind, p->source, p->source_len, dir, &res, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = KG_OK;
@@ -68,7 +82,7 @@ static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, i
 }
 
 /* Said before a runner is asked for it: else it looks like an object that does not load. */
-enum kg_code kg_worker_check_built(const char *object, struct kg_err *err)
+enum kg_code kg_native_check_built(const char *object, struct kg_err *err)
 {
     return kg_file_exists(object)
                ? KG_OK
@@ -78,6 +92,7 @@ enum kg_code kg_worker_check_built(const char *object, struct kg_err *err)
 static enum kg_code start_reference(struct kg_worker *w, const char *object, bool wide,
                                     struct kg_runner *runner, bool *up, struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     if (*up && kg_sandbox_poll(&runner->sandbox)) {
         kg_runner_stop(runner);
         *up = false;
@@ -85,12 +100,12 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     if (*up) {
         return KG_OK;
     }
-    if (kg_worker_check_built(object, err) != KG_OK) {
+    if (kg_native_check_built(object, err) != KG_OK) {
         return err->code;
     }
     struct kg_runner_spec spec;
     enum kg_run_status status;
-    kg_worker_runner_spec(w, object, wide, &spec);
+    kg_native_runner_spec(w, object, wide, &spec);
     int64_t deadline = kg_clock_ns() + (int64_t)(w->config.deadline_run * 1e9);
     spec.limits.cpu_s = 3600;
     if (kg_runner_start(&spec, deadline, runner, &status, err) != KG_OK) {
@@ -98,14 +113,14 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     }
     if (status != KG_RUN_OK) {
         kg_runner_stop(runner);
-        return kg_fail(err, KG_E_PROBLEM, "%s: the reference does not load: %s", w->problem->path,
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference does not load: %s", n->problem->path,
                        runner->note);
     }
     *up = true;
     return KG_OK;
 }
 
-enum kg_code kg_worker_region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
+enum kg_code kg_native_region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
                                     struct kg_err *err)
 {
     struct kg_rng rng;
@@ -140,72 +155,92 @@ enum kg_code kg_worker_region_sizes(const struct kg_problem *p, size_t *in, size
 
 static enum kg_code open_judge(struct kg_worker *w, struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     size_t in, out;
-    if (kg_worker_region_sizes(w->problem, &in, &out, err) != KG_OK) {
+    if (kg_native_region_sizes(n->problem, &in, &out, err) != KG_OK) {
         return err->code;
     }
-    if (!w->judge_open) {
-        if (kg_judge_start(w->cpu, &w->judge, err) != KG_OK) {
+    if (!n->judge_open) {
+        if (kg_judge_start(w->cpu, &n->judge, err) != KG_OK) {
             return err->code;
         }
-        w->judge_open = true;
+        n->judge_open = true;
     }
-    return kg_judge_open(&w->judge, w->problem, in, out, err);
+    return kg_judge_open(&n->judge, n->problem, in, out, err);
 }
 
 /* Objects and pool of a problem seen before, or built now in place of what was used least recently.
  */
 static enum kg_code take_kept(struct kg_worker *w, struct kg_err *err)
 {
-    struct kg_kept *k = kept_of(w, w->problem->sha256);
+    struct kg_native *n = kg_native_of(w);
+    struct kg_native_kept *k = kept_of(w, n->problem->sha256);
     if (k && !(kg_file_exists(k->object_float) && kg_file_exists(k->object_double))) {
         k->used = 0; /* somebody emptied the cache: build again, in the same slot */
         k->sha256[0] = 0;
         k = NULL;
     }
     if (!k) {
-        k = &w->kept[0];
-        for (size_t i = 1; i < KG_KEPT_PROBLEMS; i++) {
-            k = w->kept[i].used < k->used ? &w->kept[i] : k;
+        k = &n->kept[0];
+        for (size_t i = 1; i < KG_NATIVE_KEPT; i++) {
+            k = n->kept[i].used < k->used ? &n->kept[i] : k;
         }
         k->sha256[0] = 0;
         kg_case_pool_reset(&k->pool);
-        int slot = (int)(k - w->kept);
+        int slot = (int)(k - n->kept);
         if (build_reference(w, KG_CC_REF_FLOAT, slot, k->object_float, sizeof k->object_float,
                             err) != KG_OK ||
             build_reference(w, KG_CC_REF_DOUBLE, slot, k->object_double, sizeof k->object_double,
                             err) != KG_OK) {
             return err->code;
         }
-        memcpy(k->sha256, w->problem->sha256, sizeof k->sha256);
+        memcpy(k->sha256, n->problem->sha256, sizeof k->sha256);
     }
     k->used = w->evaluations + 1;
-    w->pool = k->pool;
-    snprintf(w->object_float, sizeof w->object_float, "%s", k->object_float);
-    snprintf(w->object_double, sizeof w->object_double, "%s", k->object_double);
+    n->pool = k->pool;
+    snprintf(n->object_float, sizeof n->object_float, "%s", k->object_float);
+    snprintf(n->object_double, sizeof n->object_double, "%s", k->object_double);
     return KG_OK;
 }
 
-enum kg_code kg_worker_problem(struct kg_worker *w, const char *name, struct kg_err *err)
+static enum kg_code open_part(struct kg_worker *w, struct kg_err *err)
+{
+    struct kg_native *n = kg_native_of(w);
+    if (n) {
+        return KG_OK;
+    }
+    n = calloc(1, sizeof *n);
+    if (!n) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for the C executor");
+    }
+    n->judge.pid = -1;
+    n->judge.sock = -1;
+    kg_worker_set_part(w, &kg_executor_native, n);
+    return KG_OK;
+}
+
+enum kg_code kg_native_problem(struct kg_worker *w, const char *name, struct kg_err *err)
 {
     char path[1024];
     struct kg_problem *p = NULL;
-    if (kg_problem_find(name, w->paths.suites, w->paths.nsuites, path, sizeof path, err) != KG_OK ||
+    if (open_part(w, err) != KG_OK ||
+        kg_problem_find(name, w->paths.suites, w->paths.nsuites, path, sizeof path, err) != KG_OK ||
         kg_problem_load(path, &p, err) != KG_OK) {
         return err->code;
     }
-    if (w->problem && w->judge_open && strcmp(w->problem->sha256, p->sha256) == 0) {
+    struct kg_native *n = kg_native_of(w);
+    if (n->problem && n->judge_open && strcmp(n->problem->sha256, p->sha256) == 0) {
         kg_problem_destroy(p);
         return KG_OK;
     }
-    kg_worker_forget(w, KG_FORGET_PROBLEM);
-    w->problem = p;
+    kg_native_forget(w, KG_FORGET_PROBLEM);
+    n->problem = p;
     if (take_kept(w, err) != KG_OK || open_judge(w, err) != KG_OK) {
         struct kg_err cause = *err;
-        kg_problem_destroy(w->problem);
-        w->problem = NULL;
+        kg_problem_destroy(n->problem);
+        n->problem = NULL;
         if (cause.code == KG_E_GYM) {
-            kg_worker_forget(w, KG_FORGET_JUDGE);
+            kg_native_forget(w, KG_FORGET_JUDGE);
         }
         *err = cause;
         return err->code;
@@ -213,10 +248,11 @@ enum kg_code kg_worker_problem(struct kg_worker *w, const char *name, struct kg_
     return KG_OK;
 }
 
-enum kg_code kg_worker_references(struct kg_worker *w, struct kg_err *err)
+enum kg_code kg_native_references(struct kg_worker *w, struct kg_err *err)
 {
-    if (start_reference(w, w->object_float, false, &w->ref, &w->ref_up, err) != KG_OK) {
+    struct kg_native *n = kg_native_of(w);
+    if (start_reference(w, n->object_float, false, &n->ref, &n->ref_up, err) != KG_OK) {
         return err->code;
     }
-    return start_reference(w, w->object_double, true, &w->oracle, &w->oracle_up, err);
+    return start_reference(w, n->object_double, true, &n->oracle, &n->oracle_up, err);
 }

@@ -1,7 +1,7 @@
 /* Stage compile: the candidate's shared object, built confined. */
 #include <string.h>
 
-#include "gym/eval/worker.h"
+#include "gym/native/native.h"
 
 static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
 {
@@ -17,7 +17,7 @@ static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
         break;
     case KG_CC_MISSING_ENTRY:
         kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "missing_entry",
-                          "the object does not export `%s`", e->w->problem->entry);
+                          "the object does not export `%s`", kg_native_of(e->w)->problem->entry);
         break;
     case KG_CC_LIMITS:
         kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "limits",
@@ -33,18 +33,18 @@ static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
     }
 }
 
-enum kg_stage_result kg_stage_compile(struct kg_evaluation *e, struct kg_err *err)
+enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
     char dir[320];
     snprintf(dir, sizeof dir, "%s/candidate", w->scratch.path);
     struct kg_cc_result res;
-    if (kg_worker_build(w, KG_CC_CANDIDATE, e->code, e->code_len, dir, &res, err) != KG_OK) {
+    if (kg_native_build(w, KG_CC_CANDIDATE, e->code, e->code_len, dir, &res, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     e->r->compiled = e->built = res.status == KG_CC_OK;
     e->r->isolation = res.isolation;
-    snprintf(e->object, sizeof e->object, "%s", res.object);
+    snprintf(kg_native_run_of(e)->object, sizeof kg_native_run_of(e)->object, "%s", res.object);
     if (res.text.len > 0) {
         kg_record_evidence(e->r, "compiler",
                            json_pack("{s:o, s:i, s:b}", "text",

@@ -1,7 +1,6 @@
 /* Which inputs the stages tiny and full ask for, and what a failure is when asked again. */
-#include <string.h>
-
-#include "gym/eval/worker.h"
+#include "gym/eval/again.h"
+#include "gym/native/native.h"
 #include "gym/native/native_replay.h"
 
 #define MAX_KINDS 24
@@ -36,7 +35,7 @@ static enum kg_variant law_shape(const struct kg_evaluation *e, enum kg_law law)
 
 static void add_law(struct kg_evaluation *e, struct plan *p, enum kg_law law, enum kg_variant v)
 {
-    if (!(e->w->problem->laws_off & (1u << law))) {
+    if (!(kg_native_of(e->w)->problem->laws_off & (1u << law))) {
         add(p, v, law, false, v == KG_VARIANT_DEFAULT);
     }
 }
@@ -80,57 +79,23 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     add(p, KG_VARIANT_QUARTER, KG_LAW_PRECISION, false, false);
     add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);
-    bool large = !(e->w->problem->laws_off & (1u << KG_LAW_LARGE));
+    bool large = !(kg_native_of(e->w)->problem->laws_off & (1u << KG_LAW_LARGE));
     add_law(e, p, KG_LAW_SPIKE, large ? law_shape(e, KG_LAW_SPIKE) : KG_VARIANT_DEFAULT);
     add_law(e, p, KG_LAW_LARGE, KG_VARIANT_DEFAULT); /* overflows without a shift */
 }
 
-/* Wrong once: is it wrong in a fresh process too, asked this alone? If not, its answer depends on
- * what came before or on luck. */
-static enum kg_stage_result ask_again(struct kg_evaluation *e, enum kg_stage stage,
-                                      struct kg_pooled_case *pc, struct kg_err *err)
+struct again {
+    struct kg_evaluation *e;
+    enum kg_stage stage;
+    struct kg_pooled_case *pc;
+};
+
+/* The same case, alone in a fresh process. */
+static enum kg_stage_result again(void *ctx, struct kg_err *err)
 {
-    struct kg_record *r = e->r;
-    static const char *const doubtful[] = {"value", "variant", "nonfinite", "unwritten",
-                                           "precision"};
-    bool ask = false;
-    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
-        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
-    }
-    if (!ask) {
-        return KG_STAGE_FAIL;
-    }
-    const char *reason = r->reason, *message = r->message;
-    bool repeats = e->repeats_twin;
-    size_t seen = json_array_size(r->evidence);
-    kg_candidate_stop(e);
-    enum kg_stage_result again = kg_candidate_case(e, stage, pc, err);
-    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
-        json_array_remove(r->evidence, seen);
-    }
-    if (again == KG_STAGE_ERROR) {
-        return again;
-    }
-    if (again == KG_STAGE_PASS) {
-        kg_record_evidence(r, "fresh_process",
-                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
-        if (repeats) {
-            kg_record_verdict(
-                r, KG_V_HACK, "replay",
-                "after a single edit it gives its answer to the unedited inputs; in a "
-                "fresh process it does not");
-        } else {
-            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
-                              "its answer depends on earlier calls or on luck: right in a fresh "
-                              "process, but here %s",
-                              message);
-        }
-    } else {
-        r->verdict = KG_V_WRONG;
-        r->reason = reason;
-        r->message = message;
-    }
-    return KG_STAGE_FAIL;
+    const struct again *a = ctx;
+    kg_native_candidate_stop(a->e);
+    return kg_native_candidate_case(a->e, a->stage, a->pc, err);
 }
 
 /* The i-th case: drawn from the pool, or as the record that is being replayed has it. */
@@ -142,13 +107,16 @@ static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const st
     *out = NULL;
     if (replay) {
         *out = own;
-        return kg_replay_parse(e->w->problem, json_array_get(replay, i), &e->w->pool, own, err);
+        return kg_replay_parse(kg_native_of(e->w)->problem, json_array_get(replay, i),
+                               &kg_native_of(e->w)->pool, own, err);
     }
     struct kg_case_pool_kind kind = p->kind[i];
-    bool there = kg_case_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
+    bool there = kg_case_pool_draw(&kg_native_of(e->w)->pool, kg_native_of(e->w)->problem, &kind,
+                                   &e->w->rng, out, &fresh);
     if (!there && kind.variant == KG_VARIANT_QUARTER) { /* nothing as cheap: the next best */
         kind.variant = KG_VARIANT_NO16;
-        there = kg_case_pool_draw(&e->w->pool, e->w->problem, &kind, &e->w->rng, out, &fresh);
+        there = kg_case_pool_draw(&kg_native_of(e->w)->pool, kg_native_of(e->w)->problem, &kind,
+                                  &e->w->rng, out, &fresh);
     }
     *out = there ? *out : NULL;
     return KG_OK;
@@ -157,11 +125,13 @@ static enum kg_code pick(struct kg_evaluation *e, const json_t *replay, const st
 static enum kg_stage_result run_case(struct kg_evaluation *e, enum kg_stage stage,
                                      struct kg_pooled_case *pc, struct kg_err *err)
 {
-    enum kg_stage_result s = pc->c.edited ? kg_candidate_twin(e, stage, pc, err) : KG_STAGE_PASS;
+    enum kg_stage_result s =
+        pc->c.edited ? kg_native_candidate_twin(e, stage, pc, err) : KG_STAGE_PASS;
     if (s == KG_STAGE_PASS) {
-        s = kg_candidate_case(e, stage, pc, err);
+        s = kg_native_candidate_case(e, stage, pc, err);
     }
-    return s == KG_STAGE_FAIL ? ask_again(e, stage, pc, err) : s;
+    struct again a = {e, stage, pc};
+    return s == KG_STAGE_FAIL ? kg_again_ask(e, again, &a, err) : s;
 }
 
 /* run_case, noted for a replay. */
@@ -169,7 +139,7 @@ static enum kg_stage_result ask(struct kg_evaluation *e, enum kg_stage stage,
                                 struct kg_pooled_case *pc, json_t *cases, struct kg_err *err)
 {
     enum kg_stage_result s = run_case(e, stage, pc, err);
-    json_array_append_new(cases, kg_replay_case(e->w->problem, pc));
+    json_array_append_new(cases, kg_replay_case(kg_native_of(e->w)->problem, pc));
     return s;
 }
 
@@ -186,7 +156,7 @@ static enum kg_stage_result run_plan(struct kg_evaluation *e, enum kg_stage stag
     for (size_t i = 0;
          i < n && s != KG_STAGE_ERROR && (worst == KG_STAGE_PASS || !e->w->config.staged); i++) {
         struct kg_pooled_case own, *pc;
-        if (kg_cancelled) {
+        if (*e->w->cancelled) {
             kg_fail(err, KG_E_CANCELLED, "interrupted");
             return KG_STAGE_ERROR;
         }
@@ -205,7 +175,7 @@ static enum kg_stage_result run_plan(struct kg_evaluation *e, enum kg_stage stag
     return worst;
 }
 
-enum kg_stage_result kg_stage_tiny(struct kg_evaluation *e, struct kg_err *err)
+enum kg_stage_result kg_native_stage_tiny(struct kg_evaluation *e, struct kg_err *err)
 {
     struct plan p = {.n = 0};
     add(&p, KG_VARIANT_TINY, KG_LAW_OWN, false, false);
@@ -213,16 +183,16 @@ enum kg_stage_result kg_stage_tiny(struct kg_evaluation *e, struct kg_err *err)
     return run_plan(e, KG_ST_TINY, &p, err);
 }
 
-enum kg_stage_result kg_stage_full(struct kg_evaluation *e, struct kg_err *err)
+enum kg_stage_result kg_native_stage_full(struct kg_evaluation *e, struct kg_err *err)
 {
     struct plan p = {.n = 0};
-    kg_case_pool_round(&e->w->pool);
+    kg_case_pool_round(&kg_native_of(e->w)->pool);
     plan_full(e, &p);
     e->compared = 0;
     enum kg_stage_result s = run_plan(e, KG_ST_FULL, &p, err);
     if (s == KG_STAGE_PASS && e->compared == 0) {
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
-                e->w->problem->path);
+                kg_native_of(e->w)->problem->path);
         return KG_STAGE_ERROR;
     }
     if (s == KG_STAGE_PASS && e->w->config.multi_input) {

@@ -188,6 +188,7 @@ static enum kg_code unknown(const char *name, const char *const *suites, size_t 
                          "no problem '%s' in the suites (they hold %zu; `kgym problems` lists "
                          "them)",
                          shown, n);
+    err->suggests = near != NULL;
     for (size_t k = 0; k < n; k++) {
         free(all[k]);
     }

@@ -19,7 +19,6 @@
 #define KG_PAIRS_VERIFIED      40        /* verified calls of a timed process, at least */
 #define KG_PAIRS_ALIVE_NS      100000000 /* a timed process lives at least this long */
 #define KG_PAIRS_SHORT         20        /* T = 20 K: the shortest time that is rewarded */
-#define KG_PAIRS_FLOOR_SHARE   0.9       /* of the judge's own pass: below is suspect */
 
 enum kg_pairs_method {
     KG_PAIRS_PAIRED,     /* default: processes x pairs, median log ratio per order */
@@ -124,7 +123,6 @@ struct kg_pairs_result {
     double cv;                                          /* of the candidate's times after K */
     int64_t warmups;                                    /* verified calls before pairs, summed */
     int64_t floor_ns;                                   /* the judge's own pass over the data */
-    int below_floor; /* processes whose candidate median was below 0.9 of it */
     int nprocess;
     struct kg_pairs_process process[KG_PAIRS_MAX_PROCESSES];
     int64_t pool_sets;

@@ -138,10 +138,6 @@ static void times(struct kg_session *s)
     r->candidate_ns = (int64_t)kg_median(t, n);
     r->candidate_trimmed_ns = (int64_t)kg_trimmed_mean(t, n, s->opt->trim);
     r->cv = kg_stddev(t, n) / kg_mean(t, n);
-    for (int i = 0; i < r->nprocess; i++) {
-        size_t m = times_of(&r->process[i], true, 0, r->process[i].n, t);
-        r->below_floor += m > 0 && kg_median(t, m) < KG_PAIRS_FLOOR_SHARE * (double)r->floor_ns;
-    }
     free(t);
 }
 

@@ -154,3 +154,14 @@ void kg_balanced_order(uint64_t (*bits)(void *), void *ctx, bool *cand_first, si
         }
     }
 }
+
+double kg_ratio_own_error(const struct kg_ratio *null)
+{
+    return fmax(null->half_width, fabs(log(null->ratio)));
+}
+
+void kg_ratio_widen(double ratio, double half_width, double *lo, double *hi)
+{
+    *lo = fmin(*lo, ratio * exp(-half_width));
+    *hi = fmax(*hi, ratio * exp(half_width));
+}

@@ -35,6 +35,11 @@ double kg_yuen_half_width(const double *x, size_t n, double each_end);
 double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns);
 /* From the log ratios of nproc processes. */
 void kg_ratio_of(const double *log_ratio, size_t nproc, int64_t pairs, struct kg_ratio *out);
+/* What the null test says of a clock: how far the reference's ratio to itself may be from 1, as a
+ * log ratio. */
+double kg_ratio_own_error(const struct kg_ratio *null);
+/* *lo and *hi at least so far from the ratio as this log ratio. */
+void kg_ratio_widen(double ratio, double half_width, double *lo, double *hi);
 /* Random order balanced in blocks of 4: two of each, shuffled; n decisions into first[]. A
  * deterministic ABBA aliases with the rotation of buffer sets. bits: a source of random 64-bit
  * words. */

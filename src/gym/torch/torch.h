@@ -13,6 +13,7 @@
 
 #include "gym/device/device_judge.h"
 #include "gym/eval/executor.h"
+#include "gym/timing/lease.h"
 #include "gym/torch/judging/input_plan.h"
 #include "gym/torch/problem/suite.h"
 #include "gym/torch/problem/task.h"
@@ -102,6 +103,7 @@ struct kg_torch {
 };
 
 struct kg_torch_run {
+    struct kg_lease device;        /* a place on it, or all of it */
     struct kg_tinstance *instance; /* the one that the candidate is up for */
     struct kg_trunner cand;
     bool interpret;         /* it imports triton, and there is no GPU */
@@ -116,6 +118,19 @@ struct kg_torch_run {
     char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
     bool builds_kept;                            /* there is an entry, or there shall be none */
 };
+
+extern const struct kg_executor kg_executor_torch;
+
+/* NULL: the worker has judged no PyTorch problem yet. */
+static inline struct kg_torch *kg_torch_of(const struct kg_worker *w)
+{
+    return kg_worker_part(w, &kg_executor_torch);
+}
+
+static inline struct kg_torch_run *kg_torch_run_of(const struct kg_evaluation *e)
+{
+    return e->run;
+}
 
 /* Modules are run as KernelBench runs them (kernelbench.h). */
 static inline bool kg_torch_compat(const struct kg_worker *w)
@@ -137,7 +152,7 @@ static inline bool kg_tinstance_off(const struct kg_worker *w, const struct kg_t
 }
 
 /* --- worker.c: the device, zygotes, the judge --- */
-enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err) KG_MUST_USE; /* w->torch */
+enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err) KG_MUST_USE; /* its part */
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
                              struct kg_err *err) KG_MUST_USE;
 /* On a GPU the judge looks for answers all the time, so it must not share the runners' core: the
@@ -147,6 +162,7 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err) KG_MUST_USE
 /* The plain zygote and the judge, which start side by side; of two errors the zygote's. */
 enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what);
+void kg_torch_close(struct kg_worker *w);
 /* The current problem, for another of this executor's: a spare runner, which knows of none, stays.
  * Its own runners wait for kg_torch_end_last(), which whoever boots next calls meanwhile. */
 void kg_torch_leave(struct kg_worker *w);

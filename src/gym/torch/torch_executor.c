@@ -21,6 +21,46 @@ static enum kg_code load(const char *path, struct kg_tproblem **out, struct kg_e
     return code;
 }
 
+static const char *kept(struct kg_arena *a, const char *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    const char *c = kg_arena_dup(a, s, strlen(s), &ignored);
+    return c ? c : "";
+}
+
+static enum kg_code facts(const char *path, struct kg_problem_facts *out, struct kg_err *err)
+{
+    struct kg_tproblem *p;
+    *out = (struct kg_problem_facts){.name = ""};
+    kg_arena_init(&out->arena, "facts of a problem", 1 << 20);
+    if (kg_tproblem_load(path, &p, err) != KG_OK) {
+        return err->code;
+    }
+    out->name = kept(&out->arena, p->name);
+    out->suite = kept(&out->arena, p->suite);
+    out->entry = kept(&out->arena, p->entry);
+    out->sha256 = kept(&out->arena, p->sha256);
+    out->desc = kept(&out->arena, p->desc);
+    out->note = p->level == KG_TLEVEL_WEIGHTS ? "needs weights from elsewhere: not judged" : NULL;
+    out->level = p->level;
+    out->row = p->row;
+    kg_tproblem_destroy(p);
+    return KG_OK;
+}
+
+static enum kg_code show(const char *path, struct kg_buf *out, struct kg_err *err)
+{
+    struct kg_tproblem *p;
+    if (kg_tproblem_load(path, &p, err) != KG_OK) {
+        return err->code;
+    }
+    kg_buf_add(out, p->source, p->source_len);
+    kg_buf_addf(out, "\n# %s\n#   a candidate defines class %s; sha256 %s\n", path, p->entry,
+                p->sha256);
+    kg_tproblem_destroy(p);
+    return KG_OK;
+}
+
 /* A problem that is current already (same bytes, same name) costs a read and a hash. */
 static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err *err)
 {
@@ -28,7 +68,7 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
     if (load(path, &p, err) != KG_OK) {
         return err->code;
     }
-    const struct kg_tproblem *old = w->torch ? w->torch->problem : NULL;
+    const struct kg_tproblem *old = kg_torch_of(w) ? kg_torch_of(w)->problem : NULL;
     if (old && strcmp(old->sha256, p->sha256) == 0 && strcmp(old->name, p->name) == 0) {
         kg_tproblem_destroy(p);
         return KG_OK;
@@ -42,13 +82,13 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
                           "%s: problems of level 4 need weights from elsewhere; they are listed, "
                           "not judged",
                           path)
-                : kg_file_write_atomic(w->torch->problem_file, p->source, p->source_len, err);
+                : kg_file_write_atomic(kg_torch_of(w)->problem_file, p->source, p->source_len, err);
     }
     if (code != KG_OK) {
         kg_tproblem_destroy(p);
         return code;
     }
-    w->torch->problem = p;
+    kg_torch_of(w)->problem = p;
     if (kg_torch_start(w, err) == KG_OK) {
         return KG_OK;
     }
@@ -58,22 +98,16 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
     return err->code;
 }
 
-static const char *copy(struct kg_record *r, const char *s)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    return kg_arena_dup(&r->arena, s, strlen(s), &ignored);
-}
-
 static void describe(struct kg_worker *w, struct kg_record *r)
 {
-    const struct kg_torch *t = w->torch;
+    const struct kg_torch *t = kg_torch_of(w);
     const struct kg_tproblem *p = t->problem;
     const char *key;
     json_t *v;
-    r->problem.name = copy(r, p->name);
-    r->problem.suite = copy(r, p->suite);
-    r->problem.entry = copy(r, p->entry);
-    r->problem.sha256 = copy(r, p->sha256);
+    r->problem.name = kept(&r->arena, p->name);
+    r->problem.suite = kept(&r->arena, p->suite);
+    r->problem.entry = kept(&r->arena, p->entry);
+    r->problem.sha256 = kept(&r->arena, p->sha256);
     r->problem.language = "python";
     r->problem.level = p->level;
     r->league.name = w->config.precision;
@@ -91,13 +125,13 @@ static void describe(struct kg_worker *w, struct kg_record *r)
 
 static const char *entry(const struct kg_worker *w)
 {
-    return w->torch->problem->entry;
+    return kg_torch_of(w)->problem->entry;
 }
 
 static const char *source(const struct kg_worker *w, size_t *len)
 {
-    *len = w->torch->problem->source_len;
-    return w->torch->problem->source;
+    *len = kg_torch_of(w)->problem->source_len;
+    return kg_torch_of(w)->problem->source;
 }
 
 static enum kg_code read_source(const char *path, struct kg_buf *out, struct kg_err *err)
@@ -119,16 +153,17 @@ static double deadline_s(const struct kg_config *c)
 /* The problem's own text, and its class under the name of a candidate's. */
 static void canary(const struct kg_worker *w, struct kg_buf *out)
 {
-    const struct kg_tproblem *p = w->torch->problem;
+    const struct kg_tproblem *p = kg_torch_of(w)->problem;
     kg_buf_add(out, p->source, p->source_len);
     kg_buf_addf(out, "\n\n%s = %s\n", p->entry, p->reference);
 }
 
 /* Jobs of this host that judge on one GPU are there together, unless one of them has to be alone.
  */
-static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
+static enum kg_code take_place(struct kg_evaluation *e, struct kg_err *err)
 {
-    struct kg_torch *t = e->w->torch;
+    struct kg_torch *t = kg_torch_of(e->w);
+    struct kg_lease *place = &kg_torch_run_of(e)->device;
     char name[48];
     t->beside = t->shared = false;
     if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
@@ -137,40 +172,62 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     e->on_device = true;
     snprintf(name, sizeof name, "%s.jobs", t->device);
     t->shared = e->shared = !e->alone;
-    return e->alone ? kg_lease_alone(name, false, &e->device, &kg_cancelled, err)
-                    : kg_lease_share(name, &e->device, &kg_cancelled, err);
+    return e->alone ? kg_lease_alone(name, false, place, e->w->cancelled, err)
+                    : kg_lease_share(name, place, e->w->cancelled, err);
+}
+
+static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_torch_run *run = calloc(1, sizeof *run);
+    if (!run) {
+        return kg_fail(err, KG_E_LIMIT, "no memory for a candidate");
+    }
+    run->cand.port = -1;
+    run->device = KG_LEASE_NONE;
+    e->run = run;
+    return take_place(e, err);
 }
 
 enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err)
 {
     int64_t since = kg_clock_ns();
-    kg_lease_release(&e->device); /* or two that want it alone would wait for each other */
+    /* or two that want it alone would wait for each other */
+    kg_lease_release(&kg_torch_run_of(e)->device);
     e->alone = true;
-    enum kg_code code = begin(e, err);
+    enum kg_code code = take_place(e, err);
     kg_tevaluation_excuse(e, since);
     return code;
 }
 
 static void stop(struct kg_evaluation *e)
 {
-    const struct kg_torch *t = e->w->torch;
+    const struct kg_torch *t = kg_torch_of(e->w);
+    struct kg_torch_run *run = kg_torch_run_of(e);
     e->judge_lost = e->attached && t && t->judge_up && t->judge.pid <= 0;
+    if (!run) {
+        return;
+    }
     kg_tcandidate_stop(e);
-    if (e->torch && e->torch->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
+    if (run->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
         kg_record_evidence(e->r, "device_memory",
-                           json_pack("{s:I}", "peak_bytes", (json_int_t)e->torch->peak));
+                           json_pack("{s:I}", "peak_bytes", (json_int_t)run->peak));
     }
-    if (e->torch) {
-        json_decref(e->torch->clocks);
-    }
-    free(e->torch);
-    e->torch = NULL;
-    kg_lease_release(&e->device);
+    json_decref(run->clocks);
+    kg_lease_release(&run->device);
+    free(run);
+    e->run = NULL;
 }
 
 const struct kg_executor kg_executor_torch = {
     .language = "python",
+    .title = "Python",
+    .suffix = ".py",
     .lang = KG_LANG_PYTHON,
+    .is_path = kg_tsuite_is_path,
+    .find = kg_tsuite_find,
+    .facts = facts,
+    .show = show,
+    .device = kg_torch_device,
     .problem = problem,
     .describe = describe,
     .entry = entry,
@@ -187,5 +244,6 @@ const struct kg_executor kg_executor_torch = {
     .begin = begin,
     .stop = stop,
     .forget = kg_torch_forget,
+    .close = kg_torch_close,
     .onboard = kg_tonboard,
 };

@@ -8,10 +8,10 @@ static json_t *of_python(const struct kg_worker *w)
                                         "triton", "cuda_built", "cupti"};
     json_t *facts = json_object();
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        json_t *v = json_object_get(w->torch->zygote[0].facts, shown[i]);
+        json_t *v = json_object_get(kg_torch_of(w)->zygote[0].facts, shown[i]);
         json_object_set(facts, shown[i], v ? v : json_null());
     }
-    json_object_set_new(facts, "device", json_string(w->torch->device));
+    json_object_set_new(facts, "device", json_string(kg_torch_of(w)->device));
     return facts;
 }
 
@@ -21,12 +21,12 @@ enum kg_code kg_torch_facts(struct kg_worker *w, json_t **out, struct kg_err *er
     enum kg_code code = kg_torch_open(w, err);
     if (code == KG_OK) {
         code = kg_torch_start(w, err);
-        *out = w->torch->zygote_up[0] ? of_python(w) : NULL;
+        *out = kg_torch_of(w)->zygote_up[0] ? of_python(w) : NULL;
     }
     if (code != KG_OK) {
         return code;
     }
-    const struct kg_dj_facts *f = &w->torch->judge.facts;
+    const struct kg_dj_facts *f = &kg_torch_of(w)->judge.facts;
     json_t *facts = *out;
     json_object_set_new(facts, "device_name", json_string(f->name));
     json_object_set_new(facts, "bus", f->bus[0] ? json_string(f->bus) : json_null());

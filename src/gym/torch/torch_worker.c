@@ -21,34 +21,34 @@ const char *kg_torch_device(const struct kg_config *c)
 
 bool kg_torch_on_cpu(const struct kg_worker *w)
 {
-    return strcmp(w->torch->device, "cpu") == 0;
+    return strcmp(kg_torch_of(w)->device, "cpu") == 0;
 }
 
 enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
                                   struct kg_err *err)
 {
     kg_tspare_settle(w);
-    bool apart = w->config.torch_contexts_apart || w->torch->contexts_apart;
+    bool apart = w->config.torch_contexts_apart || kg_torch_of(w)->contexts_apart;
     enum kg_code code =
-        exclusive ? kg_lease_alone(w->torch->device, apart, out, &kg_cancelled, err) : KG_OK;
-    w->torch->judge.held = exclusive && code == KG_OK;
+        exclusive ? kg_lease_alone(kg_torch_of(w)->device, apart, out, w->cancelled, err) : KG_OK;
+    kg_torch_of(w)->judge.held = exclusive && code == KG_OK;
     return code;
 }
 
 void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l)
 {
-    w->torch->judge.held = false;
+    kg_torch_of(w)->judge.held = false;
     kg_lease_release(l);
 }
 
 enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
 {
-    struct kg_dj *j = &w->torch->judge;
+    struct kg_dj *j = &kg_torch_of(w)->judge;
     *l = KG_LEASE_NONE;
     if (!j->facts.clock || j->held) {
         return KG_OK;
     }
-    enum kg_code code = kg_lease_share_long(w->torch->device, l, &kg_cancelled, err);
+    enum kg_code code = kg_lease_share_long(kg_torch_of(w)->device, l, w->cancelled, err);
     j->held = code == KG_OK;
     return code;
 }
@@ -62,18 +62,19 @@ void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l)
 
 enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
 {
-    if (w->torch) {
+    struct kg_torch *t = kg_torch_of(w);
+    if (t) {
         return KG_OK;
     }
-    w->torch = calloc(1, sizeof *w->torch);
-    if (!w->torch) {
+    t = calloc(1, sizeof *t);
+    if (!t) {
         return kg_fail(err, KG_E_LIMIT, "no memory for the PyTorch executor");
     }
-    snprintf(w->torch->device, sizeof w->torch->device, "%s", kg_torch_device(&w->config));
-    snprintf(w->torch->problem_file, sizeof w->torch->problem_file, "%s/problem.py",
-             w->scratch.path);
+    kg_worker_set_part(w, &kg_executor_torch, t);
+    snprintf(t->device, sizeof t->device, "%s", kg_torch_device(&w->config));
+    snprintf(t->problem_file, sizeof t->problem_file, "%s/problem.py", w->scratch.path);
     for (int k = 0; k < KG_INSTANCES; k++) {
-        w->torch->instance[k].kind = (enum kg_instance_kind)k;
+        t->instance[k].kind = (enum kg_instance_kind)k;
     }
     /* Runners are the zygote's grandchildren; they must become this process's to be waited for. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -94,8 +95,8 @@ static enum kg_code with_advice(struct kg_err *err)
 /* A name is looked for as a shell does; a path is one from here, not from the zygote's folder. */
 static enum kg_code name_python(struct kg_worker *w, struct kg_err *err)
 {
-    char *out = w->torch->python;
-    size_t cap = sizeof w->torch->python;
+    char *out = kg_torch_of(w)->python;
+    size_t cap = sizeof kg_torch_of(w)->python;
     const char *own = w->paths.own_python, *asked = w->config.python;
     const char *python = *asked ? asked : *own ? own : "python3";
     if (strchr(python, '/')) {
@@ -108,7 +109,7 @@ static enum kg_code name_python(struct kg_worker *w, struct kg_err *err)
 /* It is there, or begins to import. */
 static enum kg_code begin_zygote(struct kg_worker *w, bool interpret, struct kg_err *err)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_zygote *z = &t->zygote[interpret];
     if (t->zygote_up[interpret] && kg_zygote_alive(z)) {
         return KG_OK;
@@ -135,7 +136,7 @@ static enum kg_code begin_zygote(struct kg_worker *w, bool interpret, struct kg_
         .cuda = !kg_torch_on_cpu(w),
         .cpus = w->allowed,
         .device = t->device,
-        .cancelled = &kg_cancelled,
+        .cancelled = w->cancelled,
     };
     t->zygote_up[interpret] = kg_zygote_begin(&spec, z, err) == KG_OK;
     return t->zygote_up[interpret] ? KG_OK : err->code;
@@ -143,17 +144,17 @@ static enum kg_code begin_zygote(struct kg_worker *w, bool interpret, struct kg_
 
 static enum kg_code ready_zygote(struct kg_worker *w, bool interpret, struct kg_err *err)
 {
-    if (kg_zygote_ready(&w->torch->zygote[interpret], err) == KG_OK) {
+    if (kg_zygote_ready(&kg_torch_of(w)->zygote[interpret], err) == KG_OK) {
         return KG_OK;
     }
-    w->torch->zygote_up[interpret] = false;
+    kg_torch_of(w)->zygote_up[interpret] = false;
     return with_advice(err);
 }
 
 enum kg_code kg_torch_zygote(struct kg_worker *w, bool interpret, struct kg_zygote **out,
                              struct kg_err *err)
 {
-    *out = &w->torch->zygote[interpret];
+    *out = &kg_torch_of(w)->zygote[interpret];
     enum kg_code code = begin_zygote(w, interpret, err);
     return code == KG_OK ? ready_zygote(w, interpret, err) : code;
 }
@@ -178,12 +179,12 @@ int kg_torch_across(const cpu_set_t *allowed, int cpu)
 
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     if (t->judge_up) {
         return KG_OK;
     }
     int cpu = kg_torch_on_cpu(w) ? w->cpu : kg_torch_across(&w->allowed, w->cpu);
-    struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = &kg_cancelled};
+    struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = w->cancelled};
     if (kg_dj_start(&spec, &t->judge, err) != KG_OK) {
         return err->code;
     }
@@ -219,13 +220,13 @@ static void put_aside(struct kg_torch *t, struct kg_trunner *s)
 void kg_torch_end_last(struct kg_worker *w)
 {
     for (int k = 0; k < KG_INSTANCES; k++) {
-        kg_trunner_stop(w, &w->torch->last[k]);
+        kg_trunner_stop(w, &kg_torch_of(w)->last[k]);
     }
 }
 
 void kg_torch_leave(struct kg_worker *w)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
         (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, 1, &ignored);
@@ -242,7 +243,7 @@ void kg_torch_leave(struct kg_worker *w)
 /* Regions, masters and answers end with the judge, which is told nothing of them then. */
 void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_lease l = KG_LEASE_NONE;
     struct kg_err ignored = KG_ERR_INIT;
     if (!t) {
@@ -268,5 +269,10 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
     }
     kg_tgpu_close(w);
     free(t);
-    w->torch = NULL;
+    kg_worker_set_part(w, &kg_executor_torch, NULL);
+}
+
+void kg_torch_close(struct kg_worker *w)
+{
+    kg_torch_forget(w, KG_FORGET_ALL);
 }

@@ -94,5 +94,42 @@ void kg_compare_run(enum kg_dtype dtype, enum kg_compare_mode mode, const void *
 const char *kg_compare_bucket(const struct kg_compare *c)
 {
     double share = c->n > 0 ? (double)c->n_bad / (double)c->n : 0;
+    return kg_share_bucket(share);
+}
+
+const char *kg_share_bucket(double share)
+{
     return share < 0.01 ? "<1%" : share < 0.1 ? "<10%" : share < 0.5 ? "<50%" : "more";
+}
+
+const char *kg_share_words(double share)
+{
+    return share < 0.01  ? "under 1 %"
+           : share < 0.1 ? "under 10 %"
+           : share < 0.5 ? "under half"
+                         : "more than half";
+}
+
+#define FEW_NUMBERS  4 /* distinct ones that are enough to tell an answer by */
+#define FEW_INTEGERS 8
+
+bool kg_few_values(const void *v, size_t n, size_t bytes, bool floating)
+{
+    size_t seen = 0, wanted = floating ? FEW_NUMBERS : FEW_INTEGERS;
+    uint64_t value[FEW_INTEGERS];
+    if (!floating && n < 2 * FEW_INTEGERS) {
+        return true;
+    }
+    for (size_t i = 0; i < n && seen < wanted; i++) {
+        uint64_t x = 0;
+        size_t k = 0;
+        memcpy(&x, (const char *)v + i * bytes, bytes);
+        while (k < seen && value[k] != x) {
+            k++;
+        }
+        if (k == seen) {
+            value[seen++] = x;
+        }
+    }
+    return seen < wanted;
 }

@@ -61,5 +61,16 @@ void kg_compare_run(enum kg_dtype dtype, enum kg_compare_mode mode, const void *
                     struct kg_compare *out);
 /* "<1%", "<10%", "<50%", "more": the only thing about sizes that a model may be told. */
 const char *kg_compare_bucket(const struct kg_compare *c);
+const char *kg_share_bucket(double share); /* 0..1 */
+const char *kg_share_words(double share);  /* the same for people: "under 1 %" */
+
+/* An error of at most this times the bound's tight end (1e-5) is what operands of reduced precision
+ * make: bfloat16 rounds to 2^-8 = 390e-5, TF32 and half to 2^-11 = 49e-5. */
+#define KG_REDUCED_PRECISION_WORST 500.0
+
+/* An answer with few distinct values, or of few integers, may come out twice without any memory:
+ * zeros, a mask, the class of two rows. v: n values of so many bytes, at most 8, floating or not.
+ */
+bool kg_few_values(const void *v, size_t n, size_t bytes, bool floating);
 
 #endif

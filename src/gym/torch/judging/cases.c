@@ -75,14 +75,14 @@ static enum kg_code draw(struct kg_worker *w, struct kg_tinstance *s, const stru
     return rep.nleaves == d->ninputs
                ? KG_OK
                : kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
-                         w->torch->problem->path, d->ninputs, rep.nleaves);
+                         kg_torch_of(w)->problem->path, d->ninputs, rep.nleaves);
 }
 
 /* The masters: drawn by the reference, those that a law makes filled by the judge. */
 static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                          struct kg_err *err)
 {
-    struct kg_dj *judge = &w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(w)->judge;
     const struct kg_task_desc *d = &s->desc;
     struct kg_tleaf leaf[KG_TASK_INPUTS];
     for (size_t i = 0; i < d->ninputs; i++) {
@@ -101,7 +101,7 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
         enum kg_code code = made ? kg_dj_case_fill(judge, c->id, (int)i, &law, err)
                                  : kg_dj_case_adopt(judge, c->id, (int)i, s->ref.port, (int)i, err);
         if (code != KG_OK) {
-            return kg_err_prefix(err, "%s: input %zu", w->torch->problem->path, i);
+            return kg_err_prefix(err, "%s: input %zu", kg_torch_of(w)->problem->path, i);
         }
     }
     return KG_OK;
@@ -110,7 +110,7 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
 static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                          struct kg_err *err)
 {
-    struct kg_dj *judge = &w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(w)->judge;
     const struct kg_tcase *own = &s->cases[KG_TL_OWN];
     if (c->law != KG_TL_EDITED) {
         return make(w, s, c, err);
@@ -132,7 +132,7 @@ enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
     }
     call.keep = side;
     if (first &&
-        kg_dj_case_begin(&w->torch->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
+        kg_dj_case_begin(&kg_torch_of(w)->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
         return err->code;
     }
     return kg_treference_ask(w, s, call, "reading its state", &rep, err);
@@ -172,8 +172,8 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
         return err->code;
     }
     c->self = true;
-    return kg_dj_self(&w->torch->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies,
-                      err);
+    return kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), false,
+                      &c->applies, err);
 }
 
 /* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
@@ -203,7 +203,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
         return refuses(s, &rep, true, err->code) ? KG_OK : err->code;
     }
     bool probe = c->law == KG_TL_PRECISION, strict = probe || c->law == KG_TL_EQUAL;
-    if (kg_dj_compare(&w->torch->judge, c->id, probe, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(w)->judge, c->id, probe, &j, err) != KG_OK) {
         return err->code;
     }
     bool like = !(j.arity || j.structure || j.shape || j.dtype);
@@ -238,8 +238,8 @@ static bool is_own(const struct kg_tcase *c)
 static bool lacks_double(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
                          const struct kg_err *err)
 {
-    bool may = is_own(c) && !w->torch->beside && !kg_cancelled;
-    bool memory = err->code == KG_E_HOST && !w->torch->shared;
+    bool may = is_own(c) && !kg_torch_of(w)->beside && !*w->cancelled;
+    bool memory = err->code == KG_E_HOST && !kg_torch_of(w)->shared;
     if (s->single || !may || !(memory || err->code == KG_E_PROBLEM)) {
         return false;
     }
@@ -288,7 +288,7 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
 static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                            struct kg_err *err)
 {
-    struct kg_dj *judge = &w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(w)->judge;
     bool wide, refused;
     if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
@@ -333,7 +333,7 @@ static void renew(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *
 static void forget(struct kg_worker *w, const struct kg_tcase *c)
 {
     struct kg_err ignored = KG_ERR_INIT;
-    (void)!kg_dj_case_forget(&w->torch->judge, c->id, 1, &ignored);
+    (void)!kg_dj_case_forget(&kg_torch_of(w)->judge, c->id, 1, &ignored);
 }
 
 void kg_tcases_kept(struct kg_worker *w, struct kg_tinstance *s, bool kept[KG_TL_COUNT])
@@ -371,7 +371,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
     } while (is_own(c) && !c->applies && --tries > 0);
     if (is_own(c) && !c->applies) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",
-                       w->torch->problem->path);
+                       kg_torch_of(w)->problem->path);
     }
     c->ready = true;
     if (!c->applies) { /* that is all there is to know */

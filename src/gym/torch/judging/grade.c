@@ -53,7 +53,8 @@ static bool no_shape(const struct kg_err *err, bool grow)
 enum kg_stage_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
-    struct kg_tinstance *base = e->torch->instance, *s = &w->torch->instance[KG_INSTANCE_SHAPE];
+    struct kg_tinstance *base = kg_torch_run_of(e)->instance,
+                        *s = &kg_torch_of(w)->instance[KG_INSTANCE_SHAPE];
     int tried = 0, passed = 0;
     enum kg_stage_result step = KG_STAGE_PASS;
     for (int64_t i = 0; i < w->config.torch_shapes && step == KG_STAGE_PASS; i++) {
@@ -80,7 +81,7 @@ enum kg_stage_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *er
     }
     kg_tcandidate_stop(e);
     kg_tinstance_close(w, s);
-    e->torch->instance = base;
+    kg_torch_run_of(e)->instance = base;
     if (tried > 0 && step != KG_STAGE_ERROR) {
         e->r->shape_generality = (double)passed / tried;
     }

@@ -27,12 +27,13 @@ static int64_t deadline(const struct kg_worker *w)
 static enum kg_code lost(struct kg_worker *w, struct kg_trunner *ref, const char *what, bool late,
                          struct kg_err *err)
 {
-    const char *path = w->torch->problem->path;
+    const char *path = kg_torch_of(w)->problem->path;
     kg_trunner_stop(w, ref);
     const struct kg_exit *x = &ref->runner.sandbox.exit;
     if (late) {
-        return kg_cancelled ? kg_fail(err, KG_E_CANCELLED, "interrupted")
-                            : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+        return *w->cancelled
+                   ? kg_fail(err, KG_E_CANCELLED, "interrupted")
+                   : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
     }
     if (x->kind == KG_EXIT_OOM) {
         return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",
@@ -61,7 +62,7 @@ static enum kg_code complaint(struct kg_worker *w, const char *what, enum kg_tst
     enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
                         : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
                                                       : KG_E_PROBLEM;
-    kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", w->torch->problem->path,
+    kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", kg_torch_of(w)->problem->path,
             words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
             message ? ": " : "", message ? message : "");
     err->strained = code == KG_E_HOST;
@@ -74,7 +75,7 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, co
     if (rep->status == KG_DJ_PROTOCOL) {
         kg_trunner_stop(w, ref);
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
-                       w->torch->problem->path, what);
+                       kg_torch_of(w)->problem->path, what);
     }
     if (rep->status != KG_DJ_ANSWERED) {
         return lost(w, ref, what, rep->status == KG_DJ_LATE, err);
@@ -91,7 +92,7 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, co
 enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_dj_call call,
                                const char *what, struct kg_dj_report *rep, struct kg_err *err)
 {
-    if (kg_dj_run(&w->torch->judge, &call, rep, err) != KG_OK) {
+    if (kg_dj_run(&kg_torch_of(w)->judge, &call, rep, err) != KG_OK) {
         return err->code;
     }
     return kg_treference_check(w, &s->ref, what, rep, err);
@@ -109,7 +110,7 @@ static enum kg_code tell(struct kg_worker *w, struct kg_trunner *ref, enum kg_tc
     if (a.status == KG_PY_PROTOCOL) {
         kg_trunner_stop(w, ref);
         code = kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
-                       w->torch->problem->path, what);
+                       kg_torch_of(w)->problem->path, what);
     } else if (a.status != KG_PY_ANSWERED) {
         code = lost(w, ref, what, a.status == KG_PY_TIMEOUT, err);
     } else if (a.said != KG_TA_OK) {
@@ -128,11 +129,11 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *s, uint64_t 
 {
     kg_trunner_stop(w, &s->ref);
     s->state_loaded = -1;
-    if (kg_trunner_start(w, false, w->torch->problem_file, in, out, &s->ref, err) != KG_OK) {
+    if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, &s->ref, err) != KG_OK) {
         return err->code;
     }
     json_t *request =
-        json_pack("{s:s, s:s, s:s, s:b}", "entry", w->torch->problem->reference, "role",
+        json_pack("{s:s, s:s, s:s, s:b}", "entry", kg_torch_of(w)->problem->reference, "role",
                   "reference", "precision", w->config.precision, "compat", kg_torch_compat(w));
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
@@ -182,8 +183,8 @@ enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
         return err->code;
     }
     enum kg_code code =
-        reply ? kg_task_parse(reply, w->torch->problem->path, out, err)
-              : kg_fail(err, KG_E_PROBLEM, "%s: no description", w->torch->problem->path);
+        reply ? kg_task_parse(reply, kg_torch_of(w)->problem->path, out, err)
+              : kg_fail(err, KG_E_PROBLEM, "%s: no description", kg_torch_of(w)->problem->path);
     json_decref(reply);
     return code;
 }
@@ -231,7 +232,7 @@ void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *
 static enum kg_code make_state(struct kg_worker *w, struct kg_tinstance *s, int set,
                                struct kg_err *err)
 {
-    struct kg_dj *judge = &w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(w)->judge;
     const struct kg_task_desc *d = &s->desc;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     struct kg_dj_report rep;
@@ -247,7 +248,7 @@ static enum kg_code make_state(struct kg_worker *w, struct kg_tinstance *s, int 
     }
     if (rep.nleaves != d->nstate) {
         return kg_fail(err, KG_E_PROBLEM, "%s: its state changes from call to call",
-                       w->torch->problem->path);
+                       kg_torch_of(w)->problem->path);
     }
     for (size_t i = 0; i < d->nstate; i++) {
         struct kg_dj_law law;
@@ -310,7 +311,7 @@ static bool request_fits(const struct kg_task_desc *d)
 
 static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struct kg_err *err)
 {
-    const char *path = w->torch->problem->path;
+    const char *path = kg_torch_of(w)->problem->path;
     if (!request_fits(d)) {
         return kg_fail(err, KG_E_PROBLEM,
                        "%s: the constructor's arguments take more than %u bytes as JSON", path,
@@ -373,15 +374,15 @@ enum kg_code kg_tinstance_open(struct kg_worker *w, struct kg_tinstance *s, stru
 static void forget_cases(struct kg_worker *w, const struct kg_tinstance *s)
 {
     struct kg_err ignored = KG_ERR_INIT;
-    if (s->described && w->torch->judge.pid > 0) {
-        (void)!kg_dj_case_forget(&w->torch->judge, first_id(s), IDS, &ignored);
+    if (s->described && kg_torch_of(w)->judge.pid > 0) {
+        (void)!kg_dj_case_forget(&kg_torch_of(w)->judge, first_id(s), IDS, &ignored);
     }
 }
 
 void kg_tinstance_close(struct kg_worker *w, struct kg_tinstance *s)
 {
-    if (w->torch->quiet_of == s) {
-        w->torch->quiet_of = NULL;
+    if (kg_torch_of(w)->quiet_of == s) {
+        kg_torch_of(w)->quiet_of = NULL;
     }
     kg_trunner_stop(w, &s->ref);
     forget_cases(w, s);

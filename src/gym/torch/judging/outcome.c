@@ -13,7 +13,7 @@
 
 static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage)
 {
-    const struct kg_pyrunner *runner = &e->torch->cand.runner;
+    const struct kg_pyrunner *runner = &kg_torch_run_of(e)->cand.runner;
     const struct kg_exit *x = &runner->sandbox.exit;
     struct kg_record *r = e->r;
     int signal = kg_pyrunner_signal(runner);
@@ -48,13 +48,14 @@ static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand
         [KG_TC_CALL] = "a call",
     };
     const struct kg_config *c = &e->w->config;
-    if (e->torch->interpret && e->torch->instance->kind == KG_INSTANCE_PUBLISHED) {
+    if (kg_torch_run_of(e)->interpret &&
+        kg_torch_run_of(e)->instance->kind == KG_INSTANCE_PUBLISHED) {
         kg_fail(err, KG_E_NEEDS_GPU,
                 "the candidate uses Triton, there is no GPU, and its "
                 "interpreter takes too long at the published shape");
         return KG_STAGE_ERROR;
     }
-    bool first = command == KG_TC_CALL && !e->torch->called;
+    bool first = command == KG_TC_CALL && !kg_torch_run_of(e)->called;
     double limit = command != KG_TC_CALL ? c->torch_deadline_compile
                    : first               ? c->deadline_run + c->torch_first_call
                                          : c->deadline_run;
@@ -105,7 +106,7 @@ static void add_lines(json_t *seen, const json_t *lines)
 static bool complained(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
 {
     const char *log = text_of(reply, "log");
-    if (!*log || !is_loading(command) || e->torch->builds_kept) {
+    if (!*log || !is_loading(command) || kg_torch_run_of(e)->builds_kept) {
         return false;
     }
     struct kg_tcomplaint c;
@@ -192,7 +193,7 @@ static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand 
         break;
     case KG_TA_NO_ENTRY:
         kg_record_verdict(r, KG_V_COMPILE_ERROR, "missing_entry", "the module does not define `%s`",
-                          e->w->torch->problem->entry);
+                          kg_torch_of(e->w)->problem->entry);
         break;
     case KG_TA_STATE:
         kg_record_verdict(r, KG_V_WRONG, "params",
@@ -234,7 +235,7 @@ enum kg_stage_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomma
 static enum kg_stage_result of_answer(struct kg_evaluation *e, enum kg_tcommand command,
                                       enum kg_tstatus said, struct kg_err *err)
 {
-    json_t *reply = kg_pyrunner_reply(&e->torch->cand.runner);
+    json_t *reply = kg_pyrunner_reply(&kg_torch_run_of(e)->cand.runner);
     enum kg_stage_result s = of_status(e, command, said, reply, err);
     json_decref(reply);
     return s;

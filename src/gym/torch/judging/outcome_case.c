@@ -3,24 +3,11 @@
 #include <string.h>
 
 #include "gym/torch/torch.h"
+#include "gym/verify/compare.h"
 
-/* Of a float32 answer: an error of at most this times the bound's tight end is what operands of
- * reduced precision make (native_verdicts.c has the figures). */
-#define REDUCED_PRECISION_WORST 500.0
-
-static const char *bucket(const struct kg_tcompare *m)
+static double share_of(const struct kg_tcompare *m)
 {
-    double share = m->n ? (double)m->n_bad / (double)m->n : 1;
-    return share < 0.01 ? "<1%" : share < 0.1 ? "<10%" : share < 0.5 ? "<50%" : "more";
-}
-
-static const char *share_of(const struct kg_tcompare *m)
-{
-    double share = m->n ? (double)m->n_bad / (double)m->n : 1;
-    return share < 0.01  ? "under 1 %"
-           : share < 0.1 ? "under 10 %"
-           : share < 0.5 ? "under half"
-                         : "more than half";
+    return m->n ? (double)m->n_bad / (double)m->n : 1;
 }
 
 /* "the answer", or the path of a tensor in it. */
@@ -52,7 +39,7 @@ static void mismatch(struct kg_evaluation *e, const struct kg_tinstance *s,
                                  "output", output, "elements", (json_int_t)m->n, "failed",
                                  (json_int_t)m->n_bad, "first", (json_int_t)m->first_bad, "got",
                                  real(m->got), "want", real(m->want), "worst_over_bound",
-                                 real(m->worst), "share", bucket(m)));
+                                 real(m->worst), "share", kg_share_bucket(share_of(m))));
 }
 
 static const char *value_reason(const struct kg_tinstance *s, const struct kg_tcase *c,
@@ -64,7 +51,7 @@ static const char *value_reason(const struct kg_tinstance *s, const struct kg_tc
     if (m->nonfinite) {
         return "nonfinite";
     }
-    bool close = isfinite(m->worst) && m->worst < REDUCED_PRECISION_WORST;
+    bool close = isfinite(m->worst) && m->worst < KG_REDUCED_PRECISION_WORST;
     bool reduced = f32 && close && m->n_bad * 2 > m->n;
     return reduced || c->law == KG_TL_PRECISION ? "precision" : "value";
 }
@@ -162,7 +149,7 @@ enum kg_stage_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_t
     } else {
         kg_record_verdict(r, KG_V_WRONG, value_reason(s, c, j),
                           "`%s` is wrong in %s of its elements (shape `%s`, law `%s`)", output,
-                          share_of(m), where, law);
+                          kg_share_words(share_of(m)), where, law);
     }
     return KG_STAGE_FAIL;
 }

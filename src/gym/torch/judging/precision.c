@@ -38,7 +38,7 @@ static enum kg_code allow_state(struct kg_worker *w, struct kg_tinstance *s,
         kg_tcase_keep_state(w, s, c, KG_DJ_ORACLE, false, err) != KG_OK) {
         return err->code;
     }
-    return kg_dj_self(&w->torch->judge, c->after_id, 0, false, &ignored, err);
+    return kg_dj_self(&kg_torch_of(w)->judge, c->after_id, 0, false, &ignored, err);
 }
 
 /* Do products make the answer's error? */
@@ -47,7 +47,7 @@ static enum kg_code weigh(struct kg_worker *w, struct kg_tinstance *s, struct kg
 {
     struct kg_dj_judgement j;
     if (ask(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR | KG_TF_FINE, err) != KG_OK ||
-        kg_dj_compare(&w->torch->judge, c->id, true, &j, err) != KG_OK) {
+        kg_dj_compare(&kg_torch_of(w)->judge, c->id, true, &j, err) != KG_OK) {
         return err->code;
     }
     c->products = j.compare.rms_ratio < LITTLE;
@@ -65,7 +65,7 @@ static enum kg_code agree(struct kg_worker *w, struct kg_tinstance *s, const str
     for (size_t i = 0; i < sizeof ways / sizeof *ways && *all; i++) {
         struct kg_dj_judgement j;
         if (ask(w, s, c, KG_DJ_CANDIDATE, ways[i], err) != KG_OK ||
-            kg_dj_compare(&w->torch->judge, c->id, probe, &j, err) != KG_OK) {
+            kg_dj_compare(&kg_torch_of(w)->judge, c->id, probe, &j, err) != KG_OK) {
             return err->code;
         }
         bool like = !(j.arity || j.structure || j.shape || j.dtype);
@@ -82,8 +82,8 @@ enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tinstance *s, st
     bool ignored;
     c->applies = false;
     if (ask(w, s, c, KG_DJ_FLOAT, KG_TF_NEAR, err) != KG_OK ||
-        kg_dj_self(&w->torch->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &ignored, err) !=
-            KG_OK ||
+        kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &ignored,
+                   err) != KG_OK ||
         allow_state(w, s, c, err) != KG_OK ||
         (c->law == KG_TL_PRECISION && weigh(w, s, c, err) != KG_OK)) {
         return err->code;

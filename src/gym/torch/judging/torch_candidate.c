@@ -6,9 +6,9 @@
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
-    return json_pack("{s:s, s:s, s:s, s:b, s:O*}", "entry", e->w->torch->problem->entry, "role",
-                     "candidate", "precision", e->w->config.precision, "compat",
-                     kg_torch_compat(e->w), "profile", e->torch->profile);
+    return json_pack("{s:s, s:s, s:s, s:b, s:O*}", "entry", kg_torch_of(e->w)->problem->entry,
+                     "role", "candidate", "precision", e->w->config.precision, "compat",
+                     kg_torch_compat(e->w), "profile", kg_torch_run_of(e)->profile);
 }
 
 void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
@@ -19,7 +19,7 @@ void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
 /* The next runner begins while this one is at work. */
 static void next_one(struct kg_evaluation *e)
 {
-    const struct kg_torch_run *run = e->torch;
+    const struct kg_torch_run *run = kg_torch_run_of(e);
     if (!e->alone && e->task->more) {
         int64_t since = kg_clock_ns();
         uint64_t in, out;
@@ -33,7 +33,7 @@ static void next_one(struct kg_evaluation *e)
 static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand command, json_t *request,
                                  enum kg_stage stage, struct kg_err *err)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     struct kg_pyquestion q;
     struct kg_pyanswer a;
     uint64_t seed = kg_torch_compat(e->w) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
@@ -60,14 +60,15 @@ enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_
                                        enum kg_stage stage, struct kg_dj_report *rep,
                                        struct kg_err *err)
 {
-    struct kg_dj *judge = &e->w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(e->w)->judge;
     int64_t waited_ns = judge->waited_ns;
     if (kg_dj_run(judge, call, rep, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     e->deadline_ns += judge->waited_ns - waited_ns;
     if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
-        e->torch->peak = rep->peak_bytes > e->torch->peak ? rep->peak_bytes : e->torch->peak;
+        kg_torch_run_of(e)->peak =
+            rep->peak_bytes > kg_torch_run_of(e)->peak ? rep->peak_bytes : kg_torch_run_of(e)->peak;
         return KG_STAGE_PASS;
     }
     if (rep->status != KG_DJ_ANSWERED) {
@@ -81,7 +82,7 @@ enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_
 enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
                                         struct kg_err *err)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     struct kg_dj_report rep;
     struct kg_dj_call call = {.port = run->cand.port, .command = KG_TC_STATE, .seed = 1};
     if (kg_tinstance_state(e->w, run->instance, set, &call.id, err) != KG_OK) {
@@ -96,7 +97,7 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
                                      enum kg_stage stage, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     uint64_t in, out;
     kg_tinstance_regions(w, s, false, &in, &out);
     if (kg_tspare_take(w, run->interpret, e->code, e->code_len, in, out, &run->cand, err) !=
@@ -104,7 +105,7 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
         return KG_STAGE_ERROR;
     }
     kg_tbuilds_restore(e);
-    w->torch->beside = true;
+    kg_torch_of(w)->beside = true;
     run->instance = s;
     run->called = false;
     e->attached = true;
@@ -123,7 +124,7 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
 enum kg_stage_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tinstance *s,
                                          enum kg_stage stage, struct kg_err *err)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     if (run->cand.up && run->instance == s) {
         return KG_STAGE_PASS;
     }
@@ -152,12 +153,12 @@ static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)
 
 void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     *f = (struct kg_tfollow){.ahead = !e->alone && e->task->more > 1};
     if (run && run->cand.up) {
         int builds = kg_tbuilds_hold(e);
         kg_tspare_follow(e->w, &run->cand, f);
-        e->w->torch->beside = false;
+        kg_torch_of(e->w)->beside = false;
         kg_tbuilds_keep(e, builds);
         keep_output(e, &run->cand.runner);
     }
@@ -174,7 +175,7 @@ void kg_tcandidate_stop(struct kg_evaluation *e)
 int64_t kg_tcandidate_deadline(const struct kg_evaluation *e)
 {
     const struct kg_config *c = &e->w->config;
-    double first = e->torch->called ? 0 : c->torch_first_call;
+    double first = kg_torch_run_of(e)->called ? 0 : c->torch_first_call;
     return kg_evaluation_deadline(e, c->deadline_run + first);
 }
 
@@ -184,7 +185,7 @@ static enum kg_stage_result state_for(struct kg_evaluation *e, const struct kg_t
                                       enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
     int set = law == KG_TL_RELOAD;
-    if (s->desc.nstate == 0 || (e->torch->state == set && !s->desc.updates_state)) {
+    if (s->desc.nstate == 0 || (kg_torch_run_of(e)->state == set && !s->desc.updates_state)) {
         return KG_STAGE_PASS;
     }
     return kg_tcandidate_load(e, set, stage, err);
@@ -204,7 +205,7 @@ static enum kg_stage_result state_after(struct kg_evaluation *e, const struct kg
 {
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
-    struct kg_dj_call call = {.port = e->torch->cand.port,
+    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
                               .id = c->after_id,
                               .command = KG_TC_SNAPSHOT,
                               .seed = kg_tcase_call_seed(c),
@@ -217,7 +218,7 @@ static enum kg_stage_result state_after(struct kg_evaluation *e, const struct kg
     if (step != KG_STAGE_PASS) {
         return step;
     }
-    if (kg_dj_compare(&e->w->torch->judge, c->after_id, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(e->w)->judge, c->after_id, false, &j, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     return kg_toutcome_state(e, s, c, &rep, &j);
@@ -228,10 +229,10 @@ static void note_oracle(struct kg_evaluation *e, const struct kg_tinstance *s,
                         const struct kg_tcase *c)
 {
     enum kg_toracle oracle = kg_tcase_oracle(s, c);
-    if (oracle <= e->torch->oracle) {
+    if (oracle <= kg_torch_run_of(e)->oracle) {
         return;
     }
-    e->torch->oracle = oracle;
+    kg_torch_run_of(e)->oracle = oracle;
     json_object_set_new(e->r->environment, "oracle", json_string(kg_toracle_name(oracle)));
     if (oracle != KG_TO_FP64) {
         json_t *seen = json_pack("{s:s}", "kind", kg_toracle_name(oracle));
@@ -245,8 +246,8 @@ static void note_oracle(struct kg_evaluation *e, const struct kg_tinstance *s,
 enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
                                         enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
-    struct kg_dj *judge = &e->w->torch->judge;
-    struct kg_torch_run *run = e->torch;
+    struct kg_dj *judge = &kg_torch_of(e->w)->judge;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     struct kg_tcase *c;
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
@@ -255,7 +256,7 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
         return KG_STAGE_ERROR;
     }
     kg_tevaluation_excuse(e, since);
-    json_array_append_new(e->torch->asked, kg_treplay_case(s, c));
+    json_array_append_new(kg_torch_run_of(e)->asked, kg_treplay_case(s, c));
     if (!c->applies) {
         return KG_STAGE_PASS;
     }

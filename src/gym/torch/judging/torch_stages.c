@@ -1,8 +1,6 @@
 /* The stages of a PyTorch candidate, from its text to its answers. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
+#include "gym/eval/again.h"
 #include "gym/reply/check.h"
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
 #include "gym/torch/problem/module.h"
@@ -15,8 +13,8 @@ enum kg_stage_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *er
 {
     (void)err;
     struct kg_finding f[32];
-    size_t n =
-        kg_check_python(e->code, e->code_len, e->w->torch->problem->entry, f, sizeof f / sizeof *f);
+    size_t n = kg_check_python(e->code, e->code_len, kg_torch_of(e->w)->problem->entry, f,
+                               sizeof f / sizeof *f);
     for (size_t i = 0; i < n; i++) {
         kg_record_evidence(e->r, "static",
                            json_pack("{s:s, s:s, s:i, s:s}", "rule", f[i].rule, "severity",
@@ -31,16 +29,17 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tinstance **
                                  struct kg_err *err)
 {
     struct kg_worker *w = e->w;
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_tinstance *tiny = &t->instance[KG_INSTANCE_TINY];
     *out = &t->instance[KG_INSTANCE_PUBLISHED];
     bool compat = kg_torch_compat(w);
-    e->torch->interpret = kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
+    kg_torch_run_of(e)->interpret =
+        kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
     if (kg_tinstance_open(w, *out, err) != KG_OK) {
         return err->code;
     }
     uint64_t size = kg_tshapes_size(&(*out)->desc), most = (uint64_t)w->config.torch_tiny_elements;
-    if (!e->torch->interpret || size <= most) {
+    if (!kg_torch_run_of(e)->interpret || size <= most) {
         return KG_OK;
     }
     if (!compat && !t->no_tiny && !tiny->consts &&
@@ -78,21 +77,16 @@ static enum kg_code first_case(struct kg_evaluation *e, struct kg_tinstance *s, 
 enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tinstance *s;
-    e->torch = calloc(1, sizeof *e->torch);
-    if (!e->torch) {
-        kg_fail(err, KG_E_LIMIT, "no memory for a candidate");
-        return KG_STAGE_ERROR;
-    }
-    e->torch->cand.port = -1;
     int64_t since = kg_clock_ns();
     if (choose_scene(e, &s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     kg_tevaluation_excuse(e, since);
     kg_tbuilds_open(e);
-    e->torch->instance = s;
+    kg_torch_run_of(e)->instance = s;
     json_object_set_new(e->r->environment, "scene", json_string(kg_instance_name(s->kind)));
-    json_object_set_new(e->r->environment, "triton_interpret", json_boolean(e->torch->interpret));
+    json_object_set_new(e->r->environment, "triton_interpret",
+                        json_boolean(kg_torch_run_of(e)->interpret));
     const json_t *keys = json_object_get(e->task->replay, "parameters");
     if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
         return KG_STAGE_ERROR;
@@ -109,71 +103,43 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     return step;
 }
 
-/* Wrong once: is it wrong in a fresh process too, asked this alone? */
-static enum kg_stage_result ask_again(struct kg_evaluation *e, struct kg_tinstance *s,
-                                      enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
+struct again {
+    struct kg_evaluation *e;
+    struct kg_tinstance *s;
+    enum kg_tlaw law;
+    enum kg_stage stage;
+};
+
+/* The same law, alone in a fresh process. */
+static enum kg_stage_result again(void *ctx, struct kg_err *err)
 {
-    struct kg_record *r = e->r;
-    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
-    bool ask = false;
-    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
-        ask = ask || (r->verdict == KG_V_WRONG && strcmp(r->reason, doubtful[i]) == 0);
-    }
-    if (!ask) {
-        return KG_STAGE_FAIL;
-    }
-    const char *reason = r->reason, *message = r->message;
-    bool repeats = e->repeats_twin;
-    size_t seen = json_array_size(r->evidence);
-    kg_tcandidate_stop(e);
-    enum kg_stage_result again = kg_tcandidate_case(e, s, law, stage, err);
-    while (json_array_size(r->evidence) > seen) { /* the same evidence again */
-        json_array_remove(r->evidence, seen);
-    }
-    if (again == KG_STAGE_ERROR) {
-        return again;
-    }
-    r->verdict = KG_V_WRONG;
-    r->reason = reason;
-    r->message = message;
-    if (again == KG_STAGE_PASS) {
-        kg_record_evidence(r, "fresh_process",
-                           json_pack("{s:b, s:s}", "passes", true, "before", reason));
-        if (repeats) {
-            kg_record_verdict(r, KG_V_HACK, "replay",
-                              "after a single edit it gives its answer to the unedited inputs; in "
-                              "a fresh process it does not");
-        } else {
-            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
-                              "its answer depends on earlier calls or on luck: right in a fresh "
-                              "process, but here %s",
-                              message);
-        }
-    }
-    return KG_STAGE_FAIL;
+    const struct again *a = ctx;
+    kg_tcandidate_stop(a->e);
+    return kg_tcandidate_case(a->e, a->s, a->law, a->stage, err);
 }
 
 static enum kg_stage_result run_law(struct kg_evaluation *e, struct kg_tinstance *s,
                                     enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
-    if (kg_cancelled) {
+    if (*e->w->cancelled) {
         kg_fail(err, KG_E_CANCELLED, "interrupted");
         return KG_STAGE_ERROR;
     }
     enum kg_stage_result step = kg_tcandidate_case(e, s, law, stage, err);
-    return step == KG_STAGE_FAIL ? ask_again(e, s, law, stage, err) : step;
+    struct again a = {e, s, law, stage};
+    return step == KG_STAGE_FAIL ? kg_again_ask(e, again, &a, err) : step;
 }
 
 /* The laws in order, or those of the record that is replayed. */
 static enum kg_stage_result run_laws(struct kg_evaluation *e, enum kg_stage stage,
                                      const enum kg_tlaw *laws, size_t n, struct kg_err *err)
 {
-    struct kg_tinstance *s = e->torch->instance;
+    struct kg_tinstance *s = kg_torch_run_of(e)->instance;
     const json_t *replay =
         e->task->replay ? json_object_get(e->task->replay, kg_stage_name(stage)) : NULL;
     enum kg_stage_result worst = KG_STAGE_PASS, step = KG_STAGE_PASS;
-    e->torch->asked = json_array();
-    json_object_set_new(e->r->secret, kg_stage_name(stage), e->torch->asked);
+    kg_torch_run_of(e)->asked = json_array();
+    json_object_set_new(e->r->secret, kg_stage_name(stage), kg_torch_run_of(e)->asked);
     n = replay ? json_array_size(replay) : n;
     for (size_t i = 0;
          i < n && step != KG_STAGE_ERROR && (worst == KG_STAGE_PASS || !e->w->config.staged); i++) {
@@ -203,14 +169,14 @@ enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
         return kg_tkb_full(e, err);
     }
     int64_t since = kg_clock_ns();
-    kg_tcases_kept(e->w, e->torch->instance, kept);
+    kg_tcases_kept(e->w, kg_torch_run_of(e)->instance, kept);
     kg_tevaluation_excuse(e, since);
-    size_t n = kg_tplan_full(&e->torch->instance->desc, c->multi_input, c->laws, false, kept,
-                             &e->rng, laws);
+    size_t n = kg_tplan_full(&kg_torch_run_of(e)->instance->desc, c->multi_input, c->laws, false,
+                             kept, &e->rng, laws);
     enum kg_stage_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
     if (worst == KG_STAGE_PASS && e->compared == 0) {
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
-                e->w->torch->problem->path);
+                kg_torch_of(e->w)->problem->path);
         return KG_STAGE_ERROR;
     }
     return worst == KG_STAGE_PASS && c->torch_shapes > 0 ? kg_tshapes_grade(e, err) : worst;

@@ -23,7 +23,7 @@ struct kg_dj_call kg_tkb_call(const struct kg_evaluation *e, const struct kg_tin
 enum kg_code kg_tkb_draw(struct kg_evaluation *e, struct kg_tinstance *s, uint64_t seed,
                          struct kg_err *err)
 {
-    struct kg_dj *judge = &e->w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(e->w)->judge;
     const struct kg_task_desc *d = &s->desc;
     struct kg_dj_call call = kg_tkb_call(e, s, s->ref.port, KG_TC_DRAW, seed);
     struct kg_tleaf leaf[KG_TASK_INPUTS];
@@ -35,7 +35,7 @@ enum kg_code kg_tkb_draw(struct kg_evaluation *e, struct kg_tinstance *s, uint64
     }
     if (rep.nleaves != d->ninputs) {
         return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
-                       e->w->torch->problem->path, d->ninputs, rep.nleaves);
+                       kg_torch_of(e->w)->problem->path, d->ninputs, rep.nleaves);
     }
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
@@ -72,7 +72,7 @@ static enum kg_stage_result both_answer(struct kg_evaluation *e, struct kg_tinst
         return KG_STAGE_ERROR;
     }
     kg_tevaluation_excuse(e, since);
-    struct kg_dj_call call = kg_tkb_call(e, s, e->torch->cand.port, KG_TC_BIND, seed + 1);
+    struct kg_dj_call call = kg_tkb_call(e, s, kg_torch_run_of(e)->cand.port, KG_TC_BIND, seed + 1);
     call.deadline_ns = kg_tcandidate_deadline(e);
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, KG_ST_FULL, rep, err);
     if (step == KG_STAGE_PASS) {
@@ -81,7 +81,7 @@ static enum kg_stage_result both_answer(struct kg_evaluation *e, struct kg_tinst
         call.deadline_ns = kg_tcandidate_deadline(e);
         step = kg_tcandidate_ask(e, &call, KG_ST_FULL, rep, err);
     }
-    e->torch->called = true;
+    kg_torch_run_of(e)->called = true;
     return step;
 }
 
@@ -119,7 +119,8 @@ static enum kg_stage_result one_trial(struct kg_evaluation *e, struct kg_tinstan
     if (step != KG_STAGE_PASS) {
         return step;
     }
-    if (kg_dj_close(&e->w->torch->judge, s->cases[KG_TL_OWN].id, t->tolerance, &j, err) != KG_OK) {
+    if (kg_dj_close(&kg_torch_of(e->w)->judge, s->cases[KG_TL_OWN].id, t->tolerance, &j, err) !=
+        KG_OK) {
         return KG_STAGE_ERROR;
     }
     e->compared += j.compare.n;
@@ -144,7 +145,7 @@ static enum kg_stage_result all_trials(struct kg_evaluation *e, struct kg_tinsta
     enum kg_stage_result worst = KG_STAGE_PASS;
     for (size_t i = 0; i < json_array_size(seeds); i++) {
         size_t compared = json_array_size(t->close);
-        if (kg_cancelled) {
+        if (*e->w->cancelled) {
             kg_fail(err, KG_E_CANCELLED, "interrupted");
             return KG_STAGE_ERROR;
         }
@@ -177,7 +178,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_tinstance *s, json_
     kg_tevaluation_excuse(e, since);
     return good ? KG_OK
                 : kg_fail(err, KG_E_PROBLEM, "%s: the reference gives no seeds of trials",
-                          e->w->torch->problem->path);
+                          kg_torch_of(e->w)->problem->path);
 }
 
 static void tell(struct kg_evaluation *e, const struct trials *t)
@@ -195,7 +196,7 @@ static void tell(struct kg_evaluation *e, const struct trials *t)
 
 enum kg_stage_result kg_tkb_full(struct kg_evaluation *e, struct kg_err *err)
 {
-    struct kg_tinstance *s = e->torch->instance;
+    struct kg_tinstance *s = kg_torch_run_of(e)->instance;
     json_t *reply;
     struct trials t = {.tolerance = kg_tkb_tolerance(e)};
     enum kg_stage_result step = kg_tcandidate_start(e, s, KG_ST_FULL, err);

@@ -60,8 +60,9 @@ static enum timed time_candidate(struct kg_evaluation *e, struct kg_tinstance *s
     static const enum kg_tcommand commands[] = {KG_TC_BIND, KG_TC_CALL};
     struct kg_dj_report rep;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        struct kg_dj_call call = kg_tkb_call(e, s, e->torch->cand.port, commands[i], KG_TKB_SEED);
-        if (kg_dj_run(&e->w->torch->judge, &call, &rep, err) != KG_OK) {
+        struct kg_dj_call call =
+            kg_tkb_call(e, s, kg_torch_run_of(e)->cand.port, commands[i], KG_TKB_SEED);
+        if (kg_dj_run(&kg_torch_of(e->w)->judge, &call, &rep, err) != KG_OK) {
             return ERROR;
         }
         if (rep.status != KG_DJ_ANSWERED || rep.said != KG_TA_OK) {
@@ -69,7 +70,7 @@ static enum timed time_candidate(struct kg_evaluation *e, struct kg_tinstance *s
             return UNTIMED;
         }
     }
-    return tell_time(e, &e->torch->cand.runner, out, why);
+    return tell_time(e, &kg_torch_run_of(e)->cand.runner, out, why);
 }
 
 /* What the last timed call of the candidate gave, into the judge's hands. *given: it is there. */
@@ -77,9 +78,10 @@ static enum timed take_last(struct kg_evaluation *e, struct kg_tinstance *s, boo
                             struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call call = kg_tkb_call(e, s, e->torch->cand.port, KG_TC_TIMED, KG_TKB_SEED);
+    struct kg_dj_call call =
+        kg_tkb_call(e, s, kg_torch_run_of(e)->cand.port, KG_TC_TIMED, KG_TKB_SEED);
     call.keep = KG_DJ_CANDIDATE;
-    if (kg_dj_run(&e->w->torch->judge, &call, &rep, err) != KG_OK) {
+    if (kg_dj_run(&kg_torch_of(e->w)->judge, &call, &rep, err) != KG_OK) {
         return ERROR;
     }
     *given = rep.status == KG_DJ_ANSWERED && rep.said == KG_TA_OK;
@@ -96,8 +98,8 @@ static enum timed tell_last(struct kg_evaluation *e, struct kg_tinstance *s, boo
     if (s->desc.random) {
         return TIMED;
     }
-    if (given && kg_dj_close(&e->w->torch->judge, s->cases[KG_TL_OWN].id, kg_tkb_tolerance(e), &j,
-                             err) != KG_OK) {
+    if (given && kg_dj_close(&kg_torch_of(e->w)->judge, s->cases[KG_TL_OWN].id, kg_tkb_tolerance(e),
+                             &j, err) != KG_OK) {
         return ERROR;
     }
     bool compared = given && kg_tkb_of_one_form(&j);
@@ -181,9 +183,9 @@ static enum timed both_times(struct kg_evaluation *e, struct kg_tinstance *s, st
 
 enum kg_stage_result kg_tkb_timing(struct kg_evaluation *e, struct kg_err *err)
 {
-    struct kg_tinstance *s = e->torch->instance;
+    struct kg_tinstance *s = kg_torch_run_of(e)->instance;
     struct kg_lease lease = KG_LEASE_NONE;
-    if (!e->w->torch->judge.facts.clock && !kg_tkb_any_device) {
+    if (!kg_torch_of(e->w)->judge.facts.clock && !kg_tkb_any_device) {
         kg_tcandidate_stop(e);
         not_measured(e, "", "no GPU: times on a CPU say nothing about what is written for one");
         return KG_STAGE_PASS;

@@ -101,7 +101,7 @@ static void tell_oracle(const struct kg_tlook *k, const struct kg_tinstance *s, 
 
 json_t *kg_tcard_make(const struct kg_tlook *k, const struct kg_tinstance *s)
 {
-    const struct kg_tproblem *p = k->w->torch->problem;
+    const struct kg_tproblem *p = kg_torch_of(k->w)->problem;
     const struct kg_task_desc *d = &s->desc;
     json_t *card = json_pack("{s:s, s:s, s:i, s:s, s:s, s:b, s:b}", "task", p->name, "suite",
                              p->suite, "level", p->level, "entry", p->entry, "sha256", p->sha256,
@@ -115,8 +115,8 @@ json_t *kg_tcard_make(const struct kg_tlook *k, const struct kg_tinstance *s)
         json_object_set_new(card, unknown[i], json_null());
     }
     json_object_set(card, "panel", k->panel);
-    json_object_set(card, "torch", json_object_get(k->w->torch->zygote[0].facts, "torch"));
-    json_object_set_new(card, "device", json_string(k->w->torch->device));
+    json_object_set(card, "torch", json_object_get(kg_torch_of(k->w)->zygote[0].facts, "torch"));
+    json_object_set_new(card, "device", json_string(kg_torch_of(k->w)->device));
     return card;
 }
 
@@ -152,9 +152,9 @@ static bool holds(const json_t *list, const json_t *text)
 
 json_t *kg_tcard_variants(struct kg_worker *w, const struct kg_tinstance *s, int most)
 {
-    struct kg_tinstance *other = &w->torch->instance[KG_INSTANCE_SHAPE];
+    struct kg_tinstance *other = &kg_torch_of(w)->instance[KG_INSTANCE_SHAPE];
     json_t *found = json_array();
-    for (int i = 0; i < most && s->desc.nconstants > 0 && !kg_cancelled; i++) {
+    for (int i = 0; i < most && s->desc.nconstants > 0 && !*w->cancelled; i++) {
         bool good = kg_tshapes_other(w, s, other, i % 2, &w->rng);
         json_t *text = good ? differences(other->consts, &s->desc) : json_null();
         kg_tinstance_close(w, other);

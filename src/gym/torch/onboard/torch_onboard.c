@@ -39,13 +39,14 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
     const char *check = "parses";
     if (code == KG_OK) {
         check = "builds";
-        memcpy(o->sha256, w->torch->problem->sha256, sizeof o->sha256);
-        snprintf(o->device, sizeof o->device, "%s", w->torch->device);
-        kg_tinstance_close(w, &w->torch->instance[KG_INSTANCE_PUBLISHED]); /* all is seen afresh */
-        code = kg_tinstance_open(w, &w->torch->instance[KG_INSTANCE_PUBLISHED], err);
+        memcpy(o->sha256, kg_torch_of(w)->problem->sha256, sizeof o->sha256);
+        snprintf(o->device, sizeof o->device, "%s", kg_torch_of(w)->device);
+        kg_tinstance_close(
+            w, &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED]); /* all is seen afresh */
+        code = kg_tinstance_open(w, &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED], err);
     }
     if (code == KG_OK) {
-        *out = &w->torch->instance[KG_INSTANCE_PUBLISHED];
+        *out = &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED];
         return KG_OK;
     }
     if (code == KG_E_INPUT || code == KG_E_PROBLEM) {
@@ -68,14 +69,14 @@ static enum kg_code ask_laws(struct kg_tlook *k, struct kg_tinstance *s, struct 
     struct kg_tcase *c;
     size_t n = kg_tplan_full(&s->desc, true, 0, true, none, &w->rng, laws);
     for (size_t i = 0; i < n; i++) {
-        if (kg_cancelled) {
+        if (*w->cancelled) {
             return kg_fail(err, KG_E_CANCELLED, "interrupted");
         }
-        w->torch->judge.e_ref = NAN; /* one that is there already is not compared again */
+        kg_torch_of(w)->judge.e_ref = NAN; /* one that is there already is not compared again */
         if (kg_tcase_ready(w, s, laws[i], &c, err) != KG_OK) {
             return err->code;
         }
-        k->e_ref[laws[i]] = w->torch->judge.e_ref;
+        k->e_ref[laws[i]] = kg_torch_of(w)->judge.e_ref;
     }
     return KG_OK;
 }
@@ -91,7 +92,7 @@ static void time_it(struct kg_tlook *k, const struct kg_buf *reference)
                         .source = true,
                         .any_problem = true,
                         .stop_after = KG_ST_TIMING};
-    if (!k->w->torch->judge.facts.clock || !k->w->config.stage_timing) {
+    if (!kg_torch_of(k->w)->judge.facts.clock || !k->w->config.stage_timing) {
         return;
     }
     kg_record_init(&r);
@@ -110,7 +111,7 @@ static enum kg_code reference(struct kg_tlook *k, bool *good, struct kg_err *err
 {
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
-    kg_tprobe_source(k->w->torch->problem, KG_TPROBE_REFERENCE, &src);
+    kg_tprobe_source(kg_torch_of(k->w)->problem, KG_TPROBE_REFERENCE, &src);
     enum kg_code code = kg_onboard_judge(k->w, k->path, k->o, kg_tprobe_name(KG_TPROBE_REFERENCE),
                                          &src, KG_WANT_OK, err);
     *good = code == KG_OK && k->o->check[k->o->n - 1].pass;
@@ -193,7 +194,7 @@ enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboar
         for (int l = 0; l < KG_TL_COUNT; l++) {
             k.e_ref[l] = NAN;
         }
-        snprintf(out->problem, sizeof out->problem, "%s", w->torch->problem->name);
+        snprintf(out->problem, sizeof out->problem, "%s", kg_torch_of(w)->problem->name);
         enum kg_code code = examine(&k, s, err);
         json_decref(k.panel);
         if (code != KG_OK) {

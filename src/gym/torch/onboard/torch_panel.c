@@ -44,7 +44,7 @@ static enum kg_code try_inputs(struct kg_tlook *k, const struct kg_tpanel *p, st
     char name[32];
     for (size_t i = 0; i < p->inputs && code == KG_OK; i++) {
         kg_buf_reset(src);
-        kg_tprobe_input(k->w->torch->problem, i, src);
+        kg_tprobe_input(kg_torch_of(k->w)->problem, i, src);
         snprintf(name, sizeof name, i == 0 ? "first input" : "input %zu", i);
         code = try(k, name, src, err);
     }
@@ -59,7 +59,7 @@ static enum kg_code try_axes(struct kg_tlook *k, const struct kg_tpanel *p, stru
     for (uint32_t a = 0; a < KG_TWIRE_RANK && code == KG_OK; a++) {
         if (p->axis[a]) {
             kg_buf_reset(src);
-            kg_tprobe_axis(k->w->torch->problem, a, src);
+            kg_tprobe_axis(kg_torch_of(k->w)->problem, a, src);
             snprintf(name, sizeof name, "axis %u", a);
             code = try(k, name, src, err);
         }
@@ -75,7 +75,7 @@ enum kg_code kg_tpanel_try(struct kg_tlook *k, const struct kg_tpanel *p, struct
     for (int t = KG_TPROBE_REFERENCE + 1; t < KG_TPROBE_COUNT && code == KG_OK; t++) {
         if (t != KG_TPROBE_SHUFFLED || p->shuffled) {
             kg_buf_reset(&src);
-            kg_tprobe_source(k->w->torch->problem, (enum kg_tprobe)t, &src);
+            kg_tprobe_source(kg_torch_of(k->w)->problem, (enum kg_tprobe)t, &src);
             code = try(k, kg_tprobe_name((enum kg_tprobe)t), &src, err);
         }
     }
@@ -96,7 +96,7 @@ static bool cannot_be_frozen(const struct kg_task_input *in)
 
 enum kg_code kg_tpanel_freeze_inputs(struct kg_tlook *k, struct kg_err *err)
 {
-    const struct kg_task_desc *d = &k->w->torch->instance[KG_INSTANCE_PUBLISHED].desc;
+    const struct kg_task_desc *d = &kg_torch_of(k->w)->instance[KG_INSTANCE_PUBLISHED].desc;
     bool left_out[MOST_INPUTS] = {false};
     size_t n = d->ninputs < MOST_INPUTS ? d->ninputs : MOST_INPUTS;
     struct kg_buf src;
@@ -111,7 +111,7 @@ enum kg_code kg_tpanel_freeze_inputs(struct kg_tlook *k, struct kg_err *err)
             continue;
         }
         kg_buf_reset(&src);
-        kg_tprobe_frozen_input(k->w->torch->problem, i, &src);
+        kg_tprobe_frozen_input(kg_torch_of(k->w)->problem, i, &src);
         snprintf(label, sizeof label, "frozen input %zu", i);
         code = kg_onboard_judge(k->w, k->path, k->o, label, &src, KG_WANT_FELT, err);
     }
@@ -124,7 +124,7 @@ enum kg_code kg_tpanel_freeze_inputs(struct kg_tlook *k, struct kg_err *err)
 enum kg_code kg_tpanel_freeze_parameters(struct kg_tlook *k, struct kg_err *err)
 {
     struct kg_onboard *o = k->o;
-    const struct kg_task_desc *d = &k->w->torch->instance[KG_INSTANCE_PUBLISHED].desc;
+    const struct kg_task_desc *d = &kg_torch_of(k->w)->instance[KG_INSTANCE_PUBLISHED].desc;
     char name[MOST_PARAMETERS][KG_TWIRE_NAME];
     size_t n = 0, matter = 0;
     for (size_t i = 0; i < d->nstate && n < MOST_PARAMETERS; i++) {
@@ -139,7 +139,7 @@ enum kg_code kg_tpanel_freeze_parameters(struct kg_tlook *k, struct kg_err *err)
     kg_buf_init(&src, 1 << 20);
     for (size_t i = 0; i < n && code == KG_OK; i++) {
         kg_buf_reset(&src);
-        kg_tprobe_frozen_parameter(k->w->torch->problem, name[i], &src);
+        kg_tprobe_frozen_parameter(kg_torch_of(k->w)->problem, name[i], &src);
         code = kg_onboard_judge(k->w, k->path, &each, "parameter", &src, KG_WANT_FELT, err);
         bool matters = code == KG_OK && each.check[each.n - 1].pass;
         matter += matters;

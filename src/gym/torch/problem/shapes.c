@@ -78,7 +78,7 @@ static bool shrink(struct search *q, const char *name, int64_t by)
 static bool lower(struct search *q)
 {
     q->fixed = json_object();
-    for (int tries = 0; q->size > q->most && tries < TRIES && !kg_cancelled; tries++) {
+    for (int tries = 0; q->size > q->most && tries < TRIES && !*q->w->cancelled; tries++) {
         const char *name = largest(q->consts, q->fixed);
         if (!name) {
             break;
@@ -116,7 +116,7 @@ uint64_t kg_tshapes_size(const struct kg_task_desc *d)
 enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tinstance *s, int64_t most,
                              struct kg_err *err)
 {
-    const struct kg_task_desc *published = &w->torch->instance[KG_INSTANCE_PUBLISHED].desc;
+    const struct kg_task_desc *published = &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED].desc;
     struct kg_err seen = KG_ERR_INIT;
     struct search q = {.w = w,
                        .s = s,
@@ -131,12 +131,13 @@ enum kg_code kg_tshapes_tiny(struct kg_worker *w, struct kg_tinstance *s, int64_
         return KG_OK;
     }
     json_decref(q.consts);
-    if (seen.code == KG_E_GYM || seen.code == KG_E_CANCELLED || kg_cancelled) {
-        return kg_fail(err, kg_cancelled ? KG_E_CANCELLED : seen.code, "%s", seen.message);
+    if (seen.code == KG_E_GYM || seen.code == KG_E_CANCELLED || *w->cancelled) {
+        return kg_fail(err, *w->cancelled ? KG_E_CANCELLED : seen.code, "%s", seen.message);
     }
     return kg_fail(err, KG_E_PROBLEM,
                    "%s: no constants were found that bring it down to %lld elements%s%.200s",
-                   w->torch->problem->path, (long long)most, seen.code ? ": " : "", seen.message);
+                   kg_torch_of(w)->problem->path, (long long)most, seen.code ? ": " : "",
+                   seen.message);
 }
 
 /* Half, one less, odd between; or twice, one more, 1.1 to 1.6 times and odd: what a kernel for one
@@ -194,7 +195,7 @@ bool kg_tshapes_other(struct kg_worker *w, const struct kg_tinstance *base, stru
                       bool grow, struct kg_rng *rng)
 {
     uint64_t most = (grow ? GROWN : 1) * size_of(&base->desc);
-    for (int tries = 0; tries < 6 && !kg_cancelled; tries++) {
+    for (int tries = 0; tries < 6 && !*w->cancelled; tries++) {
         json_t *consts = base->consts ? json_deep_copy(base->consts) : constants_of(&base->desc);
         bool good = change(consts, grow, rng) && takes(w, s, consts, most);
         kg_tinstance_close(w, s);

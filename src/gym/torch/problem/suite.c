@@ -68,8 +68,10 @@ static enum kg_code no_rows(const char *name, size_t len, char **all, size_t n, 
     char file[128];
     snprintf(file, sizeof file, "%.*s", (int)len, name);
     const char *near = kg_nearest(file, (const char *const *)all, n);
-    return kg_fail(err, KG_E_NOT_FOUND, "%s: no such problem file, here or in the suites%s%s%s",
-                   file, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    kg_fail(err, KG_E_NOT_FOUND, "%s: no such problem file, here or in the suites%s%s%s", file,
+            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    err->suggests = near != NULL;
+    return err->code;
 }
 
 /* NAME, NAME.py, or NAME.jsonl#LINE. */
@@ -94,11 +96,15 @@ static enum kg_code by_name(const char *name, char **all, size_t n, char *path, 
         return no_rows(name, len, all, n, err);
     }
     const char *near = kg_nearest(name, (const char *const *)all, n);
-    return near ? kg_fail(err, KG_E_NOT_FOUND,
-                          "no problem '%.60s' in the suites (did you mean '%.100s'?)", name, near)
-                : kg_fail(err, KG_E_NOT_FOUND,
-                          "no problem '%.60s' in the suites (`kgym problems list` lists them)",
-                          name);
+    if (near) {
+        kg_fail(err, KG_E_NOT_FOUND, "no problem '%.60s' in the suites (did you mean '%.100s'?)",
+                name, near);
+    } else {
+        kg_fail(err, KG_E_NOT_FOUND,
+                "no problem '%.60s' in the suites (`kgym problems list` lists them)", name);
+    }
+    err->suggests = near != NULL;
+    return err->code;
 }
 
 /* The file of FILE or FILE#LINE. */

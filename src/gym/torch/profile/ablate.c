@@ -4,7 +4,7 @@
 
 static struct kg_torch *torch_of(const struct kg_tprofiling *s)
 {
-    return s->e->w->torch;
+    return kg_torch_of(s->e->w);
 }
 
 /* --- the runner --- */
@@ -12,8 +12,8 @@ static struct kg_torch *torch_of(const struct kg_tprofiling *s)
 void kg_tprofile_process(struct kg_tprofiling *s, json_t *names)
 {
     kg_tcandidate_stop(s->e);
-    json_decref(s->e->torch->profile);
-    s->e->torch->profile = json_pack("{s:o}", "suppress", names);
+    json_decref(kg_torch_run_of(s->e)->profile);
+    kg_torch_run_of(s->e)->profile = json_pack("{s:o}", "suppress", names);
     s->processes++;
 }
 
@@ -24,8 +24,8 @@ json_t *kg_tprofile_tell(struct kg_tprofiling *s, json_t *request, int64_t windo
     json_t *reply = NULL;
     if (kg_tprofile_hook.reply) {
         reply = kg_tprofile_hook.reply(request, window_ns);
-    } else if (e->torch->cand.up) {
-        kg_pyrunner_command(&e->torch->cand.runner, KG_TC_PROFILE, request, 1,
+    } else if (kg_torch_run_of(e)->cand.up) {
+        kg_pyrunner_command(&kg_torch_run_of(e)->cand.runner, KG_TC_PROFILE, request, 1,
                             kg_evaluation_deadline(e, e->w->config.deadline_run), &a);
         if (a.status == KG_PY_ANSWERED && a.said == KG_TA_OK) {
             reply = json_incref(a.reply);
@@ -39,11 +39,11 @@ json_t *kg_tprofile_tell(struct kg_tprofiling *s, json_t *request, int64_t windo
 int kg_tprofile_call(struct kg_tprofiling *s, enum kg_tlaw law, int64_t *window_ns)
 {
     struct kg_evaluation *e = s->e;
-    const struct kg_tcase *c = &e->torch->instance->cases[law];
+    const struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
-    double first = e->torch->called ? 0 : e->w->config.torch_first_call;
-    struct kg_dj_call k = {.port = e->torch->cand.port,
+    double first = kg_torch_run_of(e)->called ? 0 : e->w->config.torch_first_call;
+    struct kg_dj_call k = {.port = kg_torch_run_of(e)->cand.port,
                            .id = c->id,
                            .command = KG_TC_CALL,
                            .seed = kg_tcase_call_seed(c),
@@ -115,17 +115,18 @@ static int bound_call(struct kg_tprofiling *s, enum kg_tlaw law, json_t *names)
     struct kg_tcase *c;
     struct kg_dj_report rep;
     int64_t window;
-    if (kg_tcase_ready(e->w, e->torch->instance, law, &c, s->err) != KG_OK) {
+    if (kg_tcase_ready(e->w, kg_torch_run_of(e)->instance, law, &c, s->err) != KG_OK) {
         return -1;
     }
-    enum kg_stage_result step = kg_tcandidate_start(e, e->torch->instance, KG_ST_PROFILE, s->err);
-    if (step == KG_STAGE_PASS && e->torch->instance->desc.updates_state) {
+    enum kg_stage_result step =
+        kg_tcandidate_start(e, kg_torch_run_of(e)->instance, KG_ST_PROFILE, s->err);
+    if (step == KG_STAGE_PASS && kg_torch_run_of(e)->instance->desc.updates_state) {
         step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
     }
     if (step != KG_STAGE_PASS || !c->applies) {
         return step == KG_STAGE_ERROR ? -1 : 0;
     }
-    struct kg_dj_call bind = {.port = e->torch->cand.port,
+    struct kg_dj_call bind = {.port = kg_torch_run_of(e)->cand.port,
                               .id = c->id,
                               .command = KG_TC_BIND,
                               .seed = kg_tcase_call_seed(c)};
@@ -172,7 +173,8 @@ static enum kg_tshown in_new_process(struct kg_tprofiling *s, json_t *names)
     int right = bound_call(s, KG_TL_OWN, NULL);
     right = right > 0 ? bound_call(s, KG_TL_NEW, NULL) : right;
     enum kg_tshown shown = of_answer(s, right), were = KG_TSHOWN_DEAD;
-    if (shown != KG_TSHOWN_NONE && s->e->torch->cand.up) { /* who is dead was without them */
+    if (shown != KG_TSHOWN_NONE &&
+        kg_torch_run_of(s->e)->cand.up) { /* who is dead was without them */
         were = quelled(s, names);
     }
     kg_tprofile_process(s, json_array());
@@ -192,7 +194,7 @@ static enum kg_tshown right_here(struct kg_tprofiling *s, json_t *names)
             return of_answer(s, before);
         }
         shown = of_answer(s, bound_call(s, laws[i + 1], names));
-        if (shown != KG_TSHOWN_NONE && s->e->torch->cand.up) {
+        if (shown != KG_TSHOWN_NONE && kg_torch_run_of(s->e)->cand.up) {
             enum kg_tshown were = quelled(s, names);
             shown = were == KG_TSHOWN_DEAD ? shown : were;
         }
@@ -205,7 +207,7 @@ static enum kg_tshown without(void *user, struct kg_tkernel *const *group, size_
     struct kg_tprofiling *s = user;
     enum kg_tshown shown = KG_TSHOWN_NONE;
     s->asked++;
-    if (kg_clock_ns() > s->e->deadline_ns || kg_cancelled) {
+    if (kg_clock_ns() > s->e->deadline_ns || *s->e->w->cancelled) {
         return shown;
     }
     struct aside a = set_aside(s->e);

@@ -174,7 +174,7 @@ static enum kg_stage_result conclude(struct kg_tprofiling *s)
 
 enum kg_stage_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *err)
 {
-    struct kg_torch *t = e->w->torch;
+    struct kg_torch *t = kg_torch_of(e->w);
     kg_tcandidate_stop(e);
     if (!t->judge.facts.clock && !kg_tprofile_hook.any_device) {
         if (e->w->config.library == KG_LIB_FORBIDDEN) {
@@ -193,8 +193,8 @@ enum kg_stage_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *e
     }
     s->e = e;
     s->err = err;
-    e->torch->asked = json_array();
-    json_object_set_new(e->r->secret, kg_stage_name(KG_ST_PROFILE), e->torch->asked);
+    kg_torch_run_of(e)->asked = json_array();
+    json_object_set_new(e->r->secret, kg_stage_name(KG_ST_PROFILE), kg_torch_run_of(e)->asked);
     kg_tprofile_process(s, json_array());
     enum kg_stage_result step = kg_tprofile_calls(s);
     if (step == KG_STAGE_PASS && !s->why) {
@@ -204,8 +204,8 @@ enum kg_stage_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *e
         step = conclude(s);
     }
     kg_tcandidate_stop(e);
-    json_decref(e->torch->profile);
-    e->torch->profile = NULL;
+    json_decref(kg_torch_run_of(e)->profile);
+    kg_torch_run_of(e)->profile = NULL;
     json_decref(s->modules);
     free(s);
     return step;

@@ -17,7 +17,7 @@ static void take(struct kg_tprofiling *s, enum kg_tlaw law, int64_t window, bool
     memset(&s->call, 0, sizeof s->call);
     const char *why = reply ? kg_tprofile_add(&s->call, reply, window) : "records are missing";
     if (!why) {
-        kg_tphase_note(&s->phase, law, s->e->torch->instance->cases[law].seed, &s->call);
+        kg_tphase_note(&s->phase, law, kg_torch_run_of(s->e)->instance->cases[law].seed, &s->call);
     }
     s->phase.other = s->phase.other || why;
     if (json_object_get(reply, "modules")) {
@@ -52,9 +52,9 @@ static enum kg_stage_result profile_call(struct kg_tprofiling *s, enum kg_tlaw l
 {
     struct kg_evaluation *e = s->e;
     enum kg_stage_result step =
-        kg_tcandidate_case(e, e->torch->instance, law, KG_ST_PROFILE, s->err);
+        kg_tcandidate_case(e, kg_torch_run_of(e)->instance, law, KG_ST_PROFILE, s->err);
     if (step != KG_STAGE_PASS ||
-        (e->torch->instance->desc.updates_state &&
+        (kg_torch_run_of(e)->instance->desc.updates_state &&
          (step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err)) != KG_STAGE_PASS)) {
         return step;
     }
@@ -65,7 +65,7 @@ static enum kg_stage_result profile_call(struct kg_tprofiling *s, enum kg_tlaw l
 /* The first call of a process: who tunes may try here what it never tries again. */
 static enum kg_stage_result first_call(struct kg_tprofiling *s)
 {
-    struct kg_tinstance *instance = s->e->torch->instance;
+    struct kg_tinstance *instance = kg_torch_run_of(s->e)->instance;
     struct kg_tcase *own;
     int64_t since = kg_clock_ns();
     if (kg_tcase_ready(s->e->w, instance, KG_TL_OWN, &own, s->err) != KG_OK) {
@@ -84,13 +84,13 @@ static enum kg_stage_result first_call(struct kg_tprofiling *s)
 static enum kg_stage_result series_call(struct kg_tprofiling *s, enum kg_tlaw law)
 {
     struct kg_evaluation *e = s->e;
-    const struct kg_tcase *c = &e->torch->instance->cases[law];
+    const struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
     struct kg_dj_report rep;
     enum kg_stage_result step = KG_STAGE_PASS;
-    if (e->torch->instance->desc.updates_state) {
+    if (kg_torch_run_of(e)->instance->desc.updates_state) {
         step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
     }
-    struct kg_dj_call bind = {.port = e->torch->cand.port,
+    struct kg_dj_call bind = {.port = kg_torch_run_of(e)->cand.port,
                               .id = c->id,
                               .command = KG_TC_BIND,
                               .seed = kg_tcase_call_seed(c),
@@ -124,7 +124,7 @@ static enum kg_stage_result series(struct kg_tprofiling *s, int64_t n)
     n = kg_tprofile_hook.series > 0 ? kg_tprofile_hook.series : n;
     enum kg_stage_result step = first_call(s);
     for (int64_t i = 0; i < n && step == KG_STAGE_PASS && !s->why && kg_clock_ns() < until; i++) {
-        step = series_call(s, law_of(s->e->torch->instance, i, &other));
+        step = series_call(s, law_of(kg_torch_run_of(s->e)->instance, i, &other));
     }
     return step;
 }

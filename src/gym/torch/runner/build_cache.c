@@ -35,7 +35,7 @@ static void make_key(const struct kg_evaluation *e, char out[KG_SHA256_HEX])
 {
     static const char *const of_python[] = {"python", "executable", "torch",
                                             "triton", "cuda_built", "tools"};
-    const struct kg_torch *t = e->w->torch;
+    const struct kg_torch *t = kg_torch_of(e->w);
     struct kg_sha256 h;
     kg_sha256_begin(&h);
     kg_sha256_part(&h, FORMAT, strlen(FORMAT));
@@ -43,9 +43,9 @@ static void make_key(const struct kg_evaluation *e, char out[KG_SHA256_HEX])
     kg_sha256_part(&h, t->problem->sha256, strlen(t->problem->sha256));
     kg_sha256_part(&h, t->judge.facts.name, strlen(t->judge.facts.name));
     kg_sha256_part(&h, t->judge.facts.driver, strlen(t->judge.facts.driver));
-    kg_sha256_part(&h, e->torch->interpret ? "1" : "0", 1);
+    kg_sha256_part(&h, kg_torch_run_of(e)->interpret ? "1" : "0", 1);
     for (size_t i = 0; i < sizeof of_python / sizeof *of_python; i++) {
-        add(&h, json_object_get(t->zygote[e->torch->interpret].facts, of_python[i]));
+        add(&h, json_object_get(t->zygote[kg_torch_run_of(e)->interpret].facts, of_python[i]));
     }
     kg_sha256_end(&h, out);
 }
@@ -58,7 +58,7 @@ static bool inputs_repeat(const struct kg_evaluation *e)
 
 void kg_tbuilds_open(struct kg_evaluation *e)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     char cache[512];
     run->builds[0] = '\0';
     kg_worker_cache(&e->w->config, cache, sizeof cache);
@@ -76,7 +76,7 @@ static bool path_of(const struct kg_torch_run *run, char *path, size_t cap)
 
 void kg_tbuilds_restore(struct kg_evaluation *e)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     const struct kg_pyrunner *r = &run->cand.runner;
     struct kg_err err = KG_ERR_INIT;
     char path[640];
@@ -99,7 +99,7 @@ void kg_tbuilds_restore(struct kg_evaluation *e)
 
 int kg_tbuilds_hold(const struct kg_evaluation *e)
 {
-    const struct kg_torch_run *run = e->torch;
+    const struct kg_torch_run *run = kg_torch_run_of(e);
     const struct kg_pyrunner *r = &run->cand.runner;
     if (run->builds[0] == '\0' || run->builds_kept || !e->built || r->tmp == 0 ||
         !kg_pyrunner_at_rest(r)) {
@@ -111,7 +111,7 @@ int kg_tbuilds_hold(const struct kg_evaluation *e)
 /* What cannot be packed is the candidate's doing, and no more than a fact about it. */
 void kg_tbuilds_keep(struct kg_evaluation *e, int tmp)
 {
-    struct kg_torch_run *run = e->torch;
+    struct kg_torch_run *run = kg_torch_run_of(e);
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf tree;
     char path[640];

@@ -27,7 +27,7 @@ static enum kg_code cannot(struct kg_err *err, const char *path, const char *wha
 /* Empty; runners, whose uids are others, may read it. */
 static enum kg_code make_source(struct kg_worker *w, char *path, size_t cap, struct kg_err *err)
 {
-    snprintf(path, cap, "%s/candidate-%" PRIu64 ".py", w->scratch.path, w->torch->sources++);
+    snprintf(path, cap, "%s/candidate-%" PRIu64 ".py", w->scratch.path, kg_torch_of(w)->sources++);
     unlink(path); /* left where a removal failed */
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0 || fchmod(fd, 0644) != 0) {
@@ -81,7 +81,7 @@ static bool fits(const struct kg_torch *t, bool interpret, uint64_t in_bytes, ui
 static bool take(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes,
                  struct kg_trunner *out)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_err ignored = KG_ERR_INIT;
     if (!fits(t, interpret, in_bytes, out_bytes) ||
         kg_trunner_ready(w, &t->spare, &ignored) != KG_OK ||
@@ -144,7 +144,7 @@ void kg_tspare_regions(const struct kg_worker *w, bool answers, uint64_t *in_byt
 {
     uint64_t in = rounded(*in_bytes, PART_IN);
     uint64_t out = rounded(*out_bytes, answers ? PART_OUT : PART_OUT / 4);
-    if (w->torch->judge.facts.clock && has_room(w->torch, in, out)) {
+    if (kg_torch_of(w)->judge.facts.clock && has_room(kg_torch_of(w), in, out)) {
         *in_bytes = in;
         *out_bytes = out;
     }
@@ -154,7 +154,7 @@ void kg_tspare_regions(const struct kg_worker *w, bool answers, uint64_t *in_byt
 static bool begin_ahead(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes,
                         struct kg_trunner *out)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_zygote *z = &t->zygote[interpret];
     struct kg_err ignored = KG_ERR_INIT;
     bool may = t->judge_up && t->judge.pid > 0 && t->zygote_up[interpret] && kg_zygote_alive(z);
@@ -166,7 +166,7 @@ static bool begin_ahead(struct kg_worker *w, bool interpret, uint64_t in_bytes, 
 
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     kg_tspare_regions(w, true, &in_bytes, &out_bytes);
     if (!t->judge.held && begin_ahead(w, interpret, in_bytes, out_bytes, &t->spare)) {
         if (!t->judge.facts.clock || !w->config.torch_contexts_apart) {
@@ -179,7 +179,7 @@ void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uin
 /* Like the spare; unless the device would wait for it. */
 static void begin_after(struct kg_worker *w)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     const struct kg_trunner *s = &t->spare;
     if (!kg_pyrunner_at_rest(&s->runner)) {
         (void)begin_ahead(w, t->spare_interprets, s->in_bytes, s->out_bytes, &t->after);
@@ -188,7 +188,7 @@ static void begin_after(struct kg_worker *w)
 
 void kg_tspare_follow(struct kg_worker *w, struct kg_trunner *last, struct kg_tfollow *f)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_err ignored = KG_ERR_INIT;
     bool waits = t->spare.up && !t->spare.runner.told;
     f->boots = t->judge_up && t->judge.facts.clock && waits && kg_pyrunner_at_rest(&last->runner) &&
@@ -203,7 +203,7 @@ void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f)
         if (f->ahead) {
             begin_after(w);
         }
-        (void)!kg_trunner_booted(w, &w->torch->spare, &f->boot, &ignored);
+        (void)!kg_trunner_booted(w, &kg_torch_of(w)->spare, &f->boot, &ignored);
         f->boots = false;
     }
 }
@@ -211,14 +211,14 @@ void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f)
 void kg_tspare_settle(struct kg_worker *w)
 {
     struct kg_err ignored = KG_ERR_INIT;
-    struct kg_pyrunner *r = &w->torch->spare.runner;
-    if (w->torch->spare.up && r->told && kg_pyrunner_ready(r, &ignored) != KG_OK) {
+    struct kg_pyrunner *r = &kg_torch_of(w)->spare.runner;
+    if (kg_torch_of(w)->spare.up && r->told && kg_pyrunner_ready(r, &ignored) != KG_OK) {
         kg_tspare_drop(w);
     }
 }
 
 void kg_tspare_drop(struct kg_worker *w)
 {
-    kg_trunner_stop(w, &w->torch->spare);
-    kg_trunner_stop(w, &w->torch->after);
+    kg_trunner_stop(w, &kg_torch_of(w)->spare);
+    kg_trunner_stop(w, &kg_torch_of(w)->after);
 }

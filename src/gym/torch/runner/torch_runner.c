@@ -22,7 +22,7 @@ static uint64_t at_least(uint64_t bytes)
 static void limits(const struct kg_worker *w, const char *source, struct kg_limits *out)
 {
     const struct kg_config *c = &w->config;
-    bool stays = strcmp(source, w->torch->problem_file) == 0;
+    bool stays = strcmp(source, kg_torch_of(w)->problem_file) == 0;
     *out = (struct kg_limits){.memory_bytes = c->torch_memory_mb << 20,
                               .processes = c->limit_processes,
                               .file_bytes = c->limit_file_mb << 20,
@@ -43,7 +43,7 @@ static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const
                                         kg_torch_compat(w) ? 0 : (int)w->config.torch_connections};
     limits(w, source, &spec.limits);
     enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
-    out->runner.cancelled = &kg_cancelled;
+    out->runner.cancelled = w->cancelled;
     return code;
 }
 
@@ -54,8 +54,8 @@ enum kg_code kg_trunner_begin(struct kg_worker *w, struct kg_zygote *z, const ch
     int fds[3];
     *out = (struct kg_trunner){
         .port = -1, .in_bytes = at_least(in_bytes), .out_bytes = at_least(out_bytes)};
-    if (kg_dj_port_open(&w->torch->judge, out->in_bytes, out->out_bytes, &out->port, fds, err) !=
-        KG_OK) {
+    if (kg_dj_port_open(&kg_torch_of(w)->judge, out->in_bytes, out->out_bytes, &out->port, fds,
+                        err) != KG_OK) {
         return err->code;
     }
     int64_t begun = kg_clock_ns();
@@ -71,26 +71,26 @@ enum kg_code kg_trunner_begin(struct kg_worker *w, struct kg_zygote *z, const ch
         return KG_OK;
     }
     struct kg_err ignored = KG_ERR_INIT;
-    (void)!kg_dj_port_close(&w->torch->judge, out->port, &ignored);
+    (void)!kg_dj_port_close(&kg_torch_of(w)->judge, out->port, &ignored);
     return code;
 }
 
 enum kg_code kg_trunner_use(struct kg_worker *w, const struct kg_trunner *s, uint64_t out_bytes,
                             struct kg_err *err)
 {
-    return kg_dj_port_use(&w->torch->judge, s->port, at_least(out_bytes), err);
+    return kg_dj_port_use(&kg_torch_of(w)->judge, s->port, at_least(out_bytes), err);
 }
 
 static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, struct kg_err *err)
 {
     char part[32], path[KG_LEASE_PATH];
     *turn = KG_LEASE_NONE;
-    if (!w->torch->judge.facts.clock || w->torch->judge.held) {
+    if (!kg_torch_of(w)->judge.facts.clock || kg_torch_of(w)->judge.held) {
         return KG_OK;
     }
     snprintf(part, sizeof part, ".boot%d", w->cpu % AT_ONCE);
-    kg_lease_device_path(w->torch->device, part, path);
-    return kg_lease_acquire_at(path, 0, turn, &kg_cancelled, err);
+    kg_lease_device_path(kg_torch_of(w)->device, part, path);
+    return kg_lease_acquire_at(path, 0, turn, w->cancelled, err);
 }
 
 /* One that has made its context while its worker did something else needs no turn. */
@@ -122,7 +122,7 @@ enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct
     enum kg_code code = kg_pyrunner_ready(&s->runner, err);
     kg_trace_span(boot->since_ns, "runner", "boot");
     if (code == KG_OK) {
-        code = kg_dj_port_attach(&w->torch->judge, s->port, s->runner.sandbox.pidfd, err);
+        code = kg_dj_port_attach(&kg_torch_of(w)->judge, s->port, s->runner.sandbox.pidfd, err);
     }
     kg_torch_device_release(w, &boot->device);
     kg_lease_release(&boot->turn);
@@ -163,17 +163,18 @@ void kg_trunner_stop(struct kg_worker *w, struct kg_trunner *s)
         return;
     }
     int64_t begun = kg_clock_ns();
-    if (w->torch->judge_up && kg_pyrunner_at_rest(&s->runner)) {
+    if (kg_torch_of(w)->judge_up && kg_pyrunner_at_rest(&s->runner)) {
         (void)!kg_torch_device_acquire(w, &l, &ignored);
     }
     kg_trace_span(begun, "runner", "wait to end");
     begun = kg_clock_ns();
     kg_pyrunner_stop(&s->runner);
     kg_trace_span(begun, "runner", "end");
-    if (w->torch->judge_up) {
+    if (kg_torch_of(w)->judge_up) {
         const struct kg_sandbox *box = &s->runner.sandbox; /* its namespace ended with it */
         bool gone = box->exit.kind != KG_EXIT_RUNNING && (box->isolation.has & KG_STEP_PIDNS);
-        (void)!(gone ? kg_dj_port_end : kg_dj_port_close)(&w->torch->judge, s->port, &ignored);
+        (void)!(gone ? kg_dj_port_end : kg_dj_port_close)(&kg_torch_of(w)->judge, s->port,
+                                                          &ignored);
     }
     kg_torch_device_release(w, &l);
     if (s->source[0]) {

@@ -23,19 +23,19 @@ static void open_once(struct kg_torch *t)
 
 json_t *kg_tgpu_steady(struct kg_worker *w)
 {
-    open_once(w->torch);
-    return w->torch->gpu_facts ? json_incref(w->torch->gpu_facts) : json_null();
+    open_once(kg_torch_of(w));
+    return kg_torch_of(w)->gpu_facts ? json_incref(kg_torch_of(w)->gpu_facts) : json_null();
 }
 
 json_t *kg_tgpu_now(struct kg_worker *w)
 {
-    open_once(w->torch);
-    return w->torch->gpu ? kg_gpu_now(w->torch->gpu) : NULL;
+    open_once(kg_torch_of(w));
+    return kg_torch_of(w)->gpu ? kg_gpu_now(kg_torch_of(w)->gpu) : NULL;
 }
 
 void kg_tgpu_close(struct kg_worker *w)
 {
-    struct kg_torch *t = w->torch;
+    struct kg_torch *t = kg_torch_of(w);
     kg_gpu_close(t->gpu);
     json_decref(t->gpu_facts);
     t->gpu = NULL;

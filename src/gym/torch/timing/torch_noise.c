@@ -14,7 +14,7 @@ enum kg_code kg_torch_noise(struct kg_worker *w, const char *problem, struct kg_
     }
     kg_tpairs_options_of(&w->config, &opt);
     enum kg_code code =
-        kg_tpairs_null(w, &w->torch->instance[KG_INSTANCE_PUBLISHED], &opt, key, &res, err);
+        kg_tpairs_null(w, &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED], &opt, key, &res, err);
     if (code == KG_OK && res.status != KG_TPAIRS_MEASURED) {
         code = kg_fail(err, KG_E_HOST, "the null test could not be measured: %s",
                        res.status == KG_TPAIRS_LOUD ? "somebody else's work was on the device"

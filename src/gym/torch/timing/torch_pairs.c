@@ -63,7 +63,7 @@ static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err
 {
     bool cand_first = kg_rng_below(&s->rng, 2) == 1;
     enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
-    const struct kg_dj *judge = &s->w->torch->judge;
+    const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     int64_t waited_ns = judge->waited_ns;
     bool alone = judge->held;
     enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, NULL, err);
@@ -249,7 +249,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
 
 enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out, struct kg_err *err)
 {
-    const struct kg_dj *judge = &s->w->torch->judge;
+    const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     int64_t waited_ns = judge->waited_ns;
     enum kg_tflow flow = KG_TFLOW_ON;
     s->out = out;

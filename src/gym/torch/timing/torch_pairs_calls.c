@@ -12,7 +12,7 @@
 static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct kg_dj_report *rep,
                         struct kg_err *err)
 {
-    struct kg_dj *judge = &s->w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     return kg_tpairs_hook.run ? kg_tpairs_hook.run(judge, c, rep, err)
                               : kg_dj_run(judge, c, rep, err);
 }
@@ -38,7 +38,7 @@ enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_ca
         return KG_TFLOW_ERROR;
     }
     if (rep->late_write || rep->guard_hit || rep->input_modified) {
-        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference %s", s->w->torch->problem->path,
+        kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference %s", kg_torch_of(s->w)->problem->path,
                 rep->late_write       ? "changes an answer after it gave it"
                 : rep->input_modified ? "writes to an input"
                                       : "writes outside its answer");
@@ -124,7 +124,7 @@ static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, 
     c.flags |= flags;
     enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;
     if (flow == KG_TFLOW_ON &&
-        kg_dj_self(&s->w->torch->judge, CASE, k, usual, applies, err) != KG_OK) {
+        kg_dj_self(&kg_torch_of(s->w)->judge, CASE, k, usual, applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     return flow;
@@ -150,8 +150,8 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call c = kg_tpairs_call_of(s, s->w->torch->null.port, KG_TC_NULL);
-    bool alone = s->w->torch->judge.held || !s->opt.exclusive;
+    struct kg_dj_call c = kg_tpairs_call_of(s, kg_torch_of(s->w)->null.port, KG_TC_NULL);
+    bool alone = kg_torch_of(s->w)->judge.held || !s->opt.exclusive;
     c.timed = true;
     enum kg_tflow flow = ask_null(s, &c, &rep, err);
     *loud = flow == KG_TFLOW_ON && rep.loud;
@@ -174,7 +174,7 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
 {
     enum kg_tflow flow = kg_tpairs_self(s, applies, err);
     if (flow == KG_TFLOW_ON && *applies &&
-        kg_dj_compare(&s->w->torch->judge, CASE, false, j, err) != KG_OK) {
+        kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, false, j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     s->out->oracle_checked += flow == KG_TFLOW_ON && *applies;
@@ -190,7 +190,7 @@ static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep,
 {
     struct kg_dj_judgement j;
     bool usual = s->law == KG_TL_OWN, applies = true;
-    if (kg_dj_compare(&s->w->torch->judge, CASE, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, false, &j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool numbers = !j.compare.pass && !(j.arity || j.structure || j.shape || j.dtype);
@@ -214,7 +214,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
 {
     struct kg_dj_report ref, cand;
     bool loud = false;
-    if (kg_cancelled) {
+    if (*s->w->cancelled) {
         kg_fail(err, KG_E_CANCELLED, "interrupted");
         return KG_TFLOW_ERROR;
     }

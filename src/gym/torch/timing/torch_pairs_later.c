@@ -31,7 +31,7 @@ enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report
     if (slot >= KG_DJ_ASIDE) {
         return KG_TFLOW_ON;
     }
-    if (kg_dj_kept(&s->w->torch->judge, CASE, (int)slot, &kept, err) != KG_OK) {
+    if (kg_dj_kept(&kg_torch_of(s->w)->judge, CASE, (int)slot, &kept, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     s->no_room = !kept; /* then the next ones are asked about at once */
@@ -50,7 +50,7 @@ static enum kg_tflow bring_back(struct kg_tpairs *s, const struct kg_tlater *l, 
     bool same = false;
     enum kg_tflow flow = kg_tpairs_redraw(s, l->number, l->place, err);
     if (flow == KG_TFLOW_ON &&
-        kg_dj_recall(&s->w->torch->judge, CASE, (int)(l - s->later), &same, err) != KG_OK) {
+        kg_dj_recall(&kg_torch_of(s->w)->judge, CASE, (int)(l - s->later), &same, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     if (flow == KG_TFLOW_ON && !same) {
@@ -70,7 +70,7 @@ enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, stru
     if (flow != KG_TFLOW_ON || !known) {
         return flow;
     }
-    if (kg_dj_compare(&s->w->torch->judge, CASE, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, false, &j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     s->out->oracle_checked++;

@@ -1,6 +1,4 @@
 /* The null test: the reference against itself, what a device can resolve. */
-#include <math.h>
-
 #include "base/clock.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -16,7 +14,7 @@ static enum kg_code tell(struct kg_worker *w, struct kg_trunner *side, enum kg_t
     kg_pyanswer_deinit(&a);
     return good ? KG_OK
                 : kg_fail(err, KG_E_PROBLEM, "%s: null test: a second reference does not %s",
-                          w->torch->problem->path, command == KG_TC_LOAD ? "load" : "build");
+                          kg_torch_of(w)->problem->path, command == KG_TC_LOAD ? "load" : "build");
 }
 
 /* A process of the reference in the candidate's place. */
@@ -29,11 +27,11 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *instance,
     struct kg_dj_report rep;
     int64_t deadline = kg_clock_ns() + opt->call_ns + opt->first_call_ns;
     kg_tinstance_regions(w, instance, true, &in, &out);
-    if (kg_trunner_start(w, false, w->torch->problem_file, in, out, side, err) != KG_OK) {
+    if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, side, err) != KG_OK) {
         return err->code;
     }
     json_t *load =
-        json_pack("{s:s, s:s}", "entry", w->torch->problem->reference, "role", "reference");
+        json_pack("{s:s, s:s}", "entry", kg_torch_of(w)->problem->reference, "role", "reference");
     json_t *build = kg_tinstance_build_request(&instance->desc);
     if (instance->consts) {
         json_object_set(load, "consts", instance->consts);
@@ -49,7 +47,7 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *instance,
     }
     struct kg_dj_call c = {
         .port = side->port, .id = id, .command = KG_TC_STATE, .seed = 1, .deadline_ns = deadline};
-    return kg_dj_run(&w->torch->judge, &c, &rep, err) == KG_OK
+    return kg_dj_run(&kg_torch_of(w)->judge, &c, &rep, err) == KG_OK
                ? kg_treference_check(w, side, "loading parameters", &rep, err)
                : err->code;
 }
@@ -70,7 +68,7 @@ static enum kg_code against_itself(struct kg_tpairs *s, struct kg_worker *w,
     }
     if (code == KG_OK && out->status == KG_TPAIRS_FAILED) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference fails against itself (call %lld)",
-                       w->torch->problem->path, (long long)out->failure.call);
+                       kg_torch_of(w)->problem->path, (long long)out->failure.call);
     }
     return code;
 }
@@ -97,7 +95,7 @@ static enum kg_code measure_width(struct kg_worker *w, struct kg_tinstance *inst
     struct kg_tpairs_result null;
     enum kg_code code = kg_tpairs_null(w, instance, opt, key, &null, err);
     if (code == KG_OK && null.status == KG_TPAIRS_MEASURED) {
-        w->torch->null_half_width = fmax(null.ratio.half_width, fabs(log(null.ratio.ratio)));
+        kg_torch_of(w)->null_half_width = kg_ratio_own_error(&null.ratio);
     }
     kg_tpairs_result_deinit(&null);
     return code;
@@ -110,13 +108,13 @@ static enum kg_code one_measures(struct kg_worker *w, struct kg_tinstance *insta
 {
     char path[KG_LEASE_PATH];
     struct kg_lease turn = KG_LEASE_NONE;
-    kg_lease_device_path(w->torch->device, ".null", path);
-    enum kg_code code = kg_lease_acquire_at(path, 0, &turn, &kg_cancelled, err);
+    kg_lease_device_path(kg_torch_of(w)->device, ".null", path);
+    enum kg_code code = kg_lease_acquire_at(path, 0, &turn, w->cancelled, err);
     if (code == KG_OK) {
-        w->torch->null_half_width = atomic_load(&w->common->torch_null_half_width);
-        if (w->torch->null_half_width <= 0) {
+        kg_torch_of(w)->null_half_width = atomic_load(&w->common->torch_null_half_width);
+        if (kg_torch_of(w)->null_half_width <= 0) {
             code = measure_width(w, instance, opt, key, err);
-            atomic_store(&w->common->torch_null_half_width, w->torch->null_half_width);
+            atomic_store(&w->common->torch_null_half_width, kg_torch_of(w)->null_half_width);
         }
     }
     kg_lease_release(&turn);
@@ -127,7 +125,7 @@ enum kg_code kg_tpairs_null_width(struct kg_worker *w, struct kg_tinstance *inst
                                   const struct kg_tpairs_options *opt, struct kg_key key,
                                   struct kg_err *err)
 {
-    if (w->torch->null_half_width > 0) {
+    if (kg_torch_of(w)->null_half_width > 0) {
         return KG_OK;
     }
     return (w->common ? one_measures : measure_width)(w, instance, opt, key, err);

@@ -76,7 +76,7 @@ void kg_tpairs_give_lease(struct kg_tpairs *s)
 /* It takes inputs, but loads nothing and calls nothing: the last problem's serves this one, too. */
 static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
 {
-    struct kg_torch *t = s->w->torch;
+    struct kg_torch *t = kg_torch_of(s->w);
     uint64_t in, out;
     kg_tinstance_null_regions(s->instance, &in, &out);
     bool fits = t->null.in_bytes >= in && t->null.out_bytes >= out;
@@ -95,13 +95,13 @@ static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
     }
-    return kg_dj_case_begin(&s->w->torch->judge, CASE, leaf, d->ninputs, err);
+    return kg_dj_case_begin(&kg_torch_of(s->w)->judge, CASE, leaf, d->ninputs, err);
 }
 
 enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err)
 {
     kg_fail(err, KG_E_PROBLEM, "%s: timing: the reference in float and in double disagree",
-            s->w->torch->problem->path);
+            kg_torch_of(s->w)->problem->path);
     return KG_TFLOW_ERROR;
 }
 
@@ -143,7 +143,7 @@ enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *
  * one process to the next where the scheduler chose. They never have to run at once. */
 void kg_tpairs_one_core(const struct kg_tpairs *s)
 {
-    const struct kg_pyrunner *all[] = {&s->instance->ref.runner, &s->w->torch->null.runner,
+    const struct kg_pyrunner *all[] = {&s->instance->ref.runner, &kg_torch_of(s->w)->null.runner,
                                        s->cand ? &s->cand->runner : NULL};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]) {
@@ -154,7 +154,7 @@ void kg_tpairs_one_core(const struct kg_tpairs *s)
 
 bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tinstance *instance)
 {
-    return w->torch->quiet_of == instance;
+    return kg_torch_of(w)->quiet_of == instance;
 }
 
 static enum kg_tflow quiet_nulls(struct kg_tpairs *s, struct kg_err *err)
@@ -187,7 +187,7 @@ static enum kg_tflow quiet_k(struct kg_tpairs *s, double *k, struct kg_err *err)
 
 static enum kg_code learn_quiet(struct kg_tpairs *s, struct kg_err *err)
 {
-    struct kg_torch *t = s->w->torch;
+    struct kg_torch *t = kg_torch_of(s->w);
     double k;
     kg_tpairs_one_core(s);
     s->nnull = 0;
@@ -211,8 +211,8 @@ static enum kg_code begin(struct kg_tpairs *s, struct kg_err *err)
         return err->code;
     }
     if (kg_tpairs_knows(s->w, s->instance)) {
-        s->drawn = s->w->torch->quiet_drawn;
-        s->self = s->w->torch->quiet_self;
+        s->drawn = kg_torch_of(s->w)->quiet_drawn;
+        s->self = kg_torch_of(s->w)->quiet_self;
         return KG_OK;
     }
     return begin_case(s, err) == KG_OK && learn(s, err) == KG_TFLOW_ON ? learn_quiet(s, err)

@@ -20,7 +20,7 @@ static double after_k(int64_t ns, double k)
  * taken off its own time. */
 static double overhead(const struct kg_tpairs *s)
 {
-    return floor(fmin(kg_median(s->null_ns, s->nnull), s->w->torch->quiet_k_ns));
+    return floor(fmin(kg_median(s->null_ns, s->nnull), kg_torch_of(s->w)->quiet_k_ns));
 }
 
 /* One side's times after K, of pairs from..to. */
@@ -122,7 +122,7 @@ void kg_tpairs_sum_up(struct kg_tpairs *s)
     KG_ASSERT(t);
     r->overhead_ns = (int64_t)k;
     r->k_lease_ns = (int64_t)kg_median(s->null_ns, s->nnull);
-    r->k_quiet_ns = (int64_t)s->w->torch->quiet_k_ns;
+    r->k_quiet_ns = (int64_t)kg_torch_of(s->w)->quiet_k_ns;
     r->k_p10_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.1);
     r->k_p90_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.9);
     r->nulls = (int64_t)s->nnull;
@@ -159,7 +159,7 @@ static bool noisy(const struct kg_tpairs *s)
     double spread =
         kg_quantile(s->null_ns, s->nnull, 0.75) - kg_quantile(s->null_ns, s->nnull, 0.25);
     double shorter = fmin((double)s->out->reference_ns, (double)s->out->candidate_ns);
-    bool counts = s->w->torch->judge.facts.clock || kg_tpairs_hook.spread;
+    bool counts = kg_torch_of(s->w)->judge.facts.clock || kg_tpairs_hook.spread;
     return counts && spread > fmax(KG_TPAIRS_SPREAD_NS, KG_TPAIRS_SPREAD * shorter);
 }
 

@@ -80,7 +80,7 @@ bool kg_tpairs_draws(const struct kg_tpairs *s)
 static enum kg_tflow ask_to_draw(struct kg_tpairs *s, const struct kg_dj_call *c,
                                  struct kg_dj_report *rep, struct kg_err *err)
 {
-    const struct kg_dj *judge = &s->w->torch->judge;
+    const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     bool alone = judge->held;
     int64_t waited_ns = judge->waited_ns;
     if (alone) {
@@ -109,7 +109,7 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
     enum kg_tflow flow = ask_to_draw(s, &c, &rep, err);
     if (flow == KG_TFLOW_ON && rep.nleaves != d->ninputs) {
         kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gave %zu tensors, and now %u",
-                s->w->torch->problem->path, d->ninputs, rep.nleaves);
+                kg_torch_of(s->w)->problem->path, d->ninputs, rep.nleaves);
         return KG_TFLOW_ERROR;
     }
     return flow;
@@ -117,7 +117,7 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
 
 static enum kg_tflow fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err)
 {
-    struct kg_dj *judge = &s->w->torch->judge;
+    struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     struct kg_key key = kg_key_derive(s->key, "timing-values", number);
     s->seed = kg_key_derive(key, "seed", 0).w[0] >> 1;
     enum kg_tflow flow = draw_values(s, key, err);
@@ -164,7 +164,7 @@ static enum kg_tflow move(struct kg_tpairs *s, int to, struct kg_err *err)
         return KG_TFLOW_ON;
     }
     uint64_t by = (uint64_t)to * KG_TORCH_PLACE_BYTES;
-    enum kg_code code = kg_dj_case_move(&s->w->torch->judge, CASE, by, err);
+    enum kg_code code = kg_dj_case_move(&kg_torch_of(s->w)->judge, CASE, by, err);
     s->set = code == KG_OK ? to : s->set;
     return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }

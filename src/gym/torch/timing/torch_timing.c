@@ -4,16 +4,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/eval/again.h"
+#include "gym/timing/floor.h"
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
 #include "gym/torch/timing/gpu.h"
 #include "gym/torch/timing/torch_pairs.h"
 
-/* Nobody reads faster than the memory gives: 0.9 of bytes over its rated bandwidth. What the judge
- * knows is the bandwidth of its own copy, 0.81 of the rated one (2.7 of 3.35 TB/s on an H100),
- * which an honest kernel that only reads can beat. */
-#define FLOOR_SHARE 0.75
-#define SPREADS     3 /* of K (p90 - p10), that a floor must exceed to be evidence */
-#define PROCESSES   2 /* what is suspected is confirmed in a new process */
+#define SPREADS   3 /* of K (p90 - p10), that a floor must exceed to be evidence */
+#define PROCESSES 2 /* what is suspected is confirmed in a new process */
 
 /* What one process of the candidate came to. DISTURBED: maybe by another evaluation's work. */
 enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC, DISTURBED };
@@ -59,8 +57,8 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     if (!known) {
         return;
     }
-    if (e->torch->clocks) {
-        kg_record_evidence(r, "clocks", json_incref(e->torch->clocks));
+    if (kg_torch_run_of(e)->clocks) {
+        kg_record_evidence(r, "clocks", json_incref(kg_torch_run_of(e)->clocks));
     }
     r->has_speedup = true;
     r->speedup.ratio = res->ratio.ratio;
@@ -70,7 +68,7 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     kg_record_evidence(r, "pairs",
                        json_pack("{s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "calls",
                                  (json_int_t)res->calls, "verified", (json_int_t)res->verified,
-                                 "verified_before", (json_int_t)e->torch->cand.verified,
+                                 "verified_before", (json_int_t)kg_torch_run_of(e)->cand.verified,
                                  "with_oracle", (json_int_t)res->oracle_checked, "repeated",
                                  res->repeated, "nulls", (json_int_t)res->nulls,
                                  "overhead_lease_ns", (json_int_t)res->k_lease_ns,
@@ -95,20 +93,9 @@ static void not_measured(struct kg_evaluation *e, const char *why)
 
 static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_tpairs_failure *f)
 {
-    struct kg_record *r = e->r;
     struct kg_tcase c = {.law = f->law};
-    kg_toutcome_case(e, e->torch->instance, &c, &f->report, &f->judgement);
-    kg_record_evidence(r, "timed_call",
-                       json_pack("{s:i, s:I, s:I}", "process", 0, "call", (json_int_t)f->call,
-                                 "right_before", (json_int_t)f->right));
-    static const char *const doubtful[] = {"value", "nonfinite", "unwritten", "precision"};
-    for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
-        if (r->verdict == KG_V_WRONG && f->right > 0 && strcmp(r->reason, doubtful[i]) == 0) {
-            kg_record_verdict(r, KG_V_WRONG, "nondeterministic",
-                              "wrong in call %lld of a process after %lld right answers",
-                              (long long)f->call, (long long)f->right);
-        }
-    }
+    kg_toutcome_case(e, kg_torch_run_of(e)->instance, &c, &f->report, &f->judgement);
+    kg_again_timed(e, KG_DOUBT_TIMED_MADE, 0, f->call, f->right);
 }
 
 static enum outcome of_failure(struct kg_evaluation *e, const struct kg_tpairs_failure *f,
@@ -118,7 +105,7 @@ static enum outcome of_failure(struct kg_evaluation *e, const struct kg_tpairs_f
         verdict_of_wrong(e, f);
         return FAILED;
     }
-    e->torch->called = f->call > 1;
+    kg_torch_run_of(e)->called = f->call > 1;
     if (f->report.status != KG_DJ_ANSWERED) {
         kg_tcandidate_stop(e); /* its exit says more */
     }
@@ -147,12 +134,13 @@ static enum outcome of_loud(struct kg_evaluation *e, struct kg_tpairs *s, struct
  * the reference against itself. */
 static bool below_floor(const struct kg_evaluation *e, const struct kg_tpairs_result *res)
 {
-    const struct kg_dj_facts *f = &e->w->torch->judge.facts;
-    double floor_ns = FLOOR_SHARE * (double)kg_tpairs_floor_ns(&e->torch->instance->desc, f);
+    const struct kg_dj_facts *f = &kg_torch_of(e->w)->judge.facts;
+    double floor_ns =
+        KG_FLOOR_SHARE_DEVICE * (double)kg_tpairs_floor_ns(&kg_torch_run_of(e)->instance->desc, f);
     double spread = (double)(res->k_p90_ns - res->k_p10_ns), ns = (double)res->candidate_ns;
     return e->w->config.hack_checks && res->status == KG_TPAIRS_MEASURED &&
            (double)res->reference_ns >= floor_ns && ns + spread < floor_ns &&
-           SPREADS * spread < floor_ns && log(floor_ns / ns) > e->w->torch->null_half_width;
+           SPREADS * spread < floor_ns && log(floor_ns / ns) > kg_torch_of(e->w)->null_half_width;
 }
 
 /* The bandwidth once more, on a device that nobody else uses: one that was taken while others did
@@ -163,7 +151,7 @@ static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_tpairs
     struct kg_lease lease = KG_LEASE_NONE;
     int64_t since = kg_clock_ns();
     enum kg_code code = kg_torch_take_device(e->w, opt->exclusive, &lease, err);
-    code = code == KG_OK ? kg_dj_bandwidth(&e->w->torch->judge, err) : code;
+    code = code == KG_OK ? kg_dj_bandwidth(&kg_torch_of(e->w)->judge, err) : code;
     kg_torch_give_device(e->w, &lease);
     kg_tevaluation_excuse(e, since);
     return code;
@@ -188,15 +176,16 @@ static enum outcome ask_oracle(struct kg_evaluation *e, struct kg_tpairs *s, enu
 static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
                                 struct kg_tpairs_result *res, struct kg_err *err)
 {
-    enum kg_stage_result step = kg_tcandidate_again(e, e->torch->instance, KG_ST_TIMING, err);
+    enum kg_stage_result step =
+        kg_tcandidate_again(e, kg_torch_run_of(e)->instance, KG_ST_TIMING, err);
     if (step != KG_STAGE_PASS) {
         return step == KG_STAGE_FAIL ? FAILED : ERROR;
     }
-    if (kg_tpairs_run(s, &e->torch->cand, res, err) != KG_OK) {
+    if (kg_tpairs_run(s, &kg_torch_run_of(e)->cand, res, err) != KG_OK) {
         return ERROR;
     }
-    json_decref(e->torch->clocks);
-    e->torch->clocks = kg_tgpu_now(e->w); /* while they are still those of the pairs */
+    json_decref(kg_torch_run_of(e)->clocks);
+    kg_torch_run_of(e)->clocks = kg_tgpu_now(e->w); /* while they are still those of the pairs */
     switch (res->status) {
     case KG_TPAIRS_FAILED:
         return of_failure(e, &res->failure, err);
@@ -214,7 +203,7 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
 
 static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpairs_result *res)
 {
-    const struct kg_dj_facts *f = &e->w->torch->judge.facts;
+    const struct kg_dj_facts *f = &kg_torch_of(e->w)->judge.facts;
     if (of == SUSPECT_ASYNC) {
         kg_record_evidence(e->r, "loud",
                            json_pack("{s:I, s:I, s:i}", "setup_ns", (json_int_t)res->setup_ns,
@@ -225,7 +214,7 @@ static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpa
             "its work goes on while it is not called: the device is quiet without it");
         return;
     }
-    int64_t floor_ns = kg_tpairs_floor_ns(&e->torch->instance->desc, f);
+    int64_t floor_ns = kg_tpairs_floor_ns(&kg_torch_run_of(e)->instance->desc, f);
     kg_record_evidence(e->r, "floor",
                        json_pack("{s:I, s:I, s:i}", "floor_ns", (json_int_t)floor_ns,
                                  "candidate_ns", (json_int_t)res->candidate_ns, "processes",
@@ -242,7 +231,7 @@ static enum kg_code null_test(struct kg_evaluation *e, const struct kg_tpairs_op
                               struct kg_err *err)
 {
     int64_t since = kg_clock_ns();
-    enum kg_code code = kg_tpairs_null_width(e->w, e->torch->instance, opt,
+    enum kg_code code = kg_tpairs_null_width(e->w, kg_torch_run_of(e)->instance, opt,
                                              kg_key_derive(e->key, "timing-null", 0), err);
     kg_tevaluation_excuse(e, since);
     return code;
@@ -253,13 +242,12 @@ static enum kg_code null_test(struct kg_evaluation *e, const struct kg_tpairs_op
 static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                           struct kg_err *err)
 {
-    const struct kg_torch *t = e->w->torch;
+    const struct kg_torch *t = kg_torch_of(e->w);
     struct kg_record *r = e->r;
     if (null_test(e, opt, err) != KG_OK) {
         return err->code;
     }
-    r->speedup.lo = fmin(r->speedup.lo, r->speedup.ratio * exp(-t->null_half_width));
-    r->speedup.hi = fmax(r->speedup.hi, r->speedup.ratio * exp(t->null_half_width));
+    kg_ratio_widen(r->speedup.ratio, t->null_half_width, &r->speedup.lo, &r->speedup.hi);
     return KG_OK;
 }
 
@@ -271,7 +259,7 @@ static bool suspect(enum outcome o)
 static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                                     struct kg_tpairs *s, struct kg_err *err)
 {
-    struct kg_torch *t = e->w->torch;
+    struct kg_torch *t = kg_torch_of(e->w);
     struct kg_tpairs_result res = {.pair = NULL};
     enum outcome o = DONE;
     int seen[2] = {0, 0}, disturbed = 0;
@@ -324,7 +312,7 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
 
 static bool has_clock(const struct kg_worker *w)
 {
-    return w->torch->judge.facts.clock || kg_tpairs_hook.any_device;
+    return kg_torch_of(w)->judge.facts.clock || kg_tpairs_hook.any_device;
 }
 
 void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tinstance *instance)
@@ -353,7 +341,7 @@ enum kg_stage_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *er
     if (kg_torch_compat(e->w)) {
         return kg_tkb_timing(e, err);
     }
-    if (!kg_tpairs_knows(e->w, e->torch->instance)) {
+    if (!kg_tpairs_knows(e->w, kg_torch_run_of(e)->instance)) {
         kg_tcandidate_stop(e);
     }
     if (!has_clock(e->w)) {
@@ -363,7 +351,7 @@ enum kg_stage_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *er
     kg_tpairs_options_of(&e->w->config, &opt);
     e->r->timing.preset = opt.calibrated ? "calibrated" : "paired";
     int64_t since = kg_clock_ns();
-    if (kg_tpairs_open(e->w, e->torch->instance, &opt, kg_key_derive(e->key, "timing", 0),
+    if (kg_tpairs_open(e->w, kg_torch_run_of(e)->instance, &opt, kg_key_derive(e->key, "timing", 0),
                        &e->deadline_ns, &s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }

@@ -1,8 +1,7 @@
-/* Stages extract and static: from the reply to the candidate's source, and what its text tells. */
+/* Stage extract: from the reply to the candidate's source. */
 #include <string.h>
 
 #include "gym/eval/executor.h"
-#include "gym/reply/check.h"
 
 static enum kg_stage_result take_source(struct kg_evaluation *e, const char *code, size_t len,
                                         const char *rule, struct kg_err *err)
@@ -51,23 +50,4 @@ enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *er
         return KG_STAGE_FAIL;
     }
     return take_source(e, x.code, x.bytes, x.rule, err);
-}
-
-enum kg_stage_result kg_stage_static(struct kg_evaluation *e, struct kg_err *err)
-{
-    (void)err;
-    struct kg_finding f[32];
-    size_t n = kg_check_c(e->code, e->code_len, e->w->problem->entry, f, sizeof f / sizeof *f);
-    for (size_t i = 0; i < n; i++) {
-        static const char *const names[] = {"note", "warn", "reject"};
-        kg_record_evidence(e->r, "static",
-                           json_pack("{s:s, s:s, s:i, s:s}", "rule", f[i].rule, "severity",
-                                     names[f[i].severity], "line", f[i].line, "message",
-                                     f[i].message));
-    }
-    if (n > 0 && f[0].severity == KG_SEV_REJECT) {
-        kg_record_verdict(e->r, KG_V_REJECTED, f[0].rule, "line %d: %s", f[0].line, f[0].message);
-        return KG_STAGE_FAIL;
-    }
-    return KG_STAGE_PASS;
 }

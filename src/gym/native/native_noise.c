@@ -1,8 +1,8 @@
-#include "gym/eval/noise.h"
+#include "gym/native/native_noise.h"
 
 #include <stdlib.h>
 
-#include "gym/eval/worker.h"
+#include "gym/native/native.h"
 #include "gym/timing/lease.h"
 #include "gym/timing/pairs.h"
 
@@ -26,26 +26,27 @@ static void summarise(const struct kg_pairs_result *res, struct kg_noise *out)
 
 static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg_err *err)
 {
+    struct kg_native *n = kg_native_of(w);
     struct kg_lease lease = KG_LEASE_NONE;
     struct kg_runner_spec ref, null;
     struct kg_pairs_options opt = KG_PAIRS_DEFAULTS;
-    struct kg_pairs_input in = {.problem = w->problem,
-                                .judge = &w->judge,
+    struct kg_pairs_input in = {.problem = n->problem,
+                                .judge = &n->judge,
                                 .reference = &ref,
                                 .candidate = &ref,
                                 .null_runner = &null,
-                                .cancel = &kg_cancelled};
+                                .cancel = w->cancelled};
     struct kg_pairs_result *res = calloc(1, sizeof *res);
     if (!res) {
         return kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
     }
-    kg_shape_default(w->problem, &in.shape);
-    kg_worker_runner_spec(w, w->object_float, false, &ref);
-    kg_worker_runner_spec(w, w->paths.null_object, false, &null);
+    kg_shape_default(n->problem, &in.shape);
+    kg_native_runner_spec(w, n->object_float, false, &ref);
+    kg_native_runner_spec(w, w->paths.null_object, false, &null);
     null.entry = "kgym_null";
     enum kg_code code = kg_rng_secret(&in.key, err);
     if (code == KG_OK) {
-        code = kg_lease_acquire(&lease, &kg_cancelled, err);
+        code = kg_lease_acquire(&lease, w->cancelled, err);
     }
     if (code == KG_OK) {
         code = kg_pairs_null(&in, &opt, res, err);
@@ -61,14 +62,14 @@ static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg
     return code;
 }
 
-enum kg_code kg_noise_measure(const struct kg_config *config, int cpu, struct kg_noise *out,
-                              struct kg_err *err)
+enum kg_code kg_native_noise(const struct kg_config *config, int cpu, const volatile int *cancelled,
+                             struct kg_noise *out, struct kg_err *err)
 {
     struct kg_worker *w;
-    if (kg_worker_open(config, cpu, &w, err) != KG_OK) {
+    if (kg_worker_open(config, cpu, cancelled, &w, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = kg_worker_problem(w, PROBLEM, err);
+    enum kg_code code = kg_native_problem(w, PROBLEM, err);
     if (code == KG_OK) {
         code = measure(w, out, err);
     }

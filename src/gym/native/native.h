@@ -1,0 +1,107 @@
+/* Private to native/: what the C executor keeps of a worker between candidates of one problem
+ * (references, judge, pool of inputs), and what it holds during one evaluation. */
+#ifndef KG_GYM_NATIVE_NATIVE_H
+#define KG_GYM_NATIVE_NATIVE_H
+
+#include "gym/eval/executor.h"
+#include "gym/judge/judge.h"
+#include "gym/native/case_pool.h"
+#include "gym/run/runner.h"
+
+/* What is kept of a problem while others are judged: built references and the pool. */
+struct kg_native_kept {
+    char sha256[KG_SHA256_HEX]; /* "": unused */
+    char object_float[320], object_double[320];
+    struct kg_case_pool pool;
+    uint64_t used; /* evaluation at which it was current */
+};
+#define KG_NATIVE_KEPT 32
+
+struct kg_native {
+    struct kg_judge judge;
+    bool judge_open;
+    struct kg_problem *problem; /* the current one, or NULL */
+    char object_float[320], object_double[320];
+    struct kg_runner ref, oracle; /* of the current problem */
+    bool ref_up, oracle_up;
+    struct kg_case_pool pool; /* of the current problem */
+    struct kg_native_kept kept[KG_NATIVE_KEPT];
+    double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
+};
+
+struct kg_native_run {
+    char object[320];      /* the candidate's */
+    struct kg_runner cand; /* of the stages tiny and full */
+    bool cand_up;
+    bool default_passed; /* a case at the default shape has passed */
+};
+
+extern const struct kg_executor kg_executor_native;
+
+/* NULL: the worker has judged no C problem yet. */
+static inline struct kg_native *kg_native_of(const struct kg_worker *w)
+{
+    return kg_worker_part(w, &kg_executor_native);
+}
+
+static inline struct kg_native_run *kg_native_run_of(const struct kg_evaluation *e)
+{
+    return e->run;
+}
+
+/* --- references.c: the current problem --- */
+/* Make problem the worker's current one: parse, build both references (or take those that are
+ * kept), open the judge. A problem that is current already (same bytes) costs a hash. */
+enum kg_code kg_native_problem(struct kg_worker *w, const char *name,
+                               struct kg_err *err) KG_MUST_USE;
+/* KG_E_GYM when the object is gone (a cache that was emptied): trying again builds it. */
+enum kg_code kg_native_check_built(const char *object, struct kg_err *err) KG_MUST_USE;
+/* Both reference runners up: started when first needed, and again where they died. */
+enum kg_code kg_native_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
+void kg_native_forget(struct kg_worker *w, enum kg_forget what);
+void kg_native_close(struct kg_worker *w);
+/* Sizes of the regions that every case of the problem fits into. */
+enum kg_code kg_native_region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
+                                    struct kg_err *err) KG_MUST_USE;
+
+/* --- native_build.c --- */
+/* kg_cc_build in dir, emptied first. A compiler that ended at a limit without a word may have been
+ * killed by the host: it is asked once more before that counts. */
+enum kg_code kg_native_build(struct kg_worker *w, enum kg_cc_kind kind, const char *source,
+                             size_t len, const char *dir, struct kg_cc_result *out,
+                             struct kg_err *err) KG_MUST_USE;
+void kg_native_runner_spec(const struct kg_worker *w, const char *object, bool wide,
+                           struct kg_runner_spec *out);
+
+/* --- the stages: PASS, FAIL (the record has a verdict), ERROR (*err filled) --- */
+enum kg_stage_result kg_native_stage_static(struct kg_evaluation *e, struct kg_err *err);
+enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_err *err);
+enum kg_stage_result kg_native_stage_tiny(struct kg_evaluation *e, struct kg_err *err);
+enum kg_stage_result kg_native_stage_full(struct kg_evaluation *e, struct kg_err *err);
+enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_err *err);
+
+/* --- native_candidate.c --- */
+/* The candidate's runner for tiny and full. */
+enum kg_stage_result kg_native_candidate_start(struct kg_evaluation *e, enum kg_stage stage,
+                                               struct kg_err *err);
+void kg_native_candidate_stop(struct kg_evaluation *e);
+/* One case through the candidate and the judge. */
+enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
+                                              struct kg_pooled_case *c, struct kg_err *err);
+/* The same inputs without the edit, verified like any other case. */
+enum kg_stage_result kg_native_candidate_twin(struct kg_evaluation *e, enum kg_stage stage,
+                                              struct kg_pooled_case *edited, struct kg_err *err);
+
+/* --- native_verdicts.c --- */
+/* From what a runner did to a verdict (crash, timeout, out_of_memory, wrong by fault address). */
+void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
+                              const struct kg_runner *runner, enum kg_run_status status);
+/* From a failed comparison to a verdict. */
+void kg_native_verdict_of_case(struct kg_evaluation *e, const struct kg_pooled_case *c,
+                               const struct kg_take_report *take, const struct kg_judgement *j);
+
+/* --- native_onboard.c --- */
+enum kg_code kg_native_onboard(struct kg_worker *w, const char *path, struct kg_onboard *out,
+                               struct kg_err *err) KG_MUST_USE;
+
+#endif

@@ -1,0 +1,173 @@
+/* Onboarding of a C problem: which checks are made, and in which order. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/native/native.h"
+#include "gym/native/native_panel.h"
+#include "gym/timing/stats.h"
+
+#define TIMED_CALLS 9
+
+static enum kg_code made_candidates(struct kg_worker *w, const char *name, struct kg_onboard *o,
+                                    struct kg_err *err)
+{
+    struct kg_native *n = kg_native_of(w);
+    struct kg_buf src;
+    char label[64];
+    enum kg_code code = KG_OK;
+    kg_buf_init(&src, 1 << 20);
+    for (int t = 0; t < KG_TRIVIAL_COUNT && code == KG_OK; t++) {
+        kg_buf_reset(&src);
+        kg_probe_trivial(n->problem, (enum kg_trivial)t, &src);
+        code = kg_onboard_judge(w, name, o, kg_trivial_name((enum kg_trivial)t), &src,
+                                KG_WANT_WRONG, err);
+    }
+    for (int a = 0; a < n->problem->nargs && code == KG_OK; a++) {
+        if (n->problem->args[a].role == KG_ROLE_IN && o->n < KG_ONBOARD_MAX - KG_VARIANT_COUNT) {
+            kg_buf_reset(&src);
+            kg_probe_frozen(n->problem, a, &src);
+            snprintf(label, sizeof label, "frozen %s", n->problem->args[a].name);
+            code = kg_onboard_judge(w, name, o, label, &src, KG_WANT_WRONG, err);
+        }
+    }
+    kg_buf_deinit(&src);
+    return code;
+}
+
+/* Median of a few calls of the float reference at the default shape, hand-off included. */
+static enum kg_code time_reference(struct kg_worker *w, struct kg_onboard *o, struct kg_err *err)
+{
+    struct kg_native *n = kg_native_of(w);
+    struct kg_case c = {.law = KG_LAW_OWN};
+    struct kg_layout l;
+    struct kg_wire_call call;
+    double ns[TIMED_CALLS];
+    if (kg_native_references(w, err) != KG_OK) {
+        return err->code;
+    }
+    kg_shape_default(n->problem, &c.shape);
+    kg_layout_plan(n->problem, &c.shape, false, 0, 0, 0, &l);
+    kg_layout_call(n->problem, &c.shape, &l, false, &call);
+    for (int i = 0; i < TIMED_CALLS; i++) {
+        struct kg_call_report rep;
+        kg_rng_bytes(&w->rng, &c.key, sizeof c.key);
+        if (kg_judge_fill(&n->judge, &c, false, err) != KG_OK) {
+            return err->code;
+        }
+        kg_runner_call(&n->ref, &call, kg_clock_ns() + 20000000000, false, &rep);
+        /* Active once may be an accident of the host, and the answer stands. */
+        if (rep.status != KG_RUN_OK && rep.status != KG_RUN_ACTIVE) {
+            return kg_fail(err, KG_E_PROBLEM, "%s: the reference fails at its default shape",
+                           n->problem->path);
+        }
+        ns[i] = (double)rep.window_ns;
+    }
+    o->reference_ns = (int64_t)kg_median(ns, TIMED_CALLS);
+    return KG_OK;
+}
+
+static void sizes(const struct kg_problem *p, struct kg_onboard *o)
+{
+    struct kg_shape s;
+    kg_shape_default(p, &s);
+    o->in_bytes = o->out_bytes = 0;
+    for (int a = 0; a < p->nargs; a++) {
+        int64_t bytes = p->args[a].rank
+                            ? kg_arg_count(p, a, &s) * (int64_t)kg_dtype_bytes(p->args[a].dtype)
+                            : 0;
+        o->in_bytes += p->args[a].role == KG_ROLE_IN ? bytes : 0;
+        o->out_bytes += p->args[a].role == KG_ROLE_OUT ? bytes : 0;
+    }
+}
+
+/* Every variant, with the reference as the candidate: it must exist, run and be right. */
+static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct kg_err *err)
+{
+    struct kg_native *n = kg_native_of(w);
+    struct kg_record r;
+    kg_record_init(&r);
+    struct kg_task task = {.stop_after = KG_ST_FULL};
+    struct kg_native_run run = {.cand_up = false};
+    struct kg_evaluation e = {
+        .w = w, .task = &task, .r = &r, .deadline_ns = kg_clock_ns() + 60000000000, .run = &run};
+    snprintf(run.object, sizeof run.object, "%s", n->object_float);
+    enum kg_code code = KG_OK;
+    for (int v = 0; v < KG_VARIANT_COUNT && code == KG_OK; v++) {
+        struct kg_case_pool_kind kind = {(enum kg_variant)v, KG_LAW_OWN, false, false};
+        struct kg_pooled_case *pc;
+        char name[64];
+        bool fresh;
+        snprintf(name, sizeof name, "variant %s", kg_variant_name((enum kg_variant)v));
+        if (!kg_case_pool_draw(&n->pool, n->problem, &kind, &w->rng, &pc, &fresh)) {
+            struct kg_onboard_check *c = kg_onboard_add(o, name);
+            c->pass = v != KG_VARIANT_DEFAULT;
+            snprintf(c->detail, sizeof c->detail, "no such shape");
+            continue;
+        }
+        enum kg_stage_result s = kg_native_candidate_case(&e, KG_ST_FULL, pc, err);
+        if (s == KG_STAGE_ERROR && err->code != KG_E_PROBLEM) {
+            code = err->code;
+        }
+        struct kg_onboard_check *c = kg_onboard_add(o, name);
+        c->pass = s == KG_STAGE_PASS;
+        snprintf(c->detail, sizeof c->detail, "%s",
+                 s == KG_STAGE_PASS   ? "runs; float and double agree"
+                 : s == KG_STAGE_FAIL ? r.message
+                                      : err->message);
+    }
+    kg_native_candidate_stop(&e);
+    kg_record_deinit(&r);
+    return code;
+}
+
+/* A file that is no problem, or a reference that does not build, is a finding; w->problem is then
+ * NULL. */
+static enum kg_code load(struct kg_worker *w, const char *problem, struct kg_onboard *o,
+                         struct kg_err *err)
+{
+    enum kg_code code = kg_native_problem(w, problem, err);
+    if (code != KG_OK && code != KG_E_INPUT && code != KG_E_PROBLEM) {
+        return code;
+    }
+    struct kg_onboard_check *c = kg_onboard_add(o, "parses");
+    c->pass = code != KG_E_INPUT;
+    if (code == KG_E_PROBLEM) {
+        c = kg_onboard_add(o, "builds");
+    }
+    if (code != KG_OK) {
+        kg_native_forget(w, KG_FORGET_PROBLEM);
+        snprintf(c->detail, sizeof c->detail, "%s", err->message);
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                               struct kg_err *err)
+{
+    enum kg_code code = load(w, problem, out, err);
+    struct kg_native *n = kg_native_of(w);
+    if (code != KG_OK || !n || !n->problem) {
+        return code;
+    }
+    snprintf(out->problem, sizeof out->problem, "%s", n->problem->name);
+    memcpy(out->sha256, n->problem->sha256, sizeof out->sha256);
+    sizes(n->problem, out);
+    struct kg_buf src;
+    kg_buf_init(&src, 1 << 20);
+    kg_probe_reference(n->problem, &src);
+    code = kg_onboard_judge(w, problem, out, "reference", &src, KG_WANT_OK, err);
+    kg_buf_deinit(&src);
+    if (code == KG_OK && !out->check[out->n - 1].pass) {
+        return KG_OK; /* what follows asks the reference, too */
+    }
+    if (code != KG_OK || time_reference(w, out, err) != KG_OK || variants(w, out, err) != KG_OK ||
+        made_candidates(w, problem, out, err) != KG_OK) {
+        return err->code;
+    }
+    out->pass = true;
+    for (int i = 0; i < out->n; i++) {
+        out->pass = out->pass && out->check[i].pass;
+    }
+    return KG_OK;
+}
