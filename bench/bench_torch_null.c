@@ -101,7 +101,7 @@ static void open_worker(const char *device)
     snprintf(config.device, sizeof config.device, "%s", device);
     snprintf(config.cache, sizeof config.cache, "none");
     kg_bench_need_ok(kg_config_check(&config, &err), &err);
-    kg_batch_cpus(&cpu, 1);
+    kg_worker_cores(&cpu, 1);
     kg_bench_need_ok(kg_worker_open(&config, cpu, NULL, &worker, &err), &err);
 }
 

@@ -16,6 +16,7 @@ static const char *const code_names[] = {
     [KG_E_GYM] = "gym",
     [KG_E_CANCELLED] = "cancelled",
     [KG_E_NEEDS_GPU] = "needs_gpu",
+    [KG_E_FULL] = "full",
 };
 
 const char *kg_code_name(enum kg_code code)

@@ -25,6 +25,7 @@ enum kg_code {
     KG_E_GYM,       /* a gym process failed: judge, reference runner, protocol */
     KG_E_CANCELLED, /* SIGINT, SIGTERM */
     KG_E_NEEDS_GPU, /* the candidate needs a device that this machine lacks */
+    KG_E_FULL,      /* a queue holds as much as it may */
 };
 
 enum kg_blame { KG_BLAME_HOST, KG_BLAME_GYM, KG_BLAME_PROBLEM };

@@ -30,6 +30,17 @@ enum kg_code kg_trace_to(const char *path, struct kg_err *err)
     return KG_OK;
 }
 
+enum kg_code kg_trace_join(const char *path, struct kg_err *err)
+{
+    if (!realpath(path, file)) {
+        int why = errno;
+        file[0] = '\0';
+        return kg_fail(err, KG_E_IO, "%s: no trace to add to: %s", path, strerror(why));
+    }
+    owner = 0;
+    return KG_OK;
+}
+
 void kg_trace_span(int64_t begun_ns, const char *kind, const char *name)
 {
     char line[256];

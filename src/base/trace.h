@@ -8,6 +8,8 @@
 
 /* For this process and those that it forks from now on. The file is made anew. */
 enum kg_code kg_trace_to(const char *path, struct kg_err *err) KG_MUST_USE;
+/* The same for a file that another process has made: spans are added to it. */
+enum kg_code kg_trace_join(const char *path, struct kg_err *err) KG_MUST_USE;
 /* From begun_ns (kg_clock_ns) until now; kind and name: plain words. Nothing where no file was
  * named; a span that cannot be written is lost. */
 void kg_trace_span(int64_t begun_ns, const char *kind, const char *name);

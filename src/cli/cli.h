@@ -25,6 +25,8 @@ int kg_cmd_feedback(int argc, char **argv);
 int kg_cmd_kernelbench(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
+int kg_cmd_pool_supervisor(int argc, char **argv); /* hidden: pool_roles.c */
+int kg_cmd_pool_worker(int argc, char **argv);
 
 /* A line of text that may quote a model's: it can neither drive the terminal nor make a line. */
 void kg_cli_line(FILE *f, const char *before, const char *text);

@@ -138,7 +138,7 @@ static enum kg_code timing(struct kg_doctor *d, const struct kg_config *config, 
     struct kg_noise n;
     char where[24];
     int cpu = -1;
-    kg_batch_cpus(&cpu, 1);
+    kg_worker_cores(&cpu, 1);
     if (kg_native_noise(config, cpu, &kg_cli_cancelled, &n, err) != KG_OK) {
         return err->code;
     }
@@ -209,7 +209,7 @@ static int examine(struct kg_doctor *d, const struct kg_config *config)
     struct kg_err err = KG_ERR_INIT;
     struct kg_worker *w = NULL;
     int cpu = -1;
-    kg_batch_cpus(&cpu, 1); /* where a batch would time */
+    kg_worker_cores(&cpu, 1); /* where a batch would time */
     enum kg_code code = kg_worker_open(config, cpu, &kg_cli_cancelled, &w, &err);
     if (code == KG_OK) {
         host(d, kg_worker_compiler(w));

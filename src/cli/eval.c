@@ -6,14 +6,14 @@
 
 #include "base/file.h"
 #include "base/term.h"
-#include "base/trace.h"
 #include "base/ulid.h"
 #include "cli/cli.h"
 #include "cli/eval_batch.h"
-#include "gym/batch/batch.h"
 #include "gym/card/card.h"
-#include "gym/eval/evaluate.h"
 #include "gym/eval/executor.h"
+#include "gym/pool/configured.h"
+
+#define LOOK_EVERY_MS 50 /* whether a signal came */
 
 static const char help_text[] =
     "usage: kgym eval [OPTIONS] PROBLEM REPLY\n"
@@ -139,10 +139,10 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
     return KG_OK;
 }
 
-static enum kg_code check(const struct args *a, enum kg_stage *stop, struct kg_err *err)
+static enum kg_code check(const struct args *a, struct kg_err *err)
 {
-    *stop = KG_ST_PROFILE;
-    if (a->stop_after && !kg_stage_parse(a->stop_after, stop)) {
+    enum kg_stage stop;
+    if (a->stop_after && !kg_stage_parse(a->stop_after, &stop)) {
         return kg_fail(err, KG_E_USAGE,
                        "--stop-after %s: no such stage (extract, static, compile, tiny, full, "
                        "timing, profile)",
@@ -195,22 +195,20 @@ static enum kg_code check_language(const struct args *a, const struct kg_config 
                    a->problem, python ? "C" : "Python", python ? "Python" : "C");
 }
 
-/* What a record keeps under "private"; *record owns it. */
-static enum kg_code load_replay(const char *path, json_t **record, struct kg_err *err)
+/* A record with its key "private", as text. */
+static enum kg_code load_replay(const char *path, struct kg_buf *out, struct kg_err *err)
 {
-    struct kg_buf b;
-    kg_buf_init(&b, 64u << 20);
-    enum kg_code code = kg_file_read(path, &b, err);
-    if (code == KG_OK) {
-        code = kg_json_parse(b.data, b.len, path, record, err);
+    json_t *record = NULL;
+    if (kg_file_read(path, out, err) != KG_OK ||
+        kg_json_parse(out->data, out->len, path, &record, err) != KG_OK) {
+        return err->code;
     }
-    if (code == KG_OK && !json_is_object(json_object_get(*record, "private"))) {
-        code = kg_fail(err, KG_E_INPUT,
-                       "%s: private: missing (a record written with --public can't be replayed)",
-                       path);
-    }
-    kg_buf_deinit(&b);
-    return code;
+    bool good = json_is_object(json_object_get(record, "private"));
+    json_decref(record);
+    return good ? KG_OK
+                : kg_fail(err, KG_E_INPUT,
+                          "%s: private: missing (a record written with --public can't be replayed)",
+                          path);
 }
 
 static enum kg_code show(const struct args *a, const struct kg_record *r, struct kg_err *err)
@@ -251,29 +249,56 @@ static void fail_record(struct kg_record *r, const struct kg_err *cause)
     kg_record_error(r, cause);
 }
 
-static int judge_one(const struct args *a, const struct kg_config *config, enum kg_stage stop)
+/* The record of one task, by a pool of one worker. */
+static enum kg_code judge(const struct args *a, const struct kg_config *config,
+                          const struct kg_buf *text, const struct kg_buf *replay,
+                          struct kg_record *r, struct kg_err *err)
+{
+    const struct kgym_options options = {.workers = 1, .trace = a->trace};
+    const struct kgym_task task = {.size = sizeof task,
+                                   .problem = a->problem,
+                                   .text = text->data,
+                                   .text_len = text->len,
+                                   .source = is_source(a),
+                                   .stop_after = a->stop_after,
+                                   .replay = a->replay ? replay->data : NULL,
+                                   .replay_len = replay->len};
+    struct kgym_pool *pool = NULL;
+    struct kgym_result *result = NULL;
+    struct kgym_error e = {.code = KGYM_OK};
+    json_t *j = NULL;
+    if (kg_pool_open(config, &options, &pool, err) != KG_OK) {
+        return err->code;
+    }
+    enum kgym_code code = kgym_submit(pool, &task, NULL, &e);
+    while (code == KGYM_OK && !result && !kg_cli_cancelled) {
+        code = kgym_next(pool, LOOK_EVERY_MS, &result, &e);
+    }
+    if (kg_cli_cancelled) { /* whatever the signal hit first, it is no verdict */
+        kg_fail(err, KG_E_CANCELLED, "interrupted");
+    } else if (code != KGYM_OK) {
+        (void)!kg_pool_error(&e, err);
+    } else if (kg_json_parse(result->record, result->record_len, "record", &j, err) == KG_OK) {
+        (void)!kg_record_parse(j, r, err);
+    }
+    json_decref(j);
+    kgym_result_free(result);
+    kgym_close(pool);
+    return err->code;
+}
+
+static int judge_one(const struct args *a, const struct kg_config *config)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_buf text;
-    struct kg_worker *w = NULL;
+    struct kg_buf text, replay;
     struct kg_record r;
-    json_t *old = NULL;
-    int cpu = -1;
     kg_buf_init(&text, 64u << 20);
+    kg_buf_init(&replay, 64u << 20);
     kg_record_init(&r);
-    kg_batch_cpus(&cpu, 1);
     if (kg_file_read(a->reply, &text, &err) != KG_OK ||
-        (a->replay && load_replay(a->replay, &old, &err) != KG_OK) ||
-        kg_worker_open(config, cpu, &kg_cli_cancelled, &w, &err) != KG_OK) {
+        (a->replay && load_replay(a->replay, &replay, &err) != KG_OK) ||
+        judge(a, config, &text, &replay, &r, &err) != KG_OK) {
         fail_record(&r, &err);
-    } else {
-        struct kg_task task = {.problem = a->problem,
-                               .text = text.data,
-                               .len = text.len,
-                               .source = is_source(a),
-                               .stop_after = stop,
-                               .replay = json_object_get(old, "private")};
-        kg_eval(w, &task, &r);
     }
     int status = status_of(&r);
     if ((!r.has_error || a->json) && show(a, &r, &err) != KG_OK) {
@@ -282,9 +307,8 @@ static int judge_one(const struct args *a, const struct kg_config *config, enum 
     if (r.has_error) {
         kg_cli_fail("eval", &r.error);
     }
-    kg_worker_close(w);
     kg_record_deinit(&r);
-    json_decref(old);
+    kg_buf_deinit(&replay);
     kg_buf_deinit(&text);
     return status;
 }
@@ -294,7 +318,6 @@ int kg_cmd_eval(int argc, char **argv)
     struct args a = {0};
     struct kg_err err = KG_ERR_INIT;
     struct kg_config config;
-    enum kg_stage stop;
     if (parse(&a, argc, argv, &err) != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
@@ -303,7 +326,7 @@ int kg_cmd_eval(int argc, char **argv)
         print_presets();
         return KG_STATUS_GOOD;
     }
-    if (check(&a, &stop, &err) != KG_OK ||
+    if (check(&a, &err) != KG_OK ||
         kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
@@ -315,12 +338,11 @@ int kg_cmd_eval(int argc, char **argv)
         kg_buf_deinit(&out);
         return KG_STATUS_GOOD;
     }
-    if ((!a.batch && check_language(&a, &config, &err) != KG_OK) ||
-        (a.trace && kg_trace_to(a.trace, &err) != KG_OK)) {
+    if (!a.batch && check_language(&a, &config, &err) != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
     kg_cli_signals();
-    kg_sandbox_sweep();
-    return a.batch ? kg_cli_batch(&config, a.batch, a.out, a.jobs, a.public_only, stop)
-                   : judge_one(&a, &config, stop);
+    return a.batch
+               ? kg_cli_batch(&config, a.batch, a.out, a.jobs, a.public_only, a.stop_after, a.trace)
+               : judge_one(&a, &config);
 }

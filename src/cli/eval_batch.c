@@ -6,34 +6,29 @@
 
 #include "base/term.h"
 #include "gym/batch/batch.h"
-#include "gym/torch/torch.h"
 
 #define SHOWN_FAULTS 5
+#define MOST_JOBS    4096
 
 struct tally {
+    const char *command;
     struct kg_progress bar;
+    bool timing;
     int64_t ok, faults;
     struct kg_buf shown; /* the first faults: "  ID: message" */
 };
 
-/* A record with an error instead of a verdict. */
-static void note_fault(struct tally *t, const char *record)
+/* A line with an error instead of a verdict. */
+static void note_fault(struct tally *t, const struct kg_batch_line *line)
 {
-    struct kg_err ignored = KG_ERR_INIT;
-    json_t *j = NULL;
-    if (t->faults++ >= SHOWN_FAULTS ||
-        kg_json_parse(record, strlen(record), "record", &j, &ignored) != KG_OK) {
+    if (t->faults++ >= SHOWN_FAULTS) {
         return;
     }
-    const char *id = json_string_value(json_object_get(j, "batch_id"));
-    const char *message =
-        json_string_value(json_object_get(json_object_get(j, "error"), "message"));
     kg_buf_adds(&t->shown, "  ");
-    kg_term_add_line(&t->shown, id ? id : "?");
+    kg_term_add_line(&t->shown, line->id);
     kg_buf_adds(&t->shown, ": ");
-    kg_term_add_line(&t->shown, message ? message : "?");
+    kg_term_add_line(&t->shown, line->message ? line->message : "?");
     kg_buf_addc(&t->shown, '\n');
-    json_decref(j);
 }
 
 static void show_faults(struct tally *t)
@@ -45,40 +40,39 @@ static void show_faults(struct tally *t)
     kg_buf_deinit(&t->shown);
 }
 
-static void on_progress(void *ctx, int64_t done, int64_t total, const char *record)
+static void on_progress(void *ctx, int64_t done, int64_t total, const struct kg_batch_line *line)
 {
     struct tally *t = ctx;
     char note[64];
     t->bar.total = total;
-    t->ok += strstr(record, "\"verdict\":\"ok\"") != NULL ||
-             strstr(record, "\"verdict\": \"ok\"") != NULL;
-    if (!strstr(record, "\"error\":null") && !strstr(record, "\"error\": null")) {
-        note_fault(t, record);
+    t->ok += line->ok;
+    if (line->error != KG_OK) {
+        note_fault(t, line);
     }
     snprintf(note, sizeof note, "%lld ok", (long long)t->ok);
     kg_progress_step(&t->bar, done, note);
 }
 
-/* Where a GPU is used, each job has a judge that must not share its runners' CPU. */
-static enum kg_code job_count(const char *command, const char *text, const struct kg_config *config,
-                              int *out, struct kg_err *err)
+/* Two workers on one core would time each other. */
+static int on_opened(void *ctx, int workers, int cores)
 {
-    int cpus[64];
-    int n = kg_batch_cpus(cpus, 64);
-    bool timing = config->stage_timing, gpu = strcmp(kg_torch_device(config), "cpu") != 0;
-    *out = timing && gpu && n > 1 ? n / 2 : n;
-    if (!text) {
-        return KG_OK;
+    const struct tally *t = ctx;
+    if (!t->timing || workers <= cores) {
+        return workers;
     }
-    char *end;
-    long v = strtol(text, &end, 10);
-    if (*end || end == text || v < 1 || v > 64) {
-        return kg_fail(err, KG_E_USAGE, "--jobs %s: a number from 1 to 64 is needed", text);
-    }
-    if (timing && v > n) {
-        fprintf(stderr, "kgym %s: --jobs %ld: timing needs a CPU for each job; running %d\n",
-                command, v, n);
-        v = n;
+    fprintf(stderr, "kgym %s: --jobs %d: timing needs a CPU for each job; running %d\n", t->command,
+            workers, cores);
+    return cores;
+}
+
+/* 0: the pool's default. */
+static enum kg_code job_count(const char *text, int *out, struct kg_err *err)
+{
+    char *end = NULL;
+    long v = text ? strtol(text, &end, 10) : 0;
+    if (text && (*end || end == text || v < 1 || v > MOST_JOBS)) {
+        return kg_fail(err, KG_E_USAGE, "--jobs %s: a number from 1 to %d is needed", text,
+                       MOST_JOBS);
     }
     *out = (int)v;
     return KG_OK;
@@ -86,18 +80,20 @@ static enum kg_code job_count(const char *command, const char *text, const struc
 
 enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *config, const char *in,
                               const char *out, const char *jobs, bool public_only,
-                              enum kg_stage stop_after, struct kg_batch_result *res, int64_t *ok,
-                              struct kg_err *err)
+                              const char *stop_after, const char *trace,
+                              struct kg_batch_result *res, int64_t *ok, struct kg_err *err)
 {
-    struct tally t = {.ok = 0};
+    struct tally t = {.command = command, .timing = config->stage_timing};
     struct kg_batch_spec spec = {.in = in,
                                  .out = out,
                                  .public_only = public_only,
                                  .stop_after = stop_after,
+                                 .trace = trace,
                                  .cancelled = &kg_cli_cancelled,
+                                 .opened = on_opened,
                                  .progress = on_progress,
                                  .ctx = &t};
-    if (job_count(command, jobs, config, &spec.jobs, err) != KG_OK) {
+    if (job_count(jobs, &spec.jobs, err) != KG_OK) {
         return err->code;
     }
     kg_buf_init(&t.shown, 16 << 10);
@@ -112,13 +108,13 @@ enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *confi
 }
 
 int kg_cli_batch(const struct kg_config *config, const char *in, const char *out, const char *jobs,
-                 bool public_only, enum kg_stage stop_after)
+                 bool public_only, const char *stop_after, const char *trace)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_batch_result res = {0};
     int64_t ok = 0;
-    if (kg_cli_batch_run("eval", config, in, out, jobs, public_only, stop_after, &res, &ok, &err) !=
-        KG_OK) {
+    if (kg_cli_batch_run("eval", config, in, out, jobs, public_only, stop_after, trace, &res, &ok,
+                         &err) != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
     fprintf(stderr,

@@ -10,10 +10,12 @@
  * `ok`. */
 enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *config, const char *in,
                               const char *out, const char *jobs, bool public_only,
-                              enum kg_stage stop_after, struct kg_batch_result *res, int64_t *ok,
+                              const char *stop_after, const char *trace,
+                              struct kg_batch_result *res, int64_t *ok,
                               struct kg_err *err) KG_MUST_USE;
-/* jobs: text of --jobs, or NULL for one per CPU. */
+/* jobs: text of --jobs, or NULL for the pool's default. stop_after: the last stage, or NULL. trace:
+ * file for a trace, or NULL. */
 int kg_cli_batch(const struct kg_config *config, const char *in, const char *out, const char *jobs,
-                 bool public_only, enum kg_stage stop_after);
+                 bool public_only, const char *stop_after, const char *trace);
 
 #endif

@@ -6,7 +6,6 @@
 #include "cli/eval_batch.h"
 #include "cli/kernelbench.h"
 #include "gym/kernelbench/store.h"
-#include "gym/sandbox/sandbox.h"
 
 struct job {
     struct kg_kb_run all, chosen; /* the level's kernels; those to judge */
@@ -43,9 +42,8 @@ static enum kg_code judge(struct kg_cli_kb *a, const struct kg_config *config, s
         return err->code;
     }
     kg_cli_signals();
-    kg_sandbox_sweep();
-    if (kg_cli_batch_run("kernelbench", config, j->store.batch, j->store.part, a->jobs, false,
-                         KG_ST_PROFILE, &j->batch, &ok, err) != KG_OK ||
+    if (kg_cli_batch_run("kernelbench", config, j->store.batch, j->store.part, a->jobs, false, NULL,
+                         NULL, &j->batch, &ok, err) != KG_OK ||
         kg_kb_store_end(&j->store, err) != KG_OK) {
         return err->code;
     }

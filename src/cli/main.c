@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "gym/eval/context.h"
+#include "gym/pool/spawn.h"
 
 static const struct kg_command commands[] = {
     {"eval", kg_cmd_eval, "judge a candidate, or a file of them (--batch)"},
@@ -16,6 +17,12 @@ static const struct kg_command commands[] = {
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
     {"completion", kg_cmd_completion, "shell completion for bash"},
+};
+
+/* What a pool executes; no help and no completion names them. */
+static const struct kg_command roles[] = {
+    {KG_ROLE_SUPERVISOR, kg_cmd_pool_supervisor, ""},
+    {KG_ROLE_WORKER, kg_cmd_pool_worker, ""},
 };
 
 const struct kg_command *kg_cli_commands(size_t *n)
@@ -84,6 +91,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return finish(commands[i].name, commands[i].run(argc - 1, argv + 1));
+        }
+    }
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        if (strcmp(argv[1], roles[i].name) == 0) {
+            return roles[i].run(argc - 1, argv + 1);
         }
     }
     return unknown(argv[1]);

@@ -6,20 +6,18 @@
 #include "base/term.h"
 #include "cli/problems.h"
 #include "cli/problems_set.h"
-#include "gym/batch/batch.h"
 #include "gym/eval/executor.h"
 #include "gym/eval/findings.h"
-#include "gym/eval/onboard.h"
-#include "gym/problem/problem.h"
-#include "gym/torch/torch.h"
-#include "gym/torch/torch_facts.h"
+#include "gym/pool/configured.h"
+
+#define LOOK_EVERY_MS 50 /* whether a signal came */
 
 struct checking {
     const struct kg_cli_check *c;
-    struct kg_worker *w;
+    struct kgym_pool *pool;
     struct kg_cli_aside aside;
     struct kg_progress bar;
-    bool shows_bar, asked_torch, no_torch;
+    bool shows_bar, no_torch;
     struct kg_err why_no_torch;
     int64_t of, fit, known, done, untried;
     int status;
@@ -172,44 +170,28 @@ static void tell_error(struct checking *k, const struct kg_cli_item *it, const s
 
 /* --- what is known of it --- */
 
-/* Hash and name; false: it cannot be judged as it is. */
-static bool identify(const char *path, bool python, char sha256[KG_SHA256_HEX], char *name,
-                     size_t cap)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    struct kg_problem *c = NULL;
-    struct kg_tproblem *t = NULL;
-    bool good = python
-                    ? kg_tproblem_load(path, &t, &ignored) == KG_OK && t->level != KG_TLEVEL_WEIGHTS
-                    : kg_problem_load(path, &c, &ignored) == KG_OK;
-    if (good) {
-        memcpy(sha256, python ? t->sha256 : c->sha256, KG_SHA256_HEX);
-        snprintf(name, cap, "%s", python ? t->name : c->name);
-    }
-    kg_tproblem_destroy(t);
-    kg_problem_destroy(c);
-    return good;
-}
-
 /* By an earlier check, on a device of this kind; NULL: nothing. */
 static json_t *known_of(const struct checking *k, const struct kg_cli_item *it)
 {
     struct kg_err ignored = KG_ERR_INIT;
-    const struct kg_executor *x;
-    char path[1200], name[300], sha256[KG_SHA256_HEX];
+    const struct kg_executor *x = kg_executor_of_path(it->path);
+    struct kg_problem_facts facts;
+    char path[1200];
+    json_t *card = NULL, *found = NULL;
     snprintf(path, sizeof path, "%s", it->path);
     if (!path[0] &&
         kg_executor_find(k->c->paths, it->word, &x, path, sizeof path, &ignored) != KG_OK) {
         return NULL;
     }
-    bool python = kg_tsuite_is_path(path);
-    if (!identify(path, python, sha256, name, sizeof name)) {
-        return NULL;
+    if (x && x->facts(path, &facts, &ignored) == KG_OK && !facts.note) {
+        card = kg_findings_find(k->c->config, facts.sha256);
     }
-    json_t *card = kg_findings_find(k->c->config, sha256), *found = NULL;
-    if (card && kg_findings_made_on(card, python ? kg_torch_device(k->c->config) : "cpu")) {
+    if (card && kg_findings_made_on(card, x->device(k->c->config))) {
         found = json_incref(json_object_get(card, "check"));
-        json_object_set_new(found, "problem", kg_json_text(name, strlen(name)));
+        json_object_set_new(found, "problem", kg_json_text(facts.name, strlen(facts.name)));
+    }
+    if (x) {
+        kg_problem_facts_deinit(&facts);
     }
     json_decref(card);
     return found;
@@ -217,47 +199,69 @@ static json_t *known_of(const struct checking *k, const struct kg_cli_item *it)
 
 /* --- all of them --- */
 
-/* Is there a torch to run it? Asked once. */
-static bool can_run(struct checking *k, const struct kg_cli_item *it)
+/* What the pool found of it; the caller's. NULL: *err says why; *lacks: no problem of this kind can
+ * be checked on this host. */
+static json_t *ask(struct checking *k, const char *problem, bool *lacks, struct kg_err *err)
 {
-    if (!it->python) {
-        return true;
+    const struct kgym_task task = {.size = sizeof task, .kind = KGYM_CHECK, .problem = problem};
+    struct kgym_result *r = NULL;
+    struct kgym_error e = {.code = KGYM_OK};
+    json_t *found = NULL;
+    uint64_t id;
+    enum kgym_code code = kgym_submit(k->pool, &task, &id, &e);
+    while (code == KGYM_OK && !r && !kg_cli_cancelled) {
+        code = kgym_next(k->pool, LOOK_EVERY_MS, &r, &e);
     }
-    if (!k->asked_torch) {
-        json_t *facts = NULL;
-        k->asked_torch = true;
-        k->no_torch = kg_torch_facts(k->w, &facts, &k->why_no_torch) != KG_OK;
-        json_decref(facts);
+    if (kg_cli_cancelled) {
+        kg_fail(err, KG_E_CANCELLED, "interrupted");
+    } else if (code != KGYM_OK) {
+        (void)!kg_pool_error(&e, err);
+    } else if (kg_json_parse(r->record, r->record_len, "check", &found, err) == KG_OK &&
+               r->error != KGYM_OK) {
+        const json_t *error = json_object_get(found, "error");
+        kg_fail(err, (enum kg_code)r->error, "%s", text(error, "message"));
+        *lacks = json_is_true(json_object_get(error, "lacks"));
+        err->blame = strcmp(text(error, "blame"), "problem") == 0 ? KG_BLAME_PROBLEM
+                     : strcmp(text(error, "blame"), "gym") == 0   ? KG_BLAME_GYM
+                                                                  : KG_BLAME_HOST;
+        json_decref(found);
+        found = NULL;
     }
-    k->untried += k->no_torch;
-    return !k->no_torch;
+    kgym_result_free(r);
+    return found;
 }
 
 /* False: the others would fare alike. */
 static bool check_one(struct checking *k, const struct kg_cli_item *it)
 {
     struct kg_err err = KG_ERR_INIT;
-    struct kg_onboard o;
+    bool lacks = false;
     json_t *found = k->c->resume ? known_of(k, it) : NULL;
     if (found) {
         tell(k, it, found, true);
         json_decref(found);
         return true;
     }
-    if (!can_run(k, it)) {
+    if (it->python && k->no_torch) {
+        k->untried++;
         return true;
     }
-    if (kg_onboard(k->w, it->path[0] ? it->path : it->word, &o, &err) != KG_OK) {
-        if (!kg_cli_cancelled) {
-            tell_error(k, it, &err);
-        }
-        return err.code != KG_E_USAGE && !kg_cli_cancelled;
+    found = ask(k, it->path[0] ? it->path : it->word, &lacks, &err);
+    if (found) {
+        tell(k, it, found, false);
+        json_decref(found);
+        return true;
     }
-    found = kg_onboard_json(&o);
-    tell(k, it, found, false);
-    json_decref(found);
-    kg_onboard_deinit(&o);
-    return true;
+    if (lacks) {
+        k->no_torch = true;
+        k->why_no_torch = err;
+        k->untried++;
+        return true;
+    }
+    if (!kg_cli_cancelled) {
+        tell_error(k, it, &err);
+    }
+    return err.code != KG_E_USAGE && !kg_cli_cancelled;
 }
 
 static void step(struct checking *k)
@@ -304,13 +308,12 @@ int kg_cli_problems_check(const struct kg_cli_check *c)
     struct kg_cli_set set;
     struct kg_cli_item it;
     struct checking k = {.c = c};
-    int cpu = -1;
+    const struct kgym_options options = {.workers = 1};
     kg_cli_signals();
-    kg_batch_cpus(&cpu, 1);
     if (kg_cli_set_open(c->paths, c->word, c->nwords, &set, &err) != KG_OK) {
         return kg_cli_fail("problems", &err);
     }
-    if (kg_worker_open(c->config, cpu, &kg_cli_cancelled, &k.w, &err) != KG_OK) {
+    if (kg_pool_open(c->config, &options, &k.pool, &err) != KG_OK) {
         kg_cli_set_close(&set);
         return kg_cli_fail("problems", &err);
     }
@@ -323,7 +326,7 @@ int kg_cli_problems_check(const struct kg_cli_check *c)
     sum_up(&k, set.total);
     kg_findings_trim(c->config);
     kg_buf_deinit(&k.aside.list);
-    kg_worker_close(k.w);
+    kgym_close(k.pool);
     kg_cli_set_close(&set);
     return k.status;
 }

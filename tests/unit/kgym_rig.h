@@ -133,7 +133,7 @@ static inline int rig_finish(pid_t pid)
     int status = 0;
     int64_t deadline = kg_clock_ns() + (int64_t)RIG_LIMIT_S * 1000000000;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        rig_note(pid, 2);
+        rig_note(pid, 3);
         if (kg_clock_ns() > deadline) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);

@@ -21,7 +21,7 @@ static void test_killed_at_any_moment_it_resumes(void **state)
         int status;
         if (waitpid(pid, &status, WNOHANG) == 0) {
             bool group = kg_rng_below(&rng, 2); /* else the supervisor alone */
-            rig_note(pid, 2);
+            rig_note(pid, 3);
             kill(group ? -pid : pid, SIGKILL);
             waitpid(pid, &status, 0);
             kills++;
@@ -71,7 +71,7 @@ static void killed_with_three_waiting(int sig)
     rig_expect(0, "rm -f out.jsonl*");
     pid_t pid = start_batch("--jobs 2 --deadline-run 60");
     await("test \"$(wc -l < out.jsonl.ahead)\" = 3");
-    rig_note(pid, 2);
+    rig_note(pid, 3);
     if (sig == SIGKILL) {
         int status;
         kill(-pid, sig);
@@ -94,7 +94,7 @@ static void test_what_waits_is_not_lost(void **state)
     rig_expect(0, "cp out.jsonl.ahead ahead; printf '{\"schema\":\"kgym' >> out.jsonl.ahead");
     pid_t pid = start_batch("--jobs 1 --deadline-run 60"); /* killed again: they still wait */
     await("cmp ahead out.jsonl.ahead");
-    rig_note(pid, 2);
+    rig_note(pid, 3);
     kill(pid, SIGKILL);
     waitpid(pid, &(int){0}, 0);
     rig_expect(0, "cmp ahead out.jsonl.ahead");
@@ -144,7 +144,7 @@ static void test_interrupted_at_any_moment_it_leaves_nothing(void **state)
         pid_t pid = start_batch("--jobs 2");
         rest_ms(30 + (int64_t)kg_rng_below(&rng, 100 + 100 * (uint64_t)round));
         bool group = kg_rng_below(&rng, 2); /* as a terminal does it */
-        rig_note(pid, 2);
+        rig_note(pid, 3);
         kill(group ? -pid : pid, signals[kg_rng_below(&rng, 2)]);
         int status = rig_finish(pid);
         if (status == 0) {
@@ -176,7 +176,7 @@ static void test_one_evaluation_is_interrupted_too(void **state)
     for (int round = 0; round < 6; round++) {
         pid_t pid = rig_start("KGYM_CACHE=none exec $K eval matmul $P/matmul.fast.c --json");
         rest_ms(100 + (int64_t)kg_rng_below(&rng, 900));
-        rig_note(pid, 2);
+        rig_note(pid, 3);
         kill(pid, round % 2 ? SIGINT : SIGTERM);
         int status = rig_finish(pid);
         if (status == 2) {
@@ -197,7 +197,7 @@ static void test_an_endless_call_is_interrupted_at_once(void **state)
     pid_t pid = rig_start("exec $K eval silu loop.c --json --deadline-run 60");
     int64_t sent = 0;
     rest_ms(1500);
-    rig_note(pid, 2);
+    rig_note(pid, 3);
     kill(pid, SIGINT);
     sent = kg_clock_ns();
     assert_int_equal(rig_finish(pid), 2);
@@ -246,11 +246,12 @@ static void kill_workers(pid_t pid, int times)
         pid_t child = 0;
         for (int k = 0; k < 5000 && (child == 0 || child == last); k++) {
             rest_ms(2);
-            child = child_of(pid);
+            pid_t supervisor = child_of(pid);
+            child = supervisor > 0 ? child_of(supervisor) : 0;
         }
         assert_true(child > 0 && child != last);
         rest_ms(700);
-        rig_note(pid, 2);
+        rig_note(pid, 3);
         kill(child, SIGKILL);
         last = child;
     }
@@ -283,7 +284,7 @@ static void test_a_line_that_takes_two_workers_is_an_error(void **state)
     assert_int_equal(got.n, 2);
     assert_string_equal(got.verdict[0], "error/");
     assert_string_equal(got.verdict[1], "no_code/no_block");
-    rig_expect(0, "head -1 out.jsonl | grep -q 'the worker died twice while judging this line'");
+    rig_expect(0, "head -1 out.jsonl | grep -q 'the worker died twice while judging this task'");
     rig_nothing_left();
 }
 

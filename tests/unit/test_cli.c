@@ -89,7 +89,7 @@ static void test_mistyped_words_get_the_nearest(void **state)
         {"eval --batch x", "--batch needs --out FILE"},
         {"eval --batch x --out y silu", "--batch takes no PROBLEM and REPLY"},
         {"eval silu x --jobs 2", "--out and --jobs go with --batch"},
-        {"eval --batch x --out y --jobs 0", "--jobs 0: a number from 1 to 64 is needed"},
+        {"eval --batch x --out y --jobs 0", "--jobs 0: a number from 1 to 4096 is needed"},
         {"eval --batch x --out y --jobs two", "--jobs two: a number"},
         {"problems chek", "did you mean `check`?"},
         {"problems list x", "no problem 'x' in the suites"},

@@ -224,7 +224,7 @@ static void judge(const char *what, const struct fixture *f, size_t n,
     remove(out);
     size_t lines = write_input(in, f, n, want);
     struct kg_batch_spec spec = {
-        .in = in, .out = out, .jobs = kg_batch_cpus(cpus, 2), .stop_after = stop};
+        .in = in, .out = out, .jobs = kg_worker_cores(cpus, 2), .stop_after = stop};
     if (kg_batch_run(config, &spec, &res, &err) != KG_OK) {
         fail_msg("%s", err.message);
     }

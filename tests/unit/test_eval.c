@@ -31,7 +31,7 @@ static int open_worker(void **state)
     kg_opts_defaults(kg_config_options(), &config);
     snprintf(config.cache, sizeof config.cache, "%s/test-cache", home);
     snprintf(config.rewards, sizeof config.rewards, "dr-kernel,binary");
-    kg_batch_cpus(&cpu, 1);
+    kg_worker_cores(&cpu, 1);
     if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
         print_error("%s\n", err.message);
         return -1;
@@ -200,7 +200,7 @@ static void with_config(const struct kg_config *c, void (*check)(void))
     struct kg_worker *first = worker;
     struct kg_err err = KG_ERR_INIT;
     int cpu = -1;
-    kg_batch_cpus(&cpu, 1);
+    kg_worker_cores(&cpu, 1);
     if (kg_worker_open(c, cpu, NULL, &worker, &err) != KG_OK) {
         fail_msg("%s", err.message);
     }

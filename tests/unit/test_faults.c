@@ -70,7 +70,7 @@ static int open_worker(void **state)
     config.limit_scratch_mb = 24;
     config.timing_processes = config.timing_min_processes = 1;
     config.timing_pairs = 6;
-    kg_batch_cpus(&cpu, 1);
+    kg_worker_cores(&cpu, 1);
     if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
         print_error("%s\n", err.message);
         return -1;

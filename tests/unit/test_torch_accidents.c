@@ -30,7 +30,7 @@ static void kill_called(pid_t pid, enum victim kind)
     }
     assert_true(up && victim > 0);
     rest_ms(700); /* it is being called */
-    rig_note(pid, 2);
+    rig_note(pid, 3);
     assert_int_equal(kill((pid_t)victim, SIGKILL), 0);
     rest_ms(200);
 }

@@ -179,7 +179,7 @@ static bool kill_one(pid_t batch, enum victim kind)
         long pid = spare ? 0 : find_victim(batch, kind, &rng);
         if (pid > 0) {
             rest_ms((int64_t)kg_rng_below(&rng, 60));
-            rig_note(batch, 2);
+            rig_note(batch, 3);
             bool spared = accusing(kind) && lines_written() <= accused;
             bool hit = !spared && kill((pid_t)pid, SIGKILL) == 0;
             kills[kind] += hit;

@@ -122,7 +122,7 @@ static inline int rig_open(void)
     if (!mkdtemp(folder) || chmod(folder, 0755) != 0) {
         return -1;
     }
-    kg_batch_cpus(&cpu, 1);
+    kg_worker_cores(&cpu, 1);
     if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
         print_error("%s\n", err.message);
         return -1;

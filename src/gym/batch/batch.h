@@ -1,6 +1,6 @@
 /* Many evaluations: a JSONL file of {id, problem, one of reply|reply_file|source|source_file} in,
- * one record per line out, in input order whatever order they finish in. One worker process per
- * job, each pinned to its own CPU; a worker that dies is replaced and its line is tried once more.
+ * one record per line out, in input order whatever order they finish in. The lines are tasks of a
+ * pool (kgym.h), which the batch opens and closes.
  * An interrupted run resumes: complete lines with the same input hash are kept, those that waited
  * for an older one (batch_ahead.h) too, a torn last line is cut off. Paths in the input are
  * relative to its folder. */
@@ -9,15 +9,25 @@
 
 #include "gym/eval/evaluate.h"
 
+/* A line that is finished, or kept of an earlier run. Strings are borrowed. */
+struct kg_batch_line {
+    const char *id;
+    bool ok;             /* its verdict is `ok` */
+    enum kg_code error;  /* KG_OK: it has a verdict */
+    const char *message; /* of the error */
+};
+
 struct kg_batch_spec {
     const char *in, *out;
-    int jobs;
+    int jobs; /* workers; 0: the pool's default */
     bool public_only;
-    enum kg_stage stop_after;
+    const char *stop_after;        /* the last stage, or NULL */
+    const char *trace;             /* file for a trace, or NULL */
     const volatile int *cancelled; /* not zero: end as soon as possible; or NULL */
-    /* Called after each line, in order of completion; done counts resumed lines too. record: its
-     * JSON, borrowed. May be NULL. */
-    void (*progress)(void *ctx, int64_t done, int64_t total, const char *record);
+    /* Once the pool is open: how many workers it has, for how many cores. May be NULL. */
+    int (*opened)(void *ctx, int workers, int cores); /* returns how many it shall have */
+    /* Called after each line, in order of completion; done counts kept lines too. May be NULL. */
+    void (*progress)(void *ctx, int64_t done, int64_t total, const struct kg_batch_line *line);
     void *ctx;
 };
 
@@ -28,9 +38,5 @@ struct kg_batch_result {
 
 enum kg_code kg_batch_run(const struct kg_config *config, const struct kg_batch_spec *spec,
                           struct kg_batch_result *out, struct kg_err *err) KG_MUST_USE;
-
-/* CPUs that this process may use, best first for timing (highest number first: CPU 0 takes the
- * interrupts). Returns how many were stored. */
-int kg_batch_cpus(int *out, int cap);
 
 #endif

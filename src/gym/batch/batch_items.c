@@ -1,6 +1,5 @@
 #include "gym/batch/batch_items.h"
 
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,39 +34,6 @@ static const char *plain_text(const json_t *j, const char *key, size_t most)
     return s && *s && strlen(s) == json_string_length(v) && strlen(s) <= most ? s : NULL;
 }
 
-struct number {
-    const char *text; /* lies behind it */
-    int number;
-};
-
-static int by_text(const void *a, const void *b)
-{
-    const struct number *x = a, *y = b;
-    return strcmp(x->text, y->text);
-}
-
-static enum kg_code number_problem(struct kg_items *items, const char *text, int *out,
-                                   struct kg_err *err)
-{
-    const struct number key = {.text = text};
-    struct number *const *found = tfind(&key, &items->problems, by_text);
-    if (!found) {
-        size_t size = strlen(text) + 1;
-        struct number *p = malloc(sizeof *p + size);
-        if (p) {
-            *p = (struct number){memcpy(p + 1, text, size), items->nproblems};
-            found = tsearch(p, &items->problems, by_text);
-        }
-        if (!found) {
-            free(p);
-            return kg_fail(err, KG_E_LIMIT, "%s: no memory", items->path);
-        }
-        items->nproblems++;
-    }
-    *out = (*found)->number;
-    return KG_OK;
-}
-
 static enum kg_code check_line(struct kg_items *items, struct kg_item *it, const json_t *j,
                                struct kg_err *err)
 {
@@ -97,8 +63,7 @@ static enum kg_code check_line(struct kg_items *items, struct kg_item *it, const
     if (!id) {
         return bad(items, it->line, err, "id: a string of 1 to 200 bytes is needed");
     }
-    const char *problem = plain_text(j, "problem", PATH_BYTES - 1);
-    if (!problem) {
+    if (!plain_text(j, "problem", PATH_BYTES - 1)) {
         return bad(items, it->line, err, "problem: a name or a path is needed");
     }
     if (texts != 1) {
@@ -106,8 +71,7 @@ static enum kg_code check_line(struct kg_items *items, struct kg_item *it, const
                    "exactly one of reply, reply_file, source, source_file is needed");
     }
     it->id = strdup(id);
-    return it->id ? number_problem(items, problem, &it->problem, err)
-                  : kg_fail(err, KG_E_LIMIT, "%s: no memory", items->path);
+    return it->id ? KG_OK : kg_fail(err, KG_E_LIMIT, "%s: no memory", items->path);
 }
 
 static int by_id(const void *a, const void *b)
@@ -205,10 +169,8 @@ void kg_items_deinit(struct kg_items *items)
         free(items->item[i].kept);
     }
     free(items->item);
-    tdestroy(items->problems, free);
     kg_buf_deinit(&items->text);
     items->item = NULL;
-    items->problems = NULL;
     items->n = 0;
 }
 

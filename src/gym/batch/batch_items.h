@@ -11,10 +11,9 @@
 struct kg_item {
     size_t at, len; /* of its line in the text */
     int line;
-    int problem; /* its number, from 0: lines with the same text in `problem` have the same one */
-    bool taken;  /* handed out, or kept: no worker is to take it */
     char *id;
-    char *kept; /* record of an earlier run that still holds, or NULL */
+    char *kept;   /* record of an earlier run that still holds, or NULL */
+    bool kept_ok; /* its verdict is `ok` */
 };
 
 struct kg_items {
@@ -23,8 +22,6 @@ struct kg_items {
     char folder[512];
     struct kg_item *item;
     size_t n;
-    void *problems; /* tree of their texts and numbers */
-    int nproblems;
 };
 
 /* Reads and checks every line; errors name file and line. */

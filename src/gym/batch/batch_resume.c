@@ -55,8 +55,12 @@ struct search {
 
 /* Was it judged as far as this run goes? A failure ends a staged evaluation: nothing is missing
  * after it. */
-static bool far_enough(const json_t *record, enum kg_stage stop_after)
+static bool far_enough(const json_t *record, const char *last)
 {
+    enum kg_stage stop_after = KG_ST_PROFILE;
+    if (last && !kg_stage_parse(last, &stop_after)) {
+        return false;
+    }
     const json_t *stages = json_object_get(record, "stages");
     for (int s = KG_ST_EXTRACT; s <= (int)stop_after; s++) {
         const char *status =
@@ -104,7 +108,9 @@ static struct kg_item *holds(const struct search *s, const char *line, size_t le
         size_t i = (size_t)(it - s->items->item);
         if (input_hash(s->items, i, s->config, &s->paths, now, &ignored) == KG_OK &&
             strcmp(now, hash) == 0 && admitted(s, j)) {
+            const char *verdict = json_string_value(json_object_get(j, "verdict"));
             found = it;
+            it->kept_ok = verdict && strcmp(verdict, "ok") == 0;
         }
     }
     json_decref(j);

@@ -74,6 +74,8 @@ const char *const *kg_config_presets(void); /* NULL-terminated, those that are b
 const char *kg_config_preset_help(const char *name);
 /* Consistency between options, and what is not built yet. */
 enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err) KG_MUST_USE;
+/* Are all names of a comma-separated list reward presets, each named once? */
+enum kg_code kg_config_check_rewards(const char *list, struct kg_err *err) KG_MUST_USE;
 /* The parameters of the rewards. */
 void kg_config_reward_params(const struct kg_config *c, struct kg_reward_params *out);
 

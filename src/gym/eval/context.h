@@ -3,9 +3,8 @@
 #define KG_GYM_EVAL_CONTEXT_H
 
 #include "base/json.h"
+#include "base/version.h"
 #include "gym/eval/config.h"
-
-#define KG_VERSION "0.1.0"
 
 /* {key: value} with the options' own types. New reference. */
 json_t *kg_context_config(const struct kg_config *c);

@@ -227,7 +227,7 @@ static void begin_again(struct kg_record *r)
     r->batch_id = batch_id;
 }
 
-void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
+static void judge(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_evaluation e = {.w = w, .task = task, .r = out};
@@ -257,4 +257,27 @@ void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *
         w->executor->forget(w, KG_FORGET_ALL);
     }
     kg_record_error(out, &err);
+}
+
+void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
+{
+    struct kg_err err = KG_ERR_INIT;
+    char rewards[sizeof w->config.rewards];
+    if (!task->rewards) {
+        judge(w, task, out);
+        return;
+    }
+    memcpy(rewards, w->config.rewards, sizeof rewards);
+    if (kg_config_check_rewards(task->rewards, &err) != KG_OK ||
+        kg_opts_set(kg_config_options(), &w->config, "rewards", task->rewards, "task", &err) !=
+            KG_OK) {
+        out->batch_id = task->batch_id;
+        if (kg_ulid_new(out->id, &(struct kg_err)KG_ERR_INIT) != KG_OK) {
+            out->id[0] = 0;
+        }
+        kg_record_error(out, &err);
+        return;
+    }
+    judge(w, task, out); /* its record's `config` names the task's rewards */
+    memcpy(w->config.rewards, rewards, sizeof rewards);
 }

@@ -19,6 +19,7 @@ struct kg_task {
     bool any_problem;         /* also one that is quarantined (cards.h): it is being looked at */
     unsigned more; /* so many more are likely to follow in this worker, 2 at most: what they need
                       may be begun */
+    const char *rewards;  /* comma-separated presets; NULL: the configuration's */
     const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
 };
 
@@ -29,6 +30,9 @@ struct kg_common {
         torch_null_half_width; /* of the device's null test, as a log ratio; 0: unknown */
 };
 
+/* Cores that this process may use, best first for timing: the highest number first, since core 0
+ * takes most interrupts. Returns how many were stored. */
+int kg_worker_cores(int *out, int cap);
 /* cpu: the core it is pinned to; -1: none. cancelled: as long as it is not zero, what the worker
  * does ends within milliseconds with KG_E_CANCELLED; it outlives the worker, and a signal handler
  * may set it. NULL: nothing is ever cancelled. */
@@ -37,6 +41,11 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, const volat
 /* Without it each worker learns all by itself. */
 void kg_worker_share(struct kg_worker *w, struct kg_common *common);
 void kg_worker_close(struct kg_worker *w);
+/* Forgets its problem and ends all of its processes: after a task that was cancelled, since what it
+ * spoke to may have been interrupted in mid-sentence. */
+void kg_worker_reset(struct kg_worker *w);
+/* A folder of its own, removed when it is closed. */
+const char *kg_worker_scratch(const struct kg_worker *w);
 const char *kg_worker_compiler(const struct kg_worker *w); /* name and version, one line */
 /* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out);

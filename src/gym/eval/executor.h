@@ -62,6 +62,9 @@ struct kg_executor {
     /* Both do nothing where the worker has no part of this executor. close() frees it. */
     void (*forget)(struct kg_worker *w, enum kg_forget what);
     void (*close)(struct kg_worker *w);
+    /* KG_E_HOST: this host lacks what such problems need at all; the message says what and how to
+     * get it. NULL: every host that runs kgym has it. */
+    enum kg_code (*usable)(struct kg_worker *w, struct kg_err *err);
     enum kg_code (*onboard)(struct kg_worker *w, const char *path, struct kg_onboard *out,
                             struct kg_err *err);
 };

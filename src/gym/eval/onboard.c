@@ -123,3 +123,14 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
     }
     return code;
 }
+
+bool kg_onboard_lacks(struct kg_worker *w, struct kg_err *err)
+{
+    struct kg_err why = KG_ERR_INIT;
+    if (err->code != KG_E_HOST || !w->executor->usable ||
+        w->executor->usable(w, &why) != KG_E_HOST) {
+        return false;
+    }
+    *err = why;
+    return true;
+}

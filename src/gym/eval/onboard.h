@@ -40,6 +40,9 @@ json_t *kg_onboard_json(const struct kg_onboard *o);
  */
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err) KG_MUST_USE;
+/* After KG_E_HOST: does this host lack what all problems of this kind need (PyTorch)? *err then
+ * says what, and how to get it; else it stays as it is. */
+bool kg_onboard_lacks(struct kg_worker *w, struct kg_err *err);
 void kg_onboard_deinit(struct kg_onboard *o);
 
 /* For executors. The next check, named; asserts that there is room. */

@@ -121,7 +121,7 @@ enum kg_code kg_config_load(struct kg_config *c, const char *preset, const char 
     return KG_OK;
 }
 
-static enum kg_code check_rewards(const char *list, struct kg_err *err)
+enum kg_code kg_config_check_rewards(const char *list, struct kg_err *err)
 {
     char seen[KG_MAX_REWARDS][64];
     int n = 0;
@@ -228,7 +228,7 @@ enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err)
 {
     struct kg_key key;
     if (check_preset(c->preset, err) != KG_OK || check_protocol(c, err) != KG_OK ||
-        check_built(c, err) != KG_OK || check_rewards(c->rewards, err) != KG_OK) {
+        check_built(c, err) != KG_OK || kg_config_check_rewards(c->rewards, err) != KG_OK) {
         return err->code;
     }
     if (c->seed[0] != '\0' && !kg_key_parse(c->seed, &key)) {

@@ -44,6 +44,21 @@ static enum kg_code open_compiler(struct kg_worker *w, struct kg_err *err)
     return kg_cc_open(&spec, &w->cc, err);
 }
 
+int kg_worker_cores(int *out, int cap)
+{
+    cpu_set_t set;
+    int n = 0;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return 0;
+    }
+    for (int c = CPU_SETSIZE - 1; c >= 0 && n < cap; c--) {
+        if (CPU_ISSET((unsigned)c, &set)) {
+            out[n++] = c;
+        }
+    }
+    return n;
+}
+
 /* One worker, one core: broker, judge and runners share it, so that a blocked runner's clock is
  * exact and timing never meets a cold cache. */
 static void pin(int cpu)
@@ -87,6 +102,18 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, const volat
 void kg_worker_share(struct kg_worker *w, struct kg_common *common)
 {
     w->common = common;
+}
+
+void kg_worker_reset(struct kg_worker *w)
+{
+    for (const struct kg_executor *const *x = kg_executors; *x; x++) {
+        (*x)->forget(w, KG_FORGET_ALL);
+    }
+}
+
+const char *kg_worker_scratch(const struct kg_worker *w)
+{
+    return w->scratch.path;
 }
 
 void kg_worker_close(struct kg_worker *w)

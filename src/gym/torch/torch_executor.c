@@ -218,6 +218,12 @@ static void stop(struct kg_evaluation *e)
     e->run = NULL;
 }
 
+/* Is there a Python with torch, and a device? */
+static enum kg_code usable(struct kg_worker *w, struct kg_err *err)
+{
+    return kg_torch_open(w, err) == KG_OK ? kg_torch_start(w, err) : err->code;
+}
+
 const struct kg_executor kg_executor_torch = {
     .language = "python",
     .title = "Python",
@@ -245,5 +251,6 @@ const struct kg_executor kg_executor_torch = {
     .stop = stop,
     .forget = kg_torch_forget,
     .close = kg_torch_close,
+    .usable = usable,
     .onboard = kg_tonboard,
 };

@@ -1,5 +1,5 @@
-/* Which line an idle worker takes: its own problem's, one that nobody holds, the first; what is out
- * of reach; that no line starves. */
+/* Which task an idle worker takes: its own problem's, one that nobody holds, the first; what is out
+ * of reach; that no task starves. Tasks are lines of a batch here. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,12 +11,39 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "gym/batch/batch_choose.h"
+#include "gym/pool/choose.h"
 
 #define LINES 2000
 #define JOBS  8
 
-static struct kg_item item[LINES];
+struct line {
+    int problem; /* from 0 */
+    bool taken;
+};
+struct holder {
+    int problem; /* -1: none */
+    bool prepared;
+};
+static struct line item[LINES];
+
+/* The rule, asked about the lines of [first, end) that are not taken. */
+static size_t choose(size_t first, size_t end, int held, const struct holder *others, int n,
+                     double lead)
+{
+    static struct kg_pool_waiting waiting[LINES];
+    struct kg_pool_holder holders[JOBS];
+    size_t count = 0;
+    for (size_t i = first; i < end; i++) {
+        if (!item[i].taken) {
+            waiting[count++] = (struct kg_pool_waiting){i, (uint64_t)item[i].problem + 1};
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        holders[i] = (struct kg_pool_holder){(uint64_t)(others[i].problem + 1), others[i].prepared};
+    }
+    size_t got = kg_pool_choose(waiting, count, (uint64_t)(held + 1), holders, n, lead);
+    return got < count ? (size_t)waiting[got].seq : end;
+}
 
 /* Lines of these problems, one digit each; a `.` is taken already. */
 static size_t lines_of(const char *problems)
@@ -24,7 +51,7 @@ static size_t lines_of(const char *problems)
     size_t n = strlen(problems);
     for (size_t i = 0; i < n; i++) {
         bool taken = problems[i] == '.';
-        item[i] = (struct kg_item){.problem = taken ? 0 : problems[i] - '0', .taken = taken};
+        item[i] = (struct line){.problem = taken ? 0 : problems[i] - '0', .taken = taken};
     }
     return n;
 }
@@ -69,49 +96,46 @@ static void test_which_line(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t n = lines_of(table[i].problems);
-        struct kg_batch_holder others[3];
+        struct holder others[3];
         for (int k = 0; k < 3; k++) {
-            others[k] =
-                (struct kg_batch_holder){table[i].others[k], (table[i].prepared >> k & 1) != 0};
+            others[k] = (struct holder){table[i].others[k], (table[i].prepared >> k & 1) != 0};
         }
-        assert_int_equal(kg_batch_choose(item, 0, n, table[i].held, others, 3, table[i].lead),
-                         table[i].line);
+        assert_int_equal(choose(0, n, table[i].held, others, 3, table[i].lead), table[i].line);
     }
 }
 
 static void test_lines_outside_are_not_looked_at(void **state)
 {
     (void)state;
-    static const struct kg_batch_holder nobody[1] = {{-1, false}};
+    static const struct holder nobody[1] = {{-1, false}};
     lines_of("11012201");
-    assert_int_equal(kg_batch_choose(item, 3, 8, 1, nobody, 1, 1), 3);
-    assert_int_equal(kg_batch_choose(item, 4, 8, 1, nobody, 1, 1), 7);
-    assert_int_equal(kg_batch_choose(item, 4, 7, 1, nobody, 1, 1),
-                     4); /* the window ends before it */
-    assert_int_equal(kg_batch_choose(item, 4, 4, 1, nobody, 1, 1), 4); /* an empty one */
+    assert_int_equal(choose(3, 8, 1, nobody, 1, 1), 3);
+    assert_int_equal(choose(4, 8, 1, nobody, 1, 1), 7);
+    assert_int_equal(choose(4, 7, 1, nobody, 1, 1), 4); /* the window ends before it */
+    assert_int_equal(choose(4, 4, 1, nobody, 1, 1), 4); /* an empty one */
     memset(item, 0, sizeof item);
-    item[10 + KG_BATCH_REACH - 1].problem = 1;
-    assert_int_equal(kg_batch_choose(item, 10, LINES, 1, nobody, 1, 1), 10 + KG_BATCH_REACH - 1);
-    assert_int_equal(kg_batch_choose(item, 9, LINES, 1, nobody, 1, 1), 9); /* out of reach */
+    item[10 + KG_POOL_REACH - 1].problem = 1;
+    assert_int_equal(choose(10, LINES, 1, nobody, 1, 1), 10 + KG_POOL_REACH - 1);
+    assert_int_equal(choose(9, LINES, 1, nobody, 1, 1), 9); /* out of reach */
 }
 
 static void test_pace(void **state)
 {
     (void)state;
-    struct kg_batch_pace p = {0};
-    assert_true(kg_batch_pace_lead(&p) == 1);
-    kg_batch_pace_add(&p, false, 9000);
-    assert_true(kg_batch_pace_lead(&p) == 1); /* nobody has judged a second line */
-    kg_batch_pace_add(&p, true, 1000);
-    kg_batch_pace_add(&p, true, 3000);
-    assert_true(fabs(kg_batch_pace_lead(&p) - 3.5) < 1e-12);
-    kg_batch_pace_add(&p, false, 1000);
-    assert_true(fabs(kg_batch_pace_lead(&p) - 1.5) < 1e-12);
-    kg_batch_pace_add(&p, false, 1000);
-    kg_batch_pace_add(&p, false, 1000);
-    assert_true(kg_batch_pace_lead(&p) == 1); /* never less: a line under way comes first */
-    kg_batch_pace_add(&p, false, 1000000);
-    assert_true(kg_batch_pace_lead(&p) == 4); /* it hung */
+    struct kg_pool_pace p = {0};
+    assert_true(kg_pool_pace_lead(&p) == 1);
+    kg_pool_pace_add(&p, false, 9000);
+    assert_true(kg_pool_pace_lead(&p) == 1); /* nobody has judged a second line */
+    kg_pool_pace_add(&p, true, 1000);
+    kg_pool_pace_add(&p, true, 3000);
+    assert_true(fabs(kg_pool_pace_lead(&p) - 3.5) < 1e-12);
+    kg_pool_pace_add(&p, false, 1000);
+    assert_true(fabs(kg_pool_pace_lead(&p) - 1.5) < 1e-12);
+    kg_pool_pace_add(&p, false, 1000);
+    kg_pool_pace_add(&p, false, 1000);
+    assert_true(kg_pool_pace_lead(&p) == 1); /* never less: a line under way comes first */
+    kg_pool_pace_add(&p, false, 1000000);
+    assert_true(kg_pool_pace_lead(&p) == 4); /* it hung */
 }
 
 /* Workers over lines: who is idle next is drawn, or taken in turns. */
@@ -130,17 +154,15 @@ struct play {
 
 static bool give(struct play *p, int w)
 {
-    struct kg_batch_holder others[JOBS];
+    struct holder others[JOBS];
     size_t end = p->written + p->window < p->n ? p->written + p->window : p->n;
     while (p->first < end && item[p->first].taken) {
         p->first++;
     }
     for (int i = 0; i < p->jobs; i++) {
-        others[i] = (struct kg_batch_holder){i == w ? -1 : p->held[i], p->prepared[i]};
+        others[i] = (struct holder){i == w ? -1 : p->held[i], p->prepared[i]};
     }
-    size_t line = p->in_order
-                      ? p->first
-                      : kg_batch_choose(item, p->first, end, p->held[w], others, p->jobs, 1);
+    size_t line = p->in_order ? p->first : choose(p->first, end, p->held[w], others, p->jobs, 1);
     if (line == end) {
         return false;
     }
@@ -192,7 +214,7 @@ static void play(struct play *p, struct kg_rng *rng)
 static void test_every_line_is_taken_in_time(void **state)
 {
     (void)state;
-    static const size_t windows[] = {1, 7, KG_BATCH_REACH, 1024};
+    static const size_t windows[] = {1, 7, KG_POOL_REACH, 1024};
     static struct play p;
     struct kg_rng rng;
     kg_rng_init(&rng, (struct kg_key){{3, 5}}, 0);
@@ -200,11 +222,11 @@ static void test_every_line_is_taken_in_time(void **state)
         p = (struct play){.n = LINES, .window = windows[round % 4], .jobs = 1 + round % JOBS};
         uint64_t problems = 1 + kg_rng_below(&rng, 30);
         for (size_t i = 0; i < p.n; i++) {
-            item[i] = (struct kg_item){.problem = (int)kg_rng_below(&rng, problems)};
+            item[i] = (struct line){.problem = (int)kg_rng_below(&rng, problems)};
         }
         play(&p, &rng);
         for (size_t i = 0; i < p.n; i++) {
-            assert_in_range(p.passed[i], 0, KG_BATCH_REACH - 1);
+            assert_in_range(p.passed[i], 0, KG_POOL_REACH - 1);
         }
     }
     kg_rng_deinit(&rng);
@@ -219,7 +241,7 @@ static void test_a_lone_line_is_passed_over_as_often_as_said(void **state)
     memset(item, 0, sizeof item);
     item[5].problem = 1;
     play(&p, NULL);
-    assert_int_equal(p.passed[5], KG_BATCH_REACH - 1);
+    assert_int_equal(p.passed[5], KG_POOL_REACH - 1);
     assert_int_equal(p.changes, 3);
 }
 
@@ -230,7 +252,7 @@ static void test_workers_stay_with_their_problems(void **state)
     for (int sorted = 0; sorted < 2; sorted++) {
         p = (struct play){.n = 8 * JOBS, .window = 1024, .jobs = JOBS};
         for (int i = 0; i < 8 * JOBS; i++) {
-            item[i] = (struct kg_item){.problem = sorted ? i / 8 : i % JOBS};
+            item[i] = (struct line){.problem = sorted ? i / 8 : i % JOBS};
         }
         play(&p, NULL);
         assert_int_equal(p.changes, JOBS);
@@ -259,7 +281,7 @@ static void test_there_are_fewer_changes_than_in_input_order(void **state)
             for (int i = 0; i < n; i++) {
                 int drawn = (int)kg_rng_below(&rng, (uint64_t)problems);
                 int of[] = {i % problems, i / (n / problems), drawn};
-                item[i] = (struct kg_item){.problem = of[table[t].order]};
+                item[i] = (struct line){.problem = of[table[t].order]};
             }
             play(&p[k], &rng);
             kg_rng_deinit(&rng);

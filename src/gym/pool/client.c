@@ -1,0 +1,443 @@
+/* The public calls of a pool. They check their arguments, speak with the supervisor, and turn
+ * internal errors into public ones. */
+#include "gym/pool/client.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "base/version.h"
+#include "gym/pool/spawn.h"
+
+#define QUEUE_LIMIT 4096
+#define QUEUE_MOST  1000000
+#define TEXT_MOST   ((size_t)64 << 20)
+#define TAG_MOST    200
+#define MS_NS       INT64_C(1000000)
+
+_Static_assert((int)KGYM_E_NEEDS_GPU == (int)KG_E_NEEDS_GPU &&
+                   (int)KGYM_E_CANCELLED == (int)KG_E_CANCELLED &&
+                   (int)KGYM_E_FULL == (int)KG_E_FULL,
+               "public and internal codes are the same numbers");
+
+const char *kgym_version(void)
+{
+    return KG_VERSION;
+}
+
+enum kgym_code kg_client_error(const struct kg_err *e, struct kgym_error *out)
+{
+    *out = (struct kgym_error){.code = (enum kgym_code)e->code};
+    if (e->code != KG_OK) {
+        snprintf(out->blame, sizeof out->blame, "%s", kg_blame_name(e->blame));
+        snprintf(out->message, sizeof out->message, "%s", e->message);
+    }
+    return out->code;
+}
+
+static enum kgym_code fail(struct kgym_error *out, enum kg_code code, const char *message)
+{
+    struct kg_err e = KG_ERR_INIT;
+    kg_fail(&e, code, "%s", message);
+    return kg_client_error(&e, out);
+}
+
+bool kg_client_copy(void *out, size_t known, const void *given, size_t size)
+{
+    memset(out, 0, known);
+    if (size < sizeof(size_t) || size > known) {
+        return false;
+    }
+    memcpy(out, given, size);
+    return true;
+}
+
+static void set_text(json_t *head, const char *key, const char *text)
+{
+    if (text) {
+        json_object_set_new(head, key, kg_json_text(text, strlen(text)));
+    }
+}
+
+static json_t *options_json(const struct kgym_options *o)
+{
+    json_t *settings = json_array(), *cores = json_array();
+    for (size_t i = 0; o->settings && i < o->nsettings; i++) {
+        const char *s = o->settings[i] ? o->settings[i] : "";
+        json_array_append_new(settings, kg_json_text(s, strlen(s)));
+    }
+    for (size_t i = 0; o->cores && i < o->ncores; i++) {
+        json_array_append_new(cores, json_integer(o->cores[i]));
+    }
+    json_t *head = json_pack("{s:o, s:o, s:i, s:b}", "settings", settings, "cores", cores,
+                             "workers", o->workers, "public", o->public_only != 0);
+    set_text(head, "preset", o->preset);
+    set_text(head, "config", o->config_file);
+    set_text(head, "devices", o->devices);
+    set_text(head, "trace", o->trace);
+    return head;
+}
+
+static enum kg_code make_descriptors(struct kgym_pool *p, struct kg_err *err)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (p->wake < 0 || p->poll_fd < 0 || epoll_ctl(p->poll_fd, EPOLL_CTL_ADD, p->wake, &e) != 0) {
+        return kg_fail(err, KG_E_HOST, "no descriptor for a pool: %s", strerror(errno));
+    }
+    return KG_OK;
+}
+
+static struct kgym_pool *make_pool(const struct kgym_options *o)
+{
+    struct kgym_pool *p = calloc(1, sizeof *p);
+    if (p) {
+        pthread_mutex_init(&p->lock, NULL);
+        pthread_cond_init(&p->heard, NULL);
+        kg_channel_init(&p->channel, -1);
+        p->supervisor = -1;
+        p->wake = p->poll_fd = -1;
+        p->next_id = 1;
+        p->queue_limit = o->queue_limit > 0 ? o->queue_limit : QUEUE_LIMIT;
+        p->options = options_json(o);
+        p->held = json_array();
+        p->replies = json_object();
+    }
+    return p;
+}
+
+enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **out,
+                         struct kgym_error *err)
+{
+    struct kgym_options o = {0};
+    struct kg_err e = KG_ERR_INIT;
+    *out = NULL;
+    if (options && !kg_client_copy(&o, sizeof o, options, options->size)) {
+        return fail(err, KG_E_USAGE, "options: size is not that of a known kgym_options");
+    }
+    if (o.queue_limit < 0 || o.queue_limit > QUEUE_MOST) {
+        return fail(err, KG_E_USAGE, "options: queue_limit is not between 1 and 1000000");
+    }
+    struct kgym_pool *p = make_pool(&o);
+    if (!p) {
+        return fail(err, KG_E_LIMIT, "no memory for a pool");
+    }
+    if (kg_role_program(o.program, p->program, sizeof p->program, &e) != KG_OK ||
+        make_descriptors(p, &e) != KG_OK || kg_client_start(p, &e) != KG_OK) {
+        kgym_close(p);
+        return kg_client_error(&e, err);
+    }
+    *out = p;
+    return kg_client_error(&e, err);
+}
+
+void kgym_close(struct kgym_pool *p)
+{
+    if (!p) {
+        return;
+    }
+    kg_client_end(p);
+    for (size_t i = 0; i < p->ntasks; i++) {
+        json_decref(p->task[i].head);
+        free(p->task[i].body);
+        free(p->task[i].tag);
+    }
+    for (size_t i = 0; i < p->ndone; i++) {
+        kgym_result_free(p->done[i]);
+    }
+    if (p->wake >= 0) {
+        close(p->wake);
+    }
+    if (p->poll_fd >= 0) {
+        close(p->poll_fd);
+    }
+    free(p->task);
+    free(p->done);
+    json_decref(p->options);
+    json_decref(p->held);
+    json_decref(p->replies);
+    pthread_cond_destroy(&p->heard);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+int kgym_fd(const struct kgym_pool *p)
+{
+    return p->poll_fd;
+}
+
+/* --- requests --- */
+
+static enum kgym_code request(struct kgym_pool *p, json_t *head, json_t **reply,
+                              struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    json_t *ignored = NULL;
+    pthread_mutex_lock(&p->lock);
+    (void)!kg_client_request(p, head, "", 0, reply ? reply : &ignored, &e);
+    pthread_mutex_unlock(&p->lock);
+    json_decref(ignored);
+    return kg_client_error(&e, err);
+}
+
+enum kgym_code kgym_info(struct kgym_pool *p, struct kgym_info *out, struct kgym_error *err)
+{
+    json_t *reply = NULL;
+    enum kgym_code code = request(p, json_pack("{s:s}", "call", "info"), &reply, err);
+    *out = (struct kgym_info){.workers = (int)kg_frame_int(reply, "workers"),
+                              .cores = (int)kg_frame_int(reply, "cores"),
+                              .running = (int)kg_frame_int(reply, "running"),
+                              .queued = (int)kg_frame_int(reply, "queued"),
+                              .queue_limit = p->queue_limit};
+    json_decref(reply);
+    return code;
+}
+
+enum kgym_code kgym_resize(struct kgym_pool *p, int workers, struct kgym_error *err)
+{
+    enum kgym_code code =
+        request(p, json_pack("{s:s, s:i}", "call", "resize", "workers", workers), NULL, err);
+    if (code == KGYM_OK) {
+        pthread_mutex_lock(&p->lock);
+        p->workers = workers;
+        pthread_mutex_unlock(&p->lock);
+    }
+    return code;
+}
+
+static void forget_core(struct kgym_pool *p, int core)
+{
+    for (size_t i = json_array_size(p->held); i-- > 0;) {
+        if (json_integer_value(json_array_get(p->held, i)) == core) {
+            json_array_remove(p->held, i);
+        }
+    }
+}
+
+enum kgym_code kgym_hold_core(struct kgym_pool *p, int core, int timeout_ms, struct kgym_error *err)
+{
+    enum kgym_code code = request(
+        p, json_pack("{s:s, s:i, s:i}", "call", "hold", "core", core, "timeout_ms", timeout_ms),
+        NULL, err);
+    if (code == KGYM_OK) {
+        pthread_mutex_lock(&p->lock);
+        forget_core(p, core);
+        json_array_append_new(p->held, json_integer(core));
+        pthread_mutex_unlock(&p->lock);
+    }
+    return code;
+}
+
+enum kgym_code kgym_release_core(struct kgym_pool *p, int core, struct kgym_error *err)
+{
+    pthread_mutex_lock(&p->lock);
+    forget_core(p, core);
+    pthread_mutex_unlock(&p->lock);
+    return request(p, json_pack("{s:s, s:i}", "call", "release", "core", core), NULL, err);
+}
+
+/* --- tasks --- */
+
+static bool is_utf8(const char *s)
+{
+    bool good = true;
+    uint32_t cp;
+    for (size_t n = strlen(s); good && n > 0;) {
+        size_t used = kg_utf8_next(s, n, &cp, &good);
+        s += used;
+        n -= used;
+    }
+    return good;
+}
+
+static enum kg_code check_task(const struct kgym_task *t, struct kg_err *err)
+{
+    if (t->kind != KGYM_EVALUATE && t->kind != KGYM_CHECK) {
+        return kg_fail(err, KG_E_USAGE, "task: no kind %d", (int)t->kind);
+    }
+    if (!t->problem || !*t->problem) {
+        return kg_fail(err, KG_E_USAGE, "task: a problem is needed");
+    }
+    if (t->kind == KGYM_EVALUATE && !t->text) {
+        return kg_fail(err, KG_E_USAGE, "task: a text to judge is needed");
+    }
+    if (t->text_len > TEXT_MOST || t->problem_text_len > TEXT_MOST || t->replay_len > TEXT_MOST) {
+        return kg_fail(err, KG_E_LIMIT, "task: a text of more than 64 MB");
+    }
+    if (t->tag && (strlen(t->tag) > TAG_MOST || !is_utf8(t->tag))) {
+        return kg_fail(err, KG_E_USAGE, "task: the tag is not UTF-8 of at most 200 bytes");
+    }
+    if (!(t->deadline_s >= 0) || t->deadline_s > 1e9) {
+        return kg_fail(err, KG_E_USAGE, "task: deadline_s is no number of seconds");
+    }
+    return KG_OK;
+}
+
+static json_t *task_head(const struct kgym_task *t, uint64_t id)
+{
+    json_t *head =
+        json_pack("{s:I, s:i, s:I, s:I, s:b, s:f}", "id", (json_int_t)id, "kind", (int)t->kind,
+                  "problem_len", (json_int_t)(t->problem_text ? t->problem_text_len : 0),
+                  "replay_len", (json_int_t)(t->replay ? t->replay_len : 0), "source",
+                  t->source != 0, "deadline_s", t->deadline_s);
+    set_text(head, "problem", t->problem);
+    set_text(head, "tag", t->tag);
+    set_text(head, "rewards", t->rewards);
+    set_text(head, "stop_after", t->stop_after);
+    return head;
+}
+
+static bool copy_body(const struct kgym_task *t, char **body, size_t *len)
+{
+    const struct {
+        const char *text;
+        size_t len;
+    } part[] = {
+        {t->problem_text, t->problem_text_len}, {t->text, t->text_len}, {t->replay, t->replay_len}};
+    size_t n = sizeof part / sizeof *part;
+    *len = 0;
+    for (size_t i = 0; i < n; i++) {
+        *len += part[i].text ? part[i].len : 0;
+    }
+    *body = malloc(*len + 1);
+    for (size_t i = 0, at = 0; *body && i < n; i++) {
+        if (part[i].text && part[i].len > 0) {
+            memcpy(*body + at, part[i].text, part[i].len);
+            at += part[i].len;
+        }
+    }
+    return *body != NULL;
+}
+
+static enum kg_code add_task(struct kgym_pool *p, const struct kgym_task *t, struct kg_err *err)
+{
+    if (p->ntasks == p->task_cap) {
+        size_t cap = p->task_cap ? 2 * p->task_cap : 64;
+        struct kg_client_task *grown = realloc(p->task, cap * sizeof *grown);
+        if (!grown) {
+            return kg_fail(err, KG_E_LIMIT, "no memory for another task");
+        }
+        p->task = grown;
+        p->task_cap = cap;
+    }
+    struct kg_client_task *c = &p->task[p->ntasks];
+    *c = (struct kg_client_task){.id = p->next_id, .tag = t->tag ? strdup(t->tag) : NULL};
+    if ((t->tag && !c->tag) || !copy_body(t, &c->body, &c->len)) {
+        free(c->tag);
+        return kg_fail(err, KG_E_LIMIT, "no memory for a text of %zu bytes", c->len);
+    }
+    c->head = task_head(t, c->id);
+    p->ntasks++;
+    p->next_id++;
+    return KG_OK;
+}
+
+static enum kg_code submit(struct kgym_pool *p, const struct kgym_task *t, uint64_t *id,
+                           struct kg_err *err)
+{
+    if (p->broken.code != KG_OK) {
+        *err = p->broken;
+        return err->code;
+    }
+    if (p->draining) {
+        return kg_fail(err, KG_E_USAGE, "no task is taken after kgym_drain");
+    }
+    if (p->ntasks + p->ndone >= (size_t)p->queue_limit) {
+        return kg_fail(err, KG_E_FULL, "%d tasks are in the pool already: take results first",
+                       p->queue_limit);
+    }
+    if (add_task(p, t, err) != KG_OK) {
+        return err->code;
+    }
+    const struct kg_client_task *c = &p->task[p->ntasks - 1];
+    *id = c->id;
+    if (!kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(c->head), c->body, c->len)) {
+        kg_client_restart(p); /* which sends this one, too */
+        kg_client_show(p);
+    }
+    return KG_OK;
+}
+
+enum kgym_code kgym_submit(struct kgym_pool *p, const struct kgym_task *task, uint64_t *id,
+                           struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    struct kgym_task t;
+    uint64_t unused;
+    if (!kg_client_copy(&t, sizeof t, task, task->size)) {
+        return fail(err, KG_E_USAGE, "task: size is not that of a known kgym_task");
+    }
+    if (check_task(&t, &e) != KG_OK) {
+        return kg_client_error(&e, err);
+    }
+    pthread_mutex_lock(&p->lock);
+    (void)!submit(p, &t, id ? id : &unused, &e);
+    pthread_mutex_unlock(&p->lock);
+    return kg_client_error(&e, err);
+}
+
+enum kgym_code kgym_next(struct kgym_pool *p, int timeout_ms, struct kgym_result **out,
+                         struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    int64_t end_ns = timeout_ms < 0 ? -1 : kg_clock_ns() + timeout_ms * MS_NS;
+    *out = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (!p->reading && p->broken.code == KG_OK) {
+        kg_client_hear(p); /* what is there already costs no wait */
+    }
+    while (!(*out = kg_client_take(p)) && p->ntasks > 0 && p->broken.code == KG_OK &&
+           kg_client_wait(p, end_ns)) {
+    }
+    if (!*out && p->broken.code != KG_OK) {
+        e = p->broken;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return kg_client_error(&e, err);
+}
+
+enum kgym_code kgym_cancel(struct kgym_pool *p, uint64_t id, struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    size_t i = 0;
+    pthread_mutex_lock(&p->lock);
+    while (i < p->ntasks && p->task[i].id != id) {
+        i++;
+    }
+    bool waits = i < p->ntasks;
+    for (size_t k = 0; !waits && k < p->ndone; k++) {
+        waits = p->done[k]->id == id;
+    }
+    if (!waits) {
+        kg_fail(&e, KG_E_NOT_FOUND, "no task %llu is in the pool", (unsigned long long)id);
+    } else if (!kg_channel_send(&p->channel, KG_FRAME_CANCEL,
+                                json_pack("{s:I}", "id", (json_int_t)id), "", 0)) {
+        kg_client_restart(p);
+        kg_client_show(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return kg_client_error(&e, err);
+}
+
+enum kgym_code kgym_drain(struct kgym_pool *p, struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    pthread_mutex_lock(&p->lock);
+    if (!p->draining) {
+        p->draining = true;
+        if (!kg_channel_send(&p->channel, KG_FRAME_DRAIN, json_object(), "", 0)) {
+            kg_client_restart(p);
+            kg_client_show(p);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return kg_client_error(&e, err);
+}

@@ -1,0 +1,232 @@
+/* What a pool's client hears from its supervisor: results, replies, bad news. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gym/pool/client.h"
+
+/* A result and everything that it points to, in one piece of memory but for the record. */
+struct held_result {
+    struct kgym_result result;
+    json_t *head;
+    char *body, *tag;
+    struct kgym_reward reward[];
+};
+
+static size_t find_task(const struct kgym_pool *p, uint64_t id)
+{
+    size_t i = 0;
+    while (i < p->ntasks && p->task[i].id != id) {
+        i++;
+    }
+    return i;
+}
+
+static double number_at(const json_t *list, size_t i)
+{
+    const json_t *v = json_array_get(list, i);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void fill_rewards(struct held_result *h, const json_t *list)
+{
+    h->result.nrewards = json_array_size(list);
+    h->result.rewards = h->reward;
+    for (size_t i = 0; i < h->result.nrewards; i++) {
+        const json_t *pair = json_array_get(list, i);
+        h->reward[i] =
+            (struct kgym_reward){json_string_value(json_array_get(pair, 0)), number_at(pair, 1)};
+    }
+}
+
+static struct kgym_result *make_result(struct kg_frame *f, char *tag)
+{
+    const json_t *rewards = json_object_get(f->head, "rewards");
+    const json_t *speedup = json_object_get(f->head, "speedup");
+    struct held_result *h = calloc(1, sizeof *h + json_array_size(rewards) * sizeof *h->reward);
+    KG_ASSERT(h);
+    h->head = f->head;
+    h->body = f->body;
+    h->tag = tag;
+    h->result = (struct kgym_result){
+        .id = (uint64_t)kg_frame_int(f->head, "id"),
+        .kind = (enum kgym_kind)kg_frame_int(f->head, "kind"),
+        .tag = tag,
+        .record = f->body,
+        .record_len = f->len,
+        .verdict = kg_frame_text(f->head, "verdict"),
+        .reason = kg_frame_text(f->head, "reason"),
+        .error = (enum kgym_code)kg_frame_int(f->head, "error"),
+        .message = kg_frame_text(f->head, "message"),
+        .correct = (int)kg_frame_int(f->head, "correct"),
+        .speedup = number_at(speedup, 0),
+        .speedup_lo = number_at(speedup, 1),
+        .speedup_hi = number_at(speedup, 2),
+    };
+    fill_rewards(h, rewards);
+    f->head = NULL;
+    f->body = NULL;
+    return &h->result;
+}
+
+void kgym_result_free(struct kgym_result *result)
+{
+    struct held_result *h = (struct held_result *)result; /* its first member */
+    if (h) {
+        json_decref(h->head);
+        free(h->body);
+        free(h->tag);
+        free(h);
+    }
+}
+
+/* A second result of a task, from a supervisor that is gone, is dropped. */
+static void hear_result(struct kgym_pool *p, struct kg_frame *f)
+{
+    size_t at = find_task(p, (uint64_t)kg_frame_int(f->head, "id"));
+    if (at == p->ntasks) {
+        return;
+    }
+    if (p->ndone == p->done_cap) {
+        size_t cap = p->done_cap ? 2 * p->done_cap : 64;
+        p->done = realloc(p->done, cap * sizeof(struct kgym_result *));
+        KG_ASSERT(p->done);
+        p->done_cap = cap;
+    }
+    struct kg_client_task *t = &p->task[at];
+    p->done[p->ndone++] = make_result(f, t->tag);
+    json_decref(t->head);
+    free(t->body);
+    p->ntasks--;
+    memmove(t, t + 1, (p->ntasks - at) * sizeof *t);
+    p->deaths = 0;
+}
+
+static void hear_reply(struct kgym_pool *p, const struct kg_frame *f)
+{
+    char key[32];
+    int64_t request = kg_frame_int(f->head, "request");
+    snprintf(key, sizeof key, "%" PRId64, request);
+    if (request > 0) {
+        json_t *head = json_incref(f->head);
+        if (f->len > 0) { /* of a prompt: its text */
+            json_object_set_new(head, "body", json_stringn(f->body, f->len));
+        }
+        json_object_set_new(p->replies, key, head);
+    }
+}
+
+void kg_client_hear(struct kgym_pool *p)
+{
+    struct kg_frame f;
+    kg_channel_fill(&p->channel);
+    while (kg_channel_take(&p->channel, &f)) {
+        if (f.kind == KG_FRAME_RESULT) {
+            hear_result(p, &f);
+        } else if (f.kind == KG_FRAME_REPLY) {
+            hear_reply(p, &f);
+        } else if (f.kind == KG_FRAME_BROKEN) {
+            (void)!kg_frame_get_error(f.head, &p->broken);
+        }
+        kg_frame_deinit(&f);
+    }
+    if (p->channel.ended) {
+        kg_client_restart(p);
+    }
+    kg_client_show(p);
+}
+
+static struct timespec until(int64_t end_ns)
+{
+    int64_t left = end_ns - kg_clock_ns();
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t at = now.tv_sec * INT64_C(1000000000) + now.tv_nsec + (left > 0 ? left : 0);
+    return (struct timespec){at / 1000000000, at % 1000000000};
+}
+
+static void read_once(struct kgym_pool *p, int64_t end_ns)
+{
+    struct pollfd fd = {.fd = p->channel.fd, .events = POLLIN};
+    int64_t left_ms = end_ns < 0 ? 1000 : (end_ns - kg_clock_ns()) / 1000000 + 1;
+    p->reading = true;
+    pthread_mutex_unlock(&p->lock);
+    (void)poll(&fd, 1, left_ms < 0 ? 0 : left_ms > 1000 ? 1000 : (int)left_ms);
+    pthread_mutex_lock(&p->lock);
+    p->reading = false;
+    kg_client_hear(p);
+    pthread_cond_broadcast(&p->heard);
+}
+
+bool kg_client_wait(struct kgym_pool *p, int64_t end_ns)
+{
+    if (end_ns >= 0 && kg_clock_ns() >= end_ns) {
+        return false;
+    }
+    if (!p->reading) {
+        read_once(p, end_ns);
+    } else if (end_ns < 0) {
+        pthread_cond_wait(&p->heard, &p->lock);
+    } else {
+        struct timespec at = until(end_ns);
+        pthread_cond_timedwait(&p->heard, &p->lock, &at);
+    }
+    return true;
+}
+
+struct kgym_result *kg_client_take(struct kgym_pool *p)
+{
+    if (p->ndone == 0) {
+        return NULL;
+    }
+    struct kgym_result *r = p->done[0];
+    p->ndone--;
+    memmove(p->done, p->done + 1, p->ndone * sizeof(struct kgym_result *));
+    kg_client_show(p);
+    return r;
+}
+
+void kg_client_show(struct kgym_pool *p)
+{
+    uint64_t v = 1;
+    if (p->ndone > 0 || p->broken.code != KG_OK) {
+        (void)!write(p->wake, &v, sizeof v);
+    } else {
+        (void)!read(p->wake, &v, sizeof v);
+    }
+}
+
+enum kg_code kg_client_request(struct kgym_pool *p, json_t *head, const void *body, size_t len,
+                               json_t **reply, struct kg_err *err)
+{
+    char key[32];
+    int64_t request = ++p->next_request;
+    snprintf(key, sizeof key, "%" PRId64, request);
+    json_object_set_new(head, "request", json_integer(request));
+    *reply = NULL;
+    if (p->broken.code == KG_OK &&
+        !kg_channel_send(&p->channel, KG_FRAME_REQUEST, head, body, len)) {
+        kg_client_restart(p);
+    }
+    int64_t starts = p->starts;
+    while (!*reply && p->broken.code == KG_OK && p->starts == starts) {
+        (void)kg_client_wait(p, -1);
+        *reply = json_incref(json_object_get(p->replies, key));
+    }
+    json_object_del(p->replies, key);
+    if (*reply) {
+        return kg_frame_get_error(*reply, err);
+    }
+    if (p->broken.code != KG_OK) {
+        *err = p->broken;
+        return err->code;
+    }
+    return kg_fail(err, KG_E_GYM, "the pool's supervisor died over this request; try again");
+}

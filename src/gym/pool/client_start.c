@@ -1,0 +1,132 @@
+/* Starting a pool's supervisor, ending it, and starting another one when it died. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/version.h"
+#include "gym/pool/client.h"
+#include "gym/pool/spawn.h"
+
+#define GREETING_MS 60000
+#define END_NS      10000000000
+#define MOST_DEATHS 3 /* of supervisors without a result in between */
+
+static enum kg_code greeted(struct kgym_pool *p, struct kg_err *err)
+{
+    struct kg_frame f;
+    if (!kg_channel_send(&p->channel, KG_FRAME_OPEN, json_incref(p->options), "", 0) ||
+        !kg_channel_wait(&p->channel, GREETING_MS, NULL, &f)) {
+        return kg_fail(err, KG_E_HOST, "%s: this is no `kgym` that can run a pool", p->program);
+    }
+    const char *version = kg_frame_text(f.head, "version");
+    enum kg_code code = KG_OK;
+    if (!version || strcmp(version, KG_VERSION) != 0) {
+        code = kg_fail(err, KG_E_HOST,
+                       "%s is version %s, and the library is version " KG_VERSION
+                       ": install both alike, or set KGYM_PROGRAM",
+                       p->program, version ? version : "unknown");
+    } else {
+        code = kg_frame_get_error(f.head, err);
+    }
+    kg_frame_deinit(&f);
+    return code;
+}
+
+enum kg_code kg_client_start(struct kgym_pool *p, struct kg_err *err)
+{
+    const struct kg_role role = {
+        .program = p->program, .name = KG_ROLE_SUPERVISOR, .shared = -1, .own_session = true};
+    int sock;
+    if (kg_role_start(&role, &p->supervisor, &sock, err) != KG_OK) {
+        p->supervisor = -1;
+        return err->code;
+    }
+    p->starts++;
+    kg_channel_init(&p->channel, sock);
+    if (greeted(p, err) != KG_OK) {
+        return err->code;
+    }
+    struct epoll_event e = {.events = EPOLLIN};
+    if (epoll_ctl(p->poll_fd, EPOLL_CTL_ADD, sock, &e) != 0) {
+        return kg_fail(err, KG_E_HOST, "epoll: %s", strerror(errno));
+    }
+    return KG_OK;
+}
+
+/* Only the process that this pool started is waited for. A caller that takes the status of all of
+ * its children, or ignores SIGCHLD, may have it already. */
+static void reap(pid_t pid)
+{
+    siginfo_t info;
+    int64_t end_ns = kg_clock_ns() + END_NS;
+    for (;;) {
+        info.si_pid = 0;
+        int got = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
+        if ((got == 0 && info.si_pid == pid) || (got != 0 && errno != EINTR)) {
+            return;
+        }
+        if (kg_clock_ns() > end_ns) {
+            kill(pid, SIGKILL);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+void kg_client_end(struct kgym_pool *p)
+{
+    kg_channel_deinit(&p->channel); /* which epoll notices */
+    if (p->supervisor > 0) {
+        reap(p->supervisor);
+    }
+    p->supervisor = -1;
+}
+
+static bool send_all(struct kgym_pool *p)
+{
+    size_t i;
+    json_t *core;
+    bool good = true;
+    if (p->workers > 0) {
+        good = kg_channel_queue(
+            &p->channel, KG_FRAME_REQUEST,
+            json_pack("{s:i, s:s, s:i}", "request", -1, "call", "resize", "workers", p->workers),
+            "", 0);
+    }
+    json_array_foreach(p->held, i, core)
+    {
+        good = good && kg_channel_queue(&p->channel, KG_FRAME_REQUEST,
+                                        json_pack("{s:i, s:s, s:O, s:i}", "request", -1, "call",
+                                                  "hold", "core", core, "timeout_ms", -1),
+                                        "", 0);
+    }
+    for (size_t k = 0; k < p->ntasks && good; k++) {
+        struct kg_client_task *t = &p->task[k];
+        good = kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len);
+    }
+    if (p->draining) {
+        good = good && kg_channel_send(&p->channel, KG_FRAME_DRAIN, json_object(), "", 0);
+    }
+    return good;
+}
+
+void kg_client_restart(struct kgym_pool *p)
+{
+    struct kg_err err = KG_ERR_INIT;
+    if (p->broken.code != KG_OK) {
+        return;
+    }
+    kg_client_end(p);
+    if (++p->deaths > MOST_DEATHS) {
+        kg_fail(&p->broken, KG_E_GYM, "the pool's supervisor died %d times without a result",
+                p->deaths);
+    } else if (kg_client_start(p, &err) != KG_OK) {
+        p->broken = err;
+    } else if (!send_all(p)) {
+        kg_client_restart(p);
+    }
+}

@@ -1,0 +1,20 @@
+/* What comes of a task, as the head and the body of a RESULT frame: the body is the record, the
+ * head what programs decide by, so that nobody has to search the record's text. */
+#ifndef KG_GYM_POOL_RESULT_H
+#define KG_GYM_POOL_RESULT_H
+
+#include "gym/record/record.h"
+
+/* {id, kind, verdict, reason, error, message, correct, speedup, rewards} of an evaluation's record;
+ * the caller's. */
+json_t *kg_result_of_record(int64_t id, const struct kg_record *r);
+/* The same of a check: json is what `kgym problems check --json` prints. */
+json_t *kg_result_of_check(int64_t id, const json_t *json);
+/* A task that ends with an error before or instead of a record of its own. task: the head of its
+ * frame. *body gets the record, or of a check its JSON, whose error has {lacks: true} where the
+ * head of the task says so: this host can check no problem of that kind. The head is the caller's.
+ */
+json_t *kg_result_of_error(const json_t *task, const struct kg_err *e, bool public_only,
+                           struct kg_buf *body);
+
+#endif

@@ -1,0 +1,68 @@
+/* The supervisor of a pool: a process that owns the queue and the workers, and speaks with one
+ * client over its socket. It judges nothing itself, so it answers within microseconds; a worker
+ * that dies, hangs or floods it costs the others nothing. It ends, with its workers, when its
+ * client closes the socket or is gone. */
+#ifndef KG_GYM_POOL_SUPERVISOR_H
+#define KG_GYM_POOL_SUPERVISOR_H
+
+#include "gym/eval/config.h"
+#include "gym/pool/worker_process.h"
+
+/* The role `kgym pool-supervisor`. fd: the socket to the client. Returns the exit status. */
+int kg_pool_supervise(int fd);
+
+/* --- private to supervisor*.c --- */
+
+/* A HOLD request that waits for its core. */
+struct kg_pool_hold {
+    int64_t request;
+    int core;
+    int64_t deadline_ns; /* 0: none */
+};
+
+struct kg_pool_core {
+    int cpu;   /* its number */
+    bool held; /* by the caller: no worker gets a task there */
+};
+
+struct kg_supervisor {
+    struct kg_channel client;
+    struct kg_config config;
+    char program[4096], trace[4096];
+    bool public_only, draining;
+    struct kg_pool_core *core;
+    int ncores;
+    char **device; /* names; NULL: the configuration's */
+    int ndevices;
+    int *shared; /* [ndevices, at least 1]: descriptors of struct kg_common */
+    struct kg_worker_process **worker;
+    int nworkers, wanted; /* processes known; workers wanted */
+    struct kg_pool_tasks tasks;
+    struct kg_pool_pace pace;
+    struct kg_pool_hold *hold;
+    int nholds;
+    volatile int *stop;   /* set by SIGTERM */
+    struct kg_err broken; /* why no worker can run here; code KG_OK: they can */
+};
+
+/* Options of the OPEN frame into *s: configuration, cores, devices, number of workers. */
+enum kg_code kg_supervisor_open(struct kg_supervisor *s, const json_t *options,
+                                struct kg_err *err) KG_MUST_USE;
+void kg_supervisor_close(struct kg_supervisor *s);
+
+/* Tasks to workers that are idle; workers that are needed are started. */
+void kg_supervisor_feed(struct kg_supervisor *s);
+/* What a worker has sent, or that it is gone. */
+void kg_supervisor_hear(struct kg_supervisor *s, struct kg_worker_process *w);
+/* The task ends with this error; takes it. */
+void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const struct kg_err *e);
+/* Deadlines, cancelled tasks that still run, workers that end, holds. Returns for how long there is
+ * nothing to do but listen, in ms; -1: no limit. */
+int kg_supervisor_tend(struct kg_supervisor *s);
+/* A frame of the client. */
+void kg_supervisor_obey(struct kg_supervisor *s, struct kg_frame *f);
+/* Workers wanted from now on. */
+enum kg_code kg_supervisor_resize(struct kg_supervisor *s, int workers,
+                                  struct kg_err *err) KG_MUST_USE;
+
+#endif

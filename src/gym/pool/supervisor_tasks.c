@@ -1,0 +1,284 @@
+/* Tasks to workers, results to the client, and what happens when either does not come. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gym/eval/evaluate.h"
+#include "gym/pool/result.h"
+#include "gym/pool/settings.h"
+#include "gym/pool/supervisor.h"
+#include "gym/sandbox/sandbox.h"
+
+#define RECORD_MAX      (64u << 20)
+#define CANCEL_EVERY_MS 50
+#define LOOK_EVERY_MS   20
+
+void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const struct kg_err *e)
+{
+    struct kg_buf body;
+    kg_buf_init(&body, RECORD_MAX);
+    json_t *head = kg_result_of_error(t->head, e, s->public_only, &body);
+    kg_channel_queue(&s->client, KG_FRAME_RESULT, head, body.data, body.len);
+    kg_buf_deinit(&body);
+    kg_pool_task_destroy(t);
+}
+
+/* A task that was stopped before it had a result. */
+static void fail_stopped(struct kg_supervisor *s, struct kg_pool_task *t)
+{
+    struct kg_err e = KG_ERR_INIT;
+    if (t->cancelled) {
+        kg_fail(&e, KG_E_CANCELLED, "cancelled by the caller");
+    } else {
+        kg_fail(&e, KG_E_CANCELLED, "the task's deadline of %g s has passed",
+                json_number_value(json_object_get(t->head, "deadline_s")));
+    }
+    kg_supervisor_fail(s, t, &e);
+}
+
+static json_t *configuration_of(const struct kg_supervisor *s, const struct kg_worker_process *w)
+{
+    json_t *settings = kg_settings_of(&s->config);
+    if (s->ndevices > 0) {
+        json_array_append_new(settings, json_sprintf("device=%s", s->device[w->device]));
+    }
+    return json_pack("{s:o, s:i, s:b, s:s}", "settings", settings, "cpu", s->core[w->core].cpu,
+                     "public", s->public_only, "trace", s->trace);
+}
+
+static void broken(struct kg_supervisor *s, const struct kg_err *e)
+{
+    json_t *head = json_object();
+    s->broken = *e;
+    kg_frame_put_error(head, e);
+    kg_channel_queue(&s->client, KG_FRAME_BROKEN, head, "", 0);
+}
+
+/* Starts the worker's process where it has none. */
+static bool is_up(struct kg_supervisor *s, struct kg_worker_process *w)
+{
+    struct kg_err err = KG_ERR_INIT;
+    if (w->state == KG_WORKER_NONE &&
+        kg_worker_process_start(w, s->program, s->shared[w->device], configuration_of(s, w),
+                                &err) != KG_OK) {
+        broken(s, &err);
+    }
+    return w->state == KG_WORKER_IDLE;
+}
+
+/* So many more tasks wait that another will follow even if each worker takes one before, or two. */
+static int more_to_come(const struct kg_supervisor *s)
+{
+    size_t workers = (size_t)s->wanted;
+    return (s->tasks.n >= workers) + (s->tasks.n >= 2 * workers);
+}
+
+static size_t choose(const struct kg_supervisor *s, const struct kg_worker_process *w,
+                     struct kg_pool_holder *others)
+{
+    for (int i = 0; i < s->nworkers; i++) {
+        const struct kg_worker_process *o = s->worker[i];
+        bool counts = o != w && o->state != KG_WORKER_NONE && o->state != KG_WORKER_ENDING;
+        others[i] = (struct kg_pool_holder){counts ? o->problem : 0, o->prepared};
+    }
+    return kg_pool_tasks_choose(&s->tasks, w->problem, others, s->nworkers,
+                                kg_pool_pace_lead(&s->pace));
+}
+
+static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
+                     struct kg_pool_holder *others)
+{
+    if (s->tasks.n == 0) {
+        if (s->draining) {
+            kg_worker_process_end(w); /* what it holds goes while others are at work */
+        }
+        return;
+    }
+    size_t at = choose(s, w, others);
+    if (at == s->tasks.n || !is_up(s, w)) {
+        return;
+    }
+    struct kg_pool_task *t = kg_pool_tasks_take(&s->tasks, at);
+    kg_worker_process_hand(w, t, more_to_come(s));
+}
+
+void kg_supervisor_feed(struct kg_supervisor *s)
+{
+    static const enum kg_worker_state order[] = {KG_WORKER_IDLE, KG_WORKER_NONE};
+    if (s->broken.code != KG_OK || (s->tasks.n == 0 && !s->draining)) {
+        return;
+    }
+    struct kg_pool_holder *others = calloc((size_t)s->nworkers, sizeof *others);
+    KG_ASSERT(others);
+    for (int k = 0; k < 2; k++) { /* a process that is there before one that must be started */
+        for (int i = 0; i < s->nworkers; i++) {
+            struct kg_worker_process *w = s->worker[i];
+            if (w->state == order[k] && !w->unwanted && !s->core[w->core].held) {
+                feed_one(s, w, others);
+            }
+        }
+    }
+    free(others);
+}
+
+static void finish(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_frame *f)
+{
+    struct kg_pool_task *t = w->task;
+    w->task = NULL;
+    w->state = KG_WORKER_IDLE;
+    if (f->kind == KG_FRAME_RESULT) {
+        bool stopped = kg_frame_int(f->head, "error") == KG_E_CANCELLED;
+        kg_pool_pace_add(&s->pace, w->prepared, kg_clock_ns() - w->since_ns);
+        w->prepared = !stopped;
+        if (stopped && (t->cancelled || t->late)) {
+            fail_stopped(s, t);
+            t = NULL;
+        } else {
+            kg_channel_queue(&s->client, KG_FRAME_RESULT, json_incref(f->head), f->body, f->len);
+        }
+    }
+    kg_pool_task_destroy(t);
+    if (w->unwanted) {
+        kg_worker_process_end(w);
+    }
+}
+
+/* The worker is gone, or speaks nonsense. Its task waits again, once. */
+static void lost(struct kg_supervisor *s, struct kg_worker_process *w)
+{
+    struct kg_pool_task *t = w->task;
+    struct kg_err e = KG_ERR_INIT;
+    w->task = NULL;
+    kg_worker_process_end(w);
+    w->lost = true;
+    if (!t) {
+        return;
+    }
+    if (t->cancelled || t->late) {
+        fail_stopped(s, t);
+    } else if (++t->losses >= 2) {
+        kg_fail(&e, KG_E_GYM, "the worker died twice while judging this task");
+        kg_supervisor_fail(s, t, &e);
+    } else if (!kg_pool_tasks_return(&s->tasks, t)) {
+        kg_fail(&e, KG_E_LIMIT, "no memory to try the task once more");
+        kg_supervisor_fail(s, t, &e);
+    }
+}
+
+void kg_supervisor_hear(struct kg_supervisor *s, struct kg_worker_process *w)
+{
+    struct kg_frame f;
+    if (w->state != KG_WORKER_IDLE && w->state != KG_WORKER_BUSY) {
+        return;
+    }
+    kg_channel_fill(&w->channel);
+    while (kg_channel_take(&w->channel, &f)) {
+        struct kg_err e = KG_ERR_INIT;
+        if (f.kind == KG_FRAME_BROKEN && s->broken.code == KG_OK) {
+            (void)!kg_frame_get_error(f.head, &e);
+            broken(s, &e);
+        } else if (w->task) {
+            finish(s, w, &f);
+        }
+        kg_frame_deinit(&f);
+        if (w->state == KG_WORKER_ENDING) {
+            return;
+        }
+    }
+    if (w->channel.ended) {
+        lost(s, w);
+    }
+}
+
+static void sooner(int *timeout_ms, int64_t ms)
+{
+    ms = ms < 0 ? 0 : ms > 60000 ? 60000 : ms;
+    *timeout_ms = *timeout_ms < 0 || ms < *timeout_ms ? (int)ms : *timeout_ms;
+}
+
+/* Has the deadline passed? If not, the supervisor looks again then. */
+static bool passed(int64_t deadline_ns, int64_t now_ns, int *timeout_ms)
+{
+    if (deadline_ns == 0) {
+        return false;
+    }
+    if (now_ns >= deadline_ns) {
+        return true;
+    }
+    sooner(timeout_ms, (deadline_ns - now_ns) / 1000000 + 1);
+    return false;
+}
+
+static void tend_worker(struct kg_supervisor *s, struct kg_worker_process *w, int64_t now_ns,
+                        int *timeout_ms)
+{
+    if (w->state == KG_WORKER_ENDING) {
+        if (!kg_worker_process_gone(w)) {
+            sooner(timeout_ms, LOOK_EVERY_MS);
+        } else if (w->lost) {
+            w->lost = false;
+            kg_sandbox_sweep();
+            sooner(timeout_ms, 0); /* a task may wait for this worker */
+        } else {
+            sooner(timeout_ms, s->tasks.n > 0 ? 0 : LOOK_EVERY_MS);
+        }
+    } else if (w->state == KG_WORKER_BUSY) {
+        w->task->late = w->task->late || passed(w->task->deadline_ns, now_ns, timeout_ms);
+        if (w->task->late || w->task->cancelled) {
+            /* again and again, because one that came before the task was read has no effect */
+            kg_worker_process_cancel(w);
+            sooner(timeout_ms, CANCEL_EVERY_MS);
+        }
+    }
+}
+
+static bool core_is_free(const struct kg_supervisor *s, int core)
+{
+    for (int i = 0; i < s->nworkers; i++) {
+        if (s->worker[i]->core == core && s->worker[i]->state == KG_WORKER_BUSY) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void tend_holds(struct kg_supervisor *s, int64_t now_ns, int *timeout_ms)
+{
+    for (int i = 0; i < s->nholds;) {
+        struct kg_pool_hold *h = &s->hold[i];
+        struct kg_err e = KG_ERR_INIT;
+        bool there = core_is_free(s, h->core);
+        if (!there && !passed(h->deadline_ns, now_ns, timeout_ms)) {
+            i++;
+            continue;
+        }
+        if (!there) {
+            s->core[h->core].held = false;
+            kg_fail(&e, KG_E_LIMIT, "core %d: a worker still has a task there",
+                    s->core[h->core].cpu);
+        }
+        json_t *head = json_pack("{s:I}", "request", (json_int_t)h->request);
+        kg_frame_put_error(head, &e);
+        kg_channel_queue(&s->client, KG_FRAME_REPLY, head, "", 0);
+        *h = s->hold[--s->nholds];
+    }
+}
+
+int kg_supervisor_tend(struct kg_supervisor *s)
+{
+    int timeout_ms = -1;
+    int64_t now_ns = kg_clock_ns();
+    for (size_t i = 0; i < s->tasks.n;) {
+        struct kg_pool_task *t = s->tasks.task[i];
+        if (passed(t->deadline_ns, now_ns, &timeout_ms)) {
+            fail_stopped(s, kg_pool_tasks_take(&s->tasks, i));
+        } else {
+            i++;
+        }
+    }
+    for (int i = 0; i < s->nworkers; i++) {
+        tend_worker(s, s->worker[i], now_ns, &timeout_ms);
+    }
+    tend_holds(s, now_ns, &timeout_ms);
+    return timeout_ms;
+}
