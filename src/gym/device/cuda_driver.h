@@ -153,8 +153,7 @@ struct kg_nvrtc_program;
 
 /* clang-format on */
 
-#define KG_CU_FIELD(field, symbol, params)                                                         \
-    int(*field) params; /* NOLINT: a macro of declarations takes no parentheses */
+#define KG_CU_FIELD(field, symbol, params) int(*field) params; /* NOLINT: no expressions */
 /* Tables of loaded functions; kg_cu_load and kg_nvrtc_load fill them. */
 struct kg_cu {
     void *library;

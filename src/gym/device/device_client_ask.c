@@ -14,12 +14,11 @@
 #include "gym/run/trusted.h"
 #include "gym/timing/lease.h"
 
-#define SILENCE_NS                                                                                 \
-    120000000000          /* a judge that is silent for so long beyond a call's deadline is stuck */
-#define ATTEND_NS 1000000 /* pause between two looks at `building` */
-#define SLOW_NS                                                                                    \
-    200000000 /* a request that takes longer becomes slow: queued exclusive users step back for it \
-               */
+/* A judge that stays silent for so long beyond a call's deadline is stuck. */
+#define SILENCE_NS 120000000000
+#define ATTEND_NS  1000000 /* pause between two looks at `building` */
+/* A request that takes longer is marked slow: queued exclusive users step back for it. */
+#define SLOW_NS 200000000
 #define SPIN_NS 500000 /* most requests that call no runner end within it */
 
 /* Ends the judge and makes the error. what NULL: it died by itself. */

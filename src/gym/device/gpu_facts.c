@@ -37,8 +37,7 @@ enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
 struct nvml {
     void *library;
-#define FIELD(field, symbol, params)                                                               \
-    int(*field) params; /* NOLINT: a macro of declarations takes no parentheses */
+#define FIELD(field, symbol, params) int(*field) params; /* NOLINT: no expressions */
     NVML_FUNCTIONS(FIELD)
     NVML_CHOICES(FIELD)
 #undef FIELD
