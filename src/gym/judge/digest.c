@@ -1,12 +1,13 @@
+/* Digests of answers, and the ring in which replays are searched. */
 #include <string.h>
 
 #include "gym/judge/state.h"
 
-#define LANES    32 /* as many steps as the processor can have under way */
+#define LANES    32 /* independent chains, as many as a processor can overlap */
 #define DISTINCT 8
 
-/* Keyed multiply and rotate over four lanes: enough against a chance match, and the key is secret
- * to the judge. */
+/* A keyed multiply and rotate. It only has to prevent matches by chance, because runners do not
+ * know the key. */
 static uint64_t step(uint64_t h, uint64_t w)
 {
     h = (h ^ w) * 0x9fb21c651e98df25u;
@@ -41,8 +42,8 @@ uint64_t kg_judge_digest_of(struct kg_key secret, const void *bytes, size_t n)
     return step(h, secret.w[1]);
 }
 
-/* An answer with few distinct values, or of few integers, may come out twice without any memory:
- * zeros, a mask, the class of two rows. */
+/* Answers with few distinct values, or of few integers, may repeat without any memory: zeros, a
+ * mask, the class of two rows. */
 bool kg_judge_degenerate(enum kg_dtype dtype, const void *v, size_t n)
 {
     size_t bytes = kg_dtype_bytes(dtype), seen = 0;
