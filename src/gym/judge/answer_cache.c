@@ -1,10 +1,9 @@
+/* The cache of expected answers. It survives a change of problem, so that all candidates of a
+ * problem share it. Entries are in order of use; those beyond the cap are dropped from the end. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gym/judge/state.h"
-
-/* The cache of expected answers. It survives a change of problem, so that all candidates of a
- * problem share it. Entries are in order of use; those beyond the cap are dropped from the end. */
 
 static struct kg_judge_entry *remove_entry(struct kg_judge_state *s, const char *sha256,
                                            uint64_t number)

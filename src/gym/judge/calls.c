@@ -1,3 +1,4 @@
+/* The public calls of the judge: each becomes one request. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -5,8 +6,6 @@
 
 #include "base/file.h"
 #include "gym/judge/client.h"
-
-/* The public calls of the judge: each becomes one request. */
 
 static enum kg_code create_regions(struct kg_judge *j, size_t in, size_t out, struct kg_err *err)
 {
