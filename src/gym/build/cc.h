@@ -13,7 +13,7 @@ struct kg_cc; /* A toolchain: steps, flags, versions, cache folder. */
 
 enum kg_cc_kind { KG_CC_CANDIDATE, KG_CC_REF_FLOAT, KG_CC_REF_DOUBLE };
 
-/* What the compiler said about the source. */
+/* The compiler's result for the source. */
 enum kg_cc_status {
     KG_CC_OK,
     KG_CC_SYNTAX,

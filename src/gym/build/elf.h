@@ -12,6 +12,7 @@ enum kg_elf_answer {
     KG_ELF_MALFORMED, /* not such an object, or tables that point outside */
 };
 
+/* Looks for the function `name` in the object bytes [n]. */
 enum kg_elf_answer kg_elf_exports(const void *bytes, size_t n, const char *name);
 
 #endif

@@ -16,7 +16,7 @@
  * not called. */
 enum kg_code kg_cu_load(const char *library, struct kg_cu *out, struct kg_err *err) KG_MUST_USE;
 
-/* Where NVRTC may be, besides the usual places. */
+/* Places of NVRTC besides the usual ones. */
 struct kg_nvrtc_places {
     const char *nvrtc;  /* file or folder, or NULL */
     const char *python; /* program of a Python with torch's wheels, or NULL */

@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct moments) <= KG_CUDA_PART_MAX, "partial results are 
 _Static_assert(sizeof(struct scan) <= KG_CUDA_PART_MAX, "partial results are that long at most");
 _Static_assert(KG_CUDA_FREE + BINS * 8 <= KG_CUDA_SCRATCH_BYTES, "the histogram fits scratch");
 
-/* What all passes of one operation share. */
+/* The values that all passes of one operation share. */
 struct pass {
     struct kg_device *d;
     struct kg_cuda *c;

@@ -197,7 +197,7 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     if (req->op == KG_DJM_RUN) { /* waiting for the lease does not use up the runner's time */
         req->deadline_ns += begun - asked;
     }
-    if (u.building != NULL) { /* else nobody would answer the runner's word */
+    if (u.building != NULL) { /* else the runner's word would get no answer */
         req->flags |= KG_TF_POLITE;
         atomic_store(building, KG_TB_NONE);
     }

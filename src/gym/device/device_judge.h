@@ -28,7 +28,7 @@ struct kg_dj_spec {
                                       the judge ends too */
 };
 
-/* What the judge says about its device. */
+/* Facts about the device, from the judge. */
 struct kg_dj_facts {
     char name[128], driver[64];
     char bus[32]; /* a GPU's PCI address: "0000:19:00.0" */
@@ -170,7 +170,7 @@ struct kg_dj_call {
                                    it is not asked */
 };
 
-/* What the judge observed, and what the runner claimed. */
+/* Observations of the judge, and claims of the runner, about one command. */
 struct kg_dj_report {
     enum kg_dj_status status;
     enum kg_tstatus said;
@@ -198,8 +198,8 @@ struct kg_dj_report {
  * where they have moved. CALL writes fresh poison to OUT, copies the case's masters with their
  * guards into IN, releases the runner, waits, digests, and takes the answer. So the inputs do not
  * exist for the runner before t0. Errors: KG_E_GYM a command that does not fit the state,
- * KG_E_LIMIT regions too small, KG_E_HOST. What the runner did wrong is in the report, not an
- * error. */
+ * KG_E_LIMIT regions too small, KG_E_HOST. Faults of the runner are in the report; they are no
+ * errors. */
 enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                        struct kg_err *err) KG_MUST_USE;
 

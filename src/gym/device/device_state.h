@@ -25,7 +25,7 @@ struct kg_dj_ring {
     size_t n, next;
 };
 
-/* What one runner shares with the judge. */
+/* The memory that one runner shares with the judge. */
 struct kg_dj_port {
     bool used;
     int pidfd;

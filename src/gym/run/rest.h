@@ -5,7 +5,7 @@
 
 #include "gym/run/runner.h"
 
-/* What /proc/PID/stat says. */
+/* Fields of /proc/PID/stat. */
 struct kg_task_stat {
     char state; /* of the main thread: 'S' blocked, 'R', 'T', 'Z' ... */
     int threads;

@@ -15,7 +15,7 @@ struct kg_cgroup_host {
 
 enum { KG_CG_MEMORY, KG_CG_PIDS, KG_CG_FREEZER };
 
-/* What a group has used. */
+/* Use of a group so far. */
 struct kg_cgroup_use {
     int64_t peak_bytes; /* -1 unknown */
     int64_t cpu_ns;     /* -1 unknown */

@@ -173,7 +173,7 @@ static bool on_limited_tmpfs(const struct kg_plan *p)
     return true;
 }
 
-/* True if anybody may enter every folder above path and read the file. */
+/* True if every user may enter the folders above path and read the file. */
 static bool is_open_to_all(const char *path)
 {
     char at[KG_MAX_PATH];

@@ -14,8 +14,8 @@
 #include "gym/sandbox/plan.h"
 
 /* Limits of the wait for a stop. Where no filter forbids it, a process can undo a stop by sending
- * itself SIGCONT. It is given up when it has used so much CPU time in spite of the stop. One that
- * gets no CPU is waited for, but not for ever. */
+ * itself SIGCONT. It is given up when it has used so much CPU time in spite of the stop. A process
+ * that gets no CPU is waited for, up to the second limit. */
 #define STOP_CPU_NS     100000000
 #define STOP_TIMEOUT_NS 10000000000
 #define KILL_TIMEOUT_NS 5000000000 /* a killed task that stays hangs in the kernel */

@@ -75,7 +75,8 @@ struct kg_birth {
     void *helper;
 };
 
-/* What to start. Pointers are the caller's, for the length of the spawn. */
+/* The program to start, and its confinement. Pointers are the caller's, for the length of the
+ * spawn. */
 struct kg_sandbox_spec {
     enum kg_profile profile;
     const char *const *argv; /* argv[0] is the program's path inside */
@@ -153,8 +154,8 @@ bool kg_sandbox_thaw(struct kg_sandbox *s);
  * zeroed object with pid -1. */
 void kg_sandbox_end(struct kg_sandbox *s);
 
-/* What this host allows, found by trying. Doctor shows it, and it chooses the steps. Cached per
- * process. */
+/* Steps that this host allows, found by trying. Doctor shows it, and it chooses the steps. Cached
+ * per process. */
 struct kg_host_caps {
     uint32_t steps;     /* steps that work here */
     int cgroup_version; /* 0 none, 1, 2 */

@@ -1,7 +1,7 @@
-/* What a Python runner may do besides what tools may do: torch's threads and shared memory,
- * Triton's compiler runs, CUDA's descriptors and memory policies. Only socket pairs are allowed, no
- * socket that leads out. prctl is allowed in parts: otherwise a runner could drop its parent-death
- * signal and outlive the broker. */
+/* Calls that a Python runner may make in addition to those of tools: torch's threads and shared
+ * memory, Triton's compiler runs, CUDA's descriptors and memory policies. Only socket pairs are
+ * allowed, no socket that leads out. prctl is allowed in parts: otherwise a runner could drop its
+ * parent-death signal and outlive the broker. */
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

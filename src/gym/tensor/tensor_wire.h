@@ -80,7 +80,7 @@ enum kg_tcommand {
     KG_TC_TIMED, /* the answer of the last call of TIME; leaves in OUT */
     KG_TC_COUNT
 };
-const char *kg_tcommand_name(enum kg_tcommand c);
+const char *kg_tcommand_name(enum kg_tcommand c); /* "load", ...; "?" */
 
 enum kg_tstatus { /* of an answer: a claim */
                   KG_TA_OK,

@@ -2,7 +2,7 @@
  * buffers; every call is verified; several fresh process pairs are measured.
  *
  * The caller owns judge, problem and the exclusive lease (lease.h); this module starts and ends the
- * runners. What the candidate did (crash, wrong answer, work while frozen) is data in the result.
+ * runners. Faults of the candidate (crash, wrong answer, work while frozen) are data in the result.
  * An error says that the reference, the judge or the host failed. The clock is the broker's;
  * nothing that a runner reports lowers a time. One caller at a time per judge. */
 #ifndef KG_GYM_TIMING_PAIRS_H
@@ -55,7 +55,7 @@ struct kg_pairs_options {
                                .budget_ns = 10000000000,                                           \
                                .call_deadline_ns = 20000000000})
 
-/* What to measure. Everything stays the caller's. */
+/* The subject of a measurement. Everything stays the caller's. */
 struct kg_pairs_input {
     const struct kg_problem *problem;
     struct kg_shape shape;
@@ -86,7 +86,7 @@ enum kg_pairs_failure_kind {
     KG_PAIRS_ASYNC,         /* it ran outside its calls, twice in a row */
 };
 
-/* What the candidate did. */
+/* A fault of the candidate. */
 struct kg_pairs_failure {
     enum kg_pairs_failure_kind kind;
     enum kg_run_status run;

@@ -23,8 +23,8 @@ struct kg_ratio {
 double kg_median(const double *x, size_t n);             /* NaN when n == 0 */
 double kg_quantile(const double *x, size_t n, double q); /* linear interpolation */
 double kg_trimmed_mean(const double *x, size_t n,
-                       double each_end); /* 0.1 drops floor(n/10) values at each end */
-double kg_mean(const double *x, size_t n);
+                       double each_end);     /* 0.1 drops floor(n/10) values at each end */
+double kg_mean(const double *x, size_t n);   /* NaN when n == 0 */
 double kg_stddev(const double *x, size_t n); /* with n - 1 */
 double kg_t_quantile(double p, int dof);     /* two-sided 95 %: p = 0.975 */
 /* Half of the 95 % interval of the trimmed mean of x (Yuen 1974). It is t times the standard error

@@ -60,7 +60,7 @@ static void fail_here(struct kg_session *s, enum kg_pairs_failure_kind kind,
     f->right_calls = s->process->verified;
 }
 
-/* What a call's status means, by side. */
+/* Turns a call's status into a flow; its meaning depends on the side. */
 static enum kg_flow judge_status(struct kg_session *s, const struct kg_case *c, enum kg_side side,
                                  const struct kg_call_report *rep, struct kg_err *err)
 {

@@ -103,7 +103,7 @@ DEVICE void digest_cell(u64 at, u64 bytes, u64 c, u64 key0, u64 key1, u64 *sum0,
     u64 lo[CELL], hi[CELL], first = c / 256u * (256u * CELL) + c % 256u;
     u64 a = step(key0, c, MUL1), b = step(key1, c, MUL0);
     u64 last = (first + 256u * (CELL - 1u) + 1u) * 16u;
-    if ((at & 15u) == 0 && last <= bytes) { /* all loads come before the first use, to overlap them */
+    if ((at & 15u) == 0 && last <= bytes) { /* all loads before the first use: they overlap */
         for (u32 k = 0; k < CELL; k++) {
             load16(at + (first + 256u * k) * 16u, &lo[k], &hi[k]);
         }

@@ -29,8 +29,9 @@ struct spans {
     u64 at[SPANS], bytes[SPANS];
 };
 
-/* True in one thread of the whole grid: thread 0 of the block that finishes last. What other blocks
- * wrote before is visible to it. *finished must be zero before, and is zero again after. */
+/* True in one thread of the whole grid: thread 0 of the block that finishes last. It sees
+ * everything that other blocks wrote before. *finished must be zero before, and is zero again
+ * after. */
 DEVICE int last_block(u32 *finished)
 {
     if (threadIdx.x != 0) {
