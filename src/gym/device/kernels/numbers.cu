@@ -1,8 +1,8 @@
 /* Types, conversions and predicates that all kernels of the judge's CUDA device use.
  *
- * NVRTC gets the files of this folder as one text, in the order of cuda_source.c. It builds them for
- * the device at hand, when that is opened. Contraction is off, so that the arithmetic equals the
- * host's (tensor_compare.c); a fused multiply-add would change the last bit.
+ * NVRTC gets the files of this folder as one text, in the order of cuda_source.c. It builds them
+ * for the device at hand, when that is opened. Contraction is off, so that the arithmetic equals
+ * the host's (tensor_compare.c); a fused multiply-add would change the last bit.
  * The files use only what C and CUDA C++ share, because tests compile the same text as C
  * (tests/fake_cuda). Every kernel works with any grid and block size, also with one thread.
  * Sums of floating values go through one partial result per block, and the host adds them in order.
