@@ -22,6 +22,7 @@ BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
 CLI     := $(wildcard src/cli/*.c)
 RUNNER  := $(wildcard src/runner/*.c)
+KERNELS := $(wildcard src/gym/device/kernels/*.cu)
 UNIT    := $(wildcard tests/unit/test_*.c)
 SUPPORT := $(wildcard tests/support/*.c)
 FUZZ    := $(wildcard fuzz/fuzz_*.c)
@@ -57,7 +58,7 @@ test: setup ## build and run all tests
 unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
 	@tests/run.sh $(B)
 
-check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
+check: ## format, layers, headers, file heads, names, lengths, warnings, cppcheck, clang-tidy
 	@tools/setup.sh check
 	@tools/check.sh
 
@@ -155,7 +156,7 @@ $(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
 	$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 # A driver on host memory, for tests of the CUDA device where there is no GPU.
-$(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h src/gym/device/kernels.cu \
+$(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h $(KERNELS) \
                      src/gym/device/cuda_driver.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -O3 -ffp-contract=off -fPIC -shared $< -o $@ -lm
@@ -170,8 +171,8 @@ $(B)/libfakenvml.so: tests/fake_cuda/fake_nvml.c tests/fake_cuda/fake_nvml.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared $< -o $@
 
-# Holds the kernels' text.
-$(B)/obj/src/gym/device/cuda_source.o: src/gym/device/kernels.cu
+# This object holds the text of the kernels.
+$(B)/obj/src/gym/device/cuda_source.o: $(KERNELS)
 
 # The positive control of the hostile corpus; exports its insides on purpose.
 $(B)/naive: $(B)/obj/tests/naive/naive.o $(LIB)

@@ -1,8 +1,10 @@
-"""Triton's compiler, with less waiting: for a GPU only. A process's first kernel takes 1 s to
-compile and its second 0.1, so the zygote compiles one; the C module of driver calls, 0.2 s, is the
-zygote's, too; the small C modules that call a kernel are compiled with -O1 instead of -O3, 0.1 s
-instead of 0.3; and while a runner compiles, or draws on the host, the device is others'
-(wire.building)."""
+"""Makes Triton's compiler faster, on a GPU only.
+
+A process's first kernel takes 1 s to compile and its second 0.1 s, so the zygote compiles one.
+The C module of driver calls takes 0.2 s, so the zygote builds it too. The small C modules that
+launch a kernel are compiled with -O1 instead of -O3, which takes 0.1 s instead of 0.3 s. While
+a runner compiles, or draws on the host, others may use the device (wire.building).
+"""
 
 import contextlib
 import functools
@@ -18,7 +20,7 @@ from . import wire
 
 
 def quick(name, source, folder, library_folders, include_folders, libraries, *flags):
-    """triton.knobs.build.impl: as Triton's own, at another level of optimisation."""
+    """A replacement for triton.knobs.build.impl: the same with another level of optimisation."""
     scheme = sysconfig.get_default_scheme()
     scheme = "posix_prefix" if scheme == "posix_local" else scheme
     target = os.path.join(folder, name + sysconfig.get_config_var("EXT_SUFFIX"))
@@ -35,7 +37,7 @@ def quick(name, source, folder, library_folders, include_folders, libraries, *fl
 
 
 def _compile_one():
-    """For a device that need not be there: what is kept is Triton's own set-up."""
+    """Compiles one kernel, for a device that need not exist. What stays is Triton's own set-up."""
     import triton
     from triton.backends.compiler import GPUTarget
     from . import kernel
@@ -46,8 +48,9 @@ def _compile_one():
 
 
 def _load_utils():
-    """Its module of driver calls is built and loaded, and calls none yet. Each driver object asks
-    for it anew, in a process whose cache is empty: from now on it is the one that is there."""
+    """Builds and loads Triton's module of driver calls; none is called yet. Each driver object
+    would load it again, in a process whose cache is empty, so from now on the loaded one is
+    used."""
     import triton
     triton.knobs.build.impl = quick
     from triton.backends.nvidia.driver import CudaUtils
@@ -56,7 +59,8 @@ def _load_utils():
 
 
 def _do(step):
-    """What this Triton lacks, a candidate's own process does as ever."""
+    """Runs one step. If this version of Triton does not allow it, a candidate's own process
+    does the work as usual."""
     old = os.environ.get("TRITON_CACHE_DIR")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
@@ -70,14 +74,14 @@ def _do(step):
 
 
 def chores():
-    """For the zygote: 1 s altogether, in parts of less."""
+    """Steps for the zygote: 1 s in all, in shorter parts."""
     return [functools.partial(_do, step) for step in (_compile_one, _load_utils)]
 
 
-class Manners:
-    """Says in the control block when this process does without the device (it compiles, or draws
-    inputs on the host), and waits for its turn before it goes on. Only in calls that ask for it:
-    else nobody would answer."""
+class DeviceSharing:
+    """Tells in the control block when this process does not need the device, because it
+    compiles or draws inputs on the host. Then it waits for its turn. It does so only in calls
+    with the flag POLITE, because otherwise no process would answer."""
 
     def __init__(self, probe, block, base):
         self.probe, self.wire = probe, block
@@ -102,8 +106,9 @@ class Manners:
                     self.wire.building = wire.WAITS
                     self.probe.wait(self.word, wire.WAITS)
 
-    def teach(self):
-        """Where Triton compiles a kernel, and the module that launches it."""
+    def wrap_triton(self):
+        """Wraps the functions in which Triton compiles a kernel, and the module that launches
+        it."""
         try:
             import triton.compiler
             from triton.backends.nvidia import driver

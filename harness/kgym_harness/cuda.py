@@ -1,7 +1,10 @@
-"""Where a runner's tensors live, on a GPU: IN and OUT are allocations of the judge's, imported into
-the context that PyTorch uses (src/probe/probe_cuda.h). Calls run on streams of their own, one after
-the other, never the default one. PyTorch draws what a call allocates from OUT's upper part where it
-can, so that answers need no copy; the lower part is for those that do."""
+"""The place of a runner's tensors on a GPU. IN and OUT are the judge's allocations, imported into
+the context that PyTorch uses (src/probe/probe_cuda.h).
+
+Calls run on streams of their own, one after the other, never on the default one. PyTorch
+allocates a call's memory from OUT's upper half where it can, so that answers need no copy. The
+lower half is for answers that are copied.
+"""
 
 import contextlib
 import ctypes as c
@@ -12,9 +15,9 @@ import torch
 from . import tensors, wire
 
 OUT_PARTS = 64  # KG_OUT_PARTS of src/probe/probe_cuda.h
-SEGMENT = 2 << 20  # of what is small, up to half of it, in PyTorch's allocator
+SEGMENT = 2 << 20  # PyTorch allocates blocks of up to half of it in such segments
 STREAMS = 4
-APART = 8  # of the 32 that PyTorch makes at once: seven next to each other are alike
+APART = 8  # PyTorch makes 32 streams at once, and seven neighbours behave alike
 
 
 class Map(c.Structure):
@@ -23,8 +26,9 @@ class Map(c.Structure):
 
 
 def prepare(connections):
-    """What needs no context, a third of all, and is hardly felt by whoever is timed."""
-    if connections > 0:  # read when the context is made, of which they are the greater part
+    """Does the part of the set-up that needs no context, a third of all. It hardly disturbs
+    others that are timed."""
+    if connections > 0:  # read when the context is made; connections take most of that time
         os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(connections)
     torch.cuda.init()
 
@@ -41,7 +45,7 @@ class Cuda:
         self.lib.kg_out_used.argtypes = [c.c_void_p, c.c_void_p]
         torch.cuda.set_device(device)
         torch.empty(1, device=device)  # the context, as PyTorch makes it
-        self._alike()
+        self._warm_context()
         self.nothing, self.leaves = torch.empty(0, device=device), (wire.Leaf * 1)()
         self.input, self.output = self._attach(block)
         for fd in (wire.FD_IN, wire.FD_OUT):
@@ -54,10 +58,11 @@ class Cuda:
         self.first = None  # a pool of one call
         probe.look_with("kg_probe_cuda_wait")
 
-    def _alike(self):
-        """What a context has run makes each later call longer, by 1.8 us where a matrix product is
-        all that it does: a reference has described its task, a candidate has not, and looked better
-        by that. Kernels like those that describe sorts and counts with, once in every context."""
+    def _warm_context(self):
+        """Runs kernels that describe also runs (sort and count), once in every context. Work
+        that a context has done makes each later call longer, by 1.8 us for a single matrix
+        product. A reference has described its task and a candidate has not, so the candidate
+        looked faster by that time."""
         torch.unique(torch.ones(1000, device=self.device))
 
     def _attach(self, block):
@@ -70,8 +75,8 @@ class Cuda:
                 tensors.Region(got.output, got.out_bytes, self.device))
 
     def _arena(self):
-        """A pool over the upper half of OUT; None where this torch has none. The allocator is given
-        by its functions' addresses: its file is not to be seen from here."""
+        """A pool over the upper half of OUT; None where this torch has no pools. The allocator
+        is passed by the addresses of its functions, because its file cannot be seen from here."""
         make = getattr(torch._C, "_cuda_customAllocator", None)
         if make is None or not hasattr(torch.cuda, "MemPool"):
             return None
@@ -84,19 +89,19 @@ class Cuda:
         return torch.cuda.MemPool(self.allocator)
 
     def _divide(self):
-        """What is in use of OUT, between copies and what calls allocate."""
+        """Divides the part of OUT in use: copies below, allocations of calls above."""
         half = self.used // 2 // wire.GUARD * wire.GUARD
         self.lib.kg_out_range(half, self.used)
         self.output.copies = half
 
     def _taken(self):
-        """Bytes of PyTorch's from OUT, and from elsewhere through the same allocator."""
+        """Bytes that PyTorch has from OUT, and through the same allocator from elsewhere."""
         used = (c.c_uint64(), c.c_uint64())
         self.lib.kg_out_used(c.byref(used[0]), c.byref(used[1]))
         return used[0].value, used[1].value
 
     def _gives_back(self):
-        """Does a pool that is gone give back what it kept?"""
+        """True if a deleted pool gives its memory back."""
         pool = torch.cuda.MemPool(self.allocator)
         with torch.cuda.use_mem_pool(pool):
             torch.empty(1, device=self.device)
@@ -104,7 +109,7 @@ class Cuda:
         return self._taken() == (0, 0)
 
     def _use(self, size):
-        """Another part of OUT from now on (the judge's word): before a module is called."""
+        """Changes the part of OUT in use, as the judge says; before a module is called."""
         self.used = self.output.size = self.output.copies = size
         if self.pool is None:
             return
@@ -115,17 +120,17 @@ class Cuda:
         self.pool = torch.cuda.MemPool(self.allocator)
 
     def _on(self, turn):
-        """Work is launched on that stream from now on; what was launched before is over."""
+        """Makes another stream current, after earlier work has ended."""
         if turn != self.turn:
             self.settle()
             self.turn = turn
             torch.cuda.set_stream(self.streams[turn])
 
     def rest(self):
-        """Between calls. What the next one allocates lies elsewhere in memory: how two tensors lie
-        to each other changes a kernel's time by half a percent, for as long as they lie so. The
-        blocks are taken now, so that the call finds them in the pool. And it runs on another
-        stream: a launch takes 0.15 us more on some than on others, for as long as they live."""
+        """Prepares the next call. It will allocate elsewhere, because the distance of two
+        tensors in memory changes a kernel's time by half a percent. The blocks are taken now,
+        so that the call finds them in the pool. It will also use another stream, because a
+        launch takes 0.15 us longer on some streams, for their whole life."""
         if self.pool is None or not self.moves:
             return
         try:
@@ -138,14 +143,14 @@ class Cuda:
                         for size in self.parts[:n]
                         for part in ([size] if size > SEGMENT else [SEGMENT // 2] * 2)]
             del held
-        except Exception:  # where a candidate has changed PyTorch
+        except Exception:  # a candidate may have changed PyTorch
             self.moves = False
 
     def renewed(self):
-        """Another module, other parameters or other inputs. OUT is filled with poison before each
-        call, so what a module keeps must not lie there: what it makes once, in its first call on
-        inputs that lie at an address, comes from elsewhere; and so does what is made once for a
-        stream, as cuBLAS's workspace is."""
+        """Called after a change of module, parameters or inputs. OUT is filled with poison
+        before each call, so nothing that a module keeps may lie there. Memory of the first call
+        on inputs at an address comes from elsewhere, because a module may keep it. The same
+        holds for memory that is made once per stream, such as cuBLAS's workspace."""
         self.called.clear()
         self.met.clear()
         self._on(0)
@@ -153,17 +158,18 @@ class Cuda:
             self._use(self.block.out_bytes)
 
     def bound(self, where):
-        """Inputs lie there: offset, dtype and shape of each."""
+        """Tells where the inputs lie: offset, dtype and shape of each."""
         self.where = where
 
     def settle_in(self):
-        """As if it had been called on them, on every stream."""
+        """Treats the module as called on these inputs, on every stream."""
         self.called.add(self.where)
         self.met.update(range(len(self.streams)))
 
     def around_call(self, wide):
-        """First calls on one of the streams, with whose memory many begin, have what PyTorch keeps;
-        what those on another leave is given back."""
+        """A context around a call: where its memory comes from. First calls on stream 0 use
+        PyTorch's own memory, which may be kept. First calls on other streams use a pool that is
+        given back."""
         if self.pool is None or wide:
             self._on(0)
             return contextlib.nullcontext()
@@ -176,16 +182,16 @@ class Cuda:
         return torch.cuda.use_mem_pool(self.first if first else self.pool)
 
     def plain(self):
-        """Calls as a plain PyTorch program makes them: on the default stream, which kernels that
-        name none are launched on, and from PyTorch's own memory."""
+        """From now on calls run as in a plain PyTorch program: on the default stream, which
+        kernels use that name no stream, and from PyTorch's own memory."""
         self.streams, self.turn = [torch.cuda.default_stream(self.device)], 0
         torch.cuda.set_stream(self.streams[0])
         self.pool = None
 
     def times(self, module, inputs, warmups, discard, trials):
-        """Nanoseconds of each call between two events on the current stream, the second cache
-        flushed before: KernelBench's time_execution_with_cuda_event; and the last answer, which
-        lives on there, too."""
+        """Nanoseconds of each call between two events on the current stream, with the L2 cache
+        flushed before, as KernelBench's time_execution_with_cuda_event does; and the last
+        answer."""
         for _ in range(warmups):
             module(*inputs)
             torch.cuda.synchronize(self.device)
@@ -206,9 +212,10 @@ class Cuda:
         return found[discard:], last
 
     def rehearse(self):
-        """An operator on no elements launches nothing: its way through PyTorch, and the answer's
-        through this harness, take 20 us less when they are gone again, and vary less. Where a
-        candidate has changed PyTorch so that it fails, it does without."""
+        """Runs an operator on no elements, which launches nothing. It takes the same way
+        through PyTorch and this harness as an answer, and that way takes 20 us less, and varies
+        less, when it was taken just before. A candidate may have changed PyTorch so that this
+        fails; then it is left out."""
         try:
             _, named = tensors.flatten(torch.sin(self.nothing))
             tensors.put(self.output, self.leaves, named)
@@ -216,7 +223,7 @@ class Cuda:
             pass
 
     def finish(self, base, number, begun):
-        """As host.Host's, in C."""
+        """As in host.Host, done in C."""
         if self.lib.kg_probe_cuda_finish(base, number, begun) == 0:
             return True
         torch.cuda.synchronize(self.device)  # says what is wrong
@@ -231,5 +238,5 @@ class Cuda:
             raise RuntimeError(self.lib.kg_probe_cuda_error().decode("utf-8", "replace"))
 
     def peak_bytes(self):
-        """Takes 0.2 ms: not while a call is timed."""
+        """Takes 0.2 ms, so it is not called while a call is timed."""
         return torch.cuda.max_memory_allocated(self.device)

@@ -1,4 +1,4 @@
-"""What a reference's task is, as facts: what it is built with, its inputs, state and answers."""
+"""Describes the task of a reference as facts: constructor arguments, inputs, state and answers."""
 
 import math
 import random
@@ -8,9 +8,9 @@ import torch
 from . import tensors, values
 from .module import seed_all
 
-SAMPLE = 1 << 20  # elements that mean and deviation are taken of
+SAMPLE = 1 << 20  # most elements for mean and deviation
 DISTINCT = 1 << 16
-EDITED = 2  # inputs of which an element is changed, to see what depends on it: the largest
+EDITED = 2  # how many of the largest inputs are edited, to see what depends on an element
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -53,7 +53,7 @@ def _all_same(a, b):
 
 
 def _inputs(subject, seed):
-    """Facts of each input; `fixed`: it is the same whatever the seed."""
+    """Facts of each input. `fixed`: it is the same for every seed."""
     one = subject.move(subject.draw(seed))
     first = [(path, t.clone()) for path, t in one]
     two = subject.move(subject.draw(seed + 1))
@@ -99,8 +99,8 @@ def _repeats(subject, drawn, seed, one, kept):
 
 
 def _edited(t, at):
-    """A copy with another value of its own at one place, so that it stays what it looks like: of a
-    few the one that is furthest from the old."""
+    """A copy with a new value at one place. The value is another element's, so the tensor keeps
+    its character; of a few, the one furthest from the old value."""
     copy = t.clone(memory_format=torch.contiguous_format)
     flat = copy.view(-1)
     old = float(flat[at])
@@ -113,7 +113,8 @@ def _edited(t, at):
 
 
 def _unlike(a, b):
-    """Elements of two floating tensors that differ in any bit: a NaN may be equal to another."""
+    """Number of elements of two floating tensors that differ in any bit; a NaN may equal
+    another."""
     bits = BITS[a.element_size()]
     return int((a.contiguous().view(bits) != b.contiguous().view(bits)).sum())
 
@@ -123,10 +124,11 @@ def _floating(named):
 
 
 def _terms(subject, drawn, seed, one, kept):
-    """How many elements of an input an element of the answer depends on. Counted the other way
-    round: an element of the input that is changed changes so many of the answer, and there are
-    n_in of these for n_out of those. The most of two inputs, and of two elements each: at the start
-    of every row, where a scan begins, and anywhere. None: it cannot be told."""
+    """How many elements of an input one element of the answer depends on; None: unknown.
+
+    It is measured in the other direction. Changing one element of the input changes some
+    elements of the answer; scaled by n_in / n_out this gives the number. The largest of two
+    inputs counts, with two elements each: the first one, where a scan begins, and a random one."""
     answers, most = _floating(one), None
     whole = sum(t.numel() for _, t in answers)
     for i, t in sorted(_floating(drawn), key=lambda part: -part[1].numel())[:EDITED]:
@@ -144,9 +146,9 @@ def _terms(subject, drawn, seed, one, kept):
 
 
 def describe(subject, request, seed):
-    """Builds the module under seed and calls it three times unless request says run: false; where
-    calls repeat themselves four times more at most."""
-    if subject.compat:  # what a candidate is built with is drawn as the reference's own is
+    """Builds the module under seed, and calls it three times unless request says run: false.
+    Where calls repeat themselves, it makes four more at most."""
+    if subject.compat:  # a candidate's arguments are drawn under the same seed
         seed_all(seed, subject.device)
     args, kwargs = subject.own_init()
     subject.build(None, None, seed)
@@ -174,6 +176,6 @@ def describe(subject, request, seed):
         if found["deterministic"]:
             try:
                 found["terms"] = _terms(subject, drawn, seed, one, kept)
-            except Exception:  # it does not like other values, or there is no memory for them
+            except Exception:  # it rejects other values, or there is no memory for them
                 _restore(subject, kept)
     return found

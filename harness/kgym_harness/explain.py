@@ -1,6 +1,6 @@
-"""An exception as a status and a reply: its type and words, the lines of the source file that were
-active, and what a compiler said of the candidate's own code. A claim as any other; the broker
-bounds it, and text that could hold numbers of an input is filtered before a model reads it."""
+"""Turns an exception into a status and a reply: its type and message, the active lines of the
+source file, and a compiler's messages about the candidate's code. All of it is a claim. The
+broker bounds it, and filters text that could hold values of an input before a model reads it."""
 
 import dis
 import re
@@ -28,7 +28,7 @@ MOST_LOG = 6000
 MOST_LINE = 300
 MOST_FRAMES = 6
 RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
-# gcc's and nvcc's "FILE:LINE:COLUMN: error: ", "FILE(LINE): error: ", and what linkers say
+# gcc's and nvcc's "FILE:LINE:COLUMN: error: ", "FILE(LINE): error: ", and linkers' messages
 COMPLAINT = re.compile(r"(\(\d+\)|:\d+(:\d+)?): ((fatal|catastrophic) )?error( #[-\w]+)?: |"
                        r"fatal error: |undefined reference to |multiple definition of |"
                        r"cannot find -l|undefined symbol: ")
@@ -40,8 +40,8 @@ def plain(text, most):
 
 
 def compiler_said(text):
-    """Of the log of a build: its first error, the lines that lead to it, and what follows, without
-    the commands, which are long. None: there is no error in it."""
+    """The part of a build's log that matters: its first error, the lines that lead to it, and
+    what follows. Commands, which are long, are left out. None: there is no error."""
     lines = [line for line in text.splitlines()
              if not COMMAND.match(line) and len(line) <= 4 * MOST_LINE]
     found = [i for i, line in enumerate(lines) if COMPLAINT.search(line)]
@@ -54,14 +54,14 @@ def compiler_said(text):
 
 
 def _complaints(said):
-    """The errors' own words alone, in plain quotes."""
+    """The messages of the errors only, in plain quotes."""
     said = said.replace("\u2018", "'").replace("\u2019", "'")
     lines = [line for line in said.splitlines() if COMPLAINT.search(line)]
     return "; ".join(re.sub(r"^.*?error( #[-\w]+)?: ", "error: ", line) for line in lines)
 
 
 def _frames(error, path):
-    """Of the source file, the innermost last."""
+    """Frames of the source file, the innermost last."""
     found = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
     if not found:
         return {}
@@ -72,9 +72,9 @@ def _frames(error, path):
 
 
 def _of_triton(error):
-    """What Triton's compiler says of a kernel, without the kernel's text, and the line of its
-    source that it is about. It raises such an error for each function that it is in: the first one
-    says what is wrong."""
+    """The message of Triton's compiler about a kernel, without the kernel's text, and the
+    source line that it is about. Triton raises such an error again in each calling function;
+    the first one has the reason."""
     while isinstance(error.__cause__, type(error)):
         error = error.__cause__
     words = error.error_message or error.__cause__ or error
@@ -85,7 +85,7 @@ def _of_triton(error):
 
 
 def _line_of(text, path):
-    """Where this line stands in the file, if it does once: 0 else."""
+    """The number of this line in the file if it occurs once, else 0."""
     try:
         with open(path, encoding="utf-8", errors="replace") as f:
             found = [i for i, line in enumerate(f, 1) if line.strip() == text.strip()]
@@ -95,14 +95,14 @@ def _line_of(text, path):
 
 
 def _asks_architecture(error):
-    """An extension in CUDA is built for the device that is there."""
+    """True if the build of a CUDA extension asked for the architecture of the device."""
     return any(frame.name == "_get_cuda_arch_flags"
                for frame in traceback.extract_tb(error.__traceback__))
 
 
 def _lacks_gpu(error, message):
-    """Was it torch, triton or ctypes that found no device? A claim as any other: the broker looks
-    whether the source names what needs one."""
+    """True if torch, triton or ctypes found no device. It is a claim: the broker checks whether
+    the source names something that needs one."""
     if type(error).__module__.split(".")[0] not in ("builtins", "torch", "triton"):
         return False
     if _asks_architecture(error):
@@ -114,7 +114,7 @@ def _lacks_gpu(error, message):
         return False
     frame = last.tb_frame
     if frame.f_code.co_code[last.tb_lasti] not in RAISES:
-        return True  # by torch's C++, without a frame of its own
+        return True  # raised by torch's C++, which has no frame
     name = frame.f_globals.get("__name__")
     owner = sys.modules.get(name) if isinstance(name, str) else None
     return owner is not None and vars(owner) is frame.f_globals and \
@@ -123,8 +123,8 @@ def _lacks_gpu(error, message):
 
 
 def _reply(error, path, seen):
-    """{type, message, where, line, lines, log}. log: of a compiler, and only where no input
-    is there yet; else its errors are the message."""
+    """{type, message, where, line, lines, log}. log: a compiler's, only before the process has
+    had inputs. Later the compiler's errors are the message."""
     reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
                  **_frames(error, path))
     triton = sys.modules.get("triton.compiler.errors")
@@ -144,7 +144,7 @@ def _reply(error, path, seen):
 
 
 def explain(error, path, on_cpu, seen):
-    """(status, reply). seen: the process has had inputs, or parameters."""
+    """(status, reply) for an exception. seen: the process has had inputs or parameters."""
     message = plain(error, MOST_MESSAGE)
     if isinstance(error, source.BadSyntax):
         return wire.SYNTAX, {"message": message, "line": error.line}

@@ -1,5 +1,5 @@
-"""Where a runner's tensors live, on the CPU: mapped memory. kgym_harness.cuda is the other place;
-both have the same parts."""
+"""The place of a runner's tensors on the CPU: mapped memory. kgym_harness.cuda is the other
+place; both have the same methods."""
 
 import contextlib
 import resource
@@ -16,43 +16,43 @@ class Host:
         self.output = tensors.Region(*probe.map(2, wire.FD_OUT), device)
 
     def renewed(self):
-        """Another module, other parameters or other inputs."""
+        """Called after a change of module, parameters or inputs."""
 
     def bound(self, where):
-        """Inputs lie there: offset, dtype and shape of each."""
+        """Tells where the inputs lie: offset, dtype and shape of each."""
 
     def settle_in(self):
-        """As if it had been called on them."""
+        """Treats the module as called on these inputs."""
 
     def around_call(self, wide):
-        """Entered round a call of the module."""
+        """A context around a call of the module."""
         del wide
         return contextlib.nullcontext()
 
     def rehearse(self):
-        """What can be done of a call before it is one."""
+        """Does those parts of a call that can be done before it."""
 
     def finish(self, base, number, begun):
-        """The answer stands in the control block: wait for the device. True: it was said how long
-        that took, too, and the answer is posted."""
+        """Waits for the device; the answer stands in the control block. True: the time of the
+        wait was noted as well, and the answer is posted."""
         del base, number, begun
         return False
 
     def rest(self):
-        """Between calls."""
+        """Called between calls."""
 
     def settle(self):
-        """Until nothing that was called for is still running."""
+        """Waits until no work of earlier calls is running."""
 
     def null(self):
-        """The null candidate."""
+        """A call of the null runner."""
 
     def plain(self):
-        """Calls as a plain PyTorch program makes them."""
+        """From now on calls run as in a plain PyTorch program."""
 
     def times(self, module, inputs, warmups, discard, trials):
-        """Nanoseconds of each call, by this process's own clock: no kernel is written for a CPU.
-        And the last answer."""
+        """Nanoseconds of each call by this process's own clock, and the last answer. A CPU
+        needs no kernels."""
         for _ in range(warmups):
             module(*inputs)
         found = []

@@ -1,4 +1,5 @@
-"""The kernel that building.py compiles: Triton reads it from its file."""
+"""The kernel that building.py compiles. It is a file, because Triton reads the source from
+there."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""The module under test: built, given its state, called."""
+"""The module under test: builds it, loads its state, calls it."""
 
 import contextlib
 import copy
@@ -11,19 +11,19 @@ from . import oracle, values, wire
 from .source import Source
 
 
-# Of products' operands in the league tf32: bits, what they are multiplied by meanwhile, and whether
-# they are rounded to nearest or cut.
+# League tf32, operands of products: bits that are kept, a factor that they are multiplied by
+# meanwhile, and whether they are rounded to nearest or cut.
 KEPT = {wire.NEAR: (11, 1, False), wire.FINE: (11, 1.37, False), wire.ROUND: (11, 1, True),
         wire.NEAR | wire.FINE: (15, 1, False)}
 
 
 class BadState(Exception):
-    """Names and shapes of the state cannot be matched."""
+    """Names or shapes of the state do not match."""
 
 
 class InputsVary(Exception):
-    """What is no tensor among the inputs is not the same in every draw. A candidate is called with
-    one value of it, that of the description."""
+    """An input that is not a tensor changes from draw to draw. A candidate is called with one
+    value of it only, the one in the description."""
 
     def __init__(self, path):
         super().__init__("get_inputs(): %s changes from draw to draw, and only tensors may"
@@ -31,8 +31,8 @@ class InputsVary(Exception):
 
 
 def seed_all(seed, device):
-    """Part of every call, so of what is timed: generators themselves, not torch's functions round
-    them, which take 50 us on a GPU."""
+    """Seeds all generators. It is part of every call, and so of the timed part. It seeds the
+    generators themselves, because torch's functions around them take 50 us on a GPU."""
     seed &= (1 << 63) - 1
     random.seed(seed)
     torch.default_generator.manual_seed(seed)
@@ -45,30 +45,30 @@ def seed_all(seed, device):
 
 
 def trial_seeds(seed, n):
-    """As KernelBench draws the seeds of its correctness trials."""
+    """The seeds of correctness trials, drawn as KernelBench does."""
     torch.manual_seed(seed)
     return [torch.randint(0, 2 ** 32 - 1, (1,)).item() for _ in range(n)]
 
 
 def _cast(args, dtype):
-    """As KernelBench does: every tensor among them, indices and masks too."""
+    """Casts every tensor, indices and masks too, as KernelBench does."""
     return [t.to(dtype) if isinstance(t, torch.Tensor) else t for t in args]
 
 
 class Subject:
-    """One source file and what became of it: a reference (Model, get_inputs, ...) or a candidate
+    """One source file and its module: a reference (Model, get_inputs, ...) or a candidate
     (ModelNew)."""
 
     def __init__(self, path, entry, role, device, compat=None):
         self.entry, self.role, self.device = entry, role, device
-        self.single = False  # its oracle is itself in float
+        self.single = False  # the oracle is the reference in float
         self.tf32 = False  # the league's arithmetic
-        self.compat = compat  # as KernelBench runs modules: all in this dtype, inputs that may be written
+        self.compat = compat  # KernelBench's way: everything in this dtype, writable inputs
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
-        self.kept = {}  # of what is in before: (tensor, its version) by name
-        self.loaded = None  # [(the reference's name, its own)] of what state went where
-        self.template = None  # of the inputs, the same in every draw
+        self.kept = {}  # for each of `before`: (tensor, its version) by name
+        self.loaded = None  # [(reference's name, own name)] of the loaded state
+        self.template = None  # form of the inputs; the same in every draw
         self.bound, self.inputs = [], ()
 
     def execute(self, consts=None):
@@ -77,7 +77,7 @@ class Subject:
         self.module = self.wide = self.before = self.template = None
 
     def own_init(self):
-        """(args, kwargs) of the reference's own get_init_inputs: KernelBench returns args,
+        """(args, kwargs) of the reference's own get_init_inputs. KernelBench returns args,
         KernelBook [args, kwargs]."""
         function = vars(self.source.module).get("get_init_inputs")
         got = function() if function is not None else []
@@ -89,7 +89,7 @@ class Subject:
         return list(got), {}
 
     def build(self, init, kwargs, seed):
-        """init None: the source's own."""
+        """Constructs the module. init None: with the source's own arguments."""
         seed_all(seed, self.device)
         if init is None:
             args, named = self.own_init()
@@ -107,7 +107,7 @@ class Subject:
         self.module, self.wide, self.before, self.loaded = made, None, None, None
 
     def draw(self, seed):
-        """[(path, tensor)] of get_inputs() under this seed, where it makes them."""
+        """[(path, tensor)] of get_inputs() under this seed, on the device that it chooses."""
         seed_all(seed, self.device)
         function = self.source.entry("get_inputs")
         named = []
@@ -121,11 +121,11 @@ class Subject:
         return named
 
     def move(self, named):
-        """Onto the device."""
+        """Moves tensors to the device."""
         return [(path, t.to(self.device)) for path, t in named]
 
     def bind(self, tensors):
-        """The inputs of the calls to come."""
+        """Sets the inputs of the next calls."""
         self.bound = tensors
         if self.template is None:
             self.inputs = tuple(tensors)
@@ -136,8 +136,9 @@ class Subject:
         self._keep_buffers()
 
     def _keep_buffers(self):
-        """Not in a call, which may be timed; nor before one, where the device is to be quiet, if
-        they are as they were when they were kept last."""
+        """Copies the buffers of a reference. It does so outside of calls, which may be timed.
+        Buffers that are unchanged are not copied again, because the device should be quiet
+        before a call."""
         if self.role != "reference":
             return
         now = self.buffers()
@@ -146,7 +147,8 @@ class Subject:
             self.kept = {n: (t, None if t.is_inference() else t._version) for n, t in now.items()}
 
     def _as_kept(self, now):
-        """The same tensors, unwritten since; those made in inference mode do not say."""
+        """True if these are the same tensors, not written since. Those made in inference mode
+        do not tell."""
         return now.keys() == self.kept.keys() and all(
             self.kept[n][0] is t and not t.is_inference() and self.kept[n][1] == t._version
             for n, t in now.items())
@@ -164,9 +166,10 @@ class Subject:
         return dict(self.module.named_buffers())
 
     def load(self, given):
-        """given: [(name, tensor)] of the reference. By name, where the module has all of them: what
-        it has besides keeps its own values. Else by order and shape; else by the module's own
-        load_reference_state. Then prepare()."""
+        """Loads the reference's state, given as [(name, tensor)]. It goes by name where the
+        module has all of the names; other tensors of the module keep their values. Otherwise it
+        goes by order and shape, or by the module's own load_reference_state. Then prepare() is
+        called."""
         how = self._load(given)
         prepare = getattr(self.module, "prepare", None)
         if callable(prepare):
@@ -209,8 +212,8 @@ class Subject:
         return all(shapes.get(name) == t.shape for name, t in given)
 
     def snapshot(self):
-        """The state as it is now, of what was loaded; names, because a call may put another tensor
-        in a buffer's place."""
+        """The current state of what was loaded. It goes by name, because a call may replace a
+        buffer's tensor."""
         if self.loaded is None:
             return self.state()
         now = dict(self.state())
@@ -225,21 +228,23 @@ class Subject:
         return self._call_near(inputs, near) if near else self.module(*inputs)
 
     def own_inputs(self):
-        """Copies, which may be written."""
+        """Copies of the inputs, which may be written."""
         return oracle.each(torch.clone, self.inputs)
 
     def _call_near(self, inputs, near):
-        """On inputs that are moved by a rounding error; without an oracle in double, with every
-        operation's result moved as well, in the league tf32 with products of such operands: that is
-        what its own error looks like. Where operands are rounded, inputs are as they are."""
+        """Calls on inputs that are moved by a rounding error, which shows how large the
+        module's own error is. Without an oracle in double, the result of every operation is
+        moved too. In the league tf32, products get cut operands. Where operands are rounded,
+        inputs stay as they are."""
         move, nothing = oracle.Mover(), contextlib.nullcontext()
         with oracle.Rounding(move) if self.single else nothing, \
                 oracle.tf32(*KEPT[near]) if self.tf32 else nothing:
             return self.module(*(inputs if near == wire.ROUND else oracle.each(move.input, inputs)))
 
     def _call_wide(self, inputs, seed):
-        """In double precision, from the buffers that were there when its inputs came: one call in
-        float for each bind, where calls change them. Its own buffers do not count."""
+        """Calls in double precision, starting from the buffers of the time when the inputs
+        came. Where calls change buffers, this needs one call in float for each bind. Buffers of
+        the wide module do not count."""
         with oracle.double_by_default():
             try:
                 return self._widened()(*oracle.wide(inputs))

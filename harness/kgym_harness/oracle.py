@@ -1,6 +1,6 @@
-"""The reference as its own oracle: in double precision, or, where that does not run, in float with
-what rounding does to it; and with the arithmetic that a league allows at worst. Nothing of a
-candidate comes here."""
+"""The reference as its own oracle: in double precision. Where that does not run, it runs in
+float, with every result moved by a rounding error. It can also run with the least exact
+arithmetic that a league allows. No code of a candidate comes here."""
 
 import contextlib
 
@@ -8,8 +8,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# Products, and which of their arguments a tensor core reads. Whatever else there is comes down to
-# these, attention where its fused forms are off.
+# Products, and the arguments that a tensor core reads. All other operators call these; attention
+# does so where its fused forms are off.
 OPERANDS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "mv": (0, 1),
             "addmv": (1, 2), "dot": (0, 1), "linear": (0, 1), "matmul": (0, 1),
             "convolution": (0, 1), "_trilinear": (0, 1, 2), "_cudnn_rnn": (0, 1, 4),
@@ -18,7 +18,7 @@ ROUNDED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def each(change, value):
-    """The same with changed tensors, in lists, tuples and dicts."""
+    """The same value with every tensor changed, in lists, tuples and dicts."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if type(value) in (list, tuple):
@@ -34,7 +34,7 @@ class Mover:
     """Moves each element of floating tensors up or down by a rounding error."""
 
     def __init__(self):
-        self.signs = {}  # generators of its own: the module's draws stay the same
+        self.signs = {}  # own generators, so that the module's draws stay the same
 
     def __call__(self, t, eps):
         if t.device not in self.signs:
@@ -44,14 +44,14 @@ class Mover:
         return torch.where(up, t * (1 + eps), t * (1 - eps)).to(kind)
 
     def input(self, t):
-        """By one of float32."""
+        """Moves by a rounding error of float32."""
         kind = torch.float64 if t.dtype == torch.float64 else torch.float32
         return self(t, torch.finfo(kind).eps) if t.is_floating_point() else t
 
 
 class Rounding(TorchFunctionMode):
-    """Every operation on floating tensors gives a result that is off by a rounding error. Views
-    stay as they are, and so does what is written in place."""
+    """Moves the result of every operation on floating tensors by a rounding error. Views, and
+    results that are written in place, stay as they are."""
 
     def __init__(self, move):
         super().__init__()
@@ -74,8 +74,9 @@ class Rounding(TorchFunctionMode):
 
 
 class Widening(TorchFunctionMode):
-    """An operation that does not take its operands is given them in double: tables and constants
-    that are no part of the module's state stay in float when that is widened."""
+    """Repeats an operation that rejects its operands with all of them in double. Tables and
+    constants outside the module's state stay in float when the module is widened, so types
+    could differ."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         try:
@@ -85,7 +86,7 @@ class Widening(TorchFunctionMode):
 
 
 def widen(module):
-    """Parameters and buffers, and tensors that are mere attributes."""
+    """Widens parameters, buffers, and tensors that are plain attributes."""
     module.double()
     for part in module.modules():
         for name, value in list(vars(part).items()):
@@ -106,9 +107,9 @@ def double_by_default():
 
 
 class Cutting(TorchDispatchMode):
-    """Operands of products lose their last bits, as hardware that does not look at them reads
-    them. by: other bits are lost of operands that are multiplied meanwhile. nearest: they are
-    rounded, as kernels do that convert them."""
+    """Cuts the last bits of operands of products, as hardware does that does not read them. by:
+    operands are multiplied by it meanwhile, so that other bits are lost. nearest: rounds
+    instead, as kernels do that convert operands."""
 
     def __init__(self, lost, by, nearest):
         super().__init__()
@@ -129,8 +130,9 @@ class Cutting(TorchDispatchMode):
 
 @contextlib.contextmanager
 def tf32(bits, by, nearest):
-    """Each product as the least exact kernel computes it that looks at so many bits of its
-    operands' significands, 11 in that league, or as one that rounds them to so many."""
+    """Computes each product like the least exact kernel that reads so many bits of its
+    operands' significands, 11 in this league. nearest: like a kernel that rounds them to so
+    many."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     with sdpa_kernel(SDPBackend.MATH), Cutting(24 - bits, by, nearest):
         yield

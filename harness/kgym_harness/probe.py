@@ -1,11 +1,13 @@
-"""libkgym_probe through ctypes: the sandbox's steps, mappings, futexes and, on a GPU, imports."""
+"""libkgym_probe through ctypes: the steps of the sandbox, mappings, futexes and, on a GPU,
+imports."""
 
 import ctypes as c
 import os
 
 
 class Probe:
-    """Calls release the interpreter's lock; none returns on a failed step of the sandbox."""
+    """The library's functions. Calls release the interpreter's lock. A failed step of the
+    sandbox does not return."""
 
     def __init__(self, path):
         self.path = path
@@ -28,19 +30,19 @@ class Probe:
         self._post = declare("kg_probe_post", None, c.c_void_p, c.c_uint32)
 
     def leave(self, plan_fd, ctl_fd):
-        """Into new namespaces: children are born there."""
+        """Enters new namespaces, in which children are forked."""
         self._check(self._leave(plan_fd, ctl_fd))
 
     def born(self, ctl_fd, pid):
-        """Tell the broker who its runner is."""
+        """Tells the broker the pid of its runner."""
         self._check(self._born(ctl_fd, pid))
 
     def climb(self, plan_fd, ctl_fd, fds):
-        """The ladder of src/gym/sandbox; fds[i] becomes descriptor i, all others are closed."""
+        """Takes the steps of src/gym/sandbox; fds[i] becomes descriptor i, others are closed."""
         self._check(self._climb(plan_fd, ctl_fd, (c.c_int * len(fds))(*fds), len(fds)))
 
     def map(self, what, fd):
-        """Region 0 ctrl, 1 IN (read-only), 2 OUT at its fixed address: (address, bytes)."""
+        """Maps region 0 ctrl, 1 IN (read-only), 2 OUT at its fixed address: (address, bytes)."""
         size = c.c_uint64(0)
         address = self._map(what, fd, c.byref(size))
         if address == 0:
@@ -51,21 +53,21 @@ class Probe:
         self._check(self._catch(wire))
 
     def look_with(self, name):
-        """Another function of the probe waits for what is about to come."""
+        """Makes look() use another function of the probe."""
         function = getattr(self.lib, name)
         function.restype, function.argtypes = self._wait.restype, self._wait.argtypes
         self._gate = function
 
     def wait(self, word, value):
-        """Until the word at this address differs from value; returns the new one."""
+        """Waits until the word at this address differs from value; returns the new value."""
         return self._wait(word, value)
 
     def look(self, word, value):
-        """The same, of what is about to come."""
+        """The same for an event that will come soon."""
         return self._gate(word, value)
 
     def post(self, word, value):
-        """Store and wake."""
+        """Stores a value and wakes all that wait."""
         self._post(word, value)
 
     @staticmethod

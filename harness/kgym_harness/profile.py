@@ -1,10 +1,11 @@
-"""Launch records of this runner (src/probe/profile.h): bound before code of the candidate runs, in
-the runners of the stage `profile` only.
+"""Launch records of this runner (src/probe/profile.h). They are started before code of the
+candidate runs, in the runners of the stage `profile` only.
 
-Who a Triton kernel belongs to is a matter of where its source lies: Triton's own `run` is wrapped,
-and says so to the probe for the launches in between. What Inductor launches is the compiler's, and
-what its folder holds; text that is given to torch's jiterator is the candidate's. Everything here is
-a claim."""
+A Triton kernel belongs to the file of its source. Triton's own `run` is wrapped, and tells the
+probe whose launches follow. Launches by Inductor, and kernels in its folder, belong to the
+compiler. Text that is given to torch's jiterator is the candidate's. Everything here is a
+claim.
+"""
 
 import contextlib
 import ctypes as c
@@ -21,15 +22,15 @@ SYSTEM = ("/usr", "/lib", "/lib64", "/opt")
 
 
 def library_folders():
-    """Where what lies there was not written by a candidate."""
+    """Folders whose files no candidate has written."""
     found = [sys.prefix, sys.base_prefix, sys.exec_prefix] + [p for p in sys.path if p] + \
         [os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))]
     return sorted({os.path.abspath(p) for p in found} - {"/", "/tmp"} | set(SYSTEM))
 
 
 def owner_of(path, folders, compiled=()):
-    """The class of a Triton function by the file that its source is in; compiled: folders that
-    Inductor writes to."""
+    """The class of a Triton function by the file of its source. compiled: folders that Inductor
+    writes to."""
     if "torchinductor" in path or any(path.startswith(f + "/") for f in compiled):
         return COMPILER
     path = os.path.abspath(path) if os.sep in path else path
@@ -37,7 +38,7 @@ def owner_of(path, folders, compiled=()):
 
 
 class Idle:
-    """Not profiled."""
+    """A runner that is not profiled."""
 
     @staticmethod
     def window():
@@ -51,7 +52,7 @@ class Idle:
 
 
 class Blind(Idle):
-    """To be profiled, and cannot be."""
+    """A runner that should be profiled but cannot be."""
 
     def __init__(self, why):
         self.why = why
@@ -102,14 +103,14 @@ class Watch:
             self.lib.kg_prof_end()
 
     def note_compiled(self):
-        """Where Inductor writes now: a candidate may choose another folder."""
+        """Notes the folder that Inductor writes to now; a candidate may choose another one."""
         folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
         if folder and os.path.abspath(folder) not in self.compiled:
             self.compiled.append(os.path.abspath(folder))
             self.lib.kg_prof_compiled(self.compiled[-1].encode())
 
     def wrap(self):
-        """Whatever of Triton's, Inductor's and the jiterator's launchers is there by now."""
+        """Wraps those launchers of Triton, Inductor and the jiterator that are loaded by now."""
         self.note_compiled()
         self._wrap("triton.runtime.jit", "JITFunction", "run", self._of_function)
         self._wrap("torch._inductor.runtime.triton_heuristics", "CachingAutotuner", "run",

@@ -1,5 +1,6 @@
-"""A runner: maps what it was given, says READY, and answers command after command until it is
-killed. From LOAD on nothing in this process can be relied on, so whatever it says is a claim."""
+"""A runner: maps its regions, reports READY, and answers command after command until it is
+killed. From LOAD on nothing in this process can be relied on, so everything that it says is a
+claim."""
 
 import contextlib
 import ctypes
@@ -30,7 +31,7 @@ class Runner:
         if self.device.type == "cuda":
             cuda.prepare(request.get("connections", 0))
         probe.wait(self.base + wire.Wire.building.offset, wire.WAITS)
-        self.manners = None
+        self.sharing = None
         self.place = self._open_place()
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
@@ -39,12 +40,12 @@ class Runner:
 
     def _open_place(self):
         if self.device.type == "cuda":
-            self.manners = building.Manners(self.probe, self.wire, self.base)
-            self.manners.teach()
+            self.sharing = building.DeviceSharing(self.probe, self.wire, self.base)
+            self.sharing.wrap_triton()
             return cuda.Cuda(self.probe, self.wire, self.device)
         return host.Host(self.probe, self.wire, self.device)
 
-    # Commands: each returns a reply (a dict or None); tensors go through self._put. Those of
+    # Commands. Each returns a reply (a dict or None); tensors go through self._put. Commands of
     # PREPARES begin when they are announced, all others when they are released.
 
     def do_load(self, request):
@@ -122,7 +123,7 @@ class Runner:
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
-        with self.manners.without_device() if self.manners else contextlib.nullcontext():
+        with self.sharing.without_device() if self.sharing else contextlib.nullcontext():
             drawn = subject.draw(w.seed)
         w.nreply = tensors.put(self.output, w.out, subject.move(drawn))
         self.place.settle()
@@ -133,7 +134,7 @@ class Runner:
         self.place.settle()
 
     def do_null(self, request):
-        """All that a call does but the call. For it nothing has to be loaded."""
+        """Does everything that a call does, except the call. Nothing needs to be loaded."""
         if self.wire.flags & wire.BIND:
             self._bind()
         module.seed_all(self.wire.seed, self.device)
@@ -144,7 +145,7 @@ class Runner:
         self.begun = begin
 
     def do_time(self, request):
-        """What KernelBench would have measured here: nobody believes it."""
+        """Times calls as KernelBench does, in this process. The times are claims."""
         subject = self._loaded()
         inputs = subject.own_inputs()
         with torch.enable_grad():
@@ -154,13 +155,14 @@ class Runner:
         return {"ns": ns}
 
     def do_timed(self, request):
-        """What the last of those calls answered."""
+        """The answer of the last call of TIME."""
         self._put(self.last)
         self.place.settle()
 
     def do_profile(self, request):
-        """Its own kernels of these names do nothing from now on; or what calls have launched.
-        settled: the next call allocates in OUT, which holds poison, though it is the first."""
+        """suppress: own kernels of these names do nothing from now on. take: the launches so
+        far. settled: the next call allocates in OUT, which holds poison, although it is the
+        first."""
         if "suppress" in request:
             self.watch.suppress(request["suppress"])
         if request.get("settled"):
@@ -168,7 +170,8 @@ class Runner:
         return self.watch.take() if request.get("take") else None
 
     def _watch(self, request):
-        """Before any code of the candidate has run. What fails is told when it is asked for."""
+        """Starts profiling, before any code of the candidate runs. A failure is reported when
+        the table is asked for."""
         try:
             self.watch = profile.Watch(self.probe, self.device)
             self.watch.wrap()
@@ -216,7 +219,7 @@ class Runner:
             self.seen = self.probe.look(self.base + wire.Wire.go.offset, self.seen)
 
     def _begin(self):
-        """Of what is timed: inputs are there from now on."""
+        """The start of the timed part: the inputs are in IN from now on."""
         self._await_release()
         begin = time.perf_counter_ns()
         if self.wire.flags & wire.DRAWS:
@@ -224,7 +227,7 @@ class Runner:
         return begin
 
     def _run(self):
-        """(status, reply) of the command that is there."""
+        """Runs the current command; returns (status, reply)."""
         w = self.wire
         if w.command not in PREPARES:
             self._await_release()
@@ -238,12 +241,13 @@ class Runner:
             return self._explain(error)
 
     def _explain(self, error):
-        """The command that is there has raised it: (status, reply)."""
+        """(status, reply) for an exception that the current command raised."""
         seen = self.wire.command not in BEFORE_INPUTS
         return explain.explain(error, self.path, self.device.type == "cpu", seen)
 
     def _finish(self, status, reply):
-        """After a call, what it has launched may still be running: all else is done meanwhile."""
+        """Writes and posts the answer. Kernels of a call may still run, so everything else is
+        done meanwhile."""
         self._await_release()
         for stream in (sys.stdout, sys.stderr):
             try:

@@ -1,4 +1,4 @@
-"""A source file as a module: its text, its constants, and the module that executing it gives."""
+"""A source file: its text, its constants, and the module that results from executing it."""
 
 import ast
 import sys
@@ -16,7 +16,7 @@ class NoEntry(Exception):
 
 
 def _literal(node):
-    """The int that an expression without names is, or None."""
+    """The int value of an expression without names, or None."""
     if any(not isinstance(n, (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop))
            for n in ast.walk(node)):
         return None
@@ -32,7 +32,7 @@ def _literal(node):
 
 
 def _assignments(tree):
-    """(name, holder, place) of every top-level assignment of one expression to one name."""
+    """(name, statement, place) of every top-level assignment of one expression to one name."""
     for statement in tree.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             if statement.value is not None:
@@ -78,7 +78,7 @@ class Source:
         return found
 
     def run(self, consts=None):
-        """Execute it afresh, with some constants set to other values."""
+        """Executes the file anew, with some constants set to other values."""
         with open(self.path, "rb") as f:
             tree = ast.parse(f.read(), self.path)
         known = self.constants()

@@ -1,8 +1,8 @@
 """Tensors over the regions IN and OUT, and answers taken apart into them.
 
-On the CPU a region is mapped memory, on a GPU an imported allocation; each tensor has a storage of
-its own, exactly as long as its leaf says. An answer that already lies in OUT, contiguous, stays
-where it is; any other is copied into OUT.
+On the CPU a region is mapped memory, on a GPU an imported allocation. Each tensor has a storage
+of its own, exactly as long as its leaf says. A contiguous answer that already lies in OUT stays
+there; any other is copied into OUT.
 """
 
 import ctypes
@@ -21,11 +21,11 @@ class TooLarge(Exception):
 
 
 class BadStructure(Exception):
-    """Something that is no plain tensor."""
+    """A value that is not a plain tensor."""
 
 
 class _Exported:
-    """Device memory as __cuda_array_interface__ tells it."""
+    """Device memory, described by __cuda_array_interface__."""
 
     def __init__(self, address, size):
         self.__cuda_array_interface__ = {"data": (address, False), "shape": (size,),
@@ -35,7 +35,7 @@ class _Exported:
 class Region:
     def __init__(self, address, size, device):
         self.address, self.size, self.device = address, size, device
-        self.copies = size  # what lies above is not for copies
+        self.copies = size  # copies must end below
 
     def view(self, dtype, shape, offset, size):
         """A contiguous tensor of these bytes of the region."""
@@ -82,7 +82,7 @@ def _alias_of(tensor, inputs):
 
 
 def check_plain(tensor, path):
-    """Exactly torch.Tensor: a subclass may compute when it is looked at."""
+    """Accepts torch.Tensor only: a subclass may compute when it is read."""
     if type(tensor) is not torch.Tensor:
         raise BadStructure("%s is %s, not torch.Tensor" % (path or "the answer",
                                                           type(tensor).__name__))
@@ -96,7 +96,7 @@ def check_plain(tensor, path):
 
 
 def put(out, leaves, named, inputs=()):
-    """Copy tensors into OUT, one after the other with guards, and fill their leaves."""
+    """Copies tensors into OUT, one after the other with guards between, and fills their leaves."""
     if len(named) > wire.LEAVES:
         raise TooLarge("%d tensors (at most %d)" % (len(named), wire.LEAVES))
     at, whole = wire.GUARD, 0
@@ -106,7 +106,7 @@ def put(out, leaves, named, inputs=()):
         leaf.aliases = _alias_of(tensor, inputs)
         size = leaf.bytes
         whole += size
-        if whole > out.size:  # tensors that share memory are taken one by one
+        if whole > out.size:  # tensors that share memory are copied one by one
             raise TooLarge("%d bytes of tensors for a region of %d" % (whole, out.size))
         if size and tensor.device == out.device and tensor.is_contiguous() and \
                 out.holds(tensor.data_ptr(), size):
@@ -121,7 +121,8 @@ def put(out, leaves, named, inputs=()):
 
 
 def flatten(value):
-    """(structure, [(path, tensor)]) of what a forward returned: tensors in tuples, lists, dicts."""
+    """(structure, [(path, tensor)]) of the value that forward returned: tensors in tuples,
+    lists, dicts."""
     named = []
     text = _walk(value, "", named, 0)
     if len(text) >= wire.STRUCTURE:

@@ -1,17 +1,17 @@
-"""Constructor arguments and inputs as JSON: what a candidate is built with comes from the
-reference through the broker, so it has to survive that way. Tensors among inputs are places ("T")
-that BIND fills, in order."""
+"""Constructor arguments and inputs as JSON. The reference's arguments reach the candidate
+through the broker, so they must survive as JSON. Tensors among inputs are places ("T"), which
+BIND fills in order."""
 
 import math
 import types
 
 import torch
 
-MOST_ELEMENTS = 4096  # of a tensor that is a constructor's argument
+MOST_ELEMENTS = 4096  # of a tensor among constructor arguments
 
 
 class Unsupported(Exception):
-    """A value that no candidate could be given."""
+    """A value that cannot be passed to a candidate."""
 
 
 def encode(v):
@@ -64,7 +64,7 @@ def decode(v):
 
 
 def take_apart(v, path, named):
-    """The template of inputs; tensors are appended to named."""
+    """The template of inputs; their tensors are appended to named."""
     if type(v) is torch.Tensor:
         named.append((path, v))
         return "T"
@@ -79,7 +79,7 @@ def take_apart(v, path, named):
 
 
 def difference(a, b, path=""):
-    """The path of the first part in which two templates differ; None: they are equal."""
+    """The path of the first difference of two templates; None: they are equal."""
     if a == b:
         return None
     if "T" in (a, b) or a.keys() != b.keys() or "value" in a:
@@ -96,7 +96,7 @@ def difference(a, b, path=""):
 
 
 def put_together(template, tensors):
-    """The inverse: tensors is an iterator."""
+    """The inverse of take_apart; tensors is an iterator."""
     if template == "T":
         return next(tensors)
     (tag, body), = template.items()

@@ -1,6 +1,7 @@
-"""The control block of src/gym/tensor/tensor_wire.h, as ctypes sees it.
+"""The control block of src/gym/tensor/tensor_wire.h for ctypes.
 
-tests/unit/test_torch_wire.c compares every offset with the compiler's. No torch in here.
+tests/unit/test_torch_wire.c compares every offset with the compiler's. This file does not use
+torch.
 """
 
 import ctypes as c
@@ -76,7 +77,7 @@ class Wire(c.Structure):
         ("structure", c.c_char * STRUCTURE),
         ("request", c.c_char * TEXT),
         ("reply", c.c_char * TEXT),
-        # "in" is a word of Python's
+        # "in" is a keyword of Python
         ("in_", Leaf * LEAVES),
         ("out", Leaf * LEAVES),
         ("fault_signal", c.c_uint32),
@@ -86,7 +87,7 @@ class Wire(c.Structure):
 
 
 def layout():
-    """Sizes and offsets of both structures, and the names of the enums: for the test."""
+    """Sizes and offsets of both structures, and the names of the enums, for the test."""
     def of(structure):
         fields = {name.rstrip("_"): [getattr(structure, name).offset, getattr(structure, name).size]
                   for name, _ in structure._fields_}

@@ -1,12 +1,13 @@
 """The zygote: imports torch (and triton) once, then forks one runner per request.
 
-It runs no code of anybody's, never touches CUDA and stays single-threaded, so that a fork of it is
-sound. Started by src/gym/torch/runner/zygote.c with a SOCK_SEQPACKET socket as descriptor 3: one line of
-JSON about itself, then requests, each with descriptors (control socket of the sandbox, its plan,
-the streams' pipes, ctrl, IN, OUT), each answered once the runner is the broker's child.
+It runs no foreign code, never touches CUDA and has one thread, so it can be forked safely.
+src/gym/torch/runner/zygote.c starts it with a SOCK_SEQPACKET socket as descriptor 3. It sends one
+line of JSON about itself. Then it reads requests, each with descriptors (control socket of the
+sandbox, its plan, pipes of the streams, control block, IN, OUT). It answers each one when the
+runner has become the broker's child.
 
     request  {"source": PATH_INSIDE, "device": "cpu", "connections": 1}
-    answer   {"status": exit status of the process between}
+    answer   {"status": exit status of the child between}
 """
 
 import array
@@ -36,8 +37,8 @@ def refuse(sock, why, missing=None):
 
 @contextlib.contextmanager
 def bytecode(folder):
-    """Some installers leave out compiled modules, and importing torch takes twice as long then: what
-    is imported meanwhile is kept compiled in this folder, of which runners know nothing."""
+    """Keeps compiled modules in a folder that runners do not know. Some installers leave them
+    out, and then importing torch takes twice as long."""
     torch = importlib.util.find_spec("torch") if folder else None
     lacks = torch is not None and torch.origin is not None and \
         not os.path.exists(importlib.util.cache_from_source(torch.origin))
@@ -51,8 +52,8 @@ def bytecode(folder):
 
 
 def take_first_configuration():
-    """Without a device there is nothing to time: of an autotuned kernel's configurations the
-    interpreter takes the first."""
+    """Without a device nothing can be timed, so the interpreter takes the first configuration
+    of an autotuned kernel."""
     from triton.runtime import autotuner
     autotuner.Autotuner._bench = lambda self, *args, config, **meta: [0.0, 0.0, 0.0]
 
@@ -74,7 +75,8 @@ def import_all(sock):
 
 
 def warm(torch):
-    """First uses cost 10 to 100 ms each; done here they are inherited. Nothing is left running."""
+    """Uses torch once, because a first use costs 10 to 100 ms, and runners inherit the effect.
+    Nothing keeps running."""
     torch.set_num_threads(1)
     with torch.no_grad():
         a = torch.zeros(8, 8)
@@ -91,7 +93,7 @@ def warm(torch):
 
 
 def folders():
-    """What python reads when it imports: to be shown to runners, the outermost only."""
+    """Folders that python reads when it imports; they are shown to runners. Only the outermost."""
     seen = [sys.prefix, sys.base_prefix, sys.exec_prefix] + [p for p in sys.path if p]
     seen.append(os.path.dirname(os.path.realpath(sys.executable)))
     found = []
@@ -103,8 +105,8 @@ def folders():
 
 
 def tools():
-    """What the builds of extensions depend on besides: compilers by file, the processor by name and
-    abilities (-march=native)."""
+    """Facts that builds of extensions depend on: the files of the compilers, and the name and
+    features of the processor (-march=native)."""
     found = []
     for name in ("c++", "nvcc", "ninja"):
         path = shutil.which(name)
@@ -118,7 +120,7 @@ def tools():
 
 
 def cupti():
-    """The file of the CUPTI that torch has mapped, which profiles; None where it has none."""
+    """File name of the CUPTI that torch has loaded, which profiles; None without one."""
     with open("/proc/self/maps") as f:
         mapped = {line.split(None, 5)[5].strip() for line in f if "/libcupti" in line}
     return os.path.basename(os.path.realpath(min(mapped))) if mapped else None
@@ -148,8 +150,8 @@ def receive(sock):
     return json.loads(data), list(fds)
 
 
-def bear(request, fds, probe):
-    """In the first child: leave for new namespaces, have the runner there, be gone."""
+def start_runner(request, fds, probe):
+    """Runs in the first child: enters new namespaces, forks the runner there, and exits."""
     control, plan = fds[0], fds[1]
     probe.leave(plan, control)
     pid = os.fork()
@@ -164,7 +166,7 @@ def bear(request, fds, probe):
 def first_child(request, fds, probe):
     status = 1
     try:
-        bear(request, fds, probe)
+        start_runner(request, fds, probe)
     except BaseException as error:
         os.write(2, ("kgym: runner: %s: %s\n" % (type(error).__name__, error)).encode())
     os._exit(status)
@@ -175,7 +177,8 @@ def threads():
 
 
 def settle():
-    """What is here already is not visited, and so not copied, in the children."""
+    """Takes existing objects out of garbage collection, so that children neither visit nor copy
+    them."""
     gc.collect()
     gc.freeze()
 
@@ -185,8 +188,8 @@ def idle(sock):
 
 
 def serve(sock, probe, chores):
-    """chores: what makes later children faster, done when nobody waits after the first, which is a
-    reference and needs none of it."""
+    """chores: work that makes later children faster. It is done after the first child, when no
+    request waits, because the first one is a reference and needs none of it."""
     while True:
         got = receive(sock)
         if got is None:
@@ -215,9 +218,9 @@ def main():
         sock = socket.socket(fileno=SOCKET_FD)
     except OSError:
         pass
-    # what was installed beside python: ninja, which builds extensions
+    # programs that were installed beside python, such as ninja, which builds extensions
     os.environ["PATH"] = os.path.join(sys.prefix, "bin") + ":" + os.environ.get("PATH", "")
-    gc.disable()  # while it imports there is little to collect, and looking for it takes a seventh
+    gc.disable()  # imports leave little to collect, and the search takes a seventh of the time
     with bytecode(os.environ.pop("KGYM_PYTHON_CACHE", None)):
         torch, triton_version = import_all(sock)
         from . import building, runner  # noqa: F401  imported once, here

@@ -1,3 +1,5 @@
+/* AES-CTR with AVX-512 instructions (VAES): 4 blocks per register. rng.c uses it for long draws
+ * where the processor has it. */
 #include "base/aes_wide.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Arena: memory from large blocks that are freed all at once, with a cap. */
 #include "base/arena.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Growing text and byte buffers with a maximum given at creation. */
 #include "base/buf.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Errors: filling struct kg_err, names of codes, and failed assertions. */
 #include "base/err.h"
 
 #include <stdio.h>

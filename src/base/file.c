@@ -1,3 +1,4 @@
+/* Whole files: reading with a bound, writing all or nothing, folders and paths. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Reading and writing JSON through jansson, with bounds on depth and size. */
 #include "base/json.h"
 
 #include "base/utf8.h"

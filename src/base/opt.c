@@ -1,3 +1,4 @@
+/* Option tables: checks of a table, defaults, and setting one option from text. */
 #include "base/opt.h"
 
 #include "base/opt_table.h"

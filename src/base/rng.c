@@ -1,3 +1,4 @@
+/* Random numbers from AES-128 in counter mode, secrets from the kernel, and derived keys. */
 #include "base/rng.h"
 
 #include <endian.h>

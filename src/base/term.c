@@ -1,3 +1,4 @@
+/* Text on a terminal: colours, and removal of control characters. */
 #include "base/term.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* The number of columns that UTF-8 text takes on a terminal. */
 #include "base/term.h"
 #include "base/utf8.h"
 

@@ -1,3 +1,4 @@
+/* Progress: a bar with the time left on a terminal, plain lines elsewhere. */
 #include "base/clock.h"
 #include "base/term.h"
 

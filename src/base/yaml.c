@@ -1,3 +1,4 @@
+/* Reads YAML through libyaml into a tree of scalars, lists and maps with line numbers. */
 #include "base/yaml.h"
 
 #include "base/utf8.h"

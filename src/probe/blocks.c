@@ -1,3 +1,4 @@
+/* A first-fit list of blocks over a range of offsets; see blocks.h. */
 #include "probe/blocks.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static void remove_at(struct kg_blocks *a, uint32_t i)
     a->n--;
 }
 
-/* Entry i of n becomes two: its first bytes, and the rest. */
+/* Splits entry i in two: its first bytes, and the rest. */
 static void split(struct kg_blocks *a, uint32_t i, uint64_t bytes)
 {
     struct kg_block *b = &a->block[i];
@@ -32,7 +33,7 @@ static void split(struct kg_blocks *a, uint32_t i, uint64_t bytes)
     a->n++;
 }
 
-/* The first free part, at or behind `from`, of so many bytes; false: there is none. */
+/* The first free block of so many bytes at or behind `from`; false: there is none. */
 static bool take_from(struct kg_blocks *a, uint64_t from, uint64_t bytes, uint64_t *at)
 {
     for (uint32_t i = 0; i < a->n; i++) {

@@ -1,4 +1,4 @@
-/* CUPTI in a runner: bound, subscribed, listened to. */
+/* CUPTI in a runner: loads it, subscribes to launches, and collects their records. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -25,7 +25,7 @@ static char libraries[4096], compiled[4096];
 static char suppressed[KG_PROF_NAMES][KG_PROF_NAME];
 static uint32_t nsuppressed;
 static bool inside; /* a window is open */
-static void *empty; /* kernel of one thread that does nothing */
+static void *empty; /* a kernel of one thread that does nothing */
 static struct kg_prof_table table;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -33,8 +33,8 @@ static _Thread_local int label;
 static _Thread_local struct {
     bool under_way;
     uint32_t correlation, row;
-} current;                                       /* launch of this thread */
-static _Thread_local struct kg_cu_config config; /* that stands in for a suppressed launch's */
+} current;                                       /* the launch of this thread */
+static _Thread_local struct kg_cu_config config; /* replaces that of a suppressed launch */
 
 static const char empty_ptx[] = ".version 7.0\n"
                                 ".target sm_52\n"
@@ -56,7 +56,7 @@ int kg_prof_label(int now)
     return before;
 }
 
-/* --- launches --- */
+/* Launches. */
 
 static bool is_suppressed(const char *name)
 {
@@ -70,8 +70,8 @@ static bool is_suppressed(const char *name)
     return false;
 }
 
-/* The parameters are a copy on the driver's stack that it launches from; the constness is CUPTI's.
- */
+/* Replaces a launch by the empty kernel. The parameters are a copy on the driver's stack, from
+ * which it launches; only CUPTI declares them const. */
 static void do_nothing_instead(uint32_t id, const void *params)
 {
     if (id == KG_CUPTI_LAUNCH_EX || id == KG_CUPTI_LAUNCH_EX_PTSZ) {
@@ -171,7 +171,7 @@ static void on_call(void *user, int domain, uint32_t id, const void *data)
     }
 }
 
-/* --- records --- */
+/* Records. */
 
 static void want_buffer(uint8_t **buffer, size_t *bytes, size_t *most)
 {
@@ -214,9 +214,9 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
     free(buffer);
 }
 
-/* --- opening --- */
+/* Opening. */
 
-/* torch's own, not the one that Triton carries. */
+/* Finds torch's own CUPTI, not the one that Triton brings. */
 static int find_library(struct dl_phdr_info *info, size_t size, void *out)
 {
     const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -311,7 +311,7 @@ int kg_prof_open(const char *library)
         return -1;
     }
     memcpy(libraries, library, strlen(library) + 1);
-    backtrace(warm, 4); /* the first one loads what it needs */
+    backtrace(warm, 4); /* the first call loads what it needs */
     if (bind() != 0 || make_empty() != 0 || listen_to() != 0) {
         cupti.library = NULL;
         return -1;
@@ -320,7 +320,7 @@ int kg_prof_open(const char *library)
     return 0;
 }
 
-/* --- what the runner asks --- */
+/* Calls of the runner. */
 
 void kg_prof_compiled(const char *folder)
 {

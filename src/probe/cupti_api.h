@@ -1,6 +1,8 @@
-/* The part of CUPTI's interface that the probe uses, declared here so that nothing of CUDA's is
- * needed to build. Records and parameter blocks have grown at their ends only: what is read here
- * lies at the same offsets in CUPTI 11.6 to 13. Source: cupti_activity.h, cupti_callbacks.h,
+/* Declarations of those parts of CUPTI that the probe uses. With them the probe builds without any
+ * file of CUDA.
+ *
+ * Records and parameter blocks have only grown at their ends. So the fields read here lie at the
+ * same offsets in CUPTI 11.6 to 13. Source: cupti_activity.h, cupti_callbacks.h,
  * cupti_driver_cbid.h and generated_cuda_meta.h of CUDA 13.0. */
 #ifndef KG_PROBE_CUPTI_API_H
 #define KG_PROBE_CUPTI_API_H
@@ -8,16 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* enum CUpti_ActivityKind */
+/* Values of enum CUpti_ActivityKind. */
 #define KG_CUPTI_MEMCPY            1
 #define KG_CUPTI_MEMSET            2
 #define KG_CUPTI_KERNEL            3
 #define KG_CUPTI_CONCURRENT_KERNEL 10
 #define KG_CUPTI_MEMCPY_PEER       22
-/* enum CUpti_CallbackDomain */
+/* Values of enum CUpti_CallbackDomain. */
 #define KG_CUPTI_DRIVER   1
 #define KG_CUPTI_RESOURCE 3
-/* enum CUpti_driver_api_trace_cbid_enum */
+/* Values of enum CUpti_driver_api_trace_cbid_enum. */
 #define KG_CUPTI_LAUNCH           307
 #define KG_CUPTI_LAUNCH_PTSZ      442
 #define KG_CUPTI_LAUNCH_COOP      477
@@ -26,7 +28,7 @@
 #define KG_CUPTI_GRAPH_PTSZ       515
 #define KG_CUPTI_LAUNCH_EX        652
 #define KG_CUPTI_LAUNCH_EX_PTSZ   653
-/* enum CUpti_CallbackIdResource */
+/* Values of enum CUpti_CallbackIdResource. */
 #define KG_CUPTI_MODULE_LOADED 6
 #define KG_CUPTI_NODE_CREATED  13
 #define KG_CUPTI_NODE_CLONED   20
@@ -50,7 +52,7 @@ struct kg_cupti_record { /* CUpti_ActivityKernel5 and later, up to graphNodeId *
     uint64_t node;
 };
 
-struct kg_cupti_copy { /* CUpti_ActivityMemcpy and CUpti_ActivityMemset, what they share */
+struct kg_cupti_copy { /* the common part of CUpti_ActivityMemcpy and CUpti_ActivityMemset */
     uint32_t kind;
     uint32_t what[3];
     uint64_t start, end;
@@ -61,7 +63,7 @@ struct kg_cupti_call { /* CUpti_CallbackData */
     const char *name;
     const void *params;
     void *result;
-    const char *symbol; /* launches: the kernel's name */
+    const char *symbol; /* of launches: the kernel's name */
     void *context;
     uint32_t context_uid;
     uint64_t *data;
@@ -107,7 +109,7 @@ typedef void (*kg_cupti_request)(uint8_t **buffer, size_t *bytes, size_t *most);
 typedef void (*kg_cupti_complete)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
                                   size_t valid);
 
-/* X(field, symbol, parameters): functions that return a CUptiResult, 0 for success. */
+/* X(field, symbol, parameters): CUPTI's functions; each returns a CUptiResult, 0 for success. */
 #define KG_CUPTI_FUNCTIONS(X)                                                                      \
     X(subscribe, cuptiSubscribe, (void **subscriber, kg_cupti_callback callback, void *user))      \
     X(callback, cuptiEnableCallback, (uint32_t on, void *subscriber, int domain, uint32_t id))     \

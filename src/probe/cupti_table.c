@@ -1,4 +1,4 @@
-/* Launches, graph nodes and records put together. */
+/* Joins launches, graph nodes and records to a table of kernels, and prints it as JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const char *const class_names[KG_PROF_CLASSES] = {"unknown", "own", "libr
 void kg_prof_plain(const char *name, char out[KG_PROF_NAME])
 {
     snprintf(out, KG_PROF_NAME, "%s", name ? name : "");
-    for (char *c = out; *c; c++) { /* so that nothing needs an escape */
+    for (char *c = out; *c; c++) { /* so that JSON needs no escape */
         bool plain = *c >= ' ' && *c < 127 && *c != '"' && *c != '\\';
         *c = plain ? *c : '?';
     }
@@ -36,7 +36,7 @@ uint32_t kg_prof_row_of(struct kg_prof_table *t, const char *name, enum kg_prof_
     return t->nrows++;
 }
 
-/* The last of this id: correlations rise, and what is looked for is near the end. */
+/* The last entry of this id. Correlations rise, so the search begins at the end. */
 static struct kg_prof_seen *find(struct kg_prof_seen *s, uint32_t n, uint64_t id)
 {
     while (n > 0) {
@@ -117,7 +117,7 @@ void kg_prof_ran(struct kg_prof_table *t, uint32_t kind, uint64_t start, uint64_
                              .id = node ? node : correlation,
                              .kind = kind,
                              .node = node != 0};
-    if (!in_window(t, &s)) { /* one that is open has no end yet */
+    if (!in_window(t, &s)) { /* an open window has no end yet */
         return;
     }
     if (t->nspans == KG_PROF_LAUNCHES) {
@@ -137,7 +137,7 @@ struct sums {
     uint64_t memcpy_ns, memset_ns, first, last;
 };
 
-/* What a record is of: a row, for kernels. */
+/* The row of a kernel's record; NULL for other records. */
 static struct kg_prof_row *row_for(struct kg_prof_table *t, const struct kg_prof_span *s)
 {
     struct kg_prof_seen *l =

@@ -1,4 +1,4 @@
-/* Whose a launch is: by the object that it comes from. */
+/* Decides whose kernel a launch is, by the object that the launch comes from. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "probe/profile.h"
 
-#define DEEP 48 /* frames that are looked at: CUPTI's and the driver's own are about 10 */
+#define DEEP 48 /* frames to look at; CUPTI's and the driver's own are about 10 */
 
 static const char *base_of(const char *path)
 {
@@ -33,7 +33,7 @@ bool kg_prof_between(const char *object)
     return false;
 }
 
-/* Is the path below one of the folders, ':' between them? */
+/* True if the path is below one of the folders, which ':' separates. */
 static bool below(const char *path, const char *folders)
 {
     while (*folders) {
@@ -46,7 +46,7 @@ static bool below(const char *path, const char *folders)
     return false;
 }
 
-/* Inductor's wrappers in C++ are objects of its own folder, torch's default one among them. */
+/* Inductor's C++ wrappers are objects in its own folder, which may be torch's default one. */
 static bool is_compiled(const char *object, const char *compiled)
 {
     return strstr(object, "/torchinductor_") != NULL || below(object, compiled);
@@ -56,7 +56,7 @@ enum kg_prof_class kg_prof_class_of(const char *object, const char *library, con
                                     int label)
 {
     const char *base = base_of(object);
-    bool static_launcher = begins(base, "libtorch_python"); /* Inductor's own way to launch */
+    bool static_launcher = begins(base, "libtorch_python"); /* Inductor launches through it */
     bool launcher = static_launcher || begins(base, "__triton_launcher") ||
                     begins(base, "cuda_utils") || strstr(object, "/triton/") != NULL;
     if (launcher && label != KG_PROF_UNKNOWN && label < KG_PROF_CLASSES) {
@@ -68,11 +68,11 @@ enum kg_prof_class kg_prof_class_of(const char *object, const char *library, con
     if (label == KG_PROF_JITTED && begins(base, "libtorch_cuda")) {
         return KG_PROF_OWN;
     }
-    /* The driver called from Python by its name: what is compiled so is the candidate's text. */
+    /* Python calls the driver by name through these; code compiled so is the candidate's text. */
     if (begins(base, "libffi") || begins(base, "_ctypes")) {
         return KG_PROF_OWN;
     }
-    /* The program itself has no path where it was found through PATH. */
+    /* A program that was found through PATH has no path of its own. */
     bool program = *object != '\0' && strchr(object, '/') == NULL;
     return program || below(object, library) ? KG_PROF_LIBRARY : KG_PROF_OWN;
 }
@@ -98,6 +98,6 @@ enum kg_prof_class kg_prof_caller(const char *library, const char *compiled, int
             return kg_prof_class_of(object, library, compiled, label);
         }
     }
-    /* the stack could not be followed: what Triton says, if it is Triton's */
+    /* the stack could not be followed: Triton's label decides, if it is a launch of Triton's */
     return label == KG_PROF_JITTED ? KG_PROF_OWN : (enum kg_prof_class)label;
 }

@@ -1,4 +1,4 @@
-/* The two processes of a birth (src/gym/sandbox/adopt.c is the broker's side). */
+/* The calls of the two processes of a birth; src/gym/sandbox/adopt.c is the broker's side. */
 #include <errno.h>
 
 #include "gym/sandbox/plan.h"

@@ -1,7 +1,7 @@
-/* Fatal signals, noted before they kill: whether it was a write, and where. As in the C runner
- * (src/runner/fault.c): a fault happens again on return and kills, as it does even pid 1 of a
- * namespace; what was merely sent (abort, raise) is ignored there, so it leaves with the status
- * that a shell would show. */
+/* Notes fatal signals in the control block before they kill: the address, and whether it was a
+ * write. As in the C runner (src/runner/fault.c), a fault happens again on return, and kills even
+ * pid 1 of a namespace. Pid 1 ignores signals that are only sent (abort, raise), so it exits with
+ * the status that a shell would show. */
 #include <errno.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -11,7 +11,7 @@
 
 static struct kg_twire *wire;
 
-/* Bit 1 of the page-fault error code (Intel SDM 3A, 4.7); trap 14 only. */
+/* Bit 1 of the page-fault error code (Intel SDM 3A, 4.7); for trap 14 only. */
 static uint32_t was_write(const ucontext_t *u)
 {
 #ifdef __x86_64__

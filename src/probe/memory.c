@@ -1,4 +1,4 @@
-/* Mappings and futexes. */
+/* Mappings and futexes of a Python runner. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>

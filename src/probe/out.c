@@ -1,4 +1,4 @@
-/* The allocator over OUT's upper part that PyTorch's pool of a call draws from. */
+/* The allocator over the upper half of OUT, from which PyTorch's pool of a call takes memory. */
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,21 +12,21 @@
 #define CHUNKS 64
 
 struct chunk {
-    uint64_t at, bytes; /* 0: none */
-    uint64_t given;     /* 0: idle */
+    uint64_t at, bytes; /* 0: unused */
+    uint64_t given;     /* bytes that are in use; 0: idle */
     uint64_t asked;
-    uint64_t since; /* it was given out last before the shuffle of that number */
+    uint64_t since; /* number of the shuffle before which it was last given out */
 };
 
 static struct kg_blocks arena;
-static uint64_t arena_from, arena_to, peak; /* peak: of use since it was last shuffled */
+static uint64_t arena_from, arena_to, peak; /* peak: largest use since the last shuffle */
 static struct chunk chunk[CHUNKS];
 static uint64_t outside, shuffles;
-static uint64_t back[KG_OUT_PARTS]; /* given back since then */
+static uint64_t back[KG_OUT_PARTS]; /* sizes given back since the last shuffle */
 static uint32_t nback;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A multiple of a page below room. */
+/* A random multiple of a page below room. */
 static uint64_t anywhere(uint64_t room)
 {
     uint64_t r = 0;
@@ -55,7 +55,7 @@ void kg_out_used(uint64_t *arena_bytes, uint64_t *outside_bytes)
     pthread_mutex_unlock(&lock);
 }
 
-/* Idle ones that were given out before that shuffle go back to the device. */
+/* Frees idle chunks that were last given out before that shuffle. */
 static bool drop_idle(uint64_t until)
 {
     bool some = false;
@@ -69,8 +69,8 @@ static bool drop_idle(uint64_t until)
     return some;
 }
 
-/* What nobody took since the last time is not kept. What somebody did is: to take memory from the
- * device costs a call 0.1 ms. */
+/* Chunks that were not used since the last shuffle are freed. Others are kept, because taking
+ * memory from the device costs a call 0.1 ms. */
 uint32_t kg_out_shuffle(uint64_t *parts)
 {
     pthread_mutex_lock(&lock);
@@ -85,8 +85,8 @@ uint32_t kg_out_shuffle(uint64_t *parts)
     return n;
 }
 
-/* Room to lie elsewhere, of what lies outside: how long a kernel takes is much the same within some
- * megabytes, and what is large is worth more of them. */
+/* Extra room for a chunk outside OUT, so that it can lie elsewhere next time. Within some megabytes
+ * a kernel's time hardly changes, and large chunks deserve more room. */
 static uint64_t slack_of(uint64_t bytes)
 {
     return bytes >= 4 * KG_TWIRE_LARGE ? 8 * KG_TWIRE_LARGE
@@ -94,7 +94,7 @@ static uint64_t slack_of(uint64_t bytes)
                                        : 0;
 }
 
-/* The idle one that suits best; NULL: none does. */
+/* The idle chunk that fits best; NULL: none. */
 static struct chunk *idle_for(uint64_t bytes)
 {
     struct chunk *best = NULL;
@@ -116,7 +116,7 @@ static uint64_t of_device(uint64_t bytes)
     return code == KG_CU_SUCCESS ? at : 0;
 }
 
-/* Where nothing can be noted, as it comes. */
+/* Without room in the table, memory is taken and never reused. */
 static uint64_t take_outside(uint64_t bytes)
 {
     struct chunk *c = idle_for(bytes);

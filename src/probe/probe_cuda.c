@@ -1,3 +1,5 @@
+/* Attaches a Python runner to the exported regions of a GPU, and launches the null runner's empty
+ * kernel. */
 #include "probe/probe_cuda.h"
 
 #include <dlfcn.h>
@@ -19,7 +21,7 @@ static struct kg_cu_ctx *context;
 static struct kg_cu_function *empty;
 static char why[256] = "not attached";
 
-/* The driver compiles it for the device at hand. */
+/* The text of the empty kernel; the driver compiles it for the device at hand. */
 static const char empty_ptx[] = ".version 7.0\n"
                                 ".target sm_52\n"
                                 ".address_size 64\n"
@@ -102,11 +104,12 @@ int kg_probe_cuda_attach(int ordinal, int in_fd, uint64_t in_bytes, int out_fd, 
     return 0;
 }
 
-/* When it is called for, which few runners are: the driver's compiler takes a while to load. */
+/* Loads the empty kernel on first use. Few runners need it, and the driver's compiler loads
+ * slowly. */
 static int load_empty(void)
 {
     struct kg_cu_module *module = NULL;
-    if (kg_probe_mapped.out_bytes == 0) { /* not attached, and it was said why */
+    if (kg_probe_mapped.out_bytes == 0) { /* attach failed, and its error is still there */
         return -1;
     }
     return failed(kg_probe_cu.module_load(&module, empty_ptx), "empty kernel") ||

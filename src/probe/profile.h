@@ -1,19 +1,18 @@
 /* Launch records of one runner: which kernels ran in the marked windows, for how long, and whose
- * they are; and a runner whose own kernels of some names do nothing, to see whether they matter.
- * Through CUPTI, of the library that torch has mapped. Called through ctypes by
- * kgym_harness.profile.
+ * they are. It can also replace a runner's own kernels by empty ones, to see whether they matter.
+ * It uses the CUPTI that torch has loaded; kgym_harness.profile calls it through ctypes.
  *
- * Runs in the candidate's process: everything here is a claim
+ * It runs in the candidate's process, so everything here is a claim
  * (src/gym/torch/profile/torch_profile.h checks what can be checked). A launch is attributed by
  * where it comes from, never by its name: the first object above the driver and the CUDA runtime in
- * the call stack. Triton's launchers are everybody's; the label of the thread, set round Triton's
- * own `run`, says for whose source they run.
+ * the call stack. All sources share Triton's launchers, so a label of the thread, set around
+ * Triton's own `run`, says whose source runs.
  *
- * Suppressing: a launch callback may change the launch's parameters; the kernel is replaced by an
- * empty one of a single thread, on the same stream. That holds for whatever reaches the driver's
- * launch functions: Triton, the CUDA runtime (shared or static), NVRTC, and nodes that a capture
- * makes. It does not reach graphs that were captured earlier, graph nodes that are added by hand
- * (cuGraphAddKernelNode), nor launches from device code.
+ * Suppressing: a launch callback may change the launch's parameters. The kernel is replaced by an
+ * empty one of a single thread, on the same stream. This works for everything that reaches the
+ * driver's launch functions: Triton, the CUDA runtime (shared or static), NVRTC, and nodes of a
+ * capture. It does not work for graphs captured before, graph nodes added by hand
+ * (cuGraphAddKernelNode), and launches from device code.
  *
  * One per process, never undone. Not thread safe but for the callbacks, which have a lock. */
 #ifndef KG_PROBE_PROFILE_H
@@ -25,68 +24,70 @@
 
 #include "probe/probe.h"
 
-enum kg_prof_class { /* whose a kernel is; names are on the wire */
+enum kg_prof_class { /* whose a kernel is; the names are on the wire */
                      KG_PROF_UNKNOWN,
                      KG_PROF_OWN,      /* written by the candidate */
                      KG_PROF_LIBRARY,  /* torch, cuBLAS, ... */
-                     KG_PROF_COMPILER, /* a framework's compiler wrote it */
+                     KG_PROF_COMPILER, /* written by a framework's compiler */
                      KG_PROF_CLASSES
 };
-/* A label beside the classes: text of the candidate's, compiled and launched by torch's jiterator.
- */
+/* A label beside the classes: text of the candidate, compiled and launched by torch's jiterator. */
 #define KG_PROF_JITTED   KG_PROF_CLASSES
 #define KG_PROF_ROWS     256   /* distinct kernels of a table */
-#define KG_PROF_LAUNCHES 16384 /* launches, graph nodes and records, each */
-#define KG_PROF_NAMES    64    /* suppressed at once */
-#define KG_PROF_NAME     200   /* bytes of a name, its end included; longer ones are cut */
-#define KG_PROF_LOADERS  16    /* objects that load modules; the last row is all others' */
-#define KG_PROF_BASE     64    /* bytes of such an object's base name, its end included */
+#define KG_PROF_LAUNCHES 16384 /* most launches, graph nodes and records, each */
+#define KG_PROF_NAMES    64    /* most names suppressed at once */
+#define KG_PROF_NAME     200   /* bytes of a name with its end; longer names are cut */
+#define KG_PROF_LOADERS  16    /* objects that load modules; the last row is for all others */
+#define KG_PROF_BASE     64    /* bytes of such an object's base name, with its end */
 
-/* --- the probe's functions --- */
+/* The probe's functions. */
 
-/* Bind and subscribe, in a process that has a context. library: folders, ':' between, whose objects
- * are nobody's own. 0, or -1: kg_prof_error() says why. */
+/* Loads CUPTI and subscribes, in a process that has a context. library: folders, separated by ':',
+ * whose objects are libraries. Returns 0, or -1: see kg_prof_error(). */
 KG_PROBE_API int kg_prof_open(const char *library);
 KG_PROBE_API const char *kg_prof_error(void);
-/* One more folder that a framework's compiler writes to. Those that there is no room for are not
- * kept. */
+/* Adds a folder that a framework's compiler writes to. Beyond the room for folders it is
+ * ignored. */
 KG_PROBE_API void kg_prof_compiled(const char *folder);
-/* What this thread's Triton launches are from now on (enum kg_prof_class), or KG_PROF_JITTED;
- * returns what they were. */
+/* Sets the label of this thread's Triton launches from now on (enum kg_prof_class, or
+ * KG_PROF_JITTED); returns the old label. */
 KG_PROBE_API int kg_prof_label(int label);
-/* Launches of own kernels of this name do nothing from now on; NULL: all are as they were; "*": of
- * any name. -1: too many. */
+/* From now on, launches of own kernels of this name do nothing; "*": of any name. NULL: all work
+ * again. -1: too many names. */
 KG_PROBE_API int kg_prof_suppress(const char *name);
-/* A window: launches in between are counted, and what runs in between, with the device at rest at
- * both ends. */
+/* Marks a window. Launches in it are counted, and so is what runs in it; the device is idle at both
+ * ends. */
 KG_PROBE_API void kg_prof_begin(void);
 KG_PROBE_API void kg_prof_end(void);
-/* What the windows since the last call held, as JSON, into out; forgets it. Bytes, or -1: it does
- * not fit.
+/* Writes what the windows since the last call held, as JSON, and forgets it. Returns its bytes, or
+ * -1: it does not fit.
  *   {kernels: [{name, class, calls, ns}], modules: [{by, class, loaded, bytes}], memcpy_ns,
  *    memset_ns, span_ns, dropped, missing, suppressed, graphs}
- * ns: of time in which several ran, the one that began first has it, so the sum is the time in
- * which anything ran. dropped: records lost; missing: launches without a record; suppressed:
- * launches that did nothing; graphs: launches of graphs with a kernel of its own. modules: of code
- * that was loaded since kg_prof_open(), by the base name of the object that had it loaded (which a
- * driver that loads when it must does at the first launch); these are not forgotten. */
+ * ns: where several kernels ran at once, the time counts for the one that began first. So the sum
+ * is the time in which anything ran. dropped: records lost; missing: launches without a record;
+ * suppressed: launches that did nothing; graphs: launches of graphs with own kernels. modules: code
+ * loaded since kg_prof_open(), by the base name of the object that loaded it; a lazy driver loads
+ * at the first launch. Modules are not forgotten. */
 KG_PROBE_API long kg_prof_take(char *out, size_t cap);
 
-/* --- cupti_who.c: whose a launch is; pure, but for what it knows of loaded objects --- */
+/* cupti_who.c: whose a launch is. Pure, but for facts about loaded objects. */
 
-/* object: path of the first object above driver and runtime, "" for memory that is none's. library,
- * compiled: folders, ':' between, of what nobody wrote and of what a compiler did. label: an enum
- * kg_prof_class or KG_PROF_JITTED. */
+/* The class of a launch. object: path of the first object above driver and runtime, "" for memory
+ * of no object. library, compiled: folders, separated by ':', of libraries and of a compiler's
+ * output. label: see kg_prof_label. */
 KG_PROBE_API enum kg_prof_class kg_prof_class_of(const char *object, const char *library,
                                                  const char *compiled, int label);
-/* Is this object between the launch and its caller (the driver, CUPTI, the shared runtime, us)? */
+/* True if this object lies between a launch and its caller: the driver, CUPTI, the shared runtime,
+ * this library. */
 bool kg_prof_between(const char *object);
-/* From the call stack of a callback. by: its object's base name, "" unknown; may be NULL. */
+/* The class by the call stack of a callback. by: the caller's base name, "" if unknown; may be
+ * NULL. */
 enum kg_prof_class kg_prof_caller(const char *library, const char *compiled, int label,
                                   char by[KG_PROF_BASE]);
 
-/* --- cupti_table.c: the bookkeeping --- */
+/* cupti_table.c: the book-keeping. */
 
+/* One kernel. */
 struct kg_prof_row {
     char name[KG_PROF_NAME];
     enum kg_prof_class whose;
@@ -95,8 +96,9 @@ struct kg_prof_row {
 struct kg_prof_seen { /* a launch by its correlation, or a graph's node by its id */
     uint64_t id;
     uint32_t row;
-    bool found; /* it has a record, or wants none */
+    bool found; /* it has a record, or needs none */
 };
+/* One record. */
 struct kg_prof_span {
     uint64_t start, end;
     uint64_t id; /* correlation, or node where node is set */
@@ -123,21 +125,26 @@ struct kg_prof_table { /* zeroed: empty */
     uint32_t nloaders;
 };
 
-/* A name as rows, JSON and kg_prof_suppress have it: cut, and '?' for what is not plain text. */
+/* A name as it stands in rows, in JSON and in kg_prof_suppress: cut, with '?' for bytes that are
+ * not plain text. */
 void kg_prof_plain(const char *name, char out[KG_PROF_NAME]);
-/* A kernel by name and class; KG_PROF_ROWS where there is no room. */
+/* The row of a kernel by name and class; KG_PROF_ROWS if there is no room. */
 uint32_t kg_prof_row_of(struct kg_prof_table *t, const char *name, enum kg_prof_class whose);
+/* A launch of the kernel of a row. */
 void kg_prof_launched(struct kg_prof_table *t, uint32_t correlation, uint32_t row);
-/* It went into a graph that is being captured: there will be no record of it, but of the node. */
+/* The launch went into a graph under capture. So the node will have records, not the launch. */
 void kg_prof_captured(struct kg_prof_table *t, uint32_t correlation, uint32_t row, uint64_t node);
+/* Node `to` is a copy of node `from`. */
 void kg_prof_cloned(struct kg_prof_table *t, uint64_t from, uint64_t to);
-/* A record; name: of a kernel. */
+/* A record: start and end in ns; correlation of the launch, or node. */
 void kg_prof_ran(struct kg_prof_table *t, uint32_t kind, uint64_t start, uint64_t end,
                  uint32_t correlation, uint64_t node);
+/* A module that object `by` loaded. */
 void kg_prof_loaded(struct kg_prof_table *t, const char *by, enum kg_prof_class whose,
                     uint64_t bytes);
+/* As kg_prof_take, but nothing is forgotten. */
 long kg_prof_print(struct kg_prof_table *t, char *out, size_t cap);
-/* Forget windows and what was in them; graph nodes stay known. */
+/* Forgets the windows and what they held; graph nodes stay known. */
 void kg_prof_forget(struct kg_prof_table *t);
 
 #endif

@@ -6,7 +6,7 @@
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-/* Was it a write? Bit 1 of the page-fault error code (Intel SDM 3A, 4.7); trap 14 only. */
+/* True for a write: bit 1 of the page-fault error code (Intel SDM 3A, 4.7); for trap 14 only. */
 static uint32_t was_write(const ucontext_t *u)
 {
 #ifdef __x86_64__
@@ -17,9 +17,9 @@ static uint32_t was_write(const ucontext_t *u)
 #endif
 }
 
-/* SA_RESETHAND has put the default action back. A fault then happens again on return and kills, as
- * it does even pid 1 of a namespace. What was merely sent (abort, raise) is sent again; pid 1
- * ignores that, so it leaves with the status that a shell would show. */
+/* SA_RESETHAND has restored the default action. So a fault happens again on return, and kills even
+ * pid 1 of a namespace. A signal that was only sent (abort, raise) is sent again. Pid 1 ignores
+ * that, so it exits with the status that a shell would show. */
 static void note_and_die(int signal, siginfo_t *info, void *context)
 {
     struct kg_wire *w = kg_runner_wire();

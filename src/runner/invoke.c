@@ -1,3 +1,4 @@
+/* Calls the entry with a list of words, through libffi. */
 #include <ffi.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 
 #include "runner/runner.h"
 
-/* One entry has one signature, so one prepared interface is all the cache that is needed. */
+/* An entry has one signature, so one prepared interface is enough. */
 static struct {
     uint32_t nargs;
     uint8_t cls[KG_WIRE_ARGS];

@@ -1,5 +1,6 @@
-/* kgym-runner OBJECT: see runner.h. Sequence: map, catch faults, close what is not needed, seal
- * (seccomp), tell the broker, load on its word, then call after call until it is killed. */
+/* The program `kgym-runner OBJECT`; see runner.h. It maps, catches faults, closes descriptors,
+ * seals itself (seccomp) and tells the broker. When the broker says so it loads the object, and
+ * then makes call after call until it is killed. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -24,8 +25,8 @@ static void announce(enum kg_wire_state state)
     kg_runner_wake(&w->state);
 }
 
-/* A load that failed is told by state and note, not by the exit status, which code of the object
- * (its constructors) could choose as well. */
+/* Reports a failed load by state and note. The exit status would not do, because code of the object
+ * (its constructors) could choose it as well. */
 _Noreturn static void refuse(enum kg_wire_state state, const char *why)
 {
     struct kg_wire *w = kg_runner_wire();
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
     }
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL); /* the broker blocks some; a mask survives exec */
+    sigprocmask(SIG_SETMASK, &none, NULL); /* the broker blocks some, and a mask survives exec */
     kg_runner_map();
     kg_runner_catch_faults();
     for (int fd = KG_FD_CTRL; fd <= KG_FD_OBJECT; fd++) {

@@ -10,7 +10,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Kernels before 5.14 have no MADV_POPULATE: touch each page. Nobody else uses the memory yet. */
+/* Touches each page, for kernels before 5.14, which have no MADV_POPULATE. No other code uses the
+ * memory yet. */
 static void touch(unsigned char *at, uint64_t bytes, int writable)
 {
     for (uint64_t i = 0; i < bytes; i += 4096) {
@@ -29,7 +30,7 @@ static void map_at(uint64_t address, uint64_t bytes, int prot, int fd, const cha
     if (at != want) {
         kg_runner_die(what);
     }
-    madvise(at, bytes, MADV_HUGEPAGE); /* advice: refused where shared memory has no 2 MB pages */
+    madvise(at, bytes, MADV_HUGEPAGE); /* refused where shared memory has no 2 MB pages */
     int writable = (prot & PROT_WRITE) != 0;
     if (madvise(at, bytes, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) != 0) {
         if (errno != EINVAL) {

@@ -1,5 +1,5 @@
-/* The runner's system call filter, made when kgym is built (src/runner/seal/print.c): instructions,
- * and those of them whose constant is the number of the process. */
+/* The runner's filter of system calls, which src/runner/seal/print.c generates when kgym is built:
+ * instructions, and the indices of those whose constant is the process's number. */
 #ifndef KG_RUNNER_SEALED_H
 #define KG_RUNNER_SEALED_H
 

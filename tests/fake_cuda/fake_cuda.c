@@ -1,5 +1,5 @@
 /* A stand-in for libcuda and libnvrtc on host memory, for tests without a GPU: the judge's kernels
- * (src/gym/device/kernels.cu, this very text) are compiled as C and run one thread per block, one
+ * (src/gym/device/kernels/, this very text) are compiled as C and run one thread per block, one
  * block after the other. What it finds are faults of arithmetic, of bookkeeping and of the
  * protocol; it knows no concurrency, no caches and no time. Its results are never results of a GPU.
  *
@@ -47,7 +47,15 @@ static struct {
     unsigned x, y, z;
 } blockIdx, threadIdx, blockDim, gridDim;
 
-#include "../../src/gym/device/kernels.cu"
+/* In the order of src/gym/device/cuda_source.c. */
+/* clang-format off */
+#include "gym/device/kernels/numbers.cu"
+#include "gym/device/kernels/memory.cu"
+#include "gym/device/kernels/digest.cu"
+#include "gym/device/kernels/compare.cu"
+#include "gym/device/kernels/draw.cu"
+#include "gym/device/kernels/draw_narrow.cu"
+/* clang-format on */
 
 #define ARG(type, i) (*(type *)p[i])
 static void run_pattern(void **p)

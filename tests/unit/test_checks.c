@@ -165,6 +165,22 @@ static void put_long(const char *path, int function_lines, int file_lines)
     kg_buf_deinit(&text);
 }
 
+/* A file that begins with `first` and has so many lines. */
+static void put_lines(const char *path, const char *first, int lines)
+{
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    kg_buf_adds(&text, first);
+    for (const char *c = first; *c != '\0'; c++) {
+        lines -= *c == '\n';
+    }
+    for (int i = 0; i < lines; i++) {
+        kg_buf_adds(&text, "\n");
+    }
+    put(path, text.data);
+    kg_buf_deinit(&text);
+}
+
 static void length(void **state)
 {
     (void)state;
@@ -174,6 +190,36 @@ static void length(void **state)
     expect("length", "src/base/function.c:2: function of 61 lines: int kg_long(int x)");
     put_long("src/base/file.c", 10, 401);
     expect("length", "src/base/file.c: more than 400 lines");
+    put_long("src/gym/x/kernel.cu", 61, 70);
+    expect("length", "src/gym/x/kernel.cu:2: function of 61 lines: int kg_long(int x)");
+    put_lines("harness/kgym_harness/long.py", "", 401);
+    expect("length", "harness/kgym_harness/long.py: more than 400 lines");
+    put_lines("src/svc/long.js", "", 401);
+    expect("length", "src/svc/long.js: more than 400 lines");
+}
+
+static void heads(void **state)
+{
+    (void)state;
+    put_lines("src/base/good.c", "/* This file does x. */\n", 61);
+    put_lines("src/base/short.c", "#include <stdio.h>\n", 60);
+    put_lines("src/gym/x/good.cu", "/* Kernels that do x. */\n", 61);
+    put_lines("harness/kgym_harness/good.py", "#!/usr/bin/env python3\n\"\"\"Does x.\"\"\"\n", 61);
+    expect("heads", NULL);
+    static const struct {
+        const char *path, *first;
+    } cases[] = {
+        {"src/base/bad.c", "#include <stdio.h>\n"},
+        {"src/gym/x/bad.cu", "#define X 1\n"},
+        {"src/svc/bad.js", "let x = 1;\n"},
+        {"harness/kgym_harness/bad.py", "import os\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char wanted[200];
+        snprintf(wanted, sizeof wanted, "%s: does not open with a comment", cases[i].path);
+        put_lines(cases[i].path, cases[i].first, 61);
+        expect("heads", wanted);
+    }
 }
 
 static void names(void **state)
@@ -295,8 +341,9 @@ int main(void)
 {
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
-        IN_TREE(format), IN_TREE(layers), IN_TREE(headers),  IN_TREE(length),   IN_TREE(names),
-        IN_TREE(words),  IN_TREE(docs),   IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
+        IN_TREE(format),   IN_TREE(layers),   IN_TREE(headers), IN_TREE(heads),
+        IN_TREE(length),   IN_TREE(names),    IN_TREE(words),   IN_TREE(docs),
+        IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,19 @@ static void built_kernels_are_kept_and_a_torn_one_is_built_again(void **state)
     setenv("KGYM_CUDA_CACHE", "none", 1);
 }
 
+/* A file of kernels/ that cuda_source.c leaves out would be missed on a GPU only. */
+static void the_text_has_every_kernel(void **state)
+{
+    (void)state;
+    char wanted[80];
+#define KERNEL_OF(name)                                                                            \
+    snprintf(wanted, sizeof wanted, "KERNEL void kg_%s(", #name);                                  \
+    assert_non_null(strstr(kg_cuda_source, wanted));
+    KG_CUDA_KERNELS(KERNEL_OF)
+#undef KERNEL_OF
+    assert_null(strstr(kg_cuda_source, "KERNEL void kg_none("));
+}
+
 static void the_real_compiler_takes_the_kernels(void **state)
 {
     (void)state;
@@ -145,6 +158,7 @@ int main(void)
         cmocka_unit_test(missing_libraries_are_named),
         cmocka_unit_test(what_a_device_lacks_is_named),
         cmocka_unit_test(built_kernels_are_kept_and_a_torn_one_is_built_again),
+        cmocka_unit_test(the_text_has_every_kernel),
         cmocka_unit_test(the_real_compiler_takes_the_kernels),
         cmocka_unit_test(declarations_are_the_toolkits),
     };

@@ -106,7 +106,7 @@ static bool loads(uint64_t number)
     return hit;
 }
 
-static void the_shelf_drops_the_least_recently_used(void **state)
+static void the_answer_cache_drops_the_least_recently_used(void **state)
 {
     (void)state;
     save(1);
@@ -294,7 +294,8 @@ static void poison_is_counted_across_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_shelf_drops_the_least_recently_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_answer_cache_drops_the_least_recently_used, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(save_needs_both_sides, set_up, tear_down),
         cmocka_unit_test_setup_teardown(timed_calls_use_what_earlier_inputs_showed, set_up,
                                         tear_down),

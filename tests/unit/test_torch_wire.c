@@ -144,7 +144,7 @@ static const char manners[] =
     "        told.append([word - 1000 == wire.Wire.building.offset, block.building, value])\n"
     "        block.building = 0\n"
     "block, told = wire.Wire(), []\n"
-    "m = building.Manners(Probe(), block, 1000)\n"
+    "m = building.DeviceSharing(Probe(), block, 1000)\n"
     "def note(): told.append(block.building)\n"
     "with m.without_device(): note()\n"
     "block.flags = wire.POLITE\n"

@@ -1,6 +1,6 @@
-/* One build: source into scratch, the steps in one sandbox, the object checked, copied out and
- * cached. What the sandbox leaves in scratch is hostile: it is opened without following links and
- * read with a bound. */
+/* One build: write the source into scratch, run the steps in one sandbox, check the object, copy it
+ * out and cache it. A hostile build may leave anything in scratch. So files are opened without
+ * following links, and read with a bound. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,13 +20,13 @@
 #include "gym/build/toolchain.h"
 
 #define MESSAGES_MAX_BYTES (256u << 10)
-#define SLICE_NS           20000000 /* how late a cancellation is noticed */
+#define SLICE_NS           20000000 /* a cancellation is noticed within this time */
 
 struct build {
     struct kg_cc *cc;
     enum kg_cc_kind kind;
     const char *entry;
-    char folder[320]; /* scratch of this build */
+    char folder[320]; /* the scratch folder of this build */
     char key[KG_SHA256_HEX];
     struct kg_cc_result *out;
     struct kg_buf raw; /* what the steps printed */
@@ -77,8 +77,8 @@ static enum kg_code start(struct build *b, int writer, struct kg_sandbox *box, s
     const char *inside = cc->mounts ? "/scratch" : b->folder;
     binds[cc->nbinds] = (struct kg_bind){b->folder, inside, true};
     const char *argv[] = {cc->shell, "-c", cc->script[b->kind], "sh", inside, NULL};
-    /* A linker that gives no memory back before it ends takes a quarter fewer page faults: a fifth
-     * of its time. C libraries other than glibc do not read this. */
+    /* A linker that returns no memory before it ends has a quarter fewer page faults, which saves a
+     * fifth of its time. C libraries other than glibc ignore this variable. */
     const char *envp[] = {"LC_ALL=C",
                           "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4194304:"
                           "glibc.malloc.trim_threshold=67108864:glibc.malloc.top_pad=2097152",
@@ -100,7 +100,7 @@ static enum kg_code start(struct build *b, int writer, struct kg_sandbox *box, s
     return kg_sandbox_spawn(&spec, box, err);
 }
 
-/* Everything that is there now; what does not fit is read and dropped. False: end of file. */
+/* Reads everything that is there now; what does not fit is dropped. False: end of file. */
 static bool drain(int fd, struct kg_buf *raw)
 {
     char chunk[16384];
@@ -116,7 +116,7 @@ static bool drain(int fd, struct kg_buf *raw)
     }
 }
 
-/* Until the sandbox has ended or the deadline has passed. */
+/* Waits until the sandbox has ended or the deadline has passed. */
 static enum kg_code attend(struct build *b, struct kg_sandbox *box, int reader, struct kg_err *err)
 {
     int64_t until = kg_clock_ns() + b->cc->spec.timeout_ns;
@@ -162,7 +162,7 @@ static enum kg_code run_steps(struct build *b, struct kg_exit *exit, struct kg_e
     return code;
 }
 
-/* What the way the steps ended says about the source. */
+/* Derives the status from the way the steps ended. */
 static enum kg_code judge_exit(struct build *b, const struct kg_exit *e, struct kg_err *err)
 {
     const char *text = b->out->text.data;
@@ -193,7 +193,7 @@ static const char *reason_of(enum kg_cc_status status)
                                     : "the compiler failed without a message";
 }
 
-/* A result that is not OK always says something. */
+/* Makes sure that a result other than OK has a message. */
 static void explain(struct build *b)
 {
     struct kg_cc_result *r = b->out;
@@ -212,7 +212,7 @@ static void explain(struct build *b)
     }
 }
 
-/* Where the object ends up: the cache, or the evaluation's own scratch. */
+/* Where the object goes: into the cache, or the evaluation's scratch. */
 static bool cache_place(const struct build *b, char *path, size_t cap)
 {
     const char *dir = b->cc->spec.cache_dir;

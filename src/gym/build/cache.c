@@ -1,3 +1,4 @@
+/* The cache of built objects: paths, reading with checks, and writing. */
 #include "gym/build/cache.h"
 
 #include <errno.h>
@@ -80,7 +81,7 @@ char *kg_object_read(int fd, size_t *n)
     return bytes;
 }
 
-/* *n: of the content. NULL: see kg_cache_get. */
+/* The whole file; *n: size of the content. NULL: see kg_cache_get. */
 static char *read_whole(const char *path, const char *key, size_t *n)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -1,32 +1,34 @@
-/* What was built, by the hash of what it was built from: <dir>/<2 hex>/<key>.<suffix>, objects (so)
- * and folders in one block (tree.h), each followed by a line with the hash of key and content, so
- * that a torn, truncated, edited or renamed file is noticed and built again. Loaders ignore what
- * follows an object. */
+/* The cache of what was built. The key is a hash of everything that went into the build; the path
+ * is <dir>/<2 hex>/<key>.<suffix>. It holds objects (so), and folders as one block (tree.h).
+ *
+ * Each file ends with a line that has the hash of key and content. So a torn, truncated, edited or
+ * renamed file is noticed, and built again. Loaders ignore what follows an object. */
 #ifndef KG_GYM_BUILD_CACHE_H
 #define KG_GYM_BUILD_CACHE_H
 
 #include "base/hash.h"
 
 #define KG_OBJECT_MAX_BYTES (64u << 20)
-#define KG_CACHE_TAIL_BYTES 128u /* of these at most for the line at the end */
+#define KG_CACHE_TAIL_BYTES 128u /* most bytes of the line at the end */
 
-/* What the environment's variable names (`none`: ""), else <cache of this user>/kgym/<part>; "":
- * nothing is to be kept. */
+/* The folder of a cache: the value of an environment variable (`none` gives ""), else <cache of
+ * this user>/kgym/<part>. "": keep nothing. */
 void kg_cache_folder(const char *variable, const char *part, char *out, size_t cap);
-/* False: the path does not fit. */
+/* <dir>/<2 hex>/<key>.<suffix> into out. False: it does not fit. */
 bool kg_cache_path(const char *dir, const char *key, const char *suffix, char *out, size_t cap);
-/* True: path holds a whole object for key. Anything else there is removed. Objects: *exports says
- * whether it exports the function entry. */
+/* True if path holds a whole object for key; anything else there is removed. *exports: whether an
+ * object exports the function `entry`. */
 bool kg_cache_check(const char *path, const char *key, const char *entry, bool *exports);
-/* The content, and the file counts as used now. NULL: there is none that is whole; anything else
- * there is removed. The caller frees. */
+/* The content, malloc'ed; the file counts as used now. NULL: there is no whole file; anything else
+ * there is removed. */
 char *kg_cache_get(const char *path, const char *key, size_t *n);
-/* While all files below dir are more than that many bytes: the one that was not used for longest is
- * removed, also what a writer that died has left. Best effort: others may do the same. */
+/* Removes the least recently used files below dir until all together have most_bytes at most. Files
+ * that a dead writer left are removed too. Other processes may do the same at once. */
 void kg_cache_trim(const char *dir, int64_t most_bytes);
-/* All bytes of a regular file of bounded size; NULL otherwise. The caller frees. */
+/* All bytes of a regular file of bounded size, malloc'ed; NULL otherwise. */
 char *kg_object_read(int fd, size_t *n);
-/* Write an object there, all or nothing. Not synced: a torn file is noticed. */
+/* Writes a file, all or nothing. It is not synced, because a torn file is noticed. KG_E_IO: not
+ * written. */
 enum kg_code kg_cache_put(const char *path, const char *key, const void *bytes, size_t n,
                           struct kg_err *err) KG_MUST_USE;
 

@@ -1,4 +1,5 @@
-/* Opening a toolchain: learn its steps, and give everything that decides an object a hash. */
+/* Opens a toolchain: learns its steps, and hashes everything that decides what an object
+ * contains. */
 #include "gym/build/cc.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ void kg_cc_show(struct kg_cc *cc, const char *path)
     for (size_t i = 0; i < cc->nbinds; i++) {
         size_t len = strlen(cc->binds[i].src);
         if (strncmp(cc->binds[i].src, real, len) == 0 && (real[len] == '/' || real[len] == '\0')) {
-            return; /* seen already */
+            return; /* seen before */
         }
     }
     const char *copy = kg_arena_dup(&cc->arena, real, (size_t)n, &err);
@@ -54,7 +55,7 @@ static enum kg_code learn_version(struct kg_cc *cc, struct kg_err *err)
     return code;
 }
 
-/* The contract's flags. */
+/* The flags of every build. */
 static void set_flags(struct kg_cc *cc, bool kgops)
 {
     static const char *const fixed[] = {"-std=gnu17", "-O3",     "-march=native",
@@ -75,7 +76,8 @@ static void hash_file(struct kg_sha256 *h, const char *folder, const char *name)
     struct kg_err ignored = KG_ERR_INIT;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     kg_buf_init(&bytes, KGOPS_MAX_BYTES);
-    enum kg_code code = kg_file_read(path, &bytes, &ignored); /* missing: hashes as empty */
+    /* A missing file is hashed as empty. */
+    enum kg_code code = kg_file_read(path, &bytes, &ignored);
     kg_sha256_part(h, bytes.data, code == KG_OK ? bytes.len : 0);
     kg_buf_deinit(&bytes);
 }

@@ -1,3 +1,4 @@
+/* Cleans a compiler's messages, and finds the first error in them. */
 #include "gym/build/diag.h"
 
 #include <ctype.h>
@@ -10,7 +11,7 @@ static bool in_path(char c)
     return isalnum((unsigned char)c) || (c != '\0' && strchr("/._-+@~", c) != NULL);
 }
 
-/* A quoted line of source ("   12 | x = a /b/c;") is left as it is. */
+/* True for a quoted line of source (" 12 | x = a /b/c;"), which is not changed. */
 static bool is_excerpt(const char *line, size_t n)
 {
     size_t i = 0;
@@ -58,7 +59,7 @@ void kg_diag_clean(const char *text, size_t n, struct kg_buf *out)
     }
 }
 
-/* Where the message starts in a line that reports an error, or NULL. */
+/* The start of the message in a line that reports an error, or NULL. */
 static const char *error_in(const char *line, size_t n)
 {
     static const char *const marks[] = {"error: ", "Error: "};

@@ -1,15 +1,17 @@
-/* What compilers print, made fit to be shown: paths reduced to base names, and the first error
- * found. The text may be hostile (a source can print what it likes): bounded, never trusted. */
+/* Prepares compiler messages for display: paths become base names, and the first error is found.
+ * The text may be hostile, because a source can make the compiler print anything; it is bounded and
+ * never trusted. Pure functions. */
 #ifndef KG_GYM_BUILD_DIAG_H
 #define KG_GYM_BUILD_DIAG_H
 
 #include "base/buf.h"
 
-/* Append text to out with every absolute path reduced to its last component. */
+/* Appends text [n] to out, with every absolute path reduced to its last part. */
 void kg_diag_clean(const char *text, size_t n, struct kg_buf *out);
-/* The first error of cleaned text. *line: in the source `file`, else 0. first: "" if none. */
+/* The first error of a cleaned text. *line: its line in the source `file`, else 0. first [cap]: its
+ * message, "" if there is none. */
 void kg_diag_first(const char *text, const char *file, int *line, char *first, size_t cap);
-/* The text speaks of an exhausted resource: memory, disk, processes. */
+/* True if the text says that memory, disk space or processes ran out. */
 bool kg_diag_exhausted(const char *text);
 
 #endif

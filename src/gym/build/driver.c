@@ -1,4 +1,4 @@
-/* What the driver says it would do, turned into a script. */
+/* Learns the compiler driver's steps from what it prints, and turns them into a script. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The driver's command for a shared object, in the contract's order. */
+/* The driver's command for a shared object. */
 static size_t driver_command(const struct kg_cc *cc, const char **argv, struct kg_arena *a,
                              struct kg_err *err)
 {
@@ -101,7 +101,7 @@ static void replace(struct kg_args *args, const char *old, const char *fresh)
     }
 }
 
-/* Temporary files get fixed names in scratch. */
+/* Gives temporary files fixed names in scratch. */
 static enum kg_code name_temporaries(struct steps *s, struct kg_err *err)
 {
     const char *assembly = value_of(&s->cc1, "-o"), *object = value_of(&s->as, "-o");
@@ -115,7 +115,7 @@ static enum kg_code name_temporaries(struct steps *s, struct kg_err *err)
     return KG_OK;
 }
 
-/* The real file of a tool: as the driver would find it. */
+/* The real file of a tool, found as the driver finds it. */
 static const char *tool_path(struct kg_cc *cc, const char *name, struct kg_err *err)
 {
     char found[PATH_MAX], real[PATH_MAX];
@@ -154,7 +154,7 @@ static const char *program_name(struct kg_cc *cc, const char *tool, struct kg_er
     return path;
 }
 
-/* A library folder counts if the link needs something in it. */
+/* True if the link needs something in this library folder. */
 static bool has_libraries(const char *folder)
 {
     static const char *const files[] = {"libc.so", "libm.so", "libgcc.a",     "libgcc_s.so.1",
@@ -174,8 +174,8 @@ static bool below_kgops(const struct kg_cc *cc, const char *path)
     return cc->kgops != NULL && strncmp(path, cc->kgops, strlen(cc->kgops)) == 0;
 }
 
-/* ld's own words: no link-time-optimisation plug-in, no folder that does not matter, and every path
- * in its canonical form, because ".." leads through folders that a build does not see. */
+/* Cleans ld's arguments: no plug-in for link-time optimisation and no useless folder. Every path
+ * becomes canonical, because ".." may lead through folders that a build does not see. */
 static enum kg_code tidy_link(struct kg_cc *cc, const struct kg_args *in, struct kg_args *out,
                               struct kg_err *err)
 {
@@ -206,7 +206,8 @@ static enum kg_code tidy_link(struct kg_cc *cc, const struct kg_args *in, struct
     return KG_OK;
 }
 
-/* Folders of system headers, but those under /usr/local, where kgym itself may be installed. */
+/* Shows the folders of system headers, except those under /usr/local, where kgym itself may be
+ * installed. */
 static enum kg_code show_includes(struct kg_cc *cc, struct kg_err *err)
 {
     const char *argv[] = {cc->spec.compiler, "-E", "-v", "-x", "c", "/dev/null", NULL};
@@ -227,7 +228,7 @@ static enum kg_code show_includes(struct kg_cc *cc, struct kg_err *err)
     return code;
 }
 
-/* `name` in place of NAME. */
+/* Appends text with `name` in place of NAME. */
 static void add_named(struct kg_buf *out, const char *text, const char *name)
 {
     for (const char *p; (p = strstr(text, "NAME")) != NULL; text = p + 4) {
@@ -243,7 +244,7 @@ static void add_step(struct kg_buf *out, const struct kg_args *args, const char 
     kg_buf_addf(out, "%s || fail $? %d\n", defines, exit);
 }
 
-/* A status above 125 is the shell's word for "not executed" or for a signal, and is kept. */
+/* A status above 125 is the shell's: "not executed", or a signal. It is kept. */
 static enum kg_code make_script(struct kg_cc *cc, const struct steps *s, enum kg_cc_kind kind,
                                 struct kg_err *err)
 {
@@ -301,7 +302,7 @@ enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err)
         code = show_includes(cc, err);
     }
     if (code == KG_OK) {
-        KG_ASSERT(s->cc1.n > 0 && s->cc1.at[0]); /* find_steps saw to it */
+        KG_ASSERT(s->cc1.n > 0 && s->cc1.at[0]); /* find_steps has checked it */
         tidy->cc1.at[0] = tool_path(cc, s->cc1.at[0], err);
         tidy->as.at[0] = program_name(cc, "as", err);
         tidy->ld.at[0] = program_name(cc, "ld", err);

@@ -1,3 +1,4 @@
+/* Reads the dynamic symbol table of an ELF object that may be hostile. */
 #include "gym/build/elf.h"
 
 #include <elf.h>
@@ -9,7 +10,7 @@ struct image {
     size_t n;
 };
 
-/* Bytes off .. off+len lie inside. */
+/* True if the bytes off .. off+len lie inside. */
 static bool inside(const struct image *f, uint64_t off, uint64_t len)
 {
     return off <= f->n && len <= f->n - off;
@@ -29,7 +30,7 @@ static bool read_header(const struct image *f, Elf64_Ehdr *h)
 
 static Elf64_Shdr section(const struct image *f, const Elf64_Ehdr *h, uint32_t i)
 {
-    Elf64_Shdr s; /* copied: a hostile file need not align anything */
+    Elf64_Shdr s; /* a copy, because a hostile file need not align anything */
     memcpy(&s, f->at + h->e_shoff + (uint64_t)i * sizeof s, sizeof s);
     return s;
 }

@@ -1,5 +1,5 @@
-/* The dynamic symbol table of a 64-bit little-endian ELF object, read from bytes that may be
- * hostile: every offset is checked, nothing is loaded, nothing is allocated. */
+/* Looks for a symbol in a 64-bit little-endian ELF object. The bytes may be hostile: every offset
+ * is checked, nothing is loaded, and nothing is allocated. Pure. */
 #ifndef KG_GYM_BUILD_ELF_H
 #define KG_GYM_BUILD_ELF_H
 
@@ -7,11 +7,12 @@
 #include <stddef.h>
 
 enum kg_elf_answer {
-    KG_ELF_EXPORTS,   /* a global or weak function of that name, defined and visible */
-    KG_ELF_LACKS,     /* a sound table without it */
-    KG_ELF_MALFORMED, /* not such an object, or its tables point outside */
+    KG_ELF_EXPORTS,   /* a defined and visible global or weak function of that name */
+    KG_ELF_LACKS,     /* the tables are sound, but it is not in them */
+    KG_ELF_MALFORMED, /* not such an object, or tables that point outside */
 };
 
+/* Looks for the function `name` in the object bytes [n]. */
 enum kg_elf_answer kg_elf_exports(const void *bytes, size_t n, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* The compiler as kgym uses it: the driver's steps as one shell script per kind of build, and the
- * files that the steps need to see. Learned once, from the driver itself. Private to the build. */
+/* Private to build/: the compiler's steps as one shell script per kind of build, and the files that
+ * the steps need. The driver itself is asked for them, once. */
 #ifndef KG_GYM_BUILD_TOOLCHAIN_H
 #define KG_GYM_BUILD_TOOLCHAIN_H
 
@@ -10,17 +10,18 @@
 #define KG_CC_KINDS     3
 #define KG_CC_MAX_BINDS 32
 #define KG_CC_MAX_ARGS  512
-/* Stands for the scratch folder in the driver's answer; the script says "$d" in its place. */
+/* This path stands for the scratch folder in the driver's answer; the script has "$d" in its
+ * place. */
 #define KG_CC_HERE "/kgym-scratch"
 
-/* Exit status of the script when a step finds fault with its input. */
+/* Exit status of the script if a step rejects its input. */
 enum { KG_CC_EXIT_CC1 = 41, KG_CC_EXIT_AS = 42, KG_CC_EXIT_LD = 43 };
 
 struct kg_cc {
     struct kg_cc_spec spec;
     struct kg_arena arena;
-    bool mounts;       /* builds see /scratch and /kgops instead of the host's paths */
-    const char *kgops; /* where kgops lies for a build; NULL: none */
+    bool mounts;       /* builds see /scratch and /kgops instead of host paths */
+    const char *kgops; /* path of kgops for a build; NULL: none */
     const char *version, *shell;
     const char *flags[24];
     const char *script[KG_CC_KINDS];
@@ -29,23 +30,24 @@ struct kg_cc {
     char toolchain_sha[KG_SHA256_HEX]; /* version, scripts, kgops */
 };
 
+/* The words of one command. */
 struct kg_args {
     const char *at[KG_CC_MAX_ARGS];
     size_t n;
 };
 
-/* Output (both streams) of a trusted program, run unconfined. KG_E_HOST if it can't be run or
- * fails. */
+/* Runs a trusted program unconfined, and collects both its output streams. KG_E_HOST: it cannot
+ * run, or it fails. */
 enum kg_code kg_cc_capture(const char *const *argv, struct kg_buf *out,
                            struct kg_err *err) KG_MUST_USE;
-/* One line of `gcc -###`, quoted as a shell would: into words. */
+/* Splits one line of `gcc -###`, which is quoted for a shell, into words of the arena. */
 enum kg_code kg_cc_split(struct kg_arena *arena, const char *line, size_t len, struct kg_args *out,
                          struct kg_err *err) KG_MUST_USE;
-/* Append the words as one command, each quoted. */
+/* Appends the words as one command, each quoted. */
 void kg_cc_quote(const struct kg_args *args, struct kg_buf *out);
-/* Ask the driver; fill script and binds. */
+/* Asks the driver, and fills script and binds. */
 enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err) KG_MUST_USE;
-/* Make a path visible to builds (once); paths that are not there are ignored. */
+/* Makes a path visible to builds, once. A missing path is ignored. */
 void kg_cc_show(struct kg_cc *cc, const char *path);
 const char *kg_cc_source_name(enum kg_cc_kind kind); /* "candidate" or "reference" */
 

@@ -1,5 +1,5 @@
-/* Packing. Records follow each other: a head, a name, and of a file its content. What is in a
- * folder lies between its record and one that leads up again. */
+/* Packs folders into one block. Records follow each other: a head, a name and, for a file, its
+ * content. The contents of a folder stand between its record and a record that leads up again. */
 #include "gym/build/tree.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ static bool same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Exactly as many bytes as it had when it was opened. */
+/* Appends as many bytes as the file had when it was opened. */
 static enum kg_code put_content(const struct packer *p, int fd, const struct stat *st)
 {
     char chunk[65536];
@@ -78,7 +78,7 @@ static enum kg_code pack_file(struct packer *p, int dir, const char *name)
     enum kg_code code = KG_OK;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         code = refuse(p, "a file changed meanwhile");
-    } else if ((uint64_t)st.st_size > p->out->max - p->out->len) { /* before it is read: sparse */
+    } else if ((uint64_t)st.st_size > p->out->max - p->out->len) { /* it may be sparse: not read */
         code = refuse(p, "it is too large");
     } else {
         code = put(p, KG_TREE_FILE, name, &st);

@@ -1,8 +1,10 @@
-/* Folders as one block of bytes, and back: what a candidate's compilers have left, kept by the
- * broker for the next runner of the same source. What is packed is hostile: only folders and
- * regular files are taken, nothing is followed, and all of it is bounded. No name from there is
- * ever a path of the host's: a block is one file, and is unpacked into a runner's own /tmp. Modes
- * and times of change of files come back as they were, since ninja goes by them. */
+/* Packs folders into one block of bytes, and unpacks them. The broker keeps so what a candidate's
+ * compilers wrote, for the next runner of the same source.
+ *
+ * The contents are hostile. Only folders and regular files are taken, links are not followed, and
+ * everything is bounded. No name in a block becomes a path of the host: the block is one file, and
+ * it is unpacked into a runner's own /tmp. Modes and modification times of files are kept, because
+ * ninja relies on them. */
 #ifndef KG_GYM_BUILD_TREE_H
 #define KG_GYM_BUILD_TREE_H
 
@@ -11,19 +13,19 @@
 #include "base/buf.h"
 
 #define KG_TREE_MAX_ENTRIES 4096 /* files and folders; a runner's /tmp has 8192 inodes */
-#define KG_TREE_MAX_DEPTH   12   /* folders in folders: Triton has 2, extensions mostly 2 */
+#define KG_TREE_MAX_DEPTH   12   /* depth of folders: Triton has 2, extensions mostly 2 */
 
-/* Appends the folders of these names in dir; one that is not there is left out, and so are locks
- * (`lock`, `*.lock`). Nothing but empty folders is nothing: out stays as it was. KG_E_LIMIT: there
- * is something else than folders and files, or too much, or it changed meanwhile; KG_E_IO. What out
- * holds after an error is of no use. The folders' owner should be dead. */
+/* Appends the folders of these names in dir. A missing one is left out, and so are locks (`lock`,
+ * `*.lock`). If all are empty, out stays as it was. KG_E_LIMIT: other things than folders and
+ * files, or too much, or it changed meanwhile; KG_E_IO. After an error the contents of out are
+ * useless. The owner of the folders should be dead. */
 enum kg_code kg_tree_pack(int dir, const char *const *names, size_t n, struct kg_buf *out,
                           struct kg_err *err) KG_MUST_USE;
-/* Is this a block that can be unpacked? Any bytes get an answer. */
+/* True if this block can be unpacked. Any bytes may be given. */
 bool kg_tree_check(const void *bytes, size_t n);
-/* Makes the folders in dir, each all or nothing; none may be there with something in it. Files and
- * folders are uid's and gid's (-1: the caller's). KG_E_GYM: no such block. Under the name
- * `.kgym-tree` something may be left after an error. */
+/* Makes the folders in dir, each all or nothing. None may exist with contents. uid, gid: owner of
+ * files and folders (-1: the caller's). KG_E_GYM: not a block. After an error something may be left
+ * under the name `.kgym-tree`. */
 enum kg_code kg_tree_unpack(const void *bytes, size_t n, int dir, uid_t uid, gid_t gid,
                             struct kg_err *err) KG_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Private to tree.c and untree.c: a record of a block. */
+/* Private to tree.c and untree.c: one record of a block. */
 #ifndef KG_GYM_BUILD_TREE_PRIVATE_H
 #define KG_GYM_BUILD_TREE_PRIVATE_H
 

@@ -1,4 +1,5 @@
-/* A cache within its size. Times of last use are those that kg_cache_put and kg_cache_get leave. */
+/* Keeps a cache within its size. The time of last use is the modification time that kg_cache_put
+ * and kg_cache_get leave. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #define MOST_FILES 65536
 
 struct file {
-    char path[96]; /* from the cache's folder */
+    char path[96]; /* relative to the cache's folder */
     struct timespec used;
     int64_t bytes;
 };
@@ -41,7 +42,7 @@ static bool add(struct files *f, const char *path, const struct stat *st)
     return true;
 }
 
-/* Regular files of one of its folders. */
+/* Lists the regular files of one folder of the cache. */
 static void list_folder(struct files *f, int root, const char *name)
 {
     int fd = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

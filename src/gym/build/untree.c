@@ -1,4 +1,4 @@
-/* Unpacking. A block is looked at as a whole before anything is made of it. */
+/* Unpacks a block. The whole block is checked before anything is made of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "gym/build/tree.h"
 #include "gym/build/tree_private.h"
 
-#define PART   ".kgym-tree" /* of a folder that is not yet whole */
+#define PART   ".kgym-tree" /* name of a folder that is not complete yet */
 #define SECOND 1000000000u
 
 struct reader {
@@ -31,7 +31,7 @@ static bool is_name(const char *s, size_t n)
            !(n == 1 && s[0] == '.') && !(n == 2 && s[0] == '.' && s[1] == '.');
 }
 
-/* False: the end, or no record. */
+/* False: the end, or not a record. */
 static bool next(struct reader *r, struct item *out)
 {
     struct kg_tree_head *h = &out->head;

@@ -1,5 +1,5 @@
-/* Words of commands: splitting what the driver prints, quoting what a shell reads, and running a
- * trusted command to hear what it says. */
+/* Words of commands: splits what the driver prints, quotes what a shell reads, and runs a trusted
+ * command to collect its output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,3 +1,4 @@
+/* The verdict card: one record as text for a terminal. */
 #include "gym/card/card.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Writes the lines of a card: wrapping, columns, colours, and characters that the terminal has. */
 #include "gym/card/pen.h"
 
 #include <stdio.h>

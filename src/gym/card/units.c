@@ -1,3 +1,4 @@
+/* Times, sizes and ratios as short text with a unit. */
 #include "gym/card/units.h"
 
 #include <math.h>

@@ -1,31 +1,34 @@
+/* Copies a runner's answer to private memory. From then on only the copy counts, because the runner
+ * may still write to its own region. */
 #include <string.h>
 
 #include "gym/device/device_state.h"
 
-static uint64_t up(uint64_t bytes)
+static uint64_t round_up(uint64_t bytes)
 {
     return (bytes + KG_TWIRE_ALIGN - 1) / KG_TWIRE_ALIGN * KG_TWIRE_ALIGN;
 }
 
-/* Values of an oracle are compared as doubles, whatever they came as. */
+/* Answers of an oracle are compared as doubles, so narrower floats are widened. */
 static bool widens(bool oracle, const struct kg_tleaf *leaf)
 {
     return oracle && leaf->dtype != KG_TD_F64 && kg_tdtype_floating((enum kg_tdtype)leaf->dtype);
 }
 
-/* Offsets of what is taken and, behind it, of what it is widened to; their end. */
-static uint64_t plan(struct kg_dj_answer *a, bool oracle, const struct kg_dj_claims *claims,
-                     uint64_t from[KG_TWIRE_LEAVES])
+/* Lays out the copies in one block, and the widened values behind them. from: offsets of the
+ * copies; a->at: offsets of the values to compare. Returns the size. */
+static uint64_t place_copies(struct kg_dj_answer *a, bool oracle, const struct kg_dj_claims *claims,
+                             uint64_t from[KG_TWIRE_LEAVES])
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < claims->n; i++) {
         from[i] = a->at[i] = end;
-        end += up(claims->leaf[i].bytes);
+        end += round_up(claims->leaf[i].bytes);
     }
     for (uint32_t i = 0; i < claims->n; i++) {
         if (widens(oracle, &claims->leaf[i])) {
             a->at[i] = end;
-            end += up(kg_tleaf_count(&claims->leaf[i]) * sizeof(double));
+            end += round_up(kg_tleaf_count(&claims->leaf[i]) * sizeof(double));
         }
     }
     return end;
@@ -37,10 +40,11 @@ void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a)
     a->there = false;
 }
 
-/* What the copies hold is what counts from here on. */
-static void look_at(struct kg_dj_answer *a, const struct kg_dj_claims *claims,
-                    const struct kg_dtake *t, const struct kg_digest *digest,
-                    struct kg_dj_report *out)
+/* Compares the copies with the digests of the timed window: a difference means that the runner
+ * wrote after it said that it was done. */
+static void note_copies(struct kg_dj_answer *a, const struct kg_dj_claims *claims,
+                        const struct kg_dtake *t, const struct kg_digest *digest,
+                        struct kg_dj_report *out)
 {
     for (uint32_t i = 0; i < claims->n; i++) {
         out->late_write = out->late_write || !kg_dj_same_digest(t[i].digest, digest[i]);
@@ -55,7 +59,7 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                struct kg_dj_report *out, struct kg_err *err)
 {
     struct kg_dtake t[KG_TWIRE_LEAVES];
-    uint64_t from[KG_TWIRE_LEAVES], bytes = plan(a, oracle, claims, from);
+    uint64_t from[KG_TWIRE_LEAVES], bytes = place_copies(a, oracle, claims, from);
     a->there = false;
     if (kg_dj_reserve(s, &a->block, &a->cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
         return err->code;
@@ -71,7 +75,7 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
     if (s->dev.ops->take(&s->dev, t, claims->n, word, err) != KG_OK) {
         return err->code;
     }
-    look_at(a, claims, t, digest, out);
+    note_copies(a, claims, t, digest, out);
     for (uint32_t i = 0; i < claims->n; i++) {
         const struct kg_tleaf *l = &claims->leaf[i];
         a->at[i] += a->block;

@@ -1,9 +1,12 @@
+/* Reads and checks what a runner claims about its answer, and finds the zones beside it that hold
+ * poison. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gym/device/device_state.h"
 
-/* One read, whatever the compiler would rather do. */
+/* Reads a word once. A second read could see another value, because the runner may write
+ * meanwhile. */
 static uint32_t once32(const uint32_t *p)
 {
     return *(const volatile uint32_t *)p;
@@ -28,9 +31,9 @@ static const char *check_structure(const char *s, size_t cap)
     return NULL;
 }
 
-/* Tensors may share memory (the same one twice, views of one buffer), but are copied one by one:
- * all together they are no larger than the region, which holds every tensor of a right answer, as
- * doubles, beside each other. */
+/* Tensors may share memory: the same one twice, or views of one buffer. But each is copied on its
+ * own, so together they may not be larger than OUT. OUT is large enough for every right answer, as
+ * doubles side by side. */
 static const char *check_leaves(const struct kg_dj_claims *c, uint32_t n, uint64_t out_bytes)
 {
     uint64_t sum = 0;
@@ -60,7 +63,7 @@ const char *kg_dj_claims_read(const struct kg_twire *w, const uint64_t nonce[2],
     out->call_ns = once64(&w->call_ns);
     out->peak_bytes = once64(&w->peak_bytes);
     if (said != KG_TA_OK) {
-        return NULL; /* it has no tensors, whatever stands there */
+        return NULL; /* such an answer has no tensors, so the other fields are not read */
     }
     if (n > KG_TWIRE_LEAVES) {
         return "too many tensors";
@@ -91,7 +94,7 @@ static int by_start(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Between two tensors: all of it where it is short, else a guard at each end. */
+/* The zone between two tensors: all of it where it is short, else one guard at each end. */
 static size_t gap(uint64_t from, uint64_t to, bool first, bool last, struct kg_dspan *zone)
 {
     uint64_t bytes = to - from;

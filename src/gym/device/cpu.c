@@ -1,4 +1,4 @@
-/* The host as a device: private memory from the heap, exported memory from memfds. */
+/* The host's row of the device table: private memory from the heap, exported memory from memfds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -18,8 +18,8 @@
 #define PAGE_BYTES 4096u
 #define HUGE_BYTES ((size_t)2 << 20)
 #define MOST_BYTES ((uint64_t)1 << 36)
-#define PART_BYTES                                                                                 \
-    ((size_t)32 * KG_HOST_DIGEST_BLOCK) /* stays in the first caches from step to step */
+/* The part stays in the L1 or L2 cache from copy to digest to search. */
+#define PART_BYTES  ((size_t)32 * KG_HOST_DIGEST_BLOCK)
 #define PROBE_BYTES ((size_t)16 << 20)
 #define EXPORTS     64
 
@@ -29,13 +29,13 @@ struct host {
         void *map;
         size_t bytes;
     } export[EXPORTS];
-    unsigned char *sweep; /* flush writes it */
+    unsigned char *sweep; /* the buffer that flush writes to */
     size_t sweep_bytes;
 };
 
 static inline void *pointer(uint64_t at)
 {
-    return (void *)(uintptr_t)at; /* NOLINT: addresses of this device are this process's */
+    return (void *)(uintptr_t)at; /* NOLINT: the device's addresses are the process's own */
 }
 
 static enum kg_code cpu_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *err)
@@ -49,7 +49,7 @@ static enum kg_code cpu_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at,
                        (unsigned long long)bytes);
     }
     if (unit == HUGE_BYTES) {
-        madvise(p, n, MADV_HUGEPAGE); /* only a wish */
+        madvise(p, n, MADV_HUGEPAGE); /* may fail without harm */
     }
     *at = (uintptr_t)p;
     return KG_OK;
@@ -61,8 +61,8 @@ static void cpu_free(struct kg_device *d, uint64_t at)
     free(pointer(at));
 }
 
-/* A memfd that nobody can resize: a page that vanished under the judge would be its death. Inputs
- * take no new writable mapping either, once the judge has its own. */
+/* Maps a memfd and seals its size. Without the seal a runner could shrink it, and the judge would
+ * die of SIGBUS. read_only: also no new writable mapping after the judge's own. */
 static void *map_sealed(int fd, size_t bytes, bool read_only, struct kg_err *err)
 {
     int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (read_only ? F_SEAL_FUTURE_WRITE : 0);
@@ -117,7 +117,7 @@ static enum kg_code cpu_export(struct kg_device *d, uint64_t *bytes, bool read_o
 static void cpu_unexport(struct kg_device *d, uint64_t at, bool again)
 {
     struct host *h = d->self;
-    (void)again; /* memory of its kind costs nothing to make */
+    (void)again; /* new memory costs nothing here */
     for (size_t i = 0; at != 0 && i < EXPORTS; i++) {
         if (h->export[i].map == pointer(at)) {
             munmap(h->export[i].map, h->export[i].bytes);
@@ -185,7 +185,7 @@ static enum kg_code cpu_digest(struct kg_device *d, const struct kg_dspan *span,
     return KG_OK;
 }
 
-/* Part by part, so that what was copied is digested and looked at while it is in the cache. */
+/* Works part by part, so that the copy is digested and searched while it is in the cache. */
 static void take_one(struct host *h, struct kg_dtake *t, uint64_t word)
 {
     struct kg_host_digest m;
@@ -293,14 +293,15 @@ static void model_name(char *out, size_t cap)
     }
 }
 
-/* Bytes read and written per second by its own copy: the better of two, the first touches. */
+/* Bytes read and written per second by a copy; the better of two, because the first one touches the
+ * pages. */
 static enum kg_code cpu_bandwidth(struct kg_device *d, struct kg_err *err)
 {
     unsigned char *p = malloc(2 * PROBE_BYTES);
     int64_t best = INT64_MAX;
     (void)err;
     if (p == NULL) {
-        return KG_OK; /* unknown */
+        return KG_OK; /* the bandwidth stays unknown */
     }
     memset(p, 1, 2 * PROBE_BYTES);
     for (int i = 0; i < 2; i++) {

@@ -1,3 +1,5 @@
+/* The CUDA row of the device table: opening and closing the device, its facts, flush, sync and
+ * bandwidth. Other cuda_*.c files hold the operations on memory. */
 #include "gym/device/cuda.h"
 
 #include <stdio.h>
@@ -57,7 +59,7 @@ static void cuda_flush(struct kg_device *d)
     struct kg_cuda *c = kg_cuda_of(d);
     uint64_t words = c->sweep_bytes / 8, sink = c->scratch + KG_CUDA_FREE;
     void *params[] = {&c->sweep, &words, &sink};
-    c->cu.ctx_reset_l2(); /* devices without persisting lines refuse: nothing to reset */
+    c->cu.ctx_reset_l2(); /* refused where there are no persisting lines */
     kg_cuda_launch(c, KG_CUDA_flush, kg_cuda_blocks(c, words, UINT32_MAX), 1, params);
 }
 
@@ -84,8 +86,8 @@ static enum kg_code open_context(struct kg_cuda *c, struct kg_err *err)
         return kg_fail(err, KG_E_HOST, "CUDA: no device %d: there are %d", c->ordinal, count);
     }
     code = c->cu.device_get(&c->device, c->ordinal);
-    /* Waits spin: a window ends when the result is seen. Refused where somebody made the context
-     * before, which nobody did here. */
+    /* Waits spin, so that a window ends as soon as its result is there. The flag is refused only
+     * for a context that already exists; here it does not. */
     code = code ? code : c->cu.ctx_flags(c->device, KG_CU_CTX_SCHED_SPIN);
     code = code ? code : c->cu.ctx_retain(&c->ctx, c->device);
     code = code ? code : c->cu.ctx_set(c->ctx);
@@ -93,7 +95,7 @@ static enum kg_code open_context(struct kg_cuda *c, struct kg_err *err)
     if (code != KG_CU_SUCCESS) {
         return kg_cu_fail(&c->cu, code, "context", err);
     }
-    c->cu.ctx_limit(KG_CU_LIMIT_PERSISTING_L2, 0); /* refused where there are none */
+    c->cu.ctx_limit(KG_CU_LIMIT_PERSISTING_L2, 0); /* refused where there are no persisting lines */
     return KG_OK;
 }
 
@@ -162,14 +164,14 @@ static enum kg_code take_memory(struct kg_device *d, struct kg_err *err)
                                  : kg_cu_fail(&c->cu, code, "memory of the judge", err);
 }
 
-/* Bytes read and written per second by the device's own copy: the best of three. */
+/* Bytes read and written per second by the device's own copy; the best of three. */
 static enum kg_code cuda_bandwidth(struct kg_device *d, struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
     uint64_t at = 0;
     int64_t best = INT64_MAX;
     enum kg_code code = kg_cuda_alloc(d, 2 * PROBE_BYTES, &at, err);
-    for (int i = 0; i < 4 && code == KG_OK; i++) { /* the first starts things */
+    for (int i = 0; i < 4 && code == KG_OK; i++) { /* the first one starts things */
         int64_t t = kg_clock_ns();
         kg_cuda_copy(d, at, at + PROBE_BYTES, PROBE_BYTES);
         code = kg_cuda_wait(c, "copy", err);
@@ -187,7 +189,7 @@ static enum kg_code cuda_bandwidth(struct kg_device *d, struct kg_err *err)
 static void cuda_close(struct kg_device *d)
 {
     struct kg_cuda *c = kg_cuda_of(d);
-    if (c->ctx != NULL) { /* takes all memory of this process along */
+    if (c->ctx != NULL) { /* frees all memory of this process too */
         c->cu.ctx_sync();
         for (size_t i = 0; i < KG_CUDA_EXPORTS; i++) {
             kg_cuda_unexport(d, c->export[i].at, false);

@@ -1,3 +1,4 @@
+/* Finds and loads libcuda and NVRTC by dlopen, and compiles CUDA C++ with NVRTC. */
 #include "gym/device/cuda_api.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,7 @@ enum kg_code kg_cu_fail(const struct kg_cu *cu, int result, const char *what, st
                    "CUDA: %s: %s (%d: %s)", what, name, result, text);
 }
 
-/* ISO C has no cast from an object's address to a function's; POSIX has. */
+/* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees it. */
 static void *symbol(void *library, const char *name)
 {
     void *at = dlsym(library, name);
@@ -53,8 +54,8 @@ enum kg_code kg_cu_load(const char *library, struct kg_cu *out, struct kg_err *e
     return KG_OK;
 }
 
-/* The first file that matches, as glob() sorts them. The alternative build of NVRTC and its
- * builtins have names of their own. */
+/* The first file that matches, in glob()'s order. Other builds of NVRTC and its builtins have other
+ * names, so the pattern does not match them. */
 static bool first_match(const char *pattern, char *out, size_t cap)
 {
     glob_t g = {0};
@@ -66,8 +67,8 @@ static bool first_match(const char *pattern, char *out, size_t cap)
     return found;
 }
 
-/* The folder that holds a program, links not followed: a virtual environment is where the link is.
- */
+/* The folder of a program. Links are not followed, because a virtual environment is where the link
+ * is. */
 static bool program_folder(const char *program, char *out, size_t cap)
 {
     const char *slash = strrchr(program, '/');
@@ -136,7 +137,7 @@ static bool find_nvrtc(const struct kg_nvrtc_places *places, struct search *s)
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     const char *named = places->nvrtc ? places->nvrtc : getenv("KGYM_NVRTC");
     if (named != NULL && *named != '\0') {
-        return try_named(s, named); /* what was asked for, or nothing */
+        return try_named(s, named); /* only the named place is tried */
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (try_open(s, names[i])) {
@@ -172,7 +173,7 @@ enum kg_code kg_nvrtc_load(const struct kg_nvrtc_places *places, struct kg_nvrtc
     return KG_OK;
 }
 
-/* The first line of the log that says error, else the first line. */
+/* The first line of the log that contains `error`, else the first line. */
 static void first_error(const struct kg_nvrtc *n, struct kg_nvrtc_program *program, char *out,
                         size_t cap)
 {
@@ -211,7 +212,7 @@ enum kg_code kg_nvrtc_build(const struct kg_nvrtc *n, const char *source, int ma
 {
     struct kg_nvrtc_program *program = NULL;
     char arch[32], line[300];
-    /* No contraction: the same arithmetic as the host's (compare.c). */
+    /* No contraction: results must have the same bits as on the host (tensor_compare.c). */
     const char *options[] = {arch, "--std=c++17", "--fmad=false"};
     enum kg_code code = KG_OK;
     snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%d", major, minor);

@@ -1,3 +1,5 @@
+/* Gets the machine code of the judge's kernels: from the user's cache folder, or from NVRTC. The
+ * key is the text of the kernels, the compute capability and NVRTC's version. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ static void make_key(const struct kg_nvrtc *n, int major, int minor, char out[KG
     kg_sha256_end(&h, out);
 }
 
-/* A whole kept image, or NULL. */
+/* The image that is kept under this key, malloc'ed; NULL if there is none, or if it is damaged. */
 static void *kept(const char *path, const char *key)
 {
     bool exports = false;
@@ -58,7 +60,7 @@ enum kg_code kg_cuda_image(int major, int minor, void **image, struct kg_err *er
         return err->code;
     }
     if (*path != '\0') {
-        struct kg_err ignored = KG_ERR_INIT; /* a cache that cannot be written costs time only */
+        struct kg_err ignored = KG_ERR_INIT; /* without a cache only the next start is slower */
         (void)!kg_cache_put(path, key, *image, bytes, &ignored);
     }
     return KG_OK;

@@ -1,3 +1,5 @@
+/* Bounds and comparisons on a GPU. Kernels reduce to one partial result per block, and the host
+ * adds them in order. So the results are the same on every run. */
 #include <math.h>
 #include <string.h>
 
@@ -6,11 +8,11 @@
 #include "gym/device/narrow.h"
 #include "gym/verify/limits.h"
 
-#define DIGIT   11 /* bits that one pass of the selection settles: of kernels.cu */
+#define DIGIT   11 /* bits that one pass of the selection fixes; as in kernels/compare.cu */
 #define BINS    (1u << DIGIT)
-#define LARGEST 4096 /* e_ref is among that many largest errors: verify/bound.c */
+#define LARGEST 4096 /* e_ref is at most the 4096th largest error, as in verify/bound.c */
 
-struct moments { /* of kernels.cu, as the next two */
+struct moments { /* these three: as in kernels/compare.cu */
     uint64_t used, disagree;
     double square, errors, most, max_ref;
 };
@@ -28,7 +30,7 @@ _Static_assert(sizeof(struct moments) <= KG_CUDA_PART_MAX, "partial results are 
 _Static_assert(sizeof(struct scan) <= KG_CUDA_PART_MAX, "partial results are that long at most");
 _Static_assert(KG_CUDA_FREE + BINS * 8 <= KG_CUDA_SCRATCH_BYTES, "the histogram fits scratch");
 
-/* One operation: what its passes share. */
+/* The values that all passes of one operation share. */
 struct pass {
     struct kg_device *d;
     struct kg_cuda *c;
@@ -55,7 +57,7 @@ void kg_cuda_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint
     }
 }
 
-/* r 0: the moments of c alone. */
+/* Error statistics of r against c, see kg_moments; r 0: of c alone. */
 static enum kg_code moments_of(struct pass *p, uint64_t r, enum kg_tdtype cdtype, uint64_t c,
                                double scale, struct moments *out, struct kg_err *err)
 {
@@ -79,7 +81,8 @@ static enum kg_code moments_of(struct pass *p, uint64_t r, enum kg_tdtype cdtype
     return KG_OK;
 }
 
-/* The rms, also where squares leave the range of doubles. */
+/* The rms of c. Where squares leave the range of doubles, a second pass divides by the largest
+ * value. */
 static enum kg_code rms_of(struct pass *p, uint64_t r, enum kg_tdtype cdtype, uint64_t c,
                            const struct moments *m, double *out, struct kg_err *err)
 {
@@ -96,7 +99,7 @@ static enum kg_code rms_of(struct pass *p, uint64_t r, enum kg_tdtype cdtype, ui
     return KG_OK;
 }
 
-/* The rank-th largest |r - o| (1: the largest), its bits settled from the top. */
+/* The rank-th largest |r - o| (1: the largest). Each pass fixes DIGIT bits, from the top. */
 static enum kg_code select_error(struct pass *p, uint64_t rank, double *out, struct kg_err *err)
 {
     uint64_t hist[BINS], place = p->c->scratch + KG_CUDA_FREE, prefix = 0;
@@ -140,7 +143,7 @@ static enum kg_code float_bounds(struct pass *p, struct kg_tbound *out, struct k
     return KG_OK;
 }
 
-/* Partial results of a scan, added up. */
+/* Adds up the partial results of a scan. */
 static enum kg_code gather(struct pass *p, struct scan *out, struct kg_err *err)
 {
     *out = (struct scan){.first_bad = UINT64_MAX};
@@ -214,7 +217,7 @@ static enum kg_code element(struct pass *p, enum kg_tdtype dtype, uint64_t at, u
     return KG_OK;
 }
 
-/* got and want of the first bad element. */
+/* Loads the first bad element into got and want. */
 static enum kg_code show(struct pass *p, struct kg_tcompare *out, struct kg_err *err)
 {
     enum kg_tdtype t = (enum kg_tdtype)p->dtype;
@@ -246,7 +249,8 @@ static void limits_for(enum kg_tdtype dtype, const struct kg_tbound *b, bool ora
         l.rel, l.abs, l.low, l.low_s, l.high, l.high_s, l.most, l.own_error ? 4 : 0, l.rms};
 }
 
-/* Every element may be within its bound while all lean the same way. */
+/* Counts as bad the elements that are further off than the rms may be. This finds answers whose
+ * elements all lean the same way, each within its own bound. */
 static enum kg_code check_rms(struct pass *p, double limit, struct kg_tcompare *out,
                               struct kg_err *err)
 {
@@ -315,7 +319,7 @@ enum kg_code kg_cuda_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t
     code = code == KG_OK ? show(&p, out, err) : code;
     if (code == KG_OK && !real) {
         if (o == 0 && out->n_bad <= 4 * bound->disagree) {
-            out->n_bad = 0; /* as often as the references would differ */
+            out->n_bad = 0; /* allowed as often as the references would differ */
         }
         out->worst = out->n_bad > 0 ? INFINITY : 0;
     }

@@ -1,8 +1,10 @@
-/* The part of the CUDA driver's and of NVRTC's interface that kgym uses, declared here so that
- * nothing of CUDA's is needed to build: the libraries are looked for when a device is opened
- * (cuda_api.h) or a runner attaches to one (src/probe). Names, values and layouts are CUDA's stable
- * binary interface, versions 11.2 to 13; test_cuda_api compares what it can with the toolkit's
- * header where there is one. Source: cuda.h and nvrtc.h of CUDA 13.0. */
+/* Declarations of those functions of the CUDA driver and of NVRTC that kgym uses. With them kgym
+ * builds without any file of CUDA.
+ *
+ * The libraries are loaded when a device is opened (cuda_api.h), or when a runner attaches to one
+ * (src/probe). Names, values and layouts are CUDA's stable binary interface, versions 11.2 to 13.
+ * test_cuda_api compares them with the toolkit's header where there is one.
+ * Source: cuda.h and nvrtc.h of CUDA 13.0. */
 #ifndef KG_GYM_DEVICE_CUDA_DRIVER_H
 #define KG_GYM_DEVICE_CUDA_DRIVER_H
 
@@ -11,14 +13,14 @@
 
 typedef int kg_cu_device;
 typedef uint64_t kg_cu_ptr;    /* an address on the device */
-typedef uint64_t kg_cu_handle; /* of a cuMemCreate allocation */
+typedef uint64_t kg_cu_handle; /* a handle of a cuMemCreate allocation */
 struct kg_cu_ctx;
 struct kg_cu_stream;
 struct kg_cu_event;
 struct kg_cu_module;
 struct kg_cu_function;
 
-/* enum CUresult */
+/* Values of enum CUresult. */
 #define KG_CU_SUCCESS       0
 #define KG_CU_OUT_OF_MEMORY 2
 #define KG_CU_STUB_LIBRARY  34
@@ -26,7 +28,7 @@ struct kg_cu_function;
 #define KG_CU_BAD_DEVICE    101
 #define KG_CU_NOT_READY     600
 
-/* enum CUdevice_attribute */
+/* Values of enum CUdevice_attribute, then flags and options of single calls. */
 #define KG_CU_ATTR_MULTIPROCESSORS  16
 #define KG_CU_ATTR_L2_BYTES         38
 #define KG_CU_ATTR_MAJOR            75
@@ -63,7 +65,7 @@ struct kg_cu_mem_access { /* CUmemAccessDesc */
 };
 
 /* clang-format off */
-/* X(field, symbol, parameters): functions that return a CUresult. */
+/* X(field, symbol, parameters): the driver's functions; each returns a CUresult. */
 #define KG_CU_FUNCTIONS(X)                                                                         \
     X(init, cuInit, (unsigned flags))                                                              \
     X(driver_version, cuDriverGetVersion, (int *version))                                          \
@@ -134,7 +136,7 @@ struct kg_cu_mem_access { /* CUmemAccessDesc */
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
        struct kg_cu_stream *stream, void **params, void **extra))
 
-/* X(field, symbol, parameters): functions that return an nvrtcResult, 0 for success. */
+/* X(field, symbol, parameters): NVRTC's functions; each returns an nvrtcResult, 0 for success. */
 struct kg_nvrtc_program;
 #define KG_NVRTC_FUNCTIONS(X)                                                                      \
     X(version, nvrtcVersion, (int *major, int *minor))                                             \
@@ -152,6 +154,7 @@ struct kg_nvrtc_program;
 /* clang-format on */
 
 #define KG_CU_FIELD(field, symbol, params) int(*field) params; /* NOLINT: no expressions */
+/* Tables of loaded functions; kg_cu_load and kg_nvrtc_load fill them. */
 struct kg_cu {
     void *library;
     KG_CU_FUNCTIONS(KG_CU_FIELD)

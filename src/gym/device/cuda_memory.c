@@ -1,9 +1,11 @@
+/* Private and exported memory on a GPU, and copies. Regions of an ended runner are kept idle for
+ * the next one, because the driver takes 20 ms to make and free them. */
 #include <string.h>
 #include <unistd.h>
 
 #include "gym/device/cuda.h"
 
-#define IDLE 2 /* a runner's regions: those of the last one for the next */
+#define IDLE 2 /* most idle regions: IN and OUT of one runner */
 
 static void drop(struct kg_cuda *c, struct kg_cuda_export *e)
 {
@@ -12,13 +14,13 @@ static void drop(struct kg_cuda *c, struct kg_cuda_export *e)
         kg_cuda_note(c, c->cu.mem_unmap(e->at, e->bytes), "unmap");
         kg_cuda_note(c, c->cu.mem_unreserve(e->at, e->bytes), "unmap");
     }
-    if (e->handle != 0) { /* a runner that still maps it keeps the memory until it ends */
+    if (e->handle != 0) { /* a runner that still maps the memory keeps it until it ends */
         kg_cuda_note(c, c->cu.mem_release(e->handle), "release");
     }
     *e = (struct kg_cuda_export){0};
 }
 
-/* Of the idle regions at most so many are left, the latest ones. True: some went. */
+/* Frees idle regions but for the `most` latest. True if one was freed. */
 static bool drop_idle(struct kg_cuda *c, uint64_t most)
 {
     bool some = false;
@@ -51,11 +53,11 @@ void kg_cuda_free(struct kg_device *d, uint64_t at)
 {
     struct kg_cuda *c = kg_cuda_of(d);
     if (at != 0) {
-        kg_cuda_note(c, c->cu.mem_free(at), "free"); /* waits for what uses it */
+        kg_cuda_note(c, c->cu.mem_free(at), "free"); /* the driver waits for work that uses it */
     }
 }
 
-/* A mapping of the allocation in this process. */
+/* Maps the allocation in this process. */
 static int map_own(struct kg_cuda *c, struct kg_cuda_export *e)
 {
     struct kg_cu_mem_access access = {{KG_CU_MEM_LOCATION_DEVICE, c->ordinal},
@@ -90,7 +92,7 @@ static struct kg_cuda_export *slot_of(struct kg_cuda *c, uint64_t at)
     return NULL;
 }
 
-/* One that is idle and not larger by more than half; NULL: none. */
+/* An idle region that is large enough, and larger by half at most; NULL: there is none. */
 static struct kg_cuda_export *idle_for(struct kg_cuda *c, uint64_t bytes)
 {
     for (size_t i = 0; i < KG_CUDA_EXPORTS; i++) {
@@ -126,7 +128,7 @@ enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only
 {
     struct kg_cuda *c = kg_cuda_of(d);
     struct kg_cuda_export *found = idle_for(c, *bytes), *e = found ? found : slot_of(c, 0);
-    (void)read_only; /* who holds the descriptor chooses the access: not sealed */
+    (void)read_only; /* a process that holds the descriptor can always write */
     if (e == NULL) {
         return kg_fail(err, KG_E_LIMIT, "judge: more than %d exported regions", KG_CUDA_EXPORTS);
     }

@@ -1,16 +1,19 @@
+/* Operations on spans of GPU memory: write and check the pattern, digest, and take (copy, digest
+ * and search at once). One launch works on up to KG_CUDA_SPANS spans. */
 #include "gym/device/cuda.h"
 
-#define RUN 16 /* bytes: a shorter run of the pattern in a tensor of integers may be chance */
+#define RUN 16 /* bytes; in a tensor of integers a shorter run of the pattern may be chance */
 
-struct spans { /* of kernels.cu */
+struct spans { /* as in kernels/memory.cu */
     uint64_t at[KG_CUDA_SPANS], bytes[KG_CUDA_SPANS];
 };
 
-struct takes { /* of kernels.cu */
+struct takes { /* as in kernels/digest.cu */
     uint64_t to[KG_CUDA_SPANS], tops[KG_CUDA_SPANS];
 };
 
-/* At most KG_CUDA_SPANS of the spans; returns how many. *longest: bytes of the longest. */
+/* Collects the next spans for one launch, at most KG_CUDA_SPANS; returns their number. *longest:
+ * bytes of the longest one. */
 static unsigned gather(const struct kg_dspan *span, size_t n, struct spans *out, uint64_t *longest)
 {
     unsigned k = 0;
@@ -62,7 +65,7 @@ enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, si
         struct spans s;
         unsigned k = gather(span + at, n - at, &s, &longest);
         void *params[] = {&s, &d->secret.w[0], &d->secret.w[1], &sums, &finished, &c->host_at};
-        /* A thread has 64 bytes in flight. */
+        /* one thread per 64 bytes, which is one cell */
         kg_cuda_launch(c, KG_CUDA_digest, kg_cuda_blocks(c, longest / 64, UINT32_MAX), k, params);
         if (kg_cuda_wait(c, "digest", err) != KG_OK) {
             return err->code;
@@ -76,14 +79,14 @@ enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, si
     return n > 0 ? KG_OK : kg_cuda_wait(c, "digest", err);
 }
 
-/* Integers look at their neighbours, in what is taken already. Counts go to scratch, one per
- * tensor. */
+/* Counts poison in a tensor of integers, whose elements count only in runs. So it needs neighbours,
+ * and works on the finished copy. The count goes to `place`. */
 static void count_unwritten(struct kg_cuda *c, struct kg_dtake *t, uint64_t word, uint64_t place)
 {
     uint32_t size = (uint32_t)kg_tdtype_bytes((enum kg_tdtype)t->dtype);
     uint64_t n = t->bytes / size, phase = t->src & 7;
     uint32_t run = RUN / size;
-    run = run < n ? run : (uint32_t)n; /* as a whole */
+    run = run < n ? run : (uint32_t)n; /* or the whole tensor */
     void *params[] = {&t->dst, &n, &size, &phase, &word, &run, &place};
     if (n > 0) {
         kg_cuda_launch(c, KG_CUDA_unwritten, kg_cuda_blocks(c, n, UINT32_MAX), 1, params);
@@ -95,7 +98,7 @@ static bool counted_later(const struct kg_dtake *t)
     return t->look && !kg_tdtype_floating((enum kg_tdtype)t->dtype);
 }
 
-/* count [n]: of those tensors only. */
+/* Counts poison in the tensors of integers. count [n]; other tensors get 0. */
 static enum kg_code count_later(struct kg_device *d, struct kg_dtake *t, unsigned n, uint64_t word,
                                 uint64_t *count, struct kg_err *err)
 {
@@ -117,7 +120,8 @@ static enum kg_code count_later(struct kg_device *d, struct kg_dtake *t, unsigne
     return kg_cuda_download(d, count, places, 8 * n, err);
 }
 
-/* The highest bit of each floating element of a word; 0: not to be counted. */
+/* The highest bit of each element in a word of floating elements; 0: the kernel does not count this
+ * tensor. */
 static uint64_t tops_of(const struct kg_dtake *t)
 {
     uint64_t bits = 8 * kg_tdtype_bytes((enum kg_tdtype)t->dtype), tops = 0;

@@ -1,3 +1,5 @@
+/* Opens a device by its name, and two helpers that all devices share: the poison word, and the test
+ * for degenerate answers. */
 #include "gym/device/device.h"
 
 #include <string.h>
@@ -9,7 +11,7 @@
 
 static const struct kg_device_ops *const rows[] = {&kg_device_cpu, &kg_device_cuda};
 
-/* "fake" is host memory too. */
+/* True if the row serves this name; "fake" is host memory too. */
 static bool serves(const struct kg_device_ops *ops, const char *name)
 {
     size_t n = strlen(ops->kind);

@@ -1,36 +1,41 @@
-/* The device table of the judge of tensors: what a place for tensors can do. Two rows: `cpu` (host
- * memory, memfds; `fake` is the same with inputs that a runner can write, the stand-in for a GPU in
- * protocol tests) and `cuda`. Everything above the table (judge.h) is the same code for all rows.
+/* The device table of the judge of tensors: the operations on memory that one kind of device
+ * offers.
  *
- * Addresses are opaque uint64_t: only the table's functions follow them, and addition of an offset
- * within an allocation is allowed. All operations of one device are issued by one thread, in order,
- * as on one stream: those marked (async) may return before they are done, those that give results
- * to the host wait for what came before. Errors of an asynchronous operation may be reported by a
- * later one, at the latest by sync. A function that returns nothing and fails must be remembered
- * and reported so. Sizes are bytes; spans start at multiples of 8 unless said otherwise, and end
- * anywhere. n == 0 and empty spans are allowed everywhere and do nothing.
- * The answer regions of runners change under the device's hands at any time: no function may read a
- * byte of them twice and rely on both reads being equal. */
+ * There are two rows. `cpu` is host memory with memfds; under the name `fake` its inputs are
+ * writable for runners, which stands in for a GPU in protocol tests. `cuda` is an NVIDIA GPU. All
+ * code above the table is the same for both rows.
+ *
+ * Addresses are opaque uint64_t. Only the table's functions may follow them; adding an offset
+ * within an allocation is allowed. One thread issues all operations of a device, and they take
+ * effect in order, as on one stream. Operations marked (async) may return before they are done;
+ * operations that give results to the host wait for all earlier ones. A later operation may report
+ * the error of an asynchronous one, sync at the latest. A function that returns nothing must
+ * remember its failure for that. Sizes are bytes. Spans start at multiples of 8 unless said
+ * otherwise, and end anywhere. n == 0 and empty spans are allowed everywhere and do nothing.
+ * Runners may change their OUT regions at any time. So no function may read a byte of OUT twice and
+ * rely on both reads being equal. */
 #ifndef KG_GYM_DEVICE_DEVICE_H
 #define KG_GYM_DEVICE_DEVICE_H
 
 #include "gym/device/device_judge.h"
 
+/* A piece of device memory: [at, at + bytes). */
 struct kg_dspan {
     uint64_t at, bytes;
 };
 
+/* A keyed 128-bit digest. Digests of one device are comparable with each other only. */
 struct kg_digest {
     uint64_t w[2];
 };
 
-/* A tensor on its way from a runner's region to private memory. */
+/* One tensor that is copied from a runner's region to private memory. */
 struct kg_dtake {
-    uint64_t dst, src, bytes; /* src may start anywhere */
+    uint64_t dst, src, bytes; /* src may have any alignment */
     uint32_t dtype;           /* enum kg_tdtype; bytes is a multiple of its size */
-    bool look;                /* the pattern was written there before the call: count it */
-    struct kg_digest digest;  /* out: of what is at dst now */
-    uint64_t unwritten;       /* out: elements that hold the pattern, see take() */
+    bool look;                /* the poison was written there before the call: count it */
+    struct kg_digest digest;  /* out: digest of what is at dst now */
+    uint64_t unwritten;       /* out: elements that still hold the poison, see take() */
 };
 
 struct kg_device_ops;
@@ -38,99 +43,104 @@ struct kg_device_ops;
 struct kg_device {
     const struct kg_device_ops *ops;
     struct kg_dj_facts facts;
-    struct kg_key secret; /* of the digests: set by kg_device_open */
-    bool sealed;          /* what export() made read_only can't be written by a runner */
-    bool pooled;          /* runners allocate in OUT: answers may lie anywhere there */
+    struct kg_key secret; /* key of the digests; kg_device_open draws it */
+    bool sealed;          /* runners cannot write to regions exported as read_only */
+    bool pooled;          /* runners allocate in OUT, so answers may lie anywhere in it */
     void *self;           /* the row's own state */
 };
 
 struct kg_device_ops {
-    const char *kind; /* "cpu": serves the names "cpu", "cpu:..."  */
+    const char *kind; /* "cpu" serves the names "cpu" and "cpu:..." */
 
-    /* Fill facts, sealed, pooled and self. Called in the judge's process, after the fork, before it
-     * is confined. KG_E_HOST when the device is not there. name: "cpu", "cuda:1". */
+    /* Fills facts, sealed, pooled and self. The judge's process calls it after the fork and before
+     * its confinement. name: "cpu", "cuda:1". KG_E_HOST: the device is not there. */
     enum kg_code (*open)(struct kg_device *d, const char *name, struct kg_err *err);
-    void (*close)(struct kg_device *d); /* everything that is still allocated too */
+    void (*close)(struct kg_device *d); /* frees also what is still allocated */
 
-    /* Private memory, at least 256-byte aligned; contents undefined. KG_E_HOST: no memory. */
+    /* Private memory, aligned to at least 256 bytes, contents undefined. KG_E_HOST: no memory. */
     enum kg_code (*alloc)(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *err);
-    void (*free)(struct kg_device *d, uint64_t at); /* 0: nothing */
-    /* Memory that a runner gets by a descriptor, an allocation of its own, zeroed; *bytes is
-     * rounded up to what was made. *fd is the caller's (it may be sent and closed at once).
-     * read_only: the runner's side should only be able to read; where the device cannot promise
-     * that, `sealed` is false and the judge digests what it wrote again after each call.
-     * Resizing by a runner must be impossible, or must not hurt the judge. */
+    void (*free)(struct kg_device *d, uint64_t at); /* at 0: does nothing */
+    /* Memory for a runner: an allocation of its own, zeroed, with a descriptor. *bytes is rounded
+     * up to the size that was made. *fd belongs to the caller, who may send it and close it at
+     * once. read_only asks that the runner can only read. A device that cannot promise this sets
+     * `sealed` to false, and the judge digests its inputs again after each call. A runner must not
+     * be able to resize the memory, or resizing must not hurt the judge. */
     enum kg_code (*export)(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
                            int *fd, struct kg_err *err);
-    /* again: nobody else has it any more; it may come back from export(), zeroed. */
+    /* again: no other process has the region any more, so export() may return it again, zeroed. */
     void (*unexport)(struct kg_device *d, uint64_t at, bool again);
 
     void (*copy)(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes); /* (async) */
-    /* host memory; upload may be asynchronous only if it has read src before it returns */
+    /* Copies from or to host memory. upload may be asynchronous only if it has read src before it
+     * returns. */
     void (*upload)(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes);
     enum kg_code (*download)(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
                              struct kg_err *err);
 
-    /* n elements of dtype by a law (device/device_law.h says what each kind means for each dtype).
-     * The same law gives the same bytes on one device kind; kinds may differ in how they use the
-     * key, not in the distribution. (async) */
+    /* Draws n elements of dtype by a law; device_law.h says what each kind means for each dtype.
+     * The same law gives the same bytes on one kind of device. Kinds of devices may use the key
+     * differently, but the distribution is the same. (async) */
     void (*fill)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t n,
                  const struct kg_dj_law *law);
-    /* The 8-byte word, repeated; its phase is that of the address: byte i holds byte (i & 7). One
-     * pattern serves as poison of answers of every dtype and as guard (kg_device_poison). (async)
-     */
+    /* Writes an 8-byte word again and again: the byte at address a is byte (a & 7) of the word. One
+     * pattern serves as poison of answers of every dtype and as guard (kg_device_poison).
+     * (async) */
     void (*pattern)(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t word);
-    /* Index of the first span that does not hold the pattern throughout, or -1. Spans start and end
-     * anywhere. */
+    /* *bad: index of the first span that does not hold the pattern throughout, or -1. Spans start
+     * and end anywhere. */
     enum kg_code (*check)(struct kg_device *d, const struct kg_dspan *span, size_t n, uint64_t word,
                           int *bad, struct kg_err *err);
 
-    /* 128-bit keyed digest (d->secret) of each span. A digest is compared with digests of the same
-     * device only. Also the end of a timed window: it must be ordered behind all work that was on
-     * the device when it was issued, the runner's too. */
+    /* Digest of each span, keyed with d->secret. It also ends a timed window: it must be ordered
+     * after all work on the device that was issued before it, the runner's included. */
     enum kg_code (*digest)(struct kg_device *d, const struct kg_dspan *span, size_t n,
                            struct kg_digest *out, struct kg_err *err);
-    /* Copies, digests what arrived at dst (never src a second time) so that it equals digest() of
-     * the same bytes, and counts elements at dst that equal what the pattern has at their place
-     * (phase of src): floating ones each, others only in runs of at least 16 bytes, or where the
-     * whole tensor is one run: a small integer may match by chance. */
+    /* Copies each tensor, digests the copy and counts poison in it. src is read once, so the digest
+     * is that of the bytes at dst and equals digest() of them. An element counts if it holds the
+     * pattern of its place (phase of src). Floating elements count each. Others count only in runs
+     * of at least 16 bytes, or where the whole tensor is one run, because a small integer may match
+     * by chance. */
     enum kg_code (*take)(struct kg_device *d, struct kg_dtake *t, size_t n, uint64_t word,
                          struct kg_err *err);
     /* dst [n] f64 = src [n] of a floating dtype. (async) */
     void (*widen)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
                   uint64_t n);
 
-    /* compare.h on device addresses. o 0: none. */
+    /* The functions of tensor_compare.h on device addresses. o 0: no oracle. */
     enum kg_code (*bounds)(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
                            uint64_t n, int64_t k, struct kg_tbound *out, struct kg_err *err);
     enum kg_code (*compare)(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
                             struct kg_tcompare *out, struct kg_err *err);
-    /* rms over the finite elements of a floating tensor; 0 for others (compare without o). */
+    /* *out: rms over the finite elements of a floating tensor, 0 for other dtypes. Needed to
+     * compare without an oracle. */
     enum kg_code (*rms)(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
                         double *out, struct kg_err *err);
 
-    /* Evict what caches hold: stream over at least twice the L2, persisting lines reset. (async) */
+    /* Evicts the caches: reads or writes at least twice the size of the L2, and resets persisting
+     * lines. (async) */
     void (*flush)(struct kg_device *d);
-    /* All done, and KG_E_HOST if anything since the last sync failed. */
+    /* Waits for everything. KG_E_HOST if anything failed since the last sync. */
     enum kg_code (*sync)(struct kg_device *d, struct kg_err *err);
-    /* Its own copy's bandwidth once more: facts.bandwidth is the most that was seen. */
+    /* Measures the bandwidth of the device's own copy once more. facts.bandwidth keeps the largest
+     * value seen. */
     enum kg_code (*bandwidth)(struct kg_device *d, struct kg_err *err);
-    int64_t (*clock)(struct kg_device *d); /* monotonic ns, as base/clock.h unless better is had */
+    int64_t (*clock)(struct kg_device *d); /* monotonic ns, as base/clock.h */
 };
 
+/* The row of the host; cuda.h declares the other one. */
 extern const struct kg_device_ops kg_device_cpu;
-/* Rows are listed in device.c. Finds the row of `name`, opens it, draws the secret. KG_E_USAGE: no
- * such kind. */
+/* Opens the row that serves `name` and draws the secret of its digests. The rows are listed in
+ * device.c. KG_E_USAGE: no row serves the name; KG_E_HOST: the device is not there. */
 enum kg_code kg_device_open(const char *name, struct kg_device *out,
                             struct kg_err *err) KG_MUST_USE;
-void kg_device_close(struct kg_device *d); /* idempotent */
+void kg_device_close(struct kg_device *d); /* may be called twice */
 
-/* The poison word of a nonce: each 16 bits of it 0x7ffX or 0xfffX, so that every element is a NaN
- * as f16, bf16, f32 and f64, and a wild number as an integer. */
+/* The poison word of a nonce. Each 16 bits of it are 0x7ffX or 0xfffX. So every element is a NaN as
+ * f16, bf16, f32 and f64, and an unlikely number as an integer. */
 uint64_t kg_device_poison(struct kg_key nonce);
-/* Too few distinct values among v [n, at most 4096 looked at] to say that two answers are equal
- * because one was remembered. Host memory. */
+/* True if v [n] has too few distinct values to conclude anything from two equal answers: fewer than
+ * 4 for floating dtypes, 8 for others. v is host memory; at most 4096 elements are looked at. */
 bool kg_device_degenerate(enum kg_tdtype dtype, const void *v, uint64_t n);
 
 #endif

@@ -1,3 +1,4 @@
+/* Operations on cases: begin, copy, move, fill, adopt and edit their masters. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ enum kg_code kg_dj_case_need(struct kg_dj_state *s, int id, struct kg_dj_case **
     return *out ? KG_OK : kg_fail(err, KG_E_GYM, "judge: case %d was not begun", id);
 }
 
-/* The masters have changed: answers to what they were mean nothing any more. */
+/* After a change of the masters: earlier answers no longer belong to these inputs. */
 static void renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id)
 {
     c->digested = c->bounds_there = c->has_twin = false;
@@ -52,8 +53,8 @@ static void set_strides(struct kg_tleaf *leaf)
     }
 }
 
-/* Guards of the masters go into IN with them. The same in all cases, so that cases of the same
- * values have the same digest. */
+/* Writes the pattern between the masters; it is copied to IN with them. All cases use the same
+ * word, so that equal values have equal digests. */
 static void set_guards(struct kg_dj_state *s, const struct kg_dj_case *c)
 {
     uint64_t word = s->guard, at = 0;
@@ -229,8 +230,9 @@ static enum kg_code load_element(struct kg_dj_state *s, const struct kg_dj_case 
     return KG_OK;
 }
 
-/* The value of another element, so that the edit stays in the law; the one that is furthest from
- * the old of a few, so that it shows. Where all are equal, twice as large plus one. */
+/* Chooses the new value of an edited element. It is the value of another element, so that it
+ * follows the same law. Of TRIES elements, the one furthest from the old value is taken, so that
+ * the change shows. If all are equal, it is twice the old value plus 1. */
 static enum kg_code new_value(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t leaf,
                               uint64_t at, struct kg_rng *r, double *out, struct kg_err *err)
 {

@@ -1,4 +1,4 @@
-/* The broker's side of the judge of tensors: each public call is one request. */
+/* The broker's side of the judge of tensors: each public call becomes one request. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static enum kg_code tell(struct kg_dj *j, struct kg_djm_req *req, struct kg_err 
     return ask(j, req, -1, &rep, none, err);
 }
 
-/* Through the runner's descriptor nothing can be written even before anybody maps it. Without /proc
- * the seals alone protect the region. */
+/* Replaces a descriptor by a read-only one of the same memory. So the runner cannot write through
+ * it, even before the seals take effect. Without /proc the seals alone protect the region. */
 static void read_only(int *fd)
 {
     char path[40];
@@ -33,7 +33,8 @@ static void read_only(int *fd)
     }
 }
 
-/* The host device's promises, seen from outside: nobody resizes, and inputs can only be read. */
+/* Checks the regions of the host device: their size is sealed, and IN cannot be mapped for
+ * writing. */
 static enum kg_code check_fds(const struct kg_dj *j, int fds[3], struct kg_err *err)
 {
     if (strcmp(j->facts.exchange, "memfd") != 0) {

@@ -1,4 +1,5 @@
-/* One request to the judge of tensors and its reply; the judge's process. */
+/* One request to the judge of tensors and its reply, and the start and end of the judge's process.
+ * While a request is under way, this side holds the shared lease of the device. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -13,11 +14,14 @@
 #include "gym/run/trusted.h"
 #include "gym/timing/lease.h"
 
-#define SILENCE_NS 120000000000 /* beyond a call's own deadline: a judge that is stuck */
-#define ATTEND_NS  1000000      /* between two looks at what a runner says */
-#define SLOW_NS    200000000    /* a request that takes longer keeps nobody else out */
-#define SPIN_NS    500000       /* most operations that call nobody end within it */
+/* A judge that stays silent for so long beyond a call's deadline is stuck. */
+#define SILENCE_NS 120000000000
+#define ATTEND_NS  1000000 /* pause between two looks at `building` */
+/* A request that takes longer is marked slow: queued exclusive users step back for it. */
+#define SLOW_NS 200000000
+#define SPIN_NS 500000 /* most requests that call no runner end within it */
 
+/* Ends the judge and makes the error. what NULL: it died by itself. */
 static enum kg_code end(struct kg_dj *j, enum kg_code code, uint32_t op, const char *what,
                         struct kg_err *err)
 {
@@ -32,15 +36,17 @@ static enum kg_code end(struct kg_dj *j, enum kg_code code, uint32_t op, const c
                    what);
 }
 
-/* The device while a call is under way: shared, but for as long as the runner says that it builds.
- */
+/* The lease of the device during one request. While the runner says that it builds, it is
+ * released. */
 struct use {
     struct kg_lease lease;
-    _Atomic uint32_t *building; /* NULL: it never says so */
-    int64_t since_ns;           /* it has been shared */
-    int64_t builds_ns;          /* the runner builds since; 0: it does not */
+    _Atomic uint32_t *building; /* NULL: the runner never says so */
+    int64_t since_ns;           /* the lease is shared since then */
+    int64_t builds_ns;          /* the runner builds since then; 0: it does not */
 };
 
+/* Waits for the shared lease. The judge learns how long that took, and extends the deadline by
+ * it. */
 static enum kg_code share(struct kg_dj *j, struct kg_lease *lease, struct kg_err *err)
 {
     int64_t asked = kg_clock_ns();
@@ -54,6 +60,7 @@ static enum kg_code share(struct kg_dj *j, struct kg_lease *lease, struct kg_err
     return code;
 }
 
+/* Ends the trace of a build. */
 static void built(struct use *u)
 {
     if (u->builds_ns > 0) {
@@ -62,6 +69,8 @@ static void built(struct use *u)
     }
 }
 
+/* Acts on the runner's word: releases the lease while it builds, and takes the lease again when the
+ * runner waits for the device. A request that takes long is marked slow. */
 static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
 {
     uint32_t said = u->building != NULL ? atomic_load(u->building) : KG_TB_NONE;
@@ -82,7 +91,8 @@ static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
     return slow ? kg_lease_slow(j->spec.device, &u->lease, err) : KG_OK;
 }
 
-/* As kg_trusted_poll; -1: *err. What is waited for moves the deadline. */
+/* Waits for the reply, and attends to the runner meanwhile. Results as kg_trusted_poll; -1: *err.
+ * Time that the request waits for the device moves the deadline. */
 static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_err *err)
 {
     int got = 0;
@@ -104,7 +114,8 @@ static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, s
                             struct kg_err *err)
 {
     *nfds = 0;
-    /* Whoever measures does not sleep, but while a runner, on the same core, is at work. */
+    /* Spins for short requests while the device is held for timing, because a wake-up takes long.
+     * Not for RUN: there the runner may need this core. */
     if (j->facts.clock && j->held && op != KG_DJM_RUN) {
         kg_trusted_spin(j->sock, SPIN_NS);
     }
@@ -136,7 +147,7 @@ static enum kg_code receive(struct kg_dj *j, uint32_t op, int64_t deadline_ns, s
     return KG_OK;
 }
 
-/* One round trip; fds: sent where fd >= 0, received into got. */
+/* One round trip. fd: sent where fd >= 0; got: descriptors that came back. */
 static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, struct use *u,
                             struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
@@ -172,7 +183,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
 enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,
                        struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
-    /* One that is gone needs no device, nor does who only says what will be used. */
+    /* No lease is needed if the judge is gone, or for USE, which does not touch the device. */
     bool shares = j->pid > 0 && j->facts.clock && !j->held && req->op != KG_DJM_USE;
     struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0, 0};
     int64_t asked = kg_clock_ns();
@@ -183,10 +194,10 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
         return err->code;
     }
     int64_t begun = u.since_ns = kg_clock_ns();
-    if (req->op == KG_DJM_RUN) { /* waiting for others is not the runner's time */
+    if (req->op == KG_DJM_RUN) { /* waiting for the lease does not use up the runner's time */
         req->deadline_ns += begun - asked;
     }
-    if (u.building != NULL) { /* else nobody attends to it */
+    if (u.building != NULL) { /* else the runner's word would get no answer */
         req->flags |= KG_TF_POLITE;
         atomic_store(building, KG_TB_NONE);
     }

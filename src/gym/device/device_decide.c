@@ -1,3 +1,5 @@
+/* The judge's decisions: bounds from reference and oracle, comparison of a candidate's answer, and
+ * the search for replays. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,14 +7,14 @@
 #include "gym/device/allclose.h"
 #include "gym/device/device_state.h"
 
-#define CLOSE_PART ((uint64_t)1 << 20) /* bytes; a multiple of every element's */
+#define CLOSE_PART ((uint64_t)1 << 20) /* bytes; a multiple of the size of every element */
 
 static bool same_shape(const struct kg_tleaf *a, const struct kg_tleaf *b)
 {
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
-/* Lists and tuples are one. */
+/* Lists and tuples count as the same. */
 static char bracket(char c)
 {
     return c == '[' ? '(' : c == ']' ? ')' : c;
@@ -27,7 +29,8 @@ static bool same_structure(const char *a, const char *b)
     return *a == *b;
 }
 
-/* The two references' answers are about the same thing: else there is nothing to be near. */
+/* True if reference and oracle answered with the same shapes and compatible dtypes. Otherwise there
+ * is no oracle for this case. */
 static bool comparable(const struct kg_dj_answer *r, const struct kg_dj_answer *o)
 {
     if (!r->there || !o->there || r->n != o->n) {
@@ -116,7 +119,7 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns
         struct kg_tcompare one;
         struct kg_tbound b = c->bound[i];
         uint64_t n = kg_tleaf_count(&r->leaf[i]);
-        b.max_ref = 0; /* its own worst error is no excuse here */
+        b.max_ref = 0; /* its own largest error must not widen its own bound */
         if (s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], r->at[i],
                                 o->at[i], n, &b, false, &one, err) != KG_OK) {
             return err->code;
@@ -132,7 +135,8 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns
     return KG_OK;
 }
 
-/* Without an oracle: the scale of the answer at hand, the largest errors seen. */
+/* The bound where there is no oracle: scale of the reference's answer, and the largest errors of
+ * earlier inputs. */
 static enum kg_code timed_bound(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
                                 struct kg_tbound *out, struct kg_err *err)
 {
@@ -156,9 +160,9 @@ static enum kg_code timed_bound(struct kg_dj_state *s, const struct kg_dj_case *
     return KG_OK;
 }
 
-/* False: something differs that makes a comparison of values pointless. */
-static bool like(const struct kg_dj_answer *y, const struct kg_dj_answer *r,
-                 struct kg_dj_judgement *out)
+/* Compares shapes, dtypes and structure. False: values cannot be compared. */
+static bool same_form(const struct kg_dj_answer *y, const struct kg_dj_answer *r,
+                      struct kg_dj_judgement *out)
 {
     out->arity = y->n != r->n;
     out->structure = !same_structure(y->structure, r->structure);
@@ -169,14 +173,15 @@ static bool like(const struct kg_dj_answer *y, const struct kg_dj_answer *r,
         out->shape = out->shape || shape;
         out->dtype = out->dtype || dtype;
         out->device = out->device || a->device != b->device;
-        /* whoever copies what the reference only looks at has done more than was asked */
+        /* sharing storage counts only where the reference's answer is not one to moved copies */
         bool own = a->aliases != 0 && a->aliases != b->aliases;
         out->alias = out->alias || (own && !r->moved);
     }
     return !(out->arity || out->structure || out->shape || out->dtype || r->n == 0);
 }
 
-/* Worse: failing before passing, then the larger share, then the larger ratio. */
+/* True if a is worse than b: failing is worse than passing, then the larger share of bad elements,
+ * then the larger error. */
 static bool worse(const struct kg_tcompare *a, const struct kg_tcompare *b)
 {
     if (a->pass != b->pass) {
@@ -199,11 +204,11 @@ static enum kg_code degenerate(struct kg_dj_state *s, uint32_t i, bool *out, str
     return KG_OK;
 }
 
-/* A right answer is remembered; a wrong one is looked up among those that were right for other
+/* A right answer is remembered. A wrong one is searched among answers that were right for other
  * inputs of this port. */
-static enum kg_code recall(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
-                           const struct kg_tcompare *one, struct kg_dj_judgement *out,
-                           struct kg_err *err)
+static enum kg_code find_replay(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                                const struct kg_tcompare *one, struct kg_dj_judgement *out,
+                                struct kg_err *err)
 {
     bool few = true;
     if (s->candidate_port < 0) {
@@ -253,9 +258,9 @@ static void keep_worst(struct kg_dj_judgement *out, uint32_t i, const struct kg_
     }
 }
 
-/* The case, and both answers to it. */
-static enum kg_code answers_to(struct kg_dj_state *s, int id, struct kg_dj_case **c,
-                               struct kg_dj_judgement *out, struct kg_err *err)
+/* Fetches the case; fails unless both answers to it are there. */
+static enum kg_code need_answers(struct kg_dj_state *s, int id, struct kg_dj_case **c,
+                                 struct kg_dj_judgement *out, struct kg_err *err)
 {
     *out = (struct kg_dj_judgement){.leaf = -1};
     if (kg_dj_case_need(s, id, c, err) != KG_OK) {
@@ -289,15 +294,15 @@ static enum kg_code close_one(struct kg_dj_state *s, const struct kg_dj_answer *
     return KG_OK;
 }
 
-/* On the host, whatever the device: it sets no time that counts. */
+/* Always works on the host, because this comparison is never timed. */
 enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
                             struct kg_dj_judgement *out, struct kg_err *err)
 {
     struct kg_dj_case *c;
-    if (answers_to(s, id, &c, out, err) != KG_OK) {
+    if (need_answers(s, id, &c, out, err) != KG_OK) {
         return err->code;
     }
-    if (!like(&s->candidate, &c->side[0], out)) {
+    if (!same_form(&s->candidate, &c->side[0], out)) {
         return KG_OK;
     }
     unsigned char *part = malloc(2 * CLOSE_PART);
@@ -320,10 +325,10 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err)
 {
     struct kg_dj_case *c;
-    if (answers_to(s, id, &c, out, err) != KG_OK) {
+    if (need_answers(s, id, &c, out, err) != KG_OK) {
         return err->code;
     }
-    if (!like(&s->candidate, &c->side[0], out)) {
+    if (!same_form(&s->candidate, &c->side[0], out)) {
         return KG_OK;
     }
     bool oracle = comparable(&c->side[0], &c->side[1]);
@@ -333,7 +338,7 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
     for (uint32_t i = 0; i < c->side[0].n; i++) {
         struct kg_tcompare one;
         if (compare_one(s, c, i, oracle, probe, &one, err) != KG_OK ||
-            recall(s, c, i, &one, out, err) != KG_OK) {
+            find_replay(s, c, i, &one, out, err) != KG_OK) {
             return err->code;
         }
         keep_worst(out, i, &one);

@@ -1,3 +1,5 @@
+/* Draws input values by a law on host memory. The header says what each kind means for each
+ * dtype. */
 #include "gym/device/device_law.h"
 
 #include <math.h>
@@ -13,9 +15,9 @@ struct maker {
     struct kg_dj_law law;
     enum kg_tdtype dtype;
     struct kg_rng rng;
-    double least, top; /* UNIFORM: representable ends */
+    double least, top; /* UNIFORM: the ends that the dtype can hold */
     double constant;   /* EQUAL */
-    int64_t from;      /* integers: [from, from + range) */
+    int64_t from;      /* integers are of [from, from + range) */
     uint64_t range;
     uint64_t spike_at;
     double spike;
@@ -32,7 +34,8 @@ static double rounded(enum kg_tdtype t, double v)
     return kg_dj_load(t, &kept, 0);
 }
 
-/* The nearest value of t that is below x (up false) or not below it (up true). */
+/* The value of t next to x: the largest below x (up false), or the smallest not below x (up
+ * true). */
 static double edge(enum kg_tdtype t, double x, bool up)
 {
     double step = fabs(x), v = rounded(t, x);
@@ -58,7 +61,7 @@ static int64_t whole(const struct maker *m, uint64_t bits)
     return (int64_t)((uint64_t)m->from + w);
 }
 
-/* Normal draws, n of them, times scale and plus offset. */
+/* offset + scale times a normal draw, for n elements. */
 static void normals(const uint64_t *bits, double *v, uint64_t n, double scale, double offset)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -93,7 +96,7 @@ static void heavy(struct maker *m, const uint64_t *bits, double *v, uint64_t n)
     }
 }
 
-/* SMALLINT -8..8; WIDEINT +-2048..4095; INTEGER of the range. */
+/* SMALLINT -8..8; WIDEINT +-2048..4095; INTEGER of its range. */
 static void integers(const struct maker *m, const uint64_t *bits, double *v, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -133,7 +136,7 @@ static void full(enum kg_tdtype t, const uint64_t *bits, double *v, uint64_t n)
     }
 }
 
-/* Elements at..at+n as doubles. */
+/* Computes the elements at..at+n as doubles. */
 static void values(struct maker *m, const uint64_t *bits, uint64_t at, double *v, uint64_t n)
 {
     switch ((enum kg_dj_kind)m->law.kind) {
@@ -205,7 +208,7 @@ static void store(enum kg_tdtype t, void *dst, uint64_t at, const double *v, uin
     }
 }
 
-/* 32 random bits are enough for an element of at most 24 significant ones. */
+/* Elements with at most 24 significant bits need only 32 random bits. */
 static void draw(struct maker *m, uint64_t *bits, uint64_t n)
 {
     uint32_t half[CHUNK];
@@ -231,7 +234,7 @@ static void fill_floating(struct maker *m, void *dst, uint64_t n)
     }
 }
 
-/* 24 random bits are a float of [0, 1) exactly. */
+/* 24 random bits make a float of [0, 1) exactly. */
 static void fill_uniform_f32(struct maker *m, float *dst, uint64_t n)
 {
     uint32_t bits[CHUNK];
@@ -266,7 +269,7 @@ static void fill_whole(struct maker *m, void *dst, uint64_t n)
     }
 }
 
-/* [a, b) as whole numbers. */
+/* The whole numbers of [a, b). */
 static void set_range(struct maker *m)
 {
     double a = kg_dj_clamp(ceil(m->law.a), -0x1p63, 0x1p62),

@@ -1,4 +1,4 @@
-/* Private to device/: the judge's own value laws on host memory. What each kind means:
+/* Private to device/: the judge's own value laws on host memory. Meaning of each kind:
  *
  *   floating dtypes        UNIFORM [a, b) (never b after rounding); NORMAL mean a, sd b; INTEGER
  *                          whole numbers of [a, b); CONSTANT a; HEAVY normal / sqrt(uniform), at
@@ -12,18 +12,19 @@
  *                          [0, 8) where b <= a; clamped to the dtype
  *   bool                   CONSTANT a != 0; else a fair coin
  *
- * The draws are AES-CTR under (key, stream); the same law gives the same bytes anywhere. Cost: 2 ms
- * per MB of f32 for UNIFORM, 4 for NORMAL. */
+ * The draws are AES-CTR under (key, stream), so the same law gives the same bytes on every host.
+ * Cost: 2 ms per MB of f32 for UNIFORM, 4 for NORMAL. Pure functions. */
 #ifndef KG_GYM_DEVICE_DEVICE_LAW_H
 #define KG_GYM_DEVICE_DEVICE_LAW_H
 
 #include "gym/device/device_judge.h"
 
-/* dst [n] of dtype; aligned to its elements. */
+/* Fills dst [n] of dtype, aligned to its elements. Errors: none. */
 void kg_dj_law_fill(enum kg_tdtype dtype, void *dst, uint64_t n, const struct kg_dj_law *law);
-/* What a law means for n elements of a dtype, and what it draws once: the same on every device. */
+/* The parameters of a law for n elements of a dtype, with the values that are drawn once per
+ * tensor. All devices compute them here, so they are the same everywhere. */
 struct kg_dj_plan {
-    double a, b;       /* of the law, [-1, 1) where SPIKE has no range */
+    double a, b;       /* those of the law; [-1, 1) where SPIKE has no range */
     double least, top; /* floating: the ends of [a, b) that the dtype can hold */
     double constant;   /* CONSTANT, EQUAL */
     double spike;
@@ -33,12 +34,13 @@ struct kg_dj_plan {
 };
 void kg_dj_plan_of(enum kg_tdtype dtype, uint64_t n, const struct kg_dj_law *law,
                    struct kg_dj_plan *out);
-/* NaN: least. */
+/* v within [least, most]; NaN becomes least. */
 static inline double kg_dj_clamp(double v, double least, double most)
 {
     return v >= least ? v <= most ? v : most : least;
 }
-/* v rounded to dtype, clamped to what an integer dtype holds. */
+/* Element `at` as a double, and back. store rounds v to dtype, and clamps it to the range of an
+ * integer dtype. */
 void kg_dj_store(enum kg_tdtype dtype, void *dst, uint64_t at, double v);
 double kg_dj_load(enum kg_tdtype dtype, const void *src, uint64_t at);
 

@@ -1,3 +1,4 @@
+/* Sizes, names and checks of the messages between the broker and the judge of tensors. */
 #include "gym/device/device_msg.h"
 
 #include <math.h>
@@ -82,7 +83,8 @@ static const char *check_run(const struct kg_djm_req *r)
     return NULL;
 }
 
-/* Only what the judge needs to lay them out: offsets and bytes are its own. */
+/* Checks the fields that the judge needs to lay out the tensors. Offsets and sizes it computes
+ * itself. */
 static const char *check_leaves(const struct kg_djm_req *r)
 {
     if (r->nleaf > KG_TWIRE_LEAVES) {
@@ -108,7 +110,7 @@ static const char *check_leaves(const struct kg_djm_req *r)
 
 const char *kg_djm_req_check(const void *bytes, size_t len)
 {
-    struct kg_djm_req r; /* a copy: bytes may lie anywhere */
+    struct kg_djm_req r; /* a copy, because bytes may have any alignment */
     uint32_t head[2];
     if (len < sizeof head) {
         return "a request of the wrong size";

@@ -1,18 +1,20 @@
-/* Private to device/: what travels between broker and judge of tensors. A request and a reply have
- * two sizes each, with and without tensors, fixed by the operation; the reader refuses any other
- * size and any field outside its range before it is turned into an enum, a bool or an index.
- * Descriptors travel with the reply to OPEN (ctrl, in, out) and the request ATTACH (a pidfd). */
+/* Private to device/: the messages between the broker and the judge of tensors.
+ *
+ * Requests and replies have two sizes each, with and without tensors; the operation fixes the size.
+ * The reader refuses any other size. It also refuses any field outside its range, before the field
+ * is used as an enum, a bool or an index. Descriptors travel with the reply to OPEN (control block,
+ * IN, OUT) and with the request ATTACH (a pidfd). */
 #ifndef KG_GYM_DEVICE_DEVICE_MSG_H
 #define KG_GYM_DEVICE_DEVICE_MSG_H
 
 #include "gym/device/device_judge.h"
 
 #define KG_DJM_MAGIC 0x6b67646au
-#define KG_DJM_MOST  ((uint64_t)1 << 36) /* bytes of a region or tensor */
-#define KG_DJM_FAR   ((uint64_t)1 << 20) /* that a case may be moved */
+#define KG_DJM_MOST  ((uint64_t)1 << 36) /* most bytes of a region or tensor */
+#define KG_DJM_FAR   ((uint64_t)1 << 20) /* most bytes that a case may be moved */
 
 enum kg_djm_op {
-    KG_DJM_HELLO, /* reply only: the judge has its device and listens */
+    KG_DJM_HELLO, /* reply only: the judge has its device and is ready */
     KG_DJM_OPEN,
     KG_DJM_ATTACH,
     KG_DJM_CLOSE,
@@ -36,16 +38,16 @@ enum kg_djm_op {
 struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
-    int32_t port, id, at, from; /* 0 where an operation has none; id -1: no case; at: a tensor, or
-                                    ASIDE, RECALL: a slot, or FORGET: how many cases follow id;
-                                    from: a tensor, or COPY: a case */
+    int32_t port, id, at,
+        from; /* 0 where an operation does not use one. id -1: no case. at: a tensor; ASIDE and
+                 RECALL: a slot; FORGET: how many cases follow id. from: a tensor; COPY: a case */
     uint32_t command, flags, keep, timed, probe, nleaf;
-    uint32_t again;                     /* CLOSE: its regions may serve the next port */
-    uint32_t learns;                    /* SELF: what the reference errs is remembered */
-    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes, how far */
+    uint32_t again;                     /* CLOSE: the regions may serve the next port */
+    uint32_t learns;                    /* SELF: the reference's errors are remembered */
+    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance */
     int64_t deadline_ns, k;
-    double tolerance;                      /* COMPARE: closeness; 0: the bound */
-    struct kg_dj_law law;                  /* EDIT: only its key */
+    double tolerance;                      /* COMPARE: closeness; 0: by the bound */
+    struct kg_dj_law law;                  /* EDIT: only its key is used */
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* BEGIN only; nleaf of them, the rest zero */
 };
 
@@ -64,12 +66,14 @@ struct kg_djm_rep {
     struct kg_dj_report report; /* RUN only */
 };
 
-/* Bytes of a message about op. */
+/* Size of a message about op. (A request needs its tensors only for BEGIN, a reply its report only
+ * for RUN.) */
 size_t kg_djm_req_bytes(uint32_t op);
 size_t kg_djm_rep_bytes(uint32_t op);
-/* NULL, or what is wrong with these bytes. Reads nothing beyond len. */
+/* NULL if the message is well formed, else what is wrong with it. Nothing beyond len is read. */
 const char *kg_djm_req_check(const void *bytes, size_t len);
 const char *kg_djm_rep_check(const void *bytes, size_t len, uint32_t op, uint64_t seq);
+/* Name for messages; "?" for an unknown op. */
 const char *kg_djm_op_name(uint32_t op);
 
 #endif

@@ -1,3 +1,4 @@
+/* The process of the judge of tensors: it starts up, confines itself and serves requests. */
 #include "gym/device/device_process.h"
 
 #include <stdlib.h>
@@ -8,10 +9,11 @@
 #include "gym/device/device_state.h"
 #include "gym/run/trusted.h"
 
-/* Requests follow each other while somebody is timed; a sleeper's wake-up is a tenth of one. */
+/* Requests follow each other closely during timing, and a wake-up from sleep takes a tenth of
+ * one. */
 #define SPIN_NS 100000
 
-/* A message that is no request gets an error for an answer and changes nothing. */
+/* Answers a malformed message with an error, and changes nothing. */
 static void refuse(const char *why, int *fds, int nfds, struct kg_djm_rep *rep)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -27,7 +29,7 @@ static void refuse(const char *why, int *fds, int nfds, struct kg_djm_rep *rep)
 
 static void serve(struct kg_dj_state *s)
 {
-    /* One byte more than a request, so that a longer message is seen to be longer. */
+    /* One byte more than a request, so that a longer message is noticed. */
     static _Alignas(struct kg_djm_req) char buf[sizeof(struct kg_djm_req) + 1];
     static struct kg_djm_req req;
     static struct kg_djm_rep rep;
@@ -65,7 +67,8 @@ void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker,
     struct kg_err err = KG_ERR_INIT;
     kg_trusted_enter(sock, spec->cpu, broker, "kgym-djudge", "judge");
     kg_trusted_warm_up();
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1); /* it has one stream; each takes 10 ms */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1",
+           1); /* it has one stream, and each connection takes 10 ms */
     hello.magic = KG_DJM_MAGIC;
     hello.op = KG_DJM_HELLO;
     hello.code = (uint32_t)kg_dj_state_init(&state, spec->device, spec->memory_cap, &err);
@@ -73,7 +76,7 @@ void kg_dj_main(int sock, const struct kg_dj_spec *spec, pid_t broker,
     memcpy(hello.message, err.message, sizeof hello.message);
     hello.facts = state.dev.facts;
     hello.facts.sealed = state.dev.sealed;
-    /* A GPU's driver needs calls that the judge's filter does not have. */
+    /* The filter lacks calls that a GPU's driver needs, so only the host's judge is confined. */
     bool host = state.dev.ops == &kg_device_cpu;
     hello.facts.confined = host && kg_trusted_confine();
     size_t bytes = kg_djm_rep_bytes(KG_DJM_HELLO);

@@ -1,17 +1,21 @@
-/* One command that moves data: contracts, judging protocol, steps 1 and 7. */
+/* One command that moves data, up to the runner's answer: prepare, announce, poison, copy the
+ * inputs, release and wait. device_run_after.c does the rest. docs/protocol.md describes the
+ * protocol. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "gym/device/command.h"
 
-#define BEYOND     ((uint64_t)64 << 10) /* poison behind where the answer is expected to end */
+#define BEYOND ((uint64_t)64 << 10) /* poison behind the expected end of the answer */
+/* A step of the judge is loud if it takes more than twice its best time and 100 us. */
 #define LOUD_TIMES 2
 #define LOUD_NS    100000
 #define SLICE_NS   20000000
-#define SPIN_NS    20000000 /* a sleeper's wake-up across cores takes 45 us and varies by as much */
-#define PATIENCE   10       /* times of what a call may take: most that waiting may add to it */
-#define PREPARE_NS 5000000  /* a runner that takes longer does the rest of it in its own time */
+#define SPIN_NS    20000000 /* a wake-up across cores takes 45 us, and varies by as much */
+#define PATIENCE   10       /* waiting for the device may extend a call by at most so many times */
+#define PREPARE_NS 5000000  /* a runner that prepares longer does the rest within its own window */
 
+/* True if the runner already knows these inputs at these places. */
 static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
 {
     if (!p->bound || p->nbound != c->n) {
@@ -27,6 +31,7 @@ static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
     return true;
 }
 
+/* Finds port and case, and decides what the command does; fails before the runner hears of it. */
 static enum kg_code prepare(struct kg_dj_state *s, struct kg_dj_command *k, struct kg_err *err)
 {
     const struct kg_djm_req *r = k->req;
@@ -54,8 +59,8 @@ static enum kg_code prepare(struct kg_dj_state *s, struct kg_dj_command *k, stru
     return KG_OK;
 }
 
-/* The answer goes where a runner lays it out, unless it lies in OUT already; the expected one says
- * how long that is. */
+/* Bytes of OUT to poison. A runner lays its answer out as kg_twire_place does, so the expected
+ * answer tells the end, unless runners allocate in OUT themselves. */
 static uint64_t extent(const struct kg_dj_state *s, const struct kg_dj_command *k)
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
@@ -72,7 +77,7 @@ static uint64_t extent(const struct kg_dj_state *s, const struct kg_dj_command *
     return end < k->port->out_bytes ? end : k->port->out_bytes;
 }
 
-/* Done before t0, as all that release() begins with: how much it is differs from call to call. */
+/* Poisons OUT. This happens before t0, because its size differs from call to call. */
 static void poison(struct kg_dj_state *s, struct kg_dj_command *k)
 {
     struct kg_key key = {{k->nonce[0], k->nonce[1]}};
@@ -81,6 +86,7 @@ static void poison(struct kg_dj_state *s, struct kg_dj_command *k)
     s->dev.ops->pattern(&s->dev, k->port->out, k->poisoned, k->word);
 }
 
+/* Fills the control block. With KG_TF_DRAWS the seed is withheld until the release. */
 static void write_request(const struct kg_dj_command *k)
 {
     struct kg_twire *w = k->port->wire;
@@ -102,14 +108,15 @@ bool kg_dj_beyond(const struct kg_dj_state *s, int64_t ns, int64_t *least)
     return far;
 }
 
-/* Somebody else's work slows the judge's own copies. */
-static void quiet(const struct kg_dj_state *s, const struct kg_dj_command *k,
-                  struct kg_dj_report *out)
+/* Marks the call as loud if the judge's own copies were slow, because then other work was on the
+ * device. */
+static void note_loud(const struct kg_dj_state *s, const struct kg_dj_command *k,
+                      struct kg_dj_report *out)
 {
     out->loud = k->c != NULL && k->req->timed && kg_dj_beyond(s, out->setup_ns, &k->c->quiet_ns);
 }
 
-/* Where windows are times that count, the judge has a core of its own and looks all the time. */
+/* Waits without sleeping. Where windows count, the judge has a core of its own for that. */
 static void spin(const _Atomic uint32_t *word, uint32_t number, int64_t ns)
 {
     int64_t end = kg_clock_ns() + ns;
@@ -118,9 +125,9 @@ static void spin(const _Atomic uint32_t *word, uint32_t number, int64_t ns)
     }
 }
 
-/* How long the request under way has waited for the device: the broker's word. A runner that asks
- * for its turn again and again waits, too, so there is an end to it. */
-static int64_t paused(const struct kg_dj_pause *p, int64_t now, int64_t allowed)
+/* How long the request has waited for the device, as the broker tells. It is limited, because a
+ * runner could ask for the device again and again. */
+static int64_t time_waited(const struct kg_dj_pause *p, int64_t now, int64_t allowed)
 {
     if (p == NULL) {
         return 0;
@@ -130,15 +137,15 @@ static int64_t paused(const struct kg_dj_pause *p, int64_t now, int64_t allowed)
     return waited < most ? waited : most;
 }
 
-/* In slices, so that a counter that skips this number, or a `go` that somebody else has written,
- * does not cost the whole deadline. */
+/* Waits for the answer, in slices. So a runner that skips this number, or writes to `go`, is
+ * noticed at once and not at the deadline. */
 static enum kg_dj_status wait_for(const struct kg_dj_state *s, const struct kg_dj_command *k,
                                   uint32_t number)
 {
     struct kg_twire *w = k->port->wire;
     int64_t until = k->req->deadline_ns, allowed = until - kg_clock_ns();
     for (;;) {
-        int64_t now = kg_clock_ns(), deadline = until + paused(s->pause, now, allowed);
+        int64_t now = kg_clock_ns(), deadline = until + time_waited(s->pause, now, allowed);
         int64_t slice = deadline < now + SLICE_NS ? deadline : now + SLICE_NS;
         int rc = kg_twire_wait(w, k->port->pidfd, slice, NULL);
         uint32_t done = atomic_load(&w->done);
@@ -157,8 +164,8 @@ static enum kg_dj_status wait_for(const struct kg_dj_state *s, const struct kg_d
     }
 }
 
-/* False: it answered before it was asked, or twice. What is timed is announced, so that the window
- * meets no sleeper. */
+/* Tells the runner that a command will come. False: it answered too early, or twice. Timed commands
+ * are announced, so that the runner is awake when the window begins. */
 static bool announce(const struct kg_dj_command *k, uint32_t *number)
 {
     struct kg_twire *w = k->port->wire;
@@ -173,13 +180,14 @@ static bool announce(const struct kg_dj_command *k, uint32_t *number)
     return true;
 }
 
-/* From t0 until the runner says that it is done: inputs exist from t0 on only. */
+/* Opens the window at t0, copies the inputs and releases the runner. Inputs exist in IN from t0 on
+ * only. */
 static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint32_t number,
                             int64_t *t0, struct kg_dj_report *out, struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
     struct kg_twire *w = k->port->wire;
-    if (k->req->timed) { /* no lines wait to be written back in the window */
+    if (k->req->timed) { /* so that no dirty lines are written back in the window */
         ops->flush(&s->dev);
     }
     if (ops->sync(&s->dev, err) != KG_OK) {
@@ -199,7 +207,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
         return err->code;
     }
     out->setup_ns = ops->clock(&s->dev) - *t0;
-    quiet(s, k, out);
+    note_loud(s, k, out);
     w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
@@ -209,7 +217,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     return KG_OK;
 }
 
-static void tell(struct kg_dj_command *k, struct kg_dj_report *out)
+static void fill_report(struct kg_dj_command *k, struct kg_dj_report *out)
 {
     out->said = k->claims.said;
     out->bound = k->binds;
@@ -222,7 +230,7 @@ static void tell(struct kg_dj_command *k, struct kg_dj_report *out)
     memcpy(k->port->last, k->claims.leaf, k->claims.n * sizeof *k->port->last);
 }
 
-static void bind(struct kg_dj_command *k)
+static void note_binding(struct kg_dj_command *k)
 {
     struct kg_dj_port *p = k->port;
     if (k->binds || k->req->command == KG_TC_STATE) {
@@ -262,10 +270,10 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
     if (kg_dj_after(s, &k, t0, out, err) != KG_OK) {
         return err->code;
     }
-    bind(&k);
-    tell(&k, out);
+    note_binding(&k);
+    fill_report(&k, out);
     if (atomic_load(&k.port->wire->done) != number) {
-        out->status = KG_DJ_PROTOCOL; /* answered twice */
+        out->status = KG_DJ_PROTOCOL; /* it answered twice */
     }
     return KG_OK;
 }

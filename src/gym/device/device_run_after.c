@@ -1,12 +1,14 @@
-/* From the runner's word that it is done on: contracts, judging protocol, step 7. */
+/* The end of one command: digest the answer, which closes the window, then keep it, and check
+ * guards, inputs and replays. */
 #include <string.h>
 
 #include "gym/device/command.h"
 
-/* Work that is aimed at the middle of a window, behind the judge's set-up, slows what the judge
- * does at its end. Known of answers of one length: null candidates have the reference's. */
-static void quiet_end(const struct kg_dj_state *s, const struct kg_dj_command *k, uint64_t bytes,
-                      struct kg_dj_report *out)
+/* Marks the call as loud if the digest at the end was slow. Work that a candidate starts in the
+ * middle of the window, after the set-up, shows here. Only digests of the same size are comparable;
+ * a null runner's has the size of the reference's answer. */
+static void note_loud_end(const struct kg_dj_state *s, const struct kg_dj_command *k,
+                          uint64_t bytes, struct kg_dj_report *out)
 {
     struct kg_dj_case *c = k->c;
     if (c == NULL || !k->req->timed || bytes == 0) {
@@ -17,8 +19,8 @@ static void quiet_end(const struct kg_dj_state *s, const struct kg_dj_command *k
                 out->loud;
 }
 
-/* The window ends when the digests of the claimed answers are in the judge's hands. A null
- * candidate's window has the same end: the tensors that an answer would have. */
+/* Digests the claimed answers; the window ends when the digests are in the host's memory. A null
+ * runner's window ends in the same way: it digests the places that an answer would have. */
 static enum kg_code close_window(struct kg_dj_state *s, struct kg_dj_command *k, int64_t t0,
                                  struct kg_dj_report *out, struct kg_err *err)
 {
@@ -44,11 +46,11 @@ static enum kg_code close_window(struct kg_dj_state *s, struct kg_dj_command *k,
     int64_t t1 = s->dev.ops->clock(&s->dev);
     out->window_ns = t1 - t0;
     out->close_ns = t1 - begun;
-    quiet_end(s, k, bytes, out);
+    note_loud_end(s, k, bytes, out);
     return KG_OK;
 }
 
-/* Which tensor of IN is not what was written; guards count for the one before them. */
+/* Finds the tensor of IN that was changed. A change of a guard counts for the tensor before it. */
 static enum kg_code find_changed(struct kg_dj_state *s, const struct kg_dj_command *k, int *at,
                                  struct kg_err *err)
 {
@@ -70,6 +72,7 @@ static enum kg_code find_changed(struct kg_dj_state *s, const struct kg_dj_comma
     return KG_OK;
 }
 
+/* Where runners can write to IN, the judge digests it again. */
 static enum kg_code check_inputs(struct kg_dj_state *s, const struct kg_dj_command *k,
                                  struct kg_dj_report *out, struct kg_err *err)
 {
@@ -103,7 +106,7 @@ static enum kg_code check_guards(struct kg_dj_state *s, const struct kg_dj_comma
     return KG_OK;
 }
 
-/* An answer given before, to inputs to which something else was expected. */
+/* Searches for an answer that was given before, to inputs that need another one. */
 static enum kg_code check_stale(struct kg_dj_state *s, const struct kg_dj_command *k,
                                 struct kg_dj_report *out, struct kg_err *err)
 {

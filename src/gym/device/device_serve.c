@@ -1,3 +1,4 @@
+/* Dispatches the requests to the judge of tensors to their operations. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* One element of a tensor of any dtype, as a double. */
+/* Loads and stores one element of a tensor of any dtype, as a double. */
 #include "gym/device/device_law.h"
 #include "gym/device/half.h"
 

@@ -1,3 +1,5 @@
+/* Asks the driver's management library (NVML) about one GPU. The library is loaded by dlopen, so
+ * nothing of it is needed to build. */
 #include "gym/device/gpu_facts.h"
 
 #include <dlfcn.h>
@@ -10,13 +12,13 @@ struct nvml_device;
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
 /* clang-format off */
-/* X(field, symbol, parameters): of nvml.h; each returns an nvmlReturn_t. */
+/* X(field, symbol, parameters): functions of nvml.h; each returns an nvmlReturn_t. */
 #define NVML_FUNCTIONS(X)                                                                          \
     X(init, nvmlInit_v2, (void))                                                                   \
     X(shutdown, nvmlShutdown, (void))                                                              \
     X(driver, nvmlSystemGetDriverVersion, (char *text, unsigned bytes))                            \
     X(by_bus, nvmlDeviceGetHandleByPciBusId_v2, (const char *bus, struct nvml_device **device))
-/* Those that some driver or board may lack. */
+/* Functions that some driver or board may lack; the fact is then null. */
 #define NVML_CHOICES(X)                                                                            \
     X(mig, nvmlDeviceGetMigMode,                                                                   \
       (struct nvml_device *device, unsigned *now, unsigned *pending))                              \
@@ -41,7 +43,7 @@ struct nvml {
 #undef FIELD
 };
 
-/* False: *err. */
+/* Loads the functions. False: *err. */
 static bool load(struct nvml *n, struct kg_err *err)
 {
     const char *named = getenv("KGYM_LIBNVML"), *missing = NULL;
@@ -141,7 +143,7 @@ json_t *kg_gpu_steady(const struct kg_gpu *g)
     return facts;
 }
 
-/* *bits; false: this driver does not say. */
+/* The throttle reasons. False: this driver does not tell them. */
 static bool slowed(const struct kg_gpu *g, unsigned long long *bits)
 {
     *bits = 0;

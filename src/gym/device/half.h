@@ -1,6 +1,8 @@
-/* Private to device/: 16-bit floats as float, inline so that loops over them are vectorised. f16 as
- * IEEE 754 binary16, bf16 as the upper half of a float; NaN stays NaN, back is round to nearest,
- * ties to even, beyond the largest is infinite. Pure. */
+/* Private to device/: conversion of 16-bit floats to float and back, inline so that loops become
+ * vectors.
+ *
+ * f16 is IEEE 754 binary16; bf16 is the upper half of a float. NaN stays NaN. Narrowing rounds to
+ * nearest, ties to even; values beyond the largest become infinite. Pure functions. */
 #ifndef KG_GYM_DEVICE_HALF_H
 #define KG_GYM_DEVICE_HALF_H
 
@@ -11,7 +13,7 @@ union kg_float_bits {
     uint32_t u;
 };
 
-/* Exponents are moved by a multiplication, which also takes care of subnormal numbers. */
+/* The multiplication moves the exponent, and it normalises subnormal numbers too. */
 static inline float kg_half_widen(uint16_t h)
 {
     union kg_float_bits b = {.u = (uint32_t)(h & 0x7fff) << 13};
@@ -45,7 +47,7 @@ static inline uint16_t kg_half_narrow(float f)
     if (a >= 0x477ff000) { /* 65520 and more round to infinity */
         return (uint16_t)(sign | 0x7c00);
     }
-    if (a < 0x38800000) { /* subnormal: the addition rounds at the place of the last bit */
+    if (a < 0x38800000) { /* subnormal: the addition rounds at the last bit */
         union kg_float_bits s = {.u = a};
         s.f += 0.5f;
         return (uint16_t)(sign | (s.u - 0x3f000000));

@@ -1,3 +1,5 @@
+/* The keyed digest of host memory. Its loops have constant lengths, so that the compiler turns them
+ * into vector instructions. */
 #include "gym/device/host_digest.h"
 
 #include <string.h>
@@ -19,7 +21,7 @@ void kg_host_digest_begin(struct kg_host_digest *m, const struct kg_host_digest_
     memcpy(m->lane, key->w + KG_HOST_DIGEST_STRIPES, sizeof m->lane);
 }
 
-/* Loops of constant length, which the compiler turns into vectors. */
+/* Adds one stripe of 64 bytes to the lanes. */
 static inline void stripe(uint64_t lane[KG_HOST_DIGEST_LANES],
                           const uint64_t w[KG_HOST_DIGEST_LANES], const uint64_t *key)
 {
@@ -29,7 +31,7 @@ static inline void stripe(uint64_t lane[KG_HOST_DIGEST_LANES],
     }
 }
 
-/* What the additions of one block have gathered does not commute with those of the next. */
+/* Mixes the lanes after each block. Without it, blocks could be exchanged unnoticed. */
 static inline void scramble(uint64_t lane[KG_HOST_DIGEST_LANES], const uint64_t *key)
 {
     for (int k = 0; k < KG_HOST_DIGEST_LANES; k++) {
@@ -59,7 +61,7 @@ void kg_host_digest_add(struct kg_host_digest *m, const void *bytes, size_t n)
     for (; at + KG_HOST_DIGEST_BLOCK <= n; at += KG_HOST_DIGEST_BLOCK) {
         block(m, p + at);
     }
-    if (at < n) { /* the length, which is in the end, tells zeros from nothing */
+    if (at < n) { /* the length is hashed too, so padding differs from content of zeros */
         unsigned char rest[KG_HOST_DIGEST_BLOCK] = {0};
         memcpy(rest, p + at, n - at);
         block(m, rest);

@@ -1,5 +1,5 @@
-/* Candidate's answers set aside, to be asked of the oracle later: timing does not wait for it. With
- * each goes the reference's own answer, which need not be asked for again. */
+/* Keeps candidates' answers, so that the oracle is asked about them after timing. The reference's
+ * own answer is kept with each of them, because then it need not be asked again. */
 #include "gym/device/device_state.h"
 
 static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
@@ -9,7 +9,7 @@ static void swap(struct kg_dj_answer *a, struct kg_dj_answer *b)
     *b = was;
 }
 
-/* FLOAT stays where it is, too: null calls go by it. */
+/* Copies an answer. FLOAT also stays where it is, because null calls digest the same places. */
 static enum kg_code copy(struct kg_dj_state *s, const struct kg_dj_answer *from,
                          struct kg_dj_answer *to, struct kg_err *err)
 {
@@ -28,7 +28,8 @@ static enum kg_code copy(struct kg_dj_state *s, const struct kg_dj_answer *from,
     return KG_OK;
 }
 
-/* The place for the next answer is made first, so that nobody runs out of memory among calls. */
+/* The block for the next answer is reserved first. So no call can run out of memory during
+ * timing. */
 enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept, struct kg_err *err)
 {
     struct kg_dj_kept *a = &s->aside[slot];
@@ -56,7 +57,8 @@ enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept,
     return KG_OK;
 }
 
-/* Of the same inputs, to the bit and at the same place, or not at all. */
+/* Restores a kept answer only if the case has the same inputs, bit for bit and at the same
+ * place. */
 enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same,
                              struct kg_err *err)
 {

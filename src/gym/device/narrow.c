@@ -1,3 +1,5 @@
+/* The comparison of 16-bit floats on the host. Blocks in which all elements pass take a fast
+ * loop. */
 #include "gym/device/narrow.h"
 
 #include <math.h>
@@ -9,9 +11,9 @@
 #define BLOCK 1024
 
 struct limits {
-    double rel, abs;     /* base */
-    double low, high, s; /* low (|c| + s), high (|c| + s) */
-    double most;         /* 4 max|r - o| */
+    double rel, abs;     /* bound: rel |c| + abs */
+    double low, high, s; /* at least low (|c| + s), at most high (|c| + s) ... */
+    double most;         /* ... or 4 max|r - o|, if that is larger */
     double rms;          /* limit of the rms of y - c */
     bool own_error;      /* also within 4 |r - c| */
 };
@@ -26,7 +28,7 @@ struct scan {
     struct kg_tcompare *out;
 };
 
-/* A block as floats and its centres. */
+/* A block of answers as floats, with the centres of their bounds. */
 struct window {
     float y[BLOCK], r[BLOCK];
     double c[BLOCK];
@@ -107,7 +109,7 @@ static void element(struct scan *s, const struct window *w, uint64_t at, int i)
 {
     double y = w->y[i], r = w->r[i], c = w->c[i], e = fabs(y - c);
     if (!same_class(r, c)) {
-        return; /* the references disagree: nothing can be asked here */
+        return; /* reference and oracle disagree in class: no answer can be wrong here */
     }
     if (!same_class(y, c)) {
         s->out->nonfinite = true;
@@ -139,8 +141,8 @@ static void load(const struct scan *s, uint64_t at, int n, struct window *w)
     }
 }
 
-/* A whole block in which everything passes, and nothing is worse than what was seen, costs only
- * arithmetic; NaN is in neither count. */
+/* The fast loop: true if the whole block passes, and no element is worse than the worst so far. NaN
+ * fails both comparisons. */
 static bool quick(struct scan *s, const struct window *w)
 {
     struct limits l = s->l;
@@ -166,8 +168,8 @@ static bool quick(struct scan *s, const struct window *w)
     return true;
 }
 
-/* Every element may be within its bound while all lean the same way: then those that are further
- * off than the rms may be are the bad ones. */
+/* Counts as bad the elements that are further off than the rms may be. This finds answers whose
+ * elements all lean the same way, each within its own bound. */
 static void check_rms(struct scan *s, uint64_t n)
 {
     struct window w;

@@ -1,3 +1,4 @@
+/* Writes, checks and counts the pattern of poison and guards in host memory. */
 #include "gym/device/poison_pattern.h"
 
 #include <string.h>
@@ -40,8 +41,8 @@ void kg_pattern_begin(struct kg_pattern *l, enum kg_tdtype dtype, uint64_t word)
     l->least = kg_tdtype_floating(dtype) ? 1 : RUN / l->size;
 }
 
-/* Has any element of the block the pattern? A zero lane of data ^ word, found in all lanes at
- * once; borrows between lanes may say yes wrongly, never no. */
+/* True if any element of the block may hold the pattern. It searches a zero lane in data ^ word,
+ * all lanes at once. A borrow between lanes can cause a false yes, never a false no. */
 static bool block_has(const unsigned char *p, uint64_t word, size_t size)
 {
     uint64_t low = size == 1   ? 0x0101010101010101u
@@ -58,6 +59,7 @@ static bool block_has(const unsigned char *p, uint64_t word, size_t size)
     return found != 0;
 }
 
+/* Counts one element; integers count once their run is long enough. */
 static void one(struct kg_pattern *l, const unsigned char *p, size_t at)
 {
     uint64_t want = kg_pattern_phase(l->word, (unsigned)(at & 7));

@@ -1,3 +1,4 @@
+/* Ports: the control block and the regions that one runner shares with the judge. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -8,7 +9,8 @@
 
 #include "gym/device/device_state.h"
 
-/* The control block is host memory on every device. Nobody can resize it under the judge. */
+/* Makes the control block, which is host memory on every device. Its size is sealed, so that a
+ * runner cannot shrink it under the judge. */
 static struct kg_twire *make_wire(int *fd, struct kg_err *err)
 {
     int made = memfd_create("kgym-ctrl", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -33,9 +35,10 @@ static struct kg_twire *make_wire(int *fd, struct kg_err *err)
     return p;
 }
 
-#define POOL_BYTES ((uint64_t)64 << 20) /* what PyTorch's allocator needs beyond the answers */
+#define POOL_BYTES ((uint64_t)64 << 20) /* needs of PyTorch's allocator beyond the answers */
 
-/* Copies go below the middle, what the runner allocates above it. */
+/* Size of OUT with room for PyTorch's pool. Copied answers go to the lower half; the runner
+ * allocates in the upper half. */
 static uint64_t with_pool(const struct kg_dj_state *s, uint64_t out_bytes)
 {
     return s->dev.pooled ? 2 * out_bytes + POOL_BYTES : out_bytes;
@@ -134,7 +137,7 @@ enum kg_code kg_dj_do_attach(struct kg_dj_state *s, int port, int *fd, int nfds,
     return KG_OK;
 }
 
-/* The broker said so; the judge sees for itself that the runner's first process is gone. */
+/* The broker says that the runner ended; the judge checks at least its first process. */
 static bool is_over(const struct kg_dj_port *p)
 {
     struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};

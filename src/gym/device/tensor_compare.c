@@ -1,3 +1,5 @@
+/* The rule of comparison for tensors on the host: f32 and f64 by verify/compare.c, 16-bit floats by
+ * narrow.c, integers exactly. */
 #include "gym/device/tensor_compare.h"
 
 #include <math.h>
@@ -33,7 +35,7 @@ static bool is_narrow(enum kg_tdtype t)
     return t == KG_TD_F16 || t == KG_TD_BF16;
 }
 
-/* The native judge's rule serves f32 and f64 as it is. */
+/* The dtype in verify/, which compares f32 and f64. */
 static enum kg_dtype native(enum kg_tdtype t)
 {
     return t == KG_TD_F64 ? KG_F64 : KG_F32;
@@ -49,7 +51,8 @@ static void from_native(const struct kg_bound *b, struct kg_tbound *out)
                               .disagree = b->disagree};
 }
 
-/* Floats of 16-bit ones: exact, so what the native rule says of them is true of these. */
+/* 16-bit floats as floats. The conversion is exact, so statistics of the floats are those of the
+ * originals. */
 static float *widened(enum kg_tdtype t, const void *v, uint64_t n)
 {
     float *out = malloc(n * sizeof *out + 1);
@@ -58,7 +61,8 @@ static float *widened(enum kg_tdtype t, const void *v, uint64_t n)
     return out;
 }
 
-static uint64_t unlike(size_t size, const unsigned char *a, const unsigned char *b, uint64_t n)
+static uint64_t count_unlike(size_t size, const unsigned char *a, const unsigned char *b,
+                             uint64_t n)
 {
     uint64_t count = 0;
     if (memcmp(a, b, n * size) == 0) {
@@ -76,7 +80,7 @@ void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n
     struct kg_bound b;
     if (!kg_tdtype_floating(dtype)) {
         *out = (struct kg_tbound){.k = k > 0 ? k : 1};
-        out->disagree = unlike(kg_tdtype_bytes(dtype), r, o, n);
+        out->disagree = count_unlike(kg_tdtype_bytes(dtype), r, o, n);
         return;
     }
     if (is_narrow(dtype)) {
@@ -143,8 +147,8 @@ static double integer_at(enum kg_tdtype t, const void *v, uint64_t i)
     }
 }
 
-/* Without an oracle an answer may differ where the references would: as often as four times what
- * they did on earlier inputs. */
+/* Compares integers. Without an oracle, y may differ from r in as many elements as four times the
+ * differences of the references on earlier inputs. */
 static void run_exact(enum kg_tdtype t, const void *y, const void *r, const void *o, uint64_t n,
                       const struct kg_tbound *bound, struct kg_tcompare *out)
 {

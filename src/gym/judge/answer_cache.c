@@ -1,10 +1,9 @@
+/* The cache of expected answers. It survives a change of problem, so that all candidates of a
+ * problem share it. Entries are in order of use; those beyond the cap are dropped from the end. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gym/judge/state.h"
-
-/* The cached outlives a change of problem: the candidates of one problem share it. Most recently
- * used first; what exceeds the cap falls off the end. */
 
 static struct kg_judge_entry *remove_entry(struct kg_judge_state *s, const char *sha256,
                                            uint64_t number)
@@ -20,7 +19,7 @@ static struct kg_judge_entry *remove_entry(struct kg_judge_state *s, const char 
     return NULL;
 }
 
-/* Every part of an entry begins where any element may stand. */
+/* Aligns the parts of an entry, so that any element may begin there. */
 static size_t aligned(size_t bytes)
 {
     return (bytes + 15) / 16 * 16;
@@ -33,7 +32,7 @@ static void add_entry(struct kg_judge_state *s, struct kg_judge_entry *e)
     s->cached_bytes += e->bytes;
 }
 
-/* An entry goes, and with it the sides that look into it. */
+/* Frees an entry. Sides that point into it are lost. */
 static void destroy_entry(struct kg_judge_state *s, struct kg_judge_entry *e)
 {
     for (int side = KG_SIDE_FLOAT; e != NULL && side <= KG_SIDE_ORACLE; side++) {
@@ -60,7 +59,7 @@ static void evict(struct kg_judge_state *s, size_t room)
 }
 
 /* Copies the sides at hand into an entry. */
-static void put(struct kg_judge_state *s, struct kg_judge_entry *e)
+static void copy_sides(struct kg_judge_state *s, struct kg_judge_entry *e)
 {
     const struct kg_problem *p = s->problem;
     unsigned char *at = e->data;
@@ -75,8 +74,9 @@ static void put(struct kg_judge_state *s, struct kg_judge_entry *e)
     }
 }
 
-/* Makes an entry the sides at hand, without copying. */
-static void look(struct kg_judge_state *s, const struct kg_judge_entry *e, const struct kg_case *c)
+/* Makes an entry the sides at hand. Nothing is copied. */
+static void use_entry(struct kg_judge_state *s, const struct kg_judge_entry *e,
+                      const struct kg_case *c)
 {
     const struct kg_problem *p = s->problem;
     const unsigned char *at = e->data;
@@ -117,7 +117,7 @@ enum kg_code kg_judge_do_save(struct kg_judge_state *s, const struct kg_case *c,
     size_t bytes = entry_bytes(s->problem, &c->shape);
     struct kg_judge_entry *old = remove_entry(s, s->problem->sha256, number);
     if (old != NULL && old == s->side[KG_SIDE_FLOAT].entry) {
-        add_entry(s, old); /* these answers came from there */
+        add_entry(s, old); /* these answers came from this entry */
         return KG_OK;
     }
     destroy_entry(s, old);
@@ -131,7 +131,7 @@ enum kg_code kg_judge_do_save(struct kg_judge_state *s, const struct kg_case *c,
     *e = (struct kg_judge_entry){.number = number, .c = *c, .bytes = bytes};
     memcpy(e->sha256, s->problem->sha256, sizeof e->sha256);
     memcpy(e->bound, s->bound, sizeof e->bound);
-    put(s, e);
+    copy_sides(s, e);
     evict(s, bytes);
     add_entry(s, e);
     s->inputs_saved = true;
@@ -151,9 +151,9 @@ enum kg_code kg_judge_do_load(struct kg_judge_state *s, const struct kg_case *c,
     }
     add_entry(s, e);
     if (!kg_judge_same_values(s->problem, &e->c, c)) {
-        return KG_OK; /* the number has come to mean other inputs: compute and save anew */
+        return KG_OK; /* the number now means other inputs: the caller computes and saves them */
     }
-    look(s, e, c);
+    use_entry(s, e, c);
     memcpy(s->bound, e->bound, sizeof s->bound);
     s->bound_there = *hit = true;
     return KG_OK;

@@ -1,3 +1,4 @@
+/* The public calls of the judge: each becomes one request. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -5,8 +6,6 @@
 
 #include "base/file.h"
 #include "gym/judge/client.h"
-
-/* The public calls, each one request. */
 
 static enum kg_code create_regions(struct kg_judge *j, size_t in, size_t out, struct kg_err *err)
 {
@@ -24,7 +23,7 @@ static enum kg_code create_regions(struct kg_judge *j, size_t in, size_t out, st
     return KG_OK;
 }
 
-/* Path, NUL, source, in memory that the judge reads by descriptor. */
+/* A memfd with the path, NUL and the source, which the judge reads. */
 static enum kg_code problem_file(const struct kg_problem *p, int *fd, uint64_t *bytes,
                                  struct kg_err *err)
 {
@@ -85,7 +84,7 @@ enum kg_code kg_judge_open(struct kg_judge *j, const struct kg_problem *p, size_
         code = kg_fail(err, KG_E_GYM, "the judge left an input region unsealed");
     }
     if (code != KG_OK) {
-        kg_judge_drop_regions(j); /* the judge's view of them is unknown */
+        kg_judge_drop_regions(j); /* whether the judge has mapped them is unknown */
     }
     return code;
 }

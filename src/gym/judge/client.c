@@ -1,3 +1,4 @@
+/* The broker's side of the judge: start and end of its process, and one request with its reply. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,8 +8,7 @@
 #include "gym/judge/process.h"
 #include "gym/run/trusted.h"
 
-#define ANSWER_NS                                                                                  \
-    120000000000 /* the longest operation takes seconds: silence is a judge that is stuck */
+#define ANSWER_NS 120000000000 /* operations take seconds at most, so a silent judge is stuck */
 
 static void no_regions(struct kg_judge *j)
 {

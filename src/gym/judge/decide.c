@@ -1,9 +1,10 @@
+/* The judge's decisions: comparison of a candidate's outputs, and whether a law applies. */
 #include <math.h>
 
 #include "gym/judge/state.h"
 
-/* A timed call has no oracle: the scale is that of its own reference, the errors are the largest
- * that earlier inputs of this law showed, or of any law where this one is new. */
+/* The bound of a timed call, which has no oracle. The scale is that of its own reference answer.
+ * The errors are the largest of earlier inputs of this law, or of any law where this one is new. */
 static struct kg_bound timed_bound(const struct kg_judge_state *s, const struct kg_case *c, int arg)
 {
     const struct kg_problem *p = s->problem;
@@ -28,7 +29,8 @@ static struct kg_bound timed_bound(const struct kg_judge_state *s, const struct 
     };
 }
 
-/* Worse: failing before passing, then the larger share, then the larger ratio. */
+/* True if a is worse than b: failing is worse than passing, then the larger share of bad elements,
+ * then the larger error. */
 static bool worse(const struct kg_compare *a, const struct kg_compare *b)
 {
     if (a->pass != b->pass) {
@@ -38,10 +40,10 @@ static bool worse(const struct kg_compare *a, const struct kg_compare *b)
     return x != y ? x > y : a->worst > b->worst;
 }
 
-/* A right answer is remembered; a wrong one is looked up among those that were right for other
- * inputs. A kernel that ignores its inputs was never right, so it matches nothing. */
-static void recall(struct kg_judge_state *s, const struct kg_case *c, int arg,
-                   const struct kg_compare *one, struct kg_judgement *out)
+/* A right answer is remembered. A wrong one is searched among answers that were right for other
+ * inputs. A kernel that ignores its inputs was never right, so it is not accused. */
+static void find_replay(struct kg_judge_state *s, const struct kg_case *c, int arg,
+                        const struct kg_compare *one, struct kg_judgement *out)
 {
     const struct kg_problem *p = s->problem;
     const void *y = s->side[KG_SIDE_CANDIDATE].view[arg];
@@ -90,7 +92,7 @@ enum kg_code kg_judge_do_compare(struct kg_judge_state *s, const struct kg_case 
                        s->side[KG_SIDE_FLOAT].view[k],
                        needs_oracle(mode) ? s->side[KG_SIDE_ORACLE].view[k] : NULL,
                        (uint64_t)kg_arg_count(p, k, &c->shape), &b, &one);
-        recall(s, c, k, &one, out);
+        find_replay(s, c, k, &one, out);
         if (first || worse(&one, &out->compare)) {
             out->compare = one;
             out->arg = k;
@@ -115,7 +117,7 @@ enum kg_code kg_judge_do_self(struct kg_judge_state *s, const struct kg_case *c,
         }
         struct kg_compare one;
         struct kg_bound b = s->bound[k];
-        b.max_ref = 0; /* its own worst error is no excuse here */
+        b.max_ref = 0; /* its own largest error must not widen its own bound */
         kg_compare_run(p->args[k].dtype, KG_COMPARE_ORACLE, s->side[KG_SIDE_FLOAT].view[k],
                        s->side[KG_SIDE_FLOAT].view[k], s->side[KG_SIDE_ORACLE].view[k],
                        (uint64_t)kg_arg_count(p, k, &c->shape), &b, &one);

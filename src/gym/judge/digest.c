@@ -1,12 +1,13 @@
+/* Digests of answers, and the ring in which replays are searched. */
 #include <string.h>
 
 #include "gym/judge/state.h"
 #include "gym/verify/compare.h"
 
-#define LANES 32 /* as many steps as the processor can have under way */
+#define LANES 32 /* independent chains, as many as a processor can overlap */
 
-/* Keyed multiply and rotate over four lanes: enough against a chance match, and the key is secret
- * to the judge. */
+/* A keyed multiply and rotate. It only has to prevent matches by chance, because runners do not
+ * know the key. */
 static uint64_t step(uint64_t h, uint64_t w)
 {
     h = (h ^ w) * 0x9fb21c651e98df25u;

@@ -1,3 +1,4 @@
+/* Writes the inputs of a case, with poison and guards. */
 #include <string.h>
 
 #include "gym/judge/state.h"
@@ -14,8 +15,8 @@ static void mark(struct kg_judge_state *s, bool wide, const struct kg_layout *l)
     *out = l->out_end > *out ? l->out_end : *out;
 }
 
-/* Fresh guards and poison, remembered so that a take can check them. A record of the same place is
- * replaced: what it promised is overwritten now. */
+/* Writes fresh guards and poison, and remembers them for the take. An older record of the same
+ * place is replaced, because its poison is overwritten now. */
 static void arm_outputs(struct kg_judge_state *s, const struct kg_case *c, bool wide,
                         const struct kg_judge_place *place)
 {
@@ -54,9 +55,9 @@ static void widen(unsigned char *restrict to, const unsigned char *restrict from
     }
 }
 
-/* The values of a case where the float reference and candidates find them. What the last fill left
- * there may be used again, for nobody but the judge can write to inputs; but not from one timed
- * call to the next, which must find caches alike. */
+/* Writes the inputs for the float reference and the candidate. again: values that the last fill
+ * left may stay, because only the judge can write to inputs. Timed calls never use that: all of
+ * them must find the caches alike. */
 static enum kg_code fill_narrow(struct kg_judge_state *s, const struct kg_case *c, bool again,
                                 struct kg_judge_place *place, struct kg_err *err)
 {
@@ -88,7 +89,7 @@ static enum kg_code fill_narrow(struct kg_judge_state *s, const struct kg_case *
     return KG_OK;
 }
 
-/* The oracle's inputs: the same values, floats as doubles. */
+/* Writes the oracle's inputs: the same values, floats as doubles. */
 static void fill_wide(struct kg_judge_state *s, const struct kg_case *c,
                       const struct kg_judge_place *from, const struct kg_judge_place *to)
 {

@@ -1,3 +1,4 @@
+/* Measures the floor: the time of the judge's own pass over the inputs and outputs of a case. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -5,7 +6,7 @@
 
 #define PASSES 3
 
-/* Registers of three widths, and loads of them from anywhere. */
+/* Vectors of three widths, loaded from any address. */
 typedef uint64_t narrow __attribute__((vector_size(16)));
 typedef uint64_t middle __attribute__((vector_size(32)));
 typedef uint64_t wide __attribute__((vector_size(64)));
@@ -13,9 +14,9 @@ typedef uint64_t narrow_load __attribute__((vector_size(16), aligned(4), may_ali
 typedef uint64_t middle_load __attribute__((vector_size(32), aligned(4), may_alias));
 typedef uint64_t wide_load __attribute__((vector_size(64), aligned(4), may_alias));
 
-/* The floor must be one that no honest kernel beats: the widest loads that the machine has, and as
- * many at a time as it can keep in flight. A macro, because a vector wider than the registers of
- * the function that handles it would pass through the stack. */
+/* No honest kernel may beat the floor. So it uses the widest loads of the machine, and several at a
+ * time. It is a macro, because a vector wider than a function's registers would pass through the
+ * stack. */
 #define FOLD(vector, load, p, n)                                                                   \
     vector a = {0}, b = {0}, c = {0}, d = {0};                                                     \
     for (size_t i = 0; i + 4 * sizeof a <= (n); i += 4 * sizeof a) {                               \
@@ -75,7 +76,8 @@ enum kg_code kg_judge_do_floor(struct kg_judge_state *s, const struct kg_case *c
     if (kg_judge_place(s, c, false, &place, err) != KG_OK) {
         return err->code;
     }
-    for (size_t i = 0; i < KG_JUDGE_LIVE; i++) { /* its poison is gone: a take would be blind */
+    for (size_t i = 0; i < KG_JUDGE_LIVE;
+         i++) { /* the pass destroyed the poison, so a take would find nothing */
         struct kg_judge_live *l = &s->live[i];
         l->used = l->used && (l->wide || l->c.out_base != c->out_base);
     }

@@ -1,8 +1,9 @@
-/* Cold caches: the lines of a call's buffers are written back and dropped, so that the next call
- * finds its data in memory. The caches of a core know lines by their physical address, so the
- * judge's own mapping reaches what runners see. Source of the way: streaming other data instead
- * took 2 to 4 ms and spread times by 12 to 61 %; this takes about 10 us per MB and spreads them by
- * 4 to 7 %. */
+/* Cold caches: writes back and drops the cache lines of a call's buffers, so that the next call
+ * reads them from memory.
+ *
+ * A core's caches know lines by their physical address, so the judge's own mapping reaches what the
+ * runners see. Source: streaming other data instead took 2 to 4 ms and spread times by 12 to 61 %;
+ * this takes about 10 us per MB and spreads them by 4 to 7 % (measured). */
 #include "gym/judge/state.h"
 
 #ifdef __x86_64__

@@ -1,12 +1,13 @@
+/* Guards: a pattern in the zones around arrays, written before a call and checked after it. */
 #include <string.h>
 
 #include "gym/judge/state.h"
 
-#define CHUNK 4096 /* bytes of pattern made at a time */
+#define CHUNK 4096 /* bytes of pattern that are made at a time */
 
 struct zone {
     uint64_t from, to;
-    int before, after; /* arguments whose arrays lie on either side, -1: none */
+    int before, after; /* arguments on either side of the zone; -1: none */
 };
 
 static int zones_of(const struct kg_problem *p, const struct kg_layout *l, enum kg_role role,
@@ -25,8 +26,8 @@ static int zones_of(const struct kg_problem *p, const struct kg_layout *l, enum 
     return n;
 }
 
-/* Every word is a NaN as f32, as f64 from an even word on, and a wild index as an integer: a kernel
- * that reads beyond an array gets garbage that shows. 20 bits of each word are random. */
+/* Every 32-bit word is a NaN as f32, part of a NaN as f64, and a huge index as an integer. So a
+ * kernel that reads beyond an array gets a wrong answer. 20 bits of each word are random. */
 static void pattern(struct kg_rng *r, unsigned char *out, size_t n)
 {
     uint32_t word[CHUNK / 4];
@@ -52,7 +53,7 @@ void kg_judge_guard_set(const struct kg_problem *p, const struct kg_layout *l, e
     kg_rng_deinit(&r);
 }
 
-/* The array that a changed guard byte is blamed on: the nearer one. */
+/* The array to name for a changed guard byte: the nearer one. */
 static void blame(const struct kg_layout *l, const struct zone *z, uint64_t at, int *arg,
                   int64_t *offset)
 {

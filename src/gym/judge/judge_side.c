@@ -1,3 +1,5 @@
+/* Sides: the private copies of outputs, their digests and bounds, and the reference's known
+ * errors. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Names and checks of the messages between the broker and the judge. */
 #include "gym/judge/msg.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
-/* Private to judge/: what travels between broker and judge. A request and a reply have one fixed
- * size each; the reader refuses any other size and any field outside its range before it is turned
- * into an enum, a bool or an index. Descriptors travel with OPEN only: the text of the problem,
- * then the four regions if they are new. */
+/* Private to judge/: the messages between the broker and the judge.
+ *
+ * A request and a reply have one fixed size each. The reader refuses any other size. It also
+ * refuses any field outside its range, before the field is used as an enum, a bool or an index.
+ * Descriptors travel with OPEN only: the text of the problem, then the four regions if they are
+ * new. */
 #ifndef KG_GYM_JUDGE_MSG_H
 #define KG_GYM_JUDGE_MSG_H
 
@@ -12,7 +14,7 @@
 #define KG_JUDGE_FDS     (1 + KG_JUDGE_REGIONS)
 
 enum kg_judge_op {
-    KG_JUDGE_HELLO, /* reply only: the judge is confined and listens */
+    KG_JUDGE_HELLO, /* reply only: the judge is confined and ready */
     KG_JUDGE_OPEN,
     KG_JUDGE_FILL,
     KG_JUDGE_POISON,
@@ -38,9 +40,9 @@ struct kg_judge_req {
     /* arguments of single operations; 0 in the others */
     uint32_t wide, side, mode, fresh_regions;
     uint64_t number;
-    uint64_t text_bytes; /* in the first descriptor: path, NUL, source */
+    uint64_t text_bytes; /* of the first descriptor's contents: path, NUL, source */
     uint64_t region_bytes[KG_JUDGE_REGIONS];
-    uint32_t region_huge; /* bit k: region k is offered 2 MB pages */
+    uint32_t region_huge; /* bit k: region k has 2 MB pages */
     uint32_t pad;
 };
 
@@ -55,13 +57,15 @@ struct kg_judge_rep {
     char message[480];
 };
 
-/* NULL, or what is wrong with these bytes as a request. Reads nothing beyond len. */
+/* NULL if the message is well formed, else what is wrong with it. Nothing beyond len is read. */
 const char *kg_judge_req_check(const void *bytes, size_t len);
 const char *kg_judge_rep_check(const void *bytes, size_t len, uint32_t op, uint64_t seq);
 
+/* Store a case in a request, and read it back from a request that was checked. */
 void kg_judge_req_put_case(struct kg_judge_req *req, const struct kg_case *c);
-void kg_judge_req_case(const struct kg_judge_req *req, struct kg_case *c); /* of a checked one */
+void kg_judge_req_case(const struct kg_judge_req *req, struct kg_case *c);
 
+/* Name for messages; "?" for an unknown op. */
 const char *kg_judge_op_name(uint32_t op);
 
 #endif

@@ -1,3 +1,5 @@
+/* Opens a problem: reads its text from a descriptor, maps the regions, and wipes what the last
+ * problem left. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -5,7 +7,7 @@
 
 #include "gym/judge/state.h"
 
-/* The descriptor holds path, NUL, source. */
+/* The descriptor's contents: path, NUL, source. */
 static enum kg_code read_problem(int fd, size_t bytes, struct kg_problem **out, struct kg_err *err)
 {
     char *text = malloc(bytes);
@@ -46,7 +48,7 @@ static enum kg_code adopt_regions(struct kg_judge_state *s, const struct kg_judg
                                           .bytes = req->region_bytes[k],
                                           .huge = (req->region_huge >> k & 1) == 1};
         fds[k] = -1;
-        /* Only the narrow ones are ever timed. */
+        /* only the narrow regions are timed, so only they are touched before */
         if (kg_region_map(&s->region[k], input, narrow, err) != KG_OK) {
             return err->code;
         }
@@ -54,7 +56,7 @@ static enum kg_code adopt_regions(struct kg_judge_state *s, const struct kg_judg
     return KG_OK;
 }
 
-/* Inputs and answers of one problem are nobody's business in the next. */
+/* Wipes the regions: a problem must not find inputs or answers of the one before. */
 static void wipe(struct kg_judge_state *s)
 {
     for (int k = 0; k < KG_JUDGE_REGIONS; k++) {

@@ -1,12 +1,14 @@
+/* Poison: a value in every element of an output before a call, by which unwritten elements are
+ * found. */
 #include <string.h>
 
 #include "gym/judge/state.h"
 
-#define RUN   4 /* integers that must hold the word side by side to count */
+#define RUN   4 /* so many neighbouring integers must hold the poison to count */
 #define BLOCK 1024
 
-/* Floats: a quiet NaN with a random payload, which no arithmetic makes by chance. Integers: random
- * and far below any index or count. */
+/* Floats: a quiet NaN with a random payload, which arithmetic does not produce by chance. Integers:
+ * random, and far below any index or count. */
 uint64_t kg_judge_poison_word(enum kg_dtype dtype, struct kg_key nonce, int arg)
 {
     struct kg_rng r;
@@ -47,7 +49,7 @@ static bool holds(bool narrow, const void *src, size_t i, uint64_t word)
                   : ((const uint64_t *)src)[i] == word;
 }
 
-/* Constant length: vectorised. */
+/* The length is constant, so the compiler vectorises the loop. */
 static bool block_has(bool narrow, const void *src, size_t at, uint64_t word)
 {
     uint32_t found = 0, w = (uint32_t)word;

@@ -1,3 +1,4 @@
+/* The process of the judge: it starts up, confines itself and serves requests. */
 #include "gym/judge/process.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "gym/judge/state.h"
 #include "gym/run/trusted.h"
 
-/* A message that is no request gets an error for an answer and changes nothing. */
+/* Answers a malformed message with an error, and changes nothing. */
 static void refuse(const char *why, int *fds, int nfds, struct kg_judge_rep *rep)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -21,7 +22,7 @@ static void refuse(const char *why, int *fds, int nfds, struct kg_judge_rep *rep
 
 static void serve(struct kg_judge_state *s)
 {
-    /* One byte more than a request, so that a longer message is seen to be longer. */
+    /* One byte more than a request, so that a longer message is noticed. */
     _Alignas(struct kg_judge_req) char buf[sizeof(struct kg_judge_req) + 1];
     struct kg_judge_rep rep;
     for (;;) {
@@ -46,7 +47,7 @@ static void serve(struct kg_judge_state *s)
 
 void kg_judge_main(int sock, int cpu, pid_t broker)
 {
-    static struct kg_judge_state state; /* too large for a stack that is copied on write */
+    static struct kg_judge_state state; /* too large for a stack */
     struct kg_err err = KG_ERR_INIT;
     kg_trusted_enter(sock, cpu, broker, "kgym-judge", "judge");
     kg_trusted_warm_up();

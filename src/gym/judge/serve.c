@@ -1,3 +1,4 @@
+/* Dispatches the requests to the judge to their operations. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +8,7 @@
 enum kg_code kg_judge_state_init(struct kg_judge_state *s, struct kg_err *err)
 {
     memset(s, 0, sizeof *s);
-    s->cached_cap = KG_JUDGE_SHELF_CAP;
+    s->cached_cap = KG_JUDGE_CACHE_CAP;
     for (int k = 0; k < KG_JUDGE_REGIONS; k++) {
         s->region[k] = (struct kg_region){.fd = -1, .runner_fd = -1};
     }

@@ -1,3 +1,4 @@
+/* Copies outputs from the shared region to private memory, and checks guards and poison. */
 #include <string.h>
 
 #include "gym/judge/state.h"
@@ -14,8 +15,7 @@ static const struct kg_judge_live *find_live(const struct kg_judge_state *s,
     return NULL;
 }
 
-/* One output into private memory; poison is looked for in the copy, which nobody else can change.
- */
+/* Copies one output. Poison is searched in the copy, which the runner cannot change. */
 static enum kg_code take_one(struct kg_judge_state *s, enum kg_side side, int arg,
                              const struct kg_judge_place *place, const struct kg_judge_live *live,
                              struct kg_take_report *out, struct kg_err *err)

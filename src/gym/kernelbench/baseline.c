@@ -1,3 +1,4 @@
+/* Reads a baseline file of KernelBench: the reference's times per level and problem. */
 #include "gym/kernelbench/baseline.h"
 
 #include <stdio.h>

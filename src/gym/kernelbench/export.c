@@ -1,3 +1,4 @@
+/* Turns records of any batch into a run folder of KernelBench. */
 #include "gym/kernelbench/export.h"
 
 #include <errno.h>

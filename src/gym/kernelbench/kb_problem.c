@@ -1,3 +1,4 @@
+/* Reads KernelBench's problems from their folders: level, id, name and hash. */
 #include "gym/kernelbench/kb_problem.h"
 
 #include <dirent.h>

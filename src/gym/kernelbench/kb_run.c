@@ -1,3 +1,4 @@
+/* Reads a run folder of KernelBench: which kernels it holds, and which of them to judge. */
 #include "gym/kernelbench/kb_run.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Sets of problem numbers, from ranges and lists as KernelBench's options write them. */
 #include "gym/kernelbench/numbers.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* The records of a run folder between evaluations: locked, merged and replaced as whole files. */
 #include "gym/kernelbench/store.h"
 
 #include <errno.h>

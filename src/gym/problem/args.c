@@ -1,3 +1,4 @@
+/* Reads the arguments of a problem: name, type, role, value, range. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reads the type of an argument, such as "f32[rows,cols]". */
 #include <string.h>
 
 #include "gym/problem/parse.h"

@@ -1,3 +1,4 @@
+/* Finds the YAML block in the leading comment of a problem file. */
 #include <string.h>
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Reads the dimensions of a problem: plain numbers, and formulas over other dimensions. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Draws random shapes for the variants of a problem. */
 #include <math.h>
 
 #include "gym/problem/search.h"

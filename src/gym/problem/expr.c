@@ -1,3 +1,4 @@
+/* Parses formulas over dimensions into trees. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

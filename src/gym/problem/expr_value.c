@@ -1,3 +1,4 @@
+/* Computes formulas over dimensions, with checks for overflow. */
 #include <math.h>
 
 #include "gym/problem/expr_node.h"

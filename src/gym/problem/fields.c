@@ -1,3 +1,4 @@
+/* Reads single fields of a problem: names, formulas, numbers. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Finds a problem by name or path in the suites, and suggests names for a wrong one. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

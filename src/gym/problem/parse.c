@@ -1,3 +1,4 @@
+/* Reads a problem file: the fields of its block, then the checks that need all of them. */
 #include "gym/problem/parse.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Prints a formula as an expression of C. */
 #include "gym/problem/print.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* A problem at one shape: derived dimensions, sizes of arrays, values of scalars. */
 #include <math.h>
 
 #include "gym/problem/problem.h"

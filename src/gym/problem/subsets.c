@@ -1,3 +1,4 @@
+/* Searches shapes in which some dimensions are doubled, or are 1. */
 #include <math.h>
 
 #include "gym/problem/search.h"

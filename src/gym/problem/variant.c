@@ -1,3 +1,4 @@
+/* Shape variants of a problem: tiny, larger, odd and others, within a bound of cost. */
 #include <math.h>
 
 #include "gym/problem/search.h"

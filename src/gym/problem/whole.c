@@ -1,3 +1,4 @@
+/* Checks that need the whole problem: its suite, and sizes of its arrays. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Names of verdicts and timing states in records, and the reasons that each verdict allows. */
 #include <string.h>
 
 #include "gym/record/record.h"

@@ -1,3 +1,4 @@
+/* Reads typed fields of a JSON object, with messages that name the place of a fault. */
 #include "gym/record/reader.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A record in memory: creation, verdict, error, evidence. */
 #include "gym/record/record.h"
 
 #include <math.h>

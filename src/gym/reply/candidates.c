@@ -1,3 +1,4 @@
+/* Chooses among the code blocks of a reply the one that is the candidate. */
 #include <string.h>
 
 #include "gym/reply/extract_private.h"

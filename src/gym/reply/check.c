@@ -1,3 +1,4 @@
+/* The static check of C sources: walks over the tokens and collects findings. */
 #include "gym/reply/check.h"
 
 #include <stdio.h>

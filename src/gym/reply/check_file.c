@@ -1,3 +1,4 @@
+/* Static rules that look at a whole file instead of single tokens. */
 #include <string.h>
 
 #include "gym/reply/check_private.h"

@@ -1,3 +1,4 @@
+/* Finds out whether Python text defines an entry, without running it. */
 #include <string.h>
 
 #include "gym/reply/lex_private.h"

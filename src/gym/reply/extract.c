@@ -1,3 +1,4 @@
+/* Extracts the candidate's source from a model's reply. */
 #include "gym/reply/extract.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Helpers for both lexers, and the test whether text defines an entry. */
 #include "gym/reply/lex.h"
 
 #include <string.h>

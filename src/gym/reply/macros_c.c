@@ -1,3 +1,4 @@
+/* The macros of a C source that matter to the static check. */
 #include "gym/reply/macros_c.h"
 
 #include <string.h>

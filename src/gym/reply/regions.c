@@ -1,3 +1,4 @@
+/* Finds the regions of a reply between the tags <answer>, <pre> and <code>. */
 #include <string.h>
 #include <strings.h>
 

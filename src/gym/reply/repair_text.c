@@ -1,3 +1,4 @@
+/* Repairs of text around code: line numbers in front, HTML entities. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Walks over the tokens of a C source, with depth of braces and conditionals. */
 #include <string.h>
 
 #include "gym/reply/lex_private.h"

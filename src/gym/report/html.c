@@ -1,3 +1,4 @@
+/* Escapes text for HTML, and helpers for the report's pages. */
 #include "gym/report/html.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The HTML report: puts its sections together. */
 #include "gym/report/report.h"
 
 #include <string.h>

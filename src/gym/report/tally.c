@@ -1,3 +1,4 @@
+/* Counts a list of records: verdicts, stages, reasons, speed-ups. */
 #include "gym/report/tally.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Computes rewards of a record by preset formulas; docs/rewards.md describes them. */
 #include "gym/reward/reward.h"
 
 #include <math.h>

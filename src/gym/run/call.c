@@ -1,4 +1,4 @@
-/* One call: words, release, wait, rest. */
+/* One call of a runner: write the words, release, wait, and bring it to rest. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -11,9 +11,9 @@
 #include "gym/run/rest.h"
 #include "gym/run/wait.h"
 
-/* The drain thread wakes the waiter on death, so the long slice only covers a wake that came just
- * before the wait; the short one is for hosts without pidfd. A slice that ends interrupts the call.
- */
+/* Longest sleep in one wait. The drain thread wakes the waiter when the runner dies, so the long
+ * slice only covers a wake that came just before the wait. The short one is for hosts without
+ * pidfd. The end of a slice disturbs the call, so slices are long. */
 #define SLICE_NS       20000000
 #define SLICE_BLIND_NS 2000000
 
@@ -46,7 +46,8 @@ void kg_wait_wake(const _Atomic uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* t0, release, wait, t1. Whatever thawing costs is inside: threads are the candidate's choice. */
+/* The window: from t0 over release and wait to t1. A runner that was stopped is continued inside
+ * it, because only a candidate's own threads make that necessary. */
 static enum kg_run_status release(struct kg_runner *r, int64_t deadline_ns, int64_t *window_ns)
 {
     uint32_t number = ++r->calls;

@@ -1,3 +1,4 @@
+/* A thread that reads a runner's pipes and watches for its death. */
 #include "gym/run/drain.h"
 
 #include <errno.h>
@@ -15,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a pipe can hold at most when the process is gone (fs.pipe-max-size, default 1 MB). */
+/* Most bytes in a pipe when the process has ended (fs.pipe-max-size, default 1 MB). */
 #define LAST_BYTES (1 << 20)
-/* Waiting for the thread to empty the pipes, at most. */
+/* Longest wait for the thread to empty the pipes. */
 #define MOST_PAUSES 1000
 #define PAUSE_NS    10000
 
@@ -27,7 +28,7 @@ struct kg_drain {
     size_t keep;
     struct kg_wire *wire;
     atomic_bool dead;
-    struct kg_output out[2]; /* tail is a ring until kg_drain_stop unrolls it */
+    struct kg_output out[2]; /* tail is a ring until kg_drain_stop */
 };
 
 static void keep_bytes(struct kg_drain *d, struct kg_output *o, const char *bytes, size_t n)
@@ -43,7 +44,7 @@ static void keep_bytes(struct kg_drain *d, struct kg_output *o, const char *byte
     o->bytes = at;
 }
 
-/* False: the stream has ended. */
+/* Reads once. False: the stream has ended. */
 static bool read_some(struct kg_drain *d, int i, size_t *got)
 {
     char bytes[4096];
@@ -124,7 +125,7 @@ enum kg_code kg_drain_start(const int pipes[2], int pidfd, int64_t keep, struct 
     }
     sigset_t all, old;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* SIGINT and friends are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* SIGINT and others are for the main thread */
     int failed = d->stop < 0 ? errno : pthread_create(&d->thread, NULL, run, d);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (failed != 0) {
@@ -153,7 +154,7 @@ void kg_drain_settle(const struct kg_drain *d)
     }
 }
 
-/* The ring, oldest byte first. */
+/* Copies the ring to a tail that begins with its oldest byte. */
 static void unroll(const struct kg_drain *d, const struct kg_output *o, struct kg_output *out)
 {
     *out = *o;

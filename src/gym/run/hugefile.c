@@ -1,3 +1,4 @@
+/* Files with 2 MB pages in a tmpfs of this process that has no path. */
 #include "gym/run/hugefile.h"
 
 #include <fcntl.h>
@@ -6,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* glibc of Debian 12 declares these in <sys/mount.h>, whose names clash with the kernel's header.
- */
+/* glibc of Debian 12 declares these calls in <sys/mount.h>, whose names clash with the kernel's
+ * header. */
 static int fs_open(const char *type)
 {
     return (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
@@ -18,7 +19,7 @@ static int fs_set(int fs, unsigned command, const char *key, const char *value)
     return (int)syscall(SYS_fsconfig, fs, command, key, value, 0);
 }
 
-/* The tmpfs of this process; -1 where it can't be had. Never closed: files come and go in it. */
+/* The tmpfs of this process; -1: not allowed. It stays open, because later files are made in it. */
 static int root_of_tmpfs(void)
 {
     static int root = -2;

@@ -1,3 +1,4 @@
+/* Computes where the arrays of a call lie in the regions, and the words of the call. */
 #include <string.h>
 
 #include "gym/run/region.h"
@@ -14,7 +15,7 @@ static uint64_t align_up(uint64_t x)
     return saturating_add(x, LINE - 1) / LINE * LINE;
 }
 
-/* Finaliser of SplitMix64: spreads neighbouring jitters and arguments over all bits. */
+/* The finaliser of SplitMix64. It spreads neighbouring jitters and arguments over all bits. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -22,8 +23,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Bytes beyond the least guard and the alignment to a line: up to 63 lines, then an odd number of
- * elements, so that the array is aligned to its element and to nothing more. */
+/* How far an array is moved beyond guard and alignment: up to 63 lines, then an odd number of
+ * elements. So it is aligned to its element and to nothing more. */
 static uint64_t displacement(uint64_t jitter, int arg, uint64_t element)
 {
     uint64_t odd = LINE / element / 2; /* number of odd multiples of the element in a line */
@@ -75,7 +76,7 @@ static void scalar_word(const struct kg_problem *p, const struct kg_shape *s, in
 {
     int64_t i = 0;
     double f = 0;
-    KG_ASSERT(kg_arg_scalar(p, arg, s, &i, &f)); /* kg_shape_complete has tried it */
+    KG_ASSERT(kg_arg_scalar(p, arg, s, &i, &f)); /* kg_shape_complete has computed it before */
     enum kg_dtype t = p->args[arg].dtype;
     float single = (float)f;
     out->word[arg] = 0;

@@ -1,3 +1,4 @@
+/* Creates, maps and seals regions: memfds, or files with 2 MB pages where the host allows them. */
 #include "gym/run/region.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #define MOST_BYTES ((size_t)1 << 36)
 #define ALL_SEALS  (F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* Does shared memory get 2 MB pages when it is advised? The active choice stands in brackets. */
+/* True if shared memory gets 2 MB pages on request. The active choice stands in brackets. */
 static bool huge_pages_offered(void)
 {
     char text[128] = "";
@@ -29,8 +30,8 @@ static bool huge_pages_offered(void)
                     strstr(text, "[within_size]") || strstr(text, "[force]"));
 }
 
-/* Through this descriptor nothing can be written even before the seals are set. Without /proc the
- * seals alone protect the region. */
+/* A read-only descriptor of the same file. So nothing can be written through it even before the
+ * seals are set. Without /proc the seals alone protect the region. */
 static int reopen_read_only(int fd)
 {
     char path[40];
@@ -39,7 +40,7 @@ static int reopen_read_only(int fd)
     return ro >= 0 ? ro : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* A file of 2 MB pages: nothing to seal, runners get a descriptor that can only read. */
+/* A file with 2 MB pages. It needs no seals, because runners get a descriptor that only reads. */
 static bool create_huge(size_t bytes, bool read_only, struct kg_region *out)
 {
     int rw, ro;
@@ -104,7 +105,7 @@ void kg_region_destroy(struct kg_region *r)
     *r = (struct kg_region){.fd = -1, .runner_fd = -1};
 }
 
-/* An address aligned to 2 MB, without which the kernel cannot map a 2 MB page as one. */
+/* Reserves an address aligned to 2 MB. At any other address the kernel cannot use a 2 MB page. */
 static unsigned char *reserve_aligned(size_t bytes)
 {
     unsigned char *p = mmap(NULL, bytes + HUGE_BYTES, PROT_NONE,
@@ -122,7 +123,7 @@ static unsigned char *reserve_aligned(size_t bytes)
     return p + head;
 }
 
-/* A file of a tmpfs, not a memfd, takes no seals: it is born with the one that forbids them. */
+/* True for a file of a tmpfs, which is created with the seal that forbids all others. */
 static bool unsealable(const struct kg_region *r)
 {
     return fcntl(r->fd, F_GET_SEALS) == F_SEAL_SEAL;
@@ -139,7 +140,7 @@ enum kg_code kg_region_map(struct kg_region *r, bool read_only, bool prefault, s
                        strerror(errno));
     }
     if (r->huge) {
-        madvise(p, r->bytes, MADV_HUGEPAGE); /* only a wish: small pages serve as well */
+        madvise(p, r->bytes, MADV_HUGEPAGE); /* small pages serve as well */
     }
     if (prefault) {
         volatile unsigned char *touch = p;

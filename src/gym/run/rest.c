@@ -1,3 +1,4 @@
+/* Reads a runner's state from /proc, and brings the runner to rest after a call. */
 #include "gym/run/rest.h"
 
 #include <linux/futex.h>
@@ -10,9 +11,9 @@
 #include "base/clock.h"
 #include "gym/run/drain.h"
 
-/* Pauses before a runner that neither blocks nor uses its CPU is stopped by force. A pause, not a
- * yield: a yield stays within the session's scheduling group, and the runner has its own. They
- * become longer, for one that has to wait for its core waits longer the more often others wake. */
+/* How long a runner may neither block nor use its CPU before it is stopped by force. It is a pause
+ * and not a yield, because a yield stays within the session's scheduling group. Pauses grow: a
+ * runner that waits for its core waits longer if others wake often. */
 #define MOST_PAUSES   100
 #define PAUSE_NS      10000
 #define PAUSE_MOST_NS 1000000
@@ -25,13 +26,13 @@ bool kg_rest_stat(const struct kg_runner *r, struct kg_task_stat *out)
         return false;
     }
     text[n] = 0;
-    char *at = strrchr(text, ')'); /* the name before it is the candidate's choice */
+    char *at = strrchr(text, ')'); /* the candidate chose the name before it */
     if (!at || at[1] == 0) {
         return false;
     }
     at += 2;
     out->state = *at;
-    /* Fields from 4 on (proc(5)): minflt is 10, majflt 12, num_threads 20. */
+    /* Fields of proc(5) from 4 on: minflt is 10, majflt 12, num_threads 20. */
     int64_t field[21] = {0};
     at++;
     for (int i = 4; i <= 20; i++) {
@@ -39,14 +40,14 @@ bool kg_rest_stat(const struct kg_runner *r, struct kg_task_stat *out)
     }
     out->faults = field[10] + field[12];
     out->threads = (int)field[20];
-    /* A first thread that has left is a zombie while others go on. */
+    /* A first thread that has left is a zombie while other threads go on. */
     return (out->state != 'Z' && out->state != 'X') || out->threads > 1;
 }
 
-/* Blocked where only the broker can wake it: in a futex wait for the next call that has no timeout.
- * Anything else that sleeps may wake by itself, and then change what lies in the outputs, or take
- * the core, in another's call. Not to be told here (no /proc/PID/syscall, or not for this user):
- * false, and then every runner is stopped alike. */
+/* True if the runner is blocked in a futex wait without a timeout for the next call. Any other
+ * sleep may end by itself: the runner could then change the outputs, or use the core during
+ * another's call. Where /proc/PID/syscall cannot be read it returns false, and every runner is
+ * stopped in the same way. */
 static bool waits_for_go(const struct kg_runner *r)
 {
     char text[256];
@@ -81,12 +82,12 @@ void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct k
             break;
         }
         if (sleeps || at->threads > 1 || lingers) {
-            r->frozen = true; /* from now on it may stop at any time */
+            r->frozen = true; /* the stop takes effect soon */
             report->unstopped = !kg_sandbox_freeze(&r->sandbox) && !kg_sandbox_poll(&r->sandbox);
             break;
         }
         const struct timespec pause = {.tv_sec = 0, .tv_nsec = pause_ns};
-        nanosleep(&pause, NULL); /* on one core the runner needs the core to fall asleep */
+        nanosleep(&pause, NULL); /* the runner may need this core to fall asleep */
         pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns + pause_ns / 2 : pause_ns;
     }
     kg_drain_settle(r->drain);
@@ -94,6 +95,6 @@ void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct k
     r->idle_from_cpu_ns = kg_rest_cpu_ns(r);
     report->tail_cpu_ns = r->idle_from_cpu_ns - from;
     if (report->tail_cpu_ns < 0) {
-        report->tail_cpu_ns = 0; /* it ended: its clock is gone */
+        report->tail_cpu_ns = 0; /* it ended, and its clock with it */
     }
 }

@@ -1,3 +1,4 @@
+/* Starts and stops a runner: control block, sandbox, loading of the object, and what it wrote. */
 #include "gym/run/runner.h"
 
 #include <errno.h>
@@ -14,20 +15,21 @@
 #include "gym/run/rest.h"
 #include "gym/run/wait.h"
 
-/* Where things lie inside, given a mount namespace; the rpath of every object says /kgops. */
+/* Paths inside, where there is a mount namespace. The rpath of every object says /kgops. */
 #define INSIDE_PROGRAM "/kgym-runner"
 #define INSIDE_OBJECT  "/object.so"
 #define INSIDE_KGOPS   "/kgops"
 
-/* Until it is ready to load, nobody's code but kgym's has run, so that time is not the object's: a
- * candidate that uses its own deadline up to the last could else turn its next start into an error
+/* Time for the start of the runner itself, before it loads anything. It is not part of the object's
+ * deadline. Otherwise a candidate that used up its deadline would turn its next start into an error
  * of the host. */
 #define BOOT_NS 20000000000
 
-/* Address space that the runner needs before any object: itself, libc, libm, libffi, its stack. */
+/* Address space of a runner without any object: program, libc, libm, libffi, stack. */
 #define RUNNER_BYTES (64ll << 20)
 
-/* The control page: sealed against resizing, or a runner that shrinks it kills the broker. */
+/* Creates the control block. It is sealed against resizing, because a runner that shrinks it would
+ * kill the broker. */
 static enum kg_code open_control(const struct kg_runner_spec *spec, struct kg_runner *r,
                                  struct kg_err *err)
 {
@@ -53,7 +55,7 @@ static enum kg_code open_control(const struct kg_runner_spec *spec, struct kg_ru
     return KG_OK;
 }
 
-/* Without a mount namespace the host's own paths hold inside. */
+/* Without a mount namespace, the host's own paths are valid inside. */
 static bool has_mounts(const struct kg_runner_spec *spec)
 {
     uint32_t need = KG_STEP_MOUNTNS;
@@ -93,7 +95,7 @@ static enum kg_code spawn(const struct kg_runner_spec *spec, struct kg_runner *r
     return kg_sandbox_spawn(&s, &r->sandbox, err);
 }
 
-/* Spawn with both streams on pipes that the drain thread empties. */
+/* Spawns the runner with both streams on pipes, which the drain thread reads. */
 static enum kg_code launch(const struct kg_runner_spec *spec, struct kg_runner *r,
                            struct kg_err *err)
 {
@@ -123,8 +125,8 @@ static enum kg_code launch(const struct kg_runner_spec *spec, struct kg_runner *
     return code;
 }
 
-/* From outside: the CPU clock and /proc. What idle time is at rest depends on whether the broker
- * shares the runner's one core. */
+/* Opens its CPU clock and /proc files. The slack depends on whether broker and runner share one
+ * core. */
 static enum kg_code observe(const struct kg_runner_spec *spec, struct kg_runner *r,
                             struct kg_err *err)
 {
@@ -144,7 +146,7 @@ static enum kg_code observe(const struct kg_runner_spec *spec, struct kg_runner 
     return KG_OK;
 }
 
-/* The loader's words, or the candidate's: printable bytes only. */
+/* Copies the loader's message, or the candidate's: printable bytes only. */
 static void take_note(struct kg_runner *r)
 {
     size_t n = 0;
@@ -155,7 +157,8 @@ static void take_note(struct kg_runner *r)
     r->note[n] = 0;
 }
 
-/* Ended before it was ready to load: nobody's code has run but kgym's. */
+/* The runner ended before it was ready to load, so no foreign code has run: an error of the
+ * host. */
 static enum kg_code boot_failed(struct kg_runner *r, enum kg_run_status status, struct kg_err *err)
 {
     kg_runner_stop(r);

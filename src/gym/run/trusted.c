@@ -1,3 +1,4 @@
+/* Start, confinement and end of trusted processes, and the waits on their sockets. */
 #include "gym/run/trusted.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "base/rng.h"
 #include "gym/sandbox/sandbox.h"
 
-#define SLICE_MS 50 /* a request to cancel is seen this late */
+#define SLICE_MS 50 /* a request to cancel is noticed within this time */
 #define MOST_MS  60000
 
 enum kg_code kg_trusted_fork(const char *what, pid_t *pid, int *sock, struct kg_err *err)
@@ -82,7 +83,7 @@ void kg_trusted_enter(int sock, int cpu, pid_t broker, const char *name, const c
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != broker) {
-        _exit(1); /* it died before the line above */
+        _exit(1); /* the broker died before the line above */
     }
     prctl(PR_SET_NAME, name);
     kg_log_role(role);
@@ -141,7 +142,7 @@ void kg_trusted_reap(pid_t *pid, int *sock, char *why, size_t cap)
 {
     int status = 0;
     pid_t got;
-    kill(*pid, SIGKILL); /* it closed its socket, so it is dying or of no use */
+    kill(*pid, SIGKILL); /* it closed its socket, so it is dying or useless */
     do {
         got = waitpid(*pid, &status, 0);
     } while (got < 0 && errno == EINTR);

@@ -1,5 +1,5 @@
-/* A trusted process of the gym's own: forked by the broker, pinned, confined, and driven by
- * messages over a socket pair. What it does with them is its own file's business. */
+/* Trusted processes of the gym: forked by the broker, pinned, confined, and driven by messages over
+ * a socket pair. The judges are such processes. One thread. */
 #ifndef KG_GYM_RUN_TRUSTED_H
 #define KG_GYM_RUN_TRUSTED_H
 
@@ -9,27 +9,32 @@
 
 #define KG_TRUSTED_SOCKET 3
 
-/* --- the child's side, in this order --- */
-/* Dies with the broker; keeps the socket, as KG_TRUSTED_SOCKET, and standard error; default
- * signals, but deaf to the terminal's interrupt; name: of the process; role: of its log lines. */
+/* The child's side calls these three in this order. */
+/* Takes the process over. It dies with the broker. It keeps only the socket, as KG_TRUSTED_SOCKET,
+ * and standard error. Signals are as at start, but the terminal's interrupt is ignored. name: of
+ * the process; role: of its log lines. */
 void kg_trusted_enter(int sock, int cpu, pid_t broker, const char *name, const char *role);
-/* The crypto library reads its configuration at first use: before files are out of reach. */
+/* Uses the crypto library once. Its first use reads a configuration file, which confinement
+ * forbids. */
 void kg_trusted_warm_up(void);
-/* The judge's system calls and nothing else, for good; no core dumps. */
+/* Allows the judge's system calls only, for good; no core dumps. False: the filter could not be
+ * set. */
 bool kg_trusted_confine(void);
 
-/* --- both sides --- */
-/* Looks for something to read, without sleeping, for so long at most. */
+/* Both sides. */
+/* Polls for something to read, without sleeping, for ns at most. */
 void kg_trusted_spin(int sock, int64_t ns);
 
-/* --- the broker's side --- */
-/* As fork(): *pid is 0 in the child, which goes on to kg_trusted_enter; *sock is this side's end.
- * what: for messages. After an error both are -1. */
+/* The broker's side. */
+/* As fork(): *pid is 0 in the child, which goes on to kg_trusted_enter. *sock is this side's end.
+ * what: for messages. After an error both are -1. KG_E_HOST: no process or socket. */
 enum kg_code kg_trusted_fork(const char *what, pid_t *pid, int *sock,
                              struct kg_err *err) KG_MUST_USE;
-/* 1: something to read, or the end; 0: silence until deadline_ns (monotonic), or *cancelled. */
+/* Waits. 1: something to read, or the end; 0: nothing until deadline_ns (monotonic), or
+ * *cancelled. */
 int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled);
-/* Kill, wait, close; *pid and *sock become -1. why: how it ended. */
+/* Kills and reaps the process, closes the socket; *pid and *sock become -1. why [cap]: how it
+ * ended. */
 void kg_trusted_reap(pid_t *pid, int *sock, char *why, size_t cap);
 
 #endif

@@ -1,18 +1,21 @@
-/* What the broker and a runner share: one page of control words, two regions of data at fixed
- * addresses, and a call described as a list of machine words. The runner knows nothing of
- * problems: it loads one object, finds one symbol, and calls it with the words it is given.
- * Everything a runner writes here is a claim. Layout is fixed; both sides are built together. */
+/* The memory that the broker and a runner share: a control block, and two regions of data at fixed
+ * addresses. A call is a list of machine words.
+ *
+ * The runner knows nothing of problems: it loads one object, finds one symbol, and calls it with
+ * these words. Everything that a runner writes here is a claim. The layout is fixed, because both
+ * sides are built together. */
 #ifndef KG_GYM_RUN_WIRE_H
 #define KG_GYM_RUN_WIRE_H
 
 #include <stdint.h>
 
-/* Same addresses in every runner: page colouring and TLB behave alike on both sides of a pair. */
+/* The addresses are the same in every runner, so that page colouring and TLB act alike on both
+ * sides of a pair. */
 #define KG_ADDR_CTRL 0x100000000000ull
 #define KG_ADDR_IN   0x200000000000ull
 #define KG_ADDR_OUT  0x300000000000ull
 
-/* Descriptors of a runner: 0 /dev/null, 1 and 2 pipes, then: */
+/* A runner's descriptors: 0 is /dev/null, 1 and 2 are pipes; then: */
 #define KG_FD_CTRL   3
 #define KG_FD_IN     4
 #define KG_FD_OUT    5
@@ -22,10 +25,11 @@
 
 enum kg_wire_class { KG_WIRE_PTR, KG_WIRE_I32, KG_WIRE_I64, KG_WIRE_F32, KG_WIRE_F64 };
 
+/* One call's arguments. */
 struct kg_wire_call {
     uint32_t nargs;
     uint8_t cls[KG_WIRE_ARGS];   /* enum kg_wire_class */
-    uint64_t word[KG_WIRE_ARGS]; /* address, or the value's bits in the low bytes */
+    uint64_t word[KG_WIRE_ARGS]; /* an address, or the bits of a value in the low bytes */
 };
 
 enum kg_wire_state {
@@ -36,11 +40,13 @@ enum kg_wire_state {
     KG_WIRE_NO_ENTRY
 };
 
+/* The control block. */
 struct kg_wire {
-    _Atomic uint32_t go;    /* futex; call number released by the broker, 0 before the first */
-    _Atomic uint32_t done;  /* futex; call number that has returned: a claim */
+    _Atomic uint32_t go;    /* futex; number of the call that the broker released; 0: none yet */
+    _Atomic uint32_t done;  /* futex; number of the call that returned: a claim */
     _Atomic uint32_t state; /* futex; enum kg_wire_state: a claim */
-    _Atomic uint32_t load;  /* futex; the broker saw LOADING: what dies later is the candidate */
+    _Atomic uint32_t
+        load; /* futex; the broker saw LOADING, so a death from now on is the candidate's */
     uint64_t in_bytes, out_bytes; /* sizes of the regions to map */
     char entry[128];
     struct kg_wire_call call;

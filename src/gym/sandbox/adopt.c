@@ -1,5 +1,6 @@
-/* The other way into a sandbox: the program is forked by a helper (a Python that has imported what
- * takes seconds to import) and becomes this process's child when the process between goes. */
+/* The second way to start a program in a sandbox. A helper, a Python that has already imported
+ * PyTorch, forks a child, which forks the program and exits. Then the program becomes this
+ * process's child. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +17,8 @@
 #define SYS_pidfd_open 434
 #endif
 
-/* Orphans come to this process only while it asks for one; otherwise they go to init as ever. */
+/* Makes this process adopt orphans only while it asks the helper for one. At other times orphans go
+ * to init. */
 static enum kg_code ask_as_reaper(const struct kg_plan *plan, int image, struct kg_err *err)
 {
     const struct kg_birth *b = plan->spec->birth;
@@ -30,8 +32,8 @@ static enum kg_code ask_as_reaper(const struct kg_plan *plan, int image, struct 
     return code;
 }
 
-/* The helper failed. If a program was born, it waits for a word that never comes; both it and the
- * process between may be this process's children by now. */
+/* Cleans up after the helper failed. A program that was already forked waits for a word that never
+ * comes. It and the child between may be this process's children by now. */
 static void clear_up(const struct kg_plan *plan, struct kg_sandbox *s)
 {
     struct kg_note note;
@@ -68,6 +70,7 @@ enum kg_code kg_adopt_and_talk(struct kg_plan *plan, struct kg_sandbox *s, int *
     }
     s->pid = note.pid;
     s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
-    bool move = s->cgroup_version == 2 && s->ncgroup > 0; /* version 1: it joins by itself */
+    /* Version 1: the program joins by itself. */
+    bool move = s->cgroup_version == 2 && s->ncgroup > 0;
     return kg_spawn_talk(plan, s, move, failed, err);
 }

@@ -1,5 +1,5 @@
-/* What this host allows, by climbing the ladder with nothing at its top: a step that fails is taken
- * out, with the system's reason, and the climb starts again. */
+/* Finds out what this host allows. It takes all steps of the ladder with nothing to run at the end.
+ * A step that fails is left out, with the system's reason, and the next try begins. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void drop(struct kg_host_caps *c, uint32_t step, const char *why)
     snprintf(c->why[bit_of(step)], sizeof c->why[0], "%s", why);
 }
 
-/* What is known without a climb. */
+/* Facts that need no try. */
 static void look(struct kg_host_caps *c)
 {
     char why[120] = "";
@@ -85,7 +85,7 @@ static void find(struct kg_host_caps *c)
             kg_sandbox_end(&s);
             return;
         }
-        /* A failure of no particular step: the one that others build on goes. */
+        /* If no step is named, the step that others build on is left out. */
         uint32_t step = failed != 0 ? (uint32_t)failed : KG_STEP_MOUNTNS;
         const char *why = strstr(err.message, "failed: ");
         drop(c, step, why != NULL ? why + strlen("failed: ") : err.message);

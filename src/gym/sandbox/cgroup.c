@@ -1,3 +1,4 @@
+/* Control groups of one sandbox: creation, limits, freezing, killing, reading and removal. */
 #include "gym/sandbox/cgroup.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ enum kg_code kg_cgroup_create(const struct kg_limits *limits, struct kg_sandbox 
     int groups = h->version == 2 ? 1 : 3;
     for (int i = 0; i < groups; i++) {
         if (h->base[i][0] == '\0') {
-            continue; /* the freezer is a convenience */
+            continue; /* freezing is useful but not required */
         }
         int rc = make_group(h->base[i], number, s);
         const char *folder = s->cgroup[s->ncgroup > 0 ? s->ncgroup - 1 : 0];
@@ -137,7 +138,7 @@ enum kg_code kg_cgroup_move(const struct kg_sandbox *s, pid_t pid, struct kg_err
     return KG_OK;
 }
 
-/* The number after `key ` in a file of such lines; -1 if there is none. */
+/* The number after `key ` in a file of such lines; -1: no such line. */
 static int64_t keyed(const char *folder, const char *file, const char *key)
 {
     char text[2048];
@@ -197,7 +198,7 @@ bool kg_cgroup_freeze(const struct kg_sandbox *s, bool freeze)
     const char *folder = s->cgroup[two ? 0 : KG_CG_FREEZER];
     for (int i = 0; i < 1000; i++) {
         char state[32] = "";
-        /* Version 1 may stay FREEZING until asked again. */
+        /* Version 1 may stay FREEZING until it is asked again. */
         int rc = two ? kg_cgroup_write(folder, "cgroup.freeze", freeze ? "1" : "0")
                      : kg_cgroup_write(folder, "freezer.state", freeze ? "FROZEN" : "THAWED");
         if (rc != 0) {
@@ -213,7 +214,7 @@ bool kg_cgroup_freeze(const struct kg_sandbox *s, bool freeze)
     return false;
 }
 
-/* SIGKILL to every process listed; how many there were. */
+/* Sends SIGKILL to every listed process; returns their number. */
 static int kill_listed(const char *folder)
 {
     char path[320];
@@ -236,7 +237,8 @@ static int kill_listed(const char *folder)
 
 static void kill_group(const char *folder)
 {
-    /* A fork may escape one pass; a frozen group can't fork. Listing is repeated until empty. */
+    /* A fork may escape one pass, though not from a frozen group. So the list is read until it is
+     * empty. */
     for (int i = 0; i < 200 && kill_listed(folder) > 0; i++) {
         pause_us(i < 20 ? 100 : 1000);
     }

@@ -1,4 +1,4 @@
-/* Where this host lets kgym make control groups, found by making one. */
+/* Finds where this host lets kgym make control groups, by making one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static const char *const v1_names[] = {"memory", "pids", "freezer"};
 
-/* The comma-separated list has the word. */
+/* True if a comma-separated list contains the word. */
 static bool has_word(const char *list, const char *word)
 {
     size_t n = strlen(word);
@@ -24,7 +24,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* This process's path in the hierarchy that has the controller (NULL: version 2). */
+/* This process's path in the hierarchy of a controller (NULL: version 2). */
 static bool own_path(const char *controller, char out[200])
 {
     FILE *f = fopen("/proc/self/cgroup", "re");
@@ -124,8 +124,8 @@ static bool has_controllers(const char *folder)
            has_word(list, "memory") && has_word(list, "pids");
 }
 
-/* A group with processes can't hand controllers down. If the only process is this one, as in a
- * scope made for it (systemd-run --scope -p Delegate=yes), it moves to a leaf first. */
+/* A group with processes cannot pass controllers to children. If this is its only process, as in a
+ * scope made for it (systemd-run --scope -p Delegate=yes), it first moves to a leaf. */
 static void hand_down(const char *base)
 {
     const char *const both = "+memory +pids";
@@ -145,7 +145,8 @@ static void hand_down(const char *base)
     }
 }
 
-/* From this process's own group upwards: the first that takes a child with both controllers. */
+/* Searches from this process's own group upwards for one that takes a child with both
+ * controllers. */
 static bool v2_works(struct kg_cgroup_host *h)
 {
     char base[200], top[200], group[256];
@@ -161,7 +162,7 @@ static bool v2_works(struct kg_cgroup_host *h)
             hand_down(base);
             works = has_controllers(group);
         }
-        /* Being allowed to move a task there is a permission of its own: the common parent's. */
+        /* Moving a task there needs a permission of its own, in the common parent. */
         rmdir(group);
         if (works) {
             snprintf(h->base[0], sizeof h->base[0], "%s", base);

@@ -1,4 +1,4 @@
-/* What brokers that were killed left of control groups. */
+/* Removes control groups that killed brokers left behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -12,8 +12,8 @@
 
 #define NEIGHBOUR_AGE_S 60
 
-/* A broker's group whose broker is gone; a number that is in use again keeps its groups until that
- * process ends too. */
+/* True for a group whose broker has ended. If the number is in use again, the group stays until
+ * that process ends too. */
 static bool is_orphan(const char *name)
 {
     int pid = 0;
@@ -37,8 +37,8 @@ static void sweep_base(const char *base)
     }
 }
 
-/* A group beside this process's own (an earlier session's scope) may belong to a container whose
- * processes are not visible here, so nothing is killed: empty groups of some age are removed. */
+/* A group beside this process's own may belong to a container whose processes are not visible here.
+ * So nothing is killed; empty groups of some age are removed. */
 static void tidy_neighbour(const char *base)
 {
     DIR *dir = opendir(base);

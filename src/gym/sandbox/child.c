@@ -1,6 +1,6 @@
-/* The child between clone and exec. Nothing here allocates, takes a lock or touches stdio: the
- * broker may have had other threads when it cloned. Every step that the plan names must succeed;
- * which steps a host can take was found out before (caps.c). */
+/* The child between clone and exec. Nothing here allocates, takes a lock or uses stdio, because the
+ * broker may have had other threads at the clone. Every step that the plan names must succeed;
+ * caps.c found out before which steps the host allows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,8 +21,9 @@
 static void tell(const struct kg_plan *plan, const struct kg_note *note)
 {
     ssize_t n =
-        write(plan->ctl[1], note, sizeof *note); /* not send: the filter is loaded by then */
-    (void)n; /* a broker that is gone kills this process by itself */
+        /* Write and not send, because the filter is loaded by then. */
+        write(plan->ctl[1], note, sizeof *note);
+    (void)n; /* if the broker is gone, this process dies anyway */
 }
 
 void kg_child_fail(const struct kg_plan *plan, int step, const char *what)
@@ -47,8 +48,8 @@ static struct kg_note hear(const struct kg_plan *plan, enum kg_note_kind kind)
     return note;
 }
 
-/* Descriptors 0 to nfds-1 as asked, the control socket next, all others closed. Two passes, because
- * a wanted descriptor may sit on another's place. */
+/* Puts the descriptors in place: 0 to nfds-1 as asked, then the control socket; all others are
+ * closed. It needs two passes, because a wanted descriptor may have another's number. */
 static void arrange_descriptors(struct kg_plan *plan)
 {
     const struct kg_sandbox_spec *spec = plan->spec;
@@ -102,15 +103,15 @@ static void limit(const struct kg_plan *plan, int what, int64_t value)
     struct rlimit r = {(rlim_t)value, (rlim_t)value};
     struct rlimit old;
     if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < r.rlim_max) {
-        r.rlim_cur = r.rlim_max = old.rlim_max; /* never above what the broker has */
+        r.rlim_cur = r.rlim_max = old.rlim_max; /* never above the broker's own limit */
     }
     if (setrlimit((__rlimit_resource_t)what, &r) != 0) {
         kg_child_fail(plan, KG_STEP_RLIMIT, "set its limits");
     }
 }
 
-/* Address space: the backstop of the memory cgroup, with room for what is reserved and never
- * touched (stacks, arenas); alone it has to be the limit itself. */
+/* The limit of address space. Beside a memory cgroup it is only a second barrier, with room for
+ * memory that is reserved and never touched (stacks, arenas). Alone it is the memory limit. */
 static int64_t address_space(const struct kg_plan *plan)
 {
     int64_t m = plan->spec->limits.memory_bytes + plan->spec->address_bytes;
@@ -133,14 +134,15 @@ static void limit_resources(const struct kg_plan *plan)
     if (l->cpu_s > 0) {
         limit(plan, RLIMIT_CPU, l->cpu_s);
     }
-    /* Counted per uid and user namespace; without either it would count the user's own programs. */
+    /* The kernel counts per uid and user namespace. Without either, the user's own programs would
+     * count too. */
     if (l->processes > 0 && (plan->steps & (KG_STEP_UID | KG_STEP_USERNS))) {
         limit(plan, RLIMIT_NPROC, l->processes);
     }
 }
 
-/* Root makes its user namespace last, so that the mounts were made by, and belong to, the one
- * outside. Others came into theirs with clone. */
+/* Root creates its user namespace last, so that the mounts belong to the namespace outside. Other
+ * users entered theirs with clone. */
 static void change_identity(struct kg_plan *plan)
 {
     if (plan->root) {
@@ -172,7 +174,7 @@ static void tie_to_broker(const struct kg_plan *plan)
     }
 }
 
-/* Its own /tmp for the broker, while nobody's code has run here. */
+/* Sends its own /tmp to the broker. No foreign code has run here yet. */
 static void hand_out_tmp(const struct kg_plan *plan)
 {
     struct kg_note note = {.kind = KG_NOTE_TMP};
@@ -203,7 +205,7 @@ static void climb(struct kg_plan *plan)
         limit_resources(plan);
     }
     if (spec->no_aslr) {
-        personality(ADDR_NO_RANDOMIZE); /* refused: timing is noisier, nothing else */
+        personality(ADDR_NO_RANDOMIZE); /* if refused, timing is noisier, nothing else */
     }
     change_identity(plan);
     if ((plan->steps & KG_STEP_NNP) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -267,7 +269,7 @@ void kg_child_leave(const struct kg_plan *plan)
                 {KG_STEP_NETNS, CLONE_NEWNET},
                 {KG_STEP_IPCNS, CLONE_NEWIPC}};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
-        bool now = each[i].step != KG_STEP_USERNS || !plan->root; /* root's is made last */
+        bool now = each[i].step != KG_STEP_USERNS || !plan->root; /* root's namespace comes last */
         if (now && (plan->steps & (uint32_t)each[i].step) && unshare(each[i].flag) != 0) {
             kg_child_fail(plan, each[i].step, "leave for a namespace");
         }

@@ -1,4 +1,4 @@
-/* Identities: a uid of its own, and what user namespaces map. */
+/* Identities: a uid of its own for each sandbox, and the maps of user namespaces. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -10,12 +10,12 @@
 
 #include "gym/sandbox/plan.h"
 
-/* Above what distributions and container managers hand out (systemd reserves up to 0x6fffffff for
- * containers); a pid is below 2^22, so every live process has its own. */
+/* Above the ids that distributions and container managers use (systemd: up to 0x6fffffff for
+ * containers). A pid is below 2^22, so every live process gets an id of its own. */
 #define FIRST_UNUSED 0x70000000u
 #define PIDS         (1u << 22)
 
-/* The last range of ids of this user namespace, by an id_map file. */
+/* The last range of ids in this user namespace, from an id_map file. */
 static bool last_range(const char *file, uint32_t *first, uint32_t *count)
 {
     FILE *f = fopen(file, "re");
@@ -44,7 +44,7 @@ static bool pick(const char *file, pid_t pid, uint32_t *id)
         *id = FIRST_UNUSED + (uint32_t)pid % PIDS;
         return true;
     }
-    /* A container's 65536: systemd's range for short-lived services, 61184 to 65519. */
+    /* A container's 65536 ids: systemd's range for short-lived services is 61184 to 65519. */
     if (first <= 61184 && count - 1 >= 65519 - first) {
         *id = 61184 + (uint32_t)pid % 4336;
         return true;
@@ -73,7 +73,7 @@ static int put(pid_t pid, const char *file, const char *text)
 int kg_ids_map(pid_t pid, uint32_t uid, uint32_t gid)
 {
     char line[64];
-    /* Needed for an unprivileged gid_map; harmless otherwise. */
+    /* An unprivileged gid_map needs it; otherwise it does no harm. */
     int rc = put(pid, "setgroups", "deny");
     snprintf(line, sizeof line, "%u %u 1\n", uid, uid);
     rc = rc ? rc : put(pid, "uid_map", line);
@@ -81,8 +81,8 @@ int kg_ids_map(pid_t pid, uint32_t uid, uint32_t gid)
     return rc ? rc : put(pid, "gid_map", line);
 }
 
-/* Raw system calls: the C library's own would try to reach the broker's other threads, which do
- * not exist here. The bounding set goes first, while it still may. */
+/* It uses raw system calls. The C library's own would wait for the broker's other threads, which do
+ * not exist here. The bounding set is dropped first, while that is still allowed. */
 void kg_child_ids(const struct kg_plan *plan)
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {

@@ -1,4 +1,5 @@
-/* A plan in a file. Its own arrays go as they are; what it points to follows. */
+/* Stores a plan in a file, for the helper of adopt.c. The plan's own arrays are copied as they are;
+ * then follows what it points to. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

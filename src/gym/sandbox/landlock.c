@@ -1,6 +1,6 @@
-/* Landlock: of all files, only those that the plan shows; no TCP, no signals and no abstract
- * sockets to the outside where the kernel is new enough. The kernel's numbers are repeated here
- * because distributions ship older headers than kernels. */
+/* Landlock rules: only the files of the plan; no TCP, and no signals or abstract sockets to
+ * processes outside, where the kernel is new enough. The kernel's numbers are repeated here,
+ * because distributions ship headers that are older than their kernels. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static void allow_path(const struct kg_plan *plan, int ruleset, const char *path
     close(fd);
 }
 
-/* What was not there before: its own /tmp, in which nothing may be executed, and /proc. */
+/* Allows what was not there before: its own /tmp, in which nothing may be executed, and /proc. */
 static void allow_own(const struct kg_plan *plan, int ruleset, uint64_t handled)
 {
     if (!(plan->steps & KG_STEP_MOUNTNS)) {

@@ -1,5 +1,5 @@
-/* The file system of a sandbox: an empty read-only tmpfs, and on it the folders and files of the
- * plan. Runs in the child, in its own mount namespace. */
+/* The file system of a sandbox: an empty read-only tmpfs, with the folders and files of the plan on
+ * it. It runs in the child, in its own mount namespace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void fail(const struct kg_plan *plan, const char *what)
     kg_child_fail(plan, KG_STEP_MOUNTNS, what);
 }
 
-/* Only adds flags, so it also works on mounts whose flags a user namespace may not take away. */
+/* Only adds flags. So it also works on mounts whose flags a user namespace may not remove. */
 static void restrict_mount(const struct kg_plan *plan, const char *path, uint64_t flags)
 {
     struct attributes a = {.set = flags};
@@ -36,7 +36,7 @@ static void restrict_mount(const struct kg_plan *plan, const char *path, uint64_
     }
 }
 
-/* Every folder above path; those that exist are left. */
+/* Makes every missing folder above path. */
 static void make_parents(const struct kg_plan *plan, const char *path)
 {
     char at[KG_MAX_PATH];
@@ -83,7 +83,7 @@ static void show(const struct kg_plan *plan, const struct kg_mount *m)
 
 static void enter_empty_root(const struct kg_plan *plan)
 {
-    /* Nothing done here may travel back to the host. */
+    /* Mounts made here must not appear on the host. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
         fail(plan, "make mounts private");
     }
@@ -103,7 +103,8 @@ static void enter_empty_root(const struct kg_plan *plan)
     }
 }
 
-/* A host may refuse a fresh /proc (a container that hides parts of its own): then there is none. */
+/* A host may refuse a new /proc, as in a container that hides parts of its own. Then there is
+ * none. */
 static void mount_proc(const struct kg_plan *plan)
 {
     unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -117,7 +118,7 @@ static void mount_proc(const struct kg_plan *plan)
     }
 }
 
-/* Before anything is shown: what lies below the host's /tmp may be among it. */
+/* Comes before anything is shown, because the plan may show files below the host's /tmp. */
 static void mount_tmp(const struct kg_plan *plan)
 {
     char options[96];
@@ -149,7 +150,7 @@ void kg_child_mounts(const struct kg_plan *plan)
     if (umount2(OLD, MNT_DETACH) != 0 || rmdir(OLD) != 0) {
         fail(plan, "leave the host's root");
     }
-    struct attributes a = {.set = ATTR_RDONLY | ATTR_NOSUID}; /* of the root alone */
+    struct attributes a = {.set = ATTR_RDONLY | ATTR_NOSUID}; /* of the root only */
     if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &a, sizeof a) != 0) {
         fail(plan, "make the root read-only");
     }

@@ -1,3 +1,5 @@
+/* Makes the plan of a sandbox: mounts, links, loader, filter, environment, and the steps to
+ * take. */
 #include "gym/sandbox/plan.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@ static bool has_mount(const struct kg_plan *p, const char *dst)
     return false;
 }
 
-/* src must exist; dst NULL: the same path inside. */
+/* Adds a mount. src must exist; dst NULL: the same path inside. */
 static int add_mount(struct kg_plan *p, const char *src, const char *dst, bool writable)
 {
     char real[PATH_MAX];
@@ -48,8 +50,8 @@ static int add_mount(struct kg_plan *p, const char *src, const char *dst, bool w
     return 0;
 }
 
-/* The libraries that the runner and the tools start with. Others that this process happens to have
- * loaded are no business of theirs. */
+/* Libraries that the runner and the tools need to start. Others that this process happens to have
+ * loaded are not shown. */
 static bool is_wanted(const char *name)
 {
     static const char *const wanted[] = {"libc.so",    "libm.so",  "ld-linux",
@@ -63,7 +65,7 @@ static bool is_wanted(const char *name)
     return false;
 }
 
-/* System folders are shown whole; a library elsewhere alone. */
+/* System folders are shown whole, a library elsewhere alone. */
 static void add_library(struct kg_plan *p, const char *path)
 {
     char real[PATH_MAX];
@@ -78,7 +80,7 @@ static void add_library(struct kg_plan *p, const char *path)
         *slash = '\0';
     }
     int ignored = add_mount(p, real, real, false);
-    (void)ignored; /* what is missing shows when the program is loaded */
+    (void)ignored; /* a missing library is noticed when the program is loaded */
 }
 
 static int see_object(struct dl_phdr_info *info, size_t size, void *data)
@@ -107,8 +109,7 @@ static int see_object(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* On most systems /lib and /lib64 are links into /usr; paths baked into programs go through them.
- */
+/* On most systems /lib and /lib64 are links into /usr, and paths in programs go through them. */
 static void add_links(struct kg_plan *p)
 {
     static const char *const tops[] = {"/lib", "/lib64", "/lib32", "/bin", "/sbin"};
@@ -130,7 +131,7 @@ static void add_system(struct kg_plan *p)
     if (p->spec->profile == KG_PROFILE_COMPILE) {
         ignored = add_mount(p, "/dev/null", "/dev/null", true);
     }
-    (void)ignored; /* both are conveniences */
+    (void)ignored; /* neither is required */
     if (p->steps & KG_STEP_MOUNTNS) {
         add_links(p);
     }
@@ -150,8 +151,8 @@ uint32_t kg_steps_possible(uint32_t steps, bool root)
     return steps;
 }
 
-/* A tmpfs with a limit, and not the host's own: where $TMPDIR is one, a plain folder on it shares
- * its room with everybody. */
+/* True for a tmpfs with a limit that is not the host's own. Where $TMPDIR is a tmpfs, a plain
+ * folder on it shares its space with everybody. */
 static bool is_limited_tmpfs(const char *folder)
 {
     struct statfs fs;
@@ -161,7 +162,7 @@ static bool is_limited_tmpfs(const char *folder)
            (stat(kg_scratch_parent(), &host) != 0 || here.st_dev != host.st_dev);
 }
 
-/* All that it may write lies on such a tmpfs, or there is nothing that it may write. */
+/* True if everything it may write lies on such a tmpfs, or if it may write nothing. */
 static bool on_limited_tmpfs(const struct kg_plan *p)
 {
     for (size_t i = 0; i < p->nmounts; i++) {
@@ -172,7 +173,7 @@ static bool on_limited_tmpfs(const struct kg_plan *p)
     return true;
 }
 
-/* Anybody may enter every folder above path and read what it is. */
+/* True if every user may enter the folders above path and read the file. */
 static bool is_open_to_all(const char *path)
 {
     char at[KG_MAX_PATH];
@@ -190,8 +191,8 @@ static bool is_open_to_all(const char *path)
     return true;
 }
 
-/* Without mounts of its own, a uid of its own may be unable to reach its files (a program below a
- * private home): then it keeps the broker's, which the record says. */
+/* Without mounts of its own, a sandbox with its own uid may not reach its files, such as a program
+ * below a private home. Then it keeps the broker's uid, and the record says so. */
 static void keep_reachable(struct kg_plan *p)
 {
     for (size_t i = 0; !(p->steps & KG_STEP_MOUNTNS) && i < p->nmounts; i++) {
@@ -199,7 +200,7 @@ static void keep_reachable(struct kg_plan *p)
         char parent[KG_MAX_PATH];
         snprintf(parent, sizeof parent, "%s", m->src);
         char *slash = strrchr(parent, '/');
-        slash[slash == parent] = '\0'; /* what it may write becomes its own */
+        slash[slash == parent] = '\0'; /* folders that it may write become its own */
         if (!is_open_to_all(m->writable ? parent : m->src)) {
             p->steps &= ~(uint32_t)KG_STEP_UID;
         }
@@ -231,7 +232,7 @@ enum kg_code kg_plan_make(const struct kg_sandbox_spec *spec, uint32_t steps, st
     if (!(out->steps & KG_STEP_ENV)) {
         out->envp = (const char *const *)environ;
     }
-    /* Whatever runs later seals itself further; this one must still allow exec. */
+    /* The program seals itself further; this filter must still allow exec. */
     enum kg_filter which = spec->profile == KG_PROFILE_PYTHON ? KG_FILTER_PYTHON
                            : spec->profile == KG_PROFILE_CUDA ? KG_FILTER_CUDA
                                                               : KG_FILTER_TOOLS;

@@ -1,4 +1,4 @@
-/* How a confined program ends: waiting, stopping, killing, and telling its deaths apart. */
+/* How a confined program ends: waiting, stopping, killing, and telling the kinds of death apart. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,16 +13,16 @@
 #include "gym/sandbox/cgroup.h"
 #include "gym/sandbox/plan.h"
 
-/* Where no filter keeps it from sending itself SIGCONT, a process can undo a stop: it is given up
- * when it has worked for so long in spite of it. One that is given no processor is waited for, but
- * never without end. */
+/* Limits of the wait for a stop. Where no filter forbids it, a process can undo a stop by sending
+ * itself SIGCONT. It is given up when it has used so much CPU time in spite of the stop. A process
+ * that gets no CPU is waited for, up to the second limit. */
 #define STOP_CPU_NS     100000000
 #define STOP_TIMEOUT_NS 10000000000
-#define KILL_TIMEOUT_NS 5000000000 /* a killed task that stays is in the kernel's hands */
+#define KILL_TIMEOUT_NS 5000000000 /* a killed task that stays hangs in the kernel */
 
-/* Between two looks at whether it has stopped. They become rarer: on a busy processor that it
- * shares with the broker, one that wakes every 60 us kept it from running, and so from stopping,
- * for up to 2.6 s. */
+/* Pauses between two checks whether it has stopped. They grow. On a busy CPU that both share, a
+ * broker that woke every 60 us kept the process from running, and so from stopping, for up to 2.6
+ * s. */
 #define LOOK_LEAST_NS 10000
 #define LOOK_MOST_NS  2000000
 
@@ -55,9 +55,9 @@ static void classify(struct kg_sandbox *s, int status, const struct rusage *ru)
     } else {
         e->kind = by_signal ? KG_EXIT_SIGNAL : KG_EXIT_CODE;
     }
-    /* Pid 1 ignores SIGXCPU; the hard limit's SIGKILL is what ends it. The kernel counts the limit
-     * in ticks, which on a busy machine run ahead of the time that rusage reports, hence the half:
-     * nobody else sends SIGKILL but a host out of memory. */
+    /* Pid 1 ignores SIGXCPU, so the hard limit's SIGKILL ends it. The kernel counts the limit in
+     * ticks, which run ahead of rusage on a busy machine; hence half the limit. Otherwise only a
+     * host without memory sends SIGKILL. */
     if (e->kind == KG_EXIT_SIGNAL && sigkill && s->cpu_limit_ns > 0 &&
         cpu_of(ru) >= s->cpu_limit_ns / 2) {
         e->code = SIGXCPU;
@@ -69,7 +69,7 @@ bool kg_sandbox_poll(struct kg_sandbox *s)
     if (s->pid <= 0) {
         return true;
     }
-    /* While it is a zombie its number, and so its group's, can't be anybody else's. */
+    /* While it is a zombie, its number and that of its process group cannot be reused. */
     siginfo_t si = {0};
     if (!has(s, KG_STEP_PIDNS) && has(s, KG_STEP_SESSION) &&
         waitid(P_PID, (id_t)s->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid != 0) {
@@ -82,7 +82,7 @@ bool kg_sandbox_poll(struct kg_sandbox *s)
     if (got == 0 || (got < 0 && errno == EINTR)) {
         return false;
     }
-    if (got < 0) { /* somebody else reaped it: nothing is known */
+    if (got < 0) { /* it was reaped elsewhere, so nothing is known */
         s->exit.kind = KG_EXIT_KILLED;
         s->exit.code = SIGKILL;
     } else {
@@ -100,7 +100,7 @@ bool kg_sandbox_wait(struct kg_sandbox *s, int64_t deadline_ns)
         if (left <= 0) {
             return false;
         }
-        /* Without a pidfd, look again every 2 ms. */
+        /* Without a pidfd, check every 2 ms. */
         int64_t most = s->pidfd >= 0 ? 1000000000 : 2000000;
         left = left > most ? most : left;
         struct timespec t = {left / 1000000000, left % 1000000000};
@@ -110,7 +110,7 @@ bool kg_sandbox_wait(struct kg_sandbox *s, int64_t deadline_ns)
     return true;
 }
 
-/* A sealed runner can't fork: stopping the one process stops everything. */
+/* A sealed runner cannot fork, so stopping one process stops everything. */
 static bool needs_freezer(const struct kg_sandbox *s)
 {
     return s->profile != KG_PROFILE_RUN || !has(s, KG_STEP_SECCOMP);
@@ -124,7 +124,7 @@ static int64_t worked_ns(pid_t pid)
     return there ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
-/* Until it has stopped or ended, as *si says, or is given up. */
+/* Waits until it has stopped or ended, as *si says, or is given up. */
 static bool stop(pid_t pid, siginfo_t *si)
 {
     int64_t worked = worked_ns(pid), until = kg_clock_ns() + STOP_TIMEOUT_NS;
@@ -137,7 +137,8 @@ static bool stop(pid_t pid, siginfo_t *si)
         if (kg_clock_ns() > until || worked_ns(pid) - worked > STOP_CPU_NS) {
             return false;
         }
-        nanosleep(&(struct timespec){0, look}, NULL); /* on one core it needs the core to stop */
+        /* On one core the process needs this core to stop. */
+        nanosleep(&(struct timespec){0, look}, NULL);
         look = look < LOOK_MOST_NS ? look + look / 2 : look;
     }
     return false;
@@ -147,13 +148,13 @@ bool kg_sandbox_freeze(struct kg_sandbox *s)
 {
     siginfo_t si = {0};
     if (s->stopped) {
-        return true; /* a second stop is not reported: waiting for it would not end */
+        return true; /* a second stop is not reported, so waiting would never end */
     }
     if (s->pid <= 0 || !stop(s->pid, &si) ||
         (si.si_code != CLD_STOPPED && si.si_code != CLD_TRAPPED)) {
         return false;
     }
-    waitid(P_PID, (id_t)s->pid, &si, WSTOPPED | WNOHANG); /* take the report */
+    waitid(P_PID, (id_t)s->pid, &si, WSTOPPED | WNOHANG); /* takes the report */
     s->stopped = true;
     if (needs_freezer(s)) {
         kg_cgroup_freeze(s, true);
@@ -182,7 +183,7 @@ static void kill_all(struct kg_sandbox *s)
         kg_cgroup_freeze(s, false); /* tasks in a version 1 freezer cannot die */
     }
     if (has(s, KG_STEP_SESSION)) {
-        kill(-s->pid, SIGKILL); /* its process group; the namespace or cgroup gets the others */
+        kill(-s->pid, SIGKILL); /* its process group; namespace or cgroup catch the others */
     }
     kill(s->pid, SIGKILL);
 }
@@ -192,7 +193,7 @@ void kg_sandbox_end(struct kg_sandbox *s)
     bool gone = true;
     if (s->pid > 0 && !kg_sandbox_poll(s)) {
         kill_all(s);
-        /* Where a pid namespace ends with its first process, nothing is left to list. */
+        /* Where a pid namespace ends with its first process, there is nothing left to list. */
         if (!has(s, KG_STEP_PIDNS)) {
             kg_cgroup_kill(s);
         }

@@ -1,6 +1,6 @@
-/* Scratch folders. With the right to mount, the broker moves into a mount namespace of its own and
- * puts a tmpfs on the folder: the host never sees it, and it is gone with the broker however that
- * ends. The empty folder below is held by a lock, so that a sweep can tell a dead owner's. */
+/* Scratch folders. With the right to mount, the broker enters a mount namespace of its own and
+ * mounts a tmpfs on the folder. The host never sees it, and it vanishes with the broker. The broker
+ * holds a lock on the empty folder below, so that a sweep can tell whether the owner lives. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static bool mount_limited(const char *path, int64_t bytes, int64_t inodes)
     return mount("kgym", path, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0;
 }
 
-/* A mount namespace of this process. Host mounts made later still arrive here (slave). */
+/* A mount namespace for this process. Later mounts of the host still appear here (slave). */
 static bool private_mounts(void)
 {
     static bool done;
@@ -47,7 +47,7 @@ static bool private_mounts(void)
 
 bool kg_scratch_tmpfs_works(char why[120])
 {
-    pid_t pid = fork(); /* trying changes the process that tries */
+    pid_t pid = fork(); /* a try changes the process that tries */
     if (pid == 0) {
         bool works = private_mounts() && mount_limited(kg_scratch_parent(), 65536, 16);
         _exit(works ? 0 : errno & 127);
@@ -131,7 +131,7 @@ void kg_scratch_close(struct kg_scratch *s)
             umount2(s->path, MNT_DETACH);
         }
         if (kg_file_remove_tree(s->path, &ignored) != KG_OK) {
-            s->tmpfs = false; /* what is left is found by the next sweep */
+            s->tmpfs = false; /* the next sweep finds what is left */
         }
     }
     if (s->lock_fd >= 0 && s->path[0] != '\0') {
@@ -156,7 +156,7 @@ void kg_scratch_sweep(void)
             struct kg_err ignored = KG_ERR_INIT;
             snprintf(path, sizeof path, "%s/%s", kg_scratch_parent(), e->d_name);
             enum kg_code code = kg_file_remove_tree(path, &ignored);
-            (void)code; /* tidying is best effort */
+            (void)code; /* cleaning up may fail */
         }
         if (fd >= 0) {
             close(fd);

@@ -1,8 +1,8 @@
-/* System call filters. Three lists, each an allow-list: what is not named returns EPERM, so that a
- * C library falls back instead of dying. The generated BPF is kept for the life of the process:
- * generating costs 0.3 to 0.8 ms, loading 0.02 ms. A runner lives for one candidate, so its program
- * is generated when kgym is built (src/runner/seal/print.c): this file needs nothing of kgym but
- * declarations and seccomp_load.c. */
+/* Filters of system calls. Each is a list of allowed calls. Other calls return EPERM, so that a C
+ * library falls back instead of dying. A generated program is kept for the life of the process,
+ * because generating costs 0.3 to 0.8 ms and loading 0.02 ms.
+ * A runner lives for one candidate only, so its program is generated when kgym is built
+ * (src/runner/seal/print.c). Therefore this file needs only declarations and seccomp_load.c. */
 #include "gym/sandbox/seccomp.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define ARCH_GET_XCOMP_PERM 0x1022
 #define ARCH_REQ_XCOMP_PERM 0x1023
 
-/* Flags of clone that make a namespace; the last is CLONE_NEWTIME, which clone cannot take. */
+/* Flags of clone that make a namespace. The last is CLONE_NEWTIME, which clone cannot take. */
 #define CLONE_NAMESPACES                                                                           \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
      CLONE_NEWNET)
@@ -32,7 +32,7 @@
 #define OPEN_THAT_WRITES                                                                           \
     (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
 
-/* What every confined process may do: memory, threads' locks, its own signals, clocks, its own
+/* Calls for every confined process: memory, locks of threads, its own signals, clocks, its own
  * descriptors. */
 static const int common[] = {
     SCMP_SYS(read),
@@ -96,15 +96,15 @@ static const int common[] = {
     SCMP_SYS(exit_group),
 };
 
-/* Reading files that the mounts or Landlock let it see; openat is granted with conditions. */
+/* Reading files that mounts or Landlock let it see. openat is allowed with conditions. */
 static const int reading[] = {
     SCMP_SYS(pread64), SCMP_SYS(preadv),     SCMP_SYS(newfstatat), SCMP_SYS(stat),
     SCMP_SYS(lstat),   SCMP_SYS(access),     SCMP_SYS(faccessat),  SCMP_SYS(readlink),
     SCMP_SYS(getcwd),  SCMP_SYS(readlinkat),
 };
 
-/* Before exec: what a compiler, an assembler, a linker, a shell and a starting runner do besides.
- */
+/* Before exec: further calls of a compiler, an assembler, a linker, a shell and a starting
+ * runner. */
 static const int tools[] = {
     SCMP_SYS(open),
     SCMP_SYS(openat),
@@ -170,7 +170,7 @@ static const int tools[] = {
     SCMP_SYS(mbind),
 };
 
-/* The judge, after its set-up: talks over descriptors that it has, makes and seals memory. */
+/* The judge after its set-up: it uses descriptors that it has, and makes and seals memory. */
 static const int judge[] = {
     SCMP_SYS(recvmsg),   SCMP_SYS(sendmsg),   SCMP_SYS(recvfrom), SCMP_SYS(sendto),
     SCMP_SYS(poll),      SCMP_SYS(ppoll),     SCMP_SYS(fcntl),    SCMP_SYS(memfd_create),
@@ -178,7 +178,7 @@ static const int judge[] = {
     SCMP_SYS(munlock),   SCMP_SYS(pread64),   SCMP_SYS(pwrite64),
 };
 
-/* Newer relatives of calls that are allowed: ENOSYS makes the C library use the old one. */
+/* Newer forms of allowed calls. ENOSYS makes the C library use the old form. */
 static const int absent[] = {
     SCMP_SYS(clone3),     SCMP_SYS(statx),       SCMP_SYS(openat2),
     SCMP_SYS(faccessat2), SCMP_SYS(futex_waitv),
@@ -187,7 +187,7 @@ static const int absent[] = {
 static int add_all(scmp_filter_ctx ctx, uint32_t action, const int *calls, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        /* Negative: this architecture does not have the call. */
+        /* A negative number: this architecture does not have the call. */
         int rc = calls[i] < 0 ? 0 : seccomp_rule_add(ctx, action, calls[i], 0);
         if (rc != 0) {
             return rc;
@@ -201,8 +201,8 @@ static int allow_if(scmp_filter_ctx ctx, int call, struct scmp_arg_cmp cmp)
     return call < 0 ? 0 : seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, call, 1, &cmp);
 }
 
-/* madvise without MADV_REMOVE (punches holes into shared files), MERGEABLE (a channel between
- * processes) and the hardware error injections. */
+/* madvise but for MADV_REMOVE (punches holes into shared files), MADV_MERGEABLE (a channel between
+ * processes) and the injection of hardware errors. */
 static int allow_madvise(scmp_filter_ctx ctx)
 {
     static const int advice[] = {MADV_NORMAL,
@@ -240,8 +240,8 @@ static int allow_values(scmp_filter_ctx ctx, int call, const int *values, size_t
     return 0;
 }
 
-/* raise() and abort(); never another process, and this one cannot fork. SIGCONT is left out, for it
- * takes back the stop that the broker has just sent. */
+/* raise() and abort(), never for another process; this one cannot fork. SIGCONT is left out,
+ * because it would undo a stop that the broker has just sent. */
 static int allow_raise(scmp_filter_ctx ctx, uint32_t pid)
 {
     int rc = 0;
@@ -255,7 +255,7 @@ static int allow_raise(scmp_filter_ctx ctx, uint32_t pid)
     return rc;
 }
 
-/* The sealed runner: the candidate is loaded under this one. */
+/* The sealed runner; the candidate is loaded under this filter. */
 static int rules_sealed(scmp_filter_ctx ctx, uint32_t pid)
 {
     static const int names[] = {PR_SET_NAME, PR_GET_NAME, PR_SET_VMA};
@@ -273,12 +273,12 @@ static int rules_sealed(scmp_filter_ctx ctx, uint32_t pid)
     rc = rc ? rc : allow_raise(ctx, pid);
     rc = rc ? rc : allow_values(ctx, SCMP_SYS(prctl), names, ARRAY_LEN(names));
     rc = rc ? rc : allow_values(ctx, SCMP_SYS(arch_prctl), vector_state, ARRAY_LEN(vector_state));
-    /* Reading a limit, not setting one. */
+    /* Allows to read a limit, not to set one. */
     rc = rc ? rc : allow_if(ctx, SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0));
     return rc;
 }
 
-/* Tools and the runner's start; or a Python runner, which has nothing more to seal. */
+/* Tools and the start of a runner; or a Python runner, which does not seal itself further. */
 static int rules_tools(scmp_filter_ctx ctx, enum kg_filter which)
 {
     bool python = which == KG_FILTER_PYTHON || which == KG_FILTER_CUDA;
@@ -292,7 +292,8 @@ static int rules_tools(scmp_filter_ctx ctx, enum kg_filter which)
               : allow_if(ctx, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NAMESPACES, 0));
 }
 
-/* Through a pipe: libseccomp can only write to a descriptor. A program is far below 64 KB. */
+/* Exports through a pipe, because libseccomp can only write to a descriptor. A program is far below
+ * 64 KB. */
 static int export_program(scmp_filter_ctx ctx, struct sock_fprog *out)
 {
     enum { MOST = 4096 };

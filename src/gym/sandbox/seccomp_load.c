@@ -1,4 +1,4 @@
-/* Putting a filter in force. Compiled into kgym and into the runner. */
+/* Loads a filter. This file is part of kgym, of the runner and of the probe. */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -7,13 +7,13 @@
 
 #include "gym/sandbox/seccomp.h"
 
-/* TSYNC: all threads. SPEC_ALLOW: old kernels otherwise switch speculative stores off for filtered
- * tasks, and a kernel would be timed slower than its users would see it. */
+/* TSYNC covers all threads. SPEC_ALLOW: without it, old kernels switch speculative stores off for
+ * filtered tasks, and candidates would be timed slower than they are. */
 int kg_seccomp_load(const struct sock_fprog *program)
 {
     unsigned flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC;
     long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
-    return rc == 0 ? 0 : rc > 0 ? -ESRCH : -errno; /* > 0: a thread that could not follow */
+    return rc == 0 ? 0 : rc > 0 ? -ESRCH : -errno; /* > 0: a thread could not follow */
 }
 
 int kg_seccomp_seal(const struct sock_fprog *program)

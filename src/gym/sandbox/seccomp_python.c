@@ -1,7 +1,7 @@
-/* What a Python runner may do besides what tools may: torch's threads and shared memory, Triton's
- * compiler runs, CUDA's descriptors and memory policies. Of sockets only pairs: none that leads
- * out. Not prctl as a whole: a runner could take back its parent-death signal and outlive the
- * broker. */
+/* Calls that a Python runner may make in addition to those of tools: torch's threads and shared
+ * memory, Triton's compiler runs, CUDA's descriptors and memory policies. Only socket pairs are
+ * allowed, no socket that leads out. prctl is allowed in parts: otherwise a runner could drop its
+ * parent-death signal and outlive the broker. */
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -43,8 +43,8 @@ static const int of_prctl[] = {
     PR_SET_NO_NEW_PRIVS, PR_GET_TIMERSLACK, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE,
 };
 
-/* libcuda opens local sockets when it starts. Names of files lead nowhere that is not shown, and
- * abstract ones end at the network namespace or at Landlock's scope. */
+/* libcuda opens local sockets when it starts. Their file names lead only to what is shown. Abstract
+ * names end at the network namespace, or at Landlock's scope. */
 static const int local[] = {
     SCMP_SYS(bind),    SCMP_SYS(listen),      SCMP_SYS(accept),     SCMP_SYS(accept4),
     SCMP_SYS(connect), SCMP_SYS(getsockname), SCMP_SYS(setsockopt), SCMP_SYS(getpeername),

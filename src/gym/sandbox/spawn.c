@@ -1,5 +1,5 @@
-/* The broker's side of a start: plan, cgroups, clone, and a short conversation with the child until
- * it is about to execute its program or says which step it failed at. */
+/* The broker's side of a start: plan, cgroups and clone. Then it talks with the child until the
+ * child is ready to execute its program, or names the step that failed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -19,7 +19,7 @@
 #include "gym/sandbox/cgroup.h"
 #include "gym/sandbox/plan.h"
 
-#define SETUP_TIMEOUT_MS 10000 /* a set-up takes 1 to 3 ms; this is a hanging file system */
+#define SETUP_TIMEOUT_MS 10000 /* a set-up takes 1 to 3 ms; beyond this a file system hangs */
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ull
@@ -39,8 +39,8 @@ static uint64_t clone_flags(const struct kg_plan *plan)
     return flags;
 }
 
-/* Where clone3 is refused (containers that filter it), the older call does all but two things: the
- * group is entered by a move, and handlers are reset here. */
+/* For containers that refuse clone3: the older call can do all but two things. The group is entered
+ * by a move, and signal handlers are reset here. */
 static pid_t clone_old(uint64_t flags, int *pidfd)
 {
     long pid = syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL, pidfd, NULL, 0);
@@ -73,7 +73,7 @@ static pid_t clone_child(const struct kg_plan *plan, int cgroup_fd, int *pidfd, 
     return (pid_t)pid;
 }
 
-/* Which single namespace it is that clone refuses. */
+/* Finds the single namespace that clone refuses. */
 static int refused_step(const struct kg_plan *plan)
 {
     static const struct {
@@ -109,7 +109,7 @@ static bool send_note(const struct kg_plan *plan, const struct kg_note *note)
     return send(plan->ctl[0], note, sizeof *note, MSG_NOSIGNAL) == (ssize_t)sizeof *note;
 }
 
-/* One note, and the descriptor that comes with it: the caller's of the spawn, if it wants one. */
+/* Reads one note, and its descriptor for the caller of the spawn, if wanted. */
 static bool take_note(const struct kg_plan *plan, struct kg_note *note)
 {
     int fds[KG_MESSAGE_FDS], nfds, *place = plan->spec->tmp_fd;
@@ -124,7 +124,7 @@ static bool take_note(const struct kg_plan *plan, struct kg_note *note)
     return n == (ssize_t)sizeof *note;
 }
 
-/* False: silence until the deadline, or the child is gone. */
+/* False: nothing until the deadline, or the child has ended. */
 bool kg_spawn_hear(const struct kg_plan *plan, struct kg_note *note)
 {
     int64_t until = kg_clock_ns() + SETUP_TIMEOUT_MS * (int64_t)1000000;
@@ -157,7 +157,7 @@ static enum kg_code map_ids(pid_t pid, uint32_t uid, uint32_t gid, int *failed, 
     return kg_spawn_refused(&note, failed, err);
 }
 
-/* The folders that it may write become its own: the uid exists only now. */
+/* Gives the folders that it may write to the new uid, which exists only now. */
 static enum kg_code hand_over(const struct kg_plan *plan, struct kg_err *err)
 {
     for (size_t i = 0; (plan->steps & KG_STEP_UID) && i < plan->nmounts; i++) {

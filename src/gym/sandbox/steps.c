@@ -1,4 +1,4 @@
-/* Names of the ladder's steps, and what a set of them amounts to. */
+/* Names of the ladder's steps, and the level that a set of steps reaches. */
 #include "gym/sandbox/plan.h"
 
 static const char *const names[KG_STEP_COUNT] = {

@@ -1,3 +1,5 @@
+/* The trusted side's functions on a Python runner's control block: names of its values, checks of
+ * leaves, places of tensors, and the waits. */
 #include "gym/tensor/tensor_wire.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 
 #include "base/clock.h"
 
-/* How long a wait sleeps before it looks whether the runner lives: a death is seen this late. */
+/* Longest sleep before a wait checks whether the runner lives; a death is noticed this late. */
 #define SLICE_NS 5000000
 
 static const struct {
@@ -53,7 +55,7 @@ bool kg_tdtype_floating(enum kg_tdtype t)
     return (unsigned)t < KG_TD_COUNT && types[t].floating;
 }
 
-/* Elements; false where the product overflows. */
+/* Number of elements; false where the product overflows. */
 static bool count_of(const struct kg_tleaf *leaf, uint64_t *out)
 {
     uint64_t n = 1;
@@ -158,7 +160,7 @@ int kg_twire_wait(struct kg_twire *w, int pidfd, int64_t deadline_ns, const vola
             return 0;
         }
         if (is_dead(pidfd)) {
-            /* It may have answered and died at once: the answer stands. */
+            /* The runner may have answered and died at once; then the answer counts. */
             done = atomic_load_explicit(&w->done, memory_order_acquire);
             return done == number ? 0 : KG_TWIRE_RUNNER_DEAD;
         }

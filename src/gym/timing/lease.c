@@ -1,3 +1,5 @@
+/* Timing leases by flock on files, and the queue of exclusive users by record locks. lease.h
+ * explains the two locks of a device. */
 #include "gym/timing/lease.h"
 
 #include <errno.h>
@@ -11,8 +13,9 @@
 
 #include "base/clock.h"
 
-#define POLL_NS 500000    /* flock has no deadline; a device is idle for as long */
-#define JOIN_NS 150000000 /* long uses take half as long each where several go on at once */
+/* flock has no deadline, so it is polled; a device is idle for as long at most. */
+#define POLL_NS 500000
+#define JOIN_NS 150000000 /* contexts take half as long each where several are created at once */
 
 void kg_lease_default_path(char *out, size_t cap)
 {
@@ -60,9 +63,9 @@ enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel, st
     return kg_lease_acquire_at(path, 0, l, cancel, err);
 }
 
-/* Who waits to have a device alone stands in a queue: the lock of a descriptor, which all of them
- * hold at once, and which others see without taking it. */
-static enum kg_code stand_in(int queue, struct kg_err *err)
+/* Enters a queue. Exclusive users that wait hold a shared lock on its file; others see the lock
+ * without taking it. */
+static enum kg_code join_queue(int queue, struct kg_err *err)
 {
     struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     return fcntl(queue, F_OFD_SETLK, &l) == 0
@@ -76,16 +79,17 @@ static bool is_empty(int queue)
     return fcntl(queue, F_OFD_GETLK, &l) != 0 || l.l_type == F_UNLCK;
 }
 
+/* One wait for a lock. */
 struct wanted {
     const char *path;
     int how;   /* LOCK_EX or LOCK_SH */
-    int queue; /* whose members go first; -1: none */
-    int slow;  /* while anybody stands there it is not waited for; -1: it is */
+    int queue; /* its members go first; -1: none */
+    int slow;  /* stop waiting while this queue has members; -1: go on waiting */
     int64_t deadline_ns;
     const volatile int *cancel;
 };
 
-/* KG_OK: try again later. */
+/* Pauses before the next try. KG_OK: go on waiting. */
 static enum kg_code may_wait(const struct wanted *w, struct kg_err *err)
 {
     if (w->cancel && *w->cancel) {
@@ -100,7 +104,7 @@ static enum kg_code may_wait(const struct wanted *w, struct kg_err *err)
     return KG_OK;
 }
 
-/* 0, EWOULDBLOCK, or why it cannot be locked. */
+/* 0: locked; EWOULDBLOCK: not yet; else the reason. */
 static int try_lock(const struct wanted *w, int fd)
 {
     if (w->queue >= 0 && !is_empty(w->queue)) {
@@ -110,7 +114,7 @@ static int try_lock(const struct wanted *w, int fd)
     return why == EINTR ? EWOULDBLOCK : why;
 }
 
-/* *fd is open and locked, or -1: an error, or (KG_OK) somebody is slow. */
+/* Opens and locks the file. *fd -1: an error, or with KG_OK a slow user is inside. */
 static enum kg_code lock_file(const struct wanted *w, int *fd, struct kg_err *err)
 {
     enum kg_code code = open_lock(w->path, fd, err);
@@ -137,24 +141,25 @@ enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct k
     return lock_file(&w, &l->fd, err);
 }
 
-/* One of a device's two doors. */
-struct door {
-    char path[KG_LEASE_PATH], line[KG_LEASE_PATH];
+/* One of a device's two locks, `short` or `long`, with its queue. */
+struct device_lock {
+    char path[KG_LEASE_PATH], queue_path[KG_LEASE_PATH];
     int queue;
 };
 
-static enum kg_code open_door(const char *device, bool of_long, struct door *d, struct kg_err *err)
+static enum kg_code open_device_lock(const char *device, bool of_long, struct device_lock *d,
+                                     struct kg_err *err)
 {
     kg_lease_device_path(device, of_long ? ".long" : "", d->path);
-    kg_lease_device_path(device, of_long ? ".long.queue" : ".queue", d->line);
-    return open_lock(d->line, &d->queue, err);
+    kg_lease_device_path(device, of_long ? ".long.queue" : ".queue", d->queue_path);
+    return open_lock(d->queue_path, &d->queue, err);
 }
 
 static enum kg_code share(const char *device, bool of_long, int *fd, const volatile int *cancel,
                           struct kg_err *err)
 {
-    struct door d;
-    if (open_door(device, of_long, &d, err) != KG_OK) {
+    struct device_lock d;
+    if (open_device_lock(device, of_long, &d, err) != KG_OK) {
         return err->code;
     }
     const struct wanted w = {d.path, LOCK_SH, d.queue, -1, 0, cancel};
@@ -190,10 +195,11 @@ enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err
         return KG_OK;
     }
     enum kg_code code = open_slow(device, &l->fd_slow, err);
-    return code == KG_OK ? stand_in(l->fd_slow, err) : code;
+    return code == KG_OK ? join_queue(l->fd_slow, err) : code;
 }
 
-/* Somebody has it, and not alone. fd: the door's, which holds nothing before and after. */
+/* True if others hold the lock shared. fd: an open descriptor of the lock, not locked before and
+ * after. */
 static bool is_shared(int fd)
 {
     bool shared = flock(fd, LOCK_EX | LOCK_NB) != 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
@@ -201,9 +207,10 @@ static bool is_shared(int fd)
     return shared;
 }
 
-/* It has to wait for long uses that are under way: meanwhile others may begin theirs, for a while.
- */
-static enum kg_code let_join(const struct door *d, const volatile int *cancel, struct kg_err *err)
+/* Lets new contexts join those already being created, for JOIN_NS at most. The exclusive user has
+ * to wait for some of them anyway. */
+static enum kg_code let_join(const struct device_lock *d, const volatile int *cancel,
+                             struct kg_err *err)
 {
     const struct wanted w = {d->path, LOCK_EX, -1, -1, 0, cancel};
     int64_t until = kg_clock_ns() + JOIN_NS;
@@ -218,17 +225,18 @@ static enum kg_code let_join(const struct door *d, const volatile int *cancel, s
     return code;
 }
 
-/* KG_OK with *fd -1: somebody takes long, and it has stepped back. */
-static enum kg_code close_door(const char *device, bool of_long, int slow, int *fd,
-                               const volatile int *cancel, struct kg_err *err)
+/* Takes one lock exclusively. KG_OK with *fd -1: a slow user is inside, and the caller steps
+ * back. */
+static enum kg_code lock_exclusive(const char *device, bool of_long, int slow, int *fd,
+                                   const volatile int *cancel, struct kg_err *err)
 {
-    struct door d;
-    if (open_door(device, of_long, &d, err) != KG_OK) {
+    struct device_lock d;
+    if (open_device_lock(device, of_long, &d, err) != KG_OK) {
         return err->code;
     }
     const struct wanted w = {d.path, LOCK_EX, -1, slow, 0, cancel};
     enum kg_code code = of_long ? let_join(&d, cancel, err) : KG_OK;
-    code = code == KG_OK ? stand_in(d.queue, err) : code;
+    code = code == KG_OK ? join_queue(d.queue, err) : code;
     code = code == KG_OK ? lock_file(&w, fd, err) : code;
     close(d.queue);
     return code;
@@ -245,10 +253,10 @@ static enum kg_code take_alone(const char *device, bool long_too, int slow, stru
             code = may_wait(&w, err);
         }
         if (code == KG_OK && long_too) {
-            code = close_door(device, true, slow, &l->fd_long, cancel, err);
+            code = lock_exclusive(device, true, slow, &l->fd_long, cancel, err);
         }
         if (code == KG_OK && (!long_too || l->fd_long >= 0)) {
-            code = close_door(device, false, slow, &l->fd, cancel, err);
+            code = lock_exclusive(device, false, slow, &l->fd, cancel, err);
         }
     }
     return code;
@@ -270,7 +278,8 @@ enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *
     return code;
 }
 
-/* The locks go with the descriptors; the files stay, or two could hold one. */
+/* Closing a descriptor ends its lock. The files stay: if one were removed, two processes could lock
+ * different files of the same name. */
 void kg_lease_release(struct kg_lease *l)
 {
     if (l->fd >= 0) {

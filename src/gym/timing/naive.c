@@ -1,5 +1,5 @@
-/* What timing usually is, for comparison in bench/bench_timing.c: no primer, one side after the
- * other, means. Outputs are not compared, so this never sets a reward. */
+/* The common way of timing, to compare with in bench/bench_timing.c: no primer, one side after the
+ * other, means. Outputs are not compared, so it never sets a reward. */
 #include "gym/timing/session.h"
 
 static enum kg_flow block(struct kg_session *s, enum kg_side side, size_t n, struct kg_err *err)

@@ -1,3 +1,5 @@
+/* The timing protocol: runs process pairs until there are enough, and decides how the result is
+ * called. */
 #include "gym/timing/pairs.h"
 
 #include <math.h>
@@ -44,7 +46,7 @@ static enum kg_code check(const struct kg_pairs_options *o, struct kg_err *err)
     return KG_OK;
 }
 
-/* Process after process until the plan, the planned half-width or the budget is reached. */
+/* Runs process after process until the plan, the wanted half-width or the budget is reached. */
 static enum kg_flow all_processes(struct kg_session *s, struct kg_err *err)
 {
     const struct kg_pairs_options *o = s->opt;

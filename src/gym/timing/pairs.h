@@ -1,10 +1,10 @@
-/* The timing protocol on the CPU: reference and candidate in pairs, on the same physical buffers,
- * every call verified, in several fresh process pairs (docs/timing.md). The caller owns judge,
- * problem and the exclusive lease (lease.h); this module starts and ends the runners.
+/* The timing protocol on the CPU (docs/timing.md). Reference and candidate run in pairs on the same
+ * buffers; every call is verified; several fresh process pairs are measured.
  *
- * What the candidate did (it crashed, was wrong, was active while frozen) is data in the result; an
- * error says that the reference, the judge or the host failed. The clock is the broker's; nothing
- * that a runner reports lowers a time. One caller at a time per judge. */
+ * The caller owns judge, problem and the exclusive lease (lease.h); this module starts and ends the
+ * runners. Faults of the candidate (crash, wrong answer, work while frozen) are data in the result.
+ * An error says that the reference, the judge or the host failed. The clock is the broker's;
+ * nothing that a runner reports lowers a time. One caller at a time per judge. */
 #ifndef KG_GYM_TIMING_PAIRS_H
 #define KG_GYM_TIMING_PAIRS_H
 
@@ -12,35 +12,36 @@
 #include "gym/run/runner.h"
 #include "gym/timing/stats.h"
 
-#define KG_PAIRS_SETS          4 /* buffer sets in the pool, fewer where they do not fit */
+#define KG_PAIRS_SETS          4 /* buffer sets in the pool; fewer where they do not fit */
 #define KG_PAIRS_MAX_PROCESSES 64
 #define KG_PAIRS_MAX_PAIRS     10000
-#define KG_PAIRS_LEAST         3         /* pairs without which nothing is measured */
-#define KG_PAIRS_VERIFIED      40        /* verified calls of a timed process, at least */
-#define KG_PAIRS_ALIVE_NS      100000000 /* a timed process lives at least this long */
-#define KG_PAIRS_SHORT         20        /* T = 20 K: the shortest time that is rewarded */
+#define KG_PAIRS_LEAST         3         /* with fewer pairs nothing is measured */
+#define KG_PAIRS_VERIFIED      40        /* least number of verified calls of a timed process */
+#define KG_PAIRS_ALIVE_NS      100000000 /* least life of a timed process */
+#define KG_PAIRS_SHORT         20        /* T = 20 K, the shortest time that is rewarded */
 
 enum kg_pairs_method {
-    KG_PAIRS_PAIRED,     /* default: processes x pairs, median log ratio per order */
+    KG_PAIRS_PAIRED,     /* default: several processes, median log ratio per order */
     KG_PAIRS_CALIBRATED, /* one process pair, `trials` pairs, ratio of trimmed means */
     KG_PAIRS_SINGLE,     /* comparison only, never a reward: one call per side, */
-    KG_PAIRS_MEAN,       /*   means of `trials` calls, one side after the other; not verified */
+    KG_PAIRS_MEAN,       /* means of `trials` calls, one side after the other; not verified */
 };
 
+/* How to measure; docs/timing.md explains each number. */
 struct kg_pairs_options {
     enum kg_pairs_method method;
-    int pairs, processes, min_processes; /* of PAIRED */
-    int trials;                          /* of CALIBRATED and MEAN */
-    int warmups;                         /* verified calls before the first pair; plus a few */
-    double trim;                         /* share dropped at each end of trimmed means */
-    double half_width;                   /* planned; PAIRED stops early once reached */
-    double null_half_width;              /* of this host's null test, 0 unknown: no interval is
-                                            shown narrower */
-    int64_t budget_ns;                   /* after it no further pair, once there are 3 */
-    int64_t call_deadline_ns;            /* of a single call: past it the candidate timed out */
-    bool cold;                           /* drop the buffers' cache lines before every call */
+    int pairs, processes, min_processes; /* for PAIRED */
+    int trials;                          /* for CALIBRATED and MEAN */
+    int warmups;                         /* least number of verified calls before the first pair */
+    double trim;                         /* share that trimmed means drop at each end */
+    double half_width;                   /* PAIRED stops early once the interval is this narrow */
+    double
+        null_half_width; /* of this host's null test; 0: unknown. No interval is shown narrower */
+    int64_t budget_ns;   /* after it no pair begins, once there are KG_PAIRS_LEAST */
+    int64_t call_deadline_ns; /* longest single call; after it the candidate timed out */
+    bool cold;                /* drop the buffers' cache lines before every call */
 };
-/* 20 pairs x 5 processes (at least 3), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 10 s, 20 s. */
+/* The defaults. */
 #define KG_PAIRS_DEFAULTS                                                                          \
     ((struct kg_pairs_options){.method = KG_PAIRS_PAIRED,                                          \
                                .pairs = 20,                                                        \
@@ -53,89 +54,95 @@ struct kg_pairs_options {
                                .budget_ns = 10000000000,                                           \
                                .call_deadline_ns = 20000000000})
 
+/* The subject of a measurement. Everything stays the caller's. */
 struct kg_pairs_input {
     const struct kg_problem *problem;
     struct kg_shape shape;
-    struct kg_judge *judge; /* open for problem, regions as kg_pairs_region_bytes or larger */
+    struct kg_judge *judge; /* open for problem, regions at least kg_pairs_region_bytes */
     const struct kg_runner_spec *reference, *candidate;
-    const struct kg_runner_spec *null_runner; /* entry that returns, built like null.so */
-    const struct kg_runner_spec *oracle;      /* wide; NULL: no comparison with the oracle */
-    struct kg_key key;                        /* secret: values, order, counts */
-    uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape: some
-                      untimed calls are of these, or a process that is timed could be told by its
-                      inputs from one that is checked. 0: none; needs the oracle */
+    const struct kg_runner_spec *null_runner; /* an entry that only returns, built like null.so */
+    const struct kg_runner_spec *oracle; /* wide; NULL: answers are not compared with the oracle */
+    struct kg_key key;                   /* secret: values, order and counts are drawn from it */
+    uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape; needs
+                      the oracle. Some untimed calls follow them. Otherwise a process could tell by
+                      its inputs whether it is timed. 0: none */
     int64_t deadline_ns;        /* monotonic end of everything; 0: none */
     const volatile int *cancel; /* non-zero: KG_E_CANCELLED; or NULL */
 };
 
 enum kg_pairs_status {
     KG_PAIRS_MEASURED,
-    KG_PAIRS_NOT_MEASURED, /* why says what was missing */
-    KG_PAIRS_NOT_TRUSTED,  /* measured, but why says what forbids to believe it */
-    KG_PAIRS_FAILED,       /* the candidate's doing: failure says what */
+    KG_PAIRS_NOT_MEASURED, /* `why` says what was missing */
+    KG_PAIRS_NOT_TRUSTED,  /* measured, but `why` says what makes it doubtful */
+    KG_PAIRS_FAILED,       /* by the candidate; see `failure` */
 };
 
 enum kg_pairs_failure_kind {
     KG_PAIRS_NO_FAILURE,
-    KG_PAIRS_RUN,           /* run: not OK; the handle `candidate` has exit, note, fault */
-    KG_PAIRS_OUT_OF_BOUNDS, /* take */
-    KG_PAIRS_WRONG,         /* judgement; take says whether outputs were unwritten */
-    KG_PAIRS_ASYNC,         /* ran outside its calls, twice in a row: idle_cpu_ns, tail_cpu_ns */
+    KG_PAIRS_RUN,           /* run is not OK; `candidate` has exit, note and fault */
+    KG_PAIRS_OUT_OF_BOUNDS, /* see take */
+    KG_PAIRS_WRONG,         /* see judgement; take tells whether outputs were unwritten */
+    KG_PAIRS_ASYNC,         /* it ran outside its calls, twice in a row */
 };
 
+/* A fault of the candidate. */
 struct kg_pairs_failure {
     enum kg_pairs_failure_kind kind;
     enum kg_run_status run;
     struct kg_take_report take;
-    struct kg_judgement judgement; /* replay: it answered earlier inputs */
+    struct kg_judgement judgement; /* replay: it gave an answer to earlier inputs */
     enum kg_compare_mode mode;
     struct kg_case c;
     int process;
     int64_t call;        /* number of the call in its process, from 1 */
-    int64_t right_calls; /* calls of this process that were right before (then: phase) */
+    int64_t right_calls; /* calls of this process that were right before */
     int64_t idle_cpu_ns, tail_cpu_ns;
 };
 
+/* The measurements of one process pair. */
 struct kg_pairs_process {
-    int64_t k_ns, k_p10_ns, k_p90_ns; /* the null candidate's windows: median, spread */
-    struct kg_pair *pair;             /* [n]: window + tail + idle, K not subtracted */
+    int64_t k_ns, k_p10_ns, k_p90_ns; /* windows of the null runner: median and spread */
+    struct kg_pair *pair;             /* [n] window + tail + idle, before K is subtracted */
     size_t n;
     double log_ratio;
-    int64_t ref_faults, cand_faults; /* page faults inside the timed windows */
-    int64_t verified;                /* candidate calls compared */
+    int64_t ref_faults, cand_faults; /* page faults within the timed windows */
+    int64_t verified;                /* candidate's calls that were compared */
     int64_t alive_ns;
-    int voided; /* pairs repeated because somebody ran while frozen */
+    int voided; /* pairs repeated because a runner worked while frozen */
 };
 
-/* Not movable (candidate.wire points into it). */
+/* The result. It may not be moved, because candidate.wire points into it. */
 struct kg_pairs_result {
     enum kg_pairs_status status;
     char why[200];
     struct kg_pairs_failure failure;
     struct kg_ratio ratio;    /* as measured */
-    struct kg_ratio rewarded; /* with a candidate below T counted as T */
-    bool reference_short;     /* below T: no speed reward */
+    struct kg_ratio rewarded; /* a candidate below T counts as T */
+    bool reference_short;     /* the reference is below T: no speed reward */
     bool candidate_short;
-    bool one_process;                   /* budget: interval over pairs, not processes */
-    int64_t candidate_ns, reference_ns; /* medians after K */
+    bool one_process; /* the budget allowed one process: the interval is over its pairs */
+    int64_t candidate_ns, reference_ns;                 /* medians after K */
     int64_t candidate_trimmed_ns, reference_trimmed_ns; /* trimmed means after K */
     int64_t overhead_ns;                                /* K */
-    double cv;                                          /* of the candidate's times after K */
-    int64_t warmups;                                    /* verified calls before pairs, summed */
-    int64_t floor_ns;                                   /* the judge's own pass over the data */
+    double cv;        /* coefficient of variation of the candidate's times after K */
+    int64_t warmups;  /* verified calls before the pairs, all processes */
+    int64_t floor_ns; /* the judge's own pass over the data */
     int nprocess;
     struct kg_pairs_process process[KG_PAIRS_MAX_PROCESSES];
     int64_t pool_sets;
-    struct kg_runner candidate; /* the last one, stopped: exit, output, isolation, last words */
+    struct kg_runner candidate; /* the last one, stopped: exit, output, isolation */
 };
 
-/* Bytes of the narrow regions that hold the pool of buffer sets at the default shape. */
+/* Sizes of the narrow regions that hold the pool of buffer sets at the default shape. */
 void kg_pairs_region_bytes(const struct kg_problem *p, size_t *in_bytes, size_t *out_bytes);
-/* Always initialises *out, which the caller then deinits. */
+/* Runs the whole measurement. *out is always initialised, and the caller deinits it. Errors:
+ * KG_E_PROBLEM the reference failed, KG_E_LIMIT regions too small, KG_E_CANCELLED, KG_E_GYM,
+ * KG_E_HOST. Cost: opt->budget_ns at most, plus the last pair. */
 enum kg_code kg_pairs_run(const struct kg_pairs_input *in, const struct kg_pairs_options *opt,
                           struct kg_pairs_result *out, struct kg_err *err) KG_MUST_USE;
-/* Null test: the reference against itself, by the same protocol; in->candidate is not used. For
- * doctor and bench: ratio should be 1 within its interval, half_width is the host's resolution. */
+/* Null test: measures the reference against itself by the same protocol; in->candidate is not used.
+ * The ratio should be 1 within its interval; half_width is the host's resolution. Doctor and bench
+ * use it. */
 enum kg_code kg_pairs_null(const struct kg_pairs_input *in, const struct kg_pairs_options *opt,
                            struct kg_pairs_result *out, struct kg_err *err) KG_MUST_USE;
 void kg_pairs_result_deinit(struct kg_pairs_result *r);

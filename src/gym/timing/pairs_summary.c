@@ -1,12 +1,11 @@
-/* From pairs to what the record shows. */
+/* Computes ratio, interval, times and flags from the pairs. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "gym/timing/session.h"
 
-#define BLOCK 10 /* pairs of one block where the interval is over blocks of one process */
-/* A process cut off by the budget counts when it has at least this many pairs, or is the only one.
- */
+#define BLOCK 10 /* pairs of one block, where the interval is over blocks of one process */
+/* A process that the budget cut off counts if it has this many pairs, or is the only one. */
 #define LEAST_OF_A_PROCESS 4
 
 static double after_k(int64_t ns, int64_t k)
@@ -14,7 +13,7 @@ static double after_k(int64_t ns, int64_t k)
     return ns > k ? (double)(ns - k) : 1.0;
 }
 
-/* One side's times after K, of pairs from..to of a process. */
+/* One side's times after K, of the pairs from..to of a process; returns their number. */
 static size_t times_of(const struct kg_pairs_process *p, bool candidate, size_t from, size_t to,
                        double *out)
 {
@@ -24,7 +23,7 @@ static size_t times_of(const struct kg_pairs_process *p, bool candidate, size_t 
     return to - from;
 }
 
-/* All processes' times of one side; *n of them; the caller frees. */
+/* One side's times of all processes; *n of them; the caller frees. */
 static double *all_times(const struct kg_pairs_result *r, bool candidate, size_t *n)
 {
     size_t total = 0;
@@ -55,8 +54,8 @@ static double log_trimmed(const struct kg_session *s, const struct kg_pairs_proc
     return log_ratio;
 }
 
-/* Interval of one process around log_ratio: t over log ratios of parts of it. Too narrow by what a
- * process's own bias adds. */
+/* The interval of one process around log_ratio: t over the log ratios of its parts. It is too
+ * narrow, because it does not see the process's own bias. */
 static void ratio_around(double log_ratio, const double *part, size_t n, int64_t pairs,
                          struct kg_ratio *out)
 {
@@ -66,7 +65,7 @@ static void ratio_around(double log_ratio, const double *part, size_t n, int64_t
     out->hi = exp(log_ratio + out->half_width);
 }
 
-/* Parts: blocks in order of time, for (trimmed) means; single pairs where there are too few. */
+/* The parts are blocks in order of time, for trimmed means, or single pairs where there are few. */
 static void ratio_of_one(const struct kg_session *s, const struct kg_pairs_process *p,
                          struct kg_ratio *out)
 {

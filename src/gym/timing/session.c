@@ -1,3 +1,4 @@
+/* Start and end of a measurement and of its runners, the pool of buffer sets, and K. */
 #include "gym/timing/session.h"
 
 #include <string.h>
@@ -5,12 +6,12 @@
 #include "base/clock.h"
 
 #define K_CALLS  24 /* null calls that count */
-#define K_FIRST  4  /* null calls before them: page tables, caches */
+#define K_FIRST  4  /* null calls before them, which fill page tables and caches */
 #define START_NS 20000000000ll
 
 #define PAGE 4096u
 
-/* A set's share of a region. Sets lie at different pages, so that a pointer says nothing. */
+/* A buffer set's share of a region. Sets begin at different pages, so a pointer tells nothing. */
 static uint64_t stride_of(uint64_t end)
 {
     return (end + 2 * PAGE - 1) / PAGE * PAGE;
@@ -76,7 +77,7 @@ static enum kg_code start_one(const struct kg_runner_spec *spec, struct kg_handl
     return code;
 }
 
-/* A runner of the gym's own: not starting is the problem's or the gym's fault. */
+/* Starts a runner of the gym. If it does not start, the problem or the gym is at fault. */
 static enum kg_code start_own(const struct kg_runner_spec *spec, struct kg_handle *h,
                               enum kg_code blame, const char *what, struct kg_err *err)
 {
@@ -133,7 +134,7 @@ void kg_session_stop(struct kg_session *s)
     }
 }
 
-/* One null call exactly as a timed call is made. */
+/* One null call, made exactly as a timed call. */
 static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *err)
 {
     struct kg_case c;

@@ -1,5 +1,5 @@
-/* Private to timing/: what one measurement carries from call to call. A step ends in one of four
- * ways (enum kg_flow); FAILED has filled result.failure, ERROR has filled *err. */
+/* Private to timing/: the state of one measurement, and its steps. A step returns enum kg_flow:
+ * FAILED has filled result.failure, ERROR has filled *err. */
 #ifndef KG_GYM_TIMING_SESSION_H
 #define KG_GYM_TIMING_SESSION_H
 
@@ -8,86 +8,91 @@
 
 enum kg_flow {
     KG_FLOW_ON,
-    KG_FLOW_VOID, /* somebody ran outside a call: repeat */
+    KG_FLOW_VOID, /* a runner worked outside its call: repeat the step */
     KG_FLOW_FAILED,
     KG_FLOW_ERROR,
 };
 
+/* A runner, and whether it was started. */
 struct kg_handle {
     struct kg_runner runner;
     bool up;
 };
 
+/* One measurement. */
 struct kg_session {
     const struct kg_pairs_input *in;
     const struct kg_pairs_options *opt;
     struct kg_pairs_result *out;
     struct kg_pairs_process *process; /* the current one */
-    struct kg_rng rng;                /* order, sets, counts; never values */
-    uint64_t cases;                   /* cases drawn: each has its own key */
-    int nsets, set;                   /* pool, and the set drawn last (-1: none) */
+    struct kg_rng rng;                /* draws order, sets and counts; never values */
+    uint64_t cases;                   /* number of cases drawn; each has its own key */
+    int nsets, set; /* buffer sets in the pool, and the one drawn last (-1: none) */
     uint64_t in_stride, out_stride;
     struct kg_handle ref, cand, null, oracle;
-    int64_t started_ns, born_ns;  /* of the measurement; of the current process */
-    int64_t calls;                /* of the candidate in this process */
-    struct kg_take_report taken;  /* of the candidate, last: */
-    int64_t taken_call;           /* of which call */
+    int64_t started_ns, born_ns;  /* start of the measurement, and of the current process pair */
+    int64_t calls;                /* calls of the candidate in this process */
+    struct kg_take_report taken;  /* the candidate's last take ... */
+    int64_t taken_call;           /* ... and its call */
     struct kg_call_report active; /* the call that made the last step void */
     bool active_is_candidate;
-    bool cut_short; /* the deadline came before a process's minimum of calls */
+    bool cut_short; /* the deadline came before a process had its minimum of calls */
 };
 
-/* --- session.c --- */
-/* Pool of buffer sets from the judge's regions; KG_E_LIMIT when not even one fits. */
+/* session.c */
+/* Makes the pool of buffer sets from the judge's regions. KG_E_LIMIT: not even one fits. */
 enum kg_code kg_session_open(struct kg_session *s, struct kg_err *err) KG_MUST_USE;
 void kg_session_close(struct kg_session *s);
-/* Fresh reference, candidate and null runners (and the oracle's, once). */
+/* Starts fresh reference, candidate and null runners, and the oracle's once. */
 enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err);
-/* End them; keeps the candidate's handle in the result. */
+/* Stops them; the candidate's handle is kept in the result. */
 void kg_session_stop(struct kg_session *s);
-/* The null candidate's windows on the pool's buffers: K of this process. */
+/* Measures K of this process: the null runner's windows on the pool's buffers. */
 enum kg_flow kg_session_overhead(struct kg_session *s, struct kg_err *err);
-/* Random words for kg_balanced_order. */
+/* A random word, for kg_balanced_order. */
 uint64_t kg_session_bits(void *session);
 bool kg_session_over_budget(const struct kg_session *s);
 bool kg_session_past_deadline(const struct kg_session *s);
 
-/* --- verified.c --- */
-/* New contents: in the set drawn last (same_set, or a third of the draws), else in another. */
+/* verified.c */
+/* Draws new values. With same_set, or in a third of the other draws, the set stays; else the case
+ * lies in another set. */
 void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out);
-/* Fill c and call the reference or the candidate; *ns: window and all CPU time outside it. */
+/* Fills c and calls one side. *ns: the window and all CPU time outside it. */
 enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum kg_side side,
                             int64_t *ns, struct kg_err *err);
-/* Take the outputs that lie in the region to the side's private copy. */
+/* Copies the outputs in the region to the side. */
 enum kg_flow kg_session_take(struct kg_session *s, const struct kg_case *c, enum kg_side side,
                              struct kg_err *err);
-/* Compare the candidate's side with the reference's (and the oracle's). */
+/* Compares the candidate's side with the reference's; oracle: with the oracle's too. */
 enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, bool oracle,
                                 struct kg_err *err);
-/* One verified call on fresh inputs that nobody times; oracle: against it too. Repeats itself once
- * when void. */
+/* One verified call on fresh inputs, not timed. oracle: also compared with the oracle. It repeats
+ * itself when it was void. */
 enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err);
-/* Is what was void to be done again? Counts it. The second time for the candidate ends it. */
+/* Counts a void step. True: repeat it. The candidate has one repetition; the reference has more. */
 struct kg_voids {
     int candidate, reference;
 };
 bool kg_session_repeat(struct kg_session *s, enum kg_flow flow, struct kg_voids *seen);
-/* VOID: the candidate has worked since its last call, beside whoever was timed meanwhile. Asked at
- * the end of a step, for what its next call shows comes too late for the step. */
+/* VOID if the candidate worked since its last call, beside a runner that was timed. It is asked at
+ * the end of a step, because its next call would show that too late for this step. */
 enum kg_flow kg_session_quiet(struct kg_session *s);
-/* A step was void the second time in a row. */
+/* Ends the measurement after a step that stayed void: the candidate is accused, or the reference's
+ * core was disturbed. */
 enum kg_flow kg_session_async(struct kg_session *s, struct kg_err *err);
 
-/* --- process.c, naive.c --- */
-/* A whole process pair: start, K, warm-ups, n pairs, minimum of verified calls, stop. */
+/* timed_process.c, naive.c */
+/* One process pair from start to stop: K, warm-ups, n pairs, the minimum of verified calls. */
 enum kg_flow kg_process_run(struct kg_session *s, size_t n, struct kg_err *err);
-/* n untimed-checked calls of the reference, then n of the candidate: what is done elsewhere. */
+/* n calls of the reference, then n of the candidate, not compared. This is the common way of
+ * timing. */
 enum kg_flow kg_naive_blocks(struct kg_session *s, size_t n, struct kg_err *err);
 
-/* --- summary.c --- */
-/* Ratio, times and flags from the processes' pairs. */
+/* pairs_summary.c */
+/* Computes ratio, times and flags from the pairs of all processes. */
 void kg_summary_make(struct kg_session *s);
-/* Ratio of the processes so far; false: none. */
+/* Ratio of the processes so far; false: there is none. */
 bool kg_summary_ratio(const struct kg_session *s, struct kg_ratio *out);
 
 #endif

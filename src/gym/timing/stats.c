@@ -1,3 +1,4 @@
+/* Medians, trimmed means, intervals and balanced orders for paired timings. */
 #include "gym/timing/stats.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A sorted copy; the caller frees it. n > 0. */
+/* A sorted copy of x [n], n > 0; the caller frees it. */
 static double *sorted_copy(const double *x, size_t n)
 {
     double *s = malloc(n * sizeof *s);
@@ -127,7 +128,7 @@ void kg_ratio_of(const double *log_ratio, size_t nproc, int64_t pairs, struct kg
     out->pairs = pairs;
 }
 
-/* Uniform in 0..n-1, n <= 4: rejects the tail that would favour small values. */
+/* A uniform number below n <= 4. It rejects the tail, which would favour small values. */
 static uint64_t below(uint64_t (*bits)(void *), void *ctx, uint64_t n)
 {
     uint64_t limit = UINT64_MAX - UINT64_MAX % n, v;
@@ -142,7 +143,8 @@ void kg_balanced_order(uint64_t (*bits)(void *), void *ctx, bool *cand_first, si
     for (size_t start = 0; start < n; start += 4) {
         bool *block = cand_first + start;
         size_t m = n - start < 4 ? n - start : 4;
-        size_t ones = m / 2 + (m % 2 ? below(bits, ctx, 2) : 0); /* an odd one falls either way */
+        /* An odd one falls either way. */
+        size_t ones = m / 2 + (m % 2 ? below(bits, ctx, 2) : 0);
         for (size_t i = 0; i < m; i++) {
             block[i] = i < ones;
         }

@@ -1,11 +1,12 @@
-/* Quantiles of Student's t by inverting its distribution function, which is a regularised
- * incomplete beta function. Source: DLMF 8.17.22 (continued fraction), evaluated by Lentz's
- * method; agrees with printed tables to all their digits (test_stats.c). */
+/* Quantiles of Student's t: inverts its distribution function, a regularised incomplete beta
+ * function.
+ * Source: DLMF 8.17.22 (continued fraction), evaluated by Lentz's method. It agrees with printed
+ * tables to all their digits (test_stats.c). */
 #include <math.h>
 
 #include "gym/timing/stats.h"
 
-/* The continued fraction of I_x(a, b); converges fast for x < (a + 1) / (a + b + 2). */
+/* The continued fraction of I_x(a, b). It converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;

@@ -4,16 +4,16 @@
 #include "base/clock.h"
 #include "gym/timing/session.h"
 
-/* One pair: the same timed inputs for both sides on the same buffers. Each side: primer on other
- * inputs in the same set, refill, timed call. The primers share inputs, so that one answer of the
- * reference verifies the candidate's.
+/* One pair: the same timed inputs for both sides, on the same buffers. Each side makes a primer
+ * call on other inputs in the same set, then a refill, then the timed call. Both primers have the
+ * same inputs, so one answer of the reference verifies the candidate's.
  *
  * The judge holds one answer of the reference at a time. So with the reference first, its answer to
- * the timed inputs is computed once more after the candidate's timed call; with the candidate
+ * the timed inputs is computed once more after the candidate's timed call. With the candidate
  * first, its answer to the primer's inputs is computed before. Both orders make the same number of
- * calls, and what directly precedes a timed call is the same: primer of that side, take, fill. So
- * the primer is compared after the timed call: a comparison walks through the caches, and before
- * the candidate's timed call alone it cost that side 1 to 3 us. */
+ * calls, and the same steps come directly before a timed call: that side's primer, take, fill. The
+ * primer is compared after the timed call, because a comparison walks through the caches. Done
+ * before the candidate's timed call only, it cost that side 1 to 3 us. */
 struct pair_plan {
     struct kg_case primer, timed;
     bool cand_first, oracle;
@@ -51,7 +51,7 @@ static enum kg_flow side_of_candidate(struct kg_session *s, const struct pair_pl
     return flow == KG_FLOW_ON ? kg_session_take(s, &p->timed, KG_SIDE_CANDIDATE, err) : flow;
 }
 
-/* Around the two sides, the reference's answers that the comparisons need; see above. */
+/* Calls both sides, and asks the reference for the answers that the comparisons need; see above. */
 static enum kg_flow pair_sides(struct kg_session *s, const struct pair_plan *p,
                                struct kg_pair *pair, struct kg_err *err)
 {
@@ -62,7 +62,8 @@ static enum kg_flow pair_sides(struct kg_session *s, const struct pair_plan *p,
         flow = flow == KG_FLOW_ON ? side_of_candidate(s, p, &pair->cand_ns, err) : flow;
         return flow == KG_FLOW_ON ? side_of_reference(s, p, &pair->ref_ns, err) : flow;
     }
-    /* The reference's primer is left in the private copy: the candidate's is compared with it. */
+    /* The reference's primer answer stays in the private copy; the candidate's is compared with
+     * it. */
     flow = side_of_reference(s, p, &pair->ref_ns, err);
     flow = flow == KG_FLOW_ON ? side_of_candidate(s, p, &pair->cand_ns, err) : flow;
     return flow == KG_FLOW_ON ? ask_and_take(s, &p->timed, KG_SIDE_FLOAT, &untimed, err) : flow;
@@ -72,7 +73,8 @@ static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_p
                               struct kg_err *err)
 {
     struct pair_plan p = {.cand_first = cand_first, .oracle = kg_rng_below(&s->rng, 4) == 0};
-    if (kg_rng_below(&s->rng, 4) == 0) { /* a second primer: numbers of calls mean nothing */
+    if (kg_rng_below(&s->rng, 4) ==
+        0) { /* sometimes a second primer, so that the number of a call tells nothing */
         enum kg_flow extra = kg_session_verified(s, false, err);
         if (extra != KG_FLOW_ON) {
             return extra;
@@ -130,8 +132,9 @@ static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err
     return flow;
 }
 
-/* The least number of verified calls plus a random number more, and the least life. Binding where
- * the ratio would exceed 1; a slow candidate whose budget is gone is let off. */
+/* Makes further verified calls until the process has its least number, a random number more, and
+ * its least life. This is required where the ratio would exceed 1. A slow candidate without budget
+ * is excused. */
 static enum kg_flow minimum(struct kg_session *s, struct kg_err *err)
 {
     struct kg_ratio ratio;
@@ -164,7 +167,8 @@ static enum kg_flow warm_up(struct kg_session *s, struct kg_err *err)
     return flow;
 }
 
-/* K, which is subtracted from both sides: a candidate that works meanwhile would raise it. */
+/* Measures K again if the candidate worked meanwhile. K is subtracted from both sides, so such work
+ * would raise it to the candidate's advantage. */
 static enum kg_flow quiet_overhead(struct kg_session *s, struct kg_err *err)
 {
     struct kg_voids voids = {0};

@@ -1,11 +1,12 @@
-/* Verified calls: fill, call, take, compare. The same path for warm-ups, primers, extra and timed
- * calls, so that no process can tell which is which. */
+/* Verified calls: fill, call, take, compare. Warm-ups, primers, extra calls and timed calls take
+ * the same path, so that a process cannot tell them apart. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "gym/timing/session.h"
 
-#define REFERENCE_VOIDS 6 /* in a row: its core is being disturbed; nobody is accused */
+/* In a row. Then the reference's core is disturbed, and the candidate is not accused. */
+#define REFERENCE_VOIDS 6
 
 void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out)
 {
@@ -26,7 +27,7 @@ void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out)
     };
 }
 
-/* The law of a call that nobody times: one in three is not the usual one. */
+/* The law of an untimed call: one in three is not the usual one. */
 static enum kg_law untimed_law(struct kg_session *s)
 {
     uint32_t laws = s->oracle.up ? s->in->laws : 0;
@@ -59,7 +60,7 @@ static void fail_here(struct kg_session *s, enum kg_pairs_failure_kind kind,
     f->right_calls = s->process->verified;
 }
 
-/* What a call's status means, by side. */
+/* Turns a call's status into a flow; its meaning depends on the side. */
 static enum kg_flow judge_status(struct kg_session *s, const struct kg_case *c, enum kg_side side,
                                  const struct kg_call_report *rep, struct kg_err *err)
 {
@@ -93,9 +94,10 @@ enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum 
         kg_fail(err, KG_E_CANCELLED, "timing: cancelled");
         return KG_FLOW_ERROR;
     }
+    /* With `cold`, every call is cold: a warm one would show that it is not timed. */
     if (kg_judge_fill(s->in->judge, c, wide, err) != KG_OK ||
         (s->opt->cold && !wide && kg_judge_flush(s->in->judge, c, err) != KG_OK)) {
-        return KG_FLOW_ERROR; /* every call is cold: a warm one would tell that it is not timed */
+        return KG_FLOW_ERROR;
     }
     kg_layout_plan(s->in->problem, &c->shape, wide, 0, c->in_base, c->out_base, &l);
     kg_layout_call(s->in->problem, &c->shape, &l, wide, &words);
@@ -119,7 +121,8 @@ enum kg_flow kg_session_take(struct kg_session *s, const struct kg_case *c, enum
         return KG_FLOW_ERROR;
     }
     if (side == KG_SIDE_CANDIDATE) {
-        s->taken = take; /* poison left is judged by the comparison: an answer may equal it */
+        /* The comparison judges poison that is left, because an answer may equal it. */
+        s->taken = take;
         s->taken_call = s->calls;
     }
     if (take.what == KG_TAKE_OK || (take.what == KG_TAKE_UNWRITTEN && side == KG_SIDE_CANDIDATE)) {
@@ -147,14 +150,15 @@ static enum kg_flow compare_in(struct kg_session *s, const struct kg_case *c,
         return KG_FLOW_ON;
     }
     fail_here(s, KG_PAIRS_WRONG, c);
-    s->out->failure.call = s->taken_call; /* the next one may have been made since */
+    s->out->failure.call = s->taken_call; /* another call may have been made since */
     s->out->failure.take = s->taken;
     s->out->failure.judgement = j;
     s->out->failure.mode = mode;
     return KG_FLOW_FAILED;
 }
 
-/* A law other than the usual one binds the candidate only where the reference meets the bound. */
+/* Tests whether the reference meets the bound under this law; only then does the law bind the
+ * candidate. */
 static enum kg_flow reference_meets(struct kg_session *s, const struct kg_case *c, bool *meets,
                                     struct kg_err *err)
 {
@@ -169,12 +173,12 @@ static enum kg_flow reference_meets(struct kg_session *s, const struct kg_case *
 enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, bool oracle,
                                 struct kg_err *err)
 {
-    bool usual = c->law == KG_LAW_OWN; /* what the reference may err is known of that one only */
+    bool usual = c->law == KG_LAW_OWN; /* the reference's errors are known for the usual law only */
     enum kg_flow flow = usual ? compare_in(s, c, KG_COMPARE_FLOAT, err) : KG_FLOW_ON;
     if (flow == KG_FLOW_ON && (oracle || !usual) && s->oracle.up) {
         int64_t ns;
         flow = kg_session_ask(s, c, KG_SIDE_ORACLE, &ns, err);
-        /* The oracle runs beside nobody's clock: its being busy between calls harms nothing. */
+        /* The oracle is never timed, so its work between calls does no harm. */
         flow = flow == KG_FLOW_VOID ? KG_FLOW_ON : flow;
         flow = flow == KG_FLOW_ON ? kg_session_take(s, c, KG_SIDE_ORACLE, err) : flow;
         bool applies = true;

@@ -1,9 +1,8 @@
+/* The values that a law draws once per argument: outlier, constant, order, scales and pieces. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "gym/values/gen.h"
-
-/* What a law draws once per argument. */
 
 static void draw_outlier(struct kg_gen *g)
 {
@@ -18,7 +17,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Cuts at random places: blocks of any length, also of none. */
+/* Cuts at random places; a piece may have any length, also none. */
 static void draw_pieces(struct kg_gen *g)
 {
     static const enum kg_law laws[] = {KG_LAW_OWN,   KG_LAW_NORMAL, KG_LAW_UNIFORM,
@@ -38,8 +37,8 @@ static bool in_range(const struct kg_gen *g, double x)
     return !g->ranged || (x >= g->floor && x <= g->top);
 }
 
-/* A power of two from the range; where it holds none, the value with the fewest significant bits
- * near its middle, so that multiplying by it still loses nothing on a narrow operand. */
+/* A power of two of the range. If there is none, the value near the range's middle with the fewest
+ * significant bits. So multiplying by it loses nothing on a narrow operand. */
 static double simple_value(struct kg_gen *g)
 {
     double candidates[64];

@@ -1,9 +1,10 @@
+/* The generator of one argument's values: its ranges, and storing in the argument's type. */
 #include "gym/values/gen.h"
 
 #include <float.h>
 #include <math.h>
 
-#define INT_EDGE 9007199254740992.0 /* 2^53: ranges are evaluated in doubles */
+#define INT_EDGE 9007199254740992.0 /* 2^53: ranges are computed in doubles */
 
 static double greatest_below(enum kg_dtype t, double hi)
 {
@@ -73,8 +74,7 @@ double kg_gen_own(const struct kg_gen *g, double u)
     return g->lo + u * g->span;
 }
 
-/* PRECISION asks for every bit of the significand: a value that happens to end in zeros is made
- * odd. */
+/* PRECISION needs every bit of the significand, so a value that ends in a zero bit is made odd. */
 static float odd_f32(float x)
 {
     union {

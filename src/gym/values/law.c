@@ -1,3 +1,4 @@
+/* Value laws of a C problem: names, filling of all inputs, single edits. */
 #include "gym/values/law.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static bool is_float(const struct kg_arg *a)
     return a->dtype == KG_F32 || a->dtype == KG_F64;
 }
 
-/* Arguments of role `in` in order; only_float leaves out the integers. */
+/* The arguments of role `in`, in order. only_float leaves out integers. */
 static int inputs(const struct kg_problem *p, bool only_float, int list[KG_MAX_ARGS])
 {
     int n = 0;
@@ -68,8 +69,8 @@ static void fill_float(struct kg_gen *g, void *dst)
     }
 }
 
-/* The huge value of SPIKE: 1e4 times the scale of OWN, or the end of a range. A third of the keys
- * put it among the last 16 elements, where kernels keep their remainder loops. */
+/* Sets the huge value of SPIKE: 1e4 times the scale of OWN, or the end of a range. For a third of
+ * the keys it lies among the last 16 elements, which kernels handle in their remainder loops. */
 static void spike(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
                   void *const buf[])
 {
@@ -92,7 +93,7 @@ static void spike(const struct kg_problem *p, const struct kg_shape *s, struct k
     kg_rng_deinit(&r);
 }
 
-/* WIDEINT makes one float input wide, drawn by the key, and the others small. */
+/* The input that WIDEINT makes wide; the key chooses it, and the others are small. */
 static int wide_input(const struct kg_problem *p, struct kg_key key)
 {
     int list[KG_MAX_ARGS], n = inputs(p, true, list);
@@ -135,7 +136,7 @@ uint64_t kg_edit_place(struct kg_rng *r, uint64_t n)
     return n < 4 ? kg_rng_below(r, n) : 2 * kg_rng_below(r, (n - 1) / 2) + 1;
 }
 
-/* One fresh value at index `at`; false where the range holds no other value. */
+/* Sets a new value at index `at`; false where the range has no other value. */
 static bool edit_one(struct kg_gen *g, void *dst, size_t at)
 {
     size_t bytes = kg_dtype_bytes(g->dtype);
@@ -164,7 +165,7 @@ void kg_law_edit(const struct kg_problem *p, const struct kg_shape *s, struct kg
     struct kg_rng r = rng_of(key, "edit");
     bool changed = n == 0;
     int from = n > 0 ? (int)kg_rng_below(&r, (uint64_t)n) : 0;
-    for (int i = 0; i < n && !changed; i++) { /* an input of one possible value passes it on */
+    for (int i = 0; i < n && !changed; i++) { /* an input with one possible value is skipped */
         int arg = list[(from + i) % n];
         struct kg_gen g;
         kg_gen_init(&g, p, s, arg, KG_LAW_OWN, kg_key_derive(key, "edit", (uint64_t)arg));

@@ -1,7 +1,8 @@
+/* The fast path for f32 arguments: laws that need at most 24 random bits per element. */
 #include "gym/values/gen.h"
 
-/* 24 random bits of each word make a float in [0, 1) exactly; the loops have a constant trip count
- * and no branches so that the compiler vectorises them. */
+/* 24 random bits of each word make a float of [0, 1) exactly. The loops have a constant length and
+ * no branches, so that the compiler vectorises them. */
 
 #define BLOCK 2048
 
@@ -21,7 +22,7 @@ static void clamp(float *v, float floor, float top)
     }
 }
 
-/* To the nearest bfloat16, ties to even. */
+/* Rounds to the nearest bfloat16, ties to even. */
 static void round_bf16(float *v)
 {
     for (size_t i = 0; i < BLOCK; i++) {

@@ -1,16 +1,15 @@
+/* The laws of float inputs; docs/verification.md has the formulas. Nothing here may be contracted
+ * to fused operations, because the same key must give the same bytes on every machine. */
 #include <math.h>
 
 #include "gym/values/gen.h"
-
-/* The laws of float inputs. Formulas: docs/verification.md. Nothing here may be contracted into
- * fused operations: the same key must give the same bytes on every machine. */
 
 static double unit_of(uint64_t bits)
 {
     return (double)(int64_t)(bits >> 11) * 0x1p-53;
 }
 
-/* An unbounded value into the range: monotone, so order and equality survive. */
+/* Maps an unbounded value into the range. The map is monotone, so order and equality are kept. */
 static double squash(const struct kg_gen *g, double x)
 {
     return g->ranged ? g->lo + g->span * 0.5 * (1 + x / (1 + fabs(x))) : x;
@@ -21,13 +20,13 @@ static bool has_zero(const struct kg_gen *g)
     return !g->ranged || (g->floor <= 0 && g->top >= 0);
 }
 
-/* OWN made `scale` times smaller: towards zero, or towards the low end of a range without zero. */
+/* OWN, `scale` times smaller: towards zero, or towards the low end of a range without zero. */
 static double shrunk(const struct kg_gen *g, double u, double scale)
 {
     return has_zero(g) ? kg_gen_own(g, u) * scale : g->lo + g->span * u * scale;
 }
 
-/* Integers from a to b that the range admits; false where it admits none. */
+/* The integers from a to b within the range; false: there are none. */
 static bool integers_in(const struct kg_gen *g, double *a, double *b)
 {
     if (!g->ranged) {
@@ -37,7 +36,7 @@ static bool integers_in(const struct kg_gen *g, double *a, double *b)
     if (least > most) {
         return false;
     }
-    if (*b < least || *a > most) { /* none of those wanted: the nearest few instead */
+    if (*b < least || *a > most) { /* none of the wanted ones: the nearest few instead */
         *a = *b < least ? least : fmax(most - 8, least);
         *b = fmin(*a + 8, most);
         return true;
@@ -53,7 +52,8 @@ static double small_integer(const struct kg_gen *g, double u)
     return integers_in(g, &a, &b) ? a + (double)(int64_t)(u * (b - a + 1)) : kg_gen_own(g, u);
 }
 
-/* Odd magnitudes in [2^12, 2^13): 13 significant bits, of either sign where the range admits it. */
+/* An odd number in [2^12, 2^13), which has 13 significant bits; of either sign where the range
+ * allows it. */
 static double wide_integer(const struct kg_gen *g, double u)
 {
     int w = (int)(u * 4096);
@@ -77,7 +77,7 @@ static double bf16_of(uint32_t bits)
     return b.f;
 }
 
-/* The nearest bfloat16, or its neighbour on the other side where a range ends between them. */
+/* The nearest bfloat16, or its neighbour where the range ends between them. */
 static double bf16(const struct kg_gen *g, double x)
 {
     union {
@@ -124,7 +124,7 @@ static double scaled_row(struct kg_gen *g, double u, size_t i)
     return g->ranged ? shrunk(g, u, g->row_scale) : kg_gen_own(g, u) * g->row_scale;
 }
 
-/* Element i under a law whose values need no second draw. */
+/* Element i under a law that needs no second draw. */
 static inline __attribute__((always_inline)) double value(struct kg_gen *g, enum kg_law law,
                                                           uint64_t bits, size_t i)
 {
@@ -170,7 +170,7 @@ static double heavy(struct kg_gen *g, uint64_t bits, uint64_t more)
     return squash(g, fmax(-1e4, fmin(1e4, x)));
 }
 
-/* A loop for each law, so that none asks for every element which law it is. */
+/* Each law has its own loop, so that the law is not tested for every element. */
 static void values(struct kg_gen *g, enum kg_law law, const uint64_t *bits, double *v, size_t n)
 {
 #define LOOP(which)                                                                                \

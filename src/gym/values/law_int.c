@@ -1,10 +1,10 @@
+/* Integer inputs stay uniform over their range under every law. They are indices and labels, whose
+ * distribution is part of the operator. SORTED, EQUAL and SPIKE change only order, spread and
+ * edges. */
 #include "gym/values/gen.h"
 
-/* Integers stay uniform over their range in every law: they are indices and labels, whose law is
- * part of the operator. SORTED, EQUAL and SPIKE change their order, spread and edges only. */
-
-/* Bias of the multiply: below span / 2^32 of the probability of a value, and 2^64 for wide ranges.
- */
+/* The multiply is biased by less than span / 2^32 of a value's probability; for wide ranges by
+ * 2^64. */
 static void uniform(struct kg_gen *g, int64_t lo, uint64_t span, int64_t *v, size_t n)
 {
     if (span <= UINT32_MAX) {
@@ -45,7 +45,7 @@ static void store(const struct kg_gen *g, void *dst, size_t at, const int64_t *v
     }
 }
 
-/* Both edges of the range, at different places where there are two. */
+/* Sets both ends of the range, at different places where there are two. */
 static void edges(struct kg_gen *g, void *dst, int64_t lo, uint64_t span)
 {
     int64_t least = lo, most = (int64_t)((uint64_t)lo + span - 1);
@@ -61,7 +61,7 @@ static void edges(struct kg_gen *g, void *dst, int64_t lo, uint64_t span)
 
 void kg_gen_integers(struct kg_gen *g, void *dst)
 {
-    /* floor and top are whole and inside the type: kg_gen_init saw to it. */
+    /* kg_gen_init made floor and top whole, and within the type. */
     int64_t lo = (int64_t)g->floor, v[KG_GEN_CHUNK];
     uint64_t span = (uint64_t)(g->top - g->floor) + 1;
     if (g->law == KG_LAW_EQUAL) {

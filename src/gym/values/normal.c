@@ -1,10 +1,10 @@
+/* Quantiles of the normal distribution: linear between 4096 knots. In the two outermost cells (one
+ * draw in 2048) a line would be far off, so the exact function is used there. Monotone in the
+ * draw. */
 #include "gym/values/gen.h"
 
 #include <math.h>
 #include <pthread.h>
-
-/* Quantiles of the normal: linear between 4096 knots, and the exact function in the two outermost
- * cells (one draw in 2048), where a line would be far from it. Monotone in the draw. */
 
 #define CELLS 4096
 
@@ -36,7 +36,7 @@ static double middle(double q)
            (((((b[0] * t + b[1]) * t + b[2]) * t + b[3]) * t + b[4]) * t + 1);
 }
 
-/* Inverse of the normal distribution function, relative error below 1.2e-9.
+/* The inverse of the normal distribution function; its relative error is below 1.2e-9.
  * Source: P. J. Acklam 2003, "An algorithm for computing the inverse normal cumulative
  * distribution function". */
 static double inverse(double q)

@@ -1,9 +1,11 @@
+/* Computes the reference's errors against the oracle, and from them the numbers of the bound. */
 #include <string.h>
 
 #include "gym/verify/limits.h"
 
-/* e_ref is the 99.99th percentile: the smallest of the largest n/10000 + 1 errors. A heap of fixed
- * size keeps those; beyond 41 million elements it holds fewer than 0.01 %, which only loosens. */
+/* e_ref is the 99.99th percentile: the smallest of the n/10000 + 1 largest errors. A heap of fixed
+ * size keeps them. Beyond 41 million elements it holds less than 0.01 %, which only loosens the
+ * bound. */
 #define HEAP 4096
 
 struct heap {
@@ -54,7 +56,7 @@ static double percentile_9999(const struct heap *h)
     return h->n > 0 ? h->v[0] : 0;
 }
 
-/* rms of an oracle whose squares leave the range of doubles. */
+/* The rms of an oracle whose squares leave the range of doubles. */
 static double safe_rms(bool f32, const void *r, const double *o, uint64_t n, double most)
 {
     double sum = 0;
@@ -102,7 +104,7 @@ static void float_bound(bool f32, const void *r, const double *o, uint64_t n, st
     uint64_t used = 0;
     for (uint64_t i = 0; i < n; i++) {
         double x = kg_value_at(r, f32, i), c = o[i], e = fabs(x - c);
-        if (!isfinite(e)) { /* the same infinity, or NaN on both sides, is agreement */
+        if (!isfinite(e)) { /* equal infinities, or NaN on both sides, agree */
             out->disagree += !(x == c || (isnan(x) && isnan(c)));
             continue;
         }
@@ -137,7 +139,8 @@ void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, 
     }
 }
 
-/* A reference of zeros has no scale: an honest kernel may be as far off as the reference is. */
+/* Where the reference is all zeros there is no scale. Then a kernel may be as far off as the
+ * reference is. */
 static double spread(const struct kg_bound *b, double u, double errors)
 {
     if (b->rms == 0) {

@@ -1,11 +1,13 @@
+/* Compares one output with the reference or the oracle: float types within the bound, integers
+ * exactly. */
 #include "gym/verify/compare.h"
 
 #include <string.h>
 
 #include "gym/verify/limits.h"
 
-/* Every element may be within its bound while all of them lean the same way. Then the elements that
- * are further off than the rms may be are the bad ones: there is at least one. */
+/* Finds answers whose elements all lean the same way, each within its own bound. The elements that
+ * are further off than the rms may be count as bad; there is at least one. */
 static void check_rms(struct kg_scan *s, uint64_t n)
 {
     struct kg_compare *out = s->out;
@@ -49,8 +51,8 @@ static int64_t integer_at(const void *v, enum kg_dtype t, uint64_t i)
     return t == KG_I32 ? ((const int32_t *)v)[i] : ((const int64_t *)v)[i];
 }
 
-/* Without an oracle (mode FLOAT) a kernel may differ where the references would: as often as four
- * times what they did on earlier inputs. */
+/* Compares integers. Without an oracle (mode FLOAT), y may differ from r in four times as many
+ * elements as the references did on earlier inputs. */
 static void compare_integer(enum kg_dtype t, enum kg_compare_mode mode, const void *y,
                             const void *r, const void *o, uint64_t n, const struct kg_bound *bound,
                             struct kg_compare *out)

@@ -1,65 +1,72 @@
-/* Is the candidate's answer the reference's? Pure functions over arrays; no I/O.
+/* Decides whether a candidate's answer equals the reference's, within a bound. Pure functions over
+ * arrays; no errors.
  *
- * Passes are counted, never failures: an element passes iff |y - o| <= bound is *true*, so NaN can
- * not pass by being unordered; and the class masks (finite, +inf, -inf, NaN) must be equal where
- * the float and the double reference agree about them. docs/verification.md derives the bound.
- * f32 output, element i, oracle o (double), float reference r, candidate y, u = 2^-24, s = rms(o):
+ * Passing elements are counted, not failing ones: an element passes only if |y - o| <= bound is
+ * true. A comparison with NaN is false, so NaN cannot pass. The classes (finite, +inf, -inf, NaN)
+ * must be equal where the float and the double reference agree.
+ *
+ * For an f32 output, element i, oracle o (double), float reference r, candidate y, u = 2^-24 and
+ * s = rms(o):
  *   base_i  = 2 u |o_i| + s max(8 u sqrt(K), 4 e_ref)
  *   bound_i = base_i, at least 1e-5 (|o_i| + s), at most max(1e-3 (|o_i| + s), 4 max|r - o|)
  * e_ref: 99.99th percentile of |r - o| / s. The whole output must also meet
  *   rms(y - o) <= max(3 max(rms(r - o), u sqrt(K)/2 s), 2e-5 s)
- * whose last term is what 1e-5 (|o_i| + s) in every element may add up to.
+ * The last term is the sum that 1e-5 (|o_i| + s) in every element may reach.
  * f64: the same with u = 2^-53, and 1e-5, 1e-3, 2e-5 and 2^-15 times 2^-29.
- * Integer outputs are exact where r and o agree. Source: contracts (error bound, section 4 of the
- * problem format). */
+ * Integer outputs are exact where r and o agree. docs/verification.md derives the bound. */
 #ifndef KG_GYM_VERIFY_COMPARE_H
 #define KG_GYM_VERIFY_COMPARE_H
 
 #include "gym/problem/problem.h"
 
 enum kg_compare_mode {
-    KG_COMPARE_ORACLE,    /* against the double oracle, bound above */
-    KG_COMPARE_FLOAT,     /* timed calls: against the float reference, bound with doubled e_ref */
-    KG_COMPARE_PRECISION, /* precision probe: 2^-15 |o_i| + s max(2 u sqrt(K), 4 e_ref), floor and
-                             ceiling as above, or 4 |r_i - o_i|; no rms */
-    KG_COMPARE_EXACT,     /* the float reference's values; zeros of either sign and NaNs are one */
+    KG_COMPARE_ORACLE,    /* with the double oracle, by the bound above */
+    KG_COMPARE_FLOAT,     /* timed calls: with the float reference, and e_ref doubled */
+    KG_COMPARE_PRECISION, /* precision probe: 2^-15 |o_i| + s max(2 u sqrt(K), 4 e_ref), least and
+                             most as above, or 4 |r_i - o_i|; no rms */
+    KG_COMPARE_EXACT, /* with the float reference's values; zeros of either sign are equal, and so
+                         are NaNs */
 };
 
-/* Facts of one (problem, shape, law), computed once from r and o and used for every candidate. In
- * mode FLOAT, whose inputs are new, rms is of the r at hand and the rest of earlier inputs. */
+/* The reference's errors for one (problem, shape, law). They are computed once from r and o, and
+ * used for every candidate. Mode FLOAT has new inputs: rms is of the r at hand, the rest is from
+ * earlier inputs. */
 struct kg_bound {
     double rms; /* of o */
     double e_ref;
     double max_ref;    /* max |r - o| */
     double rms_ref;    /* rms of r - o */
-    int64_t k;         /* reduction length */
-    uint64_t disagree; /* positions where the classes of r and o differ: ignored and counted */
+    int64_t k;         /* length of the longest sum (K) */
+    uint64_t disagree; /* elements whose classes differ between r and o; they are counted, not
+                          compared */
 };
 
+/* The result of a comparison. */
 struct kg_compare {
     bool pass;
     uint64_t n, n_bad;  /* elements compared, elements that failed */
     uint64_t first_bad; /* flat index, row-major; valid if n_bad > 0 */
     double got, want;   /* at first_bad */
-    double worst;       /* max of |y - o| / bound; infinity for class mismatches */
+    double worst;       /* largest |y - o| / bound; infinite where classes differ */
     double rms_ratio;   /* rms(y - o) / rms(r - o), 0 when the latter is 0 */
     bool nonfinite;     /* a class mismatch was among the failures */
-    bool rms_failed;    /* every element was within its bound, but not the rms of all: n_bad then
-                           counts the elements that are further off than that rms may be */
-    bool bit_equal;     /* to the float reference */
+    bool rms_failed;    /* each element met its bound, but the rms of all did not. n_bad then counts
+                           the elements that are further off than that rms may be */
+    bool bit_equal;     /* equal to the float reference, bit for bit */
 };
 
-/* r f32 or integer, o f64 or integer, both [n]. */
+/* Computes *out from r [n] (of dtype) and o [n] (f64, or integer). k: 0 if unknown. */
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out);
-/* rms over the finite elements of v [n], for mode FLOAT; 0 for integers. */
+/* The rms over the finite elements of v [n], for mode FLOAT; 0 for integers. */
 double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n);
-/* y, r [n] of dtype; o [n] f64 for f32/f64 outputs, of dtype for integers; may be NULL in mode
- * FLOAT and EXACT. */
+/* Compares y [n] with r and o. y, r: of dtype; o: f64 for floating outputs, of dtype for integers.
+ * o may be NULL in the modes FLOAT and EXACT. */
 void kg_compare_run(enum kg_dtype dtype, enum kg_compare_mode mode, const void *y, const void *r,
                     const void *o, uint64_t n, const struct kg_bound *bound,
                     struct kg_compare *out);
-/* "<1%", "<10%", "<50%", "more": the only thing about sizes that a model may be told. */
+/* The share of bad elements as "<1%", "<10%", "<50%" or "more". A model may not be told more about
+ * sizes. */
 const char *kg_compare_bucket(const struct kg_compare *c);
 const char *kg_share_bucket(double share); /* 0..1 */
 const char *kg_share_words(double share);  /* the same for people: "under 1 %" */

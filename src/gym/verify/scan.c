@@ -1,15 +1,13 @@
+/* One pass over float outputs. A block in which every element passes takes a fast loop of constant
+ * length, which the compiler vectorises. Any other block is checked element by element. */
 #include "gym/verify/limits.h"
 
-/* One pass over float outputs. Blocks in which every element passes cost only the arithmetic of the
- * bound, in loops of constant length that the compiler vectorises; a block with a doubt is looked
- * at again element by element. */
-
 #define LANES 8
-#define AHEAD 512 /* elements: centres are read once, from memory, and page by page */
+#define AHEAD 512 /* elements; centres are read from memory once, page by page */
 
-/* Most blocks need no more than one line per element: flat |c| + flat_s is never above the bound,
- * in the arithmetic used here, because rounding keeps order; an element within it passes. The bound
- * is the larger of two such lines where they are below the ceiling's. */
+/* The fast test needs one line per element: flat |c| + flat_s is never above the bound, also in
+ * floating-point arithmetic, because rounding keeps order. So an element within it passes. Below
+ * the ceiling, the bound is the larger of two such lines. */
 static void draw_line(struct kg_scan *s)
 {
     const struct kg_limits_of *l = s->limits;
@@ -23,12 +21,12 @@ static void draw_line(struct kg_scan *s)
 }
 
 struct tally {
-    int64_t pass, tame; /* elements that pass; at most `worst` times their bound off */
+    int64_t pass, tame; /* elements that pass, and those at most `worst` times their bound off */
     double squares;     /* sum of squared errors */
 };
 
-/* NaN is in neither count. The order of additions is fixed, so the sum is the same with any vector
- * width; nothing may be contracted to fused operations, or it would not be. */
+/* NaN fails both comparisons. The order of additions is fixed, so the sum is the same with any
+ * vector width. Contraction to fused operations would change it. */
 static inline __attribute__((always_inline)) void tally(const void *y, bool y32, const void *c,
                                                         bool c32, const struct kg_limits_of *limits,
                                                         double worst, struct tally *out)
@@ -54,8 +52,8 @@ static inline __attribute__((always_inline)) void tally(const void *y, bool y32,
     }
 }
 
-/* True: every element passes and is at most `worst` times its bound off, by the line alone. The sum
- * of squares is the one that tally() makes. */
+/* True if the line alone shows that every element passes and is at most `worst` times its bound
+ * off. The sum of squares equals that of tally(). */
 static inline __attribute__((always_inline)) bool all_below(const void *y, bool y32, const void *c,
                                                             bool c32, const struct kg_scan *s,
                                                             double *squares)
@@ -155,7 +153,7 @@ static void element(struct kg_scan *s, uint64_t i)
     double c = s->o ? s->o[i] : r;
     s->out->n++;
     if (!kg_same_class(r, c)) {
-        return; /* the references disagree: nothing can be asked here */
+        return; /* reference and oracle disagree in class: no answer can be wrong here */
     }
     if (!kg_same_class(y, c)) {
         s->out->nonfinite = true;
@@ -174,7 +172,8 @@ static void whole_block(struct kg_scan *s, uint64_t at, bool avx2)
     } else {
         tally_plain(s, at, &t);
     }
-    /* An infinite error is within the infinite bound of an infinite centre: look closer. */
+    /* An infinite error is within the infinite bound of an infinite centre, so this block is
+     * checked element by element. */
     if (t.pass < KG_BLOCK || t.tame < KG_BLOCK || !isfinite(t.squares)) {
         for (uint64_t i = at; i < at + KG_BLOCK; i++) {
             element(s, i);
