@@ -10,6 +10,15 @@ def percent(digits): if . == null then "-" else (. * 100 | num(digits)) + " %" e
 def row: "| " + (map(tostring) | join(" | ")) + " |";
 def table(head; rows): [head | row], [head | map("---") | row], (rows | row) | if type == "array" then .[] else . end;
 
+# Text at 120 columns: `page` joins what stands between empty lines, tables and headings, and fills.
+def fill: reduce splits(" +") as $w ([]; if length == 0 then [$w]
+  elif (.[-1] | length) + 1 + ($w | length) <= 120 then .[-1] += " " + $w else . + [$w] end) | .[];
+def page(lines):
+  reduce lines as $l ({out: [], text: []};
+    if $l == "" or ($l | test("^[|#]")) then .out += [(.text | join(" ") | select(. != "") | fill), $l] | .text = []
+    else .text += [$l] end)
+  | .out[], (.text | join(" ") | select(. != "") | fill);
+
 # Milliseconds by stage: cells are {name, stages, rest}; share of each column beside them.
 def stage_table(cells):
   cells as $c
@@ -22,22 +31,23 @@ def stage_table(cells):
           | ($ms | num(2)) + " (" + (($ms / $sums[$i]) | percent(0)) + ")"]);
 
 def throughput:
-  "Distinct small candidates through the whole funnel, as a share of what the compiler alone does with the",
-  "same sources and as many jobs. *Whole*: the command from start to end, start of workers and building of references",
-  "and the filling of pools included. *Steady*: the second half of the candidates. No cache.", "",
-  "Timing off, all problems together: **\(.ratio_off | percent(1))** of gcc alone whole, **\(.ratio_off_steady | percent(1))** steady",
-  "(aim: 70 %). \(.candidates) candidates of each problem, \(.jobs) jobs.", "",
+  "Distinct small candidates go through all stages. The table compares this with the compiler alone, with the same sources and",
+  "as many jobs. *Whole* is the command from start to end, including the start of workers, the building of references and the",
+  "filling of pools. *Steady* is the second half of the candidates. No cache is used.", "",
+  "With timing off, all problems together reach **\(.ratio_off | percent(1))** of gcc alone (whole) and **\(.ratio_off_steady | percent(1))**",
+  "(steady). The aim is 70 %. \(.candidates) candidates of each problem, \(.jobs) jobs.", "",
   table(["candidates/s", "gcc before", "gcc after", "timing off, whole", "of gcc", "timing off, steady", "of gcc", "timing on, steady"];
     .rows[] | [.problem, (.gcc_before_per_s | num(2)), (.gcc_after_per_s | num(2)), (.off_per_s | num(2)),
       (.ratio_off | percent(1)), (.off_steady_per_s | num(2)), (.ratio_off_steady | percent(1)), (.on_steady_per_s | num(2))]),
-  "", "Where a job's time goes, timing off:", "",
+  "", "Time of a job by stage, timing off:", "",
   stage_table(.rows | map({name: .problem, stages: .stage_ms_off, rest: .rest_ms_off})),
   (if .rows | all(.stage_ms_on) then "", "With timing on:", "",
      stage_table(.rows | map({name: .problem, stages: .stage_ms_on, rest: .rest_ms_on})) else empty end);
 
 def staged:
-  "Staged (a stage that fails ends the evaluation) against the preset `unstaged`, on 20 % no code or refused by the static check,",
-  "30 % compile errors, 20 % crashes or wrong answers at tiny size, 30 % correct. Whole commands, no cache, \(.jobs) jobs.", "",
+  "In a staged evaluation a stage that fails ends the evaluation. This is compared with the preset `unstaged`. The replies are 20 %",
+  "without code or refused by the static check, 30 % compile errors, 20 % crashes or wrong answers at tiny size, and 30 % correct.",
+  "Whole commands, no cache, \(.jobs) jobs.", "",
   table(["timing", "replies", "staged/s", "unstaged/s", "gain"];
     .rows[] | [(if .timing then "on" else "off" end), .replies, (.staged_per_s | num(2)), (.unstaged_per_s | num(2)),
       (.gain | num(2)) + " times"]),
@@ -46,37 +56,38 @@ def staged:
                  {name: "unstaged", stages: .stage_ms_unstaged, rest: .rest_ms_unstaged}]));
 
 def sandbox:
-  "Start to end of a trivial program, a compilation, a runner: bare, and with the steps of the ladder. Variants take turns.", "",
-  "Confining one compilation and one runner costs \(.confinement_ms | num(2)) ms, **\(.share | percent(1))** of one evaluation of",
-  "`\(.problem)` with timing off (\(.evaluation_ms | num(1)) ms), at isolation L\(.isolation_level).", "",
+  "Time from start to end of a trivial program, a compilation and a runner: bare, and with the steps of the ladder",
+  "([security.md](security.md)). The variants take turns. Confining one compilation and one runner costs",
+  "\(.confinement_ms | num(2)) ms, **\(.share | percent(1))** of one evaluation of `\(.problem)` with timing off",
+  "(\(.evaluation_ms | num(1)) ms), at isolation L\(.isolation_level).", "",
   table(["what", "n", "median, ms", "p90, ms"];
     .rows[] | [.what, .n, (.median_ms | num(3)), (.p90_ms | num(3))]);
 
 def memory:
-  "The processes that live long, over \(.evaluations) evaluations of cheap candidates by one worker (good, wrong, crashing, broken;",
-  "three small problems; timing off), sampled every \(.between). The slope is that of the peak over the last two thirds.", "",
+  "Memory of the long-lived processes over \(.evaluations) evaluations of cheap candidates by one worker (good, wrong, crashing,",
+  "broken; three small problems; timing off), sampled every \(.between). The slope is that of the peak over the last two thirds.", "",
   table(["process", "resident, first", "resident, last", "peak, first", "peak, last", "slope, KB per 1000"];
     .roles[] | [.role, "\(.rss_first_kb) KB", "\(.rss_last_kb) KB", "\(.peak_first_kb) KB", "\(.peak_last_kb) KB",
       (.slope_kb_per_1000 | num(1))]);
 
 def timing:
-  "The reference against itself, fresh processes in each of \(.repetitions) repetitions: how far from 1 is the ratio?",
-  "Variation is that of the estimated time. `paired` is what `kgym eval` uses.", "",
+  "The reference is timed against itself, with fresh processes in each of \(.repetitions) repetitions. The ratio should be 1.",
+  "Variation is that of the estimated time. `kgym eval` uses `paired`.", "",
   table(["kernel", "other core", "method", "median, us", "variation", "ratios within 1 %", "middle 95 % of ratios", "interval holds 1"];
     .rows[] | [.kernel, .load, .method, (.median_ns / 1000 | num(1)), (.cv | percent(2)), (.within_1_percent | percent(1)),
       (.ratio_p025 | num(4)) + " to " + (.ratio_p975 | num(4)), (.holds_1 | percent(1))]);
 
 def extract:
-  "Extraction and static check, CPU time in microseconds, \(.repetitions) repetitions each; hostile kinds are those that make a",
-  "careless scanner quadratic. Aim: under 1000 us for 20 KB.", "",
+  "CPU time of extraction and static check in microseconds, \(.repetitions) repetitions each. The hostile kinds make a careless",
+  "scanner quadratic. The aim is under 1000 us for 20 KB.", "",
   table(["reply", "bytes", "code found", "extract, median", "p99", "check, median", "p99"];
     .rows[] | [.kind, .bytes, (if .found then "yes" else "no" end), (.extract_median_us | num(1)), (.extract_p99_us | num(1)),
       (.check_median_us | num(1)), (.check_p99_us | num(1))]);
 
 def separation:
-  "Dot products of length K by honest methods and by reduced precision, judged as the gym judges them: the largest error over its",
-  "bound (above 1: refused), by value law. Honest methods refused: **\(.honest_refused)**; reduced precision passed by the",
-  "precision probe: **\(.reduced_passed_probe)**. \(.rows) rows.", "",
+  "Dot products of length K by honest methods and by reduced precision, judged as the gym judges them. A cell is the largest error",
+  "over its bound (above 1: refused), by value law ([verification.md](verification.md)). Honest methods refused:",
+  "**\(.honest_refused)**. Reduced precision passed by the precision probe: **\(.reduced_passed_probe)**. \(.rows) rows.", "",
   (.cells | map(.k) | unique) as $ks
   | table(["law", "method"] + ($ks | map("K = \(.)"));
       (.cells | group_by([.law, .method])[]) as $g
@@ -88,25 +99,25 @@ def shares_table(head; shares):
   shares as $s | table([head] + ($s | keys_unsorted); ["share"] + ($s | map(percent(1)) ));
 
 def torch_throughput:
-  "Distinct correct Triton candidates over \(.operators // [range(8)] | length) operators (\(.problems // "short") ones) through the whole funnel with timing, none compiled before, every call verified,",
-  "\(.jobs) jobs on one \(.device); beside it a fresh interpreter per evaluation (one comparison, 50 calls timed by events), \(.fresh) of the",
-  "same candidates. [gpu.md](gpu.md) says what bounds it.", "",
+  "Distinct correct Triton candidates over \(.operators // [range(8)] | length) operators (\(.problems // "short") ones) go through all stages with timing. None was",
+  "compiled before, and every call is verified. \(.jobs) jobs share one \(.device). Compared with a fresh interpreter for each evaluation",
+  "(one comparison, 50 calls timed by events), with \(.fresh) of the same candidates. [gpu.md](gpu.md) says what bounds it.", "",
   table(["candidates", "`ok`", "timed", "evaluations/s", "steady", "fresh interpreters/s", "times"];
     [.candidates, .ok, .timed, (.per_s | num(2)), (.steady_per_s | num(2)), (.fresh_per_s | num(2)), (.per_s / .fresh_per_s | num(1))]),
-  if .beside then "", "With contexts made beside what is timed (`torch.contexts_apart=false`), of others: \(.beside.per_s | num(2)) evaluations/s,",
-    "steady \(.beside.steady_per_s | num(2)); \(.beside.ok) `ok`, \(.beside.timed) timed." else empty end,
+  if .beside then "", "With contexts made beside what is timed (`torch.contexts_apart=false`), another set of candidates reached",
+    "\(.beside.per_s | num(2)) evaluations/s, steady \(.beside.steady_per_s | num(2)); \(.beside.ok) `ok`, \(.beside.timed) timed." else empty end,
   "", "Pairs used: \(.pairs | to_entries | map("\(.key) (\(.value) times)") | join(", ")).", "",
   if .operators then
     table(["operator", "timed", "reference, us", "candidates, us: median", "p10", "p90", "pairs, mean"];
       .operators[] | [.operator, .timed, (.reference_us | num(0))]
         + (.candidate_us_median_p10_p90 | map(num(0))) + [(.pairs | num(1))]), "" else empty end,
-  if .trace then "What the device was for, and what the workers did, each moment counted once:", "",
+  if .trace then "Shares of time of the device and of the workers, each moment counted once:", "",
     shares_table("device"; .trace.device), "", shares_table("\(.trace.workers) workers"; .trace.work), "" else empty end,
   stage_table([{name: "one job", stages: .stage_ms, rest: .rest_ms}]);
 
 def torch_extension:
-  "Time to the verdict of candidates that compile, \(.sources) of each kind, on \(.device): cold (nobody has judged the source before), warm (the same",
-  "sources again, in another kgym), and without a cache. Stages as the records have them, without the start of Python.", "",
+  "Time to the verdict of candidates that compile, \(.sources) of each kind, on \(.device). Cold: the source was never judged before.",
+  "Warm: the same sources again, in another kgym. Times are those of the stages in the records, without the start of Python.", "",
   table(["kind", "cold, s", "warm, s", "times faster", "no cache, s"];
     .kinds[] | [.kind, (.seconds.cold | num(2)), (.seconds.warm | num(2)), (.cold_over_warm | num(1)), (.seconds.off | num(2))]);
 
@@ -128,10 +139,11 @@ def null_rows(rows):
       + [."within_pct_0.5_1_2_5"[] | "\(num(0)) %"] + [.log_ratios | sort | .[length / 2 | floor] | exp | num(4)] + [by_process[] | percent(2)]));
 
 def torch_null:
-  "The reference against itself by the whole path, a fresh process of one side in each repetition, of the other in some, on one \(.device): what the clock can",
-  "tell, asked for half-widths that it mostly cannot reach. Evaluations are timed with fewer pairs ([timing.md](timing.md)). `sin` is applied in turn, a product is one launch.",
-  "K is the window of an empty kernel: its tenths are the jitter of the processor's part. The last columns are standard deviations: of ratios to one process of",
-  "the reference, and of what such processes are off by beyond that.", "",
+  "The reference is timed against itself by the whole path on one \(.device). One side has a fresh process in each repetition, the",
+  "other in some. The requested half-widths are mostly not reached, so this shows what the clock can resolve. Evaluations are timed",
+  "with fewer pairs ([timing.md](timing.md)). `sin` is applied several times in one call; a product is one launch. K is the window",
+  "of an empty kernel, and its tenths show the jitter of the processor's part. The last two columns are standard deviations: of",
+  "ratios to one process of the reference, and of the additional differences between such processes.", "",
   null_rows(.rows),
   if .beside | length > 0 then "", "While another process makes contexts:", "", null_rows(.beside) else empty end;
 
@@ -150,9 +162,11 @@ def section:
    elif $b == "torch_throughput" then torch_throughput elif $b == "torch_null" then torch_null
    elif $b == "torch_extension" then torch_extension else separation end);
 
-"# Measurements",
-"",
-"Printed by `tools/benchmarks.sh` from `bench/results/`; do not edit. `make bench` measures (about a quarter of an hour on an idle",
-"host; `bench/run.sh build/release full` takes about an hour more), `tools/benchmarks.sh keep` takes the results over. Ratios",
-"compare runs of one command on one host; times of different hosts are not comparable.",
-(if length == 0 then "", "There are no kept results yet." else .[] | section end)
+page(
+  "# Measurements",
+  "",
+  "Printed by `tools/benchmarks.sh` from `bench/results/`; do not edit. `make bench` measures. It takes about a quarter of an hour on",
+  "an idle host; `bench/run.sh build/release full` takes about an hour more. `tools/benchmarks.sh keep` takes the results over.",
+  "Ratios compare runs of one command on one host. Times of different hosts are not comparable. Words of this project are in the",
+  "[glossary](glossary.md).",
+  (if length == 0 then "", "There are no kept results yet." else .[] | section end))
