@@ -58,7 +58,8 @@ int kg_batch_cpus(int *out, int cap)
 
 static void count(struct batch *b, const char *record)
 {
-    /* Keys come in contract order; `"error":null` is there exactly when there is no error. */
+    /* Keys come in the order of docs/record.md; `"error":null` is there exactly when there is no
+     * error. */
     if (strstr(record, "\"error\":null") || strstr(record, "\"error\": null")) {
         b->result->verdicts++;
     } else {

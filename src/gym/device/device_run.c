@@ -1,4 +1,5 @@
-/* One command that moves data: contracts, judging protocol, steps 1 and 7. */
+/* One command that moves data: docs/protocol.md, "A call of a tensor problem", up to the release.
+ */
 #include <string.h>
 
 #include "base/clock.h"

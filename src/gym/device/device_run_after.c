@@ -1,4 +1,4 @@
-/* From the runner's word that it is done on: contracts, judging protocol, step 7. */
+/* From the runner's word that it is done: docs/protocol.md, "A call of a tensor problem". */
 #include <string.h>
 
 #include "gym/device/command.h"

@@ -43,7 +43,7 @@ enum kg_step { /* bits; the ladder, in the order of application */
 const char *kg_step_name(int step); /* one of the above: "rlimit", ... */
 
 struct kg_isolation {
-    int level;           /* 0..3, contracts section 2 */
+    int level;           /* 0..3: docs/security.md, "Levels" */
     uint32_t has, lacks; /* bits of enum kg_step */
 };
 
