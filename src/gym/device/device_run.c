@@ -1,5 +1,6 @@
-/* One command that moves data: docs/protocol.md, "A call of a tensor problem", up to the release.
- */
+/* One command that moves data, up to the runner's answer: prepare, announce, poison, copy the
+ * inputs, release and wait. device_run_after.c does the rest. docs/protocol.md describes the
+ * protocol. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
-/* From the runner's word that it is done: docs/protocol.md, "A call of a tensor problem". */
+/* The end of one command: digest the answer, which closes the window, then keep it, and check
+ * guards, inputs and replays. */
 #include <string.h>
 
 #include "gym/device/command.h"
