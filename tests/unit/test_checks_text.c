@@ -190,20 +190,14 @@ static void test_prose_names(void **state)
 static void test_prose_cites(void **state)
 {
     (void)state;
-    /* Spelled in two parts: this file is checked as well. */
-    page("docs/a.md",
-         "A contr"
-         "action of -ffp-contr"
-         "act=off is fine.\n",
+    /* CITED(): spelled in two parts, since this file is checked as well. */
+#define CITED(rest) "contr" rest
+    page("docs/a.md", "A contraction, -ffp-" CITED("act=off and a " CITED("act are fine.\n")),
          NULL);
-    page("docs/b.md",
-         "Contr"
-         "acts ask for it.\n",
-         "docs/b.md:1:Contr");
-    page("src/gym/b.c",
-         "/* Source: the contr"
-         "act, section 1. */\n",
-         "cite the page of this project");
+    page("docs/b.md", "They are what " CITED("acts ask for.\n"), "docs/b.md:1:They are");
+    page("docs/b.md", "Names of the " CITED("act.\n"), "docs/b.md:1:Names of");
+    page("src/gym/b.c", "/* The " CITED("act's flags. */\n"), "cite the page of this project");
+    page("src/gym/b.c", "/* Source: " CITED("act of timing. */\n"), "src/gym/b.c:1:/* Source");
 }
 
 int main(void)

@@ -39,9 +39,10 @@ while IFS=: read -r f n page; do
   [ -e "$page" ] || complain "$f:$n: names $page, which is not there"
 done < <(files | grep -E '^(src|harness|kgops|bench|Makefile$)' | tr '\n' '\0' |
   xargs -0 -r grep -I -H -n -oE '\bdocs/[a-z0-9_-]+\.md' /dev/null)
+elsewhere="\b[Cc]ontracts\b|\b(in|of|by|Source:) (the )?contract\b|\bcontract('s| order| of the)\b"
 while IFS= read -r hit; do
   complain "${hit:0:120}: cite the page of this project that has the rule"
 done < <({ files | grep -E '^(src|harness|tests|tools|bench)/.*\.(c|h|cu|py|sh)$' | grep -v '/prose\.sh$'
   files | grep -E '^[^/]*\.md$|^docs/.*\.md$' | grep -v '^docs/style\.md$'; } | tr '\n' '\0' |
-  xargs -0 -r grep -I -H -n -P '(?<![-\w])[Cc]ontracts?\b' /dev/null)
+  xargs -0 -r grep -I -H -n -P "$elsewhere" /dev/null)
 verdict prose "$bad" "faults in pages"
