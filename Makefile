@@ -58,7 +58,7 @@ test: setup ## build and run all tests
 unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
 	@tests/run.sh $(B)
 
-check: ## format, layers, headers, file heads, names, lengths, warnings, cppcheck, clang-tidy
+check: ## every check of tools/check: format, layers, names, pages, commits, warnings, clang-tidy
 	@tools/setup.sh check
 	@tools/check.sh
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs every check of tools/check/ (or those named), all of them even if one fails, and sums up.
-#   tools/check.sh [format layers headers heads length words docs warnings names cppcheck tidy]
+#   tools/check.sh [CHECK ...]
 set -uo pipefail
 cd "$(dirname "$0")/.."
+all=(format layers headers heads length words docs prose commits warnings names cppcheck tidy)
 checks=("$@")
-[ ${#checks[@]} -gt 0 ] || checks=(format layers headers heads length words docs warnings names cppcheck tidy)
+[ ${#checks[@]} -gt 0 ] || checks=("${all[@]}")
 failed=()
 for c in "${checks[@]}"; do
   start=$SECONDS

@@ -40,8 +40,8 @@ enum kg_code kg_cli_unknown(const char *command, const char *word, const char *c
 /* The flags of `kgym eval`, NULL-terminated, for messages and completion. */
 extern const char *const kg_cli_eval_flags[];
 
-/* Collects configuration words while a command walks its argv; resolved afterwards in the
- * contract's order: defaults < preset < file < environment < flags. */
+/* Collects configuration words while a command walks its argv. They are resolved afterwards in the
+ * order of docs/presets.md: defaults < preset < file < environment < flags. */
 struct kg_cli_config {
     const char *file, *preset;
     const char *reward;  /* of --reward, where a command has it: the key `rewards` */

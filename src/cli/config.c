@@ -1,4 +1,4 @@
-/* Configuration from the command line, in the order that the contract fixes. */
+/* Configuration from the command line, resolved in the order of docs/presets.md. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

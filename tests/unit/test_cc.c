@@ -338,7 +338,7 @@ static void test_a_missing_compiler_says_how_to_get_one(void **state)
     assert_non_null(strstr(err.message, "/nowhere/libkgops.so"));
 }
 
-static void test_flags_are_the_contracts(void **state)
+static void test_flags_are_those_of_the_page(void **state)
 {
     (void)state;
     static const char *const want[] = {"-std=gnu17", "-O3",     "-march=native",
@@ -500,7 +500,7 @@ int main(void)
         cmocka_unit_test(test_messages_are_bounded),
         cmocka_unit_test(test_cancelling_is_an_error_not_a_verdict),
         cmocka_unit_test(test_a_missing_compiler_says_how_to_get_one),
-        cmocka_unit_test(test_flags_are_the_contracts),
+        cmocka_unit_test(test_flags_are_those_of_the_page),
         cmocka_unit_test(test_the_second_build_is_a_hit),
         cmocka_unit_test(test_each_kind_has_its_own_object),
         cmocka_unit_test(test_a_poisoned_cache_is_noticed),

@@ -11,7 +11,7 @@
 
 #include "gym/eval/config.h"
 
-static void defaults_are_the_contracts(void **state)
+static void defaults_are_those_of_the_page(void **state)
 {
     (void)state;
     struct kg_config c;
@@ -310,7 +310,7 @@ static void every_option_has_help_and_survives_a_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_contracts),
+        cmocka_unit_test(defaults_are_those_of_the_page),
         cmocka_unit_test(the_defaults_of_rewards_are_the_rewards_own),
         cmocka_unit_test(presets_change_what_they_say),
         cmocka_unit_test(unbuilt_presets_are_refused_by_name),

@@ -172,11 +172,11 @@ static void names_go_both_ways(void **state)
     assert_false(kg_stage_parse("link", &s));
 }
 
-/* The contract's table, word by word. */
+/* The table of docs/record.md, word by word. */
 static const struct {
     enum kg_verdict v;
     const char *reasons;
-} contract[] = {
+} page[] = {
     {KG_V_NO_CODE, "empty no_block missing_entry thinking_only diff cut_off"},
     {KG_V_COMPILE_ERROR, "syntax link missing_entry load limits"},
     {KG_V_CRASH, "signal exit exception device protocol"},
@@ -201,19 +201,18 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static void reasons_are_exactly_the_contracts(void **state)
+static void reasons_are_exactly_those_of_the_page(void **state)
 {
     (void)state;
     char all[1024] = "", *rest = NULL;
-    size_t rows = sizeof contract / sizeof contract[0];
+    size_t rows = sizeof page / sizeof page[0];
     for (size_t i = 0; i < rows; i++) {
         size_t used = strlen(all);
-        snprintf(all + used, sizeof all - used, "%s ", contract[i].reasons);
+        snprintf(all + used, sizeof all - used, "%s ", page[i].reasons);
     }
     for (char *word = strtok_r(all, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
         for (size_t i = 0; i < rows; i++) {
-            assert_int_equal(kg_reason_valid(contract[i].v, word),
-                             in_list(contract[i].reasons, word));
+            assert_int_equal(kg_reason_valid(page[i].v, word), in_list(page[i].reasons, word));
         }
         assert_false(kg_reason_valid(KG_V_OK, word));
         assert_true(kg_reason_valid(KG_V_REJECTED, word));
@@ -441,7 +440,7 @@ static char *words(struct dice *d, struct kg_record *r)
 static void random_outcome(struct dice *d, struct kg_record *r)
 {
     if (coin(d)) {
-        const size_t rows = sizeof contract / sizeof contract[0];
+        const size_t rows = sizeof page / sizeof page[0];
         size_t row = kg_rng_below(&d->rng, rows + 2);
         if (row == rows) {
             kg_record_verdict(r, KG_V_OK, NULL, "right on every input");
@@ -449,9 +448,9 @@ static void random_outcome(struct dice *d, struct kg_record *r)
             kg_record_verdict(r, KG_V_REJECTED, "some-rule", "line 1");
         } else {
             char first[32];
-            snprintf(first, sizeof first, "%.*s", (int)strcspn(contract[row].reasons, " "),
-                     contract[row].reasons);
-            kg_record_verdict(r, contract[row].v, first, "because of %s", first);
+            snprintf(first, sizeof first, "%.*s", (int)strcspn(page[row].reasons, " "),
+                     page[row].reasons);
+            kg_record_verdict(r, page[row].v, first, "because of %s", first);
         }
     } else if (coin(d)) {
         struct kg_err err = KG_ERR_INIT;
@@ -588,7 +587,7 @@ int main(void)
         cmocka_unit_test(json_does_not_share_with_the_record),
         cmocka_unit_test(evidence_leads_with_the_check),
         cmocka_unit_test(names_go_both_ways),
-        cmocka_unit_test(reasons_are_exactly_the_contracts),
+        cmocka_unit_test(reasons_are_exactly_those_of_the_page),
         cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(an_error_erases_the_verdict),
         cmocka_unit_test(hostile_text_becomes_utf8),

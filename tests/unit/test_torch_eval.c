@@ -544,7 +544,7 @@ static void files_that_are_no_problem(void **state)
     }
 }
 
-/* Every key of the contract, and what an executor fills in. */
+/* Every key of docs/record.md, and what an executor fills in. */
 static void record(void **state)
 {
     (void)state;

@@ -55,7 +55,7 @@ static enum kg_code learn_version(struct kg_cc *cc, struct kg_err *err)
     return code;
 }
 
-/* The flags of every build. */
+/* The flags of docs/problems.md, "How both sides are built". */
 static void set_flags(struct kg_cc *cc, bool kgops)
 {
     static const char *const fixed[] = {"-std=gnu17", "-O3",     "-march=native",

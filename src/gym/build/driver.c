@@ -24,7 +24,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The driver's command for a shared object. */
+/* The driver's command for a shared object: flags, source, kgops, libraries. */
 static size_t driver_command(const struct kg_cc *cc, const char **argv, struct kg_arena *a,
                              struct kg_err *err)
 {

@@ -1,7 +1,7 @@
 /* Private to eval/: an evaluation that ended in what neither its candidate nor its problem
  * explains. Once is an accident, and it is tried again. The second time of the same kind a canary
  * decides, the problem's own reference judged as a candidate is, on the same worker: where that
- * passes, the failure is the candidate's, else it is an error (contracts, section 1). */
+ * passes, the failure is the candidate's, else it is an error (docs/record.md). */
 #ifndef KG_GYM_EVAL_ACCIDENTS_H
 #define KG_GYM_EVAL_ACCIDENTS_H
 

@@ -1,6 +1,6 @@
 /* What `kgym problems check` has found out, by problem: below `cache`, one file for each, by the
  * SHA-256 of the problem. A problem that is quarantined there is refused when it is to be judged,
- * as contracts want a defective one to be an error, unless `quarantine=ignore`. A problem that was
+ * unless `quarantine=ignore` (docs/problems.md, "Problems that are put aside"). A problem that was
  * never checked is judged: to find out takes longer than most evaluations.
  *
  * What failed on one kind of device only (it builds, repeats itself, its float and its double

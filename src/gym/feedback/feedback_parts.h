@@ -78,7 +78,8 @@ void kg_fb_listing_put(const struct kg_fb_listing *l, const struct kg_feedback_s
 
 /* From a record to a page (hints.c, source.c, diagnosis.c, speed.c) */
 
-/* What a verdict means, and what usually helps: static text for every reason of the contract. */
+/* What a verdict means, and what usually helps: static text for every reason of
+ * docs/record.md. */
 struct kg_fb_advice {
     const char *what, *hint;
 };

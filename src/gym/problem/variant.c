@@ -3,8 +3,8 @@
 
 #include "gym/problem/search.h"
 
-/* Source: the contract of the problem format; the default of a larger shape must stay affordable
- * in every evaluation. */
+/* Source: docs/problems.md, "Shapes that are tried": a larger shape must stay affordable in every
+ * evaluation. */
 #define MAX_COST    16.0
 #define QUARTER     0.25
 #define MAX_SMALLER 1024 /* values tried for a dim that may not be 1 */

@@ -23,7 +23,7 @@ static const char *const timing_names[] = {[KG_T_OFF] = "off",
                                            [KG_T_NOT_MEASURED] = "not_measured",
                                            [KG_T_NOT_TRUSTED] = "not_trusted"};
 
-/* The contract's table; verdicts without a row here have a rule of their own below. */
+/* The table of docs/record.md. Verdicts without a row here have a rule of their own below. */
 static const char *const reasons[KG_V_COUNT][16] = {
     [KG_V_NO_CODE] = {"empty", "no_block", "missing_entry", "thinking_only", "diff", "cut_off"},
     [KG_V_COMPILE_ERROR] = {"syntax", "link", "missing_entry", "load", "limits"},

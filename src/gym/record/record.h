@@ -49,8 +49,8 @@ const char *kg_stage_status_name(enum kg_stage_status s);
 bool kg_stage_status_parse(const char *name, enum kg_stage_status *out);
 const char *kg_timing_status_name(enum kg_timing_status s);
 bool kg_timing_status_parse(const char *name, enum kg_timing_status *out);
-/* Is reason one of verdict's reasons in the contract? (rejected: any rule id; timeout: any stage)
- */
+/* Is reason one of the verdict's reasons in docs/record.md? Of rejected any rule id is, of timeout
+ * any stage. */
 bool kg_reason_valid(enum kg_verdict v, const char *reason);
 
 struct kg_timing {
@@ -140,8 +140,8 @@ void kg_record_error(struct kg_record *r, const struct kg_err *e);
 /* Append {check: name, ...fields} (steals fields, which may be NULL) to evidence. docs/record.md
  * lists the checks and their fields. */
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields);
-/* The object, all keys present in contract order; public: without "private". A deep copy: the
- * caller owns it and the record may change or go. */
+/* The object, all keys present in the order of docs/record.md; public: without "private". A deep
+ * copy: the caller owns it and the record may change or go. */
 json_t *kg_record_json(const struct kg_record *r, bool public_only);
 /* Back from JSON (reports, rewards, replay): unknown keys are ignored, missing ones (but `private`)
  * are errors that name the key. *out need not be initialised; after success the caller deinits it,

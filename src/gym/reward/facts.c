@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this a time is mostly hand-off. Source: contract of the timing protocol, T = 20 K on the
- * CPU and 100 us on a GPU. 0 where K is not known. */
+/* Below this a time is mostly hand-off. Source: docs/rewards.md, T = 20 K on the CPU and 100 us on
+ * a GPU. 0 where K is not known. */
 static double shortest_ns(const struct kg_record *r)
 {
     if (r->problem.language != NULL && strcmp(r->problem.language, "c") != 0) {

@@ -44,7 +44,7 @@ enum kg_step { /* bits of the ladder, in the order in which they are taken */
 const char *kg_step_name(int step); /* of one step: "rlimit", ... */
 
 struct kg_isolation {
-    int level;           /* 0..3, see docs/security.md */
+    int level;           /* 0..3: docs/security.md, "Levels" */
     uint32_t has, lacks; /* bits of enum kg_step */
 };
 

@@ -13,7 +13,8 @@
  *   rms(y - o) <= max(3 max(rms(r - o), u sqrt(K)/2 s), 2e-5 s)
  * The last term is the sum that 1e-5 (|o_i| + s) in every element may reach.
  * f64: the same with u = 2^-53, and 1e-5, 1e-3, 2e-5 and 2^-15 times 2^-29.
- * Integer outputs are exact where r and o agree. docs/verification.md derives the bound. */
+ * Integer outputs are exact where r and o agree. Source: docs/verification.md, "The oracle and the
+ * bound". */
 #ifndef KG_GYM_VERIFY_COMPARE_H
 #define KG_GYM_VERIFY_COMPARE_H
 

@@ -10,7 +10,7 @@
 
 #include "gym/torch/profile/torch_profile.h"
 
-#define KG_TPHASE_WARMUP 10 /* calls of set-up: contracts, at least 10 warm-ups per process */
+#define KG_TPHASE_WARMUP 10 /* calls of set-up, as many as the warm-ups of docs/timing.md */
 #define KG_TPHASE_AFTER  6  /* calls without, at least, before it is believed */
 
 struct kg_tphase { /* zeroed: of no call */
