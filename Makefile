@@ -57,7 +57,7 @@ test: setup ## build and run all tests
 unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
 	@tests/run.sh $(B)
 
-check: ## format, layers, headers, names, function length, warnings, cppcheck, clang-tidy
+check: ## format, layers, headers, names, function length, messages, warnings, cppcheck, clang-tidy
 	@tools/setup.sh check
 	@tools/check.sh
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs every check of tools/check/ (or those named), all of them even if one fails, and sums up.
-#   tools/check.sh [format layers headers length words docs warnings names cppcheck tidy]
+#   tools/check.sh [format layers headers length words messages docs warnings names cppcheck tidy]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 checks=("$@")
-[ ${#checks[@]} -gt 0 ] || checks=(format layers headers length words docs warnings names cppcheck tidy)
+[ ${#checks[@]} -gt 0 ] || checks=(format layers headers length words messages docs warnings names cppcheck tidy)
 failed=()
 for c in "${checks[@]}"; do
   start=$SECONDS
