@@ -31,18 +31,41 @@ const char *kg_blame_name(enum kg_blame blame)
     return names[blame];
 }
 
+static void fill(struct kg_err *err, enum kg_code code, const char *fmt, va_list ap)
+{
+    char message[sizeof err->message] = ""; /* what is quoted may be the old one */
+    vsnprintf(message, sizeof message, fmt, ap);
+    *err = (struct kg_err){.code = code,
+                           .blame = code == KG_E_PROBLEM ? KG_BLAME_PROBLEM
+                                    : code == KG_E_GYM   ? KG_BLAME_GYM
+                                                         : KG_BLAME_HOST};
+    memcpy(err->message, message, sizeof err->message);
+}
+
 enum kg_code kg_fail(struct kg_err *err, enum kg_code code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    err->code = code;
-    err->strained = err->suggests = false;
-    err->blame = code == KG_E_PROBLEM ? KG_BLAME_PROBLEM
-                 : code == KG_E_GYM   ? KG_BLAME_GYM
-                                      : KG_BLAME_HOST;
-    vsnprintf(err->message, sizeof err->message, fmt, ap);
+    fill(err, code, fmt, ap);
     va_end(ap);
     return code;
+}
+
+enum kg_code kg_fail_memory(struct kg_err *err, enum kg_code code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fill(err, code, fmt, ap);
+    va_end(ap);
+    err->memory = true;
+    return code;
+}
+
+const char *kg_err_without(const struct kg_err *err, const char *subject)
+{
+    size_t n = strlen(subject);
+    bool begins = strncmp(err->message, subject, n) == 0 && strncmp(err->message + n, ": ", 2) == 0;
+    return err->message + (begins ? n + 2 : 0);
 }
 
 enum kg_code kg_err_prefix(struct kg_err *err, const char *fmt, ...)

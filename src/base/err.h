@@ -30,6 +30,8 @@ enum kg_code {
 
 enum kg_blame { KG_BLAME_HOST, KG_BLAME_GYM, KG_BLAME_PROBLEM };
 
+/* The message is for people: no decision reads it (tools/check/messages.sh). Who must know more
+ * than the code is told by a field. */
 struct kg_err {
     enum kg_code code;
     enum kg_blame blame;
@@ -38,7 +40,10 @@ struct kg_err {
      * a candidate's code that runs beside it may have been the cause. Whoever calls them says so,
      * after kg_fail, which clears it. */
     bool strained;
-    bool suggests; /* NOT_FOUND: the message names what was probably meant; as above */
+    /* What else a caller may have to know; each as above. */
+    bool memory;   /* memory was what there was too little of */
+    bool suggests; /* NOT_FOUND: the message names what was probably meant */
+    bool advised;  /* the message says what to do about it */
 };
 
 #define KG_ERR_INIT                                                                                \
@@ -52,8 +57,16 @@ struct kg_err {
  * code. Usage: return kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno)); */
 enum kg_code kg_fail(struct kg_err *err, enum kg_code code, const char *fmt, ...) KG_PRINTF(3, 4);
 
+/* The same, and memory is what lacks. */
+enum kg_code kg_fail_memory(struct kg_err *err, enum kg_code code, const char *fmt, ...)
+    KG_PRINTF(3, 4);
+
 /* Put "prefix: " before the message of an error that is being passed on; returns err->code. */
 enum kg_code kg_err_prefix(struct kg_err *err, const char *fmt, ...) KG_PRINTF(2, 3);
+
+/* The message without "subject: " where it begins so: for showing it beside that subject. Lives as
+ * long as *err. */
+const char *kg_err_without(const struct kg_err *err, const char *subject);
 
 /* Line breaks and tabs in the message, of what it quotes, become spaces. */
 void kg_err_one_line(struct kg_err *err);

@@ -23,6 +23,7 @@ struct kg_opt {
     const char *def;          /* default, as text */
     const char *unit;         /* "s", "MB", "" */
     const char *help;         /* one sentence */
+    bool beside;              /* no part of what is asked for: where things lie, who is refused */
 };
 
 struct kg_opts {

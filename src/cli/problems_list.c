@@ -147,9 +147,7 @@ int kg_cli_problems_list(const struct kg_paths *paths, const char *const *word, 
             print_json(json_pack("{s:o, s:o}", "problem", kg_json_text(it.word, strlen(it.word)),
                                  "put_aside", kg_json_text(err.message, strlen(err.message))));
         } else {
-            size_t n = strlen(it.path); /* the message begins with it */
-            bool twice = strncmp(err.message, it.path, n) == 0 && err.message[n] == ':';
-            kg_cli_aside_add(&aside, it.word, err.message + (twice ? n + 2 : 0));
+            kg_cli_aside_add(&aside, it.word, kg_err_without(&err, it.path));
         }
     }
     kg_cli_aside_print(&aside);

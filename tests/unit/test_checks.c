@@ -262,6 +262,32 @@ static void words(void **state)
     expect("words", "src/base/a.c:1:");
 }
 
+static void messages(void **state)
+{
+    (void)state;
+    put("src/base/a.c", "if (err->message[0] && strlen(err->message) < 9) {\n"
+                        "    snprintf(out, n, \"%s\", err->message);\n"
+                        "    memcpy(r.message, err.message, n);\n}\n"
+                        "if (strcmp(message, \"x.message\") == 0) {\n}\n");
+    put("src/gym/x/a.c", "if (strstr(r->message, \"out of memory\")) {\n}\n");
+    put("tools/check/messages.txt", "Why.\n\nsrc/gym/x/a.c: shows one\n");
+    expect("messages", NULL);
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {"if (strstr(err->message, \"no memory\")) {\n}\n",
+         "src/gym/y/b.c:1: compares or searches"},
+        {"\nif (!strncmp(err.message,\n             what, 5)) {\n}\n",
+         "src/gym/y/b.c:2: compares or searches"},
+        {"x = strcasestr(f(a(b), r->error.message), \")\");\n", "src/gym/y/b.c:1: compares"},
+        {"x = err.message[n] == ':';\n", "src/gym/y/b.c:1: compares a byte of a message"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put("src/gym/y/b.c", cases[i].text);
+        expect("messages", cases[i].wanted);
+    }
+}
+
 static void warnings(void **state)
 {
     (void)state;
@@ -341,9 +367,9 @@ int main(void)
 {
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
-        IN_TREE(format),   IN_TREE(layers),   IN_TREE(headers), IN_TREE(heads),
-        IN_TREE(length),   IN_TREE(names),    IN_TREE(words),   IN_TREE(docs),
-        IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
+        IN_TREE(format), IN_TREE(layers),   IN_TREE(headers),  IN_TREE(heads),
+        IN_TREE(length), IN_TREE(names),    IN_TREE(words),    IN_TREE(messages),
+        IN_TREE(docs),   IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,7 @@ static struct {
     int late_at, hit_at, modified_at; /* number of the candidate's call that is seen to */
     int short_at; /* number of the candidate's call before which the judge lacks this, once */
     const char *lacking;
+    bool memory; /* it is memory */
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, draws_alone, wide, untimed, other;
     int same_seed;
@@ -155,7 +156,9 @@ static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg
     count(who, c);
     if (who == CAND && spy.short_at > 0 && spy.calls[CAND] == spy.short_at) {
         spy.short_at = 0;
-        return kg_fail(err, KG_E_LIMIT, "%s", spy.lacking);
+        kg_fail(err, KG_E_LIMIT, "%s", spy.lacking);
+        err->memory = spy.memory;
+        return err->code;
     }
     enum kg_code code = kg_dj_run(j, c, out, err);
     if (code == KG_OK) {
@@ -865,6 +868,7 @@ static void memory_of_others(void **state)
         fresh(state);
         kg_tpairs_hook.shared = i > 0;
         spy.short_at = 12;
+        spy.memory = i < 2;
         spy.lacking = i < 2 ? "CUDA: exported memory: out of memory" : "larger than a judge takes";
         judge("affine.py", good, KG_ST_TIMING, &r);
         assert_true(r.has_error == (i != 1));

@@ -14,6 +14,10 @@ static struct {
     const char *message;
 } fault;
 
+static const char no_memory[] = "judge: the device has no memory for 4096 bytes";
+static const char gone[] = "CUDA: wait: CUDA_ERROR_ILLEGAL_ADDRESS (700: illegal address)";
+static const char full[] = "scratch: no room left on the disk";
+
 static enum kg_code failing(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                             struct kg_err *err)
 {
@@ -24,6 +28,7 @@ static enum kg_code failing(struct kg_dj *j, const struct kg_dj_call *c, struct 
         fault.failed++;
         kg_fail(err, fault.code, "%s", fault.message);
         err->strained = fault.strained;
+        err->memory = fault.message == no_memory;
         return err->code;
     }
     return kg_dj_run(j, c, out, err);
@@ -38,10 +43,6 @@ static int setup(void **state)
     config.timing_blocks = config.timing_min_blocks = 1;
     return rig_open();
 }
-
-static const char no_memory[] = "judge: the device has no memory for 4096 bytes";
-static const char gone[] = "CUDA: wait: CUDA_ERROR_ILLEGAL_ADDRESS (700: illegal address)";
-static const char full[] = "scratch: no room left on the disk";
 
 static const struct {
     const char *message, *want;
@@ -104,7 +105,7 @@ static void nobody_is_blamed_before(void **state)
     struct kg_err err = KG_ERR_INIT;
     kg_record_init(&r);
     struct kg_evaluation e = {.w = worker, .r = &r};
-    kg_fail(&err, KG_E_HOST, "%s", no_memory);
+    kg_fail_memory(&err, KG_E_HOST, "%s", no_memory);
     err.strained = true;
     for (int k = 0; k < 2; k++) {
         assert_false(kg_accidents_again(&e, KG_E_HOST, &err, &seen));

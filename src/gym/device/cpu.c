@@ -45,8 +45,8 @@ static enum kg_code cpu_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at,
     size_t n = (size_t)((bytes + unit - 1) / unit * unit);
     void *p = bytes > MOST_BYTES ? NULL : aligned_alloc(unit, n > 0 ? n : unit);
     if (p == NULL) {
-        return kg_fail(err, KG_E_HOST, "judge: no memory for %llu bytes",
-                       (unsigned long long)bytes);
+        return kg_fail_memory(err, KG_E_HOST, "judge: no memory for %llu bytes",
+                              (unsigned long long)bytes);
     }
     if (unit == HUGE_BYTES) {
         madvise(p, n, MADV_HUGEPAGE); /* may fail without harm */
@@ -328,7 +328,7 @@ static enum kg_code cpu_open(struct kg_device *d, const char *name, struct kg_er
     }
     if (h == NULL || h->sweep == NULL) {
         free(h);
-        return kg_fail(err, KG_E_HOST, "judge: no memory for the host device");
+        return kg_fail_memory(err, KG_E_HOST, "judge: no memory for the host device");
     }
     d->self = h;
     d->sealed = strcmp(name, "fake") != 0;

@@ -215,7 +215,7 @@ static enum kg_code cuda_open(struct kg_device *d, const char *name, struct kg_e
     }
     struct kg_cuda *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return kg_fail(err, KG_E_HOST, "judge: no memory for the CUDA device");
+        return kg_fail_memory(err, KG_E_HOST, "judge: no memory for the CUDA device");
     }
     c->ordinal = (int)ordinal;
     d->self = c;

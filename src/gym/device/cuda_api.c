@@ -20,8 +20,11 @@ enum kg_code kg_cu_fail(const struct kg_cu *cu, int result, const char *what, st
         text == NULL) {
         text = "no text";
     }
-    return kg_fail(err, result == KG_CU_OUT_OF_MEMORY ? KG_E_LIMIT : KG_E_HOST,
-                   "CUDA: %s: %s (%d: %s)", what, name, result, text);
+    bool memory = result == KG_CU_OUT_OF_MEMORY;
+    kg_fail(err, memory ? KG_E_LIMIT : KG_E_HOST, "CUDA: %s: %s (%d: %s)", what, name, result,
+            text);
+    err->memory = memory;
+    return err->code;
 }
 
 /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees it. */

@@ -42,9 +42,10 @@ enum kg_code kg_cuda_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, st
         code = c->cu.mem_alloc(at, bytes > 0 ? bytes : 1);
     }
     if (code == KG_CU_OUT_OF_MEMORY) {
-        return kg_fail(err, KG_E_HOST,
-                       "judge: the device has no memory for %llu bytes; fewer --jobs take less",
-                       (unsigned long long)bytes);
+        return kg_fail_memory(
+            err, KG_E_HOST,
+            "judge: the device has no memory for %llu bytes; fewer --jobs take less",
+            (unsigned long long)bytes);
     }
     return code == KG_CU_SUCCESS ? KG_OK : kg_cu_fail(&c->cu, code, "memory", err);
 }

@@ -71,7 +71,7 @@ static enum kg_code begin(struct kg_dj_state *s, int id, const struct kg_tleaf *
     kg_dj_case_drop(s, id);
     struct kg_dj_case *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return kg_fail(err, KG_E_HOST, "judge: no memory for a case");
+        return kg_fail_memory(err, KG_E_HOST, "judge: no memory for a case");
     }
     c->n = n;
     memcpy(c->leaf, leaf, n * sizeof *leaf);

@@ -177,6 +177,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     }
     kg_fail(err, (enum kg_code)rep->code, "%s", rep->message);
     err->strained = err->code == KG_E_HOST || err->code == KG_E_LIMIT;
+    err->memory = rep->memory;
     return err->code;
 }
 
@@ -215,7 +216,7 @@ static enum kg_code share_pause(struct kg_dj *j, struct kg_err *err)
     void *page =
         mmap(NULL, sizeof *j->pause, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
-        return kg_fail(err, KG_E_HOST, "no memory to share with the judge of tensors");
+        return kg_fail_memory(err, KG_E_HOST, "no memory to share with the judge of tensors");
     }
     j->pause = page;
     return KG_OK;

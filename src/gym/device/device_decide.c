@@ -307,7 +307,7 @@ enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
     }
     unsigned char *part = malloc(2 * CLOSE_PART);
     if (part == NULL) {
-        return kg_fail(err, KG_E_HOST, "judge: no memory to compare with");
+        return kg_fail_memory(err, KG_E_HOST, "judge: no memory to compare with");
     }
     enum kg_code code = KG_OK;
     for (uint32_t i = 0; i < c->side[0].n && code == KG_OK; i++) {

@@ -168,7 +168,7 @@ const char *kg_djm_rep_check(const void *bytes, size_t len, uint32_t op, uint64_
     if (r.magic != KG_DJM_MAGIC || r.op != op || r.seq != seq) {
         return "a reply to something else";
     }
-    if (r.code > KG_E_CANCELLED || r.flag > 1) {
+    if (r.code > KG_E_CANCELLED || r.flag > 1 || r.memory > 1) {
         return "a reply with a field out of range";
     }
     return memchr(r.message, '\0', sizeof r.message) ? NULL : "a reply with an endless message";

@@ -54,10 +54,10 @@ struct kg_djm_req {
 struct kg_djm_rep {
     uint32_t magic, op;
     uint64_t seq;
-    uint32_t code; /* enum kg_code */
-    uint32_t flag; /* HELLO: confined; SELF: applies; ASIDE: kept; RECALL: same */
-    int32_t port;  /* OPEN */
-    uint32_t pad;
+    uint32_t code;                /* enum kg_code */
+    uint32_t flag;                /* HELLO: confined; SELF: applies; ASIDE: kept; RECALL: same */
+    int32_t port;                 /* OPEN */
+    uint32_t memory;              /* of an error: it is memory that lacks */
     uint64_t in_bytes, out_bytes; /* OPEN */
     double e_ref;                 /* SELF */
     struct kg_dj_facts facts;     /* HELLO, BANDWIDTH */

@@ -119,6 +119,7 @@ void kg_dj_serve(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds, 
     rep->seq = req->seq;
     rep->code = (uint32_t)dispatch(s, req, fds, nfds, rep, out_fds, nout, &err);
     rep->e_ref = s->e_ref;
+    rep->memory = err.memory;
     _Static_assert(sizeof rep->message == sizeof err.message, "a message fits");
     memcpy(rep->message, err.message, sizeof rep->message);
     for (int k = 0; k < nfds; k++) {

@@ -15,7 +15,7 @@ static struct kg_twire *make_wire(int *fd, struct kg_err *err)
 {
     int made = memfd_create("kgym-ctrl", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0 || ftruncate(made, sizeof(struct kg_twire)) != 0) {
-        kg_fail(err, KG_E_HOST, "no memory for a control block: %s", strerror(errno));
+        kg_fail_memory(err, KG_E_HOST, "no memory for a control block: %s", strerror(errno));
         if (made >= 0) {
             close(made);
         }

@@ -1,7 +1,5 @@
 #include "gym/eval/accidents.h"
 
-#include <string.h>
-
 #include "gym/eval/executor.h"
 
 /* Does this worker judge at all? Through the stages that the failure needs to be seen again.
@@ -52,14 +50,11 @@ static bool strained(const struct kg_evaluation *e, enum kg_code code, const str
 static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code,
                              const struct kg_err *err)
 {
-    const struct kg_record *r = e->r;
+    enum kg_verdict v = e->r->verdict;
     if (!e->shared || code != KG_OK) {
-        bool memory = code == KG_E_LIMIT && strstr(err->message, "out of memory");
-        return e->shared && (code == KG_E_HOST || memory);
+        return e->shared && (code == KG_E_HOST || (code == KG_E_LIMIT && err->memory));
     }
-    bool memory =
-        r->message && (strstr(r->message, "out of memory") || strstr(r->message, "ALLOC_FAILED"));
-    return r->verdict == KG_V_OUT_OF_MEMORY || (r->verdict == KG_V_CRASH && memory);
+    return v == KG_V_OUT_OF_MEMORY || (v == KG_V_CRASH && e->memory);
 }
 
 /* Each kind may happen once. The second of one kind tells something; one each of two does not. */
@@ -81,8 +76,7 @@ bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const 
 /* What was short may have been the device's memory. */
 static void verdict_of_strain(const struct kg_evaluation *e, const struct kg_err *err)
 {
-    bool memory = strstr(err->message, "out of memory") || strstr(err->message, "no memory");
-    if (e->on_device && memory) {
+    if (e->on_device && err->memory) {
         kg_record_verdict(e->r, KG_V_OUT_OF_MEMORY, "device",
                           "it leaves the reference and the judge no memory on the device");
     } else {

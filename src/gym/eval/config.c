@@ -9,23 +9,38 @@ static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 #define AT(field) offsetof(struct kg_config, field), sizeof(((struct kg_config *)0)->field)
 #define BOOL(key, field, def, help)                                                                \
     {                                                                                              \
-        key, KG_OPT_BOOL, AT(field), 0, 0, NULL, def, "", help                                     \
+        key, KG_OPT_BOOL, AT(field), 0, 0, NULL, def, "", help, false                              \
     }
 #define INT(key, field, lo, hi, def, unit, help)                                                   \
     {                                                                                              \
-        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help                                  \
+        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help, false                           \
     }
 #define REAL(key, field, lo, hi, def, unit, help)                                                  \
     {                                                                                              \
-        key, KG_OPT_REAL, AT(field), lo, hi, NULL, def, unit, help                                 \
+        key, KG_OPT_REAL, AT(field), lo, hi, NULL, def, unit, help, false                          \
     }
 #define TEXT(key, field, def, help)                                                                \
     {                                                                                              \
-        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help                                   \
+        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help, false                            \
     }
 #define ENUM(key, field, names, def, help)                                                         \
     {                                                                                              \
-        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help                                    \
+        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help, false                             \
+    }
+
+/* The same of an option that changes no verdict, so that it does not belong to the hash of an
+ * evaluation's inputs. */
+#define INT_BESIDE(key, field, lo, hi, def, unit, help)                                            \
+    {                                                                                              \
+        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help, true                            \
+    }
+#define TEXT_BESIDE(key, field, def, help)                                                         \
+    {                                                                                              \
+        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help, true                             \
+    }
+#define ENUM_BESIDE(key, field, names, def, help)                                                  \
+    {                                                                                              \
+        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help, true                              \
     }
 
 static const struct kg_opt table[] = {
@@ -44,8 +59,9 @@ static const struct kg_opt table[] = {
     INT("laws", laws, 0, 64, "4", "", "Value laws drawn per evaluation besides the variants."),
     BOOL("hack_checks", hack_checks, "yes",
          "Look for replayed answers, work outside the clock and times below the floor."),
-    ENUM("quarantine", quarantine, quarantines, "refuse",
-         "Problems that `kgym problems check` has put aside. refuse: an error; ignore: judged."),
+    ENUM_BESIDE(
+        "quarantine", quarantine, quarantines, "refuse",
+        "Problems that `kgym problems check` has put aside. refuse: an error; ignore: judged."),
     REAL("deadline.compile", deadline_compile, 0.1, 3600, "20", "s", "Time to compile."),
     REAL("deadline.run", deadline_run, 0.1, 3600, "20", "s",
          "Wall time of one run stage, and of a single call in timing."),
@@ -121,7 +137,8 @@ static const struct kg_opt table[] = {
     INT("torch.connections", torch_connections, 0, 32, "1", "",
         "PyTorch: hardware queues of a process's context on a GPU; 0: as many as the driver makes "
         "(8), which takes several times longer for each."),
-    INT("torch.builds_mb", torch_builds_mb, 0, 1 << 20, "2048", "MB",
+    INT_BESIDE(
+        "torch.builds_mb", torch_builds_mb, 0, 1 << 20, "2048", "MB",
         "PyTorch: size of the cache of extensions and Triton kernels that candidates build; 0: "
         "none."),
     INT("kernelbench.trials", kernelbench_trials, 1, 1000, "5", "",
@@ -130,10 +147,12 @@ static const struct kg_opt table[] = {
         "kernelbench.tolerance", kernelbench_tolerance, 0, 1, "0", "",
         "Protocol `kernelbench`: absolute and relative tolerance; 0: by precision, fp32 1e-4, else "
         "1e-2."),
-    TEXT("suites", suites, "", "Folders of problem suites, separated by colons; empty: shipped."),
-    TEXT("cache", cache, "",
-         "Folder of compiled objects and builds; `none`: no cache; empty: in the user's cache "
-         "folder."),
+    TEXT_BESIDE("suites", suites, "",
+                "Folders of problem suites, separated by colons; empty: shipped."),
+    TEXT_BESIDE(
+        "cache", cache, "",
+        "Folder of compiled objects and builds; `none`: no cache; empty: in the user's cache "
+        "folder."),
     TEXT("seed", seed, "", "32 hex digits to repeat an evaluation; empty: a fresh secret."),
     BOOL("allow_unconfined", allow_unconfined, "no",
          "Run without seccomp or Landlock where the host lacks them (recorded as L0)."),

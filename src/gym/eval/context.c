@@ -22,16 +22,28 @@ static json_t *value_of(const struct kg_opt *o, const void *config)
     }
 }
 
-json_t *kg_context_config(const struct kg_config *c)
+static json_t *config_of(const struct kg_config *c, bool beside)
 {
     const struct kg_opts *opts = kg_config_options();
     json_t *out = json_object();
     for (size_t i = 0; i < opts->n; i++) {
-        if (strcmp(opts->table[i].key, "seed") != 0) { /* a secret: it lives under "private" */
-            json_object_set_new(out, opts->table[i].key, value_of(&opts->table[i], c));
+        const struct kg_opt *o = &opts->table[i];
+        bool secret = o->offset == offsetof(struct kg_config, seed); /* it lives under "private" */
+        if (!secret && (beside || !o->beside)) {
+            json_object_set_new(out, o->key, value_of(o, c));
         }
     }
     return out;
+}
+
+json_t *kg_context_config(const struct kg_config *c)
+{
+    return config_of(c, true);
+}
+
+json_t *kg_context_asked(const struct kg_config *c)
+{
+    return config_of(c, false);
 }
 
 static void cpu_model(char *out, size_t cap)

@@ -8,6 +8,8 @@
 
 /* {key: value} with the options' own types. New reference. */
 json_t *kg_context_config(const struct kg_config *c);
+/* The same without options that change no verdict (struct kg_opt, beside). New reference. */
+json_t *kg_context_asked(const struct kg_config *c);
 /* {kgym, cpu, cores, kernel, compiler, pinned_cpu}. New reference. */
 json_t *kg_context_environment(const char *compiler, int cpu);
 

@@ -97,11 +97,7 @@ void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t
 {
     struct kg_sha256 h;
     struct kg_buf b;
-    json_t *config = kg_context_config(c);
-    json_object_del(config, "cache"); /* where things lie changes no verdict */
-    json_object_del(config, "suites");
-    json_object_del(config, "quarantine"); /* nor who is refused */
-    json_object_del(config, "torch.builds_mb");
+    json_t *config = kg_context_asked(c);
     kg_buf_init(&b, 1 << 16);
     kg_json_dump(config, &b);
     json_decref(config);

@@ -46,6 +46,7 @@ struct kg_evaluation {
     bool lost;         /* its process was killed, and not by the gym: cause unknown */
     bool attached;     /* its code has run beside this judge and these references */
     bool judge_lost;   /* the judge died after that */
+    bool memory;       /* what it died of may be that it found no memory */
     bool on_device;    /* what runs its code has a device's memory besides the host's */
     bool alone;        /* it must have the device to itself */
     bool shared;       /* other evaluations were on the device meanwhile */

@@ -87,8 +87,9 @@ static void find(struct kg_host_caps *c)
         }
         /* If no step is named, the step that others build on is left out. */
         uint32_t step = failed != 0 ? (uint32_t)failed : KG_STEP_MOUNTNS;
-        const char *why = strstr(err.message, "failed: ");
-        drop(c, step, why != NULL ? why + strlen("failed: ") : err.message);
+        char subject[80];
+        snprintf(subject, sizeof subject, "sandbox: step %s failed", kg_step_name((int)step));
+        drop(c, step, kg_err_without(&err, subject));
         drop_dependents(c, step);
     }
 }

@@ -84,7 +84,7 @@ enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
 static enum kg_code with_advice(struct kg_err *err)
 {
     struct kg_err cause = *err;
-    return cause.code != KG_E_HOST || strstr(cause.message, "make torch")
+    return cause.code != KG_E_HOST || cause.advised
                ? cause.code
                : kg_fail(err, KG_E_HOST,
                          "%.300s; `make torch` makes an environment with torch, and KGYM_PYTHON "

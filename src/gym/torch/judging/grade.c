@@ -23,7 +23,7 @@ static enum kg_stage_result ask(struct kg_evaluation *e, struct kg_tinstance *s,
 {
     struct kg_record *r = e->r;
     size_t seen = json_array_size(r->evidence);
-    bool lost = e->lost;
+    bool lost = e->lost, memory = e->memory;
     enum kg_stage_result step = kg_tcandidate_case(e, s, KG_TL_OWN, KG_ST_FULL, err);
     *pass = step == KG_STAGE_PASS;
     bool gates = e->w->config.torch_shapes_gate && step == KG_STAGE_FAIL;
@@ -40,6 +40,7 @@ static enum kg_stage_result ask(struct kg_evaluation *e, struct kg_tinstance *s,
     r->verdict = KG_V_NONE;
     r->reason = r->message = NULL;
     e->lost = lost;
+    e->memory = memory;
     return step == KG_STAGE_ERROR ? step : KG_STAGE_PASS;
 }
 

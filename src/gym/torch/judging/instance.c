@@ -66,6 +66,7 @@ static enum kg_code complaint(struct kg_worker *w, const char *what, enum kg_tst
             words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
             message ? ": " : "", message ? message : "");
     err->strained = code == KG_E_HOST;
+    err->memory = said == KG_TA_OUT_OF_MEMORY;
     return code;
 }
 

@@ -138,6 +138,13 @@ static bool of_device(const struct kg_evaluation *e, const char *type, const cha
     return said && !kg_torch_on_cpu(e->w);
 }
 
+/* Words of allocators that torch does not turn into its own error for it: a claim, like the status
+ * of the answer. */
+static bool of_memory(const char *message)
+{
+    return strstr(message, "out of memory") != NULL || strstr(message, "ALLOC_FAILED") != NULL;
+}
+
 static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
 {
     bool loading = is_loading(command);
@@ -159,6 +166,7 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
         add_lines(seen, json_object_get(reply, "lines"));
     }
     kg_record_evidence(e->r, "exception", seen);
+    e->memory = of_memory(type) || of_memory(message);
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
                       loading                       ? "load"
                       : of_device(e, type, message) ? "device"

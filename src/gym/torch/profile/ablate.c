@@ -82,7 +82,7 @@ struct aside {
     enum kg_verdict verdict;
     const char *reason, *message;
     size_t evidence;
-    bool lost;
+    bool lost, memory;
 };
 
 static struct aside set_aside(const struct kg_evaluation *e)
@@ -92,7 +92,8 @@ static struct aside set_aside(const struct kg_evaluation *e)
                           .reason = r->reason,
                           .message = r->message,
                           .evidence = json_array_size(r->evidence),
-                          .lost = e->lost};
+                          .lost = e->lost,
+                          .memory = e->memory};
 }
 
 static void put_back(struct kg_evaluation *e, const struct aside *a)
@@ -102,6 +103,7 @@ static void put_back(struct kg_evaluation *e, const struct aside *a)
     r->reason = a->reason;
     r->message = a->message;
     e->lost = a->lost;
+    e->memory = a->memory;
     while (json_array_size(r->evidence) > a->evidence) {
         json_array_remove(r->evidence, a->evidence);
     }

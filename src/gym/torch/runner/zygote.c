@@ -28,7 +28,6 @@
 #define MOST_WORDS 20
 #define NO_PYTHON  127
 #define PATIENCE   10 /* niceness of all that it forks, until it is timed (kg_pyrunner_pin) */
-#define ADVICE     "`make torch` makes an environment with torch, and KGYM_PYTHON names another python"
 
 struct environment {
     char text[MOST_WORDS][1200];
@@ -117,6 +116,17 @@ static void last_words(int errors, char out[256])
     snprintf(out, 256, "%s", line != NULL ? line + 1 : text);
 }
 
+static enum kg_code no_torch(const char *why, struct kg_err *err)
+{
+    kg_fail(
+        err, KG_E_HOST,
+        "torch: %s; `make torch` makes an environment with torch, and KGYM_PYTHON names another "
+        "python",
+        why);
+    err->advised = true;
+    return err->code;
+}
+
 /* Why there is no first message, once its socket is closed. */
 static enum kg_code say_end(const struct kg_zygote *z, struct kg_err *err)
 {
@@ -130,7 +140,7 @@ static enum kg_code say_end(const struct kg_zygote *z, struct kg_err *err)
     }
     last_words(z->errors, words);
     return si.si_status == NO_PYTHON
-               ? kg_fail(err, KG_E_HOST, "torch: %s; " ADVICE, words)
+               ? no_torch(words, err)
                : kg_fail(err, KG_E_HOST, "torch: %s ended before it had imported torch: %s",
                          z->spec.python, words);
 }
@@ -175,7 +185,7 @@ static enum kg_code check_facts(const struct kg_zygote *z, struct kg_err *err)
         return kg_fail(err, KG_E_HOST, "torch: %s", error);
     }
     if (error != NULL) {
-        return kg_fail(err, KG_E_HOST, "torch: %s; " ADVICE, error);
+        return no_torch(error, err);
     }
     if (json_integer_value(json_object_get(z->facts, "threads")) != 1) {
         return kg_fail(err, KG_E_HOST, "torch: importing torch has started threads: cannot fork");
