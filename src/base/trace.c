@@ -1,3 +1,4 @@
+/* Appends spans of this process to a trace that all processes of a command share. */
 #include "base/trace.h"
 
 #include <errno.h>

@@ -1,0 +1,70 @@
+/* The public calls that ask the supervisor something and wait for its answer. */
+#include "gym/pool/client.h"
+
+static enum kgym_code request(struct kgym_pool *p, json_t *head, json_t **reply,
+                              struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    json_t *ignored = NULL;
+    pthread_mutex_lock(&p->lock);
+    (void)!kg_client_request(p, head, "", 0, reply ? reply : &ignored, &e);
+    pthread_mutex_unlock(&p->lock);
+    json_decref(ignored);
+    return kg_client_error(&e, err);
+}
+
+enum kgym_code kgym_info(struct kgym_pool *p, struct kgym_info *out, struct kgym_error *err)
+{
+    json_t *reply = NULL;
+    enum kgym_code code = request(p, json_pack("{s:s}", "call", "info"), &reply, err);
+    *out = (struct kgym_info){.workers = (int)kg_frame_int(reply, "workers"),
+                              .cores = (int)kg_frame_int(reply, "cores"),
+                              .running = (int)kg_frame_int(reply, "running"),
+                              .queued = (int)kg_frame_int(reply, "queued"),
+                              .queue_limit = p->queue_limit};
+    json_decref(reply);
+    return code;
+}
+
+enum kgym_code kgym_resize(struct kgym_pool *p, int workers, struct kgym_error *err)
+{
+    enum kgym_code code =
+        request(p, json_pack("{s:s, s:i}", "call", "resize", "workers", workers), NULL, err);
+    if (code == KGYM_OK) {
+        pthread_mutex_lock(&p->lock);
+        p->workers = workers;
+        pthread_mutex_unlock(&p->lock);
+    }
+    return code;
+}
+
+static void forget_core(struct kgym_pool *p, int core)
+{
+    for (size_t i = json_array_size(p->held); i-- > 0;) {
+        if (json_integer_value(json_array_get(p->held, i)) == core) {
+            json_array_remove(p->held, i);
+        }
+    }
+}
+
+enum kgym_code kgym_hold_core(struct kgym_pool *p, int core, int timeout_ms, struct kgym_error *err)
+{
+    enum kgym_code code = request(
+        p, json_pack("{s:s, s:i, s:i}", "call", "hold", "core", core, "timeout_ms", timeout_ms),
+        NULL, err);
+    if (code == KGYM_OK) {
+        pthread_mutex_lock(&p->lock);
+        forget_core(p, core);
+        json_array_append_new(p->held, json_integer(core));
+        pthread_mutex_unlock(&p->lock);
+    }
+    return code;
+}
+
+enum kgym_code kgym_release_core(struct kgym_pool *p, int core, struct kgym_error *err)
+{
+    pthread_mutex_lock(&p->lock);
+    forget_core(p, core);
+    pthread_mutex_unlock(&p->lock);
+    return request(p, json_pack("{s:s, s:i}", "call", "release", "core", core), NULL, err);
+}
