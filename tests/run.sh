@@ -1,18 +1,63 @@
 #!/usr/bin/env bash
-# Runs every test program of a build folder and ends with one line: "N passed, N failed, N skipped".
-#   tests/run.sh build/release [name ...]
-# A program that fails is run once more, because processes, clocks and control groups of a busy host are in
-# play; both outputs are shown, and "again" marks it. TEST_RETRY=0: never. Those that failed are named once
-# more before the summary. Lines that begin with "told: " or "skip: " are shown with it.
-# Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none), and a test that
-# skips has failed: what only a GPU shows has not been shown. Sanitized builds skip what takes too long, and
-# programs that are mostly Python's time where others run the same C: they are named below.
-# TEST_DEV: another folder than /dev, for its own test.
+# Runs the test programs of a build folder and ends with one line: "N passed, N failed, N skipped".
+#   tests/run.sh BUILD              all programs but those that tests/programs.txt calls long
+#   tests/run.sh BUILD --long       those that it calls long
+#   tests/run.sh BUILD --all        both
+#   tests/run.sh BUILD NAME ...     these
+#   tests/run.sh --sum FILE         no program: the last line for all runs that wrote to FILE (TEST_TALLY)
+#
+# A program fails when one of its tests fails, when it ends with another exit status than 0, when it runs no
+# test, and when cmocka's last line is missing ("N test(s) run"). Skipped tests do not make it fail.
+# A program that fails is run once more, alone, because a busy host disturbs clocks, processes and control
+# groups. Both outputs are shown, and "again" marks it. The second run counts.
+# The ten programs that took the longest, and the names of those that failed, stand before the last line.
+# Lines that begin with "told: " or "skip: " are shown below their program.
+#
+# Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
+# need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't.
+# Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none). There a test that
+# skips has failed. Sanitized builds skip tests that take too long, and the programs of `python_s` below.
+#
+# Environment:
+#   TEST_RETRY=0       run nothing twice
+#   TEST_TIMEOUT=N     seconds that one program may take (default 600)
+#   TEST_LANES=N       light programs at once (default: one on each CPU, four at most)
+#   TEST_TALLY=FILE    append the counts of this run to FILE
+#   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
+#   TEST_LIST=FILE     read this list, not tests/programs.txt (for the test of this script)
 set -uo pipefail
-b=$1; shift
-export KGYM_BUILD=$(cd "$b" && pwd) KGYM_TREE=$(pwd)
-if [ $# -gt 0 ]; then progs=("${@/#/$b/tests/}"); else progs=("$b"/tests/*); fi
-passed=0 failed=0 skipped=0 names=
+
+if [ "${1:-}" = --sum ]; then
+  awk '{p += $1; f += $2; s += $3}
+    END {print p + 0 " passed, " f + 0 " failed, " s + 0 " skipped"; exit f > 0 || NR == 0}' "${2:?--sum needs a file}"
+  exit
+fi
+
+b=${1:?usage: tests/run.sh BUILD [--long | --all | NAME ...]}; shift
+KGYM_BUILD=$(cd "$b" && pwd) || exit 2
+export KGYM_BUILD KGYM_TREE=$PWD
+list=${TEST_LIST:-$(dirname "$0")/programs.txt}
+[ -r "$list" ] || { echo "tests: cannot read $list" >&2; exit 2; }
+is() { grep -qx "$1  *$2" "$list"; } # is long NAME
+
+# Those whose time is mostly Python's, where other programs run the same C code.
+python_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision"
+case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no python_s= ;; esac
+
+progs=()
+case ${1:-} in
+'' | --long | --all)
+  for t in "$b"/tests/*; do
+    n=$(basename "$t")
+    case ${1:-} in
+    --long) is long "$n" || continue ;;
+    '') ! is long "$n" || continue ;;
+    esac
+    progs+=("$n")
+  done
+  ;;
+*) progs=("$@") python_s= ;;
+esac
 
 gpu_here() {
   local node
@@ -24,59 +69,152 @@ gpu_here() {
 }
 if [ -z "${KGYM_TEST_GPU:-}" ] && gpu_here; then export KGYM_TEST_GPU=1; fi
 [ "${KGYM_TEST_GPU:-}" = 1 ] || unset KGYM_TEST_GPU
-python_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision"
-case $b in */sanitize | */asan | */ubsan) strict=no ;; *) strict=${KGYM_TEST_GPU:-no} python_s= ;; esac
-[ $# -eq 0 ] || python_s= # who names one wants it
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+if [ $sanitized = no ]; then strict=${KGYM_TEST_GPU:-no}; else strict=no; fi
 
-# Runs $1; sets p, f, s and rc.
-run_one() {
-  if timeout "${TEST_TIMEOUT:-600}" "$1" >"$log" 2>&1; then rc=0; else rc=$?; fi
-  local ran
-  ran=$(grep -c '^\[ RUN      \]' "$log")
-  p=$(grep -c '^\[       OK \]' "$log")
-  s=$(grep '^\[  SKIPPED \] [A-Za-z_]' "$log" | sort -u | wc -l) # once more in cmocka's summary
+# The CPUs that light programs run on: "0 1".
+lane_cpus() {
+  local most=${TEST_LANES:-4}
+  taskset -cp $$ 2>/dev/null | sed 's/.*: //' | tr ',' '\n' |
+    awk -F - -v most="$most" '{for (i = $1; i <= (NF > 1 ? $2 : $1) && n < most; i++) {print i; n++}}'
+}
+mapfile -t lanes < <(lane_cpus)
+[ "$strict" != 1 ] || lanes=()
+
+work=$(mktemp -d)
+main=$BASHPID
+finish() { # also when it is interrupted: what still runs is ended
+  [ "$BASHPID" = "$main" ] || return
+  kill $(cat "$work"/*.pid 2>/dev/null) 2>/dev/null
+  rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# Sets ran, p (passed), s (skipped) and open (processes without a last line) from a log.
+# cmocka names a skipped test twice: where it skips, and in a list after its last line, with a head that says
+# how many follow. Several processes may write to one log, so only sums over all lines are right.
+count() {
+  read -r ran p s open <<<"$(awk '
+    /^\[ RUN      \] / {ran++}
+    /^\[       OK \] / {p++}
+    /^\[  SKIPPED \] [A-Za-z_]/ {s++}
+    /^\[  SKIPPED \] [0-9]+ test\(s\), listed below/ {s -= $4}
+    /^\[==========\] Running [0-9]+ test/ {open++}
+    /^\[==========\] [0-9]+ test\(s\) run\./ {open--}
+    END {print ran + 0, p + 0, (s > 0 ? s : 0), open + 0}' "$1")"
+}
+
+# Sets f (failed) and what count sets, from a log and rc, the program's exit status.
+judge() {
+  count "$1"
   f=$((ran - p - s < 0 ? 0 : ran - p - s))
   [ "$strict" = 1 ] && f=$((f + s))
-  if [ "$ran" -eq 0 ] || { [ $rc -ne 0 ] && [ "$f" -eq 0 ]; }; then f=$((f + 1)); fi
+  if [ "$f" -eq 0 ] && { [ "$ran" -eq 0 ] || [ "$rc" -ne 0 ] || [ "$open" -ne 0 ]; }; then f=1; fi
 }
 
-show_failure() {
-  echo "  $(basename "$1") failed with exit status $rc; its output:"
-  sed 's/^/  | /' "$log" | tail -60
-  if [ "$strict" = 1 ]; then grep '^skip: ' "$log" | sort -u | sed 's/^/  | with a GPU nothing may skip: /'; fi
+# Runs the program $1, its output in the file $2, on the CPU $3 if one is named; sets rc and what judge sets.
+run_one() {
+  rc=0
+  bash -c 'echo $$ >"$0"; exec "$@"' "$work/${3:-alone}.pid" ${3:+taskset -c "$3"} \
+    timeout "${TEST_TIMEOUT:-600}" "$b/tests/$1" >"$2" 2>&1 || rc=$?
+  rm -f "$work/${3:-alone}.pid"
+  judge "$2"
+}
+
+show_failure() { # NAME LOG
+  echo "  $1 failed with exit status $rc; its output:"
+  sed 's/^/  | /' "$2" | tail -60
+  if [ "$ran" -eq 0 ]; then echo "  | it ran no test"; fi
+  if [ "$open" -gt 0 ]; then echo "  | it ended before cmocka's last line, \"N test(s) run\""; fi
+  if [ "$strict" = 1 ]; then grep '^skip: ' "$2" | sort -u | sed 's/^/  | with a GPU nothing may skip: /'; fi
   # last, since what a sanitizer says of the memory of a test that stopped may be longer than that
-  grep -n -A 1 '^\[  ERROR   \]' "$log" | sed 's/^/  | line /' | head -20
+  grep -n -A 1 '^\[  ERROR   \]' "$2" | sed 's/^/  | line /' | head -20
 }
 
-for t in "${progs[@]}"; do
-  if [[ " $python_s " == *" $(basename "$t") "* ]]; then
-    printf '%-34s skipped, sanitized: its time is Python'"'"'s\n' "$(basename "$t")"
-    continue
-  fi
-  if [ ! -x "$t" ] || [ ! -f "$t" ]; then
-    echo "$t: no such test program"
-    failed=$((failed + 1)) names+=" $(basename "$t")"
-    continue
-  fi
-  start=$(date +%s.%N) mark=ok
-  run_one "$t"
-  if [ "$f" -gt 0 ]; then
-    show_failure "$t"
-    mark=FAILED
-    if [ "${TEST_RETRY:-1}" != 0 ]; then
-      run_one "$t"
-      if [ "$f" -gt 0 ]; then show_failure "$t"; else mark=again; fi
-    fi
-  fi
+# A program's line and its counts. What it took: the sum of its runs.
+report() { # NAME MARK LOG SECONDS
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-  [ "$f" -eq 0 ] || names+=" $(basename "$t")"
-  printf '%-34s %-6s %3d passed %3d skipped  %6.1f s\n' "$(basename "$t")" "$mark" "$p" "$s" \
-    "$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN {print b - a}')"
-  grep -h '^skip: ' "$log" | sort | uniq -c | sed 's/^/  /'
-  grep -h '^told: ' "$log" | sed 's/^told: /          /'
+  [ "$f" -eq 0 ] || names+=" $1"
+  echo "$4 $1" >>"$work/times"
+  printf '%-34s %-6s %3d passed %3d skipped  %6.1f s\n' "$1" "$2" "$p" "$s" "$4"
+  grep -h '^skip: ' "$3" | sort | uniq -c | sed 's/^/  /'
+  grep -h '^told: ' "$3" | sed 's/^told: /          /'
+}
+
+since() { awk -v a="$1" -v b="$(date +%s.%N)" 'BEGIN {printf "%.1f", b - a}'; }
+
+# The second run of a program that has failed.
+once_more() { # NAME LOG; sets mark
+  show_failure "$1" "$2"
+  mark=FAILED
+  [ "${TEST_RETRY:-1}" != 0 ] || return
+  run_one "$1" "$2"
+  if [ "$f" -gt 0 ]; then show_failure "$1" "$2"; else mark=again; fi
+}
+
+passed=0 failed=0 skipped=0 names=
+first=() light=()
+for n in "${progs[@]}"; do
+  if [[ " $python_s " == *" $n "* ]]; then
+    printf '%-34s skipped, sanitized: its time is Python'"'"'s\n' "$n"
+  elif [ ! -x "$b/tests/$n" ] || [ ! -f "$b/tests/$n" ]; then
+    echo "$b/tests/$n: no such test program"
+    failed=$((failed + 1)) names+=" $n"
+  elif [ ${#lanes[@]} -gt 1 ] && is light "$n"; then
+    light+=("$n")
+  else
+    first+=("$n")
+  fi
 done
+
+for n in ${first[@]+"${first[@]}"}; do
+  start=$(date +%s.%N) mark=ok
+  run_one "$n" "$work/log"
+  [ "$f" -eq 0 ] || once_more "$n" "$work/log"
+  report "$n" $mark "$work/log" "$(since "$start")"
+done
+
+# A lane takes the next light program that no other lane has taken, runs it on its CPU, and leaves
+# $work/NAME.log and $work/NAME.end with the exit status and the seconds.
+run_lane() { # CPU
+  local n start
+  for n in "${light[@]}"; do
+    mkdir "$work/$n.taken" 2>/dev/null || continue
+    start=$(date +%s.%N)
+    run_one "$n" "$work/$n.log" "$1"
+    echo "$rc $(since "$start")" >"$work/$n.new"
+    mv "$work/$n.new" "$work/$n.end"
+  done
+}
+
+# In the list's order, which puts the longest first.
+if [ ${#light[@]} -gt 0 ]; then
+  mapfile -t light < <(awk '$1 == "light" {print $2}' "$list" | grep -Fx -f <(printf '%s\n' "${light[@]}"))
+  set -m # else the shell would have its background jobs ignore SIGINT, and all that they start
+  for cpu in "${lanes[@]}"; do run_lane "$cpu" & done
+  set +m
+fi
+again=()
+for n in ${light[@]+"${light[@]}"}; do
+  until [ -e "$work/$n.end" ]; do sleep 0.1; done
+  read -r rc took <"$work/$n.end"
+  judge "$work/$n.log"
+  if [ "$f" -eq 0 ]; then report "$n" ok "$work/$n.log" "$took"; else again+=("$n"); fi
+done
+wait
+for n in ${again[@]+"${again[@]}"}; do # alone
+  read -r rc took <"$work/$n.end"
+  start=$(date +%s.%N)
+  judge "$work/$n.log"
+  once_more "$n" "$work/$n.log"
+  report "$n" $mark "$work/$n.log" "$(awk -v a="$took" -v b="$(since "$start")" 'BEGIN {printf "%.1f", a + b}')"
+done
+
+if [ ${#progs[@]} -gt 10 ]; then
+  echo "the ten slowest of ${#progs[@]} programs, which took $SECONDS s together:"
+  sort -k1,1nr "$work/times" | head -10 | awk '{printf "  %6.1f s  %s\n", $1, $2}'
+fi
 [ -z "$names" ] || echo "failed:$names"
+[ -z "${TEST_TALLY:-}" ] || echo "$passed $failed $skipped" >>"$TEST_TALLY"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

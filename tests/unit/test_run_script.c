@@ -1,8 +1,9 @@
-/* tests/run.sh: what it counts, what it shows, and that on a machine with a GPU a test that skips
- * has failed. The programs are scripts that print what cmocka prints. */
+/* tests/run.sh: its counts, its output, which programs it runs, and that a test that skips has
+ * failed on a machine with a GPU. The programs here are scripts that print the lines of cmocka. */
 #include "kgym_rig.h"
 
-#define RUN(how, variant) "cd " variant " && " how " TEST_RETRY=0 $T/tests/run.sh ../" variant
+#define AGAIN(how, variant) "cd " variant " && " how " $T/tests/run.sh ../" variant
+#define RUN(how, variant)   AGAIN(how " TEST_RETRY=0", variant)
 
 static void program(const char *variant, const char *name, const char *body)
 {
@@ -21,10 +22,28 @@ static const char skips[] = "echo '[ RUN      ] b'\necho 'skip: no device'\n"
                             "echo '[  SKIPPED ] b'\n";
 static const char fails[] = "echo '[ RUN      ] c'\necho '[  FAILED  ] c'\nexit 1\n";
 
+/* The lines of one process of a cmocka program: begin, then TEST and its end, then the summary. */
+#define BEGIN   "echo '[==========] Running 1 test(s).'\necho '[ RUN      ] a'\n"
+#define END     "echo '[==========] 1 test(s) run.'\n"
+#define PASSES  BEGIN "echo '[       OK ] a'\n" END "echo '[  PASSED  ] 1 test(s).'\n"
+#define SKIPS   "echo '[  SKIPPED ] a'\n" END
+#define SKIPPED "echo '[  SKIPPED ] 1 test(s), listed below:'\necho '[  SKIPPED ] a'\n"
+
+/* Without the settings of the run that this test is part of. */
+static int setup(void **state)
+{
+    static const char *const names[] = {"TEST_RETRY", "TEST_TIMEOUT", "TEST_LANES",
+                                        "TEST_TALLY", "TEST_DEV",     "TEST_LIST"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        unsetenv(names[i]);
+    }
+    return rig_setup(state);
+}
+
 static int fresh(void **state)
 {
     (void)state;
-    rig_run("rm -rf release sanitize dev");
+    rig_run("rm -rf release sanitize dev list tally");
     return 0;
 }
 
@@ -45,6 +64,176 @@ static void test_counts_and_what_is_told(void **state)
     rig_shows("\nfailed: dies fails\n1 passed, 2 failed, 1 skipped");
     rig_expect(1, RUN("KGYM_TEST_GPU=0", "release") " good lacking");
     rig_shows("\nfailed: lacking\n1 passed, 1 failed, 0 skipped");
+}
+
+/* Several processes print to one log, each its own lines; these may come in any order. */
+static void test_all_skipped_in_several_processes(void **state)
+{
+    (void)state;
+    program("release", "two", BEGIN BEGIN SKIPS SKIPS SKIPPED SKIPPED);
+    program("release", "turns", BEGIN SKIPS SKIPPED BEGIN SKIPS SKIPPED);
+    rig_expect(0, RUN("KGYM_TEST_GPU=0", "release"));
+    rig_shows("two                                ok       0 passed   2 skipped");
+    rig_shows("turns                              ok       0 passed   2 skipped");
+    rig_shows("\n0 passed, 0 failed, 4 skipped\n");
+    program("release", "mixed", PASSES BEGIN SKIPS SKIPPED);
+    rig_expect(0, RUN("KGYM_TEST_GPU=0", "release") " mixed");
+    rig_shows("1 passed, 0 failed, 1 skipped");
+    /* one of two has not ended its test */
+    program("release", "half", BEGIN BEGIN SKIPS SKIPPED END);
+    rig_expect(1, RUN("KGYM_TEST_GPU=0", "release") " half");
+    rig_shows("0 passed, 1 failed, 1 skipped");
+}
+
+static void test_a_crash(void **state)
+{
+    (void)state;
+    program("release", "in_a_test", BEGIN "kill -SEGV $$\n");
+    rig_expect(1, RUN("", "release") " in_a_test");
+    rig_shows("in_a_test failed with exit status 139");
+    rig_shows("0 passed, 1 failed, 0 skipped");
+    program("release", "later", PASSES "kill -ABRT $$\n");
+    rig_expect(1, RUN("", "release") " later");
+    rig_shows("later failed with exit status 134");
+    rig_shows("1 passed, 1 failed, 0 skipped");
+    program("release", "skipped", BEGIN SKIPS SKIPPED "exit 3\n");
+    rig_expect(1, RUN("KGYM_TEST_GPU=0", "release") " skipped");
+    rig_shows("0 passed, 1 failed, 1 skipped");
+    program("release", "hangs", PASSES "sleep 60\n");
+    rig_expect(1, RUN("TEST_TIMEOUT=1", "release") " hangs");
+    rig_shows("hangs failed with exit status 124");
+}
+
+/* A program may leave with exit status 0 between two of its tests. */
+static void test_a_missing_summary(void **state)
+{
+    (void)state;
+    program("release", "leaves", BEGIN "echo '[       OK ] a'\n");
+    rig_expect(1, RUN("", "release") " leaves");
+    rig_shows("it ended before cmocka's last line");
+    rig_shows("1 passed, 1 failed, 0 skipped");
+    program("release", "skips", BEGIN "echo '[  SKIPPED ] a'\n");
+    rig_expect(1, RUN("KGYM_TEST_GPU=0", "release") " skips");
+    rig_shows("0 passed, 1 failed, 1 skipped");
+    program("release", "child", PASSES BEGIN "echo '[       OK ] a'\n");
+    rig_expect(1, RUN("", "release") " child");
+    rig_shows("2 passed, 1 failed, 0 skipped");
+    program("release", "silent", "exit 0\n");
+    rig_expect(1, RUN("", "release") " silent");
+    rig_shows("it ran no test");
+    rig_shows("0 passed, 1 failed, 0 skipped");
+}
+
+static const char second_time[] = "if [ -e ../been ]; then\n" PASSES "exit 0\nfi\n"
+                                  ": >../been\n" BEGIN "echo '[  FAILED  ] a'\nexit 1\n";
+
+static void test_a_retry(void **state)
+{
+    (void)state;
+    program("release", "shaky", second_time);
+    program("release", "bad", fails);
+    rig_run("rm -f been");
+    rig_expect(0, AGAIN("", "release") " shaky");
+    rig_shows("shaky failed with exit status 1");
+    rig_shows("shaky                              again    1 passed   0 skipped");
+    rig_shows("\n1 passed, 0 failed, 0 skipped\n");
+    rig_run("rm -f been");
+    rig_expect(1, RUN("", "release") " shaky");
+    rig_shows("\n0 passed, 1 failed, 0 skipped\n");
+    rig_expect(1, AGAIN("", "release") " bad");
+    rig_shows("bad                                FAILED   0 passed   0 skipped");
+    rig_shows("\n0 passed, 1 failed, 0 skipped\n");
+}
+
+static void test_long_programs(void **state)
+{
+    (void)state;
+    rig_text("list", "# long good\nlong   slow\n");
+    program("release", "good", good);
+    program("release", "slow", PASSES);
+    rig_expect(0, RUN("TEST_LIST=../list", "release"));
+    rig_shows("good  ");
+    assert_null(strstr(rig.out.data, "slow  "));
+    rig_expect(0, RUN("TEST_LIST=../list", "release") " --long");
+    rig_shows("slow  ");
+    assert_null(strstr(rig.out.data, "good  "));
+    rig_expect(0, RUN("TEST_LIST=../list", "release") " --all");
+    rig_shows("2 passed, 0 failed, 0 skipped");
+    rig_expect(0, RUN("TEST_LIST=../list", "release") " slow");
+    rig_shows("1 passed, 0 failed, 0 skipped");
+    rig_expect(2, RUN("TEST_LIST=../lacking", "release"));
+}
+
+/* Each line of the list names a program that is there. */
+static void test_the_list(void **state)
+{
+    (void)state;
+    rig_expect(0, "grep -v '^#' $T/tests/programs.txt | while read -r kind name; do\n"
+                  "  case $kind in long | light) ;; *) echo \"kind $kind\" ;; esac\n"
+                  "  test -f $T/tests/unit/$name.c || echo \"lacks $name\"\ndone");
+    assert_string_equal(rig.out.data, "");
+    rig_expect(1, "grep -v '^#' $T/tests/programs.txt | sort | uniq -d | grep .");
+}
+
+#define WAITS_FOR(other)                                                                           \
+    ": >../$(basename $0)\nfor i in 1 2 3 4 5 6 7 8 9 10; do\n"                                    \
+    "[ -e ../" other " ] && { " PASSES "exit 0; }\nsleep 0.3\ndone\n" BEGIN
+
+/* Two light programs that wait for each other pass only side by side. */
+static void test_light_programs(void **state)
+{
+    (void)state;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+        print_message("skip: one CPU\n");
+        skip();
+    }
+    rig_text("list", "light left\nlight right\nlight shaky\n");
+    program("release", "left", WAITS_FOR("right"));
+    program("release", "right", WAITS_FOR("left"));
+    program("release", "plain", good);
+    rig_run("rm -f left right been");
+    rig_expect(0, RUN("TEST_LIST=../list", "release"));
+    rig_shows("3 passed, 0 failed, 0 skipped");
+    rig_run("rm -f left right");
+    rig_expect(1, RUN("TEST_LIST=../list TEST_LANES=1", "release"));
+    rig_shows("failed: left\n");
+    program("release", "shaky", second_time);
+    rig_expect(0, AGAIN("TEST_LIST=../list", "release"));
+    rig_shows("shaky                              again    1 passed");
+    rig_shows("4 passed, 0 failed, 0 skipped");
+    /* a light program meets SIGINT as others do */
+    program("release", "shaky",
+            "grep -q 'SigIgn:.*[2367abef].$' /proc/self/status && exit 1\n" PASSES);
+    rig_expect(0, RUN("TEST_LIST=../list", "release") " shaky");
+}
+
+static void test_the_slowest_and_the_sum(void **state)
+{
+    (void)state;
+    char name[16];
+    for (int i = 0; i < 11; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        program("release", name, i == 7 ? "sleep 0.3\n" PASSES : PASSES);
+    }
+    rig_expect(0, RUN("TEST_TALLY=../tally", "release"));
+    rig_shows("the ten slowest of 11 programs");
+    rig_shows(" s together:\n");
+    rig_shows("s  p7\n");
+    const char *list = strstr(rig.out.data, "the ten slowest"), *end = strstr(list, "passed, ");
+    int lines = 0;
+    for (const char *at = list; (at = strstr(at, " s  p")) && at < end; at++) {
+        lines++;
+    }
+    assert_int_equal(lines, 10);
+    assert_ptr_equal(strstr(list, " s  p"), strstr(list, " s  p7\n"));
+    program("release", "skips", skips);
+    program("release", "fails", fails);
+    rig_expect(1, RUN("KGYM_TEST_GPU=0 TEST_TALLY=../tally", "release") " p1 skips fails");
+    assert_null(strstr(rig.out.data, "slowest"));
+    rig_expect(1, "$T/tests/run.sh --sum tally");
+    assert_string_equal(rig.out.data, "12 passed, 1 failed, 1 skipped\n");
+    rig_expect(0, "head -1 tally >one; $T/tests/run.sh --sum one");
+    rig_expect(1, ": >none; $T/tests/run.sh --sum none");
 }
 
 /* Sanitized, what is mostly Python's time is left out, and said to be; not if it is asked for by
@@ -100,9 +289,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_counts_and_what_is_told, fresh),
+        cmocka_unit_test_setup(test_all_skipped_in_several_processes, fresh),
+        cmocka_unit_test_setup(test_a_crash, fresh),
+        cmocka_unit_test_setup(test_a_missing_summary, fresh),
+        cmocka_unit_test_setup(test_a_retry, fresh),
+        cmocka_unit_test_setup(test_long_programs, fresh),
+        cmocka_unit_test(test_the_list),
+        cmocka_unit_test_setup(test_light_programs, fresh),
+        cmocka_unit_test_setup(test_the_slowest_and_the_sum, fresh),
         cmocka_unit_test_setup(test_pythons_programs, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
     };
-    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+    return cmocka_run_group_tests(tests, setup, rig_teardown);
 }
