@@ -247,7 +247,7 @@ static void closeness(void **state)
         struct kg_dj_report r = run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
         good(&r);
         r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
-        OK(kg_dj_close(&j, 0, table[i].tolerance, &v, &err));
+        OK(kg_dj_compare_close(&j, 0, table[i].tolerance, &v, &err));
         assert_true(v.compare.pass == table[i].pass && v.dtype == table[i].dtype);
         assert_true(table[i].leaf < 0 || v.leaf == table[i].leaf);
         if (table[i].how == nearby) { /* the gym's bound has nothing to do with it */
@@ -258,10 +258,10 @@ static void closeness(void **state)
         assert_false(v.replay || v.repeats_twin);
         end_runner(&j, &cand);
     }
-    assert_int_equal(kg_dj_close(&j, 1, 1e-4, &v, &err), KG_E_GYM);
-    assert_int_equal(kg_dj_close(&j, 0, 0, &v, &err), KG_E_GYM);
-    assert_int_equal(kg_dj_close(&j, 0, NAN, &v, &err), KG_E_GYM);
-    assert_int_equal(kg_dj_close(&j, 0, 1.5, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_compare_close(&j, 1, 1e-4, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_compare_close(&j, 0, 0, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_compare_close(&j, 0, NAN, &v, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_compare_close(&j, 0, 1.5, &v, &err), KG_E_GYM);
     end_runner(&j, &ref);
     kg_dj_stop(&j);
 }
@@ -895,15 +895,15 @@ static void an_answer_set_aside(void **state)
         good(&r);
         r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
         good(&r);
-        assert_int_equal(kg_dj_kept(&j, 0, KG_DJ_ASIDE - 1, &kept, &err), KG_OK);
+        assert_int_equal(kg_dj_kept(&j, 0, KG_DJ_KEPT_SLOTS - 1, &kept, &err), KG_OK);
         assert_true(kept);
         assert_int_not_equal(kg_dj_compare(&j, 0, false, &v, &err), KG_OK); /* it is not there */
         refill_case(&j, 0, 2);
         expect(&j, &ref, 0);
-        assert_int_equal(kg_dj_recall(&j, 0, KG_DJ_ASIDE - 1, &same, &err), KG_OK);
+        assert_int_equal(kg_dj_recall(&j, 0, KG_DJ_KEPT_SLOTS - 1, &same, &err), KG_OK);
         assert_false(same);
         refill_case(&j, 0, 1);
-        assert_int_equal(kg_dj_recall(&j, 0, KG_DJ_ASIDE - 1, &same, &err), KG_OK);
+        assert_int_equal(kg_dj_recall(&j, 0, KG_DJ_KEPT_SLOTS - 1, &same, &err), KG_OK);
         assert_true(same);
         r = run(&j, &ref, 0, KG_TC_CALL, KG_DJ_ORACLE); /* FLOAT is that of then */
         good(&r);
@@ -912,12 +912,13 @@ static void an_answer_set_aside(void **state)
         assert_true(applies);
         v = compare(&j, 0);
         assert_int_equal(v.compare.pass, k == 1);
-        assert_int_not_equal(kg_dj_recall(&j, 0, KG_DJ_ASIDE - 1, &same, &err), KG_OK); /* once */
+        assert_int_not_equal(kg_dj_recall(&j, 0, KG_DJ_KEPT_SLOTS - 1, &same, &err),
+                             KG_OK); /* once */
         end_runner(&j, &cand);
         cand = start_runner(&j, honest);
     }
     assert_int_not_equal(kg_dj_recall(&j, 0, 0, &same, &err), KG_OK);
-    assert_int_not_equal(kg_dj_kept(&j, 0, KG_DJ_ASIDE, &kept, &err), KG_OK);
+    assert_int_not_equal(kg_dj_kept(&j, 0, KG_DJ_KEPT_SLOTS, &kept, &err), KG_OK);
     end_runner(&j, &cand);
     end_runner(&j, &ref);
     kg_dj_stop(&j);

@@ -26,8 +26,8 @@ enum kg_cc_status {
 struct kg_cc_result {
     enum kg_cc_status status;
     char object[320]; /* path of the shared object, when OK */
-    struct kg_buf
-        text; /* the compiler's messages, with base names for paths; the caller deinits it */
+    /* The compiler's messages, with base names for paths; the caller deinits it. */
+    struct kg_buf text;
     int line; /* of the first error in the source; 0: unknown */
     char first_error[240];
     bool cached;

@@ -207,7 +207,7 @@ enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, bool learns, bool *a
 
 enum kg_code kg_dj_kept(struct kg_dj *j, int id, int slot, bool *kept, struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_ASIDE, .id = id, .at = slot};
+    struct kg_djm_req req = {.op = KG_DJM_KEEP, .id = id, .at = slot};
     return ask_flag(j, &req, kept, err);
 }
 
@@ -236,8 +236,8 @@ enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_jud
     return compare(j, &req, out, err);
 }
 
-enum kg_code kg_dj_close(struct kg_dj *j, int id, double tolerance, struct kg_dj_judgement *out,
-                         struct kg_err *err)
+enum kg_code kg_dj_compare_close(struct kg_dj *j, int id, double tolerance,
+                                 struct kg_dj_judgement *out, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_COMPARE, .id = id, .tolerance = tolerance};
     if (!(tolerance > 0)) {

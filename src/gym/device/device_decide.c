@@ -295,8 +295,8 @@ static enum kg_code close_one(struct kg_dj_state *s, const struct kg_dj_answer *
 }
 
 /* Always works on the host, because this comparison is never timed. */
-enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
-                            struct kg_dj_judgement *out, struct kg_err *err)
+enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolerance,
+                                    struct kg_dj_judgement *out, struct kg_err *err)
 {
     struct kg_dj_case *c;
     if (need_answers(s, id, &c, out, err) != KG_OK) {

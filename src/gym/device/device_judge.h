@@ -69,9 +69,9 @@ enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out,
                          struct kg_err *err) KG_MUST_USE;
 void kg_dj_stop(struct kg_dj *j); /* may be called twice */
 
-#define KG_DJ_PORTS 16
-#define KG_DJ_CASES 64
-#define KG_DJ_ASIDE 4 /* slots for kept answers of candidates */
+#define KG_DJ_PORTS      16
+#define KG_DJ_CASES      64
+#define KG_DJ_KEPT_SLOTS 4 /* slots for kept answers of candidates */
 
 /* Opens a port. in_bytes, out_bytes: sizes of the regions. fds: control block, IN and OUT for the
  * runner; the caller closes them. port: 0..KG_DJ_PORTS-1. KG_E_LIMIT: all ports are in use. */
@@ -230,9 +230,9 @@ struct kg_dj_judgement {
  * case. compare.bit_equal tells whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
-/* Moves the candidate's side, and a copy of FLOAT, into a slot below KG_DJ_ASIDE; what the slot
- * held is forgotten. *kept false: there is no memory for it, and the candidate's side stays where
- * it is. */
+/* Moves the candidate's side, and a copy of FLOAT, into a slot below KG_DJ_KEPT_SLOTS; what the
+ * slot held is forgotten. *kept false: there is no memory for it, and the candidate's side stays
+ * where it is. */
 enum kg_code kg_dj_kept(struct kg_dj *j, int id, int slot, bool *kept,
                         struct kg_err *err) KG_MUST_USE;
 /* Makes the contents of a slot the candidate's side and FLOAT again. The case must hold the same
@@ -242,7 +242,7 @@ enum kg_code kg_dj_recall(struct kg_dj *j, int id, int slot, bool *same,
                           struct kg_err *err) KG_MUST_USE;
 /* Compares the candidate's side with FLOAT by closeness (device/allclose.h) instead of the bound. 0
  * < tolerance <= 1. The answer is not remembered, and replays are not searched. */
-enum kg_code kg_dj_close(struct kg_dj *j, int id, double tolerance, struct kg_dj_judgement *out,
-                         struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_compare_close(struct kg_dj *j, int id, double tolerance,
+                                 struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 
 #endif

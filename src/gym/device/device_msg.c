@@ -10,7 +10,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_CLOSE] = "close",        [KG_DJM_BEGIN] = "begin case",    [KG_DJM_FILL] = "fill",
     [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",           [KG_DJM_RUN] = "run",
     [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",     [KG_DJM_MOVE] = "move case",
-    [KG_DJM_FORGET] = "forget case", [KG_DJM_BANDWIDTH] = "bandwidth", [KG_DJM_ASIDE] = "set aside",
+    [KG_DJM_FORGET] = "forget case", [KG_DJM_BANDWIDTH] = "bandwidth", [KG_DJM_KEEP] = "set aside",
     [KG_DJM_RECALL] = "recall",      [KG_DJM_COPY] = "copy case",      [KG_DJM_USE] = "use of port",
 };
 
@@ -148,9 +148,9 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
         return r.in_bytes > KG_DJM_FAR || r.in_bytes % KG_TWIRE_ALIGN != 0
                    ? "a case cannot be moved so far"
                    : NULL;
-    case KG_DJM_ASIDE:
+    case KG_DJM_KEEP:
     case KG_DJM_RECALL:
-        return wrong == NULL && r.at >= KG_DJ_ASIDE ? "no such place for an answer" : wrong;
+        return wrong == NULL && r.at >= KG_DJ_KEPT_SLOTS ? "no such place for an answer" : wrong;
     case KG_DJM_RUN:
         return check_run(&r);
     default:

@@ -29,7 +29,7 @@ enum kg_djm_op {
     KG_DJM_MOVE,
     KG_DJM_FORGET,
     KG_DJM_BANDWIDTH,
-    KG_DJM_ASIDE,
+    KG_DJM_KEEP,
     KG_DJM_RECALL,
     KG_DJM_USE,
     KG_DJM_OPS
@@ -38,9 +38,9 @@ enum kg_djm_op {
 struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
-    int32_t port, id, at,
-        from; /* 0 where an operation does not use one. id -1: no case. at: a tensor; ASIDE and
-                 RECALL: a slot; FORGET: how many cases follow id. from: a tensor; COPY: a case */
+    /* 0 where an operation does not use one. id -1: no case. at: a tensor; KEEP and RECALL: a slot;
+     * FORGET: how many cases follow id. from: a tensor; COPY: a case. */
+    int32_t port, id, at, from;
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again;                     /* CLOSE: the regions may serve the next port */
     uint32_t learns;                    /* SELF: the reference's errors are remembered */
@@ -55,7 +55,7 @@ struct kg_djm_rep {
     uint32_t magic, op;
     uint64_t seq;
     uint32_t code;                /* enum kg_code */
-    uint32_t flag;                /* HELLO: confined; SELF: applies; ASIDE: kept; RECALL: same */
+    uint32_t flag;                /* HELLO: confined; SELF: applies; KEEP: kept; RECALL: same */
     int32_t port;                 /* OPEN */
     uint32_t memory;              /* of an error: it is memory that lacks */
     uint64_t in_bytes, out_bytes; /* OPEN */

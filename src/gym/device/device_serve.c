@@ -91,10 +91,10 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return code;
     case KG_DJM_COMPARE:
         return req->tolerance > 0
-                   ? kg_dj_do_close(s, req->id, req->tolerance, &rep->judgement, err)
+                   ? kg_dj_do_compare_close(s, req->id, req->tolerance, &rep->judgement, err)
                    : kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
-    case KG_DJM_ASIDE:
-        code = kg_dj_do_aside(s, req->id, req->at, &applies, err);
+    case KG_DJM_KEEP:
+        code = kg_dj_do_keep(s, req->id, req->at, &applies, err);
         rep->flag = applies;
         return code;
     case KG_DJM_RECALL:

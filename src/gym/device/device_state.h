@@ -102,7 +102,7 @@ struct kg_dj_state {
     struct kg_dj_case *cases[KG_DJ_CASES];
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* of `candidate`; -1: none */
-    struct kg_dj_kept aside[KG_DJ_ASIDE];
+    struct kg_dj_kept kept[KG_DJ_KEPT_SLOTS];
     double e_ref;                    /* result of the last SELF */
     const struct kg_dj_pause *pause; /* wait of the request under way; NULL: requests never wait */
 };
@@ -189,22 +189,22 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                struct kg_dj_report *out, struct kg_err *err) KG_MUST_USE;
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
 
-/* kept_answers.c: The operations ASIDE and RECALL; see kg_dj_kept and kg_dj_recall. */
-enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept,
-                            struct kg_err *err) KG_MUST_USE;
+/* kept_answers.c: The operations KEEP and RECALL; see kg_dj_kept and kg_dj_recall. */
+enum kg_code kg_dj_do_keep(struct kg_dj_state *s, int id, int slot, bool *kept,
+                           struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same,
                              struct kg_err *err) KG_MUST_USE;
 void kg_dj_kept_drop(struct kg_dj_state *s,
                      int id); /* Forgets the kept answers of a case; -1: of all cases */
 
 /* device_decide.c: The operations SELF and COMPARE; see kg_dj_self, kg_dj_compare and
- * kg_dj_close. */
+ * kg_dj_compare_close. */
 enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns, bool *applies,
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_dj_do_close(struct kg_dj_state *s, int id, double tolerance,
-                            struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolerance,
+                                    struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 
 /* ring.c: */
 /* Remembers an answer. The same answer to the same inputs is not stored twice, but it may become

@@ -30,9 +30,9 @@ static enum kg_code copy(struct kg_dj_state *s, const struct kg_dj_answer *from,
 
 /* The block for the next answer is reserved first. So no call can run out of memory during
  * timing. */
-enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept, struct kg_err *err)
+enum kg_code kg_dj_do_keep(struct kg_dj_state *s, int id, int slot, bool *kept, struct kg_err *err)
 {
-    struct kg_dj_kept *a = &s->aside[slot];
+    struct kg_dj_kept *a = &s->kept[slot];
     struct kg_dj_case *c;
     struct kg_err full = KG_ERR_INIT;
     *kept = false;
@@ -62,7 +62,7 @@ enum kg_code kg_dj_do_aside(struct kg_dj_state *s, int id, int slot, bool *kept,
 enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same,
                              struct kg_err *err)
 {
-    struct kg_dj_kept *a = &s->aside[slot];
+    struct kg_dj_kept *a = &s->kept[slot];
     struct kg_dj_case *c;
     *same = false;
     if (kg_dj_case_need(s, id, &c, err) != KG_OK || kg_dj_case_complete(s, c, err) != KG_OK) {
@@ -85,11 +85,11 @@ enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same
 
 void kg_dj_kept_drop(struct kg_dj_state *s, int id)
 {
-    for (int k = 0; k < KG_DJ_ASIDE; k++) {
-        if (id < 0 || s->aside[k].of == id) {
-            kg_dj_answer_drop(s, &s->aside[k].answer);
-            kg_dj_answer_drop(s, &s->aside[k].expected);
-            s->aside[k].id = s->aside[k].of = -1;
+    for (int k = 0; k < KG_DJ_KEPT_SLOTS; k++) {
+        if (id < 0 || s->kept[k].of == id) {
+            kg_dj_answer_drop(s, &s->kept[k].answer);
+            kg_dj_answer_drop(s, &s->kept[k].expected);
+            s->kept[k].id = s->kept[k].of = -1;
         }
     }
 }

@@ -68,9 +68,9 @@ struct kg_judge_entry {
 struct kg_judge_state {
     struct kg_problem *problem;
     struct kg_region region[KG_JUDGE_REGIONS];
-    uint64_t
-        dirty[KG_JUDGE_REGIONS]; /* bytes from the region's start that may have been written to */
-    struct kg_key secret;        /* key of the digests */
+    /* Bytes from the region's start that may have been written to. */
+    uint64_t dirty[KG_JUDGE_REGIONS];
+    struct kg_key secret; /* key of the digests */
     uint64_t fills;
     struct kg_judge_live live[KG_JUDGE_LIVE];
     size_t live_next;

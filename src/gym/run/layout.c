@@ -16,7 +16,7 @@ static uint64_t align_up(uint64_t x)
 }
 
 /* The finaliser of SplitMix64. It spreads neighbouring jitters and arguments over all bits. */
-static uint64_t mix(uint64_t x)
+static uint64_t spread_bits(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -34,7 +34,7 @@ static uint64_t displacement(uint64_t jitter, int arg, uint64_t element)
     if (jitter == KG_JITTER_WIDEST) {
         return 63 * LINE + (LINE - element);
     }
-    uint64_t h = mix(jitter + (uint64_t)arg * 0x9e3779b97f4a7c15u);
+    uint64_t h = spread_bits(jitter + (uint64_t)arg * 0x9e3779b97f4a7c15u);
     return (h & 63) * LINE + element * (2 * (h >> 8 & (odd - 1)) + 1);
 }
 

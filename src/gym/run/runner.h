@@ -74,8 +74,8 @@ struct kg_runner {
     void *drain;                /* private: the thread that reads the pipes */
     struct kg_output output[2]; /* stdout and stderr; complete after kg_runner_stop */
     char note[256];             /* the loader's message, printable */
-    struct kg_wire
-        last; /* a copy of the control block, to which wire points after kg_runner_stop */
+    /* A copy of the control block, to which wire points after kg_runner_stop. */
+    struct kg_wire last;
     clockid_t cpu_clock;
     int stat_fd, syscall_fd;   /* /proc/PID/stat and syscall; syscall_fd -1: not permitted */
     int64_t idle_slack_ns;     /* one of the two slacks above */

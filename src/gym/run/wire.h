@@ -45,8 +45,8 @@ struct kg_wire {
     _Atomic uint32_t go;    /* futex; number of the call that the broker released; 0: none yet */
     _Atomic uint32_t done;  /* futex; number of the call that returned: a claim */
     _Atomic uint32_t state; /* futex; enum kg_wire_state: a claim */
-    _Atomic uint32_t
-        load; /* futex; the broker saw LOADING, so a death from now on is the candidate's */
+    /* Futex; the broker saw LOADING, so a death from now on is the candidate's. */
+    _Atomic uint32_t load;
     uint64_t in_bytes, out_bytes; /* sizes of the regions to map */
     char entry[128];
     struct kg_wire_call call;

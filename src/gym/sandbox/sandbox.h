@@ -50,8 +50,8 @@ struct kg_isolation {
 
 /* A file or folder to show. */
 struct kg_bind {
-    const char *src,
-        *dst; /* host path, and path inside; without a mount namespace src is used inside too */
+    /* Host path, and path inside; without a mount namespace src is used inside too. */
+    const char *src, *dst;
     bool writable;
 };
 
@@ -93,13 +93,13 @@ struct kg_sandbox_spec {
     int64_t tmp_bytes; /* size of its own tmpfs at /tmp; 0: none. Needs the mount namespace */
     int *tmp_fd; /* receives that folder (O_PATH), or -1; the caller closes it. It stays readable
                     and writable after all processes in the sandbox have ended. NULL: not wanted */
-    enum kg_proc
-        proc; /* what /proc shows. Needs mount and pid namespaces, and a host that allows it */
+    /* Contents of /proc. Needs mount and pid namespaces, and a host that allows it. */
+    enum kg_proc proc;
     /* Address space that the program already has, added to the limit. -1: no limit of address
      * space, because CUDA reserves more than there is. */
     int64_t address_bytes;
-    const struct kg_birth
-        *birth; /* NULL: clone and exec of argv; else argv and envp are not used */
+    /* NULL: clone and exec of argv. Else argv and envp are not used. */
+    const struct kg_birth *birth;
 };
 
 enum kg_exit_kind {

@@ -35,9 +35,9 @@ struct kg_pairs_options {
     int warmups;                         /* least number of verified calls before the first pair */
     double trim;                         /* share that trimmed means drop at each end */
     double half_width;                   /* PAIRED stops early once the interval is this narrow */
-    double
-        null_half_width; /* of this host's null test; 0: unknown. No interval is shown narrower */
-    int64_t budget_ns;   /* after it no pair begins, once there are KG_PAIRS_LEAST */
+    /* Of this host's null test; 0: unknown. No interval is shown narrower. */
+    double null_half_width;
+    int64_t budget_ns;        /* after it no pair begins, once there are KG_PAIRS_LEAST */
     int64_t call_deadline_ns; /* longest single call; after it the candidate timed out */
     bool cold;                /* drop the buffers' cache lines before every call */
 };

@@ -119,8 +119,8 @@ static enum kg_stage_result one_trial(struct kg_evaluation *e, struct kg_tinstan
     if (step != KG_STAGE_PASS) {
         return step;
     }
-    if (kg_dj_close(&kg_torch_of(e->w)->judge, s->cases[KG_TL_OWN].id, t->tolerance, &j, err) !=
-        KG_OK) {
+    if (kg_dj_compare_close(&kg_torch_of(e->w)->judge, s->cases[KG_TL_OWN].id, t->tolerance, &j,
+                            err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     e->compared += j.compare.n;

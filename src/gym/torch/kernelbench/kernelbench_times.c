@@ -98,8 +98,8 @@ static enum timed tell_last(struct kg_evaluation *e, struct kg_tinstance *s, boo
     if (s->desc.random) {
         return TIMED;
     }
-    if (given && kg_dj_close(&kg_torch_of(e->w)->judge, s->cases[KG_TL_OWN].id, kg_tkb_tolerance(e),
-                             &j, err) != KG_OK) {
+    if (given && kg_dj_compare_close(&kg_torch_of(e->w)->judge, s->cases[KG_TL_OWN].id,
+                                     kg_tkb_tolerance(e), &j, err) != KG_OK) {
         return ERROR;
     }
     bool compared = given && kg_tkb_of_one_form(&j);

@@ -230,7 +230,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     s->seen = 0;
     s->loud = 0;
     s->no_room = false;
-    for (size_t i = 0; i < KG_DJ_ASIDE; i++) {
+    for (size_t i = 0; i < KG_DJ_KEPT_SLOTS; i++) {
         s->later[i].there = false;
     }
     s->born_ns = kg_clock_ns();
@@ -253,7 +253,7 @@ enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out,
     int64_t waited_ns = judge->waited_ns;
     enum kg_tflow flow = KG_TFLOW_ON;
     s->out = out;
-    for (size_t i = 0; i < KG_DJ_ASIDE && flow == KG_TFLOW_ON; i++) {
+    for (size_t i = 0; i < KG_DJ_KEPT_SLOTS && flow == KG_TFLOW_ON; i++) {
         struct kg_tlater *l = &s->later[i];
         flow = l->there ? kg_tpairs_ask_later(s, l, err) : flow;
     }

@@ -20,7 +20,7 @@ bool kg_tpairs_may_wait(const struct kg_tpairs *s, const struct kg_dj_report *re
 static size_t choose(struct kg_tpairs *s)
 {
     size_t n = s->out->n;
-    return n < KG_DJ_ASIDE ? n : (size_t)kg_rng_below(&s->rng, n + 1);
+    return n < KG_DJ_KEPT_SLOTS ? n : (size_t)kg_rng_below(&s->rng, n + 1);
 }
 
 enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report *rep,
@@ -28,7 +28,7 @@ enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report
 {
     size_t slot = choose(s);
     bool kept;
-    if (slot >= KG_DJ_ASIDE) {
+    if (slot >= KG_DJ_KEPT_SLOTS) {
         return KG_TFLOW_ON;
     }
     if (kg_dj_kept(&kg_torch_of(s->w)->judge, CASE, (int)slot, &kept, err) != KG_OK) {

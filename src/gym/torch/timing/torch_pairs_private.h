@@ -49,7 +49,7 @@ struct kg_tpairs {
     bool cut_short;
     size_t loud;  /* pairs that were */
     bool no_room; /* for answers that wait to be asked about */
-    struct kg_tlater later[KG_DJ_ASIDE];
+    struct kg_tlater later[KG_DJ_KEPT_SLOTS];
 };
 
 /* --- pairs_open.c --- */
