@@ -173,6 +173,12 @@ static inline int rig_run(const char *fmt, ...)
             fail_msg("stderr lacks `%s`: %.2000s", text, rig.err.data);                            \
         }                                                                                          \
     } while (0)
+#define rig_says_not(text)                                                                         \
+    do {                                                                                           \
+        if (strstr(rig.err.data, text)) {                                                          \
+            fail_msg("stderr has `%s`: %.2000s", text, rig.err.data);                              \
+        }                                                                                          \
+    } while (0)
 #define rig_shows(text)                                                                            \
     do {                                                                                           \
         if (!strstr(rig.out.data, text)) {                                                         \
