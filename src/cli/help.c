@@ -26,7 +26,7 @@ static const char card_text[] =
     "           these medians can differ from the speed-up, which is the figure that counts.\n"
     "pairs      how the ratios of the pairs are spread; ratios below 1x are slower than the\n"
     "           reference.\n"
-    "K          what it costs to call an empty kernel here. It is subtracted from every time.\n"
+    "K          call cost: what it costs to call an empty kernel here. It is subtracted from every time.\n"
     "           A time below 20 K cannot be measured well, so it counts as 20 K in a reward, and\n"
     "           a reference below 20 K earns no speed reward.\n"
     "cv         spread of the candidate's times: standard deviation divided by mean. Above 10 %\n"

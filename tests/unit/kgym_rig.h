@@ -186,6 +186,13 @@ static inline int rig_run(const char *fmt, ...)
         }                                                                                          \
     } while (0)
 
+#define rig_shows_not(text)                                                                        \
+    do {                                                                                           \
+        if (strstr(rig.out.data, text)) {                                                          \
+            fail_msg("stdout has `%s`: %.3000s", text, rig.out.data);                              \
+        }                                                                                          \
+    } while (0)
+
 static inline void rig_file(const char *name, const void *bytes, size_t n)
 {
     struct kg_err err = KG_ERR_INIT;

@@ -114,6 +114,83 @@ static void test_one_spelling_of_rewards_and_an_alias(void **state)
                "> b; cmp a b && grep -q 'rewards: \"binary\"' a");
 }
 
+/* --- verdicts in words --- */
+
+static void test_a_binary_source_is_named_as_one(void **state)
+{
+    (void)state;
+    rig_expect(1, "printf '\\177ELF\\002\\001\\000\\000' > b.c; $K eval silu b.c");
+    rig_shows("NO CODE");
+    rig_shows("the source is a binary file, not text");
+    rig_expect(1, "$K eval silu b.c --json");
+    rig_shows("(the byte at offset 6 is 0x00); expected the source of a candidate that defines "
+              "`silu`");
+    rig_shows_not("line 0");
+    rig_expect(1, "head -c 3000 /bin/sh > c.c; $K eval silu c.c --json | grep -c '\"static\"'");
+    rig_expect(1, "cp b.c b.md; $K eval silu b.md");
+    rig_shows("the reply is a binary file, not text");
+    rig_expect(1, "printf '\\001\\002\\003\\004 x' > d.c; $K eval silu d.c");
+    rig_shows("binary file");
+    /* an old 8-bit encoding is text */
+    rig_expect(0, "(printf '/* caf\\351 */\\n'; cat $P/silu.fast.c) > e.c; "
+                  "$K eval silu e.c " NO_TIMING);
+}
+
+/* The record that the command printed to a file. */
+static json_t *record_in(const char *path)
+{
+    struct kg_buf b;
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j = NULL;
+    kg_buf_init(&b, 1 << 20);
+    assert_int_equal(kg_file_read(path, &b, &err), KG_OK);
+    assert_int_equal(kg_json_parse(b.data, b.len, path, &j, &err), KG_OK);
+    kg_buf_deinit(&b);
+    return j;
+}
+
+/* A name that is not UTF-8 must not cost the finding its fields; no line is not line 0. */
+static void test_findings_keep_their_fields(void **state)
+{
+    (void)state;
+    const json_t *e;
+    size_t i;
+    rig_expect(1,
+               "printf 'static int caf\\351;\\nint other(void) { return caf\\351++; }\\n' > f.c; "
+               "$K eval silu f.c --json > f.json");
+    json_t *j = record_in("f.json");
+    json_array_foreach(json_object_get(j, "evidence"), i, e)
+    {
+        assert_true(json_is_string(json_object_get(e, "message")));
+        assert_true(json_is_integer(json_object_get(e, "line")));
+    }
+    assert_true(i > 1);
+    assert_string_equal(rig_get(j, "message"),
+                        "the entry is not defined as a function at file scope");
+    json_decref(j);
+}
+
+/* Sample: `10 elements of mean were never written` beside (5 of 5): each output has its count. */
+static void test_counts_are_of_one_output(void **state)
+{
+    (void)state;
+    long long left = 0, all = 0;
+    rig_text("none.c", "#include <stdint.h>\n"
+                       "void row_stats(const float *x, float *mean, float *var, int64_t rows, "
+                       "int64_t cols)\n"
+                       "{\n    (void)x, (void)mean, (void)var, (void)rows, (void)cols;\n}\n");
+    rig_expect(1, "$K eval row_stats none.c --json > n.json");
+    json_t *j = record_in("n.json");
+    assert_string_equal(rig_get(j, "reason"), "unwritten");
+    int n = sscanf(rig_get(j, "message"), "%lld of the %lld elements of `mean` were never written",
+                   &left, &all);
+    assert_int_equal(n, 2);
+    assert_int_equal(left, all);
+    const json_t *e = json_array_get(json_object_get(j, "evidence"), 0);
+    assert_int_equal(json_integer_value(json_object_get(e, "elements")), all);
+    json_decref(j);
+}
+
 /* --- completion --- */
 
 #define ASK                                                                                        \
@@ -241,6 +318,9 @@ int main(void)
         cmocka_unit_test(test_version_and_help_in_all_spellings),
         cmocka_unit_test(test_a_page_explains_the_card),
         cmocka_unit_test(test_one_spelling_of_rewards_and_an_alias),
+        cmocka_unit_test(test_a_binary_source_is_named_as_one),
+        cmocka_unit_test(test_findings_keep_their_fields),
+        cmocka_unit_test(test_counts_are_of_one_output),
         cmocka_unit_test(test_bash_completes_every_kind_of_word),
         cmocka_unit_test(test_completion_knows_every_option),
         cmocka_unit_test(test_zsh_completes_from_the_same_words),
