@@ -126,7 +126,7 @@ static void test_a_binary_source_is_named_as_one(void **state)
     rig_shows("(the byte at offset 6 is 0x00); expected the source of a candidate that defines "
               "`silu`");
     rig_shows_not("line 0");
-    rig_expect(1, "head -c 3000 /bin/sh > c.c; $K eval silu c.c --json | grep -c '\"static\"'");
+    rig_expect(1, "head -c 3000 /bin/sh > c.c; $K eval silu c.c --json | grep -c '\"check\":\"static\"'");
     rig_expect(1, "cp b.c b.md; $K eval silu b.md");
     rig_shows("the reply is a binary file, not text");
     rig_expect(1, "printf '\\001\\002\\003\\004 x' > d.c; $K eval silu d.c");

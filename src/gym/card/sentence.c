@@ -129,8 +129,8 @@ static void fresh_process(const json_t *e, struct kg_buf *out)
 {
     bool passes = json_is_true(json_object_get(e, "passes"));
     kg_buf_addf(out,
-                "In a fresh process the same input gave a %s answer; before that the result was "
-                "`%s`.",
+                "A fresh process gave a %s answer to the same input; the used one did not (reason "
+                "`%s`).",
                 passes ? "right" : "wrong", text_of(e, "before"));
 }
 
