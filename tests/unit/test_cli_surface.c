@@ -126,7 +126,8 @@ static void test_a_binary_source_is_named_as_one(void **state)
     rig_shows("(the byte at offset 6 is 0x00); expected the source of a candidate that defines "
               "`silu`");
     rig_shows_not("line 0");
-    rig_expect(1, "head -c 3000 /bin/sh > c.c; $K eval silu c.c --json | grep -c '\"check\":\"static\"'");
+    rig_expect(
+        1, "head -c 3000 /bin/sh > c.c; $K eval silu c.c --json | grep -c '\"check\":\"static\"'");
     rig_expect(1, "cp b.c b.md; $K eval silu b.md");
     rig_shows("the reply is a binary file, not text");
     rig_expect(1, "printf '\\001\\002\\003\\004 x' > d.c; $K eval silu d.c");
@@ -188,6 +189,55 @@ static void test_counts_are_of_one_output(void **state)
     assert_int_equal(left, all);
     const json_t *e = json_array_get(json_object_get(j, "evidence"), 0);
     assert_int_equal(json_integer_value(json_object_get(e, "elements")), all);
+    json_decref(j);
+}
+
+/* --- problems and the host --- */
+
+#define PROBLEM                                                                                    \
+    "/*---kgym\nname: it\nlevel: 1\nentry: it\ndims: {n: 10000}\nargs:\n"                          \
+    "  - {name: x, type: %s, role: in}\n  - {name: y, type: \"f32[n]\", role: out}\n"              \
+    "  - {name: n, type: i64, role: dim}\n---*/\n#include \"kgops.h\"\n#include <stdlib.h>\n"      \
+    "void it(const real *x, real *y, int64_t n)\n{\n    %s\n"                                      \
+    "    for (int64_t i = 0; i < n; i++) {\n        y[i] = %s;\n    }\n}\n"
+
+static void problem(const char *type, const char *first, const char *value)
+{
+    char text[2000];
+    snprintf(text, sizeof text, PROBLEM, type, first, value);
+    rig_text("it.c", text);
+}
+
+static void test_checks_of_problems_speak_plainly(void **state)
+{
+    (void)state;
+    problem("f32[n,n]", "", "x[i]");
+    rig_expect(1, "$K problems check it.c");
+    rig_shows("it.c:7: not valid YAML");
+    rig_shows("quote a value that holds brackets: \"f32[n,n]\"");
+    problem("\"f32[n]\"", "*(volatile int *)0 = 1;", "x[i]");
+    rig_expect(1, "$K problems check it.c");
+    rig_shows("the float reference is killed by signal 11 (Segmentation fault)");
+    rig_shows_not("exit kind");
+    problem("\"f32[n]\"", "exit(3);", "x[i]");
+    rig_expect(1, "$K problems check it.c");
+    rig_shows("ends its process with status 3 instead of returning");
+    problem("\"f32[n]\"", "(void)x;", "1");
+    rig_expect(1, "$K problems check it.c");
+    rig_shows("ones: a candidate made to be wrong is judged right on every input");
+    rig_shows_not("ok: right");
+}
+
+static void test_doctor_shows_the_host_without_a_compiler(void **state)
+{
+    (void)state;
+    rig_expect(2, "$K doctor --quick --set compiler=nosuch");
+    assert_int_equal(strncmp(rig.out.data, "host\n", 5), 0);
+    rig_shows("lacks judging    compiler `nosuch` cannot be run");
+    rig_shows("sandbox");
+    rig_expect(2, "KGYM_PYTHON=/nosuch $K doctor --set compiler=nosuch --quick --json");
+    json_t *j = rig_json();
+    assert_true(json_is_object(json_object_get(j, "host")));
     json_decref(j);
 }
 
@@ -321,6 +371,8 @@ int main(void)
         cmocka_unit_test(test_a_binary_source_is_named_as_one),
         cmocka_unit_test(test_findings_keep_their_fields),
         cmocka_unit_test(test_counts_are_of_one_output),
+        cmocka_unit_test(test_checks_of_problems_speak_plainly),
+        cmocka_unit_test(test_doctor_shows_the_host_without_a_compiler),
         cmocka_unit_test(test_bash_completes_every_kind_of_word),
         cmocka_unit_test(test_completion_knows_every_option),
         cmocka_unit_test(test_zsh_completes_from_the_same_words),
