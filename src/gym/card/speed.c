@@ -34,7 +34,7 @@ static void speedup_line(struct kg_pen *p, const struct kg_record *r)
         kg_pen_wrap(p, KG_YELLOW, KG_CARD_LABEL, "not distinguishable from 1.0");
     }
     if (r->speedup.pairs >= 0) {
-        kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "%lld pairs", (long long)r->speedup.pairs);
+        kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "over %lld pairs", (long long)r->speedup.pairs);
     }
     kg_pen_line(p);
 }
