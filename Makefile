@@ -1,5 +1,9 @@
-# kgym: `make help` lists the targets. Everything is built below build/<variant>/; nothing outside the
-# tree is written, but for packages that tools/setup.sh installs when they are missing.
+# kgym: `make help` lists the targets. Everything is built below build/<variant>/. Results are below
+# build/ and runs/, and so are the caches of `make demo`, `make test`, `make bench` and `make corpus`.
+# Outside the tree: packages that tools/setup.sh installs when they are missing, scratch folders in
+# $TMPDIR that their makers remove, and lock files with fixed names (/run/user/UID/kgym-timing.lock*,
+# or /tmp/kgym-timing-UID.lock*). They keep two processes from timing at once, so they must stay.
+# `make V=1` prints whole commands.
 
 VARIANT ?= release
 ifeq ($(origin CC),default)
@@ -17,6 +21,11 @@ SAN_asan     := -fsanitize=address -fno-sanitize-recover=all
 SAN_ubsan    := -fsanitize=undefined -fno-sanitize-recover=all
 SAN_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN     := $(SAN_$(VARIANT))
+
+# A recipe prints one short line, `$(call say,CC)`, and hides its command; V=1 shows the commands instead.
+V ?= 0
+Q       := $(if $(filter 1,$(V)),,@)
+say      = @$(if $(filter 1,$(V)),:,printf '  %-5s %s\n' $(1) $@)
 
 BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
@@ -94,11 +103,12 @@ format: ## clang-format the tree
 	  | xargs clang-format -i
 
 clean: ## remove build/
-	rm -rf build
+	$(Q)rm -rf build
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SAN) -MMD -MP -c $< -o $@
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -MMD -MP -c $< -o $@
 
 # What touches every element of every array. No contraction: the same bits on every machine, for replay.
 $(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
@@ -106,10 +116,12 @@ $(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%
 
 $(LIB): $(call obj,$(BASE) $(GYM))
 	@rm -f $@
-	ar qcs $@ $^
+	$(call say,AR)
+	$(Q)ar qcs $@ $^
 
 $(B)/kgym: $(call obj,$(CLI)) $(LIB)
-	$(CC) $(SAN) $^ -o $@ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 # The runner is never sanitized: it is the candidate's process and seals itself with an allow-list.
 # It loads nothing that it need not: its filter is made here, and libffi is part of it where there is an archive.
@@ -117,19 +129,22 @@ FFI      = $(or $(filter /%,$(shell $(CC) -print-file-name=libffi.a)),$(shell pk
 $(B)/kgym-runner: $(RUNNER) $(B)/runner-sealed.c src/gym/sandbox/seccomp_load.c src/runner/runner.h src/runner/sealed.h \
                   src/gym/run/wire.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(FFI) -ldl -lpthread
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(filter %.c,$^) -o $@ -Wl,-z,now -Wl,-z,relro $(FFI) -ldl -lpthread
 
 $(B)/runner-sealed.c: src/runner/seal/print.c src/gym/sandbox/seccomp.c src/gym/sandbox/seccomp_load.c \
                       src/gym/sandbox/seccomp_python.c \
                       src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/runner/sealed.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(filter %.c,$^) -o $(@:.c=-print) $(shell pkg-config --libs libseccomp)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(filter %.c,$^) -o $(@:.c=-print) $(shell pkg-config --libs libseccomp)
 	@$(@:.c=-print) >$@.new && mv $@.new $@
 
 # The operator library that references and candidates may call, with the flags they are built with.
 $(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h) $(wildcard kgops/*.inc)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
 	  $(filter %.c,$^) -o $@ -lm
 
 $(B)/kgops/kgops.h: kgops/kgops.h
@@ -141,46 +156,55 @@ LADDER  := $(wildcard $(patsubst %,src/gym/sandbox/%.c,child mounts netns ids la
 $(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) $(wildcard src/probe/*.h) src/gym/tensor/tensor_wire.h src/gym/run/wire.h \
                        src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/base/message.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-z,now $(filter %.c,$^) -o $@ -ldl
+	$(call say,SO)
+	$(Q)$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-z,now $(filter %.c,$^) -o $@ -ldl
 
 $(B)/null.so: src/runner/null/null.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -O2 -fPIC -shared $< -o $@
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu17 -O2 -fPIC -shared $< -o $@
 
 $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(SUPPORT)) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $^ -o $@ -lcmocka $(LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(SAN) $^ -o $@ -lcmocka $(LIBS)
 
 $(B)/tests/replay_%: $(B)/obj/fuzz/%.o $(B)/obj/fuzz/replay.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $^ -o $@ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 # A driver on host memory, for tests of the CUDA device where there is no GPU.
 $(B)/libfakecuda.so: tests/fake_cuda/fake_cuda.c tests/fake_cuda/fake_cuda.h $(KERNELS) \
                      src/gym/device/cuda_driver.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -O3 -ffp-contract=off -fPIC -shared $< -o $@ -lm
+	$(call say,SO)
+	$(Q)$(CC) $(CFLAGS) -O3 -ffp-contract=off -fPIC -shared $< -o $@ -lm
 
 # Launch records that a test makes up.
 $(B)/libfakecupti.so: tests/fake_cuda/fake_cupti.c tests/fake_cuda/fake_cupti.h src/probe/cupti_api.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -shared $< -o $@
+	$(call say,SO)
+	$(Q)$(CC) $(CFLAGS) -fPIC -shared $< -o $@
 
 # What a driver says about a GPU that is not there.
 $(B)/libfakenvml.so: tests/fake_cuda/fake_nvml.c tests/fake_cuda/fake_nvml.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -shared $< -o $@
+	$(call say,SO)
+	$(Q)$(CC) $(CFLAGS) -fPIC -shared $< -o $@
 
 # This object holds the text of the kernels.
 $(B)/obj/src/gym/device/cuda_source.o: $(KERNELS)
 
 # The positive control of the hostile corpus; exports its insides on purpose.
 $(B)/naive: $(B)/obj/tests/naive/naive.o $(LIB)
-	$(CC) $(SAN) -rdynamic $^ -o $@ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(SAN) -rdynamic $^ -o $@ $(LIBS)
 
 $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(wildcard bench/common/*.c)) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $^ -o $@ $(LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(SAN) $^ -o $@ $(LIBS)
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 .PRECIOUS: $(B)/obj/%.o

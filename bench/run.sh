@@ -15,7 +15,7 @@ mode=usual
 case "${1:-}" in quick | full) mode=$1; shift ;; esac
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(extract separation sandbox throughput staged memory timing)
-export KGYM_BUILD=$b
+export KGYM_BUILD=$b XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache}
 out=build/bench-results
 mkdir -p "$out"
 touch "$out/results.jsonl"

@@ -4,9 +4,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 kgym=build/release/kgym
 out=runs/demo
+export KGYM_CACHE=${KGYM_CACHE:-$PWD/build/cache/kgym} # the demo writes nothing outside the tree
 mkdir -p "$out"
 rm -f "$out/records.jsonl"
-echo "demo: judging $(wc -l <demo/replies.jsonl) model replies on $("$kgym" problems list | wc -l) problems"
+problems=$(grep -o '"problem": "[^"]*"' demo/replies.jsonl | sort -u | wc -l)
+echo "demo: judging $(wc -l <demo/replies.jsonl) model replies to $problems problems"
 "$kgym" eval --batch demo/replies.jsonl --out "$out/records.jsonl"
 "$kgym" report "$out/records.jsonl" --out "$out/report.html" --title "kgym demo"
 echo

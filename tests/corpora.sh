@@ -10,6 +10,7 @@ small=${2:-}
 tree=$(cd "$(dirname "$0")/.." && pwd)
 python=${KGYM_PYTHON:-$tree/.venv/bin/python}
 [ -x "$python" ] || python=python3
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$tree/build/cache}
 status=0
 "$tree/tests/corpus.sh" "$b" || status=1
 if ! "$python" -c 'import torch, triton' 2>/dev/null; then

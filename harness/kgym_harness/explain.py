@@ -147,7 +147,7 @@ def explain(error, path, on_cpu, seen):
     """(status, reply) for an exception. seen: the process has had inputs or parameters."""
     message = plain(error, MOST_MESSAGE)
     if isinstance(error, source.BadSyntax):
-        return wire.SYNTAX, {"message": message, "line": error.line}
+        return wire.SYNTAX, {"message": message, "line": error.line, "column": error.column}
     simple = {source.NoEntry: wire.NO_ENTRY, module.BadState: wire.STATE,
               tensors.TooLarge: wire.TOO_LARGE, tensors.BadStructure: wire.BAD_STRUCTURE}
     if type(error) in simple:

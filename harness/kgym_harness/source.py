@@ -6,9 +6,11 @@ import types
 
 
 class BadSyntax(Exception):
-    def __init__(self, message, line):
+    """line and column count from 1, the column in characters; 0: not known."""
+
+    def __init__(self, message, line, column=0):
         super().__init__(message)
-        self.message, self.line = message, line
+        self.message, self.line, self.column = message, line, column
 
 
 class NoEntry(Exception):
@@ -61,7 +63,7 @@ class Source:
             self.tree = ast.parse(text, path)
             compile(self.tree, path, "exec", dont_inherit=True)
         except SyntaxError as error:
-            raise BadSyntax(str(error.msg), error.lineno or 0)
+            raise BadSyntax(str(error.msg), error.lineno or 0, max(error.offset or 0, 0))
         except (ValueError, RecursionError, MemoryError, OverflowError) as error:
             raise BadSyntax("%s: %s" % (type(error).__name__, error), 0)
         self.module = None

@@ -130,13 +130,14 @@ static void sync_folder_of(const char *path)
     }
 }
 
+/* Messages name path: nobody knows the temporary name. */
 static enum kg_code write_new(const char *path, const char *temporary, const void *bytes, size_t n,
                               struct kg_err *err)
 {
     unlink(temporary); /* left by a process of the same number that was killed */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
-        return cannot(err, temporary, "create");
+        return cannot(err, path, "create");
     }
     enum kg_code code = kg_file_write_all(fd, bytes, n, err);
     if (code != KG_OK) {

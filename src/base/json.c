@@ -39,14 +39,28 @@ static bool depth_ok(const char *text, size_t len, int *line, int *column)
     return true;
 }
 
-enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
-                           struct kg_err *err)
+/* "LINE:COLUMN", or the column alone. */
+static const char *place(bool one_line, int line, int column, char out[32])
+{
+    line = line < 1 ? 1 : line;
+    column = column < 1 ? 1 : column;
+    if (one_line) {
+        snprintf(out, 32, "%d", column);
+    } else {
+        snprintf(out, 32, "%d:%d", line, column);
+    }
+    return out;
+}
+
+static enum kg_code parse(const char *text, size_t len, const char *source, bool one_line,
+                          json_t **out, struct kg_err *err)
 {
     int line, column;
+    char at[32];
     *out = NULL;
     if (!depth_ok(text, len, &line, &column)) {
-        return kg_fail(err, KG_E_INPUT, "%s:%d:%d: more than %d levels of nesting", source, line,
-                       column, MAX_DEPTH);
+        return kg_fail(err, KG_E_INPUT, "%s:%s: more than %d levels of nesting", source,
+                       place(one_line, line, column, at), MAX_DEPTH);
     }
     json_error_t e;
     *out = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
@@ -60,8 +74,20 @@ enum kg_code kg_json_parse(const char *text, size_t len, const char *source, jso
         }
     }
     return kg_fail(err, json_error_code(&e) == json_error_out_of_memory ? KG_E_HOST : KG_E_INPUT,
-                   "%s:%d:%d: not valid JSON: %s", source, e.line < 1 ? 1 : e.line,
-                   e.column < 1 ? 1 : e.column, e.text);
+                   "%s:%s: not valid JSON: %s", source, place(one_line, e.line, e.column, at),
+                   e.text);
+}
+
+enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
+                           struct kg_err *err)
+{
+    return parse(text, len, source, false, out, err);
+}
+
+enum kg_code kg_json_parse_line(const char *text, size_t len, const char *source, json_t **out,
+                                struct kg_err *err)
+{
+    return parse(text, len, source, true, out, err);
 }
 
 json_t *kg_json_text(const char *bytes, size_t len)

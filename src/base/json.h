@@ -7,11 +7,15 @@
 
 #include "base/buf.h"
 
-/* source names the origin in messages: "batch.jsonl:12:1:7: ...". Any JSON value; more than 64
+/* source names the origin in messages: "record.json:1:7: ...". Any JSON value; more than 64
  * levels and duplicate keys are errors. A string may hold NUL (\u0000): read it with
  * json_string_length. */
 enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
                            struct kg_err *err) KG_MUST_USE;
+/* The same of one line of a file. source names file and line, so messages add the column alone:
+ * "batch.jsonl:12" gives "batch.jsonl:12:7: ...". */
+enum kg_code kg_json_parse_line(const char *text, size_t len, const char *source, json_t **out,
+                                struct kg_err *err) KG_MUST_USE;
 /* A JSON string from bytes that may hold anything: invalid UTF-8 becomes U+FFFD, NUL is dropped. */
 json_t *kg_json_text(const char *bytes, size_t len);
 /* One line, no trailing newline, keys in insertion order, reals with 17 digits trimmed. */

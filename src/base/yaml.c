@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -13,7 +15,8 @@ struct reader {
     yaml_parser_t parser;
     yaml_event_t event; /* the one being looked at */
     bool has_event;
-    const char *source;
+    const char *source, *text;
+    size_t len;
     int first_line;
     int depth, nodes;
     struct kg_arena *arena;
@@ -53,8 +56,46 @@ static enum kg_code check_bytes(struct reader *r, const char *text, size_t len)
     return KG_OK;
 }
 
+/* Length of a word such as f32[rows,cols] that begins at s: a name, and brackets right after it. */
+static size_t bracketed(const char *s, size_t n)
+{
+    size_t at = 0;
+    while (at < n && (isalnum((unsigned char)s[at]) || s[at] == '_')) {
+        at++;
+    }
+    if (at == 0 || at == n || s[at] != '[') {
+        return 0;
+    }
+    while (at < n && s[at] != ']' && s[at] != '\n' && s[at] != '}') {
+        at++;
+    }
+    return at < n && s[at] == ']' ? at + 1 : 0;
+}
+
+/* YAML reads brackets in an unquoted value as a list. Where the line of an error holds such a word,
+ * the remedy is said. line counts from 0. */
+static void quote_hint(const struct reader *r, size_t line, char *out, size_t cap)
+{
+    const char *s = r->text, *end = r->text + r->len;
+    out[0] = '\0';
+    for (; line > 0 && s != NULL && s < end; line--) {
+        s = memchr(s, '\n', (size_t)(end - s));
+        s = s == NULL ? NULL : s + 1;
+    }
+    char before = ' ', quote = '\0';
+    for (; s != NULL && s < end && *s != '\n'; before = *s++) {
+        size_t n = bracketed(s, (size_t)(end - s));
+        quote = *s == quote ? '\0' : quote == '\0' && (*s == '"' || *s == '\'') ? *s : quote;
+        if (quote == '\0' && (before == ' ' || before == ':') && n > 0 && n < 100) {
+            snprintf(out, cap, "; quote a value that holds brackets: \"%.*s\"", (int)n, s);
+            return;
+        }
+    }
+}
+
 static enum kg_code advance(struct reader *r)
 {
+    char hint[160];
     if (r->has_event) {
         yaml_event_delete(&r->event);
     }
@@ -66,10 +107,11 @@ static enum kg_code advance(struct reader *r)
     if (p->error == YAML_MEMORY_ERROR) {
         return kg_fail(r->err, KG_E_HOST, "%s: this machine is out of memory", r->source);
     }
-    return kg_fail(r->err, KG_E_INPUT, "%s:%d: not valid YAML: %s%s%s", r->source,
+    quote_hint(r, p->problem_mark.line, hint, sizeof hint);
+    return kg_fail(r->err, KG_E_INPUT, "%s:%d: not valid YAML: %s%s%s%s", r->source,
                    r->first_line + (int)p->problem_mark.line,
                    p->problem ? p->problem : "unreadable", p->context ? " " : "",
-                   p->context ? p->context : "");
+                   p->context ? p->context : "", hint);
 }
 
 static enum kg_code check_plain(struct reader *r)
@@ -244,6 +286,8 @@ enum kg_code kg_yaml_parse(const char *text, size_t len, const char *source, int
         text += 3; /* byte order mark of some editors */
         len -= 3;
     }
+    r.text = text;
+    r.len = len;
     enum kg_code code = check_bytes(&r, text, len);
     if (code != KG_OK) {
         return code;

@@ -27,6 +27,9 @@ int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_pool_supervisor(int argc, char **argv); /* hidden: pool_roles.c */
 int kg_cmd_pool_worker(int argc, char **argv);
+int kg_cmd_help(int argc, char **argv);
+int kg_cmd_version(int argc, char **argv);
+void kg_cli_usage(FILE *f); /* what `kgym --help` prints */
 
 /* A line of text that may quote a model's: it can neither drive the terminal nor make a line. */
 void kg_cli_line(FILE *f, const char *before, const char *text);
@@ -58,6 +61,10 @@ enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, cha
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;
 void kg_cli_signals(void);
+/* A page may be written to out, made from the records in `in` ("-": standard input). KG_E_USAGE:
+ * out is that file, by whatever name or link, or another one that holds JSON. Other output replaces
+ * what is there. */
+enum kg_code kg_cli_spare_records(const char *in, const char *out, struct kg_err *err) KG_MUST_USE;
 /* Value of `--name VALUE` or `--name=VALUE` at argv[at]; *used 0 if it is another word. KG_E_USAGE
  * when the value is missing. */
 enum kg_code kg_cli_value(const char *name, int argc, char **argv, int at, int *used,

@@ -8,10 +8,15 @@
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "gym/batch/batch.h"
+#include "gym/card/card.h"
+#include "gym/card/pen.h"
 #include "gym/eval/context.h"
 #include "gym/eval/paths.h"
 #include "gym/sandbox/sandbox.h"
 #include "gym/torch/torch_facts.h"
+
+#define DETAIL   19 /* column where a line's detail begins */
+#define UNBROKEN 100000
 
 static const char help_text[] =
     "usage: kgym doctor [--device D] [--quick] [--json]\n"
@@ -71,23 +76,37 @@ static const char *words_on(uint32_t step, bool has)
     return "";
 }
 
+/* Long details go on below themselves. What is no terminal gets whole lines, which programs read.
+ */
 void kg_doctor_line(struct kg_doctor *d, bool good, const char *what, const char *detail)
 {
-    kg_buf_adds(&d->text, "  ");
-    kg_term_add(&d->text, d->colour, good ? KG_GREEN : KG_YELLOW, good ? "ok   " : "lacks");
-    kg_buf_addf(&d->text, " %-10s ", what);
-    kg_term_add_line(&d->text, detail);
-    kg_buf_addc(&d->text, '\n');
+    struct kg_pen p = {.out = &d->text,
+                       .colour = d->colour,
+                       .ascii = !kg_card_unicode(),
+                       .width = kg_term_tty(stdout) ? kg_term_width(stdout) : UNBROKEN};
+    kg_pen_to(&p, 2);
+    kg_pen_put(&p, good ? KG_GREEN : KG_YELLOW, good ? "ok   " : "lacks");
+    kg_pen_to(&p, DETAIL - 11);
+    kg_pen_put(&p, KG_PLAIN, what);
+    kg_pen_to(&p, DETAIL);
+    kg_pen_wrap(&p, KG_PLAIN, DETAIL, detail);
+    kg_pen_line(&p);
 }
 
-static void host(struct kg_doctor *d, const char *compiler)
+/* compiler NULL: nothing can be judged here, and why says it. */
+static void host(struct kg_doctor *d, const char *compiler, const char *why)
 {
-    json_t *env = kg_context_environment(compiler, -1);
+    json_t *env = kg_context_environment(compiler ? compiler : "", -1);
     kg_term_add(&d->text, d->colour, KG_BOLD, "host\n");
-    kg_buf_addf(&d->text, "  %s, %lld cores, Linux %s\n  %s\n",
+    kg_buf_addf(&d->text, "  %s, %lld cores, Linux %s\n",
                 json_string_value(json_object_get(env, "cpu")),
                 (long long)json_integer_value(json_object_get(env, "cores")),
-                json_string_value(json_object_get(env, "kernel")), compiler);
+                json_string_value(json_object_get(env, "kernel")));
+    kg_doctor_line(d, compiler != NULL, compiler ? "compiler" : "judging",
+                   compiler ? compiler : why);
+    if (!compiler) {
+        json_object_set_new(env, "compiler", json_null());
+    }
     json_object_set_new(d->out, "host", env);
 }
 
@@ -116,14 +135,15 @@ void kg_doctor_noise(struct kg_doctor *d, const char *name, const struct kg_nois
 {
     d->bad = d->bad || !quiet;
     kg_buf_addf(&d->text,
-                "  hand-off K %.2f us (p10 %.2f, p90 %.2f)%s; speed counts above %.0f us\n",
+                "  call cost K %.2f us (p10 %.2f, p90 %.2f)%s; speed counts above %.0f us\n",
                 (double)n->k_ns * 1e-3, (double)n->k_p10_ns * 1e-3, (double)n->k_p90_ns * 1e-3,
                 where, above_ns * 1e-3);
-    kg_buf_addf(&d->text, "  null test  %.4f [%.4f, %.4f] over %lld pairs of `%s` (%.3f ms)  ",
+    kg_buf_addf(&d->text, "  null test  %.4f [%.4f, %.4f] over %lld pairs of `%s` (%.3f ms)\n",
                 n->ratio.ratio, n->ratio.lo, n->ratio.hi, (long long)n->ratio.pairs, n->problem,
                 (double)n->reference_ns * 1e-6);
-    kg_term_add(&d->text, d->colour, quiet ? KG_GREEN : KG_YELLOW,
-                quiet ? "quiet\n" : "noisy: stop other work, or expect wide intervals\n");
+    kg_doctor_line(d, quiet, "quiet",
+                   quiet ? "the reference against itself gives 1, closely"
+                         : "the host is noisy: stop other work, or expect wide intervals");
     json_object_set_new(d->out, name,
                         json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:b}", "overhead_ns",
                                   (json_int_t)n->k_ns, "overhead_p10_ns", (json_int_t)n->k_p10_ns,
@@ -181,7 +201,7 @@ static void pytorch(struct kg_doctor *d, struct kg_worker *w, const char *asked)
             python(d, facts);
         }
         snprintf(detail, sizeof detail, "%s: %s", asked, err.message);
-        kg_doctor_line(d, false, facts ? "device" : "torch", facts ? detail : err.message);
+        kg_doctor_line(d, false, facts ? "device" : "package", facts ? detail : err.message);
         d->bad = d->bad || (strcmp(asked, "auto") != 0 && strcmp(asked, "cpu") != 0);
         facts = facts ? facts : json_object();
         json_object_set_new(facts, "error", json_string(err.message));
@@ -211,9 +231,7 @@ static int examine(struct kg_doctor *d, const struct kg_config *config)
     int cpu = -1;
     kg_worker_cores(&cpu, 1); /* where a batch would time */
     enum kg_code code = kg_worker_open(config, cpu, &kg_cli_cancelled, &w, &err);
-    if (code == KG_OK) {
-        host(d, kg_worker_compiler(w));
-    }
+    host(d, code == KG_OK ? kg_worker_compiler(w) : NULL, err.message);
     ladder(d);
     if (code == KG_OK && !d->quick) {
         pytorch(d, w, config->device);

@@ -31,7 +31,7 @@ static const char help_text[] =
     "  --public          leave out the key `private` (seeds and cases)\n"
     "  --stop-after S    end after stage extract, static, compile, tiny, full or timing\n"
     "  --replay REC.json repeat a verdict from the seeds of its record\n"
-    "  --reward A[,B]    reward presets to compute (below)\n"
+    "  --rewards A[,B]   reward presets to compute (below); --reward is the same\n"
     "  --batch F --out F a JSONL file of {id, problem, reply|reply_file|source|source_file}\n"
     "  --jobs N          worker processes of a batch, one CPU each (default: all\n"
     "                    CPUs; half of them where a GPU is used and timed)\n"
@@ -48,7 +48,7 @@ static const char help_text[] =
     "  kgym eval softmax - --stop-after full < reply.md\n"
     "  kgym eval 04_gelu_tanh answer.py --device cpu\n"
     "  kgym eval rows.jsonl#12 reply.md\n"
-    "  kgym eval --batch replies.jsonl --out records.jsonl --reward dr-kernel,binary\n"
+    "  kgym eval --batch replies.jsonl --out records.jsonl --rewards dr-kernel,binary\n"
     "\n"
     "exit status: 0 verdict ok, 1 any other verdict, 2 error\n"
     "\n";
@@ -67,7 +67,7 @@ static void print_presets(void)
 }
 
 const char *const kg_cli_eval_flags[] = {"--source", "--json",        "--public", "--stop-after",
-                                         "--replay", "--reward",      "--batch",  "--out",
+                                         "--replay", "--rewards",     "--batch",  "--out",
                                          "--jobs",   "--preset",      "--config", "--set",
                                          "--trace",  "--dump-config", "--help",   NULL};
 

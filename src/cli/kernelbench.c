@@ -25,7 +25,7 @@ static const char help_text[] =
     "  --jobs N            worker processes (default: all CPUs, half of them for a GPU)\n"
     "  --preset kernelbench\n"
     "                      that project's own trials and times, instead of kgym's: no reward\n"
-    "  --reward A[,B]      reward presets to compute for the records (not with that preset)\n"
+    "  --rewards A[,B]     reward presets to compute for the records (not with that preset)\n"
     "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"
     "                      see `kgym eval --help`\n"
     "\n"
@@ -60,7 +60,7 @@ static const char help_text[] =
 
 const char *const kg_cli_kb_eval_flags[] = {
     "--run",       "--problems", "--level",       "--problem-ids", "--samples",
-    "--pass-at-k", "--out",      "--jobs",        "--preset",      "--reward",
+    "--pass-at-k", "--out",      "--jobs",        "--preset",      "--rewards",
     "--config",    "--set",      "--dump-config", "--help",        NULL};
 const char *const kg_cli_kb_analyze_flags[] = {"--run", "--baseline", "--level", "--problem-ids",
                                                "--out", "--json",     "--help",  NULL};

@@ -16,7 +16,9 @@ static const struct kg_command commands[] = {
     {"kernelbench", kg_cmd_kernelbench, "judge a KernelBench run, write and analyse its results"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
-    {"completion", kg_cmd_completion, "shell completion for bash"},
+    {"completion", kg_cmd_completion, "shell completion for bash or zsh"},
+    {"help", kg_cmd_help, "a command's help, or a page: `kgym help card`"},
+    {"version", kg_cmd_version, "the version"},
 };
 
 /* What a pool executes; no help and no completion names them. */
@@ -31,7 +33,7 @@ const struct kg_command *kg_cli_commands(size_t *n)
     return commands;
 }
 
-static void usage(FILE *f)
+void kg_cli_usage(FILE *f)
 {
     fprintf(f,
             "kgym %s: turns model replies into trustworthy verdicts on kernels\n\n"
@@ -40,9 +42,11 @@ static void usage(FILE *f)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs("\n`kgym COMMAND --help` explains a command, with examples.\n"
-          "exit status: 0 good news, 1 the candidate or the check failed, 2 error\n",
-          f);
+    fputs(
+        "\n`kgym COMMAND --help` explains a command, with examples. `kgym help card` explains the\n"
+        "card that `kgym eval` prints.\n"
+        "exit status: 0 good news, 1 the candidate or the check failed, 2 error\n",
+        f);
 }
 
 static int unknown(const char *word)
@@ -76,20 +80,17 @@ static int finish(const char *command, int status)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        usage(stderr);
+        kg_cli_usage(stderr);
         return KG_STATUS_ERROR;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        usage(stdout);
-        return KG_STATUS_GOOD;
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        kg_cli_usage(stdout);
+        return finish("help", KG_STATUS_GOOD);
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("kgym " KG_VERSION);
-        return KG_STATUS_GOOD;
-    }
+    word = strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ? "version" : word;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
+        if (strcmp(word, commands[i].name) == 0) {
             return finish(commands[i].name, commands[i].run(argc - 1, argv + 1));
         }
     }
@@ -98,5 +99,5 @@ int main(int argc, char **argv)
             return roles[i].run(argc - 1, argv + 1);
         }
     }
-    return unknown(argv[1]);
+    return unknown(word);
 }

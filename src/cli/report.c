@@ -17,7 +17,7 @@ static const char help_text[] =
     "nothing else: funnel, speed-ups with intervals, timing distributions, evidence.\n"
     "\n"
     "  RECORDS.jsonl   - is standard input\n"
-    "  --out PAGE      write the page\n"
+    "  --out PAGE      write the page; a file that holds records is never replaced\n"
     "  --title TEXT    its heading (default: the file's name)\n"
     "\n"
     "example:\n"
@@ -31,7 +31,7 @@ static enum kg_code add_record(json_t *list, const char *line, size_t len, const
 {
     json_t *j;
     struct kg_record r;
-    if (kg_json_parse(line, len, source, &j, err) != KG_OK) {
+    if (kg_json_parse_line(line, len, source, &j, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = kg_record_parse(j, &r, err);
@@ -79,45 +79,73 @@ static enum kg_code write_page(const char *path, json_t *records, const char *ti
     return code;
 }
 
-int kg_cmd_report(int argc, char **argv)
+struct args {
+    const char *in, *out, *title;
+    bool help;
+};
+
+static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *err)
 {
-    const char *in = NULL, *out = NULL, *title = NULL;
-    struct kg_err err = KG_ERR_INIT;
+    static const char *const flags[] = {"--out", "--title", "--help", NULL};
     for (int i = 1; i < argc;) {
-        int used = 0;
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help_text, stdout);
-            return KG_STATUS_GOOD;
+        int used = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+        a->help = a->help || used;
+        if ((!used && kg_cli_value("--out", argc, argv, i, &used, &a->out, err) != KG_OK) ||
+            (!used && kg_cli_value("--title", argc, argv, i, &used, &a->title, err) != KG_OK)) {
+            return err->code;
         }
-        if (kg_cli_value("--out", argc, argv, i, &used, &out, &err) != KG_OK ||
-            (!used && kg_cli_value("--title", argc, argv, i, &used, &title, &err) != KG_OK)) {
-            return kg_cli_fail("report", &err);
+        if (!used && (a->in || (argv[i][0] == '-' && argv[i][1]))) {
+            return kg_cli_unknown("report", argv[i], flags, false, err);
         }
-        if (!used && (in || (argv[i][0] == '-' && argv[i][1]))) {
-            static const char *const flags[] = {"--out", "--title", "--help", NULL};
-            enum kg_code code = kg_cli_unknown("report", argv[i], flags, false, &err);
-            return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("report", &err);
-        }
-        in = used ? in : argv[i];
+        a->in = used ? a->in : argv[i];
         i += used ? used : 1;
     }
-    if (!in) {
-        fputs(help_text, stderr);
-        return KG_STATUS_ERROR;
+    return KG_OK;
+}
+
+static enum kg_code load_some(const char *path, json_t **out, struct kg_err *err)
+{
+    enum kg_code code = load(path, out, err);
+    if (code == KG_OK && json_array_size(*out) == 0) {
+        code = kg_fail(err, KG_E_INPUT,
+                       "%s: no records; a file with one record a line is needed, as `kgym eval "
+                       "--batch` writes it",
+                       strcmp(path, "-") == 0 ? "standard input" : path);
     }
+    return code;
+}
+
+static enum kg_code make(const struct args *a, struct kg_err *err)
+{
     json_t *records;
     struct kg_buf text;
+    if (a->out && kg_cli_spare_records(a->in, a->out, err) != KG_OK) {
+        return err->code;
+    }
     kg_buf_init(&text, 16u << 20);
-    enum kg_code code = load(in, &records, &err);
-    if (code == KG_OK && out) {
-        code = write_page(out, records, title ? title : in, &err);
+    enum kg_code code = load_some(a->in, &records, err);
+    if (code == KG_OK && a->out) {
+        code = write_page(a->out, records, a->title ? a->title : a->in, err);
     }
     if (code == KG_OK) {
-        code =
-            kg_report_tables(records, kg_term_colour(stdout), kg_term_width(stdout), &text, &err);
+        code = kg_report_tables(records, kg_term_colour(stdout), kg_term_width(stdout), &text, err);
         fputs(text.data, stdout);
     }
     json_decref(records);
     kg_buf_deinit(&text);
-    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("report", &err);
+    return code;
+}
+
+int kg_cmd_report(int argc, char **argv)
+{
+    struct args a = {.help = false};
+    struct kg_err err = KG_ERR_INIT;
+    if (parse(&a, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail("report", &err);
+    }
+    if (a.help || !a.in) {
+        fputs(help_text, a.help ? stdout : stderr);
+        return a.help ? KG_STATUS_GOOD : KG_STATUS_ERROR;
+    }
+    return make(&a, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("report", &err);
 }

@@ -173,10 +173,23 @@ static inline int rig_run(const char *fmt, ...)
             fail_msg("stderr lacks `%s`: %.2000s", text, rig.err.data);                            \
         }                                                                                          \
     } while (0)
+#define rig_says_not(text)                                                                         \
+    do {                                                                                           \
+        if (strstr(rig.err.data, text)) {                                                          \
+            fail_msg("stderr has `%s`: %.2000s", text, rig.err.data);                              \
+        }                                                                                          \
+    } while (0)
 #define rig_shows(text)                                                                            \
     do {                                                                                           \
         if (!strstr(rig.out.data, text)) {                                                         \
             fail_msg("stdout lacks `%s`: %.3000s", text, rig.out.data);                            \
+        }                                                                                          \
+    } while (0)
+
+#define rig_shows_not(text)                                                                        \
+    do {                                                                                           \
+        if (strstr(rig.out.data, text)) {                                                          \
+            fail_msg("stdout has `%s`: %.3000s", text, rig.out.data);                              \
         }                                                                                          \
     } while (0)
 

@@ -16,6 +16,7 @@
 #include "gym/card/pen.h"
 #include "gym/card/units.h"
 #include "gym/record/samples.h"
+#include "gym/verify/compare.h"
 
 static void render(const struct kg_record *r, bool colour, bool ascii, int width,
                    struct kg_buf *out)
@@ -318,7 +319,7 @@ static void claims_are_no_measurement(void **state)
         "1.00 ms\n",
         "500 us\n",
         "not trusted (what the timed processes say)\n",
-        "trials     4 of 5 within 0.0001\n",
+        "trials     4 of 5 trials are within the tolerance 0.0001.\n",
         "rewards    none: KernelBench's procedure sets no reward\n"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         if (!strstr(out.data, shown[i])) {
@@ -329,6 +330,133 @@ static void claims_are_no_measurement(void **state)
     assert_null(strstr(out.data, "unrewarded"));
     kg_buf_deinit(&out);
     kg_record_deinit(&r);
+}
+
+static void shows(const struct kg_buf *out, const char *words, bool wanted)
+{
+    if ((strstr(out->data, words) != NULL) != wanted) {
+        fail_msg("`%s` is %s\n%s", words, wanted ? "not in" : "in", out->data);
+    }
+}
+
+/* Sample: speed-up 0.859x beside bars of 2.21 and 2.02 ms. */
+static void bars_that_contradict_the_speed_up_are_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        double ratio, lo, hi;
+        int64_t reference_ns, candidate_ns;
+        bool explained;
+    } table[] = {
+        {0.859, 0.80, 0.92, 2210000, 2020000, true},  {1.09, 1.05, 1.13, 2210000, 2020000, false},
+        {1.10, 1.099, 1.101, 1000000, 905000, false}, {1.5, 1.4, 1.6, 1000000, 1000000, true},
+        {0.859, NAN, NAN, 2210000, 2020000, true},    {1.09, NAN, NAN, 2210000, 2020000, false},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_OK, 1);
+        r.speedup.ratio = table[i].ratio;
+        r.speedup.lo = table[i].lo;
+        r.speedup.hi = table[i].hi;
+        r.timing.reference_ns = table[i].reference_ns;
+        r.timing.candidate_ns = table[i].candidate_ns;
+        render(&r, false, false, 80, &out);
+        shows(&out, "the bars are medians and would give", table[i].explained);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* A check mark says that something was measured. */
+static void an_untimed_candidate_has_no_check_mark(void **state)
+{
+    (void)state;
+    static const enum kg_timing_status statuses[] = {KG_T_MEASURED, KG_T_NOT_MEASURED,
+                                                     KG_T_NOT_TRUSTED};
+    static const char *const below[] = {" s ", "not timed", "untrusted"};
+    for (size_t i = 0; i < 3; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, i == 0 ? SAMPLE_OK : SAMPLE_OK_UNTIMED, 1);
+        r.timing.status = statuses[i];
+        render(&r, false, false, 80, &out);
+        shows(&out, "\u2714 timing", i == 0);
+        shows(&out, below[i], true);
+        shows(&out, i == 1 ? "not measured (" : i == 2 ? "not trusted (" : "paired", true);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* The column counts characters: a tab is one, and so is a wide character. */
+static void a_python_syntax_error_shows_its_line_and_a_mark(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        int line, column;
+        const char *shown;
+    } table[] = {
+        {"import torch\nclass ModelNew:\n    def f(self, x)\n        return x\n", 3, 19,
+         "3:19  expected ':'\n"
+         "       1 \u2502 import torch\n"
+         "       2 \u2502 class ModelNew:\n"
+         "  \u25b6    3 \u2502     def f(self, x)\n"
+         "         \u2502                   ^\n"
+         "       4 \u2502         return x\n"},
+        {"\tx = (\n", 1, 6, "  \u25b6    1 \u2502     x = (\n         \u2502         ^\n"},
+        {"s = '\u6f22' @@\n", 1, 9, "\u6f22' @@\n         \u2502          ^\n"},
+        {"x = (\n", 1, 0, "1 expected ':'\n  \u25b6    1 \u2502 x = (\n"},
+        {"x = (\n", 1, 1000, "  \u25b6    1 \u2502 x = (\n         \u2502      ^\n"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+        json_array_clear(r.evidence);
+        r.candidate.language = "python";
+        r.candidate.code = table[i].code;
+        kg_record_evidence(&r, "syntax",
+                           json_pack("{s:i, s:i, s:s}", "line", table[i].line, "column",
+                                     table[i].column, "message", "expected ':'"));
+        render(&r, false, false, 80, &out);
+        shows(&out, table[i].shown, true);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+/* A line beyond the code, and a message that is not there: whatever a record holds. */
+static void a_place_that_is_not_there_is_not_shown(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+    json_array_clear(r.evidence);
+    kg_record_evidence(&r, "syntax", json_pack("{s:i, s:i}", "line", 99, "column", -3));
+    render(&r, false, false, 80, &out);
+    shows(&out, "99", false);
+    kg_buf_deinit(&out);
+    kg_record_deinit(&r);
+}
+
+static void shares_in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t failed, elements;
+        const char *words;
+    } table[] = {
+        {3, 6, "exactly half"}, {4, 6, "more than half"}, {6, 6, "all"},
+        {2, 6, "under half"},   {1, 2, "exactly half"},   {1, 1, "all"},
+        {1, 11, "under 10 %"},  {1, 101, "under 1 %"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_string_equal(kg_share_words((double)table[i].failed / (double)table[i].elements),
+                            table[i].words);
+    }
 }
 
 /* A long line is shifted so that the caret stands under what it points at. */
@@ -503,6 +631,11 @@ int main(void)
         cmocka_unit_test(diagnostics_that_lie),
         cmocka_unit_test(evidence_is_shown_once_and_bounded),
         cmocka_unit_test(claims_are_no_measurement),
+        cmocka_unit_test(bars_that_contradict_the_speed_up_are_explained),
+        cmocka_unit_test(an_untimed_candidate_has_no_check_mark),
+        cmocka_unit_test(a_python_syntax_error_shows_its_line_and_a_mark),
+        cmocka_unit_test(a_place_that_is_not_there_is_not_shown),
+        cmocka_unit_test(shares_in_words),
         cmocka_unit_test(the_caret_is_where_the_error_is),
         cmocka_unit_test(an_extension_has_files_of_its_own),
         cmocka_unit_test(the_locale_decides),

@@ -330,7 +330,7 @@ static void test_it_helps_and_completes(void **state)
     rig_expect(0,
                "$K completion > c.bash && bash -n c.bash && bash -c '. ./c.bash; "
                "ask() { COMP_WORDS=(kgym \"$@\"); COMP_CWORD=$#; _kgym; echo \"${COMPREPLY[@]}\"; "
-               "}; ask kernelbench a; ask kernelbench eval --pro; ask kernelbench eval num_g; "
+               "}; ask kernelbench a; ask kernelbench eval --prob; ask kernelbench eval num_g; "
                "ask kernelbench analyze --b; ask kernelbench analyze base'");
     rig_shows("analyze\n--problems --problem-ids\nnum_gpu_devices=\n--baseline\nbaseline= "
               "baseline_file=\n");

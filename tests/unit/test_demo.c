@@ -135,12 +135,28 @@ static void test_replies_get_their_verdicts(void **state)
     rig_nothing_left();
 }
 
+/* `make demo` as it is, on a few of its replies: what it makes lies in the tree. */
+static void test_the_demo_stays_in_its_tree(void **state)
+{
+    (void)state;
+    rig_expect(0, "mkdir -p tree/build home && ln -s $KGYM_HOME tree/build/release && "
+                  "ln -s $T/problems tree/problems && cp -r $T/demo tree/ && "
+                  "head -n 3 $T/demo/replies.jsonl > tree/demo/replies.jsonl");
+    rig_expect(0, "unset KGYM_CACHE XDG_CACHE_HOME; HOME=$PWD/home tree/demo/run.sh");
+    rig_shows("demo: judging 3 model replies to 3 problems");
+    rig_shows("demo: wrote runs/demo/report.html");
+    rig_expect(0, "test -s tree/runs/demo/report.html && test -d tree/build/cache/kgym");
+    rig_expect(0, "find home -mindepth 1");
+    assert_int_equal(rig.out.len, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_reply_has_an_expectation),
         cmocka_unit_test(test_the_judging_path_does_not_know_the_answers),
         cmocka_unit_test(test_replies_get_their_verdicts),
+        cmocka_unit_test(test_the_demo_stays_in_its_tree),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

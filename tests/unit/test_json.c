@@ -92,6 +92,22 @@ static void errors_name_source_line_column(void **state)
     }
 }
 
+/* A line of a file has its own number: the parser's, always 1, is left out. */
+static void errors_of_a_line_name_its_column_alone(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j;
+    assert_int_equal(kg_json_parse_line("nonsense", 8, "f.jsonl:7", &j, &err), KG_E_INPUT);
+    assert_string_equal(err.message, "f.jsonl:7:8: not valid JSON: invalid token near 'nonsense'");
+    char deep[200];
+    memset(deep, '[', sizeof deep);
+    assert_int_equal(kg_json_parse_line(deep, sizeof deep, "f.jsonl:7", &j, &err), KG_E_INPUT);
+    assert_string_equal(err.message, "f.jsonl:7:65: more than 64 levels of nesting");
+    assert_int_equal(kg_json_parse_line("[1]", 3, "f.jsonl:7", &j, &err), KG_OK);
+    json_decref(j);
+}
+
 static void invalid_utf8_is_an_error(void **state)
 {
     (void)state;
@@ -190,6 +206,7 @@ int main(void)
         cmocka_unit_test(pretty_has_lines),
         cmocka_unit_test(dump_beyond_the_buffer_is_marked),
         cmocka_unit_test(errors_name_source_line_column),
+        cmocka_unit_test(errors_of_a_line_name_its_column_alone),
         cmocka_unit_test(invalid_utf8_is_an_error),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(nul_in_and_around_strings),

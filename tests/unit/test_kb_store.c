@@ -180,7 +180,7 @@ static void what_is_not_kgyms_is_left_alone(void **state)
     assert_string_equal(text, "{}");
     free(text);
     kb_put("c/kgym_records.jsonl", "{\"batch_id\":\"level_1_problem_1_sample_0\"}\nnonsense\n");
-    FAILS(kg_kb_store_open("c", &s, &err), KG_E_INPUT, "c/kgym_records.jsonl:2:1:");
+    FAILS(kg_kb_store_open("c", &s, &err), KG_E_INPUT, "c/kgym_records.jsonl:2:8:");
     kb_put("c/kgym_records.jsonl", "{\"batch_id\":\"line-7\"}\n");
     FAILS(kg_kb_store_open("c", &s, &err), KG_E_INPUT,
           "c/kgym_records.jsonl:1: batch_id: not that of a kernel");

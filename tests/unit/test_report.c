@@ -50,16 +50,16 @@ static bool listed(const char *const *list, const char *word, size_t n)
 }
 
 static const char *const tags[] = {
-    "!doctype", "html",   "head",   "meta",    "title",   "style",   "body",   "main",
-    "header",   "h1",     "h2",     "h3",      "p",       "section", "div",    "span",
-    "b",        "i",      "a",      "table",   "thead",   "tbody",   "tr",     "th",
-    "td",       "svg",    "text",   "tspan",   "path",    "circle",  "figure", "figcaption",
-    "input",    "select", "option", "details", "summary", "pre",     "script", NULL};
+    "!doctype", "html",  "head",   "meta",    "title",      "style", "body",   "main",   "header",
+    "h1",       "h2",    "h3",     "p",       "section",    "div",   "span",   "b",      "i",
+    "a",        "table", "thead",  "tbody",   "tr",         "th",    "td",     "svg",    "text",
+    "tspan",    "path",  "circle", "figure",  "figcaption", "input", "select", "option", "details",
+    "summary",  "pre",   "script", "article", NULL};
 static const char *const attributes[] = {
-    "lang",   "charset", "http-equiv", "content", "name",        "class",      "id",
-    "href",   "style",   "viewBox",    "d",       "x",           "y",          "cx",
-    "cy",     "r",       "dx",         "type",    "value",       "data-i",     "data-v",
-    "data-p", "data-s",  "data-w",     "html",    "placeholder", "aria-label", NULL};
+    "lang",  "charset",     "http-equiv", "content", "name",   "class",  "id",     "href",
+    "style", "viewBox",     "d",          "x",       "y",      "cx",     "cy",     "r",
+    "dx",    "type",        "value",      "data-i",  "data-v", "data-p", "data-s", "data-w",
+    "html",  "placeholder", "aria-label", "colspan", NULL};
 
 /* One tag at s (s[0] == '<'): known name, known attributes, quoted values, links within the page.
  * Returns its length, or 0 when it is none of kgym's own. */
@@ -149,11 +149,147 @@ static void a_page_of_every_kind(void **state)
         assert_int_equal(occurrences(page.data, sections[i]), 1);
     }
     assert_int_equal(occurrences(page.data, "<details class=\"rec\""), 64);
-    assert_int_equal(occurrences(page.data, "<circle "), 12); /* three of sixteen are timed */
+    assert_int_equal(occurrences(page.data, "class=\"dot\""), 12); /* three of sixteen are timed */
     assert_int_equal(occurrences(page.data, "<figure>"), 12);
     assert_int_equal(occurrences(page.data, "<script>"), 1);
     kg_buf_deinit(&page);
     json_decref(list);
+}
+
+/* n samples of one problem, as reinforcement learning makes them. */
+static json_t *samples_of_one_problem(int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) {
+        struct kg_record r;
+        char id[32];
+        sample_record(&r, i % 4 == 3 ? SAMPLE_HACK : SAMPLE_OK, (unsigned)i);
+        snprintf(id, sizeof id, "sample-%d", i);
+        r.problem.name = "softmax";
+        r.batch_id = id;
+        json_array_append_new(list, kg_record_json(&r, false));
+        kg_record_deinit(&r);
+    }
+    return list;
+}
+
+/* The part of the page from one mark to the next. */
+static int within(const struct kg_buf *page, const char *from, const char *to, const char *word)
+{
+    const char *begin = strstr(page->data, from), *end = begin ? strstr(begin + 1, to) : NULL;
+    assert_non_null(end);
+    int n = 0;
+    for (const char *at = strstr(begin, word); at != NULL && at < end; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+/* Sample: seven equal rows. The id is in rows, charts and evidence, and what the search reads. */
+static void samples_of_one_problem_are_told_apart(void **state)
+{
+    (void)state;
+    json_t *list = samples_of_one_problem(8);
+    struct kg_buf page;
+    page_of(list, "samples", &page);
+    for (int i = 0; i < 8; i++) {
+        char id[64], record[40];
+        snprintf(id, sizeof id, "<b>softmax</b> <i class=\"id\">sample-%d</i>", i);
+        snprintf(record, sizeof record, "id=\"r%d\"", i);
+        bool hack = i % 4 == 3;
+        assert_int_equal(within(&page, "id=\"speed\"", "</section>", id), !hack);
+        assert_int_equal(within(&page, "id=\"timing\"", "</section>", id), !hack);
+        assert_int_equal(within(&page, "id=\"hacks\"", "</section>", id), hack);
+        assert_int_equal(within(&page, record, "</summary>", id), 1); /* the search reads this */
+    }
+    assert_non_null(strstr(page.data, "firstElementChild.textContent"));
+    assert_non_null(strstr(page.data, "placeholder=\"search problem, batch id,"));
+    kg_buf_deinit(&page);
+    json_decref(list);
+}
+
+/* What is long is folded, and what is wide wraps: nothing scrolls inside the page or is cut off. */
+static void nothing_scrolls_inside_the_page(void **state)
+{
+    (void)state;
+    json_t *list = samples_of_one_problem(100);
+    struct kg_buf page;
+    page_of(list, "long", &page);
+    check_markup(&page);
+    static const char *const none[] = {"overflow:auto", "overflow:scroll",  "max-height",
+                                       "text-overflow", "class=\"scroll\"", "overflow-x"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        assert_null(strstr(page.data, none[i]));
+    }
+    assert_non_null(strstr(page.data, "white-space:pre-wrap"));
+    assert_non_null(strstr(page.data, "@media(max-width:760px)"));
+    assert_int_equal(occurrences(page.data, "class=\"dot\""), 75);
+    assert_int_equal(occurrences(page.data, "<figure>"), 75);
+    assert_non_null(strstr(page.data, "<summary>15 more speed-ups</summary>"));
+    assert_non_null(strstr(page.data, "<summary>15 more distributions</summary>"));
+    kg_buf_deinit(&page);
+    json_decref(list);
+}
+
+static void evidence_page(json_t *evidence, const char *code, struct kg_buf *page)
+{
+    struct kg_record r;
+    sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+    json_decref(r.evidence);
+    r.evidence = evidence;
+    r.candidate.code = code;
+    json_t *list = json_pack("[o]", kg_record_json(&r, false));
+    page_of(list, "evidence", page);
+    check_markup(page);
+    json_decref(list);
+    kg_record_deinit(&r);
+}
+
+/* Sample: "static rule static-state severity note line 6 message ...", a dump of keys. */
+static void evidence_is_sentences_and_tables(void **state)
+{
+    (void)state;
+    struct kg_buf page;
+    json_t *e = json_array();
+    json_array_append_new(e, json_pack("{s:s, s:s, s:s, s:i, s:s}", "check", "static", "rule",
+                                       "static-state", "severity", "note", "line", 6, "message",
+                                       "a variable that outlives the call: `n`"));
+    json_array_append_new(e, json_pack("{s:s, s:i, s:i, s:i}", "check", "floor", "floor_ns", 41000,
+                                       "candidate_ns", 900, "processes", 2));
+    json_array_append_new(
+        e, json_pack("{s:s, s:i, s:b}", "check", "a_new_check", "some_value", 7, "is_good", 1));
+    json_array_append_new(e, json_pack("{s:s, s:i, s:i, s:s}", "check", "syntax", "line", 2,
+                                       "column", 3, "message", "odd"));
+    evidence_page(e, "one\ntwo\nthree", &page);
+    static const char *const shown[] = {
+        "<td class=\"n\">6</td><td class=\"wrap\">a variable that outlives the call: `n`</td>",
+        "It took 900 ns, but the fastest pass over its data takes 41.0 us (in 2 processes).",
+        "<b>a new check</b>: some value 7; is good yes</p>",
+        "<span>one\n</span><span class=\"at\">two\n</span><span>three\n</span>",
+    };
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        if (strstr(page.data, shown[i]) == NULL) {
+            fail_msg("lacks %s", shown[i]);
+        }
+    }
+    assert_null(strstr(page.data, "severity"));
+    kg_buf_deinit(&page);
+}
+
+/* A line may be longer than what is kept, and end inside a character. */
+static void long_code_is_cut_at_whole_characters(void **state)
+{
+    (void)state;
+    struct kg_buf page, text;
+    kg_buf_init(&text, 1 << 20);
+    for (int i = 0; i < 30000; i++) {
+        kg_buf_adds(&text, i % 7000 == 6999 ? "\n" : "\xE6\xBC\xA2");
+    }
+    evidence_page(json_array(), text.data, &page);
+    assert_null(strstr(page.data, "\xEF\xBF\xBD"));
+    assert_non_null(strstr(page.data, " more bytes</p>"));
+    kg_buf_deinit(&page);
+    kg_buf_deinit(&text);
 }
 
 /* No other host: nothing to fetch, and the policy would not allow it. */
@@ -364,10 +500,13 @@ static void the_tally_adds_up(void **state)
     assert_int_equal(t.stages[KG_ST_EXTRACT].pass, 30);
     assert_int_equal(t.stages[KG_ST_EXTRACT].fail, 2);
     assert_int_equal(t.stages[KG_ST_COMPILE].fail, 4);
+    assert_int_equal(t.stages[KG_ST_TIMING].unmeasured, 2); /* no time, so not passed */
+    assert_int_equal(t.stages[KG_ST_TIMING].pass, 6);
     assert_int_equal(t.stages[KG_ST_PROFILE].off, 32);
     assert_true(isnan(t.stages[KG_ST_PROFILE].median_ns));
     for (int s = 0; s < KG_ST_COUNT; s++) {
-        assert_int_equal(t.stages[s].pass + t.stages[s].fail + t.stages[s].skip + t.stages[s].off,
+        assert_int_equal(t.stages[s].pass + t.stages[s].fail + t.stages[s].skip + t.stages[s].off +
+                             t.stages[s].unmeasured,
                          32);
     }
     size_t failures = 0;
@@ -528,6 +667,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_of_every_kind),
+        cmocka_unit_test(samples_of_one_problem_are_told_apart),
+        cmocka_unit_test(nothing_scrolls_inside_the_page),
+        cmocka_unit_test(evidence_is_sentences_and_tables),
+        cmocka_unit_test(long_code_is_cut_at_whole_characters),
         cmocka_unit_test(self_contained),
         cmocka_unit_test(the_policy_has_the_scripts_hash),
         cmocka_unit_test(model_text_is_only_text),

@@ -255,7 +255,7 @@ static void test_doctor_of_an_absent_device(void **state)
     json_decref(j);
     rig_expect(1, "printf '#!/bin/sh\\nexit 1\\n' > none; chmod +x none; "
                   "KGYM_PYTHON=./none $K doctor --device cuda:999");
-    rig_shows("\n  lacks torch      torch: ");
+    rig_shows("\n  lacks package    torch: ");
     rig_expect(0, "$K doctor --help | grep -c -- --device");
 }
 

@@ -157,6 +157,15 @@ static void refusals_name_the_line(void **state)
                     "quoted scalar"},
         {"- 1\nb: 2\n", "f.yaml:2: not valid YAML: did not find expected '-' indicator while "
                         "parsing a block collection"},
+        {"- {t: f32[r,c], u: 1}\n",
+         "f.yaml:1: not valid YAML: did not find expected ',' or '}' while parsing a flow mapping; "
+         "quote a value that holds brackets: \"f32[r,c]\""},
+        {"a:\n  - {t: f32[r], u: 1}\n",
+         "f.yaml:2: not valid YAML: did not find expected ',' or '}' while parsing a flow mapping; "
+         "quote a value that holds brackets: \"f32[r]\""},
+        {"- {t: \"f32[r]\", u: [1}\n", /* quoted already: something else is wrong */
+         "f.yaml:1: not valid YAML: did not find expected ',' or ']' while parsing a flow "
+         "sequence"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kg_err err = KG_ERR_INIT;

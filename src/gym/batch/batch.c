@@ -195,8 +195,9 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
         struct kgym_result *r = NULL;
         if (cancelled(b)) {
             return kg_fail(err, KG_E_CANCELLED,
-                           "interrupted with %zu of %zu lines written; the same command resumes",
-                           b->out.written, b->items.n);
+                           "interrupted with %lld of %zu lines judged and kept; the same command "
+                           "resumes",
+                           (long long)b->done, b->items.n);
         }
         if (open_window(b, err) != KG_OK) {
             return err->code;

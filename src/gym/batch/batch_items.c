@@ -119,7 +119,7 @@ static enum kg_code add_line(struct kg_items *items, size_t at, size_t len, int 
     char source[600];
     json_t *j;
     snprintf(source, sizeof source, "%s:%d", items->path, line);
-    if (kg_json_parse(items->text.data + at, len, source, &j, err) != KG_OK) {
+    if (kg_json_parse_line(items->text.data + at, len, source, &j, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = check_line(items, it, j, err);
@@ -230,7 +230,7 @@ enum kg_code kg_item_open(const struct kg_items *items, size_t i, struct kg_item
     memset(out, 0, sizeof *out);
     kg_buf_init(&out->file, 64u << 20);
     snprintf(source, sizeof source, "%s:%d", items->path, it->line);
-    if (kg_json_parse(items->text.data + it->at, it->len, source, &out->line, err) != KG_OK) {
+    if (kg_json_parse_line(items->text.data + it->at, it->len, source, &out->line, err) != KG_OK) {
         return err->code;
     }
     const char *problem = json_string_value(json_object_get(out->line, "problem"));

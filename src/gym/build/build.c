@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,18 @@ static bool cache_place(const struct build *b, char *path, size_t cap)
     return dir != NULL && dir[0] != '\0' && kg_cache_path(dir, b->key, "so", path, cap);
 }
 
+/* A cache that cannot be written costs time, not verdicts, and every object would say the same. */
+static void warn_once(const struct kg_err *err)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told)) {
+        kg_log(KG_LOG_WARN,
+               "compiled objects are not kept, so each is compiled again: %s; name a folder that "
+               "can be written with --cache DIR, or `--cache none`",
+               err->message);
+    }
+}
+
 static enum kg_code store(struct build *b, const char *bytes, size_t n, struct kg_err *err)
 {
     char *path = b->out->object;
@@ -227,7 +240,7 @@ static enum kg_code store(struct build *b, const char *bytes, size_t n, struct k
         if (kg_cache_put(path, b->key, bytes, n, err) == KG_OK) {
             return KG_OK;
         }
-        kg_log(KG_LOG_WARN, "objects are not cached: %s", err->message);
+        warn_once(err);
         *err = (struct kg_err)KG_ERR_INIT;
     }
     int len = snprintf(path, cap, "%s.so", b->folder);

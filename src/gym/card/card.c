@@ -118,6 +118,22 @@ void kg_card_verdict(struct kg_pen *p, const struct kg_record *r)
     kg_pen_line(p);
 }
 
+/* A check mark says that something was done, so a timing stage that measured nothing has none. */
+static enum kg_stage_status shown_status(const struct kg_record *r, int stage)
+{
+    return stage == KG_ST_TIMING && kg_record_untimed(r) ? KG_SS_OFF : r->stages[stage].status;
+}
+
+static const char *below_mark(const struct kg_record *r, int stage, char time[KG_UNITS_LEN])
+{
+    enum kg_stage_status s = r->stages[stage].status;
+    if (stage == KG_ST_TIMING && kg_record_untimed(r)) {
+        return r->timing.status == KG_T_NOT_TRUSTED ? "untrusted" : "not timed";
+    }
+    return s == KG_SS_PASS || s == KG_SS_FAIL ? kg_units_time(r->stages[stage].ns, time)
+                                              : kg_stage_status_name(s);
+}
+
 static void funnel_mark(struct kg_pen *p, const struct kg_record *r, int stage)
 {
     static const char *const marks[][2] = {[KG_SS_SKIP] = {"–", "-"},
@@ -128,7 +144,7 @@ static void funnel_mark(struct kg_pen *p, const struct kg_record *r, int stage)
                                            [KG_SS_PASS] = KG_GREEN,
                                            [KG_SS_FAIL] = KG_RED,
                                            [KG_SS_OFF] = KG_DIM};
-    enum kg_stage_status s = r->stages[stage].status;
+    enum kg_stage_status s = shown_status(r, stage);
     kg_pen_putf(p, styles[s], "%s ", kg_pen_pick(p, marks[s][0], marks[s][1]));
     kg_pen_put(p,
                s == KG_SS_FAIL   ? KG_BOLD
@@ -152,11 +168,8 @@ void kg_card_funnel(struct kg_pen *p, const struct kg_record *r)
         kg_pen_line(p);
         for (int i = first; i < last; i++) {
             char time[KG_UNITS_LEN];
-            enum kg_stage_status s = r->stages[i].status;
-            bool ran = s == KG_SS_PASS || s == KG_SS_FAIL;
             kg_pen_to(p, KG_CARD_INDENT + 2 + cell * (i - first));
-            kg_pen_put(p, KG_DIM,
-                       ran ? kg_units_time(r->stages[i].ns, time) : kg_stage_status_name(s));
+            kg_pen_put(p, KG_DIM, below_mark(r, i, time));
         }
         kg_pen_line(p);
     }
@@ -175,7 +188,11 @@ static void isolation(struct kg_pen *p, const struct kg_isolation *iso)
         }
     }
     kg_card_label(p, "isolation");
+    static const char *const words[] = {"not confined", "basic confinement", "confined",
+                                        "confined"};
     kg_pen_putf(p, iso->level == 0 ? KG_RED : KG_PLAIN, "L%d", iso->level);
+    kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "%s%s", words[iso->level > 3 ? 3 : iso->level],
+                 lacks[0] != '\0' ? "," : "");
     if (lacks[0] != '\0') {
         kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "lacks %s", lacks);
     }
@@ -222,7 +239,7 @@ void kg_card_foot(struct kg_pen *p, const struct kg_record *r)
     }
     add_fact(line, sizeof line, ", ", kg_units_time_real(total, unit));
     if (r->peak_bytes >= 0) {
-        snprintf(text, sizeof text, "peak %s", kg_units_bytes(r->peak_bytes, unit));
+        snprintf(text, sizeof text, "peak memory %s", kg_units_bytes(r->peak_bytes, unit));
         add_fact(line, sizeof line, ", ", text);
     }
     kg_pen_wrap(p, KG_DIM, KG_CARD_LABEL, line);

@@ -1,9 +1,10 @@
-/* What the checks saw: mismatches in words, other entries as name and value, then findings and the
- * candidate's last output. */
+/* What the checks saw, in sentences or as name and value, then findings and the candidate's last
+ * output. */
 #include <stdio.h>
 #include <string.h>
 
 #include "gym/card/parts.h"
+#include "gym/card/sentence.h"
 
 #define MAX_ENTRIES 8
 #define MAX_OUTPUT  5 /* lines */
@@ -16,23 +17,15 @@ static const char *text_of(const json_t *entry, const char *key)
 
 static void value_text(const json_t *v, char *out, size_t cap)
 {
-    if (json_is_string(v)) {
-        snprintf(out, cap, "%s", json_string_value(v));
-    } else if (json_is_integer(v)) {
-        snprintf(out, cap, "%lld", (long long)json_integer_value(v));
-    } else if (json_is_real(v)) {
-        snprintf(out, cap, "%.6g", json_real_value(v));
-    } else if (json_is_boolean(v)) {
-        snprintf(out, cap, "%s", json_is_true(v) ? "yes" : "no");
-    } else if (json_is_null(v)) {
-        snprintf(out, cap, "-");
+    struct kg_buf b;
+    kg_buf_init(&b, 4000);
+    if (v == NULL || json_is_null(v)) {
+        kg_buf_addc(&b, '-');
     } else {
-        struct kg_buf b;
-        kg_buf_init(&b, 200);
-        kg_json_dump(v, &b);
-        snprintf(out, cap, "%s", b.data);
-        kg_buf_deinit(&b);
+        kg_card_value(v, &b);
     }
+    snprintf(out, cap, "%s", b.data);
+    kg_buf_deinit(&b);
 }
 
 static void dims_text(const json_t *dims, char *out, size_t cap)
@@ -61,10 +54,9 @@ static void mismatch(struct kg_pen *p, const json_t *e)
     value_text(json_object_get(e, "got"), got, sizeof got);
     value_text(json_object_get(e, "want"), want, sizeof want);
     value_text(json_object_get(e, "worst_over_bound"), worst, sizeof worst);
-    const char *share = text_of(e, "share");
     kg_pen_wrapf(p, KG_BOLD, at, "%s", text_of(e, "output"));
-    kg_pen_wrapf(p, KG_PLAIN, at, "is wrong in %s of its elements (%s of %s)",
-                 strcmp(share, "more") == 0 ? "more than half" : share, failed, elements);
+    kg_pen_wrapf(p, KG_PLAIN, at, "is wrong in %s of its elements (%s of %s)", kg_card_share(e),
+                 failed, elements);
     kg_pen_line(p);
     kg_pen_to(p, at);
     kg_pen_wrapf(p, KG_PLAIN, at, "input: shape %s%s, values %s", text_of(e, "variant"), dims,
@@ -82,11 +74,19 @@ static void mismatch(struct kg_pen *p, const json_t *e)
     }
 }
 
+/* Sentences; of a check that has none, its fields. */
 static void fields(struct kg_pen *p, const json_t *e)
 {
     const char *key;
     json_t *v;
     bool first = true;
+    struct kg_buf words;
+    kg_buf_init(&words, 8192);
+    if (kg_card_sentence(e, &words)) {
+        kg_pen_wrap(p, KG_PLAIN, KG_CARD_LABEL, words.data);
+        kg_buf_deinit(&words);
+        return;
+    }
     json_object_foreach((json_t *)(uintptr_t)e, key, v)
     {
         char value[200];
@@ -99,14 +99,7 @@ static void fields(struct kg_pen *p, const json_t *e)
         kg_pen_wrap(p, KG_PLAIN, KG_CARD_LABEL, value);
         first = false;
     }
-}
-
-static void trials(struct kg_pen *p, const json_t *e)
-{
-    kg_pen_wrapf(p, KG_PLAIN, KG_CARD_LABEL, "%lld of %lld within %g",
-                 (long long)json_integer_value(json_object_get(e, "passed")),
-                 (long long)json_integer_value(json_object_get(e, "planned")),
-                 json_number_value(json_object_get(e, "tolerance")));
+    kg_buf_deinit(&words);
 }
 
 static void rule(struct kg_pen *p, const json_t *e)
@@ -133,8 +126,8 @@ static bool entries(struct kg_pen *p, const struct kg_record *r)
     json_array_foreach(r->evidence, i, e)
     {
         const char *check = text_of(e, "check");
-        if (strcmp(check, "compiler") == 0 || strcmp(check, "unrewarded") == 0 ||
-            is_the_verdict(r, e)) {
+        if (strcmp(check, "compiler") == 0 || strcmp(check, "syntax") == 0 ||
+            strcmp(check, "unrewarded") == 0 || is_the_verdict(r, e)) {
             continue; /* shown in context, or warnings of something that compiled */
         }
         if (i > 0 && json_equal(e, json_array_get(r->evidence, i - 1))) {
@@ -152,8 +145,6 @@ static bool entries(struct kg_pen *p, const struct kg_record *r)
             mismatch(p, e);
         } else if (strcmp(check, "static") == 0) {
             rule(p, e);
-        } else if (strcmp(check, "trials") == 0) {
-            trials(p, e);
         } else {
             fields(p, e);
         }

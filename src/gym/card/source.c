@@ -184,15 +184,72 @@ static void extension_error(struct kg_pen *p, const struct kg_record *r, const c
     }
 }
 
+/* Where line `number` of text begins; NULL: there are not so many. */
+static const char *line_of(const char *text, long number)
+{
+    for (; text != NULL && number > 1; number--) {
+        text = strchr(text, '\n');
+        text = text == NULL ? NULL : text + 1;
+    }
+    return text;
+}
+
+/* Python counts characters, `expand` columns with a tab stop every eight. */
+static long column_of(const char *line, long character)
+{
+    size_t n = strcspn(line, "\n"), at = 0;
+    long column = 1;
+    while (character > 1 && at < n) {
+        uint32_t cp;
+        bool ok;
+        char one[8] = "";
+        size_t len = kg_utf8_next(line + at, n - at, &cp, &ok);
+        memcpy(one, line + at, len);
+        column = cp == '\t' ? (column - 1) / 8 * 8 + 9 : column + (long)kg_term_columns(one);
+        at += len;
+        character--;
+    }
+    return column;
+}
+
+/* "LINE:COLUMN what", the line in its context and a mark, as for C. */
+static void syntax_error(struct kg_pen *p, const struct kg_record *r, const json_t *entry)
+{
+    const char *message = json_string_value(json_object_get(entry, "message"));
+    struct place at = {.line = (long)json_integer_value(json_object_get(entry, "line"))};
+    long character = (long)json_integer_value(json_object_get(entry, "column"));
+    const char *line = line_of(r->candidate.code, at.line);
+    if (line == NULL) {
+        return;
+    }
+    kg_pen_to(p, KG_CARD_INDENT);
+    if (character > 0) {
+        at.column = column_of(line, character);
+        kg_pen_putf(p, KG_BOLD, "%ld:%ld ", at.line, character);
+    } else {
+        kg_pen_putf(p, KG_BOLD, "%ld ", at.line);
+    }
+    kg_pen_wrap(p, KG_PLAIN, KG_CARD_INDENT + 4, message != NULL ? message : "");
+    kg_pen_line(p);
+    context(p, r->candidate.code, &at);
+    kg_pen_line(p);
+}
+
 static void compile_error(struct kg_pen *p, const struct kg_record *r)
 {
     struct place found[4];
     const json_t *entry = entry_of(r, "compiler");
+    if (entry_of(r, "syntax") != NULL) {
+        syntax_error(p, r, entry_of(r, "syntax"));
+        return;
+    }
     const char *text = json_string_value(json_object_get(entry, "text"));
     long line = (long)json_integer_value(json_object_get(entry, "line"));
     text = text != NULL ? text : r->output.stderr_text;
     if (r->candidate.language != NULL && strcmp(r->candidate.language, "python") == 0) {
-        extension_error(p, r, text, line);
+        if (text != NULL && text[0] != '\0') {
+            extension_error(p, r, text, line);
+        }
         return;
     }
     int n = errors_in(text, found, 4);

@@ -37,6 +37,27 @@ static bool as_wanted(const struct kg_record *r, enum kg_onboard_want want)
     return want == KG_WANT_OK ? ok : felt || r->verdict == KG_V_WRONG || r->verdict == KG_V_HACK;
 }
 
+/* What the verdict on a made candidate means for the problem. */
+static void explain(struct kg_onboard_check *c, const struct kg_record *r,
+                    enum kg_onboard_want want)
+{
+    const char *message = r->message ? r->message : "";
+    if (r->has_error) {
+        snprintf(c->detail, sizeof c->detail, "it could not be judged: %s", r->error.message);
+    } else if (r->verdict == KG_V_OK) {
+        snprintf(c->detail, sizeof c->detail, "%s",
+                 want == KG_WANT_OK
+                     ? "the reference is right on every input"
+                     : "a candidate made to be wrong is judged right on every input, so a wrong "
+                       "kernel would pass; let every output depend on every input");
+    } else {
+        snprintf(c->detail, sizeof c->detail, "%s %s%s%s: %s",
+                 want == KG_WANT_OK ? "the reference itself is judged" : "judged",
+                 kg_verdict_name(r->verdict), r->reason ? "/" : "", r->reason ? r->reason : "",
+                 message);
+    }
+}
+
 enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct kg_onboard *o,
                               const char *name, const struct kg_buf *source,
                               enum kg_onboard_want want, struct kg_err *err)
@@ -58,12 +79,7 @@ enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct k
         struct kg_onboard_check *c = kg_onboard_add(o, name);
         c->pass = !r.has_error && as_wanted(&r, want);
         c->off = worst_of(&r);
-        snprintf(c->detail, sizeof c->detail, "%s%s%s: %s",
-                 r.has_error ? "error" : kg_verdict_name(r.verdict), r.reason ? "/" : "",
-                 r.reason ? r.reason : "",
-                 r.has_error ? r.error.message
-                 : r.message ? r.message
-                             : "");
+        explain(c, &r, want);
     }
     kg_record_deinit(&r);
     return code;

@@ -3,6 +3,8 @@
 
 #include "gym/eval/executor.h"
 
+#define BINARY_LOOKED 4096 /* bytes in which control characters are counted */
+
 static enum kg_stage_result take_source(struct kg_evaluation *e, const char *code, size_t len,
                                         const char *rule, struct kg_err *err)
 {
@@ -21,6 +23,19 @@ static enum kg_stage_result take_source(struct kg_evaluation *e, const char *cod
     return KG_STAGE_PASS;
 }
 
+/* Where a text holds a byte that no text holds: a NUL, or so many control characters that it is
+ * none. -1: it is text. Sources in an old 8-bit encoding are text. */
+static long binary_at(const char *text, size_t len)
+{
+    size_t looked = len < BINARY_LOOKED ? len : BINARY_LOOKED, controls = 0;
+    const char *nul = memchr(text, 0, len);
+    for (size_t i = 0; i < looked; i++) {
+        unsigned char c = (unsigned char)text[i];
+        controls += c == 0x7f || (c < 0x20 && (c < '\t' || c > '\r') && c != 0x1b);
+    }
+    return nul ? nul - text : controls > looked / 10 ? 0 : -1;
+}
+
 enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *err)
 {
     const struct kg_task *t = e->task;
@@ -30,6 +45,15 @@ enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *er
             kg_record_verdict(r, KG_V_NO_CODE, "no_block",
                               "the source has %zu bytes, at most %d are read", t->len,
                               KG_REPLY_MAX_BYTES);
+            return KG_STAGE_FAIL;
+        }
+        long at = binary_at(t->text, t->len);
+        if (at >= 0) {
+            kg_record_verdict(
+                r, KG_V_NO_CODE, "no_block",
+                "the source is a binary file, not text (the byte at offset %ld is 0x%02x);"
+                " expected the source of a candidate that defines `%s`",
+                at, (unsigned)(unsigned char)t->text[at], e->w->executor->entry(e->w));
             return KG_STAGE_FAIL;
         }
         return take_source(e, t->text, t->len, "source-file", err);
@@ -46,7 +70,9 @@ enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *er
         }
     }
     if (!x.found) {
-        kg_record_verdict(r, KG_V_NO_CODE, x.reason, "%s", x.message);
+        bool binary = binary_at(t->text, t->len) >= 0;
+        kg_record_verdict(r, KG_V_NO_CODE, x.reason, "%s%s",
+                          binary ? "the reply is a binary file, not text: " : "", x.message);
         return KG_STAGE_FAIL;
     }
     return take_source(e, x.code, x.bytes, x.rule, err);

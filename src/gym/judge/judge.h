@@ -56,7 +56,7 @@ struct kg_take_report {
     int arg;     /* index of the output */
     uint64_t at; /* guard: byte offset from the array's start, negative as two's complement; poison:
                     first element */
-    uint64_t unwritten; /* elements of all outputs that still hold poison. An integer counts only in
+    uint64_t unwritten; /* elements of this output that still hold poison. An integer counts only in
                            a run of at least 4, or of the whole array, because a single one may
                            match by chance */
 };

@@ -36,7 +36,7 @@ static enum kg_code take_one(struct kg_judge_state *s, enum kg_side side, int ar
     if (n > 0 && out->what == KG_TAKE_OK) {
         *out = (struct kg_take_report){.what = KG_TAKE_UNWRITTEN, .arg = arg, .at = first};
     }
-    out->unwritten += n;
+    out->unwritten += out->what == KG_TAKE_UNWRITTEN && out->arg == arg ? n : 0;
     return KG_OK;
 }
 

@@ -74,7 +74,7 @@ static enum kg_code next(struct reader *r, struct entry *e, size_t *others, stru
         if ((size_t)n <= strspn(r->line, " \t\r\n")) {
             continue;
         }
-        if (kg_json_parse(r->line, (size_t)n, source, &e->j, err) != KG_OK) {
+        if (kg_json_parse_line(r->line, (size_t)n, source, &e->j, err) != KG_OK) {
             return err->code;
         }
         const char *schema = json_string_value(json_object_get(e->j, "schema"));

@@ -64,7 +64,7 @@ static enum kg_code take_line(struct kg_kb_store *s, const char *text, size_t le
 {
     struct kg_kb_kernel k;
     json_t *j;
-    if (kg_json_parse(text, len, source, &j, err) != KG_OK) {
+    if (kg_json_parse_line(text, len, source, &j, err) != KG_OK) {
         return err->code;
     }
     const char *id = json_string_value(json_object_get(j, "batch_id"));

@@ -1,6 +1,7 @@
 /* Stages tiny and full: the candidate's answers on inputs it has never seen, one process for both.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -63,6 +64,23 @@ void kg_native_candidate_stop(struct kg_evaluation *e)
     }
 }
 
+/* The end of a reference's process, as a predicate. */
+static const char *how_it_ended(const struct kg_runner *run, char *out, size_t cap)
+{
+    int signal = kg_runner_signal(run);
+    const struct kg_exit *x = &run->sandbox.exit;
+    if (signal != 0) {
+        snprintf(out, cap, "is killed by signal %d (%s)", signal, strsignal(signal));
+    } else if (x->kind == KG_EXIT_OOM) {
+        snprintf(out, cap, "needs more memory than a runner may have (limit.memory_mb)");
+    } else if (x->kind == KG_EXIT_CODE) {
+        snprintf(out, cap, "ends its process with status %d instead of returning", x->code);
+    } else {
+        snprintf(out, cap, "does not come back: its process was lost");
+    }
+    return out;
+}
+
 /* Run a reference on a case that is filled already. A reference that fails is the problem's defect.
  */
 static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, bool wide,
@@ -87,10 +105,9 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, b
         return kg_fail(err, KG_E_GYM, "%s: the %s reference was killed", n->problem->path,
                        wide ? "double" : "float");
     }
-    return kg_fail(err, KG_E_PROBLEM,
-                   "%s: the %s reference crashes (signal %d, exit kind %d, code %d)",
-                   n->problem->path, wide ? "double" : "float", kg_runner_signal(run),
-                   (int)run->sandbox.exit.kind, run->sandbox.exit.code);
+    char how[100];
+    return kg_fail(err, KG_E_PROBLEM, "%s: the %s reference %s", n->problem->path,
+                   wide ? "double" : "float", how_it_ended(run, how, sizeof how));
 }
 
 /* Compute and keep the expected answers of a case; learns whether its law applies. */

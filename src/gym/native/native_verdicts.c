@@ -155,9 +155,12 @@ void kg_native_verdict_of_case(struct kg_evaluation *e, const struct kg_pooled_c
         return;
     }
     if (take->what == KG_TAKE_UNWRITTEN) {
-        kg_record_verdict(r, KG_V_WRONG, "unwritten",
-                          "%llu elements of `%s` were never written (shape `%s`)",
-                          (unsigned long long)take->unwritten, output_name(e, take->arg), where);
+        kg_record_verdict(
+            r, KG_V_WRONG, "unwritten",
+            "%llu of the %lld elements of `%s` were never written (shape `%s`)",
+            (unsigned long long)take->unwritten,
+            (long long)kg_arg_count(kg_native_of(e->w)->problem, take->arg, &c->c.shape),
+            output_name(e, take->arg), where);
         return;
     }
     kg_record_verdict(r, KG_V_WRONG, value_reason(e, c, &j->compare),

@@ -96,3 +96,9 @@ void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields)
     json_decref(fields);
     json_array_append_new(r->evidence, entry);
 }
+
+bool kg_record_untimed(const struct kg_record *r)
+{
+    return r->stages[KG_ST_TIMING].status == KG_SS_PASS && r->timing.status != KG_T_MEASURED &&
+           r->timing.claims == NULL;
+}

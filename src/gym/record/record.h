@@ -133,6 +133,9 @@ struct kg_record {
  * timing.samples. */
 void kg_record_init(struct kg_record *r);
 void kg_record_deinit(struct kg_record *r);
+/* The timing stage ended well, and its result is no measurement: nothing was timed, or what was is
+ * not trusted. timing.why says why. */
+bool kg_record_untimed(const struct kg_record *r);
 /* Set the verdict; message is formatted into the arena. Asserts kg_reason_valid. */
 void kg_record_verdict(struct kg_record *r, enum kg_verdict v, const char *reason, const char *fmt,
                        ...) KG_PRINTF(4, 5);

@@ -6,20 +6,18 @@
 #include "gym/record/samples.h"
 #include "gym/report/report_parts.h"
 
-/* Of the speed-up chart, in its own units: labels, plot, figures. */
-#define PLOT_LEFT  210.0
-#define PLOT_WIDTH 620.0
-#define WIDTH      1060
-#define ROW        22
+#define SHOWN_ROWS    60 /* of the speed-up chart; the others are behind a line to click */
+#define SHOWN_FIGURES 60
 
 struct scale {
     double lo, hi; /* natural logs of the ends */
 };
 
+/* Where a ratio stands on the axis, in percent of its width: the page is as wide as its window. */
 static double x_of(const struct scale *s, double ratio)
 {
     double at = (log(ratio) - s->lo) / (s->hi - s->lo);
-    return PLOT_LEFT + PLOT_WIDTH * fmin(fmax(at, 0), 1);
+    return 100 * fmin(fmax(at, 0), 1);
 }
 
 /* From half to twice at least, from a thousandth to a thousand at most, a little room at the ends.
@@ -49,7 +47,7 @@ static int ticks_of(const struct scale *s, double *tick)
     int n = 0;
     for (size_t i = 0; i < sizeof round / sizeof round[0]; i++) {
         bool inside = log(round[i]) >= s->lo - 1e-9 && log(round[i]) <= s->hi + 1e-9;
-        if (inside && (n == 0 || x_of(s, round[i]) - x_of(s, tick[n - 1]) > 36)) {
+        if (inside && (n == 0 || x_of(s, round[i]) - x_of(s, tick[n - 1]) > 6)) {
             tick[n++] = round[i];
         } else if (inside && round[i] == 1) {
             tick[n - 1] = 1; /* the reference line is never left out */
@@ -58,44 +56,45 @@ static int ticks_of(const struct scale *s, double *tick)
     return n;
 }
 
+/* Every second tick is left out where the page is narrow, the one at 1 never. */
 static void axis(const struct scale *s, struct kg_buf *out)
 {
     double tick[32];
-    int n = ticks_of(s, tick);
-    kg_buf_addf(out, "<div class=\"axis\"><svg viewBox=\"0 0 %d 26\">", WIDTH);
+    int n = ticks_of(s, tick), one = 0;
     for (int i = 0; i < n; i++) {
-        kg_buf_addf(out, "<text class=\"m c\" x=\"%.1f\" y=\"17\">%gx</text>", x_of(s, tick[i]),
-                    tick[i]);
+        one = tick[i] == 1 ? i : one;
     }
-    kg_buf_adds(out, "</svg></div>\n");
+    kg_buf_adds(out, "<div class=\"sr axis\"><span></span><span class=\"plot\">");
+    for (int i = 0; i < n; i++) {
+        kg_buf_addf(out, "<i class=\"tick%s\" style=\"left:%.2f%%\">%gx</i>",
+                    (i - one) % 2 != 0 ? " odd" : "", x_of(s, tick[i]), tick[i]);
+    }
+    kg_buf_adds(out, "</span><span></span></div>\n");
 }
 
-static void speed_row(const struct scale *s, const struct kg_record *r, size_t position, int row,
+static void speed_row(const struct scale *s, const struct kg_record *r, size_t position,
                       struct kg_buf *out)
 {
     static const char *const classes[] = {"down", "same", "up"};
     char ratio[KG_UNITS_LEN], lo[KG_UNITS_LEN], hi[KG_UNITS_LEN];
-    const char *side = classes[kg_tally_side(r) + 1];
-    int y = row * ROW + ROW / 2;
-    kg_buf_addf(out, "<a href=\"#r%zu\"><text class=\"e\" x=\"%.0f\" y=\"%d\">", position,
-                PLOT_LEFT - 14, y + 4);
-    kg_html_cut(out, r->problem.name, 28);
-    kg_buf_adds(out, "</text></a>");
     bool known = isfinite(r->speedup.lo) && isfinite(r->speedup.hi) && r->speedup.lo > 0;
+    kg_buf_addf(out, "<a class=\"sr %s\" href=\"#r%zu\"><span class=\"who\">",
+                classes[kg_tally_side(r) + 1], position);
+    kg_report_name(r, out);
+    kg_buf_addf(out, "</span><span class=\"plot\"><i class=\"one\" style=\"left:%.2f%%\"></i>",
+                x_of(s, 1));
     if (known) {
         double left = x_of(s, r->speedup.lo), right = x_of(s, r->speedup.hi);
-        kg_buf_addf(out, "<path class=\"wh %s\" d=\"M%.1f %dH%.1fM%.1f %dv8M%.1f %dv8\"/>", side,
-                    left, y, right, left, y - 4, right, y - 4);
+        kg_buf_addf(out, "<i class=\"wh\" style=\"left:%.2f%%;width:%.2f%%\"></i>", left,
+                    right - left);
     }
-    kg_buf_addf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%d\" r=\"3\"/>", side,
-                x_of(s, r->speedup.ratio), y);
-    kg_buf_addf(out, "<text x=\"%.0f\" y=\"%d\">%s", PLOT_LEFT + PLOT_WIDTH + 16, y + 4,
-                kg_units_ratio(r->speedup.ratio, ratio));
+    kg_buf_addf(out, "<i class=\"dot\" style=\"left:%.2f%%\"></i></span><span class=\"val\">%s",
+                x_of(s, r->speedup.ratio), kg_units_ratio(r->speedup.ratio, ratio));
     if (known) {
-        kg_buf_addf(out, "<tspan class=\"m\" dx=\"8\">[%s, %s]</tspan>",
-                    kg_units_ratio(r->speedup.lo, lo), kg_units_ratio(r->speedup.hi, hi));
+        kg_buf_addf(out, " <i class=\"mute\">[%s, %s]</i>", kg_units_ratio(r->speedup.lo, lo),
+                    kg_units_ratio(r->speedup.hi, hi));
     }
-    kg_buf_adds(out, "</text>\n");
+    kg_buf_adds(out, "</span></a>\n");
 }
 
 struct ranked {
@@ -112,18 +111,15 @@ static int by_ratio(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
+static void open_more(size_t n, const char *what, struct kg_buf *out)
+{
+    kg_buf_addf(out, "<details class=\"more\"><summary>%zu more %s</summary>\n", n, what);
+}
+
 static void speed_rows(const struct kg_tally *t, const struct scale *s, struct kg_buf *out)
 {
     struct ranked *order = calloc(t->measured, sizeof *order);
     size_t n = 0;
-    int height = (int)t->measured * ROW;
-    kg_buf_addf(out, "<svg viewBox=\"0 0 %d %d\">", WIDTH, height);
-    double tick[32];
-    int ticks = ticks_of(s, tick);
-    for (int i = 0; i < ticks; i++) {
-        kg_buf_addf(out, "<path class=\"%s\" d=\"M%.1f 0V%d\"/>", tick[i] == 1 ? "one" : "grid",
-                    x_of(s, tick[i]), height);
-    }
     for (size_t i = 0; order != NULL && i < t->n; i++) {
         if (kg_tally_has_speed(&t->r[i])) {
             order[n++] = (struct ranked){t->r[i].speedup.ratio, i};
@@ -133,9 +129,12 @@ static void speed_rows(const struct kg_tally *t, const struct scale *s, struct k
         qsort(order, n, sizeof *order, by_ratio);
     }
     for (size_t i = 0; i < n; i++) {
-        speed_row(s, &t->r[order[i].position], order[i].position, (int)i, out);
+        if (i == SHOWN_ROWS) {
+            open_more(n - i, "speed-ups", out);
+        }
+        speed_row(s, &t->r[order[i].position], order[i].position, out);
     }
-    kg_buf_adds(out, "</svg>");
+    kg_buf_adds(out, n > SHOWN_ROWS ? "</details>\n" : "");
     free(order);
 }
 
@@ -148,10 +147,10 @@ void kg_report_speedups(const struct kg_tally *t, struct kg_buf *out)
     kg_buf_adds(out, "<section id=\"speed\"><h2>Speed-ups</h2><p>Reference time over candidate "
                      "time with its 95 % interval, on a logarithmic axis; the line is 1. "
                      "<span class=\"good\">Faster</span>, <span class=\"warn\">slower</span>, or "
-                     "not distinguishable from 1.</p>\n<div class=\"scroll\">");
+                     "not distinguishable from 1.</p>\n");
     axis(&s, out);
     speed_rows(t, &s, out);
-    kg_buf_adds(out, "</div></section>\n");
+    kg_buf_adds(out, "</section>\n");
 }
 
 #define BINS  48
@@ -193,12 +192,12 @@ static void windows(const struct kg_sample_pair *s, size_t n, double *ref, doubl
         most = rc[i] > most ? rc[i] : most;
         most = cc[i] > most ? cc[i] : most;
     }
-    kg_buf_adds(out, "<svg viewBox=\"0 0 240 78\">");
+    kg_buf_adds(out, "<svg viewBox=\"0 0 240 61\">");
     area("hr", rc, most, out);
     area("hc", cc, most, out);
     kg_buf_addf(out,
-                "<path class=\"grid\" d=\"M0 60.5H240\"/><text class=\"m\" x=\"0\" y=\"74\">%s"
-                "</text><text class=\"m e\" x=\"240\" y=\"74\">%s</text></svg>",
+                "<path class=\"grid\" d=\"M0 60.5H240\"/></svg><p class=\"ends\"><span>%s</span>"
+                "<span>%s</span></p>",
                 kg_units_time_real(exp(lo), left), kg_units_time_real(exp(hi), right));
 }
 
@@ -211,8 +210,8 @@ static void distribution(const struct kg_record *r, size_t position, struct kg_s
     if (n < 3) {
         return;
     }
-    kg_buf_addf(out, "<figure><figcaption><a href=\"#r%zu\">", position);
-    kg_html_cut(out, r->problem.name, 40);
+    kg_buf_addf(out, "<figure><figcaption><a class=\"who\" href=\"#r%zu\">", position);
+    kg_report_name(r, out);
     kg_buf_addf(out, "</a><span class=\"mute\">%s</span></figcaption>",
                 kg_units_ratio(r->speedup.ratio, ratio));
     windows(s, n, x, x + PAIRS, x + 2 * PAIRS, out);
@@ -224,19 +223,26 @@ void kg_report_distributions(const struct kg_tally *t, struct kg_buf *out)
     struct kg_sample_pair *s = calloc(PAIRS, sizeof *s);
     double *x = calloc((size_t)4 * PAIRS, sizeof *x);
     struct kg_buf figures;
+    size_t n = 0;
     kg_buf_init(&figures, out->max);
     for (size_t i = 0; s != NULL && x != NULL && i < t->n; i++) {
-        if (kg_tally_has_speed(&t->r[i])) {
-            distribution(&t->r[i], i, s, x, &figures);
+        if (!kg_tally_has_speed(&t->r[i])) {
+            continue;
         }
+        if (n++ == SHOWN_FIGURES) {
+            kg_buf_adds(&figures, "</div>\n");
+            open_more(t->measured - SHOWN_FIGURES, "distributions", &figures);
+            kg_buf_adds(&figures, "<div class=\"multi\">\n");
+        }
+        distribution(&t->r[i], i, s, x, &figures);
     }
     if (figures.len > 0) {
-        kg_buf_adds(out, "<section id=\"timing\"><h2>Timing distributions</h2><p>All timed windows "
-                         "of each correct candidate after K is subtracted, logarithmic."
-                         "<span class=\"key r\"></span>reference<span class=\"key d\"></span>"
-                         "candidate</p>\n<div class=\"scroll\"><div class=\"multi\">\n");
+        kg_buf_adds(out, "<section id=\"timing\"><h2>Timing distributions</h2><p>All times of "
+                         "reference and candidate on a logarithmic axis; the cost of a call (K) is "
+                         "subtracted. <span class=\"key r\"></span>reference "
+                         "<span class=\"key d\"></span>candidate</p>\n<div class=\"multi\">\n");
         kg_buf_add(out, figures.data, figures.len);
-        kg_buf_adds(out, "</div></div></section>\n");
+        kg_buf_adds(out, n > SHOWN_FIGURES ? "</div></details></section>\n" : "</div></section>\n");
     }
     out->truncated = out->truncated || figures.truncated;
     kg_buf_deinit(&figures);

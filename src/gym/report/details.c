@@ -1,11 +1,12 @@
-/* Evidence of hacks, and every record with what it holds. */
+/* Every record with what it holds. */
 #include <math.h>
 #include <string.h>
 
 #include "gym/card/units.h"
 #include "gym/report/report_parts.h"
 
-#define CODE_BUDGET (16 << 20) /* bytes of code and output over all records */
+#define CODE_BUDGET   (16 << 20) /* bytes of code and output over all records */
+#define SHOWN_MESSAGE 300        /* bytes of a message in the line of a record */
 
 const char *kg_report_class(const struct kg_record *r)
 {
@@ -31,65 +32,16 @@ void kg_report_chip(const struct kg_record *r, long position, struct kg_buf *out
     kg_buf_adds(out, position >= 0 ? "</a>" : "</span>");
 }
 
-/* check, then keys and values in a line; texts of several lines follow as blocks. */
-static void evidence_entry(const json_t *entry, struct kg_buf *out)
+void kg_report_name(const struct kg_record *r, struct kg_buf *out)
 {
-    const char *key;
-    json_t *v;
-    kg_buf_adds(out, "<div class=\"wrap\"><b>");
-    kg_html_value(out, json_object_get(entry, "check"), 80);
+    kg_buf_adds(out, "<b>");
+    kg_html_cut(out, r->problem.name != NULL ? r->problem.name : "(no problem)", 80);
     kg_buf_adds(out, "</b>");
-    for (int blocks = 0; blocks < 2; blocks++) {
-        json_object_foreach((json_t *)(uintptr_t)entry, key, v)
-        {
-            bool lines = json_is_string(v) && strchr(json_string_value(v), '\n') != NULL;
-            if (strcmp(key, "check") == 0 || lines != (blocks == 1)) {
-                continue;
-            }
-            kg_buf_adds(out, " <span class=\"mute\">");
-            kg_html_cut(out, key, 80);
-            kg_buf_adds(out, lines ? "</span><pre>" : "</span> ");
-            kg_html_value(out, v, 4000);
-            kg_buf_adds(out, lines ? "</pre>" : "");
-        }
+    if (r->batch_id != NULL) {
+        kg_buf_adds(out, " <i class=\"id\">");
+        kg_html_cut(out, r->batch_id, 120);
+        kg_buf_adds(out, "</i>");
     }
-    kg_buf_adds(out, "</div>");
-}
-
-static void evidence(const struct kg_record *r, struct kg_buf *out)
-{
-    size_t i;
-    json_t *e;
-    json_array_foreach(r->evidence, i, e)
-    {
-        evidence_entry(e, out);
-    }
-}
-
-void kg_report_hacks(const struct kg_tally *t, struct kg_buf *out)
-{
-    if (t->verdicts[KG_V_HACK] == 0) {
-        return;
-    }
-    kg_buf_adds(out,
-                "<section id=\"hacks\"><h2>Evidence of hacks</h2><p>What the trusted side saw: "
-                "an attempt without effect is no hack.</p>\n<table><thead><tr><th>problem</th>"
-                "<th>verdict</th><th>what happened</th></tr></thead>\n<tbody>");
-    for (size_t i = 0; i < t->n; i++) {
-        if (t->r[i].verdict != KG_V_HACK) {
-            continue;
-        }
-        kg_buf_adds(out, "<tr><td>");
-        kg_html_cut(out, t->r[i].problem.name, 60);
-        kg_buf_adds(out, "</td><td>");
-        kg_report_chip(&t->r[i], (long)i, out);
-        kg_buf_adds(out, "</td><td class=\"wrap\">");
-        kg_html_cut(out, t->r[i].message, 2000);
-        kg_buf_adds(out, "<div class=\"mute\">");
-        evidence(&t->r[i], out);
-        kg_buf_adds(out, "</div></td></tr>\n");
-    }
-    kg_buf_adds(out, "</tbody></table></section>\n");
 }
 
 static void fact(const char *name, const char *value, struct kg_buf *out)
@@ -106,7 +58,7 @@ static void facts(const struct kg_record *r, struct kg_buf *out)
     char unit[KG_UNITS_LEN], level[16] = "";
     kg_buf_adds(out, "<div class=\"facts\">");
     fact("id", r->id, out);
-    fact("line", r->batch_id, out);
+    fact("batch id", r->batch_id, out);
     fact("suite", r->problem.suite, out);
     fact("entry", r->problem.entry, out);
     fact("found by", r->candidate.rule, out);
@@ -117,12 +69,14 @@ static void facts(const struct kg_record *r, struct kg_buf *out)
         snprintf(level, sizeof level, "L%d", r->isolation.level);
     }
     fact("isolation", level, out);
-    fact("timing", kg_timing_status_name(r->timing.status), out);
+    if (r->timing.status != KG_T_OFF) {
+        fact("timing", kg_timing_status_name(r->timing.status), out);
+    }
     fact("why", r->timing.why, out);
     if (r->timing.reference_ns >= 0) {
         fact("reference", kg_units_time(r->timing.reference_ns, unit), out);
         fact("candidate", kg_units_time(r->timing.candidate_ns, unit), out);
-        fact("K", kg_units_time(r->timing.overhead_ns, unit), out);
+        fact("call cost K", kg_units_time(r->timing.overhead_ns, unit), out);
     }
     kg_buf_adds(out, "</div>");
 }
@@ -132,7 +86,10 @@ static void steps(const struct kg_record *r, struct kg_buf *out)
     char time[KG_UNITS_LEN];
     kg_buf_adds(out, "<h3>Stages</h3><div class=\"steps\">");
     for (int i = 0; i < KG_ST_COUNT; i++) {
-        const char *status = kg_stage_status_name(r->stages[i].status);
+        bool untimed = i == KG_ST_TIMING && kg_record_untimed(r);
+        const char *status =
+            untimed ? r->timing.status == KG_T_NOT_TRUSTED ? "not trusted" : "not measured"
+                    : kg_stage_status_name(r->stages[i].status);
         kg_buf_addf(out, "<span class=\"%s\">%s · %s%s%s</span>", status,
                     kg_stage_name((enum kg_stage)i), status, r->stages[i].ns >= 0 ? " · " : "",
                     r->stages[i].ns >= 0 ? kg_units_time(r->stages[i].ns, time) : "");
@@ -169,22 +126,51 @@ static void block(const char *name, const char *text, size_t max, struct kg_buf 
     }
 }
 
-static void code(const char *text, size_t max, struct kg_buf *out)
+/* The line that a compiler, Python or a rejecting rule names; 0: none. */
+static long marked_line(const struct kg_record *r)
 {
+    static const char *const checks[] = {"compiler", "syntax", "static"};
+    bool failed = r->verdict == KG_V_COMPILE_ERROR || r->verdict == KG_V_REJECTED;
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const char *check = json_string_value(json_object_get(e, "check"));
+        size_t from = r->verdict == KG_V_REJECTED ? 2 : 0, to = r->verdict == KG_V_REJECTED ? 3 : 2;
+        for (size_t k = from; failed && check != NULL && k < to; k++) {
+            if (strcmp(check, checks[k]) == 0) {
+                return (long)json_integer_value(json_object_get(e, "line"));
+            }
+        }
+    }
+    return 0;
+}
+
+/* One block per line: long lines wrap, and the numbers are the style's, so a copy has none. */
+static void code(const struct kg_record *r, size_t max, struct kg_buf *out)
+{
+    const char *text = r->candidate.code;
     if (text == NULL || text[0] == '\0') {
         return;
     }
-    size_t lines = 1;
-    for (size_t i = 0; i < max && text[i] != '\0'; i++) {
-        lines += text[i] == '\n' && text[i + 1] != '\0';
+    long marked = marked_line(r), number = 1;
+    size_t left = max;
+    kg_buf_adds(out, "<h3>Code</h3><pre class=\"code\">");
+    while (*text != '\0' && left > 0) {
+        size_t n = strcspn(text, "\n"), keep = n < left ? n : left;
+        while (keep < n && keep > 0 && ((unsigned char)text[keep] & 0xC0) == 0x80) {
+            keep--; /* whole characters */
+        }
+        kg_buf_adds(out, number++ == marked ? "<span class=\"at\">" : "<span>");
+        kg_html_bytes(out, text, keep);
+        kg_buf_adds(out, "\n</span>");
+        text += keep + (keep == n && text[n] == '\n');
+        left -= keep < left ? keep + 1 : left;
     }
-    kg_buf_adds(out, "<h3>Code</h3><div class=\"code\"><pre class=\"ln\">");
-    for (size_t i = 1; i <= lines; i++) {
-        kg_buf_addf(out, "%zu\n", i);
+    kg_buf_adds(out, "</pre>");
+    if (*text != '\0') {
+        kg_buf_addf(out, "<p class=\"mute\">… %zu more bytes</p>", strlen(text));
     }
-    kg_buf_adds(out, "</pre><pre>");
-    kg_html_cut(out, text, max);
-    kg_buf_adds(out, "</pre></div>");
 }
 
 static void attribute(const char *name, const char *value, struct kg_buf *out)
@@ -219,23 +205,25 @@ static void record(const struct kg_record *r, size_t i, size_t max, struct kg_bu
     open_record(r, i, out);
     kg_buf_addf(out, "<summary><span class=\"mute\">%zu</span><span>", i + 1);
     kg_report_chip(r, -1, out);
-    kg_buf_adds(out, "</span><span>");
-    kg_html_cut(out, r->problem.name, 60);
+    kg_buf_adds(out, "</span><span class=\"who\">");
+    kg_report_name(r, out);
     kg_buf_adds(out, "</span><span class=\"mute msg\">");
-    kg_html_cut(out, message, 200);
+    kg_html_cut(out, message, SHOWN_MESSAGE);
     kg_buf_addf(out, "</span><span class=\"n\">%s</span></summary><div class=\"body\">",
                 kg_tally_has_speed(r) ? kg_units_ratio(r->speedup.ratio, ratio) : "");
-    kg_buf_adds(out, "<p class=\"wrap\">");
-    kg_html_cut(out, message, 2000);
-    kg_buf_adds(out, "</p>");
+    if (message != NULL && strlen(message) > SHOWN_MESSAGE) {
+        kg_buf_adds(out, "<p class=\"wrap\">");
+        kg_html_cut(out, message, 2000);
+        kg_buf_adds(out, "</p>");
+    }
     facts(r, out);
     steps(r, out);
     rewards(r, out);
     if (json_array_size(r->evidence) > 0) {
         kg_buf_adds(out, "<h3>Evidence</h3>");
-        evidence(r, out);
+        kg_report_evidence(r, out);
     }
-    code(r->candidate.code, max, out);
+    code(r, max, out);
     block("Standard output", r->output.stdout_text, max / 4, out);
     block("Standard error", r->output.stderr_text, max / 4, out);
     kg_buf_adds(out, "</div></details>\n");
@@ -243,11 +231,12 @@ static void record(const struct kg_record *r, size_t i, size_t max, struct kg_bu
 
 void kg_report_records(const struct kg_tally *t, struct kg_buf *out)
 {
-    kg_buf_adds(out, "<section><h2>Records</h2><p>Click a line for code, output, evidence and "
-                     "rewards. Shown: <span id=\"shown\">all</span>.</p>\n<div class=\"tools\">"
-                     "<input id=\"q\" type=\"search\" placeholder=\"search problem, verdict, "
-                     "message\" aria-label=\"search\"><select id=\"v\" aria-label=\"verdict\">"
-                     "<option value=\"\">all verdicts</option>");
+    kg_buf_adds(
+        out, "<section><h2>Records</h2><p>Click a line for code, output, evidence and "
+             "rewards. Shown: <span id=\"shown\">all</span>.</p>\n<div class=\"tools\">"
+             "<input id=\"q\" type=\"search\" placeholder=\"search problem, batch "
+             "id, verdict, message\" aria-label=\"search\"><select id=\"v\" aria-label=\"verdict\">"
+             "<option value=\"\">all verdicts</option>");
     for (int v = KG_V_OK; v < KG_V_COUNT; v++) {
         if (t->verdicts[v] > 0) {
             const char *name = kg_verdict_name((enum kg_verdict)v);

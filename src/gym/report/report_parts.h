@@ -17,6 +17,11 @@ void kg_report_records(const struct kg_tally *t, struct kg_buf *out);
 
 /* "ok", "error", "none": for classes and filters. */
 const char *kg_report_class(const struct kg_record *r);
+/* Sentences and tables of what the checks saw. */
+void kg_report_evidence(const struct kg_record *r, struct kg_buf *out);
+/* Problem and, of a batch, the line's id: `<b>relu</b> <i class="id">relu-17</i>`. Samples of one
+ * problem are told apart by it. */
+void kg_report_name(const struct kg_record *r, struct kg_buf *out);
 /* <a href="#r7" class="chip v-wrong">wrong · value</a>; position from 0, or -1 for no link. */
 void kg_report_chip(const struct kg_record *r, long position, struct kg_buf *out);
 #endif

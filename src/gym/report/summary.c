@@ -61,36 +61,39 @@ static void stage_reasons(const struct kg_tally *t, enum kg_stage stage, struct 
 static void funnel_row(const struct kg_tally *t, int s, struct kg_buf *out)
 {
     char time[KG_UNITS_LEN];
-    size_t pass = t->stages[s].pass, fail = t->stages[s].fail, ran = pass + fail;
+    size_t pass = t->stages[s].pass, fail = t->stages[s].fail, none = t->stages[s].unmeasured;
+    size_t ran = pass + fail + none;
     kg_buf_addf(out, "<tr><td>%s</td>", kg_stage_name((enum kg_stage)s));
     if (ran == 0) {
-        kg_buf_addf(out,
-                    "<td class=\"mute\">%s</td><td></td><td></td><td></td><td></td><td></td></tr>"
-                    "\n",
+        kg_buf_addf(out, "<td class=\"why mute\" colspan=\"6\">%s</td></tr>\n",
                     t->stages[s].off == t->n ? "off" : "not reached");
         return;
     }
     kg_buf_addf(out,
-                "<td><div class=\"bar\"><i class=\"p\" style=\"width:%.3f%%\"></i>"
+                "<td class=\"graph\"><div class=\"bar\"><i class=\"p\" style=\"width:%.3f%%\"></i>"
                 "<i class=\"f\" style=\"width:%.3f%%\"></i></div></td>",
                 percent(pass, t->n), percent(fail, t->n));
     kg_buf_addf(out,
                 "<td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n%s\">%zu</td>"
-                "<td class=\"n\">%s</td><td class=\"mute\">",
+                "<td class=\"n\">%s</td><td class=\"why mute\">",
                 ran, pass, fail > 0 ? " bad" : " mute", fail,
                 kg_units_time_real(t->stages[s].median_ns, time));
     stage_reasons(t, (enum kg_stage)s, out);
+    if (none > 0) { /* neither passed nor failed */
+        kg_buf_addf(out, "%s%zu not measured", fail > 0 ? ", " : "", none);
+    }
     kg_buf_adds(out, "</td></tr>\n");
 }
 
 void kg_report_funnel(const struct kg_tally *t, struct kg_buf *out)
 {
-    kg_buf_adds(out, "<section id=\"funnel\"><h2>Funnel</h2><p>Each stage costs more than the last "
-                     "and rejects before the next is paid. Solid: passed; hatched: failed here.</p>"
-                     "\n<table><thead><tr><th>stage</th><th style=\"width:36%\"></th>"
-                     "<th class=\"n\">entered</th><th class=\"n\">passed</th>"
-                     "<th class=\"n\">failed</th><th class=\"n\">median</th>"
-                     "<th>failed by</th></tr></thead>\n<tbody>");
+    kg_buf_adds(out,
+                "<section id=\"funnel\"><h2>Funnel</h2><p>Each stage costs more than the last "
+                "and rejects before the next is paid. Solid: passed; hatched: failed here.</p>"
+                "\n<table class=\"wide funnel\"><thead><tr><th>stage</th><th class=\"graph\"></th>"
+                "<th class=\"n\">entered</th><th class=\"n\">passed</th>"
+                "<th class=\"n\">failed</th><th class=\"n\">median</th>"
+                "<th class=\"why\">why</th></tr></thead>\n<tbody>");
     for (int s = 0; s < KG_ST_COUNT; s++) {
         funnel_row(t, s, out);
     }
@@ -125,8 +128,8 @@ static void verdict_row(const struct kg_tally *t, const char *name, size_t n, en
     kg_buf_addf(out,
                 "<tr class=\"v-%s\"><td><span class=\"chip v-%s\">%s</span></td>"
                 "<td class=\"n\">%zu</td><td class=\"n\">%.1f %%</td>"
-                "<td><div class=\"bar\"><i class=\"fill\" style=\"width:%.3f%%\"></i></div></td>"
-                "<td>",
+                "<td class=\"graph\"><div class=\"bar\"><i class=\"fill\" "
+                "style=\"width:%.3f%%\"></i></div></td><td class=\"why\">",
                 name, name, name, n, percent(n, t->n), percent(n, t->n));
     if (v > KG_V_OK) {
         verdict_reasons(t, v, out);
@@ -138,8 +141,9 @@ void kg_report_verdicts(const struct kg_tally *t, struct kg_buf *out)
 {
     kg_buf_adds(out, "<section id=\"verdicts\"><h2>Verdicts</h2><p>What the candidates did, and "
                      "the reason that refines it. An error is the gym's, not a verdict.</p>\n"
-                     "<table><thead><tr><th>verdict</th><th class=\"n\">records</th>"
-                     "<th class=\"n\">share</th><th style=\"width:24%\"></th><th>reasons</th></tr>"
+                     "<table class=\"wide verdicts\"><thead><tr><th>verdict</th>"
+                     "<th class=\"n\">records</th><th class=\"n\">share</th>"
+                     "<th class=\"graph\"></th><th class=\"why\">reasons</th></tr>"
                      "</thead>\n<tbody>");
     for (int v = KG_V_OK; v < KG_V_COUNT; v++) {
         if (t->verdicts[v] > 0) {

@@ -46,11 +46,12 @@ static void funnel(struct kg_pen *p, const struct kg_tally *t)
     for (int s = 0; s < KG_ST_COUNT; s++) {
         char time[KG_UNITS_LEN];
         size_t pass = t->stages[s].pass, fail = t->stages[s].fail;
+        size_t ran = pass + fail + t->stages[s].unmeasured;
         kg_pen_putf(p, KG_PLAIN, " %s", kg_stage_name((enum kg_stage)s));
-        if (pass + fail == 0) {
+        if (ran == 0) {
             number(p, KG_DIM, 18, t->stages[s].off == t->n ? "off" : "-");
         } else {
-            count(p, KG_PLAIN, 18, pass + fail);
+            count(p, KG_PLAIN, 18, ran);
             count(p, KG_PLAIN, 26, pass);
             count(p, fail > 0 ? KG_RED : KG_DIM, 34, fail);
             number(p, KG_DIM, 45, kg_units_time_real(t->stages[s].median_ns, time));
@@ -130,6 +131,22 @@ static void verdicts(struct kg_pen *p, const struct kg_tally *t)
     }
 }
 
+/* Candidates that came through the timing stage without a time, and what the first of them says. */
+static void unmeasured(struct kg_pen *p, const struct kg_tally *t)
+{
+    size_t n = t->stages[KG_ST_TIMING].unmeasured;
+    const char *why = NULL;
+    for (size_t i = 0; i < t->n && why == NULL; i++) {
+        why = kg_record_untimed(&t->r[i]) ? t->r[i].timing.why : NULL;
+    }
+    if (n > 0) {
+        kg_pen_line(p);
+        kg_pen_wrapf(p, KG_PLAIN, 1, "timing: %zu not measured%s%s%s", n, why != NULL ? " (" : "",
+                     why != NULL ? why : "", why != NULL ? ")" : "");
+        kg_pen_line(p);
+    }
+}
+
 static void speed(struct kg_pen *p, const struct kg_tally *t)
 {
     char ratio[KG_UNITS_LEN];
@@ -161,6 +178,7 @@ enum kg_code kg_report_tables(const json_t *records, bool colour, int width, str
     kg_pen_line(&p);
     verdicts(&p, &t);
     speed(&p, &t);
+    unmeasured(&p, &t);
     kg_tally_deinit(&t);
     return kg_buf_ok(out)
                ? KG_OK

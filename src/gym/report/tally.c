@@ -57,7 +57,8 @@ static void count_stages(struct kg_tally *t, const struct kg_record *r)
                                   [KG_SS_PASS] = &t->stages[i].pass,
                                   [KG_SS_FAIL] = &t->stages[i].fail,
                                   [KG_SS_OFF] = &t->stages[i].off};
-        ++*counts[r->stages[i].status];
+        bool untimed = i == KG_ST_TIMING && kg_record_untimed(r);
+        ++*(untimed ? &t->stages[i].unmeasured : counts[r->stages[i].status]);
         t->total_ns += r->stages[i].ns > 0 ? (double)r->stages[i].ns : 0;
     }
 }

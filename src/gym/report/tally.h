@@ -20,7 +20,8 @@ struct kg_tally {
     size_t errors;
     struct {
         size_t pass, fail, skip, off;
-        double median_ns; /* of those that ran; NaN */
+        size_t unmeasured; /* of timing: it ended well and measured nothing that is trusted */
+        double median_ns;  /* of those that ran; NaN */
     } stages[KG_ST_COUNT];
     struct kg_tally_reason reasons[KG_TALLY_REASONS]; /* most frequent first */
     size_t nreasons;

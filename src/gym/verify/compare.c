@@ -106,10 +106,12 @@ const char *kg_share_bucket(double share)
 
 const char *kg_share_words(double share)
 {
-    return share < 0.01  ? "under 1 %"
-           : share < 0.1 ? "under 10 %"
-           : share < 0.5 ? "under half"
-                         : "more than half";
+    return share < 0.01   ? "under 1 %"
+           : share < 0.1  ? "under 10 %"
+           : share < 0.5  ? "under half"
+           : share == 0.5 ? "exactly half"
+           : share < 1    ? "more than half"
+                          : "all";
 }
 
 #define FEW_NUMBERS  4 /* distinct ones that are enough to tell an answer by */

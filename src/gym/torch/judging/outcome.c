@@ -183,6 +183,23 @@ static const char *whose_memory(const struct kg_evaluation *e, const json_t *rep
     return device && !kg_torch_on_cpu(e->w) ? "device" : "host";
 }
 
+/* The place is evidence of its own: the card shows the line with a mark, as it does for C. */
+static void of_syntax(struct kg_evaluation *e, const json_t *reply)
+{
+    const char *message = text_of(reply, "message");
+    json_int_t line = json_integer_value(json_object_get(reply, "line"));
+    json_int_t column = json_integer_value(json_object_get(reply, "column"));
+    char place[40] = "";
+    if (line > 0) {
+        snprintf(place, sizeof place, "line %lld: ", (long long)line);
+        kg_record_evidence(e->r, "syntax",
+                           json_pack("{s:I, s:I, s:o}", "line", line, "column",
+                                     column > 0 ? column : 0, "message",
+                                     kg_json_text(message, strlen(message))));
+    }
+    kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "syntax", "%s%.200s", place, message);
+}
+
 static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
                                       enum kg_tstatus said, const json_t *reply, struct kg_err *err)
 {
@@ -196,8 +213,7 @@ static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand 
         raised(e, command, reply);
         break;
     case KG_TA_SYNTAX:
-        kg_record_verdict(r, KG_V_COMPILE_ERROR, "syntax", "line %lld: %.200s",
-                          (long long)json_integer_value(json_object_get(reply, "line")), message);
+        of_syntax(e, reply);
         break;
     case KG_TA_NO_ENTRY:
         kg_record_verdict(r, KG_V_COMPILE_ERROR, "missing_entry", "the module does not define `%s`",

@@ -17,9 +17,9 @@ enum kg_stage_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *er
                                sizeof f / sizeof *f);
     for (size_t i = 0; i < n; i++) {
         kg_record_evidence(e->r, "static",
-                           json_pack("{s:s, s:s, s:i, s:s}", "rule", f[i].rule, "severity",
+                           json_pack("{s:s, s:s, s:i, s:o}", "rule", f[i].rule, "severity",
                                      kg_severity_name(f[i].severity), "line", f[i].line, "message",
-                                     f[i].message));
+                                     kg_json_text(f[i].message, strlen(f[i].message))));
     }
     return KG_STAGE_PASS;
 }

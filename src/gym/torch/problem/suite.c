@@ -288,7 +288,7 @@ static enum kg_code load_row(const char *file, long line, const char *path,
     kg_buf_init(&text, KG_TROW_MAX_BYTES);
     enum kg_code code = kg_trow_read(file, line, path, &text, err);
     if (code == KG_OK) {
-        code = kg_json_parse(text.data, text.len, path, &row, err);
+        code = kg_json_parse_line(text.data, text.len, path, &row, err);
     }
     kg_buf_deinit(&text);
     if (code == KG_OK && !json_is_object(row)) {
