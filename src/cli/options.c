@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/kernelbench.h"
+#include "cli/prompt.h"
 #include "gym/reply/check.h"
 
 static bool is_help(int argc, char **argv)
@@ -80,7 +81,9 @@ int kg_cmd_completion(int argc, char **argv)
     kg_buf_adds(&out,
                 "\" ;;\n    --stop-after) words=\"extract static compile tiny full timing\" ;;\n"
                 "    --style) words=\"markdown plain\" ;;\n"
-                "    --batch|--out|--config|--replay|--tokens) ;;\n    --set) words=\"");
+                "    --language) words=\"triton cuda pytorch\" ;;\n"
+                "    --batch|--out|--config|--replay|--tokens|--record|--limit|--hardware) ;;\n    "
+                "--set) words=\"");
     const struct kg_opts *opts = kg_config_options();
     for (size_t i = 0; i < opts->n; i++) {
         kg_buf_addf(&out, " %s=", opts->table[i].key);
@@ -92,9 +95,13 @@ int kg_cmd_completion(int argc, char **argv)
                 "       problems) words=\"list show check --json --resume $(kgym problems list "
                 "2>/dev/null | cut -d' ' -f1)\" ;;\n"
                 "       report) words=\"--out --title\" ;;\n"
-                "       feedback) words=\"--tokens --style\" ;;\n       doctor) words=\"--json "
-                "--quick\" ;;\n       kernelbench) words=\"eval analyze write\"\n"
-                "           [ \"${COMP_WORDS[2]}\" = eval ] && words=\"");
+                "       feedback) words=\"--tokens --style\" ;;\n       prompt) words=\"");
+    words(&out, kg_cli_prompt_flags);
+    kg_buf_adds(
+        &out,
+        " $(kgym problems list 2>/dev/null | cut -d' ' -f1)\" ;;\n       doctor) words=\"--json "
+        "--quick\" ;;\n       kernelbench) words=\"eval analyze write\"\n"
+        "           [ \"${COMP_WORDS[2]}\" = eval ] && words=\"");
     words(&out, kg_cli_kb_eval_flags);
     kg_cli_kb_words(&out, " ", false);
     kg_buf_adds(&out, "\"\n           [ \"${COMP_WORDS[2]}\" = analyze ] && words=\"");
