@@ -261,6 +261,7 @@ bool kg_gpu_describe(unsigned index, struct kg_buf *out)
     if (number < 0 || open_library(&g, &ignored) != KG_OK) {
         return false;
     }
+    KG_ASSERT(g != NULL);
     const struct nvml *n = &g->nvml;
     bool known = n->init() == 0 && n->by_index && n->name &&
                  n->by_index((unsigned)number, &device) == 0 &&

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define TEXT(symbol, file)                                                                         \
-    extern const char symbol[];                                                                    \
+    extern const char symbol[]; /* NOLINT: a name takes no parentheses */                          \
     __asm__(".pushsection .rodata\n"                                                               \
             ".type " #symbol ", @object\n"                                                         \
             ".hidden " #symbol "\n"                                                                \
