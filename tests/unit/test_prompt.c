@@ -414,6 +414,10 @@ static void a_gpu_is_described(void **state)
     struct kg_buf out;
     char fake[500];
     snprintf(fake, sizeof fake, "%s/libfakenvml.so", getenv("KGYM_BUILD"));
+    setenv("KGYM_LIBNVML", "/nothing.so", 1);
+    message("01_linear_gelu", &(struct kg_prompt_spec){.device = "cuda:0"}, &out);
+    assert_null(strstr(out.data, "- Device:"));
+    kg_buf_deinit(&out);
     setenv("KGYM_LIBNVML", fake, 1);
     message("01_linear_gelu", &(struct kg_prompt_spec){.device = "cuda:0"}, &out);
     assert_non_null(strstr(out.data, "- Device: Fake GPU, compute capability 9.0, 4099 GB/s of "
@@ -426,11 +430,12 @@ static void a_gpu_is_described(void **state)
     assert_false(kg_gpu_describe(0, &out));
     unsetenv("CUDA_VISIBLE_DEVICES");
     kg_buf_deinit(&out);
-    message("01_linear_gelu", &(struct kg_prompt_spec){.device = "cuda:1"}, &out);
-    assert_null(strstr(out.data, "- Device:"));
+    setenv("KGYM_LIBNVML", "/nothing.so", 1); /* it is not asked again */
+    message("01_linear_gelu", &(struct kg_prompt_spec){.device = "auto"}, &out);
+    assert_non_null(strstr(out.data, "- Device: Fake GPU, "));
     kg_buf_deinit(&out);
-    setenv("KGYM_LIBNVML", "/nothing.so", 1);
-    message("01_linear_gelu", &(struct kg_prompt_spec){.device = "cuda:0"}, &out);
+    setenv("KGYM_LIBNVML", fake, 1);
+    message("01_linear_gelu", &(struct kg_prompt_spec){.device = "cuda:1"}, &out);
     assert_null(strstr(out.data, "- Device:"));
     kg_buf_deinit(&out);
     unsetenv("KGYM_LIBNVML");

@@ -1,4 +1,6 @@
 /* The first message for a PyTorch problem. Nothing of the problem is run. */
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,25 @@ static long gpu_of(const char *device)
     }
     long number = strtol(device + 5, &end, 10);
     return end != device + 5 && *end == 0 ? number : -1;
+}
+
+/* The driver's library takes tens of milliseconds to start, and a GPU stays what it is: it is asked
+ * once, as long as the same one is meant. */
+static bool describe(long gpu, struct kg_buf *out)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static long known = -1;
+    static char words[400];
+    pthread_mutex_lock(&lock);
+    if (known != gpu && kg_gpu_describe((unsigned)gpu, out)) {
+        snprintf(words, sizeof words, "%s", out->data);
+        known = gpu;
+    } else if (known == gpu) {
+        kg_buf_adds(out, words);
+    }
+    bool found = known == gpu;
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 static enum kg_code load(const char *path, struct kg_tproblem **out, struct kg_err *err)
@@ -47,7 +68,7 @@ enum kg_code kg_torch_prompt(const char *path, const struct kg_prompt_spec *spec
     }
     kg_buf_init(&hardware, 4096);
     long gpu = spec->hardware ? -1 : gpu_of(spec->device);
-    bool known = gpu >= 0 && kg_gpu_describe((unsigned)gpu, &hardware);
+    bool known = gpu >= 0 && describe(gpu, &hardware);
     struct kg_prompt_task task = {.lang = KG_LANG_PYTHON,
                                   .name = p->name,
                                   .entry = p->entry,
