@@ -3,6 +3,7 @@
 #define RIG_LIMIT_S 300
 
 #include "kgym_rig.h"
+#include "sanitized.h"
 
 /* The page's first block of this language, into a file. */
 static void extract(const char *language, const char *file)
@@ -70,12 +71,70 @@ static void test_a_loop_on_a_problem_that_is_none(void **state)
     rig_says("kgym prompt: no problem 'silo' in the suites (did you mean 'silu'?)");
 }
 
+/* --- the same in C --- */
+
+static bool sanitized;
+
+static int setup(void **state)
+{
+    const char *build = getenv("KGYM_BUILD");
+    sanitized = build != NULL && is_sanitized(build);
+    return rig_setup(state);
+}
+
+static void compile(const char *edit)
+{
+    if (sanitized) {
+        printf("skip: release builds only\n");
+        skip();
+    }
+    setenv("KGYM_STAGE_TIMING", "no", 1);
+    extract("c", "loop.c");
+    rig_expect(0,
+               "%s; gcc -Wall -Wextra -Werror -I$T/src/gym loop.c $(dirname $K)/libkgym.a -o loop "
+               "$(pkg-config --libs jansson yaml-0.1 libcrypto libffi libseccomp) -lm -lpthread "
+               "-ldl",
+               edit);
+}
+
+#define LOOP_C "here=$PWD; cd $T && KGYM_PROGRAM=$K $here/loop"
+
+static void test_the_loop_in_c(void **state)
+{
+    (void)state;
+    compile("test $(grep -c . loop.c) -le 40");
+    rig_expect(0, "(" LOOP_C ") >out && sort out");
+    assert_string_equal(rig.out.data, "1 matmul wrong 0\n1 silu wrong 0\n1 softmax wrong 0\n"
+                                      "2 matmul ok 1\n2 silu ok 1\n2 softmax ok 1\n");
+    rig_nothing_left();
+}
+
+static void test_a_loop_in_c_that_learns_nothing(void **state)
+{
+    (void)state;
+    compile("sed -i 's/\"fast\"/\"wrong\"/' loop.c");
+    rig_expect(0, "(" LOOP_C ") >out && sort out");
+    rig_shows("2 softmax wrong 0\n");
+    assert_null(strstr(rig.out.data, " ok "));
+}
+
+static void test_a_loop_in_c_on_a_problem_that_is_none(void **state)
+{
+    (void)state;
+    compile("sed -i 's/\"silu\"/\"silo\"/' loop.c");
+    rig_expect(1, LOOP_C);
+    rig_says("no problem 'silo' in the suites (did you mean 'silu'?)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_loop_in_python),
         cmocka_unit_test(test_a_loop_that_learns_nothing),
         cmocka_unit_test(test_a_loop_on_a_problem_that_is_none),
+        cmocka_unit_test(test_the_loop_in_c),
+        cmocka_unit_test(test_a_loop_in_c_that_learns_nothing),
+        cmocka_unit_test(test_a_loop_in_c_on_a_problem_that_is_none),
     };
-    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+    return cmocka_run_group_tests(tests, setup, rig_teardown);
 }
