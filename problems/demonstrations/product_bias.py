@@ -1,7 +1,7 @@
 import torch
 import torch.nn as nn
 
-rows = 1024
+rows = 256
 cols = 2048
 
 
