@@ -196,6 +196,10 @@ $(B)/libfakenvml.so: tests/fake_cuda/fake_nvml.c tests/fake_cuda/fake_nvml.h
 # This object holds the text of the kernels.
 $(B)/obj/src/gym/device/cuda_source.o: $(KERNELS)
 
+# Hold texts of first messages.
+$(B)/obj/src/gym/prompt/demonstration.o: $(wildcard problems/demonstrations/*)
+$(B)/obj/src/gym/native/operators.o: docs/kgops.md
+
 # The positive control of the hostile corpus; exports its insides on purpose.
 $(B)/naive: $(B)/obj/tests/naive/naive.o $(LIB)
 	$(call say,LINK)

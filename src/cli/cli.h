@@ -22,6 +22,7 @@ int kg_cmd_problems(int argc, char **argv);
 int kg_cmd_doctor(int argc, char **argv);
 int kg_cmd_report(int argc, char **argv);
 int kg_cmd_feedback(int argc, char **argv);
+int kg_cmd_prompt(int argc, char **argv);
 int kg_cmd_kernelbench(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);

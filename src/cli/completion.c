@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/kernelbench.h"
+#include "cli/prompt.h"
 #include "gym/feedback/feedback.h"
 #include "gym/reward/reward.h"
 
@@ -15,13 +16,14 @@
 static const struct {
     const char *option, *values;
 } given[] = {
-    {"--batch|--replay|--config|--baseline|--records|--trace|--out", "@file"},
+    {"--batch|--replay|--record|--config|--baseline|--records|--trace|--out", "@file"},
     {"--run|--problems|--suites|suites|--cache|cache", "@dir"},
     {"--device|device", "auto cpu cuda:0"},
     {"--compiler|compiler", "gcc clang"},
     {"--python|python", "@file"},
     {"--precision|precision", "fp32 tf32 fp16 bf16"},
     {"--league|league", "fp32 tf32"},
+    {"--language", "triton cuda pytorch"},
 };
 
 static void add_words(struct kg_buf *out, const char *const *list)
@@ -93,7 +95,10 @@ static void add_values(struct kg_buf *out)
         add_case(out, given[i].option, given[i].values);
     }
     add_option_values(out);
-    add_case(out, "--jobs|--tokens|--title|--level|--problem-ids|--samples|--pass-at-k", "@none");
+    add_case(
+        out,
+        "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k",
+        "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
 
@@ -163,6 +168,9 @@ static void add_command_words(struct kg_buf *out)
                      "    doctor) echo \"");
     add_words(out, doctor);
     add_table(out, doctor);
+    kg_buf_adds(out, "\" ;;\n    prompt) echo \"@problem");
+    add_words(out, kg_cli_prompt_flags);
+    add_table(out, kg_cli_prompt_flags);
     kg_buf_adds(out, "\" ;;\n");
     add_kernelbench(out);
     add_case(out, "report", "@file --out --title --help");

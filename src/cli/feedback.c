@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/json.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
+#include "cli/prompt.h"
 #include "gym/feedback/feedback.h"
 
 static const char help_text[] =
@@ -83,25 +82,6 @@ static enum kg_code spec_of(const struct args *a, struct kg_feedback_spec *spec,
     return KG_OK;
 }
 
-static enum kg_code load(const char *path, struct kg_record *out, struct kg_err *err)
-{
-    struct kg_buf b;
-    json_t *j = NULL;
-    const char *source = strcmp(path, "-") == 0 ? "standard input" : path;
-    kg_buf_init(&b, 64u << 20);
-    enum kg_code code = kg_file_read(path, &b, err);
-    if (code == KG_OK) {
-        code = kg_json_parse(b.data, b.len, source, &j, err);
-    }
-    if (code == KG_OK) {
-        code = kg_record_parse(j, out, err);
-        code = code == KG_OK ? KG_OK : kg_err_prefix(err, "%s", source);
-    }
-    json_decref(j);
-    kg_buf_deinit(&b);
-    return code;
-}
-
 int kg_cmd_feedback(int argc, char **argv)
 {
     struct args a = {0};
@@ -115,7 +95,7 @@ int kg_cmd_feedback(int argc, char **argv)
         }
     }
     if (parse(&a, argc, argv, &err) != KG_OK || spec_of(&a, &spec, &err) != KG_OK || !a.in ||
-        load(a.in, &r, &err) != KG_OK) {
+        kg_cli_record_load(a.in, &r, &err) != KG_OK) {
         return kg_cli_fail("feedback", &err);
     }
     struct kg_buf text;

@@ -221,11 +221,14 @@ KGYM_API enum kgym_code kgym_drain(struct kgym_pool *pool, struct kgym_error *er
 struct kgym_text_options {
     size_t size;   /* sizeof(struct kgym_text_options) */
     int64_t limit; /* tokens; without `count`, by an estimate (feedback) or in bytes (prompt); 0:
-                      the default, 600 tokens (feedback) or 16384 bytes (prompt) */
+                      the default, 600 tokens (feedback), 16384 bytes or 4096 tokens (prompt) */
     int plain;     /* nonzero: listings are indented, not fenced */
     /* Tokens of a text by the model's tokenizer; NULL: the default above. */
     size_t (*count)(void *user, const char *text, size_t len);
     void *user;
+    /* Of a prompt: the language of the answer to a PyTorch problem, "triton", "cuda" or "pytorch";
+     * NULL: "triton". */
+    const char *language;
 };
 
 /* The feedback for the model that wrote a candidate, from its record (docs/feedback.md). Pure: it
@@ -244,7 +247,8 @@ KGYM_API enum kgym_code kgym_rewards(const char *record, size_t record_len, cons
 /* The first message for a problem (docs/prompts.md): what to write, the candidate's signature, a
  * demonstration, the device, the reference. problem, problem_text: as in a task. *text is the
  * caller's, released with kgym_free. One round trip to the supervisor.
- * Errors: NOT_FOUND, PROBLEM, LIMIT (the message is longer than the limit: it is never cut). */
+ * Errors: NOT_FOUND, PROBLEM, LIMIT (the message is longer than the limit: it is never cut), USAGE
+ * (limit, language), GYM, HOST. */
 KGYM_API enum kgym_code kgym_prompt(struct kgym_pool *pool, const char *problem,
                                     const char *problem_text, size_t problem_text_len,
                                     const struct kgym_text_options *options, char **text,

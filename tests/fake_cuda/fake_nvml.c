@@ -80,6 +80,30 @@ int nvmlDeviceGetTemperature(void *device, unsigned sensor, unsigned *celsius)
     *celsius = 41 + sensor;
     return 0;
 }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    *device = &now;
+    return index == 0 ? 0 : 6;
+}
+int nvmlDeviceGetName(void *device, char *text, unsigned bytes)
+{
+    (void)device;
+    snprintf(text, bytes, "Fake GPU");
+    return 0;
+}
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor)
+{
+    (void)device;
+    *major = 9;
+    *minor = 0;
+    return 0;
+}
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits)
+{
+    (void)device;
+    *bits = 5120;
+    return 0;
+}
 /* $FAKE_NVML_USE: bytes in use, and how many processes: "1000 2". */
 static void use(unsigned long long *bytes, unsigned *processes)
 {

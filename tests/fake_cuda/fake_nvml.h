@@ -13,6 +13,10 @@ int nvmlDeviceGetClockInfo(void *device, unsigned which, unsigned *mhz);
 int nvmlDeviceGetMaxClockInfo(void *device, unsigned which, unsigned *mhz);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits);
 int nvmlDeviceGetTemperature(void *device, unsigned sensor, unsigned *celsius);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+int nvmlDeviceGetName(void *device, char *text, unsigned bytes);
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor);
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits);
 struct fake_nvml_memory {
     unsigned long long total, free, used;
 };

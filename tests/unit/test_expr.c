@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "gym/problem/expr.h"
+#include "gym/problem/print.h"
 
 static const char *const NAMES[] = {"h", "w", "kh", "zero", "big", "least"};
 static const int64_t VALUES[] = {64, 7, 3, 0, INT64_MAX, INT64_MIN};
@@ -359,6 +359,44 @@ static int64_t generate(struct model *m, struct kg_rng *rng, int depth)
     }
 }
 
+static void print(const struct kg_expr *e, struct kg_buf *out)
+{
+    kg_buf_reset(out);
+    kg_expr_print(e, NAMES, out);
+}
+
+static void printed_for_readers(void **state)
+{
+    (void)state;
+    static const char *const CASES[][2] = {
+        {"((h)-(kh))+1", "h - kh + 1"},
+        {"h-(kh+1)", "h - (kh + 1)"},
+        {"(h*w)/(kh%2)", "h * w / (kh % 2)"},
+        {"1.0/sqrt(h*w)", "1.0 / sqrt(h * w)"},
+        {"-(h+1)*0.5", "-(h + 1) * 0.5"},
+        {"min(h,ceil_div((w),8))", "min(h, ceil_div(w, 8))"},
+        {"h>=kh&&(w>=kh||!(h==w))", "h >= kh && (w >= kh || !(h == w))"},
+        {"(h<w)==(w<kh)", "(h < w) == (w < kh)"},
+        {"1e-5", "1e-05"},
+    };
+    struct kg_buf out;
+    kg_buf_init(&out, 4096);
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        print(must_parse(CASES[i][0]), &out);
+        assert_string_equal(out.data, CASES[i][1]);
+    }
+    kg_buf_deinit(&out);
+}
+
+/* What is printed for readers is the same formula: it reads back with the same value. */
+static bool reads_back(const struct kg_expr *e, struct kg_buf *out)
+{
+    int64_t a = 0, b = 0;
+    print(e, out);
+    bool had = kg_expr_int(e, VALUES, &a), has = kg_expr_int(must_parse(out->data), VALUES, &b);
+    return had == has && a == b;
+}
+
 static void random_formulas_agree_with_a_model(void **state)
 {
     (void)state;
@@ -369,6 +407,8 @@ static void random_formulas_agree_with_a_model(void **state)
     printf("seed %s\n", hex);
     kg_rng_init(&rng, key, 0);
     int valued = 0;
+    struct kg_buf out;
+    kg_buf_init(&out, 1 << 16);
     for (int n = 0; n < 5000; n++) {
         struct model m = {.ok = true};
         int64_t want = generate(&m, &rng, 5), got;
@@ -378,8 +418,12 @@ static void random_formulas_agree_with_a_model(void **state)
         if (ok != m.ok || (ok && got != want)) {
             fail_msg("%s: got %lld, want %lld", m.text, (long long)got, (long long)want);
         }
+        if (!reads_back(e, &out)) {
+            fail_msg("%s: printed as %s", m.text, out.data);
+        }
         valued += ok;
     }
+    kg_buf_deinit(&out);
     assert_true(valued > 1000 && valued < 5000);
     kg_rng_deinit(&rng);
 }
@@ -398,6 +442,7 @@ int main(void)
         cmocka_unit_test(names_in_use),
         cmocka_unit_test(a_name_may_look_like_a_function),
         cmocka_unit_test(shown_text_is_printable_and_short),
+        cmocka_unit_test(printed_for_readers),
         cmocka_unit_test(random_formulas_agree_with_a_model),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 struct nvml_device;
@@ -32,7 +33,12 @@ enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
       (struct nvml_device *device, unsigned long long *bits))                                      \
     X(temperature, nvmlDeviceGetTemperature,                                                       \
       (struct nvml_device *device, unsigned sensor, unsigned *celsius))                            \
-    X(power, nvmlDeviceGetPowerUsage, (struct nvml_device *device, unsigned *milliwatts))
+    X(power, nvmlDeviceGetPowerUsage, (struct nvml_device *device, unsigned *milliwatts))          \
+    X(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned index, struct nvml_device **device))      \
+    X(name, nvmlDeviceGetName, (struct nvml_device *device, char *text, unsigned bytes))           \
+    X(capability, nvmlDeviceGetCudaComputeCapability,                                              \
+      (struct nvml_device *device, int *major, int *minor))                                        \
+    X(bus_bits, nvmlDeviceGetMemoryBusWidth, (struct nvml_device *device, unsigned *bits))
 /* clang-format on */
 
 struct nvml {
@@ -88,7 +94,7 @@ void kg_gpu_close(struct kg_gpu *g)
     }
 }
 
-enum kg_code kg_gpu_open(const char *bus, struct kg_gpu **out, struct kg_err *err)
+static enum kg_code open_library(struct kg_gpu **out, struct kg_err *err)
 {
     struct kg_gpu *g = calloc(1, sizeof *g);
     *out = NULL;
@@ -102,6 +108,18 @@ enum kg_code kg_gpu_open(const char *bus, struct kg_gpu **out, struct kg_err *er
         free(g);
         return err->code;
     }
+    *out = g;
+    return KG_OK;
+}
+
+enum kg_code kg_gpu_open(const char *bus, struct kg_gpu **out, struct kg_err *err)
+{
+    struct kg_gpu *g;
+    *out = NULL;
+    if (open_library(&g, err) != KG_OK) {
+        return err->code;
+    }
+    KG_ASSERT(g != NULL);
     int code = g->nvml.init();
     if (code == 0 && (code = g->nvml.by_bus(bus, &g->device)) == 0) {
         *out = g;
@@ -203,6 +221,60 @@ enum kg_code kg_gpu_facts(const char *bus, json_t **out, struct kg_err *err)
     json_decref(now);
     kg_gpu_close(g);
     return KG_OK;
+}
+
+/* Number of the device for NVML, which sees all, behind what CUDA_VISIBLE_DEVICES lets be seen; -1:
+ * the list does not say it by numbers. */
+static long physical(unsigned index)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    char *end;
+    if (!list || !*list) {
+        return (long)index;
+    }
+    for (unsigned i = 0; i < index && list; i++) {
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    long number = list ? strtol(list, &end, 10) : -1;
+    return list && end != list && (*end == ',' || *end == 0) ? number : -1;
+}
+
+/* Double data rate: two transfers of the bus's width in a clock. */
+static void add_bandwidth(const struct nvml *n, struct nvml_device *device, struct kg_buf *out)
+{
+    unsigned mhz = 0, bits = 0;
+    if (n->clock_max && n->bus_bits && n->clock_max(device, CLOCK_MEMORY, &mhz) == 0 &&
+        n->bus_bits(device, &bits) == 0 && mhz > 0 && bits > 0) {
+        kg_buf_addf(out, ", %.0f GB/s of memory bandwidth", 2e-3 * mhz * bits / 8);
+    }
+}
+
+bool kg_gpu_describe(unsigned index, struct kg_buf *out)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_gpu *g;
+    struct nvml_device *device;
+    char name[96] = "";
+    int major, minor;
+    long number = physical(index);
+    if (number < 0 || open_library(&g, &ignored) != KG_OK) {
+        return false;
+    }
+    KG_ASSERT(g != NULL);
+    const struct nvml *n = &g->nvml;
+    bool known = n->init() == 0 && n->by_index && n->name &&
+                 n->by_index((unsigned)number, &device) == 0 &&
+                 n->name(device, name, sizeof name) == 0;
+    if (known) {
+        kg_buf_adds(out, name);
+        if (n->capability && n->capability(device, &major, &minor) == 0) {
+            kg_buf_addf(out, ", compute capability %d.%d", major, minor);
+        }
+        add_bandwidth(n, device, out);
+    }
+    kg_gpu_close(g);
+    return known;
 }
 
 bool kg_gpu_mps(char *out, size_t cap)

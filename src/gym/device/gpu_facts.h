@@ -34,6 +34,11 @@ json_t *kg_gpu_now(const struct kg_gpu *g);
  * as kg_gpu_open. */
 enum kg_code kg_gpu_facts(const char *bus, json_t **out, struct kg_err *err) KG_MUST_USE;
 
+/* Append a GPU in words: "NVIDIA H100 80GB HBM3, compute capability 9.0, 3352 GB/s of memory
+ * bandwidth". index: as CUDA counts the devices that this process may see. False, with nothing
+ * appended: there is no NVML, or it does not know the device. */
+bool kg_gpu_describe(unsigned index, struct kg_buf *out);
+
 /* True if new contexts of this process would join an MPS daemon. out: the folder of its pipes, from
  * $CUDA_MPS_PIPE_DIRECTORY or /tmp/nvidia-mps; "" if there is none. */
 bool kg_gpu_mps(char *out, size_t cap);

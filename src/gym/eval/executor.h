@@ -8,6 +8,7 @@
 
 #include "gym/eval/onboard.h"
 #include "gym/eval/worker.h"
+#include "gym/prompt/prompt.h"
 
 /* What a problem's file says of it; nothing is executed. Strings are in arena. */
 struct kg_problem_facts {
@@ -67,6 +68,10 @@ struct kg_executor {
     enum kg_code (*usable)(struct kg_worker *w, struct kg_err *err);
     enum kg_code (*onboard)(struct kg_worker *w, const char *path, struct kg_onboard *out,
                             struct kg_err *err);
+    /* Append the first message for the problem at this path; no worker is needed. about: which
+     * problem it is, NULL is fine. */
+    enum kg_code (*prompt)(const char *path, const struct kg_prompt_spec *spec,
+                           struct kg_prompt_about *about, struct kg_buf *out, struct kg_err *err);
 };
 
 /* All rows, in the order in which a name is looked for; NULL-terminated, KG_EXECUTORS_MAX at most.

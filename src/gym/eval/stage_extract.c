@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "gym/eval/executor.h"
+#include "gym/prompt/demonstration.h"
 
 #define BINARY_LOOKED 4096 /* bytes in which control characters are counted */
 
@@ -64,6 +65,7 @@ enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *er
                          &x, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
+    kg_demonstration_mark(&x, executor->lang);
     for (int bit = 0; bit < KG_XF_COUNT; bit++) {
         if (x.flags & (1u << bit)) {
             json_array_append_new(r->candidate.flags, json_string(kg_extract_flag_name(bit)));

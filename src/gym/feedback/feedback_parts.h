@@ -4,19 +4,12 @@
 #define KG_GYM_FEEDBACK_FEEDBACK_PARTS_H
 
 #include "gym/feedback/feedback.h"
+#include "gym/feedback/harmless.h"
 
 #define KG_FB_LINE 200 /* bytes of a line of a listing; longer ones are cut */
 
-/* Filters (clean.c, defuse.c, exception.c) */
+/* Filters (clean.c, exception.c; the others are in harmless.h) */
 
-/* Append text made harmless: valid UTF-8, lines end in \n, tabs are four blanks; escape sequences,
- * control, format and invisible characters are gone. */
-void kg_fb_clean(const char *s, size_t n, struct kg_buf *out);
-/* Append text with the markers of chat templates (<|...|>, </s>, [INST], <think>) broken by a
- * blank, so that none of them is left. */
-void kg_fb_defuse(const char *s, size_t n, struct kg_buf *out);
-/* The same as kg_fb_clean on one line of at most cap bytes, backticks made apostrophes. */
-void kg_fb_inline(const char *s, size_t cap, struct kg_buf *out);
 /* What a compiler printed: cleaned, directories reduced to base names, addresses to 0x?, equal
  * lines that follow each other told once. */
 void kg_fb_compiler(const char *s, struct kg_buf *out);

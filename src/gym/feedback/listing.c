@@ -29,24 +29,6 @@ static size_t lines_in(const struct kg_buf *text)
     return n;
 }
 
-static size_t longest_run(const struct kg_buf *text)
-{
-    size_t run = 0, longest = 0;
-    for (size_t i = 0; i < text->len; i++) {
-        run = text->data[i] == '`' ? run + 1 : 0;
-        longest = run > longest ? run : longest;
-    }
-    return longest;
-}
-
-static void fence(size_t ticks, const char *tag, struct kg_buf *out)
-{
-    for (size_t i = 0; i < ticks; i++) {
-        kg_buf_addc(out, '`');
-    }
-    kg_buf_addf(out, "%s\n", tag);
-}
-
 /* A line of at most KG_FB_LINE bytes, cut between characters. */
 static void add_line(const char *s, size_t n, struct kg_buf *out)
 {
@@ -87,14 +69,11 @@ static void show(const struct kg_fb_listing *l, enum kg_feedback_style style, si
     bool fenced = style == KG_FEEDBACK_MARKDOWN;
     kg_buf_init(&lines, (MOST + 2) * (KG_FB_LINE + 64));
     body(l, choose(l, n, k), n, fenced ? "" : "    ", &lines);
-    size_t run = longest_run(&lines), ticks = run < 3 ? 3 : run + 1;
     kg_buf_addf(out, "\n%s\n", l->title);
     if (fenced) {
-        fence(ticks, l->tag, out);
-    }
-    kg_buf_add(out, lines.data, lines.len);
-    if (fenced) {
-        fence(ticks, "", out);
+        kg_fb_fence(lines.data, lines.len, l->tag, out);
+    } else {
+        kg_buf_add(out, lines.data, lines.len);
     }
     kg_buf_deinit(&lines);
 }

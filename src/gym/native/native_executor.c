@@ -4,6 +4,7 @@
 
 #include "gym/native/native.h"
 #include "gym/native/native_panel.h"
+#include "gym/native/native_prompt.h"
 
 static bool is_path(const char *word)
 {
@@ -181,4 +182,5 @@ const struct kg_executor kg_executor_native = {
     .forget = kg_native_forget,
     .close = kg_native_close,
     .onboard = kg_native_onboard,
+    .prompt = kg_native_prompt,
 };

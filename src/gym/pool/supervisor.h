@@ -61,6 +61,10 @@ void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const s
 int kg_supervisor_tend(struct kg_supervisor *s);
 /* A frame of the client. */
 void kg_supervisor_obey(struct kg_supervisor *s, struct kg_frame *f);
+/* Appends the first message that the request asks for: problem, language, plain; with `given` the
+ * body is the problem's text. Some milliseconds. */
+enum kg_code kg_supervisor_prompt(const struct kg_supervisor *s, const struct kg_frame *f,
+                                  struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
 /* Workers wanted from now on. */
 enum kg_code kg_supervisor_resize(struct kg_supervisor *s, int workers,
                                   struct kg_err *err) KG_MUST_USE;

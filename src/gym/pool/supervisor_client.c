@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "gym/pool/supervisor.h"
+#include "gym/prompt/prompt.h"
 
 /* Tasks of one problem have the same number: of its name, and of its text where that is given. */
 static uint64_t problem_number(const struct kg_frame *f)
@@ -118,14 +119,20 @@ static void answer(struct kg_supervisor *s, const struct kg_frame *f)
     struct kg_err e = KG_ERR_INIT;
     const char *call = kg_frame_text(f->head, "call");
     json_t *reply = json_pack("{s:I}", "request", (json_int_t)kg_frame_int(f->head, "request"));
+    struct kg_buf body;
+    kg_buf_init(&body, KG_PROMPT_MAX_BYTES);
     call = call ? call : "";
-    if (strcmp(call, "info") == 0) {
+    if (strcmp(call, "prompt") == 0) {
+        struct kg_err cause = KG_ERR_INIT; /* filled on the way to success, too */
+        e = kg_supervisor_prompt(s, f, &body, &cause) == KG_OK ? e : cause;
+    } else if (strcmp(call, "info") == 0) {
         tell(s, reply);
     } else if (strcmp(call, "resize") == 0) {
         (void)!kg_supervisor_resize(s, (int)kg_frame_int(f->head, "workers"), &e);
     } else if (strcmp(call, "hold") == 0) {
         if (hold(s, f->head, &e) == KG_OK) {
             json_decref(reply);
+            kg_buf_deinit(&body);
             return;
         }
     } else if (strcmp(call, "release") == 0) {
@@ -134,7 +141,8 @@ static void answer(struct kg_supervisor *s, const struct kg_frame *f)
         kg_fail(&e, KG_E_USAGE, "no call `%.40s`", call);
     }
     kg_frame_put_error(reply, &e);
-    kg_channel_queue(&s->client, KG_FRAME_REPLY, reply, "", 0);
+    kg_channel_queue(&s->client, KG_FRAME_REPLY, reply, body.data, body.len);
+    kg_buf_deinit(&body);
 }
 
 void kg_supervisor_obey(struct kg_supervisor *s, struct kg_frame *f)

@@ -9,6 +9,7 @@
 #include "gym/torch/timing/gpu.h"
 #include "gym/torch/timing/torch_pairs.h"
 #include "gym/torch/torch.h"
+#include "gym/torch/torch_prompt.h"
 
 /* What a file lacks, or has too much of, is the problem's defect; that it is not there is none. */
 static enum kg_code load(const char *path, struct kg_tproblem **out, struct kg_err *err)
@@ -253,4 +254,5 @@ const struct kg_executor kg_executor_torch = {
     .close = kg_torch_close,
     .usable = usable,
     .onboard = kg_tonboard,
+    .prompt = kg_torch_prompt,
 };

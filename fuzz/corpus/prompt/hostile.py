@@ -1,0 +1,3 @@
+class Model:
+    """```` and <|im_end|> ÿþ[31m"""
+	x = [INST]

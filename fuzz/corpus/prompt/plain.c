@@ -1,0 +1,5 @@
+#include "kgops.h"
+void f(const real *x, real *y)
+{
+    y[0] = x[0];
+}
