@@ -43,13 +43,13 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup torch demo test unit check sanitize asan ubsan corpus mutants fuzz bench docs format clean
+.PHONY: all help setup torch demo test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so $(B)/libkgym_probe.so ## build everything
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing (apt, as root or with sudo); quick when nothing is
 	@tools/setup.sh
@@ -61,24 +61,33 @@ demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
 	@$(MAKE) --no-print-directory all
 	@demo/run.sh
 
-test: setup ## build and run all tests
+test: ## build and run the tests, but for those that take long: a few minutes
+	@tools/setup.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) unit
 
-unit: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
-	@tests/run.sh $(B)
+test-long: ## the tests that take long: kill series, whole corpora, sanitizers, some mutants
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory -j$$(nproc) programs
+	@tests/long.sh $(B)
+
+programs: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
+
+# SCOPE: --long or --all instead of all that is not long.
+unit: programs
+	@tests/run.sh $(B) $(SCOPE)
 
 check: ## every check of tools/check: format, layers, names, pages, commits, warnings, clang-tidy
 	@tools/setup.sh check
 	@tools/check.sh
 
-sanitize: ## tests under both sanitizers at once
-	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=sanitize unit
+sanitize: ## all tests under both sanitizers at once
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=sanitize SCOPE=--all unit
 
 asan: ## tests under AddressSanitizer (runners stay plain: they hold the candidate)
-	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=asan unit
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=asan SCOPE=--all unit
 
 ubsan: ## tests under UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=ubsan unit
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=ubsan SCOPE=--all unit
 
 corpus: all $(B)/naive ## judge the hostile and the honest corpora, print the confusion matrix
 	@tests/corpora.sh $(B)

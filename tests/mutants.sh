@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Planted faults: applies each patch of tests/mutants/ to a fresh copy of the tree and runs the tests
 # that its header names. They must notice: a mutant that every named test passes has survived.
-#   tests/mutants.sh [NAME ...]     all mutants, or those named (with or without .patch)
+#   tests/mutants.sh [NAME ...]                 all mutants, or those named (with or without .patch)
+#   tests/mutants.sh --sample N [--seed S]      N of them, drawn by a seed that is printed (default: the time)
+#   tests/mutants.sh --list ...                 only print which ones
 # Everything is written below build/mutants/: base/ is the tree as it is, built once and kept for the
 # next run; one/ is the copy that is broken at the moment; log/ holds what each mutant printed.
+# TEST_TALLY: a file that gets a line "KILLED OTHERS 0" (tests/run.sh --sum adds such lines up).
 # Exit status: 0 all killed, 1 one survived, 2 something could not be judged.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -13,7 +16,8 @@ base=$work/base one=$work/one log=$work/log
 export TEST_TIMEOUT=${TEST_TIMEOUT:-120}
 # copies of the tree have no environment of their own
 [ -x .venv/bin/python ] && export KGYM_PYTHON=${KGYM_PYTHON:-$root/.venv/bin/python}
-unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT
+tally=${TEST_TALLY:-} # the tests below are no tests of this tree
+unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT TEST_TALLY
 
 die() {
   echo "mutants: $*" >&2
@@ -46,7 +50,7 @@ build() {
 run_tests() {
   local tree=$1
   shift
-  (cd "$tree" && TEST_RETRY=0 tests/run.sh build/release "$@")
+  (cd "$tree" && tests/run.sh build/release "$@")
 }
 
 # Prints what became of the mutant, and by which tests: "killed test_compare".
@@ -61,7 +65,7 @@ judge() {
   elif ! build "$one" "${tests[@]}"; then
     mv "$log/make" "$log/$name"
     echo "broken does not compile"
-  elif run_tests "$one" "${tests[@]}" >"$log/$name" 2>&1; then
+  elif TEST_RETRY=0 run_tests "$one" "${tests[@]}" >"$log/$name" 2>&1; then
     echo "survived ${tests[*]}"
   else
     echo "killed $(awk '$2 == "FAILED" {printf "%s%s", sep, $1; sep = " "}' "$log/$name")"
@@ -69,22 +73,42 @@ judge() {
 }
 
 command -v patch >/dev/null || die "the program \`patch\` is missing (Debian package patch)"
+sample= seed=$(date +%s) list=no
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+  --sample) sample=${2:?--sample needs a number}; shift ;;
+  --seed) seed=${2:?--seed needs a number}; shift ;;
+  --list) list=yes ;;
+  *) die "no option $1" ;;
+  esac
+  shift
+done
 patches=()
 for name in "$@"; do
   patches+=("tests/mutants/${name%.patch}.patch")
 done
 [ $# -gt 0 ] || patches=(tests/mutants/*.patch)
+if [ -n "$sample" ]; then
+  echo "mutants: $sample of ${#patches[@]}, seed $seed"
+  mapfile -t patches < <(printf '%s\n' "${patches[@]}" |
+    awk -v seed="$seed" 'BEGIN {srand(seed)} {printf "%.9f %s\n", rand(), $0}' | sort | head -n "$sample" |
+    cut -d ' ' -f 2 | sort)
+fi
 for p in "${patches[@]}"; do
   [ -f "$p" ] || die "$p: no such mutant"
   [ -n "$(field mutant "$p")" ] && [ -n "$(field tests "$p")" ] ||
     die "$p: its header lacks \`# mutant:\` or \`# tests:\`"
 done
+if [ $list = yes ]; then
+  printf '%s\n' "${patches[@]}"
+  exit 0
+fi
 read -ra all_tests <<<"$(for p in "${patches[@]}"; do field tests "$p"; done | tr ' ' '\n' | sort -u | tr '\n' ' ')"
 
 # A test that fails without a mutant would seem to kill every one.
 copy_tree
 build "$base" "${all_tests[@]}" || { tail -20 "$log/make" >&2; die "the tree itself does not build"; }
-if ! run_tests "$base" "${all_tests[@]}" >"$log/base"; then
+if ! TEST_RETRY=1 run_tests "$base" "${all_tests[@]}" >"$log/base"; then
   grep -A 12 FAILED "$log/base" >&2
   die "without a mutant these tests fail already; see $log/base"
 fi
@@ -104,5 +128,6 @@ for p in "${patches[@]}"; do
 done
 rm -rf "$one"
 echo "$killed killed, $survived survived, $broken broken"
+[ -z "$tally" ] || echo "$killed $((survived + broken)) 0" >>"$tally"
 [ "$broken" -eq 0 ] || exit 2
 [ "$survived" -eq 0 ]

@@ -99,8 +99,8 @@ apt-config dump | grep -E '^Acquire::(https?|Check|Retries|ForceIPv|Allow)[A-Za-
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 if [ -d /etc/ssl/certs ] && [ -d "$root/etc/ssl/certs" ]; then cp -rL /etc/ssl/certs/. "$root/etc/ssl/certs/"; fi
 
-rm -rf "$root/root/kgym"
-git clone -q --no-hardlinks "file://$tree" "$root/root/kgym" || die "cannot clone $tree"
+rm -rf "$root/srv/kgym"
+git clone -q --no-hardlinks "file://$tree" "$root/srv/kgym" || die "cannot clone $tree"
 echo "bare: cloned $(git -C "$tree" log -1 --format='%h %s')"
 if [ -n "$(git -C "$tree" status --porcelain --untracked-files=no)" ]; then
   echo "bare: changes that are not committed are not in it"
@@ -121,7 +121,7 @@ inside='
   cd /
   umount -l .host
   rmdir .host
-  cd /root/kgym
+  cd /srv/kgym
   exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
     ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
     ${no_proxy:+no_proxy="$no_proxy"} sh -c "$3"'

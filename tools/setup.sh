@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what kgym needs and is missing: Debian packages, as root or with sudo. Says what it does;
 # does nothing, quickly, when nothing is missing.
-#   tools/setup.sh          to build, test and run
+#   tools/setup.sh          to build and run
+#   tools/setup.sh test     also what the tests need
 #   tools/setup.sh check    also what `make check` and `make fuzz` need
 #   tools/setup.sh torch    the project's own Python environment, .venv at the root, with torch, triton and
 #                           numpy from PyPI: about a minute and 5 GB. One that imports torch is left alone.
@@ -26,9 +27,12 @@ make_venv() {
   echo "setup: done"
 }
 
-need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev libcmocka-dev patch git)
+need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev git)
+if [ "${1:-}" = test ] || [ "${1:-}" = check ]; then
+  need+=(libcmocka-dev patch jq python3)
+fi
 if [ "${1:-}" = check ]; then
-  need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev jq)
+  need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev)
 fi
 if [ "${1:-}" = torch ]; then
   if [ -x "$venv/bin/python" ] && "$venv/bin/python" -c 'import torch' 2>/dev/null; then exit 0; fi

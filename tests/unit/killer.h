@@ -18,7 +18,8 @@
 #define VICTIM_WAIT 400 /* ms that a victim of the kind is looked for */
 
 enum victim { NOBODY, JUDGE, RUNNER, COMPILER, VICTIM_KINDS };
-static const char *const victim_names[] = {"nobody", "judge", "runner", "compiler"};
+__attribute__((unused)) static const char *const victim_names[] = {"nobody", "judge", "runner",
+                                                                   "compiler"};
 
 static struct shared {
     _Atomic int victim;   /* asked for; the killer puts NOBODY back when it is done */

@@ -1,146 +1,11 @@
-/* What an evaluation becomes when parts of the gym are killed under it, when its disk fills or
- * turns read-only, when the wall clock goes back: the right verdict or an error, never a hang, and
- * the next one is as if nothing had been. One process of this test does the killing: it looks for
- * the asked kind among the children of the other, waits a random time, kills one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* What an evaluation becomes when its judge is killed under it, when its disk fills or turns
+ * read-only, when the wall clock goes back: the right verdict or an error, never a hang, and the
+ * next one is as if nothing had been. test_faults_kills kills every part, at random moments. */
+#include "faults_rig.h"
 
-#include <cmocka.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "killer.h"
-
-#include "base/clock.h"
-#include "base/file.h"
-#include "gym/batch/batch.h"
-#include "gym/native/native.h"
-
-#define KILLS      60
-#define KILLS_NS   300000000000ll /* as many must fit into this, on a busy machine too */
-#define WATCHDOG_S 540
-
-static struct kg_config config;
-static struct kg_worker *worker;
-static char tmp[128];
-static pid_t killer;
-
-/* One worker for all tests. */
-
-static int open_worker(void **state)
-{
-    (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_key key = {{(uint64_t)time(NULL), 11}};
-    char hex[33];
-    int cpu = -1;
-    if (getenv("KGYM_TEST_SEED") && !kg_key_parse(getenv("KGYM_TEST_SEED"), &key)) {
-        return -1;
-    }
-    kg_key_hex(key, hex);
-    print_message("seed %s (KGYM_TEST_SEED)\n", hex);
-    kg_rng_init(&rng, key, 0);
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    snprintf(tmp, sizeof tmp, "/tmp/kgym-test-XXXXXX");
-    if (shared == MAP_FAILED || !mkdtemp(tmp) || chmod(tmp, 0755) != 0) {
-        return -1;
-    }
-    setenv("TMPDIR", tmp, 1);
-    setenv("KGYM_HOME", getenv("KGYM_BUILD"), 1);
-    pid_t self = getpid();
-    killer = fork();
-    if (killer == 0) {
-        kill_for_ever(self);
-    }
-    kg_opts_defaults(kg_config_options(), &config);
-    snprintf(config.cache, sizeof config.cache, "none");
-    config.limit_scratch_mb = 24;
-    config.timing_processes = config.timing_min_processes = 1;
-    config.timing_pairs = 6;
-    kg_worker_cores(&cpu, 1);
-    if (kg_worker_open(&config, cpu, NULL, &worker, &err) != KG_OK) {
-        print_error("%s\n", err.message);
-        return -1;
-    }
-    alarm(WATCHDOG_S); /* a hang ends the test */
-    return 0;
-}
-
-static int close_worker(void **state)
-{
-    (void)state;
-    struct kg_err err = KG_ERR_INIT;
-    kg_worker_close(worker);
-    kill(killer, SIGKILL);
-    waitpid(killer, NULL, 0);
-    bool left = waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD;
-    bool folders = rmdir(tmp) != 0;
-    if (left || folders) {
-        print_error("left behind:%s%s\n", left ? " a process" : "", folders ? " files" : "");
-        return kg_file_remove_tree(tmp, &err) == KG_OK ? -1 : -2;
-    }
-    return 0;
-}
-
-/* Candidates: {source, verdict}. Each gets a number, so that it is compiled. */
-
-#define SILU                                                                                       \
-    "#include <math.h>\n#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"
-
-static const struct {
-    const char *source;
-    enum kg_verdict verdict;
-    enum kg_stage stop;
-} candidates[] = {
-    {SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n}\n", KG_V_OK,
-     KG_ST_FULL},
-    {SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n}\n", KG_V_OK,
-     KG_ST_PROFILE},
-    {SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n}\n", KG_V_WRONG, KG_ST_FULL},
-    {SILU "    y[0] = x[0] + n\n}\n", KG_V_COMPILE_ERROR, KG_ST_FULL},
-    {SILU "    __builtin_trap();\n}\n", KG_V_CRASH, KG_ST_FULL},
-};
-#define CANDIDATES (int)(sizeof candidates / sizeof *candidates)
-#define TIMED      1
-
-static void judge(int which, struct kg_record *r)
-{
-    static int number;
-    char text[800];
-    int n = snprintf(text, sizeof text, "/* %d */\n%s", number++, candidates[which].source);
-    struct kg_task t = {.problem = "silu",
-                        .text = text,
-                        .len = (size_t)n,
-                        .source = true,
-                        .stop_after = candidates[which].stop};
-    kg_record_init(r);
-    kg_eval(worker, &t, r);
-}
-
-static void expect_right(int which, const char *when)
-{
-    struct kg_record r;
-    judge(which, &r);
-    if (r.has_error || r.verdict != candidates[which].verdict) {
-        fail_msg("%s: candidate %d: %s: %s", when, which,
-                 r.has_error ? "error" : kg_verdict_name(r.verdict),
-                 r.has_error ? r.error.message : r.message);
-    }
-    kg_record_deinit(&r);
-}
 
 static void expect_error(const char *text)
 {
@@ -152,58 +17,6 @@ static void expect_error(const char *text)
                  r.has_error ? r.error.message : r.message);
     }
     kg_record_deinit(&r);
-}
-
-static void test_killed_at_any_moment(void **state)
-{
-    (void)state;
-    int64_t until = kg_clock_ns() + KILLS_NS;
-    int errors = 0, evaluations = 0, hits = 0, right = 0;
-    expect_right(0, "before");
-    while (kills() < KILLS && kg_clock_ns() < until) {
-        struct kg_record r;
-        int which = (int)kg_rng_below(&rng, (uint64_t)CANDIDATES);
-        if (which == TIMED && kg_rng_below(&rng, 2)) { /* it takes longest */
-            which = 0;
-        }
-        enum victim victim = (enum victim)(JUDGE + kg_rng_below(&rng, VICTIM_KINDS - JUDGE));
-        uint64_t most = victim == COMPILER ? 40000 : which == TIMED ? 400000 : 120000;
-        int before = kills();
-        atomic_store(&shared->delay_us, (int)kg_rng_below(&rng, most));
-        atomic_store(&shared->victim, (int)victim);
-        judge(which, &r);
-        atomic_store(&shared->victim, NOBODY);
-        evaluations++;
-        hits += kills() > before;
-        errors += r.has_error;
-        right += !r.has_error;
-        if (!r.has_error && r.verdict != candidates[which].verdict) {
-            fail_msg("candidate %d with its %s killed: %s/%s: %s", which, victim_names[victim],
-                     kg_verdict_name(r.verdict), r.reason ? r.reason : "", r.message);
-        }
-        if (r.has_error && (r.error.code != KG_E_GYM && r.error.code != KG_E_HOST)) {
-            fail_msg("candidate %d with its %s killed: an error of kind %s: %s", which,
-                     victim_names[victim], kg_code_name(r.error.code), r.error.message);
-        }
-        assert_int_equal(r.nrewards > 0, !r.has_error);
-        kg_record_deinit(&r);
-        if (evaluations % 6 == 0) {
-            expect_right((int)kg_rng_below(&rng, (uint64_t)CANDIDATES), "afterwards");
-        }
-    }
-    printf("told: %d kills of %d:", kills(), KILLS);
-    for (int i = JUDGE; i < VICTIM_KINDS; i++) {
-        printf(" %d %s,", atomic_load(&shared->kills[i]), victim_names[i]);
-    }
-    printf(" %d evaluations, %d hit: %d right, %d errors\n", evaluations, hits, right, errors);
-    assert_true(kills() >= KILLS);
-    for (int i = JUDGE; i < VICTIM_KINDS; i++) {
-        assert_true(atomic_load(&shared->kills[i]) > 0);
-    }
-    assert_true(right > errors);
-    for (int i = 0; i < CANDIDATES; i++) {
-        expect_right(i, "at the end");
-    }
 }
 
 /* In the first call that it gets, a tiny one, it is at work for long on any processor: each step
@@ -425,7 +238,6 @@ static void test_a_scratch_disk_turns_read_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed_at_any_moment),
         cmocka_unit_test(test_a_judge_dies_under_a_candidate),
         cmocka_unit_test(test_the_wall_clock_goes_back),
         cmocka_unit_test(test_a_full_scratch_disk),

@@ -219,12 +219,62 @@ static void each_applies(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* Standard output of tests/mutants.sh --list; its exit status, or -1. */
+static int chosen(const char *args, char *out, size_t cap)
+{
+    char command[900];
+    snprintf(command, sizeof command, "cd '%s' && tests/mutants.sh --list %s 2>&1", tree(), args);
+    FILE *p = popen(command, "r");
+    if (p == NULL) {
+        return -1;
+    }
+    out[fread(out, 1, cap - 1, p)] = 0;
+    int status = pclose(p);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int lines_of(const char *text)
+{
+    int n = 0;
+    for (; (text = strchr(text, '\n')) != NULL; text++) {
+        n++;
+    }
+    return n;
+}
+
+/* The same seed draws the same ones, another seed others, and none twice. */
+static void a_sample_is_drawn_by_its_seed(void **state)
+{
+    (void)state;
+    static char first[65536], again[65536], other[65536], all[65536];
+    skip_without_patch(dry_run("/dev/null"));
+    assert_int_equal(chosen("--sample 5 --seed 7", first, sizeof first), 0);
+    assert_int_equal(chosen("--sample 5 --seed 7", again, sizeof again), 0);
+    assert_int_equal(chosen("--sample 5 --seed 8", other, sizeof other), 0);
+    assert_int_equal(lines_of(first), 6); /* one says the seed */
+    assert_non_null(strstr(first, "seed 7\n"));
+    assert_string_equal(first, again);
+    assert_string_not_equal(strchr(first, '\n'), strchr(other, '\n'));
+    assert_int_equal(chosen("--sample 100000 --seed 1", all, sizeof all), 0);
+    assert_int_equal(lines_of(all), nnames + 1);
+    for (int i = 0; i < nnames; i++) {
+        char line[300];
+        snprintf(line, sizeof line, "/%s\n", names[i]);
+        assert_non_null(strstr(all, line));
+    }
+    assert_int_equal(chosen("no-such-mutant", first, sizeof first), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_are_read),          cmocka_unit_test(there_are_enough),
-        cmocka_unit_test(each_names_existing_tests), cmocka_unit_test(each_breaks_sources_only),
-        cmocka_unit_test(a_stale_patch_is_noticed),  cmocka_unit_test(each_applies),
+        cmocka_unit_test(headers_are_read),
+        cmocka_unit_test(there_are_enough),
+        cmocka_unit_test(each_names_existing_tests),
+        cmocka_unit_test(each_breaks_sources_only),
+        cmocka_unit_test(a_stale_patch_is_noticed),
+        cmocka_unit_test(each_applies),
+        cmocka_unit_test(a_sample_is_drawn_by_its_seed),
     };
     return cmocka_run_group_tests(tests, list_patches, free_patches);
 }

@@ -1,6 +1,7 @@
 /* For tests that run a script of tests/torch with the Python that has torch: kgym_rig.h's folder
  * and commands, where SCRIPT("x.py") is the beginning of one. Skips, with the reason, in sanitized
- * builds and where there is no torch; not where `make torch` has made an environment. */
+ * builds and where there is no torch. Where `make torch` has made an environment and KGYM_PYTHON
+ * names no other, a missing torch is a failure. */
 #ifndef KG_TESTS_UNIT_TORCH_SCRIPT_RIG_H
 #define KG_TESTS_UNIT_TORCH_SCRIPT_RIG_H
 
@@ -9,13 +10,14 @@
 
 #define SCRIPT(name) "exec \"$PYTHON\" -B $T/tests/torch/" name
 
-static bool script_sanitized;
+static bool script_sanitized, script_named; /* KGYM_PYTHON names a Python */
 
 static inline int script_setup(void **state)
 {
     char path[600];
     const char *named = getenv("KGYM_PYTHON");
     script_sanitized = is_sanitized(getenv("KGYM_BUILD"));
+    script_named = named != NULL;
     if (rig_setup(state) != 0) {
         return -1;
     }
@@ -24,15 +26,19 @@ static inline int script_setup(void **state)
     return 0;
 }
 
+/* At the head of a test. Importing torch takes seconds, so it is tried once in a program. */
 static inline void script_need(void)
 {
+    static enum { UNKNOWN, HAS, LACKS } torch;
     if (script_sanitized) {
         printf("skip: release builds only\n");
         skip();
     }
-    if (rig_run("exec \"$PYTHON\" -c 'import torch, triton'") != 0) {
-        bool made = rig_run("test -x $T/.venv/bin/python") == 0;
-        if (made) {
+    if (torch == UNKNOWN) {
+        torch = rig_run("exec \"$PYTHON\" -c 'import torch, triton'") == 0 ? HAS : LACKS;
+    }
+    if (torch == LACKS) {
+        if (!script_named && rig_run("test -x $T/.venv/bin/python") == 0) {
             fail_msg("the environment of `make torch` does not import torch");
         }
         printf("skip: this Python has no torch: make torch\n");
