@@ -38,7 +38,7 @@ FUZZ    := $(wildcard fuzz/fuzz_*.c)
 BENCH   := $(wildcard bench/bench_*.c)
 
 obj      = $(patsubst %.c,$(B)/obj/%.o,$(1))
-LIB     := $(B)/libkgym.a
+LIB     := $(B)/libkgym-internal.a
 TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
@@ -113,6 +113,11 @@ $(B)/obj/%.o: %.c
 # What touches every element of every array. No contraction: the same bits on every machine, for replay.
 $(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
   CFLAGS += -O3 -march=$(MARCH) -ffp-contract=off
+
+# The rest can be part of the shared library too (below). Each function has a section of its own, so that
+# the libraries hold only what a public call reaches.
+$(call obj,$(filter-out $(addprefix src/gym/,device/% judge/% values/% verify/%),$(BASE) $(GYM))): \
+  CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
 $(LIB): $(call obj,$(BASE) $(GYM))
 	@rm -f $@
