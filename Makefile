@@ -211,5 +211,47 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(wildcard bench/common/*.c)) $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(SAN) $^ -o $@ $(LIBS)
 
+# The public library: what the calls of src/gym/kgym.h reach, and no other name. It needs jansson and libc only.
+# Sanitized builds have none, because a sanitizer's own code would be a part of it.
+VERSION := $(shell sed -n 's/^.define KG_VERSION "\(.*\)"/\1/p' src/base/version.h 2>/dev/null)
+SOVER   := $(firstword $(subst ., ,$(VERSION)))
+SHARED  := $(B)/libkgym.so.$(VERSION)
+OBJCOPY ?= objcopy
+CALLS    = $$(nm $(LIB) 2>/dev/null | awk '$$2 == "T" && $$3 ~ /^kgym_/ {print "-u", $$3}')
+.PHONY: library
+library: $(SHARED) $(B)/libkgym.a
+ifeq ($(SAN),)
+all: library
+endif
+
+$(SHARED): $(LIB) src/gym/kgym.map
+	$(CC) -shared $(CALLS) $(LIB) -o $@ -Wl,-soname,libkgym.so.$(SOVER) -Wl,--gc-sections \
+	  -Wl,--version-script=src/gym/kgym.map -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -ljansson -lm -lpthread
+
+$(B)/libkgym.a: $(LIB)
+	$(LD) -r --gc-sections $(CALLS) $(LIB) -o $(B)/kgym-public.o
+	$(OBJCOPY) --wildcard --keep-global-symbol='kgym_*' --strip-unneeded $(B)/kgym-public.o
+	@rm -f $@
+	ar qcs $@ $(B)/kgym-public.o
+
+# Installation: docs/install.md. The parts that are printed by kgym itself are made at build time.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+PRINTED := $(B)/printed/made
+.PHONY: install uninstall
+install: all $(PRINTED) ## install below PREFIX (default /usr/local), staged below DESTDIR
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh install $(B)
+
+uninstall: ## remove what `make install` put below PREFIX
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh uninstall
+
+$(PRINTED): $(B)/kgym tools/man.sh tools/man.awk $(wildcard docs/*.md)
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	tools/man.sh $(B)/kgym $(@D)
+	$(B)/kgym completion bash >$(@D)/kgym.bash
+	$(B)/kgym completion zsh >$(@D)/_kgym
+	@touch $@
+
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 .PRECIOUS: $(B)/obj/%.o
