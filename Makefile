@@ -225,14 +225,16 @@ all: library
 endif
 
 $(SHARED): $(LIB) src/gym/kgym.map
-	$(CC) -shared $(CALLS) $(LIB) -o $@ -Wl,-soname,libkgym.so.$(SOVER) -Wl,--gc-sections \
+	$(call say,SO)
+	$(Q)$(CC) -shared $(CALLS) $(LIB) -o $@ -Wl,-soname,libkgym.so.$(SOVER) -Wl,--gc-sections \
 	  -Wl,--version-script=src/gym/kgym.map -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -ljansson -lm -lpthread
 
 $(B)/libkgym.a: $(LIB)
-	$(LD) -r --gc-sections $(CALLS) $(LIB) -o $(B)/kgym-public.o
-	$(OBJCOPY) --wildcard --keep-global-symbol='kgym_*' --strip-unneeded $(B)/kgym-public.o
-	@rm -f $@
-	ar qcs $@ $(B)/kgym-public.o
+	$(call say,AR)
+	$(Q)$(LD) -r --gc-sections $(CALLS) $(LIB) -o $(B)/kgym-public.o
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='kgym_*' --strip-unneeded $(B)/kgym-public.o
+	$(Q)rm -f $@
+	$(Q)ar qcs $@ $(B)/kgym-public.o
 
 # Installation: docs/install.md. The parts that are printed by kgym itself are made at build time.
 PREFIX  ?= /usr/local
@@ -248,9 +250,10 @@ uninstall: ## remove what `make install` put below PREFIX
 $(PRINTED): $(B)/kgym tools/man.sh tools/man.awk $(wildcard docs/*.md)
 	@rm -rf $(@D)
 	@mkdir -p $(@D)
-	tools/man.sh $(B)/kgym $(@D)
-	$(B)/kgym completion bash >$(@D)/kgym.bash
-	$(B)/kgym completion zsh >$(@D)/_kgym
+	$(call say,MAN)
+	$(Q)tools/man.sh $(B)/kgym $(@D)
+	$(Q)$(B)/kgym completion bash >$(@D)/kgym.bash
+	$(Q)$(B)/kgym completion zsh >$(@D)/_kgym
 	@touch $@
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
