@@ -38,7 +38,7 @@ FUZZ    := $(wildcard fuzz/fuzz_*.c)
 BENCH   := $(wildcard bench/bench_*.c)
 
 obj      = $(patsubst %.c,$(B)/obj/%.o,$(1))
-LIB     := $(B)/libkgym.a
+LIB     := $(B)/libkgym-internal.a
 TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
@@ -122,6 +122,11 @@ $(B)/obj/%.o: %.c
 # What touches every element of every array. No contraction: the same bits on every machine, for replay.
 $(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
   CFLAGS += -O3 -march=$(MARCH) -ffp-contract=off
+
+# The rest can be part of the shared library too (below). Each function has a section of its own, so that
+# the libraries hold only what a public call reaches.
+$(call obj,$(filter-out $(addprefix src/gym/,device/% judge/% values/% verify/%),$(BASE) $(GYM))): \
+  CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
 $(LIB): $(call obj,$(BASE) $(GYM))
 	@rm -f $@
@@ -218,6 +223,51 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(wildcard bench/common/*.c)) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(SAN) $^ -o $@ $(LIBS)
+
+# The public library: what the calls of src/gym/kgym.h reach, and no other name. It needs jansson and libc only.
+# Sanitized builds have none, because a sanitizer's own code would be a part of it.
+VERSION := $(shell sed -n 's/^.define KG_VERSION "\(.*\)"/\1/p' src/base/version.h 2>/dev/null)
+SOVER   := $(firstword $(subst ., ,$(VERSION)))
+SHARED  := $(B)/libkgym.so.$(VERSION)
+OBJCOPY ?= objcopy
+CALLS    = $$(nm $(LIB) 2>/dev/null | awk '$$2 == "T" && $$3 ~ /^kgym_/ {print "-u", $$3}')
+.PHONY: library
+library: $(SHARED) $(B)/libkgym.a
+ifeq ($(SAN),)
+all: library
+endif
+
+$(SHARED): $(LIB) src/gym/kgym.map
+	$(call say,SO)
+	$(Q)$(CC) -shared $(CALLS) $(LIB) -o $@ -Wl,-soname,libkgym.so.$(SOVER) -Wl,--gc-sections \
+	  -Wl,--version-script=src/gym/kgym.map -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -ljansson -lm -lpthread
+
+$(B)/libkgym.a: $(LIB)
+	$(call say,AR)
+	$(Q)$(LD) -r --gc-sections $(CALLS) $(LIB) -o $(B)/kgym-public.o
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='kgym_*' --strip-unneeded $(B)/kgym-public.o
+	$(Q)rm -f $@
+	$(Q)ar qcs $@ $(B)/kgym-public.o
+
+# Installation: docs/install.md. The parts that are printed by kgym itself are made at build time.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+PRINTED := $(B)/printed/made
+.PHONY: install uninstall
+install: all $(PRINTED) ## install below PREFIX (default /usr/local), staged below DESTDIR
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh install $(B)
+
+uninstall: ## remove what `make install` put below PREFIX
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh uninstall
+
+$(PRINTED): $(B)/kgym tools/man.sh tools/man.awk $(wildcard docs/*.md)
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	$(call say,MAN)
+	$(Q)tools/man.sh $(B)/kgym $(@D)
+	$(Q)$(B)/kgym completion bash >$(@D)/kgym.bash
+	$(Q)$(B)/kgym completion zsh >$(@D)/_kgym
+	@touch $@
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 .PRECIOUS: $(B)/obj/%.o

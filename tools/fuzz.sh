@@ -17,14 +17,14 @@ fi
 
 mkdir -p "$b"
 make --no-print-directory -s -j2 VARIANT=fuzz CC=clang SAN="$sanitize,fuzzer-no-link -fno-sanitize-recover=all" \
-  WERROR=-Wno-unknown-warning-option "$b/libkgym.a" >"$b/build.log" 2>&1 || { cat "$b/build.log"; exit 2; }
+  WERROR=-Wno-unknown-warning-option "$b/libkgym-internal.a" >"$b/build.log" 2>&1 || { cat "$b/build.log"; exit 2; }
 
 crashed=()
 for name in "${names[@]}"; do
   prog=$b/fuzz_$name found=$b/corpus/$name log=$b/$name.log
   mkdir -p "$found"
   clang -std=gnu17 -O1 -g -D_GNU_SOURCE -Isrc -I. "$sanitize,fuzzer" -fno-sanitize-recover=all \
-    "fuzz/fuzz_$name.c" "$b/libkgym.a" -o "$prog" $libraries -lm -lpthread -ldl || exit 2
+    "fuzz/fuzz_$name.c" "$b/libkgym-internal.a" -o "$prog" $libraries -lm -lpthread -ldl || exit 2
   if "$prog" "$found" "fuzz/corpus/$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
       -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$b/crash-$name-" >"$log" 2>&1; then
     verdict=ok

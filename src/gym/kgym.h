@@ -25,8 +25,10 @@
  * Errors. A call that can fail returns enum kgym_code and fills *err, which may not be NULL. The
  * message stands alone when printed. Programs decide by code, never by the message's text.
  *
- * Versions. Structures that the caller fills begin with their own size, so that fields can be added
- * at their end. Fields that are not set must be zero. */
+ * Versions. A structure that the caller makes begins with its own size, so that fields can be added
+ * at its end: a program that was built with an older header works with a newer library. Fields that
+ * are not set must be zero. struct kgym_error and struct kgym_reward stay as they are; the library
+ * makes struct kgym_result itself. */
 #ifndef KGYM_H
 #define KGYM_H
 
@@ -104,7 +106,7 @@ struct kgym_options {
 KGYM_API enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **out,
                                   struct kgym_error *err);
 
-/* Ends the pool: tasks without a result are dropped, workers end within milliseconds, 5 s at most.
+/* Ends the pool: tasks without a result are dropped. Workers end within milliseconds, 10 s at most.
  * NULL is allowed. */
 KGYM_API void kgym_close(struct kgym_pool *pool);
 
@@ -113,13 +115,14 @@ KGYM_API void kgym_close(struct kgym_pool *pool);
 KGYM_API int kgym_fd(const struct kgym_pool *pool);
 
 struct kgym_info {
+    size_t size;     /* sizeof(struct kgym_info), set by the caller before the call */
     int workers;     /* wanted now */
     int cores;       /* that they are pinned to */
     int running;     /* tasks that a worker has */
     int queued;      /* tasks that wait for a worker */
     int queue_limit; /* of the options */
 };
-/* One round trip to the supervisor, about 50 us.  Errors: GYM, HOST. */
+/* One round trip to the supervisor, about 50 us.  Errors: USAGE (size), GYM, HOST. */
 KGYM_API enum kgym_code kgym_info(struct kgym_pool *pool, struct kgym_info *out,
                                   struct kgym_error *err);
 

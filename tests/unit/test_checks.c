@@ -146,6 +146,11 @@ static void headers(void **state)
     put("src/base/needy.h", "/* x */\n#ifndef KG_BASE_NEEDY_H\n#define KG_BASE_NEEDY_H\n"
                             "size_t kg_needy(void);\n#endif\n");
     expect("headers", "src/base/needy.h: does not compile alone: ");
+    put("src/gym/kgym.h", "/* x */\n#ifndef KG_GYM_KGYM_H\n#define KG_GYM_KGYM_H\n#endif\n");
+    expect("headers", "src/gym/kgym.h: its include guard is not KGYM_H");
+    put("src/gym/kgym.h", "/* x */\n#ifndef KGYM_H\n#define KGYM_H\nint kgym_a(int class, int b)\n"
+                          "    __attribute__((nonnull));;\n#endif\n");
+    expect("headers", "src/gym/kgym.h: does not compile with `g");
 }
 
 /* A function of so many lines, braces included, and a file of so many. */
@@ -243,6 +248,52 @@ static void names(void **state)
         assert_int_equal(run(command, &out), 0);
         expect("names", round == 0 ? NULL : "src/base/a.c: helper does not begin with kg_");
         put("src/base/a.c", "int helper(void);\nint helper(void)\n{\n    return 0;\n}\n");
+    }
+    kg_buf_deinit(&out);
+}
+
+#define PUBLIC(text) "#include \"gym/kgym.h\"\n#include <jansson.h>\n" text
+
+/* The tree's own Makefile links the libraries of a small pool. */
+static void reach(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {PUBLIC("#include <signal.h>\nint kgym_x(void)\n{\n    json_decref(json_null());\n"
+                "    return signal(SIGPIPE, SIG_IGN) == SIG_ERR;\n}\n"),
+         "libkgym.so.7.8.9: a public call reaches signal"},
+        {PUBLIC("int kg_y(void);\nint kgym_x(void)\n{\n    json_decref(json_null());\n"
+                "    return kg_y();\n}\n"),
+         "libkgym.a: a public call reaches fork"},
+        {PUBLIC("int kgym_x(void)\n{\n    json_decref(json_null());\n    return 0;\n}\n"
+                "KGYM_API int kgym_z(void);\nint kgym_z(void)\n{\n    return 0;\n}\n"),
+         "libkgym.so.7.8.9: exports kgym_z, which kgym.h does not declare"},
+        {PUBLIC("int kg_x(void);\nint kg_x(void)\n{\n    return 0;\n}\n"),
+         "libkgym.a: lacks kgym_x, which kgym.h declares"},
+    };
+    char command[2 * PATH_MAX + 100];
+    struct kg_buf out;
+    kg_buf_init(&out, 1000);
+    put("src/base/version.h", "#define KG_VERSION \"7.8.9\"\n");
+    put("src/gym/kgym.h", "#define KGYM_API __attribute__((visibility(\"default\")))\n"
+                          "KGYM_API int kgym_x(void);\nKGYM_API int kgym_w(void);\n");
+    put("src/gym/pool/w.c", PUBLIC("int kgym_w(void)\n{\n    return 0;\n}\n"));
+    put("src/gym/pool/y.c", "#include <unistd.h>\nint kg_y(void);\nint kg_y(void)\n{\n"
+                            "    return (int)fork();\n}\n"); /* nothing reaches it yet */
+    put("src/gym/pool/x.c", PUBLIC("int kgym_x(void)\n{\n    json_decref(json_null());\n"
+                                   "    return 0;\n}\n"));
+    snprintf(command, sizeof command,
+             "cp '%s/Makefile' '%s' && cp '%s/src/gym/kgym.map' '%s/src/gym'", home, tree, home,
+             tree);
+    assert_int_equal(run(command, &out), 0);
+    expect("reach", NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(command, sizeof command, "rm -rf '%s/build'", tree);
+        assert_int_equal(run(command, &out), 0);
+        put("src/gym/pool/x.c", cases[i].text);
+        expect("reach", cases[i].wanted);
     }
     kg_buf_deinit(&out);
 }
@@ -367,9 +418,9 @@ int main(void)
 {
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
-        IN_TREE(format), IN_TREE(layers),   IN_TREE(headers),  IN_TREE(heads),
-        IN_TREE(length), IN_TREE(names),    IN_TREE(words),    IN_TREE(messages),
-        IN_TREE(docs),   IN_TREE(warnings), IN_TREE(cppcheck), IN_TREE(tidy),
+        IN_TREE(format),   IN_TREE(layers), IN_TREE(headers),  IN_TREE(heads), IN_TREE(length),
+        IN_TREE(names),    IN_TREE(words),  IN_TREE(messages), IN_TREE(docs),  IN_TREE(warnings),
+        IN_TREE(cppcheck), IN_TREE(tidy),   IN_TREE(reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static struct kgym_result *must(struct kgym_pool *p)
 
 static void await_running(struct kgym_pool *p, int running)
 {
-    struct kgym_info info = {.running = -1};
+    struct kgym_info info = {.size = sizeof info, .running = -1};
     for (int i = 0; i < 3000 && info.running != running; i++) {
         assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
         usleep(5000);
@@ -255,6 +255,8 @@ static void test_bad_arguments_are_named(void **state)
     assert_int_equal(kgym_cancel(p, 99, &err), KGYM_E_NOT_FOUND);
     assert_int_equal(kgym_resize(p, 0, &err), KGYM_E_USAGE);
     assert_int_equal(kgym_hold_core(p, 9999, 0, &err), KGYM_E_USAGE);
+    struct kgym_info info = {.size = sizeof info + 8};
+    assert_int_equal(kgym_info(p, &info, &err), KGYM_E_USAGE);
     kgym_close(p);
     static const char *const wrong[] = {"timing.pears=3"};
     const struct kgym_options o = {.size = sizeof o, .settings = wrong, .nsettings = 1};
@@ -388,7 +390,7 @@ static void test_workers_come_and_go(void **state)
     for (int i = 0; i < 3; i++) {
         kgym_result_free(must(p));
     }
-    struct kgym_info info;
+    struct kgym_info info = {.size = sizeof info};
     assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
     assert_int_equal(info.workers, 1);
     assert_int_equal(kgym_resize(p, 70, &err), KGYM_OK); /* there is no limit of 64 */
@@ -456,6 +458,9 @@ static void test_a_program_of_another_version_is_refused(void **state)
     const struct kgym_options none = {.size = sizeof none, .program = "/nonexistent/kgym"};
     assert_int_equal(kgym_open(&none, &p, &err), KGYM_E_HOST);
     assert_non_null(strstr(err.message, "/nonexistent/kgym"));
+    const struct kgym_options folder = {.size = sizeof folder, .program = "/tmp"};
+    assert_int_equal(kgym_open(&folder, &p, &err), KGYM_E_HOST);
+    assert_non_null(strstr(err.message, "no program that can be executed"));
     const struct kgym_options other = {.size = sizeof other, .program = "/bin/true"};
     assert_int_equal(kgym_open(&other, &p, &err), KGYM_E_HOST);
     assert_non_null(strstr(err.message, "/bin/true"));
@@ -493,7 +498,7 @@ static void *poll_results(void *arg)
 
 static void *ask(void *arg)
 {
-    struct kgym_info info;
+    struct kgym_info info = {.size = sizeof info};
     struct kgym_error e;
     for (int i = 0; i < 200; i++) {
         if (kgym_info(arg, &info, &e) != KGYM_OK) {

@@ -9,6 +9,7 @@ while IFS= read -r c; do
   [ -f "$o" ] || continue
   seen=$((seen + 1))
   while IFS= read -r symbol; do
+    case $c:$symbol in src/gym/pool/*:kgym_*) continue ;; esac # the calls of kgym.h
     echo "$c: $symbol does not begin with kg_, lm_ or rl_"
     bad=$((bad + 1))
   done < <(nm -g --defined-only "$o" | awk '{print $3}' | grep -v -E '^(kg|lm|rl)_|^main$|^__(asan|ubsan|odr_asan)')

@@ -226,7 +226,7 @@ static enum kg_code open_pool(struct batch *b, struct kg_err *err)
                                          .public_only = b->spec->public_only,
                                          .trace = b->spec->trace,
                                          .queue_limit = 2 * WINDOW};
-    struct kgym_info info;
+    struct kgym_info info = {.size = sizeof info};
     struct kgym_error e;
     if (kg_pool_open(b->config, &options, &b->pool, err) != KG_OK) {
         return err->code;

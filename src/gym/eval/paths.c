@@ -33,12 +33,15 @@ static enum kg_code find_home(char *lib, char *share, size_t cap, struct kg_err 
                : kg_file_self_dir(dir, sizeof dir, err)) != KG_OK) {
         return named ? kg_err_prefix(err, "KGYM_HOME") : err->code;
     }
-    char probe[320];
-    snprintf(probe, sizeof probe, "%s/../lib/kgym/kgym-runner", dir);
-    if (kg_file_exists(probe)) {
-        snprintf(lib, cap, "%s/../lib/kgym", dir);
-        snprintf(share, cap, "%s/../share/kgym", dir);
-        return KG_OK;
+    static const char *const prefixes[] = {"/..", ""}; /* seen from bin/; KGYM_HOME itself */
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char probe[320];
+        snprintf(probe, sizeof probe, "%s%s/lib/kgym/kgym-runner", dir, prefixes[i]);
+        if (kg_file_exists(probe)) {
+            snprintf(lib, cap, "%s%s/lib/kgym", dir, prefixes[i]);
+            snprintf(share, cap, "%s%s/share/kgym", dir, prefixes[i]);
+            return KG_OK;
+        }
     }
     snprintf(lib, cap, "%s", dir);
     snprintf(share, cap, "%s/../..", dir);
@@ -89,7 +92,7 @@ enum kg_code kg_paths_find(const char *suites, struct kg_paths *out, struct kg_e
         if (!kg_file_exists(need[i])) {
             return kg_fail(err, KG_E_HOST,
                            "%s is missing: build it with `make`, or set KGYM_HOME to a "
-                           "build folder",
+                           "build folder or to the prefix of an installation",
                            need[i]);
         }
     }

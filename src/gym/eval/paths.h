@@ -1,8 +1,8 @@
 /* Where kgym's own files are: the runner, the operator library, the null candidate, the suites, and
  * what the PyTorch executor needs besides.
  * Found beside the executable, in a build tree or an installation (bin/ with lib/kgym/ and
- * share/kgym/problems/), or named by KGYM_HOME (a build folder). Nothing is searched in the current
- * folder. */
+ * share/kgym/problems/), or named by KGYM_HOME (a build folder, or the prefix of an installation).
+ * Nothing is searched in the current folder. */
 #ifndef KG_GYM_EVAL_PATHS_H
 #define KG_GYM_EVAL_PATHS_H
 

@@ -1,4 +1,6 @@
 /* The public calls that ask the supervisor something and wait for its answer. */
+#include <string.h>
+
 #include "gym/pool/client.h"
 
 static enum kgym_code request(struct kgym_pool *p, json_t *head, json_t **reply,
@@ -15,13 +17,22 @@ static enum kgym_code request(struct kgym_pool *p, json_t *head, json_t **reply,
 
 enum kgym_code kgym_info(struct kgym_pool *p, struct kgym_info *out, struct kgym_error *err)
 {
+    struct kg_err e = KG_ERR_INIT;
     json_t *reply = NULL;
+    struct kgym_info now;
+    size_t size = out->size;
+    if (!kg_client_copy(&now, sizeof now, out, size)) {
+        kg_fail(&e, KG_E_USAGE, "info: size is not that of a known kgym_info");
+        return kg_client_error(&e, err);
+    }
     enum kgym_code code = request(p, json_pack("{s:s}", "call", "info"), &reply, err);
-    *out = (struct kgym_info){.workers = (int)kg_frame_int(reply, "workers"),
-                              .cores = (int)kg_frame_int(reply, "cores"),
-                              .running = (int)kg_frame_int(reply, "running"),
-                              .queued = (int)kg_frame_int(reply, "queued"),
-                              .queue_limit = p->queue_limit};
+    now = (struct kgym_info){.size = size,
+                             .workers = (int)kg_frame_int(reply, "workers"),
+                             .cores = (int)kg_frame_int(reply, "cores"),
+                             .running = (int)kg_frame_int(reply, "running"),
+                             .queued = (int)kg_frame_int(reply, "queued"),
+                             .queue_limit = p->queue_limit};
+    memcpy(out, &now, size); /* of an older header: its fields are the first of these */
     json_decref(reply);
     return code;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OUT_OF_THE_WAY                                                                             \
@@ -90,9 +91,11 @@ enum kg_code kg_role_start(const struct kg_role *role, pid_t *pid, int *sock, st
     return KG_OK;
 }
 
+/* A folder that may be entered is no program, and a library's folder may hold one named kgym. */
 static bool is_program(const char *path)
 {
-    return access(path, X_OK) == 0;
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
 /* The folder of the file that holds this function, library or executable. The kernel's list of
