@@ -11,7 +11,7 @@
 #include "gym/eval/context.h"
 #include "gym/eval/paths.h"
 #include "gym/sandbox/sandbox.h"
-#include "gym/torch/torch_facts.h"
+#include "gym/torch/executor/torch_facts.h"
 
 static const char help_text[] =
     "usage: kgym doctor [--device D] [--quick] [--json]\n"

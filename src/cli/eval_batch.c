@@ -6,7 +6,7 @@
 
 #include "base/term.h"
 #include "gym/batch/batch.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/runner/torch_device.h"
 
 #define SHOWN_FAULTS 5
 

@@ -11,8 +11,8 @@
 #include "gym/eval/findings.h"
 #include "gym/eval/onboard.h"
 #include "gym/problem/problem.h"
-#include "gym/torch/torch.h"
-#include "gym/torch/torch_facts.h"
+#include "gym/torch/executor/torch_facts.h"
+#include "gym/torch/runner/torch_device.h"
 
 struct checking {
     const struct kg_cli_check *c;
