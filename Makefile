@@ -114,7 +114,7 @@ format: ## clang-format the tree
 clean: ## remove build/
 	$(Q)rm -rf build
 
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(CFLAGS) $(SAN) -MMD -MP -c $< -o $@

@@ -1,3 +1,5 @@
+#include "gym/torch/process/pyrunner.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 
 #include "base/clock.h"
 #include "gym/run/wire.h"
-#include "gym/torch/runner/pyrunner_fork.h"
+#include "gym/torch/process/pyrunner_fork.h"
 
 /* From confined to READY: mappings, on a GPU its context. No code of a candidate's yet. */
 #define BOOT_NS     20000000000
@@ -144,13 +146,6 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
         kg_pyrunner_stop(out);
     }
     return code;
-}
-
-enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
-                               struct kg_pyrunner *out, struct kg_err *err)
-{
-    enum kg_code code = kg_pyrunner_begin(z, spec, out, err);
-    return code == KG_OK ? kg_pyrunner_ready(out, err) : code;
 }
 
 void kg_pyrunner_stop(struct kg_pyrunner *r)
