@@ -159,11 +159,11 @@ static void test_it_helps_and_completes(void **state)
     rig_expect(0, "$K --help");
     rig_shows("\n  prompt ");
     rig_expect(0, "$K completion > c.bash && PATH=$(dirname $K):$PATH bash -c '. ./c.bash; "
-                  "COMP_WORDS=(kgym prompt --l); COMP_CWORD=2; _kgym; echo \"${COMPREPLY[@]}\"; "
+                  "COMP_WORDS=(kgym prompt --lan); COMP_CWORD=2; _kgym; echo \"${COMPREPLY[@]}\"; "
                   "COMP_WORDS=(kgym prompt softm); COMP_CWORD=2; _kgym; echo \"${COMPREPLY[@]}\"; "
                   "COMP_WORDS=(kgym prompt --language c); COMP_CWORD=3; _kgym; "
                   "echo \"${COMPREPLY[@]}\"'");
-    rig_shows("--language --limit\n");
+    rig_shows("--language\n");
     rig_shows("\nsoftmax\n");
     rig_shows("\ncuda\n");
 }

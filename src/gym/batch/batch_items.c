@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "gym/eval/executor.h"
 #include "gym/reply/extract.h"
-#include "gym/torch/problem/suite.h"
 
 static const char *const text_keys[] = {"reply", "reply_file", "source", "source_file"};
 #define NTEXT      (sizeof text_keys / sizeof *text_keys)
@@ -182,23 +182,19 @@ static enum kg_code in_folder(const struct kg_items *items, const char *path, ch
                            : kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", path);
 }
 
-/* What kg_executor_find takes for a path. A file's name that is none in the folder may be one of
- * the suites. */
+/* A word with a slash is a path. Another one that ends like a problem's file is a path where there is
+ * such a file beside the batch; else it may be a file's name in the suites. */
 static bool is_path(const struct kg_items *items, const char *problem)
 {
     struct kg_err ignored = KG_ERR_INIT;
     char file[PATH_BYTES];
-    size_t n = strlen(problem);
-    if (strchr(problem, '/') || !kg_tsuite_is_path(problem)) {
-        return strchr(problem, '/') || (n > 2 && strcmp(problem + n - 2, ".c") == 0);
+    if (strchr(problem, '/') || !kg_executor_of_path(problem)) {
+        return strchr(problem, '/') != NULL;
     }
     if (in_folder(items, problem, file, sizeof file, &ignored) != KG_OK) {
         return true;
     }
-    char *hash = strrchr(file, '#');
-    if (hash) {
-        *hash = 0;
-    }
+    file[strcspn(file, "#")] = 0; /* the row of a file */
     return kg_file_exists(file);
 }
 
