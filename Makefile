@@ -233,8 +233,9 @@ OBJCOPY ?= objcopy
 CALLS    = $$(nm $(LIB) 2>/dev/null | awk '$$2 == "T" && $$3 ~ /^kgym_/ {print "-u", $$3}')
 .PHONY: library
 library: $(SHARED) $(B)/libkgym.a
+PRINTED := $(B)/printed/made
 ifeq ($(SAN),)
-all: library
+all: library $(PRINTED)
 endif
 
 $(SHARED): $(LIB) src/gym/kgym.map
@@ -249,12 +250,12 @@ $(B)/libkgym.a: $(LIB)
 	$(Q)rm -f $@
 	$(Q)ar qcs $@ $(B)/kgym-public.o
 
-# Installation: docs/install.md. The parts that are printed by kgym itself are made at build time.
+# Installation: docs/install.md. What kgym itself prints (man pages, completion) is made by `all`, so that
+# root, who installs, writes nothing into the build.
 PREFIX  ?= /usr/local
 DESTDIR ?=
-PRINTED := $(B)/printed/made
 .PHONY: install uninstall
-install: all $(PRINTED) ## install below PREFIX (default /usr/local), staged below DESTDIR
+install: all ## install below PREFIX (default /usr/local), staged below DESTDIR
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh install $(B)
 
 uninstall: ## remove what `make install` put below PREFIX

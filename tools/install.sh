@@ -118,7 +118,7 @@ install_all() {
 }
 
 uninstall_all() {
-  local d kept=0 old=() made=()
+  local d kept=/ old=() made=()
   [ -f "$stage$list" ] || { echo "uninstall: nothing is installed below $stage$prefix (no $stage$list)" >&2; exit 2; }
   mapfile -t old < <(sed -n 's/^f //p' "$stage$list")
   mapfile -t made < <(sed -n 's/^d //p' "$stage$list" | sort -r)
@@ -126,7 +126,9 @@ uninstall_all() {
   for d in "${old[@]}"; do rm -f "$stage$d"; done
   for d in "${made[@]}"; do
     [ -d "$stage$d" ] || continue
-    rmdir "$stage$d" 2>/dev/null || { kept=$((kept + 1)); echo "uninstall: $stage$d holds other files: it stays"; }
+    rmdir "$stage$d" 2>/dev/null && continue
+    [[ $kept == "$d"/* ]] || echo "uninstall: $stage$d holds other files: it stays"
+    kept=$d
   done
   tell_linker
   echo "removed kgym from $stage$prefix"
