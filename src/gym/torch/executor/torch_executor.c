@@ -6,11 +6,11 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "gym/torch/executor/torch_prompt.h"
 #include "gym/torch/executor/torch_stages.h"
 #include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/onboard/torch_onboard.h"
-#include "gym/torch/problem/torch_prompt.h"
 #include "gym/torch/profile/stage_profile.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/runner/torch_zygotes.h"
