@@ -276,6 +276,7 @@ static const struct {
     {"doctor --q", "[--quick --quarantine]"},
     {"feedback --style m", "[markdown]"},
     {"report --ti", "[--title]"},
+    {"prompt --language c", "[cuda]"},
     {"eval --jobs ''", "[]"},
     {"kernelbench wr", "[write]"},
     {"kernelbench eval level = ''", "[]"},
@@ -304,8 +305,8 @@ static void test_bash_completes_every_kind_of_word(void **state)
 static void test_completion_knows_every_option(void **state)
 {
     (void)state;
-    static const char *const commands[] = {"eval",   "problems check", "report",
-                                           "doctor", "feedback",       "kernelbench eval"};
+    static const char *const commands[] = {"eval",     "problems check",   "report", "doctor",
+                                           "feedback", "kernelbench eval", "prompt"};
     rig_expect(0, "$K completion > c.bash");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         rig_expect(0,
