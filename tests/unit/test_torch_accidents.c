@@ -13,10 +13,10 @@ static void slow_source(void)
 /* That one of its processes, while a slow candidate is being called. */
 static void kill_called(pid_t pid, enum victim kind)
 {
-    long victim = 0, child[32];
+    long victim = 0, worker = 0, child[32];
     bool up = false;
     for (int k = 0; k < 20000 && !(up && victim > 0) && !over(pid); k++) {
-        int n = children(pid, child, 32);
+        int n = workers(pid, &worker, 1) > 0 ? children((pid_t)worker, child, 32) : 0;
         up = false;
         victim = 0;
         for (int c = 0; c < n; c++) {

@@ -1,7 +1,8 @@
 /* For tests that kill the gym's own processes while PyTorch candidates are judged: kgym_rig.h's
- * folder and commands, a problem, and who is who. A batch's workers are its children, and a
- * worker's are its judge, its zygote and, through that, its runners. TEST_DEVICE: another device
- * than cpu. Everything is static: each test program has its own. */
+ * folder and commands, a problem, and who is who. kgym has one child, the supervisor of its pool;
+ * that one's are the workers, and a worker's are its judge, its zygote and, through that, its
+ * runners. TEST_DEVICE: another device than cpu. Everything is static: each test program has its
+ * own. */
 #ifndef KG_TESTS_UNIT_TORCH_KILL_RIG_H
 #define KG_TESTS_UNIT_TORCH_KILL_RIG_H
 
@@ -37,6 +38,17 @@ static inline int children(pid_t pid, long *out, int most)
     }
     if (tasks) {
         closedir(tasks);
+    }
+    return n;
+}
+
+/* Of a process kgym that evaluates. */
+static inline int workers(pid_t kgym, long *out, int most)
+{
+    long supervisor[4];
+    int n = 0, m = children(kgym, supervisor, 4);
+    for (int i = 0; i < m; i++) {
+        n += children((pid_t)supervisor[i], out + n, most - n);
     }
     return n;
 }
@@ -96,7 +108,7 @@ static inline long find_victim(pid_t batch, enum victim kind, struct kg_rng *rng
     if (kind == SUPERVISOR) {
         return batch;
     }
-    int n = children(batch, worker, 8);
+    int n = workers(batch, worker, 8);
     if (n == 0) {
         return 0;
     }
