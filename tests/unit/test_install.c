@@ -173,6 +173,16 @@ static void test_completion(void **state)
                   "keys; for f in p/share/bash-completion/completions/kgym "
                   "p/share/zsh/site-functions/_kgym; do for k in $(cat keys); do grep -q \" $k=\" "
                   "$f || { echo $k; exit 1; }; done; done");
+    rig_text("offers.sh",
+             "for c in $($1 --help | sed -n 's/^  \\([a-z][a-z]*\\) .*/\\1/p'); do\n"
+             "  w=\" $(for v in '' list eval analyze write; do __kgym_words $c $v; done | tr '\\n' "
+             "' ') \"\n"
+             "  for f in $($1 $c --help | grep -E '^ +--' | sed 's/\\([^ ]\\)   *[^ ].*/\\1/' | "
+             "grep -oE -e '--[a-z][a-z-]*'); do\n"
+             "    case $w in *\" $f \"*) echo $f ;; *) echo \"$c lacks $f\"; exit 1 ;; esac\n"
+             "  done\ndone\n");
+    rig_expect(0, "bash -c '. p/share/bash-completion/completions/kgym; . ./offers.sh' x $K");
+    rig_shows("--stop-after\n");
     need("zsh");
     rig_expect(0, "zsh -n p/share/zsh/site-functions/_kgym");
     rig_expect(0, "ZDOTDIR=$PWD zsh -f -c 'fpath=($PWD/p/share/zsh/site-functions $fpath); "
