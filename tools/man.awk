@@ -7,6 +7,7 @@
 function plain(s) {
   gsub(/\\/, "\\e", s)
   gsub(/-/, "\\-", s)
+  gsub(/"/, "\\(dq", s) # an argument of a request stands in quotes
   return s
 }
 
@@ -40,7 +41,7 @@ function help_item(line, at) {
 }
 
 function help_line(line) {
-  if (line ~ /^usage: / || (usage && line ~ /^ +kgym/)) {
+  if (line ~ /^usage: / || (usage == 1 && line ~ /^ +kgym/)) {
     print (usage ? ".br" : ".SH SYNOPSIS")
     sub(/^usage: /, "", line)
     print ".B \"" plain(trim(line)) "\""
@@ -48,7 +49,7 @@ function help_line(line) {
     return
   }
   if (usage && line !~ /^$/ && !described) { print ".SH DESCRIPTION"; described = 1 }
-  if (line ~ /^$/) { end_block(); item = 0; gap = 1; return }
+  if (line ~ /^$/) { end_block(); item = 0; gap = 1; usage += (usage == 1); return }
   if (line ~ /^exit status: /) { print ".SH \"EXIT STATUS\""; gap = 0; text(plain(substr(line, 14))); return }
   if (line ~ /^examples?:$/) { print ".SH EXAMPLES"; begin_block(); gap = 0; return }
   if (line ~ /^[a-z]+( [a-z]+)?( [a-z]+)?:$/) { print ".SH \"" plain(toupper(substr(line, 1, length(line) - 1))) "\""; gap = 0; return }
@@ -60,7 +61,7 @@ function help_line(line) {
     return
   }
   # A long term leaves one space before the column where texts begin.
-  if ((line ~ /^  -/ || (item && line ~ /^  [a-z]/)) && column && substr(line, column - 1, 1) == " ") { help_item(line, column); return }
+  if ((line ~ /^  -/ || (item && line ~ /^  [a-z]/)) && column && substr(line, column - 1, 2) ~ /^ [^-]/) { help_item(line, column); return }
   if (line ~ /^ ? ?-[^ ]/) { print ".TP\n.B \"" plain(trim(line)) "\""; item = 1; gap = 0; return }
   if (line ~ /^ / && item) { text(plain(trim(line))); return }
   if (gap || item) { print ".PP"; gap = item = 0 }

@@ -12,6 +12,8 @@ version=$("$kgym" --version)
 pages="options kgym-options 7 every configuration key of kgym
 presets kgym-presets 7 evaluation presets of kgym
 rewards kgym-rewards 7 reward presets of kgym
+prompts kgym-prompts 7 the first message for a model
+training-loop kgym-training-loop 7 a complete training loop around kgym
 feedback kgym-feedback 7 what kgym tells a model about its candidate
 batches kgym-batches 7 judging many replies with kgym
 timing kgym-timing 7 how kgym measures a speed-up
@@ -37,6 +39,7 @@ see_also() { # all pages but NAME SECTION
     echo "kgym 1"
     while IFS=$'\t' read -r name _; do echo "kgym-$name 1"; done <<<"$commands"
     while read -r _ name section _; do echo "$name $section"; done <<<"$pages"
+    echo "kgym-card 7"
   } | grep -vx "$1 $2" | quote | sed 's/^\(.*\) \(.*\)$/.BR \1 (\2),/')
   printf '.SH "SEE ALSO"\n%s\n' "${list%,}"
 }
@@ -60,6 +63,14 @@ while IFS=$'\t' read -r name summary; do
     see_also "kgym-$name" 1
   } >"$out/kgym-$name.1"
 done <<<"$commands"
+
+{
+  head_of kgym-card 7 "how to read the card that kgym eval prints"
+  printf '.SH DESCRIPTION\n.nf\n'
+  "$kgym" help card | quote | sed "s/^[.']/\\\\\&&/"
+  printf '.fi\n'
+  see_also kgym-card 7
+} >"$out/kgym-card.7"
 
 while read -r file name section summary; do
   {

@@ -177,7 +177,8 @@ static void add_command_words(struct kg_buf *out)
     add_case(out, "feedback", "@file --tokens --style --help");
     add_case(out, "options", "--markdown --static-rules --help");
     add_case(out, "completion", "bash zsh --help");
-    kg_buf_adds(out, "    help) echo \"card");
+    add_case(out, "version", "--help");
+    kg_buf_adds(out, "    help) echo \"--help card");
     add_commands(out);
     kg_buf_adds(out, "\" ;;\n    \"\") echo \"--help --version");
     add_commands(out);

@@ -66,10 +66,10 @@ static void print_presets(void)
     }
 }
 
-const char *const kg_cli_eval_flags[] = {"--source", "--json",        "--public", "--stop-after",
-                                         "--replay", "--rewards",     "--batch",  "--out",
-                                         "--jobs",   "--preset",      "--config", "--set",
-                                         "--trace",  "--dump-config", "--help",   NULL};
+const char *const kg_cli_eval_flags[] = {
+    "--source",  "--json",  "--public",      "--stop-after", "--replay", "--reward",
+    "--rewards", "--batch", "--out",         "--jobs",       "--preset", "--config",
+    "--set",     "--trace", "--dump-config", "--help",       NULL};
 
 struct args {
     struct kg_cli_config config;
