@@ -24,6 +24,7 @@
 #include "bench/common/host.h"
 #include "gym/batch/batch.h"
 #include "gym/eval/executor.h"
+#include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/timing/torch_pairs.h"
 
 #define MOST 200
@@ -258,8 +259,8 @@ int main(int argc, char **argv)
     blocks = kg_bench_count(argc, argv, 5, 0, KG_TPAIRS_BLOCKS, KG_TPAIRS_BLOCKS);
     references = kg_bench_count(argc, argv, 6, 1, MOST, 5);
     kg_bench_need_gpu(device);
-    kg_tpairs_hook.run = spied;
     open_worker(device);
+    kg_torch_test(worker)->run = spied;
     json_t *rows = json_array();
     printf("reference against itself, %d repetitions, %d processes of it, ", repetitions,
            references);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "gym/reply/check.h"
-#include "gym/torch/judging/input_plan.h"
 #include "gym/torch/onboard/panel_source.h"
+#include "gym/torch/problem/input_plan.h"
 #include "gym/torch/problem/module.h"
 #include "gym/torch/problem/suite.h"
 #include "gym/torch/problem/task.h"

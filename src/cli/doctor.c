@@ -13,7 +13,7 @@
 #include "gym/eval/context.h"
 #include "gym/eval/paths.h"
 #include "gym/sandbox/sandbox.h"
-#include "gym/torch/torch_facts.h"
+#include "gym/torch/executor/torch_facts.h"
 
 #define DETAIL   19 /* column where a line's detail begins */
 #define UNBROKEN 100000

@@ -1,11 +1,12 @@
 /* The stage profile from LOAD to the record, on the CPU: candidates run there as ever, and launch
- * records are the test's (kg_tprofile_hook), who knows which kernels it pretends were suppressed.
+ * records are the test's (kg_torch_test), who knows which kernels it pretends were suppressed.
  * What really happens on a device is for tools/gpu-check.sh. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
 #include <math.h>
 #include <unistd.h>
 
+#include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/profile/torch_profile_private.h"
 
 static const char problem[] =
@@ -107,8 +108,8 @@ static int fresh(void **state)
     (void)state;
     memset(&play, 0, sizeof play);
     play.kernels = "[]";
-    kg_tprofile_hook =
-        (struct kg_tprofile_hook){.any_device = true, .series = SERIES, .reply = played};
+    *kg_torch_test(worker) =
+        (struct kg_torch_test){.profiles_anywhere = true, .series = SERIES, .reply = played};
     worker->config = config;
     return 0;
 }
@@ -145,7 +146,7 @@ static void without_a_gpu(void **state)
 {
     (void)state;
     struct kg_record r;
-    kg_tprofile_hook.any_device = false;
+    kg_torch_test(worker)->profiles_anywhere = false;
     ends(sure, "ok", &r);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
     assert_int_equal(r.stage, KG_ST_FULL);
@@ -512,7 +513,7 @@ static void a_runner_that_cannot(void **state)
 {
     (void)state;
     struct kg_record r;
-    kg_tprofile_hook.reply = NULL;
+    kg_torch_test(worker)->reply = NULL;
     setenv("KGYM_LIBCUDA", "/nonexistent", 1);
     ends(sure, "ok", &r);
     unsetenv("KGYM_LIBCUDA");

@@ -6,6 +6,8 @@
 #include <signal.h>
 
 #include "gym/eval/onboard.h"
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/cases.h"
 
 /* Fused kernels of a GPU draw otherwise for other dtypes. */
 static const char fickle[] = HEAD "rows = 32\n\n\n"

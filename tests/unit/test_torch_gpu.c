@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "gym/device/gpu_facts.h"
+#include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/timing/torch_pairs.h"
 
 static void library(const char *name)
@@ -29,7 +30,7 @@ static void judge_on(const char *bus, struct kg_record *r)
 {
     struct kg_dj_facts *f = &kg_torch_of(worker)->judge.facts;
     need_torch();
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
     kg_torch_of(worker)->null_half_width = 0.01;
     snprintf(f->bus, sizeof f->bus, "%s", bus);
     expect("affine.py", good, "ok", r);

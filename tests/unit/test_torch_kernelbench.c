@@ -7,6 +7,7 @@
 
 #include "gym/eval/onboard.h"
 #include "gym/reward/reward.h"
+#include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
 
 #define INPUTS "def get_inputs():\n    return "
@@ -560,14 +561,14 @@ static void problems_are_not_checked_by_it(void **state)
 static int with_times(void **state)
 {
     (void)state;
-    kg_tkb_any_device = true;
+    kg_torch_test(worker)->times_anywhere = true;
     return 0;
 }
 
 static int without_times(void **state)
 {
     (void)state;
-    kg_tkb_any_device = false;
+    kg_torch_test(worker)->times_anywhere = false;
     return 0;
 }
 

@@ -4,6 +4,8 @@
 #include "torch_eval_rig.h"
 
 #include "gym/feedback/feedback.h"
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/precision.h"
 #include "gym/torch/timing/torch_pairs.h"
 
 #define NARROW                                                                                     \
@@ -231,7 +233,7 @@ static void timed(void **state)
     struct kg_record r;
     char text[4096];
     need_torch();
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
     kg_torch_of(worker)->null_half_width = 0.01;
     for (int i = 0; i < 2; i++) {
@@ -245,7 +247,7 @@ static void timed(void **state)
         assert_true(number(evidence(&r, "pairs"), "with_oracle") > 0);
         kg_record_deinit(&r);
     }
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
 }
 
 /* The hint is the league's; problems in C have none but fp32. */

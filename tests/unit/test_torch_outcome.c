@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gym/torch/torch.h"
+#include "gym/torch/judging/outcome.h"
 
 struct bench {
     struct kg_worker *w;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gym/torch/torch.h"
+#include "gym/torch/judging/outcome.h"
 
 static struct kg_record record;
 static struct kg_worker worker;

@@ -1,5 +1,5 @@
 /* The timing protocol of tensors on the CPU, where windows are no times: the whole protocol runs
- * all the same (kg_tpairs_hook), with the judge's reports as they are, or with windows, loudness
+ * all the same (kg_torch_test), with the judge's reports as they are, or with windows, loudness
  * and late writes that the test puts there. Asserted is structure: counts, orders, commands,
  * verdicts; never a time that was measured. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
@@ -7,6 +7,8 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/timing/torch_noise.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -198,8 +200,8 @@ static int fresh(void **state)
 {
     (void)state;
     memset(&spy, 0, sizeof spy);
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true, .run = spied};
     if (worker) {
+        *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true, .run = spied};
         worker->config = config;
         if (kg_torch_of(worker)) {
             kg_torch_of(worker)->quiet_of = NULL;        /* as of a worker's first session */
@@ -223,7 +225,7 @@ static void elsewhere_nothing_is_measured(void **state)
     (void)state;
     struct kg_record r;
     need_torch();
-    kg_tpairs_hook.any_device = false;
+    kg_torch_test(worker)->times_anywhere = false;
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
     assert_true(strncmp(r.timing.why, "no GPU", 6) == 0);
@@ -824,7 +826,7 @@ static void loud_beside_others(void **state)
     expect("affine.py", good, "hack/async", &r);
     kg_record_deinit(&r);
     fresh(state);
-    kg_tpairs_hook.shared = true;
+    kg_torch_test(worker)->shared = true;
     spy.loud_from = 18;
     spy.loud_calls = 26;
     expect("affine.py", good, "ok", &r);
@@ -832,7 +834,7 @@ static void loud_beside_others(void **state)
     kg_record_deinit(&r);
     for (int calls = 6; calls <= 26; calls += 20) { /* loud in one process; in a second one, too */
         fresh(state);
-        kg_tpairs_hook.shared = true;
+        kg_torch_test(worker)->shared = true;
         worker->config.torch_spare = KG_SPARE_YES; /* who has all others end begins none */
         spy.loud_from = 18;
         spy.loud_calls = calls;
@@ -842,7 +844,7 @@ static void loud_beside_others(void **state)
         kg_record_deinit(&r);
     }
     fresh(state);
-    kg_tpairs_hook.shared = true;
+    kg_torch_test(worker)->shared = true;
     worker->config.torch_contexts_apart = false; /* it may have been a context of others' */
     spy.loud_from = 18;
     spy.loud_calls = 26;
@@ -851,7 +853,7 @@ static void loud_beside_others(void **state)
     assert_true(kg_torch_of(worker)->contexts_apart);
     kg_record_deinit(&r);
     fresh(state);
-    kg_tpairs_hook.shared = true;
+    kg_torch_test(worker)->shared = true;
     spy.loud_from = 18;
     spy.loud_calls = 1000;
     expect("affine.py", good, "hack/async", &r); /* with nobody there it is the same */
@@ -866,7 +868,7 @@ static void memory_of_others(void **state)
     need_torch();
     for (int i = 0; i < 3; i++) {
         fresh(state);
-        kg_tpairs_hook.shared = i > 0;
+        kg_torch_test(worker)->shared = i > 0;
         spy.short_at = 12;
         spy.memory = i < 2;
         spy.lacking = i < 2 ? "CUDA: exported memory: out of memory" : "larger than a judge takes";
@@ -942,7 +944,7 @@ static void a_busy_device(void **state)
     struct kg_record r;
     need_torch();
     windows(4050000, 2050000, 50000);
-    kg_tpairs_hook.spread = true;
+    kg_torch_test(worker)->spread = true;
     spy.jitter_ns = KG_TPAIRS_SPREAD_NS / 2;
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_MEASURED);

@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/runner/torch_runner.h"
+#include "gym/torch/runner/torch_zygotes.h"
 #include "gym/torch/timing/torch_pairs.h"
 
 #define PROBLEM(rows)                                                                              \
@@ -520,7 +524,7 @@ static void nothing_boots_while_a_device_is_measured(void **state)
     (void)state;
     need_torch();
     right("small.py", twice);
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true, .run = watched};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true, .run = watched};
     worker->config.timing_block_pairs = 4;
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
     worker->config.timing_budget = 1;
@@ -530,7 +534,7 @@ static void nothing_boots_while_a_device_is_measured(void **state)
         assert_int_equal(waitpid(timing.waker, NULL, 0), timing.waker);
         assert_int_equal(kg_torch_of(worker)->taken, ++taken);
     }
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
     assert_true(timing.stopped);
     assert_true(timing.alone > 8);
     assert_int_equal(timing.booting, 0);
@@ -541,7 +545,7 @@ static void the_null_runner_serves_all_problems(void **state)
 {
     (void)state;
     need_torch();
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = true};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
     worker->config.timing_block_pairs = 4;
     worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
     const struct kg_trunner *null = &kg_torch_of(worker)->null;
@@ -563,7 +567,7 @@ static void the_null_runner_serves_all_problems(void **state)
     assert_true(null->up && third != second);
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
     assert_false(exists(third));
-    kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
 }
 
 static void the_judges_core(void **state)

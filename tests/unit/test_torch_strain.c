@@ -1,9 +1,10 @@
 /* A judge or a reference that cannot do its part while a candidate is there: whose doing that is.
- * On the CPU, with the judge's failures made up by the test (kg_tpairs_hook), and evaluations that
+ * On the CPU, with the judge's failures made up by the test (kg_torch_test), and evaluations that
  * share a device or have it alone as they do a GPU. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
 #include "gym/eval/accidents.h"
+#include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/timing/torch_pairs.h"
 
 /* Of the candidate's timed calls, in all attempts together: how many the judge fails. */
@@ -73,8 +74,8 @@ static void whose_doing_it_is(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct kg_record r;
         char got[100];
-        kg_tpairs_hook =
-            (struct kg_tpairs_hook){.any_device = true, .run = failing, .shared = rows[i].device};
+        *kg_torch_test(worker) = (struct kg_torch_test){
+            .times_anywhere = true, .run = failing, .shared = rows[i].device};
         if (kg_torch_of(worker)) {
             kg_torch_of(worker)->null_half_width = 0.01;
         }
@@ -91,7 +92,7 @@ static void whose_doing_it_is(void **state)
         }
         assert_true(r.has_error || r.nrewards > 0);
         kg_record_deinit(&r);
-        kg_tpairs_hook = (struct kg_tpairs_hook){.any_device = false};
+        *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
     }
     fault.left = 0;
 }

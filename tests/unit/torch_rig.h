@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gym/torch/runner/pyrunner.h"
+#include "gym/torch/process/pyrunner.h"
 
 #define SECOND     ((int64_t)1000000000)
 #define RIG_REGION (8u << 20)

@@ -142,3 +142,8 @@ int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
     int64_t d = kg_clock_ns() + (int64_t)(seconds * 1e9);
     return d < e->deadline_ns ? d : e->deadline_ns;
 }
+
+void kg_evaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
+{
+    e->deadline_ns += kg_clock_ns() - since_ns;
+}

@@ -68,6 +68,8 @@ enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *er
 
 /* All stages once, from the problem on; what there was of the record's stages must be empty. */
 enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
+/* The gym's own work since then (references, searches, queues) is not the candidate's time. */
+void kg_evaluation_excuse(struct kg_evaluation *e, int64_t since_ns);
 /* Earlier of now + seconds and the evaluation's own deadline. */
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds);
 

@@ -252,8 +252,7 @@ enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_e
     enum kg_code code =
         e->w->config.timing_exclusive ? kg_lease_acquire(&lease, e->w->cancelled, err) : KG_OK;
     if (code == KG_OK) {
-        e->deadline_ns +=
-            kg_clock_ns() - waited; /* queueing for the lease is not the candidate's time */
+        kg_evaluation_excuse(e, waited);
         e->r->timing.preset =
             e->w->config.timing_method == KG_TM_CALIBRATED ? "calibrated" : "paired";
         e->attached = true;

@@ -1,10 +1,14 @@
 /* A case: inputs as masters of the judge, and the reference's answers to them in float and in
  * double. Kept for the next candidates; renewed now and then. */
+#include "gym/torch/judging/cases.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "gym/torch/judging/cases_private.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/reference.h"
 
 #define RENEW     64 /* evaluations that a case serves */
 #define KEEP      16 /* that of a law that is drawn: then another may be */

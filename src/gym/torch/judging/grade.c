@@ -1,8 +1,12 @@
 /* How general a right candidate is: other shapes, asked in fresh processes. */
+#include "gym/torch/judging/grade.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/shapes.h"
+#include "gym/torch/judging/torch_candidate.h"
 
 /* A wrong answer there has a reason of its own; what else it did keeps its verdict. */
 static enum kg_stage_result gate(struct kg_evaluation *e, const struct kg_tinstance *s)
@@ -64,7 +68,7 @@ enum kg_stage_result kg_tshapes_grade(struct kg_evaluation *e, struct kg_err *er
         kg_tinstance_close(w, s);
         int64_t since = kg_clock_ns();
         bool found = kg_tshapes_other(w, base, s, grow, &e->rng);
-        kg_tevaluation_excuse(e, since);
+        kg_evaluation_excuse(e, since);
         if (!found) {
             continue;
         }

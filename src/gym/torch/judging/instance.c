@@ -1,9 +1,15 @@
 /* An instance: the reference described, built and given its parameters. */
+#include "gym/torch/judging/instance.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/torch/kernelbench/kernelbench_protocol.h"
+#include "gym/torch/judging/reference.h"
+#include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_runner.h"
+#include "gym/torch/runner/torch_zygotes.h"
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 #define STATE_IDS    2
@@ -11,6 +17,12 @@
 #define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per instance */
 _Static_assert(IDS *KG_INSTANCES <= KG_TORCH_TIMING_ID, "every instance has ids of its own");
 #define BUILD_SEED 20260
+
+const char *kg_instance_name(enum kg_instance_kind kind)
+{
+    static const char *const names[KG_INSTANCES] = {"published", "tiny", "shape"};
+    return names[kind];
+}
 
 static int first_id(const struct kg_tinstance *s)
 {
@@ -23,88 +35,12 @@ static int64_t deadline(const struct kg_worker *w)
     return kg_clock_ns() + (int64_t)(s * 1e9);
 }
 
-/* Why a reference could not do what it was told. */
-static enum kg_code lost(struct kg_worker *w, struct kg_trunner *ref, const char *what, bool late,
-                         struct kg_err *err)
-{
-    const char *path = kg_torch_of(w)->problem->path;
-    kg_trunner_stop(w, ref);
-    const struct kg_exit *x = &ref->runner.sandbox.exit;
-    if (late) {
-        return *w->cancelled
-                   ? kg_fail(err, KG_E_CANCELLED, "interrupted")
-                   : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
-    }
-    if (x->kind == KG_EXIT_OOM) {
-        return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",
-                       path, what, w->config.torch_memory_mb);
-    }
-    bool own = x->kind == KG_EXIT_CODE || (x->kind == KG_EXIT_SIGNAL && x->code != 9);
-    return kg_fail(err, own ? KG_E_PROBLEM : KG_E_GYM, "%s: %s: its process %s %d", path, what,
-                   x->kind == KG_EXIT_CODE ? "ended with status" : "was ended by signal", x->code);
-}
-
-static enum kg_code complaint(struct kg_worker *w, const char *what, enum kg_tstatus said,
-                              const json_t *reply, struct kg_err *err)
-{
-    static const char *const words[KG_TA_COUNT] = {
-        [KG_TA_EXCEPTION] = "raises",
-        [KG_TA_NO_ENTRY] = "lacks its class",
-        [KG_TA_SYNTAX] = "does not parse",
-        [KG_TA_STATE] = "refuses its own parameters",
-        [KG_TA_NEEDS_GPU] = "needs a GPU",
-        [KG_TA_TOO_LARGE] = "has an answer that is too large",
-        [KG_TA_STRUCTURE] = "answers something that is no plain tensor",
-        [KG_TA_OUT_OF_MEMORY] = "runs out of memory",
-    };
-    const char *type = json_string_value(json_object_get(reply, "type"));
-    const char *message = json_string_value(json_object_get(reply, "message"));
-    enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
-                        : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
-                                                      : KG_E_PROBLEM;
-    kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", kg_torch_of(w)->problem->path,
-            words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
-            message ? ": " : "", message ? message : "");
-    err->strained = code == KG_E_HOST;
-    err->memory = said == KG_TA_OUT_OF_MEMORY;
-    return code;
-}
-
-enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, const char *what,
-                                 const struct kg_dj_report *rep, struct kg_err *err)
-{
-    if (rep->status == KG_DJ_PROTOCOL) {
-        kg_trunner_stop(w, ref);
-        return kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
-                       kg_torch_of(w)->problem->path, what);
-    }
-    if (rep->status != KG_DJ_ANSWERED) {
-        return lost(w, ref, what, rep->status == KG_DJ_LATE, err);
-    }
-    if (rep->said == KG_TA_OK) {
-        return KG_OK;
-    }
-    json_t *reply = kg_pyrunner_reply(&ref->runner);
-    enum kg_code code = complaint(w, what, rep->said, reply, err);
-    json_decref(reply);
-    return code;
-}
-
-enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_dj_call call,
-                               const char *what, struct kg_dj_report *rep, struct kg_err *err)
-{
-    if (kg_dj_run(&kg_torch_of(w)->judge, &call, rep, err) != KG_OK) {
-        return err->code;
-    }
-    return kg_treference_check(w, &s->ref, what, rep, err);
-}
-
 /* A command without data to the reference; *reply is the caller's. */
 static enum kg_code tell(struct kg_worker *w, struct kg_trunner *ref, enum kg_tcommand command,
                          const char *what, json_t *request, json_t **reply, struct kg_err *err)
 {
     struct kg_pyanswer a;
-    uint64_t seed = kg_torch_compat(w) ? KG_TKB_SEED : BUILD_SEED;
+    uint64_t seed = kg_torch_protocol(w)->seed ? kg_torch_protocol(w)->seed : BUILD_SEED;
     kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
     json_decref(request);
     enum kg_code code = KG_OK;
@@ -113,9 +49,9 @@ static enum kg_code tell(struct kg_worker *w, struct kg_trunner *ref, enum kg_tc
         code = kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
                        kg_torch_of(w)->problem->path, what);
     } else if (a.status != KG_PY_ANSWERED) {
-        code = lost(w, ref, what, a.status == KG_PY_TIMEOUT, err);
+        code = kg_treference_lost(w, ref, what, a.status == KG_PY_TIMEOUT, err);
     } else if (a.said != KG_TA_OK) {
-        code = complaint(w, what, a.said, a.reply, err);
+        code = kg_treference_complaint(w, what, a.said, a.reply, err);
     }
     if (code == KG_OK && reply) {
         *reply = json_incref(a.reply);
@@ -133,9 +69,9 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *s, uint64_t 
     if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, &s->ref, err) != KG_OK) {
         return err->code;
     }
-    json_t *request =
-        json_pack("{s:s, s:s, s:s, s:b}", "entry", kg_torch_of(w)->problem->reference, "role",
-                  "reference", "precision", w->config.precision, "compat", kg_torch_compat(w));
+    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "entry", kg_torch_of(w)->problem->reference,
+                                "role", "reference", "precision", w->config.precision, "compat",
+                                kg_torch_protocol(w)->as_there);
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
@@ -147,7 +83,7 @@ static void first_regions(const struct kg_worker *w, const struct kg_tinstance *
                           uint64_t *out)
 {
     *in = *out = FIRST_REGION;
-    if (s->kind == KG_INSTANCE_PUBLISHED && !kg_torch_compat(w)) {
+    if (s->kind == KG_INSTANCE_PUBLISHED && !kg_torch_protocol(w)->as_there) {
         kg_tspare_regions(w, true, in, out);
     }
 }

@@ -1,11 +1,13 @@
 /* From what became of a command to a verdict: deaths, deadlines, exceptions. */
+#include "gym/torch/judging/outcome.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
 #include "gym/torch/judging/complaint.h"
 #include "gym/torch/problem/module.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/runner/torch_device.h"
 
 #define MOST_FRAMES 6
 

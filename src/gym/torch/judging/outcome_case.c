@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gym/torch/torch.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/outcome.h"
 #include "gym/verify/compare.h"
 
 static double share_of(const struct kg_tcompare *m)

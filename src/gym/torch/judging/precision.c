@@ -1,6 +1,10 @@
 /* What a league says of an answer, beside the bound; and what the league tf32 makes of the bound.
  */
+#include "gym/torch/judging/precision.h"
+
 #include "gym/torch/judging/cases_private.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/reference.h"
 
 /* In the probe one operand of a product has full significands. The reference's error there is that
  * of operands cut to TF32's 11 bits (the harness's oracle.py), which is the worst that the league

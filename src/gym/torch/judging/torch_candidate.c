@@ -1,19 +1,22 @@
 /* The candidate's runner, and one case through it. */
+#include "gym/torch/judging/torch_candidate.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/torch/kernelbench/kernelbench_protocol.h"
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/outcome.h"
+#include "gym/torch/judging/precision.h"
+#include "gym/torch/judging/torch_replay.h"
+#include "gym/torch/runner/build_cache.h"
+#include "gym/torch/runner/spare_runner.h"
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
     return json_pack("{s:s, s:s, s:s, s:b, s:O*}", "entry", kg_torch_of(e->w)->problem->entry,
                      "role", "candidate", "precision", e->w->config.precision, "compat",
-                     kg_torch_compat(e->w), "profile", kg_torch_run_of(e)->profile);
-}
-
-void kg_tevaluation_excuse(struct kg_evaluation *e, int64_t since_ns)
-{
-    e->deadline_ns += kg_clock_ns() - since_ns;
+                     kg_torch_protocol(e->w)->as_there, "profile", kg_torch_run_of(e)->profile);
 }
 
 /* The next runner begins while this one is at work. */
@@ -25,7 +28,7 @@ static void next_one(struct kg_evaluation *e)
         uint64_t in, out;
         kg_tinstance_regions(e->w, run->instance, false, &in, &out);
         kg_tspare_begin(e->w, run->interpret, in, out);
-        kg_tevaluation_excuse(e, since);
+        kg_evaluation_excuse(e, since);
     }
 }
 
@@ -36,7 +39,8 @@ static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand comma
     struct kg_torch_run *run = kg_torch_run_of(e);
     struct kg_pyquestion q;
     struct kg_pyanswer a;
-    uint64_t seed = kg_torch_compat(e->w) ? KG_TKB_SEED : kg_rng_u64(&e->rng) >> 1;
+    uint64_t seed = kg_torch_protocol(e->w)->seed;
+    seed = seed ? seed : kg_rng_u64(&e->rng) >> 1;
     kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
     json_decref(request);
     if (command == KG_TC_LOAD) {
@@ -115,7 +119,7 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
         step = tell(e, KG_TC_BUILD, kg_tinstance_build_request(&s->desc), stage, err);
     }
     if (step != KG_STAGE_PASS ||
-        kg_torch_compat(e->w)) { /* there, equal seeds make equal parameters */
+        kg_torch_protocol(e->w)->seed) { /* equal seeds make equal parameters */
         return step;
     }
     return kg_tcandidate_load(e, 0, stage, err);
@@ -255,7 +259,7 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     json_array_append_new(kg_torch_run_of(e)->asked, kg_treplay_case(s, c));
     if (!c->applies) {
         return KG_STAGE_PASS;

@@ -1,7 +1,9 @@
 /* Repeating a verdict from the seeds of its record. */
+#include "gym/torch/judging/torch_replay.h"
+
 #include <string.h>
 
-#include "gym/torch/torch.h"
+#include "gym/torch/judging/instance.h"
 
 json_t *kg_treplay_parameters(const struct kg_tinstance *s)
 {

@@ -5,6 +5,20 @@
 
 #include "base/clock.h"
 #include "gym/kernelbench/verdict.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/outcome.h"
+#include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/torch_candidate.h"
+
+/* --- which one --- */
+
+const struct kg_torch_protocol *kg_torch_protocol(const struct kg_worker *w)
+{
+    static const struct kg_torch_protocol own = {.as_there = false};
+    static const struct kg_torch_protocol theirs = {
+        .as_there = true, .seed = KG_TKB_SEED, .full = kg_tkb_full, .timing = kg_tkb_timing};
+    return w->config.protocol == KG_PROTOCOL_KERNELBENCH ? &theirs : &own;
+}
 
 /* --- one set of inputs --- */
 
@@ -71,7 +85,7 @@ static enum kg_stage_result both_answer(struct kg_evaluation *e, struct kg_tinst
         kg_tkb_expect(e, s, seed, KG_DJ_FLOAT, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     struct kg_dj_call call = kg_tkb_call(e, s, kg_torch_run_of(e)->cand.port, KG_TC_BIND, seed + 1);
     call.deadline_ns = kg_tcandidate_deadline(e);
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, KG_ST_FULL, rep, err);
@@ -175,7 +189,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_tinstance *s, json_
         const json_t *seed = json_array_get(seeds, i);
         good = json_is_integer(seed) && json_integer_value(seed) >= 0;
     }
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     return good ? KG_OK
                 : kg_fail(err, KG_E_PROBLEM, "%s: the reference gives no seeds of trials",
                           kg_torch_of(e->w)->problem->path);

@@ -14,8 +14,6 @@
 /* The stages full and timing under that protocol. Timing is never a verdict. */
 enum kg_stage_result kg_tkb_full(struct kg_evaluation *e, struct kg_err *err);
 enum kg_stage_result kg_tkb_timing(struct kg_evaluation *e, struct kg_err *err);
-/* Tests only: also where a GPU's clock is missing. */
-extern bool kg_tkb_any_device;
 
 /* --- shared by both --- */
 /* A command about the one set of inputs that there is at a time; the reference's deadline. */

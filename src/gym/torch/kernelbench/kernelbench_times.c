@@ -5,12 +5,14 @@
 #include "base/clock.h"
 #include "gym/kernelbench/kb_stats.h"
 #include "gym/timing/lease.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_runner.h"
 
 #define DISCARDED 1    /* timed calls that do not count, after the warm-ups */
 #define LONGEST   1e15 /* ns of one call: what is above is nonsense */
-
-bool kg_tkb_any_device;
 
 enum timed { TIMED, UNTIMED, ERROR };
 
@@ -171,7 +173,7 @@ static enum timed both_times(struct kg_evaluation *e, struct kg_tinstance *s, st
         who = "the reference ";
         o = time_reference(e, s, &ref, &why, err);
         o = o == TIMED ? tell_last(e, s, given, err) : o;
-        kg_tevaluation_excuse(e, since);
+        kg_evaluation_excuse(e, since);
     }
     if (o == TIMED) {
         record_times(e, &cand, &ref);
@@ -185,7 +187,7 @@ enum kg_stage_result kg_tkb_timing(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tinstance *s = kg_torch_run_of(e)->instance;
     struct kg_lease lease = KG_LEASE_NONE;
-    if (!kg_torch_of(e->w)->judge.facts.clock && !kg_tkb_any_device) {
+    if (!kg_torch_of(e->w)->judge.facts.clock && !kg_torch_of(e->w)->test.times_anywhere) {
         kg_tcandidate_stop(e);
         not_measured(e, "", "no GPU: times on a CPU say nothing about what is written for one");
         return KG_STAGE_PASS;
@@ -201,7 +203,7 @@ enum kg_stage_result kg_tkb_timing(struct kg_evaluation *e, struct kg_err *err)
         return KG_STAGE_ERROR;
     }
     enum kg_code code = kg_torch_take_device(e->w, exclusive, &lease, err);
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     enum timed o = code == KG_OK ? both_times(e, s, err) : ERROR;
     kg_torch_give_device(e->w, &lease);
     kg_tcandidate_stop(e);

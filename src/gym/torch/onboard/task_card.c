@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "gym/eval/context.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/precision.h"
+#include "gym/torch/judging/shapes.h"
 #include "gym/torch/onboard/torch_onboard.h"
 
 static json_t *number(double v)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/instance.h"
 #include "gym/torch/onboard/panel_source.h"
 #include "gym/torch/onboard/torch_onboard.h"
 #include "gym/torch/timing/torch_pairs.h"
@@ -182,7 +184,7 @@ enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboar
                          struct kg_err *err)
 {
     struct kg_tinstance *s;
-    if (kg_torch_compat(w)) {
+    if (kg_torch_protocol(w)->full) {
         return kg_fail(err, KG_E_USAGE, "%s: problems are checked by the gym's own protocol only",
                        path);
     }

@@ -1,5 +1,7 @@
 /* Which of its own kernels the answer needs: asked without them. */
 #include "base/clock.h"
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/profile/torch_profile_private.h"
 
 static struct kg_torch *torch_of(const struct kg_tprofiling *s)
@@ -22,8 +24,8 @@ json_t *kg_tprofile_tell(struct kg_tprofiling *s, json_t *request, int64_t windo
     struct kg_evaluation *e = s->e;
     struct kg_pyanswer a = {.status = KG_PY_DIED};
     json_t *reply = NULL;
-    if (kg_tprofile_hook.reply) {
-        reply = kg_tprofile_hook.reply(request, window_ns);
+    if (torch_of(s)->test.reply) {
+        reply = torch_of(s)->test.reply(request, window_ns);
     } else if (kg_torch_run_of(e)->cand.up) {
         kg_pyrunner_command(&kg_torch_run_of(e)->cand.runner, KG_TC_PROFILE, request, 1,
                             kg_evaluation_deadline(e, e->w->config.deadline_run), &a);

@@ -1,9 +1,12 @@
 /* Stage profile: whose the device's time is, which of its own kernels the answer needs, and whether
  * they are the same in every call. In a runner of its own, which binds CUPTI before it loads the
  * candidate; timed ones never do. */
+#include "gym/torch/profile/stage_profile.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/profile/torch_profile_private.h"
 
 #define SHOWN 8 /* kernels in the record */
@@ -176,7 +179,7 @@ enum kg_stage_result kg_tstage_profile(struct kg_evaluation *e, struct kg_err *e
 {
     struct kg_torch *t = kg_torch_of(e->w);
     kg_tcandidate_stop(e);
-    if (!t->judge.facts.clock && !kg_tprofile_hook.any_device) {
+    if (!t->judge.facts.clock && !t->test.profiles_anywhere) {
         if (e->w->config.library == KG_LIB_FORBIDDEN) {
             kg_fail(err, KG_E_NEEDS_GPU,
                     "library: `forbidden` is decided by launch records, and there is no GPU");

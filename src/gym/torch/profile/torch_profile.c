@@ -6,8 +6,6 @@
 
 #include "gym/torch/problem/module.h"
 
-struct kg_tprofile_hook kg_tprofile_hook;
-
 static const char *const owners[KG_TO_COUNT] = {"unknown", "own", "library", "compiler"};
 
 const char *kg_towner_name(enum kg_towner o)

@@ -85,11 +85,4 @@ bool kg_tprofile_dead(struct kg_tkernel **own, size_t n,
 /* Does the reply hold a kernel of its own of one of these names ("*": any)? */
 bool kg_tprofile_ran(const json_t *reply, const json_t *names);
 
-/* Tests only: profile on any device, and answer PROFILE in the runner's place. */
-extern struct kg_tprofile_hook {
-    bool any_device;
-    int64_t series; /* calls before those that count; 0: drawn */
-    json_t *(*reply)(const json_t *request, int64_t window_ns); /* NULL: ask the runner */
-} kg_tprofile_hook;
-
 #endif

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/profile/torch_profile_private.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -71,7 +73,7 @@ static enum kg_stage_result first_call(struct kg_tprofiling *s)
     if (kg_tcase_ready(s->e->w, instance, KG_TL_OWN, &own, s->err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_tevaluation_excuse(s->e, since);
+    kg_evaluation_excuse(s->e, since);
     enum kg_stage_result step =
         kg_tcandidate_case(s->e, instance, KG_TL_NEW, KG_ST_PROFILE, s->err);
     if (step == KG_STAGE_PASS) {
@@ -121,7 +123,8 @@ static enum kg_stage_result series(struct kg_tprofiling *s, int64_t n)
     enum kg_tlaw other = KG_TL_BF16;
     int64_t until = kg_clock_ns() + SERIES_NS;
     n += KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->e->rng, 2 * KG_TPAIRS_VERIFIED);
-    n = kg_tprofile_hook.series > 0 ? kg_tprofile_hook.series : n;
+    const struct kg_torch_test *test = &kg_torch_of(s->e->w)->test;
+    n = test->series > 0 ? test->series : n;
     enum kg_stage_result step = first_call(s);
     for (int64_t i = 0; i < n && step == KG_STAGE_PASS && !s->why && kg_clock_ns() < until; i++) {
         step = series_call(s, law_of(kg_torch_run_of(s->e)->instance, i, &other));

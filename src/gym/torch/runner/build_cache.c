@@ -2,6 +2,8 @@
  * this evaluation and in later ones. The broker copies it out of the private /tmp of a runner that
  * is dead, once, and into that of a new runner of the very same source before it is given anything.
  * So all that one source can leave behind is for itself, and what it left is never changed. */
+#include "gym/torch/runner/build_cache.h"
+
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,7 +15,6 @@
 #include "gym/build/cache.h"
 #include "gym/build/tree.h"
 #include "gym/eval/context.h"
-#include "gym/torch/kernelbench/kernelbench_protocol.h"
 
 #define FORMAT "kgym.builds/1, kgym " KG_VERSION
 
@@ -54,7 +55,7 @@ static void make_key(const struct kg_evaluation *e, char out[KG_SHA256_HEX])
 /* Where the inputs of an evaluation can come again, what a process left could hold the answers. */
 static bool inputs_repeat(const struct kg_evaluation *e)
 {
-    return kg_torch_compat(e->w) || e->w->config.seed[0] != '\0' || e->task->replay != NULL;
+    return kg_torch_protocol(e->w)->seed || e->w->config.seed[0] != '\0' || e->task->replay != NULL;
 }
 
 void kg_tbuilds_open(struct kg_evaluation *e)

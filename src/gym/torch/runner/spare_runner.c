@@ -2,6 +2,8 @@
  * a GPU a context. So one is begun ahead, while the last one is at work, and waits with an empty
  * source file; on a GPU one more, while the first one's context is made. The file is written when
  * the runner becomes a candidate's, before LOAD reads it. */
+#include "gym/torch/runner/spare_runner.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_runner.h"
+#include "gym/torch/runner/torch_zygotes.h"
 
 /* Of a GPU's memory, for the regions of a runner that may never be used. */
 #define SHARE_OF_MEMORY 32

@@ -1,11 +1,14 @@
 /* Runners of PyTorch code with a port of the judge's each: begun, ready, ended. */
+#include "gym/torch/runner/torch_runner.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/trace.h"
-#include "gym/torch/torch.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_zygotes.h"
 
 #define DESCRIPTORS 1024 /* Python opens many files while it imports */
 #define REGION_MIN  (64u << 10)
@@ -34,13 +37,13 @@ static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const
                                  const int fds[3], struct kg_trunner *out, struct kg_err *err)
 {
     /* On a GPU building may take any core, until they are timed (kg_pyrunner_pin). */
-    struct kg_pyrunner_spec spec = {.source = source,
-                                    .ctrl_fd = fds[0],
-                                    .in_fd = fds[1],
-                                    .out_fd = fds[2],
-                                    .cpu = kg_torch_on_cpu(w) ? w->cpu : -1,
-                                    .connections =
-                                        kg_torch_compat(w) ? 0 : (int)w->config.torch_connections};
+    struct kg_pyrunner_spec spec = {
+        .source = source,
+        .ctrl_fd = fds[0],
+        .in_fd = fds[1],
+        .out_fd = fds[2],
+        .cpu = kg_torch_on_cpu(w) ? w->cpu : -1,
+        .connections = kg_torch_protocol(w)->as_there ? 0 : (int)w->config.torch_connections};
     limits(w, source, &spec.limits);
     enum kg_code code = kg_pyrunner_begin(z, &spec, &out->runner, err);
     out->runner.cancelled = w->cancelled;

@@ -17,8 +17,6 @@
 #define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
 #define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
 
-struct kg_tpairs_hook kg_tpairs_hook;
-
 /* --- pairs --- */
 
 static uint64_t bits(void *session)

@@ -131,14 +131,4 @@ void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *o
  * bandwidth of the judge's own copy; 0: none is known. */
 int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_facts *f);
 
-/* Tests only: the whole protocol on a device whose windows are no times; calls that the test
- * answers in the judge's place, or changes. */
-extern struct kg_tpairs_hook {
-    bool any_device;
-    bool spread; /* the rule about K's spread holds there too */
-    bool shared; /* and evaluations share it, or have it alone, as they do a GPU */
-    enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
-                        struct kg_err *err); /* NULL: kg_dj_run */
-} kg_tpairs_hook;
-
 #endif

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/reference.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID
@@ -12,9 +15,8 @@
 static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct kg_dj_report *rep,
                         struct kg_err *err)
 {
-    struct kg_dj *judge = &kg_torch_of(s->w)->judge;
-    return kg_tpairs_hook.run ? kg_tpairs_hook.run(judge, c, rep, err)
-                              : kg_dj_run(judge, c, rep, err);
+    struct kg_torch *t = kg_torch_of(s->w);
+    return (t->test.run ? t->test.run : kg_dj_run)(&t->judge, c, rep, err);
 }
 
 struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)

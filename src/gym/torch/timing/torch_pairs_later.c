@@ -2,6 +2,7 @@
  * double each: after the last call, when the device is others' again and the candidate's process
  * may be gone. Answers wait in the judge's memory; inputs are made once more. A process that is
  * timed cannot tell which calls these are, and its part in them is over. */
+#include "gym/torch/judging/cases.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID

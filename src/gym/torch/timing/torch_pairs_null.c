@@ -1,5 +1,8 @@
 /* The null test: the reference against itself, what a device can resolve. */
 #include "base/clock.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/reference.h"
+#include "gym/torch/runner/torch_runner.h"
 #include "gym/torch/timing/torch_pairs.h"
 
 #define NULL_SEED 20261

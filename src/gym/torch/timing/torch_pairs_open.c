@@ -4,6 +4,10 @@
 
 #include "base/clock.h"
 #include "base/trace.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_runner.h"
 #include "gym/torch/timing/torch_pairs.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 

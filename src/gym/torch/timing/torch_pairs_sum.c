@@ -159,7 +159,7 @@ static bool noisy(const struct kg_tpairs *s)
     double spread =
         kg_quantile(s->null_ns, s->nnull, 0.75) - kg_quantile(s->null_ns, s->nnull, 0.25);
     double shorter = fmin((double)s->out->reference_ns, (double)s->out->candidate_ns);
-    bool counts = kg_torch_of(s->w)->judge.facts.clock || kg_tpairs_hook.spread;
+    bool counts = kg_torch_of(s->w)->judge.facts.clock || kg_torch_of(s->w)->test.spread;
     return counts && spread > fmax(KG_TPAIRS_SPREAD_NS, KG_TPAIRS_SPREAD * shorter);
 }
 

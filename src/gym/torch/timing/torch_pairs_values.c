@@ -1,6 +1,7 @@
 /* Fresh values of a measurement: whose law, drawn or made, and where they lie. */
 #include <math.h>
 
+#include "gym/torch/judging/instance.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID

@@ -1,4 +1,6 @@
 /* Stage timing: the paired measurement by the judge's clock, and what it says in the record. */
+#include "gym/torch/timing/torch_timing.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +8,10 @@
 #include "base/clock.h"
 #include "gym/eval/again.h"
 #include "gym/timing/floor.h"
-#include "gym/torch/kernelbench/kernelbench_protocol.h"
+#include "gym/torch/judging/outcome.h"
+#include "gym/torch/judging/torch_candidate.h"
+#include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/runner/torch_device.h"
 #include "gym/torch/timing/gpu.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -153,7 +158,7 @@ static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_tpairs
     enum kg_code code = kg_torch_take_device(e->w, opt->exclusive, &lease, err);
     code = code == KG_OK ? kg_dj_bandwidth(&kg_torch_of(e->w)->judge, err) : code;
     kg_torch_give_device(e->w, &lease);
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     return code;
 }
 
@@ -233,7 +238,7 @@ static enum kg_code null_test(struct kg_evaluation *e, const struct kg_tpairs_op
     int64_t since = kg_clock_ns();
     enum kg_code code = kg_tpairs_null_width(e->w, kg_torch_run_of(e)->instance, opt,
                                              kg_key_derive(e->key, "timing-null", 0), err);
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     return code;
 }
 
@@ -312,7 +317,7 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
 
 static bool has_clock(const struct kg_worker *w)
 {
-    return kg_torch_of(w)->judge.facts.clock || kg_tpairs_hook.any_device;
+    return kg_torch_of(w)->judge.facts.clock || kg_torch_of(w)->test.times_anywhere;
 }
 
 void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tinstance *instance)
@@ -322,7 +327,7 @@ void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tinstance *instan
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
     bool asked = w->config.stage_timing && e->task->stop_after >= KG_ST_TIMING;
-    if (!asked || !has_clock(w) || kg_torch_compat(w) || kg_tpairs_knows(w, instance)) {
+    if (!asked || !has_clock(w) || kg_torch_protocol(w)->timing || kg_tpairs_knows(w, instance)) {
         return;
     }
     int64_t since = kg_clock_ns();
@@ -331,15 +336,15 @@ void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tinstance *instan
                        &s, &ignored) == KG_OK) {
         kg_tpairs_close(s);
     }
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
 }
 
 enum kg_stage_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
-    if (kg_torch_compat(e->w)) {
-        return kg_tkb_timing(e, err);
+    if (kg_torch_protocol(e->w)->timing) {
+        return kg_torch_protocol(e->w)->timing(e, err);
     }
     if (!kg_tpairs_knows(e->w, kg_torch_run_of(e)->instance)) {
         kg_tcandidate_stop(e);
@@ -355,7 +360,7 @@ enum kg_stage_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *er
                        &e->deadline_ns, &s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     enum kg_stage_result step = measure(e, &opt, s, err);
     kg_tpairs_close(s);
     return step;

@@ -6,10 +6,17 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "gym/torch/executor/torch_prompt.h"
+#include "gym/torch/executor/torch_stages.h"
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/torch_candidate.h"
+#include "gym/torch/onboard/torch_onboard.h"
+#include "gym/torch/profile/stage_profile.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_zygotes.h"
 #include "gym/torch/timing/gpu.h"
 #include "gym/torch/timing/torch_pairs.h"
-#include "gym/torch/torch.h"
-#include "gym/torch/torch_prompt.h"
+#include "gym/torch/timing/torch_timing.h"
 
 /* What a file lacks, or has too much of, is the problem's defect; that it is not there is none. */
 static enum kg_code load(const char *path, struct kg_tproblem **out, struct kg_err *err)
@@ -159,24 +166,6 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
     kg_buf_addf(out, "\n\n%s = %s\n", p->entry, p->reference);
 }
 
-/* Jobs of this host that judge on one GPU are there together, unless one of them has to be alone.
- */
-static enum kg_code take_place(struct kg_evaluation *e, struct kg_err *err)
-{
-    struct kg_torch *t = kg_torch_of(e->w);
-    struct kg_lease *place = &kg_torch_run_of(e)->device;
-    char name[48];
-    t->beside = t->shared = false;
-    if (!t->judge.facts.clock && !kg_tpairs_hook.shared) {
-        return KG_OK;
-    }
-    e->on_device = true;
-    snprintf(name, sizeof name, "%s.jobs", t->device);
-    t->shared = e->shared = !e->alone;
-    return e->alone ? kg_lease_alone(name, false, place, e->w->cancelled, err)
-                    : kg_lease_share(name, place, e->w->cancelled, err);
-}
-
 static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_torch_run *run = calloc(1, sizeof *run);
@@ -186,18 +175,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     run->cand.port = -1;
     run->device = KG_LEASE_NONE;
     e->run = run;
-    return take_place(e, err);
-}
-
-enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err)
-{
-    int64_t since = kg_clock_ns();
-    /* or two that want it alone would wait for each other */
-    kg_lease_release(&kg_torch_run_of(e)->device);
-    e->alone = true;
-    enum kg_code code = take_place(e, err);
-    kg_tevaluation_excuse(e, since);
-    return code;
+    return kg_tdevice_place(e, err);
 }
 
 static void stop(struct kg_evaluation *e)

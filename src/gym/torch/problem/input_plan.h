@@ -3,8 +3,8 @@
  * that look unconstrained: floating, spread, new at each draw, no mask and no whole numbers.
  * Integer inputs (indices, classes) are only ever drawn by the reference. A law under which the
  * reference itself raises, is not finite or misses its own bound is not asked. Pure. */
-#ifndef KG_GYM_TORCH_JUDGING_INPUT_PLAN_H
-#define KG_GYM_TORCH_JUDGING_INPUT_PLAN_H
+#ifndef KG_GYM_TORCH_PROBLEM_INPUT_PLAN_H
+#define KG_GYM_TORCH_PROBLEM_INPUT_PLAN_H
 
 #include "gym/device/device_judge.h"
 #include "gym/torch/problem/task.h"

@@ -1,6 +1,6 @@
-#include "gym/torch/torch_facts.h"
-
-#include "gym/torch/torch.h"
+#include "gym/torch/executor/torch_facts.h"
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/runner/torch_zygotes.h"
 
 static json_t *of_python(const struct kg_worker *w)
 {

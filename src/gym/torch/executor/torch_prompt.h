@@ -1,6 +1,6 @@
 /* The PyTorch executor's first message: gym/prompt/prompt.h. */
-#ifndef KG_GYM_TORCH_TORCH_PROMPT_H
-#define KG_GYM_TORCH_TORCH_PROMPT_H
+#ifndef KG_GYM_TORCH_EXECUTOR_TORCH_PROMPT_H
+#define KG_GYM_TORCH_EXECUTOR_TORCH_PROMPT_H
 
 #include "gym/prompt/prompt.h"
 

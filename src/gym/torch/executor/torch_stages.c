@@ -1,9 +1,19 @@
 /* The stages of a PyTorch candidate, from its text to its answers. */
+#include "gym/torch/executor/torch_stages.h"
+
 #include "base/clock.h"
 #include "gym/eval/again.h"
 #include "gym/reply/check.h"
-#include "gym/torch/kernelbench/kernelbench_protocol.h"
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/grade.h"
+#include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/shapes.h"
+#include "gym/torch/judging/torch_candidate.h"
+#include "gym/torch/judging/torch_replay.h"
 #include "gym/torch/problem/module.h"
+#include "gym/torch/runner/build_cache.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/timing/torch_timing.h"
 
 /* A problem without a tiny variant is interpreted as it is, up to so many times the tiny size. */
 #define UNSHRUNK 32
@@ -32,7 +42,7 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tinstance **
     struct kg_torch *t = kg_torch_of(w);
     struct kg_tinstance *tiny = &t->instance[KG_INSTANCE_TINY];
     *out = &t->instance[KG_INSTANCE_PUBLISHED];
-    bool compat = kg_torch_compat(w);
+    bool compat = kg_torch_protocol(w)->as_there;
     kg_torch_run_of(e)->interpret =
         kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
     if (kg_tinstance_open(w, *out, err) != KG_OK) {
@@ -66,11 +76,11 @@ static enum kg_code first_case(struct kg_evaluation *e, struct kg_tinstance *s, 
 {
     struct kg_tcase *c;
     int64_t since = kg_clock_ns();
-    if (kg_torch_compat(e->w) || e->task->replay || e->task->stop_after < KG_ST_TINY) {
+    if (kg_torch_protocol(e->w)->full || e->task->replay || e->task->stop_after < KG_ST_TINY) {
         return KG_OK;
     }
     enum kg_code code = kg_tcase_ready(e->w, s, KG_TL_OWN, &c, err);
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     return code;
 }
 
@@ -81,7 +91,7 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     if (choose_scene(e, &s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     kg_tbuilds_open(e);
     kg_torch_run_of(e)->instance = s;
     json_object_set_new(e->r->environment, "scene", json_string(kg_instance_name(s->kind)));
@@ -91,7 +101,7 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    if (!kg_torch_compat(e->w)) { /* else its seeds are everybody's */
+    if (!kg_torch_protocol(e->w)->seed) { /* else it is everybody's */
         json_object_set_new(e->r->secret, "parameters", kg_treplay_parameters(s));
     }
     if (first_case(e, s, err) != KG_OK) {
@@ -165,12 +175,12 @@ enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     enum kg_tlaw laws[KG_TL_COUNT];
     bool kept[KG_TL_COUNT];
     e->compared = 0;
-    if (kg_torch_compat(e->w)) {
-        return kg_tkb_full(e, err);
+    if (kg_torch_protocol(e->w)->full) {
+        return kg_torch_protocol(e->w)->full(e, err);
     }
     int64_t since = kg_clock_ns();
     kg_tcases_kept(e->w, kg_torch_run_of(e)->instance, kept);
-    kg_tevaluation_excuse(e, since);
+    kg_evaluation_excuse(e, since);
     size_t n = kg_tplan_full(&kg_torch_run_of(e)->instance->desc, c->multi_input, c->laws, false,
                              kept, &e->rng, laws);
     enum kg_stage_result worst = run_laws(e, KG_ST_FULL, laws, n, err);

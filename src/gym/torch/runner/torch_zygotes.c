@@ -1,85 +1,12 @@
-/* The worker's part of the PyTorch executor: the device, zygotes, the judge. */
-#include <stdlib.h>
+/* Zygotes and the judge of a worker: started when first needed, and again where they died. */
+#include "gym/torch/runner/torch_zygotes.h"
+
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/file.h"
-#include "gym/torch/timing/gpu.h"
-#include "gym/torch/torch.h"
-
-const char *kg_instance_name(enum kg_instance_kind kind)
-{
-    static const char *const names[KG_INSTANCES] = {"published", "tiny", "shape"};
-    return names[kind];
-}
-
-const char *kg_torch_device(const struct kg_config *c)
-{
-    bool asked = strcmp(c->device, "auto") != 0;
-    return asked ? c->device : kg_file_exists("/dev/nvidiactl") ? "cuda:0" : "cpu";
-}
-
-bool kg_torch_on_cpu(const struct kg_worker *w)
-{
-    return strcmp(kg_torch_of(w)->device, "cpu") == 0;
-}
-
-enum kg_code kg_torch_take_device(struct kg_worker *w, bool exclusive, struct kg_lease *out,
-                                  struct kg_err *err)
-{
-    kg_tspare_settle(w);
-    bool apart = w->config.torch_contexts_apart || kg_torch_of(w)->contexts_apart;
-    enum kg_code code =
-        exclusive ? kg_lease_alone(kg_torch_of(w)->device, apart, out, w->cancelled, err) : KG_OK;
-    kg_torch_of(w)->judge.held = exclusive && code == KG_OK;
-    return code;
-}
-
-void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l)
-{
-    kg_torch_of(w)->judge.held = false;
-    kg_lease_release(l);
-}
-
-enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
-{
-    struct kg_dj *j = &kg_torch_of(w)->judge;
-    *l = KG_LEASE_NONE;
-    if (!j->facts.clock || j->held) {
-        return KG_OK;
-    }
-    enum kg_code code = kg_lease_share_long(kg_torch_of(w)->device, l, w->cancelled, err);
-    j->held = code == KG_OK;
-    return code;
-}
-
-void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l)
-{
-    if (l->fd_long >= 0) {
-        kg_torch_give_device(w, l);
-    }
-}
-
-enum kg_code kg_torch_open(struct kg_worker *w, struct kg_err *err)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    if (t) {
-        return KG_OK;
-    }
-    t = calloc(1, sizeof *t);
-    if (!t) {
-        return kg_fail(err, KG_E_LIMIT, "no memory for the PyTorch executor");
-    }
-    kg_worker_set_part(w, &kg_executor_torch, t);
-    snprintf(t->device, sizeof t->device, "%s", kg_torch_device(&w->config));
-    snprintf(t->problem_file, sizeof t->problem_file, "%s/problem.py", w->scratch.path);
-    for (int k = 0; k < KG_INSTANCES; k++) {
-        t->instance[k].kind = (enum kg_instance_kind)k;
-    }
-    /* Runners are the zygote's grandchildren; they must become this process's to be waited for. */
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    return KG_OK;
-}
+#include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_runner.h"
 
 static enum kg_code with_advice(struct kg_err *err)
 {
@@ -206,73 +133,9 @@ enum kg_code kg_torch_start(struct kg_worker *w, struct kg_err *err)
     return code;
 }
 
-/* For kg_torch_end_last(). */
-static void put_aside(struct kg_torch *t, struct kg_trunner *s)
-{
-    for (int k = 0; k < KG_INSTANCES && s->up; k++) {
-        if (!t->last[k].up) {
-            t->last[k] = *s;
-            *s = (struct kg_trunner){.port = -1};
-        }
-    }
-}
-
 void kg_torch_end_last(struct kg_worker *w)
 {
     for (int k = 0; k < KG_INSTANCES; k++) {
         kg_trunner_stop(w, &kg_torch_of(w)->last[k]);
     }
-}
-
-void kg_torch_leave(struct kg_worker *w)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    if (t->judge.pid > 0) {
-        struct kg_err ignored = KG_ERR_INIT;
-        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, 1, &ignored);
-    }
-    for (int k = 0; k < KG_INSTANCES; k++) {
-        put_aside(t, &t->instance[k].ref);
-        kg_tinstance_close(w, &t->instance[k]);
-    }
-    kg_tproblem_destroy(t->problem);
-    t->problem = NULL;
-    t->no_tiny = false;
-}
-
-/* Regions, masters and answers end with the judge, which is told nothing of them then. */
-void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    struct kg_lease l = KG_LEASE_NONE;
-    struct kg_err ignored = KG_ERR_INIT;
-    if (!t) {
-        return;
-    }
-    if (what >= KG_FORGET_JUDGE && t->judge_up) {
-        (void)!kg_torch_device_acquire(w, &l, &ignored);
-        kg_dj_stop(&t->judge);
-        t->judge_up = false;
-    }
-    kg_tspare_drop(w);
-    kg_trunner_stop(w, &t->null);
-    kg_torch_leave(w);
-    kg_torch_end_last(w);
-    kg_torch_device_release(w, &l);
-    if (what < KG_FORGET_ALL) {
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (t->zygote_up[i]) {
-            kg_zygote_stop(&t->zygote[i]);
-        }
-    }
-    kg_tgpu_close(w);
-    free(t);
-    kg_worker_set_part(w, &kg_executor_torch, NULL);
-}
-
-void kg_torch_close(struct kg_worker *w)
-{
-    kg_torch_forget(w, KG_FORGET_ALL);
 }

@@ -1,7 +1,7 @@
 /* What a host gives the PyTorch executor, found by starting its Python and its judge. For doctor.
  */
-#ifndef KG_GYM_TORCH_TORCH_FACTS_H
-#define KG_GYM_TORCH_TORCH_FACTS_H
+#ifndef KG_GYM_TORCH_EXECUTOR_TORCH_FACTS_H
+#define KG_GYM_TORCH_EXECUTOR_TORCH_FACTS_H
 
 #include "base/json.h"
 #include "gym/eval/evaluate.h"

@@ -1,4 +1,4 @@
-#include "gym/torch/judging/input_plan.h"
+#include "gym/torch/problem/input_plan.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "gym/torch/runner/pyrunner_fork.h"
+#include "gym/torch/process/pyrunner_fork.h"
 
 #include <errno.h>
 #include <glob.h>

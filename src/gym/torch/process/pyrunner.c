@@ -1,3 +1,5 @@
+#include "gym/torch/process/pyrunner.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 
 #include "base/clock.h"
 #include "gym/run/wire.h"
-#include "gym/torch/runner/pyrunner_fork.h"
+#include "gym/torch/process/pyrunner_fork.h"
 
 /* From confined to READY: mappings, on a GPU its context. No code of a candidate's yet. */
 #define BOOT_NS     20000000000

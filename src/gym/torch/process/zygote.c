@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gym/build/cache.h"
-#include "gym/torch/runner/pyrunner.h"
+#include "gym/torch/process/pyrunner.h"
 
 #define IMPORT_NS  60000000000 /* 3 to 7 s from a cold disk */
 #define SLICE_MS   100

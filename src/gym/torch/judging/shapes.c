@@ -1,7 +1,9 @@
 /* Other shapes of a problem, by other values of its module-level integer constants. */
+#include "gym/torch/judging/shapes.h"
+
 #include <string.h>
 
-#include "gym/torch/torch.h"
+#include "gym/torch/judging/instance.h"
 
 #define TRIES   48
 #define GROWN   4 /* times the elements that a larger shape may have */

@@ -1,9 +1,9 @@
 /* Private to torch/: asking a zygote for a runner, inside a sandbox whose file system is made from
  * what its Python needs. */
-#ifndef KG_GYM_TORCH_RUNNER_PYRUNNER_FORK_H
-#define KG_GYM_TORCH_RUNNER_PYRUNNER_FORK_H
+#ifndef KG_GYM_TORCH_PROCESS_PYRUNNER_FORK_H
+#define KG_GYM_TORCH_PROCESS_PYRUNNER_FORK_H
 
-#include "gym/torch/runner/pyrunner.h"
+#include "gym/torch/process/pyrunner.h"
 
 /* pipes: write ends of standard output and error. tmp_fd: see kg_sandbox_spec. The runner is
  * confined when this returns; whether it is ready it says in the control block. */

@@ -2,8 +2,8 @@
  * anybody's, and runners forked from it, one per candidate, each confined before it is given
  * anything. A runner is adopted by the worker (child subreaper), so that its end, its limits and
  * its cgroup are those of every other sandbox. */
-#ifndef KG_GYM_TORCH_RUNNER_PYRUNNER_H
-#define KG_GYM_TORCH_RUNNER_PYRUNNER_H
+#ifndef KG_GYM_TORCH_PROCESS_PYRUNNER_H
+#define KG_GYM_TORCH_PROCESS_PYRUNNER_H
 
 #include <sched.h>
 

@@ -1,0 +1,33 @@
+/* An instance of a problem and its reference: opened, described, asked. */
+#ifndef KG_GYM_TORCH_JUDGING_INSTANCE_H
+#define KG_GYM_TORCH_JUDGING_INSTANCE_H
+
+#include "gym/torch/torch.h"
+
+const char *kg_instance_name(enum kg_instance_kind kind); /* "published", "tiny", "shape" */
+
+/* Described, built, parameters loaded. Errors are the problem's, the host's or the gym's. */
+enum kg_code kg_tinstance_open(struct kg_worker *w, struct kg_tinstance *s,
+                               struct kg_err *err) KG_MUST_USE;
+/* Only the description, with these constants, in the instance's reference runner. KG_E_PROBLEM: its
+ * code does not take them. */
+enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
+                                   const json_t *consts, bool run, struct kg_task_desc *out,
+                                   struct kg_err *err) KG_MUST_USE;
+/* {init, kwargs, inputs}: how a candidate is constructed and called. New reference. */
+json_t *kg_tinstance_build_request(const struct kg_task_desc *d);
+void kg_tinstance_close(struct kg_worker *w, struct kg_tinstance *s);
+/* The judge's id of a set of parameters, made when first asked for. */
+enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int set, int *id,
+                                struct kg_err *err) KG_MUST_USE;
+/* A fresh module in the instance's reference, which is up, and in *reply the `seeds` of so many
+ * trials (KernelBench's procedure). The caller owns *reply. */
+enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, int64_t trials,
+                                  json_t **reply, struct kg_err *err) KG_MUST_USE;
+/* Bytes of IN and OUT that every command of the instance fits into. */
+void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *s, bool wide,
+                          uint64_t *in, uint64_t *out);
+/* Those of a null runner, of whose OUT as much is looked at as an answer has. */
+void kg_tinstance_null_regions(const struct kg_tinstance *s, uint64_t *in, uint64_t *out);
+
+#endif

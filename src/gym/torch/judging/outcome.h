@@ -1,0 +1,24 @@
+/* From what became of a command, or of a comparison, to a verdict. */
+#ifndef KG_GYM_TORCH_JUDGING_OUTCOME_H
+#define KG_GYM_TORCH_JUDGING_OUTCOME_H
+
+#include "gym/torch/torch.h"
+
+/* From an answer that was no plain "done" to a command without data, or to one with data. FAIL: the
+ * record has a verdict. ERROR: it needs a GPU. */
+enum kg_stage_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcommand command,
+                                         enum kg_stage stage, const struct kg_pyanswer *a,
+                                         struct kg_err *err);
+enum kg_stage_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
+                                      enum kg_stage stage, const struct kg_dj_report *rep,
+                                      struct kg_err *err);
+/* From what the judge saw round a call, and from its comparison. */
+enum kg_stage_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                      const struct kg_tcase *c, const struct kg_dj_report *rep,
+                                      const struct kg_dj_judgement *j);
+/* The same of the state that a call has left. */
+enum kg_stage_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                       const struct kg_tcase *c, const struct kg_dj_report *rep,
+                                       const struct kg_dj_judgement *j);
+
+#endif

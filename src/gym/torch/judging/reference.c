@@ -1,0 +1,81 @@
+/* The reference of an instance: what became of its commands, and whose fault that is. */
+#include "gym/torch/judging/reference.h"
+
+#include <inttypes.h>
+
+#include "gym/torch/runner/torch_runner.h"
+
+enum kg_code kg_treference_lost(struct kg_worker *w, struct kg_trunner *ref, const char *what,
+                                bool late, struct kg_err *err)
+{
+    const char *path = kg_torch_of(w)->problem->path;
+    kg_trunner_stop(w, ref);
+    const struct kg_exit *x = &ref->runner.sandbox.exit;
+    if (late) {
+        return *w->cancelled
+                   ? kg_fail(err, KG_E_CANCELLED, "interrupted")
+                   : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+    }
+    if (x->kind == KG_EXIT_OOM) {
+        return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",
+                       path, what, w->config.torch_memory_mb);
+    }
+    bool own = x->kind == KG_EXIT_CODE || (x->kind == KG_EXIT_SIGNAL && x->code != 9);
+    return kg_fail(err, own ? KG_E_PROBLEM : KG_E_GYM, "%s: %s: its process %s %d", path, what,
+                   x->kind == KG_EXIT_CODE ? "ended with status" : "was ended by signal", x->code);
+}
+
+enum kg_code kg_treference_complaint(struct kg_worker *w, const char *what, enum kg_tstatus said,
+                                     const json_t *reply, struct kg_err *err)
+{
+    static const char *const words[KG_TA_COUNT] = {
+        [KG_TA_EXCEPTION] = "raises",
+        [KG_TA_NO_ENTRY] = "lacks its class",
+        [KG_TA_SYNTAX] = "does not parse",
+        [KG_TA_STATE] = "refuses its own parameters",
+        [KG_TA_NEEDS_GPU] = "needs a GPU",
+        [KG_TA_TOO_LARGE] = "has an answer that is too large",
+        [KG_TA_STRUCTURE] = "answers something that is no plain tensor",
+        [KG_TA_OUT_OF_MEMORY] = "runs out of memory",
+    };
+    const char *type = json_string_value(json_object_get(reply, "type"));
+    const char *message = json_string_value(json_object_get(reply, "message"));
+    enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
+                        : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
+                                                      : KG_E_PROBLEM;
+    kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", kg_torch_of(w)->problem->path,
+            words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
+            message ? ": " : "", message ? message : "");
+    err->strained = code == KG_E_HOST;
+    err->memory = said == KG_TA_OUT_OF_MEMORY;
+    return code;
+}
+
+enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, const char *what,
+                                 const struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (rep->status == KG_DJ_PROTOCOL) {
+        kg_trunner_stop(w, ref);
+        return kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
+                       kg_torch_of(w)->problem->path, what);
+    }
+    if (rep->status != KG_DJ_ANSWERED) {
+        return kg_treference_lost(w, ref, what, rep->status == KG_DJ_LATE, err);
+    }
+    if (rep->said == KG_TA_OK) {
+        return KG_OK;
+    }
+    json_t *reply = kg_pyrunner_reply(&ref->runner);
+    enum kg_code code = kg_treference_complaint(w, what, rep->said, reply, err);
+    json_decref(reply);
+    return code;
+}
+
+enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_dj_call call,
+                               const char *what, struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (kg_dj_run(&kg_torch_of(w)->judge, &call, rep, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_check(w, &s->ref, what, rep, err);
+}

@@ -1,0 +1,27 @@
+/* The candidate's runner in the stages, and what it is asked. */
+#ifndef KG_GYM_TORCH_JUDGING_TORCH_CANDIDATE_H
+#define KG_GYM_TORCH_JUDGING_TORCH_CANDIDATE_H
+
+#include "gym/torch/runner/spare_runner.h"
+
+enum kg_stage_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tinstance *s,
+                                         enum kg_stage stage, struct kg_err *err);
+/* The same, with the first set of parameters whatever it has been asked before. */
+enum kg_stage_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tinstance *s,
+                                         enum kg_stage stage, struct kg_err *err);
+void kg_tcandidate_stop(struct kg_evaluation *e);
+/* The same in two: until kg_tspare_followed() the next one's context is made (kg_tspare_follow). */
+void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f);
+/* Until when a call may take, the first at a shape longer. */
+int64_t kg_tcandidate_deadline(const struct kg_evaluation *e);
+/* One command with data; a candidate that did not do it has a verdict, and is stopped. */
+enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_dj_call *call,
+                                       enum kg_stage stage, struct kg_dj_report *rep,
+                                       struct kg_err *err);
+enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
+                                        struct kg_err *err);
+/* One case through candidate and judge. */
+enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
+                                        enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* Runners with a port of the judge each. */
+#ifndef KG_GYM_TORCH_RUNNER_TORCH_RUNNER_H
+#define KG_GYM_TORCH_RUNNER_TORCH_RUNNER_H
+
+#include "gym/torch/torch.h"
+
+/* A fresh runner of the source file on a new port. */
+enum kg_code kg_trunner_start(struct kg_worker *w, bool interpret, const char *source,
+                              uint64_t in_bytes, uint64_t out_bytes, struct kg_trunner *out,
+                              struct kg_err *err) KG_MUST_USE;
+/* Its two halves, for a judge and a zygote that are up: a port, and a runner that has not touched
+ * the device; then, in its turn and while nobody is timed, it makes its context, is READY, and the
+ * judge watches it. A side that does not get there is stopped. */
+enum kg_code kg_trunner_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
+                              uint64_t in_bytes, uint64_t out_bytes, struct kg_trunner *out,
+                              struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_trunner_ready(struct kg_worker *w, struct kg_trunner *s,
+                              struct kg_err *err) KG_MUST_USE;
+/* The second half in two: it makes its context from boot on, and the caller may use the device
+ * until booted, but not wait for it. */
+struct kg_tboot {
+    struct kg_lease turn, device;
+    int64_t since_ns;
+};
+enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
+                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
+                               struct kg_err *err) KG_MUST_USE;
+/* So much of its OUT from now on, until the next time: before it builds a module. */
+enum kg_code kg_trunner_use(struct kg_worker *w, const struct kg_trunner *s, uint64_t out_bytes,
+                            struct kg_err *err) KG_MUST_USE;
+void kg_trunner_stop(struct kg_worker *w, struct kg_trunner *s); /* idempotent */
+
+#endif
