@@ -111,7 +111,9 @@ static void format(void **state)
 static void layers(void **state)
 {
     (void)state;
+    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli: y\n");
     put("src/base/a.c", "#include \"base/a.h\"\n#include <stdio.h>\n");
+    put("src/gym/z/w/a.c", "#include \"gym/z/w/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/gym/x/a.c", "#include \"base/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/runner/a.c", "#include \"gym/run/wire.h\"\n#include \"gym/sandbox/sandbox.h\"\n");
     put("src/cli/a.c", "#include \"cli/a.h\"\n#include \"gym/y/b.h\"\n#include \"base/a.h\"\n");
@@ -127,11 +129,19 @@ static void layers(void **state)
         {"src/runner/b.c", "#include \"base/buf.h\"\n", "src/runner/b.c:1: runner may not"},
         {"src/runner/c.c", "#include \"gym/judge/judge.h\"\n", "src/runner/c.c:1: runner may not"},
         {"src/new/a.c", "#include \"base/a.h\"\n", "src/new/a.c:1: new may not include"},
+        {"src/gym/y/c.c", "#include \"gym/x/a.h\"\n", "src/gym/y/c.c:1: y may not include"},
+        {"src/gym/z/w/c.c", "#include \"gym/x/a.h\"\n", "src/gym/z/w/c.c:1: z/w may not include"},
+        {"src/gym/n/c.c", "#include \"gym/y/b.h\"\n", "src/gym/n/c.c:1: n may not include"},
+        {"src/cli/c.c", "#include \"gym/x/a.h\"\n", "src/cli/c.c:1: cli may not include"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         put(cases[i].path, cases[i].text);
         expect("layers", cases[i].wanted);
     }
+    put("tools/check/edges.txt", "x: y\ny: z/w\nz/w: x y\ncli: y\n");
+    expect("layers", "tools/check/edges.txt: a loop: ");
+    put("tools/check/edges.txt", "x: y v\ny:\nz/w: y\ncli: y\n");
+    expect("layers", "tools/check/edges.txt: nothing in x includes v");
 }
 
 static void headers(void **state)

@@ -1,9 +1,39 @@
 #!/usr/bin/env bash
-# A layer includes what is below it, never what is above: base <- gym <- cli. The runner is the
-# candidate's process: it gets the wire format and the sandbox, and nothing else of the gym.
+# A layer includes what is below it, never what is above: base <- gym <- cli. The runner is the candidate's
+# process: it gets the wire format and the sandbox, and nothing else of the gym. Within the gym, and for cli,
+# edges.txt says which folder may include which; the table has no loop and no edge that nothing uses.
 source "$(dirname "$0")/lib.sh"
-out=$(files | grep '^src/.*\.[ch]$' | xargs -r awk '
-  FNR == 1 { split(FILENAME, part, "/"); layer = part[2] }
+edges=tools/check/edges.txt
+[ -f "$edges" ] || edges=/dev/null
+out=$(files | grep '^src/.*\.[ch]$' | xargs -r awk -v edges="$edges" '
+  function folder(path,   n, part, i, out) { # of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"
+    n = split(path, part, "/")
+    if (n == 3) return part[3]
+    out = part[3]
+    for (i = 4; i < n; i++) out = out "/" part[i]
+    return out
+  }
+  # Below a folder on the way: a loop.
+  function walk(a, way,   n, to, i) {
+    if (state[a] == "done") return
+    if (state[a] == "open") { printf "%s: a loop: %s -> %s\n", edges, way, a; return }
+    state[a] = "open"
+    n = split(may[a], to, " ")
+    for (i = 1; i <= n; i++) walk(to[i], way == "" ? a : way " -> " a)
+    state[a] = "done"
+  }
+  BEGIN {
+    while ((getline line < edges) > 0) {
+      if (line ~ /^#/ || line !~ /:/) continue
+      name = line; sub(/:.*/, "", name)
+      sub(/^[^:]*: */, "", line)
+      may[name] = line
+      n = split(line, to, " ")
+      for (i = 1; i <= n; i++) edge[name, to[i]] = 1
+    }
+    for (name in may) walk(name, "")
+  }
+  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer == "gym" ? folder(FILENAME) : layer }
   /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|lm|rl)\// {
     name = $0
     sub(/^[^"<]*["<]/, "", name)
@@ -14,7 +44,16 @@ out=$(files | grep '^src/.*\.[ch]$' | xargs -r awk '
     else if (layer == "runner") ok = name ~ /^runner\// || name == "gym/run/wire.h" || name ~ /^gym\/sandbox\/(sandbox|seccomp)\.h$/
     else if (layer == "probe") ok = name ~ /^probe\// || name == "base/clock.h" || name == "gym/tensor/tensor_wire.h" || name == "gym/run/wire.h" || name == "gym/sandbox/plan.h" || name == "gym/device/cuda_driver.h"
     else if (layer == "cli") ok = name ~ /^(base|gym|cli)\//
-    if (!ok || name ~ /\.\./) printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name
-  }')
+    if (!ok || name ~ /\.\./) { printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name; next }
+    if ((layer == "gym" || layer == "cli") && name ~ /^gym\//) {
+      to_folder = folder("src/" name)
+      used[from, to_folder] = 1
+      if (from != to_folder && !((from, to_folder) in edge))
+        printf "%s:%d: %s may not include \"%s\": %s does not list %s\n", FILENAME, FNR, from, name, edges, to_folder
+    }
+  }
+  END {
+    for (e in edge) if (!(e in used)) { split(e, pair, SUBSEP); printf "%s: nothing in %s includes %s\n", edges, pair[1], pair[2] }
+  }' | sort)
 [ -z "$out" ] || printf '%s\n' "$out"
 verdict layers "$([ -z "$out" ] && echo 0 || wc -l <<<"$out")" "includes against the order of layers"

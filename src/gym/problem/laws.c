@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "gym/problem/law_name.h"
 #include "gym/problem/parse.h"
-#include "gym/values/law.h"
 
 static enum kg_code unknown_law(const struct kg_parse *c, int line, const char *word)
 {
