@@ -69,7 +69,8 @@ static void gpu_open(struct gpu *g, const char *text)
                                     .cpu = -1,
                                     .connections = 1};
     int64_t begin = kg_clock_ns();
-    if (kg_pyrunner_start(&rig.zygote, &spec, &g->runner, &err) != KG_OK) {
+    if (kg_pyrunner_begin(&rig.zygote, &spec, &g->runner, &err) != KG_OK ||
+        kg_pyrunner_ready(&g->runner, &err) != KG_OK) {
         fail_msg("runner: %s", err.message);
     }
     printf("runner ready after %.0f ms, isolation L%d\n", (double)(kg_clock_ns() - begin) / 1e6,

@@ -670,7 +670,8 @@ static void test_a_zygote_that_dies_is_noticed_and_replaced(void **state)
                                    .limits = rig_limits(),
                                    .cpu = -1};
     struct kg_pyrunner r;
-    assert_int_equal(kg_pyrunner_start(&z, &one, &r, &err), KG_OK);
+    assert_int_equal(kg_pyrunner_begin(&z, &one, &r, &err), KG_OK);
+    assert_int_equal(kg_pyrunner_ready(&r, &err), KG_OK);
     kill(z.pid, SIGKILL);
     for (int i = 0; i < 500 && kg_zygote_alive(&z); i++) {
         usleep(10000);
@@ -683,7 +684,7 @@ static void test_a_zygote_that_dies_is_noticed_and_replaced(void **state)
     assert_int_equal(a.status, KG_PY_ANSWERED);
     kg_pyanswer_deinit(&a);
     kg_pyrunner_stop(&r);
-    assert_int_equal(kg_pyrunner_start(&z, &one, &r, &err), KG_E_GYM);
+    assert_int_equal(kg_pyrunner_begin(&z, &one, &r, &err), KG_E_GYM);
     assert_int_equal(err.blame, KG_BLAME_GYM);
     kg_pyrunner_stop(&r);
     kg_zygote_stop(&z);

@@ -46,7 +46,6 @@ struct kg_check_rule {
     const char *const *words; /* KG_AT_NAME, KG_AT_DEFINED; ends with NULL; `x*` is a prefix */
 };
 size_t kg_check_rules(const struct kg_check_rule **out); /* for docs and tests */
-size_t kg_check_python_rules(const struct kg_check_rule **out);
-const char *kg_severity_name(enum kg_severity s); /* "note", "warn", "reject" */
+const char *kg_severity_name(enum kg_severity s);        /* "note", "warn", "reject" */
 
 #endif

@@ -36,12 +36,6 @@ static const struct kg_check_rule rules[] = {
 };
 #define NRULES (sizeof rules / sizeof *rules)
 
-size_t kg_check_python_rules(const struct kg_check_rule **out)
-{
-    *out = rules;
-    return NRULES;
-}
-
 /* One scan over the tokens. */
 struct scan {
     struct kg_lexer lx;

@@ -148,13 +148,6 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
     return code;
 }
 
-enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
-                               struct kg_pyrunner *out, struct kg_err *err)
-{
-    enum kg_code code = kg_pyrunner_begin(z, spec, out, err);
-    return code == KG_OK ? kg_pyrunner_ready(out, err) : code;
-}
-
 void kg_pyrunner_stop(struct kg_pyrunner *r)
 {
     kg_sandbox_end(&r->sandbox);

@@ -68,15 +68,12 @@ struct kg_pyrunner {
     uint64_t fault_address;
 };
 
-/* Forked, confined and READY, or KG_E_HOST: until here no code of the candidate has run. A zygote
- * that died is KG_E_GYM: start another. */
-enum kg_code kg_pyrunner_start(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
-                               struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
-/* Its parts. After the first it is confined, has not touched a device, and waits; after the second
- * it goes on to READY by itself (on a GPU it makes its context), while the caller does something
- * else; the third waits for that, and is the second where that was left out. The source file is
- * shown to it from the first on, and read at LOAD only: until that it may be empty, and is then
- * written in place. What is not READY in time is stopped by the third. */
+/* Forked in two parts; KG_E_HOST or, of a zygote that died, KG_E_GYM: start another. Until READY no
+ * code of the candidate has run. After the first part it is confined, has not touched a device, and
+ * waits; after the second it goes on to READY by itself (on a GPU it makes its context), while the
+ * caller does something else; the third waits for that, and is the second where that was left out.
+ * The source file is shown to it from the first on, and read at LOAD only: until that it may be
+ * empty, and is then written in place. What is not READY in time is stopped by the third. */
 enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_go(struct kg_pyrunner *r);
