@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "gym/device/gpu_facts.h"
-#include "gym/torch/torch.h"
 #include "gym/torch/executor/torch_prompt.h"
+#include "gym/torch/torch.h"
 
 /* Of "cuda:1" the number; of "auto" 0, which is described where there is one; -1: no GPU. */
 static long gpu_of(const char *device)
