@@ -3,6 +3,7 @@
  * threads, and what a caller's process must not notice. */
 #include "kgym_rig.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -608,6 +609,39 @@ static void test_a_caller_that_ignores_its_children(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
+/* The driver that plays a GPU on host memory: its context is the caller's, and stays so. */
+static void test_a_caller_that_holds_a_gpu_context(void **state)
+{
+    (void)state;
+    char path[600];
+    int device = -1;
+    void *context = NULL, *current = NULL;
+    snprintf(path, sizeof path, "%s/libfakecuda.so", getenv("KGYM_HOME"));
+    void *driver = dlopen(path, RTLD_NOW);
+    if (!driver) {
+        print_error("%s\n", dlerror());
+    }
+    assert_non_null(driver);
+    int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+    int (*get)(int *, int) = (int (*)(int *, int))dlsym(driver, "cuDeviceGet");
+    int (*retain)(void **, int) = (int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain");
+    int (*set)(void *) = (int (*)(void *))dlsym(driver, "cuCtxSetCurrent");
+    int (*get_current)(void **) = (int (*)(void **))dlsym(driver, "cuCtxGetCurrent");
+    assert_true(init && get && retain && set && get_current);
+    assert_int_equal(init(0), 0);
+    assert_int_equal(get(&device, 0), 0);
+    assert_int_equal(retain(&context, device), 0);
+    assert_int_equal(set(context), 0);
+    struct kgym_pool *p = open_pool(quick, 1, 1, 0);
+    submit(p, GOOD, NULL, 0);
+    struct kgym_result *r = must(p);
+    assert_string_equal(r->verdict, "ok");
+    kgym_result_free(r);
+    kgym_close(p);
+    assert_int_equal(get_current(&current), 0);
+    assert_ptr_equal(current, context);
+}
+
 static void test_two_pools(void **state)
 {
     (void)state;
@@ -645,6 +679,7 @@ int main(void)
         cmocka_unit_test(test_the_descriptor_tells_of_results),
         cmocka_unit_test(test_a_callers_process_stays_as_it_is),
         cmocka_unit_test(test_a_caller_that_ignores_its_children),
+        cmocka_unit_test(test_a_caller_that_holds_a_gpu_context),
         cmocka_unit_test(test_two_pools),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
