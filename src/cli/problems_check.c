@@ -99,8 +99,9 @@ static void print_text(const struct kg_cli_item *it, const json_t *found, bool k
     kg_buf_adds(&b, known ? "  (checked before)\n" : "\n");
     json_array_foreach((json_t *)(uintptr_t)checks, i, c)
     {
-        if (json_is_false(json_object_get(c, "pass"))) {
-            kg_buf_addf(&b, "        %s: ", text(c, "check"));
+        bool note = json_is_true(json_object_get(c, "note"));
+        if (note || json_is_false(json_object_get(c, "pass"))) {
+            kg_buf_addf(&b, "        %s%s: ", note ? "note, " : "", text(c, "check"));
             kg_term_add_line(&b, text(c, "detail"));
             kg_buf_addc(&b, '\n');
         }

@@ -69,6 +69,7 @@ static inline void sample_timing(struct kg_record *r, double ratio, double sprea
     r->timing.reference_ns = (int64_t)reference;
     r->timing.candidate_ns = (int64_t)(reference / ratio);
     r->timing.overhead_ns = 4100;
+    r->timing.shortest_ns = 76000;
     r->timing.cv = spread;
     r->timing.warmups = 10;
     r->timing.samples = json_array();

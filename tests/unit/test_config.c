@@ -156,6 +156,12 @@ static const struct {
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},
     {"timing.processes=2", "timing.min_processes (3) is more than timing.processes (2)"},
     {"timing.processes=2;timing.min_processes=2", NULL},
+    {"timing.warmups=9", "timing.warmups (9): at least 10 are needed; the protocol `kernelbench` "
+                         "alone takes fewer"},
+    {"timing.warmups=0;stage.timing=no", "timing.warmups (0): at least 10 are needed; the protocol "
+                                         "`kernelbench` alone takes fewer"},
+    {"timing.warmups=10", NULL},
+    {"timing.processes=64", NULL},
     {"timing.blocks=2", "timing.min_blocks (3) is more than timing.blocks (2)"},
     {"timing.blocks=2;timing.min_blocks=2", NULL},
     {"protocol=kernelbench;stage.tiny=no;multi_input=no;laws=0;hack_checks=no", NULL},

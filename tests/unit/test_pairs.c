@@ -166,14 +166,17 @@ static void k_is_subtracted(void **state)
     (void)state;
     measure("k", HEAD ENTRY "{ work(x, y, n); }\n");
     expect_measured();
-    double *t = (double[16]){0};
-    size_t n = 0;
+    double t[64], logs = 0;
     for (int i = 0; i < result.nprocess; i++) {
-        for (size_t k = 0; k < result.process[i].n; k++) {
-            t[n++] = (double)(result.process[i].pair[k].cand_ns - result.process[i].k_ns);
+        const struct kg_pairs_process *p = &result.process[i];
+        assert_true(p->n >= 4 && p->n <= 64);
+        for (size_t k = 0; k < p->n; k++) {
+            int64_t ns = p->pair[k].cand_ns;
+            t[k] = ns > p->k_ns ? (double)(ns - p->k_ns) : 1;
         }
+        logs += log(kg_median(t, p->n));
     }
-    assert_int_equal(result.candidate_ns, (int64_t)kg_median(t, n));
+    assert_int_equal(result.candidate_ns, (int64_t)exp(logs / result.nprocess));
 }
 
 /* Wrong on the n-th call of its process, whichever n: warm-up, primer, timed, extra. */
@@ -501,13 +504,35 @@ static void a_candidate_below_t_is_rewarded_as_t(void **state)
     o.null_half_width = 20; /* far beyond what any host shows */
     measure_with("short", HEAD ENTRY "{ work(x, y, n); }\n", &o);
     expect_measured();
-    int64_t t = KG_PAIRS_SHORT * result.overhead_ns;
+    int64_t t = result.shortest_ns;
+    assert_int_equal(t, KG_PAIRS_SHORT * result.quiet_ns);
+    for (int i = 0; i < result.nprocess; i++) {
+        assert_true(result.quiet_ns <= result.process[i].k_p10_ns);
+    }
     assert_int_equal(result.candidate_short, result.candidate_ns < t);
     assert_int_equal(result.reference_short, result.reference_ns < t);
     double by = result.candidate_short ? (double)result.candidate_ns / (double)t : 1;
     assert_true(fabs(result.rewarded.ratio - result.ratio.ratio * by) < 1e-9);
     assert_true(result.ratio.half_width >= 20); /* no narrower than the null test's */
     assert_true(result.ratio.hi / result.ratio.lo >= exp(40) * (1 - 1e-9));
+}
+
+/* Work beside the measurement makes K longer, never T. */
+static void t_is_from_the_least_k_that_the_caller_has_seen(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.quiet_ns = 17;
+    measure_with("quiet", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.quiet_ns, 17);
+    assert_int_equal(result.shortest_ns, 17 * KG_PAIRS_SHORT);
+    assert_int_equal(result.reference_short, result.reference_ns < 17 * KG_PAIRS_SHORT);
+    assert_true(result.overhead_ns > 17);
+    o.quiet_ns = INT64_MAX / KG_PAIRS_SHORT; /* a first look would say: none */
+    measure_with("loud", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_true(result.quiet_ns <= result.process[0].k_p10_ns);
 }
 
 /* What the judge was asked per verified call. */
@@ -636,6 +661,7 @@ int main(void)
         cmocka_unit_test(calibrated_uses_one_process_and_trimmed_means),
         cmocka_unit_test(naive_methods_make_their_pairs),
         cmocka_unit_test(a_candidate_below_t_is_rewarded_as_t),
+        cmocka_unit_test(t_is_from_the_least_k_that_the_caller_has_seen),
         cmocka_unit_test(cold_buffers_are_dropped_for_both_sides),
         cmocka_unit_test(cold_calls_are_verified),
         cmocka_unit_test(options_out_of_range_are_refused),

@@ -43,9 +43,9 @@ static void every_key_is_there_in_order(void **state)
                                           "entry", "sha256", NULL};
     static const char *const candidate[] = {"language", "sha256", "bytes", "rule",
                                             "code",     "flags",  NULL};
-    static const char *const timing[] = {"status",       "why",         "preset", "candidate_ns",
-                                         "reference_ns", "overhead_ns", "cv",     "warmups",
-                                         "samples",      "claims",      NULL};
+    static const char *const timing[] = {
+        "status",      "why", "preset",  "candidate_ns", "reference_ns", "overhead_ns",
+        "shortest_ns", "cv",  "warmups", "samples",      "claims",       NULL};
     static const char *const league[] = {"name", "eligible", "findings", NULL};
     static const char *const output[] = {"stdout", "stderr", "bytes", NULL};
     static const char *const isolation[] = {"level", "has", "lacks", NULL};

@@ -478,9 +478,74 @@ static void another_procedure_is_never_rewarded(void **state)
     }
 }
 
+static void expect_why(const struct kg_record *r, const char *name,
+                       const struct kg_reward_params *p, const char *want)
+{
+    struct kg_reward w;
+    kg_reward_compute(r, name, p, &w);
+    assert_string_equal(w.why, want);
+}
+
+/* Whatever makes the speed term less than the speed-up shown is named. */
+static void every_reduction_says_why(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_reward_params p;
+    char why[200];
+    kg_reward_params_default(&p);
+    correct(&r, 2.5, 0);
+    r.timing.shortest_ns = 62000;
+    r.timing.reference_ns = 100000;
+    r.timing.candidate_ns = 62000;
+    kg_reward_too_short(&r, why, sizeof why);
+    assert_string_equal(why, "");
+    expect_why(&r, "dr-kernel", &p, "");
+    expect_why(&r, "binary", &p, "");
+    expect_why(&r, "dr-kernel-lcb", &p, "the lower bound of its interval counts");
+    r.timing.overhead_ns = 77000; /* under load: T is not from this K */
+    expect_why(&r, "dr-kernel", &p, "");
+    r.timing.candidate_ns = 40000;
+    kg_reward_too_short(&r, why, sizeof why);
+    assert_string_equal(why,
+                        "its 40.0 us count as T = 62.0 us, the shortest time that is rewarded");
+    expect_why(&r, "dr-kernel", &p, why);
+    p.cap = 1.5;
+    expect_why(
+        &r, "dr-kernel", &p,
+        "its 40.0 us count as T = 62.0 us, the shortest time that is rewarded; 1.613x counts "
+        "as 1.5x (reward.cap)");
+    expect_why(&r, "binary", &p, "");
+    r.timing.reference_ns = 50000;
+    expect_why(&r, "kevin", &p,
+               "the reference takes 50.0 us, less than T = 62.0 us: no speed is rewarded");
+    r.timing.reference_ns = r.timing.candidate_ns = -1;
+    r.speedup.ratio = 5;
+    expect_why(&r, "log-speed", &p, "5x counts as 4x, the most that log-speed rewards");
+    p.kevin_cap = 2;
+    expect_why(&r, "kevin", &p, "5x counts as 2x (reward.kevin_cap)");
+    r.speedup.ratio = r.speedup.hi = 1.01;
+    r.speedup.lo = 0.99;
+    p.s_deadzone = true;
+    expect_why(&r, "dr-kernel", &p, "it counts as 1, which its interval holds");
+    p.s_deadzone = false;
+    r.speedup.lo = NAN;
+    expect_why(&r, "dr-kernel-lcb", &p, "no interval, so its lower bound counts as 0");
+    r.timing.status = KG_T_NOT_TRUSTED;
+    r.timing.why = "the time ran out";
+    expect_why(&r, "dr-kernel", &p, "its time is not trusted");
+    r.league.eligible = false;
+    expect_why(&r, "dr-kernel", &p, "it is not eligible in this league");
+    kg_record_deinit(&r);
+    failing(&r, KG_V_WRONG, "value", KG_ST_FULL);
+    expect_why(&r, "dr-kernel", &p, "");
+    kg_record_deinit(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_reduction_says_why),
         cmocka_unit_test(golden_table),
         cmocka_unit_test(ladder_edges),
         cmocka_unit_test(ablations_of_dr_kernel),

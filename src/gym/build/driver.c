@@ -24,15 +24,15 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The driver's command for a shared object: flags, source, kgops, libraries. */
-static size_t driver_command(const struct kg_cc *cc, const char **argv, struct kg_arena *a,
-                             struct kg_err *err)
+/* The driver's command with these flags: flags, source, kgops, libraries. */
+static size_t driver_command(const struct kg_cc *cc, const char *const *flags, const char **argv,
+                             struct kg_arena *a, struct kg_err *err)
 {
     size_t n = 0;
     argv[n++] = cc->spec.compiler;
     argv[n++] = "-###";
-    for (size_t i = 0; cc->flags[i] != NULL && strncmp(cc->flags[i], "-l", 2) != 0; i++) {
-        argv[n++] = cc->flags[i];
+    for (size_t i = 0; flags[i] != NULL && strncmp(flags[i], "-l", 2) != 0; i++) {
+        argv[n++] = flags[i];
     }
     argv[n++] = "-o";
     argv[n++] = KG_CC_HERE "/out.so";
@@ -42,9 +42,9 @@ static size_t driver_command(const struct kg_cc *cc, const char **argv, struct k
         argv[n++] = kg_arena_printf(a, err, "-L%s", cc->kgops);
         argv[n++] = kg_arena_printf(a, err, "-Wl,-rpath,%s", cc->kgops);
     }
-    for (size_t i = 0; cc->flags[i] != NULL; i++) {
-        if (strncmp(cc->flags[i], "-l", 2) == 0) {
-            argv[n++] = cc->flags[i];
+    for (size_t i = 0; flags[i] != NULL; i++) {
+        if (strncmp(flags[i], "-l", 2) == 0) {
+            argv[n++] = flags[i];
         }
     }
     argv[n] = NULL;
@@ -245,8 +245,8 @@ static void add_step(struct kg_buf *out, const struct kg_args *args, const char 
 }
 
 /* A status above 125 is the shell's: "not executed", or a signal. It is kept. */
-static enum kg_code make_script(struct kg_cc *cc, const struct steps *s, enum kg_cc_kind kind,
-                                struct kg_err *err)
+static const char *make_script(struct kg_cc *cc, const struct steps *s, enum kg_cc_kind kind,
+                               struct kg_err *err)
 {
     static const char *const defines[] = {"", " -Dreal=float", " -Dreal=double -DKGOPS_DOUBLE"};
     struct kg_buf plain, named;
@@ -258,19 +258,20 @@ static enum kg_code make_script(struct kg_cc *cc, const struct steps *s, enum kg
     add_step(&plain, &s->ld, "", KG_CC_EXIT_LD);
     add_named(&named, plain.data, kg_cc_source_name(kind));
     bool whole = kg_buf_ok(&plain) && kg_buf_ok(&named);
-    cc->script[kind] = whole ? kg_arena_dup(&cc->arena, named.data, named.len, err) : NULL;
+    const char *script = whole ? kg_arena_dup(&cc->arena, named.data, named.len, err) : NULL;
     kg_buf_deinit(&plain);
     kg_buf_deinit(&named);
     if (!whole) {
-        return kg_fail(err, KG_E_LIMIT, "compiler: its steps are longer than 64 KB");
+        kg_fail(err, KG_E_LIMIT, "compiler: its steps are longer than 64 KB");
     }
-    return cc->script[kind] != NULL ? KG_OK : err->code;
+    return script;
 }
 
-static enum kg_code ask(struct kg_cc *cc, struct steps *s, struct kg_err *err)
+static enum kg_code ask(struct kg_cc *cc, const char *const *flags, struct steps *s,
+                        struct kg_err *err)
 {
     const char *argv[48];
-    size_t n = driver_command(cc, argv, &cc->arena, err);
+    size_t n = driver_command(cc, flags, argv, &cc->arena, err);
     for (size_t i = 0; i < n; i++) {
         if (argv[i] == NULL) {
             return err->code;
@@ -286,33 +287,59 @@ static enum kg_code ask(struct kg_cc *cc, struct steps *s, struct kg_err *err)
     return code == KG_OK ? name_temporaries(s, err) : code;
 }
 
-enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err)
+/* The steps with these flags, in canonical paths that a build sees. */
+static enum kg_code learn_steps(struct kg_cc *cc, const char *const *flags, struct steps *tidy,
+                                struct kg_err *err)
 {
-    struct steps *s = calloc(2, sizeof *s);
+    struct steps *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return kg_fail(err, KG_E_HOST, "compiler: this machine is out of memory");
     }
-    struct steps *tidy = s + 1;
-    enum kg_code code = ask(cc, s, err);
+    enum kg_code code = ask(cc, flags, s, err);
     if (code == KG_OK) {
         *tidy = *s;
         code = tidy_link(cc, &s->ld, &tidy->ld, err);
-    }
-    if (code == KG_OK) {
-        code = show_includes(cc, err);
     }
     if (code == KG_OK) {
         KG_ASSERT(s->cc1.n > 0 && s->cc1.at[0]); /* find_steps has checked it */
         tidy->cc1.at[0] = tool_path(cc, s->cc1.at[0], err);
         tidy->as.at[0] = program_name(cc, "as", err);
         tidy->ld.at[0] = program_name(cc, "ld", err);
-        cc->shell = tool_path(cc, "/bin/sh", err);
-        bool all = tidy->cc1.at[0] && tidy->as.at[0] && tidy->ld.at[0] && cc->shell;
-        code = all ? KG_OK : err->code;
-    }
-    for (int kind = 0; code == KG_OK && kind < KG_CC_KINDS; kind++) {
-        code = make_script(cc, tidy, (enum kg_cc_kind)kind, err);
+        code = tidy->cc1.at[0] && tidy->as.at[0] && tidy->ld.at[0] ? KG_OK : err->code;
     }
     free(s);
     return code;
+}
+
+enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err)
+{
+    struct steps *tidy = calloc(1, sizeof *tidy);
+    if (tidy == NULL) {
+        return kg_fail(err, KG_E_HOST, "compiler: this machine is out of memory");
+    }
+    enum kg_code code = learn_steps(cc, cc->flags, tidy, err);
+    code = code == KG_OK ? show_includes(cc, err) : code;
+    if (code == KG_OK) {
+        cc->shell = tool_path(cc, "/bin/sh", err);
+        code = cc->shell ? KG_OK : err->code;
+    }
+    for (int kind = 0; code == KG_OK && kind < KG_CC_KINDS; kind++) {
+        cc->script[kind] = make_script(cc, tidy, (enum kg_cc_kind)kind, err);
+        code = cc->script[kind] != NULL ? KG_OK : err->code;
+    }
+    free(tidy);
+    return code;
+}
+
+const char *kg_cc_learn_program(struct kg_cc *cc, const char *const *flags, struct kg_err *err)
+{
+    struct steps *tidy = calloc(1, sizeof *tidy);
+    const char *script = NULL;
+    if (tidy == NULL) {
+        kg_fail(err, KG_E_HOST, "compiler: this machine is out of memory");
+    } else if (learn_steps(cc, flags, tidy, err) == KG_OK) {
+        script = make_script(cc, tidy, KG_CC_REF_FLOAT, err);
+    }
+    free(tidy);
+    return script;
 }

@@ -25,6 +25,7 @@ struct kg_cc {
     const char *version, *shell;
     const char *flags[24];
     const char *script[KG_CC_KINDS];
+    const char *sanitized; /* script of a program with sanitizers; NULL: not asked for yet */
     struct kg_bind binds[KG_CC_MAX_BINDS];
     size_t nbinds;
     char toolchain_sha[KG_SHA256_HEX]; /* version, scripts, kgops */
@@ -47,6 +48,10 @@ enum kg_code kg_cc_split(struct kg_arena *arena, const char *line, size_t len, s
 void kg_cc_quote(const struct kg_args *args, struct kg_buf *out);
 /* Asks the driver, and fills script and binds. */
 enum kg_code kg_cc_learn(struct kg_cc *cc, struct kg_err *err) KG_MUST_USE;
+/* Makes a script that builds the float reference, "reference.c", with these flags instead of the
+ * usual ones. The result, "out.so", is a program unless they say -shared. In the arena; NULL: *err.
+ */
+const char *kg_cc_learn_program(struct kg_cc *cc, const char *const *flags, struct kg_err *err);
 /* Makes a path visible to builds, once. A missing path is ignored. */
 void kg_cc_show(struct kg_cc *cc, const char *path);
 const char *kg_cc_source_name(enum kg_cc_kind kind); /* "candidate" or "reference" */

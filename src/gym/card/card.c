@@ -220,6 +220,9 @@ static void rewards(struct kg_pen *p, const struct kg_record *r)
         if (w->nterms > 1) {
             kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "= %s", terms);
         }
+        if (w->why[0] != '\0') {
+            kg_pen_wrapf(p, KG_YELLOW, KG_CARD_LABEL, "(%s)", w->why);
+        }
         kg_pen_line(p);
     }
 }

@@ -6,6 +6,9 @@
 #include "base/opt.h"
 #include "gym/reward/reward.h"
 
+/* Of the gym's own protocol; the protocol `kernelbench` takes fewer warm-ups. */
+#define KG_TIMING_LEAST_WARMUPS  10
+#define KG_TIMING_MOST_PROCESSES 64
 enum kg_timing_method { KG_TM_PAIRED, KG_TM_CALIBRATED };
 enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
 enum kg_quarantine { KG_QUARANTINE_REFUSE, KG_QUARANTINE_IGNORE };

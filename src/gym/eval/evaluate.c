@@ -123,6 +123,17 @@ static enum kg_code secret_key(const struct kg_worker *w, const struct kg_task *
     return KG_OK;
 }
 
+/* What is measured and still not rewarded as it is. */
+static void explain_short(struct kg_record *r)
+{
+    char why[200];
+    struct kg_err ignored = KG_ERR_INIT;
+    kg_reward_too_short(r, why, sizeof why);
+    if (why[0] != '\0' && r->timing.why == NULL) {
+        r->timing.why = kg_arena_dup(&r->arena, why, strlen(why), &ignored);
+    }
+}
+
 static void conclude(struct kg_evaluation *e)
 {
     struct kg_record *r = e->r;
@@ -143,6 +154,7 @@ static void conclude(struct kg_evaluation *e)
         kg_record_evidence(r, "unrewarded", json_pack("{s:s}", "why", absent));
         return;
     }
+    explain_short(r);
     struct kg_reward_params params;
     const struct kg_config *c = &e->w->config;
     kg_config_reward_params(c, &params);

@@ -95,9 +95,9 @@ json_t *kg_onboard_json(const struct kg_onboard *o)
     json_t *checks = json_array();
     for (int i = 0; i < o->n; i++) {
         const struct kg_onboard_check *c = &o->check[i];
-        json_array_append_new(checks,
-                              json_pack("{s:s, s:b, s:o}", "check", c->name, "pass", c->pass,
-                                        "detail", kg_json_text(c->detail, strlen(c->detail))));
+        json_array_append_new(checks, json_pack("{s:s, s:b, s:b, s:o}", "check", c->name, "pass",
+                                                c->pass, "note", c->note, "detail",
+                                                kg_json_text(c->detail, strlen(c->detail))));
     }
     json_t *j = json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "problem",
                           kg_json_text(o->problem, strlen(o->problem)), "pass", o->pass,

@@ -15,6 +15,7 @@
 struct kg_onboard_check {
     char name[64]; /* "parses", "builds", "reference", "zeros", "frozen x", "variant x2", ... */
     bool pass;
+    bool note;        /* it passes, and its detail is worth a line all the same */
     double off;       /* of a made candidate's wrong answer: its worst error over the bound; NaN */
     char detail[480]; /* what was seen */
 };
@@ -31,8 +32,8 @@ struct kg_onboard {
     json_t *card;                /* PyTorch: what was learned of the task, or NULL */
 };
 
-/* {problem, pass, reference_ns, in_bytes, out_bytes, checks[{check, pass, detail}], card}, null
- * what is unknown; no card: a C problem. The caller's. */
+/* {problem, pass, reference_ns, in_bytes, out_bytes, checks[{check, pass, note, detail}], card},
+ * null what is unknown; no card: a C problem. The caller's. */
 json_t *kg_onboard_json(const struct kg_onboard *o);
 /* What is found is kept (cards.h). KG_OK with out->pass false is a defective problem; an error
  * means that it could not be looked at. Where it does not parse or build, or the reference itself

@@ -247,6 +247,12 @@ enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err)
                        "timing.min_processes (%lld) is more than timing.processes (%lld)",
                        (long long)c->timing_min_processes, (long long)c->timing_processes);
     }
+    if (c->timing_warmups < KG_TIMING_LEAST_WARMUPS && c->protocol == KG_PROTOCOL_OWN) {
+        return kg_fail(err, KG_E_USAGE,
+                       "timing.warmups (%lld): at least %d are needed; the protocol `kernelbench` "
+                       "alone takes fewer",
+                       (long long)c->timing_warmups, KG_TIMING_LEAST_WARMUPS);
+    }
     if (c->timing_min_blocks > c->timing_blocks) {
         return kg_fail(err, KG_E_USAGE,
                        "timing.min_blocks (%lld) is more than timing.blocks (%lld)",

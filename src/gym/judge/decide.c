@@ -24,7 +24,7 @@ static struct kg_bound timed_bound(const struct kg_judge_state *s, const struct 
         .e_ref = k.e_ref,
         .max_ref = k.max_ref * rms,
         .rms_ref = k.rms_ref * rms,
-        .k = kg_problem_reduce(p, &c->shape),
+        .k = kg_law_terms(c->law, kg_problem_reduce(p, &c->shape)),
         .disagree = (uint64_t)ceil(k.disagree * (double)n),
     };
 }
@@ -88,6 +88,9 @@ enum kg_code kg_judge_do_compare(struct kg_judge_state *s, const struct kg_case 
         }
         struct kg_compare one;
         struct kg_bound b = needs_oracle(mode) ? s->bound[k] : timed_bound(s, c, k);
+        if (mode == KG_COMPARE_ORACLE) {
+            kg_bound_any_order(&b);
+        }
         kg_compare_run(p->args[k].dtype, mode, s->side[KG_SIDE_CANDIDATE].view[k],
                        s->side[KG_SIDE_FLOAT].view[k],
                        needs_oracle(mode) ? s->side[KG_SIDE_ORACLE].view[k] : NULL,

@@ -79,7 +79,7 @@ enum kg_code kg_judge_bounds(struct kg_judge_state *s, const struct kg_case *c, 
     if (s->bound_there) {
         return KG_OK;
     }
-    int64_t reduce = kg_problem_reduce(p, &c->shape);
+    int64_t reduce = kg_law_terms(c->law, kg_problem_reduce(p, &c->shape));
     for (int k = 0; k < p->nargs; k++) {
         if (p->args[k].role == KG_ROLE_OUT) {
             uint64_t n = (uint64_t)kg_arg_count(p, k, &c->shape);

@@ -27,6 +27,7 @@ struct kg_native {
     struct kg_case_pool pool; /* of the current problem */
     struct kg_native_kept kept[KG_NATIVE_KEPT];
     double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
+    int64_t quiet_k_ns;     /* least K that it has seen on its core; 0: none yet */
 };
 
 struct kg_native_run {

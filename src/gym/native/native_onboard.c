@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "gym/native/native.h"
+#include "gym/native/native_checks.h"
 #include "gym/native/native_panel.h"
 #include "gym/timing/stats.h"
 
@@ -153,6 +154,13 @@ enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct 
     snprintf(out->problem, sizeof out->problem, "%s", n->problem->name);
     memcpy(out->sha256, n->problem->sha256, sizeof out->sha256);
     sizes(n->problem, out);
+    bool sound;
+    if (kg_native_source_checks(w, out, &sound, err) != KG_OK) {
+        return err->code;
+    }
+    if (!sound) {
+        return KG_OK; /* what its answers are may be another thing next time */
+    }
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
     kg_probe_reference(n->problem, &src);
@@ -161,7 +169,8 @@ enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct 
     if (code == KG_OK && !out->check[out->n - 1].pass) {
         return KG_OK; /* what follows asks the reference, too */
     }
-    if (code != KG_OK || time_reference(w, out, err) != KG_OK || variants(w, out, err) != KG_OK ||
+    if (code != KG_OK || time_reference(w, out, err) != KG_OK ||
+        kg_native_limits_checks(w, out, err) != KG_OK || variants(w, out, err) != KG_OK ||
         made_candidates(w, problem, out, err) != KG_OK) {
         return err->code;
     }

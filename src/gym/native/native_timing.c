@@ -17,6 +17,10 @@
 #define FLOOR_RETAKES  24
 #define FLOOR_PAUSE_NS 2000000
 
+_Static_assert(KG_TIMING_LEAST_WARMUPS >= KG_PAIRS_LEAST_WARMUPS &&
+                   KG_TIMING_MOST_PROCESSES <= KG_PAIRS_MAX_PROCESSES,
+               "what the option table accepts can be timed");
+
 static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
 {
     *o = KG_PAIRS_DEFAULTS;
@@ -31,6 +35,7 @@ static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
     o->budget_ns = (int64_t)(c->timing_budget * 1e9);
     o->call_deadline_ns = (int64_t)(c->deadline_run * 1e9);
     o->cold = c->timing_cold;
+    o->skip_short = true;
 }
 
 static json_t *samples_of(const struct kg_pairs_result *res)
@@ -58,10 +63,14 @@ static void record_times(struct kg_evaluation *e, const struct kg_pairs_result *
     t->status = res->status == KG_PAIRS_MEASURED      ? KG_T_MEASURED
                 : res->status == KG_PAIRS_NOT_TRUSTED ? KG_T_NOT_TRUSTED
                                                       : KG_T_NOT_MEASURED;
+    if (res->status == KG_PAIRS_NOT_MEASURED && res->reference_short) {
+        e->r->stages[KG_ST_TIMING].status = KG_SS_OFF;
+    }
     t->why = res->why[0] ? kg_arena_dup(&r->arena, res->why, strlen(res->why), &ignored) : NULL;
     t->candidate_ns = res->candidate_ns;
     t->reference_ns = res->reference_ns;
     t->overhead_ns = res->overhead_ns;
+    t->shortest_ns = res->shortest_ns;
     t->cv = res->cv;
     t->warmups = res->warmups;
     json_decref(t->samples);
@@ -88,9 +97,12 @@ static int64_t floor_of(const struct kg_problem *p, const struct kg_shape *s, in
     return (int64_t)((double)all_bytes_ns * fmin(1.0, must / all));
 }
 
+/* Of the reference's own time no floor is above: then this operator need not read everything, or is
+ * too short for the clock, and an honest copy of the reference would be accused. */
 static bool below(const struct kg_pairs_result *res, int64_t floor_ns)
 {
-    return (double)res->candidate_ns < KG_FLOOR_SHARE_HOST * (double)floor_ns;
+    int64_t least = floor_ns < res->reference_ns ? floor_ns : res->reference_ns;
+    return (double)res->candidate_ns < KG_FLOOR_SHARE_HOST * (double)least;
 }
 
 /* The least of *floor_ns and of further passes, spread over a while; ends as soon as the candidate
@@ -174,9 +186,11 @@ static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
     if (!null) {
         return kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
     }
+    struct kg_pairs_options whole = *opt;
+    whole.skip_short = false;
     enum kg_code code = KG_OK;
     if (n->null_half_width <= 0) {
-        code = kg_pairs_null(in, opt, null, err);
+        code = kg_pairs_null(in, &whole, null, err);
         if (code == KG_OK && null->status == KG_PAIRS_MEASURED) {
             n->null_half_width = kg_ratio_own_error(&null->ratio);
         }
@@ -230,7 +244,9 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     kg_native_runner_spec(w, n->object_double, true, &oracle);
     null.entry = "kgym_null";
     options_of(&w->config, &opt);
+    opt.quiet_ns = n->quiet_k_ns;
     enum kg_code code = kg_pairs_run(&in, &opt, res, err);
+    n->quiet_k_ns = res->quiet_ns > 0 ? res->quiet_ns : n->quiet_k_ns;
     if (code == KG_OK && res->status == KG_PAIRS_MEASURED && res->candidate_short) {
         code = widen(w, &in, &opt, &res->ratio, err);
     }

@@ -133,6 +133,9 @@ static void read_speed(struct kg_reader *rd)
         r->timing.candidate_ns = kg_reader_count(&in, "candidate_ns");
         r->timing.reference_ns = kg_reader_count(&in, "reference_ns");
         r->timing.overhead_ns = kg_reader_count(&in, "overhead_ns");
+        if (!rd->failed && json_object_get(in.at, "shortest_ns") != NULL) { /* added later */
+            r->timing.shortest_ns = kg_reader_count(&in, "shortest_ns");
+        }
         r->timing.cv = kg_reader_real(&in, "cv", 0);
         r->timing.warmups = kg_reader_count(&in, "warmups");
         kg_reader_copy(&in, "samples", true, true, &r->timing.samples);
@@ -229,6 +232,8 @@ static void read_rewards(struct kg_reader *rd)
         }
         w->value = json_number_value(value);
         read_terms(&one, w);
+        const char *why = json_string_value(json_object_get(one.at, "why")); /* added later */
+        snprintf(w->why, sizeof w->why, "%s", why != NULL ? why : "");
         kg_reader_leave(&in, &one);
     }
     kg_reader_leave(rd, &in);

@@ -21,7 +21,7 @@ void kg_record_init(struct kg_record *r)
         r->stages[i].ns = -1;
     }
     r->timing.candidate_ns = r->timing.reference_ns = r->timing.overhead_ns = -1;
-    r->timing.warmups = -1;
+    r->timing.warmups = r->timing.shortest_ns = -1;
     r->timing.cv = NAN;
     r->coverage = r->shape_generality = NAN;
     r->league.eligible = true;

@@ -55,10 +55,11 @@ bool kg_reason_valid(enum kg_verdict v, const char *reason);
 
 struct kg_timing {
     enum kg_timing_status status;
-    const char *why;                                 /* when not measured: why; else NULL */
+    const char *why; /* why not measured, or what is too short to be rewarded as it is; or NULL */
     const char *preset;                              /* "paired", "calibrated" */
     int64_t candidate_ns, reference_ns, overhead_ns; /* medians after K; K; -1 unknown */
-    double cv;                                       /* of the candidate's windows; NaN unknown */
+    int64_t shortest_ns; /* T: shorter times are not rewarded as they are; -1 unknown */
+    double cv;           /* of the candidate's windows; NaN unknown */
     int64_t warmups;
     json_t *samples; /* [{process, overhead_ns, reference_ns[], candidate_ns[]}] after K; NULL */
     /* What the timed processes say of themselves, by a procedure that believes them: {trials,
@@ -71,6 +72,7 @@ struct kg_timing {
 struct kg_reward {
     const char *name;
     double value;
+    char why[240]; /* why its speed counts for less than the speed-up shown; "": it does not */
     int nterms;
     struct {
         const char *name;

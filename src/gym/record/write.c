@@ -129,6 +129,7 @@ static json_t *timing_json(const struct kg_timing *t)
     put(o, "candidate_ns", count_or_null(t->candidate_ns));
     put(o, "reference_ns", count_or_null(t->reference_ns));
     put(o, "overhead_ns", count_or_null(t->overhead_ns));
+    put(o, "shortest_ns", count_or_null(t->shortest_ns));
     put(o, "cv", real_or_null(t->cv));
     put(o, "warmups", count_or_null(t->warmups));
     put(o, "samples", copy_or_null(t->samples));
@@ -189,6 +190,7 @@ static json_t *rewards_json(const struct kg_record *r)
         json_t *one = json_object();
         put(one, "value", json_real(w->value));
         put(one, "terms", terms);
+        put(one, "why", filled_or_null(w->why));
         put(all, w->name, one);
     }
     return all;

@@ -78,6 +78,9 @@ static void facts(const struct kg_record *r, struct kg_buf *out)
         fact("candidate", kg_units_time(r->timing.candidate_ns, unit), out);
         fact("call cost K", kg_units_time(r->timing.overhead_ns, unit), out);
     }
+    if (r->timing.shortest_ns >= 0) {
+        fact("T", kg_units_time(r->timing.shortest_ns, unit), out);
+    }
     kg_buf_adds(out, "</div>");
 }
 
@@ -111,6 +114,11 @@ static void rewards(const struct kg_record *r, struct kg_buf *out)
             kg_buf_addf(out, "%s", k == 0 ? " = " : " + ");
             kg_html_cut(out, r->rewards[i].term[k].name, 60);
             kg_buf_addf(out, " %.6g", r->rewards[i].term[k].value);
+        }
+        if (r->rewards[i].why[0] != '\0') {
+            kg_buf_adds(out, " <span class=\"mute\">(");
+            kg_html_cut(out, r->rewards[i].why, 240);
+            kg_buf_adds(out, ")</span>");
         }
         kg_buf_adds(out, "</div>");
     }

@@ -1,36 +1,84 @@
+/* Takes from a record what the formulas of rewards read, and says why speed counts less. */
 #include "gym/reward/facts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Below this a time is mostly hand-off. Source: docs/rewards.md, T = 20 K on the CPU and 100 us on
- * a GPU. 0 where K is not known. */
+/* Source: docs/rewards.md, T = 20 K on the CPU and 100 us on a GPU. Older records have no T, only
+ * K.
+ */
 static double shortest_ns(const struct kg_record *r)
 {
+    if (r->timing.shortest_ns >= 0) {
+        return (double)r->timing.shortest_ns;
+    }
     if (r->problem.language != NULL && strcmp(r->problem.language, "c") != 0) {
         return 100e3;
     }
     return r->timing.overhead_ns > 0 ? 20.0 * (double)r->timing.overhead_ns : 0;
 }
 
+static bool below(int64_t ns, double shortest)
+{
+    return ns >= 0 && (double)ns < shortest;
+}
+
+void kg_reward_too_short(const struct kg_record *r, char *out, size_t cap)
+{
+    double t = shortest_ns(r);
+    out[0] = '\0';
+    if (r->timing.status != KG_T_MEASURED || !r->has_speedup) {
+        return;
+    }
+    if (below(r->timing.reference_ns, t)) {
+        snprintf(out, cap,
+                 "the reference takes %.1f us, less than T = %.1f us: no speed is rewarded",
+                 (double)r->timing.reference_ns / 1e3, t / 1e3);
+    } else if (below(r->timing.candidate_ns, t)) {
+        snprintf(out, cap, "its %.1f us count as T = %.1f us, the shortest time that is rewarded",
+                 (double)r->timing.candidate_ns / 1e3, t / 1e3);
+    }
+}
+
+/* Nothing was measured that could be rewarded; timing.why says why. */
+static void explain_untimed(const struct kg_record *r, struct kg_facts *f)
+{
+    snprintf(f->why, sizeof f->why, "%s",
+             r->timing.status == KG_T_NOT_TRUSTED ? "its time is not trusted"
+             : r->timing.status == KG_T_OFF       ? "it was not timed"
+                                                  : "its time was not measured");
+}
+
 static void take_speed(const struct kg_record *r, const struct kg_reward_params *p,
                        struct kg_facts *f)
 {
-    if (!f->c || r->timing.status != KG_T_MEASURED || !r->has_speedup) {
+    if (!f->c) {
+        return;
+    }
+    if (r->timing.status != KG_T_MEASURED || !r->has_speedup) {
+        explain_untimed(r, f);
         return;
     }
     KG_ASSERT(isfinite(r->speedup.ratio) && r->speedup.ratio > 0);
     double shortest = shortest_ns(r);
-    if (r->timing.reference_ns >= 0 && (double)r->timing.reference_ns < shortest) {
+    kg_reward_too_short(r, f->why, sizeof f->why);
+    if (below(r->timing.reference_ns, shortest)) {
         return;
     }
     /* An interval that is not known is as wide as can be: it holds 1, and nothing is shown. */
     bool known = isfinite(r->speedup.lo) && isfinite(r->speedup.hi);
     bool holds_one = !known || (r->speedup.lo <= 1 && 1 <= r->speedup.hi);
     f->timed = true;
+    f->interval = known;
     f->s = p->s_deadzone && holds_one ? 1 : r->speedup.ratio;
     f->s_lo = known ? fmin(r->speedup.lo, r->speedup.ratio) : 0;
-    if (r->timing.candidate_ns >= 0 && (double)r->timing.candidate_ns < shortest) {
+    if (p->s_deadzone && holds_one) {
+        size_t n = strlen(f->why);
+        snprintf(f->why + n, sizeof f->why - n, "%sit counts as 1, which its interval holds",
+                 n > 0 ? "; " : "");
+    }
+    if (below(r->timing.candidate_ns, shortest)) {
         double slower = (double)r->timing.candidate_ns / shortest;
         f->s *= slower;
         f->s_lo *= slower;

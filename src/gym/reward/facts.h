@@ -7,8 +7,10 @@
 struct kg_facts {
     bool c;         /* C: verdict ok and league eligible */
     bool timed;     /* s was measured and may count */
+    bool interval;  /* it has one */
     double s, s_lo; /* 0 unless timed */
     double pr;      /* coverage, clipped to [0,1] */
+    char why[200];  /* why s is less than the ratio that was measured, or 0; "": it is not */
     enum kg_verdict verdict;
     enum kg_stage failed; /* the stage that failed; meaningful when the verdict is not ok */
 };

@@ -2,6 +2,8 @@
 #include "gym/reward/reward.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/yaml.h"
@@ -15,9 +17,24 @@ static void term(struct kg_reward *w, const char *name, double value)
     w->value += value;
 }
 
-/* phi(s; lb, ub) of the report, with lb 0. */
-static double phi(double s, double ub)
+/* One more reason why the speed term is less than the speed-up that the record shows. */
+static void explain(struct kg_reward *w, const char *fmt, ...) KG_PRINTF(2, 3);
+static void explain(struct kg_reward *w, const char *fmt, ...)
 {
+    size_t n = strlen(w->why);
+    n += (size_t)snprintf(w->why + n, sizeof w->why - n, "%s", n > 0 ? "; " : "");
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(w->why + n, sizeof w->why - n, fmt, args);
+    va_end(args);
+}
+
+/* phi(s; lb, ub) of the report, with lb 0. cap names the option that sets ub. */
+static double phi(struct kg_reward *w, double s, double ub, const char *cap)
+{
+    if (s > ub) {
+        explain(w, "%.4gx counts as %.4gx (%s)", s, ub, cap);
+    }
     return s < 0 ? 0 : fmin(s, ub);
 }
 
@@ -26,7 +43,7 @@ static void dr(const struct kg_facts *f, const struct kg_reward_params *p, doubl
                bool with_pr, struct kg_reward *w)
 {
     term(w, "correct", f->c ? scale : 0);
-    term(w, "speed", f->c ? scale * phi(s, p->cap) : 0);
+    term(w, "speed", f->c ? scale * phi(w, s, p->cap, "reward.cap") : 0);
     if (with_pr) {
         term(w, "coverage", f->c ? scale * f->pr : 0);
     }
@@ -54,6 +71,11 @@ static void dr_kernel_lcb(const struct kg_facts *f, const struct kg_reward_param
                           struct kg_reward *w)
 {
     dr(f, p, 1, f->s_lo, true, w);
+    if (f->timed && !f->interval) {
+        explain(w, "no interval, so its lower bound counts as 0");
+    } else if (f->timed) {
+        explain(w, "the lower bound of its interval counts");
+    }
 }
 
 /* Credit for the stages passed before the one that failed. */
@@ -94,7 +116,8 @@ static void staged_anneal(const struct kg_facts *f, const struct kg_reward_param
 static void kevin(const struct kg_facts *f, const struct kg_reward_params *p, struct kg_reward *w)
 {
     term(w, "correct", f->c ? 0.3 : 0);
-    term(w, "speed", f->c ? phi(f->s, p->kevin_cap > 0 ? p->kevin_cap : INFINITY) : 0);
+    double cap = p->kevin_cap > 0 ? p->kevin_cap : INFINITY;
+    term(w, "speed", f->c ? phi(w, f->s, cap, "reward.kevin_cap") : 0);
 }
 
 static void weighted(const struct kg_facts *f, const struct kg_reward_params *p,
@@ -131,6 +154,9 @@ static void log_speed(const struct kg_facts *f, const struct kg_reward_params *p
 {
     (void)p;
     double l = f->timed ? fmin(fmax(log2(f->s), -1), 2) : 0;
+    if (f->timed && f->s > 4) {
+        explain(w, "%.4gx counts as 4x, the most that log-speed rewards", f->s);
+    }
     term(w, "correct", f->c ? 1 : 0);
     term(w, "speed", f->c ? l : 0);
 }
@@ -233,6 +259,16 @@ const char *kg_reward_absent(const struct kg_record *r)
     return foreign ? "KernelBench's procedure sets no reward" : NULL;
 }
 
+static bool has_speed(const struct kg_reward *w)
+{
+    for (int i = 0; i < w->nterms; i++) {
+        if (strcmp(w->term[i].name, "speed") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out)
 {
@@ -245,7 +281,13 @@ void kg_reward_compute(const struct kg_record *r, const char *name,
     struct kg_facts f;
     kg_facts_of(r, p, &f);
     *out = (struct kg_reward){.name = preset->name};
+    snprintf(out->why, sizeof out->why, "%s",
+             r->verdict == KG_V_OK && !r->league.eligible ? "it is not eligible in this league"
+                                                          : f.why);
     preset->compute(&f, p, out);
+    if (!has_speed(out)) {
+        out->why[0] = '\0';
+    }
     if (r->verdict == KG_V_HACK && p->hack_penalty < 0) {
         term(out, "hack_penalty", p->hack_penalty);
     }

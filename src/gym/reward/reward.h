@@ -28,7 +28,11 @@ enum kg_code kg_reward_check(const char *name, struct kg_err *err) KG_MUST_USE;
 /* Why no preset rewards this record, whatever its verdict; NULL: they may. Records that were judged
  * by another project's procedure are never rewarded: it believes the process that it times. */
 const char *kg_reward_absent(const struct kg_record *r);
-/* Asserts a checked name, no error in r, and that nothing forbids its reward. */
+/* Which of the two times is too short to be rewarded as it is, and what follows; "": none is, or
+ * nothing was measured. For timing.why. */
+void kg_reward_too_short(const struct kg_record *r, char *out, size_t cap);
+/* Fills out->why where the preset's speed term counts for less than the speed-up that the record
+ * shows. Asserts a checked name, no error in r, and that nothing forbids its reward. */
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out);
 

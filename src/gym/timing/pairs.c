@@ -33,15 +33,17 @@ static enum kg_code check(const struct kg_pairs_options *o, struct kg_err *err)
         return kg_fail(err, KG_E_USAGE, "timing: %d pairs or %d trials are not in %d..%d", o->pairs,
                        o->trials, KG_PAIRS_LEAST, KG_PAIRS_MAX_PAIRS);
     }
-    if (o->warmups < 10 || o->warmups > 100000 || !(o->trim >= 0 && o->trim < 0.5) ||
-        !(o->half_width >= 0) || !(o->null_half_width >= 0)) {
+    if (o->warmups < KG_PAIRS_LEAST_WARMUPS || o->warmups > 100000 ||
+        !(o->trim >= 0 && o->trim < 0.5) || !(o->half_width >= 0) || !(o->null_half_width >= 0)) {
         return kg_fail(err, KG_E_USAGE,
-                       "timing: %d warm-ups (at least 10), trim %g (0 to 0.5) or half-width %g is "
+                       "timing: %d warm-ups (at least %d), trim %g (0 to 0.5) or half-width %g is "
                        "out of range",
-                       o->warmups, o->trim, o->half_width);
+                       o->warmups, KG_PAIRS_LEAST_WARMUPS, o->trim, o->half_width);
     }
-    if (o->budget_ns <= 0 || o->call_deadline_ns <= 0) {
-        return kg_fail(err, KG_E_USAGE, "timing: budget and deadline of a call must be positive");
+    if (o->budget_ns <= 0 || o->call_deadline_ns <= 0 || o->quiet_ns < 0) {
+        return kg_fail(err, KG_E_USAGE,
+                       "timing: budget and deadline of a call must be positive, the least K not "
+                       "negative");
     }
     return KG_OK;
 }
@@ -62,7 +64,7 @@ static enum kg_flow all_processes(struct kg_session *s, struct kg_err *err)
             break;
         }
         enum kg_flow flow = kg_process_run(s, n, err);
-        if (flow != KG_FLOW_ON) {
+        if (flow != KG_FLOW_ON || s->too_short) {
             return flow;
         }
     }
@@ -73,6 +75,15 @@ static void conclude(struct kg_session *s)
 {
     struct kg_pairs_result *r = s->out;
     int64_t pairs = 0;
+    if (s->too_short) {
+        r->status = KG_PAIRS_NOT_MEASURED;
+        r->reference_short = true;
+        snprintf(r->why, sizeof r->why,
+                 "too short to time: the reference takes %.1f us, less than %d times the cost of a "
+                 "call (%.1f us); larger dims mend that",
+                 (double)r->reference_ns / 1e3, KG_PAIRS_TOO_SHORT, (double)r->quiet_ns / 1e3);
+        return;
+    }
     for (int i = 0; i < r->nprocess; i++) {
         pairs += (int64_t)r->process[i].n;
     }
@@ -103,7 +114,7 @@ static void result_init(struct kg_pairs_result *r)
 {
     memset(r, 0, sizeof *r);
     r->status = KG_PAIRS_NOT_MEASURED;
-    r->candidate_ns = r->reference_ns = r->overhead_ns = -1;
+    r->candidate_ns = r->reference_ns = r->overhead_ns = r->shortest_ns = -1;
     r->candidate_trimmed_ns = r->reference_trimmed_ns = -1;
     r->cv = NAN;
     r->candidate.sandbox.pid = -1;
@@ -126,6 +137,7 @@ enum kg_code kg_pairs_run(const struct kg_pairs_input *in, const struct kg_pairs
     s->in = in;
     s->opt = opt;
     s->out = out;
+    out->quiet_ns = opt->quiet_ns;
     enum kg_code code = kg_session_open(s, err);
     if (code == KG_OK) {
         code = floor_of(s, err);

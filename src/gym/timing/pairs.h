@@ -15,10 +15,12 @@
 #define KG_PAIRS_SETS          4 /* buffer sets in the pool; fewer where they do not fit */
 #define KG_PAIRS_MAX_PROCESSES 64
 #define KG_PAIRS_MAX_PAIRS     10000
+#define KG_PAIRS_LEAST_WARMUPS 10        /* least number of verified calls before the first pair */
 #define KG_PAIRS_LEAST         3         /* with fewer pairs nothing is measured */
 #define KG_PAIRS_VERIFIED      40        /* least number of verified calls of a timed process */
 #define KG_PAIRS_ALIVE_NS      100000000 /* least life of a timed process */
-#define KG_PAIRS_SHORT         20        /* T = 20 K, the shortest time that is rewarded */
+#define KG_PAIRS_SHORT         20        /* T = 20 times the least K: docs/timing.md */
+#define KG_PAIRS_TOO_SHORT     2         /* a reference below so many K is not timed at all */
 
 enum kg_pairs_method {
     KG_PAIRS_PAIRED,     /* default: several processes, median log ratio per order */
@@ -40,8 +42,10 @@ struct kg_pairs_options {
     int64_t budget_ns;        /* after it no pair begins, once there are KG_PAIRS_LEAST */
     int64_t call_deadline_ns; /* longest single call; after it the candidate timed out */
     bool cold;                /* drop the buffers' cache lines before every call */
+    bool skip_short;          /* a reference below 2 K: NOT_MEASURED, without pairs */
+    int64_t quiet_ns;         /* least K that the caller has seen on this core; 0: none */
 };
-/* The defaults. */
+/* The defaults, as the option table has them. */
 #define KG_PAIRS_DEFAULTS                                                                          \
     ((struct kg_pairs_options){.method = KG_PAIRS_PAIRED,                                          \
                                .pairs = 20,                                                        \
@@ -51,7 +55,7 @@ struct kg_pairs_options {
                                .warmups = 10,                                                      \
                                .trim = 0.1,                                                        \
                                .half_width = 0.015,                                                \
-                               .budget_ns = 10000000000,                                           \
+                               .budget_ns = 20000000000,                                           \
                                .call_deadline_ns = 20000000000})
 
 /* The subject of a measurement. Everything stays the caller's. */
@@ -121,12 +125,14 @@ struct kg_pairs_result {
     bool reference_short;     /* the reference is below T: no speed reward */
     bool candidate_short;
     bool one_process; /* the budget allowed one process: the interval is over its pairs */
-    int64_t candidate_ns, reference_ns;                 /* medians after K */
+    int64_t candidate_ns, reference_ns; /* after K: geometric mean of the processes' medians */
     int64_t candidate_trimmed_ns, reference_trimmed_ns; /* trimmed means after K */
     int64_t overhead_ns;                                /* K */
-    double cv;        /* coefficient of variation of the candidate's times after K */
-    int64_t warmups;  /* verified calls before the pairs, all processes */
-    int64_t floor_ns; /* the judge's own pass over the data */
+    int64_t quiet_ns;    /* least K: the caller's, and the tenth percentile of each process */
+    int64_t shortest_ns; /* T = 20 quiet_ns */
+    double cv;           /* coefficient of variation of the candidate's times after K */
+    int64_t warmups;     /* verified calls before the pairs, all processes */
+    int64_t floor_ns;    /* the judge's own pass over the data */
     int nprocess;
     struct kg_pairs_process process[KG_PAIRS_MAX_PROCESSES];
     int64_t pool_sets;

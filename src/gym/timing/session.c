@@ -169,5 +169,6 @@ enum kg_flow kg_session_overhead(struct kg_session *s, struct kg_err *err)
     s->process->k_ns = (int64_t)kg_median(ns + K_FIRST, K_CALLS);
     s->process->k_p10_ns = (int64_t)kg_quantile(ns + K_FIRST, K_CALLS, 0.1);
     s->process->k_p90_ns = (int64_t)kg_quantile(ns + K_FIRST, K_CALLS, 0.9);
+    kg_summary_learn_k(s);
     return KG_FLOW_ON;
 }

@@ -36,7 +36,9 @@ struct kg_session {
     int64_t taken_call;           /* ... and its call */
     struct kg_call_report active; /* the call that made the last step void */
     bool active_is_candidate;
-    bool cut_short; /* the deadline came before a process had its minimum of calls */
+    bool cut_short;       /* the deadline came before a process had its minimum of calls */
+    int64_t reference_ns; /* its least window so far, K not subtracted; 0: none */
+    bool too_short;       /* the reference is below two K: nothing is timed */
 };
 
 /* session.c */
@@ -90,6 +92,8 @@ enum kg_flow kg_process_run(struct kg_session *s, size_t n, struct kg_err *err);
 enum kg_flow kg_naive_blocks(struct kg_session *s, size_t n, struct kg_err *err);
 
 /* pairs_summary.c */
+/* Learns the least K, and so T, from the current process. */
+void kg_summary_learn_k(struct kg_session *s);
 /* Computes ratio, times and flags from the pairs of all processes. */
 void kg_summary_make(struct kg_session *s);
 /* Ratio of the processes so far; false: there is none. */

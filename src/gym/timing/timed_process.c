@@ -167,6 +167,21 @@ static enum kg_flow warm_up(struct kg_session *s, struct kg_err *err)
     return flow;
 }
 
+/* Is the reference too short to time? Its least window of the warm-ups counts, less the least K.
+ * Below two K the spread of K would be timed. */
+static bool too_short(struct kg_session *s)
+{
+    struct kg_pairs_result *r = s->out;
+    int64_t ns = s->reference_ns - r->quiet_ns;
+    if (!s->opt->skip_short || r->nprocess > 0 || s->reference_ns == 0 ||
+        ns >= KG_PAIRS_TOO_SHORT * r->quiet_ns) {
+        return false;
+    }
+    r->reference_ns = ns > 1 ? ns : 1;
+    r->overhead_ns = s->process->k_ns;
+    return true;
+}
+
 /* Measures K again if the candidate worked meanwhile. K is subtracted from both sides, so such work
  * would raise it to the candidate's advantage. */
 static enum kg_flow quiet_overhead(struct kg_session *s, struct kg_err *err)
@@ -191,6 +206,12 @@ enum kg_flow kg_process_run(struct kg_session *s, size_t n, struct kg_err *err)
     enum kg_flow flow = kg_session_start(s, err);
     flow = flow == KG_FLOW_ON ? quiet_overhead(s, err) : flow;
     flow = flow == KG_FLOW_ON ? warm_up(s, err) : flow;
+    s->too_short = flow == KG_FLOW_ON && too_short(s);
+    if (s->too_short) {
+        kg_session_stop(s);
+        s->out->nprocess++;
+        return flow;
+    }
     if (s->opt->method == KG_PAIRS_SINGLE || s->opt->method == KG_PAIRS_MEAN) {
         flow = flow == KG_FLOW_ON ? kg_naive_blocks(s, n, err) : flow;
     } else {

@@ -105,6 +105,9 @@ enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum 
     int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
     kg_runner_call(runner_of(s, side), &words, deadline, true, &rep);
     *ns = rep.window_ns + rep.tail_cpu_ns + rep.idle_cpu_ns;
+    if (side == KG_SIDE_FLOAT && (s->reference_ns == 0 || *ns < s->reference_ns)) {
+        s->reference_ns = *ns;
+    }
     if (rep.faults > 0 && !wide) {
         int64_t *faults =
             side == KG_SIDE_CANDIDATE ? &s->process->cand_faults : &s->process->ref_faults;

@@ -12,6 +12,13 @@
 #include "gym/problem/law_name.h"
 #include "gym/problem/problem.h"
 
+#define KG_LAW_MOST_TERMS (INT64_C(1) << 30)
+/* The number of terms that a sum of k terms counts as in the error bound, which grows with its
+ * square root. It is k where rounding errors walk at random. It is k * k under laws that make long
+ * runs of (nearly) one number: within a binade every addition then rounds to the same side
+ * (docs/verification.md). */
+int64_t kg_law_terms(enum kg_law law, int64_t k);
+
 /* Fills every argument of role `in` at this shape. buf[k]: memory of argument k (kg_arg_count
  * elements of its dtype), NULL for other roles. Integer inputs keep their range under every law. A
  * float input with a range stays in it; laws that would leave it are mapped into it. */

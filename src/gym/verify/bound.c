@@ -139,6 +139,13 @@ void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, 
     }
 }
 
+void kg_bound_any_order(struct kg_bound *b)
+{
+    b->e_ref *= 2;
+    b->max_ref *= 2;
+    b->rms_ref *= 2;
+}
+
 /* Where the reference is all zeros there is no scale. Then a kernel may be as far off as the
  * reference is. */
 static double spread(const struct kg_bound *b, double u, double errors)

@@ -59,6 +59,10 @@ struct kg_compare {
 /* Computes *out from r [n] (of dtype) and o [n] (f64, or integer). k: 0 if unknown. */
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out);
+/* Doubles the reference's errors, for mode ORACLE of a C problem. References add in 16 partial
+ * sums. An honest kernel may add in one, with errors up to sqrt(16) = 4 times as large, which is
+ * all that the bound allows. Twice is left for the largest of many. */
+void kg_bound_any_order(struct kg_bound *b);
 /* The rms over the finite elements of v [n], for mode FLOAT; 0 for integers. */
 double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n);
 /* Compares y [n] with r and o. y, r: of dtype; o: f64 for floating outputs, of dtype for integers.

@@ -55,6 +55,7 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     t->candidate_ns = res->candidate_ns;
     t->reference_ns = res->reference_ns;
     t->overhead_ns = res->overhead_ns;
+    t->shortest_ns = KG_TPAIRS_SHORT_NS;
     t->cv = res->cv;
     t->warmups = res->warmups;
     json_decref(t->samples);
