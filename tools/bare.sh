@@ -39,6 +39,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ $# -gt 0 ] || set -- 'make demo' 'make test'
+mark=kgym-bare # a root of this script's
+if [ -n "$root" ] && [ -n "$(ls -A "$root" 2>/dev/null)" ] && [ ! -e "$root/etc/$mark" ]; then
+  die "$root: not empty, and not made by this script"
+fi
 [ "$(id -u)" = 0 ] || die "only root can make a root file system"
 
 # Lines "URL SUITE COMPONENT": where this host gets the release from.
@@ -46,7 +50,8 @@ sources() {
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v r="$release" '$2 == r || index($2, r "-") == 1' | sort -u
 }
-found=$(sources)
+found=
+[ -n "$mirror" ] || found=$(sources)
 [ -n "$mirror" ] || mirror=$(awk -v r="$release" '$2 == r && $3 == "main" {print $1; exit}' <<<"$found")
 [ -n "$mirror" ] || die "this host's apt does not know Debian 12 ($release): name a mirror with --mirror"
 if ! command -v debootstrap >/dev/null; then
@@ -58,8 +63,6 @@ fi
 [ -n "$root" ] || root=$(mktemp -d /var/tmp/kgym-bare-XXXXXX)
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
-mark=kgym-bare # a root of this script's
-[ -z "$(ls -A "$root")" ] || [ -e "$root/etc/$mark" ] || die "$root: not empty, and not made by this script"
 log=$(mktemp)
 
 # Ends what still works in the namespace, which is all that holds its mounts.

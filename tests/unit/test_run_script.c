@@ -285,6 +285,20 @@ static void test_a_gpu_is_found(void **state)
     rig_shows("gpu unset");
 }
 
+/* tools/bare.sh before it makes anything: its help, and folders that it must not take. */
+static void test_the_bare_root(void **state)
+{
+    (void)state;
+    rig_expect(0, "$T/tools/bare.sh --help");
+    rig_shows("make demo");
+    assert_null(strstr(rig.out.data, "set -"));
+    rig_expect(2, "$T/tools/bare.sh --no-such-option");
+    rig_says("bare: no option --no-such-option");
+    rig_expect(2, "mkdir -p taken && : >taken/file && $T/tools/bare.sh --root taken true");
+    rig_says("bare: taken: not empty, and not made by this script");
+    rig_expect(0, "test -e taken/file");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_the_list),
         cmocka_unit_test_setup(test_light_programs, fresh),
         cmocka_unit_test_setup(test_the_slowest_and_the_sum, fresh),
+        cmocka_unit_test(test_the_bare_root),
         cmocka_unit_test_setup(test_pythons_programs, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
