@@ -8,6 +8,7 @@
 # therefore. The candidate counts as judged otherwise if the builds differ there.
 #   tools/same-records.sh OLD NEW [SET ...]     OLD, NEW: build folders, such as build/release
 # OUT=FOLDER keeps the records there; those of OLD that are there are not made again. JOBS: as many at once.
+# ONLY=REGEX: of torch and kernelbench, only candidates whose line of the batch matches.
 # Without torch (`make torch`) only `demo` is judged, and it is said. Exit status: 0 alike, 1 not, 2 it failed.
 set -uo pipefail
 old=$(cd "${1:?usage: tools/same-records.sh OLD NEW [SET ...]}" && pwd) || exit 2
@@ -75,7 +76,7 @@ different=0
 for s in "${sets[@]}"; do
   case $s in
     demo) lines=$tree/demo/replies.jsonl ;;
-    torch | kernelbench) lines=$out/torch-in.jsonl; torch_lines >"$lines" ;;
+    torch | kernelbench) lines=$out/torch-in.jsonl; torch_lines | grep -E -- "${ONLY:-.}" >"$lines" ;;
     *) echo "same-records: no set \`$s\` (demo, torch, kernelbench)"; exit 2 ;;
   esac
   rm -f "$out/$s.new.jsonl"
