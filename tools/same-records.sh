@@ -93,11 +93,15 @@ for s in "${sets[@]}"; do
       echo "$s: $id: $side: $(awk -v id="$id" '$1 == id' "$out/$s.$side.txt" | cut -d ' ' -f 2-)"
       was=$(replay "$s" "$old" "$out/$s.$side.jsonl" "$lines" "$id")
       is=$(replay "$s" "$new" "$out/$s.$side.jsonl" "$lines" "$id")
-      if [ -z "$was" ] || [ "$was" != "$is" ]; then
+      seen=$(awk -v id="$id" '$1 == id' "$out/$s.$side.txt" | cut -d ' ' -f 2-4)
+      if [ "$was" != "$is" ] || [ "$(cut -d ' ' -f 1-3 <<<"$was")" != "$seen" ]; then # or no replay of it
         same=no
         printf '  on the inputs of that record: old: %s\n                                new: %s\n' "$was" "$is"
       fi
     done
+    # A replay ends with the full run: what comes after it is compared where both came as far.
+    later() { awk -v id="$id" '$1 == id' "$out/$s.$1.txt" | grep -o 'full=pass timing=.* profile=[a-z]*'; }
+    ends=$(later old) && [ -n "$(later new)" ] && [ "$ends" != "$(later new)" ] && same=no
     if [ $same = yes ]; then
       echo "$s: $id: alike on the same inputs"
     else
