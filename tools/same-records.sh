@@ -8,6 +8,7 @@
 # therefore. The candidate counts as judged otherwise if the builds differ there.
 #   tools/same-records.sh OLD NEW [SET ...]     OLD, NEW: build folders, such as build/release
 # OUT=FOLDER keeps the records there; those of OLD that are there are not made again. JOBS: as many at once.
+# ONLY=REGEX: of torch and kernelbench, only candidates whose line of the batch matches.
 # Without torch (`make torch`) only `demo` is judged, and it is said. Exit status: 0 alike, 1 not, 2 it failed.
 set -uo pipefail
 old=$(cd "${1:?usage: tools/same-records.sh OLD NEW [SET ...]}" && pwd) || exit 2
@@ -75,7 +76,7 @@ different=0
 for s in "${sets[@]}"; do
   case $s in
     demo) lines=$tree/demo/replies.jsonl ;;
-    torch | kernelbench) lines=$out/torch-in.jsonl; torch_lines >"$lines" ;;
+    torch | kernelbench) lines=$out/torch-in.jsonl; torch_lines | grep -E -- "${ONLY:-.}" >"$lines" ;;
     *) echo "same-records: no set \`$s\` (demo, torch, kernelbench)"; exit 2 ;;
   esac
   rm -f "$out/$s.new.jsonl"
@@ -92,11 +93,15 @@ for s in "${sets[@]}"; do
       echo "$s: $id: $side: $(awk -v id="$id" '$1 == id' "$out/$s.$side.txt" | cut -d ' ' -f 2-)"
       was=$(replay "$s" "$old" "$out/$s.$side.jsonl" "$lines" "$id")
       is=$(replay "$s" "$new" "$out/$s.$side.jsonl" "$lines" "$id")
-      if [ -z "$was" ] || [ "$was" != "$is" ]; then
+      seen=$(awk -v id="$id" '$1 == id' "$out/$s.$side.txt" | cut -d ' ' -f 2-4)
+      if [ "$was" != "$is" ] || [ "$(cut -d ' ' -f 1-3 <<<"$was")" != "$seen" ]; then # or no replay of it
         same=no
         printf '  on the inputs of that record: old: %s\n                                new: %s\n' "$was" "$is"
       fi
     done
+    # A replay ends with the full run: what comes after it is compared where both came as far.
+    later() { awk -v id="$id" '$1 == id' "$out/$s.$1.txt" | grep -o 'full=pass timing=.* profile=[a-z]*'; }
+    ends=$(later old) && [ -n "$(later new)" ] && [ "$ends" != "$(later new)" ] && same=no
     if [ $same = yes ]; then
       echo "$s: $id: alike on the same inputs"
     else
