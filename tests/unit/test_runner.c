@@ -1,4 +1,5 @@
 /* The broker's handle and the runner program, with objects that behave and objects that do not. */
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -450,6 +451,10 @@ static void output_is_read_before_the_call_is_over(void **state)
 {
     (void)state;
     struct kg_runner r;
+    bool inherited[256]; /* pipes of whoever runs the tests */
+    for (int fd = 3; fd < 256; fd++) {
+        inherited[fd] = fcntl(fd, F_GETFD) >= 0;
+    }
     start(&r, "talks",
           "#include <string.h>\n#include <unistd.h>\n"
           "void f(void) { static char b[60000]; memset(b, 'x', sizeof b);\n"
@@ -458,7 +463,8 @@ static void output_is_read_before_the_call_is_over(void **state)
     for (int fd = 3; fd < 256; fd++) {
         struct stat st;
         int left = 0;
-        if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && ioctl(fd, FIONREAD, &left) == 0) {
+        if (!inherited[fd] && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
+            ioctl(fd, FIONREAD, &left) == 0) {
             assert_int_equal(left, 0);
         }
     }
