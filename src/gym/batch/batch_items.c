@@ -182,8 +182,8 @@ static enum kg_code in_folder(const struct kg_items *items, const char *path, ch
                            : kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", path);
 }
 
-/* A word with a slash is a path. Another one that ends like a problem's file is a path where there is
- * such a file beside the batch; else it may be a file's name in the suites. */
+/* A word with a slash is a path. Another one that ends like a problem's file is a path where there
+ * is such a file beside the batch; else it may be a file's name in the suites. */
 static bool is_path(const struct kg_items *items, const char *problem)
 {
     struct kg_err ignored = KG_ERR_INIT;
