@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 mode=usual
 case "${1:-}" in quick | full) mode=$1; shift ;; esac
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(extract separation sandbox throughput staged memory timing)
+[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory timing)
 export KGYM_BUILD=$b XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache}
 out=build/bench-results
 mkdir -p "$out"
@@ -24,6 +24,8 @@ counts() {
   case "$mode/$1" in
     quick/extract) echo 5 ;;
     quick/separation) echo 32 ;;
+    quick/sum_orders) echo 1 row_stats ;;
+    usual/sum_orders) echo 20 ;;
     quick/sandbox) echo 5 3 4 ;;
     quick/throughput) echo 4 2 0 ;;
     quick/staged) echo 20 2 ;;

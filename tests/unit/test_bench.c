@@ -146,6 +146,13 @@ static void separation_runs(void **state)
     bench("separation", "16");
 }
 
+/* Status 0 says that no honest order of a sum was refused. */
+static void sum_orders_runs(void **state)
+{
+    (void)state;
+    bench("sum_orders", "2 row_stats");
+}
+
 static void sandbox_runs(void **state)
 {
     (void)state;
@@ -329,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extract_runs),
         cmocka_unit_test(separation_runs),
+        cmocka_unit_test(sum_orders_runs),
         cmocka_unit_test(sandbox_runs),
         cmocka_unit_test(throughput_runs),
         cmocka_unit_test(staged_runs),

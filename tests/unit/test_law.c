@@ -511,9 +511,23 @@ static void values_are_pinned(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* The bound grows with the square root of what is counted. */
+static void equal_terms_count_squared(void **state)
+{
+    (void)state;
+    for (int law = 0; law < KG_LAW_COUNT; law++) {
+        bool alike = law == KG_LAW_EQUAL || law == KG_LAW_OUTLIER || law == KG_LAW_PIECEWISE ||
+                     law == KG_LAW_SORTED;
+        assert_int_equal(kg_law_terms((enum kg_law)law, 768), alike ? 768 * 768 : 768);
+        assert_int_equal(kg_law_terms((enum kg_law)law, 1), 1);
+        assert_true(kg_law_terms((enum kg_law)law, INT64_MAX) > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_terms_count_squared),
         cmocka_unit_test(names_round_trip),
         cmocka_unit_test(same_key_gives_the_same_bytes_in_every_law),
         cmocka_unit_test(outputs_are_left_alone),
