@@ -22,11 +22,12 @@ struct config {
 static const char *const methods[] = {"paired", "calibrated", NULL};
 #define AT(f) offsetof(struct config, f), sizeof((struct config *)0)->f
 static const struct kg_opt table[] = {
-    {"staged", KG_OPT_BOOL, AT(staged), 0, 0, NULL, "true", "", "Stop early."},
-    {"timing.pairs", KG_OPT_INT, AT(pairs), -10, 1e15, NULL, "20", "", "Pairs."},
-    {"timing.half_width", KG_OPT_REAL, AT(half_width), -1e300, 1e300, NULL, "0.02", "", "Width."},
-    {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "Method."},
-    {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Rewards."},
+    {"staged", KG_OPT_BOOL, AT(staged), 0, 0, NULL, "true", "", "Stop early.", false},
+    {"timing.pairs", KG_OPT_INT, AT(pairs), -10, 1e15, NULL, "20", "", "Pairs.", false},
+    {"timing.half_width", KG_OPT_REAL, AT(half_width), -1e300, 1e300, NULL, "0.02", "", "Width.",
+     false},
+    {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "Method.", false},
+    {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Rewards.", false},
 };
 static const struct kg_opts opts = {table, sizeof table / sizeof *table};
 

@@ -31,7 +31,7 @@ static size_t choose(size_t first, size_t end, int held, const struct holder *ot
                      double lead)
 {
     static struct kg_pool_waiting waiting[LINES];
-    struct kg_pool_holder holders[JOBS];
+    struct kg_pool_holder holders[JOBS] = {{0}};
     size_t count = 0;
     for (size_t i = first; i < end; i++) {
         if (!item[i].taken) {
