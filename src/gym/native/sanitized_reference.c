@@ -197,8 +197,14 @@ static enum kg_sanitized_verdict judge(const struct feed *f, const struct kg_san
     if (e->kind == KG_EXIT_CODE && e->code >= DRIVER_EXIT && e->code <= DRIVER_EXIT + 1) {
         return skip(what, cap, "under the sanitizers there was no memory for its arrays");
     }
-    snprintf(what, cap, "under the sanitizers it ends with %s %d%s",
-             e->kind == KG_EXIT_SIGNAL ? "signal" : "status", e->code, where);
+    if (e->kind == KG_EXIT_SIGNAL) {
+        snprintf(what, cap, "under the sanitizers it is killed by signal %d (%s)%s", e->code,
+                 strsignal(e->code), where);
+    } else {
+        snprintf(what, cap,
+                 "under the sanitizers it ends its process with status %d instead of returning%s",
+                 e->code, where);
+    }
     return KG_SANITIZED_DEFECT;
 }
 
