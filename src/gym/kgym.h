@@ -12,8 +12,8 @@
  *   kgym_close(pool);
  *
  * Processes. A pool is one supervisor process, which the library starts, and the supervisor's
- * workers, one for each core. All of them are the program `kgym`, executed anew: they inherit no
- * memory and no descriptor of the caller. The library never forks without exec, pins, changes
+ * workers, one for each core. All of them are the program `kgym`, executed anew: they inherit the
+ * environment, the working folder and standard error, and no memory or other descriptor. The library never forks without exec, pins, changes
  * signals, or waits for a process that it did not start. A caller may have threads and may hold a
  * GPU context. When the caller ends, however it ends, its supervisor and workers end as well.
  *
@@ -126,8 +126,8 @@ struct kgym_info {
 KGYM_API enum kgym_code kgym_info(struct kgym_pool *pool, struct kgym_info *out,
                                   struct kgym_error *err);
 
-/* Changes the number of workers while the pool runs. One that is not wanted any more finishes its
- * task first. workers: 1 to 4096.  Errors: USAGE. */
+/* Changes the number of workers while the pool runs. A surplus worker finishes its task first.
+ * workers: 1 to 4096.  Errors: USAGE, GYM, HOST. */
 KGYM_API enum kgym_code kgym_resize(struct kgym_pool *pool, int workers, struct kgym_error *err);
 
 /* Takes a core for the caller: blocks until no worker of this pool has a task there, then the pool
@@ -162,7 +162,7 @@ struct kgym_task {
      * NULL: none. At most 200 bytes of UTF-8. */
     const char *tag;
     /* Seconds from the submission until the result must be there; 0: no limit. After it the task
-     * ends with the error CANCELLED. */
+     * ends with the error CANCELLED, or with its record where that came at the same time. */
     double deadline_s;
     /* Comma-separated reward presets, such as "dr-kernel,binary". NULL: the pool's setting. */
     const char *rewards;
@@ -175,7 +175,8 @@ struct kgym_task {
 
 /* Puts a task into the queue. *id, unless id is NULL, names it from now on. Does not wait for the
  * task. Every task that is accepted has exactly one result, in whatever way it ends. If the
- * supervisor or a worker dies, the task is tried once more; then its result is an error.
+ * worker dies, its task is tried once more; then its result is an error. If the supervisor dies,
+ * another one gets all tasks; after three deaths without a result in between the pool has ended.
  * Tasks prefer the worker that holds their problem (docs/batches.md). Cost: one copy of the text.
  * Errors: USAGE (a field), LIMIT (too large), FULL, GYM (the pool has ended). */
 KGYM_API enum kgym_code kgym_submit(struct kgym_pool *pool, const struct kgym_task *task,

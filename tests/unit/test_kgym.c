@@ -240,15 +240,19 @@ static void test_bad_arguments_are_named(void **state)
     (void)state;
     struct kgym_pool *p = open_pool(quick, 1, 1, 0);
     struct kgym_task good = {.size = sizeof good, .problem = "silu", .text = "x", .text_len = 1};
-    struct kgym_task bad[] = {good, good, good, good, good, good};
-    static char long_tag[300];
+    struct kgym_task bad[] = {good, good, good, good, good, good, good, good, good};
+    static char long_tag[300], long_name[5000];
     memset(long_tag, 'a', sizeof long_tag - 1);
+    memset(long_name, 1, sizeof long_name - 1);
     bad[0].size = sizeof bad[0] + 8;
     bad[1].problem = NULL;
     bad[2].text = NULL;
     bad[3].tag = long_tag;
     bad[4].deadline_s = -1;
     bad[5].tag = "\xff";
+    bad[6].problem = long_name;
+    bad[7].problem_text = "";
+    bad[8].replay = "";
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(kgym_submit(p, &bad[i], NULL, &err), KGYM_E_USAGE);
         assert_true(err.message[0] != 0);
@@ -449,6 +453,43 @@ static void test_nothing_accepted_is_lost_with_the_supervisor(void **state)
         kgym_result_free(r);
     }
     assert_null(next(p, 0));
+    kgym_close(p);
+}
+
+/* A request finds the next supervisor. */
+static void test_a_request_after_the_supervisor_died(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_pool(quick, 1, 1, 0);
+    struct kgym_info info = {.size = sizeof info};
+    kill((pid_t)child_of(getpid()), SIGKILL);
+    assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
+    assert_int_equal(info.workers, 1);
+    kgym_close(p);
+}
+
+/* A worker that does not answer is killed; the pool goes on. */
+static void test_a_worker_that_hangs(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_pool(slow, 3, 1, 0);
+    uint64_t id = submit(p, ENDLESS, NULL, 1.5);
+    await_running(p, 1);
+    long worker = 0;
+    for (int k = 0; k < 1000 && worker == 0; k++) {
+        usleep(2000);
+        worker = child_of(child_of(getpid()));
+    }
+    assert_true(worker > 0);
+    kill((pid_t)worker, SIGSTOP);
+    struct kgym_result *r = must(p);
+    assert_int_equal(r->id, id);
+    assert_int_equal(r->error, KGYM_E_CANCELLED);
+    kgym_result_free(r);
+    submit(p, GOOD, NULL, 0);
+    r = must(p);
+    assert_string_equal(r->verdict, "ok");
+    kgym_result_free(r);
     kgym_close(p);
 }
 
@@ -674,6 +715,8 @@ int main(void)
         cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_a_task_that_takes_two_workers_is_an_error),
         cmocka_unit_test(test_nothing_accepted_is_lost_with_the_supervisor),
+        cmocka_unit_test(test_a_request_after_the_supervisor_died),
+        cmocka_unit_test(test_a_worker_that_hangs),
         cmocka_unit_test(test_a_program_of_another_version_is_refused),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_the_descriptor_tells_of_results),

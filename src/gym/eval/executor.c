@@ -84,6 +84,7 @@ enum kg_code kg_executor_find(const struct kg_paths *paths, const char *problem,
         return find_name(paths, problem, out, path, cap, err);
     }
     *out = *out ? *out : kg_executors[0]; /* no ending that anybody knows: refused there */
+    KG_ASSERT(*out);
     return (*out)->find(problem, paths->suites, paths->nsuites, path, cap, err);
 }
 

@@ -110,7 +110,7 @@ static enum kg_code long_enough(struct kg_worker *w, struct kg_onboard *o, struc
 {
     struct kg_native *n = kg_native_of(w);
     struct kg_case example = {.law = KG_LAW_OWN};
-    int64_t k = 0, ns;
+    int64_t k = 0, ns = 0;
     kg_shape_default(n->problem, &example.shape);
     kg_rng_bytes(&w->rng, &example.key, sizeof example.key);
     if (cost_of_a_call(w, &k, err) != KG_OK || kg_native_references(w, err) != KG_OK ||

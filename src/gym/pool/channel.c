@@ -10,7 +10,8 @@
 
 #include "base/clock.h"
 
-#define CHUNK (256u << 10)
+#define CHUNK     (256u << 10)
+#define FILL_MOST (1u << 20) /* of one peer at a time, so that none keeps the others waiting */
 
 /* Both ends are the same program on the same host: host byte order. */
 struct prefix {
@@ -27,7 +28,7 @@ void kg_frame_deinit(struct kg_frame *f)
 void kg_channel_init(struct kg_channel *c, int fd)
 {
     *c = (struct kg_channel){.fd = fd, .ended = fd < 0};
-    kg_buf_init(&c->in, KG_CHANNEL_MAX);
+    kg_buf_init(&c->in, 2 * (size_t)KG_FRAME_MAX);
     kg_buf_init(&c->out, KG_CHANNEL_MAX);
 }
 
@@ -64,7 +65,7 @@ bool kg_channel_queue(struct kg_channel *c, enum kg_frame_kind kind, json_t *hea
                       size_t len)
 {
     struct kg_buf text;
-    kg_buf_init(&text, KG_FRAME_MAX);
+    kg_buf_init(&text, KG_HEAD_MAX);
     kg_json_dump(head, &text);
     json_decref(head);
     bool good = !c->ended && kg_buf_ok(&text) && text.len + len <= KG_FRAME_MAX;
@@ -112,7 +113,7 @@ bool kg_channel_send(struct kg_channel *c, enum kg_frame_kind kind, json_t *head
 
 void kg_channel_fill(struct kg_channel *c)
 {
-    while (!c->ended) {
+    for (size_t done = 0; !c->ended && done < FILL_MOST; done += CHUNK / 4) {
         compact(&c->in, &c->in_at);
         char chunk[CHUNK / 4];
         ssize_t n = recv(c->fd, chunk, sizeof chunk, MSG_DONTWAIT);
@@ -156,7 +157,7 @@ bool kg_channel_take(struct kg_channel *c, struct kg_frame *out)
         return false;
     }
     memcpy(&p, c->in.data + c->in_at, sizeof p);
-    if ((uint64_t)p.head + p.body > KG_FRAME_MAX) {
+    if (p.head > KG_HEAD_MAX || (uint64_t)p.head + p.body > KG_FRAME_MAX) {
         c->ended = true;
         return false;
     }
@@ -204,8 +205,12 @@ enum kg_code kg_frame_get_error(const json_t *head, struct kg_err *err)
     if (code == KG_OK) {
         return KG_OK;
     }
-    kg_fail(err, (enum kg_code)code, "%s", message ? message : "no message");
-    err->blame = (enum kg_blame)kg_frame_int(head, "blame");
+    int64_t blame = kg_frame_int(head, "blame");
+    bool known = code > KG_OK && code <= KG_E_FULL;
+    kg_fail(err, known ? (enum kg_code)code : KG_E_GYM, "%s", message ? message : "no message");
+    if (blame >= KG_BLAME_HOST && blame <= KG_BLAME_PROBLEM) {
+        err->blame = (enum kg_blame)blame;
+    }
     return err->code;
 }
 

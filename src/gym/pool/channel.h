@@ -9,6 +9,7 @@
 #include "base/json.h"
 
 #define KG_FRAME_MAX   (256u << 20)
+#define KG_HEAD_MAX    (1u << 20)        /* bytes of a head, which is parsed as JSON */
 #define KG_CHANNEL_MAX ((size_t)4 << 30) /* bytes that wait in one direction */
 
 enum kg_frame_kind {
@@ -54,7 +55,7 @@ bool kg_channel_flush(struct kg_channel *c);
 bool kg_channel_send(struct kg_channel *c, enum kg_frame_kind kind, json_t *head, const void *body,
                      size_t len);
 
-/* Reads what is there now, without waiting. */
+/* Reads what is there now, 1 MiB at most, without waiting. */
 void kg_channel_fill(struct kg_channel *c);
 /* The next whole frame that was read, in *out, for the caller to deinit. False: none. */
 bool kg_channel_take(struct kg_channel *c, struct kg_frame *out);

@@ -17,9 +17,10 @@
 #include "gym/pool/spawn.h"
 
 #define QUEUE_LIMIT 4096
-#define QUEUE_MOST  1000000
+#define QUEUE_MOST  65536
 #define TEXT_MOST   ((size_t)64 << 20)
 #define TAG_MOST    200
+#define NAME_MOST   4096
 #define MS_NS       INT64_C(1000000)
 
 _Static_assert((int)KGYM_E_NEEDS_GPU == (int)KG_E_NEEDS_GPU &&
@@ -99,9 +100,13 @@ static enum kg_code make_descriptors(struct kgym_pool *p, struct kg_err *err)
 static struct kgym_pool *make_pool(const struct kgym_options *o)
 {
     struct kgym_pool *p = calloc(1, sizeof *p);
+    pthread_condattr_t monotonic;
     if (p) {
         pthread_mutex_init(&p->lock, NULL);
-        pthread_cond_init(&p->heard, NULL);
+        pthread_condattr_init(&monotonic);
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        pthread_cond_init(&p->heard, &monotonic);
+        pthread_condattr_destroy(&monotonic);
         kg_channel_init(&p->channel, -1);
         p->supervisor = -1;
         p->wake = p->poll_fd = -1;
@@ -124,7 +129,7 @@ enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **
         return fail(err, KG_E_USAGE, "options: size is not that of a known kgym_options");
     }
     if (o.queue_limit < 0 || o.queue_limit > QUEUE_MOST) {
-        return fail(err, KG_E_USAGE, "options: queue_limit is not between 1 and 1000000");
+        return fail(err, KG_E_USAGE, "options: queue_limit is not between 1 and 65536");
     }
     struct kgym_pool *p = make_pool(&o);
     if (!p) {
@@ -194,6 +199,14 @@ static enum kg_code check_task(const struct kgym_task *t, struct kg_err *err)
     if (!t->problem || !*t->problem) {
         return kg_fail(err, KG_E_USAGE, "task: a problem is needed");
     }
+    if (strlen(t->problem) > NAME_MOST || (t->rewards && strlen(t->rewards) > NAME_MOST) ||
+        (t->stop_after && strlen(t->stop_after) > NAME_MOST)) {
+        return kg_fail(err, KG_E_USAGE, "task: a name of more than %d bytes", NAME_MOST);
+    }
+    if ((t->problem_text && t->problem_text_len == 0) || (t->replay && t->replay_len == 0)) {
+        return kg_fail(err, KG_E_USAGE, "task: %s is empty",
+                       t->problem_text && t->problem_text_len == 0 ? "problem_text" : "replay");
+    }
     if (t->kind == KGYM_EVALUATE && !t->text) {
         return kg_fail(err, KG_E_USAGE, "task: a text to judge is needed");
     }
@@ -258,6 +271,7 @@ static enum kg_code add_task(struct kgym_pool *p, const struct kgym_task *t, str
     }
     struct kg_client_task *c = &p->task[p->ntasks];
     *c = (struct kg_client_task){.id = p->next_id, .tag = t->tag ? strdup(t->tag) : NULL};
+    c->deadline_ns = t->deadline_s > 0 ? kg_clock_ns() + (int64_t)(t->deadline_s * 1e9) : 0;
     if ((t->tag && !c->tag) || !copy_body(t, &c->body, &c->len)) {
         free(c->tag);
         return kg_fail(err, KG_E_LIMIT, "no memory for a text of %zu bytes", c->len);
@@ -341,6 +355,9 @@ enum kgym_code kgym_cancel(struct kgym_pool *p, uint64_t id, struct kgym_error *
         i++;
     }
     bool waits = i < p->ntasks;
+    if (waits) {
+        p->task[i].cancelled = true;
+    }
     for (size_t k = 0; !waits && k < p->ndone; k++) {
         waits = p->done[k]->id == id;
     }

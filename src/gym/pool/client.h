@@ -18,6 +18,8 @@ struct kg_client_task {
     json_t *head;
     char *body;
     size_t len;
+    int64_t deadline_ns; /* monotonic; 0: none */
+    bool cancelled;      /* a supervisor that is started anew is told so again */
 };
 
 struct kgym_pool {

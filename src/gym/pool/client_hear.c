@@ -46,10 +46,18 @@ static void fill_rewards(struct held_result *h, const json_t *list)
     }
 }
 
+/* A worker's process may have been taken over by what it judged: its numbers are not trusted. */
+static enum kgym_code code_of(const json_t *head)
+{
+    int64_t code = kg_frame_int(head, "error");
+    return code >= KGYM_OK && code <= KGYM_E_FULL ? (enum kgym_code)code : KGYM_E_GYM;
+}
+
 static struct kgym_result *make_result(struct kg_frame *f, char *tag)
 {
     const json_t *rewards = json_object_get(f->head, "rewards");
     const json_t *speedup = json_object_get(f->head, "speedup");
+    const char *message = kg_frame_text(f->head, "message");
     struct held_result *h = calloc(1, sizeof *h + json_array_size(rewards) * sizeof *h->reward);
     KG_ASSERT(h);
     h->head = f->head;
@@ -63,8 +71,8 @@ static struct kgym_result *make_result(struct kg_frame *f, char *tag)
         .record_len = f->len,
         .verdict = kg_frame_text(f->head, "verdict"),
         .reason = kg_frame_text(f->head, "reason"),
-        .error = (enum kgym_code)kg_frame_int(f->head, "error"),
-        .message = kg_frame_text(f->head, "message"),
+        .error = code_of(f->head),
+        .message = message ? message : "",
         .correct = (int)kg_frame_int(f->head, "correct"),
         .speedup = number_at(speedup, 0),
         .speedup_lo = number_at(speedup, 1),
@@ -143,15 +151,6 @@ void kg_client_hear(struct kgym_pool *p)
     kg_client_show(p);
 }
 
-static struct timespec until(int64_t end_ns)
-{
-    int64_t left = end_ns - kg_clock_ns();
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t at = now.tv_sec * INT64_C(1000000000) + now.tv_nsec + (left > 0 ? left : 0);
-    return (struct timespec){at / 1000000000, at % 1000000000};
-}
-
 static void read_once(struct kgym_pool *p, int64_t end_ns)
 {
     struct pollfd fd = {.fd = p->channel.fd, .events = POLLIN};
@@ -175,7 +174,7 @@ bool kg_client_wait(struct kgym_pool *p, int64_t end_ns)
     } else if (end_ns < 0) {
         pthread_cond_wait(&p->heard, &p->lock);
     } else {
-        struct timespec at = until(end_ns);
+        struct timespec at = {end_ns / 1000000000, end_ns % 1000000000};
         pthread_cond_timedwait(&p->heard, &p->lock, &at);
     }
     return true;
@@ -203,30 +202,39 @@ void kg_client_show(struct kgym_pool *p)
     }
 }
 
-enum kg_code kg_client_request(struct kgym_pool *p, json_t *head, const void *body, size_t len,
-                               json_t **reply, struct kg_err *err)
+/* One try. False: the supervisor died over it. */
+static bool ask_once(struct kgym_pool *p, const json_t *head, int64_t request, const void *body,
+                     size_t len, json_t **reply)
 {
     char key[32];
-    int64_t request = ++p->next_request;
+    int64_t starts = p->starts; /* before anything is sent: a later death must end the wait */
     snprintf(key, sizeof key, "%" PRId64, request);
-    json_object_set_new(head, "request", json_integer(request));
-    *reply = NULL;
-    if (p->broken.code == KG_OK &&
-        !kg_channel_send(&p->channel, KG_FRAME_REQUEST, head, body, len)) {
+    if (!kg_channel_send(&p->channel, KG_FRAME_REQUEST, json_deep_copy(head), body, len)) {
         kg_client_restart(p);
     }
-    int64_t starts = p->starts;
     while (!*reply && p->broken.code == KG_OK && p->starts == starts) {
         (void)kg_client_wait(p, -1);
         *reply = json_incref(json_object_get(p->replies, key));
     }
     json_object_del(p->replies, key);
+    return *reply || p->broken.code != KG_OK;
+}
+
+enum kg_code kg_client_request(struct kgym_pool *p, json_t *head, const void *body, size_t len,
+                               json_t **reply, struct kg_err *err)
+{
+    int64_t request = ++p->next_request;
+    json_object_set_new(head, "request", json_integer(request));
+    *reply = NULL;
+    bool answered = p->broken.code != KG_OK || ask_once(p, head, request, body, len, reply) ||
+                    ask_once(p, head, request, body, len, reply); /* of the next supervisor */
+    json_decref(head);
     if (*reply) {
         return kg_frame_get_error(*reply, err);
     }
-    if (p->broken.code != KG_OK) {
-        *err = p->broken;
-        return err->code;
+    if (!answered) {
+        return kg_fail(err, KG_E_GYM, "the pool's supervisor died twice over this request");
     }
-    return kg_fail(err, KG_E_GYM, "the pool's supervisor died over this request; try again");
+    *err = p->broken;
+    return err->code;
 }

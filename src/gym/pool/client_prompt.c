@@ -7,13 +7,14 @@
 #include "gym/prompt/prompt.h"
 
 #define TEXT_MOST (64u << 20)
+#define NAME_MOST 4096
 
 static enum kg_code check(const char *problem, const char *text, size_t len,
                           const struct kgym_text_options *o, struct kg_err *err)
 {
     enum kg_prompt_language language;
-    if (!problem || !*problem) {
-        return kg_fail(err, KG_E_USAGE, "prompt: no problem");
+    if (!problem || !*problem || strlen(problem) > NAME_MOST) {
+        return kg_fail(err, KG_E_USAGE, "prompt: a problem of 1 to %d bytes is needed", NAME_MOST);
     }
     if (text && len > TEXT_MOST) {
         return kg_fail(err, KG_E_LIMIT, "prompt: the problem's text has more than 64 MB");

@@ -37,18 +37,6 @@ enum kgym_code kgym_info(struct kgym_pool *p, struct kgym_info *out, struct kgym
     return code;
 }
 
-enum kgym_code kgym_resize(struct kgym_pool *p, int workers, struct kgym_error *err)
-{
-    enum kgym_code code =
-        request(p, json_pack("{s:s, s:i}", "call", "resize", "workers", workers), NULL, err);
-    if (code == KGYM_OK) {
-        pthread_mutex_lock(&p->lock);
-        p->workers = workers;
-        pthread_mutex_unlock(&p->lock);
-    }
-    return code;
-}
-
 static void forget_core(struct kgym_pool *p, int core)
 {
     for (size_t i = json_array_size(p->held); i-- > 0;) {
@@ -58,18 +46,38 @@ static void forget_core(struct kgym_pool *p, int core)
     }
 }
 
+/* A request whose success a supervisor that is started anew must be told. What is to be told
+ * changes under the same lock as the request, so that no restart comes in between. */
+static enum kgym_code request_and_note(struct kgym_pool *p, json_t *head, int *workers, int core,
+                                       struct kgym_error *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    json_t *ignored = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (kg_client_request(p, head, "", 0, &ignored, &e) == KG_OK) {
+        if (workers) {
+            p->workers = *workers;
+        } else {
+            forget_core(p, core);
+            json_array_append_new(p->held, json_integer(core));
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    json_decref(ignored);
+    return kg_client_error(&e, err);
+}
+
+enum kgym_code kgym_resize(struct kgym_pool *p, int workers, struct kgym_error *err)
+{
+    json_t *head = json_pack("{s:s, s:i}", "call", "resize", "workers", workers);
+    return request_and_note(p, head, &workers, -1, err);
+}
+
 enum kgym_code kgym_hold_core(struct kgym_pool *p, int core, int timeout_ms, struct kgym_error *err)
 {
-    enum kgym_code code = request(
-        p, json_pack("{s:s, s:i, s:i}", "call", "hold", "core", core, "timeout_ms", timeout_ms),
-        NULL, err);
-    if (code == KGYM_OK) {
-        pthread_mutex_lock(&p->lock);
-        forget_core(p, core);
-        json_array_append_new(p->held, json_integer(core));
-        pthread_mutex_unlock(&p->lock);
-    }
-    return code;
+    json_t *head =
+        json_pack("{s:s, s:i, s:i}", "call", "hold", "core", core, "timeout_ms", timeout_ms);
+    return request_and_note(p, head, NULL, core, err);
 }
 
 enum kgym_code kgym_release_core(struct kgym_pool *p, int core, struct kgym_error *err)

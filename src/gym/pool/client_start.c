@@ -79,7 +79,10 @@ static void reap(pid_t pid)
 
 void kg_client_end(struct kgym_pool *p)
 {
-    kg_channel_deinit(&p->channel); /* which epoll notices */
+    if (p->channel.fd >= 0) { /* a child of the caller may hold a copy of it */
+        (void)epoll_ctl(p->poll_fd, EPOLL_CTL_DEL, p->channel.fd, NULL);
+    }
+    kg_channel_deinit(&p->channel);
     if (p->supervisor > 0) {
         reap(p->supervisor);
     }
@@ -106,7 +109,15 @@ static bool send_all(struct kgym_pool *p)
     }
     for (size_t k = 0; k < p->ntasks && good; k++) {
         struct kg_client_task *t = &p->task[k];
+        if (t->deadline_ns > 0) { /* what is left of it */
+            double left_s = 1e-9 * (double)(t->deadline_ns - kg_clock_ns());
+            json_object_set_new(t->head, "deadline_s", json_real(left_s > 1e-9 ? left_s : 1e-9));
+        }
         good = kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len);
+        if (good && t->cancelled) {
+            good = kg_channel_send(&p->channel, KG_FRAME_CANCEL,
+                                   json_pack("{s:I}", "id", (json_int_t)t->id), "", 0);
+        }
     }
     if (p->draining) {
         good = good && kg_channel_send(&p->channel, KG_FRAME_DRAIN, json_object(), "", 0);

@@ -47,7 +47,7 @@ enum kgym_code kgym_feedback(const char *record, size_t record_len,
 {
     struct kgym_text_options o = {0};
     struct kg_err e = KG_ERR_INIT;
-    struct kg_record r;
+    struct kg_record r = {.has_error = false};
     *text = NULL;
     if (options && !kg_client_copy(&o, sizeof o, options, options->size)) {
         kg_fail(&e, KG_E_USAGE, "options: size is not that of a known kgym_text_options");
@@ -125,7 +125,7 @@ enum kgym_code kgym_rewards(const char *record, size_t record_len, const char *p
                             struct kgym_reward *out, size_t *n, struct kgym_error *err)
 {
     struct kg_err e = KG_ERR_INIT;
-    struct kg_record r;
+    struct kg_record r = {.has_error = false};
     if (read_record(record, record_len, &r, &e) == KG_OK) {
         (void)!rewards(&r, presets, out, n, &e);
         kg_record_deinit(&r);

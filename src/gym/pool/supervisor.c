@@ -41,7 +41,8 @@ static void listen_once(struct kg_supervisor *s, struct pollfd *p, int timeout_m
         }
     }
     int n = s->nworkers;
-    if (poll(p, (nfds_t)n + 1, timeout_ms) <= 0) {
+    /* a signal between the last look and poll is seen a second later */
+    if (poll(p, (nfds_t)n + 1, timeout_ms < 0 ? 1000 : timeout_ms) <= 0) {
         return;
     }
     if (p[0].revents) {

@@ -30,6 +30,7 @@ struct kg_supervisor {
     struct kg_config config;
     char program[4096], trace[4096];
     bool public_only, draining;
+    bool worked; /* a worker has given a result: this host can run them */
     struct kg_pool_core *core;
     int ncores;
     char **device; /* names; NULL: the configuration's */
@@ -50,6 +51,8 @@ enum kg_code kg_supervisor_open(struct kg_supervisor *s, const json_t *options,
                                 struct kg_err *err) KG_MUST_USE;
 void kg_supervisor_close(struct kg_supervisor *s);
 
+/* Is this core, an index, the caller's, or will it be once its task has ended? */
+bool kg_supervisor_core_is_taken(const struct kg_supervisor *s, int core);
 /* Tasks to workers that are idle; workers that are needed are started. */
 void kg_supervisor_feed(struct kg_supervisor *s);
 /* What a worker has sent, or that it is gone. */

@@ -85,7 +85,6 @@ static enum kg_code hold(struct kg_supervisor *s, const json_t *head, struct kg_
     if (!grown) {
         return kg_fail(err, KG_E_LIMIT, "no memory");
     }
-    core->held = true;
     s->hold = grown;
     s->hold[s->nholds++] =
         (struct kg_pool_hold){.request = kg_frame_int(head, "request"),

@@ -36,6 +36,15 @@ static bool is_one_of(json_int_t core, const int *list, int n)
     return i < n;
 }
 
+static bool is_core(const struct kg_supervisor *s, int cpu)
+{
+    int i = 0;
+    while (i < s->ncores && s->core[i].cpu != cpu) {
+        i++;
+    }
+    return i < s->ncores;
+}
+
 static enum kg_code find_cores(struct kg_supervisor *s, const json_t *wanted, struct kg_err *err)
 {
     int allowed[CPU_SETSIZE];
@@ -55,6 +64,9 @@ static enum kg_code find_cores(struct kg_supervisor *s, const json_t *wanted, st
         if (!is_one_of(c, allowed, n)) {
             return kg_fail(err, KG_E_USAGE, "cores: this process may not use core %lld",
                            (long long)c);
+        }
+        if (is_core(s, (int)c)) {
+            return kg_fail(err, KG_E_USAGE, "cores: core %lld is named twice", (long long)c);
         }
         if (s->ncores == CPU_SETSIZE) {
             return kg_fail(err, KG_E_USAGE, "cores: more than %d", CPU_SETSIZE);

@@ -1,4 +1,5 @@
 /* Tasks to workers, results to the client, and what happens when either does not come. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,9 @@
 #define RECORD_MAX      (64u << 20)
 #define CANCEL_EVERY_MS 50
 #define LOOK_EVERY_MS   20
+#define STOP_NS         INT64_C(5000000000) /* a worker that does not stop its task is killed */
+#define AGAIN_NS        INT64_C(1000000000) /* until a worker that could not start is tried again */
+#define NS_PER_MS       INT64_C(1000000)
 
 void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const struct kg_err *e)
 {
@@ -54,14 +58,24 @@ static void broken(struct kg_supervisor *s, const struct kg_err *e)
     kg_channel_queue(&s->client, KG_FRAME_BROKEN, head, "", 0);
 }
 
+/* A host that has run workers before may be short of something for a moment. */
+static void cannot_start(struct kg_supervisor *s, struct kg_worker_process *w,
+                         const struct kg_err *e)
+{
+    w->again_ns = kg_clock_ns() + AGAIN_NS;
+    if (!s->worked) {
+        broken(s, e);
+    }
+}
+
 /* Starts the worker's process where it has none. */
 static bool is_up(struct kg_supervisor *s, struct kg_worker_process *w)
 {
     struct kg_err err = KG_ERR_INIT;
-    if (w->state == KG_WORKER_NONE &&
+    if (w->state == KG_WORKER_NONE && kg_clock_ns() >= w->again_ns &&
         kg_worker_process_start(w, s->program, s->shared[w->device], configuration_of(s, w),
                                 &err) != KG_OK) {
-        broken(s, &err);
+        cannot_start(s, w, &err);
     }
     return w->state == KG_WORKER_IDLE;
 }
@@ -102,6 +116,15 @@ static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
     kg_worker_process_hand(w, t, more_to_come(s));
 }
 
+bool kg_supervisor_core_is_taken(const struct kg_supervisor *s, int core)
+{
+    bool taken = s->core[core].held;
+    for (int i = 0; i < s->nholds && !taken; i++) {
+        taken = s->hold[i].core == core;
+    }
+    return taken;
+}
+
 void kg_supervisor_feed(struct kg_supervisor *s)
 {
     static const enum kg_worker_state order[] = {KG_WORKER_IDLE, KG_WORKER_NONE};
@@ -113,7 +136,8 @@ void kg_supervisor_feed(struct kg_supervisor *s)
     for (int k = 0; k < 2; k++) { /* a process that is there before one that must be started */
         for (int i = 0; i < s->nworkers; i++) {
             struct kg_worker_process *w = s->worker[i];
-            if (w->state == order[k] && !w->unwanted && !s->core[w->core].held) {
+            bool free_core = s->tasks.n == 0 || !kg_supervisor_core_is_taken(s, w->core);
+            if (w->state == order[k] && !w->unwanted && free_core) {
                 feed_one(s, w, others);
             }
         }
@@ -121,21 +145,23 @@ void kg_supervisor_feed(struct kg_supervisor *s)
     free(others);
 }
 
+/* The worker runs beside hostile code, so that its frame says only what became of this task. */
 static void finish(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_frame *f)
 {
     struct kg_pool_task *t = w->task;
     w->task = NULL;
     w->state = KG_WORKER_IDLE;
-    if (f->kind == KG_FRAME_RESULT) {
-        bool stopped = kg_frame_int(f->head, "error") == KG_E_CANCELLED;
-        kg_pool_pace_add(&s->pace, w->prepared, kg_clock_ns() - w->since_ns);
-        w->prepared = !stopped;
-        if (stopped && (t->cancelled || t->late)) {
-            fail_stopped(s, t);
-            t = NULL;
-        } else {
-            kg_channel_queue(&s->client, KG_FRAME_RESULT, json_incref(f->head), f->body, f->len);
-        }
+    s->worked = true;
+    bool stopped = kg_frame_int(f->head, "error") == KG_E_CANCELLED;
+    kg_pool_pace_add(&s->pace, w->prepared, kg_clock_ns() - w->since_ns);
+    w->prepared = !stopped;
+    if (stopped && (t->cancelled || t->late)) {
+        fail_stopped(s, t);
+        t = NULL;
+    } else {
+        json_object_set_new(f->head, "id", json_integer((json_int_t)t->id));
+        json_object_set_new(f->head, "kind", json_integer(kg_frame_int(t->head, "kind")));
+        kg_channel_queue(&s->client, KG_FRAME_RESULT, json_incref(f->head), f->body, f->len);
     }
     kg_pool_task_destroy(t);
     if (w->unwanted) {
@@ -165,27 +191,41 @@ static void lost(struct kg_supervisor *s, struct kg_worker_process *w)
     }
 }
 
+/* A record is one line: a line break in it could pass for another record. */
+static bool is_record(const struct kg_frame *f)
+{
+    return f->kind == KG_FRAME_RESULT && strlen(f->body) == f->len && !strchr(f->body, '\n');
+}
+
+/* False: the worker is not to be heard any more. */
+static bool hear_frame(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_frame *f)
+{
+    struct kg_err e = KG_ERR_INIT;
+    if (w->task && is_record(f)) {
+        finish(s, w, f);
+        return w->state != KG_WORKER_ENDING;
+    }
+    if (f->kind == KG_FRAME_BROKEN) {
+        (void)!kg_frame_get_error(f->head, &e);
+        cannot_start(s, w, &e);
+    }
+    lost(s, w);
+    return false;
+}
+
 void kg_supervisor_hear(struct kg_supervisor *s, struct kg_worker_process *w)
 {
     struct kg_frame f;
-    if (w->state != KG_WORKER_IDLE && w->state != KG_WORKER_BUSY) {
+    bool good = w->state == KG_WORKER_IDLE || w->state == KG_WORKER_BUSY;
+    if (!good) {
         return;
     }
     kg_channel_fill(&w->channel);
-    while (kg_channel_take(&w->channel, &f)) {
-        struct kg_err e = KG_ERR_INIT;
-        if (f.kind == KG_FRAME_BROKEN && s->broken.code == KG_OK) {
-            (void)!kg_frame_get_error(f.head, &e);
-            broken(s, &e);
-        } else if (w->task) {
-            finish(s, w, &f);
-        }
+    while (good && kg_channel_take(&w->channel, &f)) {
+        good = hear_frame(s, w, &f);
         kg_frame_deinit(&f);
-        if (w->state == KG_WORKER_ENDING) {
-            return;
-        }
     }
-    if (w->channel.ended) {
+    if (good && w->channel.ended) {
         lost(s, w);
     }
 }
@@ -209,6 +249,20 @@ static bool passed(int64_t deadline_ns, int64_t now_ns, int *timeout_ms)
     return false;
 }
 
+/* Signals again and again, because one that came before the task was read has no effect. A worker
+ * that does not answer is killed. */
+static void stop_task(struct kg_supervisor *s, struct kg_worker_process *w, int64_t now_ns)
+{
+    struct kg_pool_task *t = w->task;
+    t->stop_ns = t->stop_ns ? t->stop_ns : now_ns;
+    if (now_ns - t->stop_ns < STOP_NS) {
+        kg_worker_process_cancel(w);
+    } else {
+        kill(w->pid, SIGKILL);
+        lost(s, w);
+    }
+}
+
 static void tend_worker(struct kg_supervisor *s, struct kg_worker_process *w, int64_t now_ns,
                         int *timeout_ms)
 {
@@ -225,17 +279,19 @@ static void tend_worker(struct kg_supervisor *s, struct kg_worker_process *w, in
     } else if (w->state == KG_WORKER_BUSY) {
         w->task->late = w->task->late || passed(w->task->deadline_ns, now_ns, timeout_ms);
         if (w->task->late || w->task->cancelled) {
-            /* again and again, because one that came before the task was read has no effect */
-            kg_worker_process_cancel(w);
+            stop_task(s, w, now_ns);
             sooner(timeout_ms, CANCEL_EVERY_MS);
         }
+    } else if (w->state == KG_WORKER_NONE && w->again_ns > now_ns && s->tasks.n > 0) {
+        sooner(timeout_ms, (w->again_ns - now_ns) / NS_PER_MS + 1);
     }
 }
 
 static bool core_is_free(const struct kg_supervisor *s, int core)
 {
     for (int i = 0; i < s->nworkers; i++) {
-        if (s->worker[i]->core == core && s->worker[i]->state == KG_WORKER_BUSY) {
+        enum kg_worker_state state = s->worker[i]->state; /* one that ends may still run */
+        if (s->worker[i]->core == core && (state == KG_WORKER_BUSY || state == KG_WORKER_ENDING)) {
             return false;
         }
     }
@@ -253,10 +309,10 @@ static void tend_holds(struct kg_supervisor *s, int64_t now_ns, int *timeout_ms)
             continue;
         }
         if (!there) {
-            s->core[h->core].held = false;
             kg_fail(&e, KG_E_LIMIT, "core %d: a worker still has a task there",
                     s->core[h->core].cpu);
         }
+        s->core[h->core].held = s->core[h->core].held || there;
         json_t *head = json_pack("{s:I}", "request", (json_int_t)h->request);
         kg_frame_put_error(head, &e);
         kg_channel_queue(&s->client, KG_FRAME_REPLY, head, "", 0);

@@ -15,6 +15,7 @@ struct kg_pool_task {
     int losses;          /* workers that died over it */
     bool cancelled;      /* by the caller */
     bool late;           /* its deadline has passed */
+    int64_t stop_ns;     /* its worker is told to stop since then; 0: it is not */
 };
 void kg_pool_task_destroy(struct kg_pool_task *t);
 

@@ -25,6 +25,7 @@ struct kg_worker_process {
     int64_t kill_ns;           /* an ending one is killed then */
     uint64_t problem;          /* that it keeps things for; 0: none */
     bool prepared;             /* it has judged a task of it */
+    int64_t again_ns;          /* it could not start: not tried again before */
     bool lost;                 /* it ended by itself: what it left is swept up */
 };
 

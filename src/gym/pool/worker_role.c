@@ -221,7 +221,10 @@ static void serve(struct role *role)
     struct kg_buf body;
     kg_buf_init(&body, RECORD_MAX);
     while (!ending && kg_channel_wait(&role->channel, -1, &ending, &f)) {
-        cancelled = ending; /* a signal for an earlier task is no longer meant */
+        cancelled = 0; /* a signal for an earlier task is no longer meant */
+        if (ending) {  /* but one that came just now is */
+            cancelled = 1;
+        }
         kg_buf_reset(&body);
         json_t *head = f.kind == KG_FRAME_TASK ? run(role, &f, &body) : json_object();
         bool was_cancelled = cancelled;
