@@ -233,6 +233,7 @@ static bool bounds(const struct kg_problem *p, const struct kg_shape *shape, enu
         struct kg_compare self;
         kg_bound_of(p->args[k].dtype, r->v[k], o->v[k], n,
                     kg_law_terms(law, kg_problem_reduce(p, shape)), &bound[k]);
+        bound[k].alike = kg_law_alike(law) ? kg_problem_reduce(p, shape) : 0;
         struct kg_bound own = bound[k];
         own.max_ref = 0;
         kg_compare_run(p->args[k].dtype, KG_COMPARE_ORACLE, r->v[k], r->v[k], o->v[k], n, &own,

@@ -239,7 +239,7 @@ static void limits_for(enum kg_tdtype dtype, const struct kg_tbound *b, bool ora
     if (dtype == KG_TD_F16 || dtype == KG_TD_BF16) {
         kg_narrow_limits(dtype, b, oracle, probe, &l);
     } else {
-        struct kg_bound bound = {b->rms, b->e_ref, b->max_ref, b->rms_ref, b->k, b->disagree};
+        struct kg_bound bound = {b->rms, b->e_ref, b->max_ref, b->rms_ref, b->k, b->disagree, 0};
         enum kg_compare_mode mode = !oracle ? KG_COMPARE_FLOAT
                                     : probe ? KG_COMPARE_PRECISION
                                             : KG_COMPARE_ORACLE;

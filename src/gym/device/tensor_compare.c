@@ -114,8 +114,8 @@ static void run_native(enum kg_tdtype dtype, const void *y, const void *r, const
     enum kg_compare_mode mode = o == NULL ? KG_COMPARE_FLOAT
                                 : probe   ? KG_COMPARE_PRECISION
                                           : KG_COMPARE_ORACLE;
-    struct kg_bound b = {bound->rms,     bound->e_ref, bound->max_ref,
-                         bound->rms_ref, bound->k,     bound->disagree};
+    struct kg_bound b = {
+        bound->rms, bound->e_ref, bound->max_ref, bound->rms_ref, bound->k, bound->disagree, 0};
     struct kg_compare c;
     kg_compare_run(native(dtype), mode, y, r, o, n, &b, &c);
     *out = (struct kg_tcompare){.pass = c.pass,

@@ -79,12 +79,13 @@ enum kg_code kg_judge_bounds(struct kg_judge_state *s, const struct kg_case *c, 
     if (s->bound_there) {
         return KG_OK;
     }
-    int64_t reduce = kg_law_terms(c->law, kg_problem_reduce(p, &c->shape));
+    int64_t terms = kg_problem_reduce(p, &c->shape), reduce = kg_law_terms(c->law, terms);
     for (int k = 0; k < p->nargs; k++) {
         if (p->args[k].role == KG_ROLE_OUT) {
             uint64_t n = (uint64_t)kg_arg_count(p, k, &c->shape);
             kg_bound_of(p->args[k].dtype, s->side[KG_SIDE_FLOAT].view[k],
                         s->side[KG_SIDE_ORACLE].view[k], n, reduce, &s->bound[k]);
+            s->bound[k].alike = kg_law_alike(c->law) ? terms : 0;
             learn(&s->known[c->law][k], &s->bound[k], n);
         }
     }

@@ -152,9 +152,14 @@ void kg_law_edit(const struct kg_problem *p, const struct kg_shape *s, struct kg
     kg_rng_deinit(&r);
 }
 
+bool kg_law_alike(enum kg_law law)
+{
+    return law == KG_LAW_EQUAL || law == KG_LAW_OUTLIER || law == KG_LAW_PIECEWISE ||
+           law == KG_LAW_SORTED;
+}
+
 int64_t kg_law_terms(enum kg_law law, int64_t k)
 {
-    bool alike = law == KG_LAW_EQUAL || law == KG_LAW_OUTLIER || law == KG_LAW_PIECEWISE ||
-                 law == KG_LAW_SORTED;
-    return !alike ? k : k < KG_LAW_MOST_TERMS ? k * k : KG_LAW_MOST_TERMS * KG_LAW_MOST_TERMS;
+    k = k < KG_LAW_MOST_TERMS || !kg_law_alike(law) ? k : KG_LAW_MOST_TERMS;
+    return kg_law_alike(law) ? k * k : k;
 }

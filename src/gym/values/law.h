@@ -12,6 +12,8 @@
 #include "gym/problem/law_name.h"
 #include "gym/problem/problem.h"
 
+/* Does the law make long runs of (nearly) one number? Rounding errors of their sum do not walk. */
+bool kg_law_alike(enum kg_law law);
 #define KG_LAW_MOST_TERMS (INT64_C(1) << 30)
 /* The number of terms that a sum of k terms counts as in the error bound, which grows with its
  * square root. It is k where rounding errors walk at random. It is k * k under laws that make long

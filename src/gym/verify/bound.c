@@ -166,7 +166,7 @@ void kg_limits_set(enum kg_dtype dtype, enum kg_compare_mode mode, const struct 
     double rms = 3 * (errors * b->rms_ref > chain ? errors * b->rms_ref : chain);
     double least = 2e-5 * narrow * s;
     *out = (struct kg_limits_of){
-        .rel = 2 * u,
+        .rel = (2 + (double)b->alike) * u,
         .abs = spread(b, u, errors),
         .low = 1e-5 * narrow,
         .low_s = 1e-5 * narrow * s,

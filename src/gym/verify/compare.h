@@ -40,6 +40,8 @@ struct kg_bound {
     int64_t k;         /* length of the longest sum (K) */
     uint64_t disagree; /* elements whose classes differ between r and o; they are counted, not
                           compared */
+    int64_t alike; /* terms that may be one number, so that their rounding errors add up: u alike
+                      |o_i| is allowed besides. 0: none */
 };
 
 /* The result of a comparison. */
