@@ -118,14 +118,14 @@ static long status_kb(const char *text, const char *key)
     return at != NULL ? strtol(at + strlen(key), NULL, 10) : 0;
 }
 
-static void take_sample(pid_t supervisor, long evaluations)
+static void take_sample(pid_t batch, long evaluations)
 {
     struct sample *s = &samples[nsamples];
     struct kg_buf b;
     kg_buf_init(&b, 1u << 16);
     s->evaluations = evaluations;
-    s->pid[SUPERVISOR] = supervisor;
-    s->pid[WORKER] = child_of(supervisor, "kgym");
+    s->pid[SUPERVISOR] = child_of(batch, "kgym-pool");
+    s->pid[WORKER] = s->pid[SUPERVISOR] > 0 ? child_of(s->pid[SUPERVISOR], "kgym-worker") : 0;
     s->pid[JUDGE] = s->pid[WORKER] > 0 ? child_of(s->pid[WORKER], "kgym-judge") : 0;
     bool all = true;
     for (int k = 0; k < ROLES; k++) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "gym/eval/context.h"
@@ -92,6 +93,7 @@ int kg_pool_supervise(int fd)
     struct kg_supervisor s = {.stop = &told_to_stop};
     struct sigaction sa = {.sa_handler = on_terminate};
     sigemptyset(&sa.sa_mask);
+    prctl(PR_SET_NAME, "kgym-pool"); /* what ps shows */
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGINT, &sa, NULL);
     kg_channel_init(&s.client, fd);

@@ -62,7 +62,8 @@ static void take_signals(void)
         sigaction(list[i].sig, &sa, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* the supervisor has one thread, so it is its parent */
+    prctl(PR_SET_NAME, "kgym-worker"); /* what ps shows */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  /* the supervisor has one thread, so it is its parent */
 }
 
 static enum kg_code open_worker(struct role *role, const json_t *head, int shared,
