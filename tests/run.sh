@@ -89,7 +89,7 @@ finish() { # also when it is interrupted: what still runs is ended
   rm -rf "$work"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'echo "tests: interrupted"; exit 130' INT TERM
 
 # Sets ran, p (passed), s (skipped) and open (processes without a last line) from a log.
 # cmocka names a skipped test twice: where it skips, and in a list after its last line, with a head that says
