@@ -1,3 +1,4 @@
+/* A batch on the command line: the number of jobs, the progress bar, and the lines that failed. */
 #include "cli/eval_batch.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The problems that the words of a command name: single ones, folders, suites and rows. */
 #include "cli/problems_set.h"
 
 #include <stdlib.h>

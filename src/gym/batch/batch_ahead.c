@@ -1,3 +1,4 @@
+/* The file beside a batch that keeps records which wait for an older one. */
 #include "gym/batch/batch_ahead.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Reads the input lines of a batch, checks all of them, and opens one as a task. */
 #include "gym/batch/batch_items.h"
 
 #include <stdlib.h>

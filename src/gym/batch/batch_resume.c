@@ -1,3 +1,4 @@
+/* Finds the lines of an earlier run that still hold. */
 #include "gym/batch/batch_resume.h"
 
 #include <errno.h>

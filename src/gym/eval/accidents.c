@@ -1,3 +1,4 @@
+/* Tells accidents of the host from the doing of a candidate, and tries again. */
 #include "gym/eval/accidents.h"
 
 #include "gym/eval/executor.h"

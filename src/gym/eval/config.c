@@ -1,3 +1,4 @@
+/* The option table of an evaluation. */
 #include "gym/eval/config.h"
 
 static const char *const methods[] = {"paired", "calibrated", NULL};

@@ -1,3 +1,4 @@
+/* Writes configuration and host facts into a record. */
 #include "gym/eval/context.h"
 
 #include <stdio.h>

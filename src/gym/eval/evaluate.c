@@ -1,3 +1,4 @@
+/* Runs the stages of one evaluation in order and concludes its record. */
 #include "gym/eval/evaluate.h"
 
 #include <stdlib.h>

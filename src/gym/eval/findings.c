@@ -1,3 +1,4 @@
+/* Keeps what `kgym problems check` found, and refuses problems that it put aside. */
 #include "gym/eval/findings.h"
 
 #include <stdio.h>

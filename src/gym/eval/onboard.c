@@ -1,3 +1,5 @@
+/* Common parts of the checks that a problem must pass: candidates made from it, and their
+ * verdicts. */
 #include "gym/eval/onboard.h"
 
 #include <math.h>

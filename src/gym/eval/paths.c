@@ -1,3 +1,4 @@
+/* Finds the parts of kgym in a build folder or in an installation. */
 #include "gym/eval/paths.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Opens and closes a worker: its core, compiler, scratch folder and executors. */
 #include "gym/eval/executor.h"
 
 #include <sched.h>

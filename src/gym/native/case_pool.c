@@ -1,3 +1,4 @@
+/* Draws cases for C candidates: kept ones with known answers, and new ones. */
 #include "gym/native/case_pool.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The null test of the CPU clock: a reference timed against itself. */
 #include "gym/native/native_noise.h"
 
 #include <stdlib.h>

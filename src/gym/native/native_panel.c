@@ -1,3 +1,4 @@
+/* Writes C candidates from a problem: trivial answers, and the reference with a frozen input. */
 #include "gym/native/native_panel.h"
 
 #include "gym/problem/print.h"

@@ -1,3 +1,4 @@
+/* A case of a C problem as JSON under the key `private`, and back. */
 #include "gym/native/native_replay.h"
 
 #include <inttypes.h>

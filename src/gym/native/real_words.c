@@ -1,3 +1,4 @@
+/* Finds words of one float width, such as `float` and `sqrtf`, where a reference needs `real`. */
 #include "gym/native/real_words.h"
 
 #include <stdio.h>

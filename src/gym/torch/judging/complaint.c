@@ -1,3 +1,4 @@
+/* Picks from a build log the lines that a candidate may be told. */
 #include "gym/torch/judging/complaint.h"
 
 #include <ctype.h>

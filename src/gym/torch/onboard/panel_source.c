@@ -1,3 +1,5 @@
+/* Writes Python candidates from a problem: trivial answers, and the reference with something
+ * frozen. */
 #include "gym/torch/onboard/panel_source.h"
 
 #include <stdio.h>

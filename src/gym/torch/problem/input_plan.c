@@ -1,3 +1,4 @@
+/* Plans which inputs a PyTorch candidate is asked: laws, edits and parameters. */
 #include "gym/torch/problem/input_plan.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Reads facts of a Python module from its tokens, without running it. */
 #include "gym/torch/problem/module.h"
 
 #include <ctype.h>

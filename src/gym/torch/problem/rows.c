@@ -1,3 +1,4 @@
+/* Reads single lines of a large JSONL file, and remembers where lines begin. */
 #include "gym/torch/problem/rows.h"
 
 #include <errno.h>

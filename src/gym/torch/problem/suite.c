@@ -1,3 +1,4 @@
+/* Loads PyTorch problems from files and rows, and finds them by name. */
 #include "gym/torch/problem/suite.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Reads the description that a reference gives of its task, and checks every number in it. */
 #include "gym/torch/problem/task.h"
 
 #include <ctype.h>

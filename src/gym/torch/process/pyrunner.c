@@ -1,3 +1,4 @@
+/* The handle on one Python runner: commands, answers, deadlines and its end. */
 #include "gym/torch/process/pyrunner.h"
 
 #include <dirent.h>

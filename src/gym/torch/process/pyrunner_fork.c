@@ -1,3 +1,4 @@
+/* Asks a zygote to fork a confined runner. */
 #include "gym/torch/process/pyrunner_fork.h"
 
 #include <errno.h>
