@@ -266,6 +266,7 @@ static enum kg_code judge(const struct args *a, const struct kg_config *config,
     struct kgym_pool *pool = NULL;
     struct kgym_result *result = NULL;
     struct kgym_error e = {.code = KGYM_OK};
+    struct kg_record read;
     json_t *j = NULL;
     if (kg_pool_open(config, &options, &pool, err) != KG_OK) {
         return err->code;
@@ -278,8 +279,10 @@ static enum kg_code judge(const struct args *a, const struct kg_config *config,
         kg_fail(err, KG_E_CANCELLED, "interrupted");
     } else if (code != KGYM_OK) {
         (void)!kg_pool_error(&e, err);
-    } else if (kg_json_parse(result->record, result->record_len, "record", &j, err) == KG_OK) {
-        (void)!kg_record_parse(j, r, err);
+    } else if (kg_json_parse(result->record, result->record_len, "record", &j, err) == KG_OK &&
+               kg_record_parse(j, &read, err) == KG_OK) {
+        kg_record_deinit(r);
+        *r = read;
     }
     json_decref(j);
     kgym_result_free(result);
