@@ -11,7 +11,7 @@
 #
 # Exit status: 0 when all commands gave 0, 1 when one did not, 2 when the root could not be made.
 # Needs root, a Debian-like host with apt, and debootstrap, which is installed when it is missing. PyTorch
-# is not there, so this is the case without. The commands run in a mount namespace of their own, with the root
+# is not there, so this is the case without. The commands run in mount and IPC namespaces of their own, with the root
 # as its only file system, so that no mount is left whatever happens. /proc, /sys and /dev are the host's;
 # /tmp and /dev/shm are fresh. The network and apt's settings are the host's as well.
 set -euo pipefail
@@ -130,7 +130,7 @@ inside='
     ${no_proxy:+no_proxy="$no_proxy"} sh -c "$3"'
 run() {
   rc=0
-  unshare --mount --propagation private bash -c "$inside" inside "$root" "$log.space" "$1" </dev/null || rc=$?
+  unshare --mount --ipc --propagation private bash -c "$inside" inside "$root" "$log.space" "$1" </dev/null || rc=$?
 }
 
 failed=0
