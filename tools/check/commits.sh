@@ -6,7 +6,7 @@
 # BASE is the argument, else $KGYM_COMMITS_FROM, else the last commit before the rules began: older
 # history stays as it is. A shallow clone that lacks BASE checks the commits that it has whole; any
 # other repository that lacks it has another history, and nothing is checked.
-first=e5a3bcfde38893d9089eba123c1a51d99a1a2f0a began=2026-11-26T14:18:03+00:00
+first=1b2b910d8cff23d4cbb57cd1bdc9b8f1b995229b began=2026-11-26T08:20:08+00:00
 export LC_ALL=C.UTF-8
 bad=0
 complain() { echo "$1: $2"; bad=$((bad + 1)); }
