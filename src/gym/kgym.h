@@ -13,9 +13,10 @@
  *
  * Processes. A pool is one supervisor process, which the library starts, and the supervisor's
  * workers, one for each core. All of them are the program `kgym`, executed anew: they inherit the
- * environment, the working folder and standard error, and no memory or other descriptor. The library never forks without exec, pins, changes
- * signals, or waits for a process that it did not start. A caller may have threads and may hold a
- * GPU context. When the caller ends, however it ends, its supervisor and workers end as well.
+ * environment, the working folder and standard error, and no memory or other descriptor. The
+ * library never forks without exec, pins, changes signals, or waits for a process that it did not
+ * start. A caller may have threads and may hold a GPU context. When the caller ends, however it
+ * ends, its supervisor and workers end as well.
  *
  * Threads. Calls on one pool may come from several threads at once. Calls on different pools are
  * independent. kgym_close must be the last call on its pool.
