@@ -1,6 +1,8 @@
 # Shared by the checks: sourced, not run. A check takes the tree's root as $1, prints what is wrong,
 # then one line with its verdict, and exits 1 if anything was.
 set -uo pipefail
+# What a check builds is not the variant of a `make` that this runs below.
+unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT SCOPE
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 2
 cd "$root" || exit 2
 
