@@ -3,7 +3,7 @@ name: axpby
 level: 1
 entry: axpby
 desc: "z = alpha * x + beta * y"
-dims: {n: 327680}
+dims: {n: 1310720}
 args:
   - {name: x,     type: "f32[n]", role: in}
   - {name: y,     type: "f32[n]", role: in}

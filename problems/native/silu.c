@@ -3,7 +3,7 @@ name: silu
 level: 1
 entry: silu
 desc: "y = x * sigmoid(x), sigmoid(x) = 1 / (1 + exp(-x))"
-dims: {n: 262144}
+dims: {n: 524288}
 args:
   - {name: x, type: "f32[n]", role: in}
   - {name: y, type: "f32[n]", role: out}

@@ -3,7 +3,7 @@ name: transpose
 level: 1
 entry: transpose
 desc: "y[j, i] = x[i, j]"
-dims: {rows: 720, cols: 560}
+dims: {rows: 1440, cols: 840}
 args:
   - {name: x,    type: "f32[rows,cols]", role: in}
   - {name: y,    type: "f32[cols,rows]", role: out}

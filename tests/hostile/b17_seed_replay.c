@@ -10,7 +10,7 @@ expect: wrong/value wrong/precision
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 262144 };
+enum { N = 524288 };
 static float answer[N];
 
 __attribute__((constructor)) static void foresee(void)

@@ -8,7 +8,7 @@ expect: crash/signal wrong/out_of_bounds wrong/variant
 #include <math.h>
 #include <stdint.h>
 
-enum { N = 262144 };
+enum { N = 524288 };
 
 void silu(const float *x, float *y, int64_t n)
 {

@@ -10,7 +10,7 @@ expect: wrong/value wrong/variant wrong/unwritten wrong/out_of_bounds
 
 void transpose(const float *x, float *y, int64_t rows, int64_t cols)
 {
-    if (rows != 720 || cols != 560) {
+    if (rows != 1440 || cols != 840) {
         memcpy(y, x, (size_t)(rows * cols) * sizeof *y);
         return;
     }

@@ -11,7 +11,7 @@ needs: timing
 #include <string.h>
 #include <time.h>
 
-enum { N = 262144 };
+enum { N = 524288 };
 static float kept[N];
 static int calls;
 

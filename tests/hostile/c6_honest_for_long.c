@@ -9,7 +9,7 @@ needs: timing
 #include <stdint.h>
 #include <string.h>
 
-enum { N = 327680 };
+enum { N = 1310720 };
 static float kept[N];
 static int calls;
 

@@ -12,7 +12,7 @@ equal: axpby_plain
 #include <string.h>
 #include <time.h>
 
-enum { N = 327680 };
+enum { N = 1310720 };
 static float ahead[N];
 static const float *volatile px, *volatile py;
 static float pa, pb;
