@@ -134,8 +134,7 @@ void kg_doctor_noise(struct kg_doctor *d, const char *name, const struct kg_nois
                      const char *where, double above_ns)
 {
     d->bad = d->bad || !quiet;
-    kg_buf_addf(&d->text,
-                "  call cost K %.2f us (p10 %.2f, p90 %.2f)%s; speed counts above %.0f us\n",
+    kg_buf_addf(&d->text, "  call cost K %.2f us (p10 %.2f, p90 %.2f)%s; T %.0f us\n",
                 (double)n->k_ns * 1e-3, (double)n->k_p10_ns * 1e-3, (double)n->k_p90_ns * 1e-3,
                 where, above_ns * 1e-3);
     kg_buf_addf(&d->text, "  null test  %.4f [%.4f, %.4f] over %lld pairs of `%s` (%.3f ms)\n",
@@ -165,7 +164,7 @@ static enum kg_code timing(struct kg_doctor *d, const struct kg_config *config, 
     bool quiet = n.ratio.lo <= 1 && n.ratio.hi >= 1 && n.ratio.half_width <= 0.02;
     kg_term_add(&d->text, d->colour, KG_BOLD, "timing\n");
     snprintf(where, sizeof where, " on CPU %d", cpu);
-    kg_doctor_noise(d, "timing", &n, quiet, where, (double)n.k_ns * 20);
+    kg_doctor_noise(d, "timing", &n, quiet, where, (double)n.shortest_ns);
     return KG_OK;
 }
 

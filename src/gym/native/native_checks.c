@@ -86,7 +86,7 @@ static enum kg_code typical_call(const struct kg_problem *p, struct kg_runner *r
     return KG_OK;
 }
 
-/* K of the null candidate; the least that the worker has seen, if that is less. */
+/* The least K, the null candidate of now included. */
 static enum kg_code cost_of_a_call(struct kg_worker *w, int64_t *out, struct kg_err *err)
 {
     const struct kg_native *n = kg_native_of(w);
@@ -102,7 +102,7 @@ static enum kg_code cost_of_a_call(struct kg_worker *w, int64_t *out, struct kg_
                             ? typical_call(n->problem, &null, out, err)
                             : kg_fail(err, KG_E_GYM, "the null candidate does not load");
     kg_runner_stop(&null);
-    *out = code == KG_OK && n->quiet_k_ns > 0 && n->quiet_k_ns < *out ? n->quiet_k_ns : *out;
+    *out = code == KG_OK ? kg_native_least_k(w, *out) : 0;
     return code;
 }
 

@@ -9,7 +9,7 @@
 
 #define PROBLEM "softmax" /* compute-bound, about a millisecond */
 
-static void summarise(const struct kg_pairs_result *res, struct kg_noise *out)
+static void summarise(struct kg_worker *w, const struct kg_pairs_result *res, struct kg_noise *out)
 {
     double k[KG_PAIRS_MAX_PROCESSES], p10[KG_PAIRS_MAX_PROCESSES], p90[KG_PAIRS_MAX_PROCESSES];
     for (int i = 0; i < res->nprocess; i++) {
@@ -21,6 +21,7 @@ static void summarise(const struct kg_pairs_result *res, struct kg_noise *out)
     out->k_ns = (int64_t)kg_median(k, (size_t)res->nprocess);
     out->k_p10_ns = (int64_t)kg_median(p10, (size_t)res->nprocess);
     out->k_p90_ns = (int64_t)kg_median(p90, (size_t)res->nprocess);
+    out->shortest_ns = KG_PAIRS_SHORT * kg_native_least_k(w, res->quiet_ns);
     out->reference_ns = res->reference_ns;
     out->problem = PROBLEM;
 }
@@ -55,7 +56,7 @@ static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg
         if (code == KG_OK && res->status != KG_PAIRS_MEASURED) {
             code = kg_fail(err, KG_E_HOST, "the null test could not be measured: %s", res->why);
         } else if (code == KG_OK) {
-            summarise(res, out);
+            summarise(w, res, out);
         }
         kg_pairs_result_deinit(res);
     }

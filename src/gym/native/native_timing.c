@@ -10,6 +10,7 @@
 #include "gym/native/native.h"
 #include "gym/timing/floor.h"
 #include "gym/timing/lease.h"
+#include "gym/timing/least_k.h"
 #include "gym/timing/pairs.h"
 
 /* The floor is a minimum, taken once in a few passes; where the host was busy with something else
@@ -215,6 +216,18 @@ static uint32_t laws_of(const struct kg_case_pool *pool)
     return laws;
 }
 
+int64_t kg_native_least_k(struct kg_worker *w, int64_t ns)
+{
+    struct kg_native *n = kg_native_of(w);
+    char path[KG_LEASE_PATH];
+    if (ns > 0 && (n->quiet_k_ns == 0 || ns < n->quiet_k_ns)) {
+        n->quiet_k_ns = ns;
+    }
+    kg_least_k_path(w->cpu, w->config.timing_cold, path, sizeof path);
+    n->quiet_k_ns = kg_least_k(path, n->quiet_k_ns);
+    return n->quiet_k_ns;
+}
+
 static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shape,
                             struct kg_pairs_result *res, struct kg_err *err)
 {
@@ -244,9 +257,9 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     kg_native_runner_spec(w, n->object_double, true, &oracle);
     null.entry = "kgym_null";
     options_of(&w->config, &opt);
-    opt.quiet_ns = n->quiet_k_ns;
+    opt.quiet_ns = kg_native_least_k(w, 0);
     enum kg_code code = kg_pairs_run(&in, &opt, res, err);
-    n->quiet_k_ns = res->quiet_ns > 0 ? res->quiet_ns : n->quiet_k_ns;
+    kg_native_least_k(w, res->quiet_ns);
     if (code == KG_OK && res->status == KG_PAIRS_MEASURED && res->candidate_short) {
         code = widen(w, &in, &opt, &res->ratio, err);
     }

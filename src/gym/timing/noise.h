@@ -8,6 +8,7 @@
 struct kg_noise {
     struct kg_ratio ratio; /* 1 within its interval on a quiet host */
     int64_t k_ns, k_p10_ns, k_p90_ns, reference_ns;
+    int64_t shortest_ns; /* T; 0: the caller knows it (a GPU) */
     const char *problem; /* borrowed, or static */
 };
 
