@@ -62,6 +62,7 @@ fi
 
 [ -n "$root" ] || root=$(mktemp -d /var/tmp/kgym-bare-XXXXXX)
 mkdir -p "$root"
+chmod 755 "$root" # it becomes /, which other users must be able to enter
 root=$(cd "$root" && pwd)
 log=$(mktemp)
 
