@@ -27,7 +27,7 @@ void kg_frame_deinit(struct kg_frame *f)
 
 void kg_channel_init(struct kg_channel *c, int fd)
 {
-    *c = (struct kg_channel){.fd = fd, .ended = fd < 0};
+    *c = (struct kg_channel){.fd = fd, .most = KG_FRAME_MAX, .ended = fd < 0};
     kg_buf_init(&c->in, 2 * (size_t)KG_FRAME_MAX);
     kg_buf_init(&c->out, KG_CHANNEL_MAX);
 }
@@ -91,7 +91,7 @@ bool kg_channel_flush(struct kg_channel *c)
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
         } else if (errno != EINTR) {
-            c->ended = true;
+            c->ended = c->unread = true;
         }
     }
     compact(&c->out, &c->out_at);
@@ -132,6 +132,14 @@ void kg_channel_fill(struct kg_channel *c)
     }
 }
 
+bool kg_channel_last(struct kg_channel *c)
+{
+    bool there = c->ended && c->unread;
+    c->ended = c->ended && !there;
+    c->unread = false;
+    return there;
+}
+
 static bool read_frame(const struct prefix *p, const char *at, struct kg_frame *out)
 {
     struct kg_err ignored = KG_ERR_INIT;
@@ -157,7 +165,7 @@ bool kg_channel_take(struct kg_channel *c, struct kg_frame *out)
         return false;
     }
     memcpy(&p, c->in.data + c->in_at, sizeof p);
-    if (p.head > KG_HEAD_MAX || (uint64_t)p.head + p.body > KG_FRAME_MAX) {
+    if (p.head > KG_HEAD_MAX || (uint64_t)p.head + p.body > c->most) {
         c->ended = true;
         return false;
     }

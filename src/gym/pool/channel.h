@@ -1,8 +1,9 @@
 /* Frames over a local socket: how client, supervisor and worker of a pool speak. A frame is a kind,
  * a JSON head and raw bytes (a reply may hold anything). A channel buffers both directions:
  * queueing never blocks, so that two ends that both send cannot wait for each other. Refuses:
- * frames longer than KG_FRAME_MAX, heads that are no JSON object; both end the channel. No signals:
- * writes to a peer that is gone do not raise SIGPIPE. Not thread safe. */
+ * frames longer than KG_FRAME_MAX, or than the channel's own `most`, and heads that are no JSON
+ * object; each ends the channel. Descriptors that a peer sends along are closed by the kernel. No
+ * signals: writes to a peer that is gone do not raise SIGPIPE. Not thread safe. */
 #ifndef KG_GYM_POOL_CHANNEL_H
 #define KG_GYM_POOL_CHANNEL_H
 
@@ -23,8 +24,12 @@ enum kg_frame_kind {
     KG_FRAME_RESULT,
     KG_FRAME_REPLY,  /* {request, code, blame, message, ...} */
     KG_FRAME_BROKEN, /* {code, blame, message}: no worker can run here */
-    /* supervisor -> worker: CONFIGURE first, then TASK; worker -> supervisor: RESULT, BROKEN */
+    /* supervisor -> worker: CONFIGURE first, then TASK; worker -> supervisor: READY or BROKEN
+     * first, then a RESULT for each TASK */
     KG_FRAME_CONFIGURE,
+    KG_FRAME_READY, /* it is open: from here on it may run what it judges */
+    /* supervisor -> client */
+    KG_FRAME_TAKEN, /* {id}: a worker gets this task now */
 };
 
 struct kg_frame {
@@ -39,24 +44,30 @@ struct kg_channel {
     int fd;
     struct kg_buf in, out;
     size_t in_at, out_at; /* what is done of them */
+    size_t most;          /* bytes of head and body that a frame of the peer may have */
     bool ended;           /* the peer is gone, or has broken the format */
+    bool unread;          /* it takes no more; what it sent before may wait to be read */
 };
 
 /* fd: a stream socket, owned by the channel from now on; -1: a channel that has ended. */
 void kg_channel_init(struct kg_channel *c, int fd);
 void kg_channel_deinit(struct kg_channel *c);
 
-/* Appends a frame to what is to be sent. Takes head. False: the channel has ended. */
+/* Appends a frame to what is to be sent. Takes head. False: the channel has ended, or the frame is
+ * too long or has no head (NULL: no memory for it), and nothing was appended. */
 bool kg_channel_queue(struct kg_channel *c, enum kg_frame_kind kind, json_t *head, const void *body,
                       size_t len);
 /* Sends what the socket takes now. Is anything left? */
 bool kg_channel_flush(struct kg_channel *c);
-/* Queues and sends all of it, however long the peer takes to read. False: the channel has ended. */
+/* Queues and sends all of it, however long the peer takes to read. False: as above. */
 bool kg_channel_send(struct kg_channel *c, enum kg_frame_kind kind, json_t *head, const void *body,
                      size_t len);
 
 /* Reads what is there now, 1 MiB at most, without waiting. */
 void kg_channel_fill(struct kg_channel *c);
+/* Once the peer takes no more: has it sent something before that can still be read? Then the
+ * channel goes on until all of that is read. */
+bool kg_channel_last(struct kg_channel *c);
 /* The next whole frame that was read, in *out, for the caller to deinit. False: none. */
 bool kg_channel_take(struct kg_channel *c, struct kg_frame *out);
 /* Waits for a frame. False: the channel has ended, or timeout_ms (< 0: none) is over, or a signal

@@ -12,15 +12,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "base/version.h"
 #include "gym/pool/spawn.h"
 
 #define QUEUE_LIMIT 4096
 #define QUEUE_MOST  65536
-#define TEXT_MOST   ((size_t)64 << 20)
-#define TAG_MOST    200
-#define NAME_MOST   4096
 #define MS_NS       INT64_C(1000000)
 
 _Static_assert((int)KGYM_E_NEEDS_GPU == (int)KG_E_NEEDS_GPU &&
@@ -60,37 +56,36 @@ bool kg_client_copy(void *out, size_t known, const void *given, size_t size)
     return true;
 }
 
-static void set_text(json_t *head, const char *key, const char *text)
-{
-    if (text) {
-        json_object_set_new(head, key, kg_json_text(text, strlen(text)));
-    }
-}
-
+/* NULL: no memory. A setting that was left out would change every verdict, so each step counts. */
 static json_t *options_json(const struct kgym_options *o)
 {
     json_t *settings = json_array(), *cores = json_array();
-    for (size_t i = 0; o->settings && i < o->nsettings; i++) {
+    bool good = true;
+    for (size_t i = 0; good && o->settings && i < o->nsettings; i++) {
         const char *s = o->settings[i] ? o->settings[i] : "";
-        json_array_append_new(settings, kg_json_text(s, strlen(s)));
+        good = json_array_append_new(settings, kg_json_text(s, strlen(s))) == 0;
     }
-    for (size_t i = 0; o->cores && i < o->ncores; i++) {
-        json_array_append_new(cores, json_integer(o->cores[i]));
+    for (size_t i = 0; good && o->cores && i < o->ncores; i++) {
+        good = json_array_append_new(cores, json_integer(o->cores[i])) == 0;
     }
     json_t *head = json_pack("{s:o, s:o, s:i, s:b}", "settings", settings, "cores", cores,
                              "workers", o->workers, "public", o->public_only != 0);
-    set_text(head, "preset", o->preset);
-    set_text(head, "config", o->config_file);
-    set_text(head, "devices", o->devices);
-    set_text(head, "trace", o->trace);
+    good = good && kg_client_set_text(head, "preset", o->preset) &&
+           kg_client_set_text(head, "config", o->config_file) &&
+           kg_client_set_text(head, "devices", o->devices) &&
+           kg_client_set_text(head, "trace", o->trace);
+    if (!good) {
+        json_decref(head);
+        head = NULL;
+    }
     return head;
 }
 
 static enum kg_code make_descriptors(struct kgym_pool *p, struct kg_err *err)
 {
     struct epoll_event e = {.events = EPOLLIN};
-    p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    p->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    p->wake = kg_fd_above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    p->poll_fd = kg_fd_above_stdio(epoll_create1(EPOLL_CLOEXEC));
     if (p->wake < 0 || p->poll_fd < 0 || epoll_ctl(p->poll_fd, EPOLL_CTL_ADD, p->wake, &e) != 0) {
         return kg_fail(err, KG_E_HOST, "no descriptor for a pool: %s", strerror(errno));
     }
@@ -132,7 +127,8 @@ enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **
         return fail(err, KG_E_USAGE, "options: queue_limit is not between 1 and 65536");
     }
     struct kgym_pool *p = make_pool(&o);
-    if (!p) {
+    if (!p || !p->options || !p->held || !p->replies) {
+        kgym_close(p);
         return fail(err, KG_E_LIMIT, "no memory for a pool");
     }
     if (kg_role_program(o.program, p->program, sizeof p->program, &e) != KG_OK ||
@@ -179,109 +175,6 @@ int kgym_fd(const struct kgym_pool *p)
     return p->poll_fd;
 }
 
-static bool is_utf8(const char *s)
-{
-    bool good = true;
-    uint32_t cp;
-    for (size_t n = strlen(s); good && n > 0;) {
-        size_t used = kg_utf8_next(s, n, &cp, &good);
-        s += used;
-        n -= used;
-    }
-    return good;
-}
-
-static enum kg_code check_task(const struct kgym_task *t, struct kg_err *err)
-{
-    if (t->kind != KGYM_EVALUATE && t->kind != KGYM_CHECK) {
-        return kg_fail(err, KG_E_USAGE, "task: no kind %d", (int)t->kind);
-    }
-    if (!t->problem || !*t->problem) {
-        return kg_fail(err, KG_E_USAGE, "task: a problem is needed");
-    }
-    if (strlen(t->problem) > NAME_MOST || (t->rewards && strlen(t->rewards) > NAME_MOST) ||
-        (t->stop_after && strlen(t->stop_after) > NAME_MOST)) {
-        return kg_fail(err, KG_E_USAGE, "task: a name of more than %d bytes", NAME_MOST);
-    }
-    if ((t->problem_text && t->problem_text_len == 0) || (t->replay && t->replay_len == 0)) {
-        return kg_fail(err, KG_E_USAGE, "task: %s is empty",
-                       t->problem_text && t->problem_text_len == 0 ? "problem_text" : "replay");
-    }
-    if (t->kind == KGYM_EVALUATE && !t->text) {
-        return kg_fail(err, KG_E_USAGE, "task: a text to judge is needed");
-    }
-    if (t->text_len > TEXT_MOST || t->problem_text_len > TEXT_MOST || t->replay_len > TEXT_MOST) {
-        return kg_fail(err, KG_E_LIMIT, "task: a text of more than 64 MB");
-    }
-    if (t->tag && (strlen(t->tag) > TAG_MOST || !is_utf8(t->tag))) {
-        return kg_fail(err, KG_E_USAGE, "task: the tag is not UTF-8 of at most 200 bytes");
-    }
-    if (!(t->deadline_s >= 0) || t->deadline_s > 1e9) {
-        return kg_fail(err, KG_E_USAGE, "task: deadline_s is no number of seconds");
-    }
-    return KG_OK;
-}
-
-static json_t *task_head(const struct kgym_task *t, uint64_t id)
-{
-    json_t *head =
-        json_pack("{s:I, s:i, s:I, s:I, s:b, s:f}", "id", (json_int_t)id, "kind", (int)t->kind,
-                  "problem_len", (json_int_t)(t->problem_text ? t->problem_text_len : 0),
-                  "replay_len", (json_int_t)(t->replay ? t->replay_len : 0), "source",
-                  t->source != 0, "deadline_s", t->deadline_s);
-    set_text(head, "problem", t->problem);
-    set_text(head, "tag", t->tag);
-    set_text(head, "rewards", t->rewards);
-    set_text(head, "stop_after", t->stop_after);
-    return head;
-}
-
-static bool copy_body(const struct kgym_task *t, char **body, size_t *len)
-{
-    const struct {
-        const char *text;
-        size_t len;
-    } part[] = {
-        {t->problem_text, t->problem_text_len}, {t->text, t->text_len}, {t->replay, t->replay_len}};
-    size_t n = sizeof part / sizeof *part;
-    *len = 0;
-    for (size_t i = 0; i < n; i++) {
-        *len += part[i].text ? part[i].len : 0;
-    }
-    *body = malloc(*len + 1);
-    for (size_t i = 0, at = 0; *body && i < n; i++) {
-        if (part[i].text && part[i].len > 0) {
-            memcpy(*body + at, part[i].text, part[i].len);
-            at += part[i].len;
-        }
-    }
-    return *body != NULL;
-}
-
-static enum kg_code add_task(struct kgym_pool *p, const struct kgym_task *t, struct kg_err *err)
-{
-    if (p->ntasks == p->task_cap) {
-        size_t cap = p->task_cap ? 2 * p->task_cap : 64;
-        struct kg_client_task *grown = realloc(p->task, cap * sizeof *grown);
-        if (!grown) {
-            return kg_fail(err, KG_E_LIMIT, "no memory for another task");
-        }
-        p->task = grown;
-        p->task_cap = cap;
-    }
-    struct kg_client_task *c = &p->task[p->ntasks];
-    *c = (struct kg_client_task){.id = p->next_id, .tag = t->tag ? strdup(t->tag) : NULL};
-    c->deadline_ns = t->deadline_s > 0 ? kg_clock_ns() + (int64_t)(t->deadline_s * 1e9) : 0;
-    if ((t->tag && !c->tag) || !copy_body(t, &c->body, &c->len)) {
-        free(c->tag);
-        return kg_fail(err, KG_E_LIMIT, "no memory for a text of %zu bytes", c->len);
-    }
-    c->head = task_head(t, c->id);
-    p->ntasks++;
-    p->next_id++;
-    return KG_OK;
-}
-
 static enum kg_code submit(struct kgym_pool *p, const struct kgym_task *t, uint64_t *id,
                            struct kg_err *err)
 {
@@ -296,7 +189,7 @@ static enum kg_code submit(struct kgym_pool *p, const struct kgym_task *t, uint6
         return kg_fail(err, KG_E_FULL, "%d tasks are in the pool already: take results first",
                        p->queue_limit);
     }
-    if (add_task(p, t, err) != KG_OK) {
+    if (kg_client_add_task(p, t, err) != KG_OK) {
         return err->code;
     }
     const struct kg_client_task *c = &p->task[p->ntasks - 1];
@@ -317,7 +210,7 @@ enum kgym_code kgym_submit(struct kgym_pool *p, const struct kgym_task *task, ui
     if (!kg_client_copy(&t, sizeof t, task, task->size)) {
         return fail(err, KG_E_USAGE, "task: size is not that of a known kgym_task");
     }
-    if (check_task(&t, &e) != KG_OK) {
+    if (kg_client_check_task(&t, &e) != KG_OK) {
         return kg_client_error(&e, err);
     }
     pthread_mutex_lock(&p->lock);

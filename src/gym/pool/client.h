@@ -20,6 +20,8 @@ struct kg_client_task {
     size_t len;
     int64_t deadline_ns; /* monotonic; 0: none */
     bool cancelled;      /* a supervisor that is started anew is told so again */
+    bool taken;          /* a worker of this supervisor has it, or had it */
+    int deaths;          /* of supervisors while it was taken */
 };
 
 struct kgym_pool {
@@ -47,6 +49,16 @@ struct kgym_pool {
     struct kg_err broken; /* why nothing more will come; code KG_OK: it may */
 };
 
+/* --- client_task.c --- */
+
+/* KG_E_USAGE or KG_E_LIMIT where a field is wrong. */
+enum kg_code kg_client_check_task(const struct kgym_task *t, struct kg_err *err) KG_MUST_USE;
+/* A copy of the task as the last of p->task. KG_E_LIMIT: no memory. */
+enum kg_code kg_client_add_task(struct kgym_pool *p, const struct kgym_task *t,
+                                struct kg_err *err) KG_MUST_USE;
+/* A member of a head, unless text is NULL. False: no memory. */
+bool kg_client_set_text(json_t *head, const char *key, const char *text);
+
 /* --- client_start.c --- */
 
 /* Starts the supervisor and greets it. */
@@ -61,6 +73,8 @@ void kg_client_restart(struct kgym_pool *p);
 
 /* Reads what is there and files it: results, replies, bad news. */
 void kg_client_hear(struct kgym_pool *p);
+/* The supervisor takes no more: reads and files what it sent before. */
+void kg_client_hear_last(struct kgym_pool *p);
 /* Waits until something was heard or end_ns (monotonic; < 0: none) has passed. False: it has. */
 bool kg_client_wait(struct kgym_pool *p, int64_t end_ns);
 /* The oldest result, or NULL. */

@@ -41,8 +41,8 @@ static void fill_rewards(struct held_result *h, const json_t *list)
     h->result.rewards = h->reward;
     for (size_t i = 0; i < h->result.nrewards; i++) {
         const json_t *pair = json_array_get(list, i);
-        h->reward[i] =
-            (struct kgym_reward){json_string_value(json_array_get(pair, 0)), number_at(pair, 1)};
+        const char *name = json_string_value(json_array_get(pair, 0));
+        h->reward[i] = (struct kgym_reward){name ? name : "", number_at(pair, 1)};
     }
 }
 
@@ -53,13 +53,16 @@ static enum kgym_code code_of(const json_t *head)
     return code >= KGYM_OK && code <= KGYM_E_FULL ? (enum kgym_code)code : KGYM_E_GYM;
 }
 
+/* NULL: no memory. */
 static struct kgym_result *make_result(struct kg_frame *f, char *tag)
 {
     const json_t *rewards = json_object_get(f->head, "rewards");
     const json_t *speedup = json_object_get(f->head, "speedup");
     const char *message = kg_frame_text(f->head, "message");
     struct held_result *h = calloc(1, sizeof *h + json_array_size(rewards) * sizeof *h->reward);
-    KG_ASSERT(h);
+    if (!h) {
+        return NULL;
+    }
     h->head = f->head;
     h->body = f->body;
     h->tag = tag;
@@ -95,6 +98,29 @@ void kgym_result_free(struct kgym_result *result)
     }
 }
 
+/* Something that the caller waits for cannot be kept, so that the pool has ended. */
+static void no_memory(struct kgym_pool *p)
+{
+    if (p->broken.code == KG_OK) {
+        kg_fail_memory(&p->broken, KG_E_LIMIT,
+                       "no memory for what the supervisor sent: the pool has ended");
+    }
+}
+
+static bool room_for_result(struct kgym_pool *p)
+{
+    if (p->ndone == p->done_cap) {
+        size_t cap = p->done_cap ? 2 * p->done_cap : 64;
+        struct kgym_result **grown = realloc(p->done, cap * sizeof(struct kgym_result *));
+        if (!grown) {
+            return false;
+        }
+        p->done = grown;
+        p->done_cap = cap;
+    }
+    return true;
+}
+
 /* A second result of a task, from a supervisor that is gone, is dropped. */
 static void hear_result(struct kgym_pool *p, struct kg_frame *f)
 {
@@ -102,14 +128,13 @@ static void hear_result(struct kgym_pool *p, struct kg_frame *f)
     if (at == p->ntasks) {
         return;
     }
-    if (p->ndone == p->done_cap) {
-        size_t cap = p->done_cap ? 2 * p->done_cap : 64;
-        p->done = realloc(p->done, cap * sizeof(struct kgym_result *));
-        KG_ASSERT(p->done);
-        p->done_cap = cap;
-    }
     struct kg_client_task *t = &p->task[at];
-    p->done[p->ndone++] = make_result(f, t->tag);
+    struct kgym_result *r = room_for_result(p) ? make_result(f, t->tag) : NULL;
+    if (!r) {
+        no_memory(p);
+        return;
+    }
+    p->done[p->ndone++] = r;
     json_decref(t->head);
     free(t->body);
     p->ntasks--;
@@ -123,28 +148,55 @@ static void hear_reply(struct kgym_pool *p, const struct kg_frame *f)
     int64_t request = kg_frame_int(f->head, "request");
     snprintf(key, sizeof key, "%" PRId64, request);
     if (request > 0) {
-        json_t *head = json_incref(f->head);
-        if (f->len > 0) { /* of a prompt: its text */
-            json_object_set_new(head, "body", json_stringn(f->body, f->len));
+        bool good = f->len == 0 || /* of a prompt: its text */
+                    json_object_set_new(f->head, "body", kg_json_text(f->body, f->len)) == 0;
+        if (!good || json_object_set(p->replies, key, f->head) != 0) {
+            no_memory(p);
         }
-        json_object_set_new(p->replies, key, head);
     }
 }
 
-void kg_client_hear(struct kgym_pool *p)
+static void hear_taken(struct kgym_pool *p, const struct kg_frame *f)
+{
+    size_t at = find_task(p, (uint64_t)kg_frame_int(f->head, "id"));
+    if (at < p->ntasks) {
+        p->task[at].taken = true;
+    }
+}
+
+static void hear_frames(struct kgym_pool *p)
 {
     struct kg_frame f;
-    kg_channel_fill(&p->channel);
     while (kg_channel_take(&p->channel, &f)) {
         if (f.kind == KG_FRAME_RESULT) {
             hear_result(p, &f);
         } else if (f.kind == KG_FRAME_REPLY) {
             hear_reply(p, &f);
+        } else if (f.kind == KG_FRAME_TAKEN) {
+            hear_taken(p, &f);
         } else if (f.kind == KG_FRAME_BROKEN) {
             (void)!kg_frame_get_error(f.head, &p->broken);
         }
         kg_frame_deinit(&f);
     }
+}
+
+void kg_client_hear_last(struct kgym_pool *p)
+{
+    struct kg_channel *c = &p->channel;
+    bool more = kg_channel_last(c);
+    while (more && !c->ended) {
+        size_t had = c->in.len - c->in_at;
+        kg_channel_fill(c);
+        more = c->in.len - c->in_at != had;
+        hear_frames(p);
+    }
+}
+
+void kg_client_hear(struct kgym_pool *p)
+{
+    kg_channel_fill(&p->channel);
+    hear_frames(p);
     if (p->channel.ended) {
         kg_client_restart(p);
     }
@@ -224,8 +276,11 @@ enum kg_code kg_client_request(struct kgym_pool *p, json_t *head, const void *bo
                                json_t **reply, struct kg_err *err)
 {
     int64_t request = ++p->next_request;
-    json_object_set_new(head, "request", json_integer(request));
     *reply = NULL;
+    if (json_object_set_new(head, "request", json_integer(request)) != 0) {
+        json_decref(head);
+        return kg_fail(err, KG_E_LIMIT, "no memory for a request");
+    }
     bool answered = p->broken.code != KG_OK || ask_once(p, head, request, body, len, reply) ||
                     ask_once(p, head, request, body, len, reply); /* of the next supervisor */
     json_decref(head);

@@ -113,6 +113,9 @@ static bool send_all(struct kgym_pool *p)
             double left_s = 1e-9 * (double)(t->deadline_ns - kg_clock_ns());
             json_object_set_new(t->head, "deadline_s", json_real(left_s > 1e-9 ? left_s : 1e-9));
         }
+        if (t->deaths > 0) {
+            json_object_set_new(t->head, "deaths", json_integer(t->deaths));
+        }
         good = kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len);
         if (good && t->cancelled) {
             good = kg_channel_send(&p->channel, KG_FRAME_CANCEL,
@@ -125,12 +128,25 @@ static bool send_all(struct kgym_pool *p)
     return good;
 }
 
+/* A task that a worker had may be what killed the supervisor. */
+static void count_death(struct kgym_pool *p)
+{
+    for (size_t i = 0; i < p->ntasks; i++) {
+        p->task[i].deaths += p->task[i].taken;
+        p->task[i].taken = false;
+    }
+}
+
 void kg_client_restart(struct kgym_pool *p)
 {
     struct kg_err err = KG_ERR_INIT;
+    if (p->broken.code == KG_OK) {
+        kg_client_hear_last(p);
+    }
     if (p->broken.code != KG_OK) {
         return;
     }
+    count_death(p);
     kg_client_end(p);
     if (++p->deaths > MOST_DEATHS) {
         kg_fail(&p->broken, KG_E_GYM, "the pool's supervisor died %d times without a result",

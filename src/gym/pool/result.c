@@ -4,8 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "gym/kgym.h"
 #include "gym/pool/channel.h"
+
+#define NAME_MOST    256         /* bytes of a verdict, a reason, the name of a reward */
+#define MESSAGE_MOST (64u << 10) /* of a message */
 
 static json_t *text(const char *s)
 {
@@ -39,6 +43,90 @@ json_t *kg_result_of_check(int64_t id, const json_t *json)
     bool fit = json_is_true(json_object_get(json, "pass"));
     return json_pack("{s:I, s:i, s:s, s:i, s:i}", "id", (json_int_t)id, "kind", KGYM_CHECK,
                      "verdict", fit ? "fit" : "defect", "error", KG_OK, "correct", -1);
+}
+
+static bool claim_int(const json_t *claim, const char *key, int64_t lo, int64_t hi, json_t *out)
+{
+    json_t *v = json_object_get(claim, key);
+    return json_is_integer(v) && json_integer_value(v) >= lo && json_integer_value(v) <= hi &&
+           json_object_set(out, key, v) == 0;
+}
+
+static bool claim_text(const json_t *claim, const char *key, size_t most, json_t *out)
+{
+    json_t *v = json_object_get(claim, key);
+    if (!v || json_is_null(v)) {
+        return true;
+    }
+    return json_is_string(v) && json_string_length(v) <= most && json_object_set(out, key, v) == 0;
+}
+
+static bool claim_speedup(const json_t *claim, json_t *out)
+{
+    json_t *v = json_object_get(claim, "speedup");
+    if (!v || json_is_null(v)) {
+        return true;
+    }
+    bool good = json_is_array(v) && json_array_size(v) == 3;
+    for (size_t i = 0; good && i < 3; i++) {
+        good = json_is_number(json_array_get(v, i));
+    }
+    return good && json_object_set(out, "speedup", v) == 0;
+}
+
+static bool claim_rewards(const json_t *claim, json_t *out)
+{
+    json_t *v = json_object_get(claim, "rewards");
+    if (!v) {
+        return true;
+    }
+    bool good = json_is_array(v) && json_array_size(v) <= KG_MAX_REWARDS;
+    for (size_t i = 0; good && i < json_array_size(v); i++) {
+        const json_t *pair = json_array_get(v, i), *name = json_array_get(pair, 0);
+        good = json_array_size(pair) == 2 && json_is_string(name) &&
+               json_string_length(name) <= NAME_MOST && json_is_number(json_array_get(pair, 1));
+    }
+    return good && json_object_set(out, "rewards", v) == 0;
+}
+
+json_t *kg_result_of_claim(const json_t *task, const json_t *claim)
+{
+    int64_t id = kg_frame_int(task, "id"), kind = kg_frame_int(task, "kind");
+    json_t *out = json_object();
+    bool good = claim_int(claim, "id", id, id, out) && claim_int(claim, "kind", kind, kind, out) &&
+                claim_int(claim, "error", KG_OK, KG_E_FULL, out) &&
+                claim_int(claim, "correct", -1, 1, out) &&
+                claim_text(claim, "verdict", NAME_MOST, out) &&
+                claim_text(claim, "reason", NAME_MOST, out) &&
+                claim_text(claim, "message", MESSAGE_MOST, out) && claim_speedup(claim, out) &&
+                claim_rewards(claim, out);
+    if (!good || (kg_frame_int(out, "error") != KG_OK && kg_frame_text(out, "verdict"))) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+/* A reader of lines may take any control character as the end of one. */
+static bool is_one_line(const char *text, size_t len)
+{
+    bool good = true;
+    uint32_t cp;
+    for (size_t at = 0; good && at < len;) {
+        at += kg_utf8_next(text + at, len - at, &cp, &good);
+        good = good && cp >= 0x20;
+    }
+    return good;
+}
+
+bool kg_result_is_record(const char *body, size_t len)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *j = NULL;
+    bool good = len <= KG_POOL_RECORD_MAX && is_one_line(body, len) &&
+                kg_json_parse(body, len, "record", &j, &ignored) == KG_OK && json_is_object(j);
+    json_decref(j);
+    return good;
 }
 
 static void error_of_check(const json_t *task, const struct kg_err *e, struct kg_buf *body)

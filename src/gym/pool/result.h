@@ -5,11 +5,20 @@
 
 #include "gym/record/record.h"
 
+/* Bytes of a record. The longest of the suites' own have some 100 kB. */
+#define KG_POOL_RECORD_MAX (16u << 20)
+
 /* {id, kind, verdict, reason, error, message, correct, speedup, rewards} of an evaluation's record;
  * the caller's. */
 json_t *kg_result_of_record(int64_t id, const struct kg_record *r);
 /* The same of a check: json is what `kgym problems check --json` prints. */
 json_t *kg_result_of_check(int64_t id, const json_t *json);
+/* What a worker says became of its task. It runs beside hostile code, so each member is checked: a
+ * new head, the caller's, with what is known and nothing else. NULL: id or kind are not the task's,
+ * a member is of another type or too long, an error has a verdict, or there is no memory. */
+json_t *kg_result_of_claim(const json_t *task, const json_t *claim);
+/* May this be a record: a JSON object in one line of UTF-8, at most KG_POOL_RECORD_MAX bytes? */
+bool kg_result_is_record(const char *body, size_t len);
 /* A task that ends with an error before or instead of a record of its own. task: the head of its
  * frame. *body gets the record, or of a check its JSON, whose error has {lacks: true} where the
  * head of the task says so: this host can check no problem of that kind. The head is the caller's.

@@ -29,6 +29,26 @@ static void close_both(int a, int b)
     }
 }
 
+/* Where the caller has closed it, descriptor 2 may be one of the pool's, closed on exec. The role
+ * must have one, so that no file that it opens becomes its standard error. */
+static bool inherits_stderr(void)
+{
+    int flags = fcntl(2, F_GETFD);
+    return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
+int kg_fd_above_stdio(int fd)
+{
+    if (fd < 0 || fd > 2) {
+        return fd;
+    }
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return moved;
+}
+
 static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr,
                   const struct kg_role *role, int sock, int shared)
 {
@@ -42,6 +62,9 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr,
     bad = bad ? bad : posix_spawn_file_actions_adddup2(actions, sock, KG_ROLE_SOCKET);
     if (shared >= 0) {
         bad = bad ? bad : posix_spawn_file_actions_adddup2(actions, shared, KG_ROLE_SHARED);
+    }
+    if (!inherits_stderr()) {
+        bad = bad ? bad : posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0);
     }
     int next = shared >= 0 ? KG_ROLE_SHARED + 1 : KG_ROLE_SOCKET + 1;
     bad = bad ? bad : posix_spawn_file_actions_addclosefrom_np(actions, next);
@@ -77,14 +100,15 @@ enum kg_code kg_role_start(const struct kg_role *role, pid_t *pid, int *sock, st
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return kg_fail(err, KG_E_HOST, "socketpair: %s", strerror(errno));
     }
+    pair[0] = kg_fd_above_stdio(pair[0]);
     int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
     int shared = role->shared < 0 ? -1 : fcntl(role->shared, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
-    int bad =
-        theirs < 0 || (shared < 0 && role->shared >= 0) ? errno : spawn(role, theirs, shared, pid);
+    bool lacks = pair[0] < 0 || theirs < 0 || (shared < 0 && role->shared >= 0);
+    int bad = lacks ? errno : spawn(role, theirs, shared, pid);
     close(pair[1]);
     close_both(theirs, shared);
     if (bad) {
-        close(pair[0]);
+        close_both(pair[0], -1);
         return kg_fail(err, KG_E_HOST, "%s: cannot be executed: %s", role->program, strerror(bad));
     }
     *sock = pair[0];

@@ -19,12 +19,17 @@ struct kg_role {
     bool own_session; /* no signals from the caller's terminal */
 };
 
-/* The role inherits standard error, the environment and the working folder, its socket and nothing
- * else: no other descriptor, no memory, no signal handler, no blocked signal. posix_spawn: no code
- * runs between fork and exec. *sock: the caller's end, closed on exec.
- * KG_E_HOST: the program can't be executed. Thread safe. */
+/* The role inherits standard error (/dev/null where the caller has none), the environment and the
+ * working folder, its socket and nothing else: no other descriptor, no memory, no signal handler,
+ * no blocked signal. posix_spawn: no code runs between fork and exec. *sock: the caller's end,
+ * closed on exec. KG_E_HOST: the program can't be executed. Thread safe. */
 enum kg_code kg_role_start(const struct kg_role *role, pid_t *pid, int *sock,
                            struct kg_err *err) KG_MUST_USE;
+
+/* A caller may have closed 0, 1 or 2 and print to them all the same: a descriptor of the pool must
+ * be none of them. Returns fd, or a copy above 2, closed on exec, in whose favour fd is closed; -1:
+ * none is left (errno). */
+int kg_fd_above_stdio(int fd);
 
 /* The program to execute: wanted, else $KGYM_PROGRAM, else `kgym` beside the file that holds this
  * code (the library or an executable), in ../ or ../bin of it, else of $PATH. KG_E_HOST names what

@@ -37,7 +37,10 @@ static void add_task(struct kg_supervisor *s, struct kg_frame *f)
     t->len = f->len;
     f->head = NULL;
     f->body = NULL;
-    if (!kg_pool_tasks_add(&s->tasks, t)) {
+    if (kg_frame_int(t->head, "deaths") >= KG_POOL_TRIES) {
+        kg_fail(&e, KG_E_GYM, "the pool's supervisor died twice while this task was judged");
+        kg_supervisor_fail(s, t, &e);
+    } else if (!kg_pool_tasks_add(&s->tasks, t)) {
         kg_fail(&e, KG_E_LIMIT, "no memory for another task");
         kg_supervisor_fail(s, t, &e);
     }

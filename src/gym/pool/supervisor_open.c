@@ -1,5 +1,6 @@
 /* From the options of a client to a supervisor that can start workers. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,27 +77,45 @@ static enum kg_code find_cores(struct kg_supervisor *s, const json_t *wanted, st
     return KG_OK;
 }
 
-static enum kg_code find_devices(struct kg_supervisor *s, const char *list, struct kg_err *err)
+/* Memory for what the workers of a device share. Its size is sealed: a worker that made it smaller
+ * would have the others killed by SIGBUS. */
+static enum kg_code share_memory(struct kg_supervisor *s, struct kg_err *err)
 {
-    char *rest = NULL, *copy = strdup(list ? list : "");
-    size_t most = strlen(list ? list : "") + 1;
-    s->device = calloc(most, sizeof(char *));
-    for (char *d = copy ? strtok_r(copy, ", ", &rest) : NULL; d; d = strtok_r(NULL, ", ", &rest)) {
-        s->device[s->ndevices++] = strdup(d);
-    }
-    free(copy);
     int n = s->ndevices > 0 ? s->ndevices : 1;
-    s->shared = calloc((size_t)n, sizeof *s->shared);
-    if (!s->shared || !s->device) {
+    s->shared = malloc((size_t)n * sizeof *s->shared);
+    if (!s->shared) {
         return kg_fail(err, KG_E_LIMIT, "devices: no memory");
     }
     for (int i = 0; i < n; i++) {
-        s->shared[i] = memfd_create("kgym-common", MFD_CLOEXEC);
-        if (s->shared[i] < 0 || ftruncate(s->shared[i], sizeof(struct kg_common)) != 0) {
+        s->shared[i] = -1; /* what is closed on the way out */
+    }
+    for (int i = 0; i < n; i++) {
+        s->shared[i] = memfd_create("kgym-common", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (s->shared[i] < 0 || ftruncate(s->shared[i], sizeof(struct kg_common)) != 0 ||
+            fcntl(s->shared[i], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
             return kg_fail(err, KG_E_HOST, "memfd: %s", strerror(errno));
         }
     }
     return KG_OK;
+}
+
+static enum kg_code find_devices(struct kg_supervisor *s, const char *list, struct kg_err *err)
+{
+    char *rest = NULL, *copy = strdup(list ? list : "");
+    size_t most = strlen(list ? list : "") + 1;
+    bool good = copy != NULL;
+    s->device = calloc(most, sizeof(char *));
+    good = good && s->device;
+    for (char *d = good ? strtok_r(copy, ", ", &rest) : NULL; good && d;
+         d = strtok_r(NULL, ", ", &rest)) {
+        char *name = strdup(d);
+        good = name != NULL;
+        if (good) {
+            s->device[s->ndevices++] = name;
+        }
+    }
+    free(copy);
+    return good ? share_memory(s, err) : kg_fail(err, KG_E_LIMIT, "devices: no memory");
 }
 
 /* Where a GPU is used, each worker has a judge that must not share its runners' core. */
@@ -182,7 +201,9 @@ void kg_supervisor_close(struct kg_supervisor *s)
         free(s->device[i]);
     }
     for (int i = 0; s->shared && i < (s->ndevices > 0 ? s->ndevices : 1); i++) {
-        close(s->shared[i]);
+        if (s->shared[i] >= 0) {
+            close(s->shared[i]);
+        }
     }
     free(s->worker);
     free(s->device);

@@ -10,7 +10,6 @@
 #include "gym/pool/supervisor.h"
 #include "gym/sandbox/sandbox.h"
 
-#define RECORD_MAX      (64u << 20)
 #define CANCEL_EVERY_MS 50
 #define LOOK_EVERY_MS   20
 #define STOP_NS         INT64_C(5000000000) /* a worker that does not stop its task is killed */
@@ -20,7 +19,7 @@
 void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const struct kg_err *e)
 {
     struct kg_buf body;
-    kg_buf_init(&body, RECORD_MAX);
+    kg_buf_init(&body, KG_POOL_RECORD_MAX);
     json_t *head = kg_result_of_error(t->head, e, s->public_only, &body);
     kg_channel_queue(&s->client, KG_FRAME_RESULT, head, body.data, body.len);
     kg_buf_deinit(&body);
@@ -99,6 +98,14 @@ static size_t choose(const struct kg_supervisor *s, const struct kg_worker_proce
                                 kg_pool_pace_lead(&s->pace));
 }
 
+/* Sent before the worker gets the task, which may be the end of this process. */
+static void tell_taken(struct kg_supervisor *s, const struct kg_pool_task *t)
+{
+    kg_channel_queue(&s->client, KG_FRAME_TAKEN, json_pack("{s:I}", "id", (json_int_t)t->id), "",
+                     0);
+    kg_channel_flush(&s->client);
+}
+
 static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
                      struct kg_pool_holder *others)
 {
@@ -113,6 +120,7 @@ static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
         return;
     }
     struct kg_pool_task *t = kg_pool_tasks_take(&s->tasks, at);
+    tell_taken(s, t);
     kg_worker_process_hand(w, t, more_to_come(s));
 }
 
@@ -145,25 +153,36 @@ void kg_supervisor_feed(struct kg_supervisor *s)
     free(others);
 }
 
-/* The worker runs beside hostile code, so that its frame says only what became of this task. */
-static void finish(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_frame *f)
+/* The client waits for this frame. One that cannot be sent becomes an error, which is short. */
+static void give_result(struct kg_supervisor *s, struct kg_pool_task *t, json_t *head,
+                        const struct kg_frame *f)
+{
+    struct kg_err e = KG_ERR_INIT;
+    if (kg_channel_queue(&s->client, KG_FRAME_RESULT, head, f->body, f->len) || s->client.ended) {
+        kg_pool_task_destroy(t);
+        return;
+    }
+    kg_fail(&e, KG_E_LIMIT, "no memory for the task's result");
+    kg_supervisor_fail(s, t, &e);
+}
+
+/* head: what the worker says of its task, taken. */
+static void finish(struct kg_supervisor *s, struct kg_worker_process *w, json_t *head,
+                   const struct kg_frame *f)
 {
     struct kg_pool_task *t = w->task;
     w->task = NULL;
     w->state = KG_WORKER_IDLE;
     s->worked = true;
-    bool stopped = kg_frame_int(f->head, "error") == KG_E_CANCELLED;
+    bool stopped = kg_frame_int(head, "error") == KG_E_CANCELLED;
     kg_pool_pace_add(&s->pace, w->prepared, kg_clock_ns() - w->since_ns);
     w->prepared = !stopped;
-    if (stopped && (t->cancelled || t->late)) {
+    if (stopped) {
+        json_decref(head);
         fail_stopped(s, t);
-        t = NULL;
     } else {
-        json_object_set_new(f->head, "id", json_integer((json_int_t)t->id));
-        json_object_set_new(f->head, "kind", json_integer(kg_frame_int(t->head, "kind")));
-        kg_channel_queue(&s->client, KG_FRAME_RESULT, json_incref(f->head), f->body, f->len);
+        give_result(s, t, head, f);
     }
-    kg_pool_task_destroy(t);
     if (w->unwanted) {
         kg_worker_process_end(w);
     }
@@ -182,7 +201,7 @@ static void lost(struct kg_supervisor *s, struct kg_worker_process *w)
     }
     if (t->cancelled || t->late) {
         fail_stopped(s, t);
-    } else if (++t->losses >= 2) {
+    } else if (++t->losses >= KG_POOL_TRIES) {
         kg_fail(&e, KG_E_GYM, "the worker died twice while judging this task");
         kg_supervisor_fail(s, t, &e);
     } else if (!kg_pool_tasks_return(&s->tasks, t)) {
@@ -191,22 +210,38 @@ static void lost(struct kg_supervisor *s, struct kg_worker_process *w)
     }
 }
 
-/* A record is one line: a line break in it could pass for another record. */
-static bool is_record(const struct kg_frame *f)
+/* What the worker says became of its task, for the client. NULL: that cannot be so. */
+static json_t *claim_of(const struct kg_worker_process *w, const struct kg_frame *f)
 {
-    return f->kind == KG_FRAME_RESULT && strlen(f->body) == f->len && !strchr(f->body, '\n');
+    const struct kg_pool_task *t = w->task;
+    if (!t || !w->ready || f->kind != KG_FRAME_RESULT || !kg_result_is_record(f->body, f->len)) {
+        return NULL;
+    }
+    json_t *head = kg_result_of_claim(t->head, f->head);
+    if (kg_frame_int(head, "error") == KG_E_CANCELLED && !t->cancelled && !t->late) {
+        json_decref(head);
+        head = NULL;
+    }
+    return head;
 }
 
-/* False: the worker is not to be heard any more. */
+/* False: the worker is not to be heard any more. It runs beside hostile code, so its frames say
+ * only what became of the task that it has. Only before it is ready can they say that this host is
+ * unable to judge. */
 static bool hear_frame(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_frame *f)
 {
     struct kg_err e = KG_ERR_INIT;
-    if (w->task && is_record(f)) {
-        finish(s, w, f);
+    json_t *claim = claim_of(w, f);
+    if (claim) {
+        finish(s, w, claim, f);
         return w->state != KG_WORKER_ENDING;
     }
-    if (f->kind == KG_FRAME_BROKEN) {
-        (void)!kg_frame_get_error(f->head, &e);
+    if (f->kind == KG_FRAME_READY && !w->ready) {
+        w->ready = true;
+        return true;
+    }
+    if (f->kind == KG_FRAME_BROKEN && !w->ready && kg_frame_get_error(f->head, &e) != KG_OK &&
+        e.code != KG_E_CANCELLED) {
         cannot_start(s, w, &e);
     }
     lost(s, w);
@@ -266,6 +301,10 @@ static void stop_task(struct kg_supervisor *s, struct kg_worker_process *w, int6
 static void tend_worker(struct kg_supervisor *s, struct kg_worker_process *w, int64_t now_ns,
                         int *timeout_ms)
 {
+    bool open = w->state == KG_WORKER_IDLE || w->state == KG_WORKER_BUSY;
+    if (open && w->channel.ended) { /* no memory for what it should be told */
+        lost(s, w);
+    }
     if (w->state == KG_WORKER_ENDING) {
         if (!kg_worker_process_gone(w)) {
             sooner(timeout_ms, LOOK_EVERY_MS);

@@ -5,6 +5,10 @@
 #include "base/json.h"
 #include "gym/pool/choose.h"
 
+/* How often a worker may die over a task, and how often a supervisor may while a worker has it,
+ * before the task ends with an error. */
+#define KG_POOL_TRIES 2
+
 struct kg_pool_task {
     uint64_t id, problem; /* of the caller; of its problem's text, never 0 */
     uint64_t seq;         /* of its submission */

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "gym/pool/result.h"
 #include "gym/pool/spawn.h"
 
 #define STOP_GRACE_NS 5000000000
@@ -19,6 +20,8 @@ enum kg_code kg_worker_process_start(struct kg_worker_process *w, const char *pr
         return err->code;
     }
     kg_channel_init(&w->channel, sock);
+    w->channel.most = KG_HEAD_MAX + KG_POOL_RECORD_MAX;
+    w->ready = false;
     kg_channel_queue(&w->channel, KG_FRAME_CONFIGURE, configure, "", 0);
     kg_channel_flush(&w->channel);
     w->state = KG_WORKER_IDLE;

@@ -16,6 +16,7 @@ enum kg_worker_state {
 
 struct kg_worker_process {
     enum kg_worker_state state;
+    bool ready; /* it has said so: what it says from now on may be a candidate's */
     pid_t pid;
     struct kg_channel channel;
     int core, device;          /* indices of its core and its device */

@@ -19,8 +19,6 @@
 #include "gym/pool/result.h"
 #include "gym/pool/settings.h"
 
-#define RECORD_MAX (64u << 20)
-
 struct role {
     struct kg_channel channel;
     struct kg_config config;
@@ -220,7 +218,7 @@ static void serve(struct role *role)
 {
     struct kg_frame f;
     struct kg_buf body;
-    kg_buf_init(&body, RECORD_MAX);
+    kg_buf_init(&body, KG_POOL_RECORD_MAX);
     while (!ending && kg_channel_wait(&role->channel, -1, &ending, &f)) {
         cancelled = 0; /* a signal for an earlier task is no longer meant */
         if (ending) {  /* but one that came just now is */
@@ -256,8 +254,10 @@ int kg_pool_work(int sock, int shared)
     kg_frame_deinit(&f);
     close(shared);
     if (code == KG_OK) {
-        serve(&role);
-    } else if (!ending) {
+        if (kg_channel_send(&role.channel, KG_FRAME_READY, json_object(), "", 0)) {
+            serve(&role);
+        }
+    } else if (code != KG_E_CANCELLED) { /* not because its first task was cancelled */
         json_t *head = json_object();
         kg_frame_put_error(head, &err);
         kg_channel_send(&role.channel, KG_FRAME_BROKEN, head, "", 0);
