@@ -1,0 +1,204 @@
+/* The public header where processes of the pool die or never come up, where a task is cancelled
+ * before its worker is open, and where the caller has no standard input, output and error. */
+#include "kgym_rig.h"
+
+#include "gym/kgym.h"
+
+#define GOOD                                                                                       \
+    "#include <math.h>\n#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"  \
+    "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n}\n"
+#define ENDLESS                                                                                    \
+    "#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"                     \
+    "    volatile int64_t on = n;\n    while (on) {\n    }\n    y[0] = x[0];\n}\n"
+
+static const char *const quick[] = {"stage.timing=false"};
+static const char *const slow[] = {"stage.timing=false", "deadline.run=60", "deadline.eval=60"};
+
+static struct kgym_error err;
+
+static struct kgym_pool *open_pool(const char *const *settings, size_t n)
+{
+    const struct kgym_options o = {
+        .size = sizeof o, .settings = settings, .nsettings = n, .workers = 1};
+    struct kgym_pool *p = NULL;
+    if (kgym_open(&o, &p, &err) != KGYM_OK) {
+        fail_msg("%s", err.message);
+    }
+    return p;
+}
+
+static uint64_t submit(struct kgym_pool *p, const char *source)
+{
+    const struct kgym_task t = {.size = sizeof t,
+                                .problem = "silu",
+                                .text = source,
+                                .text_len = strlen(source),
+                                .source = 1,
+                                .tag = "tag"};
+    uint64_t id = 0;
+    if (kgym_submit(p, &t, &id, &err) != KGYM_OK) {
+        fail_msg("%s", err.message);
+    }
+    return id;
+}
+
+/* The next result, which must come. */
+static struct kgym_result *must(struct kgym_pool *p)
+{
+    struct kgym_result *r = NULL;
+    if (kgym_next(p, 60000, &r, &err) != KGYM_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_non_null(r);
+    return r;
+}
+
+static void must_be_good(struct kgym_pool *p)
+{
+    struct kgym_result *r;
+    submit(p, GOOD);
+    r = must(p);
+    if (!r->verdict || strcmp(r->verdict, "ok") != 0) {
+        fail_msg("%s", r->message);
+    }
+    kgym_result_free(r);
+}
+
+static long child_of(long pid)
+{
+    char path[64];
+    long child = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", pid, pid);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        if (fscanf(f, "%ld", &child) != 1) {
+            child = 0;
+        }
+        fclose(f);
+    }
+    return child;
+}
+
+/* A supervisor that dies while a worker has the task is replaced, and the task gets one more try.
+ * Other tasks have results in between, so that the pool itself goes on. */
+static void test_a_task_that_takes_two_supervisors_is_an_error(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_pool(slow, 3);
+    struct kgym_info info = {.size = sizeof info};
+    uint64_t id = submit(p, ENDLESS), waits = submit(p, GOOD);
+    for (int i = 0; i < 2; i++) {
+        info.running = 0;
+        for (int k = 0; k < 3000 && info.running == 0; k++) {
+            usleep(5000);
+            assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
+        }
+        assert_int_equal(info.running, 1);
+        kill((pid_t)child_of(getpid()), SIGKILL);
+    }
+    struct kgym_result *r = must(p);
+    assert_int_equal(r->id, id);
+    assert_int_equal(r->error, KGYM_E_GYM);
+    assert_null(r->verdict);
+    assert_string_equal(r->tag, "tag");
+    assert_non_null(strstr(r->message, "supervisor died twice"));
+    assert_non_null(strstr(r->record, "\"batch_id\":\"tag\""));
+    kgym_result_free(r);
+    r = must(p);
+    assert_int_equal(r->id, waits); /* no worker had it: it is not to blame */
+    assert_string_equal(r->verdict, "ok");
+    kgym_result_free(r);
+    must_be_good(p);
+    kgym_close(p);
+    rig_nothing_left();
+}
+
+/* A worker that opens is stopped as well; that is no sign of a host that cannot run workers. */
+static void test_cancel_while_the_worker_opens(void **state)
+{
+    (void)state;
+    static const char script[] = "#!/bin/sh\nsleep 0.3\nexec gcc \"$@\"\n";
+    char compiler[300];
+    rig_text("slow-gcc", script);
+    assert_int_equal(chmod("slow-gcc", 0755), 0);
+    snprintf(compiler, sizeof compiler, "compiler=%s/slow-gcc", rig_dir);
+    const char *const settings[] = {"stage.timing=false", compiler};
+    for (int i = 0; i < 3; i++) {
+        struct kgym_pool *p = open_pool(settings, 2);
+        uint64_t id = submit(p, GOOD);
+        usleep((useconds_t)(50000 + 200000 * i));
+        assert_int_equal(kgym_cancel(p, id, &err), KGYM_OK);
+        struct kgym_result *r = must(p);
+        assert_int_equal(r->id, id);
+        assert_int_equal(r->error, KGYM_E_CANCELLED);
+        assert_non_null(strstr(r->message, "cancelled by the caller"));
+        kgym_result_free(r);
+        must_be_good(p);
+        kgym_close(p);
+    }
+}
+
+/* Runs in a child. Returns what went wrong. */
+static int without_stdio(void)
+{
+    char path[64], target[64] = "";
+    struct kgym_pool *p = NULL;
+    struct kgym_result *r = NULL;
+    const struct kgym_options o = {
+        .size = sizeof o, .settings = quick, .nsettings = 1, .workers = 2};
+    const struct kgym_task t = {
+        .size = sizeof t, .problem = "silu", .text = GOOD, .text_len = strlen(GOOD), .source = 1};
+    for (int fd = 0; fd < 3; fd++) {
+        close(fd);
+    }
+    if (kgym_open(&o, &p, &err) != KGYM_OK || kgym_submit(p, &t, NULL, &err) != KGYM_OK) {
+        return 1;
+    }
+    for (int fd = 0; fd < 3; fd++) { /* a caller that prints must not write into the pool */
+        if (fcntl(fd, F_GETFD) != -1) {
+            return 2;
+        }
+    }
+    if (kgym_next(p, 60000, &r, &err) != KGYM_OK || !r) {
+        return 3;
+    }
+    if (!r->verdict || strcmp(r->verdict, "ok") != 0) {
+        return 4;
+    }
+    long supervisor = child_of(getpid()), worker = child_of(supervisor);
+    for (int i = 0; i < 6; i++) {
+        snprintf(path, sizeof path, "/proc/%ld/fd/%d", i < 3 ? supervisor : worker, i % 3);
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        target[n < 0 ? 0 : n] = 0;
+        if (strcmp(target, "/dev/null") != 0) {
+            return 10 + i;
+        }
+    }
+    kgym_result_free(r);
+    kgym_close(p);
+    return 0;
+}
+
+static void test_a_caller_without_stdio(void **state)
+{
+    (void)state;
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(without_stdio());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    rig_nothing_left();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_task_that_takes_two_supervisors_is_an_error),
+        cmocka_unit_test(test_cancel_while_the_worker_opens),
+        cmocka_unit_test(test_a_caller_without_stdio),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
