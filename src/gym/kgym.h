@@ -24,7 +24,24 @@
  * Ownership. Strings that are passed in are copied. What a call gives out says who frees it.
  *
  * Errors. A call that can fail returns enum kgym_code and fills *err, which may not be NULL. The
- * message stands alone when printed. Programs decide by code, never by the message's text.
+ * message stands alone when printed. Programs decide by code, never by the message's text. The
+ * lists below are complete but for memory: a call for which the caller's process has none fails
+ * with LIMIT or HOST, and never ends the process.
+ *
+ * A pool that has ended. Where no worker can run on this host, where supervisors die again and
+ * again, or where memory for a result lacked, the pool gives the results that it has. After them
+ * every call that needs the supervisor fails with the code and message of the cause: HOST or GYM,
+ * NOT_FOUND or IO (a folder of the gym), or LIMIT. "ENDED" in a list means any of these. Only
+ * kgym_close helps.
+ *
+ * Blocking. Only kgym_next and kgym_hold_core wait for events. But a call that finds the supervisor
+ * dead starts another one and gives it all tasks: kgym_next, also with timeout 0, kgym_submit,
+ * kgym_cancel, kgym_drain and each call with a round trip. That takes about 10 ms. It takes up to
+ * 10 s more where processes of the old one do not end, and up to 60 s where the host is too busy
+ * to start the new one. A call waits for this at most four times, then the pool has ended. Calls of
+ * other threads on this pool wait meanwhile. A supervisor that is stopped (SIGSTOP) and not dead
+ * is waited for without a limit by each call that needs its answer, and by kgym_submit once its
+ * socket is full.
  *
  * Versions. A structure that the caller makes begins with its own size, so that fields can be added
  * at its end: a program that was built with an older header works with a newer library. Fields that
@@ -102,8 +119,10 @@ struct kgym_options {
 };
 
 /* Starts a pool. options NULL: all defaults. Workers start when there is work for them. Blocks
- * until the supervisor has read its configuration, about 10 ms.
- * Errors: USAGE, INPUT, NOT_FOUND (configuration), HOST (no program, or one of another version). */
+ * until the supervisor has read its configuration, about 10 ms, 60 s at most.
+ * Errors: USAGE (an option, a setting), INPUT, NOT_FOUND, IO (the configuration's file, or that of
+ * the trace), LIMIT (a file that is too long), HOST (no program, one of another version, one that
+ * does not answer, no core, no descriptor). */
 KGYM_API enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **out,
                                   struct kgym_error *err);
 
@@ -123,17 +142,20 @@ struct kgym_info {
     int queued;      /* tasks that wait for a worker */
     int queue_limit; /* of the options */
 };
-/* One round trip to the supervisor, about 50 us.  Errors: USAGE (size), GYM, HOST. */
+/* One round trip to the supervisor, about 50 us.
+ * Errors: USAGE (size), GYM (the supervisor died twice over it), ENDED. */
 KGYM_API enum kgym_code kgym_info(struct kgym_pool *pool, struct kgym_info *out,
                                   struct kgym_error *err);
 
 /* Changes the number of workers while the pool runs. A surplus worker finishes its task first.
- * workers: 1 to 4096.  Errors: USAGE, GYM, HOST. */
+ * workers: 1 to 4096.  Errors: USAGE, GYM (as above), ENDED. */
 KGYM_API enum kgym_code kgym_resize(struct kgym_pool *pool, int workers, struct kgym_error *err);
 
 /* Takes a core for the caller: blocks until no worker of this pool has a task there, then the pool
- * gives none to that core until kgym_release_core. timeout_ms < 0: no limit.
- * Errors: USAGE (not a core of the pool), LIMIT (the time is up: the core is not held). */
+ * gives none to that core until kgym_release_core. timeout_ms < 0: no limit. The time begins again
+ * with another supervisor.
+ * Errors: USAGE (not a core of the pool), LIMIT (the time is up: the core is not held), GYM (as
+ * above), ENDED. kgym_release_core: USAGE, GYM, ENDED. */
 KGYM_API enum kgym_code kgym_hold_core(struct kgym_pool *pool, int core, int timeout_ms,
                                        struct kgym_error *err);
 KGYM_API enum kgym_code kgym_release_core(struct kgym_pool *pool, int core, struct kgym_error *err);
@@ -175,11 +197,13 @@ struct kgym_task {
 };
 
 /* Puts a task into the queue. *id, unless id is NULL, names it from now on. Does not wait for the
- * task. Every task that is accepted has exactly one result, in whatever way it ends. If the
- * worker dies, its task is tried once more; then its result is an error. If the supervisor dies,
- * another one gets all tasks; after three deaths without a result in between the pool has ended.
- * Tasks prefer the worker that holds their problem (docs/batches.md). Cost: one copy of the text.
- * Errors: USAGE (a field), LIMIT (too large), FULL, GYM (the pool has ended). */
+ * task. Every task that is accepted has exactly one result, in whatever way it ends, unless the
+ * pool has ended. If the worker dies, or says what cannot be, its task is tried once more; then its
+ * result is an error. If the supervisor dies, another one gets all tasks. A task that a worker had
+ * at two such deaths ends as an error (GYM); the fourth death without a result in between ends the
+ * pool. Tasks prefer the worker that holds their problem (docs/batches.md). Cost: one copy of the
+ * text, sent before the call returns.
+ * Errors: USAGE (a field, or after kgym_drain), LIMIT (too large), FULL, ENDED. */
 KGYM_API enum kgym_code kgym_submit(struct kgym_pool *pool, const struct kgym_task *task,
                                     uint64_t *id, struct kgym_error *err);
 
@@ -207,18 +231,19 @@ struct kgym_result {
 
 /* The next finished task, in order of completion. *out is NULL when the time is up, or when no task
  * is in the pool. timeout_ms < 0: no limit. The caller frees *out with kgym_result_free.
- * Errors: HOST, GYM (no worker can run on this host; the message says why). */
+ * Errors: ENDED (no more results will come; the message says why). */
 KGYM_API enum kgym_code kgym_next(struct kgym_pool *pool, int timeout_ms, struct kgym_result **out,
                                   struct kgym_error *err);
 KGYM_API void kgym_result_free(struct kgym_result *result);
 
 /* Cancels one task. Its result comes through kgym_next with the error CANCELLED, within
  * milliseconds where it runs; or its record, where it was finished already.
- * Errors: NOT_FOUND (no such task is in the pool). */
+ * Errors: NOT_FOUND (no such task is in the pool). Of a pool that has ended kgym_next tells. */
 KGYM_API enum kgym_code kgym_cancel(struct kgym_pool *pool, uint64_t id, struct kgym_error *err);
 
 /* Says that no more tasks will be submitted: a worker ends as soon as no task is left for it, and
- * gives back what it holds (on a GPU its memory). kgym_submit then fails with USAGE. */
+ * gives back what it holds (on a GPU its memory). kgym_submit then fails with USAGE.
+ * Errors: none. */
 KGYM_API enum kgym_code kgym_drain(struct kgym_pool *pool, struct kgym_error *err);
 
 /* --- from a record to the model's next turn --- */
@@ -238,22 +263,26 @@ struct kgym_text_options {
 
 /* The feedback for the model that wrote a candidate, from its record (docs/feedback.md). Pure: it
  * needs no pool. *text is the caller's, released with kgym_free. options NULL: defaults.
- * Errors: INPUT (not a record), USAGE (limit), LIMIT (not even the verdict fits). */
+ * Errors: INPUT (not a record), USAGE (limit, size), LIMIT (not even the verdict fits). */
 KGYM_API enum kgym_code kgym_feedback(const char *record, size_t record_len,
                                       const struct kgym_text_options *options, char **text,
                                       struct kgym_error *err);
 
 /* Rewards of a record by comma-separated presets, in this order (docs/rewards.md). Pure.
  * *n: in, how many fit into out; out, how many there are. Names are static.
- * Errors: INPUT (not a record), USAGE (an unknown preset), LIMIT (they do not fit). */
+ * Errors: INPUT (not a record, or one with an error), USAGE (an unknown preset, names of more than
+ * 1023 bytes), LIMIT (they do not fit). */
 KGYM_API enum kgym_code kgym_rewards(const char *record, size_t record_len, const char *presets,
                                      struct kgym_reward *out, size_t *n, struct kgym_error *err);
 
 /* The first message for a problem (docs/prompts.md): what to write, the candidate's signature, a
  * demonstration, the device, the reference. problem, problem_text: as in a task. *text is the
  * caller's, released with kgym_free. One round trip to the supervisor.
- * Errors: NOT_FOUND, PROBLEM, LIMIT (the message is longer than the limit: it is never cut), USAGE
- * (limit, language), GYM, HOST. */
+ * Errors: NOT_FOUND, PROBLEM, INPUT or IO (its file cannot be read), LIMIT (the message is longer
+ * than the limit: it is never cut; the text has more than 64 MB), USAGE (problem, limit, language,
+ * size), HOST (its kind needs what this host lacks), GYM (the supervisor died twice over it),
+ * ENDED.
+ */
 KGYM_API enum kgym_code kgym_prompt(struct kgym_pool *pool, const char *problem,
                                     const char *problem_text, size_t problem_text_len,
                                     const struct kgym_text_options *options, char **text,

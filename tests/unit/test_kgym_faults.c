@@ -113,6 +113,30 @@ static void test_a_task_that_takes_two_supervisors_is_an_error(void **state)
     rig_nothing_left();
 }
 
+/* Four deaths and no result: the pool has ended, and every call says so. */
+static void test_supervisors_that_die_end_the_pool(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_pool(quick, 1);
+    struct kgym_info info = {.size = sizeof info};
+    struct kgym_result *r;
+    const struct kgym_task t = {.size = sizeof t, .problem = "silu", .text = "x", .text_len = 1};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
+        kill((pid_t)child_of(getpid()), SIGKILL);
+    }
+    assert_int_equal(kgym_info(p, &info, &err), KGYM_E_GYM);
+    assert_non_null(strstr(err.message, "died 4 times"));
+    assert_int_equal(kgym_next(p, 0, &r, &err), KGYM_E_GYM);
+    assert_null(r);
+    assert_int_equal(kgym_submit(p, &t, NULL, &err), KGYM_E_GYM);
+    assert_int_equal(kgym_resize(p, 2, &err), KGYM_E_GYM);
+    assert_int_equal(kgym_release_core(p, 0, &err), KGYM_E_GYM);
+    assert_int_equal(kgym_drain(p, &err), KGYM_OK);
+    kgym_close(p);
+    rig_nothing_left();
+}
+
 /* A worker that was told to stop while it opened could not open: that says nothing about the host,
  * and the next one opens. */
 static void test_cancel_while_the_worker_opens(void **state)
@@ -199,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_task_that_takes_two_supervisors_is_an_error),
+        cmocka_unit_test(test_supervisors_that_die_end_the_pool),
         cmocka_unit_test(test_cancel_while_the_worker_opens),
         cmocka_unit_test(test_a_caller_without_stdio),
     };

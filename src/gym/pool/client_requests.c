@@ -59,7 +59,9 @@ static enum kgym_code request_and_note(struct kgym_pool *p, json_t *head, int *w
             p->workers = *workers;
         } else {
             forget_core(p, core);
-            json_array_append_new(p->held, json_integer(core));
+            if (json_array_append_new(p->held, json_integer(core)) != 0) {
+                kg_fail(&e, KG_E_LIMIT, "no memory to note that core %d is held", core);
+            }
         }
     }
     pthread_mutex_unlock(&p->lock);

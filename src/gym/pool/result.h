@@ -5,7 +5,7 @@
 
 #include "gym/record/record.h"
 
-/* Bytes of a record. The longest of the suites' own have some 100 kB. */
+/* Most bytes of a record, which the supervisor parses. Those of the suites have some 10 kB. */
 #define KG_POOL_RECORD_MAX (16u << 20)
 
 /* {id, kind, verdict, reason, error, message, correct, speedup, rewards} of an evaluation's record;
