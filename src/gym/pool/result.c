@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "gym/kgym.h"
 #include "gym/pool/channel.h"
 
@@ -110,13 +109,11 @@ json_t *kg_result_of_claim(const json_t *task, const json_t *claim)
 /* A reader of lines may take any control character as the end of one. */
 static bool is_one_line(const char *text, size_t len)
 {
-    bool good = true;
-    uint32_t cp;
-    for (size_t at = 0; good && at < len;) {
-        at += kg_utf8_next(text + at, len - at, &cp, &good);
-        good = good && cp >= 0x20;
+    unsigned controls = 0;
+    for (size_t i = 0; i < len; i++) {
+        controls += (unsigned char)text[i] < 0x20;
     }
-    return good;
+    return controls == 0;
 }
 
 bool kg_result_is_record(const char *body, size_t len)
