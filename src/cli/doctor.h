@@ -14,10 +14,10 @@ struct kg_doctor {
 
 /* "  ok    WHAT  DETAIL", or "lacks". */
 void kg_doctor_line(struct kg_doctor *d, bool good, const char *what, const char *detail);
-/* K and the null test: two lines, and `name` in the JSON. where: " on CPU 3", ""; above_ns: the
- * shortest time that speed counts of; not quiet makes d bad. */
+/* K, T and the null test, and `name` in the JSON. where: " on CPU 3", ""; shortest_ns: T; rule: how
+ * T is made of K, " (...)", or ""; not quiet makes d bad. */
 void kg_doctor_noise(struct kg_doctor *d, const char *name, const struct kg_noise *n, bool quiet,
-                     const char *where, double above_ns);
+                     const char *where, int64_t shortest_ns, const char *rule);
 
 /* --- doctor_gpu.c --- */
 /* A GPU of kg_torch_facts: its null test, then what the driver says of it while it is warm; added

@@ -111,7 +111,7 @@ void kg_doctor_gpu(struct kg_doctor *d, struct kg_worker *w, json_t *facts)
         must(d, false, "timing", err.message);
     } else {
         kg_doctor_noise(d, "gpu_timing", &n, fabs(n.ratio.ratio - 1) <= NEAR, "",
-                        KG_TPAIRS_SHORT_NS);
+                        KG_TPAIRS_SHORT_NS, "");
     }
     kg_doctor_driver(d, facts);
 }

@@ -16,6 +16,7 @@
 #include "gym/card/pen.h"
 #include "gym/card/units.h"
 #include "gym/record/samples.h"
+#include "gym/reward/reward.h"
 #include "gym/verify/compare.h"
 
 static void render(const struct kg_record *r, bool colour, bool ascii, int width,
@@ -368,6 +369,31 @@ static void bars_that_contradict_the_speed_up_are_explained(void **state)
     }
 }
 
+/* A time below T, where the timing line says it: the rewards add only what it does not say. */
+static void what_is_too_short_is_said_once(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_buf out;
+    char why[200];
+    sample_record(&r, SAMPLE_OK, 1);
+    r.timing.shortest_ns = 2 * r.timing.candidate_ns;
+    kg_reward_too_short(&r, why, sizeof why);
+    assert_true(why[0] != 0);
+    assert_true(r.nrewards > 0);
+    snprintf(r.rewards[0].why, sizeof r.rewards[0].why, "%s; at most 3 counts", why);
+    for (int said = 0; said < 2; said++) {
+        r.timing.why = said ? why : NULL;
+        render(&r, false, false, 200, &out);
+        const char *first = strstr(out.data, why);
+        assert_non_null(first);
+        assert_null(strstr(first + 1, why));
+        shows(&out, said ? "(at most 3 counts)" : "; at most 3 counts)", true);
+        kg_buf_deinit(&out);
+    }
+    kg_record_deinit(&r);
+}
+
 /* A check mark says that something was measured. */
 static void an_untimed_candidate_has_no_check_mark(void **state)
 {
@@ -632,6 +658,7 @@ int main(void)
         cmocka_unit_test(evidence_is_shown_once_and_bounded),
         cmocka_unit_test(claims_are_no_measurement),
         cmocka_unit_test(bars_that_contradict_the_speed_up_are_explained),
+        cmocka_unit_test(what_is_too_short_is_said_once),
         cmocka_unit_test(an_untimed_candidate_has_no_check_mark),
         cmocka_unit_test(a_python_syntax_error_shows_its_line_and_a_mark),
         cmocka_unit_test(a_place_that_is_not_there_is_not_shown),

@@ -93,9 +93,9 @@ static void test_version_and_help_in_all_spellings(void **state)
 static void test_a_page_explains_the_card(void **state)
 {
     (void)state;
-    static const char *const words[] = {"K ",       "cv ",       "isolation",   "L2",
-                                        "peak",     "at most 3", "phi(s)",      "PR",
-                                        "interval", "pairs",     "not measured"};
+    static const char *const words[] = {
+        "K ",     "cv ", "isolation", "L2",    "peak",         "at most 3",
+        "phi(s)", "PR",  "interval",  "pairs", "not measured", "20 times the least K"};
     rig_expect(0, "$K help card");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         rig_shows(words[i]);

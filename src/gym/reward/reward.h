@@ -4,8 +4,8 @@
  * (assertions). No I/O, no clock; thread safe. Formulas and golden values: docs/rewards.md.
  *
  * Speed-up s: speedup.ratio where timing.status is `measured`, else the terms in speed are 0. Times
- * below T (20 K for C, 100 us else) are too short to trust: a reference below T earns no speed, and
- * a candidate below T counts as if it took T. Coverage null counts as 0. */
+ * below T (20 times the least K for C, 100 us else) are too short to trust: a reference below T
+ * earns no speed, and a candidate below T counts as if it took T. Coverage null counts as 0. */
 #ifndef KG_GYM_REWARD_REWARD_H
 #define KG_GYM_REWARD_REWARD_H
 
