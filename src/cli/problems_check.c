@@ -19,7 +19,7 @@ struct checking {
     struct kg_progress bar;
     bool shows_bar, no_torch;
     struct kg_err why_no_torch;
-    int64_t of, fit, known, done, untried;
+    int64_t of, fit, untimed, known, done, untried;
     int status;
 };
 
@@ -72,7 +72,7 @@ static void print_sizes(const json_t *found, struct kg_buf *b)
 {
     const json_t *ns = json_object_get(found, "reference_ns");
     const json_t *in = json_object_get(found, "in_bytes");
-    if (json_is_integer(ns)) {
+    if (json_is_integer(ns) && !json_is_true(json_object_get(found, "untimed"))) {
         kg_buf_addf(b, "  reference %7.3f ms", (double)json_integer_value(ns) * 1e-6);
     }
     if (json_integer_value(in) > 0) {
@@ -84,6 +84,7 @@ static void print_sizes(const json_t *found, struct kg_buf *b)
 static void print_text(const struct kg_cli_item *it, const json_t *found, bool known)
 {
     bool colour = kg_term_colour(stdout), pass = json_is_true(json_object_get(found, "pass"));
+    bool untimed = json_is_true(json_object_get(found, "untimed"));
     const json_t *checks = json_object_get(found, "checks");
     size_t n = json_array_size(checks), i;
     char name[400];
@@ -93,7 +94,13 @@ static void print_text(const struct kg_cli_item *it, const json_t *found, bool k
     kg_buf_init(&plain, 4096);
     label(it, found, name, sizeof name);
     kg_term_add_line(&plain, name);
-    kg_term_add(&b, colour, pass ? KG_GREEN : KG_RED, pass ? "ok      " : "DEFECT  ");
+    kg_term_add(&b, colour,
+                !pass     ? KG_RED
+                : untimed ? KG_YELLOW
+                          : KG_GREEN,
+                !pass     ? "DEFECT  "
+                : untimed ? "UNTIMED "
+                          : "ok      ");
     kg_buf_addf(&b, "%-18s %2zu check%s", plain.data, n, n == 1 ? "" : "s");
     print_sizes(found, &b);
     kg_buf_adds(&b, known ? "  (checked before)\n" : "\n");
@@ -138,6 +145,7 @@ static void tell(struct checking *k, const struct kg_cli_item *it, json_t *found
     json_object_set_new(found, "path", kg_json_text(path, strlen(path)));
     k->of++;
     k->fit += pass;
+    k->untimed += pass && json_is_true(json_object_get(found, "untimed"));
     k->known += known;
     clear_bar(k);
     if (k->c->json) {
@@ -298,6 +306,9 @@ static void sum_up(struct checking *k, int64_t total)
     }
     if (!k->c->json && k->of > 1) {
         printf("%lld of %lld problems are fit to judge with", (long long)k->fit, (long long)k->of);
+        if (k->untimed > 0) {
+            printf(", %lld of them without speed", (long long)k->untimed);
+        }
         printf(k->known > 0 ? "; %lld were checked before\n" : "\n", (long long)k->known);
         kg_cli_aside_print(&k->aside);
     }

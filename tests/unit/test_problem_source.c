@@ -42,6 +42,8 @@ static const struct {
     {"#define STEP 0.1f\n#define T \\\n    float\n",
      "line 14: `0.1f`: write `(real)0.1`; line 16: `float`: write `real`"},
     {"#include <float.h>\n", ""},
+    {"float f(float x, float y, real z) { return sqrtf(x) + sqrtf(y); }\n", /* once for a line */
+     "line 14: `float`: write `real`; line 14: `sqrtf`: write `sqrt` with #include <tgmath.h>"},
     {"void g(real *x) { kgops_gelu_f32(x, x, 1); }\n",
      "line 14: `kgops_gelu_f32`: write `kgops_gelu`"},
     {"union { float f; int i; } u; /* not real: rounds to bfloat16 in both widths */\n", ""},
@@ -207,9 +209,14 @@ static void a_problem_too_short_to_time_is_told_and_never_timed(void **state)
                           "ten", "", "2 * x[i]"));
     rig_text("copy.c", "#include <stdint.h>\n#define real float\n" BODY("ten", "", "2 * x[i]"));
     rig_expect(0, "$K problems check ./ten.c");
-    rig_shows("ok  ");
+    rig_shows("UNTIMED ten ");
     rig_shows("note, long enough: too short to time: the reference takes ");
-    rig_shows("larger `dims` mend that (0.2 to 5 ms a call)");
+    rig_shows("Candidates are judged but never timed, and earn no reward for speed; larger `dims` "
+              "mend that (0.2 to 5 ms a call)");
+    rig_expect(1, "$K problems check ./ten.c | grep '  reference '"); /* one time is shown */
+    rig_expect(0, "$K problems check ./ten.c silu");
+    rig_shows("ok      silu ");
+    rig_shows("2 of 2 problems are fit to judge with, 1 of them without speed");
     for (int i = 0; i < 4; i++) {
         rig_expect(0, "$K eval ./ten.c copy.c --json > r.json; jq -c '[.verdict, .timing.status, "
                       ".speedup, (.stages[] | select(.name == \"timing\").status), "
@@ -219,6 +226,36 @@ static void a_problem_too_short_to_time_is_told_and_never_timed(void **state)
                             "measured\"]\n");
         rig_expect(0, "jq -r .timing.why r.json");
         rig_shows("too short to time: the reference takes ");
+    }
+}
+
+/* The time in the first line is the one that is compared with T. */
+static void one_time_of_the_reference_is_told(void **state)
+{
+    (void)state;
+    rig_expect(0, "$K problems check silu --json | jq -r '[(.checks[] | select(.check == "
+                  "\"long enough\").detail | capture(\"takes (?<us>[0-9.]+) us\").us | tonumber), "
+                  ".reference_ns / 1000, .untimed] | \"\\((.[0] - .[1]) | fabs < 0.06) "
+                  "\\(.[2])\"'");
+    assert_string_equal(rig.out.data, "true false\n");
+}
+
+static void a_block_that_is_wrong_does_not_parse(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *edit, *says;
+    } edits[] = {
+        {"s/\"f32.n.\"/f32[n,n]/", "parses: ./p.c:7: not valid YAML"},
+        {"s/f32.n./f32[m]/", "parses: ./p.c:7: args.x.type: unknown name 'm'"},
+        {"s/60000/0/", "parses: ./p.c:5: dims.n: must be an integer"},
+        {"s/x.i.;/z;/", "builds: ./p.c: the reference does not build"},
+    };
+    rig_text("whole.c", PLAIN("p", "", "x[i]"));
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        rig_expect(0, "sed '%s' whole.c > p.c", edits[i].edit);
+        rig_expect(1, "$K problems check ./p.c");
+        rig_shows(edits[i].says);
     }
 }
 
@@ -257,6 +294,8 @@ int main(void)
         cmocka_unit_test(float_where_real_belongs_is_a_defect_each_time),
         cmocka_unit_test(without_a_runtime_the_check_says_so),
         cmocka_unit_test(a_problem_too_short_to_time_is_told_and_never_timed),
+        cmocka_unit_test(one_time_of_the_reference_is_told),
+        cmocka_unit_test(a_block_that_is_wrong_does_not_parse),
         cmocka_unit_test(sums_that_the_bound_cannot_cover_are_told),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

@@ -101,10 +101,10 @@ json_t *kg_onboard_json(const struct kg_onboard *o)
                                                 c->pass, "note", c->note, "detail",
                                                 kg_json_text(c->detail, strlen(c->detail))));
     }
-    json_t *j = json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "problem",
-                          kg_json_text(o->problem, strlen(o->problem)), "pass", o->pass,
-                          "reference_ns", known(o->reference_ns), "in_bytes", known(o->in_bytes),
-                          "out_bytes", known(o->out_bytes), "checks", checks);
+    json_t *j = json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "problem",
+                          kg_json_text(o->problem, strlen(o->problem)), "pass", o->pass, "untimed",
+                          o->untimed, "reference_ns", known(o->reference_ns), "in_bytes",
+                          known(o->in_bytes), "out_bytes", known(o->out_bytes), "checks", checks);
     if (o->card) {
         json_object_set(j, "card", o->card);
     }

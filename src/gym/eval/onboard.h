@@ -27,13 +27,14 @@ struct kg_onboard {
     struct kg_onboard_check check[KG_ONBOARD_MAX];
     int n;
     bool pass;                   /* all of them */
-    int64_t reference_ns;        /* of a call at the default shape, -1 unknown */
+    bool untimed;                /* C: the reference is too short; no candidate is timed */
+    int64_t reference_ns;        /* of a call at the default shape, after K; -1 unknown */
     int64_t in_bytes, out_bytes; /* of the arrays at the default shape; -1 unknown */
     json_t *card;                /* PyTorch: what was learned of the task, or NULL */
 };
 
-/* {problem, pass, reference_ns, in_bytes, out_bytes, checks[{check, pass, note, detail}], card},
- * null what is unknown; no card: a C problem. The caller's. */
+/* {problem, pass, untimed, reference_ns, in_bytes, out_bytes, checks[{check, pass, note, detail}],
+ * card}, null what is unknown; no card: a C problem. The caller's. */
 json_t *kg_onboard_json(const struct kg_onboard *o);
 /* What is found is kept (cards.h). KG_OK with out->pass false is a defective problem; an error
  * means that it could not be looked at. Where it does not parse or build, or the reference itself

@@ -60,8 +60,8 @@ enum kg_code kg_native_source_checks(struct kg_worker *w, struct kg_onboard *o, 
 
 /* Tenth percentile of a runner's windows, as K is taken in timing: other work on the core makes
  * most calls longer, but not all, and the answer must not depend on it. */
-static enum kg_code typical_call(const struct kg_problem *p, struct kg_runner *runner, int64_t *out,
-                                 struct kg_err *err)
+static enum kg_code typical_call(const struct kg_problem *p, struct kg_runner *runner, bool null,
+                                 int64_t *out, struct kg_err *err)
 {
     struct kg_shape s;
     struct kg_layout l;
@@ -76,8 +76,9 @@ static enum kg_code typical_call(const struct kg_problem *p, struct kg_runner *r
         struct kg_call_report rep;
         kg_runner_call(runner, &call, kg_clock_ns() + CALL_NS, false, &rep);
         if (rep.status != KG_RUN_OK && rep.status != KG_RUN_ACTIVE) {
-            return kg_fail(err, KG_E_GYM, "%s: a call that was right before fails (status %d)",
-                           p->path, (int)rep.status);
+            return kg_fail(err, null ? KG_E_GYM : KG_E_PROBLEM,
+                           "%s: the %s fails at the default shape (status %d)", p->path,
+                           null ? "null candidate" : "reference", (int)rep.status);
         }
         ns[n] = (double)rep.window_ns;
     }
@@ -99,7 +100,7 @@ static enum kg_code cost_of_a_call(struct kg_worker *w, int64_t *out, struct kg_
         return err->code;
     }
     enum kg_code code = status == KG_RUN_OK
-                            ? typical_call(n->problem, &null, out, err)
+                            ? typical_call(n->problem, &null, true, out, err)
                             : kg_fail(err, KG_E_GYM, "the null candidate does not load");
     kg_runner_stop(&null);
     *out = code == KG_OK ? kg_native_least_k(w, *out) : 0;
@@ -115,20 +116,22 @@ static enum kg_code long_enough(struct kg_worker *w, struct kg_onboard *o, struc
     kg_rng_bytes(&w->rng, &example.key, sizeof example.key);
     if (cost_of_a_call(w, &k, err) != KG_OK || kg_native_references(w, err) != KG_OK ||
         kg_judge_fill(&n->judge, &example, false, err) != KG_OK ||
-        typical_call(n->problem, &n->ref, &ns, err) != KG_OK) {
+        typical_call(n->problem, &n->ref, false, &ns, err) != KG_OK) {
         return err->code;
     }
     struct kg_onboard_check *c = kg_onboard_add(o, "long enough");
-    double us = (double)(ns > k ? ns - k : 0) / 1e3;
+    o->reference_ns = ns > k ? ns - k : 0;
+    o->untimed = o->reference_ns < KG_PAIRS_TOO_SHORT * k;
+    double us = (double)o->reference_ns / 1e3;
     double t = (double)(KG_PAIRS_SHORT * k) / 1e3;
     c->pass = true;
     c->note = us < t;
     const char *mend = "larger `dims` mend that (0.2 to 5 ms a call)";
-    if (us * 1e3 < (double)(KG_PAIRS_TOO_SHORT * k)) {
+    if (o->untimed) {
         snprintf(
             c->detail, sizeof c->detail,
             "too short to time: the reference takes %.1f us, less than %d times the cost of a call "
-            "(%.1f us); candidates are never timed; %s",
+            "(%.1f us). Candidates are judged but never timed, and earn no reward for speed; %s",
             us, KG_PAIRS_TOO_SHORT, (double)k / 1e3, mend);
     } else {
         snprintf(c->detail, sizeof c->detail,

@@ -96,6 +96,17 @@ static bool judge_number(const char *word, char *remedy, size_t cap)
     return true;
 }
 
+/* The remedy is the same for all occurrences in one line: it is said once. */
+static bool is_known(const struct search *s, const struct found *f)
+{
+    for (int i = 0; i < s->n && i < SHOWN; i++) {
+        if (s->first[i].line == f->line && strcmp(s->first[i].word, f->word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void look_at(struct search *s, int line, const char *text, size_t len, bool number)
 {
     struct found f = {.line = line};
@@ -103,8 +114,9 @@ static void look_at(struct search *s, int line, const char *text, size_t len, bo
         return;
     }
     memcpy(f.word, text, len);
-    if (number ? judge_number(f.word, f.remedy, sizeof f.remedy)
-               : judge_name(f.word, f.remedy, sizeof f.remedy)) {
+    if ((number ? judge_number(f.word, f.remedy, sizeof f.remedy)
+                : judge_name(f.word, f.remedy, sizeof f.remedy)) &&
+        !is_known(s, &f)) {
         if (s->n < SHOWN) {
             s->first[s->n] = f;
         }
