@@ -12,6 +12,8 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static _Atomic(const char *) current_role = "kgym";
 static enum kg_log_level threshold = KG_LOG_WARN;
 static pthread_once_t threshold_read = PTHREAD_ONCE_INIT;
+static atomic_uint told_here;
+static _Atomic(atomic_uint *) told_of_all; /* of several processes, or NULL */
 
 static void read_threshold(void)
 {
@@ -28,7 +30,9 @@ void kg_log_role(const char *role)
     atomic_store(&current_role, role);
 }
 
-void kg_log(enum kg_log_level level, const char *fmt, ...)
+static void write_line(enum kg_log_level level, const char *fmt, va_list ap) KG_PRINTF(2, 0);
+
+static void write_line(enum kg_log_level level, const char *fmt, va_list ap)
 {
     int saved_errno = errno;
     pthread_once(&threshold_read, read_threshold);
@@ -38,10 +42,7 @@ void kg_log(enum kg_log_level level, const char *fmt, ...)
             snprintf(line, sizeof line, "%s %s: ", level_names[level], atomic_load(&current_role));
         size_t at = head < 0 ? 0 : (size_t)head;
         at = at < sizeof line / 2 ? at : sizeof line / 2;
-        va_list ap;
-        va_start(ap, fmt);
         int body = vsnprintf(line + at, sizeof line - at - 1, fmt, ap);
-        va_end(ap);
         size_t end = at + (body < 0 ? 0 : (size_t)body);
         end = end < sizeof line - 2 ? end : sizeof line - 2;
         /* A message may quote what a model wrote: it must not draw on a terminal or fake a line. */
@@ -56,4 +57,30 @@ void kg_log(enum kg_log_level level, const char *fmt, ...)
         (void)written;
     }
     errno = saved_errno;
+}
+
+void kg_log(enum kg_log_level level, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    write_line(level, fmt, ap);
+    va_end(ap);
+}
+
+void kg_log_share(atomic_uint *told)
+{
+    atomic_store(&told_of_all, told);
+}
+
+void kg_log_once(enum kg_log_topic topic, enum kg_log_level level, const char *fmt, ...)
+{
+    atomic_uint *shared = atomic_load(&told_of_all);
+    unsigned before = atomic_fetch_or(shared != NULL ? shared : &told_here, (unsigned)topic);
+    if (before & (unsigned)topic) {
+        return;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    write_line(level, fmt, ap);
+    va_end(ap);
 }

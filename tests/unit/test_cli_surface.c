@@ -69,6 +69,11 @@ static void test_a_cache_that_cannot_be_written_is_told_once(void **state)
     rig_expect(0, "$K eval silu $P/silu.fast.c " NO_TIMING " --set cache=/proc/nosuch 2> told");
     rig_expect(0, "test $(grep -c 'objects are not kept' told) = 1");
     rig_expect(0, "grep -q -- '--cache none' told");
+    rig_expect(0, "for i in 1 2 3 4 5 6; do printf '{\"id\": \"%%d\", \"problem\": \"silu\", "
+                  "\"source\": \"%%s /* %%d */\"}\\n' $i 'void silu(void) {}' $i; done > in.jsonl");
+    rig_expect(0, "$K eval --batch in.jsonl --out out.jsonl --jobs 2 " NO_TIMING
+                  " --set cache=/proc/nosuch 2> told");
+    rig_expect(0, "test $(grep -c 'objects are not kept' told) = 1"); /* by two workers */
 }
 
 /* --- words --- */

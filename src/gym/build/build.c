@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,13 +222,10 @@ static bool cache_place(const struct build *b, char *path, size_t cap)
 /* A cache that cannot be written costs time, not verdicts, and every object would say the same. */
 static void warn_once(const struct kg_err *err)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (!atomic_flag_test_and_set(&told)) {
-        kg_log(KG_LOG_WARN,
-               "compiled objects are not kept, so each is compiled again: %s; name a folder that "
-               "can be written with --cache DIR, or `--cache none`",
-               err->message);
-    }
+    kg_log_once(KG_LOG_NO_OBJECTS, KG_LOG_WARN,
+                "compiled objects are not kept, so each is compiled again: %s; name a folder that "
+                "can be written with --cache DIR, or `--cache none`",
+                err->message);
 }
 
 static enum kg_code store(struct build *b, const char *bytes, size_t n, struct kg_err *err)

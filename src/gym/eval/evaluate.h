@@ -4,6 +4,8 @@
 #ifndef KG_GYM_EVAL_EVALUATE_H
 #define KG_GYM_EVAL_EVALUATE_H
 
+#include <stdatomic.h>
+
 #include "gym/eval/config.h"
 #include "gym/record/record.h"
 
@@ -16,7 +18,7 @@ struct kg_task {
     size_t len;
     bool source;              /* text is the candidate byte for byte */
     enum kg_stage stop_after; /* KG_ST_PROFILE: run all */
-    bool any_problem;         /* also one that is quarantined (cards.h): it is being looked at */
+    bool any_problem;         /* also one that is put aside (findings.h): it is being looked at */
     unsigned more; /* so many more are likely to follow in this worker, 2 at most: what they need
                       may be begun */
     const char *rewards;  /* comma-separated presets; NULL: the configuration's */
@@ -28,6 +30,7 @@ struct kg_task {
 struct kg_common {
     _Atomic double
         torch_null_half_width; /* of the device's null test, as a log ratio; 0: unknown */
+    atomic_uint told;          /* what has been logged by one for all: kg_log_share */
 };
 
 /* Cores that this process may use, best first for timing: the highest number first, since core 0

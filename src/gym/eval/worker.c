@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define COMPILE_PROCESSES 16
 
@@ -103,6 +104,7 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, const volat
 void kg_worker_share(struct kg_worker *w, struct kg_common *common)
 {
     w->common = common;
+    kg_log_share(common ? &common->told : NULL);
 }
 
 void kg_worker_reset(struct kg_worker *w)
@@ -130,6 +132,9 @@ void kg_worker_close(struct kg_worker *w)
     }
     kg_cc_close(w->cc);
     kg_rng_deinit(&w->rng);
+    if (w->common) {
+        kg_log_share(NULL);
+    }
     free(w);
 }
 

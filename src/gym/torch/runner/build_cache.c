@@ -5,7 +5,6 @@
 #include "gym/torch/runner/build_cache.h"
 
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,10 +125,9 @@ void kg_tbuilds_keep(struct kg_evaluation *e, int tmp)
         kg_record_evidence(e->r, "builds",
                            json_pack("{s:b, s:s}", "kept", false, "why", err.message));
     } else if (tree.len > 0 && path_of(run, path, sizeof path)) {
-        static atomic_flag told = ATOMIC_FLAG_INIT; /* every candidate would say the same */
-        if (kg_cache_put(path, run->builds_key, tree.data, tree.len, &err) != KG_OK &&
-            !atomic_flag_test_and_set(&told)) {
-            kg_log(KG_LOG_WARN, "builds of PyTorch candidates are not kept: %s", err.message);
+        if (kg_cache_put(path, run->builds_key, tree.data, tree.len, &err) != KG_OK) {
+            kg_log_once(KG_LOG_NO_BUILDS, KG_LOG_WARN,
+                        "builds of PyTorch candidates are not kept: %s", err.message);
         }
         kg_cache_trim(run->builds, e->w->config.torch_builds_mb << 20);
     }
