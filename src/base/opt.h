@@ -45,7 +45,7 @@ enum kg_code kg_opts_yaml(const struct kg_opts *o, void *config, const char *pat
 enum kg_code kg_opts_environ(const struct kg_opts *o, void *config, char **environ_list,
                              struct kg_err *err) KG_MUST_USE;
 /* argv[at] is looked up as a flag of the table; *used = number of words taken (0: not one of
- * ours). */
+ * ours). KG_E_USAGE too where `false` or the like follows a boolean, which takes no word. */
 enum kg_code kg_opts_flag(const struct kg_opts *o, void *config, int argc, char **argv, int at,
                           int *used, struct kg_err *err) KG_MUST_USE;
 /* The flag of a key without its dashes: "timing.half_width" -> "timing-half-width". */

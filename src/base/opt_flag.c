@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* The option that the word names, "--" and "=value" apart. *no: it was "--no-NAME" of a boolean. */
 static const struct kg_opt *find_flag(const struct kg_opts *o, const char *word, size_t len,
@@ -20,6 +21,24 @@ static const struct kg_opt *find_flag(const struct kg_opts *o, const char *word,
         }
     }
     return NULL;
+}
+
+/* A boolean says its value by its name. A word behind it that looks like a value would be taken for
+ * an operand, and the option for `true`. */
+static enum kg_code refuse_value(const struct kg_opt *opt, bool no, const char *next,
+                                 struct kg_err *err)
+{
+    static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
+    char name[KG_OPT_KEY_MAX];
+    kg_opt_flag_name(opt, name);
+    for (size_t i = 0; next != NULL && i < sizeof words / sizeof *words; i++) {
+        if (strcasecmp(next, words[i]) == 0) {
+            return kg_fail(err, KG_E_USAGE,
+                           "command line: --%s%s takes no word after it (`%s`); write `--%s%s`",
+                           no ? "no-" : "", name, next, (i % 2 == 1) != no ? "" : "no-", name);
+        }
+    }
+    return KG_OK;
 }
 
 enum kg_code kg_opts_flag(const struct kg_opts *o, void *config, int argc, char **argv, int at,
@@ -40,6 +59,10 @@ enum kg_code kg_opts_flag(const struct kg_opts *o, void *config, int argc, char 
     }
     if (no && value != NULL) {
         return kg_fail(err, KG_E_USAGE, "command line: --%.*s takes no value", (int)len, word);
+    }
+    if (opt->type == KG_OPT_BOOL && value == NULL &&
+        refuse_value(opt, no, at + 1 < argc ? argv[at + 1] : NULL, err) != KG_OK) {
+        return err->code;
     }
     *used = 1;
     if (opt->type == KG_OPT_BOOL && value == NULL) {

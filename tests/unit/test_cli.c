@@ -98,6 +98,7 @@ static void test_mistyped_words_get_the_nearest(void **state)
         {"problems list --jsno", "did you mean `--json`?"},
         {"report --otu x", "did you mean `--out`?"},
         {"doctor --quikc", "did you mean `--quick`?"},
+        {"eval silu x.c --stage-timing false", "write `--no-stage-timing`"},
         {"options --markdwon", "did you mean `--markdown`?"},
         {"completion fish", "unknown word `fish`"},
     };

@@ -273,7 +273,7 @@ static void flags(void **state)
     assert_int_equal(flag("--no-staged", "x", &c, &used, &err), KG_OK);
     assert_int_equal(used, 1);
     assert_false(c.staged);
-    assert_int_equal(flag("--staged", "false", &c, &used, &err), KG_OK);
+    assert_int_equal(flag("--staged", "false.c", &c, &used, &err), KG_OK);
     assert_int_equal(used, 1);
     assert_true(c.staged);
     assert_int_equal(flag("--staged=no", NULL, &c, &used, &err), KG_OK);
@@ -303,6 +303,17 @@ static void flag_errors(void **state)
                  "command line: timing.pairs: `` is not a whole number");
     expect_error(flag("--no-staged=1", NULL, &c, &used, &err), &err,
                  "command line: --no-staged takes no value");
+    static const char *const booleans[][3] = {{"--staged", "false", "--no-staged"},
+                                              {"--staged", "OFF", "--no-staged"},
+                                              {"--staged", "on", "--staged"},
+                                              {"--no-staged", "yes", "--no-staged"},
+                                              {"--no-staged", "false", "--staged"}};
+    for (size_t i = 0; i < sizeof booleans / sizeof *booleans; i++) {
+        char says[120];
+        snprintf(says, sizeof says, "command line: %s takes no word after it (`%s`); write `%s`",
+                 booleans[i][0], booleans[i][1], booleans[i][2]);
+        expect_error(flag(booleans[i][0], booleans[i][1], &c, &used, &err), &err, says);
+    }
     expect_error(flag("--timing-pairs", "--json", &c, &used, &err), &err,
                  "command line: timing.pairs: `--json` is not a whole number");
 }
