@@ -60,7 +60,7 @@ static const struct {
     {KG_STEP_SECCOMP, "system calls by allow-list",
      "kgym refuses to judge (or runs as L0): a kernel with seccomp filters is needed"},
     {KG_STEP_TMPFS, "scratch in memory, limited in bytes and files",
-     "scratch is a plain folder: a disk flood is limited per file only"},
+     "scratch is a plain folder, so a disk flood is limited per file only"},
     {KG_STEP_ENV, "an environment by allow-list", "the environment of kgym is visible"},
     {KG_STEP_FDS, "no descriptors but its own", "descriptors of kgym are visible"},
     {KG_STEP_SESSION, "a session of its own", "signals may reach the terminal's processes"},
@@ -119,14 +119,16 @@ static void ladder(struct kg_doctor *d)
     for (int bit = 0; bit < KG_STEP_COUNT; bit++) {
         bool has = caps->steps & (1u << bit);
         d->bad = d->bad || !has;
-        snprintf(detail, sizeof detail, "%s%s%s", has ? "" : caps->why[bit], has ? "" : ": ",
-                 words_on(1u << bit, has));
+        snprintf(detail, sizeof detail, "%s%s%s%s", words_on(1u << bit, has), has ? "" : " (",
+                 has ? "" : caps->why[bit], has ? "" : ")");
         kg_doctor_line(d, has, kg_step_name(1 << bit), detail);
         json_object_set_new(found, kg_step_name(1 << bit),
                             has ? json_true() : json_string(caps->why[bit]));
     }
-    kg_buf_addf(&d->text, "  Landlock ABI %d, cgroup v%d, %s\n", caps->landlock_abi,
-                caps->cgroup_version, caps->root ? "root" : "unprivileged");
+    static const char *const groups[] = {"no control groups", "control groups v1",
+                                         "control groups v2"};
+    kg_buf_addf(&d->text, "  Landlock ABI %d, %s, %s\n", caps->landlock_abi,
+                groups[caps->cgroup_version], caps->root ? "root" : "unprivileged");
     json_object_set_new(d->out, "sandbox", found);
 }
 

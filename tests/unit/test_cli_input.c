@@ -220,6 +220,11 @@ static void test_it_judges_without_root(void **state)
     rig_expect(2, AS_NOBODY "$K eval --batch in.jsonl --out locked/out.jsonl");
     rig_says("locked/out.jsonl: cannot write: Permission denied");
     assert_in_range(rig_run(AS_NOBODY "$K doctor --quick"), 0, 1);
+    rig_shows(
+        "candidates run under the user of kgym; run as root for a uid of their own (only root "
+        "can give it a uid of its own)");
+    assert_null(strstr(rig.out.data, "cgroup v0"));
+    rig_shows("control groups");
 }
 
 int main(void)
