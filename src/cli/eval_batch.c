@@ -12,11 +12,12 @@
 #define MOST_JOBS    4096
 
 struct tally {
-    const char *command;
+    const char *command, *in;
+    bool places; /* whether to name lines of in: not where a command has made it */
     struct kg_progress bar;
     bool timing;
     int64_t ok, faults;
-    struct kg_buf shown; /* the first faults: "  ID: message" */
+    struct kg_buf shown; /* the first faults: "  FILE:LINE: ID: message" */
 };
 
 /* A line with an error instead of a verdict. */
@@ -25,10 +26,15 @@ static void note_fault(struct tally *t, const struct kg_batch_line *line)
     if (t->faults++ >= SHOWN_FAULTS) {
         return;
     }
+    char place[1100];
+    snprintf(place, sizeof place, "%s:%d: ", t->in, line->line);
+    const char *message = line->message ? line->message : "?";
+    bool placed = strncmp(message, place, strlen(place)) == 0;
     kg_buf_adds(&t->shown, "  ");
+    kg_term_add_line(&t->shown, t->places ? place : "");
     kg_term_add_line(&t->shown, line->id);
     kg_buf_adds(&t->shown, ": ");
-    kg_term_add_line(&t->shown, line->message ? line->message : "?");
+    kg_term_add_line(&t->shown, message + (placed ? strlen(place) : 0));
     kg_buf_addc(&t->shown, '\n');
 }
 
@@ -84,7 +90,10 @@ enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *confi
                               const char *stop_after, const char *trace,
                               struct kg_batch_result *res, int64_t *ok, struct kg_err *err)
 {
-    struct tally t = {.command = command, .timing = config->stage_timing};
+    struct tally t = {.command = command,
+                      .in = in,
+                      .places = strcmp(command, "eval") == 0,
+                      .timing = config->stage_timing};
     struct kg_batch_spec spec = {.in = in,
                                  .out = out,
                                  .public_only = public_only,

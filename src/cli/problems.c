@@ -18,7 +18,7 @@ static const char help_text[] =
     "check  parses, builds, float against double, deterministic, every variant runs, trivial "
     "answers\n"
     "       fail, every input matters; what fails is listed at the end, and refused by `kgym\n"
-    "       eval` from then on (--set quarantine=ignore). With --json a PyTorch problem's line\n"
+    "       eval` from then on (--quarantine ignore). With --json a PyTorch problem's line\n"
     "       holds its task card\n"
     "\n"
     "  PROBLEM        a name of the suites, or a path: FILE.c, FILE.py, FILE.jsonl#LINE; for list\n"

@@ -122,8 +122,8 @@ static void test_a_line_that_cannot_be_judged_is_an_error_record(void **state)
     rig_expect(2, "mkdir -p sub; mv in.jsonl p.c sub; rm -f out.jsonl; "
                   "exec $K eval --batch sub/in.jsonl --out out.jsonl");
     rig_says("4 lines: 1 with a verdict (0 ok), 3 with an error");
-    rig_says("  1: no problem 'sillu' in the suites (did you mean 'silu'?)\n");
-    rig_says("  2: sub/in.jsonl:2: sub/nosuch.md: cannot open: No such file or directory\n");
+    rig_says("  sub/in.jsonl:1: 1: no problem 'sillu' in the suites (did you mean 'silu'?)\n");
+    rig_says("  sub/in.jsonl:2: 2: sub/nosuch.md: cannot open: No such file or directory\n");
     assert_null(strstr(rig.err.data, "more\n"));
     read_output("out.jsonl");
     assert_int_equal(got.n, 4);
@@ -148,7 +148,7 @@ static void test_what_failed_is_told(void **state)
         told++;
     }
     assert_int_equal(told, 5);
-    rig_says("  1 : no problem 'no\xEF\xBF\xBD[2Kwhere'");
+    rig_says("  in.jsonl:1: 1 : no problem 'no\xEF\xBF\xBD[2Kwhere'");
     rig_says("\n  and 2 more\n");
     assert_null(strchr(rig.err.data, 033));
 }

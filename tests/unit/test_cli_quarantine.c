@@ -37,13 +37,13 @@ static void test_a_quarantined_problem_is_refused(void **state)
     assert_string_equal(rig_get(error, "code"), "problem");
     assert_string_equal(rig_get(error, "blame"), "problem");
     assert_string_equal(rig_get(error, "message"),
-                        "p: quarantined by `kgym problems check`: zeros, frozen x (quarantine="
-                        "ignore judges it all the same)");
+                        "p: put aside by `kgym problems check`: zeros, frozen x (`--quarantine "
+                        "ignore` judges it all the same)");
     assert_true(json_is_null(json_object_get(j, "verdict")));
     assert_int_equal(json_object_size(json_object_get(j, "rewards")), 0);
     assert_string_equal(rig_get(json_object_get(j, "problem"), "name"), "p");
     json_decref(j);
-    rig_expect(0, "$K eval ./p.c zeros.c --set quarantine=ignore " NO_TIMING);
+    rig_expect(0, "$K eval ./p.c zeros.c --quarantine ignore " NO_TIMING);
     rig_expect(0, "$K eval ./p.c zeros.c --cache none " NO_TIMING); /* nothing is known there */
     rig_expect(1, "$K problems check ./p.c");                       /* and it can be looked at */
     rig_text("p.c", TWICE);                                         /* another problem */
@@ -63,7 +63,7 @@ static void test_in_a_batch(void **state)
     rig_says("2 kept from an earlier run");
     rig_expect(1, "$K problems check ./p.c");
     rig_expect(2, BATCH); /* what was judged before is none either */
-    rig_says("  1: p: quarantined by");
+    rig_says("  in.jsonl:1: 1: p: put aside by");
     rig_says("1 with an error; 1 kept from an earlier run");
     rig_expect(0, BATCH " --set quarantine=ignore");
     rig_says("1 kept from an earlier run");

@@ -117,7 +117,8 @@ static enum kg_code finish_unread(struct batch *b, size_t at, const struct kg_er
     kg_json_dump(j, &out);
     json_decref(j);
     kg_record_deinit(&r);
-    const struct kg_batch_line line = {.id = id, .error = e->code, .message = e->message};
+    const struct kg_batch_line line = {
+        .id = id, .line = b->items.item[at].line, .error = e->code, .message = e->message};
     return finish_now(b, at, kg_buf_detach(&out), &line, err);
 }
 
@@ -181,6 +182,7 @@ static enum kg_code take(struct batch *b, const struct kgym_result *r, struct kg
 {
     size_t at = b->line_of[r->id];
     const struct kg_batch_line line = {.id = b->items.item[at].id,
+                                       .line = b->items.item[at].line,
                                        .ok = r->verdict && strcmp(r->verdict, "ok") == 0,
                                        .error = (enum kg_code)r->error,
                                        .message = r->message};

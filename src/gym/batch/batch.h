@@ -12,6 +12,7 @@
 /* A line that is finished, or kept of an earlier run. Strings are borrowed. */
 struct kg_batch_line {
     const char *id;
+    int line;            /* its number in the input, from 1 */
     bool ok;             /* its verdict is `ok` */
     enum kg_code error;  /* KG_OK: it has a verdict */
     const char *message; /* of the error */

@@ -71,7 +71,8 @@ void kg_findings_keep(const struct kg_config *c, const char *sha256, const char 
     kg_json_dump(card, &b);
     json_decref(card);
     if (kg_buf_ok(&b) && kg_cache_put(path, sha256, b.data, b.len, &err) != KG_OK) {
-        kg_log(KG_LOG_WARN, "what was found out of a problem is not kept: %s", err.message);
+        kg_log_once(KG_LOG_NO_FINDINGS, KG_LOG_WARN,
+                    "what was found out of a problem is not kept: %s", err.message);
     }
     kg_buf_deinit(&b);
 }
@@ -130,8 +131,8 @@ enum kg_code kg_findings_admit(const struct kg_config *c, const char *problem, c
     reasons(card, device, &why);
     if (why.len > 0) {
         code = kg_fail(err, KG_E_PROBLEM,
-                       "%.150s: quarantined by `kgym problems check`: %s (quarantine=ignore judges "
-                       "it all the same)",
+                       "%.150s: put aside by `kgym problems check`: %s (`--quarantine ignore` "
+                       "judges it all the same)",
                        problem, why.data);
     }
     kg_buf_deinit(&why);

@@ -1,7 +1,7 @@
 /* What `kgym problems check` has found out, by problem: below `cache`, one file for each, by the
- * SHA-256 of the problem. A problem that is quarantined there is refused when it is to be judged,
- * unless `quarantine=ignore` (docs/problems.md, "Problems that are put aside"). A problem that was
- * never checked is judged: to find out takes longer than most evaluations.
+ * SHA-256 of the problem. A problem that is put aside there is refused when it is to be judged,
+ * unless `--quarantine ignore` (docs/problems.md, "Problems that are put aside"). A problem that
+ * was never checked is judged: to find out takes longer than most evaluations.
  *
  * What failed on one kind of device only (it builds, repeats itself, its float and its double
  * agree, its reference is right) says nothing about another; that an answer takes no work does. */
@@ -25,7 +25,7 @@ void kg_findings_keep(const struct kg_config *c, const char *sha256, const char 
                       const json_t *check);
 /* Removes the oldest where all together are larger than KG_FINDINGS_BYTES. */
 void kg_findings_trim(const struct kg_config *c);
-/* KG_E_PROBLEM: it is quarantined; the message names the problem and why. device: where it is to be
+/* KG_E_PROBLEM: it is put aside; the message names the problem and why. device: where it is to be
  * judged. */
 enum kg_code kg_findings_admit(const struct kg_config *c, const char *problem, const char *sha256,
                                const char *device, struct kg_err *err) KG_MUST_USE;
