@@ -110,6 +110,34 @@ static void golden_import_error(void **state)
     }
 }
 
+/* The reference's own type in a candidate. */
+static void who_wrote_real_is_told_to_write_float(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *language, *message;
+        bool told;
+    } cases[] = {
+        {"c", "line 2: unknown type name 'real'", true},
+        {"c", "line 9: 'real' undeclared (first use in this function)", true},
+        {"c", "line 2: unknown type name 'reals'", false},
+        {"python", "NameError: name 'real' is not defined", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
+        r.candidate.language = cases[i].language;
+        r.message = cases[i].message;
+        render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
+        bool told = strstr(out.data, "Hint: The type real exists in the reference only: write "
+                                     "float in its place.\n") != NULL;
+        assert_int_equal(told, cases[i].told);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
 /* As the PyTorch executor records it. */
 static void golden_frame(void **state)
 {
@@ -650,6 +678,7 @@ int main(void)
         cmocka_unit_test(golden_texts),
         cmocka_unit_test(golden_exception),
         cmocka_unit_test(golden_import_error),
+        cmocka_unit_test(who_wrote_real_is_told_to_write_float),
         cmocka_unit_test(golden_frame),
         cmocka_unit_test(golden_shapes),
         cmocka_unit_test(the_first_failure_is_told),

@@ -77,8 +77,8 @@ struct kg_fb_advice {
     const char *what, *hint;
 };
 struct kg_fb_advice kg_fb_advice(enum kg_verdict v, const char *reason);
-/* What helps in the record's league, where that differs; else NULL. */
-const char *kg_fb_league_hint(const struct kg_record *r);
+/* What helps this record in particular, by its league or its first error; else NULL. */
+const char *kg_fb_record_hint(const struct kg_record *r);
 /* The lines around `line` of the candidate's own source. */
 void kg_fb_source(struct kg_fb_page *p, const struct kg_record *r, int line);
 void kg_fb_diagnosis(struct kg_fb_page *p, const struct kg_record *r);

@@ -181,8 +181,19 @@ static const struct row table[] = {
       "Compute the result with code of your own."}},
 };
 
-const char *kg_fb_league_hint(const struct kg_record *r)
+/* The reference is shown to the model, and its type is tempting to copy. */
+static bool says_real(const struct kg_record *r)
 {
+    return r->verdict == KG_V_COMPILE_ERROR && r->candidate.language != NULL &&
+           strcmp(r->candidate.language, "c") == 0 && r->message != NULL &&
+           strstr(r->message, "'real'") != NULL;
+}
+
+const char *kg_fb_record_hint(const struct kg_record *r)
+{
+    if (says_real(r)) {
+        return "The type real exists in the reference only: write float in its place.";
+    }
     bool narrow = r->verdict == KG_V_WRONG && strcmp(r->reason, "precision") == 0;
     bool tf32 = r->league.name != NULL && strcmp(r->league.name, "tf32") == 0;
     return narrow && tf32 ? "Operands of products may be TF32, nothing narrower and nothing else: "

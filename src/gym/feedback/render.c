@@ -92,7 +92,7 @@ static void fill(struct kg_fb_page *p, const struct kg_record *r)
         kg_fb_diagnosis(p, r);
         kg_fb_speed(p, r);
     }
-    const char *hint = kg_fb_league_hint(r) ? kg_fb_league_hint(r) : advice.hint;
+    const char *hint = kg_fb_record_hint(r) ? kg_fb_record_hint(r) : advice.hint;
     if (hint != NULL) {
         kg_buf_addf(&p->hint, "\nHint: %s\n", hint);
     }
