@@ -66,6 +66,12 @@ void kg_cli_signals(void);
  * out is that file, by whatever name or link, or another one that holds JSON. Other output replaces
  * what is there. */
 enum kg_code kg_cli_spare_records(const char *in, const char *out, struct kg_err *err) KG_MUST_USE;
+/* `flag out` names a file that the command makes anew. KG_E_USAGE: it is the file `in`, by whatever
+ * name or link. in: NULL is none, "-" standard input. */
+enum kg_code kg_cli_spare_input(const char *flag, const char *out, const char *in,
+                                struct kg_err *err) KG_MUST_USE;
+/* KG_E_USAGE: out begins as a JSON object does, while what the command makes does not. */
+enum kg_code kg_cli_spare_json(const char *flag, const char *out, struct kg_err *err) KG_MUST_USE;
 /* Value of `--name VALUE` or `--name=VALUE` at argv[at]; *used 0 if it is another word. KG_E_USAGE
  * when the value is missing. */
 enum kg_code kg_cli_value(const char *name, int argc, char **argv, int at, int *used,

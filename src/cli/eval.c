@@ -195,6 +195,43 @@ static enum kg_code check_language(const struct args *a, const struct kg_config 
                    a->problem, python ? "C" : "Python", python ? "Python" : "C");
 }
 
+/* The file of the problem, without the line of a row; "" where none is found, which is reported
+ * later. */
+static void problem_file(const struct args *a, const struct kg_config *config, char *out,
+                         size_t cap)
+{
+    struct kg_paths paths;
+    const struct kg_executor *x;
+    struct kg_err ignored = KG_ERR_INIT;
+    out[0] = '\0';
+    if (a->problem && kg_paths_find(config->suites, &paths, &ignored) == KG_OK &&
+        kg_executor_find(&paths, a->problem, &x, out, cap, &ignored) == KG_OK) {
+        char *row = strrchr(out, '#');
+        *(row ? row : out + strlen(out)) = '\0';
+    }
+}
+
+/* A trace is made anew: it takes the place of no file that the command reads or writes. */
+static enum kg_code check_trace(const struct args *a, const struct kg_config *config,
+                                struct kg_err *err)
+{
+    char problem[1024];
+    if (!a->trace) {
+        return KG_OK;
+    }
+    problem_file(a, config, problem, sizeof problem);
+    const char *const inputs[] = {problem, a->reply, a->replay, a->batch, a->config.file, a->out};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        if (kg_cli_spare_input("--trace", a->trace, inputs[i], err) != KG_OK) {
+            return err->code;
+        }
+    }
+    if (a->out && strcmp(a->out, a->trace) == 0) {
+        return kg_fail(err, KG_E_USAGE, "--trace %s: --out names this file, too", a->trace);
+    }
+    return kg_cli_spare_json("--trace", a->trace, err);
+}
+
 /* A record with its key "private", as text. */
 static enum kg_code load_replay(const char *path, struct kg_buf *out, struct kg_err *err)
 {
@@ -341,7 +378,8 @@ int kg_cmd_eval(int argc, char **argv)
         kg_buf_deinit(&out);
         return KG_STATUS_GOOD;
     }
-    if (!a.batch && check_language(&a, &config, &err) != KG_OK) {
+    if ((!a.batch && check_language(&a, &config, &err) != KG_OK) ||
+        check_trace(&a, &config, &err) != KG_OK) {
         return kg_cli_fail("eval", &err);
     }
     kg_cli_signals();

@@ -159,6 +159,23 @@ static enum kg_code give(const struct kg_cli_kb *a, const struct kg_kb_analysis 
     return code;
 }
 
+/* The result replaces what is at --out: no file that it is made from. */
+static enum kg_code check_out(const struct kg_cli_kb *a, struct kg_err *err)
+{
+    static const char *const names[] = {"eval_results.json", "pass_at_k_results.json"};
+    char path[1100];
+    if (!a->out) {
+        return KG_OK;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", a->run, names[i]);
+        if (kg_cli_spare_input("--out", a->out, path, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return kg_cli_spare_input("--out", a->out, a->baseline, err);
+}
+
 int kg_cli_kb_analyze(struct kg_cli_kb *a)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -166,7 +183,8 @@ int kg_cli_kb_analyze(struct kg_cli_kb *a)
     struct kg_kb_baseline baseline = {0};
     struct kg_kb_analysis analysis;
     json_t *pass = NULL;
-    bool good = level_of(a, &err) == KG_OK && load_results(a->run, &results, &err) == KG_OK &&
+    bool good = check_out(a, &err) == KG_OK && level_of(a, &err) == KG_OK &&
+                load_results(a->run, &results, &err) == KG_OK &&
                 load_baseline(a->baseline, a->level, &baseline, &err) == KG_OK &&
                 load_pass(a->run, &pass, &err) == KG_OK;
     if (good && kg_kb_analyze(&results, &baseline, &a->ids, &analysis, &err) != KG_OK) {

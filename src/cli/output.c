@@ -1,4 +1,4 @@
-/* A page is not written over records, whatever they are called. */
+/* No output is written over an input or over records, whatever they are called. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
@@ -29,6 +29,28 @@ static bool holds_records(const char *path)
         close(fd);
     }
     return c == '{';
+}
+
+enum kg_code kg_cli_spare_input(const char *flag, const char *out, const char *in,
+                                struct kg_err *err)
+{
+    if (in == NULL || !same_file(in, out)) {
+        return KG_OK;
+    }
+    return kg_fail(err, KG_E_USAGE,
+                   "%s %s: this is the same file as the input %s, and would replace it; name "
+                   "another file",
+                   flag, out, strcmp(in, "-") == 0 ? "on standard input" : in);
+}
+
+enum kg_code kg_cli_spare_json(const char *flag, const char *out, struct kg_err *err)
+{
+    return !holds_records(out)
+               ? KG_OK
+               : kg_fail(err, KG_E_USAGE,
+                         "%s %s: this file holds JSON, perhaps records, and would be replaced; "
+                         "name another file",
+                         flag, out);
 }
 
 /* The page replaces what is at out. Records took hours, so a page never replaces any. */

@@ -226,6 +226,19 @@ static void test_metrics_of_anybodys_results(void **state)
     rig_expect(0, "$K kernelbench analyze run_name=theirs level=1 hardware=H100_X baseline=torch "
                   "--problem-ids 3-4");
     rig_shows("2 problems with a baseline");
+    static const char *const inputs[] = {"runs/theirs/eval_results.json",
+                                         "runs/theirs/pass_at_k_results.json",
+                                         "results/timing/H100_X/torch.json"};
+    rig_text(inputs[1], "{\"averages\": {}}");
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        rig_expect(0, "cp %s was", inputs[i]);
+        rig_expect(2,
+                   "$K kernelbench analyze run_name=theirs level=1 hardware=H100_X baseline=torch "
+                   "output_file=./%s",
+                   inputs[i]);
+        rig_says("this is the same file as the input ");
+        rig_expect(0, "cmp %s was", inputs[i]);
+    }
     rig_expect(2, "$K kernelbench eval --run runs/theirs --problems $T/problems/torch");
     rig_says("no kernel there");
     rig_text("runs/theirs/level_1_problem_1_sample_0_kernel.py", "");

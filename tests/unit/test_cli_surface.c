@@ -36,6 +36,38 @@ static void test_a_report_never_replaces_records(void **state)
     rig_expect(0, "$K report r.jsonl --out /dev/stdout | grep -q '</html>'");
 }
 
+/* A trace is made anew at each command: no input, and no records, may be lost by a slip. */
+static void test_a_trace_never_replaces_an_input(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words, *file;
+    } cases[] = {
+        {"silu in.c", "in.c"},
+        {"./p.c in.c", "p.c"},
+        {"silu in.c --config conf.yaml", "conf.yaml"},
+        {"silu in.c --replay r.jsonl", "r.jsonl"},
+        {"--batch in.jsonl --out out.jsonl", "in.jsonl"},
+        {"silu - < in.c", "in.c"},
+    };
+    keep_a_record();
+    rig_expect(0, "mkdir -p sub; cp $P/silu.fast.c in.c; cp $T/problems/native/silu.c p.c; "
+                  ": > conf.yaml; printf '{\"id\": \"1\", \"problem\": \"silu\", "
+                  "\"source_file\": \"in.c\"}\\n' > in.jsonl");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig_expect(0, "cp %s was", cases[i].file);
+        rig_expect(2, "$K eval --trace sub/../%s " NO_TIMING " %s", cases[i].file, cases[i].words);
+        rig_says("this is the same file as the input ");
+        rig_expect(0, "cmp %s was", cases[i].file);
+    }
+    rig_expect(2, "$K eval silu in.c --trace r.jsonl");
+    rig_says("kgym eval: --trace r.jsonl: this file holds JSON, perhaps records");
+    rig_expect(2, "$K eval --batch in.jsonl --out new --trace new");
+    rig_says("kgym eval: --trace new: --out names this file, too");
+    rig_expect(0, "cmp r.jsonl was.jsonl && ! test -e new");
+    rig_expect(0, "for i in 1 2; do $K eval silu in.c --trace spans " NO_TIMING "; done");
+}
+
 static void test_a_report_of_nothing_is_an_error(void **state)
 {
     (void)state;
@@ -368,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_report_never_replaces_records),
+        cmocka_unit_test(test_a_trace_never_replaces_an_input),
         cmocka_unit_test(test_a_report_of_nothing_is_an_error),
         cmocka_unit_test(test_messages_name_what_the_user_named),
         cmocka_unit_test(test_a_cache_that_cannot_be_written_is_told_once),
