@@ -415,6 +415,24 @@ static void an_untimed_candidate_has_no_check_mark(void **state)
     }
 }
 
+/* What the compiler did not do has no time of its. */
+static void a_cached_object_has_no_time(void **state)
+{
+    (void)state;
+    for (int cached = 0; cached < 2; cached++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_OK, 1);
+        r.stages[KG_ST_COMPILE].ns = 71700;
+        r.stages[KG_ST_COMPILE].cached = cached;
+        render(&r, false, false, 80, &out);
+        shows(&out, "cached", cached);
+        shows(&out, "71.7 us", !cached);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
 /* The column counts characters: a tab is one, and so is a wide character. */
 static void a_python_syntax_error_shows_its_line_and_a_mark(void **state)
 {
@@ -660,6 +678,7 @@ int main(void)
         cmocka_unit_test(bars_that_contradict_the_speed_up_are_explained),
         cmocka_unit_test(what_is_too_short_is_said_once),
         cmocka_unit_test(an_untimed_candidate_has_no_check_mark),
+        cmocka_unit_test(a_cached_object_has_no_time),
         cmocka_unit_test(a_python_syntax_error_shows_its_line_and_a_mark),
         cmocka_unit_test(a_place_that_is_not_there_is_not_shown),
         cmocka_unit_test(shares_in_words),

@@ -108,6 +108,17 @@ static void test_a_cache_that_cannot_be_written_is_told_once(void **state)
     rig_expect(0, "test $(grep -c 'objects are not kept' told) = 1"); /* by two workers */
 }
 
+static void test_an_object_that_was_there_is_marked(void **state)
+{
+    (void)state;
+    rig_expect(0,
+               "rm -rf fresh; for i in 1 2; do $K eval silu $P/silu.fast.c --json " NO_TIMING
+               " --cache fresh | jq -c '[.stages[] | select(.name == \"compile\").cached]'; done");
+    assert_string_equal(rig.out.data, "[false]\n[true]\n");
+    rig_expect(0, "$K eval silu $P/silu.fast.c " NO_TIMING " --cache fresh");
+    rig_shows("cached");
+}
+
 /* --- words --- */
 
 static void test_version_and_help_in_all_spellings(void **state)
@@ -404,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_a_report_of_nothing_is_an_error),
         cmocka_unit_test(test_messages_name_what_the_user_named),
         cmocka_unit_test(test_a_cache_that_cannot_be_written_is_told_once),
+        cmocka_unit_test(test_an_object_that_was_there_is_marked),
         cmocka_unit_test(test_version_and_help_in_all_spellings),
         cmocka_unit_test(test_a_page_explains_the_card),
         cmocka_unit_test(test_one_spelling_of_rewards_and_an_alias),

@@ -461,6 +461,7 @@ static void random_outcome(struct dice *d, struct kg_record *r)
     for (int i = 0; i < KG_ST_COUNT; i++) {
         r->stages[i].status = (enum kg_stage_status)kg_rng_below(&d->rng, 4);
         r->stages[i].ns = number(d);
+        r->stages[i].cached = i == KG_ST_COMPILE && coin(d);
     }
     r->stage = (enum kg_stage)kg_rng_below(&d->rng, KG_ST_COUNT);
     r->compiled = (int)kg_rng_below(&d->rng, 3) - 1;

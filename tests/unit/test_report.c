@@ -520,6 +520,37 @@ static void the_tally_adds_up(void **state)
 }
 
 /* More kinds of reasons than there are rows: counted together, none is lost. */
+/* A cache hit of 70 us is no time of a compiler. */
+static void cached_compiles_are_not_in_the_median(void **state)
+{
+    (void)state;
+    json_t *list = json_array();
+    struct kg_tally t;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf page;
+    for (unsigned i = 0; i < 3; i++) {
+        struct kg_record r;
+        sample_record(&r, SAMPLE_OK, i);
+        r.stages[KG_ST_COMPILE].cached = i > 0;
+        r.stages[KG_ST_COMPILE].ns = i > 0 ? 70000 : 50000000;
+        json_array_append_new(list, kg_record_json(&r, false));
+        kg_record_deinit(&r);
+    }
+    assert_int_equal(kg_tally_of(list, &t, &err), KG_OK);
+    assert_int_equal(t.stages[KG_ST_COMPILE].cached, 2);
+    assert_true(t.stages[KG_ST_COMPILE].median_ns == 50e6);
+    kg_tally_deinit(&t);
+    page_of(list, "cached", &page);
+    assert_non_null(strstr(page.data, "2 cached, not in the median"));
+    assert_non_null(strstr(page.data, "70.0 us (cached)"));
+    kg_buf_reset(&page);
+    assert_int_equal(kg_report_tables(list, false, 80, &page, &err), KG_OK);
+    assert_non_null(
+        strstr(page.data, " compile: 2 were compiled before and are not in the median\n"));
+    kg_buf_deinit(&page);
+    json_decref(list);
+}
+
 static void many_reasons_are_counted_together(void **state)
 {
     (void)state;
@@ -678,6 +709,7 @@ int main(void)
         cmocka_unit_test(escaping_table),
         cmocka_unit_test(secrets_are_not_shown),
         cmocka_unit_test(the_tally_adds_up),
+        cmocka_unit_test(cached_compiles_are_not_in_the_median),
         cmocka_unit_test(many_reasons_are_counted_together),
         cmocka_unit_test(no_records_at_all),
         cmocka_unit_test(two_thousand_records),

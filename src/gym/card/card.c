@@ -130,6 +130,9 @@ static const char *below_mark(const struct kg_record *r, int stage, char time[KG
     if (stage == KG_ST_TIMING && kg_record_untimed(r)) {
         return r->timing.status == KG_T_NOT_TRUSTED ? "untrusted" : "not timed";
     }
+    if (s == KG_SS_PASS && r->stages[stage].cached) {
+        return "cached";
+    }
     return s == KG_SS_PASS || s == KG_SS_FAIL ? kg_units_time(r->stages[stage].ns, time)
                                               : kg_stage_status_name(s);
 }

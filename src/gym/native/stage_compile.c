@@ -43,6 +43,7 @@ enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_
         return KG_STAGE_ERROR;
     }
     e->r->compiled = e->built = res.status == KG_CC_OK;
+    e->r->stages[KG_ST_COMPILE].cached = res.cached;
     e->r->isolation = res.isolation;
     snprintf(kg_native_run_of(e)->object, sizeof kg_native_run_of(e)->object, "%s", res.object);
     if (res.text.len > 0) {

@@ -100,6 +100,7 @@ static void read_stages(struct kg_reader *rd)
         snprintf(in.where, sizeof in.where, "stages[%d].", i);
         const char *name = kg_reader_text(&in, "name"), *status = kg_reader_text(&in, "status");
         rd->r->stages[i].ns = kg_reader_count(&in, "ns");
+        rd->r->stages[i].cached = json_is_true(json_object_get(in.at, "cached")); /* added later */
         if (name == NULL || strcmp(name, kg_stage_name((enum kg_stage)i)) != 0) {
             kg_reader_fault(&in, "name", "stages are listed in the order of the funnel");
         } else if (!kg_stage_status_parse(status, &rd->r->stages[i].status)) {

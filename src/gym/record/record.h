@@ -103,6 +103,7 @@ struct kg_record {
     struct {
         enum kg_stage_status status;
         int64_t ns;
+        bool cached; /* compile: the object was there, so that ns is no time of a compiler */
     } stages[KG_ST_COUNT];
     int compiled, correct; /* 1, 0, -1 unknown (null) */
     bool has_speedup;

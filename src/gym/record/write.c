@@ -101,6 +101,9 @@ static json_t *stages_json(const struct kg_record *r)
         put(o, "name", json_string(kg_stage_name((enum kg_stage)i)));
         put(o, "status", json_string(kg_stage_status_name(r->stages[i].status)));
         put(o, "ns", count_or_null(r->stages[i].ns));
+        if (i == KG_ST_COMPILE) {
+            put(o, "cached", json_boolean(r->stages[i].cached));
+        }
         json_array_append_new(list, o);
     }
     return list;

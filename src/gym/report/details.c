@@ -93,9 +93,10 @@ static void steps(const struct kg_record *r, struct kg_buf *out)
         const char *status =
             untimed ? r->timing.status == KG_T_NOT_TRUSTED ? "not trusted" : "not measured"
                     : kg_stage_status_name(r->stages[i].status);
-        kg_buf_addf(out, "<span class=\"%s\">%s · %s%s%s</span>", status,
+        kg_buf_addf(out, "<span class=\"%s\">%s · %s%s%s%s</span>", status,
                     kg_stage_name((enum kg_stage)i), status, r->stages[i].ns >= 0 ? " · " : "",
-                    r->stages[i].ns >= 0 ? kg_units_time(r->stages[i].ns, time) : "");
+                    r->stages[i].ns >= 0 ? kg_units_time(r->stages[i].ns, time) : "",
+                    r->stages[i].cached ? " (cached)" : "");
     }
     kg_buf_adds(out, "</div>");
 }

@@ -82,6 +82,10 @@ static void funnel_row(const struct kg_tally *t, int s, struct kg_buf *out)
     if (none > 0) { /* neither passed nor failed */
         kg_buf_addf(out, "%s%zu not measured", fail > 0 ? ", " : "", none);
     }
+    if (t->stages[s].cached > 0) {
+        kg_buf_addf(out, "%s%zu cached, not in the median", fail > 0 ? ", " : "",
+                    t->stages[s].cached);
+    }
     kg_buf_adds(out, "</td></tr>\n");
 }
 

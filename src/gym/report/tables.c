@@ -59,6 +59,11 @@ static void funnel(struct kg_pen *p, const struct kg_tally *t)
         }
         kg_pen_line(p);
     }
+    if (t->stages[KG_ST_COMPILE].cached > 0) {
+        kg_pen_putf(p, KG_DIM, " compile: %zu were compiled before and are not in the median",
+                    t->stages[KG_ST_COMPILE].cached);
+        kg_pen_line(p);
+    }
 }
 
 static void verdict_line(struct kg_pen *p, const struct kg_tally *t, const char *name, size_t n,

@@ -58,6 +58,7 @@ static void count_stages(struct kg_tally *t, const struct kg_record *r)
                                   [KG_SS_FAIL] = &t->stages[i].fail,
                                   [KG_SS_OFF] = &t->stages[i].off};
         bool untimed = i == KG_ST_TIMING && kg_record_untimed(r);
+        t->stages[i].cached += r->stages[i].cached;
         ++*(untimed ? &t->stages[i].unmeasured : counts[r->stages[i].status]);
         t->total_ns += r->stages[i].ns > 0 ? (double)r->stages[i].ns : 0;
     }
@@ -95,7 +96,8 @@ static void medians(struct kg_tally *t, double *x)
         n = 0;
         for (size_t k = 0; k < t->n; k++) {
             enum kg_stage_status s = t->r[k].stages[i].status;
-            if ((s == KG_SS_PASS || s == KG_SS_FAIL) && t->r[k].stages[i].ns >= 0) {
+            bool ran = (s == KG_SS_PASS || s == KG_SS_FAIL) && !t->r[k].stages[i].cached;
+            if (ran && t->r[k].stages[i].ns >= 0) {
                 x[n++] = (double)t->r[k].stages[i].ns;
             }
         }

@@ -21,7 +21,8 @@ struct kg_tally {
     struct {
         size_t pass, fail, skip, off;
         size_t unmeasured; /* of timing: it ended well and measured nothing that is trusted */
-        double median_ns;  /* of those that ran; NaN */
+        size_t cached;     /* of compile: it did not have to be done */
+        double median_ns;  /* of those that ran and were not cached; NaN */
     } stages[KG_ST_COUNT];
     struct kg_tally_reason reasons[KG_TALLY_REASONS]; /* most frequent first */
     size_t nreasons;
