@@ -1,3 +1,4 @@
+/* Writes diagnostics to standard error, a line at a time. */
 #include "base/log.h"
 
 #include <errno.h>

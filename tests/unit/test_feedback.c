@@ -115,20 +115,20 @@ static void who_wrote_real_is_told_to_write_float(void **state)
 {
     (void)state;
     static const struct {
-        const char *language, *message;
+        enum sample_kind kind;
+        const char *rule;
         bool told;
     } cases[] = {
-        {"c", "line 2: unknown type name 'real'", true},
-        {"c", "line 9: 'real' undeclared (first use in this function)", true},
-        {"c", "line 2: unknown type name 'reals'", false},
-        {"python", "NameError: name 'real' is not defined", false},
+        {SAMPLE_COMPILE_ERROR, "real-type", true},
+        {SAMPLE_COMPILE_ERROR, "static-state", false},
+        {SAMPLE_LINK_ERROR, "real-type", false},
+        {SAMPLE_WRONG, "real-type", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kg_record r;
         struct kg_buf out;
-        sample_record(&r, SAMPLE_COMPILE_ERROR, 1);
-        r.candidate.language = cases[i].language;
-        r.message = cases[i].message;
+        sample_record(&r, cases[i].kind, 1);
+        kg_record_evidence(&r, "static", json_pack("{s:s}", "rule", cases[i].rule));
         render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
         bool told = strstr(out.data, "Hint: The type real exists in the reference only: write "
                                      "float in its place.\n") != NULL;

@@ -56,8 +56,9 @@ static const struct kg_opt table[] = {
     BOOL("stage.timing", stage_timing, "yes", "Measure the speed-up of a correct candidate."),
     BOOL("stage.profile", stage_profile, "no", "Attribute time to the candidate's own code."),
     BOOL("multi_input", multi_input, "yes",
-         "Full run on the five variants of the inputs and on the value laws."),
-    INT("laws", laws, 0, 64, "4", "", "Value laws drawn per evaluation besides the variants."),
+         "Full run on the five variants of the inputs and on several kinds of values (laws)."),
+    INT("laws", laws, 0, 64, "4", "",
+        "Kinds of input values (laws) drawn per evaluation besides the variants."),
     BOOL("hack_checks", hack_checks, "yes",
          "Look for replayed answers, work outside the clock and times below the floor."),
     ENUM_BESIDE(

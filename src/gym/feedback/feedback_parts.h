@@ -77,7 +77,7 @@ struct kg_fb_advice {
     const char *what, *hint;
 };
 struct kg_fb_advice kg_fb_advice(enum kg_verdict v, const char *reason);
-/* What helps this record in particular, by its league or its first error; else NULL. */
+/* What helps this record in particular, by its league or a finding; else NULL. */
 const char *kg_fb_record_hint(const struct kg_record *r);
 /* The lines around `line` of the candidate's own source. */
 void kg_fb_source(struct kg_fb_page *p, const struct kg_record *r, int line);

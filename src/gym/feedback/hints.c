@@ -184,9 +184,16 @@ static const struct row table[] = {
 /* The reference is shown to the model, and its type is tempting to copy. */
 static bool says_real(const struct kg_record *r)
 {
-    return r->verdict == KG_V_COMPILE_ERROR && r->candidate.language != NULL &&
-           strcmp(r->candidate.language, "c") == 0 && r->message != NULL &&
-           strstr(r->message, "'real'") != NULL;
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const char *rule = json_string_value(json_object_get(e, "rule"));
+        if (rule != NULL && strcmp(rule, "real-type") == 0) {
+            return r->verdict == KG_V_COMPILE_ERROR && strcmp(r->reason, "syntax") == 0;
+        }
+    }
+    return false;
 }
 
 const char *kg_fb_record_hint(const struct kg_record *r)
