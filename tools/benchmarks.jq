@@ -86,7 +86,7 @@ def extract:
 
 def separation:
   "Dot products of length K by honest methods and by reduced precision, judged as the gym judges them. A cell is the largest error",
-  "over its bound (above 1: refused), by value law ([verification.md](verification.md)). Honest methods refused:",
+  "over its bound (above 1: refused), by law, the kind of input values ([verification.md](verification.md)). Honest methods refused:",
   "**\(.honest_refused)**. Reduced precision passed by the precision probe: **\(.reduced_passed_probe)**. \(.rows) rows.", "",
   (.cells | map(.k) | unique) as $ks
   | table(["law", "method"] + ($ks | map("K = \(.)"));
