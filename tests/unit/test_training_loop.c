@@ -37,9 +37,9 @@ static void test_the_loop_in_python(void **state)
     rig_text(
         "look.py",
         "import json, subprocess, sys\n"
-        "rows = [json.loads(line) for line in open('rollouts.jsonl')]\n"
+        "rows = [json.loads(line) for line in open('runs/loop/rollouts.jsonl')]\n"
         "assert [len(r['messages']) for r in rows] == [1, 1, 1, 3, 3, 3]\n"
-        "record = open('records-1.jsonl').readline()\n"
+        "record = open('runs/loop/records-1.jsonl').readline()\n"
         "said = subprocess.run([sys.argv[1], 'feedback', '-'], input=record, text=True,\n"
         "                      capture_output=True).stdout\n"
         "first, second, third = rows[3]['messages']\n"
@@ -91,9 +91,9 @@ static void compile(const char *edit)
     setenv("KGYM_STAGE_TIMING", "no", 1);
     extract("c", "loop.c");
     rig_expect(0,
-               "%s; gcc -Wall -Wextra -Werror -I$T/src/gym loop.c $(dirname $K)/libkgym.a -o loop "
-               "$(pkg-config --libs jansson yaml-0.1 libcrypto libffi libseccomp) -lm -lpthread "
-               "-ldl",
+               "%s; libraries=$(sed -n 's,^cc -Isrc/gym examples/submit.c build/release/libkgym.a "
+               "-o runs/submit,,p' $T/docs/library.md) && test -n \"$libraries\" && gcc -Wall "
+               "-Wextra -Werror -I$T/src/gym loop.c $(dirname $K)/libkgym.a -o loop $libraries",
                edit);
 }
 
