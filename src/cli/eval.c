@@ -171,8 +171,7 @@ static enum kg_code check(const struct args *a, struct kg_err *err)
 
 static bool is_source(const struct args *a)
 {
-    const char *dot = a->reply ? strrchr(a->reply, '.') : NULL;
-    return a->source || (dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".py") == 0));
+    return a->source || (a->reply && kg_executor_of_candidate(a->reply));
 }
 
 /* A file whose name says that it is in another language than the problem is a slip, no candidate.
@@ -184,15 +183,15 @@ static enum kg_code check_language(const struct args *a, const struct kg_config 
     const struct kg_executor *x;
     struct kg_err ignored = KG_ERR_INIT;
     char path[1024];
-    const char *dot = a->reply && !a->source ? strrchr(a->reply, '.') : NULL;
-    bool c = dot && strcmp(dot, ".c") == 0, python = dot && strcmp(dot, ".py") == 0;
-    if ((!c && !python) || kg_paths_find(config->suites, &paths, &ignored) != KG_OK ||
+    const struct kg_executor *named =
+        a->reply && !a->source ? kg_executor_of_candidate(a->reply) : NULL;
+    if (!named || kg_paths_find(config->suites, &paths, &ignored) != KG_OK ||
         kg_executor_find(&paths, a->problem, &x, path, sizeof path, &ignored) != KG_OK ||
-        (x->lang == KG_LANG_PYTHON) == python) {
+        strcmp(x->suffix, named->suffix) == 0) {
         return KG_OK;
     }
     return kg_fail(err, KG_E_USAGE, "%s: a candidate for `%.100s` is %s, not %s", a->reply,
-                   a->problem, python ? "C" : "Python", python ? "Python" : "C");
+                   a->problem, x->title, named->title);
 }
 
 /* The file of the problem, without the line of a row; "" where none is found, which is reported

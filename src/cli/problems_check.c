@@ -17,9 +17,10 @@ struct checking {
     struct kgym_pool *pool;
     struct kg_cli_aside aside;
     struct kg_progress bar;
-    bool shows_bar, no_torch;
-    struct kg_err why_no_torch;
-    int64_t of, fit, untimed, known, done, untried;
+    bool shows_bar;
+    struct kg_err lacks[KG_EXECUTORS_MAX]; /* why none of this kind can be checked; KG_OK: it can */
+    int64_t untried[KG_EXECUTORS_MAX];     /* for that reason */
+    int64_t of, fit, untimed, known, done;
     int status;
 };
 
@@ -240,6 +241,19 @@ static json_t *ask(struct checking *k, const char *problem, bool *lacks, struct 
     return found;
 }
 
+/* By name where the word does not tell. False: there is no such problem any more. */
+static bool kind_of(const struct checking *k, const struct kg_cli_item *it, size_t *row)
+{
+    const struct kg_executor *x = it->executor;
+    struct kg_err ignored = KG_ERR_INIT;
+    char path[1200];
+    if (!x && kg_executor_find(k->c->paths, it->word, &x, path, sizeof path, &ignored) != KG_OK) {
+        return false;
+    }
+    *row = kg_executor_row(x);
+    return true;
+}
+
 /* False: the others would fare alike. */
 static bool check_one(struct checking *k, const struct kg_cli_item *it)
 {
@@ -251,8 +265,9 @@ static bool check_one(struct checking *k, const struct kg_cli_item *it)
         json_decref(found);
         return true;
     }
-    if (it->python && k->no_torch) {
-        k->untried++;
+    size_t row = it->executor ? kg_executor_row(it->executor) : 0;
+    if (it->executor && k->lacks[row].code != KG_OK) {
+        k->untried[row]++;
         return true;
     }
     found = ask(k, it->path[0] ? it->path : it->word, &lacks, &err);
@@ -261,10 +276,9 @@ static bool check_one(struct checking *k, const struct kg_cli_item *it)
         json_decref(found);
         return true;
     }
-    if (lacks) {
-        k->no_torch = true;
-        k->why_no_torch = err;
-        k->untried++;
+    if (lacks && kind_of(k, it, &row)) {
+        k->lacks[row] = err;
+        k->untried[row]++;
         return true;
     }
     if (!kg_cli_cancelled) {
@@ -284,6 +298,19 @@ static void step(struct checking *k)
     }
 }
 
+/* Where nobody named them, that is no error. */
+static void tell_untried(struct checking *k, size_t row)
+{
+    char before[100];
+    if (k->untried[row] > 0) {
+        snprintf(before, sizeof before,
+                 "kgym problems: %lld %s problem%s not checked: ", (long long)k->untried[row],
+                 kg_executors[row]->kind, k->untried[row] == 1 ? " is" : "s are");
+        kg_cli_line(stderr, before, k->lacks[row].message);
+        worse(k, k->c->nwords > 0 ? KG_STATUS_ERROR : KG_STATUS_GOOD);
+    }
+}
+
 static void sum_up(struct checking *k, int64_t total)
 {
     if (k->shows_bar) {
@@ -296,13 +323,8 @@ static void sum_up(struct checking *k, int64_t total)
                 (long long)k->of, (long long)total);
         worse(k, KG_STATUS_ERROR);
     }
-    if (k->untried > 0) { /* where nobody named them, that is no error */
-        char before[100];
-        snprintf(before, sizeof before,
-                 "kgym problems: %lld PyTorch problem%s not checked: ", (long long)k->untried,
-                 k->untried == 1 ? " is" : "s are");
-        kg_cli_line(stderr, before, k->why_no_torch.message);
-        worse(k, k->c->nwords > 0 ? KG_STATUS_ERROR : KG_STATUS_GOOD);
+    for (size_t i = 0; kg_executors[i]; i++) {
+        tell_untried(k, i);
     }
     if (!k->c->json && k->of > 1) {
         printf("%lld of %lld problems are fit to judge with", (long long)k->fit, (long long)k->of);

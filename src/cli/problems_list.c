@@ -123,8 +123,8 @@ void kg_cli_aside_print(const struct kg_cli_aside *a)
     }
 }
 
-/* What was found and is no problem is said; a problem that was named and is not there is an error.
- */
+/* A file of a folder that turns out to hold no problem is put aside, where its kind can only guess
+ * (holds). A problem that was named and is not there is an error. */
 int kg_cli_problems_list(const struct kg_paths *paths, const char *const *word, size_t nwords,
                          bool json)
 {
@@ -141,7 +141,7 @@ int kg_cli_problems_list(const struct kg_paths *paths, const char *const *word, 
         if (list_item(paths, &it, json, &err) == KG_OK) {
             continue;
         }
-        if (!it.path[0] || !it.python) {
+        if (!it.path[0] || !it.executor->holds) {
             status = kg_cli_fail("problems", &err);
         } else if (json) {
             print_json(json_pack("{s:o, s:o}", "problem", kg_json_text(it.word, strlen(it.word)),

@@ -150,12 +150,6 @@ static void find_refuses(void **state)
         {"none.c", "none.c: no such problem file", KG_E_NOT_FOUND},
         {"./none", "./none: no such problem file", KG_E_NOT_FOUND},
         {"", "problem '': not a name or a path", KG_E_USAGE},
-        {"rows.jsonl#3",
-         "rows.jsonl#3: a PyTorch problem, where a native one (a .c file) is needed", KG_E_USAGE},
-        {"dir/rows.jsonl",
-         "dir/rows.jsonl: a PyTorch problem, where a native one (a .c file) is needed", KG_E_USAGE},
-        {"relu.py", "relu.py: a PyTorch problem, where a native one (a .c file) is needed",
-         KG_E_USAGE},
     };
     struct kg_err err = KG_ERR_INIT;
     for (size_t k = 0; k < COUNT(CASES); k++) {

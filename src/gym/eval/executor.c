@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static size_t row_of(const struct kg_executor *x)
+size_t kg_executor_row(const struct kg_executor *x)
 {
     size_t i = 0;
     while (kg_executors[i] != x) {
@@ -16,12 +16,12 @@ static size_t row_of(const struct kg_executor *x)
 
 void *kg_worker_part(const struct kg_worker *w, const struct kg_executor *x)
 {
-    return w->part[row_of(x)];
+    return w->part[kg_executor_row(x)];
 }
 
 void kg_worker_set_part(struct kg_worker *w, const struct kg_executor *x, void *part)
 {
-    w->part[row_of(x)] = part;
+    w->part[kg_executor_row(x)] = part;
 }
 
 void kg_problem_facts_deinit(struct kg_problem_facts *f)
@@ -33,6 +33,17 @@ const struct kg_executor *kg_executor_of_path(const char *word)
 {
     for (const struct kg_executor *const *x = kg_executors; *x; x++) {
         if ((*x)->is_path(word)) {
+            return *x;
+        }
+    }
+    return NULL;
+}
+
+const struct kg_executor *kg_executor_of_candidate(const char *file)
+{
+    const char *dot = strrchr(file, '.');
+    for (const struct kg_executor *const *x = kg_executors; dot && *x; x++) {
+        if (strcmp(dot, (*x)->suffix) == 0) {
             return *x;
         }
     }

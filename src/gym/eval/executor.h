@@ -23,10 +23,20 @@ struct kg_problem_facts {
 struct kg_executor {
     const char *language; /* of problems and candidates, as records say it */
     const char *title;    /* the same for people: "C", "Python" */
+    const char *kind;     /* of problems, for people: "C", "PyTorch" */
     const char *suffix;   /* of a file that holds a candidate: ".c" */
     enum kg_lang lang;
     /* Is this word a path of such a problem, by its ending? */
     bool (*is_path)(const char *word);
+    /* Endings of the files that hold such problems, in the order of a list; NULL-terminated. */
+    const char *const *endings;
+    /* Does this file of a folder hold problems, as far as its text and name tell? True for one that
+     * can't be read. NULL: every file with such an ending does. */
+    bool (*holds)(const char *path);
+    /* Problems in lines of their own, PATH#LINE from 1: how many lines the file has; -1: it is one
+     * problem. NULL: always one. has_row: false for a blank line. */
+    enum kg_code (*rows)(const char *path, long *out, struct kg_err *err);
+    bool (*has_row)(const char *path, long line);
     /* The file of a path or of a name in the suites. KG_E_NOT_FOUND: there is none; err->suggests:
      * the message has a name that was probably meant. */
     enum kg_code (*find)(const char *problem, const char *const *suites, size_t nsuites, char *path,
@@ -78,6 +88,8 @@ struct kg_executor {
  * Defined in src/gym/executors/executors.c. */
 extern const struct kg_executor *const kg_executors[];
 
+/* Which row of the table it is, from 0. */
+size_t kg_executor_row(const struct kg_executor *x);
 /* The part of this executor of a worker; NULL: it has none yet. */
 void *kg_worker_part(const struct kg_worker *w, const struct kg_executor *x);
 void kg_worker_set_part(struct kg_worker *w, const struct kg_executor *x, void *part);
@@ -86,6 +98,8 @@ void kg_problem_facts_deinit(struct kg_problem_facts *f);
 
 /* Whose path this is by its ending; NULL: it is a name, or a path of no known kind. */
 const struct kg_executor *kg_executor_of_path(const char *word);
+/* The first in the table whose candidates are files with this ending; NULL: none. */
+const struct kg_executor *kg_executor_of_candidate(const char *file);
 /* Who judges this problem, and its path. A path contains '/' or has the ending of one; any other
  * word is a name of the suites, looked for in the order of the table. KG_E_NOT_FOUND names the
  * nearest. */

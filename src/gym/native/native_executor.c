@@ -154,12 +154,16 @@ static void stop(struct kg_evaluation *e)
     }
 }
 
+static const char *const endings[] = {".c", NULL};
+
 const struct kg_executor kg_executor_native = {
     .language = "c",
     .title = "C",
+    .kind = "C",
     .suffix = ".c",
     .lang = KG_LANG_C,
     .is_path = is_path,
+    .endings = endings,
     .find = kg_problem_find,
     .supports = supports,
     .facts = facts,

@@ -205,21 +205,9 @@ static enum kg_code find_path(const char *given, char *path, size_t cap, struct 
     return give(given, path, cap, err);
 }
 
-static bool is_pytorch(const char *name)
-{
-    const char *hash = strrchr(name, '#');
-    size_t n = hash != NULL ? (size_t)(hash - name) : strlen(name);
-    return (n > 6 && strncmp(name + n - 6, ".jsonl", 6) == 0) ||
-           (hash == NULL && has_suffix(name, ".py"));
-}
-
 enum kg_code kg_problem_find(const char *name, const char *const *suites, size_t nsuites,
                              char *path, size_t cap, struct kg_err *err)
 {
-    if (is_pytorch(name)) {
-        return kg_fail(err, KG_E_USAGE,
-                       "%.300s: a PyTorch problem, where a native one (a .c file) is needed", name);
-    }
     if (strchr(name, '/') != NULL || has_suffix(name, ".c")) {
         return find_path(name, path, cap, err);
     }

@@ -11,6 +11,7 @@
 #include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/onboard/torch_onboard.h"
+#include "gym/torch/problem/files.h"
 #include "gym/torch/profile/stage_profile.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/runner/torch_zygotes.h"
@@ -206,9 +207,14 @@ static enum kg_code usable(struct kg_worker *w, struct kg_err *err)
 const struct kg_executor kg_executor_torch = {
     .language = "python",
     .title = "Python",
+    .kind = "PyTorch",
     .suffix = ".py",
     .lang = KG_LANG_PYTHON,
     .is_path = kg_tsuite_is_path,
+    .endings = kg_tfiles_endings,
+    .holds = kg_tfiles_holds,
+    .rows = kg_tfiles_rows,
+    .has_row = kg_tfiles_has_row,
     .find = kg_tsuite_find,
     .facts = facts,
     .show = show,
