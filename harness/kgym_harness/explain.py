@@ -18,11 +18,19 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Attempting to deserialize object on a CUDA device",
              "CUDA driver version is insufficient", "no CUDA-capable device is detected",
              "libcuda.so.1: cannot open shared object file")
-OUT_OF_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory",
-                 "CUDA error: out of memory", "Error [CUDA]: out of memory",
-                 "CUBLAS_STATUS_ALLOC_FAILED")
+# Allocators without an exception class of their own raise RuntimeError: the allocator of the CPU
+# ("DefaultCPUAllocator: can't allocate memory"), and CUDA's where torch does not ask for memory.
+# Only their words tell which RuntimeError is one, and whose memory it was.
+OUT_OF_MEMORY = {"can't allocate memory": "host", "not enough memory": "host",
+                 "CUDA out of memory": "device", "CUDA error: out of memory": "device",
+                 "Error [CUDA]: out of memory": "device", "CUBLAS_STATUS_ALLOC_FAILED": "device"}
+# Words of libraries and extensions that torch passes on in an error of any class.
+LACKS_MEMORY = ("out of memory", "ALLOC_FAILED")
+# Errors of the device that its process can't leave behind. Newer versions of torch raise
+# AcceleratorError; older ones, extensions and Triton's launcher raise RuntimeError with these words.
+DEVICE_ERROR = ("CUDA error: ", "Triton Error [CUDA]: ", "CUDA driver error: ")
 NO_ARCHITECTURE = "its extension in CUDA is built for the GPU that is there (by nvcc, of CUDA_HOME)"
-NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", MemoryError)
+NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
 MOST_MESSAGE = 4000
 MOST_LOG = 6000
 MOST_LINE = 300
@@ -123,7 +131,7 @@ def _lacks_gpu(error, message):
 
 
 def _reply(error, path, seen):
-    """{type, message, where, line, lines, log}. log: a compiler's, only before the process has
+    """{type, message, where, line, lines, log}; explain() adds memory and device. log: a compiler's, only before the process has
     had inputs. Later the compiler's errors are the message."""
     reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
                  **_frames(error, path))
@@ -143,6 +151,26 @@ def _reply(error, path, seen):
     return reply
 
 
+def _memory_of(error, message):
+    """The memory that this exception says is exhausted, "device" or "host"; None: no class and no
+    allocator says so. A class named OutOfMemoryError is a device's in other libraries, too."""
+    if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)):
+        named = type(error).__name__ == "OutOfMemoryError"
+        return "device" if named or isinstance(error, NO_DEVICE_MEMORY) else "host"
+    if isinstance(error, RuntimeError):
+        return next((whose for words, whose in OUT_OF_MEMORY.items() if words in message), None)
+    return None
+
+
+def _classify(error, reply):
+    """memory: an exception of another class that is about memory, which neighbours may have taken.
+    device: an error of the device. The broker reads these keys, never the message."""
+    if any(words in reply["message"] for words in LACKS_MEMORY):
+        reply["memory"] = "device"
+    reply["device"] = type(error).__name__ == "AcceleratorError" or \
+        any(words in reply["message"] for words in DEVICE_ERROR)
+
+
 def explain(error, path, on_cpu, seen):
     """(status, reply) for an exception. seen: the process has had inputs or parameters."""
     message = plain(error, MOST_MESSAGE)
@@ -153,9 +181,10 @@ def explain(error, path, on_cpu, seen):
     if type(error) in simple:
         return simple[type(error)], {"message": message}
     reply = _reply(error, path, seen)
-    if isinstance(error, (MemoryError, NO_DEVICE_MEMORY)) or \
-            isinstance(error, RuntimeError) and any(p in message for p in OUT_OF_MEMORY):
-        return wire.OUT_OF_MEMORY, reply
+    memory = _memory_of(error, message)
+    if memory:
+        return wire.OUT_OF_MEMORY, dict(reply, memory=memory)
+    _classify(error, reply)
     if on_cpu and _lacks_gpu(error, message):
         said = NO_ARCHITECTURE if _asks_architecture(error) else reply["message"]
         return wire.NEEDS_GPU, dict(reply, message=said)

@@ -189,12 +189,59 @@ static void streams_take_turns(void **state)
            " true, true]");
 }
 
+/* What the broker is told of an exception: its status, whose memory is exhausted, and whether the
+ * error is the device's. By class; by words only where an allocator has no class. */
+static const struct {
+    const char *error, *want;
+} classes[] = {
+    {"MemoryError()", "[8, \"host\", null]"},
+    {"torch.OutOfMemoryError('Tried to allocate')", "[8, \"device\", null]"},
+    {"torch.cuda.OutOfMemoryError('')", "[8, \"device\", null]"},
+    {"type('OutOfMemoryError', (MemoryError,), {})()", "[8, \"device\", null]"}, /* as cupy's */
+    {"RuntimeError('[enforce fail] DefaultCPUAllocator: can\\'t allocate memory')",
+     "[8, \"host\", null]"},
+    {"RuntimeError('DefaultCPUAllocator: not enough memory')", "[8, \"host\", null]"},
+    {"RuntimeError('CUDA out of memory. Tried')", "[8, \"device\", null]"},
+    {"RuntimeError('CUDA error: out of memory')", "[8, \"device\", null]"},
+    {"RuntimeError('Triton Error [CUDA]: out of memory')", "[8, \"device\", null]"},
+    {"RuntimeError('CUDA error: CUBLAS_STATUS_ALLOC_FAILED when')", "[8, \"device\", null]"},
+    {"RuntimeError('cuDNN error: CUDNN_STATUS_ALLOC_FAILED')", "[1, \"device\", false]"},
+    {"ValueError('can\\'t allocate memory')", "[1, null, false]"},
+    {"ValueError('CUDA error: out of memory')", "[1, \"device\", true]"},
+    {"ValueError('not a CUDA tensor')", "[1, null, false]"},
+    {"type('AcceleratorError', (RuntimeError,), {})('x')", "[1, null, true]"},
+    {"RuntimeError('CUDA error: an illegal memory access')", "[1, null, true]"},
+    {"RuntimeError('Triton Error [CUDA]: misaligned address')", "[1, null, true]"},
+    {"RuntimeError('CUDA driver error: invalid argument')", "[1, null, true]"},
+};
+
+static void classes_of_exceptions(void **state)
+{
+    (void)state;
+    char program[MOST / 2], want[2000];
+    size_t n = (size_t)snprintf(program, sizeof program,
+                                "from kgym_harness import explain\ntold = []\n"
+                                "def told_of(error):\n"
+                                "    status, reply = explain.explain(error, 'x', False, True)\n"
+                                "    told.append([status, reply.get('memory'), "
+                                "reply.get('device')])\n");
+    size_t m = 0;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        n += (size_t)snprintf(program + n, sizeof program - n, "told_of(%s)\n", classes[i].error);
+        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? ", " : "[", classes[i].want);
+    }
+    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
+    snprintf(want + m, sizeof want - m, "]");
+    expect(program, want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_that_share_memory),
         cmocka_unit_test(inputs_that_an_answer_depends_on),
         cmocka_unit_test(streams_take_turns),
+        cmocka_unit_test(classes_of_exceptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,8 @@ static void test_exceptions_are_told(void **state)
         {"import torch\nclass Model(torch.nn.Module):\n    pass\n", KG_TA_NO_ENTRY, "",
          "the module does not define ModelNew", ""},
         {"raise MemoryError\n", KG_TA_OUT_OF_MEMORY, "MemoryError", "", "line 1, in <module>"},
+        {"import torch\ntorch.empty(1 << 45)\n", KG_TA_OUT_OF_MEMORY, "RuntimeError", NULL,
+         "line 2, in <module>"}, /* the CPU's allocator has no class of its own */
         {"import torch\ntorch.zeros(3).cuda()\n", KG_TA_NEEDS_GPU, NULL, NULL,
          "line 2, in <module>"},
         {"def f(n):\n    return f(n + 1)\nf(0)\n", KG_TA_EXCEPTION, "RecursionError", NULL,

@@ -84,14 +84,15 @@ const char *kg_tcommand_name(enum kg_tcommand c); /* "load", ...; "?" */
 
 enum kg_tstatus { /* of an answer: a claim */
                   KG_TA_OK,
-                  KG_TA_EXCEPTION, /* reply {type, message, where} */
+                  KG_TA_EXCEPTION, /* reply {type, message, where, memory: "host" or "device" where
+                                      it is about memory, device: bool, an error of the device} */
                   KG_TA_NO_ENTRY,  /* the module does not define the entry */
                   KG_TA_SYNTAX,    /* reply {message, line} */
                   KG_TA_STATE,     /* STATE: names or shapes do not match */
                   KG_TA_NEEDS_GPU, /* it asked for a device that does not exist */
                   KG_TA_TOO_LARGE, /* the answer exceeds OUT, or the number of leaves */
                   KG_TA_STRUCTURE, /* CALL: the answer holds something other than plain tensors */
-                  KG_TA_OUT_OF_MEMORY,
+                  KG_TA_OUT_OF_MEMORY, /* reply as of EXCEPTION, with memory */
                   KG_TA_COUNT
 };
 

@@ -127,24 +127,11 @@ static bool complained(struct kg_evaluation *e, enum kg_tcommand command, const 
     return true;
 }
 
-/* An error of the device's, which its process cannot leave behind: torch says so by type, older
- * ones and extensions, and Triton's launcher, by words. */
-static bool of_device(const struct kg_evaluation *e, const char *type, const char *message)
+/* An error of the device's, which its process cannot leave behind: a claim, like all that a runner
+ * says of its exception. */
+static bool of_device(const struct kg_evaluation *e, const json_t *reply)
 {
-    static const char *const words[] = {
-        "CUDA error: ", "Triton Error [CUDA]: ", "CUDA driver error: "};
-    bool said = strcmp(type, "AcceleratorError") == 0;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        said = said || strstr(message, words[i]) != NULL;
-    }
-    return said && !kg_torch_on_cpu(e->w);
-}
-
-/* Words of allocators that torch does not turn into its own error for it: a claim, like the status
- * of the answer. */
-static bool of_memory(const char *message)
-{
-    return strstr(message, "out of memory") != NULL || strstr(message, "ALLOC_FAILED") != NULL;
+    return json_is_true(json_object_get(reply, "device")) && !kg_torch_on_cpu(e->w);
 }
 
 static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json_t *reply)
@@ -168,11 +155,11 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
         add_lines(seen, json_object_get(reply, "lines"));
     }
     kg_record_evidence(e->r, "exception", seen);
-    e->memory = of_memory(type) || of_memory(message);
+    e->memory = *text_of(reply, "memory") != 0;
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
-                      loading                       ? "load"
-                      : of_device(e, type, message) ? "device"
-                                                    : "exception",
+                      loading               ? "load"
+                      : of_device(e, reply) ? "device"
+                                            : "exception",
                       "%s ended in %.60s%s%.100s%s%.200s", doing, *type ? type : "an exception",
                       *where ? " at " : "", where, *message ? ": " : "", message);
 }
@@ -180,8 +167,7 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
 /* Of a GPU's or of the host's: on a GPU a module may run out of either. */
 static const char *whose_memory(const struct kg_evaluation *e, const json_t *reply)
 {
-    bool device = strcmp(text_of(reply, "type"), "OutOfMemoryError") == 0 ||
-                  strstr(text_of(reply, "message"), "CUDA") != NULL;
+    bool device = strcmp(text_of(reply, "memory"), "device") == 0;
     return device && !kg_torch_on_cpu(e->w) ? "device" : "host";
 }
 
