@@ -123,6 +123,7 @@ static inline void sample_failure(struct kg_record *r, enum sample_kind kind)
         kg_record_verdict(r, KG_V_COMPILE_ERROR, "link", "undefined reference to `fast_relu'");
         break;
     case SAMPLE_CRASH:
+        kg_record_signal(r, 11, NULL);
         kg_record_verdict(r, KG_V_CRASH, "signal",
                           "killed by signal 11 (Segmentation fault): it writes far outside the "
                           "buffers");
@@ -130,9 +131,11 @@ static inline void sample_failure(struct kg_record *r, enum sample_kind kind)
         r->output.bytes = 14;
         break;
     case SAMPLE_TIMEOUT:
+        kg_record_limit(r, 20, "s");
         kg_record_verdict(r, KG_V_TIMEOUT, "tiny", "a call took longer than 20 s");
         break;
     case SAMPLE_OUT_OF_MEMORY:
+        kg_record_limit(r, 2048, "MB");
         kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than 2048 MB of memory");
         break;
     case SAMPLE_WRONG:

@@ -188,6 +188,8 @@ static void make(struct plan *p, uint64_t open_seed, uint64_t secret_seed, struc
         plant_exception(p, r);
     } else {
         char message[128];
+        kg_record_signal(r, coin(p) ? 11 : 77, canary_word(&p->c));
+        kg_record_limit(r, 20, canary_word(&p->c));
         snprintf(message, sizeof message, "killed by signal %d (%s)", coin(p) ? 11 : 77,
                  canary_word(&p->c));
         r->message = strdup(message);

@@ -112,6 +112,18 @@ static void rule(struct kg_pen *p, const json_t *e)
     kg_pen_wrap(p, KG_PLAIN, KG_CARD_LABEL, text_of(e, "message"));
 }
 
+/* Shown in context, told by the message already, or warnings of something that compiled. */
+static bool is_shown_elsewhere(const char *check)
+{
+    static const char *const names[] = {"compiler", "syntax", "unrewarded", "signal", "limit"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(check, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The rule that rejected: the message has said it. */
 static bool is_the_verdict(const struct kg_record *r, const json_t *e)
 {
@@ -126,9 +138,8 @@ static bool entries(struct kg_pen *p, const struct kg_record *r)
     json_array_foreach(r->evidence, i, e)
     {
         const char *check = text_of(e, "check");
-        if (strcmp(check, "compiler") == 0 || strcmp(check, "syntax") == 0 ||
-            strcmp(check, "unrewarded") == 0 || is_the_verdict(r, e)) {
-            continue; /* shown in context, or warnings of something that compiled */
+        if (is_shown_elsewhere(check) || is_the_verdict(r, e)) {
+            continue;
         }
         if (i > 0 && json_equal(e, json_array_get(r->evidence, i - 1))) {
             continue; /* asked again, with the same answer */

@@ -1,5 +1,6 @@
 /* Typed readings of a record: what comes out is a name of a list, a bounded number, or nothing. */
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,25 +126,29 @@ bool kg_fb_output(const struct kg_record *r, char out[40])
     return parts > 0;
 }
 
-/* The message is one of the pipeline's own; only which one is read from it. */
 const char *kg_fb_signal(const struct kg_record *r)
 {
     static const struct {
-        const char *begin, *words;
+        int signal;
+        const char *words, *access; /* access: the entry's; NULL: any */
     } table[] = {
-        {"killed by signal 11 ", "an invalid memory access (SIGSEGV)"},
-        {"killed by signal 7 ", "an invalid memory access (SIGBUS)"},
-        {"killed by signal 8 ", "an arithmetic fault (SIGFPE), such as a division by zero"},
-        {"killed by signal 4 ", "an instruction that this CPU does not have (SIGILL)"},
-        {"killed by signal 6 ", "an abort (SIGABRT)"},
-        {"killed by signal 31 ", "a system call that is not allowed (SIGSYS)"},
-        {"Segmentation fault: a write ", "a write far outside the buffers (SIGSEGV)"},
-        {"Segmentation fault: a read ", "a read far outside the buffers (SIGSEGV)"},
-        {"Bus error: a write ", "a write far outside the buffers (SIGBUS)"},
-        {"Bus error: a read ", "a read far outside the buffers (SIGBUS)"},
+        {SIGSEGV, "a write far outside the buffers (SIGSEGV)", "write"},
+        {SIGSEGV, "a read far outside the buffers (SIGSEGV)", "read"},
+        {SIGSEGV, "an invalid memory access (SIGSEGV)", NULL},
+        {SIGBUS, "a write far outside the buffers (SIGBUS)", "write"},
+        {SIGBUS, "a read far outside the buffers (SIGBUS)", "read"},
+        {SIGBUS, "an invalid memory access (SIGBUS)", NULL},
+        {SIGFPE, "an arithmetic fault (SIGFPE), such as a division by zero", NULL},
+        {SIGILL, "an instruction that this CPU does not have (SIGILL)", NULL},
+        {SIGABRT, "an abort (SIGABRT)", NULL},
+        {SIGSYS, "a system call that is not allowed (SIGSYS)", NULL},
     };
-    for (size_t i = 0; r->message != NULL && i < sizeof table / sizeof table[0]; i++) {
-        if (strncmp(r->message, table[i].begin, strlen(table[i].begin)) == 0) {
+    const json_t *e = kg_fb_entry(r, "signal");
+    const char *access = json_string_value(json_object_get(e, "access"));
+    json_int_t signal = json_integer_value(json_object_get(e, "signal"));
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (signal == table[i].signal &&
+            (table[i].access == NULL || (access != NULL && strcmp(access, table[i].access) == 0))) {
             return table[i].words;
         }
     }
@@ -152,24 +157,12 @@ const char *kg_fb_signal(const struct kg_record *r)
 
 bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit)
 {
-    static const struct {
-        enum kg_verdict verdict;
-        const char *before, *after, *unit;
-    } forms[] = {
-        {KG_V_TIMEOUT, " took longer than ", " s", "s"},
-        {KG_V_OUT_OF_MEMORY, "it needed more than ", " MB of memory", "MB"},
-    };
-    for (size_t i = 0; r->message != NULL && i < sizeof forms / sizeof forms[0]; i++) {
-        const char *at = strstr(r->message, forms[i].before);
-        char *end = NULL;
-        if (r->verdict != forms[i].verdict || at == NULL || at - r->message > 40) {
-            continue;
-        }
-        *out = strtod(at + strlen(forms[i].before), &end);
-        *unit = forms[i].unit;
-        return strcmp(end, forms[i].after) == 0 && *out >= 0.001 && *out <= 1e7;
-    }
-    return false;
+    const json_t *e = kg_fb_entry(r, "limit");
+    const char *said = json_string_value(json_object_get(e, "unit"));
+    *unit = r->verdict == KG_V_TIMEOUT ? "s" : r->verdict == KG_V_OUT_OF_MEMORY ? "MB" : "";
+    *out = json_number_value(json_object_get(e, "value"));
+    return said != NULL && **unit != '\0' && strcmp(said, *unit) == 0 && *out >= 0.001 &&
+           *out <= 1e7;
 }
 
 bool kg_fb_identifier(const char *s)

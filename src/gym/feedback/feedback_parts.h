@@ -38,7 +38,7 @@ bool kg_fb_shape_public(const json_t *entry);
 bool kg_fb_output(const struct kg_record *r, char out[40]);
 /* In words, from a fixed list: "an invalid memory access (SIGSEGV)". Never NULL. */
 const char *kg_fb_signal(const struct kg_record *r);
-/* The limit that a message of the pipeline names, in seconds or MB; false: it names none. */
+/* From the entry `limit`, in seconds or MB; false: none, or none of this verdict. */
 bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit);
 /* A C or Python identifier of at most 64 bytes? */
 bool kg_fb_identifier(const char *s);

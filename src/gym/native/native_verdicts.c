@@ -22,10 +22,13 @@ static void verdict_of_signal(struct kg_evaluation *e, const struct kg_runner *r
         return;
     }
     if (fault && inside(wire->fault_address, KG_ADDR_IN, KG_ADDR_OUT - KG_ADDR_IN + (1ull << 40))) {
-        kg_record_verdict(r, KG_V_CRASH, "signal", "%s: %s far outside the buffers", strsignal(sig),
-                          wire->fault_write ? "a write" : "a read");
+        const char *access = wire->fault_write ? "write" : "read";
+        kg_record_signal(r, sig, access);
+        kg_record_verdict(r, KG_V_CRASH, "signal", "%s: a %s far outside the buffers",
+                          strsignal(sig), access);
         return;
     }
+    kg_record_signal(r, sig, NULL);
     kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", sig, strsignal(sig));
 }
 
@@ -36,6 +39,7 @@ static void verdict_of_exit(struct kg_evaluation *e, enum kg_stage stage,
     e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
     switch (x->kind) {
     case KG_EXIT_OOM:
+        kg_record_limit(e->r, (double)e->w->config.limit_memory_mb, "MB");
         kg_record_verdict(e->r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
                           (long long)e->w->config.limit_memory_mb);
         break;
@@ -70,6 +74,7 @@ void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
         e->r->compiled = 0;
         break;
     case KG_RUN_TIMEOUT:
+        kg_record_limit(e->r, e->w->config.deadline_run, "s");
         kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "a call took longer than %g s",
                           e->w->config.deadline_run);
         break;

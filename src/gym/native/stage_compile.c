@@ -12,6 +12,7 @@ static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
     const char *what = res->first_error[0] ? res->first_error : "the compiler failed";
     switch (res->status) {
     case KG_CC_TIMEOUT:
+        kg_record_limit(e->r, e->w->config.deadline_compile, "s");
         kg_record_verdict(e->r, KG_V_TIMEOUT, "compile", "compiling took longer than %g s",
                           e->w->config.deadline_compile);
         break;

@@ -97,6 +97,16 @@ void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields)
     json_array_append_new(r->evidence, entry);
 }
 
+void kg_record_limit(struct kg_record *r, double value, const char *unit)
+{
+    kg_record_evidence(r, "limit", json_pack("{s:f, s:s}", "value", value, "unit", unit));
+}
+
+void kg_record_signal(struct kg_record *r, int signal, const char *access)
+{
+    kg_record_evidence(r, "signal", json_pack("{s:i, s:s?}", "signal", signal, "access", access));
+}
+
 bool kg_record_untimed(const struct kg_record *r)
 {
     return r->stages[KG_ST_TIMING].status == KG_SS_PASS && r->timing.status != KG_T_MEASURED &&

@@ -146,6 +146,11 @@ void kg_record_error(struct kg_record *r, const struct kg_err *e);
 /* Append {check: name, ...fields} (steals fields, which may be NULL) to evidence. docs/record.md
  * lists the checks and their fields. */
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields);
+/* Entry `limit`: the limit that a verdict is about; unit: "s" or "MB". */
+void kg_record_limit(struct kg_record *r, double value, const char *unit);
+/* Entry `signal`: the signal that ended the candidate; access: "read" or "write", far outside the
+ * buffers; NULL: not known. */
+void kg_record_signal(struct kg_record *r, int signal, const char *access);
 /* The object, all keys present in the order of docs/record.md; public: without "private". A deep
  * copy: the caller owns it and the record may change or go. */
 json_t *kg_record_json(const struct kg_record *r, bool public_only);

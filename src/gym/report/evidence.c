@@ -132,6 +132,9 @@ static void entry(const json_t *e, struct kg_buf *out)
     if (is(e, "static") || is(e, "kernel")) {
         return; /* in their tables */
     }
+    if (is(e, "signal") || is(e, "limit")) {
+        return; /* the message has them */
+    }
     if (is(e, "compiler") && json_is_string(json_object_get(e, "text"))) {
         compiler(e, out);
         return;

@@ -21,6 +21,7 @@ static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage
     int signal = kg_pyrunner_signal(runner);
     e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
     if (x->kind == KG_EXIT_OOM) {
+        kg_record_limit(r, (double)e->w->config.torch_memory_mb, "MB");
         kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
                           (long long)e->w->config.torch_memory_mb);
     } else if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
@@ -28,6 +29,7 @@ static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage
     } else if (kg_pyrunner_wrote_input(runner)) {
         kg_record_verdict(r, KG_V_WRONG, "input_modified", "it writes to an input");
     } else if (signal) {
+        kg_record_signal(r, signal, NULL);
         kg_record_verdict(r, KG_V_CRASH, "signal", "killed by signal %d (%s)", signal,
                           strsignal(signal));
     } else if (x->kind == KG_EXIT_CODE) {
@@ -61,6 +63,7 @@ static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand
     double limit = command != KG_TC_CALL ? c->torch_deadline_compile
                    : first               ? c->deadline_run + c->torch_first_call
                                          : c->deadline_run;
+    kg_record_limit(e->r, limit, "s");
     kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s",
                       doing[command] ? doing[command] : "an answer", limit);
     return KG_STAGE_FAIL;
