@@ -96,15 +96,20 @@ static void golden_import_error(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *reason, *message;
+        const char *name, *reason, *check, *type, *message;
+        int line;
     } cases[] = {
-        {"import-error", "load", "ModuleNotFoundError: No module named 'tritonn'"},
-        {"python-syntax", "syntax", "line 5: '(' was never closed"},
+        {"import-error", "load", "exception", "ModuleNotFoundError", "No module named 'tritonn'",
+         0},
+        {"python-syntax", "syntax", "syntax", NULL, "'(' was never closed", 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct kg_record r;
         module_record(&r);
-        kg_record_verdict(&r, KG_V_COMPILE_ERROR, cases[i].reason, "%s", cases[i].message);
+        kg_record_evidence(&r, cases[i].check,
+                           json_pack("{s:s*, s:s, s:i}", "type", cases[i].type, "message",
+                                     cases[i].message, "line", cases[i].line));
+        kg_record_verdict(&r, KG_V_COMPILE_ERROR, cases[i].reason, "line 2: not read");
         r.stage = KG_ST_COMPILE;
         golden(&r, cases[i].name);
     }
@@ -133,6 +138,33 @@ static void who_wrote_real_is_told_to_write_float(void **state)
         bool told = strstr(out.data, "Hint: The type real exists in the reference only: write "
                                      "float in its place.\n") != NULL;
         assert_int_equal(told, cases[i].told);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
+static void what_does_not_load_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason, *text, *want;
+    } cases[] = {
+        {"load", "candidate.so: undefined symbol: expf_77",
+         "It said: candidate.so: undefined symbol: N\n"},
+        {"missing_entry", NULL, "The entry is ModelNew.\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        module_record(&r);
+        if (cases[i].text != NULL) {
+            kg_record_evidence(&r, "load", json_pack("{s:s}", "text", cases[i].text));
+        }
+        kg_record_verdict(&r, KG_V_COMPILE_ERROR, cases[i].reason, "line 2: not read");
+        render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
+        if (strstr(out.data, cases[i].want) == NULL || strstr(out.data, "not read") != NULL) {
+            fail_msg("%s", out.data);
+        }
         kg_buf_deinit(&out);
         kg_record_deinit(&r);
     }
@@ -687,6 +719,7 @@ int main(void)
         cmocka_unit_test(golden_exception),
         cmocka_unit_test(golden_import_error),
         cmocka_unit_test(who_wrote_real_is_told_to_write_float),
+        cmocka_unit_test(what_does_not_load_is_told),
         cmocka_unit_test(golden_frame),
         cmocka_unit_test(golden_shapes),
         cmocka_unit_test(the_first_failure_is_told),

@@ -114,6 +114,11 @@ static void plant_exception(struct plan *p, struct kg_record *r)
                                      message, "line", 3, "where", canary_json(&p->c), "lines",
                                      canary_int(&p->c)));
         snprintf(message, sizeof message, "%s", canary_word(&p->c));
+    } else if (coin(p)) {
+        kg_record_evidence(r, "load", json_pack("{s:s}", "text", message));
+    } else {
+        kg_record_evidence(r, "syntax",
+                           json_pack("{s:I, s:s}", "line", canary_int(&p->c), "message", message));
     }
     r->message = strdup(message);
 }

@@ -115,7 +115,8 @@ static void rule(struct kg_pen *p, const json_t *e)
 /* Shown in context, told by the message already, or warnings of something that compiled. */
 static bool is_shown_elsewhere(const char *check)
 {
-    static const char *const names[] = {"compiler", "syntax", "unrewarded", "signal", "limit"};
+    static const char *const names[] = {"compiler", "syntax", "unrewarded",
+                                        "signal",   "limit",  "load"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(check, names[i]) == 0) {
             return true;

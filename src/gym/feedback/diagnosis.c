@@ -97,51 +97,59 @@ static int frames(struct kg_fb_page *p, const struct kg_record *r, const json_t 
     return innermost;
 }
 
-/* "Type: words" where the message begins with a known type. */
-static const char *split(const char *message, char type[48])
+/* Words that are no listing, without numbers: of an exception, a parser or a loader. */
+static void words_of(const struct kg_record *r, const json_t *e, const char *key,
+                     struct kg_buf *out)
 {
-    size_t n = strcspn(message, ":");
-    type[0] = '\0';
-    if (n < 47 && message[n] == ':') {
-        snprintf(type, 48, "%.*s", (int)n, message);
-        if (strcmp(kg_fb_exception_type(type), "Error") != 0) {
-            return message + n + 1;
-        }
-        type[0] = '\0';
-    }
-    return message;
+    kg_buf_init(out, 4096);
+    kg_fb_exception_text(text_of(e, key), r->candidate.code, out);
 }
 
-/* From the entry `exception` {type, message, where or line, lines[]}, else from the message. */
-static void exception(struct kg_fb_page *p, const struct kg_record *r, const char *prefix)
+/* From the entry `exception` {type, message, where or line, lines[]}. */
+static void exception(struct kg_fb_page *p, const struct kg_record *r)
 {
     const json_t *e = kg_fb_entry(r, "exception");
-    const char *message = r->message != NULL ? r->message : "", *type = text_of(e, "type");
-    char found[48];
-    size_t n = strlen(prefix);
     int line = frames(p, r, e);
-    if (e != NULL) {
-        message = text_of(e, "message");
-    } else {
-        line = line_in(r, message);
-        message = line > 0 && strchr(message, ':') ? strchr(message, ':') + 1 : message;
-        message = strncmp(message, prefix, n) == 0 ? message + n : message;
-        message = split(message, found);
-        type = found;
-    }
     struct kg_buf words;
-    kg_buf_init(&words, 4096);
-    kg_fb_exception_text(message, r->candidate.code, &words);
-    if (e != NULL || type[0] != '\0') {
-        kg_buf_addf(&p->facts, "%s%s%s\n", kg_fb_exception_type(type), words.len > 0 ? ": " : "",
-                    words.data);
-    } else if (words.len > 0 && line > 0) {
-        kg_buf_addf(&p->facts, "Line %d: %s\n", line, words.data);
-    } else if (words.len > 0) {
-        kg_buf_addf(&p->facts, "It said: %s\n", words.data);
+    words_of(r, e, "message", &words);
+    if (e != NULL) {
+        kg_buf_addf(&p->facts, "%s%s%s\n", kg_fb_exception_type(text_of(e, "type")),
+                    words.len > 0 ? ": " : "", words.data);
     }
     kg_buf_deinit(&words);
     kg_fb_source(p, r, line);
+}
+
+/* From the entry `syntax` {line, message}. */
+static void syntax(struct kg_fb_page *p, const struct kg_record *r, const json_t *e)
+{
+    int line = kg_fb_line(r, e, "line");
+    struct kg_buf words;
+    words_of(r, e, "message", &words);
+    if (words.len > 0) {
+        kg_buf_addf(&p->facts, line > 0 ? "Line %d: " : "It said: ", line);
+        kg_buf_addf(&p->facts, "%s\n", words.data);
+    }
+    kg_buf_deinit(&words);
+    kg_fb_source(p, r, line);
+}
+
+/* What kept it from being built or loaded, where no compiler said so. */
+static void not_loaded(struct kg_fb_page *p, const struct kg_record *r)
+{
+    const json_t *parser = kg_fb_entry(r, "syntax"), *loader = kg_fb_entry(r, "load");
+    struct kg_buf words;
+    words_of(r, loader, "text", &words);
+    if (parser != NULL) {
+        syntax(p, r, parser);
+    } else if (words.len > 0) {
+        kg_buf_addf(&p->facts, "It said: %s\n", words.data);
+    } else if (strcmp(r->reason, "missing_entry") == 0 && kg_fb_identifier(r->problem.entry)) {
+        kg_buf_addf(&p->facts, "The entry is %s.\n", r->problem.entry);
+    } else {
+        exception(p, r);
+    }
+    kg_buf_deinit(&words);
 }
 
 static void compile_error(struct kg_fb_page *p, const struct kg_record *r)
@@ -149,7 +157,7 @@ static void compile_error(struct kg_fb_page *p, const struct kg_record *r)
     const json_t *e = kg_fb_entry(r, "compiler");
     int line = kg_fb_line(r, e, "line"), ignored;
     if (e == NULL) {
-        exception(p, r, "the object does not load: ");
+        not_loaded(p, r);
         return;
     }
     kg_fb_compiler(text_of(e, "text"), &p->output.text);
@@ -173,7 +181,7 @@ static void crash(struct kg_fb_page *p, const struct kg_record *r)
     if (strcmp(r->reason, "signal") == 0) {
         kg_buf_addf(&p->facts, "The cause: %s.\n", kg_fb_signal(r));
     } else if (strcmp(r->reason, "exception") == 0 || strcmp(r->reason, "device") == 0) {
-        exception(p, r, "");
+        exception(p, r);
     }
 }
 

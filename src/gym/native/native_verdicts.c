@@ -64,6 +64,8 @@ void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
 {
     switch (status) {
     case KG_RUN_LOAD_FAILED:
+        kg_record_evidence(e->r, "load",
+                           json_pack("{s:o}", "text", kg_json_text(run->note, strlen(run->note))));
         kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "load", "the object does not load: %s",
                           run->note);
         e->r->compiled = 0;

@@ -132,7 +132,7 @@ static void entry(const json_t *e, struct kg_buf *out)
     if (is(e, "static") || is(e, "kernel")) {
         return; /* in their tables */
     }
-    if (is(e, "signal") || is(e, "limit")) {
+    if (is(e, "signal") || is(e, "limit") || is(e, "load")) {
         return; /* the message has them */
     }
     if (is(e, "compiler") && json_is_string(json_object_get(e, "text"))) {
