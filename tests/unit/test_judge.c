@@ -105,7 +105,7 @@ static void guards_are_fresh_garbage(void **state)
     rig_close(&g);
 }
 
-static void poison_is_fresh_and_leaves_inputs_alone(void **state)
+static void a_second_fill_has_fresh_poison_and_the_same_inputs(void **state)
 {
     (void)state;
     struct rig g = rig_open();
@@ -117,13 +117,13 @@ static void poison_is_fresh_and_leaves_inputs_alone(void **state)
     memcpy(&pick, g.out + l.offset[PICK], 4);
     assert_true(isnan(*(const float *)(const void *)(g.out + l.offset[Y])));
     assert_true((int32_t)pick < -1000000);
-    unsigned char *inputs = malloc(l.in_end);
-    memcpy(inputs, g.in, l.in_end);
-    OK(kg_judge_poison(&g.j, &c, &err));
+    unsigned char *x = malloc(l.bytes[X]);
+    memcpy(x, g.in + l.offset[X], l.bytes[X]);
+    OK(kg_judge_fill(&g.j, &c, false, &err));
     memcpy(&second, g.out + l.offset[Y], 4);
     assert_int_not_equal(first, second);
-    assert_memory_equal(inputs, g.in, l.in_end);
-    free(inputs);
+    assert_memory_equal(x, g.in + l.offset[X], l.bytes[X]);
+    free(x);
     rig_close(&g);
 }
 
@@ -234,7 +234,7 @@ static void timed_calls_need_no_oracle(void **state)
     OK(kg_judge_fill(&g.j, &c, false, &err));
     run_float(&g, &c);
     take(&g, &c, KG_SIDE_FLOAT);
-    OK(kg_judge_poison(&g.j, &c, &err));
+    OK(kg_judge_fill(&g.j, &c, false, &err));
     run_float(&g, &c);
     take(&g, &c, KG_SIDE_CANDIDATE);
     assert_true(judge(&g, &c, KG_COMPARE_FLOAT).compare.pass);
@@ -356,7 +356,7 @@ static void cases_that_do_not_fit_are_refused(void **state)
     assert_non_null(strstr(err.message, "a case of twice needs "));
     c = case_of(82);
     c.out_base = (uint64_t)1 << 30;
-    assert_int_equal(kg_judge_poison(&g.j, &c, &err), KG_E_LIMIT);
+    assert_int_equal(kg_judge_fill(&g.j, &c, false, &err), KG_E_LIMIT);
     c = case_of(82);
     c.shape.dim[0] = 0;
     assert_int_equal(kg_judge_fill(&g.j, &c, false, &err), KG_E_GYM);
@@ -382,7 +382,6 @@ static void nothing_works_before_open(void **state)
     OK(kg_judge_start(-1, &j, &err));
     assert_int_equal(kg_judge_fill(&j, &c, false, &err), KG_E_GYM);
     assert_string_equal(err.message, "judge: no problem is open");
-    assert_int_equal(kg_judge_poison(&j, &c, &err), KG_E_GYM);
     assert_int_equal(kg_judge_take(&j, &c, KG_SIDE_FLOAT, &t, &err), KG_E_GYM);
     assert_int_equal(kg_judge_compare(&j, &c, KG_COMPARE_EXACT, &v, &err), KG_E_GYM);
     assert_int_equal(kg_judge_self(&j, &c, &v, &err), KG_E_GYM);
@@ -430,7 +429,7 @@ int main(void)
         cmocka_unit_test(wide_fill_holds_the_same_values),
         cmocka_unit_test(inputs_in_place_change_no_values),
         cmocka_unit_test(guards_are_fresh_garbage),
-        cmocka_unit_test(poison_is_fresh_and_leaves_inputs_alone),
+        cmocka_unit_test(a_second_fill_has_fresh_poison_and_the_same_inputs),
         cmocka_unit_test(a_flush_drops_lines_and_changes_nothing),
         cmocka_unit_test(an_honest_answer_passes_in_every_mode),
         cmocka_unit_test(a_wrong_element_fails_and_is_named),

@@ -43,8 +43,8 @@ static void input_regions_are_sealed_outputs_are_not(void **state)
 static void every_call_survives_the_judges_death(void **state)
 {
     (void)state;
-    static const char *const names[] = {"open",       "fill", "poison", "take", "compare",
-                                        "self check", "save", "load",   "floor"};
+    static const char *const names[] = {"open",       "fill", "flush", "take", "compare",
+                                        "self check", "save", "load",  "floor"};
     for (int op = 0; op < 9; op++) {
         struct rig g = rig_open();
         struct kg_case c = case_of(90);
@@ -63,7 +63,7 @@ static void every_call_survives_the_judges_death(void **state)
             code = kg_judge_fill(&g.j, &c, false, &err);
             break;
         case 2:
-            code = kg_judge_poison(&g.j, &c, &err);
+            code = kg_judge_flush(&g.j, &c, &err);
             break;
         case 3:
             code = kg_judge_take(&g.j, &c, KG_SIDE_FLOAT, &t, &err);

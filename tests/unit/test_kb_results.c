@@ -197,6 +197,10 @@ static void claims_are_times_there(void **state)
             NEAR(json_number_value(json_object_get(kgym, "runtime_ns")), 123456, 0);
             NEAR(json_number_value(json_object_get(kgym, "reference_mean_ns")), 1300000, 0);
             assert_true(json_is_true(json_object_get(metadata, "excessive_speedup")));
+            r.speedup.ratio = 10; /* ten times is not more than ten times */
+            json_t *ten = kg_kb_result_json(&r, &(struct kg_kb_kernel){1, 1, 0}, NULL);
+            assert_null(json_object_get(json_object_get(ten, "metadata"), "excessive_speedup"));
+            json_decref(ten);
         }
         assert_string_equal(json_string_value(json_object_get(metadata, "correctness_trials")),
                             "(1 / 3)");

@@ -110,10 +110,10 @@ static void measure(const char *name, const char *text)
 static void expect_measured(void)
 {
     if (result.status != KG_PAIRS_MEASURED) {
-        fail_msg("status %s, %s; failure %d run %d call %lld idle %lld tail %lld n_bad %llu",
-                 kg_pairs_status_name(result.status), result.why, (int)result.failure.kind,
-                 (int)result.failure.run, (long long)result.failure.call,
-                 (long long)result.failure.idle_cpu_ns, (long long)result.failure.tail_cpu_ns,
+        fail_msg("status %d, %s; failure %d run %d call %lld idle %lld tail %lld n_bad %llu",
+                 (int)result.status, result.why, (int)result.failure.kind, (int)result.failure.run,
+                 (long long)result.failure.call, (long long)result.failure.idle_cpu_ns,
+                 (long long)result.failure.tail_cpu_ns,
                  (unsigned long long)result.failure.judgement.compare.n_bad);
     }
 }
@@ -200,9 +200,8 @@ static void wrong_on_any_single_call_is_caught(void **state)
                    result.failure.right_calls == calls[i] - 1; /* then it is a phase */
         }
         if (!seen) {
-            fail_msg("wrong on call %d: %s, call %d, right before %d", calls[i],
-                     kg_pairs_status_name(result.status), (int)result.failure.call,
-                     (int)result.failure.right_calls);
+            fail_msg("wrong on call %d: status %d, call %d, right before %d", calls[i],
+                     (int)result.status, (int)result.failure.call, (int)result.failure.right_calls);
         }
         assert_int_equal(result.failure.judgement.compare.n_bad, 1);
         assert_int_equal(result.failure.judgement.compare.first_bad, 19999);

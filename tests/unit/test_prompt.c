@@ -545,11 +545,12 @@ static void random_references_are_harmless(void **state)
 static void demonstrations_have_kept_hashes(void **state)
 {
     (void)state;
+    static const char *const names[KG_PROMPT_LANGUAGES] = {"triton", "cuda", "pytorch", "c"};
     struct kg_buf out;
     kg_buf_init(&out, 4096);
     for (int l = 0; l < KG_PROMPT_LANGUAGES; l++) {
         struct kg_demonstration d = kg_demonstration_of((enum kg_prompt_language)l);
-        kg_buf_addf(&out, "%s %s\n", kg_prompt_language_name((enum kg_prompt_language)l), d.sha256);
+        kg_buf_addf(&out, "%s %s\n", names[l], d.sha256);
     }
     golden_compare("prompt", "demonstrations", &out);
     kg_buf_deinit(&out);

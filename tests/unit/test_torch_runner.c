@@ -660,7 +660,7 @@ static void test_a_zygote_that_dies_is_noticed_and_replaced(void **state)
     struct kg_err err = KG_ERR_INIT;
     struct kg_zygote_spec spec = rig_spec();
     struct kg_zygote z;
-    assert_int_equal(kg_zygote_start(&spec, &z, &err), KG_OK);
+    assert_int_equal(rig_zygote(&spec, &z, &err), KG_OK);
     struct port port;
     port_open(&port);
     struct kg_pyrunner_spec one = {.source = rig_source("class ModelNew: pass\n"),
@@ -699,7 +699,7 @@ static void test_what_is_missing_is_named(void **state)
     struct kg_zygote_spec spec = rig_spec();
     struct kg_zygote z;
     spec.python = "/nowhere/python";
-    assert_int_equal(kg_zygote_start(&spec, &z, &err), KG_E_HOST);
+    assert_int_equal(rig_zygote(&spec, &z, &err), KG_E_HOST);
     assert_non_null(strstr(err.message, "/nowhere/python: No such file"));
     assert_non_null(strstr(err.message, "make torch"));
     assert_int_equal(z.pid, -1);
@@ -717,7 +717,7 @@ static void test_what_is_missing_is_named(void **state)
         return;
     }
     spec.harness = path;
-    assert_int_equal(kg_zygote_start(&spec, &z, &err), KG_E_HOST);
+    assert_int_equal(rig_zygote(&spec, &z, &err), KG_E_HOST);
     assert_non_null(strstr(err.message, "cannot import torch: ImportError: none here"));
     assert_non_null(strstr(err.message, "make torch"));
 }
@@ -771,7 +771,7 @@ static void test_triton_is_interpreted(void **state)
         struct kg_err err = KG_ERR_INIT;
         struct kg_zygote_spec spec = rig_spec();
         spec.interpret = true;
-        if (interpret && kg_zygote_start(&spec, &rig.zygote, &err) != KG_OK) {
+        if (interpret && rig_zygote(&spec, &rig.zygote, &err) != KG_OK) {
             fail_msg("%s", err.message);
         }
         struct subject s;

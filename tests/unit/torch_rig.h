@@ -75,6 +75,13 @@ static inline struct kg_zygote_spec rig_spec(void)
         .python = rig.python, .harness = rig.harness, .probe = rig.probe, .device = "cpu"};
 }
 
+static inline enum kg_code rig_zygote(const struct kg_zygote_spec *spec, struct kg_zygote *out,
+                                      struct kg_err *e)
+{
+    enum kg_code code = kg_zygote_begin(spec, out, e);
+    return code != KG_OK ? code : kg_zygote_ready(out, e);
+}
+
 /* The folder and the zygote. 0, also where the zygote does not start, or -1. */
 static inline int rig_start(const char *device)
 {
@@ -87,7 +94,7 @@ static inline int rig_start(const char *device)
     struct kg_zygote_spec spec = rig_spec();
     spec.device = device;
     spec.cuda = strcmp(device, "cpu") != 0;
-    rig.up = kg_zygote_start(&spec, &rig.zygote, &err) == KG_OK;
+    rig.up = rig_zygote(&spec, &rig.zygote, &err) == KG_OK;
     snprintf(rig.why, sizeof rig.why, "%s", err.message);
     return 0;
 }

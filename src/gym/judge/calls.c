@@ -105,13 +105,6 @@ enum kg_code kg_judge_fill(struct kg_judge *j, const struct kg_case *c, bool wid
     return kg_judge_ask(j, &req, NULL, 0, &rep, err);
 }
 
-enum kg_code kg_judge_poison(struct kg_judge *j, const struct kg_case *c, struct kg_err *err)
-{
-    struct kg_judge_req req = request(KG_JUDGE_POISON, c);
-    struct kg_judge_rep rep;
-    return kg_judge_ask(j, &req, NULL, 0, &rep, err);
-}
-
 enum kg_code kg_judge_flush(struct kg_judge *j, const struct kg_case *c, struct kg_err *err)
 {
     struct kg_judge_req req = request(KG_JUDGE_FLUSH, c);

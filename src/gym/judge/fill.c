@@ -128,18 +128,6 @@ enum kg_code kg_judge_do_fill(struct kg_judge_state *s, const struct kg_case *c,
     return KG_OK;
 }
 
-enum kg_code kg_judge_do_poison(struct kg_judge_state *s, const struct kg_case *c,
-                                struct kg_err *err)
-{
-    struct kg_judge_place place;
-    if (kg_judge_place(s, c, false, &place, err) != KG_OK) {
-        return err->code;
-    }
-    mark(s, false, &place.layout);
-    arm_outputs(s, c, false, &place);
-    return KG_OK;
-}
-
 void kg_judge_do_clear(struct kg_judge_state *s)
 {
     struct kg_region *out = &s->region[1];

@@ -84,9 +84,6 @@ enum kg_code kg_judge_open(struct kg_judge *j, const struct kg_problem *p, size_
  * doubles, in the oracle's regions. KG_E_LIMIT: the case does not fit the regions. */
 enum kg_code kg_judge_fill(struct kg_judge *j, const struct kg_case *c, bool wide,
                            struct kg_err *err) KG_MUST_USE;
-/* Sets poison and guards of the outputs again; inputs stay. */
-enum kg_code kg_judge_poison(struct kg_judge *j, const struct kg_case *c,
-                             struct kg_err *err) KG_MUST_USE;
 /* Drops the cache lines of the inputs and outputs of c, so that the next call reads them from
  * memory. Contents stay. Runners must be frozen meanwhile. KG_E_HOST: the CPU has no instruction
  * for it. Cost: about 10 us per MB. */

@@ -8,9 +8,9 @@
 
 static const char *const op_names[KG_JUDGE_OPS] = {
     [KG_JUDGE_HELLO] = "start",     [KG_JUDGE_OPEN] = "open",   [KG_JUDGE_FILL] = "fill",
-    [KG_JUDGE_POISON] = "poison",   [KG_JUDGE_TAKE] = "take",   [KG_JUDGE_COMPARE] = "compare",
+    [KG_JUDGE_FLUSH] = "flush",     [KG_JUDGE_TAKE] = "take",   [KG_JUDGE_COMPARE] = "compare",
     [KG_JUDGE_SELF] = "self check", [KG_JUDGE_SAVE] = "save",   [KG_JUDGE_LOAD] = "load",
-    [KG_JUDGE_FLOOR] = "floor",     [KG_JUDGE_CLEAR] = "clear", [KG_JUDGE_FLUSH] = "flush",
+    [KG_JUDGE_FLOOR] = "floor",     [KG_JUDGE_CLEAR] = "clear",
 };
 
 const char *kg_judge_op_name(uint32_t op)

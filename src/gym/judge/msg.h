@@ -17,7 +17,7 @@ enum kg_judge_op {
     KG_JUDGE_HELLO, /* reply only: the judge is confined and ready */
     KG_JUDGE_OPEN,
     KG_JUDGE_FILL,
-    KG_JUDGE_POISON,
+    KG_JUDGE_FLUSH,
     KG_JUDGE_TAKE,
     KG_JUDGE_COMPARE,
     KG_JUDGE_SELF,
@@ -25,7 +25,6 @@ enum kg_judge_op {
     KG_JUDGE_LOAD,
     KG_JUDGE_FLOOR,
     KG_JUDGE_CLEAR,
-    KG_JUDGE_FLUSH,
     KG_JUDGE_OPS
 };
 

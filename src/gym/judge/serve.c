@@ -44,8 +44,6 @@ static enum kg_code dispatch(struct kg_judge_state *s, const struct kg_judge_req
         return kg_judge_do_open(s, req, fds, nfds, err);
     case KG_JUDGE_FILL:
         return kg_judge_do_fill(s, &c, req->wide == 1, err);
-    case KG_JUDGE_POISON:
-        return kg_judge_do_poison(s, &c, err);
     case KG_JUDGE_TAKE:
         return kg_judge_do_take(s, &c, (enum kg_side)req->side, &rep->take, err);
     case KG_JUDGE_COMPARE:

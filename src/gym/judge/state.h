@@ -119,8 +119,6 @@ enum kg_code kg_judge_do_open(struct kg_judge_state *s, const struct kg_judge_re
                               int nfds, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_judge_do_fill(struct kg_judge_state *s, const struct kg_case *c, bool wide,
                               struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_judge_do_poison(struct kg_judge_state *s, const struct kg_case *c,
-                                struct kg_err *err) KG_MUST_USE;
 /* Contents stay, guards and poison included. */
 enum kg_code kg_judge_do_flush(struct kg_judge_state *s, const struct kg_case *c,
                                struct kg_err *err) KG_MUST_USE;

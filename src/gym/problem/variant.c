@@ -50,16 +50,10 @@ static void search_init(struct kg_search *q, const struct kg_problem *p)
     q->work = work_at(p, &q->def);
 }
 
+/* Of a shape to that of the default: the larger ratio of elements touched and work. */
 static double relative_cost(const struct kg_search *q, const struct kg_shape *s)
 {
     return fmax(elements_at(q->p, s, false) / q->elements, work_at(q->p, s) / q->work);
-}
-
-double kg_variant_cost(const struct kg_problem *p, const struct kg_shape *s)
-{
-    struct kg_search q;
-    search_init(&q, p);
-    return relative_cost(&q, s);
 }
 
 bool kg_search_accept(const struct kg_search *q, struct kg_shape *s, double *cost)

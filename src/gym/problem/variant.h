@@ -19,9 +19,6 @@ enum kg_variant {
 };
 
 const char *kg_variant_name(enum kg_variant v); /* "default", "tiny", "x2", ... */
-/* Cost of a shape relative to the default: max of ratios of elements touched and flops (declared,
- * or elements times reduction length). */
-double kg_variant_cost(const struct kg_problem *p, const struct kg_shape *s);
 /* false: the problem has no shape of this kind (all its dims are fixed by `where`). */
 bool kg_variant_shape(const struct kg_problem *p, enum kg_variant v, struct kg_rng *rng,
                       struct kg_shape *out);

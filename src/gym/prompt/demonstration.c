@@ -22,13 +22,7 @@ TEXT(kg_demonstration_triton, "product_bias.triton.py");
 TEXT(kg_demonstration_cuda, "product_bias.cuda.py");
 TEXT(kg_demonstration_pytorch, "product_bias.pytorch.py");
 
-static const char *const names[KG_PROMPT_LANGUAGES] = {"triton", "cuda", "pytorch", "c"};
-
-const char *kg_prompt_language_name(enum kg_prompt_language l)
-{
-    KG_ASSERT(l >= KG_PROMPT_TRITON && l < KG_PROMPT_LANGUAGES);
-    return names[l];
-}
+static const char *const names[KG_PROMPT_C] = {"triton", "cuda", "pytorch"};
 
 bool kg_prompt_language_parse(const char *name, enum kg_prompt_language *out)
 {

@@ -15,8 +15,7 @@ enum kg_prompt_language {
     KG_PROMPT_C,
     KG_PROMPT_LANGUAGES
 };
-const char *kg_prompt_language_name(enum kg_prompt_language l); /* "triton", "cuda", ... */
-/* C is not a choice: false. */
+/* Of "triton", "cuda", "pytorch"; C is not a choice: false. */
 bool kg_prompt_language_parse(const char *name, enum kg_prompt_language *out);
 
 struct kg_demonstration {

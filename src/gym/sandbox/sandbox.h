@@ -178,17 +178,16 @@ int kg_seccomp_run(void);
 int kg_seccomp_profile(enum kg_profile profile);
 
 /* A scratch folder: a tmpfs with limits of size and inodes in a private mount namespace where
- * allowed, else a plain folder below $TMPDIR. Each worker has one, and empties it between
- * evaluations. */
+ * allowed, else a plain folder below $TMPDIR. Each worker has one. A user that puts files there
+ * removes them. */
 struct kg_scratch {
     char path[256];
     bool tmpfs;
     int lock_fd; /* private: tells a sweep that the owner lives */
 };
-/* open makes the folder; clear empties it; close removes it. KG_E_HOST: no folder or no right. */
+/* open makes the folder; close removes it. KG_E_HOST: no folder or no right. */
 enum kg_code kg_scratch_open(int64_t max_bytes, int64_t max_inodes, struct kg_scratch *out,
                              struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_scratch_clear(struct kg_scratch *s, struct kg_err *err) KG_MUST_USE;
 void kg_scratch_close(struct kg_scratch *s);
 
 #endif

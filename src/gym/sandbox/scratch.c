@@ -104,25 +104,6 @@ enum kg_code kg_scratch_open(int64_t max_bytes, int64_t max_inodes, struct kg_sc
     return code;
 }
 
-enum kg_code kg_scratch_clear(struct kg_scratch *s, struct kg_err *err)
-{
-    DIR *dir = s->path[0] == '\0' ? NULL : opendir(s->path);
-    if (dir == NULL) {
-        return kg_fail(err, KG_E_IO, "scratch: cannot list %s: %s", s->path, strerror(errno));
-    }
-    enum kg_code code = KG_OK;
-    struct dirent *e;
-    while (code == KG_OK && (e = readdir(dir)) != NULL) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-            char path[sizeof s->path + sizeof e->d_name + 1];
-            snprintf(path, sizeof path, "%s/%s", s->path, e->d_name);
-            code = kg_file_remove_tree(path, err);
-        }
-    }
-    closedir(dir);
-    return code;
-}
-
 void kg_scratch_close(struct kg_scratch *s)
 {
     if (s->path[0] != '\0') {

@@ -9,12 +9,6 @@
 
 #include "gym/timing/session.h"
 
-const char *kg_pairs_status_name(enum kg_pairs_status s)
-{
-    static const char *const names[] = {"measured", "not_measured", "not_trusted", "failed"};
-    return (size_t)s < sizeof names / sizeof *names ? names[s] : "?";
-}
-
 uint64_t kg_session_bits(void *session)
 {
     struct kg_session *s = session;

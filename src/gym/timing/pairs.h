@@ -152,7 +152,5 @@ enum kg_code kg_pairs_run(const struct kg_pairs_input *in, const struct kg_pairs
 enum kg_code kg_pairs_null(const struct kg_pairs_input *in, const struct kg_pairs_options *opt,
                            struct kg_pairs_result *out, struct kg_err *err) KG_MUST_USE;
 void kg_pairs_result_deinit(struct kg_pairs_result *r);
-/* "measured", "not_measured", "not_trusted", "failed". */
-const char *kg_pairs_status_name(enum kg_pairs_status s);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gym/kernelbench/verdict.h"
+#include "gym/kernelbench/tolerance.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/reference.h"

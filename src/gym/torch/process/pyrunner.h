@@ -31,12 +31,9 @@ struct kg_zygote {
     struct kg_zygote_spec spec;
 };
 
-/* Starts python and waits for the imports (60 s). KG_E_HOST names what is missing and how to get
- * it (`make torch`, KGYM_PYTHON). */
-enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
-                             struct kg_err *err) KG_MUST_USE;
-/* Its two halves: python is started, and the imports are waited for, which is nothing where they
- * have been. One that does not get there is stopped. */
+/* Starts python, and waits for the imports (60 s), which is nothing where they have been. A python
+ * that does not get there is stopped. KG_E_HOST names what is missing and how to get it
+ * (`make torch`, KGYM_PYTHON). */
 enum kg_code kg_zygote_begin(const struct kg_zygote_spec *spec, struct kg_zygote *out,
                              struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_zygote_ready(struct kg_zygote *z, struct kg_err *err) KG_MUST_USE;

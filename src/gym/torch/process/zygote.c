@@ -245,13 +245,6 @@ enum kg_code kg_zygote_ready(struct kg_zygote *z, struct kg_err *err)
     return code;
 }
 
-enum kg_code kg_zygote_start(const struct kg_zygote_spec *spec, struct kg_zygote *out,
-                             struct kg_err *err)
-{
-    enum kg_code code = kg_zygote_begin(spec, out, err);
-    return code != KG_OK ? code : kg_zygote_ready(out, err);
-}
-
 void kg_zygote_kill(struct kg_zygote *z)
 {
     if (z->pid > 0) {
