@@ -247,6 +247,42 @@ static void test_activity_is_a_hack_unless_checks_are_off(void **state)
     with_config(&c, early_is_let_off);
 }
 
+/* The evidence's only entry, without its name. */
+static void expect_evidence(const char *body, const char *check, const char *fields)
+{
+    char reply[400];
+    struct kg_record r;
+    snprintf(reply, sizeof reply, "```c\n" SILU "    %s\n    (void)x, (void)y, (void)n;\n}\n```\n",
+             body);
+    judge_text("silu", reply, strlen(reply), false, KG_ST_TINY, &r);
+    assert_int_equal(json_array_size(r.evidence), 1);
+    json_t *entry = json_array_get(r.evidence, 0), *want = json_loads(fields, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(entry, "check")), check);
+    json_object_del(entry, "check");
+    assert_true(json_equal(entry, want));
+    json_decref(want);
+    kg_record_deinit(&r);
+}
+
+static void endless_loop_has_its_limit(void)
+{
+    expect_evidence("for (volatile int i = 1; i;) {\n    }", "limit",
+                    "{\"value\": 0.5, \"unit\": \"s\"}");
+}
+
+static void test_signal_and_limit_are_evidence(void **state)
+{
+    (void)state;
+    struct kg_config c = config;
+    expect_evidence("*(volatile int *)8 = 1;", "signal", "{\"signal\": 11, \"access\": null}");
+    expect_evidence("y[(int64_t)1 << 30] = 1;", "signal",
+                    "{\"signal\": 11, \"access\": \"write\"}");
+    expect_evidence("*(volatile float *)&y[(int64_t)1 << 30];", "signal",
+                    "{\"signal\": 11, \"access\": \"read\"}");
+    c.deadline_run = 0.5;
+    with_config(&c, endless_loop_has_its_limit);
+}
+
 /* Its first answer at a place is kept until a smaller one is needed there, so that two inputs are
  * told apart in one of their orders only. */
 static void test_what_is_renewed_now_and_then_is_caught(void **state)
@@ -418,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_every_wrong_candidate_is_wrong),
         cmocka_unit_test(test_a_timed_record_is_whole),
         cmocka_unit_test(test_activity_is_a_hack_unless_checks_are_off),
+        cmocka_unit_test(test_signal_and_limit_are_evidence),
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),

@@ -233,6 +233,20 @@ static const struct sample samples[] = {
      "wrong/value"},
 };
 
+static bool shows(const struct kg_record *r, const char *check)
+{
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const char *name = json_string_value(json_object_get(e, "check"));
+        if (name && strcmp(name, check) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void outcomes(void **state)
 {
     (void)state;
@@ -251,6 +265,8 @@ static void outcomes(void **state)
                         r.has_error ? r.error.message : r.message);
             bad++;
         }
+        bad += strcmp(got, "crash/signal") == 0 && !shows(&r, "signal");
+        bad += r.verdict == KG_V_TIMEOUT && !shows(&r, "limit");
         kg_record_deinit(&r);
         kg_buf_deinit(&text);
     }
