@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "gym/eval/config.h"
 
-#define KG_FINDINGS_EDITION 1 /* of the checks: cards of another one are none */
+#define KG_FINDINGS_EDITION 2 /* of the checks: cards of another one are none */
 #define KG_FINDINGS_BYTES   (256 << 20)
 
 /* A card of this version and edition; NULL: none. The caller's: {device, check}, check as
