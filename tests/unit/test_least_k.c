@@ -5,9 +5,11 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,6 +138,19 @@ static void what_is_no_file_is_left_alone(void **state)
     assert_int_equal(kg_least_k("/nowhere/k", 7000), 7000);
 }
 
+/* A holder of the lock that was stopped keeps nobody from timing. */
+static void a_lock_that_is_held_is_not_waited_for(void **state)
+{
+    (void)state;
+    assert_int_equal(kg_least_k(path, 7000), 7000);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(kg_least_k(path, 9000), 9000);
+    close(fd);
+    assert_int_equal(kg_least_k(path, 9000), 7000);
+}
+
 static void each_core_has_its_own(void **state)
 {
     (void)state;
@@ -154,7 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(the_lesser_counts_and_stays),   IN_FOLDER(another_process_sees_it),
         IN_FOLDER(another_boot_says_nothing),     IN_FOLDER(nonsense_says_nothing),
-        IN_FOLDER(what_is_no_file_is_left_alone), cmocka_unit_test(each_core_has_its_own),
+        IN_FOLDER(what_is_no_file_is_left_alone), IN_FOLDER(a_lock_that_is_held_is_not_waited_for),
+        cmocka_unit_test(each_core_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

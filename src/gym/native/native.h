@@ -27,7 +27,7 @@ struct kg_native {
     struct kg_case_pool pool; /* of the current problem */
     struct kg_native_kept kept[KG_NATIVE_KEPT];
     double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
-    int64_t quiet_k_ns;     /* least K of its core (kg_native_least_k); 0: none yet */
+    int64_t least_k_ns[2];  /* of its core, warm and cold (kg_native_least_k); 0: none yet */
 };
 
 struct kg_native_run {
@@ -82,8 +82,9 @@ enum kg_stage_result kg_native_stage_full(struct kg_evaluation *e, struct kg_err
 enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_err *err);
 
 /* The least K of the worker's core in ns, with that of all workers of this host; 0: none is known.
- * ns: what was measured just now, which others learn too; 0: nothing. */
-int64_t kg_native_least_k(struct kg_worker *w, int64_t ns);
+ * ns: what the timing protocol measured just now, which others learn too; 0: nothing. cold: with
+ * cold buffers. */
+int64_t kg_native_least_k(struct kg_worker *w, bool cold, int64_t ns);
 
 /* --- native_candidate.c --- */
 /* The candidate's runner for tiny and full. */

@@ -21,7 +21,7 @@ static void summarise(struct kg_worker *w, const struct kg_pairs_result *res, st
     out->k_ns = (int64_t)kg_median(k, (size_t)res->nprocess);
     out->k_p10_ns = (int64_t)kg_median(p10, (size_t)res->nprocess);
     out->k_p90_ns = (int64_t)kg_median(p90, (size_t)res->nprocess);
-    out->shortest_ns = KG_PAIRS_SHORT * kg_native_least_k(w, res->quiet_ns);
+    out->shortest_ns = KG_PAIRS_SHORT * kg_native_least_k(w, false, res->quiet_ns);
     out->reference_ns = res->reference_ns;
     out->problem = PROBLEM;
 }

@@ -216,16 +216,16 @@ static uint32_t laws_of(const struct kg_case_pool *pool)
     return laws;
 }
 
-int64_t kg_native_least_k(struct kg_worker *w, int64_t ns)
+int64_t kg_native_least_k(struct kg_worker *w, bool cold, int64_t ns)
 {
-    struct kg_native *n = kg_native_of(w);
+    int64_t *least = &kg_native_of(w)->least_k_ns[cold];
     char path[KG_LEASE_PATH];
-    if (ns > 0 && (n->quiet_k_ns == 0 || ns < n->quiet_k_ns)) {
-        n->quiet_k_ns = ns;
+    if (ns > 0 && (*least == 0 || ns < *least)) {
+        *least = ns;
     }
-    kg_least_k_path(w->cpu, w->config.timing_cold, path, sizeof path);
-    n->quiet_k_ns = kg_least_k(path, n->quiet_k_ns);
-    return n->quiet_k_ns;
+    kg_least_k_path(w->cpu, cold, path, sizeof path);
+    *least = kg_least_k(path, *least);
+    return *least;
 }
 
 static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shape,
@@ -257,9 +257,9 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     kg_native_runner_spec(w, n->object_double, true, &oracle);
     null.entry = "kgym_null";
     options_of(&w->config, &opt);
-    opt.quiet_ns = kg_native_least_k(w, 0);
+    opt.quiet_ns = kg_native_least_k(w, opt.cold, 0);
     enum kg_code code = kg_pairs_run(&in, &opt, res, err);
-    kg_native_least_k(w, res->quiet_ns);
+    kg_native_least_k(w, opt.cold, res->quiet_ns);
     if (code == KG_OK && res->status == KG_PAIRS_MEASURED && res->candidate_short) {
         code = widen(w, &in, &opt, &res->ratio, err);
     }

@@ -15,6 +15,7 @@
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT    36 /* characters of a boot id */
 #define LINE    64
+#define TRIES   10 /* to lock the file, a millisecond apart: a holder may have been stopped */
 
 void kg_least_k_path(int cpu, bool cold, char *out, size_t cap)
 {
@@ -35,13 +36,24 @@ static bool boot_id(char out[BOOT + 1])
     return n == BOOT && strlen(out) == BOOT;
 }
 
+static bool locked(int fd)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            return true;
+        }
+        usleep(1000);
+    }
+    return false;
+}
+
 /* The file, locked; -1: none. A file of somebody else, a link or a pipe is none. */
 static int open_locked(const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != getuid() ||
-                    flock(fd, LOCK_EX) != 0)) {
+    if (fd >= 0 &&
+        (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != getuid() || !locked(fd))) {
         close(fd);
         fd = -1;
     }

@@ -18,7 +18,7 @@
 /* Path of a core's file. cpu -1: any core. cold: calls with cold buffers have a K of their own. */
 void kg_least_k_path(int cpu, bool cold, char *out, size_t cap);
 /* The lesser of mine and what the file holds, both in ns; the file holds it afterwards. mine 0:
- * nothing is known yet. 0: neither is known. Waits for nobody longer than a write of a line. */
+ * nothing is known yet. 0: neither is known. Waits for nobody longer than 10 ms. */
 int64_t kg_least_k(const char *path, int64_t mine);
 
 #endif
