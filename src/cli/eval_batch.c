@@ -28,13 +28,11 @@ static void note_fault(struct tally *t, const struct kg_batch_line *line)
     }
     char place[1100];
     snprintf(place, sizeof place, "%s:%d: ", t->in, line->line);
-    const char *message = line->message ? line->message : "?";
-    bool placed = strncmp(message, place, strlen(place)) == 0;
     kg_buf_adds(&t->shown, "  ");
     kg_term_add_line(&t->shown, t->places ? place : "");
     kg_term_add_line(&t->shown, line->id);
     kg_buf_adds(&t->shown, ": ");
-    kg_term_add_line(&t->shown, message + (placed ? strlen(place) : 0));
+    kg_term_add_line(&t->shown, line->message ? line->message : "?");
     kg_buf_addc(&t->shown, '\n');
 }
 

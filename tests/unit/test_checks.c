@@ -329,7 +329,7 @@ static void messages(void **state)
     put("src/base/a.c", "if (err->message[0] && strlen(err->message) < 9) {\n"
                         "    snprintf(out, n, \"%s\", err->message);\n"
                         "    memcpy(r.message, err.message, n);\n}\n"
-                        "if (strcmp(message, \"x.message\") == 0) {\n}\n");
+                        "if (strcmp(text, \"x.message\") == 0 && message(b) == 1) {\n}\n");
     put("src/gym/x/a.c", "if (strstr(r->message, \"out of memory\")) {\n}\n");
     put("tools/check/messages.txt", "Why.\n\nsrc/gym/x/a.c: shows one\n");
     expect("messages", NULL);
@@ -341,6 +341,8 @@ static void messages(void **state)
         {"\nif (!strncmp(err.message,\n             what, 5)) {\n}\n",
          "src/gym/y/b.c:2: compares or searches"},
         {"x = strcasestr(f(a(b), r->error.message), \")\");\n", "src/gym/y/b.c:1: compares"},
+        {"const char *message = line->message;\nb = strncmp(message, place, n) == 0;\n",
+         "src/gym/y/b.c:2: compares or searches"},
         {"x = err.message[n] == ':';\n", "src/gym/y/b.c:1: compares a byte of a message"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -542,10 +542,47 @@ static void every_reduction_says_why(void **state)
     kg_record_deinit(&r);
 }
 
+static void expect_besides(const struct kg_record *r, const char *name,
+                           const struct kg_reward_params *p, const char *want)
+{
+    struct kg_reward w;
+    kg_reward_compute(r, name, p, &w);
+    assert_string_equal(kg_reward_why_besides(r, &w), want);
+}
+
+/* A page that shows a time that is too short cuts it off, and nothing else. */
+static void a_short_time_is_cut_off(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_reward_params p;
+    char why[200];
+    kg_reward_params_default(&p);
+    correct(&r, 2.5, 0);
+    r.timing.shortest_ns = 62000;
+    r.timing.reference_ns = 100000;
+    r.timing.candidate_ns = 62000;
+    p.cap = 1.5;
+    assert_int_equal(kg_reward_too_short(&r, why, sizeof why), KG_SHORT_NONE);
+    expect_besides(&r, "dr-kernel", &p, "2.5x counts as 1.5x (reward.cap)");
+    r.timing.candidate_ns = 40000;
+    assert_int_equal(kg_reward_too_short(&r, why, sizeof why), KG_SHORT_CANDIDATE);
+    expect_besides(&r, "dr-kernel", &p, "1.613x counts as 1.5x (reward.cap)");
+    expect_besides(&r, "weighted", &p, "");
+    expect_besides(&r, "binary", &p, "");
+    r.timing.reference_ns = 50000;
+    assert_int_equal(kg_reward_too_short(&r, why, sizeof why), KG_SHORT_REFERENCE);
+    expect_besides(&r, "dr-kernel", &p, "");
+    r.league.eligible = false;
+    expect_besides(&r, "dr-kernel", &p, "it is not eligible in this league");
+    kg_record_deinit(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_reduction_says_why),
+        cmocka_unit_test(a_short_time_is_cut_off),
         cmocka_unit_test(golden_table),
         cmocka_unit_test(ladder_edges),
         cmocka_unit_test(ablations_of_dr_kernel),

@@ -117,8 +117,12 @@ static enum kg_code finish_unread(struct batch *b, size_t at, const struct kg_er
     kg_json_dump(j, &out);
     json_decref(j);
     kg_record_deinit(&r);
-    const struct kg_batch_line line = {
-        .id = id, .line = b->items.item[at].line, .error = e->code, .message = e->message};
+    char place[600];
+    snprintf(place, sizeof place, "%s:%d", b->items.path, b->items.item[at].line);
+    const struct kg_batch_line line = {.id = id,
+                                       .line = b->items.item[at].line,
+                                       .error = e->code,
+                                       .message = kg_err_without(e, place)};
     return finish_now(b, at, kg_buf_detach(&out), &line, err);
 }
 

@@ -15,7 +15,7 @@ struct kg_batch_line {
     int line;            /* its number in the input, from 1 */
     bool ok;             /* its verdict is `ok` */
     enum kg_code error;  /* KG_OK: it has a verdict */
-    const char *message; /* of the error */
+    const char *message; /* of the error, without the place FILE:LINE of the line itself */
 };
 
 struct kg_batch_spec {

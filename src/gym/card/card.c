@@ -202,18 +202,6 @@ static void isolation(struct kg_pen *p, const struct kg_isolation *iso)
     kg_pen_line(p);
 }
 
-/* Why the speed term counts less, without what the timing line above says already. */
-static const char *why_less(const struct kg_record *r, const char *why)
-{
-    char known[200];
-    kg_reward_too_short(r, known, sizeof known);
-    size_t n = strlen(known);
-    if (n == 0 || r->timing.why == NULL || strncmp(why, known, n) != 0) {
-        return why;
-    }
-    return why + n + strspn(why + n, "; ");
-}
-
 static void rewards(struct kg_pen *p, const struct kg_record *r)
 {
     const char *absent = r->verdict != KG_V_NONE ? kg_reward_absent(r) : NULL;
@@ -235,7 +223,7 @@ static void rewards(struct kg_pen *p, const struct kg_record *r)
         if (w->nterms > 1) {
             kg_pen_wrapf(p, KG_DIM, KG_CARD_LABEL, "= %s", terms);
         }
-        const char *why = why_less(r, w->why);
+        const char *why = r->timing.why != NULL ? kg_reward_why_besides(r, w) : w->why;
         if (why[0] != '\0') {
             kg_pen_wrapf(p, KG_YELLOW, KG_CARD_LABEL, "(%s)", why);
         }

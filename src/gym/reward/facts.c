@@ -24,21 +24,25 @@ static bool below(int64_t ns, double shortest)
     return ns >= 0 && (double)ns < shortest;
 }
 
-void kg_reward_too_short(const struct kg_record *r, char *out, size_t cap)
+enum kg_reward_short kg_reward_too_short(const struct kg_record *r, char *out, size_t cap)
 {
     double t = shortest_ns(r);
     out[0] = '\0';
     if (r->timing.status != KG_T_MEASURED || !r->has_speedup) {
-        return;
+        return KG_SHORT_NONE;
     }
     if (below(r->timing.reference_ns, t)) {
         snprintf(out, cap,
                  "the reference takes %.1f us, less than T = %.1f us: no speed is rewarded",
                  (double)r->timing.reference_ns / 1e3, t / 1e3);
-    } else if (below(r->timing.candidate_ns, t)) {
+        return KG_SHORT_REFERENCE;
+    }
+    if (below(r->timing.candidate_ns, t)) {
         snprintf(out, cap, "its %.1f us count as T = %.1f us, the shortest time that is rewarded",
                  (double)r->timing.candidate_ns / 1e3, t / 1e3);
+        return KG_SHORT_CANDIDATE;
     }
+    return KG_SHORT_NONE;
 }
 
 /* Nothing was measured that could be rewarded; timing.why says why. */

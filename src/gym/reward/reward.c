@@ -293,3 +293,16 @@ void kg_reward_compute(const struct kg_record *r, const char *name,
     }
     KG_ASSERT(isfinite(out->value));
 }
+
+/* kg_reward_compute begins with the time that is too short, where C is 1 and there is a term in
+ * speed. Only the lengths are compared. */
+const char *kg_reward_why_besides(const struct kg_record *r, const struct kg_reward *w)
+{
+    char known[sizeof w->why];
+    bool c = r->verdict == KG_V_OK && r->league.eligible;
+    if (!c || kg_reward_too_short(r, known, sizeof known) == KG_SHORT_NONE) {
+        return w->why;
+    }
+    size_t n = strlen(known), all = strlen(w->why);
+    return w->why + (all < n ? 0 : all < n + 2 ? all : n + 2);
+}

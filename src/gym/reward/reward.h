@@ -28,9 +28,13 @@ enum kg_code kg_reward_check(const char *name, struct kg_err *err) KG_MUST_USE;
 /* Why no preset rewards this record, whatever its verdict; NULL: they may. Records that were judged
  * by another project's procedure are never rewarded: it believes the process that it times. */
 const char *kg_reward_absent(const struct kg_record *r);
-/* Which of the two times is too short to be rewarded as it is, and what follows; "": none is, or
- * nothing was measured. For timing.why. */
-void kg_reward_too_short(const struct kg_record *r, char *out, size_t cap);
+enum kg_reward_short { KG_SHORT_NONE, KG_SHORT_REFERENCE, KG_SHORT_CANDIDATE };
+/* Which of the two times is too short to be rewarded as it is, and, in out, what follows; "": none
+ * is, or nothing was measured. For timing.why. */
+enum kg_reward_short kg_reward_too_short(const struct kg_record *r, char *out, size_t cap);
+/* The text in w->why without the time that is too short, for a page that shows timing.why, too. w
+ * is of r, by kg_reward_compute. */
+const char *kg_reward_why_besides(const struct kg_record *r, const struct kg_reward *w);
 /* Fills out->why where the preset's speed term counts for less than the speed-up that the record
  * shows. Asserts a checked name, no error in r, and that nothing forbids its reward. */
 void kg_reward_compute(const struct kg_record *r, const char *name,
