@@ -205,7 +205,7 @@ static void problem_file(const struct args *a, const struct kg_config *config, c
     out[0] = '\0';
     if (a->problem && kg_paths_find(config->suites, &paths, &ignored) == KG_OK &&
         kg_executor_find(&paths, a->problem, &x, out, cap, &ignored) == KG_OK) {
-        char *row = strrchr(out, '#');
+        char *base = strrchr(out, '/'), *row = x->rows ? strrchr(base ? base : out, '#') : NULL;
         *(row ? row : out + strlen(out)) = '\0';
     }
 }

@@ -135,6 +135,16 @@ static void test_a_line_that_cannot_be_judged_is_an_error_record(void **state)
                   "grep -q 'sub/p.c:3' out.jsonl");
 }
 
+/* `#` in a folder's name marks no row. */
+static void test_a_problem_beside_the_batch_in_a_folder_with_a_mark(void **state)
+{
+    (void)state;
+    rig_text("in.jsonl", "{\"id\": \"1\", \"problem\": \"p.c\", \"reply\": \"\"}\n");
+    rig_expect(0, "mkdir -p 'a#b'; mv in.jsonl 'a#b'; cp $T/problems/native/silu.c 'a#b/p.c'; "
+                  "rm -f out.jsonl; exec $K eval --batch 'a#b/in.jsonl' --out out.jsonl");
+    rig_says("1 line: 1 with a verdict (0 ok), 0 with an error");
+}
+
 /* The first few are told, as text; of the others how many. */
 static void test_what_failed_is_told(void **state)
 {
@@ -305,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_progress_is_plain_lines_in_a_file),
         cmocka_unit_test(test_bad_lines_are_named),
         cmocka_unit_test(test_a_line_that_cannot_be_judged_is_an_error_record),
+        cmocka_unit_test(test_a_problem_beside_the_batch_in_a_folder_with_a_mark),
         cmocka_unit_test(test_what_failed_is_told),
         cmocka_unit_test(test_what_resuming_keeps),
         cmocka_unit_test(test_other_peoples_files_are_left_alone),

@@ -45,6 +45,9 @@ static void test_a_trace_never_replaces_an_input(void **state)
     } cases[] = {
         {"silu in.c", "in.c"},
         {"./p.c in.c", "p.c"},
+        {"./a#b/p.c in.c", "a#b/p.c"},
+        {"./a#b/rows.jsonl#1 in.py", "a#b/rows.jsonl"},
+        {"rows.jsonl#1 in.py", "rows.jsonl"},
         {"silu in.c --config conf.yaml", "conf.yaml"},
         {"silu in.c --replay r.jsonl", "r.jsonl"},
         {"--batch in.jsonl --out out.jsonl", "in.jsonl"},
@@ -52,6 +55,7 @@ static void test_a_trace_never_replaces_an_input(void **state)
     };
     keep_a_record();
     rig_expect(0, "mkdir -p sub; cp $P/silu.fast.c in.c; cp $T/problems/native/silu.c p.c; "
+                  "mkdir -p 'a#b'; cp p.c 'a#b'; echo {} > rows.jsonl; cp rows.jsonl 'a#b'; "
                   ": > conf.yaml; printf '{\"id\": \"1\", \"problem\": \"silu\", "
                   "\"source_file\": \"in.c\"}\\n' > in.jsonl");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

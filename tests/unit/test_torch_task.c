@@ -175,6 +175,14 @@ static void finding(void **state)
     assert_int_equal(kg_tsuite_find("no.jsonl#1", suites, 1, path, sizeof path, &err),
                      KG_E_NOT_FOUND);
     assert_true(kg_tsuite_is_path("a.jsonl#3") && kg_tsuite_is_path("a.py"));
+    assert_true(kg_tsuite_is_path("a#b/a.jsonl#3") && kg_tsuite_is_path("a#b/a.py"));
+    char file[512];
+    snprintf(file, sizeof file, "%s/a#b", folder);
+    assert_int_equal(kg_file_mkdirs(file, 0755, &err), KG_OK);
+    put("a#b/03_three.py", PROBLEM);
+    snprintf(file, sizeof file, "%s/a#b/03_three.py", folder);
+    assert_int_equal(kg_tsuite_find(file, suites, 1, path, sizeof path, &err), KG_OK);
+    assert_string_equal(path, file);
     assert_false(kg_tsuite_is_path("a.c") || kg_tsuite_is_path("silu"));
 }
 

@@ -195,7 +195,10 @@ static bool is_path(const struct kg_items *items, const char *problem)
     if (in_folder(items, problem, file, sizeof file, &ignored) != KG_OK) {
         return true;
     }
-    file[strcspn(file, "#")] = 0; /* the row of a file */
+    char *base = strrchr(file, '/'), *row = strrchr(base ? base : file, '#'); /* FILE#LINE */
+    if (row) {
+        *row = 0;
+    }
     return kg_file_exists(file);
 }
 

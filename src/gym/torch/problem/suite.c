@@ -25,9 +25,15 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Of FILE#LINE: where #LINE begins. NULL: no line is named. A folder may have `#` in its name. */
+static const char *row_mark(const char *problem)
+{
+    return strrchr(base_of(problem), '#');
+}
+
 bool kg_tsuite_is_path(const char *problem)
 {
-    const char *hash = strrchr(problem, '#');
+    const char *hash = row_mark(problem);
     size_t n = hash ? (size_t)(hash - problem) : strlen(problem);
     return ends_in(problem, n, ".jsonl") || (!hash && ends_in(problem, n, ".py"));
 }
@@ -111,7 +117,7 @@ static enum kg_code by_name(const char *name, char **all, size_t n, char *path, 
 /* The file of FILE or FILE#LINE. */
 static void file_of(const char *problem, char *out, size_t cap)
 {
-    const char *hash = strrchr(problem, '#');
+    const char *hash = row_mark(problem);
     snprintf(out, cap, "%.*s", hash ? (int)(hash - problem) : (int)strlen(problem), problem);
 }
 
@@ -314,7 +320,7 @@ static enum kg_code load_row(const char *file, long line, const char *path,
 enum kg_code kg_tproblem_load(const char *path, struct kg_tproblem **out, struct kg_err *err)
 {
     char file[1024];
-    const char *hash = strrchr(path, '#');
+    const char *hash = row_mark(path);
     file_of(path, file, sizeof file);
     if (ends_in(file, strlen(file), ".jsonl")) {
         char *end = NULL;
