@@ -50,7 +50,8 @@ class Cuda:
         self.input, self.output = self._attach(block)
         for fd in (wire.FD_IN, wire.FD_OUT):
             os.close(fd)
-        self.streams = [torch.cuda.Stream(device) for _ in range((STREAMS - 1) * APART + 1)][::APART]
+        streams = [torch.cuda.Stream(device) for _ in range((STREAMS - 1) * APART + 1)]
+        self.streams = streams[::APART]
         self.turn = 0
         torch.cuda.set_stream(self.streams[0])
         self.block, self.used = block, block.out_bytes

@@ -70,7 +70,8 @@ def _state(subject):
     found = []
     for name, t in subject.state():
         facts = facts_of(t)
-        facts = {k: facts.get(k) for k in ("dtype", "shape", "mean", "sd", "min", "max", "distinct")}
+        facts = {k: facts.get(k)
+                 for k in ("dtype", "shape", "mean", "sd", "min", "max", "distinct")}
         facts["name"], facts["buffer"] = name, name in buffers
         found.append(facts)
     return found

@@ -27,10 +27,12 @@ OUT_OF_MEMORY = {"can't allocate memory": "host", "not enough memory": "host",
 # Words of libraries and extensions that torch passes on in an error of any class.
 LACKS_MEMORY = ("out of memory", "ALLOC_FAILED")
 # Errors of the device that its process can't leave behind. Newer versions of torch raise
-# AcceleratorError; older ones, extensions and Triton's launcher raise RuntimeError with these words.
+# AcceleratorError; older ones, extensions and Triton's launcher raise RuntimeError with these
+# words.
 DEVICE_ERROR = ("CUDA error: ", "Triton Error [CUDA]: ", "CUDA driver error: ")
 NO_ARCHITECTURE = "its extension in CUDA is built for the GPU that is there (by nvcc, of CUDA_HOME)"
-NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
+# torch has the class under one name, the other, or both.
+NO_DEVICE_MEMORY = getattr(torch, "OutOfMemoryError", None) or torch.cuda.OutOfMemoryError
 MOST_MESSAGE = 4000
 MOST_LOG = 6000
 MOST_LINE = 300
@@ -131,8 +133,9 @@ def _lacks_gpu(error, message):
 
 
 def _reply(error, path, seen):
-    """{type, message, where, line, lines, log}; explain() adds memory and device. log: a compiler's, only before the process has
-    had inputs. Later the compiler's errors are the message."""
+    """{type, message, where, line, lines, log}; explain() adds memory and device. log: a
+    compiler's, only before the process has had inputs. Later the compiler's errors are the
+    message."""
     reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
                  **_frames(error, path))
     triton = sys.modules.get("triton.compiler.errors")

@@ -209,6 +209,10 @@ static void length(void **state)
     expect("length", "src/gym/x/kernel.cu:2: function of 61 lines: int kg_long(int x)");
     put_lines("harness/kgym_harness/long.py", "", 401);
     expect("length", "harness/kgym_harness/long.py: more than 400 lines");
+    put("harness/kgym_harness/wide.py",
+        "# 345678901234567890123456789012345678901234567890123456789012345678901234567890"
+        "123456789012345678901\n");
+    expect("length", "harness/kgym_harness/wide.py:1: line of 101 columns");
     put_lines("src/svc/long.js", "", 401);
     expect("length", "src/svc/long.js: more than 400 lines");
 }

@@ -235,6 +235,22 @@ static void classes_of_exceptions(void **state)
     expect(program, want);
 }
 
+/* torch.cuda's name of the class is not needed where torch has one, nor the other way round. */
+static void either_name_of_the_class_is_enough(void **state)
+{
+    (void)state;
+    expect("import importlib\n"
+           "from kgym_harness import explain\n"
+           "kept, told = torch.cuda.OutOfMemoryError, []\n"
+           "for place, other in ((torch, torch.cuda), (torch.cuda, torch)):\n"
+           "    place.OutOfMemoryError = kept\n"
+           "    vars(other).pop('OutOfMemoryError', None)\n"
+           "    importlib.reload(explain)\n"
+           "    told.append(explain.explain(kept('x'), 'x', False, True)[1]['memory'])\n"
+           "print(json.dumps(told))\n",
+           "[\"device\", \"device\"]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +258,7 @@ int main(void)
         cmocka_unit_test(inputs_that_an_answer_depends_on),
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(classes_of_exceptions),
+        cmocka_unit_test(either_name_of_the_class_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
