@@ -54,6 +54,14 @@ static const struct {
      "line 17: `float`: write `real`; line 18: `float`: write `real`; line 19: `float`: write "
      "`real`; "
      "line 20: `float`: write `real`; line 21: `float`: write `real` and 1 more"},
+    {"float a;\nfloat b;\nfloat c;\nfloat d;\nfloat e;\nfloat f;\nfloat g;\nfloat h;\n"
+     "float i, *j = (float *)k; float l = (float)sqrtf(sqrtf(m));\n", /* and those that only count
+                                                                       */
+     "line 14: `float`: write `real`; line 15: `float`: write `real`; line 16: `float`: write "
+     "`real`; "
+     "line 17: `float`: write `real`; line 18: `float`: write `real`; line 19: `float`: write "
+     "`real`; "
+     "line 20: `float`: write `real`; line 21: `float`: write `real` and 2 more"},
 };
 
 static void words_of_one_width_are_named(void **state)

@@ -29,7 +29,9 @@ struct found {
 struct search {
     struct found first[SHOWN];
     int n;
-    int marked; /* line that a comment excuses */
+    int marked;         /* line that a comment excuses */
+    int line;           /* of the words in said */
+    struct kg_buf said; /* "\nWORD\n..." of this line */
 };
 
 static bool has_f32(const struct kg_problem *p)
@@ -96,14 +98,20 @@ static bool judge_number(const char *word, char *remedy, size_t cap)
     return true;
 }
 
-/* The remedy is the same for all occurrences in one line: it is said once. */
-static bool is_known(const struct search *s, const struct found *f)
+/* The remedy is the same for all occurrences in one line: it is said and counted once. Lines come
+ * in order. */
+static bool is_known(struct search *s, const struct found *f)
 {
-    for (int i = 0; i < s->n && i < SHOWN; i++) {
-        if (s->first[i].line == f->line && strcmp(s->first[i].word, f->word) == 0) {
-            return true;
-        }
+    char word[WORD_CAP + 2];
+    int n = snprintf(word, sizeof word, "\n%s\n", f->word);
+    if (s->line != f->line) {
+        s->line = f->line;
+        kg_buf_reset(&s->said);
     }
+    if (s->said.len > 0 && memmem(s->said.data, s->said.len, word, (size_t)n) != NULL) {
+        return true;
+    }
+    kg_buf_add(&s->said, word, (size_t)n);
     return false;
 }
 
@@ -189,7 +197,9 @@ int kg_real_words(const struct kg_problem *p, struct kg_buf *out)
     if (!has_f32(p)) {
         return 0;
     }
+    kg_buf_init(&s.said, 3 * p->source_len + 1); /* a word, and two line breaks */
     search(&s, p->source, p->source_len);
+    kg_buf_deinit(&s.said);
     for (int i = 0; i < s.n && i < SHOWN; i++) {
         kg_buf_addf(out, "%sline %d: `%s`: %s", i > 0 ? "; " : "", s.first[i].line, s.first[i].word,
                     s.first[i].remedy);
