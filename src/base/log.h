@@ -21,7 +21,8 @@ enum kg_log_topic {
 void kg_log_once(enum kg_log_topic topic, enum kg_log_level level, const char *fmt, ...)
     KG_PRINTF(3, 4);
 /* Topics count as shown for all processes that share *told (0 at first), which outlives its use;
- * NULL: for this process alone. */
+ * NULL: for this process alone. The workers of a pool share one for each device, so a message
+ * appears once for each device. */
 void kg_log_share(atomic_uint *told);
 
 #endif

@@ -25,8 +25,8 @@ struct kg_task {
     const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
 };
 
-/* What workers of the same configuration learn for each other. Lies in memory that they share, all
- * zero at first; the owner keeps it until the last of them is closed. */
+/* What workers of the same configuration and device learn for each other. Lies in memory that they
+ * share, all zero at first; the owner keeps it until the last of them is closed. */
 struct kg_common {
     _Atomic double
         torch_null_half_width; /* of the device's null test, as a log ratio; 0: unknown */
