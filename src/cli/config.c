@@ -7,7 +7,6 @@
 #include "base/term.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "gym/eval/evaluate.h"
 
 void kg_cli_line(FILE *f, const char *before, const char *text)
 {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/term.h"
-#include "gym/batch/batch.h"
 
 #define SHOWN_FAULTS 5
 #define MOST_JOBS    4096

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "gym/eval/context.h"
 
 static const char card_text[] =
     "How to read the card that `kgym eval` prints, from top to bottom.\n"
