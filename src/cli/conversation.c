@@ -46,7 +46,7 @@ static void model_turn(json_t *chat, const struct kg_record *r, const struct kg_
     } else if (style == KG_FEEDBACK_PLAIN) {
         kg_buf_add(&text, code.data, code.len);
     } else {
-        kg_fb_fence(code.data, code.len, about->lang == KG_LANG_C ? "c" : "python", &text);
+        kg_fb_fence(code.data, code.len, kg_lang_tag(about->lang), &text);
     }
     say(chat, "assistant", &text);
     kg_buf_deinit(&code);

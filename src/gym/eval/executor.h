@@ -2,7 +2,9 @@
  * PyTorch). Configuration, order of stages, record, rewards, canary, card and batch are common.
  * What a problem is, and the stages that touch a candidate, are an executor's own. The table of
  * rows is in src/gym/executors; nothing below it names a row, and nothing but a row tells which
- * kind a problem is. */
+ * kind a problem is. A row names its language, and what depends on that alone is looked up by the
+ * language: the lexer, the fence's tag, and the sections of first messages. Cards and rewards have
+ * only a record, and read the language that it holds. */
 #ifndef KG_GYM_EVAL_EXECUTOR_H
 #define KG_GYM_EVAL_EXECUTOR_H
 

@@ -16,7 +16,17 @@ static void described(const struct kg_prompt_page *p)
     kg_buf_deinit(&line);
 }
 
-void kg_prompt_goal(const struct kg_prompt_page *p)
+static void goal_c(const struct kg_prompt_page *p)
+{
+    kg_prompt_say(p,
+                  "You write fast C for CPUs. Write the function `%s`: it computes the same as "
+                  "the reference below, and runs faster. The reference calls one library "
+                  "operator after the other and keeps each result in memory. You choose what "
+                  "to replace, what to fuse, and which algorithm to use.\n",
+                  p->task->entry);
+}
+
+static void goal_python(const struct kg_prompt_page *p)
 {
     static const char *const how[] = {
         [KG_PROMPT_TRITON] = "by kernels of your own, written in Triton",
@@ -24,20 +34,16 @@ void kg_prompt_goal(const struct kg_prompt_page *p)
         [KG_PROMPT_PYTORCH] = "by faster code: kernels of your own, or better use of PyTorch",
     };
     const struct kg_prompt_task *t = p->task;
-    if (t->lang == KG_LANG_C) {
-        kg_prompt_say(p,
-                      "You write fast C for CPUs. Write the function `%s`: it computes the same as "
-                      "the reference below, and runs faster. The reference calls one library "
-                      "operator after the other and keeps each result in memory. You choose what "
-                      "to replace, what to fuse, and which algorithm to use.\n",
-                      t->entry);
-    } else {
-        kg_prompt_say(p,
-                      "You write fast kernels for PyTorch. Write the module `%s`: it computes the "
-                      "same as `%s` below, and runs faster. Replace operators of `%s` %s. You "
-                      "choose what to replace, what to fuse, and which algorithm to use.\n",
-                      t->entry, t->model, t->model, how[p->language]);
-    }
+    kg_prompt_say(p,
+                  "You write fast kernels for PyTorch. Write the module `%s`: it computes the "
+                  "same as `%s` below, and runs faster. Replace operators of `%s` %s. You "
+                  "choose what to replace, what to fuse, and which algorithm to use.\n",
+                  t->entry, t->model, t->model, how[p->language]);
+}
+
+void kg_prompt_goal(const struct kg_prompt_page *p)
+{
+    p->kind->goal(p);
     described(p);
 }
 
@@ -94,21 +100,18 @@ static void contract_python(const struct kg_prompt_page *p)
 void kg_prompt_contract(const struct kg_prompt_page *p)
 {
     kg_prompt_heading(p, "Contract");
-    if (p->task->lang == KG_LANG_C) {
-        contract_c(p);
-    } else {
-        contract_python(p);
-    }
+    p->kind->contract(p);
 }
 
-void kg_prompt_precision(const struct kg_prompt_page *p)
+static void types_c(const struct kg_prompt_page *p)
+{
+    kg_prompt_say(p, "- Types are those of the signature. Compute in float or better: half "
+                     "precision and bfloat16 are too coarse.\n");
+}
+
+static void types_python(const struct kg_prompt_page *p)
 {
     const char *league = p->spec->league ? p->spec->league : "fp32";
-    if (p->task->lang == KG_LANG_C) {
-        kg_prompt_say(p, "- Types are those of the signature. Compute in float or better: half "
-                         "precision and bfloat16 are too coarse.\n");
-        return;
-    }
     kg_prompt_say(p, "- Shapes and dtypes of the inputs are those that `get_inputs()` gives.\n");
     if (strcmp(league, "tf32") == 0) {
         kg_prompt_say(p, "- Matrix products of float32 may read their operands as TF32. All else "
@@ -120,4 +123,22 @@ void kg_prompt_precision(const struct kg_prompt_page *p)
             "bfloat16 are too coarse.%s\n",
             p->language == KG_PROMPT_TRITON ? " A `tl.dot` needs `input_precision=\"ieee\"`." : "");
     }
+}
+
+const struct kg_prompt_kind *kg_prompt_kind_of(enum kg_lang lang)
+{
+    static const struct kg_prompt_kind kinds[] = {
+        [KG_LANG_C] = {.goal = goal_c,
+                       .contract = contract_c,
+                       .types = types_c,
+                       .reference = "The type `real` stands for `float`; your code does not have "
+                                    "it.\n\n",
+                       .language = KG_PROMPT_C},
+        [KG_LANG_PYTHON] = {.goal = goal_python,
+                            .contract = contract_python,
+                            .types = types_python,
+                            .reference = "",
+                            .language_chosen = true},
+    };
+    return &kinds[lang];
 }

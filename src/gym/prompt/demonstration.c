@@ -35,28 +35,23 @@ bool kg_prompt_language_parse(const char *name, enum kg_prompt_language *out)
     return false;
 }
 
-static const char *answer_of(enum kg_prompt_language l)
-{
-    switch (l) {
-    case KG_PROMPT_C:
-        return kg_demonstration_c_fast;
-    case KG_PROMPT_CUDA:
-        return kg_demonstration_cuda;
-    case KG_PROMPT_PYTORCH:
-        return kg_demonstration_pytorch;
-    default:
-        return kg_demonstration_triton;
-    }
-}
+/* By enum kg_prompt_language. */
+static const struct {
+    enum kg_lang lang;
+    const char *reference, *answer;
+} shown[] = {
+    [KG_PROMPT_TRITON] = {KG_LANG_PYTHON, kg_demonstration_python, kg_demonstration_triton},
+    [KG_PROMPT_CUDA] = {KG_LANG_PYTHON, kg_demonstration_python, kg_demonstration_cuda},
+    [KG_PROMPT_PYTORCH] = {KG_LANG_PYTHON, kg_demonstration_python, kg_demonstration_pytorch},
+    [KG_PROMPT_C] = {KG_LANG_C, kg_demonstration_c, kg_demonstration_c_fast},
+};
 
 struct kg_demonstration kg_demonstration_of(enum kg_prompt_language l)
 {
-    bool c = l == KG_PROMPT_C;
-    const char *answer = answer_of(l);
-    struct kg_demonstration d = {.lang = c ? KG_LANG_C : KG_LANG_PYTHON,
-                                 .reference = c ? kg_demonstration_c : kg_demonstration_python,
-                                 .answer = answer,
-                                 .answer_len = strlen(answer)};
+    struct kg_demonstration d = {.lang = shown[l].lang,
+                                 .reference = shown[l].reference,
+                                 .answer = shown[l].answer,
+                                 .answer_len = strlen(shown[l].answer)};
     kg_sha256_hex(d.answer, d.answer_len, d.sha256);
     return d;
 }
@@ -64,9 +59,8 @@ struct kg_demonstration kg_demonstration_of(enum kg_prompt_language l)
 void kg_demonstration_mark(struct kg_extract *x, enum kg_lang lang)
 {
     for (int l = KG_PROMPT_TRITON; l < KG_PROMPT_LANGUAGES; l++) {
-        if ((l == KG_PROMPT_C) == (lang == KG_LANG_C)) {
-            const char *answer = answer_of((enum kg_prompt_language)l);
-            kg_extract_mark_demo(x, lang, answer, strlen(answer));
+        if (shown[l].lang == lang) {
+            kg_extract_mark_demo(x, lang, shown[l].answer, strlen(shown[l].answer));
         }
     }
 }

@@ -67,8 +67,7 @@ void kg_prompt_listing(const struct kg_prompt_page *p, const char *text, size_t 
     if (plain(p)) {
         indented(lines.data + from, lines.len - from, p->out);
     } else {
-        kg_fb_fence(lines.data + from, lines.len - from,
-                    p->task->lang == KG_LANG_C ? "c" : "python", p->out);
+        kg_fb_fence(lines.data + from, lines.len - from, kg_lang_tag(p->task->lang), p->out);
     }
     kg_buf_deinit(&lines);
 }
@@ -115,16 +114,14 @@ static void facts(const struct kg_prompt_page *p)
         kg_prompt_say(p, "- Device: %s.\n", line.data);
         kg_buf_deinit(&line);
     }
-    kg_prompt_precision(p);
+    p->kind->types(p);
 }
 
 static void reference(const struct kg_prompt_page *p)
 {
     const struct kg_prompt_task *t = p->task;
     kg_prompt_heading(p, "Reference");
-    if (t->lang == KG_LANG_C) {
-        kg_prompt_say(p, "The type `real` stands for `float`; your code does not have it.\n\n");
-    }
+    kg_prompt_say(p, "%s", p->kind->reference);
     kg_prompt_listing(p, t->source, t->source_len);
     if (t->operators && *t->operators) {
         kg_prompt_say(p, "\nThe operators that it calls:\n\n");
@@ -135,8 +132,8 @@ static void reference(const struct kg_prompt_page *p)
 static void answer(const struct kg_prompt_page *p)
 {
     kg_prompt_heading(p, "Answer");
-    const char *tag =
-        p->task->lang == KG_LANG_C ? ", fenced and tagged `c`," : ", fenced and tagged `python`,";
+    char tag[64];
+    snprintf(tag, sizeof tag, ", fenced and tagged `%s`,", kg_lang_tag(p->task->lang));
     kg_prompt_say(p,
                   "You may reason first. Then give exactly one code block%s with the complete "
                   "code: everything that `%s` needs. No test code, no example of a call, no second "
@@ -169,10 +166,12 @@ enum kg_code kg_prompt_render(const struct kg_prompt_task *task, const struct kg
 {
     struct kg_buf text;
     kg_buf_init(&text, KG_PROMPT_MAX_BYTES);
+    const struct kg_prompt_kind *kind = kg_prompt_kind_of(task->lang);
     struct kg_prompt_page page = {
         .task = task,
         .spec = spec,
-        .language = task->lang == KG_LANG_C ? KG_PROMPT_C : spec->language,
+        .kind = kind,
+        .language = kind->language_chosen ? spec->language : kind->language,
         .out = &text,
     };
     kg_prompt_goal(&page);

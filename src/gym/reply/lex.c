@@ -5,6 +5,12 @@
 
 #include "gym/reply/lex_private.h"
 
+const char *kg_lang_tag(enum kg_lang lang)
+{
+    static const char *const tags[] = {[KG_LANG_C] = "c", [KG_LANG_PYTHON] = "python"};
+    return tags[lang];
+}
+
 void kg_lex_init(struct kg_lexer *lx, enum kg_lang lang, const char *text, size_t len)
 {
     memset(lx, 0, offsetof(struct kg_lexer, indent));

@@ -7,6 +7,8 @@
 #include "base/err.h"
 
 enum kg_lang { KG_LANG_C, KG_LANG_PYTHON };
+/* The tag of a fenced block in this language: "c", "python". */
+const char *kg_lang_tag(enum kg_lang lang);
 
 enum kg_tok_kind {
     KG_TOK_END,
