@@ -17,7 +17,7 @@ void kg_card_label(struct kg_pen *p, const char *label)
     kg_pen_to(p, KG_CARD_LABEL);
 }
 
-enum kg_style kg_card_style_of(enum kg_verdict v)
+static enum kg_style style_of(enum kg_verdict v)
 {
     switch (v) {
     case KG_V_OK:
@@ -43,7 +43,7 @@ static void add_fact(char *line, size_t cap, const char *separator, const char *
     snprintf(line + used, cap - used, "%s%s", used > 0 ? separator : "", fact);
 }
 
-void kg_card_head(struct kg_pen *p, const struct kg_record *r)
+static void card_head(struct kg_pen *p, const struct kg_record *r)
 {
     char facts[256] = "", level[16], bytes[KG_UNITS_LEN];
     const char *dot = kg_pen_pick(p, " · ", ", ");
@@ -80,10 +80,10 @@ void kg_card_head(struct kg_pen *p, const struct kg_record *r)
     kg_pen_line(p);
 }
 
-void kg_card_verdict(struct kg_pen *p, const struct kg_record *r)
+static void card_verdict(struct kg_pen *p, const struct kg_record *r)
 {
     char name[64];
-    enum kg_style style = kg_card_style_of(r->verdict);
+    enum kg_style style = style_of(r->verdict);
     const char *text = r->message;
     if (r->has_error) {
         snprintf(name, sizeof name, "%s ERROR", kg_pen_pick(p, "✘", "x"));
@@ -157,7 +157,7 @@ static void funnel_mark(struct kg_pen *p, const struct kg_record *r, int stage)
 }
 
 /* Marks above, times below, as many stages in a row as fit. */
-void kg_card_funnel(struct kg_pen *p, const struct kg_record *r)
+static void card_funnel(struct kg_pen *p, const struct kg_record *r)
 {
     const int cell = 11;
     int fit = (p->width - KG_CARD_INDENT) / cell;
@@ -231,7 +231,7 @@ static void rewards(struct kg_pen *p, const struct kg_record *r)
     }
 }
 
-void kg_card_foot(struct kg_pen *p, const struct kg_record *r)
+static void card_foot(struct kg_pen *p, const struct kg_record *r)
 {
     char line[160] = "", text[KG_UNITS_LEN + 16], unit[KG_UNITS_LEN];
     double total = r->setup_ns > 0 ? (double)r->setup_ns : 0;
@@ -258,13 +258,13 @@ void kg_card_render_style(const struct kg_record *r, const struct kg_card_style 
 {
     int width = style->width < 40 ? 40 : style->width > 200 ? 200 : style->width;
     struct kg_pen p = {.out = out, .colour = style->colour, .ascii = style->ascii, .width = width};
-    kg_card_head(&p, r);
-    kg_card_verdict(&p, r);
-    kg_card_funnel(&p, r);
+    card_head(&p, r);
+    card_verdict(&p, r);
+    card_funnel(&p, r);
     kg_card_source(&p, r);
     kg_card_speed(&p, r);
     kg_card_evidence(&p, r);
-    kg_card_foot(&p, r);
+    card_foot(&p, r);
 }
 
 bool kg_card_unicode(void)

@@ -11,14 +11,9 @@
 
 /* Column INDENT, the label dimmed, then to column LABEL. */
 void kg_card_label(struct kg_pen *p, const char *label);
-enum kg_style kg_card_style_of(enum kg_verdict v);
 
-void kg_card_head(struct kg_pen *p, const struct kg_record *r);
-void kg_card_verdict(struct kg_pen *p, const struct kg_record *r);
-void kg_card_funnel(struct kg_pen *p, const struct kg_record *r);
 void kg_card_source(struct kg_pen *p, const struct kg_record *r);   /* error in context */
 void kg_card_evidence(struct kg_pen *p, const struct kg_record *r); /* and findings, output */
 void kg_card_speed(struct kg_pen *p, const struct kg_record *r);
-void kg_card_foot(struct kg_pen *p, const struct kg_record *r);
 
 #endif

@@ -14,7 +14,8 @@ static const struct {
     {"precision", KG_DOUBT_RUN | KG_DOUBT_TIMED_GIVEN | KG_DOUBT_TIMED_MADE},
 };
 
-bool kg_again_doubtful(const struct kg_record *r, enum kg_doubt where)
+/* The verdict is `wrong`, for a reason that a second answer may change. */
+static bool is_doubtful(const struct kg_record *r, enum kg_doubt where)
 {
     bool is = false;
     for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful && r->verdict == KG_V_WRONG; i++) {
@@ -46,7 +47,7 @@ enum kg_stage_result kg_again_ask(struct kg_evaluation *e,
                                   void *ctx, struct kg_err *err)
 {
     struct kg_record *r = e->r;
-    if (!kg_again_doubtful(r, KG_DOUBT_RUN)) {
+    if (!is_doubtful(r, KG_DOUBT_RUN)) {
         return KG_STAGE_FAIL;
     }
     const char *reason = r->reason, *message = r->message;
@@ -74,7 +75,7 @@ void kg_again_timed(struct kg_evaluation *e, enum kg_doubt where, int process, i
     kg_record_evidence(e->r, "timed_call",
                        json_pack("{s:i, s:I, s:I}", "process", process, "call", (json_int_t)call,
                                  "right_before", (json_int_t)right_before));
-    if (right_before > 0 && kg_again_doubtful(e->r, where)) {
+    if (right_before > 0 && is_doubtful(e->r, where)) {
         kg_record_verdict(e->r, KG_V_WRONG, "nondeterministic",
                           "wrong in call %lld of a process after %lld right answers",
                           (long long)call, (long long)right_before);

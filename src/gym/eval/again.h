@@ -13,9 +13,6 @@
  * that the candidate allocates. */
 enum kg_doubt { KG_DOUBT_RUN = 1, KG_DOUBT_TIMED_GIVEN = 2, KG_DOUBT_TIMED_MADE = 4 };
 
-/* The verdict is `wrong`, for a reason that a second answer may change. */
-bool kg_again_doubtful(const struct kg_record *r, enum kg_doubt where);
-
 /* The candidate has failed a case of tiny or full, and the record has its verdict. Where that is
  * doubtful, `again` asks the same case in a fresh process. Right this time: the verdict becomes
  * `nondeterministic`, or a hack where the first answer was that to the unedited inputs

@@ -179,7 +179,8 @@ bool kg_fb_identifier(const char *s)
     return true;
 }
 
-int kg_fb_lines_of(const char *code)
+/* lines of the source; 0 for NULL */
+static int lines_of(const char *code)
 {
     int lines = 0;
     for (const char *p = code; p != NULL && *p != '\0' && lines < 1000000; lines++) {
@@ -193,5 +194,5 @@ int kg_fb_line(const struct kg_record *r, const json_t *entry, const char *key)
 {
     const json_t *v = json_object_get(entry, key);
     json_int_t line = json_integer_value(v);
-    return line > 0 && line <= kg_fb_lines_of(r->candidate.code) ? (int)line : 0;
+    return line > 0 && line <= lines_of(r->candidate.code) ? (int)line : 0;
 }

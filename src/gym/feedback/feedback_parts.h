@@ -42,7 +42,6 @@ const char *kg_fb_signal(const struct kg_record *r);
 bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit);
 /* A C or Python identifier of at most 64 bytes? */
 bool kg_fb_identifier(const char *s);
-int kg_fb_lines_of(const char *code); /* lines of the source; 0 for NULL */
 /* An integer under key that is a line of the candidate's source; 0 otherwise. */
 int kg_fb_line(const struct kg_record *r, const json_t *entry, const char *key);
 
@@ -62,8 +61,6 @@ struct kg_fb_page {
     struct kg_fb_listing source, output;
 };
 
-void kg_fb_page_init(struct kg_fb_page *p);
-void kg_fb_page_deinit(struct kg_fb_page *p);
 size_t kg_fb_count(const struct kg_feedback_spec *spec, const char *text, size_t n);
 /* Append as much of the listing as fits room tokens; nothing where not even one line does. */
 void kg_fb_listing_put(const struct kg_fb_listing *l, const struct kg_feedback_spec *spec,

@@ -26,7 +26,7 @@ bool kg_feedback_style_parse(const char *name, enum kg_feedback_style *out)
 
 #define TEXT_MAX (1u << 26) /* of one part before it is cut; a record's own maximum is below */
 
-void kg_fb_page_init(struct kg_fb_page *p)
+static void page_init(struct kg_fb_page *p)
 {
     struct kg_buf *const small[] = {&p->status, &p->facts,   &p->hint,
                                     &p->speed,  &p->kernels, &p->ask};
@@ -42,7 +42,7 @@ void kg_fb_page_init(struct kg_fb_page *p)
     p->output.focus = -1;
 }
 
-void kg_fb_page_deinit(struct kg_fb_page *p)
+static void page_deinit(struct kg_fb_page *p)
 {
     struct kg_buf *const all[] = {&p->status,  &p->facts, &p->hint,        &p->speed,
                                   &p->kernels, &p->ask,   &p->source.text, &p->output.text};
@@ -207,9 +207,9 @@ enum kg_code kg_feedback_render(const struct kg_record *r, const struct kg_feedb
                        KG_FEEDBACK_MIN_TOKENS, KG_FEEDBACK_MAX_TOKENS, (long long)tokens);
     }
     struct kg_fb_page page;
-    kg_fb_page_init(&page);
+    page_init(&page);
     fill(&page, r);
     enum kg_code code = fit(&page, spec, (size_t)tokens, out, err);
-    kg_fb_page_deinit(&page);
+    page_deinit(&page);
     return code;
 }

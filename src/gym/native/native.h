@@ -61,9 +61,6 @@ enum kg_code kg_native_check_built(const char *object, struct kg_err *err) KG_MU
 enum kg_code kg_native_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 void kg_native_forget(struct kg_worker *w, enum kg_forget what);
 void kg_native_close(struct kg_worker *w);
-/* Sizes of the regions that every case of the problem fits into. */
-enum kg_code kg_native_region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
-                                    struct kg_err *err) KG_MUST_USE;
 
 /* --- native_build.c --- */
 /* kg_cc_build in dir, emptied first. A compiler that ended at a limit without a word may have been
@@ -87,9 +84,6 @@ enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_e
 int64_t kg_native_least_k(struct kg_worker *w, bool cold, int64_t ns);
 
 /* --- native_candidate.c --- */
-/* The candidate's runner for tiny and full. */
-enum kg_stage_result kg_native_candidate_start(struct kg_evaluation *e, enum kg_stage stage,
-                                               struct kg_err *err);
 void kg_native_candidate_stop(struct kg_evaluation *e);
 /* One case through the candidate and the judge. */
 enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_stage stage,

@@ -7,8 +7,9 @@
 #include "base/clock.h"
 #include "gym/native/native.h"
 
-enum kg_stage_result kg_native_candidate_start(struct kg_evaluation *e, enum kg_stage stage,
-                                               struct kg_err *err)
+/* The candidate's runner for tiny and full. */
+static enum kg_stage_result candidate_start(struct kg_evaluation *e, enum kg_stage stage,
+                                            struct kg_err *err)
 {
     if (kg_native_run_of(e)->cand_up) {
         return KG_STAGE_PASS;
@@ -231,7 +232,7 @@ enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_s
     if (!applies) {
         return KG_STAGE_PASS;
     }
-    enum kg_stage_result s = kg_native_candidate_start(e, stage, err);
+    enum kg_stage_result s = candidate_start(e, stage, err);
     if (s == KG_STAGE_PASS &&
         kg_judge_fill(&kg_native_of(e->w)->judge, &pc->c, false, err) != KG_OK) {
         s = KG_STAGE_ERROR;

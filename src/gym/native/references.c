@@ -120,8 +120,9 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     return KG_OK;
 }
 
-enum kg_code kg_native_region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
-                                    struct kg_err *err)
+/* Sizes of the regions that every case of the problem fits into. */
+static enum kg_code region_sizes(const struct kg_problem *p, size_t *in, size_t *out,
+                                 struct kg_err *err)
 {
     struct kg_rng rng;
     struct kg_shape s;
@@ -157,7 +158,7 @@ static enum kg_code open_judge(struct kg_worker *w, struct kg_err *err)
 {
     struct kg_native *n = kg_native_of(w);
     size_t in, out;
-    if (kg_native_region_sizes(n->problem, &in, &out, err) != KG_OK) {
+    if (region_sizes(n->problem, &in, &out, err) != KG_OK) {
         return err->code;
     }
     if (!n->judge_open) {

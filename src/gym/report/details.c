@@ -8,7 +8,8 @@
 #define CODE_BUDGET   (16 << 20) /* bytes of code and output over all records */
 #define SHOWN_MESSAGE 300        /* bytes of a message in the line of a record */
 
-const char *kg_report_class(const struct kg_record *r)
+/* "ok", "error", "none": for classes and filters. */
+static const char *class_of(const struct kg_record *r)
 {
     const char *name = kg_verdict_name(r->verdict);
     return r->has_error ? "error" : name != NULL ? name : "none";
@@ -16,7 +17,7 @@ const char *kg_report_class(const struct kg_record *r)
 
 void kg_report_chip(const struct kg_record *r, long position, struct kg_buf *out)
 {
-    const char *name = kg_report_class(r);
+    const char *name = class_of(r);
     const char *detail = r->has_error ? kg_code_name(r->error.code) : r->reason;
     if (position >= 0) {
         kg_buf_addf(out, "<a href=\"#r%ld\" ", position);
@@ -200,7 +201,7 @@ static void open_record(const struct kg_record *r, size_t i, struct kg_buf *out)
         snprintf(reward, sizeof reward, "%.6g", r->rewards[0].value);
     }
     kg_buf_addf(out, "<details class=\"rec\" id=\"r%zu\" data-i=\"%zu\"", i, i);
-    attribute("v", kg_report_class(r), out);
+    attribute("v", class_of(r), out);
     attribute("p", r->problem.name, out);
     attribute("s", speed, out);
     attribute("w", reward, out);

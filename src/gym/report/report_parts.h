@@ -15,8 +15,6 @@ void kg_report_distributions(const struct kg_tally *t, struct kg_buf *out);
 void kg_report_hacks(const struct kg_tally *t, struct kg_buf *out);
 void kg_report_records(const struct kg_tally *t, struct kg_buf *out);
 
-/* "ok", "error", "none": for classes and filters. */
-const char *kg_report_class(const struct kg_record *r);
 /* Sentences and tables of what the checks saw. */
 void kg_report_evidence(const struct kg_record *r, struct kg_buf *out);
 /* Problem and, of a batch, the line's id: `<b>relu</b> <i class="id">relu-17</i>`. Samples of one

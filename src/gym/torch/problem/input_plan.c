@@ -58,7 +58,8 @@ bool kg_tplan_free(const struct kg_task_input *in)
            !s->whole && s->sd > 0 && s->distinct > few;
 }
 
-bool kg_tplan_any_free(const struct kg_task_desc *d)
+/* Does any law besides the reference's own make sense? */
+static bool any_free(const struct kg_task_desc *d)
 {
     for (size_t i = 0; i < d->ninputs; i++) {
         if (kg_tplan_free(&d->input[i])) {
@@ -161,7 +162,7 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
         out[n++] = KG_TL_EDITED; /* right after the unedited ones */
     }
     out[n++] = KG_TL_NEW;
-    if (kg_tplan_any_free(d)) {
+    if (any_free(d)) {
         for (int l = KG_TL_BF16; l < KG_TL_DRAWN; l++) {
             if (l != KG_TL_PRECISION || kg_tplan_probed(d)) {
                 out[n++] = (enum kg_tlaw)l;

@@ -36,8 +36,6 @@ bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
 
 /* May the judge make this input's values itself? */
 bool kg_tplan_free(const struct kg_task_input *in);
-/* Does any law besides the reference's own make sense? */
-bool kg_tplan_any_free(const struct kg_task_desc *d);
 /* Values of the free input `at` under a law from KG_TL_BF16 on. */
 void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
                   struct kg_dj_law *out);
