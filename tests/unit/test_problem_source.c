@@ -137,7 +137,7 @@ static void expect_defect(const char *name, const char *text, const char *says)
     rig_shows(says);
 }
 
-/* Drawn anew each time: the same file must fare alike. */
+/* The same file must fare alike. */
 static void a_reference_that_leaves_its_arrays_is_a_defect(void **state)
 {
     (void)state;
@@ -292,6 +292,34 @@ static void sums_that_the_bound_cannot_cover_are_told(void **state)
                         "\"sums of 1024 terms, in any order\"}\n");
 }
 
+/* What a frozen `bias` changes here is near the error bound: fresh draws would find it in every
+ * second check only. */
+static void the_same_file_gets_the_same_answer(void **state)
+{
+    (void)state;
+    rig_text("near.c",
+             "/*---kgym\nname: near\nlevel: 1\nentry: near\ndims: {rows: 30, cols: 200}\nargs:\n"
+             "  - {name: x, type: \"f32[rows,cols]\", role: in}\n"
+             "  - {name: bias, type: \"f32[cols]\", role: in}\n"
+             "  - {name: y, type: \"f32[rows,cols]\", role: out}\n"
+             "  - {name: rows, type: i64, role: dim}\n  - {name: cols, type: i64, role: dim}\n"
+             "---*/\n#include <stdint.h>\nvoid near(const real *x, const real *bias, real *y, "
+             "int64_t rows, int64_t cols)\n{\n    for (int64_t i = 0; i < rows * cols; i++) {\n"
+             "        y[i] = x[i] + (real)1e-9 * bias[i % cols];\n    }\n}\n");
+    char first[8192] = "";
+    for (int i = 0; i < 20; i++) {
+        rig_expect(0,
+                   "$K problems check ./near.c --json --set seed=%032x | jq -c '[.pass, (.checks[] "
+                   "| select(.check != \"long enough\") | [.check, .pass, .detail])]'",
+                   i);
+        if (i == 0) {
+            snprintf(first, sizeof first, "%s", rig.out.data);
+        }
+        assert_string_equal(rig.out.data, first);
+    }
+    assert_non_null(strstr(first, "frozen bias"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +333,7 @@ int main(void)
         cmocka_unit_test(one_time_of_the_reference_is_told),
         cmocka_unit_test(a_block_that_is_wrong_does_not_parse),
         cmocka_unit_test(sums_that_the_bound_cannot_cover_are_told),
+        cmocka_unit_test(the_same_file_gets_the_same_answer),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

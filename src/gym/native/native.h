@@ -60,6 +60,9 @@ enum kg_code kg_native_check_built(const char *object, struct kg_err *err) KG_MU
 /* Both reference runners up: started when first needed, and again where they died. */
 enum kg_code kg_native_references(struct kg_worker *w, struct kg_err *err) KG_MUST_USE;
 void kg_native_forget(struct kg_worker *w, enum kg_forget what);
+/* The inputs that were drawn for a problem so far: what comes next is drawn anew. sha256: of the
+ * problem, current or kept. */
+void kg_native_forget_cases(struct kg_worker *w, const char *sha256);
 void kg_native_close(struct kg_worker *w);
 
 /* --- native_build.c --- */

@@ -119,17 +119,48 @@ static enum kg_code load(struct kg_worker *w, const char *problem, struct kg_onb
     return KG_OK;
 }
 
-enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
-                               struct kg_err *err)
+/* --- draws --- */
+
+/* The worker's own, put aside for the time of a check. */
+struct own_draws {
+    struct kg_rng rng;
+    char seed[sizeof((struct kg_config *)NULL)->seed];
+};
+
+/* The draws of a part of the check follow from the bytes of the file alone, so the same file gets
+ * the same answer, even where an error is near its bound. Each part begins anew: how much the
+ * sanitizers' part drew may depend on its time limit. */
+static void draw_for_part(struct kg_worker *w, uint64_t part)
 {
-    enum kg_code code = load(w, problem, out, err);
-    struct kg_native *n = kg_native_of(w);
-    if (code != KG_OK || !n || !n->problem) {
-        return code;
-    }
-    snprintf(out->problem, sizeof out->problem, "%s", n->problem->name);
-    memcpy(out->sha256, n->problem->sha256, sizeof out->sha256);
-    sizes(n->problem, out);
+    char half[33];
+    struct kg_key key = {{0, 0}};
+    snprintf(half, sizeof half, "%.32s", kg_native_of(w)->problem->sha256);
+    (void)!kg_key_parse(half, &key);
+    kg_rng_init(&w->rng, kg_key_derive(key, "check", part), 0);
+    kg_key_hex(kg_key_derive(key, "evaluations of a check", part), w->config.seed);
+}
+
+static void use_draws_of_file(struct kg_worker *w, struct own_draws *own)
+{
+    own->rng = w->rng;
+    memcpy(own->seed, w->config.seed, sizeof own->seed);
+    draw_for_part(w, 0);
+    kg_native_forget_cases(w, kg_native_of(w)->problem->sha256);
+}
+
+/* No evaluation may be asked what was drawn for the check: whoever has the file could know it. */
+static void use_own_draws(struct kg_worker *w, const char *sha256, const struct own_draws *own)
+{
+    kg_rng_deinit(&w->rng);
+    w->rng = own->rng;
+    memcpy(w->config.seed, own->seed, sizeof own->seed);
+    kg_native_forget_cases(w, sha256);
+}
+
+/* The checks of a problem that parses and builds. */
+static enum kg_code look(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                         struct kg_err *err)
+{
     bool sound;
     if (kg_native_source_checks(w, out, &sound, err) != KG_OK) {
         return err->code;
@@ -137,10 +168,12 @@ enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct 
     if (!sound) {
         return KG_OK; /* what its answers are may be another thing next time */
     }
+    kg_rng_deinit(&w->rng);
+    draw_for_part(w, 1);
     struct kg_buf src;
     kg_buf_init(&src, 1 << 20);
-    kg_probe_reference(n->problem, &src);
-    code = kg_onboard_judge(w, problem, out, "reference", &src, KG_WANT_OK, err);
+    kg_probe_reference(kg_native_of(w)->problem, &src);
+    enum kg_code code = kg_onboard_judge(w, problem, out, "reference", &src, KG_WANT_OK, err);
     kg_buf_deinit(&src);
     if (code == KG_OK && !out->check[out->n - 1].pass) {
         return KG_OK; /* what follows asks the reference, too */
@@ -154,4 +187,22 @@ enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct 
         out->pass = out->pass && out->check[i].pass;
     }
     return KG_OK;
+}
+
+enum kg_code kg_native_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
+                               struct kg_err *err)
+{
+    struct own_draws own;
+    enum kg_code code = load(w, problem, out, err);
+    struct kg_native *n = kg_native_of(w);
+    if (code != KG_OK || !n || !n->problem) {
+        return code;
+    }
+    snprintf(out->problem, sizeof out->problem, "%s", n->problem->name);
+    memcpy(out->sha256, n->problem->sha256, sizeof out->sha256);
+    sizes(n->problem, out);
+    use_draws_of_file(w, &own);
+    code = look(w, problem, out, err);
+    use_own_draws(w, out->sha256, &own);
+    return code;
 }

@@ -51,6 +51,18 @@ void kg_native_forget(struct kg_worker *w, enum kg_forget what)
     }
 }
 
+void kg_native_forget_cases(struct kg_worker *w, const char *sha256)
+{
+    struct kg_native *n = kg_native_of(w);
+    struct kg_native_kept *kept = kept_of(w, sha256);
+    if (kept) {
+        kg_case_pool_reset(&kept->pool);
+    }
+    if (n->problem && strcmp(n->problem->sha256, sha256) == 0) {
+        kg_case_pool_reset(&n->pool);
+    }
+}
+
 void kg_native_close(struct kg_worker *w)
 {
     kg_native_forget(w, KG_FORGET_ALL);
