@@ -25,6 +25,8 @@ static struct kg_problem *parsed(const char *text)
     return p;
 }
 
+#define IN_DOUBLE "` (it computes in double)"
+
 /* The body begins on line 14. */
 static const struct {
     const char *body, *found;
@@ -48,6 +50,23 @@ static const struct {
      "line 14: `kgops_gelu_f32`: write `kgops_gelu`"},
     {"union { float f; int i; } u; /* not real: rounds to bfloat16 in both widths */\n", ""},
     {"/* not real: this line only */\nfloat f;\n", "line 15: `float`: write `real`"},
+    {"real f(real x) { return x * 0.01; }\n", "line 14: `0.01`: write `(real)0.01" IN_DOUBLE},
+    {"real f(real x) { return x > 0. ? x : 1e-2 * x; }\n",
+     "line 14: `0.`: write `(real)0." IN_DOUBLE "; line 14: `1e-2`: write `(real)1e-2" IN_DOUBLE},
+    {"real f(real x) { x *= 0.5; return fmax(x, 0.0); }\n",
+     "line 14: `0.5`: write `(real)0.5" IN_DOUBLE "; line 14: `0.0`: write `(real)0.0" IN_DOUBLE},
+    {"#define SLOPE (-0.01)\nreal f(const real *x) { return SLOPE * x[0]; }\n",
+     "line 15: `SLOPE`: write `(real)SLOPE" IN_DOUBLE},
+    {"#define SLOPE 0.01\nreal f(real x) { return (real)SLOPE * x; }\n", ""},
+    {"real f(real x) { return x * (real)0.01 - (real)-1e-3; }\n", ""},
+    {"real f(real x, int n) { real s = 0.0, t = -1.5; real u = 1.0 / n; return s * t + u * x; }\n",
+     ""},
+    {"void f(real *x, int n) { x[0] = 0.25; g(x, n, 0.01); }\n", ""},
+    {"void f(real *x) { double s = x[0] * 0.5, t; t = 0.1 * x[0]; s = s * 0.9; x[0] = s + t; }\n",
+     ""},
+    {"real f(real x) { return x * 0.01; /* not real: in double on purpose */\n}\n", ""},
+    {"const char *f(real x) { return x > 1 ? \"0.5\" : \"x * 0.01\"; }\n", ""},
+    {"int f(real x, double y) { return y > 0.5; }\n", ""},
     {"float a;\nfloat b;\nfloat c;\nfloat d;\nfloat e;\nfloat f;\nfloat g;\nfloat h;\nfloat i;\n",
      "line 14: `float`: write `real`; line 15: `float`: write `real`; line 16: `float`: write "
      "`real`; "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gym/native/real_literals.h"
 #include "gym/reply/lex.h"
 
 #define SHOWN    8
@@ -23,10 +24,11 @@ static const char *const functions[] = {
 struct found {
     int line;
     char word[WORD_CAP];
-    char remedy[120];
+    char remedy[160];
 };
 
 struct search {
+    const struct kg_problem *p;
     struct found first[SHOWN];
     int n;
     int marked;         /* line that a comment excuses */
@@ -115,6 +117,17 @@ static bool is_known(struct search *s, const struct found *f)
     return false;
 }
 
+static void add(struct search *s, const struct found *f)
+{
+    if (is_known(s, f)) {
+        return;
+    }
+    if (s->n < SHOWN) {
+        s->first[s->n] = *f;
+    }
+    s->n++;
+}
+
 static void look_at(struct search *s, int line, const char *text, size_t len, bool number)
 {
     struct found f = {.line = line};
@@ -122,13 +135,9 @@ static void look_at(struct search *s, int line, const char *text, size_t len, bo
         return;
     }
     memcpy(f.word, text, len);
-    if ((number ? judge_number(f.word, f.remedy, sizeof f.remedy)
-                : judge_name(f.word, f.remedy, sizeof f.remedy)) &&
-        !is_known(s, &f)) {
-        if (s->n < SHOWN) {
-            s->first[s->n] = f;
-        }
-        s->n++;
+    if (number ? judge_number(f.word, f.remedy, sizeof f.remedy)
+               : judge_name(f.word, f.remedy, sizeof f.remedy)) {
+        add(s, &f);
     }
 }
 
@@ -191,14 +200,37 @@ static void search(struct search *s, const char *text, size_t len)
     }
 }
 
+static bool is_function(const char *word, size_t n)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (strlen(functions[i]) == n && memcmp(functions[i], word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For kg_real_literals. */
+static void add_literal(void *self, int line, const char *word, size_t n)
+{
+    struct search *s = self;
+    struct found f = {.line = line};
+    if (!line_is_marked(s->p->source, s->p->source_len, (size_t)(word - s->p->source))) {
+        snprintf(f.word, sizeof f.word, "%.*s", (int)n, word);
+        snprintf(f.remedy, sizeof f.remedy, "write `(real)%s` (it computes in double)", f.word);
+        add(s, &f);
+    }
+}
+
 int kg_real_words(const struct kg_problem *p, struct kg_buf *out)
 {
-    struct search s = {.n = 0};
+    struct search s = {.p = p};
     if (!has_f32(p)) {
         return 0;
     }
     kg_buf_init(&s.said, 3 * p->source_len + 1); /* a word, and two line breaks */
     search(&s, p->source, p->source_len);
+    kg_real_literals(p->source, p->source_len, is_function, add_literal, &s);
     kg_buf_deinit(&s.said);
     for (int i = 0; i < s.n && i < SHOWN; i++) {
         kg_buf_addf(out, "%sline %d: `%s`: %s", i > 0 ? "; " : "", s.first[i].line, s.first[i].word,

@@ -1,7 +1,8 @@
 /* Words of one width in the reference of a C problem: `float`, `sqrtf`, `0.1f`, `kgops_gelu_f32`.
  * The reference is built once with real=float and once with real=double; what names a width itself
  * stays as narrow in the oracle, so that the oracle errs like the float reference and the error
- * bound means nothing. docs/problems.md says what is legitimate. Lexical, pure. */
+ * bound means nothing. Constants that make the float reference compute in double are found as well
+ * (real_literals.h). docs/problems.md says what is legitimate. Lexical, pure. */
 #ifndef KG_GYM_NATIVE_REAL_WORDS_H
 #define KG_GYM_NATIVE_REAL_WORDS_H
 
