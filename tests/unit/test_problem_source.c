@@ -276,7 +276,7 @@ static void a_block_that_is_wrong_does_not_parse(void **state)
         {"s/\"f32.n.\"/f32[n,n]/", "parses: ./p.c:7: not valid YAML"},
         {"s/f32.n./f32[m]/", "parses: ./p.c:7: args.x.type: unknown name 'm'"},
         {"s/60000/0/", "parses: ./p.c:5: dims.n: must be an integer"},
-        {"s/x.i.;/z;/", "builds: ./p.c: the reference does not build"},
+        {"s/x.i.;/z;/", "builds: ./p.c:17: the reference does not build with real = float: "},
     };
     rig_text("whole.c", PLAIN("p", "", "x[i]"));
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
@@ -309,6 +309,27 @@ static void sums_that_the_bound_cannot_cover_are_told(void **state)
     assert_string_equal(rig.out.data,
                         "{\"check\":\"bound\",\"pass\":true,\"note\":false,\"detail\":"
                         "\"sums of 1024 terms, in any order\"}\n");
+}
+
+static void a_signature_that_does_not_fit_the_block_is_a_defect(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "void p(const real *x, real *y, int n)",    "void p(const real *x, real *y, int16_t n)",
+        "void p(const real *x, real *y, real n)",   "void p(real x, real *y, int64_t n)",
+        "int p(const real *x, real *y, int64_t n)", "void p(const real *x, real *y)"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "%s%s\n{\n    (void)x;\n    y[0] = 1;\n}\n", BLOCK("p", ""),
+                 wrong[i]);
+        expect_defect("p", text,
+                      "signature: ./p.c:14: `p` does not fit `args`; write `void p(const real *x, "
+                      "real *y, int64_t n)`");
+    }
+    rig_text("p.c", BLOCK("p", "") "void p(real *restrict x, real *const y, const int64_t n)\n{\n"
+                                   "    for (int64_t i = 0; i < n; i++) {\n"
+                                   "        y[i] = 2 * x[i];\n    }\n}\n");
+    rig_expect(0, "$K problems check ./p.c");
 }
 
 /* What a frozen `bias` changes here is near the error bound: fresh draws would find it in every
@@ -352,6 +373,7 @@ int main(void)
         cmocka_unit_test(one_time_of_the_reference_is_told),
         cmocka_unit_test(a_block_that_is_wrong_does_not_parse),
         cmocka_unit_test(sums_that_the_bound_cannot_cover_are_told),
+        cmocka_unit_test(a_signature_that_does_not_fit_the_block_is_a_defect),
         cmocka_unit_test(the_same_file_gets_the_same_answer),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

@@ -85,8 +85,13 @@ static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, i
     }
     enum kg_code code = KG_OK;
     if (res.status != KG_CC_OK) {
-        code = kg_fail(err, KG_E_PROBLEM, "%s: the reference does not build (%s): %s", p->path,
-                       name, res.first_error[0] ? res.first_error : "see the compiler's output");
+        char at[24] = "";
+        if (res.line > 0) {
+            snprintf(at, sizeof at, ":%d", res.line);
+        }
+        code = kg_fail(err, KG_E_PROBLEM, "%s%s: the reference does not build with real = %s: %s",
+                       p->path, at, kind == KG_CC_REF_FLOAT ? "float" : "double",
+                       res.first_error[0] ? res.first_error : "see the compiler's output");
     }
     snprintf(object, cap, "%s", res.object);
     kg_buf_deinit(&res.text);
