@@ -577,6 +577,40 @@ static void many_reasons_are_counted_together(void **state)
     json_decref(list);
 }
 
+/* A reason that two stages give may be the most frequent of a verdict only with both. */
+static void reasons_are_sorted_and_none_is_dropped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason;
+        enum kg_stage stage;
+        int n;
+    } given[] = {{"goto", KG_ST_TINY, 5}, {"asm", KG_ST_TINY, 4},   {"asm", KG_ST_STATIC, 3},
+                 {"nan", KG_ST_TINY, 2},  {"guard", KG_ST_TINY, 2}, {"twin", KG_ST_TINY, 1}};
+    json_t *list = json_array();
+    struct kg_buf page;
+    struct kg_err err = KG_ERR_INIT;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        for (int k = 0; k < given[i].n; k++) {
+            struct kg_record r;
+            kg_record_init(&r);
+            kg_record_verdict(&r, KG_V_REJECTED, given[i].reason, "rejected");
+            r.stages[given[i].stage].status = KG_SS_FAIL;
+            json_array_append_new(list, kg_record_json(&r, true));
+            kg_record_deinit(&r);
+        }
+    }
+    page_of(list, "sorted", &page);
+    assert_non_null(strstr(page.data, "rejected/goto 5, rejected/asm 4, "));
+    assert_non_null(strstr(page.data, ", 1 more</td>"));
+    assert_non_null(strstr(page.data, ">asm 7</span> <span class=\"chip v-rejected\">goto 5<"));
+    kg_buf_reset(&page);
+    assert_int_equal(kg_report_tables(list, false, 80, &page, &err), KG_OK);
+    assert_non_null(strstr(page.data, "asm 7, goto 5,"));
+    kg_buf_deinit(&page);
+    json_decref(list);
+}
+
 static void no_records_at_all(void **state)
 {
     (void)state;
@@ -711,6 +745,7 @@ int main(void)
         cmocka_unit_test(the_tally_adds_up),
         cmocka_unit_test(cached_compiles_are_not_in_the_median),
         cmocka_unit_test(many_reasons_are_counted_together),
+        cmocka_unit_test(reasons_are_sorted_and_none_is_dropped),
         cmocka_unit_test(no_records_at_all),
         cmocka_unit_test(two_thousand_records),
         cmocka_unit_test(long_code_is_cut),

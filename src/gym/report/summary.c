@@ -1,8 +1,9 @@
 /* Tiles, funnel and verdicts: how many, at which stage, why. */
-#include <string.h>
 
 #include "gym/card/units.h"
 #include "gym/report/report_parts.h"
+
+#define STAGE_REASONS 4 /* kinds in a cell of the funnel */
 
 static double percent(size_t part, size_t whole)
 {
@@ -44,17 +45,20 @@ void kg_report_tiles(const struct kg_tally *t, struct kg_buf *out)
     kg_buf_adds(out, "</div>\n");
 }
 
-/* The most frequent reasons of failing at a stage. */
+/* The most frequent reasons of failing at a stage, and how many kinds are not shown. */
 static void stage_reasons(const struct kg_tally *t, enum kg_stage stage, struct kg_buf *out)
 {
-    int shown = 0;
-    for (size_t i = 0; i < t->nreasons && shown < 4; i++) {
+    size_t kinds = 0;
+    for (size_t i = 0; i < t->nreasons; i++) {
         const struct kg_tally_reason *x = &t->reasons[i];
-        if (x->stage == stage) {
-            kg_buf_addf(out, "%s%s/", shown++ > 0 ? ", " : "", kg_verdict_name(x->verdict));
+        if (x->stage == stage && kinds++ < STAGE_REASONS) {
+            kg_buf_addf(out, "%s%s/", kinds > 1 ? ", " : "", kg_verdict_name(x->verdict));
             kg_html_text(out, x->reason);
             kg_buf_addf(out, " %zu", x->n);
         }
+    }
+    if (kinds > STAGE_REASONS) {
+        kg_buf_addf(out, ", %zu more", kinds - STAGE_REASONS);
     }
 }
 
@@ -104,25 +108,14 @@ void kg_report_funnel(const struct kg_tally *t, struct kg_buf *out)
     kg_buf_adds(out, "</tbody></table></section>\n");
 }
 
-/* Reasons of a verdict, whichever stage they were given in. */
 static void verdict_reasons(const struct kg_tally *t, enum kg_verdict v, struct kg_buf *out)
 {
-    bool done[KG_TALLY_REASONS] = {false};
-    for (size_t i = 0; i < t->nreasons; i++) {
-        if (t->reasons[i].verdict != v || done[i]) {
-            continue;
-        }
-        size_t n = 0;
-        for (size_t k = i; k < t->nreasons; k++) {
-            if (t->reasons[k].verdict == v &&
-                strcmp(t->reasons[k].reason, t->reasons[i].reason) == 0) {
-                n += t->reasons[k].n;
-                done[k] = true;
-            }
-        }
+    struct kg_tally_reason r[KG_TALLY_REASONS];
+    size_t n = kg_tally_reasons_of(t, v, r);
+    for (size_t i = 0; i < n; i++) {
         kg_buf_addf(out, "<span class=\"chip v-%s\">", kg_verdict_name(v));
-        kg_html_text(out, t->reasons[i].reason);
-        kg_buf_addf(out, " %zu</span> ", n);
+        kg_html_text(out, r[i].reason);
+        kg_buf_addf(out, " %zu</span> ", r[i].n);
     }
 }
 

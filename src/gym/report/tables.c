@@ -77,29 +77,11 @@ static void verdict_line(struct kg_pen *p, const struct kg_tally *t, const char 
     number(p, KG_DIM, 32, share);
 }
 
-/* The tally keeps reasons apart by stage; here the stages of a reason are added up. */
-static size_t merge(const struct kg_tally *t, enum kg_verdict v, struct kg_tally_reason *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->nreasons; i++) {
-        size_t k = 0;
-        while (k < n && strcmp(out[k].reason, t->reasons[i].reason) != 0) {
-            k++;
-        }
-        if (t->reasons[i].verdict == v && k < n) {
-            out[k].n += t->reasons[i].n;
-        } else if (t->reasons[i].verdict == v) {
-            out[n++] = t->reasons[i];
-        }
-    }
-    return n;
-}
-
 static void reasons(struct kg_pen *p, const struct kg_tally *t, enum kg_verdict v)
 {
     const int indent = 35;
     struct kg_tally_reason r[KG_TALLY_REASONS];
-    size_t n = merge(t, v, r);
+    size_t n = kg_tally_reasons_of(t, v, r);
     kg_pen_to(p, indent);
     for (size_t i = 0; i < n; i++) {
         kg_pen_wrapf(p, KG_PLAIN, indent, "%s %zu%s", r[i].reason, r[i].n, i + 1 < n ? "," : "");

@@ -152,3 +152,21 @@ void kg_tally_deinit(struct kg_tally *t)
     t->r = NULL;
     t->n = 0;
 }
+
+size_t kg_tally_reasons_of(const struct kg_tally *t, enum kg_verdict v, struct kg_tally_reason *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->nreasons; i++) {
+        size_t k = 0;
+        while (k < n && strcmp(out[k].reason, t->reasons[i].reason) != 0) {
+            k++;
+        }
+        if (t->reasons[i].verdict == v && k < n) {
+            out[k].n += t->reasons[i].n;
+        } else if (t->reasons[i].verdict == v) {
+            out[n++] = t->reasons[i];
+        }
+    }
+    qsort(out, n, sizeof *out, by_count);
+    return n;
+}

@@ -36,6 +36,10 @@ enum kg_code kg_tally_of(const json_t *records, struct kg_tally *out,
 void kg_tally_deinit(struct kg_tally *t);
 /* Does the record show a speed-up: ok, measured? */
 bool kg_tally_has_speed(const struct kg_record *r);
+/* The reasons of a verdict, whichever stage they were given in, most frequent first. out
+ * [KG_TALLY_REASONS]; their number is returned. */
+size_t kg_tally_reasons_of(const struct kg_tally *t, enum kg_verdict v,
+                           struct kg_tally_reason *out);
 /* 1 faster, -1 slower, 0 not distinguishable from 1 */
 int kg_tally_side(const struct kg_record *r);
 
