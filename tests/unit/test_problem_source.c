@@ -332,6 +332,13 @@ static void a_signature_that_does_not_fit_the_block_is_a_defect(void **state)
     rig_expect(0, "$K problems check ./p.c");
 }
 
+static void a_reference_that_leaves_elements_out_is_told_in_one_clause(void **state)
+{
+    (void)state;
+    expect_defect("forgot", PLAIN("forgot", "    n--;\n", "x[i]"),
+                  "        reference: ./forgot.c: the float reference does not write all of `y`");
+}
+
 /* What a frozen `bias` changes here is near the error bound: fresh draws would find it in every
  * second check only. */
 static void the_same_file_gets_the_same_answer(void **state)
@@ -374,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_block_that_is_wrong_does_not_parse),
         cmocka_unit_test(sums_that_the_bound_cannot_cover_are_told),
         cmocka_unit_test(a_signature_that_does_not_fit_the_block_is_a_defect),
+        cmocka_unit_test(a_reference_that_leaves_elements_out_is_told_in_one_clause),
         cmocka_unit_test(the_same_file_gets_the_same_answer),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

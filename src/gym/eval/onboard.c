@@ -45,7 +45,7 @@ static void explain(struct kg_onboard_check *c, const struct kg_record *r,
 {
     const char *message = r->message ? r->message : "";
     if (r->has_error) {
-        snprintf(c->detail, sizeof c->detail, "it could not be judged: %s", r->error.message);
+        snprintf(c->detail, sizeof c->detail, "%s", r->error.message);
     } else if (r->verdict == KG_V_OK) {
         snprintf(c->detail, sizeof c->detail, "%s",
                  want == KG_WANT_OK
