@@ -242,11 +242,14 @@ static const char zsh_script[] =
     "kgym\nfi\n";
 
 static const char help_text[] =
-    "usage: kgym completion [bash | zsh]\n\n"
-    "Prints a script that completes commands, options, values and problems. Default: bash.\n\n"
+    "usage: kgym completion [bash | zsh]\n"
+    "\n"
+    "Prints a script that completes commands, options, values and problems. Default:\n"
+    "bash.\n"
+    "\n"
     "  bash   eval \"$(kgym completion)\" in ~/.bashrc\n"
-    "  zsh    eval \"$(kgym completion zsh)\" in ~/.zshrc, after compinit; or as the file _kgym\n"
-    "         in a folder of $fpath\n";
+    "  zsh    eval \"$(kgym completion zsh)\" in ~/.zshrc, after compinit; or as the\n"
+    "         file _kgym in a folder of $fpath\n";
 
 int kg_cmd_completion(int argc, char **argv)
 {

@@ -21,16 +21,17 @@
 static const char help_text[] =
     "usage: kgym doctor [--device D] [--quick] [--json]\n"
     "\n"
-    "What this host allows and measures: compiler, sandbox ladder, and how well it keeps\n"
-    "time: the cost of a hand-off (K), and a null test, the reference against itself,\n"
-    "whose ratio must be 1; and what PyTorch problems would run on: of a GPU also driver,\n"
-    "clocks, CUPTI, MPS, MIG, its own K and null test. Each missing piece comes with what it\n"
-    "costs and what to do.\n"
+    "What this host allows and measures: compiler, sandbox ladder, and how well it\n"
+    "keeps time: the cost of a hand-off (K), and a null test, the reference against\n"
+    "itself, whose ratio must be 1; and what PyTorch problems would run on: of a GPU\n"
+    "also driver, clocks, CUPTI, MPS, MIG, its own K and null test. Each missing\n"
+    "piece comes with what it costs and what to do.\n"
     "\n"
     "  --device D        where PyTorch problems would run: cpu, cuda:0, auto\n"
     "  --quick           leave out the measurements and PyTorch\n"
     "  --json            one JSON object\n"
-    "  --set KEY=VALUE   any configuration key, such as compiler (`kgym options` lists them)\n"
+    "  --set KEY=VALUE   any configuration key, such as compiler (`kgym options`\n"
+    "                    lists them)\n"
     "\n"
     "exit status: 0 all well, 1 something is missing or noisy, 2 kgym can't run here\n";
 

@@ -9,12 +9,14 @@ static const char help_text[] =
     "       kgym kernelbench analyze --run DIR --baseline FILE [OPTIONS]\n"
     "       kgym kernelbench write --records FILE --out DIR [OPTIONS]\n"
     "\n"
-    "Judges the kernels of a KernelBench run, as `kgym eval` does, and writes that project's\n"
-    "result files; computes its metrics from them; or makes a run of any batch's records.\n"
+    "Judges the kernels of a KernelBench run, as `kgym eval` does, and writes that\n"
+    "project's result files; computes its metrics from them; or makes a run of any\n"
+    "batch's records.\n"
     "\n"
-    "eval: reads DIR/level_<L>_problem_<P>_sample_<S>_kernel.py, writes eval_results.json and\n"
-    "pass_at_k_results.json, and keeps the records in kgym_records.jsonl. What was judged\n"
-    "before, and has not changed, is not judged again; an interrupted run goes on.\n"
+    "eval: reads DIR/level_<L>_problem_<P>_sample_<S>_kernel.py, writes\n"
+    "eval_results.json and pass_at_k_results.json, and keeps the records in\n"
+    "kgym_records.jsonl. What was judged before, and has not changed, is not judged\n"
+    "again; an interrupted run goes on.\n"
     "  --run DIR           the run's folder\n"
     "  --problems DIR      folder that holds level<L>/<id>_<Name>.py\n"
     "  --level L           which level (default: the run's only one)\n"
@@ -22,10 +24,13 @@ static const char help_text[] =
     "  --samples LIST      only these: 0-4\n"
     "  --pass-at-k LIST    k of pass@k (default 1)\n"
     "  --out DIR           where results go (default: the run's folder)\n"
-    "  --jobs N            worker processes (default: all CPUs, half of them for a GPU)\n"
+    "  --jobs N            worker processes (default: all CPUs, half of them for a\n"
+    "                      GPU)\n"
     "  --preset kernelbench\n"
-    "                      that project's own trials and times, instead of kgym's: no reward\n"
-    "  --rewards A[,B]     reward presets to compute for the records (not with that preset)\n"
+    "                      that project's own trials and times, instead of kgym's: no\n"
+    "                      reward\n"
+    "  --rewards A[,B]     reward presets to compute for the records (not with that\n"
+    "                      preset)\n"
     "  --preset, --device, --config, --set, --dump-config and any configuration key:\n"
     "                      see `kgym eval --help`\n"
     "\n"
@@ -37,8 +42,9 @@ static const char help_text[] =
     "  --out FILE          write the analysis as JSON\n"
     "  --json              print it as JSON\n"
     "\n"
-    "write: reads the records of `kgym eval --batch`, those of problems named 12_Name, and writes\n"
-    "DIR/level_<L>_problem_<P>_sample_<S>_kernel.py, eval_results.json, pass_at_k_results.json.\n"
+    "write: reads the records of `kgym eval --batch`, those of problems named\n"
+    "12_Name, and writes DIR/level_<L>_problem_<P>_sample_<S>_kernel.py,\n"
+    "eval_results.json, pass_at_k_results.json.\n"
     "  --records FILE      what a batch has written\n"
     "  --out DIR           the run's folder, made if it is missing\n"
     "  --level L           which level (default: the records' only one)\n"
@@ -46,17 +52,17 @@ static const char help_text[] =
     "  --pass-at-k LIST    k of pass@k (default 1)\n"
     "\n"
     "examples:\n"
-    "  kgym kernelbench eval --run runs/demo --problems KernelBench --level 1 --device cpu\n"
-    "  kgym kernelbench eval --run runs/demo --problems KernelBench --problem-ids 1-20 "
-    "--samples 0\n"
+    "  kgym kernelbench eval --run demo --problems KernelBench --level 1 --device cpu\n"
+    "  kgym kernelbench eval --run demo --problems KernelBench --problem-ids 1-20\n"
     "  kgym kernelbench eval run_name=demo dataset_src=local level=1 timeout=300\n"
-    "  kgym kernelbench analyze --run runs/demo --baseline "
-    "results/timing/H100_Modal/baseline_time_torch.json\n"
-    "  kgym kernelbench analyze run_name=demo level=1 hardware=H100_Modal "
-    "baseline=baseline_time_torch\n"
+    "  kgym kernelbench analyze --run runs/demo --baseline \\\n"
+    "       results/timing/H100_Modal/baseline_time_torch.json\n"
+    "  kgym kernelbench analyze run_name=demo level=1 hardware=H100_Modal \\\n"
+    "       baseline=baseline_time_torch\n"
     "  kgym kernelbench write --records out.jsonl --out runs/mine\n"
     "\n"
-    "exit status: 0 every kernel got a verdict, or what was asked for was made; 2 error\n";
+    "exit status: 0 every kernel got a verdict, or what was asked for was made; 2\n"
+    "error\n";
 
 const char *const kg_cli_kb_eval_flags[] = {
     "--run",       "--problems", "--level",       "--problem-ids", "--samples",
@@ -68,6 +74,22 @@ const char *const kg_cli_kb_analyze_flags[] = {"--run", "--baseline", "--level",
 const char *const kg_cli_kb_write_flags[] = {"--records",   "--out",  "--level", "--problems",
                                              "--pass-at-k", "--help", NULL};
 
+/* Words with a space between, in lines of 80 columns below a name. */
+static void print_words(const char *name, const char *words)
+{
+    const size_t indent = 10, columns = 80;
+    size_t column = (size_t)printf("  %-7s", name);
+    while (*(words += strspn(words, " ")) != '\0') {
+        size_t n = strcspn(words, " ");
+        if (column > indent && column + 1 + n > columns) {
+            column = (size_t)printf("\n%*s", (int)indent - 1, "") - 1;
+        }
+        column += (size_t)printf(" %.*s", (int)n, words);
+        words += n;
+    }
+    putchar('\n');
+}
+
 static void help(void)
 {
     struct kg_buf words;
@@ -75,10 +97,10 @@ static void help(void)
     fputs(help_text, stdout);
     puts("\nwords of that project's scripts that are taken, others are refused by name:");
     kg_cli_kb_words(&words, " ", false);
-    printf("  eval   %s\n", words.data);
+    print_words("eval", words.data);
     kg_buf_reset(&words);
     kg_cli_kb_words(&words, " ", true);
-    printf("  analyze%s\n", words.data);
+    print_words("analyze", words.data);
     kg_buf_deinit(&words);
 }
 

@@ -43,11 +43,10 @@ void kg_cli_usage(FILE *f)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs(
-        "\n`kgym COMMAND --help` explains a command, with examples. `kgym help card` explains the\n"
-        "card that `kgym eval` prints.\n"
-        "exit status: 0 good news, 1 the candidate or the check failed, 2 error\n",
-        f);
+    fputs("\n`kgym COMMAND --help` explains a command, with examples. `kgym help card`\n"
+          "explains the card that `kgym eval` prints.\n"
+          "exit status: 0 good news, 1 the candidate or the check failed, 2 error\n",
+          f);
 }
 
 static int unknown(const char *word)

@@ -32,13 +32,12 @@ int kg_cmd_options(int argc, char **argv)
                         rules[i].message);
         }
     } else if (is_help(argc, argv)) {
-        kg_buf_adds(
-            &out,
-            "usage: kgym options [--markdown | --static-rules]\n\n"
-            "Every configuration key: YAML `key: value` in a file given to --config, environment\n"
-            "KGYM_KEY, flag --key, or --set key=value.\n\n"
-            "  --markdown       the same as a table for docs/options.md\n"
-            "  --static-rules   the rules of the static check, as a table\n");
+        kg_buf_adds(&out,
+                    "usage: kgym options [--markdown | --static-rules]\n\n"
+                    "Every configuration key: YAML `key: value` in a file given to --config,\n"
+                    "environment KGYM_KEY, flag --key, or --set key=value.\n\n"
+                    "  --markdown       the same as a table for docs/options.md\n"
+                    "  --static-rules   the rules of the static check, as a table\n");
     } else if (argc > 1) {
         static const char *const known[] = {"--markdown", "--static-rules", "--help", NULL};
         kg_buf_deinit(&out);

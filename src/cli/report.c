@@ -12,9 +12,10 @@
 static const char help_text[] =
     "usage: kgym report RECORDS.jsonl [--out PAGE.html] [--title TEXT]\n"
     "\n"
-    "Prints the funnel and the verdicts of a file of records (one kgym.record/1 per line,\n"
-    "as `kgym eval --batch` writes it); with --out also writes one HTML page that needs\n"
-    "nothing else: funnel, speed-ups with intervals, timing distributions, evidence.\n"
+    "Prints the funnel and the verdicts of a file of records (one kgym.record/1 per\n"
+    "line, as `kgym eval --batch` writes it); with --out also writes one HTML page\n"
+    "that needs nothing else: funnel, speed-ups with intervals, timing distributions,\n"
+    "evidence.\n"
     "\n"
     "  RECORDS.jsonl   - is standard input\n"
     "  --out PAGE      write the page; a file that holds records is never replaced\n"

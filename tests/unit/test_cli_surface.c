@@ -141,6 +141,17 @@ static void test_version_and_help_in_all_spellings(void **state)
     rig_says("kgym help: no page `crad`; did you mean `card`?");
 }
 
+static void test_help_fits_a_terminal(void **state)
+{
+    (void)state;
+    rig_expect(0,
+               "$K --help > all; $K help card >> all; for c in $($K --help | "
+               "sed -n 's/^  \\([a-z][a-z]*\\) .*/\\1/p'); do $K $c --help || exit 2; done >> all; "
+               "grep -c '^usage: kgym' all");
+    assert_true(atoi(rig.out.data) >= 10);
+    rig_expect(1, "LC_ALL=C.UTF-8 grep -nE '^.{81}' all");
+}
+
 /* The words that a card shows and does not explain. */
 static void test_a_page_explains_the_card(void **state)
 {
@@ -421,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_a_cache_that_cannot_be_written_is_told_once),
         cmocka_unit_test(test_an_object_that_was_there_is_marked),
         cmocka_unit_test(test_version_and_help_in_all_spellings),
+        cmocka_unit_test(test_help_fits_a_terminal),
         cmocka_unit_test(test_a_page_explains_the_card),
         cmocka_unit_test(test_one_spelling_of_rewards_and_an_alias),
         cmocka_unit_test(test_a_binary_source_is_named_as_one),

@@ -25,7 +25,7 @@ static const struct preset {
       "timing.budget=5", NULL}},
     {"cold", "buffers are dropped from the caches before every call", {"timing.cold=yes", NULL}},
     {"kernelbench",
-     "KernelBench's own trials and times, for comparison: never rewarded",
+     "KernelBench's trials and times, to compare: never rewarded",
      {"protocol=kernelbench", "stage.tiny=no", "multi_input=no", "laws=0", "hack_checks=no",
       "quarantine=ignore", "timing.warmups=3", "timing.trials=100", NULL}},
 };
