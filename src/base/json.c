@@ -145,15 +145,24 @@ static void add_trimmed(const char *text, size_t len, struct kg_buf *out)
     kg_buf_add(out, text + copied, len - copied);
 }
 
+static int add_part(const char *part, size_t len, void *text)
+{
+    kg_buf_add(text, part, len);
+    return 0;
+}
+
+/* jansson's own buffer is not used: it drops the end of a key without a word where memory lacks. */
 static void dump(const json_t *j, size_t flags, struct kg_buf *out)
 {
-    char *text = json_dumps(j, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-    if (text == NULL) {
+    struct kg_buf text;
+    kg_buf_init(&text, SIZE_MAX / 2);
+    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(17);
+    if (json_dump_callback(j, add_part, &text, flags) == 0 && kg_buf_ok(&text)) {
+        add_trimmed(text.data, text.len, out);
+    } else {
         out->truncated = true; /* no memory */
-        return;
     }
-    add_trimmed(text, strlen(text), out);
-    free(text);
+    kg_buf_deinit(&text);
 }
 
 void kg_json_dump(const json_t *j, struct kg_buf *out)
