@@ -37,16 +37,22 @@ static bool inherits_stderr(void)
     return flags >= 0 && !(flags & FD_CLOEXEC);
 }
 
+/* A copy of fd that is `least` or above, in whose favour fd is closed. -1: errno. */
+static int move(int fd, int least)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return moved;
+}
+
 int kg_fd_above_stdio(int fd)
 {
     if (fd < 0 || fd > 2) {
         return fd;
     }
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    int error = errno;
-    close(fd);
-    errno = error;
-    return moved;
+    return move(fd, 3);
 }
 
 static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr,
@@ -101,11 +107,10 @@ enum kg_code kg_role_start(const struct kg_role *role, pid_t *pid, int *sock, st
         return kg_fail(err, KG_E_HOST, "socketpair: %s", strerror(errno));
     }
     pair[0] = kg_fd_above_stdio(pair[0]);
-    int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    int theirs = move(pair[1], OUT_OF_THE_WAY);
     int shared = role->shared < 0 ? -1 : fcntl(role->shared, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
     bool lacks = pair[0] < 0 || theirs < 0 || (shared < 0 && role->shared >= 0);
     int bad = lacks ? errno : spawn(role, theirs, shared, pid);
-    close(pair[1]);
     close_both(theirs, shared);
     if (bad) {
         close_both(pair[0], -1);
