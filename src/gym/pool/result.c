@@ -116,11 +116,28 @@ static bool is_one_line(const char *text, size_t len)
     return controls == 0;
 }
 
+static bool fits(const char *body, size_t len)
+{
+    size_t marks = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < len && len <= KG_POOL_RECORD_MAX; i++) {
+        char c = body[i];
+        if (in_string && c == '\\') {
+            i++;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string) {
+            marks += c == ',' || c == ':' || c == '[' || c == '{';
+        }
+    }
+    return len <= KG_POOL_RECORD_MAX && marks <= KG_POOL_MARKS_MAX;
+}
+
 bool kg_result_is_record(const char *body, size_t len)
 {
     struct kg_err ignored = KG_ERR_INIT;
     json_t *j = NULL;
-    bool good = len <= KG_POOL_RECORD_MAX && is_one_line(body, len) &&
+    bool good = fits(body, len) && is_one_line(body, len) &&
                 kg_json_parse(body, len, "record", &j, &ignored) == KG_OK && json_is_object(j);
     json_decref(j);
     return good;
@@ -168,4 +185,19 @@ json_t *kg_result_of_error(const json_t *task, const struct kg_err *e, bool publ
     return json_pack("{s:I, s:i, s:n, s:n, s:i, s:o, s:i}", "id",
                      (json_int_t)kg_frame_int(task, "id"), "kind", kind, "verdict", "reason",
                      "error", e->code, "message", text(e->message), "correct", -1);
+}
+
+json_t *kg_result_within(const json_t *task, json_t *head, bool public_only, struct kg_buf *body)
+{
+    struct kg_err e = KG_ERR_INIT;
+    if (kg_buf_ok(body) && fits(body->data, body->len)) {
+        return head;
+    }
+    json_decref(head);
+    kg_buf_reset(body);
+    kg_fail(&e, KG_E_LIMIT,
+            "the task's record has more than %u MiB or %u values, or there is no "
+            "memory for it",
+            KG_POOL_RECORD_MAX >> 20, KG_POOL_MARKS_MAX);
+    return kg_result_of_error(task, &e, public_only, body);
 }
