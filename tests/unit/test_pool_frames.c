@@ -1,25 +1,9 @@
 /* Frames of a pool from a peer that lies: the channel that reads them, the supervisor that hears a
  * worker, and the client behind it. No process runs: the test holds the other end of each socket.
  * A worker's bytes must never crash a reader, lose a task, or end the pool. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "pool_rig.h"
 
-#include <cmocka.h>
 #include <dirent.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "gym/pool/client.h"
-#include "gym/pool/result.h"
-#include "gym/pool/supervisor.h"
-
-#define TASK_ID 7
-#define NOBODY  INT_MAX /* no process has this number */
 
 /* The next calls of calloc fail: for lack of memory at one place. Sanitizers have their own. */
 #ifndef __SANITIZE_ADDRESS__
@@ -31,32 +15,7 @@ void *calloc(size_t n, size_t size)
 }
 #endif
 
-/* --- bytes of a peer --- */
-
-static struct kg_buf bytes;
-
-static void add_prefix(uint32_t kind, uint32_t head, uint32_t body)
-{
-    const uint32_t p[3] = {kind, head, body};
-    kg_buf_add(&bytes, p, sizeof p);
-}
-
-static void add_frame(uint32_t kind, const char *head, const void *body, size_t len)
-{
-    add_prefix(kind, (uint32_t)strlen(head), (uint32_t)len);
-    kg_buf_adds(&bytes, head);
-    kg_buf_add(&bytes, body, len);
-}
-
-static void add_result(const char *head, const char *record)
-{
-    add_frame(KG_FRAME_RESULT, head, record, strlen(record));
-}
-
-static void socket_pair(int pair[2])
-{
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-}
+/* --- the channel --- */
 
 /* Writes all bytes, while the reader reads: a socket holds only some of them. */
 static void feed_channel(int fd, struct kg_channel *c)
@@ -70,22 +29,6 @@ static void feed_channel(int fd, struct kg_channel *c)
         at += n > 0 ? (size_t)n : 0;
     }
 }
-
-static int set_up(void **state)
-{
-    (void)state;
-    kg_buf_init(&bytes, 64u << 20);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    kg_buf_deinit(&bytes);
-    return 0;
-}
-
-/* --- the channel --- */
 
 static void test_a_frame_arrives_whole_however_it_is_cut(void **state)
 {
@@ -196,6 +139,15 @@ static void test_what_cannot_be_sent_is_refused_whole(void **state)
     assert_false(kg_channel_queue(&c, KG_FRAME_TASK, json_object(), "", KG_FRAME_MAX));
     assert_int_equal(c.out.len, 0);
     assert_false(c.ended);
+    c.out.max = 100; /* no more memory than this: a frame of which a part fits */
+    assert_true(kg_channel_queue(&c, KG_FRAME_DRAIN, json_object(), "", 0));
+    size_t before = c.out.len;
+    assert_false(kg_channel_queue(&c, KG_FRAME_TASK, json_object(), text, 200));
+    assert_int_equal(c.out.len, before);
+    assert_true(kg_channel_queue(&c, KG_FRAME_DRAIN, json_object(), "", 0));
+    assert_false(c.ended);
+    kg_channel_queue_or_end(&c, KG_FRAME_TASK, json_object(), text, 200);
+    assert_true(c.ended);
     kg_channel_deinit(&c);
     close(pair[1]);
 }
@@ -225,92 +177,7 @@ static void test_last_words_are_read(void **state)
     kg_channel_deinit(&c);
 }
 
-/* --- a worker that lies, a supervisor, its client --- */
-
-static struct kg_supervisor s;
-static struct kg_worker_process worker, *workers[1] = {&worker};
-static struct kgym_pool pool;
-static struct kg_client_task client_task;
-static int worker_end; /* the worker's end of its socket */
-
-static void hire(struct kg_pool_task *t)
-{
-    int pair[2];
-    socket_pair(pair);
-    worker = (struct kg_worker_process){
-        .state = KG_WORKER_BUSY, .pid = NOBODY, .task = t, .ready = true};
-    kg_channel_init(&worker.channel, pair[0]);
-    worker.channel.most = KG_HEAD_MAX + KG_POOL_RECORD_MAX;
-    worker_end = pair[1];
-}
-
-static void open_all(bool ready)
-{
-    int pair[2];
-    struct kg_pool_task *t = calloc(1, sizeof *t);
-    assert_non_null(t);
-    t->id = TASK_ID;
-    t->problem = 1;
-    t->head = json_pack("{s:i, s:i, s:s}", "id", TASK_ID, "kind", KGYM_EVALUATE, "tag", "mine");
-    t->body = strdup("");
-    hire(t);
-    worker.ready = ready;
-    socket_pair(pair);
-    s = (struct kg_supervisor){.worker = workers, .nworkers = 1, .wanted = 1};
-    kg_channel_init(&s.client, pair[0]);
-    client_task = (struct kg_client_task){.id = TASK_ID, .tag = strdup("mine")};
-    pool = (struct kgym_pool){
-        .wake = -1, .supervisor = -1, .ntasks = 1, .task = &client_task, .replies = json_object()};
-    kg_channel_init(&pool.channel, pair[1]);
-}
-
-static void close_all(void)
-{
-    if (pool.ntasks > 0) {
-        free(client_task.tag);
-    }
-    for (size_t i = 0; i < pool.ndone; i++) {
-        kgym_result_free(pool.done[i]);
-    }
-    free(pool.done);
-    json_decref(pool.replies);
-    kg_channel_deinit(&pool.channel);
-    kg_channel_deinit(&s.client);
-    kg_channel_deinit(&worker.channel);
-    kg_pool_task_destroy(worker.task);
-    kg_pool_tasks_deinit(&s.tasks);
-    close(worker_end);
-    kg_buf_reset(&bytes);
-}
-
-/* The worker's bytes go all the way. */
-static void hear_all(void)
-{
-    size_t at = 0;
-    do {
-        ssize_t n = worker.channel.fd < 0 ? (ssize_t)(bytes.len - at)
-                                          : send(worker_end, bytes.data + at, bytes.len - at,
-                                                 MSG_DONTWAIT | MSG_NOSIGNAL);
-        at += n > 0 ? (size_t)n : 0;
-        kg_supervisor_hear(&s, &worker);
-    } while (at < bytes.len);
-    for (int i = 0; i < 8; i++) {
-        kg_supervisor_hear(&s, &worker);
-    }
-    while (kg_channel_flush(&s.client)) {
-        kg_client_hear(&pool);
-    }
-    for (int i = 0; i < 32; i++) {
-        kg_client_hear(&pool);
-    }
-    kg_buf_reset(&bytes);
-}
-
-static bool held_once(void)
-{
-    return (size_t)(worker.task != NULL) + s.tasks.n + pool.ndone == 1 &&
-           pool.ntasks + pool.ndone == 1 && pool.broken.code == KG_OK;
-}
+/* --- a worker that lies --- */
 
 /* The worker is replaced and the task waits for its second try; the same again, and it ends as an
  * error. */
@@ -429,6 +296,34 @@ static void test_forged_records(void **state)
     deep[1999] = '}';
     expect_no_record("deep", deep, 2000);
     free(deep);
+}
+
+/* A short text may be a large tree: the supervisor builds none of more values than it expects. */
+static void test_a_record_of_many_values(void **state)
+{
+    (void)state;
+    enum { MANY = KG_POOL_MARKS_MAX / 2 };
+    struct kg_buf record;
+    kg_buf_init(&record, 1u << 20);
+    for (int k = 0; k < 2; k++) {
+        kg_buf_reset(&record);
+        kg_buf_adds(&record, k == 0 ? "{\"a\":[{}" : "{\"a\":[\"\\\"{}");
+        for (int i = 0; i < MANY; i++) {
+            kg_buf_adds(&record, ",{}");
+        }
+        kg_buf_adds(&record, k == 0 ? "]}" : "\"]}");
+        if (k == 0) {
+            expect_no_record("a large tree", record.data, record.len);
+        } else { /* in a string these characters are text */
+            open_all(true);
+            add_result(FINE, record.data);
+            hear_all();
+            assert_true(held_once());
+            assert_string_equal(pool.done[0]->record, record.data);
+            close_all();
+        }
+    }
+    kg_buf_deinit(&record);
 }
 
 static void test_frames_of_the_wrong_kind(void **state)
@@ -551,6 +446,71 @@ static void test_broken_before_it_is_ready(void **state)
     }
 }
 
+/* Bytes of a task that a worker has not read when it ends. */
+static void keep_unread_and_send(void)
+{
+    assert_true(kg_channel_queue(&worker.channel, KG_FRAME_TASK, json_object(), "", 0));
+    assert_false(kg_channel_flush(&worker.channel));
+    assert_true(worker.channel.ended);
+}
+
+/* The supervisor finds that a worker takes no more before it has read what the worker sent. */
+static void test_last_words_of_a_worker(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        open_all(k != 0);
+        if (k == 0) {
+            add_frame(KG_FRAME_BROKEN, "{\"code\":6,\"blame\":0,\"message\":\"no compiler\"}", "",
+                      0);
+        } else if (k == 1) {
+            add_result(FINE, "{\"a\":1}");
+        }
+        assert_int_equal(write(worker_end, bytes.data, bytes.len), (ssize_t)bytes.len);
+        kg_buf_reset(&bytes);
+        if (k < 2) {
+            close(worker_end);
+            worker_end = -1;
+        } else { /* one that lives, reads nothing and says nothing */
+            shutdown(worker_end, SHUT_RD);
+        }
+        keep_unread_and_send();
+        (void)kg_supervisor_tend(&s);
+        hear_all();
+        assert_int_equal(worker.state, KG_WORKER_NONE); /* it ended, and is gone */
+        assert_int_equal(pool.broken.code, k == 0 ? KG_E_HOST : KG_OK);
+        assert_int_equal(s.tasks.n, k != 1);
+        assert_int_equal(pool.ndone, k == 1);
+        close_all();
+    }
+}
+
+/* A worker that cannot send its record says so. The supervisor would take the rest for a lie. */
+static void test_a_record_that_does_not_fit(void **state)
+{
+    (void)state;
+    json_t *task =
+        json_pack("{s:i, s:i, s:s}", "id", TASK_ID, "kind", KGYM_EVALUATE, "tag", "mine");
+    struct kg_buf body;
+    for (int k = 0; k < 3; k++) {
+        kg_buf_init(&body, 32u << 20);
+        kg_buf_adds(&body, "{\"a\":[1");
+        for (int i = 0; i < (k == 2 ? 10 : (int)KG_POOL_MARKS_MAX); i++) {
+            kg_buf_adds(&body, ",1");
+        }
+        kg_buf_adds(&body, "]}");
+        body.truncated = k == 1;
+        json_t *head = kg_result_within(task, json_pack("{s:i}", "id", TASK_ID), false, &body);
+        assert_true(kg_result_is_record(body.data, body.len));
+        assert_int_equal(kg_frame_int(head, "id"), TASK_ID);
+        assert_int_equal(kg_frame_int(head, "error"), k == 2 ? KG_OK : KG_E_LIMIT);
+        assert_int_equal(strstr(body.data, "\"batch_id\":\"mine\"") != NULL, k != 2);
+        json_decref(head);
+        kg_buf_deinit(&body);
+    }
+    json_decref(task);
+}
+
 static int count_descriptors(void)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -599,6 +559,24 @@ static void test_descriptors_are_not_taken(void **state)
 
 /* --- the client --- */
 
+/* What a supervisor sent before it died counts. The next one would judge that task once more. */
+static void test_last_words_of_a_supervisor(void **state)
+{
+    (void)state;
+    open_all(true);
+    json_t *head = json_pack("{s:i, s:i, s:i}", "id", TASK_ID, "kind", 0, "error", 0);
+    assert_true(kg_channel_send(&s.client, KG_FRAME_RESULT, head, "{}", 2));
+    kg_channel_deinit(&s.client);
+    struct kgym_error e;
+    assert_int_equal(kgym_cancel(&pool, TASK_ID, &e), KGYM_OK); /* it finds the end */
+    assert_int_equal(pool.ntasks, 0);
+    assert_int_equal(pool.ndone, 1);
+    assert_int_equal(pool.done[0]->id, TASK_ID);
+    assert_string_equal(pool.done[0]->tag, "mine");
+    assert_int_equal(pool.broken.code, KG_E_HOST); /* the rig has no other supervisor */
+    close_all();
+}
+
 /* The caller's process goes on, and is told. */
 static void test_no_memory_for_a_result(void **state)
 {
@@ -633,13 +611,17 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_honest_result_arrives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_forged_heads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_forged_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_record_of_many_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_frames_of_the_wrong_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_frames_out_of_form_cost_the_worker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_truncated_frame, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_head_that_fills_its_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_results_for_one_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_before_it_is_ready, set_up, tear_down),
+        cmocka_unit_test(test_a_record_that_does_not_fit),
+        cmocka_unit_test_setup_teardown(test_last_words_of_a_worker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_descriptors_are_not_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_last_words_of_a_supervisor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory_for_a_result, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

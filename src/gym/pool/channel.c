@@ -69,16 +69,29 @@ bool kg_channel_queue(struct kg_channel *c, enum kg_frame_kind kind, json_t *hea
     kg_json_dump(head, &text);
     json_decref(head);
     bool good = !c->ended && kg_buf_ok(&text) && text.len + len <= KG_FRAME_MAX;
+    size_t before = c->out.len;
     if (good) {
         struct prefix p = {(uint32_t)kind, (uint32_t)text.len, (uint32_t)len};
         kg_buf_add(&c->out, &p, sizeof p);
         kg_buf_add(&c->out, text.data, text.len);
         kg_buf_add(&c->out, body, len);
         good = kg_buf_ok(&c->out);
-        c->ended = !good; /* half a frame can't be taken back */
+    }
+    if (!good) { /* half a frame would break the format */
+        c->out.len = before;
+        c->out.truncated = false;
+        if (c->out.cap > 0) {
+            c->out.data[before] = 0;
+        }
     }
     kg_buf_deinit(&text);
     return good;
+}
+
+void kg_channel_queue_or_end(struct kg_channel *c, enum kg_frame_kind kind, json_t *head,
+                             const void *body, size_t len)
+{
+    c->ended = !kg_channel_queue(c, kind, head, body, len) || c->ended;
 }
 
 bool kg_channel_flush(struct kg_channel *c)
@@ -199,11 +212,17 @@ bool kg_channel_wait(struct kg_channel *c, int timeout_ms, const volatile int *s
     return true;
 }
 
-void kg_frame_put_error(json_t *head, const struct kg_err *e)
+json_t *kg_frame_put_error(json_t *head, const struct kg_err *e)
 {
-    json_object_set_new(head, "code", json_integer(e->code));
-    json_object_set_new(head, "blame", json_integer(e->blame));
-    json_object_set_new(head, "message", kg_json_text(e->message, strlen(e->message)));
+    json_t *message = kg_json_text(e->message, strlen(e->message));
+    if (json_object_set_new(head, "code", json_integer(e->code)) != 0 ||
+        json_object_set_new(head, "blame", json_integer(e->blame)) != 0 ||
+        json_object_set(head, "message", message) != 0) {
+        json_decref(head);
+        head = NULL;
+    }
+    json_decref(message);
+    return head;
 }
 
 enum kg_code kg_frame_get_error(const json_t *head, struct kg_err *err)

@@ -53,10 +53,15 @@ struct kg_channel {
 void kg_channel_init(struct kg_channel *c, int fd);
 void kg_channel_deinit(struct kg_channel *c);
 
-/* Appends a frame to what is to be sent. Takes head. False: the channel has ended, or the frame is
- * too long or has no head (NULL: no memory for it), and nothing was appended. */
+/* Appends a frame to what is to be sent. Takes head. False: nothing was appended. The channel has
+ * ended, or it goes on, but the frame is too long, has no head (NULL: no memory for it), or there
+ * is no memory for the frame. */
 bool kg_channel_queue(struct kg_channel *c, enum kg_frame_kind kind, json_t *head, const void *body,
                       size_t len);
+/* The same for a frame that the peer waits for. Where it cannot be appended the channel has ended,
+ * so that nobody waits without end. */
+void kg_channel_queue_or_end(struct kg_channel *c, enum kg_frame_kind kind, json_t *head,
+                             const void *body, size_t len);
 /* Sends what the socket takes now. Is anything left? */
 bool kg_channel_flush(struct kg_channel *c);
 /* Queues and sends all of it, however long the peer takes to read. False: as above. */
@@ -75,8 +80,9 @@ bool kg_channel_take(struct kg_channel *c, struct kg_frame *out);
 bool kg_channel_wait(struct kg_channel *c, int timeout_ms, const volatile int *stop,
                      struct kg_frame *out);
 
-/* Error as members code, blame, message of an object, and back. */
-void kg_frame_put_error(json_t *head, const struct kg_err *e);
+/* Error as members code, blame, message of an object, and back. put: takes head and returns it, or
+ * NULL: no memory. A head that lacks its code would say OK. */
+json_t *kg_frame_put_error(json_t *head, const struct kg_err *e) KG_MUST_USE;
 enum kg_code kg_frame_get_error(const json_t *head, struct kg_err *err);
 
 /* Members of a head; what is missing or of another type is 0 or NULL. */

@@ -147,9 +147,7 @@ void kgym_close(struct kgym_pool *p)
     }
     kg_client_end(p);
     for (size_t i = 0; i < p->ntasks; i++) {
-        json_decref(p->task[i].head);
-        free(p->task[i].body);
-        free(p->task[i].tag);
+        kg_client_task_deinit(&p->task[i]);
     }
     for (size_t i = 0; i < p->ndone; i++) {
         kgym_result_free(p->done[i]);
@@ -192,12 +190,14 @@ static enum kg_code submit(struct kgym_pool *p, const struct kgym_task *t, uint6
     if (kg_client_add_task(p, t, err) != KG_OK) {
         return err->code;
     }
-    const struct kg_client_task *c = &p->task[p->ntasks - 1];
-    *id = c->id;
-    if (!kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(c->head), c->body, c->len)) {
-        kg_client_restart(p); /* which sends this one, too */
-        kg_client_show(p);
+    struct kg_client_task *c = &p->task[p->ntasks - 1];
+    uint64_t given = c->id;
+    if (kg_client_send(p, KG_FRAME_TASK, json_incref(c->head), c->body, c->len, err) != KG_OK) {
+        kg_client_task_deinit(c);
+        p->ntasks--;
+        return err->code;
     }
+    *id = given;
     return KG_OK;
 }
 
@@ -247,7 +247,7 @@ enum kgym_code kgym_cancel(struct kgym_pool *p, uint64_t id, struct kgym_error *
     while (i < p->ntasks && p->task[i].id != id) {
         i++;
     }
-    bool waits = i < p->ntasks;
+    bool waits = i < p->ntasks, before = waits && p->task[i].cancelled;
     if (waits) {
         p->task[i].cancelled = true;
     }
@@ -256,10 +256,10 @@ enum kgym_code kgym_cancel(struct kgym_pool *p, uint64_t id, struct kgym_error *
     }
     if (!waits) {
         kg_fail(&e, KG_E_NOT_FOUND, "no task %llu is in the pool", (unsigned long long)id);
-    } else if (!kg_channel_send(&p->channel, KG_FRAME_CANCEL,
-                                json_pack("{s:I}", "id", (json_int_t)id), "", 0)) {
-        kg_client_restart(p);
-        kg_client_show(p);
+    } else if (kg_client_send(p, KG_FRAME_CANCEL, json_pack("{s:I}", "id", (json_int_t)id), "", 0,
+                              &e) != KG_OK &&
+               i < p->ntasks) {
+        p->task[i].cancelled = before;
     }
     pthread_mutex_unlock(&p->lock);
     return kg_client_error(&e, err);
@@ -270,11 +270,8 @@ enum kgym_code kgym_drain(struct kgym_pool *p, struct kgym_error *err)
     struct kg_err e = KG_ERR_INIT;
     pthread_mutex_lock(&p->lock);
     if (!p->draining) {
-        p->draining = true;
-        if (!kg_channel_send(&p->channel, KG_FRAME_DRAIN, json_object(), "", 0)) {
-            kg_client_restart(p);
-            kg_client_show(p);
-        }
+        p->draining = true; /* a supervisor that is started now is told so */
+        p->draining = kg_client_send(p, KG_FRAME_DRAIN, json_object(), "", 0, &e) == KG_OK;
     }
     pthread_mutex_unlock(&p->lock);
     return kg_client_error(&e, err);

@@ -36,7 +36,7 @@ struct kgym_pool {
     int queue_limit;
     bool draining;
     int workers;      /* wanted; 0: as the supervisor has it */
-    json_t *held;     /* cores that the caller holds, numbers */
+    json_t *held;     /* cores that the caller holds, numbers; -1: one that is asked for now */
     uint64_t next_id; /* of a task */
     int64_t next_request;
     struct kg_client_task *task; /* [ntasks] without a result, by id */
@@ -56,6 +56,8 @@ enum kg_code kg_client_check_task(const struct kgym_task *t, struct kg_err *err)
 /* A copy of the task as the last of p->task. KG_E_LIMIT: no memory. */
 enum kg_code kg_client_add_task(struct kgym_pool *p, const struct kgym_task *t,
                                 struct kg_err *err) KG_MUST_USE;
+/* Frees what a task holds. */
+void kg_client_task_deinit(struct kg_client_task *t);
 /* A member of a head, unless text is NULL. False: no memory. */
 bool kg_client_set_text(json_t *head, const char *key, const char *text);
 
@@ -68,6 +70,10 @@ void kg_client_end(struct kgym_pool *p);
 /* The supervisor is gone: another one gets all tasks that have no result. Fills p->broken when that
  * does not help any more. */
 void kg_client_restart(struct kgym_pool *p);
+/* Sends a frame. A supervisor that is found dead is replaced; the new one gets all of p->task, and
+ * not this frame. KG_E_LIMIT: no memory for the frame; nothing was sent, the supervisor goes on. */
+enum kg_code kg_client_send(struct kgym_pool *p, enum kg_frame_kind kind, json_t *head,
+                            const void *body, size_t len, struct kg_err *err) KG_MUST_USE;
 
 /* --- client_hear.c: with the lock held --- */
 

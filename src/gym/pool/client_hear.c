@@ -135,8 +135,8 @@ static void hear_result(struct kgym_pool *p, struct kg_frame *f)
         return;
     }
     p->done[p->ndone++] = r;
-    json_decref(t->head);
-    free(t->body);
+    t->tag = NULL; /* the result has it */
+    kg_client_task_deinit(t);
     p->ntasks--;
     memmove(t, t + 1, (p->ntasks - at) * sizeof *t);
     p->deaths = 0;
@@ -254,15 +254,16 @@ void kg_client_show(struct kgym_pool *p)
     }
 }
 
-/* One try. False: the supervisor died over it. */
+/* One try. False: the supervisor died over it. True with neither a reply nor a pool that has ended:
+ * err says why it was not sent. */
 static bool ask_once(struct kgym_pool *p, const json_t *head, int64_t request, const void *body,
-                     size_t len, json_t **reply)
+                     size_t len, json_t **reply, struct kg_err *err)
 {
     char key[32];
     int64_t starts = p->starts; /* before anything is sent: a later death must end the wait */
     snprintf(key, sizeof key, "%" PRId64, request);
-    if (!kg_channel_send(&p->channel, KG_FRAME_REQUEST, json_deep_copy(head), body, len)) {
-        kg_client_restart(p);
+    if (kg_client_send(p, KG_FRAME_REQUEST, json_deep_copy(head), body, len, err) != KG_OK) {
+        return true;
     }
     while (!*reply && p->broken.code == KG_OK && p->starts == starts) {
         (void)kg_client_wait(p, -1);
@@ -276,13 +277,15 @@ enum kg_code kg_client_request(struct kgym_pool *p, json_t *head, const void *bo
                                json_t **reply, struct kg_err *err)
 {
     int64_t request = ++p->next_request;
+    struct kg_err unsent = KG_ERR_INIT;
     *reply = NULL;
     if (json_object_set_new(head, "request", json_integer(request)) != 0) {
         json_decref(head);
         return kg_fail(err, KG_E_LIMIT, "no memory for a request");
     }
-    bool answered = p->broken.code != KG_OK || ask_once(p, head, request, body, len, reply) ||
-                    ask_once(p, head, request, body, len, reply); /* of the next supervisor */
+    bool answered =
+        p->broken.code != KG_OK || ask_once(p, head, request, body, len, reply, &unsent) ||
+        ask_once(p, head, request, body, len, reply, &unsent); /* of the next supervisor */
     json_decref(head);
     if (*reply) {
         return kg_frame_get_error(*reply, err);
@@ -290,6 +293,6 @@ enum kg_code kg_client_request(struct kgym_pool *p, json_t *head, const void *bo
     if (!answered) {
         return kg_fail(err, KG_E_GYM, "the pool's supervisor died twice over this request");
     }
-    *err = p->broken;
+    *err = p->broken.code != KG_OK ? p->broken : unsent;
     return err->code;
 }

@@ -46,40 +46,61 @@ static void forget_core(struct kgym_pool *p, int core)
     }
 }
 
-/* A request whose success a supervisor that is started anew must be told. What is to be told
- * changes under the same lock as the request, so that no restart comes in between. */
-static enum kgym_code request_and_note(struct kgym_pool *p, json_t *head, int *workers, int core,
-                                       struct kgym_error *err)
+/* What a supervisor that is started anew must be told changes under the same lock as the request,
+ * so that no restart comes in between. */
+enum kgym_code kgym_resize(struct kgym_pool *p, int workers, struct kgym_error *err)
 {
     struct kg_err e = KG_ERR_INIT;
-    json_t *ignored = NULL;
+    json_t *head = json_pack("{s:s, s:i}", "call", "resize", "workers", workers), *ignored = NULL;
     pthread_mutex_lock(&p->lock);
     if (kg_client_request(p, head, "", 0, &ignored, &e) == KG_OK) {
-        if (workers) {
-            p->workers = *workers;
-        } else {
-            forget_core(p, core);
-            if (json_array_append_new(p->held, json_integer(core)) != 0) {
-                kg_fail(&e, KG_E_LIMIT, "no memory to note that core %d is held", core);
-            }
-        }
+        p->workers = workers;
     }
     pthread_mutex_unlock(&p->lock);
     json_decref(ignored);
     return kg_client_error(&e, err);
 }
 
-enum kgym_code kgym_resize(struct kgym_pool *p, int workers, struct kgym_error *err)
+static void drop_note(struct kgym_pool *p, const json_t *note)
 {
-    json_t *head = json_pack("{s:s, s:i}", "call", "resize", "workers", workers);
-    return request_and_note(p, head, &workers, -1, err);
+    for (size_t i = json_array_size(p->held); i-- > 0;) {
+        if (json_array_get(p->held, i) == note) {
+            json_array_remove(p->held, i);
+        }
+    }
+}
+
+/* The note that a core is held is made before the request: once the supervisor holds the core, no
+ * memory may lack. It is -1 until then. */
+static enum kg_code hold(struct kgym_pool *p, json_t *head, int core, struct kg_err *err)
+{
+    json_t *note = json_integer(-1), *ignored = NULL;
+    if (json_array_append(p->held, note) != 0) {
+        json_decref(note);
+        json_decref(head);
+        return kg_fail(err, KG_E_LIMIT, "no memory to note that core %d is held", core);
+    }
+    enum kg_code code = kg_client_request(p, head, "", 0, &ignored, err);
+    if (code == KG_OK) {
+        forget_core(p, core);
+        json_integer_set(note, core);
+    } else {
+        drop_note(p, note);
+    }
+    json_decref(note);
+    json_decref(ignored);
+    return code;
 }
 
 enum kgym_code kgym_hold_core(struct kgym_pool *p, int core, int timeout_ms, struct kgym_error *err)
 {
     json_t *head =
         json_pack("{s:s, s:i, s:i}", "call", "hold", "core", core, "timeout_ms", timeout_ms);
-    return request_and_note(p, head, NULL, core, err);
+    struct kg_err e = KG_ERR_INIT;
+    pthread_mutex_lock(&p->lock);
+    (void)!hold(p, head, core, &e);
+    pthread_mutex_unlock(&p->lock);
+    return kg_client_error(&e, err);
 }
 
 enum kgym_code kgym_release_core(struct kgym_pool *p, int core, struct kgym_error *err)

@@ -19,8 +19,13 @@
 static enum kg_code greeted(struct kgym_pool *p, struct kg_err *err)
 {
     struct kg_frame f;
-    if (!kg_channel_send(&p->channel, KG_FRAME_OPEN, json_incref(p->options), "", 0) ||
-        !kg_channel_wait(&p->channel, GREETING_MS, NULL, &f)) {
+    bool sent = kg_channel_send(&p->channel, KG_FRAME_OPEN, json_incref(p->options), "", 0);
+    if (!sent && !p->channel.ended) {
+        return kg_fail(err, KG_E_LIMIT,
+                       "no memory to send the pool's options, or they are longer "
+                       "than 1 MiB");
+    }
+    if (!sent || !kg_channel_wait(&p->channel, GREETING_MS, NULL, &f)) {
         return kg_fail(err, KG_E_HOST, "%s: this is no `kgym` that can run a pool", p->program);
     }
     const char *version = kg_frame_text(f.head, "version");
@@ -89,6 +94,7 @@ void kg_client_end(struct kgym_pool *p)
     p->supervisor = -1;
 }
 
+/* False: the new supervisor has died, too, or there is no memory to tell it everything. */
 static bool send_all(struct kgym_pool *p)
 {
     size_t i;
@@ -102,6 +108,9 @@ static bool send_all(struct kgym_pool *p)
     }
     json_array_foreach(p->held, i, core)
     {
+        if (json_integer_value(core) < 0) {
+            continue; /* the request that asks for it is sent again */
+        }
         good = good && kg_channel_queue(&p->channel, KG_FRAME_REQUEST,
                                         json_pack("{s:i, s:s, s:O, s:i}", "request", -1, "call",
                                                   "hold", "core", core, "timeout_ms", -1),
@@ -111,12 +120,14 @@ static bool send_all(struct kgym_pool *p)
         struct kg_client_task *t = &p->task[k];
         if (t->deadline_ns > 0) { /* what is left of it */
             double left_s = 1e-9 * (double)(t->deadline_ns - kg_clock_ns());
-            json_object_set_new(t->head, "deadline_s", json_real(left_s > 1e-9 ? left_s : 1e-9));
+            left_s = left_s > 1e-9 ? left_s : 1e-9;
+            good = json_object_set_new(t->head, "deadline_s", json_real(left_s)) == 0;
         }
         if (t->deaths > 0) {
-            json_object_set_new(t->head, "deaths", json_integer(t->deaths));
+            good = json_object_set_new(t->head, "deaths", json_integer(t->deaths)) == 0 && good;
         }
-        good = kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len);
+        good = good &&
+               kg_channel_send(&p->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len);
         if (good && t->cancelled) {
             good = kg_channel_send(&p->channel, KG_FRAME_CANCEL,
                                    json_pack("{s:I}", "id", (json_int_t)t->id), "", 0);
@@ -154,6 +165,24 @@ void kg_client_restart(struct kgym_pool *p)
     } else if (kg_client_start(p, &err) != KG_OK) {
         p->broken = err;
     } else if (!send_all(p)) {
-        kg_client_restart(p);
+        if (p->channel.ended) {
+            kg_client_restart(p);
+        } else {
+            kg_fail_memory(&p->broken, KG_E_LIMIT,
+                           "no memory to give the tasks to another supervisor: the pool has ended");
+        }
     }
+}
+
+enum kg_code kg_client_send(struct kgym_pool *p, enum kg_frame_kind kind, json_t *head,
+                            const void *body, size_t len, struct kg_err *err)
+{
+    if (!kg_channel_send(&p->channel, kind, head, body, len)) {
+        if (!p->channel.ended) {
+            return kg_fail_memory(err, KG_E_LIMIT, "no memory to speak with the pool's supervisor");
+        }
+        kg_client_restart(p);
+        kg_client_show(p);
+    }
+    return KG_OK;
 }

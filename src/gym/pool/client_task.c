@@ -98,6 +98,14 @@ static bool copy_body(const struct kgym_task *t, char **body, size_t *len)
     return *body != NULL;
 }
 
+void kg_client_task_deinit(struct kg_client_task *t)
+{
+    json_decref(t->head);
+    free(t->body);
+    free(t->tag);
+    *t = (struct kg_client_task){0};
+}
+
 enum kg_code kg_client_add_task(struct kgym_pool *p, const struct kgym_task *t, struct kg_err *err)
 {
     if (p->ntasks == p->task_cap) {
@@ -114,8 +122,7 @@ enum kg_code kg_client_add_task(struct kgym_pool *p, const struct kgym_task *t, 
     c->deadline_ns = t->deadline_s > 0 ? kg_clock_ns() + (int64_t)(t->deadline_s * 1e9) : 0;
     c->head = task_head(t, c->id);
     if ((t->tag && !c->tag) || !c->head || !copy_body(t, &c->body, &c->len)) {
-        json_decref(c->head);
-        free(c->tag);
+        kg_client_task_deinit(c);
         return kg_fail(err, KG_E_LIMIT, "no memory for another task");
     }
     p->ntasks++;

@@ -27,7 +27,7 @@ enum kg_code kg_pool_open(const struct kg_config *c, const struct kgym_options *
     size_t n = json_array_size(list);
     const char **settings = calloc(n + 1, sizeof *settings);
     struct kgym_error e = {.code = KGYM_E_LIMIT, .message = "no memory for a pool"};
-    if (settings) {
+    if (settings && list) {
         struct kgym_options o = *options;
         for (size_t i = 0; i < n; i++) {
             settings[i] = json_string_value(json_array_get(list, i));

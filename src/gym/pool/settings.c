@@ -30,14 +30,20 @@ json_t *kg_settings_of(const struct kg_config *c)
     const struct kg_opts *opts = kg_config_options();
     json_t *list = json_array();
     struct kg_buf pair;
+    bool good = true;
     kg_buf_init(&pair, 1 << 16);
-    for (size_t i = 0; i < opts->n; i++) {
+    for (size_t i = 0; good && i < opts->n; i++) {
         kg_buf_reset(&pair);
         kg_buf_addf(&pair, "%s=", opts->table[i].key);
         add_value(&opts->table[i], c, &pair);
-        json_array_append_new(list, kg_json_text(pair.data, pair.len));
+        good =
+            kg_buf_ok(&pair) && json_array_append_new(list, kg_json_text(pair.data, pair.len)) == 0;
     }
     kg_buf_deinit(&pair);
+    if (!good) { /* one that lacks would change verdicts */
+        json_decref(list);
+        list = NULL;
+    }
     return list;
 }
 

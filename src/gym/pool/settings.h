@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "gym/eval/config.h"
 
-/* An array of strings; the caller's. */
+/* An array of strings; the caller's. NULL: no memory. */
 json_t *kg_settings_of(const struct kg_config *c);
 /* Applies strings to *c, in order. KG_E_USAGE names the key that is wrong. */
 enum kg_code kg_settings_apply(const json_t *settings, struct kg_config *c,

@@ -42,6 +42,7 @@ static void listen_once(struct kg_supervisor *s, struct pollfd *p, int timeout_m
         }
     }
     int n = s->nworkers;
+    timeout_ms = s->client.ended ? 0 : timeout_ms;
     /* a signal between the last look and poll is seen a second later */
     if (poll(p, (nfds_t)n + 1, timeout_ms < 0 ? 1000 : timeout_ms) <= 0) {
         return;
@@ -84,7 +85,7 @@ static enum kg_code greet(struct kg_supervisor *s)
     kg_frame_deinit(&f);
     json_t *head = json_pack("{s:s, s:i, s:i}", "version", KG_VERSION, "workers", s->wanted,
                              "cores", s->ncores);
-    kg_frame_put_error(head, &err);
+    head = kg_frame_put_error(head, &err);
     return kg_channel_send(&s->client, KG_FRAME_REPLY, head, "", 0) ? code : KG_E_GYM;
 }
 

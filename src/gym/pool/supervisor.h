@@ -1,8 +1,9 @@
 /* The supervisor of a pool: a process that owns the queue and the workers, and speaks with one
  * client over its socket. It judges nothing itself, so it answers within microseconds, or about
- * 0.1 ms where it reads a record first; a worker
- * that dies, hangs or floods it costs the others nothing. It ends, with its workers, when its
- * client closes the socket or is gone. */
+ * 0.1 ms where it reads a record first. A worker that dies or hangs costs the others nothing. One
+ * that sends the worst frames that are read costs them 0.3 s and 100 MB for each, and is replaced
+ * after the first that is a lie. The supervisor ends, with its workers, when its client closes the
+ * socket or is gone. */
 #ifndef KG_GYM_POOL_SUPERVISOR_H
 #define KG_GYM_POOL_SUPERVISOR_H
 

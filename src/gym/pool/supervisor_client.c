@@ -104,16 +104,17 @@ static void release(struct kg_supervisor *s, int cpu, struct kg_err *err)
     }
 }
 
-static void tell(const struct kg_supervisor *s, json_t *reply)
+static enum kg_code tell(const struct kg_supervisor *s, json_t *reply, struct kg_err *err)
 {
     int running = 0;
     for (int i = 0; i < s->nworkers; i++) {
         running += s->worker[i]->state == KG_WORKER_BUSY;
     }
-    json_object_set_new(reply, "workers", json_integer(s->wanted));
-    json_object_set_new(reply, "cores", json_integer(s->ncores));
-    json_object_set_new(reply, "running", json_integer(running));
-    json_object_set_new(reply, "queued", json_integer((json_int_t)s->tasks.n));
+    json_t *info = json_pack("{s:i, s:i, s:i, s:I}", "workers", s->wanted, "cores", s->ncores,
+                             "running", running, "queued", (json_int_t)s->tasks.n);
+    bool good = json_object_update(reply, info) == 0;
+    json_decref(info);
+    return good ? KG_OK : kg_fail(err, KG_E_LIMIT, "no memory");
 }
 
 static void answer(struct kg_supervisor *s, const struct kg_frame *f)
@@ -128,7 +129,7 @@ static void answer(struct kg_supervisor *s, const struct kg_frame *f)
         struct kg_err cause = KG_ERR_INIT; /* filled on the way to success, too */
         e = kg_supervisor_prompt(s, f, &body, &cause) == KG_OK ? e : cause;
     } else if (strcmp(call, "info") == 0) {
-        tell(s, reply);
+        (void)!tell(s, reply, &e);
     } else if (strcmp(call, "resize") == 0) {
         (void)!kg_supervisor_resize(s, (int)kg_frame_int(f->head, "workers"), &e);
     } else if (strcmp(call, "hold") == 0) {
@@ -142,8 +143,8 @@ static void answer(struct kg_supervisor *s, const struct kg_frame *f)
     } else {
         kg_fail(&e, KG_E_USAGE, "no call `%.40s`", call);
     }
-    kg_frame_put_error(reply, &e);
-    kg_channel_queue(&s->client, KG_FRAME_REPLY, reply, body.data, body.len);
+    kg_channel_queue_or_end(&s->client, KG_FRAME_REPLY, kg_frame_put_error(reply, &e), body.data,
+                            body.len);
     kg_buf_deinit(&body);
 }
 

@@ -21,7 +21,11 @@ void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const s
     struct kg_buf body;
     kg_buf_init(&body, KG_POOL_RECORD_MAX);
     json_t *head = kg_result_of_error(t->head, e, s->public_only, &body);
-    kg_channel_queue(&s->client, KG_FRAME_RESULT, head, body.data, body.len);
+    if (!kg_buf_ok(&body)) {
+        json_decref(head);
+        head = NULL;
+    }
+    kg_channel_queue_or_end(&s->client, KG_FRAME_RESULT, head, body.data, body.len);
     kg_buf_deinit(&body);
     kg_pool_task_destroy(t);
 }
@@ -39,11 +43,14 @@ static void fail_stopped(struct kg_supervisor *s, struct kg_pool_task *t)
     kg_supervisor_fail(s, t, &e);
 }
 
+/* NULL: no memory. A worker without its device's setting would judge on another one. */
 static json_t *configuration_of(const struct kg_supervisor *s, const struct kg_worker_process *w)
 {
     json_t *settings = kg_settings_of(&s->config);
-    if (s->ndevices > 0) {
-        json_array_append_new(settings, json_sprintf("device=%s", s->device[w->device]));
+    if (s->ndevices > 0 &&
+        json_array_append_new(settings, json_sprintf("device=%s", s->device[w->device])) != 0) {
+        json_decref(settings);
+        settings = NULL;
     }
     return json_pack("{s:o, s:i, s:b, s:s}", "settings", settings, "cpu", s->core[w->core].cpu,
                      "public", s->public_only, "trace", s->trace);
@@ -51,10 +58,9 @@ static json_t *configuration_of(const struct kg_supervisor *s, const struct kg_w
 
 static void broken(struct kg_supervisor *s, const struct kg_err *e)
 {
-    json_t *head = json_object();
     s->broken = *e;
-    kg_frame_put_error(head, e);
-    kg_channel_queue(&s->client, KG_FRAME_BROKEN, head, "", 0);
+    kg_channel_queue_or_end(&s->client, KG_FRAME_BROKEN, kg_frame_put_error(json_object(), e), "",
+                            0);
 }
 
 /* A host that has run workers before may be short of something for a moment. */
@@ -76,7 +82,7 @@ static bool is_up(struct kg_supervisor *s, struct kg_worker_process *w)
                                 &err) != KG_OK) {
         cannot_start(s, w, &err);
     }
-    return w->state == KG_WORKER_IDLE;
+    return w->state == KG_WORKER_IDLE && !w->channel.ended;
 }
 
 /* So many more tasks wait that another will follow even if each worker takes one before, or two. */
@@ -101,9 +107,19 @@ static size_t choose(const struct kg_supervisor *s, const struct kg_worker_proce
 /* Sent before the worker gets the task, which may be the end of this process. */
 static void tell_taken(struct kg_supervisor *s, const struct kg_pool_task *t)
 {
-    kg_channel_queue(&s->client, KG_FRAME_TAKEN, json_pack("{s:I}", "id", (json_int_t)t->id), "",
-                     0);
+    kg_channel_queue_or_end(&s->client, KG_FRAME_TAKEN, json_pack("{s:I}", "id", (json_int_t)t->id),
+                            "", 0);
     kg_channel_flush(&s->client);
+}
+
+static void give_task(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_pool_task *t)
+{
+    struct kg_err e = KG_ERR_INIT;
+    tell_taken(s, t);
+    if (!kg_worker_process_hand(w, t, more_to_come(s))) {
+        kg_fail(&e, KG_E_LIMIT, "no memory to give the task to a worker");
+        kg_supervisor_fail(s, t, &e);
+    }
 }
 
 static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
@@ -116,12 +132,9 @@ static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
         return;
     }
     size_t at = choose(s, w, others);
-    if (at == s->tasks.n || !is_up(s, w)) {
-        return;
+    if (at < s->tasks.n && is_up(s, w)) {
+        give_task(s, w, kg_pool_tasks_take(&s->tasks, at));
     }
-    struct kg_pool_task *t = kg_pool_tasks_take(&s->tasks, at);
-    tell_taken(s, t);
-    kg_worker_process_hand(w, t, more_to_come(s));
 }
 
 bool kg_supervisor_core_is_taken(const struct kg_supervisor *s, int core)
@@ -248,19 +261,26 @@ static bool hear_frame(struct kg_supervisor *s, struct kg_worker_process *w, str
     return false;
 }
 
+/* A worker that takes no more is heard to its end: what it sent before counts. */
 void kg_supervisor_hear(struct kg_supervisor *s, struct kg_worker_process *w)
 {
     struct kg_frame f;
+    struct kg_channel *c = &w->channel;
     bool good = w->state == KG_WORKER_IDLE || w->state == KG_WORKER_BUSY;
     if (!good) {
         return;
     }
-    kg_channel_fill(&w->channel);
-    while (good && kg_channel_take(&w->channel, &f)) {
-        good = hear_frame(s, w, &f);
-        kg_frame_deinit(&f);
-    }
-    if (good && w->channel.ended) {
+    bool last = kg_channel_last(c), more;
+    do {
+        size_t had = c->in.len - c->in_at;
+        kg_channel_fill(c);
+        more = last && !c->ended && c->in.len - c->in_at != had;
+        while (good && kg_channel_take(c, &f)) {
+            good = hear_frame(s, w, &f);
+            kg_frame_deinit(&f);
+        }
+    } while (good && more);
+    if (good && (last || c->ended)) {
         lost(s, w);
     }
 }
@@ -302,8 +322,8 @@ static void tend_worker(struct kg_supervisor *s, struct kg_worker_process *w, in
                         int *timeout_ms)
 {
     bool open = w->state == KG_WORKER_IDLE || w->state == KG_WORKER_BUSY;
-    if (open && w->channel.ended) { /* no memory for what it should be told */
-        lost(s, w);
+    if (open && w->channel.ended) { /* it takes no more */
+        kg_supervisor_hear(s, w);
     }
     if (w->state == KG_WORKER_ENDING) {
         if (!kg_worker_process_gone(w)) {
@@ -353,8 +373,7 @@ static void tend_holds(struct kg_supervisor *s, int64_t now_ns, int *timeout_ms)
         }
         s->core[h->core].held = s->core[h->core].held || there;
         json_t *head = json_pack("{s:I}", "request", (json_int_t)h->request);
-        kg_frame_put_error(head, &e);
-        kg_channel_queue(&s->client, KG_FRAME_REPLY, head, "", 0);
+        kg_channel_queue_or_end(&s->client, KG_FRAME_REPLY, kg_frame_put_error(head, &e), "", 0);
         *h = s->hold[--s->nholds];
     }
 }

@@ -15,6 +15,9 @@ enum kg_code kg_worker_process_start(struct kg_worker_process *w, const char *pr
 {
     const struct kg_role role = {.program = program, .name = KG_ROLE_WORKER, .shared = shared};
     int sock;
+    if (!configure) {
+        return kg_fail(err, KG_E_LIMIT, "no memory to configure a worker");
+    }
     if (kg_role_start(&role, &w->pid, &sock, err) != KG_OK) {
         json_decref(configure);
         return err->code;
@@ -22,24 +25,30 @@ enum kg_code kg_worker_process_start(struct kg_worker_process *w, const char *pr
     kg_channel_init(&w->channel, sock);
     w->channel.most = KG_HEAD_MAX + KG_POOL_RECORD_MAX;
     w->ready = false;
-    kg_channel_queue(&w->channel, KG_FRAME_CONFIGURE, configure, "", 0);
-    kg_channel_flush(&w->channel);
     w->state = KG_WORKER_IDLE;
     w->problem = 0;
     w->prepared = false;
+    if (!kg_channel_queue(&w->channel, KG_FRAME_CONFIGURE, configure, "", 0)) {
+        kg_worker_process_end(w);
+        return kg_fail(err, KG_E_LIMIT, "no memory to configure a worker");
+    }
+    kg_channel_flush(&w->channel);
     return KG_OK;
 }
 
-void kg_worker_process_hand(struct kg_worker_process *w, struct kg_pool_task *t, int more)
+bool kg_worker_process_hand(struct kg_worker_process *w, struct kg_pool_task *t, int more)
 {
-    json_object_set_new(t->head, "more", json_integer(more));
+    if (json_object_set_new(t->head, "more", json_integer(more)) != 0 ||
+        !kg_channel_queue(&w->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len)) {
+        return false;
+    }
+    kg_channel_flush(&w->channel);
     w->task = t;
     w->state = KG_WORKER_BUSY;
     w->since_ns = kg_clock_ns();
     w->prepared = w->prepared && w->problem == t->problem;
     w->problem = t->problem;
-    kg_channel_queue(&w->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len);
-    kg_channel_flush(&w->channel);
+    return true;
 }
 
 void kg_worker_process_cancel(struct kg_worker_process *w)

@@ -226,6 +226,7 @@ static void serve(struct role *role)
         }
         kg_buf_reset(&body);
         json_t *head = f.kind == KG_FRAME_TASK ? run(role, &f, &body) : json_object();
+        head = kg_result_within(f.head, head, role->public_only, &body);
         bool was_cancelled = cancelled;
         kg_frame_deinit(&f);
         if (ending ||
@@ -258,9 +259,8 @@ int kg_pool_work(int sock, int shared)
             serve(&role);
         }
     } else if (code != KG_E_CANCELLED) { /* not because its first task was cancelled */
-        json_t *head = json_object();
-        kg_frame_put_error(head, &err);
-        kg_channel_send(&role.channel, KG_FRAME_BROKEN, head, "", 0);
+        kg_channel_send(&role.channel, KG_FRAME_BROKEN, kg_frame_put_error(json_object(), &err), "",
+                        0);
     }
     kg_worker_close(role.worker);
     if (role.common) {
