@@ -29,10 +29,10 @@
  * with LIMIT or HOST, and never ends the process.
  *
  * A pool that has ended. Where no worker can run on this host, where supervisors die again and
- * again, or where memory for a result lacked, the pool gives the results that it has. After them
- * every call that needs the supervisor fails with the code and message of the cause: HOST or GYM,
- * NOT_FOUND or IO (a folder of the gym), or LIMIT. "ENDED" in a list means any of these. Only
- * kgym_close helps.
+ * again, or where memory for a result or for the start of a process lacked, the pool gives the
+ * results that it has. After them every call that needs the supervisor fails with the code and
+ * message of the cause: HOST or GYM, NOT_FOUND or IO (a folder of the gym), or LIMIT. "ENDED" in a
+ * list means any of these. Only kgym_close helps.
  *
  * Blocking. Only kgym_next and kgym_hold_core wait for events. But a call that finds the supervisor
  * dead starts another one and gives it all tasks: kgym_next, also with timeout 0, kgym_submit,
