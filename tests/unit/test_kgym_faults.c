@@ -17,6 +17,8 @@
 /* Does a descriptor of the pool stand where a caller without stdio prints while a process starts?
  */
 static bool stdio_taken;
+/* So many of the next supervisors are killed as they start. */
+static int killed_as_they_start;
 int posix_spawn(pid_t *restrict pid, const char *restrict path,
                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *restrict attr,
                 char *const argv[restrict], char *const envp[restrict])
@@ -27,7 +29,12 @@ int posix_spawn(pid_t *restrict pid, const char *restrict path,
         int flags = fcntl(fd, F_GETFD);
         stdio_taken = stdio_taken || (flags >= 0 && (flags & FD_CLOEXEC));
     }
-    return real(pid, path, actions, attr, argv, envp);
+    int rc = real(pid, path, actions, attr, argv, envp);
+    if (rc == 0 && killed_as_they_start > 0) {
+        killed_as_they_start--;
+        kill(*pid, SIGKILL);
+    }
+    return rc;
 }
 
 static const char *const quick[] = {"stage.timing=false"};
@@ -115,6 +122,23 @@ static void wait_until_taken(struct kgym_pool *p)
         assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
     }
     assert_int_equal(info.running, 1);
+}
+
+/* A death before the greeting is a death like others: no task is lost over it. */
+static void test_a_supervisor_killed_as_it_starts_is_replaced(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_pool(quick, 1);
+    must_be_good(p);
+    submit(p, GOOD);
+    killed_as_they_start = 2;
+    kill_supervisor();
+    struct kgym_result *r = must(p);
+    assert_int_equal(killed_as_they_start, 0);
+    assert_string_equal(r->verdict, "ok");
+    kgym_result_free(r);
+    must_be_good(p);
+    kgym_close(p);
 }
 
 /* A supervisor that dies while a worker has the task is replaced, and the task gets one more try.
@@ -257,6 +281,7 @@ static void test_a_caller_without_stdio(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_supervisor_killed_as_it_starts_is_replaced),
         cmocka_unit_test(test_a_task_that_takes_two_supervisors_is_an_error),
         cmocka_unit_test(test_supervisors_that_die_end_the_pool),
         cmocka_unit_test(test_cancel_while_the_worker_opens),

@@ -163,7 +163,11 @@ void kg_client_restart(struct kgym_pool *p)
         kg_fail(&p->broken, KG_E_GYM, "the pool's supervisor died %d times without a result",
                 p->deaths);
     } else if (kg_client_start(p, &err) != KG_OK) {
-        p->broken = err;
+        if (p->supervisor > 0 && p->channel.ended) { /* killed as it started: another death */
+            kg_client_restart(p);
+        } else {
+            p->broken = err;
+        }
     } else if (!send_all(p)) {
         if (p->channel.ended) {
             kg_client_restart(p);
