@@ -2,7 +2,26 @@
 
 #include <stdatomic.h>
 
-static _Atomic int64_t wall_offset_ms;
+/* Longer than a busy host keeps a process waiting for its core, shorter than a pause that matters.
+ */
+#define PAUSE_NS 1000000000
+
+static _Atomic int64_t wall_offset_ms, lost_ns;
+
+int64_t kg_clock_lost(int64_t since_ns, int64_t asked_ns)
+{
+    int64_t more = kg_clock_ns() - since_ns - asked_ns;
+    if (more <= PAUSE_NS) {
+        return 0;
+    }
+    atomic_fetch_add(&lost_ns, more);
+    return more;
+}
+
+int64_t kg_clock_lost_ns(void)
+{
+    return atomic_load(&lost_ns);
+}
 
 int64_t kg_clock_wall_ms(void)
 {

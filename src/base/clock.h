@@ -13,6 +13,13 @@ static inline int64_t kg_clock_ns(void)
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* For loops that wait in short slices. One wait began at since_ns and was to take asked_ns at most.
+ * If it took a second more, this process stood still: it was stopped, or its container or virtual
+ * machine was paused. Returns the time lost, by which the loop moves its deadline; else 0. */
+int64_t kg_clock_lost(int64_t since_ns, int64_t asked_ns);
+/* The sum of what kg_clock_lost() returned in this process. By all threads. */
+int64_t kg_clock_lost_ns(void);
+
 /* Milliseconds since 1970. */
 int64_t kg_clock_wall_ms(void);
 /* Tests: add offset_ms to kg_clock_wall_ms(). */

@@ -40,6 +40,9 @@ struct kg_err {
      * a candidate's code that runs beside it may have been the cause. Whoever calls them says so,
      * after kg_fail, which clears it. */
     bool strained;
+    /* A reference was late or did not load: the host may have been the cause, so it is tried once
+     * more. Set as above. */
+    bool accident;
     /* What else a caller may have to know; each as above. */
     bool memory;   /* memory was what there was too little of */
     bool suggests; /* NOT_FOUND: the message names what was probably meant */

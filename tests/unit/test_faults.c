@@ -111,6 +111,75 @@ static void test_a_judge_dies_under_a_candidate(void **state)
     }
 }
 
+static bool has_loaded(long pid)
+{
+    char path[64], line[600];
+    bool loaded = false;
+    snprintf(path, sizeof path, "/proc/%ld/maps", pid);
+    FILE *f = fopen(path, "re");
+    while (f && !loaded && fgets(line, sizeof line, f)) {
+        /* its own path, or the one that a sandbox with mounts shows */
+        loaded = strstr(line, "/ref-float") || strstr(line, "/object.so");
+    }
+    if (f) {
+        fclose(f);
+    }
+    return loaded;
+}
+
+/* Keeps the next runners of the float reference stopped, as many as asked for, until each has been
+ * ended. */
+static void *stop_references(void *arg)
+{
+    (void)arg;
+    while (hunt.left > 0 && !atomic_load(&hunt.over)) {
+        long pid = find_victim(getpid(), RUNNER);
+        if (pid > 0 && has_loaded(pid)) {
+            rest_us(1000); /* mostly it is ready by then, so that it is late in a call */
+            while (!atomic_load(&hunt.over) && kill((pid_t)pid, SIGSTOP) == 0) {
+                rest_us(2000);
+            }
+            hunt.left--;
+        }
+        rest_us(100);
+    }
+    return NULL;
+}
+
+static void judged_while_references_stop(int times, struct kg_record *r)
+{
+    pthread_t thread;
+    hunt.left = times;
+    atomic_store(&hunt.over, false);
+    kg_worker_reset(worker); /* so that expected answers are computed anew */
+    assert_int_equal(pthread_create(&thread, NULL, stop_references, NULL), 0);
+    judge(0, r);
+    atomic_store(&hunt.over, true);
+    pthread_join(thread, NULL);
+}
+
+/* A reference that is late once is an accident, and twice an error. The next evaluation has another
+ * process. */
+static void test_a_reference_is_late(void **state)
+{
+    (void)state;
+    double within = worker->config.deadline_run;
+    worker->config.deadline_run = 1;
+    for (int times = 1; times <= 2; times++) {
+        struct kg_record r;
+        judged_while_references_stop(times, &r);
+        assert_int_equal(hunt.left, 0);
+        if (r.has_error != (times == 2)) {
+            fail_msg("%d references stopped: %s: %s", times, kg_verdict_name(r.verdict),
+                     r.has_error ? r.error.message : r.message);
+        }
+        assert_true(times == 2 ? r.error.code == KG_E_PROBLEM : r.verdict == KG_V_OK);
+        kg_record_deinit(&r);
+        expect_right(0, "after a late reference");
+    }
+    worker->config.deadline_run = within;
+}
+
 static void test_the_wall_clock_goes_back(void **state)
 {
     (void)state;
@@ -240,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_judge_dies_under_a_candidate),
+        cmocka_unit_test(test_a_reference_is_late),
         cmocka_unit_test(test_the_wall_clock_goes_back),
         cmocka_unit_test(test_a_full_scratch_disk),
         cmocka_unit_test(test_scratch_fills_under_an_evaluation),

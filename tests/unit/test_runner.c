@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -251,6 +252,35 @@ static void endless_loop_meets_its_deadline(void **state)
     assert_int_equal(call(&r, 1).status, KG_RUN_TIMEOUT); /* no second chance */
     kg_runner_stop(&r);
     assert_int_equal(r.sandbox.exit.kind, KG_EXIT_KILLED);
+}
+
+/* All of kgym stands still for longer than the deadline, as in a container that is paused. The work
+ * takes 600 milliseconds that it sees, of which the pause is one. */
+static void a_pause_of_the_broker_moves_the_deadline(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    start(&r, "works",
+          "#include <time.h>\n"
+          "void f(void) { struct timespec t; long last = 0;\n"
+          "  for (int seen = 0; seen < 600; last = t.tv_nsec / 1000000) {\n"
+          "    clock_gettime(CLOCK_MONOTONIC, &t); seen += t.tv_nsec / 1000000 != last; } }\n");
+    int64_t before = kg_clock_ns(), lost = kg_clock_lost_ns();
+    pid_t broker = getpid(), pauses = fork();
+    if (pauses == 0) {
+        usleep(200000);
+        kill(broker, SIGSTOP);
+        kill(r.sandbox.pid, SIGSTOP);
+        usleep(3500000);
+        kill(r.sandbox.pid, SIGCONT);
+        kill(broker, SIGCONT);
+        _exit(0);
+    }
+    assert_int_equal(call_within(&r, 1, 2000 * MS).status, KG_RUN_OK);
+    assert_true(kg_clock_ns() - before > 3000 * MS); /* it was paused inside the call */
+    assert_in_range(kg_clock_lost_ns() - lost, 3000 * MS, 10000 * MS);
+    waitpid(pauses, NULL, 0);
+    kg_runner_stop(&r);
 }
 
 /* done written with anything but the call's number must neither end the call nor blind the wait. */
@@ -644,6 +674,7 @@ int main(void)
         cmocka_unit_test(crashes_are_noted_with_their_signal),
         cmocka_unit_test(exit_inside_a_call),
         cmocka_unit_test(endless_loop_meets_its_deadline),
+        cmocka_unit_test(a_pause_of_the_broker_moves_the_deadline),
         cmocka_unit_test(forged_done_words_are_no_answer),
         cmocka_unit_test(output_flood_is_counted_not_kept),
         cmocka_unit_test(threads_left_behind_are_stopped),

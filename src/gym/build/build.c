@@ -122,7 +122,7 @@ static enum kg_code attend(struct build *b, struct kg_sandbox *box, int reader, 
     int64_t until = kg_clock_ns() + b->cc->spec.timeout_ns;
     bool open_pipe = true;
     for (;;) {
-        int64_t left = until - kg_clock_ns();
+        int64_t now = kg_clock_ns(), left = until - now;
         int64_t slice = left < SLICE_NS ? left : SLICE_NS;
         if (cancelled(b->cc)) {
             return kg_fail(err, KG_E_CANCELLED, "compiling was interrupted");
@@ -135,6 +135,7 @@ static enum kg_code attend(struct build *b, struct kg_sandbox *box, int reader, 
                               {.fd = open_pipe ? reader : -1, .events = POLLIN}};
         struct timespec t = {0, slice};
         ppoll(p, 2, &t, NULL);
+        until += kg_clock_lost(now, slice);
         open_pipe = open_pipe && drain(reader, &b->raw);
         if (kg_sandbox_poll(box)) {
             drain(reader, &b->raw);

@@ -124,7 +124,7 @@ static enum kg_code attend(struct run *r, int64_t timeout_ns, bool *late, struct
     bool open_pipe = true;
     *late = false;
     for (;;) {
-        int64_t left = until - kg_clock_ns();
+        int64_t now = kg_clock_ns(), left = until - now;
         if (cancelled(r->cc)) {
             return kg_fail(err, KG_E_CANCELLED, "the check with sanitizers was interrupted");
         }
@@ -137,6 +137,7 @@ static enum kg_code attend(struct run *r, int64_t timeout_ns, bool *late, struct
                               {.fd = r->in, .events = POLLOUT}};
         struct timespec t = {0, left < SLICE_NS ? left : SLICE_NS};
         ppoll(p, 3, &t, NULL);
+        until += kg_clock_lost(now, t.tv_nsec);
         open_pipe = open_pipe && drain(r);
         give(r);
         if (kg_sandbox_poll(&r->box)) {

@@ -96,15 +96,16 @@ static enum kg_code attend(struct kg_dj *j, struct use *u, struct kg_err *err)
 static int await(struct kg_dj *j, int64_t deadline_ns, struct use *u, struct kg_err *err)
 {
     int got = 0;
-    int64_t waited = j->waited_ns, until = deadline_ns;
+    int64_t waited = j->waited_ns, lost = kg_clock_lost_ns(), until = deadline_ns;
     while ((u->building != NULL || (u->lease.fd >= 0 && u->lease.fd_slow < 0)) && got == 0 &&
            kg_clock_ns() < until && !(j->spec.cancelled != NULL && *j->spec.cancelled)) {
         if (attend(j, u, err) != KG_OK) {
             return -1;
         }
-        until = deadline_ns + j->waited_ns - waited;
+        until = deadline_ns + j->waited_ns - waited + kg_clock_lost_ns() - lost;
         int64_t slice = kg_clock_ns() + (u->building != NULL ? ATTEND_NS : SLOW_NS);
         got = kg_trusted_poll(j->sock, slice < until ? slice : until, NULL);
+        until = deadline_ns + j->waited_ns - waited + kg_clock_lost_ns() - lost;
     }
     return got ? got : kg_trusted_poll(j->sock, until, j->spec.cancelled);
 }

@@ -144,8 +144,10 @@ static enum kg_dj_status wait_for(const struct kg_dj_state *s, const struct kg_d
 {
     struct kg_twire *w = k->port->wire;
     int64_t until = k->req->deadline_ns, allowed = until - kg_clock_ns();
+    int64_t lost = kg_clock_lost_ns();
     for (;;) {
         int64_t now = kg_clock_ns(), deadline = until + time_waited(s->pause, now, allowed);
+        deadline += kg_clock_lost_ns() - lost;
         int64_t slice = deadline < now + SLICE_NS ? deadline : now + SLICE_NS;
         int rc = kg_twire_wait(w, k->port->pidfd, slice, NULL);
         uint32_t done = atomic_load(&w->done);

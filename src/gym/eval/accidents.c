@@ -30,12 +30,12 @@ static bool canary_lives(const struct kg_evaluation *of, bool afresh, bool alone
     return lives;
 }
 
-/* A judge or a reference lost, a candidate killed from outside, a reference that failed in timing
- * after it had passed the full run. */
-static bool unexplained(const struct kg_evaluation *e, enum kg_code code)
+/* A judge or a reference lost, a candidate killed from outside, a reference that was late or failed
+ * in timing after it had passed the full run. */
+static bool unexplained(const struct kg_evaluation *e, enum kg_code code, const struct kg_err *err)
 {
     return code == KG_E_GYM || (code == KG_OK && e->lost) ||
-           (code == KG_E_PROBLEM && e->r->stage == KG_ST_TIMING);
+           (code == KG_E_PROBLEM && (e->r->stage == KG_ST_TIMING || err->accident));
 }
 
 /* What was short or failed is the judge's or the reference's, so it is told from a full disk, or a
@@ -62,7 +62,7 @@ static bool maybe_neighbours(const struct kg_evaluation *e, enum kg_code code,
 bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const struct kg_err *err,
                         struct kg_accidents *seen)
 {
-    bool strange = unexplained(e, code), strain = strained(e, code, err);
+    bool strange = unexplained(e, code, err), strain = strained(e, code, err);
     bool shared = maybe_neighbours(e, code, err) && !seen->alone;
     seen->tries++;
     seen->gym += strange && code != KG_OK;

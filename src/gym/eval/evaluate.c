@@ -71,6 +71,7 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
         enum kg_stage entered = r->stage;
         r->stage = s;
         int64_t t0 = kg_clock_ns();
+        kg_evaluation_move(e);
         enum kg_stage_result res = run_stage(e, s, err);
         r->stages[s].ns = kg_clock_ns() - t0;
         kg_trace_span(t0, "stage", kg_stage_name(s));
@@ -217,6 +218,7 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     r->setup_ns = kg_clock_ns() - t0;
     enum kg_code code = x->begin(e, err);
     if (code == KG_OK) {
+        e->lost_ns = kg_clock_lost_ns();
         e->deadline_ns = kg_clock_ns() + (int64_t)(x->deadline_s(&w->config) * 1e9);
         code = run_stages(e, err);
     }

@@ -146,7 +146,15 @@ const char *kg_worker_compiler(const struct kg_worker *w)
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
 {
     int64_t d = kg_clock_ns() + (int64_t)(seconds * 1e9);
-    return d < e->deadline_ns ? d : e->deadline_ns;
+    int64_t end = e->deadline_ns + kg_clock_lost_ns() - e->lost_ns;
+    return d < end ? d : end;
+}
+
+void kg_evaluation_move(struct kg_evaluation *e)
+{
+    int64_t lost = kg_clock_lost_ns();
+    e->deadline_ns += lost - e->lost_ns;
+    e->lost_ns = lost;
 }
 
 void kg_evaluation_excuse(struct kg_evaluation *e, int64_t since_ns)

@@ -39,6 +39,7 @@ struct kg_evaluation {
     struct kg_key key;   /* secret of this evaluation */
     struct kg_rng rng;   /* its draws */
     int64_t deadline_ns; /* of the whole evaluation, monotonic */
+    int64_t lost_ns;     /* kg_clock_lost_ns() that deadline_ns allows for already */
     const char *code;
     size_t code_len;
     bool built;        /* stage compile has passed: there is something to run */
@@ -70,7 +71,9 @@ enum kg_stage_result kg_stage_extract(struct kg_evaluation *e, struct kg_err *er
 enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
 /* The gym's own work since then (references, searches, queues) is not the candidate's time. */
 void kg_evaluation_excuse(struct kg_evaluation *e, int64_t since_ns);
-/* Earlier of now + seconds and the evaluation's own deadline. */
+/* Moves the evaluation's deadline by the time for which this process stood still. */
+void kg_evaluation_move(struct kg_evaluation *e);
+/* Earlier of now + seconds and the evaluation's own deadline, moved like that. */
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds);
 
 #endif

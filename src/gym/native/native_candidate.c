@@ -82,6 +82,13 @@ static const char *how_it_ended(const struct kg_runner *run, char *out, size_t c
     return out;
 }
 
+/* A reference that failed answers nothing more, so the next use starts it anew. */
+static void drop(struct kg_native *n, struct kg_runner *run)
+{
+    kg_runner_stop(run);
+    *(run == &n->oracle ? &n->oracle_up : &n->ref_up) = false;
+}
+
 /* Run a reference on a case that is filled already. A reference that fails is the problem's defect.
  */
 static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, bool wide,
@@ -98,9 +105,12 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, b
     if (rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE) {
         return KG_OK; /* its answer is compared with the other reference's in any case */
     }
+    drop(n, run);
     if (rep.status == KG_RUN_TIMEOUT) {
-        return kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
-                       n->problem->path, wide ? "double" : "float");
+        kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
+                n->problem->path, wide ? "double" : "float");
+        err->accident = true;
+        return err->code;
     }
     if (kg_runner_signal(run) == SIGKILL) { /* nobody sends that to itself: the host did */
         return kg_fail(err, KG_E_GYM, "%s: the %s reference was killed", n->problem->path,
@@ -157,6 +167,7 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
     kg_layout_plan(n->problem, &c->shape, false, c->jitter, c->in_base, c->out_base, &l);
     kg_layout_call(n->problem, &c->shape, &l, false, &call);
     for (int active = 0;; active++) {
+        int64_t lost = kg_clock_lost_ns();
         kg_runner_call(&kg_native_run_of(e)->cand, &call,
                        kg_evaluation_deadline(e, w->config.deadline_run), false, &rep);
         if (rep.status == KG_RUN_OK || (rep.status == KG_RUN_ACTIVE && !w->config.hack_checks)) {
@@ -171,6 +182,8 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
         if (rep.status != KG_RUN_ACTIVE || active > 0) {
             kg_native_candidate_stop(e);
             kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand, rep.status);
+            /* late over a pause of this process: it is asked once more */
+            e->lost = e->lost || (rep.status == KG_RUN_TIMEOUT && kg_clock_lost_ns() > lost);
             return KG_STAGE_FAIL;
         }
         if (kg_judge_fill(&n->judge, c, false, err) != KG_OK) {

@@ -56,8 +56,12 @@ static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct k
     kg_record_init(&r);
     struct kg_task task = {.stop_after = KG_ST_FULL};
     struct kg_native_run run = {.cand_up = false};
-    struct kg_evaluation e = {
-        .w = w, .task = &task, .r = &r, .deadline_ns = kg_clock_ns() + 60000000000, .run = &run};
+    struct kg_evaluation e = {.w = w,
+                              .task = &task,
+                              .r = &r,
+                              .deadline_ns = kg_clock_ns() + 60000000000,
+                              .lost_ns = kg_clock_lost_ns(),
+                              .run = &run};
     snprintf(run.object, sizeof run.object, "%s", n->object_float);
     enum kg_code code = KG_OK;
     for (int v = 0; v < KG_VARIANT_COUNT && code == KG_OK; v++) {

@@ -130,8 +130,10 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     }
     if (status != KG_RUN_OK) {
         kg_runner_stop(runner);
-        return kg_fail(err, KG_E_PROBLEM, "%s: the reference does not load: %s", n->problem->path,
-                       runner->note);
+        kg_fail(err, KG_E_PROBLEM, "%s: the reference does not load: %s", n->problem->path,
+                kg_runner_unloaded(runner));
+        err->accident = status != KG_RUN_NO_ENTRY;
+        return err->code;
     }
     *up = true;
     return KG_OK;

@@ -31,13 +31,15 @@ enum kg_run_status kg_wait_word(struct kg_runner *r, const _Atomic uint32_t *wor
                 return (seen == until) != not_equal ? KG_RUN_OK : KG_RUN_DIED;
             }
         }
-        int64_t left = deadline_ns - kg_clock_ns();
+        int64_t now = kg_clock_ns(), left = deadline_ns - now;
         if (left <= 0 || (r->cancelled && *r->cancelled)) {
             return KG_RUN_TIMEOUT;
         }
         int64_t slice = r->sandbox.pidfd >= 0 ? SLICE_NS : SLICE_BLIND_NS;
-        struct timespec ts = {.tv_sec = 0, .tv_nsec = left < slice ? left : slice};
+        slice = left < slice ? left : slice;
+        struct timespec ts = {.tv_sec = 0, .tv_nsec = slice};
         syscall(SYS_futex, word, FUTEX_WAIT, seen, &ts, NULL, 0);
+        deadline_ns += kg_clock_lost(now, slice);
     }
 }
 

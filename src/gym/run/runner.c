@@ -219,6 +219,18 @@ enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline
     return KG_OK;
 }
 
+const char *kg_runner_unloaded(const struct kg_runner *r)
+{
+    switch (r->status) {
+    case KG_RUN_NO_ENTRY:
+        return "it does not export its entry";
+    case KG_RUN_TIMEOUT:
+        return "it takes longer than the deadline";
+    default:
+        return r->note[0] != '\0' ? r->note : "its process ended";
+    }
+}
+
 static void close_fd(int *fd)
 {
     if (*fd >= 0) {

@@ -92,6 +92,9 @@ struct kg_runner {
 enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline_ns,
                              struct kg_runner *out, enum kg_run_status *status,
                              struct kg_err *err) KG_MUST_USE;
+/* Why the start of this runner ended in another status than KG_RUN_OK, for messages; never empty.
+ * Lives as long as *r. */
+const char *kg_runner_unloaded(const struct kg_runner *r);
 /* Makes one call: writes the words, releases, waits. faults: count page faults, by two reads of
  * /proc outside the window. Failures are in the report. */
 void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_t deadline_ns,

@@ -20,8 +20,8 @@
 #include "base/rng.h"
 #include "gym/sandbox/sandbox.h"
 
-#define SLICE_MS 50 /* a request to cancel is noticed within this time */
-#define MOST_MS  60000
+#define SLICE_MS 50   /* a request to cancel is noticed within this time */
+#define MOST_MS  1000 /* and a pause of this process within this time */
 
 enum kg_code kg_trusted_fork(const char *what, pid_t *pid, int *sock, struct kg_err *err)
 {
@@ -126,7 +126,7 @@ int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled
 {
     for (;;) {
         struct pollfd p = {sock, POLLIN, 0};
-        int64_t left = (deadline_ns - kg_clock_ns()) / 1000000;
+        int64_t now = kg_clock_ns(), left = (deadline_ns - now) / 1000000;
         int64_t slice = cancelled != NULL ? SLICE_MS : MOST_MS;
         int wait = (int)(left < slice ? left : slice);
         if (left <= 0 || (cancelled != NULL && *cancelled)) {
@@ -135,6 +135,7 @@ int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled
         if (poll(&p, 1, wait) > 0) {
             return 1;
         }
+        deadline_ns += kg_clock_lost(now, (int64_t)wait * 1000000);
     }
 }
 

@@ -31,7 +31,7 @@ void kg_trusted_spin(int sock, int64_t ns);
 enum kg_code kg_trusted_fork(const char *what, pid_t *pid, int *sock,
                              struct kg_err *err) KG_MUST_USE;
 /* Waits. 1: something to read, or the end; 0: nothing until deadline_ns (monotonic), or
- * *cancelled. */
+ * *cancelled. A pause of this process moves the deadline. */
 int kg_trusted_poll(int sock, int64_t deadline_ns, const volatile int *cancelled);
 /* Kills and reaps the process, closes the socket; *pid and *sock become -1. why [cap]: how it
  * ended. */

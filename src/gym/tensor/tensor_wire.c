@@ -164,12 +164,13 @@ int kg_twire_wait(struct kg_twire *w, int pidfd, int64_t deadline_ns, const vola
             done = atomic_load_explicit(&w->done, memory_order_acquire);
             return done == number ? 0 : KG_TWIRE_RUNNER_DEAD;
         }
-        int64_t left = deadline_ns - kg_clock_ns();
+        int64_t now = kg_clock_ns(), left = deadline_ns - now;
         if (left <= 0 || (cancelled != NULL && *cancelled)) {
             return KG_TWIRE_LATE;
         }
         left = left < SLICE_NS ? left : SLICE_NS;
         struct timespec t = {0, left};
         syscall(SYS_futex, &w->done, FUTEX_WAIT, done, &t, NULL, 0);
+        deadline_ns += kg_clock_lost(now, left);
     }
 }

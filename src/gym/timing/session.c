@@ -89,7 +89,8 @@ static enum kg_code start_own(const struct kg_runner_spec *spec, struct kg_handl
         return kg_err_prefix(err, "timing: %s", what);
     }
     if (status != KG_RUN_OK) {
-        return kg_fail(err, blame, "timing: %s does not load: %s", what, h->runner.note);
+        return kg_fail(err, blame, "timing: %s does not load: %s", what,
+                       kg_runner_unloaded(&h->runner));
     }
     return KG_OK;
 }
