@@ -111,6 +111,26 @@ static void test_a_judge_dies_under_a_candidate(void **state)
     }
 }
 
+/* A stopped judge keeps an evaluation for its deadline at most; then another judge serves. */
+static void test_a_judge_stands_still(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    double within = worker->config.deadline_eval;
+    kg_worker_reset(worker);
+    worker->config.deadline_eval = 5;
+    expect_right(0, "before its judge is stopped");
+    int64_t before = kg_clock_ns();
+    kill(kg_native_of(worker)->judge.pid, SIGSTOP);
+    judge(0, &r);
+    assert_true(kg_clock_ns() - before >= 5000000000 && kg_clock_ns() - before < 40000000000);
+    assert_false(r.has_error);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    kg_worker_reset(worker);
+    worker->config.deadline_eval = within;
+}
+
 static bool has_loaded(long pid)
 {
     char path[64], line[600];
@@ -309,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_judge_dies_under_a_candidate),
+        cmocka_unit_test(test_a_judge_stands_still),
         cmocka_unit_test(test_a_reference_is_late),
         cmocka_unit_test(test_the_wall_clock_goes_back),
         cmocka_unit_test(test_a_full_scratch_disk),

@@ -108,6 +108,28 @@ static void death_in_the_middle_of_a_call(void **state)
     rig_close(&g);
 }
 
+/* Stopped, or in an endless loop: it is ended after its time, and another one serves. */
+static void a_judge_that_stands_still_is_ended(void **state)
+{
+    (void)state;
+    struct rig g = rig_open();
+    struct kg_case c = case_of(94);
+    pid_t pid = g.j.pid;
+    int64_t before = kg_clock_ns();
+    g.j.answer_ns = 300000000;
+    kill(pid, SIGSTOP);
+    assert_int_equal(kg_judge_fill(&g.j, &c, false, &err), KG_E_GYM);
+    assert_string_equal(err.message,
+                        "the judge was ended during `fill`: it did not answer in time");
+    assert_true(kg_clock_ns() - before < 20000000000);
+    assert_false(alive(pid));
+    rig_unmap(&g);
+    kg_judge_stop(&g.j);
+    g = rig_open();
+    OK(kg_judge_fill(&g.j, &c, false, &err));
+    rig_close(&g);
+}
+
 static pid_t start(void)
 {
     struct kg_judge j;
@@ -248,6 +270,7 @@ int main(void)
         cmocka_unit_test(input_regions_are_sealed_outputs_are_not),
         cmocka_unit_test(every_call_survives_the_judges_death),
         cmocka_unit_test(death_in_the_middle_of_a_call),
+        cmocka_unit_test(a_judge_that_stands_still_is_ended),
         cmocka_unit_test(the_judge_dies_with_its_broker),
         cmocka_unit_test(an_interrupt_of_the_terminal_is_not_the_judges),
         cmocka_unit_test(requests_are_checked_field_by_field),

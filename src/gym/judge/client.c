@@ -37,7 +37,7 @@ static enum kg_code receive(struct kg_judge *j, uint32_t op, struct kg_judge_rep
                             struct kg_err *err)
 {
     int fds[KG_MESSAGE_FDS], nfds;
-    if (kg_trusted_poll(j->sock, kg_clock_ns() + ANSWER_NS, NULL) == 0) {
+    if (kg_trusted_poll(j->sock, kg_clock_ns() + j->answer_ns, NULL) == 0) {
         return broken(j, op, "it did not answer in time", err);
     }
     ssize_t n = kg_message_receive(j->sock, rep, sizeof *rep, fds, &nfds);
@@ -80,6 +80,7 @@ enum kg_code kg_judge_start(int cpu, struct kg_judge *out, struct kg_err *err)
     pid_t self = getpid();
     memset(out, 0, sizeof *out);
     no_regions(out);
+    out->answer_ns = ANSWER_NS;
     if (kg_trusted_fork("the judge", &out->pid, &out->sock, err) != KG_OK) {
         return err->code;
     }

@@ -38,6 +38,7 @@ struct kg_judge {
     pid_t pid;
     int sock;
     uint64_t seq;                       /* number of the last request */
+    int64_t answer_ns;                  /* a judge that is silent for so long is stuck, and ended */
     bool confined;                      /* its seccomp filter is on */
     bool opened;                        /* the regions below exist */
     struct kg_region in, out;           /* float reference and candidate */
@@ -71,7 +72,8 @@ struct kg_judgement {
                           ignores the edited element */
 };
 
-/* Forks the judge. cpu: core to pin it to; -1: do not pin. KG_E_HOST: no process or socket. */
+/* Forks the judge. cpu: core to pin it to; -1: do not pin. answer_ns is 120 s at first. KG_E_HOST:
+ * no process or socket. */
 enum kg_code kg_judge_start(int cpu, struct kg_judge *out, struct kg_err *err) KG_MUST_USE;
 void kg_judge_stop(struct kg_judge *j); /* may be called twice; frees the regions too */
 /* Makes the judge serve problem p. Everything of the last problem is forgotten but its saved

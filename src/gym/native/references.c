@@ -8,6 +8,9 @@
 #include "gym/native/native.h"
 #include "gym/timing/pairs.h"
 
+/* Longer than any operation of an honest judge takes on a busy host. */
+#define ANSWER_LEAST_NS 5000000000
+
 static void stop_references(struct kg_worker *w)
 {
     struct kg_native *n = kg_native_of(w);
@@ -173,6 +176,14 @@ static enum kg_code region_sizes(const struct kg_problem *p, size_t *in, size_t 
     return KG_OK;
 }
 
+/* A judge that stands still must not keep an evaluation beyond its deadline. */
+static void limit_answers(const struct kg_worker *w, struct kg_judge *j)
+{
+    int64_t most = (int64_t)(w->config.deadline_eval * 1e9);
+    most = most > ANSWER_LEAST_NS ? most : ANSWER_LEAST_NS;
+    j->answer_ns = most < j->answer_ns ? most : j->answer_ns;
+}
+
 static enum kg_code open_judge(struct kg_worker *w, struct kg_err *err)
 {
     struct kg_native *n = kg_native_of(w);
@@ -185,6 +196,7 @@ static enum kg_code open_judge(struct kg_worker *w, struct kg_err *err)
             return err->code;
         }
         n->judge_open = true;
+        limit_answers(w, &n->judge);
     }
     return kg_judge_open(&n->judge, n->problem, in, out, err);
 }
