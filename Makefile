@@ -255,11 +255,13 @@ $(B)/libkgym.a: $(LIB)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 .PHONY: install uninstall
+install uninstall: export PREFIX := $(PREFIX)
+install uninstall: export DESTDIR := $(DESTDIR)
 install: all ## install below PREFIX (default /usr/local), staged below DESTDIR
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh install $(B)
+	@tools/install.sh install $(B)
 
 uninstall: ## remove what `make install` put below PREFIX
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh uninstall
+	@tools/install.sh uninstall
 
 $(PRINTED): $(B)/kgym tools/man.sh tools/man.awk $(wildcard docs/*.md)
 	@rm -rf $(@D)

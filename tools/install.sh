@@ -9,8 +9,12 @@ set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
 prefix=${PREFIX:-/usr/local} stage=${DESTDIR:-}
-prefix=${prefix%/} stage=${stage%/}
+case $prefix$stage in # the list of installed files has one name a line
+  *[[:cntrl:]]*) echo "install: PREFIX and DESTDIR must not hold a line break or another control character" >&2; exit 2 ;;
+esac
+prefix=${prefix%"${prefix##*[!/]}"} stage=${stage%/}
 case $prefix in
+  '') echo "install: PREFIX must be a folder below /, not / itself" >&2; exit 2 ;;
   /*) ;;
   *) echo "install: PREFIX must be an absolute path, not '$prefix'" >&2; exit 2 ;;
 esac

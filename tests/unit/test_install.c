@@ -216,6 +216,21 @@ static void test_a_package_is_staged(void **state)
     rig_expect(0, "rmdir stage");
     rig_expect(2, "PREFIX=relative $T/tools/install.sh install ${K%%/kgym}");
     rig_says("PREFIX must be an absolute path");
+    static const char *const roots[] = {"/", "//"};
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        rig_expect(2, "PREFIX=%s $T/tools/install.sh install ${K%%/kgym}", roots[i]);
+        rig_says("PREFIX must be a folder below /, not / itself");
+    }
+    static const char *const odd[] = {"PREFIX=$PWD/a$'\\n'b", "PREFIX=$PWD/a$'\\n'",
+                                      "PREFIX=/opt/k DESTDIR=$PWD/a$'\\r'b",
+                                      "PREFIX=$PWD/a$'\\e'b"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        rig_expect(2, "bash -c \"%s \\$T/tools/install.sh install \\${K%%%%/kgym}\"", odd[i]);
+        rig_says("must not hold a line break");
+    }
+    rig_expect(2, "%s install \"PREFIX=$PWD/a$(printf '\\nb')\"", make);
+    rig_says("must not hold a line break");
+    rig_expect(1, "ls | grep '^a'");
 }
 
 #define INTO_Q "PREFIX=$PWD/q $T/tools/install.sh "
