@@ -70,6 +70,9 @@ void kg_log(enum kg_log_level level, const char *fmt, ...)
 
 void kg_log_share(atomic_uint *told)
 {
+    if (told != NULL) {
+        atomic_fetch_or(told, atomic_load(&told_here));
+    }
     atomic_store(&told_of_all, told);
 }
 

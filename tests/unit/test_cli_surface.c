@@ -112,6 +112,26 @@ static void test_a_cache_that_cannot_be_written_is_told_once(void **state)
     rig_expect(0, "test $(grep -c 'objects are not kept' told) = 1"); /* by two workers */
 }
 
+static void test_root_keeps_nothing_in_the_cache_of_another_user(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        puts("skip: only root can make a folder of another user");
+        skip();
+    }
+    rig_expect(0, "rm -rf theirs && mkdir theirs && chown 65534 theirs");
+    rig_expect(0, "XDG_CACHE_HOME=$PWD/theirs KGYM_CACHE= $K eval silu $P/silu.fast.c " NO_TIMING
+                  " 2> told");
+    rig_expect(0, "test $(grep -c 'belongs to another user (uid 65534)' told) = 1");
+    rig_expect(1, "ls theirs | grep .");
+    rig_expect(0, "mkdir theirs/kgym && XDG_CACHE_HOME=$PWD/theirs KGYM_CACHE= $K eval silu "
+                  "$P/silu.fast.c " NO_TIMING " 2>&1 | grep 'another user'");
+    rig_expect(1, "ls theirs/kgym | grep .");
+    rig_expect(0, "KGYM_CACHE=$PWD/theirs/c $K eval silu $P/silu.fast.c " NO_TIMING " 2> told");
+    rig_expect(1, "grep 'another user' told");
+    rig_expect(0, "ls theirs/c | grep . && rm -r theirs");
+}
+
 static void test_an_object_that_was_there_is_marked(void **state)
 {
     (void)state;
@@ -430,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_a_report_of_nothing_is_an_error),
         cmocka_unit_test(test_messages_name_what_the_user_named),
         cmocka_unit_test(test_a_cache_that_cannot_be_written_is_told_once),
+        cmocka_unit_test(test_root_keeps_nothing_in_the_cache_of_another_user),
         cmocka_unit_test(test_an_object_that_was_there_is_marked),
         cmocka_unit_test(test_version_and_help_in_all_spellings),
         cmocka_unit_test(test_help_fits_a_terminal),

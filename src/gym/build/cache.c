@@ -10,12 +10,54 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "gym/build/elf.h"
 
 #define MARK     "\nkgym-object "
 #define MARK_LEN (sizeof MARK - 1)
 #define TAIL_LEN (MARK_LEN + KG_SHA256_HEX - 1 + 1) /* mark, 64 digits, newline */
 _Static_assert(TAIL_LEN <= KG_CACHE_TAIL_BYTES, "what fits must be read again");
+
+/* Of the first two of dir and the folders above it that exist: is one another user's? It is in path
+ * then. Those further up may be of a user in whose folders root works. */
+static bool is_of_another(const char *dir, char *path, size_t cap, uid_t *owner)
+{
+    int there = 0, n = snprintf(path, cap, "%s", dir);
+    char *slash = path;
+    if (n < 0 || (size_t)n >= cap) {
+        return false;
+    }
+    while (slash != NULL && there < 2) {
+        struct stat st;
+        if (stat(path, &st) == 0) {
+            there++;
+            *owner = st.st_uid;
+            if (st.st_uid != 0) {
+                return true;
+            }
+        }
+        slash = strrchr(path, '/');
+        slash = slash == path ? NULL : slash;
+        if (slash != NULL) {
+            *slash = '\0';
+        }
+    }
+    return false;
+}
+
+bool kg_cache_not_ours(const char *dir)
+{
+    char path[600];
+    uid_t owner = 0;
+    if (geteuid() != 0 || !is_of_another(dir, path, sizeof path, &owner)) {
+        return false;
+    }
+    kg_log_once(KG_LOG_NOT_OURS, KG_LOG_WARN,
+                "nothing is kept: %s belongs to another user (uid %lu), and this is root; name a "
+                "folder of root with XDG_CACHE_HOME or --cache DIR",
+                path, (unsigned long)owner);
+    return true;
+}
 
 void kg_cache_folder(const char *variable, const char *part, char *out, size_t cap)
 {
@@ -29,7 +71,8 @@ void kg_cache_folder(const char *variable, const char *part, char *out, size_t c
         n = snprintf(out, cap, "%s%s%s", home ? home : "", home ? "/.cache/kgym/" : "",
                      home ? part : "");
     }
-    if (n < 0 || (size_t)n >= cap) {
+    bool default_place = named == NULL || *named == '\0';
+    if (n < 0 || (size_t)n >= cap || (default_place && kg_cache_not_ours(out))) {
         *out = '\0';
     }
 }

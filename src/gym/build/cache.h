@@ -11,8 +11,11 @@
 #define KG_OBJECT_MAX_BYTES (64u << 20)
 #define KG_CACHE_TAIL_BYTES 128u /* most bytes of the line at the end */
 
+/* True: this process is root's, and this folder, or the next one above it that exists, is another
+ * user's. That user could put objects there, which root would load. It is told once. */
+bool kg_cache_not_ours(const char *dir);
 /* The folder of a cache: the value of an environment variable (`none` gives ""), else <cache of
- * this user>/kgym/<part>. "": keep nothing. */
+ * this user>/kgym/<part>, unless that is not ours. "": keep nothing. */
 void kg_cache_folder(const char *variable, const char *part, char *out, size_t cap);
 /* <dir>/<2 hex>/<key>.<suffix> into out. False: it does not fit. */
 bool kg_cache_path(const char *dir, const char *key, const char *suffix, char *out, size_t cap);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gym/build/cache.h"
 
 #define COMPILE_PROCESSES 16
 
@@ -21,6 +22,9 @@ void kg_worker_cache(const struct kg_config *c, char *out, size_t cap)
     } else if (home && *home) {
         snprintf(out, cap, "%s/.cache/kgym", home);
     } else {
+        out[0] = 0;
+    }
+    if (!c->cache[0] && kg_cache_not_ours(out)) {
         out[0] = 0;
     }
 }
