@@ -37,6 +37,7 @@ b=${1:?usage: tests/run.sh BUILD [--long | --all | NAME ...]}; shift
 KGYM_BUILD=$(cd "$b" && pwd) || exit 2
 export KGYM_BUILD KGYM_TREE=$PWD
 export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache} # tests write nothing below the user's home
+mkdir -p "$XDG_CACHE_HOME"
 list=${TEST_LIST:-$(dirname "$0")/programs.txt}
 [ -r "$list" ] || { echo "tests: cannot read $list" >&2; exit 2; }
 is() { grep -qx "$1  *$2" "$list"; } # is long NAME
