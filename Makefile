@@ -29,6 +29,8 @@ say      = @$(if $(filter 1,$(V)),:,printf '  %-5s %s\n' $(1) $@)
 
 BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
+LM      := $(wildcard src/lm/*/*.c)
+RL      := $(wildcard src/rl/*.c src/rl/*/*.c)
 CLI     := $(wildcard src/cli/*.c)
 RUNNER  := $(wildcard src/runner/*.c)
 KERNELS := $(wildcard src/gym/device/kernels/*.cu)
@@ -123,12 +125,20 @@ $(B)/obj/%.o: %.c Makefile
 $(B)/obj/src/gym/device/%.o $(B)/obj/src/gym/judge/%.o $(B)/obj/src/gym/values/%.o $(B)/obj/src/gym/verify/%.o: \
   CFLAGS += -O3 -march=$(MARCH) -ffp-contract=off
 
+# The engine: equal bits in every form of its operations, so no contraction. Each form has its own flags.
+$(B)/obj/src/lm/%.o $(B)/obj/src/rl/%.o: CFLAGS += -O3 -ffp-contract=off
+ifeq ($(shell uname -m),x86_64)
+$(B)/obj/src/lm/ops/avx2.o: CFLAGS += -mavx2 -mfma
+$(B)/obj/src/lm/ops/avx512.o: CFLAGS += -mavx512f -mavx2 -mfma -mprefer-vector-width=512
+endif
+$(patsubst %,$(B)/obj/src/lm/ops/%.o,plain avx2 avx512): $(wildcard src/lm/ops/*.inc)
+
 # The rest can be part of the shared library too (below). Each function has a section of its own, so that
 # the libraries hold only what a public call reaches.
 $(call obj,$(filter-out $(addprefix src/gym/,device/% judge/% values/% verify/%),$(BASE) $(GYM))): \
   CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
-$(LIB): $(call obj,$(BASE) $(GYM))
+$(LIB): $(call obj,$(BASE) $(GYM) $(LM) $(RL))
 	@rm -f $@
 	$(call say,AR)
 	$(Q)ar qcs $@ $^
