@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "lm/ops/ops.h"
+
 static enum kg_code range(const char *name, int value, int low, int high, struct kg_err *err)
 {
     if (value < low || value > high) {
@@ -37,6 +39,11 @@ enum kg_code lm_config_check(const struct lm_config *c, struct kg_err *err)
                        "model configuration: num_attention_heads %d is no multiple of "
                        "num_key_value_heads %d",
                        c->heads, c->kv_heads);
+    }
+    if (c->heads / c->kv_heads > LM_QROWS) {
+        return kg_fail(err, KG_E_INPUT,
+                       "model configuration: %d query heads share a key head, at most %d may",
+                       c->heads / c->kv_heads, LM_QROWS);
     }
     if (c->head_dim % 2 != 0) {
         return kg_fail(err, KG_E_INPUT, "model configuration: head_dim %d is odd", c->head_dim);
