@@ -113,8 +113,9 @@ enum kg_code lm_threads_create(int n, struct lm_threads **out, struct kg_err *er
         struct worker *w = &workers[t->started];
         *w = (struct worker){.set = t, .index = t->started};
         if (pthread_create(&w->thread, NULL, work, w) != 0) {
+            int started = t->started;
             lm_threads_destroy(t);
-            return kg_fail(err, KG_E_HOST, "threads: the system starts no more than %d", t->started);
+            return kg_fail(err, KG_E_HOST, "threads: the system starts no more than %d", started);
         }
     }
     *out = t;
