@@ -9,19 +9,13 @@
 struct part {
     struct lm_run *run;
     int lo, hi; /* own rows */
-    lm_real *norm, *out, *act, *head, *lora, *attn;
+    struct lm_scratch own;
 };
 
 static struct part part_of(struct lm_run *run, int i, int n)
 {
-    const struct lm_config *c = &run->model->cfg;
-    struct part p = {.run = run, .norm = run->scratch + run->scratch_size * (size_t)i};
+    struct part p = {.run = run, .own = lm_forward_scratch(run, i)};
     lm_threads_share(run->batch->n_rows, 4, i, n, &p.lo, &p.hi);
-    p.out = p.norm + (size_t)LM_BLOCK * (size_t)c->hidden;
-    p.act = p.out + (size_t)LM_BLOCK * (size_t)c->hidden;
-    p.head = p.act + (size_t)LM_BLOCK * (size_t)c->inter;
-    p.lora = p.head + 2 * (size_t)c->head_dim;
-    p.attn = p.lora + lm_linear_scratch(run->model);
     return p;
 }
 
@@ -70,7 +64,7 @@ static void spread(const struct part *p, int layer, int row, const lm_real *qkv,
     const lm_real *sn = run->model->sin + (ptrdiff_t)pos * (d / 2);
     for (int h = 0; h < c->heads + c->kv_heads; h++) {
         bool query = h < c->heads;
-        lm_real *x = query ? q + (ptrdiff_t)h * d : p->head;
+        lm_real *x = query ? q + (ptrdiff_t)h * d : p->own.head;
         if (l->q_norm != NULL) {
             ops->norm(qkv + (ptrdiff_t)h * d, query ? l->q_norm : l->k_norm, d,
                       (lm_real)c->rms_eps, x);
@@ -98,10 +92,10 @@ static void first_half(const struct part *p, int layer, int lo, int hi)
     int hidden = m->cfg.hidden, wide = l->linear[LM_QKV].n, q = m->cfg.heads * m->cfg.head_dim;
     for (int r = lo; r < hi; r++) {
         m->ops->norm(k.x + (ptrdiff_t)r * hidden, l->norm1, hidden, (lm_real)m->cfg.rms_eps,
-                     p->norm + (ptrdiff_t)(r - lo) * hidden);
+                     p->own.norm + (ptrdiff_t)(r - lo) * hidden);
     }
-    lm_linear(run, (struct lm_rows_at){layer, lo, hi - lo}, LM_QKV, p->norm,
-              k.qkv + (ptrdiff_t)lo * wide, p->lora);
+    lm_linear(run, (struct lm_rows_at){layer, lo, hi - lo}, LM_QKV, p->own.norm,
+              k.qkv + (ptrdiff_t)lo * wide, p->own.lora);
     for (int r = lo; r < hi; r++) {
         lm_real *qkv = k.qkv + (ptrdiff_t)r * wide;
         if (l->linear[LM_QKV].bias != NULL) {
@@ -136,7 +130,7 @@ static void attend(const struct part *p, int layer, int lo, int hi)
                 .ldq = q,
                 .o = k.o + at,
                 .ldo = q,
-                .scratch = p->attn,
+                .scratch = p->own.attn,
             });
         }
         r = end;
@@ -153,20 +147,20 @@ static void second_half(const struct part *p, int layer, int lo, int hi)
     struct lm_rows_at at = {layer, lo, hi - lo};
     int hidden = m->cfg.hidden, inter = m->cfg.inter, q = m->cfg.heads * m->cfg.head_dim;
     attend(p, layer, lo, hi);
-    lm_linear(run, at, LM_O, k.o + (ptrdiff_t)lo * q, p->out, p->lora);
-    m->ops->sum(k.x + (ptrdiff_t)lo * hidden, p->out, (hi - lo) * hidden,
+    lm_linear(run, at, LM_O, k.o + (ptrdiff_t)lo * q, p->own.out, p->own.lora);
+    m->ops->sum(k.x + (ptrdiff_t)lo * hidden, p->own.out, (hi - lo) * hidden,
                 k.mid + (ptrdiff_t)lo * hidden);
     for (int r = lo; r < hi; r++) {
         m->ops->norm(k.mid + (ptrdiff_t)r * hidden, l->norm2, hidden, (lm_real)m->cfg.rms_eps,
-                     p->norm + (ptrdiff_t)(r - lo) * hidden);
+                     p->own.norm + (ptrdiff_t)(r - lo) * hidden);
     }
     lm_real *gu = k.gu + (ptrdiff_t)lo * 2 * inter;
-    lm_linear(run, at, LM_GATE_UP, p->norm, gu, p->lora);
+    lm_linear(run, at, LM_GATE_UP, p->own.norm, gu, p->own.lora);
     for (int r = 0; r < hi - lo; r++) {
-        m->ops->swiglu(gu + (ptrdiff_t)r * 2 * inter, inter, p->act + (ptrdiff_t)r * inter);
+        m->ops->swiglu(gu + (ptrdiff_t)r * 2 * inter, inter, p->own.act + (ptrdiff_t)r * inter);
     }
-    lm_linear(run, at, LM_DOWN, p->act, p->out, p->lora);
-    m->ops->sum(k.mid + (ptrdiff_t)lo * hidden, p->out, (hi - lo) * hidden,
+    lm_linear(run, at, LM_DOWN, p->own.act, p->own.out, p->own.lora);
+    m->ops->sum(k.mid + (ptrdiff_t)lo * hidden, p->own.out, (hi - lo) * hidden,
                 k.next + (ptrdiff_t)lo * hidden);
 }
 

@@ -92,6 +92,16 @@ void lm_forward_begin(struct lm_run *run, const struct lm_batch *batch);
 /* z [hi-lo, vocab] = logits of rows lo..hi-1 of want. */
 void lm_forward_logits(const struct lm_run *run, int lo, int hi, lm_real *z);
 
+/* A thread's own buffers. */
+struct lm_scratch {
+    lm_real *norm, *out; /* [LM_BLOCK, hidden] */
+    lm_real *act;        /* [LM_BLOCK, inter] */
+    lm_real *head;       /* [2*head_dim] */
+    lm_real *lora;       /* lm_linear_scratch() */
+    lm_real *attn;       /* lm_attn_back_scratch() */
+};
+struct lm_scratch lm_forward_scratch(const struct lm_run *run, int i);
+
 /* Buffers of one layer. */
 struct lm_kept {
     lm_real *x, *next, *qkv, *q, *o, *mid, *gu;

@@ -32,6 +32,18 @@ struct lm_kept lm_forward_kept(const struct lm_run *run, int layer)
     };
 }
 
+struct lm_scratch lm_forward_scratch(const struct lm_run *run, int i)
+{
+    const struct lm_config *c = &run->model->cfg;
+    struct lm_scratch s = {.norm = run->scratch + run->scratch_size * (size_t)i};
+    s.out = s.norm + (size_t)LM_BLOCK * (size_t)c->hidden;
+    s.act = s.out + (size_t)LM_BLOCK * (size_t)c->hidden;
+    s.head = s.act + (size_t)LM_BLOCK * (size_t)c->inter;
+    s.lora = s.head + 2 * (size_t)c->head_dim;
+    s.attn = s.lora + lm_linear_scratch(run->model);
+    return s;
+}
+
 /* Gives *p its place in the slab and moves the mark; with slab == NULL only counts. */
 static void place(lm_real *slab, size_t *mark, lm_real **p, size_t n)
 {

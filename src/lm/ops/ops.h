@@ -65,6 +65,12 @@ struct lm_head {
     lm_real max, lse;  /* out: highest scaled logit; log of the sum of exp(z - max) */
 };
 
+/* log p_y from what head() wrote: scoring and sampling use the same expression. */
+static inline lm_real lm_head_logp(const lm_real *z, const struct lm_head *h, int y)
+{
+    return (z[y] * h->inv_temp - h->max) - h->lse;
+}
+
 struct lm_adam {
     lm_real rate, beta1, beta2, eps, decay; /* decay is decoupled: w -= rate*decay*w */
     lm_real fix1, fix2;                     /* 1/(1-beta1^t), 1/(1-beta2^t) */
