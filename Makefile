@@ -131,7 +131,6 @@ ifeq ($(shell uname -m),x86_64)
 $(B)/obj/src/lm/ops/avx2.o: CFLAGS += -mavx2 -mfma
 $(B)/obj/src/lm/ops/avx512.o: CFLAGS += -mavx512f -mavx2 -mfma -mprefer-vector-width=512
 endif
-$(patsubst %,$(B)/obj/src/lm/ops/%.o,plain avx2 avx512): $(wildcard src/lm/ops/*.inc)
 
 # The rest can be part of the shared library too (below). Each function has a section of its own, so that
 # the libraries hold only what a public call reaches.
@@ -187,6 +186,18 @@ $(B)/null.so: src/runner/null/null.c
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu17 -O2 -fPIC -shared $< -o $@
+
+# The engine in f64, for the test that compares its gradients with central differences.
+F64     := $(filter-out %/avx2.c %/avx512.c,$(wildcard $(patsubst %,src/lm/%/*.c,ops model train infer)))
+$(B)/obj64/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -DLM_F64 -O3 -march=$(MARCH) -ffp-contract=off -MMD -MP -c $< -o $@
+
+$(B)/tests/test_lm_f64: $(patsubst %.c,$(B)/obj64/%.o,tests/unit/test_lm_f64.c $(F64)) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(SAN) $^ -o $@ -lcmocka $(LIBS)
 
 $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(SUPPORT)) $(LIB)
 	@mkdir -p $(@D)
@@ -282,5 +293,5 @@ $(PRINTED): $(B)/kgym tools/man.sh tools/man.awk $(wildcard docs/*.md)
 	$(Q)$(B)/kgym completion zsh >$(@D)/_kgym
 	@touch $@
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
-.PRECIOUS: $(B)/obj/%.o
+-include $(shell find $(B)/obj $(B)/obj64 -name '*.d' 2>/dev/null)
+.PRECIOUS: $(B)/obj/%.o $(B)/obj64/%.o
