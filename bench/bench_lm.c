@@ -150,15 +150,16 @@ int main(int argc, char **argv)
     qsort(sampled, (size_t)rounds, sizeof *sampled, by_value);
     printf("%zu parameters, %s, %d threads, %d rounds\n", m->base.n, m->ops->name, n, rounds);
     printf("%-10s %14s %14s\n", "tokens/s", "best", "median");
-    printf("%-10s %14.0f %14.0f   forward %.1f ms, backward %.1f, update %.1f for %d rows\n", "training",
-           trained[rounds - 1], trained[rounds / 2], best[0] * 1e3, best[1] * 1e3, best[2] * 1e3, ROWS);
+    printf("%-10s %14.0f %14.0f   forward %.1f ms, backward %.1f, update %.1f for %d rows\n",
+           "training", trained[rounds - 1], trained[rounds / 2], best[0] * 1e3, best[1] * 1e3,
+           best[2] * 1e3, ROWS);
     printf("%-10s %14.0f %14.0f   %d at once, prompts of %d, replies of %d\n", "sampling",
            sampled[rounds - 1], sampled[rounds / 2], SAMPLES, PROMPT, REPLY);
     kg_bench_json("lm", json_pack("{s:I, s:s, s:i, s:i, s:f, s:f, s:f, s:f}", "parameters",
-                                  (json_int_t)m->base.n, "form", m->ops->name, "threads", n, "rounds",
-                                  rounds, "train_best", trained[rounds - 1], "train_median",
-                                  trained[rounds / 2], "sample_best", sampled[rounds - 1],
-                                  "sample_median", sampled[rounds / 2]));
+                                  (json_int_t)m->base.n, "form", m->ops->name, "threads", n,
+                                  "rounds", rounds, "train_best", trained[rounds - 1],
+                                  "train_median", trained[rounds / 2], "sample_best",
+                                  sampled[rounds - 1], "sample_median", sampled[rounds / 2]));
     lm_engine_destroy(e);
     lm_trainer_destroy(b.t);
     lm_model_destroy(m);

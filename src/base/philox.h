@@ -1,7 +1,7 @@
-/* Philox4x32-10: a counter-based generator. The same counter and key give the same four words on any
- * machine and in any order of calls, so a draw can be named instead of remembered. It is no secret
- * generator: base/rng.h is. No state, no allocation, thread safe.
- * Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. */
+/* Philox4x32-10: a counter-based generator. The same counter and key give the same four words on
+ * any machine and in any order of calls, so a draw can be named instead of remembered. It is no
+ * secret generator: base/rng.h is. No state, no allocation, thread safe. Source: Salmon, Moraes,
+ * Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. */
 #ifndef KG_BASE_PHILOX_H
 #define KG_BASE_PHILOX_H
 

@@ -1,6 +1,6 @@
 /* The engine: language models of the Qwen2 and Qwen3 families on the CPU, in f32. It samples,
- * scores and trains with one forward, so the log-probs of sampling and of training are equal bit for
- * bit. What lies above it (src/rl) includes this header.
+ * scores and trains with one forward, so the log-probs of sampling and of training are equal bit
+ * for bit. What lies above it (src/rl) includes this header.
  *
  *   model/model.h     weights by name, random start, packing after a change
  *   model/lora.h      an adapter beside the base

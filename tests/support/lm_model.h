@@ -95,7 +95,8 @@ static inline void lm_test_fill(struct lm_test_rows *r, int vocab, const int *le
     }
     for (int i = 0; i < r->start[n]; i++) {
         r->ids[i] = (int32_t)(lm_test_bits(1000, (uint32_t)i) % (uint32_t)vocab);
-        r->target[i] = i % 5 == 4 ? -1 : (int32_t)(lm_test_bits(1001, (uint32_t)i) % (uint32_t)vocab);
+        r->target[i] =
+            i % 5 == 4 ? -1 : (int32_t)(lm_test_bits(1001, (uint32_t)i) % (uint32_t)vocab);
         r->c[i] = lm_test_number(1002, (uint32_t)i);
         r->eta[i] = lm_test_number(1003, (uint32_t)i) * (lm_real)0.5;
     }

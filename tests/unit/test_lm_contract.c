@@ -65,9 +65,12 @@ static void finish_turn(struct lm_engine *e, const int *handles, int n, int firs
     for (int s = 0; s < n; s++) {
         int32_t more[70];
         for (int i = 0; i < 70; i++) {
-            more[i] = (int32_t)(lm_test_bits(7, (uint32_t)(first_request + s) * 100 + (uint32_t)i) % 53);
+            more[i] =
+                (int32_t)(lm_test_bits(7, (uint32_t)(first_request + s) * 100 + (uint32_t)i) % 53);
         }
-        assert_int_equal(lm_engine_extend(e, handles[s], more, (first_request + s) % 2 ? 3 : 70, turn, &err), KG_OK);
+        assert_int_equal(
+            lm_engine_extend(e, handles[s], more, (first_request + s) % 2 ? 3 : 70, turn, &err),
+            KG_OK);
     }
     run_until_idle(e, out);
     for (int s = 0; s < n; s++) {
@@ -84,8 +87,10 @@ static void roll(struct lm_model *m, const struct setting *s, struct rollout *ou
     struct lm_threads *threads = NULL;
     struct lm_engine *e = NULL;
     struct lm_turn turn = {.sampling = {.temperature = .75f, .seed = 99}, .max_tokens = REPLY};
-    struct lm_engine_options o = {.max_seqs = GROUPS * SAMPLES, .max_tokens = 360,
-                                  .max_rows = s->max_rows, .n_pages = s->n_pages};
+    struct lm_engine_options o = {.max_seqs = GROUPS * SAMPLES,
+                                  .max_tokens = 360,
+                                  .max_rows = s->max_rows,
+                                  .n_pages = s->n_pages};
     int handles[GROUPS * SAMPLES];
     memset(out, 0, GROUPS * SAMPLES * sizeof *out);
     m->ops = s->form != NULL ? lm_ops_named(s->form) : lm_ops_best();
@@ -101,12 +106,14 @@ static void roll(struct lm_model *m, const struct setting *s, struct rollout *ou
             requests[i] = (uint64_t)(g * SAMPLES + i);
         }
         for (int i = 0; s->alone && i < SAMPLES; i++) {
-            assert_int_equal(lm_engine_submit(e, ids, prompts[g], &turn, 1, requests + i, handles, &err), KG_OK);
+            assert_int_equal(
+                lm_engine_submit(e, ids, prompts[g], &turn, 1, requests + i, handles, &err), KG_OK);
             finish_turn(e, handles, 1, g * SAMPLES + i, out, &turn);
         }
         if (!s->alone) {
             assert_int_equal(lm_engine_submit(e, ids, prompts[g], &turn, SAMPLES, requests,
-                                              handles + g * SAMPLES, &err), KG_OK);
+                                              handles + g * SAMPLES, &err),
+                             KG_OK);
         }
     }
     if (!s->alone) {
@@ -114,13 +121,15 @@ static void roll(struct lm_model *m, const struct setting *s, struct rollout *ou
     }
     /* small pools were too small for all at once */
     assert_int_equal(lm_engine_stats(e).evicted > 0, s->n_pages > 0 && !s->alone);
-    assert_int_equal(lm_engine_stats(e).pages_free, s->n_pages > 0 ? s->n_pages : GROUPS * SAMPLES * 6);
+    assert_int_equal(lm_engine_stats(e).pages_free,
+                     s->n_pages > 0 ? s->n_pages : GROUPS * SAMPLES * 6);
     lm_engine_destroy(e);
     lm_threads_destroy(threads);
 }
 
 /* Training's forward over the same ids, all conversations packed in `order`. */
-static void compare_with_training(struct lm_model *m, const struct rollout *r, int threads, int per_batch)
+static void compare_with_training(struct lm_model *m, const struct rollout *r, int threads,
+                                  int per_batch)
 {
     static int32_t start[16], ids[4000], target[4000];
     static float logp[4000], ent[4000];
@@ -145,7 +154,8 @@ static void compare_with_training(struct lm_model *m, const struct rollout *r, i
             for (int i = start[s]; i < start[s + 1]; i++) {
                 if (target[i] >= 0) {
                     drawn++;
-                    assert_memory_equal(&logp[i], &r[first + s].logp[i - start[s] + 1], sizeof *logp);
+                    assert_memory_equal(&logp[i], &r[first + s].logp[i - start[s] + 1],
+                                        sizeof *logp);
                 }
             }
         }

@@ -271,7 +271,8 @@ static void check_model(struct lm_model *m, struct lm_test_rows *r, int threads)
             x->data[k] = at;
             double d = (up - down) / (2 * STEP);
             if (!(fabs(d - g[k]) <= 1e-6 * largest)) {
-                fail_msg("%s[%zu]: slope %.9g, gradient %.9g, largest %g", x->name, k, d, g[k], largest);
+                fail_msg("%s[%zu]: slope %.9g, gradient %.9g, largest %g", x->name, k, d, g[k],
+                         largest);
             }
         }
     }
@@ -331,10 +332,10 @@ static void adapter_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norm_gradient),   cmocka_unit_test(swiglu_gradient),
-        cmocka_unit_test(rope_gradient),   cmocka_unit_test(gemm_gradient),
-        cmocka_unit_test(head_gradient),   cmocka_unit_test(attn_gradient),
-        cmocka_unit_test(qwen2_gradient),  cmocka_unit_test(qwen3_gradient),
+        cmocka_unit_test(norm_gradient),    cmocka_unit_test(swiglu_gradient),
+        cmocka_unit_test(rope_gradient),    cmocka_unit_test(gemm_gradient),
+        cmocka_unit_test(head_gradient),    cmocka_unit_test(attn_gradient),
+        cmocka_unit_test(qwen2_gradient),   cmocka_unit_test(qwen3_gradient),
         cmocka_unit_test(adapter_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The operations of the engine: all forms have the bits of plain C at every size, rows do not depend
- * on how many there are, and exp, log and the draws' generator are right. */
+/* The operations of the engine: all forms have the bits of plain C at every size, rows do not
+ * depend on how many there are, and exp, log and the draws' generator are right. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,8 @@ static void gemm_is_one_chain(void **state)
 {
     (void)state;
     static float a[70 * 40], b[40 * 100], panels[40 * 128], c[3][70 * 100], want[70 * 100];
-    static const int ms[] = {1, 2, 3, 4, 5, 7, 12, 13, 25, 70}, ns[] = {1, 15, 16, 17, 31, 32, 33, 48, 100};
+    static const int ms[] = {1, 2, 3, 4, 5, 7, 12, 13, 25, 70},
+                     ns[] = {1, 15, 16, 17, 31, 32, 33, 48, 100};
     numbers(a, 70 * 40, 1, 1);
     numbers(b, 40 * 100, 2, 1);
     for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
@@ -64,7 +65,8 @@ static void gemm_is_one_chain(void **state)
                 want[x] = s;
             }
             for (int f = 0; f < n_forms; f++) {
-                struct lm_gemm g = {m, n, k, a, k, 1, panels, LM_PANEL, LM_PANEL * k, c[f], n, false};
+                struct lm_gemm g = {m,    n, k,    a, k, 1, panels, LM_PANEL, LM_PANEL * k,
+                                    c[f], n, false};
                 forms[f]->gemm(&g);
                 SAME(want, c[f], m * n, "gemm", n);
                 /* in two parts, the second goes on with the first's chains */
@@ -168,10 +170,23 @@ static void attention_is_equal(void **state)
     numbers(q, ROWS * G * D, 1, 2);
     numbers(pool, 3 * 2 * LM_PAGE * D, 2, 1);
     for (int f = 0; f < n_forms; f++) {
-        struct lm_attn a = {.d = D, .group = G, .rows = ROWS, .pool = pool, .pages = pages,
-                            .page_stride = 2 * LM_PAGE * D, .value_at = LM_PAGE * D, .q = q,
-                            .ldq = G * D, .o = o[f], .ldo = G * D, .scratch = scratch, .d_o = q,
-                            .dq = grad[f], .dk = grad[f] + G * D, .dv = grad[f] + (G + 1) * D, .ldd = LD};
+        struct lm_attn a = {.d = D,
+                            .group = G,
+                            .rows = ROWS,
+                            .pool = pool,
+                            .pages = pages,
+                            .page_stride = 2 * LM_PAGE * D,
+                            .value_at = LM_PAGE * D,
+                            .q = q,
+                            .ldq = G * D,
+                            .o = o[f],
+                            .ldo = G * D,
+                            .scratch = scratch,
+                            .d_o = q,
+                            .dq = grad[f],
+                            .dk = grad[f] + G * D,
+                            .dv = grad[f] + (G + 1) * D,
+                            .ldd = LD};
         forms[f]->attn(&a);
         SAME(o[0], o[f], ROWS * G * D, "attention", ROWS);
         forms[f]->attn_back(&a);
@@ -220,8 +235,8 @@ static void philox_known_answers(void **state)
     static const uint32_t rows[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb,
-         0x5001e420, 0x24126ea1},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+         0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
     for (size_t i = 0; i < 3; i++) {
         uint32_t out[4];
@@ -233,9 +248,9 @@ static void philox_known_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm_is_one_chain),     cmocka_unit_test(rows_are_equal),
-        cmocka_unit_test(adam_is_equal),         cmocka_unit_test(adam_is_adamw),
-        cmocka_unit_test(attention_is_equal),    cmocka_unit_test(exp_and_log_are_right),
+        cmocka_unit_test(gemm_is_one_chain),    cmocka_unit_test(rows_are_equal),
+        cmocka_unit_test(adam_is_equal),        cmocka_unit_test(adam_is_adamw),
+        cmocka_unit_test(attention_is_equal),   cmocka_unit_test(exp_and_log_are_right),
         cmocka_unit_test(philox_known_answers),
     };
     return cmocka_run_group_tests(tests, find_forms, NULL);

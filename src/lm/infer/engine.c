@@ -18,14 +18,15 @@ static void draw(struct lm_run *run, int i, int n)
     }
     for (int r = lo; r < hi; r++) {
         const struct lm_conversation *c = &e->c[e->want_c[r]];
-        e->draws[r] = lm_sample(e->model->ops, e->z + (ptrdiff_t)r * vocab, vocab, &c->turn.sampling,
-                                c->request, c->n, scratch);
+        e->draws[r] = lm_sample(e->model->ops, e->z + (ptrdiff_t)r * vocab, vocab,
+                                &c->turn.sampling, c->request, c->n, scratch);
     }
 }
 
 static bool allocate(struct lm_engine *e)
 {
-    size_t seqs = (size_t)e->o.max_seqs, rows = (size_t)e->o.max_rows, tokens = (size_t)e->o.max_tokens;
+    size_t seqs = (size_t)e->o.max_seqs, rows = (size_t)e->o.max_rows,
+           tokens = (size_t)e->o.max_tokens;
     size_t table = tokens / LM_PAGE + 1, vocab = (size_t)e->model->cfg.vocab;
     e->c = calloc(seqs, sizeof *e->c);
     e->order = calloc(seqs, sizeof *e->order);
@@ -137,8 +138,8 @@ static enum kg_code check(const struct lm_engine *e, const int32_t *ids, int n, 
         }
     }
     if (turn->max_tokens < 1 || turn->n_stop < 0 || turn->n_stop > LM_STOPS) {
-        return kg_fail(err, KG_E_INPUT, "engine: a turn has at least one token and at most %d stop ids",
-                       LM_STOPS);
+        return kg_fail(err, KG_E_INPUT,
+                       "engine: a turn has at least one token and at most %d stop ids", LM_STOPS);
     }
     return KG_OK;
 }
@@ -152,9 +153,9 @@ static int free_conversation(const struct lm_engine *e)
     return i;
 }
 
-enum kg_code lm_engine_submit(struct lm_engine *e, const int32_t *ids, int n, const struct lm_turn *turn,
-                              int n_samples, const uint64_t *requests, int *conversations,
-                              struct kg_err *err)
+enum kg_code lm_engine_submit(struct lm_engine *e, const int32_t *ids, int n,
+                              const struct lm_turn *turn, int n_samples, const uint64_t *requests,
+                              int *conversations, struct kg_err *err)
 {
     enum kg_code rc = check(e, ids, n, 0, turn, err);
     if (rc != KG_OK) {
@@ -243,7 +244,8 @@ const int32_t *lm_engine_ids(const struct lm_engine *e, int conversation, int *n
     return e->c[conversation].ids;
 }
 
-static enum lm_finish finish_of(const struct lm_engine *e, const struct lm_conversation *c, int32_t token)
+static enum lm_finish finish_of(const struct lm_engine *e, const struct lm_conversation *c,
+                                int32_t token)
 {
     for (int i = 0; i < c->turn.n_stop; i++) {
         if (c->turn.stop[i] == token) {

@@ -1,7 +1,7 @@
 /* Sampling for many conversations at once. A conversation is a row of token ids that grows: by what
- * the caller appends, and by what the model draws. The engine holds its ids and the pages of its keys
- * and values, so a later turn computes new tokens only. A group is N conversations with one prompt,
- * which is computed once.
+ * the caller appends, and by what the model draws. The engine holds its ids and the pages of its
+ * keys and values, so a later turn computes new tokens only. A group is N conversations with one
+ * prompt, which is computed once.
  *
  * lm_engine_step() takes all conversations that draw, and parts of prompts that are new, in one
  * batch. Tokens and log-probs of a conversation depend on its ids, its request number, the sampling
@@ -30,8 +30,8 @@ struct lm_engine_options {
 
 struct lm_turn {
     struct lm_sampling sampling;
-    int max_tokens;          /* of this turn */
-    int32_t stop[LM_STOPS];  /* ids that end the turn; they are part of it */
+    int max_tokens;         /* of this turn */
+    int32_t stop[LM_STOPS]; /* ids that end the turn; they are part of it */
     int n_stop;
 };
 
@@ -61,11 +61,12 @@ void lm_engine_destroy(struct lm_engine *e);
 /* n_samples conversations that begin with ids [n]; requests [n_samples] names each one's draws.
  * conversations [n_samples] gets their handles. Errors: KG_E_INPUT (an id, no ids), KG_E_LIMIT (n
  * leaves no room), KG_E_FULL (too few conversations are free). */
-enum kg_code lm_engine_submit(struct lm_engine *e, const int32_t *ids, int n, const struct lm_turn *turn,
-                              int n_samples, const uint64_t *requests, int *conversations,
-                              struct kg_err *err) KG_MUST_USE;
+enum kg_code lm_engine_submit(struct lm_engine *e, const int32_t *ids, int n,
+                              const struct lm_turn *turn, int n_samples, const uint64_t *requests,
+                              int *conversations, struct kg_err *err) KG_MUST_USE;
 
-/* Appends ids [n] to a conversation whose turn has ended, and begins the next turn. Errors as above. */
+/* Appends ids [n] to a conversation whose turn has ended, and begins the next turn. Errors as
+ * above. */
 enum kg_code lm_engine_extend(struct lm_engine *e, int conversation, const int32_t *ids, int n,
                               const struct lm_turn *turn, struct kg_err *err) KG_MUST_USE;
 

@@ -17,12 +17,12 @@ struct lm_conversation {
     enum lm_phase phase;
     uint64_t request;
     struct lm_turn turn;
-    int32_t *ids; /* [max_tokens] */
-    int n;        /* ids */
-    int done;     /* of them are in the pages */
-    int drawn;    /* in this turn */
-    int leader;   /* of its group, while it waits */
-    int waiting;  /* that wait for it */
+    int32_t *ids;   /* [max_tokens] */
+    int n;          /* ids */
+    int done;       /* of them are in the pages */
+    int drawn;      /* in this turn */
+    int leader;     /* of its group, while it waits */
+    int waiting;    /* that wait for it */
     int32_t *pages; /* [max_tokens/64 + 1] */
     int n_pages;
     bool scheduled; /* in the batch that is made */

@@ -7,7 +7,7 @@
 
 struct lm_pages {
     int n, n_free;
-    int32_t *free; /* [n] a stack */
+    int32_t *free;  /* [n] a stack */
     int32_t *users; /* [n] */
 };
 

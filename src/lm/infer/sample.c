@@ -106,7 +106,8 @@ struct lm_draw lm_sample(const struct lm_ops *ops, const lm_real *z, int vocab,
     ops->head(z, &h);
     if (!greedy) {
         low = threshold(z, n, s, h.inv_temp, scratch);
-        make_noise(ops, n, s, request, position, (uint32_t *)(void *)(scratch + rounded(vocab)), noise);
+        make_noise(ops, n, s, request, position, (uint32_t *)(void *)(scratch + rounded(vocab)),
+                   noise);
     }
     for (int i = 0; i < n; i++) {
         lm_real x = z[i] * h.inv_temp, y = greedy ? x : x + noise[i];

@@ -14,7 +14,8 @@ void lm_schedule_evict(struct lm_engine *e, struct lm_conversation *c)
 
 /* The whole pages of the group's first become its own too; its last page is copied if there is a
  * free one, else computed again. */
-static void fork_from(struct lm_engine *e, struct lm_conversation *to, const struct lm_conversation *from)
+static void fork_from(struct lm_engine *e, struct lm_conversation *to,
+                      const struct lm_conversation *from)
 {
     int whole = from->done / LM_PAGE, rest = from->done % LM_PAGE;
     for (int i = 0; i < whole; i++) {

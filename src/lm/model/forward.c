@@ -66,8 +66,8 @@ static void spread(const struct part *p, int layer, int row, const lm_real *qkv,
         bool query = h < c->heads;
         lm_real *x = query ? q + (ptrdiff_t)h * d : p->own.head;
         if (l->q_norm != NULL) {
-            ops->norm(qkv + (ptrdiff_t)h * d, query ? l->q_norm : l->k_norm, d,
-                      (lm_real)c->rms_eps, x);
+            ops->norm(qkv + (ptrdiff_t)h * d, query ? l->q_norm : l->k_norm, d, (lm_real)c->rms_eps,
+                      x);
         } else {
             memcpy(x, qkv + (ptrdiff_t)h * d, (size_t)d * sizeof *x);
         }
@@ -217,6 +217,7 @@ void lm_forward_logits(const struct lm_run *run, int lo, int hi, lm_real *z)
 {
     const struct lm_model *m = run->model;
     const struct lm_linear *h = &m->head;
-    m->ops->gemm(&(struct lm_gemm){hi - lo, h->n, h->k, run->work.last + (ptrdiff_t)lo * h->k, h->k, 1,
-                                   h->panels, LM_PANEL, (ptrdiff_t)LM_PANEL * h->k, z, h->n, false});
+    m->ops->gemm(&(struct lm_gemm){hi - lo, h->n, h->k, run->work.last + (ptrdiff_t)lo * h->k, h->k,
+                                   1, h->panels, LM_PANEL, (ptrdiff_t)LM_PANEL * h->k, z, h->n,
+                                   false});
 }

@@ -42,13 +42,13 @@ struct lm_batch {
 struct lm_work {
     int max_rows;
     bool keep;
-    lm_real *x;   /* [layers+1][max_rows, hidden] input of each layer */
-    lm_real *qkv; /* [layers][max_rows, (heads+2*kv_heads)*head_dim] after the bias */
-    lm_real *q;   /* [layers][max_rows, heads*head_dim] after norm and rotation */
-    lm_real *o;   /* [layers][max_rows, heads*head_dim] */
-    lm_real *mid; /* [layers][max_rows, hidden] after attention */
-    lm_real *gu;  /* [layers][max_rows, 2*inter] */
-    lm_real *last; /* [max_rows, hidden] normalised rows of want, in its order */
+    lm_real *x;       /* [layers+1][max_rows, hidden] input of each layer */
+    lm_real *qkv;     /* [layers][max_rows, (heads+2*kv_heads)*head_dim] after the bias */
+    lm_real *q;       /* [layers][max_rows, heads*head_dim] after norm and rotation */
+    lm_real *o;       /* [layers][max_rows, heads*head_dim] */
+    lm_real *mid;     /* [layers][max_rows, hidden] after attention */
+    lm_real *gu;      /* [layers][max_rows, 2*inter] */
+    lm_real *last;    /* [max_rows, hidden] normalised rows of want, in its order */
     int32_t *row_seq; /* [max_rows] */
 };
 
@@ -58,9 +58,9 @@ struct lm_run {
     struct lm_kv kv;
     struct lm_work work;
     lm_real *slab;
-    lm_real *scratch;       /* [threads][scratch_size] */
+    lm_real *scratch; /* [threads][scratch_size] */
     size_t scratch_size;
-    int max_keys;           /* longest sequence */
+    int max_keys;                 /* longest sequence */
     const struct lm_batch *batch; /* of the forward that runs */
     /* Called on every thread after the last layer; rows of want are in work.last by then.
      * NULL: nothing. */
@@ -75,9 +75,11 @@ struct lm_run_options {
     bool keep;      /* keep what a backward needs */
 };
 
-/* The model and the threads must outlive the run. Errors: KG_E_USAGE (a size), KG_E_HOST (memory). */
-enum kg_code lm_run_open(struct lm_run *run, const struct lm_model *model, struct lm_threads *threads,
-                         const struct lm_run_options *o, struct kg_err *err) KG_MUST_USE;
+/* The model and the threads must outlive the run. Errors: KG_E_USAGE (a size), KG_E_HOST (memory).
+ */
+enum kg_code lm_run_open(struct lm_run *run, const struct lm_model *model,
+                         struct lm_threads *threads, const struct lm_run_options *o,
+                         struct kg_err *err) KG_MUST_USE;
 void lm_run_close(struct lm_run *run);
 
 /* Runs the batch. Ids must lie within the vocabulary, positions below max_tokens. */

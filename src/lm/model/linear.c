@@ -27,11 +27,13 @@ static const struct lm_adapter *adapter(const struct lm_model *m, int layer, int
 static struct lm_gemm times_panels(int m, int n, int k, const lm_real *x, const lm_real *panels,
                                    lm_real *y, int ldy, bool chain)
 {
-    return (struct lm_gemm){m, n, k, x, k, 1, panels, LM_PANEL, (ptrdiff_t)LM_PANEL * k, y, ldy, chain};
+    return (struct lm_gemm){m, n,   k,    x, k, 1, panels, LM_PANEL, (ptrdiff_t)LM_PANEL * k,
+                            y, ldy, chain};
 }
 
 /* y = x * mask / (1 - p); the mask is named by seed, layer, part, row and column. y may be x. */
-static void drop(const struct lm_run *run, struct lm_rows_at at, int part, int k, const lm_real *x, lm_real *y)
+static void drop(const struct lm_run *run, struct lm_rows_at at, int part, int k, const lm_real *x,
+                 lm_real *y)
 {
     const struct lm_batch *b = run->batch;
     const uint32_t key[2] = {(uint32_t)b->dropout_seed, (uint32_t)(b->dropout_seed >> 32)};
@@ -57,8 +59,8 @@ static bool drops(const struct lm_run *run)
 }
 
 /* t [rows, r] = input A^T; what was dropped lies behind t */
-static void low_rank(const struct lm_run *run, struct lm_rows_at at, int part, const struct lm_adapter *a,
-                     const lm_real *x, lm_real *t)
+static void low_rank(const struct lm_run *run, struct lm_rows_at at, int part,
+                     const struct lm_adapter *a, const lm_real *x, lm_real *t)
 {
     int r = run->model->lora->cfg.r;
     if (drops(run)) {
@@ -91,8 +93,8 @@ void lm_linear(const struct lm_run *run, struct lm_rows_at at, enum lm_linear_ki
         const struct lm_adapter *a = adapter(m, at.layer, part);
         if (a != NULL) {
             low_rank(run, at, part, a, x, scratch);
-            g = times_panels(at.rows, a->n, m->lora->cfg.r, scratch, a->sb_panels, y + a->first, l->n,
-                             true);
+            g = times_panels(at.rows, a->n, m->lora->cfg.r, scratch, a->sb_panels, y + a->first,
+                             l->n, true);
             m->ops->gemm(&g);
         }
     }
@@ -124,8 +126,8 @@ void lm_linear_back(const struct lm_run *run, struct lm_rows_at at, enum lm_line
 {
     const struct lm_model *m = run->model;
     const struct lm_linear *l = &m->layers[at.layer].linear[kind];
-    m->ops->gemm(&(struct lm_gemm){at.rows, l->k, l->n, dy, l->n, 1, l->w, l->k, LM_PANEL, dx, l->k,
-                                   false});
+    m->ops->gemm(
+        &(struct lm_gemm){at.rows, l->k, l->n, dy, l->n, 1, l->w, l->k, LM_PANEL, dx, l->k, false});
     int first, n;
     parts_of(kind, &first, &n);
     for (int part = first; part < first + n; part++) {
@@ -152,10 +154,11 @@ void lm_linear_adapter_grad(const struct lm_run *run, int layer, enum lm_part pa
         const lm_real *xr = x + (ptrdiff_t)row * a->k, *dyr = dy + (ptrdiff_t)row * ldy + first;
         low_rank(run, at, (int)part, a, xr, t);
         m->ops->scale(t, t, m->lora->s, at.rows * r);
-        m->ops->gemm(&(struct lm_gemm){at.rows, r, n, dyr, ldy, 1, a->sb, r, LM_PANEL, dt, r, false});
+        m->ops->gemm(
+            &(struct lm_gemm){at.rows, r, n, dyr, ldy, 1, a->sb, r, LM_PANEL, dt, r, false});
         const lm_real *input = drops(run) ? scratch + 2 * LM_BLOCK * r : xr;
-        m->ops->gemm(&(struct lm_gemm){r, a->k, at.rows, dt, 1, r, input, a->k, LM_PANEL, da, a->k,
-                                       true});
+        m->ops->gemm(
+            &(struct lm_gemm){r, a->k, at.rows, dt, 1, r, input, a->k, LM_PANEL, da, a->k, true});
         m->ops->gemm(&(struct lm_gemm){n, r, at.rows, dyr, 1, ldy, t, r, LM_PANEL, db, r, true});
     }
 }

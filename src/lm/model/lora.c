@@ -46,7 +46,8 @@ static void fill_uniform(lm_real *w, size_t n, double bound, uint64_t seed, uint
     }
 }
 
-static void name_tensor(struct lm_tensor *t, int layer, int part, const char *what, int rows, int columns)
+static void name_tensor(struct lm_tensor *t, int layer, int part, const char *what, int rows,
+                        int columns)
 {
     *t = (struct lm_tensor){.rank = 2, .shape = {rows, columns}, .decay = true};
     snprintf(t->name, sizeof t->name, "base_model.model.model.layers.%d.%s.%s.weight", layer,
@@ -100,7 +101,8 @@ static void bind(struct lm_lora *l, uint64_t seed)
     }
 }
 
-static enum kg_code check(const struct lm_model *m, const struct lm_lora_config *c, struct kg_err *err)
+static enum kg_code check(const struct lm_model *m, const struct lm_lora_config *c,
+                          struct kg_err *err)
 {
     if (m->lora != NULL) {
         return kg_fail(err, KG_E_USAGE, "adapter: the model has one already");

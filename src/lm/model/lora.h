@@ -10,13 +10,13 @@
 struct lm_lora_config {
     int r;
     float alpha;
-    float dropout;     /* 0..1, of the adapter's input, in training forwards that ask for it */
-    unsigned targets;  /* bit 1 << enum lm_part */
+    float dropout;    /* 0..1, of the adapter's input, in training forwards that ask for it */
+    unsigned targets; /* bit 1 << enum lm_part */
 };
 
 struct lm_adapter {
-    int first, n, k;  /* output rows of the linear layer: first..first+n-1; inputs */
-    lm_real *a, *b;   /* A [r, k], B [n, r]; NULL: no adapter here */
+    int first, n, k;               /* output rows of the linear layer: first..first+n-1; inputs */
+    lm_real *a, *b;                /* A [r, k], B [n, r]; NULL: no adapter here */
     lm_real *a_panels, *sb_panels; /* packed transposes of A and of s*B */
     lm_real *sb;                   /* s*B [n, r] */
 };

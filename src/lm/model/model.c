@@ -45,8 +45,8 @@ void lm_model_pack(struct lm_model *m)
     m->version++;
 }
 
-void lm_model_part(const struct lm_config *cfg, enum lm_part part, enum lm_linear_kind *kind, int *first,
-                   int *rows)
+void lm_model_part(const struct lm_config *cfg, enum lm_part part, enum lm_linear_kind *kind,
+                   int *first, int *rows)
 {
     static const enum lm_linear_kind kinds[LM_PARTS] = {LM_QKV,     LM_QKV,     LM_QKV, LM_O,
                                                         LM_GATE_UP, LM_GATE_UP, LM_DOWN};
@@ -62,7 +62,8 @@ void lm_model_fill_normal(lm_real *w, size_t n, lm_real sigma, uint64_t seed, ui
 {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     for (size_t i = 0; i < n; i += 2) {
-        const uint32_t counter[4] = {(uint32_t)(i / 2), (uint32_t)((i / 2) >> 32), stream, 0x696e6974};
+        const uint32_t counter[4] = {(uint32_t)(i / 2), (uint32_t)((i / 2) >> 32), stream,
+                                     0x696e6974};
         uint32_t x[4];
         kg_philox4x32(counter, key, x);
         double u = ((double)x[0] + .5) * 0x1p-32, v = ((double)x[1] + .5) * 0x1p-32;
@@ -127,7 +128,8 @@ static void bind(struct lm_model *m, lm_real *panels)
         l->k_norm = c->qk_norm ? (t++)->data : NULL;
         at += set_linear(&l->linear[LM_O], c->hidden, q, (t++)->data, NULL, panels + at);
         l->norm2 = (t++)->data;
-        at += set_linear(&l->linear[LM_GATE_UP], 2 * c->inter, c->hidden, t->data, NULL, panels + at);
+        at +=
+            set_linear(&l->linear[LM_GATE_UP], 2 * c->inter, c->hidden, t->data, NULL, panels + at);
         t += 2;
         at += set_linear(&l->linear[LM_DOWN], c->hidden, c->inter, (t++)->data, NULL, panels + at);
     }
@@ -139,7 +141,8 @@ static void bind(struct lm_model *m, lm_real *panels)
 static lm_real *numbers(size_t n)
 {
     lm_real *p = NULL;
-    if (n > SIZE_MAX / sizeof *p / 2 || posix_memalign((void **)&p, 64, (n + 64) * sizeof *p) != 0) {
+    if (n > SIZE_MAX / sizeof *p / 2 ||
+        posix_memalign((void **)&p, 64, (n + 64) * sizeof *p) != 0) {
         return NULL;
     }
     memset(p, 0, (n + 64) * sizeof *p);
@@ -172,7 +175,8 @@ static bool allocate(struct lm_model *m)
     for (int i = 0; i < c->layers; i++) {
         int q = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
         panels += lm_model_panel_size(q + 2 * kv, c->hidden) + lm_model_panel_size(c->hidden, q);
-        panels += lm_model_panel_size(2 * c->inter, c->hidden) + lm_model_panel_size(c->hidden, c->inter);
+        panels +=
+            lm_model_panel_size(2 * c->inter, c->hidden) + lm_model_panel_size(c->hidden, c->inter);
     }
     m->panels = numbers(panels + lm_model_panel_size(c->vocab, c->hidden));
     if (m->panels == NULL) {
@@ -197,7 +201,8 @@ enum kg_code lm_model_create(const struct lm_config *cfg, uint64_t seed, struct 
     m->ops = lm_ops_best();
     if (!allocate(m)) {
         lm_model_destroy(m);
-        return kg_fail_memory(err, KG_E_HOST, "model: no memory for the weights of %d layers of width %d",
+        return kg_fail_memory(err, KG_E_HOST,
+                              "model: no memory for the weights of %d layers of width %d",
                               cfg->layers, cfg->hidden);
     }
     fill(m, seed);

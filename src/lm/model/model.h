@@ -31,7 +31,16 @@ struct lm_params {
 };
 
 enum lm_linear_kind { LM_QKV, LM_O, LM_GATE_UP, LM_DOWN, LM_LINEARS };
-enum lm_part { LM_Q_PROJ, LM_K_PROJ, LM_V_PROJ, LM_O_PROJ, LM_GATE_PROJ, LM_UP_PROJ, LM_DOWN_PROJ, LM_PARTS };
+enum lm_part {
+    LM_Q_PROJ,
+    LM_K_PROJ,
+    LM_V_PROJ,
+    LM_O_PROJ,
+    LM_GATE_PROJ,
+    LM_UP_PROJ,
+    LM_DOWN_PROJ,
+    LM_PARTS
+};
 
 struct lm_linear {
     int n, k;        /* out, in */
@@ -41,7 +50,7 @@ struct lm_linear {
 };
 
 struct lm_layer {
-    lm_real *norm1, *norm2; /* [hidden] */
+    lm_real *norm1, *norm2;   /* [hidden] */
     lm_real *q_norm, *k_norm; /* [head_dim] or NULL */
     struct lm_linear linear[LM_LINEARS];
 };
@@ -56,8 +65,8 @@ struct lm_model {
     lm_real *embed; /* [vocab, hidden] */
     lm_real *norm;  /* [hidden] */
     struct lm_linear head;
-    lm_real *cos, *sin; /* [max_pos, head_dim/2] */
-    lm_real *panels;    /* all packed copies */
+    lm_real *cos, *sin;   /* [max_pos, head_dim/2] */
+    lm_real *panels;      /* all packed copies */
     struct lm_lora *lora; /* NULL: none */
     uint64_t version;     /* lm_model_pack() adds one */
 };
@@ -78,8 +87,8 @@ struct lm_params *lm_model_trained(struct lm_model *m);
 void lm_model_pack(struct lm_model *m);
 
 /* First output row of a part within its linear layer, and its rows. */
-void lm_model_part(const struct lm_config *cfg, enum lm_part part, enum lm_linear_kind *kind, int *first,
-                   int *rows);
+void lm_model_part(const struct lm_config *cfg, enum lm_part part, enum lm_linear_kind *kind,
+                   int *first, int *rows);
 
 /* Packs the transpose of w [n, k], times f. */
 void lm_model_pack_panels(const lm_real *w, int n, int k, lm_real f, lm_real *panels);

@@ -66,7 +66,8 @@ static size_t lay_out(struct lm_run *run, const struct lm_run_options *o, lm_rea
     const struct lm_config *c = &run->model->cfg;
     struct lm_work *w = &run->work;
     size_t mark = 0, rows = (size_t)o->max_rows, kept = o->keep ? (size_t)c->layers : 1;
-    size_t q = (size_t)c->heads * (size_t)c->head_dim, kv = (size_t)c->kv_heads * (size_t)c->head_dim;
+    size_t q = (size_t)c->heads * (size_t)c->head_dim,
+           kv = (size_t)c->kv_heads * (size_t)c->head_dim;
     place(slab, &mark, &w->x, (kept + o->keep) * rows * (size_t)c->hidden);
     place(slab, &mark, &w->qkv, kept * rows * (q + 2 * kv));
     place(slab, &mark, &w->q, kept * rows * q);
@@ -82,8 +83,9 @@ static size_t lay_out(struct lm_run *run, const struct lm_run_options *o, lm_rea
     return mark;
 }
 
-enum kg_code lm_run_open(struct lm_run *run, const struct lm_model *model, struct lm_threads *threads,
-                         const struct lm_run_options *o, struct kg_err *err)
+enum kg_code lm_run_open(struct lm_run *run, const struct lm_model *model,
+                         struct lm_threads *threads, const struct lm_run_options *o,
+                         struct kg_err *err)
 {
     const struct lm_config *c = &model->cfg;
     *run = (struct lm_run){.model = model, .threads = threads, .max_keys = o->max_tokens};

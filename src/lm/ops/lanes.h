@@ -12,7 +12,7 @@
 
 #include "lm/ops/real.h"
 
-#define LM_LANES 16
+#define LM_LANES  16
 #define LM_INLINE static inline __attribute__((always_inline, unused))
 
 #if !defined(LM_F64) && defined(__AVX512F__) && defined(LM_FORM_AVX512)

@@ -147,7 +147,8 @@ LM_INLINE lm_v v_split(lm_v a, lm_v *e)
 {
     int32_t x[LM_LANES];
     memcpy(x, a.v, sizeof x);
-    LM_EACH {
+    LM_EACH
+    {
         int32_t n = (x[i] - 0x3f3504f3) >> 23;
         e->v[i] = (float)n;
         x[i] = (int32_t)((uint32_t)x[i] - ((uint32_t)n << 23));

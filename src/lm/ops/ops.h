@@ -55,7 +55,8 @@ struct lm_attn {
     ptrdiff_t ldd;
 };
 
-/* Loss of one logits row: for target y, c*(-log p_y) - eta*H has the gradient that head_back makes. */
+/* Loss of one logits row: for target y, c*(-log p_y) - eta*H has the gradient that head_back makes.
+ */
 struct lm_head {
     int n;             /* vocabulary */
     lm_real inv_temp;  /* logits are multiplied by this first */
@@ -89,9 +90,9 @@ struct lm_ops {
     void (*column_sum)(const lm_real *x, ptrdiff_t ld, int rows, int n, lm_real *out);
     /* halves layout, in place: (a,b) = (x[i], x[i+d/2]) -> (a c - b s, b c + a s); back: -s */
     void (*rope)(lm_real *x, const lm_real *cs, const lm_real *sn, int d, bool back);
-    void (*add)(lm_real *y, const lm_real *x, int n);              /* y += x */
+    void (*add)(lm_real *y, const lm_real *x, int n);                   /* y += x */
     void (*sum)(const lm_real *a, const lm_real *b, int n, lm_real *y); /* y = a + b */
-    void (*scale)(lm_real *y, const lm_real *x, lm_real f, int n); /* y = f * x */
+    void (*scale)(lm_real *y, const lm_real *x, lm_real f, int n);      /* y = f * x */
     /* gu [2n]: gate, then up; y = gate * sigmoid(gate) * up */
     void (*swiglu)(const lm_real *gu, int n, lm_real *y);
     void (*swiglu_back)(const lm_real *gu, const lm_real *dy, int n, lm_real *dgu);

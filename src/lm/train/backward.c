@@ -1,7 +1,8 @@
 /* The backward of the layers, from the last to the first. In each layer there are four stages, with
- * barriers between them: rows down to attention's output; attention and the weights whose inputs are
- * there; rows down to the layer's input; the other weights. Stages of rows split rows; the others
- * take tasks, and a task does all rows in order, so that sums do not depend on who takes it. */
+ * barriers between them: rows down to attention's output; attention and the weights whose inputs
+ * are there; rows down to the layer's input; the other weights. Stages of rows split rows; the
+ * others take tasks, and a task does all rows in order, so that sums do not depend on who takes it.
+ */
 #include <string.h>
 
 #include "lm/model/linear.h"
@@ -22,12 +23,14 @@ void lm_weight_grad(const struct lm_ops *ops, int rows, const lm_real *dy, ptrdi
 }
 
 /* Down to attention's output: d_o, dmid, dn2, dgu; act and norm2 are made again. */
-static void rows_to_attention(struct lm_trainer *t, int layer, int lo, int hi, const struct lm_scratch *own)
+static void rows_to_attention(struct lm_trainer *t, int layer, int lo, int hi,
+                              const struct lm_scratch *own)
 {
     const struct lm_model *m = t->model;
     struct lm_kept k = lm_forward_kept(&t->run, layer);
     struct lm_rows_at at = {layer, lo, hi - lo};
-    ptrdiff_t hidden = m->cfg.hidden, inter = m->cfg.inter, q = (ptrdiff_t)m->cfg.heads * m->cfg.head_dim;
+    ptrdiff_t hidden = m->cfg.hidden, inter = m->cfg.inter,
+              q = (ptrdiff_t)m->cfg.heads * m->cfg.head_dim;
     lm_real eps = (lm_real)m->cfg.rms_eps;
     const lm_real *w = m->layers[layer].norm2;
     lm_linear_back(&t->run, at, LM_DOWN, t->dx + lo * hidden, own->act, own->lora);
@@ -37,8 +40,10 @@ static void rows_to_attention(struct lm_trainer *t, int layer, int lo, int hi, c
         m->ops->swiglu_back(k.gu + r * 2 * inter, own->act + (r - lo) * inter, m->cfg.inter,
                             t->dgu + r * 2 * inter);
     }
-    lm_linear_back(&t->run, at, LM_GATE_UP, t->dgu + lo * 2 * inter, t->dn2 + lo * hidden, own->lora);
-    memcpy(t->dmid + lo * hidden, t->dx + lo * hidden, (size_t)((hi - lo) * hidden) * sizeof *t->dx);
+    lm_linear_back(&t->run, at, LM_GATE_UP, t->dgu + lo * 2 * inter, t->dn2 + lo * hidden,
+                   own->lora);
+    memcpy(t->dmid + lo * hidden, t->dx + lo * hidden,
+           (size_t)((hi - lo) * hidden) * sizeof *t->dx);
     for (int r = lo; r < hi; r++) {
         m->ops->norm_back(k.mid + r * hidden, w, m->cfg.hidden, eps, t->dn2 + r * hidden,
                           t->dmid + r * hidden);
@@ -70,7 +75,8 @@ static void heads_back(struct lm_trainer *t, int layer, int row, const lm_real *
 }
 
 /* From attention to the layer's input: dx; norm1 is made again. */
-static void rows_to_input(struct lm_trainer *t, int layer, int lo, int hi, const struct lm_scratch *own)
+static void rows_to_input(struct lm_trainer *t, int layer, int lo, int hi,
+                          const struct lm_scratch *own)
 {
     const struct lm_model *m = t->model;
     struct lm_kept k = lm_forward_kept(&t->run, layer);
@@ -83,7 +89,8 @@ static void rows_to_input(struct lm_trainer *t, int layer, int lo, int hi, const
     }
     lm_linear_back(&t->run, (struct lm_rows_at){layer, lo, hi - lo}, LM_QKV, t->dqkv + lo * wide,
                    t->dn1 + lo * hidden, own->lora);
-    memcpy(t->dx + lo * hidden, t->dmid + lo * hidden, (size_t)((hi - lo) * hidden) * sizeof *t->dx);
+    memcpy(t->dx + lo * hidden, t->dmid + lo * hidden,
+           (size_t)((hi - lo) * hidden) * sizeof *t->dx);
     for (int r = lo; r < hi; r++) {
         m->ops->norm_back(k.x + r * hidden, w, m->cfg.hidden, eps, t->dn1 + r * hidden,
                           t->dx + r * hidden);
@@ -143,7 +150,8 @@ static bool linear_task(struct lm_trainer *t, int layer, enum lm_linear_kind kin
     const lm_real *dy, *x;
     sides(t, layer, kind, &dy, &x);
     int first = *task * TASK_ROWS, last = first + TASK_ROWS < l->n ? first + TASK_ROWS : l->n;
-    lm_weight_grad(t->model->ops, t->batch.n_rows, dy, l->n, first, last, x, l->k, lm_grad_of(t, l->w));
+    lm_weight_grad(t->model->ops, t->batch.n_rows, dy, l->n, first, last, x, l->k,
+                   lm_grad_of(t, l->w));
     return true;
 }
 
@@ -160,7 +168,8 @@ static void adapter_task(struct lm_trainer *t, int layer, enum lm_part part, lm_
     lm_model_part(&t->model->cfg, part, &kind, &first, &n);
     sides(t, layer, kind, &dy, &x);
     lm_linear_adapter_grad(&t->run, layer, part, t->batch.n_rows, x, dy,
-                           t->grad + (a->a - lora->params.w), t->grad + (a->b - lora->params.w), scratch);
+                           t->grad + (a->a - lora->params.w), t->grad + (a->b - lora->params.w),
+                           scratch);
 }
 
 /* Biases and norms of a layer, those that are ready with attention or those after it. */
@@ -184,7 +193,8 @@ static void vectors_task(struct lm_trainer *t, int layer, bool late)
     }
     for (int h = 0; l->q_norm != NULL && h < heads; h++) {
         const lm_real *w = h < m->cfg.heads ? l->q_norm : l->k_norm;
-        m->ops->column_sum(t->dqk + (ptrdiff_t)h * d, (ptrdiff_t)heads * d, rows, d, lm_grad_of(t, w));
+        m->ops->column_sum(t->dqk + (ptrdiff_t)h * d, (ptrdiff_t)heads * d, rows, d,
+                           lm_grad_of(t, w));
     }
 }
 

@@ -53,12 +53,13 @@ void lm_head_backward(struct lm_trainer *t, int i, int n)
         lm_threads_barrier(t->threads);
         if (t->full) {
             lm_threads_share(h->n, TASK_ROWS, i, n, &lo, &hi);
-            lm_weight_grad(t->model->ops, rows, t->z, h->n, lo, hi, t->run.work.last + c0 * hidden, h->k,
-                           lm_grad_of(t, h->w));
+            lm_weight_grad(t->model->ops, rows, t->z, h->n, lo, hi, t->run.work.last + c0 * hidden,
+                           h->k, lm_grad_of(t, h->w));
         }
         lm_threads_barrier(t->threads);
     }
     if (t->full && i == 0) {
-        t->model->ops->column_sum(t->dn1, hidden, t->batch.n_want, h->k, lm_grad_of(t, t->model->norm));
+        t->model->ops->column_sum(t->dn1, hidden, t->batch.n_want, h->k,
+                                  lm_grad_of(t, t->model->norm));
     }
 }

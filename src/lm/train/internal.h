@@ -26,9 +26,9 @@ struct lm_trainer {
     const struct lm_rows *rows;
     lm_real *logp, *ent;
     const lm_real *c, *eta;
-    lm_real *z;            /* [z_rows, vocab] */
+    lm_real *z; /* [z_rows, vocab] */
     int z_rows;
-    atomic_int *next;      /* [2*layers + 1] tasks taken */
+    atomic_int *next; /* [2*layers + 1] tasks taken */
     /* gradients of the layer at work, [max_rows, ...] */
     lm_real *dx, *dmid, *dn1, *dn2; /* hidden */
     lm_real *dqkv, *dqk, *d_o, *dgu;

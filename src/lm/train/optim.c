@@ -53,7 +53,8 @@ static void step_on(void *arg, int i, int n)
         end = end < hi ? end : hi;
         if (at < end) {
             a.decay = x->decay ? t->adam->decay : 0;
-            t->model->ops->adam(&a, t->trained->w + at, t->m + at, t->v + at, t->grad + at, end - at);
+            t->model->ops->adam(&a, t->trained->w + at, t->m + at, t->v + at, t->grad + at,
+                                end - at);
         }
     }
 }

@@ -145,10 +145,12 @@ void lm_trainer_destroy(struct lm_trainer *t)
     free(t);
 }
 
-static enum kg_code check(const struct lm_trainer *t, const struct lm_rows *rows, struct kg_err *err)
+static enum kg_code check(const struct lm_trainer *t, const struct lm_rows *rows,
+                          struct kg_err *err)
 {
     int vocab = t->model->cfg.vocab;
-    if (rows->n_seq < 1 || rows->n_seq > t->o.max_seqs || rows->start[rows->n_seq] > t->o.max_rows) {
+    if (rows->n_seq < 1 || rows->n_seq > t->o.max_seqs ||
+        rows->start[rows->n_seq] > t->o.max_rows) {
         return kg_fail(err, KG_E_LIMIT, "rows: %d sequences of %d rows, at most %d of %d fit",
                        rows->n_seq, rows->n_seq > 0 ? rows->start[rows->n_seq] : 0, t->o.max_seqs,
                        t->o.max_rows);

@@ -2,11 +2,12 @@
  * coefficient for each row; gradients add up until lm_trainer_update().
  *
  * Loss of row t with target y: c[t] * (-log p_y) - eta[t] * H, H the entropy of the row. Every loss
- * of the learner comes as such coefficients (what they may depend on, log-probs, the forward gives).
+ * of the learner comes as such coefficients (what they may depend on, log-probs, the forward
+ * gives).
  *
- * The log-probs are bit for bit those of the sampler (infer/engine.h) at the same weights. Gradients
- * and updates have the same bits in each run, for any number of threads. Nothing is allocated after
- * lm_trainer_create(). Not thread safe; it runs on the threads of its set. */
+ * The log-probs are bit for bit those of the sampler (infer/engine.h) at the same weights.
+ * Gradients and updates have the same bits in each run, for any number of threads. Nothing is
+ * allocated after lm_trainer_create(). Not thread safe; it runs on the threads of its set. */
 #ifndef LM_TRAIN_TRAINER_H
 #define LM_TRAIN_TRAINER_H
 
@@ -17,9 +18,9 @@
 struct lm_trainer;
 
 struct lm_trainer_options {
-    int max_rows;   /* rows of a micro-step */
-    int max_seqs;   /* sequences of a micro-step */
-    int max_tokens; /* longest sequence */
+    int max_rows;    /* rows of a micro-step */
+    int max_seqs;    /* sequences of a micro-step */
+    int max_tokens;  /* longest sequence */
     bool score_only; /* no backward: a tenth of the memory */
 };
 
@@ -58,7 +59,8 @@ void lm_trainer_zero(struct lm_trainer *t);
 lm_real *lm_trainer_gradient(struct lm_trainer *t, int tensor);
 
 /* What a checkpoint must hold besides the weights: the arrays 0..lm_trainer_states()-1, and the
- * counters. To resume, fill the weights and these arrays, set the counters, call lm_model_pack(). */
+ * counters. To resume, fill the weights and these arrays, set the counters, call lm_model_pack().
+ */
 struct lm_state {
     char name[128]; /* "TENSOR.exp_avg" or "TENSOR.exp_avg_sq" */
     lm_real *data;
