@@ -11,8 +11,8 @@
  *
  * Only memory for model, trainer and engine is allocated, when they are made: a step allocates
  * nothing. One caller at a time: they share the threads. */
-#ifndef LM_LM_H
-#define LM_LM_H
+#ifndef KG_LM_LM_H
+#define KG_LM_LM_H
 
 #include "lm/infer/engine.h"
 #include "lm/model/config.h"

@@ -117,6 +117,11 @@ static void layers(void **state)
     put("src/gym/x/a.c", "#include \"base/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/runner/a.c", "#include \"gym/run/wire.h\"\n#include \"gym/sandbox/sandbox.h\"\n");
     put("src/cli/a.c", "#include \"cli/a.h\"\n#include \"gym/y/b.h\"\n#include \"base/a.h\"\n");
+    put("src/cli/l.c", "#include \"rl/a.h\"\n#include \"lm/lm.h\"\n");
+    put("src/rl/a.c", "#include \"rl/a.h\"\n#include \"lm/lm.h\"\n#include \"gym/kgym.h\"\n");
+    put("src/lm/train/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
+    put("src/lm/model/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
+    put("src/lm/ops/a.inc", "#include \"lm/ops/a.h\"\n");
     expect("layers", NULL);
     static const struct {
         const char *path, *text, *wanted;
@@ -133,6 +138,11 @@ static void layers(void **state)
         {"src/gym/z/w/c.c", "#include \"gym/x/a.h\"\n", "src/gym/z/w/c.c:1: z/w may not include"},
         {"src/gym/n/c.c", "#include \"gym/y/b.h\"\n", "src/gym/n/c.c:1: n may not include"},
         {"src/cli/c.c", "#include \"gym/x/a.h\"\n", "src/cli/c.c:1: cli may not include"},
+        {"src/rl/b.c", "#include \"gym/y/b.h\"\n", "src/rl/b.c:1: rl may not include"},
+        {"src/lm/train/b.c", "#include \"rl/a.h\"\n", "src/lm/train/b.c:1: lm may not"},
+        {"src/lm/io/b.c", "#include \"gym/kgym.h\"\n", "src/lm/io/b.c:1: lm may not"},
+        {"src/lm/model/b.c", "#include \"lm/infer/a.h\"\n", "src/lm/model/b.c:1: lm may not"},
+        {"src/lm/ops/b.inc", "#include \"lm/model/a.h\"\n", "src/lm/ops/b.inc:1: lm may not"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         put(cases[i].path, cases[i].text);

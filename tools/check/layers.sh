@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A layer includes what is below it, never what is above: base <- gym <- cli. The runner is the candidate's
-# process: it gets the wire format and the sandbox, and nothing else of the gym. Within the gym, and for cli,
+# A layer includes what is below it, never what is above: base <- gym <- cli, and base <- lm <- rl <- cli.
+# The learner, rl, sees the gym through its public header alone. Within the engine, lm: ops <- model <- the
+# others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the gym. Within the gym, and for cli,
 # edges.txt says which folder may include which; the table has no loop and no edge that nothing uses.
 source "$(dirname "$0")/lib.sh"
 edges=tools/check/edges.txt
 [ -f "$edges" ] || edges=/dev/null
-out=$(files | grep '^src/.*\.[ch]$' | xargs -r awk -v edges="$edges" '
+out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
   function folder(path,   n, part, i, out) { # of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"
     n = split(path, part, "/")
     if (n == 3) return part[3]
@@ -43,7 +44,11 @@ out=$(files | grep '^src/.*\.[ch]$' | xargs -r awk -v edges="$edges" '
     else if (layer == "gym") ok = name ~ /^(base|gym)\//
     else if (layer == "runner") ok = name ~ /^runner\// || name == "gym/run/wire.h" || name ~ /^gym\/sandbox\/(sandbox|seccomp)\.h$/
     else if (layer == "probe") ok = name ~ /^probe\// || name == "base/clock.h" || name == "gym/tensor/tensor_wire.h" || name == "gym/run/wire.h" || name == "gym/sandbox/plan.h" || name == "gym/device/cuda_driver.h"
-    else if (layer == "cli") ok = name ~ /^(base|gym|cli)\//
+    else if (layer == "lm" && FILENAME ~ /^src\/lm\/ops\//) ok = name ~ /^(base|lm\/ops)\//
+    else if (layer == "lm" && FILENAME ~ /^src\/lm\/model\//) ok = name ~ /^(base|lm\/ops|lm\/model)\//
+    else if (layer == "lm") ok = name ~ /^(base|lm)\//
+    else if (layer == "rl") ok = name ~ /^(base|lm|rl)\// || name == "gym/kgym.h"
+    else if (layer == "cli") ok = name ~ /^(base|gym|lm|rl|cli)\//
     if (!ok || name ~ /\.\./) { printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name; next }
     if ((layer == "gym" || layer == "cli") && name ~ /^gym\//) {
       to_folder = folder("src/" name)

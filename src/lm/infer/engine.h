@@ -10,8 +10,8 @@
  *
  * Owns its buffers; nothing is allocated after lm_engine_create(). Not thread safe; it runs on the
  * threads of its set. */
-#ifndef LM_INFER_ENGINE_H
-#define LM_INFER_ENGINE_H
+#ifndef KG_LM_INFER_ENGINE_H
+#define KG_LM_INFER_ENGINE_H
 
 #include "lm/infer/sample.h"
 #include "lm/model/model.h"

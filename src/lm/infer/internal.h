@@ -1,6 +1,6 @@
 /* Insides of the engine, for the files of this folder. */
-#ifndef LM_INFER_INTERNAL_H
-#define LM_INFER_INTERNAL_H
+#ifndef KG_LM_INFER_INTERNAL_H
+#define KG_LM_INFER_INTERNAL_H
 
 #include "lm/infer/engine.h"
 #include "lm/infer/pages.h"

@@ -1,7 +1,7 @@
 /* Which pages of keys and values are in use, and by how many sequences. A full page may be shared;
  * a page that is written has one user. Not thread safe. */
-#ifndef LM_INFER_PAGES_H
-#define LM_INFER_PAGES_H
+#ifndef KG_LM_INFER_PAGES_H
+#define KG_LM_INFER_PAGES_H
 
 #include "base/err.h"
 

@@ -3,8 +3,8 @@
  *
  * Gumbel-max: argmax of z/temperature + noise, ties by the smaller id. The noise of id j comes from
  * Philox4x32-10 with key = seed and counter = (j/4, position, request low, request high). */
-#ifndef LM_INFER_SAMPLE_H
-#define LM_INFER_SAMPLE_H
+#ifndef KG_LM_INFER_SAMPLE_H
+#define KG_LM_INFER_SAMPLE_H
 
 #include "lm/ops/ops.h"
 

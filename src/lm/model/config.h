@@ -1,7 +1,7 @@
 /* What shape a model has: the dense Qwen2 and Qwen3 families. Qwen2.x has qkv_bias, Qwen3 has
  * qk_norm. A plain value; no ownership, no allocation. */
-#ifndef LM_MODEL_CONFIG_H
-#define LM_MODEL_CONFIG_H
+#ifndef KG_LM_MODEL_CONFIG_H
+#define KG_LM_MODEL_CONFIG_H
 
 #include <stdbool.h>
 

@@ -7,8 +7,8 @@
  *
  * A run owns its buffers, made once by lm_run_open(); the forward allocates nothing. One thread
  * calls it; it runs on the threads of the set. */
-#ifndef LM_MODEL_FORWARD_H
-#define LM_MODEL_FORWARD_H
+#ifndef KG_LM_MODEL_FORWARD_H
+#define KG_LM_MODEL_FORWARD_H
 
 #include "lm/model/model.h"
 #include "lm/ops/threads.h"

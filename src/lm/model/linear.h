@@ -1,7 +1,7 @@
 /* A linear layer with its adapters, on some rows; and its backward. Thread safe: each caller brings
  * its scratch. */
-#ifndef LM_MODEL_LINEAR_H
-#define LM_MODEL_LINEAR_H
+#ifndef KG_LM_MODEL_LINEAR_H
+#define KG_LM_MODEL_LINEAR_H
 
 #include "lm/model/forward.h"
 

@@ -2,8 +2,8 @@
  * Tensors and names are those of PEFT. Base and adapter are never merged: the adapter's product
  * continues the chain of the base's, so B = 0 gives the bits of the base alone.
  * Owned by its model. */
-#ifndef LM_MODEL_LORA_H
-#define LM_MODEL_LORA_H
+#ifndef KG_LM_MODEL_LORA_H
+#define KG_LM_MODEL_LORA_H
 
 #include "lm/model/model.h"
 

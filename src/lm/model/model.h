@@ -4,8 +4,8 @@
  * forward. An optional adapter (lora.h) lies beside the base, unmerged.
  *
  * The model owns all of it. Reading is thread safe; lm_model_pack() is not. */
-#ifndef LM_MODEL_MODEL_H
-#define LM_MODEL_MODEL_H
+#ifndef KG_LM_MODEL_MODEL_H
+#define KG_LM_MODEL_MODEL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The tensor table of a configuration. */
-#ifndef LM_MODEL_NAMES_H
-#define LM_MODEL_NAMES_H
+#ifndef KG_LM_MODEL_NAMES_H
+#define KG_LM_MODEL_NAMES_H
 
 #include "lm/model/model.h"
 

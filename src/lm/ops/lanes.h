@@ -3,8 +3,8 @@
  * once and in the same way in all three, so the same source gives the same bits. A file that
  * includes this is built with the flags of its form and with -ffp-contract=off.
  * min and max are those of SSE: (a < b ? a : b), so a NaN in b stays. */
-#ifndef LM_OPS_LANES_H
-#define LM_OPS_LANES_H
+#ifndef KG_LM_OPS_LANES_H
+#define KG_LM_OPS_LANES_H
 
 #include <math.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@
 #define LM_INLINE static inline __attribute__((always_inline, unused))
 
 #if !defined(LM_F64) && defined(__AVX512F__) && defined(LM_FORM_AVX512)
-#include "lm/ops/lanes_avx512.h"
+#include "lm/ops/lanes_avx512.inc"
 #elif !defined(LM_F64) && defined(__AVX2__) && defined(__FMA__) && defined(LM_FORM_AVX2)
-#include "lm/ops/lanes_avx2.h"
+#include "lm/ops/lanes_avx2.inc"
 #else
-#include "lm/ops/lanes_plain.h"
+#include "lm/ops/lanes_plain.inc"
 #endif
 
 /* The first n of 16 lanes, 0 <= n; n may be more than 16. */

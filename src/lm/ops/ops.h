@@ -8,8 +8,8 @@
  *  - sums in a row: 16 partial sums by index mod 16, then i+8, i+4, i+2, i+1.
  *  - attention: scores by chains over the head dimension, values by chains over keys ascending.
  * No allocation, no state, no error; thread safe. All arrays are row-major f32 in host memory. */
-#ifndef LM_OPS_OPS_H
-#define LM_OPS_OPS_H
+#ifndef KG_LM_OPS_OPS_H
+#define KG_LM_OPS_OPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

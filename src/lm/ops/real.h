@@ -1,7 +1,7 @@
 /* The number type of the engine: f32. With LM_F64 the same sources are built in f64, for the tests
  * that compare gradients with central differences; nothing else uses that build. */
-#ifndef LM_OPS_REAL_H
-#define LM_OPS_REAL_H
+#ifndef KG_LM_OPS_REAL_H
+#define KG_LM_OPS_REAL_H
 
 #ifdef LM_F64
 typedef double lm_real;

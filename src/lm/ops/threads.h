@@ -1,8 +1,8 @@
 /* A fixed set of threads that run one function together. The caller is thread 0; the others sleep
  * between runs. Work is split by index, so what is computed never depends on who computes it.
  * One run at a time; not reentrant. */
-#ifndef LM_OPS_THREADS_H
-#define LM_OPS_THREADS_H
+#ifndef KG_LM_OPS_THREADS_H
+#define KG_LM_OPS_THREADS_H
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* Insides of the trainer, for the files of this folder. */
-#ifndef LM_TRAIN_INTERNAL_H
-#define LM_TRAIN_INTERNAL_H
+#ifndef KG_LM_TRAIN_INTERNAL_H
+#define KG_LM_TRAIN_INTERNAL_H
 
 #include <stdatomic.h>
 

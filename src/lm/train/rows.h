@@ -1,7 +1,7 @@
 /* Packed rows: several sequences, one after the other, each from position 0. The same struct serves
  * scoring, supervised training and policy gradients. A plain view; the caller owns the arrays. */
-#ifndef LM_TRAIN_ROWS_H
-#define LM_TRAIN_ROWS_H
+#ifndef KG_LM_TRAIN_ROWS_H
+#define KG_LM_TRAIN_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

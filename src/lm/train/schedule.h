@@ -1,6 +1,6 @@
 /* Learning rates by step. Pure functions. */
-#ifndef LM_TRAIN_SCHEDULE_H
-#define LM_TRAIN_SCHEDULE_H
+#ifndef KG_LM_TRAIN_SCHEDULE_H
+#define KG_LM_TRAIN_SCHEDULE_H
 
 enum lm_schedule_kind { LM_CONSTANT, LM_COSINE };
 

@@ -8,8 +8,8 @@
  * The log-probs are bit for bit those of the sampler (infer/engine.h) at the same weights.
  * Gradients and updates have the same bits in each run, for any number of threads. Nothing is
  * allocated after lm_trainer_create(). Not thread safe; it runs on the threads of its set. */
-#ifndef LM_TRAIN_TRAINER_H
-#define LM_TRAIN_TRAINER_H
+#ifndef KG_LM_TRAIN_TRAINER_H
+#define KG_LM_TRAIN_TRAINER_H
 
 #include "lm/model/model.h"
 #include "lm/ops/threads.h"
