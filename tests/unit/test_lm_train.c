@@ -237,6 +237,28 @@ static void clipping_scales(void **state)
     close_bench(&b);
 }
 
+/* With no gradient, matrices shrink and norms stay. */
+static void decay_spares_norms(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b, lm_test_qwen2(), 1, NULL);
+    lm_test_stir(b.m);
+    float *before = malloc(b.m->base.n * sizeof *before);
+    memcpy(before, b.m->base.w, b.m->base.n * sizeof *before);
+    lm_trainer_update(b.t, &adam);
+    for (int i = 0; i < b.m->base.n_tensors; i++) {
+        struct lm_tensor *t = &b.m->base.tensors[i];
+        for (size_t j = 0; j < t->count; j++) {
+            float was = before[t->data - b.m->base.w + (ptrdiff_t)j];
+            float want = t->rank == 2 ? was * (1 - 1e-2f * .1f) : was;
+            assert_true(fabsf(t->data[j] - want) < 1e-6f);
+        }
+    }
+    free(before);
+    close_bench(&b);
+}
+
 static void schedules(void **state)
 {
     (void)state;
@@ -313,6 +335,7 @@ int main(void)
         cmocka_unit_test(bad_steps_are_skipped),
         cmocka_unit_test(clipping_scales),
         cmocka_unit_test(schedules),
+        cmocka_unit_test(decay_spares_norms),
         cmocka_unit_test(bad_rows_are_refused),
         cmocka_unit_test(bad_sizes_are_refused),
     };

@@ -9,16 +9,30 @@
 #include "lm/model/lora.h"
 #include "lm/train/internal.h"
 
-#define TASK_ROWS 96  /* rows of a weight gradient in one task */
-#define CHUNK     256 /* rows of a batch in one product: its inputs stay in the cache */
+#define TASK_ROWS 96 /* rows of a weight gradient in one task */
+#define CHUNK     64 /* rows of a batch in one product: its inputs stay in the nearest cache */
+
+/* A chunk of dy is copied first: its rows are far apart, and each is read once for every panel. */
+static void weight_block(const struct lm_ops *ops, int rows, const lm_real *dy, ptrdiff_t ldy,
+                         int width, const lm_real *x, int k, lm_real *g)
+{
+    lm_real part[CHUNK * TASK_ROWS];
+    for (ptrdiff_t r = 0; r < rows; r += CHUNK) {
+        int n = rows - r < CHUNK ? (int)(rows - r) : CHUNK;
+        for (int i = 0; i < n; i++) {
+            memcpy(part + (ptrdiff_t)i * width, dy + (r + i) * ldy, (size_t)width * sizeof *part);
+        }
+        ops->gemm(
+            &(struct lm_gemm){width, k, n, part, 1, width, x + r * k, k, LM_PANEL, g, k, true});
+    }
+}
 
 void lm_weight_grad(const struct lm_ops *ops, int rows, const lm_real *dy, ptrdiff_t ldy, int first,
                     int last, const lm_real *x, int k, lm_real *g)
 {
-    for (ptrdiff_t r = 0; r < rows; r += CHUNK) {
-        int n = rows - r < CHUNK ? (int)(rows - r) : CHUNK;
-        ops->gemm(&(struct lm_gemm){last - first, k, n, dy + r * ldy + first, 1, ldy, x + r * k, k,
-                                    LM_PANEL, g + (ptrdiff_t)first * k, k, true});
+    for (int i = first; i < last; i += TASK_ROWS) {
+        int width = last - i < TASK_ROWS ? last - i : TASK_ROWS;
+        weight_block(ops, rows, dy + i, ldy, width, x, k, g + (ptrdiff_t)i * k);
     }
 }
 
