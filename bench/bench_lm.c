@@ -28,14 +28,6 @@ static const struct lm_config demo = {.vocab = 600,
                                       .tied = true,
                                       .qk_norm = true};
 
-static void must(enum kg_code rc, const struct kg_err *err)
-{
-    if (rc != KG_OK) {
-        fprintf(stderr, "bench: %s\n", err->message);
-        exit(2);
-    }
-}
-
 static double seconds(int64_t since_ns)
 {
     return (double)(kg_clock_ns() - since_ns) / 1e9;
@@ -62,7 +54,7 @@ static void make_training(struct training *b, struct lm_model *m, struct lm_thre
         target[i] = (ids[i] * 31 + 7) % demo.vocab;
         c[i] = 1.0f / ROWS;
     }
-    must(lm_trainer_create(m, threads, &o, &b->t, &err), &err);
+    kg_bench_need_ok(lm_trainer_create(m, threads, &o, &b->t, &err), &err);
     b->rows = (struct lm_rows){ROWS / 256, start, ids, target, 1, false, 0};
     b->c = c;
     b->logp = logp;
@@ -74,7 +66,7 @@ static double train(struct training *b, double *parts)
     const struct lm_adamw adam = {1e-3f, .9f, .95f, 1e-8f, .1f, 1};
     struct kg_err err = KG_ERR_INIT;
     int64_t begin = kg_clock_ns();
-    must(lm_trainer_forward(b->t, &b->rows, b->logp, b->ent, &err), &err);
+    kg_bench_need_ok(lm_trainer_forward(b->t, &b->rows, b->logp, b->ent, &err), &err);
     parts[0] = seconds(begin);
     lm_trainer_backward(b->t, b->c, NULL);
     parts[1] = seconds(begin) - parts[0];
@@ -101,7 +93,8 @@ static double sample(struct lm_engine *e, int round)
         for (int i = 0; i < 8; i++) {
             requests[i] = (uint64_t)(round * SAMPLES + g * 8 + i);
         }
-        must(lm_engine_submit(e, prompt, PROMPT, &turn, 8, requests, handles + g * 8, &err), &err);
+        kg_bench_need_ok(
+            lm_engine_submit(e, prompt, PROMPT, &turn, 8, requests, handles + g * 8, &err), &err);
     }
     int drawn = 0;
     while (lm_engine_busy(e)) {
@@ -121,24 +114,22 @@ static int by_value(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
-    int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 2;
+    int rounds = kg_bench_count(argc, argv, 1, 1, 64, 5);
+    int n = kg_bench_count(argc, argv, 2, 1, 256, 2);
     struct kg_err err = KG_ERR_INIT;
     struct lm_threads *threads = NULL;
     struct lm_model *m = NULL;
     struct lm_engine *e = NULL;
     struct training b;
     double trained[64], sampled[64], parts[3], best[3] = {1e9, 1e9, 1e9};
-    rounds = rounds < 1 ? 1 : rounds > 64 ? 64 : rounds;
-    must(lm_threads_create(n, &threads, &err), &err);
-    must(lm_model_create(&demo, 1, &m, &err), &err);
+    kg_bench_need_ok(lm_threads_create(n, &threads, &err), &err);
+    kg_bench_need_ok(lm_model_create(&demo, 1, &m, &err), &err);
     if (argc > 3 && (m->ops = lm_ops_named(argv[3])) == NULL) {
-        fprintf(stderr, "bench: this processor has no %s\n", argv[3]);
-        return 2;
+        kg_bench_need(false, "this processor has no %s", argv[3]);
     }
     make_training(&b, m, threads);
     struct lm_engine_options o = {.max_seqs = SAMPLES, .max_tokens = 512};
-    must(lm_engine_create(m, threads, &o, &e, &err), &err);
+    kg_bench_need_ok(lm_engine_create(m, threads, &o, &e, &err), &err);
     for (int r = 0; r < rounds; r++) {
         trained[r] = train(&b, parts);
         sampled[r] = sample(e, r);

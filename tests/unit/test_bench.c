@@ -153,6 +153,12 @@ static void sum_orders_runs(void **state)
     bench("sum_orders", "2 row_stats");
 }
 
+static void lm_runs(void **state)
+{
+    (void)state;
+    bench("lm", "1");
+}
+
 static void sandbox_runs(void **state)
 {
     (void)state;
@@ -337,6 +343,7 @@ int main(void)
         cmocka_unit_test(extract_runs),
         cmocka_unit_test(separation_runs),
         cmocka_unit_test(sum_orders_runs),
+        cmocka_unit_test(lm_runs),
         cmocka_unit_test(sandbox_runs),
         cmocka_unit_test(throughput_runs),
         cmocka_unit_test(staged_runs),

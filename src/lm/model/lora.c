@@ -139,7 +139,7 @@ enum kg_code lm_lora_add(struct lm_model *m, const struct lm_lora_config *cfg, u
             l->packed = calloc(packed + 64, sizeof *l->packed);
         }
     }
-    if (l == NULL || l->params.w == NULL || l->packed == NULL) {
+    if (l == NULL || l->adapters == NULL || l->params.w == NULL || l->packed == NULL) {
         lm_lora_destroy(l);
         return kg_fail_memory(err, KG_E_HOST, "adapter: no memory");
     }
