@@ -101,7 +101,8 @@ struct lm_ops {
     void (*head)(const lm_real *z, struct lm_head *h);
     /* z becomes inv_temp * (c (p - 1[y]) + eta p (log p + H)); reads what head() wrote */
     void (*head_back)(lm_real *z, const struct lm_head *h);
-    /* g[j] = -log(-log u_j), u_j from the high 24 bits of bits[j]; n is a multiple of 16 */
+    /* g[j] = -log(-log u_j), u_j from the high 24 bits of bits[j], below 1; n is a multiple of
+     * 16 */
     void (*gumbel)(const uint32_t *bits, int n, lm_real *g);
     void (*adam)(const struct lm_adam *a, lm_real *w, lm_real *m, lm_real *v, const lm_real *g,
                  size_t n);
