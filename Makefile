@@ -14,7 +14,7 @@ MARCH   ?= native
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Wpointer-arith -Wcast-qual -Wno-format-truncation
-PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp
+PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc
 CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
 SAN_asan     := -fsanitize=address -fno-sanitize-recover=all
@@ -29,7 +29,7 @@ say      = @$(if $(filter 1,$(V)),:,printf '  %-5s %s\n' $(1) $@)
 
 BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
-LM      := $(wildcard src/lm/*/*.c)
+LM      := $(wildcard src/lm/*.c src/lm/*/*.c)
 RL      := $(wildcard src/rl/*.c src/rl/*/*.c)
 CLI     := $(wildcard src/cli/*.c)
 RUNNER  := $(wildcard src/runner/*.c)

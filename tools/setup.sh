@@ -27,7 +27,8 @@ make_venv() {
   echo "setup: done"
 }
 
-need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev git)
+need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev
+  libpcre2-dev libutf8proc-dev git)
 if [ "${1:-}" = test ] || [ "${1:-}" = check ]; then
   need+=(libcmocka-dev patch jq python3)
 fi
