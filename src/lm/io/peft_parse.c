@@ -236,6 +236,8 @@ static bool check_absent(const struct reader *r)
         "layers_pattern",    "exclude_modules",
         "layer_replication", "trainable_token_indices",
         "use_qalora",        "alora_invocation_tokens",
+        "use_bdlora",        "arrow_config",
+        "kasa_config",       "monteclora_config",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *v = json_object_get(r->j, keys[i]);
