@@ -15,6 +15,7 @@ import random
 import re
 import struct
 import tempfile
+import unicodedata
 
 from safetensors import TensorSpec, serialize_file
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -88,6 +89,24 @@ def make_tokens(t, split):
         rows.append({"text": text, "pieces": [p for p, _ in split.pre_tokenize_str(text)],
                      "ids": t.encode(text, add_special_tokens=False).ids})
     write_lines(os.path.join(tok, "encode.jsonl"), rows)
+
+
+def make_classes(split):
+    """How the pattern sees each character: letter, number, space, other; "-" where Unicode 14 assigns none."""
+    def kind(c):
+        if 0xD800 <= c < 0xE000 or unicodedata.category(chr(c)) == "Cn":
+            return "-"
+        apart, twice = len(split.pre_tokenize_str("!" + chr(c) + "!")), len(split.pre_tokenize_str(chr(c) * 2))
+        return {(2, 1): "L", (3, 2): "N", (3, 1): "S", (1, 1): "O"}[apart, twice]
+    assert unicodedata.unidata_version == "14.0.0", "use Python 3.11: its tables are those of PCRE2 10.42"
+    runs = []
+    for c in range(0x110000):
+        k = kind(c)
+        if runs and runs[-1][1] == k:
+            continue
+        runs.append((c, k))
+    with open(os.path.join(tok, "classes.txt"), "w") as f:
+        f.writelines("%X %s\n" % run for run in runs)
 
 
 def conversations():
@@ -178,6 +197,7 @@ def main():
     os.makedirs(io, exist_ok=True)
     t, split = build()
     make_tokens(t, split)
+    make_classes(split)
     if templates:
         make_chat(t, templates)
     make_safetensors()

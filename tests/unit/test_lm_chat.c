@@ -76,6 +76,12 @@ static int expect_row(const json_t *row)
     if (want != NULL) {
         expect_ids(&ids, want, json_object_get(row, "mask"));
     }
+    /* Content that spells an end ends nothing. */
+    size_t ends = 0, turns = n + (kind == LM_CHAT_QWEN25 && m[0].role != LM_CHAT_SYSTEM);
+    for (size_t i = 0; i < ids.n; i++) {
+        ends += ids.id[i] == c.end_id;
+    }
+    assert_int_equal(ends, turns);
     /* The ids spell the text, whatever its content. */
     struct kg_buf back;
     kg_buf_init(&back, 100000);

@@ -84,6 +84,60 @@ static void pieces_and_ids_are_those_of_the_library(void **state)
     kg_buf_deinit(&file);
 }
 
+static int pieces_of(struct lm_presplit *p, const char *text)
+{
+    struct kg_err err = KG_ERR_INIT;
+    size_t len = strlen(text), end = 0;
+    int n = 0;
+    for (size_t at = 0; at < len; at = end, n++) {
+        assert_int_equal(lm_presplit_next(p, text, len, at, &end, &err), KG_OK);
+    }
+    return n;
+}
+
+static const char *utf8_of(uint32_t cp, char out[5])
+{
+    int n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+    for (int i = n - 1; i > 0; i--, cp >>= 6) {
+        out[i] = (char)(0x80 | (cp & 0x3F));
+    }
+    out[0] = (char)(n == 1 ? cp : (0xF00u >> n & 0xF0) | cp);
+    out[n] = '\0';
+    return out;
+}
+
+/* classes.txt: runs of characters that the library sees alike, over all of Unicode 14. */
+static void every_character_has_the_class_of_the_library(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf file = whole(golden("tok/classes.txt"));
+    struct lm_presplit *p;
+    int checked = 0;
+    assert_int_equal(lm_presplit_create(lm_presplit_qwen, "p", &p, &err), KG_OK);
+    for (char *line = file.data, *next; *line != '\0'; line = next) {
+        uint32_t cp = (uint32_t)strtoul(line, &next, 16), end = 0x110000;
+        char want = next[1], c[5], apart[8], twice[12];
+        next += 3;
+        end = *next == '\0' ? end : (uint32_t)strtoul(next, NULL, 16);
+        for (cp = cp == 0 ? 1 : cp; want != '-' && cp < end; cp++, checked++) {
+            snprintf(apart, sizeof apart, "!%s!", utf8_of(cp, c));
+            snprintf(twice, sizeof twice, "%s%s", c, c);
+            int a = pieces_of(p, apart), b = pieces_of(p, twice);
+            char have = a == 2 && b == 1   ? 'L'
+                        : a == 3 && b == 2 ? 'N'
+                        : a == 3 && b == 1 ? 'S'
+                                           : 'O';
+            if (have != want) {
+                fail_msg("U+%04X: %c, the library has %c", cp, have, want);
+            }
+        }
+    }
+    assert_true(checked > 280000);
+    lm_presplit_destroy(p);
+    kg_buf_deinit(&file);
+}
+
 static void random_bytes_come_back(void **state)
 {
     (void)state;
@@ -304,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_and_ids_are_those_of_the_library),
+        cmocka_unit_test(every_character_has_the_class_of_the_library),
         cmocka_unit_test(random_bytes_come_back),
         cmocka_unit_test(special_tokens_are_never_made_from_text),
         cmocka_unit_test(streams_emit_whole_characters),

@@ -1,6 +1,6 @@
 /* The tokenizer: text -> ids by byte-level BPE, ids -> bytes. Ids are those of the tokenizers
- * library for the same tokenizer.json; where its Unicode tables are newer than PCRE2's, letters
- * that are new there may split differently.
+ * library for the same tokenizer.json. Its NFC is of an older Unicode: texts with one of 75 rare
+ * combining marks, such as U+0899, can differ. Letters that are newer than PCRE2's tables can too.
  * Special tokens are named by id: encoding plain text never makes one, so a text that spells
  * <|im_end|> cannot end its turn. Bytes that are not UTF-8 become U+FFFD.
  * Generated ids are never decoded and encoded again: the result can differ.
