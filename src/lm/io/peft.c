@@ -197,11 +197,12 @@ static enum kg_code write_weights(const char *path, const struct lm_config *c,
     size_t most = (size_t)p->layers * LM_PEFT_PROJS * 2, n = 0;
     struct lm_st_item *items = calloc(most, sizeof *items);
     char(*names)[128] = calloc(most, sizeof *names);
-    enum kg_code code = KG_OK;
     if (items == NULL || names == NULL) {
-        code = kg_fail_memory(err, KG_E_HOST, "%s: this machine is out of memory", path);
+        free(items);
+        free(names);
+        return kg_fail_memory(err, KG_E_HOST, "%s: this machine is out of memory", path);
     }
-    for (size_t i = 0; code == KG_OK && i < most; i++) {
+    for (size_t i = 0; i < most; i++) {
         size_t at = i / 2;
         char which = i % 2 == 0 ? 'A' : 'B';
         enum lm_peft_proj proj = (enum lm_peft_proj)(at % LM_PEFT_PROJS);
@@ -215,7 +216,7 @@ static enum kg_code write_weights(const char *path, const struct lm_config *c,
             lm_peft_shape(c, proj, which, p->slot[at].rank, items[n++].shape);
         }
     }
-    code = code == KG_OK ? lm_st_write(path, items, n, err) : code;
+    enum kg_code code = lm_st_write(path, items, n, err);
     free(items);
     free(names);
     return code;

@@ -215,7 +215,7 @@ static bool read_sizes(const struct reader *r)
         s->alpha = s->rank > 0 ? json_number_value(alpha) : 0;
         s->rank = s->rank > 0 ? (int)json_integer_value(rank) : 0;
     }
-    uint8_t *done = calloc(n, 1);
+    uint8_t *done = calloc(n + 1, 1);
     if (done == NULL) {
         return refuse(r, "rank_pattern", "cannot be read: out of memory");
     }

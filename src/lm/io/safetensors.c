@@ -210,7 +210,7 @@ static enum kg_code read_all(struct lm_st *st, const unsigned char *bytes, size_
 {
     uint64_t header = 0;
     char source[512];
-    if (n < sizeof header) {
+    if (bytes == NULL || n < sizeof header) {
         return kg_fail(err, KG_E_INPUT, "%s: %zu bytes are no safetensors file", st->source, n);
     }
     for (size_t i = 0; i < sizeof header; i++) {

@@ -66,8 +66,8 @@ static json_t *describe(const char *path, const struct lm_st_item *const *items,
         json_t *one = json_pack("{s:s,s:o,s:[I,I]}", "dtype", lm_dtype_name(item->dtype), "shape",
                                 shape, "data_offsets", (json_int_t)at, (json_int_t)end);
         at = end;
-        if (json_object_get(all, item->name) != NULL || one == NULL ||
-            json_object_set_new(all, item->name, one) != 0) {
+        bool twice = json_object_get(all, item->name) != NULL;
+        if (json_object_set_new(all, item->name, one) != 0 || twice) {
             json_decref(all);
             kg_fail(err, KG_E_INPUT,
                     "%s: cannot write tensor %.100s: its name is there twice or "

@@ -127,6 +127,7 @@ static enum kg_code read_vocab(const struct reader *r)
     }
     enum kg_code code = order_vocab(r, name, n);
     for (size_t i = 0; code == KG_OK && i < n; i++) {
+        KG_ASSERT(name[i] != NULL); /* n different ids below n are all of them */
         code = read_token(r, (int32_t)i, name[i]);
     }
     free(name);
