@@ -1,0 +1,16 @@
+/* Names of the counters. */
+#include "rl/counts.h"
+
+#include "base/err.h"
+
+const char *rl_count_name(enum rl_component c)
+{
+    static const char *const names[RL_C_N] = {
+        "void",      "fill",    "kl_reward", "filter",     "refill", "mrs",
+        "mrs_token", "veto",    "no_logp",   "tis",        "prs",    "prs_blind",
+        "n1",        "cv",      "advantage", "clip",       "ratio",  "ent_mask",
+        "risk_mask", "kl_loss", "entropy",   "curriculum", "topk",
+    };
+    KG_ASSERT((int)c >= 0 && c < RL_C_N);
+    return names[c];
+}
