@@ -29,7 +29,7 @@ say      = @$(if $(filter 1,$(V)),:,printf '  %-5s %s\n' $(1) $@)
 
 BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
-LM      := $(wildcard src/lm/*.c src/lm/*/*.c)
+LM      := $(wildcard src/lm/*/*.c)
 RL      := $(wildcard src/rl/*.c src/rl/*/*.c)
 CLI     := $(wildcard src/cli/*.c)
 RUNNER  := $(wildcard src/runner/*.c)

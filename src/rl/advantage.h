@@ -10,8 +10,8 @@
  * Sums are f64. Errors: rl_adv_check only. No allocation. Threads: one batch, one thread.
  * Sources: Dr. Kernel (TRLOO); Kool et al. 2019; Ahmadian et al. 2024 (RLOO); Shao et al. 2024
  * (GRPO); Hu 2025 (REINFORCE++). */
-#ifndef RL_ADVANTAGE_H
-#define RL_ADVANTAGE_H
+#ifndef KG_RL_ADVANTAGE_H
+#define KG_RL_ADVANTAGE_H
 
 #include "rl/advantage_table.h"
 #include "rl/counts.h"

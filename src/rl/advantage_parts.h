@@ -1,7 +1,7 @@
 /* Inside of the estimators: means over chosen rows, and the rule for a row without companions.
  * Used by advantage*.c only. */
-#ifndef RL_ADVANTAGE_PARTS_H
-#define RL_ADVANTAGE_PARTS_H
+#ifndef KG_RL_ADVANTAGE_PARTS_H
+#define KG_RL_ADVANTAGE_PARTS_H
 
 #include "rl/advantage.h"
 

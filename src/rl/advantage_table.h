@@ -19,8 +19,8 @@
  * rloo, grpo-traj count trajectories with any row in the baseline set. grpo-mean and turn-bandit
  * give 0 at n = 1 by their formula, and so do reinforce and reinforce++b for a batch of one row;
  * the others follow rl_adv_options.n1. */
-#ifndef RL_ADVANTAGE_TABLE_H
-#define RL_ADVANTAGE_TABLE_H
+#ifndef KG_RL_ADVANTAGE_TABLE_H
+#define KG_RL_ADVANTAGE_TABLE_H
 
 #include "base/err.h"
 

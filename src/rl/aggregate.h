@@ -11,8 +11,8 @@
  * step and not another scale. `live` and `kept` count these rows instead. The normaliser is a
  * constant of the optimiser batch: it is computed once, before the first micro-batch, so the
  * gradient does not depend on how the batch is cut. No allocation; thread safe. */
-#ifndef RL_AGGREGATE_H
-#define RL_AGGREGATE_H
+#ifndef KG_RL_AGGREGATE_H
+#define KG_RL_AGGREGATE_H
 
 #include "rl/rows.h"
 

@@ -7,8 +7,8 @@
  * winners again on fresh inputs before their s is trusted. As a policy gradient this is advantage 1
  * on winners and 0 elsewhere: estimator `topk`. No allocation. Threads: one call, one thread.
  * Source: Beyond TritonRL (N = 10, K = 3); rejection-sampling fine-tuning. */
-#ifndef RL_BESTOF_H
-#define RL_BESTOF_H
+#ifndef KG_RL_BESTOF_H
+#define KG_RL_BESTOF_H
 
 #include "rl/counts.h"
 #include "rl/rows.h"

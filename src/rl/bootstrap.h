@@ -7,8 +7,8 @@
  * Draws: stream 7, counter (draw, resample, 0, 7), so a report can be repeated. The interval is
  * the 2.5 and 97.5 percentile: the smallest value whose share at or below it reaches the level.
  * No allocation; thread safe. Cost: resamples x Q Philox blocks, 10 ms for 10 000 x 100. */
-#ifndef RL_BOOTSTRAP_H
-#define RL_BOOTSTRAP_H
+#ifndef KG_RL_BOOTSTRAP_H
+#define KG_RL_BOOTSTRAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* How often each component of the method looked at something and acted on it. A report shows
  * them. A component that is switched on and never looked at a row has a fault in its wiring, and
  * the run's own report fails for it. Plain data; the caller zeroes it. */
-#ifndef RL_COUNTS_H
-#define RL_COUNTS_H
+#ifndef KG_RL_COUNTS_H
+#define KG_RL_COUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

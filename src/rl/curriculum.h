@@ -13,8 +13,8 @@
  * Accuracy comes from training rollouts, never from an evaluation set; infra trajectories leave
  * (c, n). The state is plain data that a checkpoint stores. Threads: one run, one thread.
  * Source: Beyond TritonRL (10 to 50 % at 40 %). */
-#ifndef RL_CURRICULUM_H
-#define RL_CURRICULUM_H
+#ifndef KG_RL_CURRICULUM_H
+#define KG_RL_CURRICULUM_H
 
 #include "rl/counts.h"
 #include "rl/rows.h"

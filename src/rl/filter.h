@@ -9,8 +9,8 @@
  * refill moves the mix of problems towards those of middle difficulty, so report both.
  * Nothing here loops: a refill is one decision, at most `rounds` times in a step.
  * No allocation. Threads: one batch, one thread. */
-#ifndef RL_FILTER_H
-#define RL_FILTER_H
+#ifndef KG_RL_FILTER_H
+#define KG_RL_FILTER_H
 
 #include "rl/counts.h"
 #include "rl/rows.h"

@@ -146,7 +146,7 @@ static double row_log_ratio(struct work *w, size_t n)
 static bool masked(struct work *w, size_t k, double adv)
 {
     bool out = false;
-    if (w->o->ent_quantile > 0) {
+    if (w->o->ent_quantile != 0) {
         out = !(w->t->entropy[k] > w->norm->entropy_least);
         rl_count(w->counts, RL_C_ENT_MASK, out);
     }
@@ -223,6 +223,8 @@ void rl_loss(const struct rl_rows *rows, size_t first, size_t end, struct rl_tok
     KG_ASSERT(tokens->theta != NULL && tokens->coef != NULL);
     KG_ASSERT(o->entropy == 0 || tokens->eta != NULL);
     KG_ASSERT(!rl_loss_needs_ref(o) || tokens->ref != NULL);
+    KG_ASSERT(!rl_loss_needs_old(o) || tokens->old != NULL);
+    KG_ASSERT(o->ent_quantile == 0 || tokens->entropy != NULL);
     for (size_t i = first; i < end; i++) {
         const struct rl_row *r = &rows->row[i];
         memset(tokens->coef + r->first, 0, r->length * sizeof *tokens->coef);

@@ -21,8 +21,8 @@
  * No allocation. Threads: row ranges that do not overlap may run at the same time, with counters
  * and statistics of their own.
  * Sources: Schulman et al. 2017; DAPO (clip-higher); Ye et al. 2020 (dual clip); GSPO 2025. */
-#ifndef RL_LOSS_H
-#define RL_LOSS_H
+#ifndef KG_RL_LOSS_H
+#define KG_RL_LOSS_H
 
 #include "rl/aggregate.h"
 #include "rl/counts.h"

@@ -203,7 +203,7 @@ enum kg_code rl_metrics_pass_at(const struct rl_results *r, struct rl_view v, si
             const struct rl_outcome *o = rl_metrics_at(r, v, q, i);
             hits += p < 0 ? o != NULL && o->correct : rl_metrics_speed(o, false) > p;
         }
-        double one;
+        double one = 0;
         enum kg_code code = rl_metrics_pass(r->samples, hits, k, &one, err);
         if (code != KG_OK) {
             return code;

@@ -5,8 +5,8 @@
  * problem are correlated, so the unit of an interval is the problem: each metric also gives its
  * value per problem, for bootstrap.h. No allocation; thread safe. Source: Chen et al. 2021
  * (pass@k); KernelBench (fast_p). */
-#ifndef RL_METRICS_H
-#define RL_METRICS_H
+#ifndef KG_RL_METRICS_H
+#define KG_RL_METRICS_H
 
 #include "base/err.h"
 

@@ -17,8 +17,8 @@
  * MRS removes data, it does not correct the rest. Where d = 0 every mask keeps, every weight is 1.
  * Errors: rl_mismatch_check only. No allocation. Threads: one batch, one thread.
  * Sources: Dr. Kernel (geometric, veto); Yao et al. 2025 (truncated importance sampling). */
-#ifndef RL_MISMATCH_H
-#define RL_MISMATCH_H
+#ifndef KG_RL_MISMATCH_H
+#define KG_RL_MISMATCH_H
 
 #include "rl/counts.h"
 #include "rl/rows.h"

@@ -17,8 +17,8 @@
  * 2, 4, 8 rollouts. It pushes lazy rows down.
  * Errors: rl_prs_check only. No allocation. Threads: one batch, one thread.
  * Source: Dr. Kernel; the released code rounds PR to two decimals first, and this does not. */
-#ifndef RL_PRS_H
-#define RL_PRS_H
+#ifndef KG_RL_PRS_H
+#define KG_RL_PRS_H
 
 #include "rl/counts.h"
 #include "rl/rows.h"

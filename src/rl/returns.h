@@ -10,8 +10,8 @@
  * `hold` fills turns that early stopping left out with the last R, else stopping would lower G.
  * Errors: rl_return_check only. No allocation. Threads: one batch, one thread.
  * Source: Dr. Kernel, returns and the released code for void turns. */
-#ifndef RL_RETURNS_H
-#define RL_RETURNS_H
+#ifndef KG_RL_RETURNS_H
+#define KG_RL_RETURNS_H
 
 #include "rl/counts.h"
 #include "rl/rows.h"

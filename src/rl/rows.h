@@ -11,8 +11,8 @@
  *   void   a failure after a success       live   real, not infra, not void
  *   kept   live, and no mask rejected it: only kept rows have a gradient
  * The caller owns all arrays. Threads: one batch, one thread. */
-#ifndef RL_ROWS_H
-#define RL_ROWS_H
+#ifndef KG_RL_ROWS_H
+#define KG_RL_ROWS_H
 
 #include "base/err.h"
 

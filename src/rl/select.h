@@ -8,8 +8,8 @@
  * A method that is off leaves the same bits as without it. The draws depend on a row's birth step
  * and number, so a step that runs again decides the same.
  * Errors: rl_methods_check only. No allocation. Threads: one batch, one thread. */
-#ifndef RL_SELECT_H
-#define RL_SELECT_H
+#ifndef KG_RL_SELECT_H
+#define KG_RL_SELECT_H
 
 #include "rl/advantage.h"
 #include "rl/filter.h"

@@ -3,8 +3,8 @@
  * Counter of Philox4x32-10: (index, sub, step, stream); key: low and high half of the seed.
  * `step` is the step in which a row was born, so rows that wait in a buffer keep their draws.
  * Pure; no allocation; thread safe. */
-#ifndef RL_STREAMS_H
-#define RL_STREAMS_H
+#ifndef KG_RL_STREAMS_H
+#define KG_RL_STREAMS_H
 
 #include <stddef.h>
 #include <stdint.h>
