@@ -69,7 +69,8 @@ void rl_select_masks(struct rl_rows *rows, struct rl_tokens *tokens, const struc
         rl_mismatch_mask(rows, tokens, &m->mismatch, counts);
         rl_mismatch_weigh(rows, tokens, &m->mismatch, counts);
     } else {
-        KG_ASSERT(m->mismatch.mrs == RL_MRS_OFF && m->mismatch.tis == RL_TIS_OFF);
+        KG_ASSERT(m->mismatch.mrs == RL_MRS_OFF && m->mismatch.tis == RL_TIS_OFF &&
+                  m->mismatch.veto == 0);
     }
     if (m->prs.on && m->prs.mode == RL_PRS_POSITIVE) {
         signs(rows, tokens, m);

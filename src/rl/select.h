@@ -36,7 +36,8 @@ enum kg_code rl_methods_check(const struct rl_methods *m, struct kg_err *err) KG
 
 void rl_select_returns(struct rl_rows *rows, const struct rl_tokens *tokens,
                        const struct rl_methods *m, struct rl_counts *counts);
-/* tokens may be NULL where no method reads them: mismatch off and an estimator by row. */
+/* On-policy, pass theta as tokens->old: the differences come from the training forward itself.
+ * tokens may be NULL where no method reads them: mismatch off and an estimator by row. */
 void rl_select_masks(struct rl_rows *rows, struct rl_tokens *tokens, const struct rl_methods *m,
                      uint64_t seed, struct rl_counts *counts);
 
