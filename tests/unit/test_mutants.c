@@ -17,7 +17,7 @@
 #include "base/file.h"
 
 #define LEAST 20
-#define MOST  800
+#define MOST  1000
 
 static char *names[MOST];
 static int nnames;
