@@ -24,7 +24,10 @@
     KGOPS_API void kgops_scale_##S(const T *x, T a, T *y, int64_t n);                              \
     KGOPS_API void kgops_add_##S(const T *a, const T *b, T *y, int64_t n);                         \
     KGOPS_API void kgops_mul_##S(const T *a, const T *b, T *y, int64_t n);                         \
+    KGOPS_API void kgops_max_##S(const T *a, const T *b, T *y, int64_t n);                         \
     KGOPS_API void kgops_rsqrt_##S(const T *x, T eps, T *y, int64_t n);                            \
+    KGOPS_API void kgops_abs_##S(const T *x, T *y, int64_t n);                                     \
+    KGOPS_API void kgops_relu_##S(const T *x, T *y, int64_t n);                                    \
     KGOPS_API void kgops_sigmoid_##S(const T *x, T *y, int64_t n);                                 \
     KGOPS_API void kgops_gelu_##S(const T *x, T *y, int64_t n);                                    \
     KGOPS_API void kgops_add_cols_##S(const T *x, const T *v, T *y, int64_t rows, int64_t cols);   \
@@ -32,7 +35,9 @@
     KGOPS_API void kgops_sub_rows_##S(const T *x, const T *v, T *y, int64_t rows, int64_t cols);   \
     KGOPS_API void kgops_mul_rows_##S(const T *x, const T *v, T *y, int64_t rows, int64_t cols);   \
     KGOPS_API void kgops_causal_mask_##S(const T *x, T *y, int64_t rows, int64_t cols);            \
+    KGOPS_API void kgops_row_sum_##S(const T *x, T *y, int64_t rows, int64_t cols);                \
     KGOPS_API void kgops_row_mean_##S(const T *x, T *y, int64_t rows, int64_t cols);               \
+    KGOPS_API void kgops_row_max_##S(const T *x, T *y, int64_t rows, int64_t cols);                \
     KGOPS_API void kgops_argmax_##S(const T *x, int32_t *y, int64_t rows, int64_t cols);           \
     KGOPS_API void kgops_softmax_##S(const T *x, T *y, int64_t rows, int64_t cols);                \
     KGOPS_API void kgops_log_softmax_##S(const T *x, T *y, int64_t rows, int64_t cols);            \
@@ -68,7 +73,10 @@ KGOPS_DECLARE(double, f64);
 #define kgops_scale        KGOPS_PICK(scale)
 #define kgops_add          KGOPS_PICK(add)
 #define kgops_mul          KGOPS_PICK(mul)
+#define kgops_max          KGOPS_PICK(max)
 #define kgops_rsqrt        KGOPS_PICK(rsqrt)
+#define kgops_abs          KGOPS_PICK(abs)
+#define kgops_relu         KGOPS_PICK(relu)
 #define kgops_sigmoid      KGOPS_PICK(sigmoid)
 #define kgops_gelu         KGOPS_PICK(gelu)
 #define kgops_add_cols     KGOPS_PICK(add_cols)
@@ -76,7 +84,9 @@ KGOPS_DECLARE(double, f64);
 #define kgops_sub_rows     KGOPS_PICK(sub_rows)
 #define kgops_mul_rows     KGOPS_PICK(mul_rows)
 #define kgops_causal_mask  KGOPS_PICK(causal_mask)
+#define kgops_row_sum      KGOPS_PICK(row_sum)
 #define kgops_row_mean     KGOPS_PICK(row_mean)
+#define kgops_row_max      KGOPS_PICK(row_max)
 #define kgops_argmax       KGOPS_PICK(argmax)
 #define kgops_softmax      KGOPS_PICK(softmax)
 #define kgops_log_softmax  KGOPS_PICK(log_softmax)

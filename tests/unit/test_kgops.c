@@ -54,6 +54,52 @@ static void test_add_and_mul(void **state)
     }
 }
 
+static void test_max(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSIZES; s++) {
+        int64_t n = SIZES[s];
+        opcall_begin("max");
+        const double *a = opcall_in(n), *b = opcall_in(n);
+        opcall_out(n);
+        opcall_dim(n);
+        opcall_run();
+        for (int64_t i = 0; i < n; i++) {
+            opcall_expect(i, fmax(a[i], b[i]), 0);
+        }
+    }
+}
+
+static void test_abs_and_relu(void **state)
+{
+    (void)state;
+    for (int s = 0; s < 2 * NSIZES; s++) {
+        int64_t n = SIZES[s / 2];
+        opcall_begin(s % 2 ? "abs" : "relu");
+        const double *x = opcall_in(n);
+        opcall_out(n);
+        opcall_dim(n);
+        opcall_run();
+        for (int64_t i = 0; i < n; i++) {
+            opcall_expect(i, s % 2 ? fabs(x[i]) : fmax(x[i], 0), 0);
+        }
+    }
+}
+
+static void test_abs_and_relu_keep_nan(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"abs", "relu"};
+    const float nan = NAN;
+    for (int k = 0; k < 2; k++) {
+        float y = 0;
+        void (*map)(const float *, float *, int64_t);
+        *(void **)&map = opcall_symbol(ops[k], "f32");
+        map(&nan, &y, 1);
+        assert_true(isnan(y));
+    }
+}
+
 static void test_maps_may_work_in_place(void **state)
 {
     (void)state;
@@ -178,6 +224,29 @@ static void test_row_mean(void **state)
         const double *x = opcall_map_plane("row_mean", rows, cols, rows);
         for (int64_t i = 0; i < rows; i++) {
             opcall_expect(i, mean_of(x + i * cols, cols), 1);
+        }
+    }
+}
+
+static double max_of(const double *x, int64_t n)
+{
+    double m = x[0];
+    for (int64_t j = 1; j < n; j++) {
+        m = fmax(m, x[j]);
+    }
+    return m;
+}
+
+static void test_row_sum_and_row_max(void **state)
+{
+    (void)state;
+    for (int s = 0; s < 2 * OPCALL_PLANES; s++) {
+        int64_t rows = opcall_plane[s / 2][0], cols = opcall_plane[s / 2][1];
+        const double *x = opcall_map_plane(s % 2 ? "row_sum" : "row_max", rows, cols, rows);
+        for (int64_t i = 0; i < rows; i++) {
+            const double *row = x + i * cols;
+            double want = s % 2 ? mean_of(row, cols) * (double)cols : max_of(row, cols);
+            opcall_expect(i, want, s % 2 ? (double)cols : 0);
         }
     }
 }
@@ -314,6 +383,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_add_and_mul),
+        cmocka_unit_test(test_max),
+        cmocka_unit_test(test_abs_and_relu),
+        cmocka_unit_test(test_abs_and_relu_keep_nan),
         cmocka_unit_test(test_maps_may_work_in_place),
         cmocka_unit_test(test_sigmoid_gelu),
         cmocka_unit_test(test_sigmoid_at_the_ends),
@@ -321,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_broadcasts),
         cmocka_unit_test(test_causal_mask),
         cmocka_unit_test(test_row_mean),
+        cmocka_unit_test(test_row_sum_and_row_max),
         cmocka_unit_test(test_argmax),
         cmocka_unit_test(test_argmax_takes_the_first_of_equals),
         cmocka_unit_test(test_softmax_and_log_softmax),
