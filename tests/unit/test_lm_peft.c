@@ -173,7 +173,7 @@ static void files_that_disagree_are_refused(void **state)
     const char *path = in_folder(state, "adapter_model.safetensors");
     assert_int_equal(lm_st_write(path, items, 5, &err), KG_OK);
     assert_int_equal(lm_peft_open(*state, &model, &p, &st, &err), KG_E_INPUT);
-    assert_non_null(strstr(err.message, "has 5 tensors; adapter_config.json names 4"));
+    assert_non_null(strstr(err.message, "has no place in this model"));
     assert_int_equal(lm_st_write(path, items, 3, &err), KG_OK);
     assert_int_equal(lm_peft_open(*state, &model, &p, &st, &err), KG_E_INPUT);
     assert_non_null(strstr(err.message, "no tensor base_model.model.model.layers.1.self_attn."

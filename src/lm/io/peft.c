@@ -95,6 +95,28 @@ static enum kg_code check_tensor(const struct lm_st *st, const struct lm_config 
     return KG_OK;
 }
 
+/* Which tensor is one too many. */
+static enum kg_code fail_extra(const struct lm_st *st, const struct lm_peft *p, struct kg_err *err)
+{
+    for (size_t k = 0; k < lm_st_count(st); k++) {
+        const char *name = lm_st_at(st, k)->name;
+        bool wanted = false;
+        for (int i = 0; !wanted && i < p->layers * LM_PEFT_PROJS; i++) {
+            char a[128], b[128];
+            lm_peft_tensor_name(i / LM_PEFT_PROJS, (enum lm_peft_proj)(i % LM_PEFT_PROJS), 'A', a);
+            lm_peft_tensor_name(i / LM_PEFT_PROJS, (enum lm_peft_proj)(i % LM_PEFT_PROJS), 'B', b);
+            wanted = p->slot[i].rank > 0 && (strcmp(a, name) == 0 || strcmp(b, name) == 0);
+        }
+        if (!wanted) {
+            return kg_fail(err, KG_E_INPUT,
+                           "%s: tensor %.100s has no place in this model, or "
+                           "adapter_config.json does not name it",
+                           lm_st_source(st), name);
+        }
+    }
+    return KG_OK;
+}
+
 static enum kg_code check_tensors(const struct lm_st *st, const struct lm_config *c,
                                   const struct lm_peft *p, struct kg_err *err)
 {
@@ -112,10 +134,7 @@ static enum kg_code check_tensors(const struct lm_st *st, const struct lm_config
         }
         wanted += 2;
     }
-    return lm_st_count(st) == wanted
-               ? KG_OK
-               : kg_fail(err, KG_E_INPUT, "%s: has %zu tensors; adapter_config.json names %zu",
-                         lm_st_source(st), lm_st_count(st), wanted);
+    return lm_st_count(st) == wanted ? KG_OK : fail_extra(st, p, err);
 }
 
 static enum kg_code open_files(const char *dir, const struct lm_config *c, struct lm_peft *p,

@@ -1,0 +1,319 @@
+/* Reading a checkpoint: DONE first, then tensors, each of which must be wanted and there. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "lm/io/checkpoint.h"
+#include "lm/io/checkpoint_form.h"
+#include "lm/io/hfconfig.h"
+#include "lm/io/peft.h"
+#include "lm/io/shards.h"
+
+/* An object of ours: its format is checked. */
+static enum kg_code read_json(const char *dir, const char *name, json_t **out, struct kg_err *err)
+{
+    char path[PATH_MAX];
+    struct kg_buf text;
+    *out = NULL;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    kg_buf_init(&text, LM_CHECKPOINT_MAX);
+    enum kg_code code = kg_file_read(path, &text, err);
+    code = code == KG_OK ? kg_json_parse(text.data, text.len, path, out, err) : code;
+    kg_buf_deinit(&text);
+    if (code != KG_OK) {
+        return code;
+    }
+    const char *format = json_string_value(json_object_get(*out, "format"));
+    if (format == NULL || strcmp(format, LM_CHECKPOINT_FORMAT) != 0) {
+        json_decref(*out);
+        *out = NULL;
+        return kg_fail(err, KG_E_INPUT, "%s: \"format\" is not " LM_CHECKPOINT_FORMAT, path);
+    }
+    return KG_OK;
+}
+
+static bool has(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return kg_file_exists(path);
+}
+
+static enum kg_code check_sizes(const char *dir, const json_t *files, struct kg_err *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    const char *name;
+    const json_t *size;
+    json_object_foreach((json_t *)(uintptr_t)files, name, size)
+    {
+        if (strchr(name, '/') != NULL || strlen(name) > 255) {
+            return kg_fail(err, KG_E_INPUT, "%s/" LM_CHECKPOINT_DONE ": names a file elsewhere",
+                           dir);
+        }
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        if (stat(path, &st) != 0) {
+            return kg_fail(err, KG_E_INPUT, "%s: %s, and " LM_CHECKPOINT_DONE " lists it", path,
+                           strerror(errno));
+        }
+        if (!json_is_integer(size) || json_integer_value(size) != st.st_size) {
+            return kg_fail(err, KG_E_INPUT,
+                           "%s: has %lld bytes, not the number that " LM_CHECKPOINT_DONE " lists",
+                           path, (long long)st.st_size);
+        }
+    }
+    return KG_OK;
+}
+
+enum kg_code lm_checkpoint_check(const char *dir, struct kg_err *err)
+{
+    json_t *done;
+    if (strlen(dir) > PATH_MAX - LM_CHECKPOINT_ROOM) {
+        return kg_fail(err, KG_E_IO, "%s: path too long", dir);
+    }
+    if (!kg_file_exists(dir)) {
+        return kg_fail(err, KG_E_NOT_FOUND, "%s: no such folder", dir);
+    }
+    if (!has(dir, LM_CHECKPOINT_DONE)) {
+        return has(dir, LM_CHECKPOINT_STATE)
+                   ? kg_fail(err, KG_E_INPUT,
+                             "%s: not a whole checkpoint: it has no " LM_CHECKPOINT_DONE, dir)
+                   : KG_OK;
+    }
+    enum kg_code code = read_json(dir, LM_CHECKPOINT_DONE, &done, err);
+    if (code != KG_OK) {
+        return code;
+    }
+    const json_t *files = json_object_get(done, "files");
+    code = json_object_get(files, LM_CHECKPOINT_STATE) != NULL
+               ? check_sizes(dir, files, err)
+               : kg_fail(err, KG_E_INPUT, "%s/" LM_CHECKPOINT_DONE ": does not list %s", dir,
+                         LM_CHECKPOINT_STATE);
+    json_decref(done);
+    return code;
+}
+
+static bool is_named(const struct lm_params *p, const char *name)
+{
+    for (int i = 0; i < p->n_tensors; i++) {
+        if (strcmp(p->tensors[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum kg_code check_extra(const struct lm_shards *s, const struct lm_model *m,
+                                struct kg_err *err)
+{
+    for (size_t i = 0; i < lm_shards_files(s); i++) {
+        const struct lm_st *file = lm_shards_file(s, i);
+        for (size_t k = 0; k < lm_st_count(file); k++) {
+            const char *name = lm_st_at(file, k)->name;
+            if (!is_named(&m->base, name)) {
+                return kg_fail(err, KG_E_INPUT,
+                               "%s: tensor %.100s has no place in the model of config.json",
+                               lm_st_source(file), name);
+            }
+        }
+    }
+    return KG_OK;
+}
+
+static enum kg_code load(const char *dir, struct lm_model *m, struct kg_err *err)
+{
+    struct lm_shards *s;
+    enum kg_code code = lm_shards_open(dir, &s, err);
+    for (int i = 0; code == KG_OK && i < m->base.n_tensors; i++) {
+        const struct lm_tensor *t = &m->base.tensors[i];
+        const int64_t shape[2] = {t->shape[0], t->shape[1]};
+        code = lm_shards_read_f32(s, t->name, shape, t->rank, (float *)t->data, err);
+        if (code == KG_E_NOT_FOUND) {
+            err->code = code = KG_E_INPUT;
+        }
+    }
+    code = code == KG_OK ? check_extra(s, m, err) : code;
+    lm_shards_close(s);
+    if (code == KG_OK) {
+        lm_model_pack(m);
+    }
+    return code;
+}
+
+enum kg_code lm_checkpoint_open(const char *dir, struct lm_model **out, struct kg_err *err)
+{
+    struct lm_config c;
+    *out = NULL;
+    enum kg_code code = lm_checkpoint_check(dir, err);
+    code = code == KG_OK ? lm_hfconfig_read(dir, &c, err) : code;
+    if (code != KG_OK) {
+        return code;
+    }
+    code = lm_model_create(&c, 0, out, err);
+    if (code != KG_OK) {
+        return kg_err_prefix(err, "%s/config.json", dir);
+    }
+    code = load(dir, *out, err);
+    if (code != KG_OK) {
+        lm_model_destroy(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+/* The engine's adapter is one rank, one scale and the same targets in all layers. */
+static enum kg_code to_lora(const char *dir, const struct lm_peft *p, struct lm_lora_config *c,
+                            struct kg_err *err)
+{
+    double scale = 0;
+    for (int i = 0; i < p->layers * LM_PEFT_PROJS; i++) {
+        const struct lm_peft_slot *x = &p->slot[i];
+        bool alike = (x->rank > 0) == (p->slot[i % LM_PEFT_PROJS].rank > 0);
+        if (x->rank > 0 && c->r == 0) {
+            c->r = x->rank;
+            scale = lm_peft_scale(p, x);
+        }
+        alike = alike && (x->rank == 0 || (x->rank == c->r && lm_peft_scale(p, x) == scale));
+        if (!alike) {
+            return kg_fail(err, KG_E_INPUT,
+                           "%s/adapter_config.json: layer %d, %s: its rank, alpha or target "
+                           "differs from the others; the engine has one for all",
+                           dir, i / LM_PEFT_PROJS,
+                           lm_peft_proj_name((enum lm_peft_proj)(i % LM_PEFT_PROJS)));
+        }
+        c->targets |= x->rank > 0 ? 1u << (i % LM_PEFT_PROJS) : 0;
+    }
+    c->alpha = (float)(scale * c->r);
+    return KG_OK;
+}
+
+/* What state.json says of an adapter; nothing in a folder of others. */
+static enum kg_code read_own(const char *dir, const struct lm_model *m, struct lm_lora_config *c,
+                             struct kg_err *err)
+{
+    char hash[KG_SHA256_HEX];
+    json_t *j;
+    if (!has(dir, LM_CHECKPOINT_STATE)) {
+        return KG_OK;
+    }
+    enum kg_code code = read_json(dir, LM_CHECKPOINT_STATE, &j, err);
+    if (code != KG_OK) {
+        return code;
+    }
+    const char *want = json_string_value(json_object_get(j, "base_sha256"));
+    lm_checkpoint_hash(m, hash);
+    if (want == NULL || strcmp(want, hash) != 0) {
+        code = kg_fail(err, KG_E_INPUT,
+                       "%s/" LM_CHECKPOINT_STATE ": base_sha256: an adapter of another model", dir);
+    }
+    c->dropout = (float)json_number_value(json_object_get(j, "dropout"));
+    json_decref(j);
+    return code;
+}
+
+static enum kg_code fill_adapter(const struct lm_st *st, struct lm_model *m, struct kg_err *err)
+{
+    for (int i = 0; i < m->lora->params.n_tensors; i++) {
+        const struct lm_tensor *t = &m->lora->params.tensors[i];
+        const int64_t shape[2] = {t->shape[0], t->shape[1]};
+        const struct lm_st_tensor *from = lm_st_find(st, t->name);
+        KG_ASSERT(from != NULL); /* lm_peft_open() has checked names and shapes */
+        enum kg_code code = lm_st_read_f32(from, lm_st_source(st), shape, 2, (float *)t->data, err);
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    lm_model_pack(m);
+    return KG_OK;
+}
+
+enum kg_code lm_checkpoint_open_adapter(const char *dir, struct lm_model *m, struct kg_err *err)
+{
+    struct lm_peft p;
+    struct lm_st *st;
+    struct lm_lora_config c = {0};
+    enum kg_code code = lm_checkpoint_check(dir, err);
+    code = code == KG_OK ? lm_peft_open(dir, &m->cfg, &p, &st, err) : code;
+    if (code != KG_OK) {
+        return code;
+    }
+    code = to_lora(dir, &p, &c, err);
+    code = code == KG_OK ? read_own(dir, m, &c, err) : code;
+    code = code == KG_OK ? lm_lora_add(m, &c, 0, err) : code;
+    if (code == KG_OK) {
+        code = fill_adapter(st, m, err);
+        if (code != KG_OK) {
+            lm_lora_destroy(m->lora);
+            m->lora = NULL;
+        }
+    }
+    lm_st_close(st);
+    lm_peft_deinit(&p);
+    return code;
+}
+
+static enum kg_code read_counters(const char *dir, const json_t *state, struct lm_counters *c,
+                                  struct kg_err *err)
+{
+    static const char *const keys[2] = {"steps", "skipped"};
+    uint64_t *to[2] = {&c->steps, &c->skipped};
+    const json_t *j = json_object_get(state, "trainer");
+    for (int i = 0; i < 2; i++) {
+        const json_t *x = json_object_get(j, keys[i]);
+        if (!json_is_integer(x) || json_integer_value(x) < 0) {
+            return kg_fail(err, KG_E_INPUT,
+                           "%s/" LM_CHECKPOINT_STATE ": trainer.%s: not there, or not a count", dir,
+                           keys[i]);
+        }
+        *to[i] = (uint64_t)json_integer_value(x);
+    }
+    return KG_OK;
+}
+
+static enum kg_code read_optim(const char *dir, struct lm_trainer *t, struct kg_err *err)
+{
+    char path[PATH_MAX];
+    struct lm_st *st;
+    int n = lm_trainer_states(t);
+    snprintf(path, sizeof path, "%s/" LM_CHECKPOINT_OPTIM, dir);
+    enum kg_code code = lm_st_open(path, &st, err);
+    if (code != KG_OK) {
+        return code;
+    }
+    for (int i = 0; code == KG_OK && i < n; i++) {
+        struct lm_state s = lm_trainer_state(t, i);
+        const int64_t shape[2] = {s.shape[0], s.shape[1]};
+        const struct lm_st_tensor *x = lm_st_find(st, s.name);
+        code = x == NULL ? kg_fail(err, KG_E_INPUT, "%s: no tensor %s", path, s.name)
+                         : lm_st_read_f32(x, path, shape, s.rank, (float *)s.data, err);
+    }
+    if (code == KG_OK && lm_st_count(st) != (size_t)n) {
+        code = kg_fail(err, KG_E_INPUT, "%s: has %zu tensors; the trainer has %d", path,
+                       lm_st_count(st), n);
+    }
+    lm_st_close(st);
+    return code;
+}
+
+enum kg_code lm_checkpoint_resume(const char *dir, struct lm_trainer *t, json_t **run,
+                                  struct kg_err *err)
+{
+    json_t *state;
+    enum kg_code code = lm_checkpoint_check(dir, err);
+    code = code == KG_OK ? read_json(dir, LM_CHECKPOINT_STATE, &state, err) : code;
+    if (code != KG_OK) {
+        return code;
+    }
+    code = read_counters(dir, state, lm_trainer_counters(t), err);
+    code = code == KG_OK ? read_optim(dir, t, err) : code;
+    if (code == KG_OK && run != NULL) {
+        *run = json_incref(json_object_get(state, "run"));
+    }
+    json_decref(state);
+    return code;
+}
