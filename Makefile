@@ -45,7 +45,7 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup torch demo test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
+.PHONY: all help setup torch goldens demo test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so $(B)/libkgym_probe.so ## build everything
@@ -58,6 +58,9 @@ setup: ## install what is missing (apt, as root or with sudo); quick when nothin
 
 torch: ## the project's own Python environment, .venv, with torch and triton: a minute and 5 GB
 	@tools/setup.sh torch
+
+goldens: ## make the goldens of the engine and its formats anew, with transformers and PEFT
+	@tools/goldens.sh
 
 demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
 	@$(MAKE) --no-print-directory all
