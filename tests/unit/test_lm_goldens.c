@@ -74,6 +74,7 @@ static void open_rig(struct rig *g, const char *name, bool adapter)
     must(lm_checkpoint_open(in_model(name, ""), &g->m, &err), &err);
     if (adapter) {
         must(lm_checkpoint_open_adapter(in_model(name, "adapter"), g->m, &err), &err);
+        assert_true(g->m->lora->cfg.r == 4 && g->m->lora->cfg.dropout == .05f);
     }
     must(lm_trainer_create(g->m, g->threads, &o, &g->t, &err), &err);
     copy(g, "start", g->r.start);

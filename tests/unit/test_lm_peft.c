@@ -104,6 +104,8 @@ static void refuses_other_adapters(void **state)
                    "a: \"target_modules\" names the embeddings or the head: not supported");
     expect_refusal("[\"q_proj\"]", "\"x(\"", "a: \"x(\" is not a pattern");
     expect_refusal("\"r\":8", "\"r\":0", "a: \"r\" is missing or no valid number");
+    expect_refusal("\"lora_dropout\":0.0", "\"lora_dropout\":1.0",
+                   "a: \"lora_dropout\" is no number from 0 to below 1");
     expect_refusal("\"rank_pattern\":{}", "\"rank_pattern\":{\"q_proj\":-1}",
                    "a: \"q_proj\" has no valid number");
     expect_refusal("\"rank_pattern\":{}", "\"rank_pattern\":{\"((.|..)+)+[!?]\":1}",

@@ -189,12 +189,12 @@ static enum kg_code to_lora(const char *dir, const struct lm_peft *p, struct lm_
         c->targets |= x->rank > 0 ? 1u << (i % LM_PEFT_PROJS) : 0;
     }
     c->alpha = (float)(scale * c->r);
+    c->dropout = p->dropout;
     return KG_OK;
 }
 
-/* What state.json says of an adapter; nothing in a folder of others. */
-static enum kg_code read_own(const char *dir, const struct lm_model *m, struct lm_lora_config *c,
-                             struct kg_err *err)
+/* The base must be the one that state.json names; a folder of others names none. */
+static enum kg_code check_base(const char *dir, const struct lm_model *m, struct kg_err *err)
 {
     char hash[KG_SHA256_HEX];
     json_t *j;
@@ -211,7 +211,6 @@ static enum kg_code read_own(const char *dir, const struct lm_model *m, struct l
         code = kg_fail(err, KG_E_INPUT,
                        "%s/" LM_CHECKPOINT_STATE ": base_sha256: an adapter of another model", dir);
     }
-    c->dropout = (float)json_number_value(json_object_get(j, "dropout"));
     json_decref(j);
     return code;
 }
@@ -243,7 +242,7 @@ enum kg_code lm_checkpoint_open_adapter(const char *dir, struct lm_model *m, str
         return code;
     }
     code = to_lora(dir, &p, &c, err);
-    code = code == KG_OK ? read_own(dir, m, &c, err) : code;
+    code = code == KG_OK ? check_base(dir, m, err) : code;
     code = code == KG_OK ? lm_lora_add(m, &c, 0, err) : code;
     if (code == KG_OK) {
         code = fill_adapter(st, m, err);

@@ -40,7 +40,6 @@ static enum kg_code write_state(const char *dir, const struct lm_model *m, struc
     if (m->lora != NULL) {
         lm_checkpoint_hash(m, hash);
         json_object_set_new(j, "base_sha256", json_string(hash));
-        json_object_set_new(j, "dropout", json_real((double)m->lora->cfg.dropout));
     }
     if (t != NULL) {
         const struct lm_counters *c = lm_trainer_counters(t);
@@ -102,6 +101,7 @@ static enum kg_code write_adapter(const char *dir, const struct lm_model *m,
     enum kg_code code = lm_peft_init(&p, m->lora->layers, err);
     if (code == KG_OK) {
         snprintf(p.base, sizeof p.base, "%s", o->base == NULL ? "" : o->base);
+        p.dropout = m->lora->cfg.dropout;
         for (size_t i = 0; i < n; i++) {
             const struct lm_adapter *x = &m->lora->adapters[i];
             a[i] = x->a;

@@ -244,8 +244,7 @@ enum kg_code lm_hfconfig_read(const char *dir, struct lm_config *out, struct kg_
     return code;
 }
 
-/* The shortest decimal number that reads back as this float. */
-static double shortest(float f)
+double lm_hfconfig_shortest(float f)
 {
     char text[32];
     for (int digits = 1; digits < 9; digits++) {
@@ -273,13 +272,13 @@ static json_t *describe(const struct lm_config *c, const struct lm_hfconfig_extr
                   c->hidden, "intermediate_size", c->inter, "num_hidden_layers", c->layers,
                   "num_attention_heads", c->heads, "num_key_value_heads", c->kv_heads, "head_dim",
                   c->head_dim, "max_position_embeddings", c->max_pos);
-    json_t *rest =
-        json_pack("{s:s,s:f,s:f,s:n,s:{s:s,s:f},s:b,s:b,s:b,s:f,s:s,s:s}", "hidden_act", "silu",
-                  "rms_norm_eps", shortest(c->rms_eps), "rope_theta", shortest(c->rope_theta),
-                  "rope_scaling", "rope_parameters", "rope_type", "default", "rope_theta",
-                  shortest(c->rope_theta), "tie_word_embeddings", (int)c->tied, "attention_bias", 0,
-                  "use_sliding_window", 0, "attention_dropout", 0.0, "torch_dtype",
-                  torch_name(extra->dtype), "dtype", torch_name(extra->dtype));
+    json_t *rest = json_pack(
+        "{s:s,s:f,s:f,s:n,s:{s:s,s:f},s:b,s:b,s:b,s:f,s:s,s:s}", "hidden_act", "silu",
+        "rms_norm_eps", lm_hfconfig_shortest(c->rms_eps), "rope_theta",
+        lm_hfconfig_shortest(c->rope_theta), "rope_scaling", "rope_parameters", "rope_type",
+        "default", "rope_theta", lm_hfconfig_shortest(c->rope_theta), "tie_word_embeddings",
+        (int)c->tied, "attention_bias", 0, "use_sliding_window", 0, "attention_dropout", 0.0,
+        "torch_dtype", torch_name(extra->dtype), "dtype", torch_name(extra->dtype));
     json_object_update(j, sizes);
     json_object_update(j, rest);
     json_decref(sizes);

@@ -31,4 +31,7 @@ enum kg_code lm_hfconfig_write(const char *dir, const struct lm_config *c,
                                const struct lm_hfconfig_extra *extra,
                                struct kg_err *err) KG_MUST_USE;
 
+/* The shortest decimal number that reads back as this float: .1, not .100000001. */
+double lm_hfconfig_shortest(float f);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "lm/io/hfconfig.h"
 #include "lm/io/safetensors_write.h"
 
 static const struct {
@@ -203,10 +204,11 @@ static json_t *describe(const struct lm_peft *p, const struct lm_peft_slot *firs
                         : json_real(first->alpha);
     return json_pack("{s:s,s:s,s:s,s:i,s:o,s:f,s:o,s:s,s:b,s:b,s:b,s:b,s:b,s:n,s:o,s:o}",
                      "peft_type", "LORA", "task_type", "CAUSAL_LM", "base_model_name_or_path",
-                     p->base, "r", first->rank, "lora_alpha", alpha, "lora_dropout", 0.0,
-                     "target_modules", targets, "bias", "none", "fan_in_fan_out", 0, "use_rslora",
-                     (int)p->rslora, "use_dora", 0, "init_lora_weights", 1, "inference_mode", 1,
-                     "modules_to_save", "rank_pattern", ranks, "alpha_pattern", alphas);
+                     p->base, "r", first->rank, "lora_alpha", alpha, "lora_dropout",
+                     lm_hfconfig_shortest(p->dropout), "target_modules", targets, "bias", "none",
+                     "fan_in_fan_out", 0, "use_rslora", (int)p->rslora, "use_dora", 0,
+                     "init_lora_weights", 1, "inference_mode", 1, "modules_to_save", "rank_pattern",
+                     ranks, "alpha_pattern", alphas);
 }
 
 static enum kg_code write_weights(const char *path, const struct lm_config *c,

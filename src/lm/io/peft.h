@@ -30,6 +30,7 @@ struct lm_peft_slot {
 
 struct lm_peft {
     char base[512]; /* base_model_name_or_path; "" if none */
+    float dropout;  /* of the inputs in training, 0 to below 1 */
     bool rslora;    /* scale = alpha / sqrt(rank) instead of alpha / rank */
     int layers;
     struct lm_peft_slot *slot; /* [layers][LM_PEFT_PROJS] */

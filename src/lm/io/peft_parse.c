@@ -226,6 +226,18 @@ static bool read_sizes(const struct reader *r)
     return ok;
 }
 
+/* Not there is 0. */
+static bool read_dropout(const struct reader *r)
+{
+    const json_t *v = json_object_get(r->j, "lora_dropout");
+    double x = json_number_value(v);
+    if (v != NULL && !(json_is_number(v) && x >= 0 && (float)x < 1)) {
+        return refuse(r, "lora_dropout", "is no number from 0 to below 1");
+    }
+    r->p->dropout = (float)x;
+    return true;
+}
+
 /* What is not computed must not be there: null, false, an empty list or an empty object. */
 static bool check_absent(const struct reader *r)
 {
@@ -264,7 +276,7 @@ static bool read_all(const struct reader *r)
     }
     r->p->rslora = json_is_true(json_object_get(r->j, "use_rslora"));
     snprintf(r->p->base, sizeof r->p->base, "%s", base == NULL ? "" : base);
-    return check_absent(r) && mark_targets(r) && read_sizes(r);
+    return check_absent(r) && read_dropout(r) && mark_targets(r) && read_sizes(r);
 }
 
 enum kg_code lm_peft_parse(const char *text, size_t len, const char *source,
