@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lm/io/checkpoint.h"
+#include "lm/io/hfconfig.h"
 #include "lm/io/safetensors_write.h"
 #include "lm/tok/bpe_read.h"
 #include "lm/tok/bpe_write.h"
@@ -271,6 +272,31 @@ static void other_tensors_are_refused(void **state)
     lm_model_destroy(m);
 }
 
+/* A configuration of 50 terabytes beside small weights. */
+static void a_hostile_configuration_costs_no_memory(void **state)
+{
+    static const char cut[] = "\"vocab_size\": 53", in[] = "\"vocab_size\": 99";
+    struct kg_err err = KG_ERR_INIT;
+    struct lm_model *m = make(lm_test_qwen3(), false);
+    save(in_folder(state, "a"), m, NULL, &plain);
+    assert_int_equal(unlink(in_folder(state, "a/DONE")), 0);
+    assert_int_equal(unlink(in_folder(state, "a/state.json")), 0);
+    struct kg_buf b = whole(in_folder(state, "a/config.json"));
+    memcpy(strstr(b.data, cut), in, strlen(in));
+    put_file(in_folder(state, "a/config.json"), b.data, b.len);
+    refused(in_folder(state, "a"), KG_E_INPUT, "embed_tokens", "needs [99, 24]");
+    kg_buf_deinit(&b);
+    struct lm_config c = lm_test_qwen3();
+    c.vocab = 1 << 24;
+    c.inter = 1 << 18;
+    c.hidden = 1 << 16;
+    c.layers = 1024;
+    const struct lm_hfconfig_extra extra = {LM_F32, -1, -1};
+    assert_int_equal(lm_hfconfig_write(in_folder(state, "a"), &c, &extra, &err), KG_OK);
+    refused(in_folder(state, "a"), KG_E_INPUT, "embed_tokens", "needs [16777216, 65536]");
+    lm_model_destroy(m);
+}
+
 /* Each file of a checkpoint lost, cut short or longer; DONE and state.json hostile. */
 static void broken_folders_are_refused(void **state)
 {
@@ -451,6 +477,7 @@ int main(void)
         IN_FOLDER(ten_steps_are_five_a_save_and_five),
         IN_FOLDER(half_types_are_read),
         IN_FOLDER(other_tensors_are_refused),
+        IN_FOLDER(a_hostile_configuration_costs_no_memory),
         IN_FOLDER(broken_folders_are_refused),
         IN_FOLDER(a_crash_between_files_is_refused),
         IN_FOLDER(a_killed_save_leaves_the_old_or_the_new),

@@ -13,6 +13,7 @@
 #include "lm/io/hfconfig.h"
 #include "lm/io/peft.h"
 #include "lm/io/shards.h"
+#include "lm/model/names.h"
 
 /* An object of ours: its format is checked. */
 static enum kg_code read_json(const char *dir, const char *name, json_t **out, struct kg_err *err)
@@ -98,24 +99,18 @@ enum kg_code lm_checkpoint_check(const char *dir, struct kg_err *err)
     return code;
 }
 
-static bool is_named(const struct lm_params *p, const char *name)
-{
-    for (int i = 0; i < p->n_tensors; i++) {
-        if (strcmp(p->tensors[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum kg_code check_extra(const struct lm_shards *s, const struct lm_model *m,
+static enum kg_code check_extra(const struct lm_shards *s, const struct lm_tensor *want, int n,
                                 struct kg_err *err)
 {
     for (size_t i = 0; i < lm_shards_files(s); i++) {
         const struct lm_st *file = lm_shards_file(s, i);
         for (size_t k = 0; k < lm_st_count(file); k++) {
             const char *name = lm_st_at(file, k)->name;
-            if (!is_named(&m->base, name)) {
+            int at = 0;
+            while (at < n && strcmp(want[at].name, name) != 0) {
+                at++;
+            }
+            if (at == n) {
                 return kg_fail(err, KG_E_INPUT,
                                "%s: tensor %.100s has no place in the model of config.json",
                                lm_st_source(file), name);
@@ -125,40 +120,78 @@ static enum kg_code check_extra(const struct lm_shards *s, const struct lm_model
     return KG_OK;
 }
 
-static enum kg_code load(const char *dir, struct lm_model *m, struct kg_err *err)
+/* Before a model is made, so that a configuration cannot ask for more memory than the files hold.
+ */
+static enum kg_code check_tensors(const char *dir, const struct lm_shards *s,
+                                  const struct lm_tensor *want, int n, struct kg_err *err)
 {
-    struct lm_shards *s;
-    enum kg_code code = lm_shards_open(dir, &s, err);
-    for (int i = 0; code == KG_OK && i < m->base.n_tensors; i++) {
-        const struct lm_tensor *t = &m->base.tensors[i];
-        const int64_t shape[2] = {t->shape[0], t->shape[1]};
-        code = lm_shards_read_f32(s, t->name, shape, t->rank, (float *)t->data, err);
-        if (code == KG_E_NOT_FOUND) {
-            err->code = code = KG_E_INPUT;
+    char text[2][128];
+    for (int i = 0; i < n; i++) {
+        const char *file = NULL;
+        const int64_t shape[2] = {want[i].shape[0], want[i].shape[1]};
+        const struct lm_st_tensor *t = lm_shards_find(s, want[i].name, &file);
+        if (t == NULL) {
+            return kg_fail(err, KG_E_INPUT, "%s: no tensor %s among the weights", dir,
+                           want[i].name);
+        }
+        if (t->rank != want[i].rank ||
+            memcmp(t->shape, shape, (size_t)t->rank * sizeof *shape) != 0) {
+            return kg_fail(err, KG_E_INPUT, "%s: tensor %s has shape %s; config.json needs %s",
+                           file, want[i].name,
+                           lm_st_shape_text(t->shape, t->rank, text[0], sizeof text[0]),
+                           lm_st_shape_text(shape, want[i].rank, text[1], sizeof text[1]));
         }
     }
-    code = code == KG_OK ? check_extra(s, m, err) : code;
-    lm_shards_close(s);
-    if (code == KG_OK) {
-        lm_model_pack(m);
+    return check_extra(s, want, n, err);
+}
+
+static enum kg_code check_weights(const char *dir, const struct lm_shards *s,
+                                  const struct lm_config *c, struct kg_err *err)
+{
+    enum kg_code code = lm_config_check(c, err);
+    if (code != KG_OK) {
+        return kg_err_prefix(err, "%s/config.json", dir);
     }
+    int n = lm_names_count(c);
+    struct lm_tensor *want = calloc((size_t)n, sizeof *want);
+    if (want == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "%s: this machine is out of memory", dir);
+    }
+    lm_names_fill(c, want);
+    code = check_tensors(dir, s, want, n, err);
+    free(want);
     return code;
+}
+
+static enum kg_code load(const struct lm_shards *s, struct lm_model *m, struct kg_err *err)
+{
+    for (int i = 0; i < m->base.n_tensors; i++) {
+        const struct lm_tensor *t = &m->base.tensors[i];
+        const int64_t shape[2] = {t->shape[0], t->shape[1]};
+        enum kg_code code = lm_shards_read_f32(s, t->name, shape, t->rank, (float *)t->data, err);
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    lm_model_pack(m);
+    return KG_OK;
 }
 
 enum kg_code lm_checkpoint_open(const char *dir, struct lm_model **out, struct kg_err *err)
 {
     struct lm_config c;
+    struct lm_shards *s;
     *out = NULL;
     enum kg_code code = lm_checkpoint_check(dir, err);
     code = code == KG_OK ? lm_hfconfig_read(dir, &c, err) : code;
+    code = code == KG_OK ? lm_shards_open(dir, &s, err) : code;
     if (code != KG_OK) {
         return code;
     }
-    code = lm_model_create(&c, 0, out, err);
-    if (code != KG_OK) {
-        return kg_err_prefix(err, "%s/config.json", dir);
-    }
-    code = load(dir, *out, err);
+    code = check_weights(dir, s, &c, err);
+    code = code == KG_OK ? lm_model_create(&c, 0, out, err) : code;
+    code = code == KG_OK ? load(s, *out, err) : code;
+    lm_shards_close(s);
     if (code != KG_OK) {
         lm_model_destroy(*out);
         *out = NULL;
