@@ -57,8 +57,11 @@ static bool grow(struct lm_intern *t)
         return false;
     }
     size_t *end = realloc(t->end, cap * sizeof *end);
-    t->end = end == NULL ? t->end : end;
-    uint32_t *slot = end == NULL ? NULL : calloc(2 * cap, sizeof *slot);
+    if (end == NULL) {
+        return false;
+    }
+    t->end = end;
+    uint32_t *slot = calloc(2 * cap, sizeof *slot);
     if (slot == NULL) {
         return false;
     }

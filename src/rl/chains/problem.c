@@ -46,7 +46,7 @@ void rl_chain_shape(const struct rl_chain *c, int64_t *rows, int64_t *cols)
         cost += rl_op_table[c->op[i]].cost;
     }
     KG_ASSERT(cost > 0);
-    int64_t need = LONG_10PS / cost / COLS / 8 * 8 + 8;
+    int64_t need = LONG_10PS / (cost > 0 ? cost : 1) / COLS / 8 * 8 + 8;
     *rows = need < ROWS_MIN ? ROWS_MIN : need > ROWS_MAX ? ROWS_MAX : need;
     *cols = COLS;
 }

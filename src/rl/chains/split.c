@@ -173,7 +173,7 @@ enum kg_code rl_audit_text(const struct rl_audit *a, const char *text, size_t le
                            struct kg_err *err)
 {
     char name[RL_CHAIN_NAME];
-    struct print key;
+    struct print key = {0};
     hash(text, len, key.sha);
     const struct print *found = bsearch(&key, a->print, a->n, sizeof key, by_sha);
     if (!found) {

@@ -104,7 +104,7 @@ static void break_syntax(struct kg_buf *b, size_t from, uint32_t at)
         places += strchr(")];", b->data[i]) != NULL;
     }
     KG_ASSERT(places > 0);
-    size_t left = at % places;
+    size_t left = places > 0 ? at % places : 0;
     for (i = from; left > 0 || !strchr(")];", b->data[i]); i++) {
         left -= strchr(")];", b->data[i]) != NULL;
     }
@@ -118,7 +118,7 @@ static void break_bound(struct kg_buf *b, size_t from, uint32_t at)
         const char *text;
         size_t cut; /* "-1" stands behind so many of its bytes */
     } ends[] = {{"j<m;", 3}, {"i<n;", 3}, {",n*m);", 4}, {",n,m);", 2}};
-    size_t place[64], places = 0;
+    size_t place[64] = {0}, places = 0;
     for (size_t i = from; i < b->len; i++) {
         for (size_t k = 0; k < sizeof ends / sizeof *ends && places < 64; k++) {
             if (strncmp(b->data + i, ends[k].text, strlen(ends[k].text)) == 0) {
