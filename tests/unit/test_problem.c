@@ -290,7 +290,7 @@ static void the_documented_example_parses(void **state)
     struct kg_problem *p = must_parse(start + 5);
     struct kg_shape s;
     kg_shape_default(p, &s);
-    assert_int_equal(kg_problem_reduce(p, &s), 4 * 3 * 3);
+    assert_int_equal(kg_problem_reduce(p, &s), 2 * 3 * 3);
     kg_problem_destroy(p);
     kg_buf_deinit(&page);
 }
