@@ -78,6 +78,9 @@ static void score(struct lm_run *run, int i, int n)
     ptrdiff_t vocab = t->model->cfg.vocab;
     for (int c0 = 0; c0 < t->batch.n_want; c0 += t->z_rows) {
         int lo, hi, left = t->batch.n_want - c0 < t->z_rows ? t->batch.n_want - c0 : t->z_rows;
+        if (t->batch.n_want > t->z_rows) { /* shares of a chunk lie in other threads' last and z */
+            lm_threads_barrier(run->threads);
+        }
         lm_threads_share(left, 1, i, n, &lo, &hi);
         lm_forward_logits(run, c0 + lo, c0 + hi, t->z + lo * vocab);
         for (int r = lo; r < hi; r++) {
