@@ -598,9 +598,45 @@ static void test_no_memory_for_a_result(void **state)
 #endif
 }
 
+/* A worker prepares ahead only if another task is left for it after each other one has taken one.
+ */
+static void test_a_worker_is_told_of_what_is_left_for_it(void **state)
+{
+    (void)state;
+    static const int waiting[] = {1, 2, 3, 4, 5}, told[] = {0, 0, 1, 1, 2};
+    struct kg_pool_core core = {0};
+    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++) {
+        open_all(true);
+        s.wanted = 2; /* the other one is still to come */
+        s.core = &core;
+        s.ncores = 1;
+        worker.state = KG_WORKER_IDLE;
+        kg_pool_task_destroy(worker.task);
+        worker.task = NULL;
+        for (int k = 0; k < waiting[i]; k++) {
+            struct kg_pool_task *t = calloc(1, sizeof *t);
+            assert_non_null(t);
+            t->id = (uint64_t)k + 1;
+            t->problem = 1;
+            t->head = json_pack("{s:i, s:i}", "id", k + 1, "kind", KGYM_EVALUATE);
+            t->body = strdup("");
+            assert_true(kg_pool_tasks_add(&s.tasks, t));
+        }
+        kg_supervisor_feed(&s);
+        assert_non_null(worker.task);
+        assert_int_equal(json_integer_value(json_object_get(worker.task->head, "more")), told[i]);
+        while (s.tasks.n > 0) {
+            kg_pool_task_destroy(kg_pool_tasks_take(&s.tasks, 0));
+        }
+        close_all();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_worker_is_told_of_what_is_left_for_it, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_frame_arrives_whole_however_it_is_cut, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_frames_out_of_form_end_the_channel, set_up, tear_down),
