@@ -2,6 +2,7 @@
  * read-only, when the wall clock goes back: the right verdict or an error, never a hang, and the
  * next one is as if nothing had been. test_faults_kills kills every part, at random moments. */
 #include "faults_rig.h"
+#include "sanitized.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -183,6 +184,11 @@ static void judged_while_references_stop(int times, struct kg_record *r)
 static void test_a_reference_is_late(void **state)
 {
     (void)state;
+    if (is_sanitized(getenv("KGYM_BUILD"))) { /* the broker is so slow then that the moment to stop
+                                                 a reference is missed */
+        printf("skip: release builds only\n");
+        skip();
+    }
     double within = worker->config.deadline_run;
     worker->config.deadline_run = 1;
     for (int times = 1; times <= 2; times++) {
