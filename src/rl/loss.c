@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Source: exp(20) is far beyond any bound of a ratio; verl holds the exponent there too. */
-#define EXPONENT_MAX 20.0
-#define K3_MAX       10.0
+#define K3_MAX 10.0
 
 double rl_loss_term(double adv, double rho, const struct rl_loss_options *o, double *grad)
 {
@@ -36,7 +34,7 @@ double rl_loss_kl(enum rl_kl kind, double d, double *grad)
     case RL_KL_K3:
         break;
     }
-    double e = exp(fmin(-d, EXPONENT_MAX)), k3 = e + d - 1;
+    double e = exp(fmin(-d, RL_EXPONENT_MAX)), k3 = e + d - 1;
     if (k3 > K3_MAX) {
         *grad = 0;
         return K3_MAX;
@@ -118,9 +116,9 @@ static const float *old_of(const struct work *w)
 
 static double held_exponent(struct work *w, double x)
 {
-    bool far = !(fabs(x) <= EXPONENT_MAX);
+    bool far = !(fabs(x) <= RL_EXPONENT_MAX);
     rl_count(w->counts, RL_C_RATIO, far);
-    return far ? copysign(EXPONENT_MAX, x) : x;
+    return far ? copysign(RL_EXPONENT_MAX, x) : x;
 }
 
 /* Log ratio of a token, or of the row for gspo: one number for all its tokens. */

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define EXPONENT_MAX 20.0
-
 void rl_mismatch_defaults(struct rl_mismatch_options *o)
 {
     *o = (struct rl_mismatch_options){.lo = .999, .hi = 1.001, .tis_cap = 2};
@@ -40,7 +38,7 @@ static double diff(const struct rl_tokens *t, size_t k)
 
 static double held(double x)
 {
-    return fmin(fmax(x, -EXPONENT_MAX), EXPONENT_MAX);
+    return fmin(fmax(x, -RL_EXPONENT_MAX), RL_EXPONENT_MAX);
 }
 
 static bool complete(const struct rl_row *r, const struct rl_tokens *t)

@@ -16,6 +16,10 @@
 
 #include "base/err.h"
 
+/* Logarithms of ratios are held to this size. Source: exp(20) is far beyond any bound of a ratio;
+ * verl holds the exponent there too. */
+#define RL_EXPONENT_MAX 20.0
+
 enum rl_flag {
     RL_REAL = 1,
     RL_INFRA = 2,

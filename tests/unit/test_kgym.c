@@ -10,13 +10,7 @@
 #include <sched.h>
 
 #include "gym/kgym.h"
-
-#define GOOD                                                                                       \
-    "#include <math.h>\n#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"  \
-    "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n}\n"
-#define ENDLESS                                                                                    \
-    "#include <stdint.h>\nvoid silu(const float *x, float *y, int64_t n)\n{\n"                     \
-    "    volatile int64_t on = n;\n    while (on) {\n    }\n    y[0] = x[0];\n}\n"
+#include "pool_children.h"
 
 static const char *const quick[] = {"stage.timing=false"};
 static const char *const slow[] = {"stage.timing=false", "deadline.run=60", "deadline.eval=60"};
@@ -81,21 +75,6 @@ static void await_running(struct kgym_pool *p, int running)
         usleep(5000);
     }
     assert_int_equal(info.running, running);
-}
-
-static long child_of(long pid)
-{
-    char path[64];
-    long child = 0;
-    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", pid, pid);
-    FILE *f = fopen(path, "re");
-    if (f) {
-        if (fscanf(f, "%ld", &child) != 1) {
-            child = 0;
-        }
-        fclose(f);
-    }
-    return child;
 }
 
 static void test_results_come_as_they_end(void **state)
@@ -446,7 +425,7 @@ static void test_nothing_accepted_is_lost_with_the_supervisor(void **state)
         submit(p, i % 2 ? GOOD : GOOD " ", NULL, 0);
     }
     kgym_result_free(must(p));
-    kill((pid_t)child_of(getpid()), SIGKILL);
+    kill_supervisor();
     for (int i = 0; i < 5; i++) {
         struct kgym_result *r = must(p);
         assert_string_equal(r->verdict, "ok");
@@ -462,7 +441,7 @@ static void test_a_request_after_the_supervisor_died(void **state)
     (void)state;
     struct kgym_pool *p = open_pool(quick, 1, 1, 0);
     struct kgym_info info = {.size = sizeof info};
-    kill((pid_t)child_of(getpid()), SIGKILL);
+    kill_supervisor();
     assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
     assert_int_equal(info.workers, 1);
     kgym_close(p);

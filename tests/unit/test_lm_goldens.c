@@ -262,18 +262,23 @@ static void check_greedy(struct rig *g, int which)
     assert_memory_equal(got, want, (size_t)n * sizeof *got);
 }
 
+static void check_model(struct rig *g)
+{
+    check_values(g);
+    check_greedy(g, 0);
+    check_greedy(g, 1);
+    check_gradients(g);
+    check_steps(g);
+    close_rig(g);
+}
+
 static void qwen2_is_that_of_transformers(void **state)
 {
     (void)state;
     struct rig g;
     open_rig(&g, "qwen2", false);
     assert_true(g.m->cfg.qkv_bias && g.m->cfg.tied);
-    check_values(&g);
-    check_greedy(&g, 0);
-    check_greedy(&g, 1);
-    check_gradients(&g);
-    check_steps(&g);
-    close_rig(&g);
+    check_model(&g);
 }
 
 static void qwen3_is_that_of_transformers(void **state)
@@ -282,12 +287,7 @@ static void qwen3_is_that_of_transformers(void **state)
     struct rig g;
     open_rig(&g, "qwen3", false);
     assert_true(g.m->cfg.qk_norm && !g.m->cfg.tied);
-    check_values(&g);
-    check_greedy(&g, 0);
-    check_greedy(&g, 1);
-    check_gradients(&g);
-    check_steps(&g);
-    close_rig(&g);
+    check_model(&g);
 }
 
 static void adapters_are_those_of_peft(void **state)
