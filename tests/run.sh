@@ -16,7 +16,7 @@
 # Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
 # need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none). There a test that
-# skips has failed. Sanitized builds skip tests that take too long, and the programs of `python_s` below.
+# skips has failed. Sanitized builds skip tests that take too long, and the programs of `others_s` below.
 #
 # Environment:
 #   TEST_RETRY=0       run nothing twice
@@ -42,9 +42,9 @@ list=${TEST_LIST:-$(dirname "$0")/programs.txt}
 [ -r "$list" ] || { echo "tests: cannot read $list" >&2; exit 2; }
 is() { grep -qx "$1  *$2" "$list"; } # is long NAME
 
-# Those whose time is mostly Python's, where other programs run the same C code.
-python_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision"
-case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no python_s= ;; esac
+# Those whose time is mostly that of Python or of compilers, where other programs run the same C code.
+others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision test_rl_chains_long"
+case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no others_s= ;; esac
 
 progs=()
 case ${1:-} in
@@ -58,7 +58,7 @@ case ${1:-} in
     progs+=("$n")
   done
   ;;
-*) progs=("$@") python_s= ;;
+*) progs=("$@") others_s= ;;
 esac
 
 gpu_here() {
@@ -157,7 +157,7 @@ once_more() { # NAME LOG; sets mark
 passed=0 failed=0 skipped=0 names=
 first=() light=()
 for n in "${progs[@]}"; do
-  if [[ " $python_s " == *" $n "* ]]; then
+  if [[ " $others_s " == *" $n "* ]]; then
     printf '%-34s skipped, sanitized: its time is Python'"'"'s\n' "$n"
   elif [ ! -x "$b/tests/$n" ] || [ ! -f "$b/tests/$n" ]; then
     echo "$b/tests/$n: no such test program"

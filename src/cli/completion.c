@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/kernelbench.h"
+#include "cli/problems.h"
 #include "cli/prompt.h"
 #include "gym/feedback/feedback.h"
 #include "gym/reward/reward.h"
@@ -97,7 +98,8 @@ static void add_values(struct kg_buf *out)
     add_option_values(out);
     add_case(
         out,
-        "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k",
+        "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k|"
+        "--seed|--part|--triples",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
@@ -164,8 +166,10 @@ static void add_command_words(struct kg_buf *out)
                      "\"@problem");
     add_words(out, problems);
     add_table(out, problems);
-    kg_buf_adds(out, "\" ;;\n        *) echo \"list show check --help\" ;;\n        esac ;;\n"
-                     "    doctor) echo \"");
+    kg_buf_adds(out, "\" ;;\n        generate) echo \"chains");
+    add_words(out, kg_cli_generate_flags);
+    kg_buf_adds(out, "\" ;;\n        *) echo \"list show check generate --help\" ;;\n        esac "
+                     ";;\n    doctor) echo \"");
     add_words(out, doctor);
     add_table(out, doctor);
     kg_buf_adds(out, "\" ;;\n    prompt) echo \"@problem");

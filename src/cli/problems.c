@@ -11,6 +11,7 @@ static const char help_text[] =
     "usage: kgym problems list [PROBLEM ...] [--json]\n"
     "       kgym problems show PROBLEM\n"
     "       kgym problems check [PROBLEM ...] [--resume] [--json]\n"
+    "       kgym problems generate chains --out DIR --seed N [--part P] [--triples N]\n"
     "\n"
     "list   names, levels and descriptions; what is no problem is listed at the end,\n"
     "       with the reason\n"
@@ -19,6 +20,9 @@ static const char help_text[] =
     "       trivial answers fail, every input matters; what fails is listed at the\n"
     "       end, and refused by `kgym eval` from then on (--quarantine ignore). With\n"
     "       --json a PyTorch problem's line holds its task card\n"
+    "generate  writes C problems that are chains of one to three operators: those to\n"
+    "       train on into DIR/train, those held out into DIR/held-out. docs/chains.md\n"
+    "       describes them\n"
     "\n"
     "  PROBLEM        a name of the suites, or a path: FILE.c, FILE.py,\n"
     "                 FILE.jsonl#LINE; for list and check also FILE.jsonl (all its\n"
@@ -28,13 +32,23 @@ static const char help_text[] =
     "  --device D     where PyTorch problems run: cpu, cuda:0, auto\n"
     "  --suites A:B   folders to search instead of those that come with kgym\n"
     "  --json         one JSON object per problem\n"
+    "  --out DIR      where generated problems are written: a new folder\n"
+    "  --seed N       decides which pairs of operators are held out\n"
+    "  --part P       the fifth of the pairs that is held out: 0 to 4 (default 0)\n"
+    "  --triples N    most chains of three on each side (default 300)\n"
     "\n"
     "examples:\n"
     "  kgym problems list\n"
     "  kgym problems check softmax ./my_problem.c\n"
     "  kgym problems check KernelBook.jsonl --resume --json > checked.jsonl\n"
+    "  kgym problems generate chains --out chains --seed 7\n"
     "\n"
     "exit status: 0 all fit to judge with, 1 a problem is defective, 2 error\n";
+
+void kg_cli_problems_help(FILE *f)
+{
+    fputs(help_text, f);
+}
 
 struct args {
     struct kg_cli_config config;
@@ -88,7 +102,7 @@ static int show(const struct kg_paths *paths, const char *name)
 
 static enum kg_code check_words(const struct args *a, struct kg_err *err)
 {
-    static const char *const verbs[] = {"list", "show", "check", NULL};
+    static const char *const verbs[] = {"list", "show", "check", "generate", NULL};
     if (strcmp(a->word[0], "list") == 0) {
         return KG_OK;
     }
@@ -131,6 +145,9 @@ static int run(struct args *a, int argc, char **argv)
 
 int kg_cmd_problems(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "generate") == 0) {
+        return kg_cli_problems_generate(argc - 1, argv + 1);
+    }
     struct args a = {.word = calloc((size_t)argc + 1, sizeof *a.word)};
     KG_ASSERT(a.word != NULL);
     int status = run(&a, argc, argv);

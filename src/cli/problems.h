@@ -18,6 +18,12 @@ void kg_cli_aside_print(const struct kg_cli_aside *a);
 int kg_cli_problems_list(const struct kg_paths *paths, const char *const *word, size_t nwords,
                          bool json);
 
+/* The flags of `kgym problems generate`, NULL-terminated, for messages and completion. */
+extern const char *const kg_cli_generate_flags[];
+/* argv[0] is the verb. Exit status. */
+int kg_cli_problems_generate(int argc, char **argv);
+void kg_cli_problems_help(FILE *f);
+
 struct kg_cli_check {
     const struct kg_config *config;
     const struct kg_paths *paths;

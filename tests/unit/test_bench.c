@@ -183,6 +183,13 @@ static void memory_runs(void **state)
     bench("memory", "40 5");
 }
 
+/* Status 0 says that every candidate was right. */
+static void chains_runs(void **state)
+{
+    (void)state;
+    bench("chains", "1 0");
+}
+
 static void timing_runs(void **state)
 {
     (void)state;
@@ -348,6 +355,7 @@ int main(void)
         cmocka_unit_test(throughput_runs),
         cmocka_unit_test(staged_runs),
         cmocka_unit_test(memory_runs),
+        cmocka_unit_test(chains_runs),
         cmocka_unit_test(timing_runs),
         cmocka_unit_test(torch_ratio_runs),
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),

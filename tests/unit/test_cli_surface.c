@@ -356,6 +356,9 @@ static const struct {
     {"eval soft", "[softmax]"},
     {"problems check soft", "[softmax]"},
     {"problems check --dev", "[--device]"},
+    {"problems gen", "[generate]"},
+    {"problems generate --se", "[--seed]"},
+    {"problems generate --part ''", "[]"},
     {"doctor --q", "[--quick --quarantine]"},
     {"feedback --style m", "[markdown]"},
     {"report --ti", "[--title]"},
@@ -388,18 +391,24 @@ static void test_bash_completes_every_kind_of_word(void **state)
 static void test_completion_knows_every_option(void **state)
 {
     (void)state;
-    static const char *const commands[] = {"eval",     "problems check",   "report", "doctor",
-                                           "feedback", "kernelbench eval", "prompt"};
+    static const char *const commands[][2] = {
+        {"eval", "__kgym_words eval"},
+        {"problems", "__kgym_words problems check; __kgym_words problems generate"},
+        {"report", "__kgym_words report"},
+        {"doctor", "__kgym_words doctor"},
+        {"feedback", "__kgym_words feedback"},
+        {"kernelbench eval", "__kgym_words kernelbench eval"},
+        {"prompt", "__kgym_words prompt"}};
     rig_expect(0, "$K completion > c.bash");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         rig_expect(0,
                    "$K %s --help | sed -n 's/^  \\(--[a-z-]*\\).*/\\1/p' | sort -u > named; "
-                   "bash -c '. ./c.bash; __kgym_words %s' | tr ' ' '\\n' | sort -u > known; "
+                   "bash -c '. ./c.bash; %s' | tr ' ' '\\n' | sort -u > known; "
                    "comm -23 named known",
-                   commands[i], commands[i]);
-        bool others = strncmp(commands[i], "kernelbench", 11) == 0; /* its other verbs' */
+                   commands[i][0], commands[i][1]);
+        bool others = strncmp(commands[i][0], "kernelbench", 11) == 0; /* its other verbs' */
         if (rig.out.len > 0 && !others) {
-            fail_msg("completion of %s lacks %s", commands[i], rig.out.data);
+            fail_msg("completion of %s lacks %s", commands[i][0], rig.out.data);
         }
     }
     rig_expect(0,

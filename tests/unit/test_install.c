@@ -187,7 +187,8 @@ static void test_completion(void **state)
                   "$f || { echo $k; exit 1; }; done; done");
     rig_text("offers.sh",
              "for c in $($1 --help | sed -n 's/^  \\([a-z][a-z]*\\) .*/\\1/p'); do\n"
-             "  w=\" $(for v in '' list eval analyze write; do __kgym_words $c $v; done | tr '\\n' "
+             "  w=\" $(for v in '' list eval analyze write generate; do __kgym_words $c $v; done | "
+             "tr '\\n' "
              "' ') \"\n"
              "  for f in $($1 $c --help | grep -E '^ +--' | sed 's/\\([^ ]\\)   *[^ ].*/\\1/' | "
              "grep -oE -e '--[a-z][a-z-]*'); do\n"

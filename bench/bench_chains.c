@@ -1,0 +1,168 @@
+/* How much faster than its reference can a generated chain be? Candidates of the generator in
+ * several styles, for chains that a split holds out, judged by the usual settings on one core.
+ *   build/release/bench/bench_chains [pairs=14] [triples=6] [seed=7]
+ * Table: the speed-up by chain and style, then the median by style. Below it: the range of copies
+ * of the reference, and on how many chains the best style exceeds 1.5. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/host.h"
+#include "gym/kgym.h"
+#include "gym/timing/stats.h"
+#include "rl/chains/chains.h"
+
+#define MAX_CHAINS 400
+#define ENOUGH     1.5
+
+static const struct {
+    const char *name;
+    struct rl_style style;
+} tried[] = {
+    {"copy", {.form = RL_LIBRARY}},
+    {"lib rows", {.form = RL_LIBRARY_ROWS}},
+    {"own", {.form = RL_OWN}},
+    {"own poly", {.form = RL_OWN, .exp = RL_EXP_POLY}},
+    {"own p+l", {.form = RL_OWN, .exp = RL_EXP_POLY, .lanes = true}},
+    {"rows p+l", {.form = RL_OWN_ROWS, .exp = RL_EXP_POLY, .lanes = true}},
+    {"fused", {.form = RL_OWN_FUSED}},
+    {"fused p", {.form = RL_OWN_FUSED, .exp = RL_EXP_POLY}},
+    {"fused p+l", {.form = RL_OWN_FUSED, .exp = RL_EXP_POLY, .lanes = true}},
+};
+#define TRIED (sizeof tried / sizeof *tried)
+
+static double speedup[TRIED][MAX_CHAINS];
+
+static void ask(struct kgym_pool *pool, const struct rl_chain *c, size_t chain, size_t k)
+{
+    struct kgym_error err;
+    struct kg_buf problem, text;
+    char name[RL_CHAIN_NAME], file[64], tag[32];
+    rl_chain_name(c, name);
+    snprintf(file, sizeof file, "%s.c", name);
+    snprintf(tag, sizeof tag, "%zu %zu", chain, k);
+    kg_buf_init(&problem, RL_CHAIN_BYTES);
+    kg_buf_init(&text, RL_CHAIN_BYTES);
+    rl_chain_problem(c, &problem);
+    rl_chain_code(c, rl_style_plain(c, tried[k].style), &text);
+    const struct kgym_task t = {.size = sizeof t,
+                                .problem = file,
+                                .problem_text = problem.data,
+                                .problem_text_len = problem.len,
+                                .text = text.data,
+                                .text_len = text.len,
+                                .source = 1,
+                                .tag = tag};
+    kg_bench_need(kgym_submit(pool, &t, NULL, &err) == KGYM_OK, "%s", err.message);
+    kg_buf_deinit(&text);
+    kg_buf_deinit(&problem);
+}
+
+static void collect(struct kgym_pool *pool, size_t tasks)
+{
+    struct kgym_error err;
+    for (size_t i = 0; i < tasks; i++) {
+        struct kgym_result *r = NULL;
+        size_t chain, k;
+        kg_bench_need(kgym_next(pool, -1, &r, &err) == KGYM_OK && r, "no result: %s", err.message);
+        kg_bench_need(sscanf(r->tag, "%zu %zu", &chain, &k) == 2, "a result without its tag");
+        bool ok = r->verdict && strcmp(r->verdict, "ok") == 0;
+        kg_bench_need(ok, "a candidate is not right: %s", r->message ? r->message : "");
+        speedup[k][chain] = r->speedup;
+        kgym_result_free(r);
+    }
+}
+
+/* What was timed, of a row of the table. */
+static size_t timed(const double *row, size_t n, double *out)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(row[i])) {
+            out[found++] = row[i];
+        }
+    }
+    return found;
+}
+
+static void print_rows(const struct rl_chain *c, size_t n)
+{
+    printf("%-26s", "chain");
+    for (size_t k = 0; k < TRIED; k++) {
+        printf(" %9s", tried[k].name);
+    }
+    printf("\n");
+    for (size_t i = 0; i < n; i++) {
+        char name[RL_CHAIN_NAME];
+        rl_chain_name(&c[i], name);
+        printf("%-26s", name);
+        for (size_t k = 0; k < TRIED; k++) {
+            printf(" %9.2f", speedup[k][i]);
+        }
+        printf("\n");
+    }
+}
+
+static json_t *sum_up(size_t n)
+{
+    double row[MAX_CHAINS];
+    json_t *medians = json_object();
+    size_t enough = 0, copies;
+    printf("%-26s", "median");
+    for (size_t k = 0; k < TRIED; k++) {
+        size_t found = timed(speedup[k], n, row);
+        double median = found > 0 ? kg_median(row, found) : NAN;
+        printf(" %9.2f", median);
+        json_object_set_new(medians, tried[k].name,
+                            isfinite(median) ? json_real(median) : json_null());
+    }
+    for (size_t i = 0; i < n; i++) {
+        double best = 0;
+        for (size_t k = 0; k < TRIED; k++) {
+            best = speedup[k][i] > best ? speedup[k][i] : best;
+        }
+        enough += best > ENOUGH;
+    }
+    copies = timed(speedup[0], n, row);
+    double lo = INFINITY, hi = 0;
+    for (size_t i = 0; i < copies; i++) {
+        lo = fmin(lo, row[i]);
+        hi = fmax(hi, row[i]);
+    }
+    printf("\ncopies of the reference: %.3f to %.3f (%zu timed)\n", lo, hi, copies);
+    printf("best style above %.1f: %zu of %zu chains\n", ENOUGH, enough, n);
+    return json_pack("{s:I, s:I, s:o, s:o, s:o}", "chains", (json_int_t)n, "above_1.5",
+                     (json_int_t)enough, "copy_lo", copies ? json_real(lo) : json_null(), "copy_hi",
+                     copies ? json_real(hi) : json_null(), "median", medians);
+}
+
+int main(int argc, char **argv)
+{
+    size_t npairs = (size_t)kg_bench_count(argc, argv, 1, 0, MAX_CHAINS / 2, 14);
+    size_t ntriples = (size_t)kg_bench_count(argc, argv, 2, 0, MAX_CHAINS / 2, 6);
+    int seed = kg_bench_count(argc, argv, 3, 0, 1 << 30, 7);
+    struct rl_chain c[MAX_CHAINS];
+    struct rl_split split;
+    struct kgym_pool *pool = NULL;
+    struct kgym_error err;
+    const struct kgym_options o = {.size = sizeof o, .workers = 1};
+    setenv("KGYM_HOME", kg_bench_build(), 1);
+    rl_split_init(&split, (uint64_t)seed, 0);
+    size_t held = rl_split_list(&split, 2, true, c, npairs);
+    npairs = held < npairs ? held : npairs;
+    rl_split_list(&split, 3, true, c + npairs, ntriples);
+    size_t n = npairs + ntriples;
+    kg_bench_need(n > 0, "no chains: pairs or triples must be above 0");
+    kg_bench_need(kgym_open(&o, &pool, &err) == KGYM_OK, "%s", err.message);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < TRIED; k++) {
+            ask(pool, &c[i], i, k);
+        }
+    }
+    collect(pool, n * TRIED);
+    kgym_close(pool);
+    print_rows(c, n);
+    kg_bench_json("chains", sum_up(n));
+    return 0;
+}
