@@ -251,7 +251,7 @@ int main(int argc, char **argv)
         need(index_of(argv[i]) < KERNELS, "kernels: 5 us, 50 us, 0.5 ms, 2 ms");
     }
     set_up();
-    need_ok(kg_lease_acquire(&lease, NULL, &err), &err);
+    need_ok(kg_lease_acquire(cpu, &lease, NULL, &err), &err);
     need_ok(kg_judge_start(cpu, &judge, &err), &err);
     json_t *rows = json_array();
     printf("reference against itself, %ld repetitions, core %d\n", repetitions, cpu);

@@ -64,6 +64,8 @@ static void presets_change_what_they_say(void **state)
         {"unstaged", "staged=no "},
         {"quick", "laws=2 timing.pairs=10 timing.processes=3 timing.half_width=0.05 "
                   "timing.budget=5 "},
+        {"train", "variants=few laws=1 timing.pairs=8 timing.processes=1 timing.min_processes=1 "
+                  "timing.warmups=3 timing.least_calls=16 timing.least_life=0 timing.budget=5 "},
         {"cold", "timing.cold=yes "},
         {"kernelbench", "protocol=kernelbench stage.tiny=no multi_input=no laws=0 hack_checks=no "
                         "quarantine=ignore "
@@ -106,11 +108,11 @@ static void unbuilt_presets_are_refused_by_name(void **state)
         const char *name, *message;
     } want[] = {
         {"strict", "preset `strict` is not built yet; there are: default, calibrated, "
-                   "single-input, unstaged, quick, cold, kernelbench"},
+                   "single-input, unstaged, quick, train, cold, kernelbench"},
         {"kernelbanch", "unknown preset `kernelbanch`, did you mean `kernelbench`?"},
         {"qick", "unknown preset `qick`, did you mean `quick`?"},
         {"zzzzzzzz", "unknown preset `zzzzzzzz`; there are: default, calibrated, single-input, "
-                     "unstaged, quick, cold, kernelbench"},
+                     "unstaged, quick, train, cold, kernelbench"},
     };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         struct kg_config c;
@@ -156,9 +158,9 @@ static const struct {
     {"compiler=", "compiler: a name or path is needed, such as `gcc`"},
     {"timing.processes=2", "timing.min_processes (3) is more than timing.processes (2)"},
     {"timing.processes=2;timing.min_processes=2", NULL},
-    {"timing.warmups=9", "timing.warmups (9): at least 10 are needed; the protocol `kernelbench` "
+    {"timing.warmups=0", "timing.warmups (0): at least 1 is needed; the protocol `kernelbench` "
                          "alone takes fewer"},
-    {"timing.warmups=0;stage.timing=no", "timing.warmups (0): at least 10 are needed; the protocol "
+    {"timing.warmups=0;stage.timing=no", "timing.warmups (0): at least 1 is needed; the protocol "
                                          "`kernelbench` alone takes fewer"},
     {"timing.warmups=10", NULL},
     {"timing.processes=64", NULL},

@@ -143,8 +143,8 @@ static void equal_code_has_a_ratio_near_one(void **state)
             assert_true(p->pair[k].ref_ns > 0 && p->pair[k].cand_ns > 0);
         }
         assert_int_equal(first, 4);
-        assert_true(p->verified >= KG_PAIRS_VERIFIED);
-        assert_true(p->alive_ns >= KG_PAIRS_ALIVE_NS);
+        assert_true(p->verified >= KG_PAIRS_DEFAULTS.least_calls);
+        assert_true(p->alive_ns >= KG_PAIRS_DEFAULTS.least_life_ns);
         assert_true(p->k_p10_ns <= p->k_ns && p->k_ns <= p->k_p90_ns);
     }
 }
@@ -344,6 +344,26 @@ static void a_call_past_its_deadline_is_a_timeout(void **state)
     assert_int_equal(result.failure.run, KG_RUN_TIMEOUT);
 }
 
+/* A cheap measurement: fewer calls of a younger process, and they are verified like all others. */
+static void least_calls_and_least_life_are_options(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.processes = o.min_processes = 1;
+    o.pairs = 4;
+    o.warmups = 2;
+    o.least_calls = 12;
+    o.least_life_ns = 0;
+    measure_with("cheap", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_true(result.process[0].verified >= 12);
+    assert_true(result.process[0].verified < KG_PAIRS_DEFAULTS.least_calls);
+    o.least_life_ns = 300 * MS;
+    measure_with("older", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_true(result.process[0].alive_ns >= 300 * MS);
+}
+
 static void an_object_that_does_not_load_is_reported(void **state)
 {
     (void)state;
@@ -366,7 +386,7 @@ static void budget_keeps_at_least_three_pairs(void **state)
     assert_int_equal(result.nprocess, 1);
     assert_int_equal(result.ratio.pairs, KG_PAIRS_LEAST);
     assert_true(result.one_process);
-    assert_true(result.process[0].verified < KG_PAIRS_VERIFIED); /* slower: let off */
+    assert_true(result.process[0].verified < KG_PAIRS_DEFAULTS.least_calls); /* slower: let off */
     assert_true(isfinite(result.ratio.half_width));
 }
 
@@ -388,8 +408,8 @@ static void a_fast_candidate_is_seen_often_enough(void **state)
     expect_measured();
     assert_true(result.ratio.ratio > 1.5);
     assert_int_equal(result.ratio.pairs, KG_PAIRS_LEAST);
-    assert_true(result.process[0].verified >= KG_PAIRS_VERIFIED);
-    assert_true(result.process[0].alive_ns >= KG_PAIRS_ALIVE_NS);
+    assert_true(result.process[0].verified >= KG_PAIRS_DEFAULTS.least_calls);
+    assert_true(result.process[0].alive_ns >= KG_PAIRS_DEFAULTS.least_life_ns);
 }
 
 static void no_time_at_all_is_not_measured(void **state)
@@ -582,7 +602,13 @@ static void options_out_of_range_are_refused(void **state)
     struct kg_err err = KG_ERR_INIT;
     struct kg_pairs_options o = quick();
     kg_pairs_result_deinit(&result);
-    o.warmups = 9;
+    o.warmups = 0;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    o = quick();
+    o.least_calls = 0;
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+    o = quick();
+    o.least_life_ns = -1;
     assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
     o = quick();
     o.pairs = 2;
@@ -649,6 +675,7 @@ int main(void)
         cmocka_unit_test(a_short_tail_is_charged),
         cmocka_unit_test(a_crash_in_timing_is_reported),
         cmocka_unit_test(a_call_past_its_deadline_is_a_timeout),
+        cmocka_unit_test(least_calls_and_least_life_are_options),
         cmocka_unit_test(an_object_that_does_not_load_is_reported),
         cmocka_unit_test(budget_keeps_at_least_three_pairs),
         cmocka_unit_test(a_fast_candidate_is_seen_often_enough),

@@ -4,6 +4,7 @@
 static const char *const methods[] = {"paired", "calibrated", NULL};
 static const char *const libraries[] = {"allowed", "forbidden", NULL};
 static const char *const quarantines[] = {"refuse", "ignore", NULL};
+static const char *const variants[] = {"all", "few", NULL};
 static const char *const spares[] = {"auto", "yes", "no", NULL};
 static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 
@@ -57,6 +58,8 @@ static const struct kg_opt table[] = {
     BOOL("stage.profile", stage_profile, "no", "Attribute time to the candidate's own code."),
     BOOL("multi_input", multi_input, "yes",
          "Full run on the five variants of the inputs and on several kinds of values (laws)."),
+    ENUM("variants", variants, variants, "all",
+         "C: inputs of the full run. few: the published shape, an odd one and `laws`, each once."),
     INT("laws", laws, 0, 64, "4", "",
         "Kinds of input values (laws) drawn per evaluation besides the variants."),
     BOOL("hack_checks", hack_checks, "yes",
@@ -95,7 +98,12 @@ static const struct kg_opt table[] = {
     REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
          "Stop early at this relative half-width of the interval; 0: never."),
     INT("timing.warmups", timing_warmups, 0, 1000, "10", "",
-        "Warm-up calls per process: 10 or more; the protocol `kernelbench` alone takes fewer."),
+        "Warm-up calls per process: 1 or more, for PyTorch problems 10 or more; the protocol "
+        "`kernelbench` alone takes fewer."),
+    INT("timing.least_calls", timing_least_calls, 1, 10000, "40", "",
+        "C: verified calls that a timed process makes at least; a random number more is made."),
+    REAL("timing.least_life", timing_least_life, 0, 10, "0.1", "s",
+         "C: a timed process lives at least so long, and is verified until then."),
     INT("timing.trials", timing_trials, 3, 10000, "50", "",
         "Trials of the method `calibrated`, and of the protocol `kernelbench`."),
     REAL("timing.trim", timing_trim, 0, 0.45, "0.1", "",

@@ -7,11 +7,12 @@
 #include "gym/reward/reward.h"
 
 /* Of the gym's own protocol; the protocol `kernelbench` takes fewer warm-ups. */
-#define KG_TIMING_LEAST_WARMUPS  10
 #define KG_TIMING_MOST_PROCESSES 64
 enum kg_timing_method { KG_TM_PAIRED, KG_TM_CALIBRATED };
 enum kg_library { KG_LIB_ALLOWED, KG_LIB_FORBIDDEN };
 enum kg_quarantine { KG_QUARANTINE_REFUSE, KG_QUARANTINE_IGNORE };
+/* Inputs of the full run of a C problem. */
+enum kg_variants { KG_VARIANTS_ALL, KG_VARIANTS_FEW };
 enum kg_spare { KG_SPARE_AUTO, KG_SPARE_YES, KG_SPARE_NO };
 /* Whose procedure judges: the gym's own, or KernelBench's, which never sets a reward. */
 #define KG_KERNELBENCH_TIMES 5000 /* of one side, at most: they fit one reply */
@@ -22,6 +23,7 @@ struct kg_config {
     /* modules, each switchable alone */
     bool staged; /* stop at the first failing stage */
     bool stage_static, stage_tiny, stage_full, stage_timing, stage_profile;
+    int variants;     /* enum kg_variants */
     bool multi_input; /* the five multi-input variants and the laws */
     bool hack_checks; /* freeze clock, replay, floor */
     int64_t laws;     /* value laws drawn per evaluation besides the five variants */
@@ -34,6 +36,8 @@ struct kg_config {
     /* timing */
     int timing_method; /* enum kg_timing_method */
     int64_t timing_pairs, timing_processes, timing_min_processes, timing_warmups, timing_trials;
+    int64_t timing_least_calls;
+    double timing_least_life; /* seconds */
     int64_t timing_block_pairs, timing_blocks, timing_min_blocks;
     double timing_half_width, timing_block_half_width, timing_trim, timing_budget;
     bool timing_exclusive, timing_cold;

@@ -23,6 +23,10 @@ static const struct preset {
      "a first look: fewer laws, fewer pairs, wider interval",
      {"laws=2", "timing.pairs=10", "timing.processes=3", "timing.half_width=0.05",
       "timing.budget=5", NULL}},
+    {"train",
+     "rewards of a training run: few inputs, one short measurement; C problems",
+     {"variants=few", "laws=1", "timing.pairs=8", "timing.processes=1", "timing.min_processes=1",
+      "timing.warmups=3", "timing.least_calls=16", "timing.least_life=0", "timing.budget=5", NULL}},
     {"cold", "buffers are dropped from the caches before every call", {"timing.cold=yes", NULL}},
     {"kernelbench",
      "KernelBench's trials and times, to compare: never rewarded",
@@ -45,8 +49,9 @@ static const struct preset *find(const char *name)
 
 const char *const *kg_config_presets(void)
 {
-    static const char *const names[] = {"default", "calibrated", "single-input", "unstaged",
-                                        "quick",   "cold",       "kernelbench",  NULL};
+    static const char *const names[] = {"default",  "calibrated",  "single-input",
+                                        "unstaged", "quick",       "train",
+                                        "cold",     "kernelbench", NULL};
     _Static_assert(sizeof names / sizeof names[0] == NPRESETS + 1, "one name per preset");
     return names;
 }
@@ -61,7 +66,7 @@ const char *kg_config_preset_help(const char *name)
 static enum kg_code check_preset(const char *name, struct kg_err *err)
 {
     static const char built[] =
-        "default, calibrated, single-input, unstaged, quick, cold, kernelbench";
+        "default, calibrated, single-input, unstaged, quick, train, cold, kernelbench";
     if (find(name) != NULL) {
         return KG_OK;
     }
@@ -247,11 +252,11 @@ enum kg_code kg_config_check(const struct kg_config *c, struct kg_err *err)
                        "timing.min_processes (%lld) is more than timing.processes (%lld)",
                        (long long)c->timing_min_processes, (long long)c->timing_processes);
     }
-    if (c->timing_warmups < KG_TIMING_LEAST_WARMUPS && c->protocol == KG_PROTOCOL_OWN) {
+    if (c->timing_warmups < 1 && c->protocol == KG_PROTOCOL_OWN) {
         return kg_fail(err, KG_E_USAGE,
-                       "timing.warmups (%lld): at least %d are needed; the protocol `kernelbench` "
+                       "timing.warmups (%lld): at least 1 is needed; the protocol `kernelbench` "
                        "alone takes fewer",
-                       (long long)c->timing_warmups, KG_TIMING_LEAST_WARMUPS);
+                       (long long)c->timing_warmups);
     }
     if (c->timing_min_blocks > c->timing_blocks) {
         return kg_fail(err, KG_E_USAGE,

@@ -48,7 +48,7 @@ static enum kg_code measure(struct kg_worker *w, struct kg_noise *out, struct kg
     null.entry = "kgym_null";
     enum kg_code code = kg_rng_secret(&in.key, err);
     if (code == KG_OK) {
-        code = kg_lease_acquire(&lease, w->cancelled, err);
+        code = kg_lease_acquire(w->cpu, &lease, w->cancelled, err);
     }
     if (code == KG_OK) {
         code = kg_pairs_null(&in, &opt, res, err);

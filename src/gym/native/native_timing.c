@@ -18,8 +18,7 @@
 #define FLOOR_RETAKES  24
 #define FLOOR_PAUSE_NS 2000000
 
-_Static_assert(KG_TIMING_LEAST_WARMUPS >= KG_PAIRS_LEAST_WARMUPS &&
-                   KG_TIMING_MOST_PROCESSES <= KG_PAIRS_MAX_PROCESSES,
+_Static_assert(KG_TIMING_MOST_PROCESSES <= KG_PAIRS_MAX_PROCESSES,
                "what the option table accepts can be timed");
 
 static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
@@ -30,6 +29,8 @@ static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
     o->processes = (int)c->timing_processes;
     o->min_processes = (int)c->timing_min_processes;
     o->warmups = (int)c->timing_warmups;
+    o->least_calls = (int)c->timing_least_calls;
+    o->least_life_ns = (int64_t)(c->timing_least_life * 1e9);
     o->trials = (int)c->timing_trials;
     o->trim = c->timing_trim;
     o->half_width = c->timing_half_width;
@@ -278,8 +279,9 @@ enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_e
     }
     kg_shape_default(kg_native_of(e->w)->problem, &shape);
     int64_t waited = kg_clock_ns();
-    enum kg_code code =
-        e->w->config.timing_exclusive ? kg_lease_acquire(&lease, e->w->cancelled, err) : KG_OK;
+    enum kg_code code = e->w->config.timing_exclusive
+                            ? kg_lease_acquire(e->w->cpu, &lease, e->w->cancelled, err)
+                            : KG_OK;
     if (code == KG_OK) {
         kg_evaluation_excuse(e, waited);
         e->r->timing.preset =

@@ -69,6 +69,11 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     if (!e->w->config.multi_input) {
         return;
     }
+    if (e->w->config.variants == KG_VARIANTS_FEW) {
+        add(p, KG_VARIANT_ODD, KG_LAW_OWN, false, false);
+        plan_laws(e, p);
+        return;
+    }
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
     p->back = BACK;
     add(p, KG_VARIANT_X2, KG_LAW_OWN, false, false);

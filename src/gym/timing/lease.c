@@ -56,10 +56,12 @@ static enum kg_code open_lock(const char *path, int *fd, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel, struct kg_err *err)
+enum kg_code kg_lease_acquire(int cpu, struct kg_lease *l, const volatile int *cancel,
+                              struct kg_err *err)
 {
-    char path[96];
-    kg_lease_default_path(path, sizeof path);
+    char base[96], path[KG_LEASE_PATH];
+    kg_lease_default_path(base, sizeof base);
+    snprintf(path, sizeof path, "%s.core%d", base, cpu);
     return kg_lease_acquire_at(path, 0, l, cancel, err);
 }
 

@@ -1,6 +1,6 @@
 /* Timing leases: locks on files, by which processes of one user share cores and devices.
  *
- * The exclusive timing lease lets one process of this user time at once on this host. The files lie
+ * The exclusive timing lease lets one process of this user time at once on a core. The files lie
  * below /run/user/UID, or in /tmp where that is missing. A lock ends with its holder, however the
  * holder ends. Files are opened without following links, and must be regular files of this user.
  * Errors: KG_E_HOST a file cannot be opened or locked, KG_E_CANCELLED *cancel became non-zero. */
@@ -22,8 +22,9 @@ struct kg_lease {
         -1, -1, -1                                                                                 \
     }
 
-/* Waits for the exclusive lease. cancel: non-zero ends the wait; may be NULL. */
-enum kg_code kg_lease_acquire(struct kg_lease *l, const volatile int *cancel,
+/* Waits for the exclusive lease of a core; cpu -1: of those who are pinned to none. cancel:
+ * non-zero ends the wait; may be NULL. */
+enum kg_code kg_lease_acquire(int cpu, struct kg_lease *l, const volatile int *cancel,
                               struct kg_err *err) KG_MUST_USE;
 /* The same for another file. deadline_ns: monotonic, 0: none; past it KG_E_LIMIT. */
 enum kg_code kg_lease_acquire_at(const char *path, int64_t deadline_ns, struct kg_lease *l,
@@ -48,7 +49,8 @@ enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err
 enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *l,
                             const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
 void kg_lease_release(struct kg_lease *l); /* may be called twice */
-/* Path of the exclusive lease: /run/user/UID/kgym-timing.lock or /tmp/kgym-timing-UID.lock. */
+/* Where the paths of all leases begin: /run/user/UID/kgym-timing.lock or
+ * /tmp/kgym-timing-UID.lock. */
 void kg_lease_default_path(char *out, size_t cap);
 /* Path of another lock of a device; part: its suffix, such as ".slow". */
 #define KG_LEASE_PATH 192

@@ -21,7 +21,7 @@ void kg_least_k_path(int cpu, bool cold, char *out, size_t cap)
 {
     char base[96];
     kg_lease_default_path(base, sizeof base);
-    snprintf(out, cap, "%s.k%d%s", base, cpu, cold ? ".cold" : "");
+    snprintf(out, cap, "%s.core%d.k%s", base, cpu, cold ? ".cold" : "");
 }
 
 /* false: this host has no boot id, so nobody could tell whether the file is of this boot. */

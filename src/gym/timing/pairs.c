@@ -34,6 +34,12 @@ static enum kg_code check(const struct kg_pairs_options *o, struct kg_err *err)
                        "out of range",
                        o->warmups, KG_PAIRS_LEAST_WARMUPS, o->trim, o->half_width);
     }
+    if (o->least_calls < 1 || o->least_life_ns < 0) {
+        return kg_fail(
+            err, KG_E_USAGE,
+            "timing: a timed process needs at least 1 verified call, and a least life of "
+            "0 or more");
+    }
     if (o->budget_ns <= 0 || o->call_deadline_ns <= 0 || o->quiet_ns < 0) {
         return kg_fail(err, KG_E_USAGE,
                        "timing: budget and deadline of a call must be positive, the least K not "
@@ -93,7 +99,7 @@ static void conclude(struct kg_session *s)
         r->status = KG_PAIRS_NOT_TRUSTED;
         snprintf(r->why, sizeof r->why,
                  "the time ran out before %d verified calls in each timed process",
-                 KG_PAIRS_VERIFIED);
+                 s->opt->least_calls);
     }
 }
 

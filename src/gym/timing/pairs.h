@@ -15,12 +15,10 @@
 #define KG_PAIRS_SETS          4 /* buffer sets in the pool; fewer where they do not fit */
 #define KG_PAIRS_MAX_PROCESSES 64
 #define KG_PAIRS_MAX_PAIRS     10000
-#define KG_PAIRS_LEAST_WARMUPS 10        /* least number of verified calls before the first pair */
-#define KG_PAIRS_LEAST         3         /* with fewer pairs nothing is measured */
-#define KG_PAIRS_VERIFIED      40        /* least number of verified calls of a timed process */
-#define KG_PAIRS_ALIVE_NS      100000000 /* least life of a timed process */
-#define KG_PAIRS_SHORT         20        /* T = 20 times the least K: docs/timing.md */
-#define KG_PAIRS_TOO_SHORT     2         /* a reference below so many K is not timed at all */
+#define KG_PAIRS_LEAST_WARMUPS 1  /* the first verified call teaches the reference's own error */
+#define KG_PAIRS_LEAST         3  /* with fewer pairs nothing is measured */
+#define KG_PAIRS_SHORT         20 /* T = 20 times the least K: docs/timing.md */
+#define KG_PAIRS_TOO_SHORT     2  /* a reference below so many K is not timed at all */
 
 enum kg_pairs_method {
     KG_PAIRS_PAIRED,     /* default: several processes, median log ratio per order */
@@ -35,6 +33,8 @@ struct kg_pairs_options {
     int pairs, processes, min_processes; /* for PAIRED */
     int trials;                          /* for CALIBRATED and MEAN */
     int warmups;                         /* least number of verified calls before the first pair */
+    int least_calls;                     /* least number of verified calls of a timed process */
+    int64_t least_life_ns;               /* least life of a timed process */
     double trim;                         /* share that trimmed means drop at each end */
     double half_width;                   /* PAIRED stops early once the interval is this narrow */
     /* Of this host's null test; 0: unknown. No interval is shown narrower. */
@@ -53,6 +53,8 @@ struct kg_pairs_options {
                                .min_processes = 3,                                                 \
                                .trials = 50,                                                       \
                                .warmups = 10,                                                      \
+                               .least_calls = 40,                                                  \
+                               .least_life_ns = 100000000,                                         \
                                .trim = 0.1,                                                        \
                                .half_width = 0.015,                                                \
                                .budget_ns = 20000000000,                                           \

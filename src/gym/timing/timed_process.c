@@ -138,11 +138,11 @@ static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err
 static enum kg_flow minimum(struct kg_session *s, struct kg_err *err)
 {
     struct kg_ratio ratio;
-    int64_t least = KG_PAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, 9);
+    int64_t least = s->opt->least_calls + (int64_t)kg_rng_below(&s->rng, 9);
     s->process->log_ratio = kg_pairs_log_ratio(s->process->pair, s->process->n, s->process->k_ns);
     enum kg_flow flow = KG_FLOW_ON;
     while (flow == KG_FLOW_ON &&
-           (s->process->verified < least || kg_clock_ns() - s->born_ns < KG_PAIRS_ALIVE_NS)) {
+           (s->process->verified < least || kg_clock_ns() - s->born_ns < s->opt->least_life_ns)) {
         if (kg_session_over_budget(s) && !(s->process->log_ratio > 0) &&
             !(kg_summary_ratio(s, &ratio) && ratio.ratio > 1)) {
             break;

@@ -11,11 +11,12 @@
 #include "gym/torch/timing/torch_pairs.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define CASE        KG_TORCH_TIMING_ID
-#define NULLS_FIRST 2 /* null calls that do not count: page tables, clocks */
-#define NULLS_QUIET 8 /* before a worker's first candidate is there: K is never more than that, */
-#define QUIET_MOST  6 /* by the least of so many eights at most, ... */
-#define SETTLED     0.98 /* ... once one is no less than this share of those before */
+#define CASE          KG_TORCH_TIMING_ID
+#define LEAST_WARMUPS 10
+#define NULLS_FIRST   2 /* null calls that do not count: page tables, clocks */
+#define NULLS_QUIET   8 /* before a worker's first candidate is there: K is never more than that, */
+#define QUIET_MOST    6 /* by the least of so many eights at most, ... */
+#define SETTLED       0.98 /* ... once one is no less than this share of those before */
 
 void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out)
 {
@@ -25,7 +26,7 @@ void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *o
     out->blocks = (int)c->timing_blocks;
     out->min_blocks = (int)c->timing_min_blocks;
     out->trials = (int)c->timing_trials;
-    out->warmups = (int)c->timing_warmups;
+    out->warmups = c->timing_warmups > LEAST_WARMUPS ? (int)c->timing_warmups : LEAST_WARMUPS;
     out->trim = c->timing_trim;
     out->half_width = c->timing_block_half_width;
     out->budget_ns = (int64_t)(c->timing_budget * 1e9);
@@ -46,11 +47,11 @@ static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
         return kg_fail(err, KG_E_USAGE, "timing: %d pairs or %d trials are not in %d..%d", o->pairs,
                        o->trials, KG_TPAIRS_LEAST, KG_TPAIRS_MOST);
     }
-    if (o->warmups < 10 || !(o->trim >= 0 && o->trim < 0.5) || !(o->half_width >= 0)) {
+    if (o->warmups < LEAST_WARMUPS || !(o->trim >= 0 && o->trim < 0.5) || !(o->half_width >= 0)) {
         return kg_fail(err, KG_E_USAGE,
-                       "timing: %d warm-ups (at least 10), trim %g (0 to 0.5) or half-width %g is "
+                       "timing: %d warm-ups (at least %d), trim %g (0 to 0.5) or half-width %g is "
                        "out of range",
-                       o->warmups, o->trim, o->half_width);
+                       o->warmups, LEAST_WARMUPS, o->trim, o->half_width);
     }
     return KG_OK;
 }
