@@ -39,6 +39,8 @@ SUPPORT := $(wildcard tests/support/*.c)
 FUZZ    := $(wildcard fuzz/fuzz_*.c)
 BENCH   := $(wildcard bench/bench_*.c)
 
+LIBRARIES := $(B)/kgops-counted/libkgops.so $(B)/kgops-stub/libkgops.so
+
 obj      = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB     := $(B)/libkgym-internal.a
 TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
@@ -48,7 +50,7 @@ BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 .PHONY: all help setup torch goldens demo test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
-all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(B)/null.so $(B)/libkgym_probe.so ## build everything
+all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(LIBRARIES) $(B)/null.so $(B)/libkgym_probe.so ## build everything
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -172,6 +174,19 @@ $(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h) $(wildcard k
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
 	  $(filter %.c,$^) -o $@ -lm
+
+# Two more builds of it for the stage profile: one counts its own time, one computes nothing.
+$(B)/kgops-counted/libkgops.so: $(wildcard kgops/*.c kgops/*.h kgops/*.inc src/runner/library/*) src/gym/run/wire.h
+	@mkdir -p $(@D)
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops -Isrc \
+	  -include src/runner/library/inside.h $(filter kgops/%.c,$^) src/runner/library/counted.c -o $@ -lm
+
+$(B)/kgops-stub/libkgops.so: src/runner/library/stub.c kgops/temp.c kgops/kgops.h kgops/operators.h
+	@mkdir -p $(@D)
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \
+	  $(filter %.c,$^) -o $@
 
 $(B)/kgops/kgops.h: kgops/kgops.h
 	@mkdir -p $(@D)

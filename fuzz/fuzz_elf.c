@@ -21,6 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum kg_elf_answer other = kg_elf_exports(copy, size, "");
     KG_ASSERT(other >= KG_ELF_EXPORTS && other <= KG_ELF_MALFORMED);
     KG_ASSERT(kg_elf_exports(copy, size / 2, "relu") != KG_ELF_EXPORTS || whole == KG_ELF_EXPORTS);
+    /* a longer prefix finds no more */
+    KG_ASSERT(kg_elf_imports(copy, size, "", "-") || !kg_elf_imports(copy, size, "relu", "-"));
     free(copy);
     return 0;
 }

@@ -9,7 +9,7 @@
 #undef ERF1
 #undef SQRT
 #define T       double
-#define FN(op)  kgops_##op##_f64
+#define FN(op)  KGOPS_NAME(op, f64)
 #define EXP(x)  exp(x)
 #define LOG(x)  log(x)
 #define ERF1(x) erfc(-(x)) /* 1 + erf(x), with all its digits where that is small */

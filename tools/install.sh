@@ -34,7 +34,8 @@ contents() {
   version=$(sed -n 's/^.define KG_VERSION "\(.*\)"/\1/p' src/base/version.h)
   put 755 "$b/kgym" bin/kgym
   put 755 "$b/kgym-runner" lib/kgym/kgym-runner
-  for f in libkgym_probe.so null.so kgops/libkgops.so kgops/kgops.h; do put 644 "$b/$f" "lib/kgym/$f"; done
+  for f in libkgym_probe.so null.so kgops/libkgops.so kgops/kgops.h kgops-counted/libkgops.so \
+    kgops-stub/libkgops.so; do put 644 "$b/$f" "lib/kgym/$f"; done
   put_tree harness share/kgym/harness '*.py'
   for f in problems/*/; do
     case $f in problems/candidates/ | problems/torch_candidates/) ;; *) put_tree "${f%/}" "share/kgym/${f%/}" ;; esac

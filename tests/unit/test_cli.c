@@ -266,7 +266,7 @@ static void test_bad_configurations_name_the_place(void **state)
         {"laws: 1\nlaws: 2\n", "c.yaml:2"},
         {"laws: {\n", "c.yaml:"},
         {"seed: 12\n", "seed"},
-        {"stage: {profile: yes}\n", "candidates in C are not profiled"},
+        {"stage: {profile: yes}\nlibrary: forbidden\n", "this problem is in C"},
         {"\xff\xfe: 1\n", "c.yaml"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -65,7 +65,8 @@ static void presets_change_what_they_say(void **state)
         {"quick", "laws=2 timing.pairs=10 timing.processes=3 timing.half_width=0.05 "
                   "timing.budget=5 "},
         {"train", "variants=few laws=1 timing.pairs=8 timing.processes=1 timing.min_processes=1 "
-                  "timing.warmups=3 timing.least_calls=16 timing.least_life=0 timing.budget=5 "},
+                  "timing.warmups=3 timing.least_calls=16 timing.least_life=0 timing.budget=5 "
+                  "stage.profile=yes "},
         {"cold", "timing.cold=yes "},
         {"kernelbench", "protocol=kernelbench stage.tiny=no multi_input=no laws=0 hack_checks=no "
                         "quarantine=ignore "

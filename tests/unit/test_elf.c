@@ -60,6 +60,32 @@ static void test_answers(void **state)
     }
 }
 
+static void test_imports(void **state)
+{
+    (void)state;
+    static const char *const malformed[] = {"header", "link-outside", "size-huge", "entsize-zero"};
+    struct kg_buf b;
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        load(malformed[i], &b);
+        assert_true(kg_elf_imports(b.data, b.len, "kgops_", "kgops_temp_"));
+        kg_buf_deinit(&b);
+    }
+    load("exports", &b);
+    assert_false(kg_elf_imports(b.data, b.len, "kgops_", "kgops_temp_"));
+    assert_false(kg_elf_imports(b.data, b.len, "relu", "-")); /* it has that itself */
+    assert_true(kg_elf_imports(b.data, b.len / 2, "kgops_", "kgops_temp_"));
+    kg_buf_deinit(&b);
+    char path[512];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/kgops/libkgops.so", getenv("KGYM_BUILD"));
+    kg_buf_init(&b, 1 << 22);
+    assert_int_equal(kg_file_read(path, &b, &err), KG_OK);
+    assert_true(kg_elf_imports(b.data, b.len, "aligned_", "free"));
+    assert_false(kg_elf_imports(b.data, b.len, "aligned_", "aligned_al"));
+    assert_false(kg_elf_imports(b.data, b.len, "kgops_", "kgops_temp_"));
+    kg_buf_deinit(&b);
+}
+
 static void test_every_cut_is_answered(void **state)
 {
     (void)state;
@@ -97,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_imports),
         cmocka_unit_test(test_every_cut_is_answered),
         cmocka_unit_test(test_every_byte_changed_is_answered),
     };

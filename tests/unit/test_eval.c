@@ -394,26 +394,24 @@ static void test_an_unknown_problem_is_an_error(void **state)
     kg_record_deinit(&r);
 }
 
-static void not_profiled(void)
+static void library_forbidden(void)
 {
     struct kg_record r;
     judge_file("silu", "fast", KG_ST_TINY, &r);
     assert_true(r.has_error);
     assert_int_equal(r.error.code, KG_E_USAGE);
-    assert_true(strncmp(r.error.message, "stage.profile", 13) == 0);
-    assert_non_null(strstr(r.error.message, "candidates in C are not profiled"));
+    assert_true(strncmp(r.error.message, "library: `forbidden`", 20) == 0);
     kg_record_deinit(&r);
 }
 
 /* A record of theirs must not be labelled with what was not done. */
-static void test_candidates_in_c_are_not_profiled(void **state)
+static void test_the_library_is_not_forbidden_for_candidates_in_c(void **state)
 {
     (void)state;
     struct kg_config c = config;
     c.stage_profile = true;
-    with_config(&c, not_profiled);
     c.library = KG_LIB_FORBIDDEN;
-    with_config(&c, not_profiled);
+    with_config(&c, library_forbidden);
 }
 
 static void test_replay_repeats_a_verdict(void **state)
@@ -461,7 +459,7 @@ int main(void)
         cmocka_unit_test(test_a_worker_is_cancelled_by_its_own_flag),
         cmocka_unit_test(test_t_is_from_the_least_k_of_all_workers),
         cmocka_unit_test(test_an_unknown_problem_is_an_error),
-        cmocka_unit_test(test_candidates_in_c_are_not_profiled),
+        cmocka_unit_test(test_the_library_is_not_forbidden_for_candidates_in_c),
         cmocka_unit_test(test_replay_repeats_a_verdict),
     };
     return cmocka_run_group_tests(tests, open_worker, close_worker);

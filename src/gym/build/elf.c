@@ -52,15 +52,30 @@ static bool is_exported_function(const Elf64_Sym *s)
            (visible == STV_DEFAULT || visible == STV_PROTECTED);
 }
 
-static enum kg_elf_answer search(const struct image *f, const Elf64_Ehdr *h,
-                                 const Elf64_Shdr *table, const char *name)
+static bool begins(const struct image *f, const Elf64_Shdr *strings, uint32_t at, const char *with)
+{
+    size_t n = strlen(with);
+    return at < strings->sh_size && n <= strings->sh_size - at &&
+           memcmp(f->at + strings->sh_offset + at, with, n) == 0;
+}
+
+/* The names of a symbol table; false: they are malformed. */
+static bool strings_of(const struct image *f, const Elf64_Ehdr *h, const Elf64_Shdr *table,
+                       Elf64_Shdr *out)
 {
     if (table->sh_link >= h->e_shnum || table->sh_entsize != sizeof(Elf64_Sym) ||
         !inside(f, table->sh_offset, table->sh_size)) {
-        return KG_ELF_MALFORMED;
+        return false;
     }
-    Elf64_Shdr strings = section(f, h, table->sh_link);
-    if (strings.sh_type != SHT_STRTAB || !inside(f, strings.sh_offset, strings.sh_size)) {
+    *out = section(f, h, table->sh_link);
+    return out->sh_type == SHT_STRTAB && inside(f, out->sh_offset, out->sh_size);
+}
+
+static enum kg_elf_answer search(const struct image *f, const Elf64_Ehdr *h,
+                                 const Elf64_Shdr *table, const char *name)
+{
+    Elf64_Shdr strings;
+    if (!strings_of(f, h, table, &strings)) {
         return KG_ELF_MALFORMED;
     }
     for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
@@ -88,4 +103,40 @@ enum kg_elf_answer kg_elf_exports(const void *bytes, size_t n, const char *name)
         }
     }
     return answer;
+}
+
+static bool needs(const struct image *f, const Elf64_Ehdr *h, const Elf64_Shdr *table,
+                  const char *prefix, const char *except)
+{
+    Elf64_Shdr strings;
+    if (!strings_of(f, h, table, &strings)) {
+        return true;
+    }
+    for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
+        Elf64_Sym s;
+        memcpy(&s, f->at + table->sh_offset + i * sizeof s, sizeof s);
+        if (s.st_shndx == SHN_UNDEF && begins(f, &strings, s.st_name, prefix) &&
+            !begins(f, &strings, s.st_name, except)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kg_elf_imports(const void *bytes, size_t n, const char *prefix, const char *except)
+{
+    struct image f = {bytes, n};
+    Elf64_Ehdr h;
+    if (!read_header(&f, &h)) {
+        return true;
+    }
+    bool table = false;
+    for (uint32_t i = 0; i < h.e_shnum; i++) {
+        Elf64_Shdr s = section(&f, &h, i);
+        if (s.sh_type == SHT_DYNSYM && needs(&f, &h, &s, prefix, except)) {
+            return true;
+        }
+        table = table || s.sh_type == SHT_DYNSYM;
+    }
+    return !table;
 }

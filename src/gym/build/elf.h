@@ -1,4 +1,4 @@
-/* Looks for a symbol in a 64-bit little-endian ELF object. The bytes may be hostile: every offset
+/* Looks for symbols in a 64-bit little-endian ELF object. The bytes may be hostile: every offset
  * is checked, nothing is loaded, and nothing is allocated. Pure. */
 #ifndef KG_GYM_BUILD_ELF_H
 #define KG_GYM_BUILD_ELF_H
@@ -14,5 +14,8 @@ enum kg_elf_answer {
 
 /* Looks for the function `name` in the object bytes [n]. */
 enum kg_elf_answer kg_elf_exports(const void *bytes, size_t n, const char *name);
+/* True if the object may need a symbol that begins with `prefix` from another library: such a name
+ * is undefined in its table. Names that begin with `except` don't count. Malformed: true. */
+bool kg_elf_imports(const void *bytes, size_t n, const char *prefix, const char *except);
 
 #endif

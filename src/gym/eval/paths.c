@@ -84,11 +84,15 @@ enum kg_code kg_paths_find(const char *suites, struct kg_paths *out, struct kg_e
     }
     snprintf(out->runner, sizeof out->runner, "%s/kgym-runner", lib);
     snprintf(out->kgops_dir, sizeof out->kgops_dir, "%s/kgops", lib);
+    snprintf(out->kgops_counted, sizeof out->kgops_counted, "%s/kgops-counted", lib);
+    snprintf(out->kgops_stub, sizeof out->kgops_stub, "%s/kgops-stub", lib);
     snprintf(out->null_object, sizeof out->null_object, "%s/null.so", lib);
     torch_paths(out, lib, share);
-    char so[340];
-    snprintf(so, sizeof so, "%s/libkgops.so", out->kgops_dir);
-    const char *const need[] = {out->runner, so, out->null_object};
+    char so[3][340];
+    snprintf(so[0], sizeof so[0], "%s/libkgops.so", out->kgops_dir);
+    snprintf(so[1], sizeof so[1], "%s/libkgops.so", out->kgops_counted);
+    snprintf(so[2], sizeof so[2], "%s/libkgops.so", out->kgops_stub);
+    const char *const need[] = {out->runner, so[0], so[1], so[2], out->null_object};
     for (size_t i = 0; i < sizeof need / sizeof *need; i++) {
         if (!kg_file_exists(need[i])) {
             return kg_fail(err, KG_E_HOST,

@@ -11,8 +11,10 @@
 #define KG_MAX_SUITES 8
 
 struct kg_paths {
-    char runner[320];    /* the program kgym-runner */
-    char kgops_dir[320]; /* holds kgops.h and libkgops.so */
+    char runner[320];        /* the program kgym-runner */
+    char kgops_dir[320];     /* holds kgops.h and libkgops.so */
+    char kgops_counted[320]; /* folder of the libkgops.so that counts its own time */
+    char kgops_stub[320];    /* folder of the libkgops.so that computes nothing */
     char null_object[320];
     char harness[320];    /* folder of the Python package kgym_harness; it may be missing */
     char probe[320];      /* libkgym_probe.so; it may be missing */

@@ -35,6 +35,7 @@ struct kg_native_run {
     struct kg_runner cand; /* of the stages tiny and full */
     bool cand_up;
     bool default_passed; /* a case at the default shape has passed */
+    bool calls_library;  /* the object imports operators of kgops; known with stage.profile only */
 };
 
 extern const struct kg_executor kg_executor_native;
@@ -74,12 +75,17 @@ enum kg_code kg_native_build(struct kg_worker *w, enum kg_cc_kind kind, const ch
 void kg_native_runner_spec(const struct kg_worker *w, const char *object, bool wide,
                            struct kg_runner_spec *out);
 
+/* The candidate's runner. With stage.profile, an object that imports no operator of kgops gets the
+ * library that computes nothing: it can't reach the other one, whatever it loads. */
+void kg_native_candidate_spec(const struct kg_evaluation *e, struct kg_runner_spec *out);
+
 /* --- the stages: PASS, FAIL (the record has a verdict), ERROR (*err filled) --- */
 enum kg_stage_result kg_native_stage_static(struct kg_evaluation *e, struct kg_err *err);
 enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_err *err);
 enum kg_stage_result kg_native_stage_tiny(struct kg_evaluation *e, struct kg_err *err);
 enum kg_stage_result kg_native_stage_full(struct kg_evaluation *e, struct kg_err *err);
 enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_err *err);
+enum kg_stage_result kg_native_stage_profile(struct kg_evaluation *e, struct kg_err *err);
 
 /* The least K of the worker's core in ns, with that of all workers of this host; 0: none is known.
  * ns: what the timing protocol measured just now, which others learn too; 0: nothing. cold: with

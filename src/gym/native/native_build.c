@@ -66,3 +66,12 @@ void kg_native_runner_spec(const struct kg_worker *w, const char *object, bool w
         .cancelled = w->cancelled,
     };
 }
+
+void kg_native_candidate_spec(const struct kg_evaluation *e, struct kg_runner_spec *out)
+{
+    const struct kg_native_run *run = kg_native_run_of(e);
+    kg_native_runner_spec(e->w, run->object, false, out);
+    if (e->w->config.stage_profile && !run->calls_library) {
+        out->kgops_dir = e->w->paths.kgops_stub;
+    }
+}

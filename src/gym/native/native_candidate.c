@@ -19,7 +19,7 @@ static enum kg_stage_result candidate_start(struct kg_evaluation *e, enum kg_sta
     if (kg_native_check_built(kg_native_run_of(e)->object, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_native_runner_spec(e->w, kg_native_run_of(e)->object, false, &spec);
+    kg_native_candidate_spec(e, &spec);
     int64_t deadline = kg_evaluation_deadline(e, e->w->config.deadline_run);
     if (kg_judge_clear(&kg_native_of(e->w)->judge, err) != KG_OK ||
         kg_runner_start(&spec, deadline, &kg_native_run_of(e)->cand, &status, err) != KG_OK) {

@@ -15,10 +15,12 @@ static bool is_path(const char *word)
 /* What there is no stage for, or what means something for tensors only. */
 static enum kg_code supports(const struct kg_config *c, struct kg_err *err)
 {
-    if (c->stage_profile) {
-        return kg_fail(err, KG_E_USAGE,
-                       "stage.profile%s: candidates in C are not profiled; only PyTorch's are",
-                       c->library == KG_LIB_FORBIDDEN ? " (which library=forbidden needs)" : "");
+    if (c->library == KG_LIB_FORBIDDEN) {
+        return kg_fail(
+            err, KG_E_USAGE,
+            "library: `forbidden` is decided by launch records of a GPU: PyTorch's only, "
+            "and this problem is in C; its record says how much of the time is the "
+            "library's (stage.profile)");
     }
     if (c->protocol == KG_PROTOCOL_KERNELBENCH) {
         return kg_fail(
@@ -180,7 +182,8 @@ const struct kg_executor kg_executor_native = {
               [KG_ST_COMPILE] = kg_native_stage_compile,
               [KG_ST_TINY] = kg_native_stage_tiny,
               [KG_ST_FULL] = kg_native_stage_full,
-              [KG_ST_TIMING] = kg_native_stage_timing},
+              [KG_ST_TIMING] = kg_native_stage_timing,
+              [KG_ST_PROFILE] = kg_native_stage_profile},
     .begin = begin,
     .stop = stop,
     .forget = kg_native_forget,

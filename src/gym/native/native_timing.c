@@ -253,7 +253,7 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
         return err->code;
     }
     kg_native_runner_spec(w, n->object_float, false, &ref);
-    kg_native_runner_spec(w, kg_native_run_of(e)->object, false, &cand);
+    kg_native_candidate_spec(e, &cand);
     kg_native_runner_spec(w, w->paths.null_object, false, &null);
     kg_native_runner_spec(w, n->object_double, true, &oracle);
     null.entry = "kgym_null";

@@ -8,6 +8,7 @@
 #define KG_GYM_RUN_WIRE_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* The addresses are the same in every runner, so that page colouring and TLB act alike on both
  * sides of a pair. */
@@ -55,6 +56,21 @@ struct kg_wire {
     uint32_t fault_write;
     uint64_t fault_address;
     char note[256]; /* dlerror text */
+    /* claims of the counting build of kgops: ticks within its operators, and calls of them */
+    _Atomic uint64_t library_ticks, library_calls;
 };
+
+/* Ticks of a clock that broker and runner read alike and cheaply: the time-stamp counter, or ns
+ * where there is none. */
+static inline uint64_t kg_wire_ticks(void)
+{
+#ifdef __x86_64__
+    return __builtin_ia32_rdtsc();
+#else
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
 
 #endif

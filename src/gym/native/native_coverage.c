@@ -1,0 +1,113 @@
+/* Coverage of a C candidate, from windows and claims. */
+#include "gym/native/native_coverage.h"
+
+#include <math.h>
+
+#include "gym/timing/pairs.h"
+#include "gym/timing/stats.h"
+
+/* The largest standard error of the time that the library takes, as a share of the lesser time. A
+ * larger one means that the host was busy with something else, and nobody is charged for that. */
+#define MOST_NOISE 0.1
+/* The standard error of a median of n normal values is 1.25 sigma / sqrt(n), and their
+ * interquartile range is 1.35 sigma. */
+#define ERROR_OF_IQR (1.25 / 1.35)
+
+/* A claim below this share of what the library's absence saves contradicts it. The two differ by
+ * caches only: 0.8 to 1.3 of each other, measured. */
+#define LEAST_CLAIM 0.125
+#define LARGE_DROP  0.2 /* of the lesser time; a smaller one may be noise */
+
+enum column { REFERENCE, CANDIDATE, COUNTED, DROPPED };
+
+static size_t column(const struct kg_coverage_calls *c, enum column which,
+                     double out[KG_COVERAGE_MOST])
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct kg_coverage_round *r = &c->round[i];
+        out[i] = which == REFERENCE   ? r->reference_ns
+                 : which == CANDIDATE ? r->candidate_ns
+                 : which == COUNTED   ? r->library_ns
+                                      : r->candidate_ns - r->without_ns;
+    }
+    return c->n;
+}
+
+static double median_of(const struct kg_coverage_calls *c, enum column which)
+{
+    double x[KG_COVERAGE_MOST] = {0};
+    size_t n = column(c, which, x);
+    return kg_median(x, n);
+}
+
+static double error_of(const struct kg_coverage_calls *c, enum column which)
+{
+    double x[KG_COVERAGE_MOST] = {0};
+    size_t n = column(c, which, x);
+    return ERROR_OF_IQR * (kg_quantile(x, n, 0.75) - kg_quantile(x, n, 0.25)) / sqrt((double)n);
+}
+
+static void measure(const struct kg_coverage_calls *c, struct kg_coverage *o, double *least)
+{
+    o->reference_ns = median_of(c, REFERENCE) - c->k_ns;
+    o->candidate_ns = median_of(c, CANDIDATE) - c->k_ns;
+    o->counted_ns = median_of(c, COUNTED);
+    o->dropped_ns = median_of(c, DROPPED);
+    *least = fmin(o->reference_ns, o->candidate_ns);
+    if (*least > 0) {
+        o->noise = fmax(error_of(c, DROPPED), error_of(c, COUNTED)) / *least;
+    }
+}
+
+static void say(struct kg_coverage *o, double coverage, const char *why)
+{
+    o->coverage = coverage;
+    o->why = why;
+}
+
+static void formula(const struct kg_coverage_calls *c, struct kg_coverage *o, double least)
+{
+    if (!(least > 0) || least < KG_PAIRS_TOO_SHORT * c->k_ns) {
+        say(o, NAN, "its time is too short to be divided");
+    } else if (o->noise > MOST_NOISE) {
+        say(o, NAN, "the host was disturbed: its times differ too much from call to call");
+    } else if (o->dropped_ns > LARGE_DROP * least && o->counted_ns < LEAST_CLAIM * o->dropped_ns) {
+        say(o, 0, "its process claims far less time in the library than it saves without it");
+    } else {
+        double library_ns = fmax(o->counted_ns, o->dropped_ns);
+        say(o, fmin(1, fmax(0, 1 - library_ns / least)), NULL);
+    }
+}
+
+void kg_coverage_of(const struct kg_coverage_calls *c, struct kg_coverage *out)
+{
+    double least = NAN;
+    *out = (struct kg_coverage){NAN, NAN, NAN, NAN, NAN, NAN, false, NULL};
+    if (c->n > 0) {
+        measure(c, out, &least);
+    }
+    if (c->end == KG_COVERAGE_KILLED) {
+        say(out, NAN, "its process without the library was killed, perhaps by the host");
+    } else if (c->end == KG_COVERAGE_ENDED) {
+        say(out, 0, "its process does not outlive a library that computes nothing");
+    } else if (c->miscounted) {
+        say(out, 0, "its process failed beside the library that counts");
+    } else if (c->n < KG_COVERAGE_LEAST) {
+        say(out, NAN, "the host was disturbed: too few calls can be used");
+    } else if (!c->wrong_without) {
+        out->decoy = c->operators > 0;
+        say(out, out->decoy ? 0 : 1,
+            out->decoy ? "its answer is right without the library that it calls"
+                       : "it calls no operator of the library");
+    } else if (c->operators == 0) {
+        say(out, 0, "its process claims no call of the library, and its answer needs it");
+    } else {
+        formula(c, out, least);
+    }
+}
+
+bool kg_coverage_disturbed(const struct kg_coverage_calls *c, const struct kg_coverage *o)
+{
+    return isnan(o->coverage) &&
+           (c->end == KG_COVERAGE_KILLED || c->n < KG_COVERAGE_LEAST || o->noise > MOST_NOISE);
+}

@@ -1,0 +1,50 @@
+/* How much of a C candidate's time is its own: pure functions of what the stage profile measured.
+ *
+ * coverage = 1 - t_lib / min(t_candidate, t_reference), within 0..1. t_lib is the larger of two:
+ * the time that the counting build of kgops claims, and the time that the candidate saves where
+ * kgops computes nothing. The broker takes the second one itself. So a claim can only raise t_lib.
+ */
+#ifndef KG_GYM_NATIVE_NATIVE_COVERAGE_H
+#define KG_GYM_NATIVE_NATIVE_COVERAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KG_COVERAGE_CALLS 9  /* rounds that count */
+#define KG_COVERAGE_MOST  18 /* the same where the host was disturbed */
+#define KG_COVERAGE_LEAST 5  /* with fewer nothing is said */
+
+/* Why the candidate's process did not outlive the library that computes nothing. */
+enum kg_coverage_end { KG_COVERAGE_ALIVE, KG_COVERAGE_ENDED, KG_COVERAGE_KILLED };
+
+/* One round: the same inputs, asked of four processes. ns: the window of timing, K included. */
+struct kg_coverage_round {
+    double reference_ns, candidate_ns;
+    double without_ns; /* the candidate with the library that computes nothing */
+    double library_ns; /* claimed by the counting build; within that call's window */
+};
+
+struct kg_coverage_calls { /* zeroed: nothing was measured */
+    struct kg_coverage_round round[KG_COVERAGE_MOST];
+    size_t n;
+    double k_ns;              /* K; 0: unknown */
+    uint64_t operators;       /* calls of operators, as the counting build claims */
+    enum kg_coverage_end end; /* of the process without the library */
+    bool wrong_without;       /* an answer was wrong there */
+    bool miscounted;          /* the process with the counting build died or hung */
+};
+
+struct kg_coverage {
+    double coverage;                                           /* 0..1; NaN: it can't be told */
+    double candidate_ns, reference_ns, counted_ns, dropped_ns; /* medians, after K; NaN: none */
+    double noise;    /* standard error of dropped_ns, as a share of the lesser time; NaN: none */
+    bool decoy;      /* it calls the library, and its answer is right without it */
+    const char *why; /* static; NULL where the formula gave the coverage */
+};
+
+void kg_coverage_of(const struct kg_coverage_calls *c, struct kg_coverage *out);
+/* True if another measurement may say more, because the host disturbed this one. */
+bool kg_coverage_disturbed(const struct kg_coverage_calls *c, const struct kg_coverage *o);
+
+#endif
