@@ -18,45 +18,36 @@
 #define LEAST_CLAIM 0.125
 #define LARGE_DROP  0.2 /* of the lesser time; a smaller one may be noise */
 
-enum column { REFERENCE, CANDIDATE, COUNTED, DROPPED };
-
-static size_t column(const struct kg_coverage_calls *c, enum column which,
-                     double out[KG_COVERAGE_MOST])
+static double error_of(const struct kg_coverage_times *t)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        const struct kg_coverage_round *r = &c->round[i];
-        out[i] = which == REFERENCE   ? r->reference_ns
-                 : which == CANDIDATE ? r->candidate_ns
-                 : which == COUNTED   ? r->library_ns
-                                      : r->candidate_ns - r->without_ns;
+    double iqr = kg_quantile(t->ns, t->n, 0.75) - kg_quantile(t->ns, t->n, 0.25);
+    return ERROR_OF_IQR * iqr / sqrt((double)t->n);
+}
+
+static size_t least_calls(const struct kg_coverage_calls *c)
+{
+    const struct kg_coverage_times *all[] = {&c->reference, &c->candidate, &c->without,
+                                             &c->library};
+    size_t least = all[0]->n;
+    for (size_t i = 1; i < sizeof all / sizeof *all; i++) {
+        least = all[i]->n < least ? all[i]->n : least;
     }
-    return c->n;
+    return least;
 }
 
-static double median_of(const struct kg_coverage_calls *c, enum column which)
+/* Medians and their error; returns the lesser time. */
+static double measure(const struct kg_coverage_calls *c, struct kg_coverage *o)
 {
-    double x[KG_COVERAGE_MOST] = {0};
-    size_t n = column(c, which, x);
-    return kg_median(x, n);
-}
-
-static double error_of(const struct kg_coverage_calls *c, enum column which)
-{
-    double x[KG_COVERAGE_MOST] = {0};
-    size_t n = column(c, which, x);
-    return ERROR_OF_IQR * (kg_quantile(x, n, 0.75) - kg_quantile(x, n, 0.25)) / sqrt((double)n);
-}
-
-static void measure(const struct kg_coverage_calls *c, struct kg_coverage *o, double *least)
-{
-    o->reference_ns = median_of(c, REFERENCE) - c->k_ns;
-    o->candidate_ns = median_of(c, CANDIDATE) - c->k_ns;
-    o->counted_ns = median_of(c, COUNTED);
-    o->dropped_ns = median_of(c, DROPPED);
-    *least = fmin(o->reference_ns, o->candidate_ns);
-    if (*least > 0) {
-        o->noise = fmax(error_of(c, DROPPED), error_of(c, COUNTED)) / *least;
-    }
+    double without_ns = kg_median(c->without.ns, c->without.n);
+    double candidate_ns = kg_median(c->candidate.ns, c->candidate.n);
+    o->reference_ns = kg_median(c->reference.ns, c->reference.n) - c->k_ns;
+    o->candidate_ns = candidate_ns - c->k_ns;
+    o->counted_ns = kg_median(c->library.ns, c->library.n);
+    o->dropped_ns = candidate_ns - without_ns;
+    double least = fmin(o->reference_ns, o->candidate_ns);
+    double dropped_error = hypot(error_of(&c->candidate), error_of(&c->without));
+    o->noise = fmax(dropped_error, error_of(&c->library)) / least;
+    return least;
 }
 
 static void say(struct kg_coverage *o, double coverage, const char *why)
@@ -81,33 +72,25 @@ static void formula(const struct kg_coverage_calls *c, struct kg_coverage *o, do
 
 void kg_coverage_of(const struct kg_coverage_calls *c, struct kg_coverage *out)
 {
-    double least = NAN;
     *out = (struct kg_coverage){NAN, NAN, NAN, NAN, NAN, NAN, false, NULL};
-    if (c->n > 0) {
-        measure(c, out, &least);
-    }
+    bool enough = least_calls(c) >= KG_COVERAGE_LEAST;
+    double least = enough ? measure(c, out) : NAN;
     if (c->end == KG_COVERAGE_KILLED) {
         say(out, NAN, "its process without the library was killed, perhaps by the host");
     } else if (c->end == KG_COVERAGE_ENDED) {
         say(out, 0, "its process does not outlive a library that computes nothing");
     } else if (c->miscounted) {
         say(out, 0, "its process failed beside the library that counts");
-    } else if (c->n < KG_COVERAGE_LEAST) {
-        say(out, NAN, "the host was disturbed: too few calls can be used");
-    } else if (!c->wrong_without) {
+    } else if (!c->wrong_without && c->right_without >= KG_COVERAGE_LEAST) {
         out->decoy = c->operators > 0;
         say(out, out->decoy ? 0 : 1,
             out->decoy ? "its answer is right without the library that it calls"
                        : "it calls no operator of the library");
+    } else if (!enough) {
+        say(out, NAN, "the host was disturbed: too few calls can be used");
     } else if (c->operators == 0) {
         say(out, 0, "its process claims no call of the library, and its answer needs it");
     } else {
         formula(c, out, least);
     }
-}
-
-bool kg_coverage_disturbed(const struct kg_coverage_calls *c, const struct kg_coverage *o)
-{
-    return isnan(o->coverage) &&
-           (c->end == KG_COVERAGE_KILLED || c->n < KG_COVERAGE_LEAST || o->noise > MOST_NOISE);
 }

@@ -11,28 +11,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KG_COVERAGE_CALLS 9  /* rounds that count */
-#define KG_COVERAGE_MOST  18 /* the same where the host was disturbed */
-#define KG_COVERAGE_LEAST 5  /* with fewer nothing is said */
+#define KG_COVERAGE_CALLS 9 /* calls of each kind that count, at most */
+#define KG_COVERAGE_LEAST 5 /* with fewer nothing is said */
 
 /* Why the candidate's process did not outlive the library that computes nothing. */
 enum kg_coverage_end { KG_COVERAGE_ALIVE, KG_COVERAGE_ENDED, KG_COVERAGE_KILLED };
 
-/* One round: the same inputs, asked of four processes. ns: the window of timing, K included. */
-struct kg_coverage_round {
-    double reference_ns, candidate_ns;
-    double without_ns; /* the candidate with the library that computes nothing */
-    double library_ns; /* claimed by the counting build; within that call's window */
+/* ns of the calls of one kind that count; windows of timing, K included. */
+struct kg_coverage_times {
+    double ns[KG_COVERAGE_CALLS];
+    size_t n;
 };
 
 struct kg_coverage_calls { /* zeroed: nothing was measured */
-    struct kg_coverage_round round[KG_COVERAGE_MOST];
-    size_t n;
-    double k_ns;              /* K; 0: unknown */
-    uint64_t operators;       /* calls of operators, as the counting build claims */
-    enum kg_coverage_end end; /* of the process without the library */
-    bool wrong_without;       /* an answer was wrong there */
-    bool miscounted;          /* the process with the counting build died or hung */
+    struct kg_coverage_times reference, candidate;
+    struct kg_coverage_times without; /* the candidate with the library that computes nothing */
+    struct kg_coverage_times library; /* claimed by the counting build, within a call's window */
+    double k_ns;                      /* K; 0: unknown */
+    uint64_t operators;               /* calls of operators, as the counting build claims */
+    enum kg_coverage_end end;         /* of the process without the library */
+    size_t right_without;             /* answers there that were right */
+    bool wrong_without;               /* an answer was wrong there */
+    bool miscounted;                  /* the process with the counting build died or hung */
 };
 
 struct kg_coverage {
@@ -44,7 +44,4 @@ struct kg_coverage {
 };
 
 void kg_coverage_of(const struct kg_coverage_calls *c, struct kg_coverage *out);
-/* True if another measurement may say more, because the host disturbed this one. */
-bool kg_coverage_disturbed(const struct kg_coverage_calls *c, const struct kg_coverage *o);
-
 #endif

@@ -14,12 +14,14 @@
 #include "gym/eval/again.h"
 #include "gym/native/profile_rounds.h"
 
-#define FIRST 1 /* rounds before those that count */
 /* Calls of a process until so many in a row had no page fault. malloc() hands out new pages in the
  * first 8 calls that need 1 MB, but not in each of them. */
 #define QUIET_WARM  4
 #define MOST_WARM   20
-#define MOST_ROUNDS 28 /* a round in which a runner worked outside its call is made again */
+#define MOST_ROUNDS 28 /* a call that waited, or worked outside its window, does not count */
+/* A call whose process did not run for longer than this, and for a tenth of its window, had to wait
+ * for the core: the host was busy. The hand-off (K) takes 3 to 13 us. */
+#define WAITED_NS 25000
 /* A call without the library may take so many times the candidate's first call, and at least so
  * long; after that it hangs. A busy host must not look like that. */
 #define HANG_TIMES 20
@@ -118,7 +120,11 @@ static enum step call(struct profiling *s, const struct kg_case *c, bool wide,
     kg_layout_plan(n->problem, &c->shape, wide, c->jitter, c->in_base, c->out_base, &l);
     kg_layout_call(n->problem, &c->shape, &l, wide, &words);
     kg_runner_call(run, &words, deadline_ns, true, rep);
-    return rep->status == KG_RUN_OK ? ON : rep->status == KG_RUN_ACTIVE ? VOID : FAILED;
+    if (rep->status != KG_RUN_OK && rep->status != KG_RUN_ACTIVE) {
+        return FAILED;
+    }
+    bool waited = rep->window_ns - rep->cpu_ns > WAITED_NS + rep->window_ns / 10;
+    return waited || rep->status == KG_RUN_ACTIVE ? VOID : ON;
 }
 
 /* The window of timing: CPU time outside the call is added. */
@@ -208,6 +214,7 @@ static enum step ask(struct profiling *s, const struct kg_case *c, enum side sid
         return made;
     }
     enum step step = compare(s, c, mode, &take, &j, err);
+    s->calls->right_without += step == ON && side == STUB;
     if (step == FAILED) {
         step = wrong(s, side, c, &take, &j);
     } else if (step == ON && side == PLAIN) {
@@ -247,15 +254,22 @@ static enum step warm_side(struct profiling *s, enum side side, struct kg_err *e
 
 /* --- rounds --- */
 
+static void keep(struct kg_coverage_times *t, double ns)
+{
+    if (t->n < KG_COVERAGE_CALLS) {
+        t->ns[t->n++] = ns;
+    }
+}
+
 /* The claim of one call: ticks, as ns of the broker's clock, and not more than its window. */
-static enum step ask_counted(struct profiling *s, const struct kg_case *c,
-                             enum kg_compare_mode mode, double *library_ns, struct kg_err *err)
+static enum step ask_counted(struct profiling *s, const struct kg_case *c, double *library_ns,
+                             struct kg_err *err)
 {
     const struct kg_wire *wire = s->runner[COUNTED].wire;
     uint64_t ticks = wire->library_ticks, calls = wire->library_calls;
     double window_ns;
-    enum step step = ask(s, c, COUNTED, mode, &window_ns, err);
-    if (step != ON) {
+    enum step step = ask(s, c, COUNTED, KG_COMPARE_FLOAT, &window_ns, err);
+    if (step == ERROR || step == FAILED) {
         return step;
     }
     double per_ns = (double)(kg_wire_ticks() - s->ticks0) / (double)(kg_clock_ns() - s->ns0);
@@ -263,66 +277,67 @@ static enum step ask_counted(struct profiling *s, const struct kg_case *c,
         (double)(wire->library_ticks - ticks) / per_ns; /* set back: beyond any window */
     *library_ns = fmin(claimed, window_ns);
     s->calls->operators += wire->library_calls != calls;
-    return ON;
+    return step;
 }
 
-static enum step one_round(struct profiling *s, int64_t number, struct kg_coverage_round *out,
-                           struct kg_err *err)
+static bool enough(const struct kg_coverage_times *t)
 {
-    double unused;
+    return t->n == KG_COVERAGE_CALLS;
+}
+
+/* One call of each process that has not enough that count; the reference answers for all. */
+static enum step one_round(struct profiling *s, struct kg_err *err)
+{
+    struct kg_coverage_calls *out = s->calls;
+    struct kg_coverage_times *to[] = {&out->candidate, &out->library, &out->without};
     const struct kg_case c = {.shape = s->shape,
                               .law = KG_LAW_OWN,
-                              .key = kg_key_derive(s->e->key, "coverage", (uint64_t)number)};
-    bool first = number == 0; /* the judge learns the reference's own error from the oracle */
+                              .key = kg_key_derive(s->e->key, "coverage", (uint64_t)s->rounds)};
+    bool first = s->rounds == 0; /* the judge learns the reference's own error from the oracle */
     enum kg_compare_mode mode = first ? KG_COMPARE_ORACLE : KG_COMPARE_FLOAT;
-    enum step step = ask_reference(s, &c, KG_SIDE_FLOAT, &out->reference_ns, err);
-    if (first && step == ON) {
-        step = ask_reference(s, &c, KG_SIDE_ORACLE, &unused, err);
+    double ns;
+    enum step step = ask_reference(s, &c, KG_SIDE_FLOAT, &ns, err);
+    if (step == ON && !first) {
+        keep(&out->reference, ns);
     }
-    /* Neither process is always the first of the two whose times are compared. */
-    enum side sides[] = {PLAIN, STUB};
-    double *ns[] = {&out->candidate_ns, &out->without_ns};
-    for (int i = 0; i < 2 && step == ON; i++) {
-        int k = (int)(i ^ (number & 1));
-        step = ask(s, &c, sides[k], mode, ns[k], err);
+    if (first && step != ERROR) {
+        step = ask_reference(s, &c, KG_SIDE_ORACLE, &ns, err);
     }
-    return step == ON ? ask_counted(s, &c, mode, &out->library_ns, err) : step;
+    /* None is always the first. */
+    for (int i = 0; i < SIDES && step != ERROR && step != FAILED; i++) {
+        enum side side = (enum side)((i + s->rounds) % SIDES);
+        if (enough(to[side])) {
+            continue;
+        }
+        step = side == COUNTED ? ask_counted(s, &c, &ns, err) : ask(s, &c, side, mode, &ns, err);
+        if (step == ON && !first) {
+            keep(to[side], ns);
+        }
+    }
+    return step;
 }
 
-/* Rounds until `wanted` of them count. */
-static enum step rounds(struct profiling *s, size_t wanted, struct kg_err *err)
+static enum step rounds(struct profiling *s, struct kg_err *err)
 {
-    while (s->rounds < MOST_ROUNDS && s->calls->n < wanted) {
-        struct kg_coverage_round r = {0};
-        enum step step = one_round(s, s->rounds, &r, err);
-        if (step == ERROR || step == FAILED) {
-            return step;
-        }
-        if (step == ON && s->rounds >= FIRST) {
-            s->calls->round[s->calls->n++] = r;
-        }
+    const struct kg_coverage_calls *c = s->calls;
+    enum step step = ON;
+    while (step != ERROR && step != FAILED && s->rounds < MOST_ROUNDS &&
+           !(enough(&c->reference) && enough(&c->candidate) && enough(&c->without) &&
+             enough(&c->library))) {
+        step = one_round(s, err);
         s->rounds++;
     }
-    return ON;
-}
-
-/* Twice as many rounds where the host was disturbed. */
-static enum step enough_rounds(struct profiling *s, struct kg_err *err)
-{
-    struct kg_coverage o;
-    enum step step = rounds(s, KG_COVERAGE_CALLS, err);
-    kg_coverage_of(s->calls, &o);
-    bool again = step == ON && kg_coverage_disturbed(s->calls, &o);
-    return again ? rounds(s, KG_COVERAGE_MOST, err) : step;
+    return step == VOID ? ON : step;
 }
 
 static enum step measure(struct profiling *s, struct kg_err *err)
 {
     struct kg_evaluation *e = s->e;
     struct kg_native *n = kg_native_of(e->w);
-    int64_t k =
-        e->r->timing.overhead_ns > 0 ? e->r->timing.overhead_ns : kg_native_least_k(e->w, 0);
-    s->calls->k_ns = (double)k;
+    int64_t k = kg_native_least_k(e->w, 0);
+    s->calls->k_ns = (double)(k > 0                          ? k
+                              : e->r->timing.overhead_ns > 0 ? e->r->timing.overhead_ns
+                                                             : 0);
     s->ticks0 = kg_wire_ticks();
     s->ns0 = kg_clock_ns();
     if (kg_native_check_built(kg_native_run_of(e)->object, err) != KG_OK ||
@@ -339,7 +354,7 @@ static enum step measure(struct profiling *s, struct kg_err *err)
         step = start_side(s, side, err);
         step = step == ON ? warm_side(s, side, err) : step;
     }
-    step = step == ON ? enough_rounds(s, err) : step;
+    step = step == ON ? rounds(s, err) : step;
     for (enum side side = PLAIN; side < SIDES; side++) {
         stop_side(s, side);
     }
@@ -349,7 +364,7 @@ static enum step measure(struct profiling *s, struct kg_err *err)
 enum kg_stage_result kg_profile_rounds(struct kg_evaluation *e, struct kg_coverage_calls *out,
                                        struct kg_err *err)
 {
-    *out = (struct kg_coverage_calls){.n = 0};
+    *out = (struct kg_coverage_calls){.k_ns = 0};
     struct profiling *s = calloc(1, sizeof *s);
     if (!s) {
         kg_fail(err, KG_E_LIMIT, "no memory for a profile");

@@ -14,11 +14,12 @@ static json_t *real_or_null(double x)
 static void record(struct kg_evaluation *e, const struct kg_coverage_calls *c,
                    const struct kg_coverage *o)
 {
-    json_t *told = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "coverage", real_or_null(o->coverage),
-        "candidate_ns", real_or_null(o->candidate_ns), "reference_ns",
-        real_or_null(o->reference_ns), "counted_ns", real_or_null(o->counted_ns), "dropped_ns",
-        real_or_null(o->dropped_ns), "calls", (json_int_t)c->n, "needs_library", c->wrong_without);
+    json_t *told =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "coverage", real_or_null(o->coverage),
+                  "candidate_ns", real_or_null(o->candidate_ns), "reference_ns",
+                  real_or_null(o->reference_ns), "counted_ns", real_or_null(o->counted_ns),
+                  "dropped_ns", real_or_null(o->dropped_ns), "calls", (json_int_t)c->candidate.n,
+                  "needs_library", c->wrong_without);
     if (o->why) {
         json_object_set_new(told, "why", json_string(o->why));
     }

@@ -78,12 +78,14 @@ void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_
     struct kg_task_stat before = {0}, after = {0};
     bool counted = faults && kg_rest_stat(r, &before);
     out->idle_cpu_ns = kg_runner_idle_ns(r);
+    int64_t released_cpu_ns = r->idle_from_cpu_ns + out->idle_cpu_ns;
     out->status = release(r, deadline_ns, &out->window_ns);
     if (out->status != KG_RUN_OK) {
         r->status = out->status;
         return;
     }
     kg_rest_settle(r, out, &after);
+    out->cpu_ns = r->idle_from_cpu_ns - released_cpu_ns;
     if (counted && after.faults >= before.faults) {
         out->faults = after.faults - before.faults;
     }

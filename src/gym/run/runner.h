@@ -53,6 +53,7 @@ struct kg_call_report {
     int64_t window_ns;   /* from release to done, by the broker's clock */
     int64_t tail_cpu_ns; /* CPU time from done until it was at rest */
     int64_t idle_cpu_ns; /* CPU time between the previous rest and this release */
+    int64_t cpu_ns;      /* CPU time from this release until it was at rest */
     int64_t faults;      /* page faults within the window; -1: not counted */
     int threads;         /* threads after the call */
     bool unstopped;      /* it neither blocked nor could be stopped */
