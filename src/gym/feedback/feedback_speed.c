@@ -90,7 +90,10 @@ void kg_fb_speed(struct kg_fb_page *p, const struct kg_record *r)
                              : "Its speed was not measured.\n");
     }
     if (!isnan(r->coverage)) {
-        kg_buf_addf(out, "Coverage: %.0f %% of the device's time is in kernels of yours.\n",
+        bool c = r->problem.language && strcmp(r->problem.language, "c") == 0;
+        kg_buf_addf(out,
+                    c ? "Coverage: %.0f %% of the time is in code of yours, not in the library.\n"
+                      : "Coverage: %.0f %% of the device's time is in kernels of yours.\n",
                     100 * r->coverage);
     }
     if (!r->league.eligible) {
