@@ -176,13 +176,13 @@ $(B)/kgops/libkgops.so: $(wildcard kgops/*.c) $(wildcard kgops/*.h) $(wildcard k
 	  $(filter %.c,$^) -o $@ -lm
 
 # Two more builds of it for the stage profile: one counts its own time, one computes nothing.
-$(B)/kgops-counted/libkgops.so: $(wildcard kgops/*.c kgops/*.h kgops/*.inc src/runner/library/*) src/gym/run/wire.h
+$(B)/kgops-counted/libkgops.so: $(wildcard kgops/*.c kgops/*.h kgops/*.inc kgops/profiled/*) src/gym/run/wire.h
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops -Isrc \
-	  -include src/runner/library/inside.h $(filter kgops/%.c,$^) src/runner/library/counted.c -o $@ -lm
+	  -include kgops/profiled/inside.h $(wildcard kgops/*.c) kgops/profiled/counted.c -o $@ -lm
 
-$(B)/kgops-stub/libkgops.so: src/runner/library/stub.c kgops/temp.c kgops/kgops.h kgops/operators.h
+$(B)/kgops-stub/libkgops.so: kgops/profiled/stub.c kgops/temp.c kgops/kgops.h kgops/operators.h
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu17 -O3 -march=$(MARCH) -fPIC -shared -fvisibility=hidden $(WARN) -Ikgops \

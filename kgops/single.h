@@ -3,7 +3,7 @@
 #include "kgops.h"
 #include "vexp.h"
 
-/* The counting build (src/runner/library) gives the operators other names. */
+/* The counting build (kgops/profiled) gives the operators other names. */
 #ifndef KGOPS_NAME
 #define KGOPS_NAME(op, S) kgops_##op##_##S
 #endif

@@ -152,7 +152,7 @@ static enum step ask_reference(struct profiling *s, const struct kg_case *c, enu
 {
     struct kg_native *n = kg_native_of(s->e->w);
     struct kg_take_report take;
-    struct kg_call_report rep;
+    struct kg_call_report rep = {.status = KG_RUN_OK};
     bool wide = side == KG_SIDE_ORACLE;
     enum step step = fill(s, c, wide, err);
     if (step == ON) {
@@ -295,7 +295,7 @@ static enum step one_round(struct profiling *s, struct kg_err *err)
                               .key = kg_key_derive(s->e->key, "coverage", (uint64_t)s->rounds)};
     bool first = s->rounds == 0; /* the judge learns the reference's own error from the oracle */
     enum kg_compare_mode mode = first ? KG_COMPARE_ORACLE : KG_COMPARE_FLOAT;
-    double ns;
+    double ns = 0;
     enum step step = ask_reference(s, &c, KG_SIDE_FLOAT, &ns, err);
     if (step == ON && !first) {
         keep(&out->reference, ns);

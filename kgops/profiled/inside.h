@@ -1,9 +1,9 @@
 /* The library's own sources are compiled with this header before them. Their operators then have
  * inner names, and counted.c gives the public names to functions that count. */
-#ifndef KG_RUNNER_LIBRARY_INSIDE_H
-#define KG_RUNNER_LIBRARY_INSIDE_H
+#ifndef KGOPS_PROFILED_INSIDE_H
+#define KGOPS_PROFILED_INSIDE_H
 
-#include <operators.h>
+#include "operators.h"
 
 #define KGOPS_NAME(op, S)     kgops_inside_##op##_##S
 #define kgops_inside_temp_f32 kgops_temp_f32

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "gym/run/wire.h"
-#include "runner/library/inside.h"
+#include "profiled/inside.h"
 
 static void count(uint64_t from)
 {

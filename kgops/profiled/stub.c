@@ -2,7 +2,7 @@
  * and last element and in every 1024th, 0 in each integer. So few NaN take nearly no time, and an
  * answer that needs the output is still wrong. An index of 0 is inside every table, so that an
  * honest candidate does not crash. kgops_temp is the library's own. */
-#include <operators.h>
+#include "operators.h"
 
 #define SPARSE 1024 /* of floats: one in each page */
 
