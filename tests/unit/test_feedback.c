@@ -310,6 +310,11 @@ static void golden_kernels(void **state)
     sample_record(&r, SAMPLE_OK, 3);
     r.candidate.code = "@triton.jit\ndef softmax_2d(x):\n    pass\n";
     r.coverage = 0.834;
+    const char *language = r.problem.language;
+    render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
+    assert_non_null(strstr(out.data, "not in the library")); /* C has no device */
+    kg_buf_deinit(&out);
+    r.problem.language = "python";
     static const struct {
         const char *name;
         double share;
@@ -327,6 +332,7 @@ static void golden_kernels(void **state)
     }
     render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);
     golden_compare("feedback", "kernels", &out);
+    r.problem.language = language;
     kg_buf_deinit(&out);
     r.league.eligible = false;
     render(&r, 0, KG_FEEDBACK_MARKDOWN, &out);

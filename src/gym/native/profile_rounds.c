@@ -16,7 +16,7 @@
 
 /* Calls of a process until so many in a row had no page fault. malloc() hands out new pages in the
  * first 8 calls that need 1 MB, but not in each of them. */
-#define QUIET_WARM  4
+#define QUIET_WARM  3
 #define MOST_WARM   20
 #define MOST_ROUNDS 28 /* a call that waited, or worked outside its window, does not count */
 /* A call whose process did not run for longer than this, and for a tenth of its window, had to wait
