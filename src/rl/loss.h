@@ -27,12 +27,12 @@
 #include "rl/aggregate.h"
 #include "rl/counts.h"
 
-enum rl_form { RL_FORM_CLIP, RL_FORM_GSPO };
+enum rl_loss_form { RL_FORM_CLIP, RL_FORM_GSPO };
 enum rl_offpolicy { RL_ONPOLICY, RL_DECOUPLED, RL_BYPASS, RL_PURE };
 enum rl_kl { RL_KL_K2, RL_KL_K3, RL_KL_ABS, RL_KL_K1 };
 
 struct rl_loss_options {
-    enum rl_form form;
+    enum rl_loss_form form;
     enum rl_offpolicy offpolicy;
     double clip_lo, clip_hi; /* .2, .28 */
     double dual;             /* 3; 0: off */

@@ -259,7 +259,7 @@ static void test_gradients_by_differences(void **state)
             for (int how = RL_DECOUPLED; how <= RL_BYPASS; how++) {
                 mixed(g);
                 struct rl_loss_options o = options((enum rl_offpolicy)how);
-                o.form = (enum rl_form)form;
+                o.form = (enum rl_loss_form)form;
                 o.aggregate.agg = (enum rl_aggregation)agg;
                 o.kl_loss = .1;
                 o.kl = agg % 2 ? RL_KL_K2 : RL_KL_K3;
