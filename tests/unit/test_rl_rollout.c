@@ -1,0 +1,190 @@
+/* Rollouts with a script, through the real pool: verdicts and rewards of good and bad replies, two
+ * turns, contexts that only grow, shared records; and with the engine. */
+#include "kgym_rig.h"
+
+#include "loop_rig.h"
+
+#include "rl/dryrun.h"
+#include "rl/evaluate.h"
+
+static struct loop loop;
+static struct kgym_pool *pool;
+
+static int setup(void **state)
+{
+    static const char *const quick[] = {"timing.pairs=4"};
+    const struct kgym_options o = {
+        .size = sizeof o, .preset = "train", .settings = quick, .nsettings = 1};
+    struct kgym_error e;
+    if (rig_setup(state) != 0) {
+        return -1;
+    }
+    setenv("KGYM_PROGRAM", getenv("K"), 1);
+    loop_open(&loop, 1024, 16);
+    if (kgym_open(&o, &pool, &e) != KGYM_OK) {
+        print_error("%s\n", e.message);
+        return -1;
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    kgym_close(pool);
+    loop_close(&loop);
+    return rig_teardown(state);
+}
+
+static struct rl_judge *open_judge(int tickets, bool reuse)
+{
+    const struct rl_judge_options o = {
+        .reward = "dr-kernel-nopr", .tickets = tickets, .reuse = reuse};
+    struct rl_judge *j;
+    loop_ok(rl_judge_create(pool, &o, &j, &loop_err));
+    return j;
+}
+
+/* The context of a trajectory, put together from its parts. */
+static void check_context(const struct rl_walk *w)
+{
+    struct lm_ids ids;
+    lm_ids_init(&ids);
+    loop_ok(rl_talker_prompt(&loop.talker, &w->chain, &ids, &loop_err));
+    for (int t = 0; t < w->turns; t++) {
+        const struct rl_turn *turn = &w->turn[t];
+        if (t > 0) {
+            loop_ok(rl_talker_feedback(&loop.talker, true, w->turn[t - 1].verdict->feedback, &ids,
+                                       &loop_err));
+        }
+        assert_int_equal(turn->first, ids.n);
+        lm_ids_add(&ids, w->ids + turn->first, (size_t)turn->length);
+        assert_int_equal(w->ids[turn->first + turn->length - 1], loop.talker.end);
+    }
+    assert_int_equal(ids.n, w->n);
+    assert_memory_equal(ids.id, w->ids, ids.n * sizeof *ids.id);
+    lm_ids_deinit(&ids);
+}
+
+static void good_and_bad_replies(void **state)
+{
+    (void)state;
+    struct rl_chain chains[3];
+    struct rl_scripted *script;
+    struct rl_rollouts *r;
+    struct rl_rollout_stats stats;
+    struct kg_buf report;
+    struct rl_judge *j = open_judge(12, true);
+    const struct rl_rollout_options o = {.rollouts = 4, .turns = 2, .min_reply = 16};
+    assert_int_equal(rl_dry_chains(chains, 3), 3);
+    loop_ok(rl_scripted_create(&loop.talker, rl_dry_say, NULL, 8, 2048, &script, &loop_err));
+    loop_ok(rl_rollouts_create(12, 2048, 8, &r, &loop_err)); /* one group waits for room */
+    struct rl_policy policy = rl_policy_scripted(script);
+    loop_ok(rl_rollout_run(r, &loop.talker, &policy, j, chains, 3, &o, &stats, &loop_err));
+    kg_buf_init(&report, 4096);
+    if (rl_dry_check(r, &report) != 0) {
+        fail_msg("%s", report.data);
+    }
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(r->walk[i].end, RL_WALK_DONE);
+        assert_int_equal(r->walk[i].turns, 2);
+        check_context(&r->walk[i]);
+    }
+    struct rl_judge_counts c = rl_judge_counts(j);
+    assert_int_equal(c.asked, 24);
+    assert_int_equal(c.shared, 12); /* all of turn 2, which repeats a correct reply or the hack */
+    assert_int_equal(stats.infra + stats.defect + stats.full + stats.cut, 0);
+    assert_int_equal(rl_judge_pending(j), 0);
+    r->walk[1].turn[0].verdict = r->walk[0].turn[0].verdict; /* a gym that pays for a wrong one */
+    assert_int_equal(rl_dry_check(r, &report), 1);
+    kg_buf_deinit(&report);
+    rl_judge_destroy(j);
+    rl_rollouts_destroy(r);
+    rl_scripted_destroy(script);
+}
+
+/* Feedback does not fit: the trajectory ends after its first turn, and nothing is cut. */
+static void a_full_context_ends(void **state)
+{
+    (void)state;
+    struct rl_chain chain;
+    struct rl_scripted *script;
+    struct rl_rollouts *r;
+    struct rl_rollout_stats stats;
+    struct rl_judge *j = open_judge(4, true);
+    struct rl_rollout_options o = {.rollouts = 4, .turns = 2, .min_reply = 16};
+    rl_dry_chains(&chain, 1);
+    loop_ok(rl_scripted_create(&loop.talker, rl_dry_say, NULL, 4, 60, &script, &loop_err));
+    loop_ok(rl_rollouts_create(4, 60, 4, &r, &loop_err));
+    struct rl_policy policy = rl_policy_scripted(script);
+    loop_ok(rl_rollout_run(r, &loop.talker, &policy, j, &chain, 1, &o, &stats, &loop_err));
+    assert_int_equal(r->walk[0].turns, 1);
+    assert_int_equal(r->walk[0].end, RL_WALK_FULL);
+    assert_int_equal(r->walk[0].turn[0].finish, LM_FULL);
+    assert_true(stats.full >= 3 && stats.cut >= 3);
+    o.min_reply = 100;
+    assert_int_equal(rl_rollout_run(r, &loop.talker, &policy, j, &chain, 1, &o, &stats, &loop_err),
+                     KG_E_LIMIT);
+    rl_judge_destroy(j);
+    rl_rollouts_destroy(r);
+    rl_scripted_destroy(script);
+}
+
+/* The engine speaks: two turns of a model that knows nothing, and a step that has the same bits. */
+static void the_engine_speaks(void **state)
+{
+    (void)state;
+    struct rl_chain chains[2];
+    struct lm_engine *engine;
+    struct rl_rollouts *r;
+    struct rl_rollout_stats stats;
+    struct rl_step *step;
+    struct rl_step_stats learned;
+    struct rl_evaluation e;
+    const struct lm_engine_options eo = {.max_seqs = 4, .max_tokens = 200};
+    struct rl_engine_policy p = {.turn = {.sampling = {.temperature = 1, .seed = 3},
+                                          .max_tokens = 40,
+                                          .stop = {loop.talker.end},
+                                          .n_stop = 1}};
+    const struct rl_rollout_options o = {.step = 4, .rollouts = 4, .turns = 2, .min_reply = 16};
+    struct rl_step_options so = {.seed = 1,
+                                 .adamw = {1e-3f, .9f, .95f, 1e-8f, 0, 1},
+                                 .max_rows = 1024,
+                                 .max_seqs = 16,
+                                 .walks = 8,
+                                 .max_tokens = 200,
+                                 .same_bits = true};
+    struct rl_judge *j = open_judge(8, true);
+    rl_methods_defaults(&so.methods, 2, 4, 2, 40);
+    rl_dry_chains(chains, 2);
+    loop_ok(lm_engine_create(loop.model, loop.threads, &eo, &engine, &loop_err));
+    loop_ok(rl_rollouts_create(8, 200, 4, &r, &loop_err));
+    loop_ok(rl_step_create(loop.trainer, &so, &step, &loop_err));
+    p.engine = engine;
+    struct rl_policy policy = rl_policy_engine(&p);
+    loop_ok(rl_rollout_run(r, &loop.talker, &policy, j, chains, 2, &o, &stats, &loop_err));
+    assert_true(stats.sampled > 100);
+    loop_ok(rl_step_learn(step, r, 4, &learned, &loop_err));
+    assert_int_equal(learned.rows, 16);
+    assert_true(learned.max_diff == 0);
+    const struct rl_evaluate_options ev = {
+        .seed = 1, .step = 9, .samples = 4, .turns = 2, .min_reply = 16};
+    loop_ok(rl_evaluate(r, &loop.talker, &policy, j, chains, 2, &ev, &e, &loop_err));
+    assert_true(e.score[RL_SCORE_CORRECT].value == 0 && e.score[RL_SCORE_FAST_12].hi == 0);
+    struct rl_interval d = rl_evaluation_difference(&e, &e, RL_SCORE_VALID, 0, 2, 1);
+    assert_true(d.value == 0 && d.lo == 0 && d.hi == 0);
+    rl_evaluation_deinit(&e);
+    rl_step_destroy(step);
+    rl_judge_destroy(j);
+    rl_rollouts_destroy(r);
+    lm_engine_destroy(engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_and_bad_replies),
+        cmocka_unit_test(a_full_context_ends),
+        cmocka_unit_test(the_engine_speaks),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
