@@ -1,0 +1,265 @@
+/* The option table of a training run. */
+#include "rl/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/yaml.h"
+
+static const char *const mixes[] = {"weak", "rich", NULL};
+static const char *const returns[] = {"sum", "final_reward", "max_reward", NULL};
+static const char *const n1s[] = {"zero", "raw", "cross", NULL};
+static const char *const sets[] = {"live", "kept", NULL};
+static const char *const cvs[] = {"off", "fixed", "fit", NULL};
+static const char *const offpolicies[] = {"onpolicy", "decoupled", "bypass", "pure", NULL};
+static const char *const forms[] = {"clip", "gspo", NULL};
+static const char *const aggs[] = {"seq-mean-token-sum",  "token-mean",
+                                   "seq-mean-token-mean", "seq-mean-token-sum-norm",
+                                   "seq-sum-no-norm",     NULL};
+static const char *const denoms[] = {"nominal", "live", "kept", NULL};
+static const char *const mrss[] = {"off",      "token",     "turn",     "turn-geo",
+                                   "sequence", "geometric", "turn-abs", NULL};
+static const char *const tiss[] = {"off", "token", "row", "trajectory", NULL};
+static const char *const prs_modes[] = {"all", "positive", "weight", NULL};
+static const char *const zero_vars[] = {"off", "any-turn", "last-turn", NULL};
+
+#define AT(field) offsetof(struct rl_config, field), sizeof(((struct rl_config *)0)->field)
+#define BOOL(key, field, def, help)                                                                \
+    {                                                                                              \
+        key, KG_OPT_BOOL, AT(field), 0, 0, NULL, def, "", help, false                              \
+    }
+#define INT(key, field, lo, hi, def, unit, help)                                                   \
+    {                                                                                              \
+        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help, false                           \
+    }
+#define REAL(key, field, lo, hi, def, unit, help)                                                  \
+    {                                                                                              \
+        key, KG_OPT_REAL, AT(field), lo, hi, NULL, def, unit, help, false                          \
+    }
+#define TEXT(key, field, def, help)                                                                \
+    {                                                                                              \
+        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help, false                            \
+    }
+#define ENUM(key, field, names, def, help)                                                         \
+    {                                                                                              \
+        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help, false                             \
+    }
+
+static const struct kg_opt table[] = {
+    INT("seed", seed, 0, 1e15, "1", "", "Of all draws of the run."),
+    INT("threads", threads, 0, 256, "0", "", "Of the engine; 0: one for each core."),
+    INT("part", part, 0, RL_PARTS - 1, "0", "", "Which fifth of the pairs is held out."),
+    INT("model.hidden", hidden, 8, 4096, "80", "", "Width of the model."),
+    INT("model.inter", inter, 8, 16384, "240", "", "Width of its feed-forward block."),
+    INT("model.layers", layers, 1, 64, "3", "", "Its blocks."),
+    INT("model.heads", heads, 1, 64, "4", "", "Its heads; divides the width."),
+    INT("corpus.documents", documents, 1, 1e6, "16000", "", "Conversations of the corpus."),
+    INT("corpus.merges", merges, 0, 1e5, "512", "", "Merges of the tokenizer."),
+    REAL("corpus.talks", talks, 0, 1, "0", "", "Share with two turns; the gym judges the first."),
+    REAL("corpus.triples", corpus_triples, 0, 1, "0.5", "", "Share with three operators."),
+    ENUM("corpus.mix", mix, mixes, "rich", "Styles of the candidates."),
+    INT("sft.steps", sft_steps, 0, 1e7, "100000", "", "Most steps of SFT."),
+    REAL("sft.seconds", sft_seconds, 0, 1e6, "65", "s", "Most seconds of SFT; 0: no limit."),
+    INT("sft.rows", sft_rows, 64, 1e6, "2048", "", "Tokens of a step of SFT."),
+    REAL("sft.lr", sft_rate, 0, 1, "0.006", "", "Highest learning rate of SFT."),
+    INT("sft.warmup", sft_warmup, 0, 1e6, "20", "", "Steps until it is reached."),
+    INT("rl.steps", steps, 0, 1e7, "100000", "", "Most steps of RL."),
+    REAL("rl.seconds", seconds, 0, 1e6, "130", "s", "Most seconds of RL; 0: no limit."),
+    INT("rl.groups", groups, 1, 4096, "8", "", "Problems of a step."),
+    INT("rl.rollouts", rollouts, 1, 1024, "8", "", "Trajectories of a problem."),
+    INT("rl.rows", rows, 64, 1e6, "8192", "", "Tokens of a micro-batch."),
+    REAL("rl.lr", rate, 0, 1, "0.0005", "", "Learning rate of RL."),
+    REAL("rl.clip", clip, 0, 1e6, "1", "", "Highest norm of the gradient; 0: off."),
+    REAL("rl.triples", triples, 0, 1, "0.25", "", "Share of problems with three operators."),
+    INT("turns", turns, 1, 8, "1", "", "Turns of a trajectory."),
+    INT("resp_max", resp_max, 1, 1e5, "256", "tokens", "Longest reply."),
+    INT("min_resp", min_resp, 1, 1e5, "16", "tokens", "Room that a turn needs to begin."),
+    INT("ctx_max", ctx_max, 32, 1e6, "640", "tokens", "Longest trajectory."),
+    INT("fb_max", fb_max, 0, 1e5, "24", "tokens", "Longest feedback."),
+    TEXT("reward", reward, "dr-kernel", "Reward preset of the gym."),
+    BOOL("reuse", reuse, "yes", "Equal replies to a problem share the first record."),
+    ENUM("returns", returns, returns, "sum", "How rewards become returns."),
+    REAL("gamma", gamma, 0, 1, "1", "", "Discount by turn."),
+    BOOL("void", void_turns, "no", "A failure after a success does not train."),
+    TEXT("adv", adv, "trloo", "Estimator of the advantage."),
+    ENUM("n1", n1, n1s, "zero", "Advantage of a row without companions."),
+    ENUM("baseline_set", baseline_set, sets, "kept", "Rows that baselines are made of."),
+    ENUM("cv", cv, cvs, "off", "Control variate of trloo."),
+    REAL("cv_beta", cv_beta, -1e3, 1e3, "0", "", "Its factor, for `fixed`."),
+    ENUM("offpolicy", offpolicy, offpolicies, "onpolicy", "What the ratio compares."),
+    ENUM("loss", form, forms, "clip", "Ratio by token, or by row."),
+    ENUM("agg", agg, aggs, "seq-mean-token-sum", "How tokens are added up."),
+    ENUM("denom", denom, denoms, "nominal", "Rows that the mean counts."),
+    REAL("clip_lo", clip_lo, 0, 1, "0.2", "", "Ratios below 1 - clip_lo have no gradient."),
+    REAL("clip_hi", clip_hi, 0, 1e3, "0.28", "", "Ratios above 1 + clip_hi have none."),
+    REAL("dual", dual, 0, 1e3, "3", "", "Bound of the loss where A < 0; 0: off."),
+    REAL("scale", scale, 1e-9, 1e9, "1", "", "The loss is divided by it."),
+    REAL("entropy", entropy, 0, 1e3, "0", "", "Weight of the entropy; 0: off."),
+    REAL("ent_mask", ent_mask, 0, 1, "0", "", "Tokens above this quantile train; 0: all."),
+    REAL("risk_mask", risk_mask, 0, 1, "0", "", "Less likely tokens with A < 0 do not train."),
+    ENUM("mrs", mrs, mrss, "off", "Rejection by the mismatch of sampler and learner."),
+    REAL("mrs_lo", mrs_lo, 0, 1, "0.999", "", "Least ratio; 0: 1 / mrs_hi."),
+    REAL("mrs_hi", mrs_hi, 0, 1e6, "1.001", "", "Highest ratio."),
+    REAL("veto", veto, 0, 1, "0", "", "A token below this ratio rejects its row; 0: off."),
+    ENUM("tis", tis, tiss, "off", "Importance weights by the mismatch."),
+    BOOL("prs", prs, "yes", "Rejects correct replies of low coverage."),
+    ENUM("prs_mode", prs_mode, prs_modes, "positive", "Which rows the coin decides."),
+    REAL("prs_tau", prs_tau, 0, 1, "0.3", "", "Coverage that is never kept."),
+    REAL("prs_sigma", prs_sigma, 0, 1, "0.1", "", "Width from never to always."),
+    REAL("prs_or_speed", prs_or_speed, 0, 1e6, "0", "", "Keep from this speed-up on; 0: off."),
+    ENUM("zero_var", zero_var, zero_vars, "any-turn", "Groups that have nothing to teach."),
+    INT("eval.pairs", eval_pairs, 0, 1e5, "100", "", "Held-out pairs of an evaluation."),
+    INT("eval.triples", eval_triples, 0, 1e5, "30", "", "Held-out triples of an evaluation."),
+    INT("eval.samples", eval_samples, 1, 64, "4", "", "Trajectories of each."),
+    REAL("eval.top_p", eval_top_p, 0, 1, "1", "", "Mass of the tokens that are drawn."),
+    TEXT("gym_preset", gym_preset, "train", "Evaluation preset of the gym."),
+};
+static const struct kg_opts options = {table, sizeof table / sizeof *table};
+
+const struct kg_opts *rl_options(void)
+{
+    return &options;
+}
+
+void rl_config_defaults(struct rl_config *c)
+{
+    memset(c, 0, sizeof *c);
+    kg_opts_defaults(&options, c);
+}
+
+static enum kg_code set(struct rl_config *c, const char *key, const char *value, const char *source,
+                        struct kg_err *err)
+{
+    if (strncmp(key, "gym.", 4) != 0) {
+        return kg_opts_set(&options, c, key, value, source, err);
+    }
+    if (c->ngym == RL_GYM_KEYS) {
+        return kg_fail(err, KG_E_LIMIT, "%s: more than %d keys of the gym", source, RL_GYM_KEYS);
+    }
+    int n = snprintf(c->gym[c->ngym], RL_GYM_KEY, "%s=%s", key + 4, value);
+    if (n >= RL_GYM_KEY) {
+        return kg_fail(err, KG_E_LIMIT, "%s: %.60s is too long", source, key);
+    }
+    c->ngym++;
+    return KG_OK;
+}
+
+enum kg_code rl_config_pair(struct rl_config *c, const char *pair, const char *source,
+                            struct kg_err *err)
+{
+    char key[KG_OPT_KEY_MAX];
+    const char *eq = strchr(pair, '=');
+    size_t n = eq ? (size_t)(eq - pair) : 0;
+    if (n == 0 || n >= sizeof key) {
+        return kg_fail(err, KG_E_USAGE, "%s: `%.80s` is not key=value", source, pair);
+    }
+    memcpy(key, pair, n);
+    key[n] = '\0';
+    return set(c, key, eq + 1, source, err);
+}
+
+/* Leaves of the tree, with the keys of the maps above them. */
+static enum kg_code read_map(struct rl_config *c, const struct kg_yaml *map, const char *above,
+                             const char *path, struct kg_err *err)
+{
+    for (const struct kg_yaml *y = map->child; y != NULL; y = y->next) {
+        char key[2 * KG_OPT_KEY_MAX], source[300];
+        int n = snprintf(key, sizeof key, "%s%s%s", above, above[0] ? "." : "", y->key);
+        snprintf(source, sizeof source, "%.250s:%d", path, y->line);
+        if (n >= KG_OPT_KEY_MAX) {
+            return kg_fail(err, KG_E_USAGE, "%s: no option `%.60s...`", source, key);
+        }
+        enum kg_code code =
+            y->kind == KG_YAML_SCALAR ? set(c, key, y->text, source, err)
+            : y->kind == KG_YAML_MAP
+                ? read_map(c, y, key, path, err)
+                : kg_fail(err, KG_E_USAGE, "%s: `%s` is a list, not a value", source, key);
+        if (code != KG_OK) {
+            return code;
+        }
+    }
+    return KG_OK;
+}
+
+enum kg_code rl_config_file(struct rl_config *c, const char *path, struct kg_err *err)
+{
+    struct kg_arena arena;
+    struct kg_buf text;
+    struct kg_yaml *y;
+    kg_arena_init(&arena, "configuration", 4u << 20);
+    kg_buf_init(&text, 1u << 20);
+    enum kg_code code = kg_file_read(path, &text, err);
+    code = code != KG_OK ? code : kg_yaml_parse(text.data, text.len, path, 1, &arena, &y, err);
+    if (code == KG_OK && y->kind != KG_YAML_MAP) {
+        code = kg_fail(err, KG_E_INPUT, "%.300s: not a map of keys", path);
+    }
+    code = code != KG_OK ? code : read_map(c, y, "", path, err);
+    kg_buf_deinit(&text);
+    kg_arena_deinit(&arena);
+    return code;
+}
+
+void rl_config_dump(const struct rl_config *c, struct kg_buf *out)
+{
+    kg_opts_dump(&options, c, false, out);
+    for (size_t i = 0; i < c->ngym; i++) {
+        const char *eq = strchr(c->gym[i], '=');
+        kg_buf_addf(out, "gym.%.*s: \"%s\"\n", (int)(eq - c->gym[i]), c->gym[i], eq + 1);
+    }
+}
+
+const struct rl_mix *rl_config_mix(const struct rl_config *c)
+{
+    return c->mix == 0 ? &rl_mix_weak : &rl_mix_rich;
+}
+
+static void fill_loss(const struct rl_config *c, struct rl_loss_options *o)
+{
+    o->form = (enum rl_loss_form)c->form;
+    o->offpolicy = (enum rl_offpolicy)c->offpolicy;
+    o->clip_lo = c->clip_lo;
+    o->clip_hi = c->clip_hi;
+    o->dual = c->dual;
+    o->entropy = c->entropy;
+    o->ent_quantile = c->ent_mask;
+    o->risk_prob = c->risk_mask;
+    o->aggregate.agg = (enum rl_aggregation)c->agg;
+    o->aggregate.denom = (enum rl_denom)c->denom;
+    o->aggregate.scale = c->scale;
+}
+
+enum kg_code rl_config_methods(const struct rl_config *c, struct rl_methods *m, struct kg_err *err)
+{
+    rl_methods_defaults(m, (uint32_t)c->groups, (uint32_t)c->rollouts, (uint32_t)c->turns,
+                        (uint32_t)c->resp_max);
+    m->returns.kind = (enum rl_return_kind)c->returns;
+    m->returns.gamma = c->gamma;
+    m->returns.void_turns = c->void_turns;
+    m->filter.zero_var = (enum rl_zero_var)c->zero_var;
+    m->mismatch.mrs = (enum rl_mrs)c->mrs;
+    m->mismatch.lo = c->mrs_lo;
+    m->mismatch.hi = c->mrs_hi;
+    m->mismatch.veto = c->veto;
+    m->mismatch.tis = (enum rl_tis)c->tis;
+    m->prs = (struct rl_prs_options){.on = c->prs,
+                                     .tau = c->prs_tau,
+                                     .sigma = c->prs_sigma,
+                                     .mode = (enum rl_prs_mode)c->prs_mode,
+                                     .or_speed = c->prs_or_speed > 0,
+                                     .speed_least = c->prs_or_speed};
+    if (rl_estimator_find(c->adv, &m->adv.estimator, err) != KG_OK) {
+        return err->code;
+    }
+    m->adv.n1 = (enum rl_n1)c->n1;
+    m->adv.set = (enum rl_set)c->baseline_set;
+    m->adv.cv = (enum rl_cv)c->cv;
+    m->adv.cv_beta = c->cv_beta;
+    fill_loss(c, &m->loss);
+    if (c->heads > 0 && c->hidden % (2 * c->heads) != 0) {
+        return kg_fail(err, KG_E_USAGE, "model.hidden: %lld is no multiple of twice model.heads",
+                       (long long)c->hidden);
+    }
+    return rl_methods_check(m, err);
+}
