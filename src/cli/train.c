@@ -1,0 +1,157 @@
+/* kgym train: one training run from a configuration. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "rl/run.h"
+
+const char *const kg_cli_train_flags[] = {"--set",  "--out",  "--dry-run", "--check",
+                                          "--dump", "--help", NULL};
+
+#define SETS 128
+
+struct args {
+    const char *config, *out;
+    const char *set[SETS];
+    int nset;
+    bool dry, check, dump, help;
+};
+
+static void usage(FILE *f)
+{
+    struct kg_buf keys;
+    fputs(
+        "usage: kgym train CONFIG.yaml --out RUN [--set key=value]...\n"
+        "       kgym train CONFIG.yaml --dry-run | --check | --dump\n\n"
+        "Trains a small model on generated C kernels: a corpus, SFT, an evaluation on problems\n"
+        "that are held out, RL by the gym's rewards, the same evaluation again.\n\n"
+        "  --out RUN        a new folder: config.yaml, metrics.jsonl\n"
+        "  --set KEY=VALUE  overrides the file; gym.KEY=VALUE sets a key of the gym\n"
+        "  --dry-run        no model: correct, wrong, hacking and garbage replies go through the\n"
+        "                   loop; exit status 1 if the gym rewards them otherwise than it must\n"
+        "  --check          only check the configuration\n"
+        "  --dump           print the resolved configuration\n\n"
+        "Example: kgym train configs/demo.yaml --out run1 --set rl.seconds=60\n\n"
+        "Keys:\n",
+        f);
+    kg_buf_init(&keys, 1u << 20);
+    kg_opts_help(rl_options(), &keys);
+    fputs(keys.data, f);
+    kg_buf_deinit(&keys);
+}
+
+static enum kg_code word(struct args *a, int argc, char **argv, int at, int *used,
+                         struct kg_err *err)
+{
+    const char *value = NULL, *w = argv[at];
+    bool *flag = strcmp(w, "--dry-run") == 0                        ? &a->dry
+                 : strcmp(w, "--check") == 0                        ? &a->check
+                 : strcmp(w, "--dump") == 0                         ? &a->dump
+                 : strcmp(w, "--help") == 0 || strcmp(w, "-h") == 0 ? &a->help
+                                                                    : NULL;
+    *used = 1;
+    if (flag != NULL) {
+        *flag = true;
+        return KG_OK;
+    }
+    if (kg_cli_value("--out", argc, argv, at, used, &a->out, err) != KG_OK || *used) {
+        return err->code;
+    }
+    if (kg_cli_value("--set", argc, argv, at, used, &value, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used) {
+        if (a->nset == SETS) {
+            return kg_fail(err, KG_E_LIMIT, "--set: more than %d", SETS);
+        }
+        a->set[a->nset++] = value;
+        return KG_OK;
+    }
+    if (w[0] == '-') {
+        return kg_cli_unknown("train", w, kg_cli_train_flags, false, err);
+    }
+    if (a->config != NULL) {
+        return kg_fail(err, KG_E_USAGE, "one configuration, not `%.60s` as well", w);
+    }
+    a->config = w;
+    *used = 1;
+    return KG_OK;
+}
+
+static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *err)
+{
+    for (int i = 1, used = 0; i < argc; i += used) {
+        if (word(a, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    if (a->help) {
+        return KG_OK;
+    }
+    if (a->config == NULL) {
+        return kg_fail(err, KG_E_USAGE, "name a configuration, such as configs/demo.yaml");
+    }
+    if (a->out == NULL && !a->dry && !a->check && !a->dump) {
+        return kg_fail(err, KG_E_USAGE, "--out RUN is missing");
+    }
+    return KG_OK;
+}
+
+static enum kg_code resolve(const struct args *a, struct rl_config *c, struct kg_err *err)
+{
+    struct rl_methods m;
+    rl_config_defaults(c);
+    enum kg_code code = rl_config_file(c, a->config, err);
+    for (int i = 0; i < a->nset && code == KG_OK; i++) {
+        code = rl_config_pair(c, a->set[i], "--set", err);
+    }
+    return code != KG_OK ? code : rl_config_methods(c, &m, err);
+}
+
+static int train(const struct args *a, const struct rl_config *c)
+{
+    struct kg_err err = KG_ERR_INIT;
+    static struct rl_run run;
+    int bad = 0;
+    const struct rl_run_options o = {.folder = a->dry ? NULL : a->out,
+                                     .dry = a->dry,
+                                     .terminal = stdout,
+                                     .cancel = &kg_cli_cancelled};
+    kg_cli_signals();
+    if (rl_run_open(c, &o, &run, &err) != KG_OK) {
+        return kg_cli_fail("train", &err);
+    }
+    enum kg_code code = a->dry ? rl_run_rehearse(&run, &bad, &err) : rl_run_train(&run, &err);
+    rl_run_close(&run);
+    if (code != KG_OK) {
+        return kg_cli_fail("train", &err);
+    }
+    return bad > 0 ? KG_STATUS_BAD : KG_STATUS_GOOD;
+}
+
+int kg_cmd_train(int argc, char **argv)
+{
+    struct args a = {0};
+    static struct rl_config c;
+    struct kg_err err = KG_ERR_INIT;
+    if (parse(&a, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail("train", &err);
+    }
+    if (a.help) {
+        usage(stdout);
+        return KG_STATUS_GOOD;
+    }
+    if (resolve(&a, &c, &err) != KG_OK) {
+        return kg_cli_fail("train", &err);
+    }
+    if (a.dump) {
+        struct kg_buf text;
+        kg_buf_init(&text, 1u << 20);
+        rl_config_dump(&c, &text);
+        fputs(text.data, stdout);
+        kg_buf_deinit(&text);
+        return KG_STATUS_GOOD;
+    }
+    return a.check ? KG_STATUS_GOOD : train(&a, &c);
+}

@@ -1,0 +1,276 @@
+/* Makes and takes apart what a run needs. */
+#include "rl/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#define DRY_DOCUMENTS 400
+#define DRY_TOKENS    2048
+
+static enum kg_code open_pool(struct rl_run *run, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    const char *settings[RL_GYM_KEYS];
+    struct kgym_error e = {0};
+    for (size_t i = 0; i < c->ngym; i++) {
+        settings[i] = c->gym[i];
+    }
+    const struct kgym_options o = {
+        .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym};
+    return kgym_open(&o, &run->pool, &e) == KGYM_OK ? KG_OK : rl_judge_fail(err, &e);
+}
+
+static int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* Trajectories of a step, and of the largest batch. */
+static int step_walks(const struct rl_config *c)
+{
+    return (int)(c->groups * c->rollouts);
+}
+
+static int most_walks(const struct rl_run *run)
+{
+    return max_int(step_walks(run->config), run->held_n * (int)run->config->eval_samples);
+}
+
+static enum kg_code open_judge(struct rl_run *run, int tickets, struct kg_err *err)
+{
+    const struct rl_judge_options o = {
+        .reward = run->config->reward, .tickets = tickets, .reuse = run->config->reuse};
+    return rl_judge_create(run->pool, &o, &run->judge, err);
+}
+
+/* --- the corpus --- */
+
+/* The gym's feedback on first turns, all in flight at once as far as tickets go. */
+static enum kg_code ask(void *user, struct rl_first_turn *turn, size_t n, struct kg_err *err)
+{
+    struct rl_run *run = user;
+    struct rl_judge *j;
+    const struct rl_judge_options o = {
+        .reward = run->config->reward, .tickets = (int)n, .reuse = true};
+    if (rl_judge_create(run->pool, &o, &j, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = KG_OK;
+    for (size_t sent = 0, done = 0; done < n && code == KG_OK;) {
+        int ticket = -1;
+        const struct rl_verdict *v;
+        while (sent < n && sent - done < 512 && code == KG_OK) {
+            code = rl_judge_submit(j, (int)sent, &turn[sent].chain, turn[sent].code, turn[sent].len,
+                                   err);
+            sent++;
+        }
+        code = code != KG_OK ? code : rl_judge_next(j, -1, &ticket, &v, err);
+        if (code == KG_OK && ticket >= 0) {
+            memcpy(turn[ticket].feedback, v->feedback, sizeof turn->feedback);
+            done++;
+        }
+        if (code == KG_OK && *run->cancel) {
+            code = kg_fail(err, KG_E_CANCELLED, "interrupted");
+        }
+    }
+    rl_judge_destroy(j);
+    return code;
+}
+
+static enum kg_code make_corpus(struct rl_run *run, bool dry, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    int64_t began = kg_clock_ns();
+    const struct rl_corpus_options o = {.seed = (uint64_t)c->seed,
+                                        .documents = dry ? DRY_DOCUMENTS : (int)c->documents,
+                                        .talks = dry ? 0 : c->talks,
+                                        .triples = c->corpus_triples,
+                                        .merges = (int)c->merges,
+                                        .feedback = (int)c->fb_max,
+                                        .mix = rl_config_mix(c)};
+    rl_split_init(&run->split, (uint64_t)c->seed, (int)c->part);
+    enum kg_code code =
+        rl_corpus_create(&o, &run->split, ask, run, &run->talker, &run->corpus, err);
+    run->seconds[RL_PHASE_CORPUS] = (double)(kg_clock_ns() - began) * 1e-9;
+    return code;
+}
+
+/* --- problems --- */
+
+static enum kg_code list(const struct rl_split *s, int operators, bool held, struct rl_chain **out,
+                         size_t *n, struct kg_err *err)
+{
+    *n = rl_split_list(s, operators, held, NULL, 0);
+    *out = calloc(*n + 1, sizeof **out);
+    if (*out == NULL) {
+        return kg_fail(err, KG_E_HOST, "no memory for problems");
+    }
+    rl_split_list(s, operators, held, *out, *n);
+    return KG_OK;
+}
+
+static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    size_t n[2];
+    run->held_pairs = (int)c->eval_pairs;
+    run->held_n = (int)(c->eval_pairs + c->eval_triples);
+    run->held = calloc((size_t)run->held_n + 1, sizeof *run->held);
+    if (run->held == NULL) {
+        return kg_fail(err, KG_E_HOST, "no memory for problems");
+    }
+    size_t pairs = rl_split_list(&run->split, 2, true, run->held, (size_t)c->eval_pairs);
+    size_t triples =
+        rl_split_list(&run->split, 3, true, run->held + c->eval_pairs, (size_t)c->eval_triples);
+    if (pairs < (size_t)c->eval_pairs || triples < (size_t)c->eval_triples || run->held_n < 1) {
+        return kg_fail(err, KG_E_USAGE,
+                       "eval.pairs, eval.triples: %zu pairs and %zu triples are held out", pairs,
+                       triples);
+    }
+    for (int k = 0; k < 2; k++) {
+        if (list(&run->split, k + 2, false, &run->pool_chains[k], &n[k], err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return rl_picker_init(&run->picker, (uint64_t)c->seed, c->triples,
+                          (const struct rl_chain *const *)run->pool_chains, n, err);
+}
+
+/* --- the model --- */
+
+static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    const struct lm_config shape = {.vocab = run->talker.vocab,
+                                    .hidden = (int)c->hidden,
+                                    .inter = (int)c->inter,
+                                    .layers = (int)c->layers,
+                                    .heads = (int)c->heads,
+                                    .kv_heads = (int)c->heads,
+                                    .head_dim = (int)(c->hidden / c->heads),
+                                    .max_pos = (int)c->ctx_max,
+                                    .rope_theta = 1e4f,
+                                    .rms_eps = 1e-6f,
+                                    .tied = true,
+                                    .qk_norm = true};
+    const struct lm_trainer_options t = {.max_rows = max_int((int)c->sft_rows, (int)c->rows),
+                                         .max_seqs = max_int((int)c->sft_rows / 8, step_walks(c)),
+                                         .max_tokens = (int)c->ctx_max};
+    const struct lm_engine_options e = {.max_seqs = step_walks(c), .max_tokens = (int)c->ctx_max};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = c->threads > 0 ? (int)c->threads : cores > 0 ? (int)cores : 1;
+    enum kg_code code = lm_threads_create(threads, &run->threads, err);
+    code = code != KG_OK ? code : lm_model_create(&shape, (uint64_t)c->seed, &run->model, err);
+    code =
+        code != KG_OK ? code : lm_trainer_create(run->model, run->threads, &t, &run->trainer, err);
+    code = code != KG_OK ? code : lm_engine_create(run->model, run->threads, &e, &run->engine, err);
+    run->policy = (struct rl_engine_policy){
+        .engine = run->engine,
+        .turn = {.sampling = {.temperature = 1, .seed = rl_engine_seed((uint64_t)c->seed)},
+                 .max_tokens = (int)c->resp_max,
+                 .stop = {run->talker.end, run->talker.chat.start_id, run->talker.chat.pad_id},
+                 .n_stop = 3}};
+    return code;
+}
+
+static enum kg_code make_step(struct rl_run *run, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    const struct rl_step_options o = {
+        .seed = (uint64_t)c->seed,
+        .methods = run->methods,
+        .adamw = {(float)c->rate, .9f, .95f, 1e-8f, 0, (float)c->clip},
+        .max_rows = (int)c->rows,
+        .max_seqs = step_walks(c),
+        .walks = step_walks(c),
+        .max_tokens = (int)c->ctx_max,
+        .same_bits = true};
+    enum kg_code code = rl_step_create(run->trainer, &o, &run->step, err);
+    code = code != KG_OK ? code
+                         : rl_rollouts_create(most_walks(run), (int)c->ctx_max, step_walks(c),
+                                              &run->rollouts, err);
+    return code != KG_OK ? code : open_judge(run, most_walks(run), err);
+}
+
+static enum kg_code make_dry(struct rl_run *run, struct kg_err *err)
+{
+    int n = (int)rl_dry_chains(NULL, 0) * RL_DRY_ROLES;
+    enum kg_code code = rl_rollouts_create(n, DRY_TOKENS, n, &run->rollouts, err);
+    return code != KG_OK ? code : open_judge(run, n, err);
+}
+
+/* --- the folder --- */
+
+static enum kg_code open_folder(struct rl_run *run, const char *folder, struct kg_err *err)
+{
+    char path[4096];
+    struct kg_buf text;
+    if (kg_file_mkdirs(folder, 0777, err) != KG_OK) {
+        return err->code;
+    }
+    if (snprintf(path, sizeof path, "%s/metrics.jsonl", folder) >= (int)sizeof path) {
+        return kg_fail(err, KG_E_USAGE, "--out: the path is too long");
+    }
+    if (kg_file_exists(path)) {
+        return kg_fail(err, KG_E_USAGE, "%.300s: holds a run already (name a new folder)", folder);
+    }
+    run->metrics = fopen(path, "we");
+    if (run->metrics == NULL) {
+        return kg_fail(err, KG_E_IO, "%.300s: cannot write: %s", path, strerror(errno));
+    }
+    snprintf(path, sizeof path, "%s/config.yaml", folder);
+    kg_buf_init(&text, 1u << 20);
+    rl_config_dump(run->config, &text);
+    enum kg_code code = kg_file_write_atomic(path, text.data, text.len, err);
+    kg_buf_deinit(&text);
+    return code;
+}
+
+void rl_run_close(struct rl_run *run)
+{
+    rl_evaluation_deinit(&run->before);
+    rl_evaluation_deinit(&run->after);
+    rl_picker_deinit(&run->picker);
+    free(run->pool_chains[0]);
+    free(run->pool_chains[1]);
+    free(run->held);
+    rl_step_destroy(run->step);
+    rl_rollouts_destroy(run->rollouts);
+    lm_engine_destroy(run->engine);
+    lm_trainer_destroy(run->trainer);
+    lm_model_destroy(run->model);
+    lm_threads_destroy(run->threads);
+    rl_corpus_destroy(&run->corpus);
+    rl_talker_close(&run->talker);
+    rl_judge_destroy(run->judge);
+    kgym_close(run->pool);
+    if (run->metrics != NULL) {
+        fclose(run->metrics);
+    }
+}
+
+enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options *o,
+                         struct rl_run *run, struct kg_err *err)
+{
+    *run = (struct rl_run){.config = c, .terminal = o->terminal, .cancel = o->cancel};
+    enum kg_code code = rl_config_methods(c, &run->methods, err);
+    code = code != KG_OK ? code : open_pool(run, err);
+    code = code != KG_OK || o->folder == NULL ? code : open_folder(run, o->folder, err);
+    code = code != KG_OK ? code : make_corpus(run, o->dry, err);
+    if (o->dry) {
+        code = code != KG_OK ? code : make_dry(run, err);
+    } else {
+        code = code != KG_OK ? code : choose_problems(run, err);
+        code = code != KG_OK ? code : make_model(run, err);
+        code = code != KG_OK ? code : make_step(run, err);
+    }
+    if (code != KG_OK) {
+        rl_run_close(run);
+    }
+    return code;
+}
