@@ -178,6 +178,9 @@ static void add_command_words(struct kg_buf *out)
     kg_buf_adds(out, "\" ;;\n");
     add_kernelbench(out);
     add_case(out, "report", "@file --out --title --help");
+    kg_buf_adds(out, "    train) echo \"@file");
+    add_words(out, kg_cli_train_flags);
+    kg_buf_adds(out, "\" ;;\n");
     add_case(out, "feedback", "@file --tokens --style --help");
     add_case(out, "options", "--markdown --static-rules --help");
     add_case(out, "completion", "bash zsh --help");

@@ -20,6 +20,7 @@ struct args {
 
 static void usage(FILE *f)
 {
+    static struct rl_config c;
     struct kg_buf keys;
     fputs(
         "usage: kgym train CONFIG.yaml --out RUN [--set key=value]...\n"
@@ -33,10 +34,11 @@ static void usage(FILE *f)
         "  --check          only check the configuration\n"
         "  --dump           print the resolved configuration\n\n"
         "Example: kgym train configs/demo.yaml --out run1 --set rl.seconds=60\n\n"
-        "Keys:\n",
+        "Keys, their meaning and defaults:\n\n",
         f);
     kg_buf_init(&keys, 1u << 20);
-    kg_opts_help(rl_options(), &keys);
+    rl_config_defaults(&c);
+    kg_opts_dump(rl_options(), &c, true, &keys);
     fputs(keys.data, f);
     kg_buf_deinit(&keys);
 }

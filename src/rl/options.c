@@ -72,6 +72,8 @@ static const struct kg_opt table[] = {
     INT("rl.rows", rows, 64, 1e6, "8192", "", "Tokens of a micro-batch."),
     REAL("rl.lr", rate, 0, 1, "0.0005", "", "Learning rate of RL."),
     REAL("rl.clip", clip, 0, 1e6, "1", "", "Highest norm of the gradient; 0: off."),
+    INT("rl.problems", problems, 0, 1e6, "0", "",
+        "Most problems of a kind; 0: all. Few keep their references warm."),
     REAL("rl.triples", triples, 0, 1, "0.25", "", "Share of problems with three operators."),
     INT("turns", turns, 1, 8, "1", "", "Turns of a trajectory."),
     INT("resp_max", resp_max, 1, 1e5, "256", "tokens", "Longest reply."),

@@ -19,7 +19,7 @@ struct rl_config {
     int mix;
     int64_t sft_steps, sft_rows, sft_warmup;
     double sft_seconds, sft_rate;
-    int64_t steps, groups, rollouts, rows;
+    int64_t steps, groups, rollouts, rows, problems;
     double seconds, rate, clip, triples;
     int64_t turns, resp_max, min_resp, ctx_max, fb_max;
     char reward[48];

@@ -15,13 +15,16 @@
 static enum kg_code open_pool(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
-    const char *settings[RL_GYM_KEYS];
+    const char *settings[RL_GYM_KEYS + 1];
+    char reward[80];
     struct kgym_error e = {0};
     for (size_t i = 0; i < c->ngym; i++) {
         settings[i] = c->gym[i];
     }
+    snprintf(reward, sizeof reward, "rewards=%s", c->reward); /* so an unknown one is refused */
+    settings[c->ngym] = reward;
     const struct kgym_options o = {
-        .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym};
+        .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym + 1};
     return kgym_open(&o, &run->pool, &e) == KGYM_OK ? KG_OK : rl_judge_fail(err, &e);
 }
 
@@ -136,6 +139,7 @@ static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
         if (list(&run->split, k + 2, false, &run->pool_chains[k], &n[k], err) != KG_OK) {
             return err->code;
         }
+        n[k] = c->problems > 0 && n[k] > (size_t)c->problems ? (size_t)c->problems : n[k];
     }
     return rl_picker_init(&run->picker, (uint64_t)c->seed, c->triples,
                           (const struct rl_chain *const *)run->pool_chains, n, err);

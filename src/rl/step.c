@@ -1,35 +1,9 @@
 /* One training step over finished trajectories. */
-#include "rl/step.h"
+#include "rl/step_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FAST 1.2
-
-struct pack {
-    int32_t *start, *ids, *target; /* [max_seqs+1], [max_rows], [max_rows] */
-    int *walk;                     /* [max_seqs] */
-    int *at;                       /* [max_rows] the sampled token that a row predicts; -1: none */
-    float *coef, *eta, *logp, *ent;
-    int rows, seqs;
-    struct lm_rows view; /* the trainer reads it until the backward */
-};
-
-struct rl_step {
-    struct rl_step_options o;
-    struct lm_trainer *trainer;
-    struct rl_row *row, *all; /* without dropped groups; of all groups */
-    struct rl_rows rows;
-    struct rl_tokens tokens;
-    float *block; /* of the arrays of tokens */
-    uint8_t *keep;
-    float *mu, *theta, *entropy, *coef, *eta, *tis, *adv;
-    int *first_token; /* [walks * RL_TURNS_MAX] of each turn */
-    bool *trains;     /* [walks] */
-    struct pack pack;
-    struct rl_counts counts;
-};
 
 void rl_step_destroy(struct rl_step *s)
 {
@@ -53,7 +27,7 @@ static bool allocate(struct rl_step *s)
 {
     size_t walks = (size_t)s->o.walks, tokens = walks * (size_t)s->o.max_tokens;
     size_t turns = walks * RL_TURNS_MAX, rows = (size_t)s->o.max_rows, seqs = (size_t)s->o.max_seqs;
-    struct pack *p = &s->pack;
+    struct rl_step_pack *p = &s->pack;
     s->row = calloc(turns, sizeof *s->row);
     s->all = calloc(turns, sizeof *s->all);
     s->first_token = calloc(turns, sizeof *s->first_token);
@@ -107,120 +81,11 @@ enum kg_code rl_step_create(struct lm_trainer *trainer, const struct rl_step_opt
     return KG_OK;
 }
 
-/* --- trajectories to rows --- */
-
-static void add_row(struct rl_step *s, const struct rl_walk *w, int t, uint32_t step)
-{
-    const struct rl_turn *turn = &w->turn[t];
-    const struct rl_verdict *v = turn->verdict;
-    bool judged = v != NULL && v->state == RL_JUDGED;
-    struct rl_row *r = &s->row[s->rows.n++];
-    *r = (struct rl_row){.birth = step,
-                         .group = w->group,
-                         .rollout = w->rollout,
-                         .turn = (uint32_t)t + 1,
-                         .index = turn->index,
-                         .flags = RL_REAL,
-                         .coverage = judged ? v->coverage : (double)NAN,
-                         .weight = 1,
-                         .first = s->tokens.n,
-                         .length = (size_t)turn->length};
-    r->flags |= judged ? 0 : RL_INFRA;
-    r->flags |= w->end == RL_WALK_DEFECT ? RL_BAD_PROBLEM : 0;
-    r->flags |= turn->finish == LM_STOP ? 0 : RL_CUT;
-    if (judged) {
-        r->correct = v->correct;
-        r->speedup = v->speedup;
-        r->reward = v->reward;
-    }
-    memcpy(s->mu + r->first, w->mu + turn->first, r->length * sizeof *s->mu);
-    s->tokens.n += r->length;
-}
-
-static enum kg_code make_rows(struct rl_step *s, const struct rl_rollouts *r, uint32_t step,
-                              struct kg_err *err)
-{
-    s->rows = (struct rl_rows){.row = s->row};
-    s->tokens = (struct rl_tokens){.mu = s->mu,
-                                   .old = s->theta,
-                                   .theta = s->theta,
-                                   .entropy = s->entropy,
-                                   .keep = s->keep,
-                                   .tis = s->tis,
-                                   .adv = s->o.methods.adv.estimator->per_token ? s->adv : NULL,
-                                   .coef = s->coef,
-                                   .eta = s->eta};
-    KG_ASSERT(r->n <= s->o.walks && r->max_tokens <= s->o.max_tokens);
-    for (int i = 0; i < r->n; i++) {
-        for (int t = 0; t < r->walk[i].turns; t++) {
-            s->first_token[i * RL_TURNS_MAX + t] = (int)s->tokens.n;
-            add_row(s, &r->walk[i], t, step);
-        }
-        s->trains[i] = true;
-    }
-    return rl_rows_check(&s->rows, s->tokens.n, err);
-}
-
-static void measure(struct rl_step *s, struct rl_step_stats *out)
-{
-    double fast = 0, correct = 0, coverage = 0, known = 0, judged = 0, length = 0;
-    for (size_t i = 0; i < s->rows.n; i++) {
-        const struct rl_row *r = &s->rows.row[i];
-        bool knows = r->correct && !isnan(r->coverage);
-        judged += (r->flags & RL_INFRA) == 0;
-        correct += r->correct;
-        fast += r->correct && r->speedup > FAST;
-        coverage += knows ? r->coverage : 0;
-        known += knows;
-        out->live += rl_row_live(r);
-        out->reward += rl_row_live(r) ? r->reward : 0;
-        length += (double)r->length;
-    }
-    out->rows = (int)s->rows.n;
-    out->reward = out->live > 0 ? out->reward / out->live : 0;
-    out->correct = judged > 0 ? correct / judged : 0;
-    out->fast = judged > 0 ? fast / judged : 0;
-    out->coverage = known > 0 ? coverage / known : (double)NAN;
-    out->length = out->rows > 0 ? length / out->rows : 0;
-}
-
-static double hacks(const struct rl_rollouts *r)
-{
-    int hacks = 0, judged = 0;
-    for (int i = 0; i < r->n; i++) {
-        for (int t = 0; t < r->walk[i].turns; t++) {
-            const struct rl_verdict *v = r->walk[i].turn[t].verdict;
-            judged += v != NULL && v->state == RL_JUDGED;
-            hacks += v != NULL && strcmp(v->name, "hack") == 0;
-        }
-    }
-    return judged > 0 ? (double)hacks / judged : 0;
-}
-
-/* Takes the rows of dropped groups out. */
-static void filter(struct rl_step *s, struct rl_step_stats *out)
-{
-    size_t n = 0;
-    for (size_t first = 0, end; first < s->rows.n; first = end) {
-        end = rl_rows_group_end(&s->rows, first);
-        enum rl_drop why = rl_filter_group(&s->rows, first, end, &s->o.methods.filter, &s->counts);
-        out->groups++;
-        out->dropped += why != RL_DROP_NO;
-        out->of_drop[why]++;
-        if (why == RL_DROP_NO) {
-            memcpy(s->all + n, s->row + first, (end - first) * sizeof *s->all);
-            n += end - first;
-        }
-    }
-    memcpy(s->row, s->all, n * sizeof *s->row);
-    s->rows.n = n;
-}
-
 /* --- micro-batches --- */
 
 static bool pack_walk(struct rl_step *s, const struct rl_walk *w, int i)
 {
-    struct pack *p = &s->pack;
+    struct rl_step_pack *p = &s->pack;
     int rows = w->n - 1;
     if (p->seqs == s->o.max_seqs || p->rows + rows > s->o.max_rows) {
         return false;
@@ -261,7 +126,7 @@ static bool pack_next(struct rl_step *s, const struct rl_rollouts *r, int *next)
 
 static enum kg_code forward(struct rl_step *s, struct kg_err *err)
 {
-    struct pack *p = &s->pack;
+    struct rl_step_pack *p = &s->pack;
     p->view = (struct lm_rows){
         .n_seq = p->seqs, .start = p->start, .ids = p->ids, .target = p->target, .temperature = 1};
     return lm_trainer_forward(s->trainer, &p->view, p->logp, p->ent, err);
@@ -338,7 +203,7 @@ static void mark(struct rl_step *s, const struct rl_rollouts *r)
 
 static void backward(struct rl_step *s)
 {
-    struct pack *p = &s->pack;
+    struct rl_step_pack *p = &s->pack;
     bool bonus = s->o.methods.loss.entropy != 0;
     for (int k = 0; k < p->rows; k++) {
         p->coef[k] = p->at[k] >= 0 ? s->coef[p->at[k]] : 0;
@@ -376,8 +241,8 @@ static enum kg_code gradient(struct rl_step *s, const struct rl_rollouts *r,
 enum kg_code rl_step_learn(struct rl_step *s, const struct rl_rollouts *r, uint32_t step,
                            struct rl_step_stats *out, struct kg_err *err)
 {
-    *out = (struct rl_step_stats){.hack = hacks(r)};
-    enum kg_code code = make_rows(s, r, step, err);
+    *out = (struct rl_step_stats){.hack = rl_step_hacks(r)};
+    enum kg_code code = rl_step_rows_make(s, r, step, err);
     if (code != KG_OK) {
         return code;
     }
@@ -387,8 +252,8 @@ enum kg_code rl_step_learn(struct rl_step *s, const struct rl_rollouts *r, uint3
         return code;
     }
     rl_select_returns(&s->rows, &s->tokens, &s->o.methods, &s->counts);
-    measure(s, out);
-    filter(s, out);
+    rl_step_measure(s, out);
+    rl_step_filter(s, out);
     if (s->rows.n == 0) {
         return KG_OK; /* nothing to learn from: no update */
     }

@@ -89,6 +89,7 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
     struct rl_policy policy = rl_policy_engine(&p);
     fprintf(run->terminal, "%s: %d problems, %d samples\n", rl_phase_name(phase), run->held_n,
             (int)c->eval_samples);
+    fflush(run->terminal);
     if (rl_evaluate(run->rollouts, &run->talker, &policy, run->judge, run->held, run->held_n, &o,
                     out, err) != KG_OK) {
         return err->code;

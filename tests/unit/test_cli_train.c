@@ -1,0 +1,98 @@
+/* kgym train: its words, a dry run, and a run that is too short to learn. */
+#include "kgym_rig.h"
+
+#define TINY                                                                                       \
+    "--set model.hidden=16 --set model.inter=32 --set model.layers=1 --set model.heads=2 "         \
+    "--set corpus.documents=200 --set sft.seconds=0 --set sft.steps=12 --set rl.seconds=0 "        \
+    "--set rl.steps=2 --set rl.groups=2 --set rl.rollouts=2 --set eval.pairs=2 "                   \
+    "--set eval.triples=1 --set eval.samples=2 --set resp_max=24 --set turns=2 "                   \
+    "--set gym.stage.timing=no"
+
+static void words(void **state)
+{
+    (void)state;
+    rig_expect(2, "$K train");
+    rig_says("name a configuration");
+    rig_expect(2, "$K train $T/configs/demo.yaml");
+    rig_says("--out RUN is missing");
+    rig_expect(2, "$K train $T/configs/demo.yaml --out r --sett a=b");
+    rig_says("--set");
+    rig_expect(2, "$K train $T/configs/demo.yaml --check --set rl.grups=3");
+    rig_says("rl.groups");
+    rig_expect(2, "$K train $T/configs/demo.yaml --check --set adv=gae");
+    rig_expect(2, "$K train no-such.yaml --check");
+    rig_expect(0, "$K train $T/configs/demo.yaml --check");
+    rig_expect(0, "$K train --help");
+    rig_shows("samples: 4");
+    rig_expect(0, "$K train $T/configs/demo.yaml --dump --set seed=9 > a.yaml; "
+                  "$K train a.yaml --dump > b.yaml; cmp a.yaml b.yaml");
+    rig_expect(2, "$K train $T/configs/demo.yaml --dry-run --set gym.laws=x");
+    rig_says("laws");
+    rig_expect(2, "$K train $T/configs/demo.yaml --dry-run --set reward=none-such");
+}
+
+static void dry_run(void **state)
+{
+    (void)state;
+    rig_expect(0, "$K train $T/configs/demo.yaml --dry-run --set gym.timing.pairs=4");
+    rig_shows("correct  12 of 12");
+    rig_shows("hack     6 of 6");
+    /* a gym that computes no values finds nothing wrong */
+    rig_expect(1, "$K train $T/configs/demo.yaml --dry-run --set gym.stage.full=no "
+                  "--set gym.stage.tiny=no");
+}
+
+static const json_t *value(const json_t *line, const char *key)
+{
+    const json_t *v = json_object_get(line, key);
+    if (v == NULL) {
+        fail_msg("metrics lack `%s`", key);
+    }
+    return v;
+}
+
+static void short_run(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf text;
+    int steps = 0, evaluations = 0, ends = 0;
+    rig_expect(0, "$K train $T/configs/demo.yaml --out run " TINY);
+    rig_shows("2 held-out pairs");
+    kg_buf_init(&text, 1 << 20);
+    assert_int_equal(kg_file_read("run/metrics.jsonl", &text, &err), KG_OK);
+    for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n")) {
+        json_t *j = NULL;
+        assert_int_equal(kg_json_parse(line, strlen(line), "metrics", &j, &err), KG_OK);
+        const char *phase = json_string_value(value(j, "phase"));
+        if (strcmp(phase, "rl") == 0) {
+            steps++;
+            assert_true(json_real_value(value(j, "mismatch")) == 0);
+            assert_int_equal(json_integer_value(value(j, "rows")), 8);
+        }
+        if (strcmp(phase, "end") == 0) {
+            ends++;
+            value(value(j, "components"), "prs");
+        }
+        evaluations += strncmp(phase, "eval", 4) == 0;
+        json_decref(j);
+    }
+    assert_int_equal(steps, 2);
+    assert_int_equal(evaluations, 2);
+    assert_int_equal(ends, 1);
+    rig_expect(0, "$K train run/config.yaml --dump > c.yaml; cmp c.yaml run/config.yaml");
+    rig_expect(2, "$K train $T/configs/demo.yaml --out run " TINY);
+    rig_says("holds a run already");
+    kg_buf_deinit(&text);
+    rig_nothing_left();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words),
+        cmocka_unit_test(dry_run),
+        cmocka_unit_test(short_run),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
