@@ -129,6 +129,40 @@ static void a_full_context_ends(void **state)
     rl_scripted_destroy(script);
 }
 
+/* The gym cannot judge: it is asked three times, then the trajectory is censored, and the same
+ * reply is judged anew later. */
+static void no_verdict_is_censored(void **state)
+{
+    (void)state;
+    const struct rl_judge_options jo = {.reward = "none-such", .tickets = 4, .reuse = true};
+    struct rl_chain chain;
+    struct rl_scripted *script;
+    struct rl_rollouts *r;
+    struct rl_rollout_stats stats;
+    struct rl_judge *j;
+    const struct rl_rollout_options o = {.rollouts = 4, .turns = 2, .min_reply = 16};
+    rl_dry_chains(&chain, 1);
+    loop_ok(rl_judge_create(pool, &jo, &j, &loop_err));
+    loop_ok(rl_scripted_create(&loop.talker, rl_dry_say, NULL, 4, 2048, &script, &loop_err));
+    loop_ok(rl_rollouts_create(4, 2048, 4, &r, &loop_err));
+    struct rl_policy policy = rl_policy_scripted(script);
+    for (uint64_t time = 1; time <= 2; time++) {
+        loop_ok(rl_rollout_run(r, &loop.talker, &policy, j, &chain, 1, &o, &stats, &loop_err));
+        assert_int_equal(stats.infra, 4);
+        assert_int_equal(r->walk[2].end, RL_WALK_INFRA);
+        assert_int_equal(r->walk[2].turns, 1);
+        assert_int_equal(rl_judge_counts(j).failed, 4 * time);
+        assert_int_equal(rl_judge_counts(j).sent, 12 * time);
+    }
+    struct kg_buf report;
+    kg_buf_init(&report, 4096);
+    assert_int_equal(rl_dry_check(r, &report), 4);
+    kg_buf_deinit(&report);
+    rl_judge_destroy(j);
+    rl_rollouts_destroy(r);
+    rl_scripted_destroy(script);
+}
+
 /* The engine speaks: two turns of a model that knows nothing, and a step that has the same bits. */
 static void the_engine_speaks(void **state)
 {
@@ -184,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_and_bad_replies),
         cmocka_unit_test(a_full_context_ends),
+        cmocka_unit_test(no_verdict_is_censored),
         cmocka_unit_test(the_engine_speaks),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
