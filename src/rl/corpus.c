@@ -1,6 +1,7 @@
 /* Draws conversations of known styles, trains the tokenizer on their texts, and encodes them. */
 #include "rl/corpus.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ struct work {
 
 static enum kg_code memory(struct kg_err *err)
 {
-    return kg_fail(err, KG_E_HOST, "corpus: no memory");
+    kg_fail(err, KG_E_HOST, "corpus: no memory");
+    return KG_E_HOST;
 }
 
 static void close_work(struct work *w)
@@ -165,8 +167,8 @@ static enum kg_code teach_prompts(const struct work *w, struct lm_bpe_trainer *t
             code = lm_bpe_trainer_add(t, roles[k], strlen(roles[k]), err);
         }
         for (int op = 0; op < rl_ops_count() && i % 2 == 0 && code == KG_OK; op++) {
-            char word[RL_CHAIN_NAME] = " ";
-            strcat(word, rl_op_name(op));
+            char word[RL_CHAIN_NAME];
+            snprintf(word, sizeof word, " %s", rl_op_name(op));
             code = lm_bpe_trainer_add(t, word, strlen(word), err);
         }
     }

@@ -82,7 +82,7 @@ json_t *rl_log_step(uint32_t step, const struct rl_step_stats *s, const struct r
     put_count(o, "kept", (uint64_t)s->kept);
     put_count(o, "groups", (uint64_t)s->groups);
     put_count(o, "dropped", (uint64_t)s->dropped);
-    put_count(o, "infra", (uint64_t)(r->infra + r->defect));
+    put_count(o, "infra", (uint64_t)r->infra + (uint64_t)r->defect);
     put_count(o, "cut", (uint64_t)r->cut);
     put_count(o, "sampled", r->sampled);
     put_count(o, "asked", j.asked);

@@ -153,6 +153,13 @@ static enum kg_code score(struct rl_step *s, const struct rl_rollouts *r, int *m
     return KG_OK;
 }
 
+static uint32_t bits(float x)
+{
+    uint32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
 /* The log-probs of sampler and learner have the same bits. */
 static enum kg_code compare(const struct rl_step *s, struct rl_step_stats *out, struct kg_err *err)
 {
@@ -165,7 +172,7 @@ static enum kg_code compare(const struct rl_step *s, struct rl_step_stats *out, 
         return KG_OK;
     }
     size_t k = 0;
-    while (memcmp(&s->mu[k], &s->theta[k], sizeof *s->mu) == 0) {
+    while (bits(s->mu[k]) == bits(s->theta[k])) {
         k++;
     }
     return kg_fail(err, KG_E_INPUT,

@@ -139,7 +139,7 @@ static enum kg_code rl(struct rl_run *run, struct kg_err *err)
     enum kg_code code = chains != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "no memory");
     kg_progress_init(&progress, run->terminal, "RL", 1000);
     for (uint32_t at = 0; at < (uint64_t)c->steps && code == KG_OK; at++) {
-        struct rl_step_stats s;
+        struct rl_step_stats s = {0};
         char note[120];
         if (c->seconds > 0 && since(began) >= c->seconds) {
             break;
