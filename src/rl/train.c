@@ -1,17 +1,11 @@
 /* The phases of a run. */
-#include "rl/run.h"
+#include "rl/loop.h"
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/term.h"
 
 #define EVAL_STEP 0xfffffff0u /* of the draws of evaluations: no step of training has it */
-
-static double since(int64_t began)
-{
-    return (double)(kg_clock_ns() - began) * 1e-9;
-}
 
 static enum kg_code cancelled(struct kg_err *err)
 {
@@ -27,14 +21,6 @@ struct sft_view {
     enum kg_code code;
 };
 
-/* Done in thousandths: of the seconds where they are limited, else of the steps. */
-static int64_t part(double seconds, double limit, double step, double steps)
-{
-    double a = limit > 0 ? seconds / limit : 0, b = steps > 0 ? step / steps : 0;
-    double done = a > b ? a : b;
-    return (int64_t)(1000 * (done < 1 ? done : 1));
-}
-
 static bool show_sft(void *user, const struct rl_sft_stats *s)
 {
     struct sft_view *v = user;
@@ -42,8 +28,8 @@ static bool show_sft(void *user, const struct rl_sft_stats *s)
     char note[120];
     snprintf(note, sizeof note, "step %d, loss %.3f, %.1fk tokens/s", s->step, s->loss,
              (double)s->tokens / s->seconds / 1000);
-    kg_progress_step(&v->progress, part(s->seconds, c->sft_seconds, s->step, (double)c->sft_steps),
-                     note);
+    kg_progress_step(&v->progress,
+                     rl_loop_done(s->seconds, c->sft_seconds, s->step, (double)c->sft_steps), note);
     if (s->step % 10 == 0) {
         v->code = rl_run_log(v->run, rl_log_sft(s), v->err);
     }
@@ -101,64 +87,6 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
     return rl_run_log(run, rl_log_evaluation(phase, out), err);
 }
 
-/* --- RL --- */
-
-/* One step: problems, rollouts, learning. */
-static enum kg_code step(struct rl_run *run, uint32_t at, struct rl_chain *chains,
-                         struct rl_step_stats *s, double seconds, struct kg_err *err)
-{
-    const struct rl_config *c = run->config;
-    struct rl_policy policy = rl_policy_engine(&run->policy);
-    struct rl_rollout_stats r;
-    const struct rl_rollout_options o = {.step = at,
-                                         .rollouts = (uint32_t)c->rollouts,
-                                         .turns = (uint32_t)c->turns,
-                                         .min_reply = (int)c->min_resp,
-                                         .cancel = run->cancel};
-    rl_picker_next(&run->picker, at, (int)c->groups, chains);
-    if (rl_rollout_run(run->rollouts, &run->talker, &policy, run->judge, chains, (int)c->groups, &o,
-                       &r, err) != KG_OK) {
-        return err->code;
-    }
-    int64_t began = kg_clock_ns();
-    if (rl_step_learn(run->step, run->rollouts, at, s, err) != KG_OK) {
-        return err->code;
-    }
-    run->updates += s->micro > 0 && rl_step_rows(run->step)->n > 0;
-    run->skipped += s->skipped;
-    return rl_run_log(
-        run, rl_log_step(at, s, &r, rl_judge_counts(run->judge), seconds, since(began)), err);
-}
-
-static enum kg_code rl(struct rl_run *run, struct kg_err *err)
-{
-    const struct rl_config *c = run->config;
-    int64_t began = kg_clock_ns();
-    struct kg_progress progress;
-    struct rl_chain *chains = calloc((size_t)c->groups, sizeof *chains);
-    enum kg_code code = chains != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "no memory");
-    kg_progress_init(&progress, run->terminal, "RL", 1000);
-    for (uint32_t at = 0; at < (uint64_t)c->steps && code == KG_OK; at++) {
-        struct rl_step_stats s = {0};
-        char note[120];
-        if (c->seconds > 0 && since(began) >= c->seconds) {
-            break;
-        }
-        code = step(run, at, chains, &s, since(began), err);
-        if (code == KG_OK) {
-            snprintf(note, sizeof note,
-                     "step %u, reward %.2f, correct %.2f, fast_1.2 %.2f, hack %.2f", at + 1,
-                     s.reward, s.correct, s.fast, s.hack);
-            kg_progress_step(&progress, part(since(began), c->seconds, at + 1, (double)c->steps),
-                             note);
-        }
-    }
-    kg_progress_end(&progress);
-    free(chains);
-    run->seconds[RL_PHASE_RL] = since(began);
-    return code;
-}
-
 enum kg_code rl_run_train(struct rl_run *run, struct kg_err *err)
 {
     struct kg_buf table;
@@ -166,7 +94,7 @@ enum kg_code rl_run_train(struct rl_run *run, struct kg_err *err)
             run->corpus.n, run->corpus.ids.n, run->talker.vocab, run->seconds[RL_PHASE_CORPUS]);
     enum kg_code code = sft(run, err);
     code = code != KG_OK ? code : evaluate(run, RL_PHASE_BEFORE, &run->before, err);
-    code = code != KG_OK ? code : rl(run, err);
+    code = code != KG_OK ? code : rl_loop_run(run, err);
     code = code != KG_OK ? code : evaluate(run, RL_PHASE_AFTER, &run->after, err);
     code = code != KG_OK ? code : rl_run_log(run, rl_log_end(run), err);
     if (code != KG_OK) {
