@@ -85,9 +85,10 @@ static struct {
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, draws_alone, wide, untimed, other;
     int same_seed;
-    int oracle_last; /* calls in double since the candidate's last */
-    int nulls_alone; /* null calls once the candidate is there, the device its alone */
-    int quiet;       /* null calls before that */
+    int oracle_last;  /* calls in double since the candidate's last */
+    int nulls_alone;  /* null calls once the candidate is there, the device its alone */
+    int quiet;        /* null calls before that */
+    int nulls_shared; /* null calls while the device is not the judge's alone */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
@@ -116,6 +117,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.quiet += who == NUL && c->command == KG_TC_NULL && spy.calls[CAND] == 0;
     spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && kg_torch_of(worker)->judge.held;
+    spy.nulls_shared += c->command == KG_TC_NULL && !kg_torch_of(worker)->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
@@ -280,6 +282,20 @@ static void a_measurement(void **state)
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
     assert_true(number(t, "nulls") > 5 && number(t, "nulls") < calls);
+    assert_int_equal(spy.nulls_shared, 0);
+    kg_record_deinit(&r);
+}
+
+/* Right answers of the correctness stage warm a process up, too. */
+static void verified_calls_warm_up(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    worker->config.timing_warmups = 60;
+    expect("affine.py", good, "ok", &r);
+    assert_true(number(evidence(&r, "pairs"), "verified_before") > 5);
+    assert_in_range(r.timing.warmups, 60, 65);
     kg_record_deinit(&r);
 }
 
@@ -1086,6 +1102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(elsewhere_nothing_is_measured),
         TEST(a_measurement),
+        TEST(verified_calls_warm_up),
         TEST(calls_look_alike),
         TEST(the_least_number_of_calls),
         TEST(the_oracle_comes_last),
