@@ -334,7 +334,7 @@ static enum step measure(struct profiling *s, struct kg_err *err)
 {
     struct kg_evaluation *e = s->e;
     struct kg_native *n = kg_native_of(e->w);
-    int64_t k = kg_native_least_k(e->w, 0);
+    int64_t k = kg_native_least_k(e->w, false, 0);
     s->calls->k_ns = (double)(k > 0                          ? k
                               : e->r->timing.overhead_ns > 0 ? e->r->timing.overhead_ns
                                                              : 0);
