@@ -11,6 +11,9 @@
     OP(S, scale, (const T *x, T a, T *y, int64_t n), (x, a, y, n), T, y, n) \
     OP(S, add, (const T *a, const T *b, T *y, int64_t n), (a, b, y, n), T, y, n) \
     OP(S, mul, (const T *a, const T *b, T *y, int64_t n), (a, b, y, n), T, y, n) \
+    OP(S, max, (const T *a, const T *b, T *y, int64_t n), (a, b, y, n), T, y, n) \
+    OP(S, abs, (const T *x, T *y, int64_t n), (x, y, n), T, y, n) \
+    OP(S, relu, (const T *x, T *y, int64_t n), (x, y, n), T, y, n) \
     OP(S, rsqrt, (const T *x, T eps, T *y, int64_t n), (x, eps, y, n), T, y, n) \
     OP(S, sigmoid, (const T *x, T *y, int64_t n), (x, y, n), T, y, n) \
     OP(S, gelu, (const T *x, T *y, int64_t n), (x, y, n), T, y, n) \
@@ -24,7 +27,11 @@
        (x, v, y, rows, cols), T, y, rows * cols) \
     OP(S, causal_mask, (const T *x, T *y, int64_t rows, int64_t cols), (x, y, rows, cols), \
        T, y, rows * cols) \
+    OP(S, row_sum, (const T *x, T *y, int64_t rows, int64_t cols), (x, y, rows, cols), \
+       T, y, rows) \
     OP(S, row_mean, (const T *x, T *y, int64_t rows, int64_t cols), (x, y, rows, cols), \
+       T, y, rows) \
+    OP(S, row_max, (const T *x, T *y, int64_t rows, int64_t cols), (x, y, rows, cols), \
        T, y, rows) \
     OP(S, argmax, (const T *x, int32_t *y, int64_t rows, int64_t cols), (x, y, rows, cols), \
        int32_t, y, rows) \
