@@ -152,8 +152,9 @@ KGYM_API enum kgym_code kgym_info(struct kgym_pool *pool, struct kgym_info *out,
 KGYM_API enum kgym_code kgym_resize(struct kgym_pool *pool, int workers, struct kgym_error *err);
 
 /* Takes a core for the caller: blocks until no worker of this pool has a task there, then the pool
- * gives none to that core until kgym_release_core. timeout_ms < 0: no limit. The time begins again
- * with another supervisor.
+ * gives none to that core until kgym_release_core. From the call on no task begins there. core -1:
+ * all cores of the pool, which are waited for side by side. timeout_ms < 0: no limit. The time
+ * begins again with another supervisor.
  * Errors: USAGE (not a core of the pool), LIMIT (the time is up: the core is not held), GYM (as
  * above), ENDED. kgym_release_core: USAGE, GYM, ENDED. */
 KGYM_API enum kgym_code kgym_hold_core(struct kgym_pool *pool, int core, int timeout_ms,

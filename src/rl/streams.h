@@ -20,6 +20,7 @@ enum rl_stream {
     RL_STREAM_SFT = 8,
     RL_STREAM_DROPOUT = 9,
     RL_STREAM_BEST = 10,
+    RL_STREAM_RECHECK = 11, /* which correct evaluations are judged again */
 };
 
 /* 64 bits: word 1 above word 0. */

@@ -11,6 +11,7 @@
 
 #define KG_FRAME_MAX   (256u << 20)
 #define KG_HEAD_MAX    (1u << 20)        /* bytes of a head, which is parsed as JSON */
+#define KG_ALL_CORES   (-1)              /* as `core` of a hold or a release */
 #define KG_CHANNEL_MAX ((size_t)4 << 30) /* bytes that wait in one direction */
 
 enum kg_frame_kind {

@@ -24,6 +24,8 @@ struct kg_client_task {
     int deaths;          /* of supervisors while it was taken */
 };
 
+#define KG_CLIENT_NO_CORE (-2)
+
 struct kgym_pool {
     pthread_mutex_t lock;
     pthread_cond_t heard;
@@ -36,7 +38,7 @@ struct kgym_pool {
     int queue_limit;
     bool draining;
     int workers;      /* wanted; 0: as the supervisor has it */
-    json_t *held;     /* cores that the caller holds, numbers; -1: one that is asked for now */
+    json_t *held;     /* cores that the caller holds, numbers; KG_CLIENT_NO_CORE: asked for now */
     uint64_t next_id; /* of a task */
     int64_t next_request;
     struct kg_client_task *task; /* [ntasks] without a result, by id */

@@ -40,7 +40,8 @@ enum kgym_code kgym_info(struct kgym_pool *p, struct kgym_info *out, struct kgym
 static void forget_core(struct kgym_pool *p, int core)
 {
     for (size_t i = json_array_size(p->held); i-- > 0;) {
-        if (json_integer_value(json_array_get(p->held, i)) == core) {
+        json_int_t held = json_integer_value(json_array_get(p->held, i));
+        if (held == core || (core == KG_ALL_CORES && held != KG_CLIENT_NO_CORE)) {
             json_array_remove(p->held, i);
         }
     }
@@ -71,10 +72,10 @@ static void drop_note(struct kgym_pool *p, const json_t *note)
 }
 
 /* The note that a core is held is made before the request: once the supervisor holds the core, no
- * memory may lack. It is -1 until then. */
+ * memory may lack. It is KG_CLIENT_NO_CORE until then. */
 static enum kg_code hold(struct kgym_pool *p, json_t *head, int core, struct kg_err *err)
 {
-    json_t *note = json_integer(-1), *ignored = NULL;
+    json_t *note = json_integer(KG_CLIENT_NO_CORE), *ignored = NULL;
     if (json_array_append(p->held, note) != 0) {
         json_decref(note);
         json_decref(head);

@@ -108,7 +108,7 @@ static bool send_all(struct kgym_pool *p)
     }
     json_array_foreach(p->held, i, core)
     {
-        if (json_integer_value(core) < 0) {
+        if (json_integer_value(core) == KG_CLIENT_NO_CORE) {
             continue; /* the request that asks for it is sent again */
         }
         good = good && kg_channel_queue(&p->channel, KG_FRAME_REQUEST,

@@ -79,9 +79,10 @@ static struct kg_pool_core *find_core(struct kg_supervisor *s, int cpu, struct k
 /* Answered by kg_supervisor_tend, once the core is free. */
 static enum kg_code hold(struct kg_supervisor *s, const json_t *head, struct kg_err *err)
 {
-    struct kg_pool_core *core = find_core(s, (int)kg_frame_int(head, "core"), err);
+    int cpu = (int)kg_frame_int(head, "core");
+    struct kg_pool_core *core = cpu == KG_ALL_CORES ? NULL : find_core(s, cpu, err);
     int64_t ms = kg_frame_int(head, "timeout_ms");
-    if (!core) {
+    if (!core && cpu != KG_ALL_CORES) {
         return err->code;
     }
     struct kg_pool_hold *grown = realloc(s->hold, ((size_t)s->nholds + 1) * sizeof *grown);
@@ -91,16 +92,19 @@ static enum kg_code hold(struct kg_supervisor *s, const json_t *head, struct kg_
     s->hold = grown;
     s->hold[s->nholds++] =
         (struct kg_pool_hold){.request = kg_frame_int(head, "request"),
-                              .core = (int)(core - s->core),
+                              .core = core ? (int)(core - s->core) : KG_ALL_CORES,
                               .deadline_ns = ms < 0 ? 0 : kg_clock_ns() + ms * 1000000};
     return KG_OK;
 }
 
 static void release(struct kg_supervisor *s, int cpu, struct kg_err *err)
 {
-    struct kg_pool_core *core = find_core(s, cpu, err);
+    struct kg_pool_core *core = cpu == KG_ALL_CORES ? NULL : find_core(s, cpu, err);
     if (core) {
         core->held = false;
+    }
+    for (int i = 0; i < s->ncores && cpu == KG_ALL_CORES; i++) {
+        s->core[i].held = false;
     }
 }
 

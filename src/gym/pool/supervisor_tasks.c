@@ -141,7 +141,7 @@ bool kg_supervisor_core_is_taken(const struct kg_supervisor *s, int core)
 {
     bool taken = s->core[core].held;
     for (int i = 0; i < s->nholds && !taken; i++) {
-        taken = s->hold[i].core == core;
+        taken = s->hold[i].core == core || s->hold[i].core == KG_ALL_CORES;
     }
     return taken;
 }
@@ -350,7 +350,8 @@ static bool core_is_free(const struct kg_supervisor *s, int core)
 {
     for (int i = 0; i < s->nworkers; i++) {
         enum kg_worker_state state = s->worker[i]->state; /* one that ends may still run */
-        if (s->worker[i]->core == core && (state == KG_WORKER_BUSY || state == KG_WORKER_ENDING)) {
+        bool there = core == KG_ALL_CORES || s->worker[i]->core == core;
+        if (there && (state == KG_WORKER_BUSY || state == KG_WORKER_ENDING)) {
             return false;
         }
     }
@@ -369,9 +370,11 @@ static void tend_holds(struct kg_supervisor *s, int64_t now_ns, int *timeout_ms)
         }
         if (!there) {
             kg_fail(&e, KG_E_LIMIT, "core %d: a worker still has a task there",
-                    s->core[h->core].cpu);
+                    h->core == KG_ALL_CORES ? KG_ALL_CORES : s->core[h->core].cpu);
         }
-        s->core[h->core].held = s->core[h->core].held || there;
+        for (int c = 0; c < s->ncores && there; c++) {
+            s->core[c].held = s->core[c].held || h->core == c || h->core == KG_ALL_CORES;
+        }
         json_t *head = json_pack("{s:I}", "request", (json_int_t)h->request);
         kg_channel_queue_or_end(&s->client, KG_FRAME_REPLY, kg_frame_put_error(head, &e), "", 0);
         *h = s->hold[--s->nholds];
