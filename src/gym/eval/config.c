@@ -104,6 +104,16 @@ static const struct kg_opt table[] = {
         "C: verified calls that a timed process makes at least; a random number more is made."),
     REAL("timing.least_life", timing_least_life, 0, 10, "0.1", "s",
          "C: a timed process lives at least so long, and is verified until then."),
+    INT("timing.null_calls", timing_null_calls, 3, 100, "24", "",
+        "C: calls of an empty candidate from which a timed process learns the cost of a call."),
+    BOOL("timing.primers", timing_primers, "yes",
+         "C: each side of a pair makes an untimed call before its timed one."),
+    BOOL("timing.asides", timing_asides, "yes",
+         "C: some calls of timing are compared with the oracle too, and some untimed ones follow "
+         "other laws."),
+    BOOL("timing.fresh_references", timing_fresh_references, "yes",
+         "C: reference, oracle and empty candidate run in new processes for each timed process of "
+         "the candidate; no: in processes that are kept for a problem."),
     INT("timing.trials", timing_trials, 3, 10000, "50", "",
         "Trials of the method `calibrated`, and of the protocol `kernelbench`."),
     REAL("timing.trim", timing_trim, 0, 0.45, "0.1", "",

@@ -6,7 +6,7 @@
 #include "gym/eval/executor.h"
 #include "gym/judge/judge.h"
 #include "gym/native/case_pool.h"
-#include "gym/run/runner.h"
+#include "gym/timing/pairs.h"
 
 /* What is kept of a problem while others are judged: built references and the pool. */
 struct kg_native_kept {
@@ -15,15 +15,16 @@ struct kg_native_kept {
     struct kg_case_pool pool;
     uint64_t used; /* evaluation at which it was current */
 };
-#define KG_NATIVE_KEPT 32
+#define KG_NATIVE_KEPT       32
+#define KG_NATIVE_KEPT_CPU_S 3600 /* CPU seconds of a runner that is kept */
 
 struct kg_native {
     struct kg_judge judge;
     bool judge_open;
     struct kg_problem *problem; /* the current one, or NULL */
     char object_float[320], object_double[320];
-    struct kg_runner ref, oracle; /* of the current problem */
-    bool ref_up, oracle_up;
+    /* Of the current problem. null: used where timing keeps its runners. */
+    struct kg_pairs_own own;
     struct kg_case_pool pool; /* of the current problem */
     struct kg_native_kept kept[KG_NATIVE_KEPT];
     double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */

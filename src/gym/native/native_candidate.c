@@ -83,18 +83,19 @@ static const char *how_it_ended(const struct kg_runner *run, char *out, size_t c
 }
 
 /* A reference that failed answers nothing more, so the next use starts it anew. */
-static void drop(struct kg_native *n, struct kg_runner *run)
+static void drop(struct kg_handle *h)
 {
-    kg_runner_stop(run);
-    *(run == &n->oracle ? &n->oracle_up : &n->ref_up) = false;
+    kg_runner_stop(&h->runner);
+    h->up = false;
 }
 
 /* Run a reference on a case that is filled already. A reference that fails is the problem's defect.
  */
-static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, bool wide,
+static enum kg_code reference_call(struct kg_worker *w, struct kg_handle *h, bool wide,
                                    const struct kg_case *c, struct kg_err *err)
 {
     struct kg_native *n = kg_native_of(w);
+    struct kg_runner *run = &h->runner;
     struct kg_layout l;
     struct kg_wire_call call;
     struct kg_call_report rep;
@@ -105,7 +106,7 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_runner *run, b
     if (rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE) {
         return KG_OK; /* its answer is compared with the other reference's in any case */
     }
-    drop(n, run);
+    drop(h);
     if (rep.status == KG_RUN_TIMEOUT) {
         kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
                 n->problem->path, wide ? "double" : "float");
@@ -129,7 +130,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_pooled_case *pc, struc
     struct kg_take_report take;
     struct kg_judgement self;
     if (kg_native_references(w, err) != KG_OK || kg_judge_fill(&n->judge, c, false, err) != KG_OK ||
-        reference_call(w, &n->ref, false, c, err) != KG_OK ||
+        reference_call(w, &n->own.ref, false, c, err) != KG_OK ||
         kg_judge_take(&n->judge, c, KG_SIDE_FLOAT, &take, err) != KG_OK) {
         return err->code;
     }
@@ -140,7 +141,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_pooled_case *pc, struc
                        n->problem->args[take.arg].name, kg_variant_name(pc->variant));
     }
     if (kg_judge_fill(&n->judge, c, true, err) != KG_OK ||
-        reference_call(w, &n->oracle, true, c, err) != KG_OK ||
+        reference_call(w, &n->own.oracle, true, c, err) != KG_OK ||
         kg_judge_take(&n->judge, c, KG_SIDE_ORACLE, &take, err) != KG_OK ||
         kg_judge_self(&n->judge, c, &self, err) != KG_OK) {
         return err->code;

@@ -118,7 +118,7 @@ static enum kg_code long_enough(struct kg_worker *w, struct kg_onboard *o, struc
     kg_rng_bytes(&w->rng, &example.key, sizeof example.key);
     if (cost_of_a_call(w, &k, err) != KG_OK || kg_native_references(w, err) != KG_OK ||
         kg_judge_fill(&n->judge, &example, false, err) != KG_OK ||
-        typical_call(n->problem, &n->ref, false, &ns, err) != KG_OK) {
+        typical_call(n->problem, &n->own.ref.runner, false, &ns, err) != KG_OK) {
         return err->code;
     }
     struct kg_onboard_check *c = kg_onboard_add(o, "long enough");

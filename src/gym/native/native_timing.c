@@ -31,6 +31,9 @@ static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
     o->warmups = (int)c->timing_warmups;
     o->least_calls = (int)c->timing_least_calls;
     o->least_life_ns = (int64_t)(c->timing_least_life * 1e9);
+    o->primers = c->timing_primers;
+    o->asides = c->timing_asides;
+    o->null_calls = (int)c->timing_null_calls;
     o->trials = (int)c->timing_trials;
     o->trim = c->timing_trim;
     o->half_width = c->timing_half_width;
@@ -257,6 +260,10 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     kg_native_runner_spec(w, w->paths.null_object, false, &null);
     kg_native_runner_spec(w, n->object_double, true, &oracle);
     null.entry = "kgym_null";
+    if (!w->config.timing_fresh_references) {
+        in.kept = &n->own;
+        ref.limits.cpu_s = null.limits.cpu_s = oracle.limits.cpu_s = KG_NATIVE_KEPT_CPU_S;
+    }
     options_of(&w->config, &opt);
     opt.quiet_ns = kg_native_least_k(w, opt.cold, 0);
     enum kg_code code = kg_pairs_run(&in, &opt, res, err);

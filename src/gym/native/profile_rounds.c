@@ -156,7 +156,7 @@ static enum step ask_reference(struct profiling *s, const struct kg_case *c, enu
     bool wide = side == KG_SIDE_ORACLE;
     enum step step = fill(s, c, wide, err);
     if (step == ON) {
-        step = call(s, c, wide, wide ? &n->oracle : &n->ref, reference_deadline(s), &rep);
+        step = call(s, c, wide, wide ? &n->own.oracle.runner : &n->own.ref.runner, reference_deadline(s), &rep);
         *ns = window_of(&rep);
     }
     if (step == FAILED) {
@@ -346,7 +346,7 @@ static enum step measure(struct profiling *s, struct kg_err *err)
     }
     kg_shape_default(n->problem, &s->shape);
     enum kg_run_status status;
-    enum step step = warm_up(s, &n->ref, reference_deadline(s), NULL, &status, err);
+    enum step step = warm_up(s, &n->own.ref.runner, reference_deadline(s), NULL, &status, err);
     if (step == FAILED) {
         return reference_failed(s, status, err);
     }

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gym/native/native.h"
-#include "gym/timing/pairs.h"
 
 /* Longer than any operation of an honest judge takes on a busy host. */
 #define ANSWER_LEAST_NS 5000000000
@@ -14,13 +13,12 @@
 static void stop_references(struct kg_worker *w)
 {
     struct kg_native *n = kg_native_of(w);
-    if (n->ref_up) {
-        kg_runner_stop(&n->ref);
-        n->ref_up = false;
-    }
-    if (n->oracle_up) {
-        kg_runner_stop(&n->oracle);
-        n->oracle_up = false;
+    struct kg_handle *own[] = {&n->own.ref, &n->own.oracle, &n->own.null};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (own[i]->up) {
+            kg_runner_stop(&own[i]->runner);
+            own[i]->up = false;
+        }
     }
 }
 
@@ -110,14 +108,15 @@ enum kg_code kg_native_check_built(const char *object, struct kg_err *err)
 }
 
 static enum kg_code start_reference(struct kg_worker *w, const char *object, bool wide,
-                                    struct kg_runner *runner, bool *up, struct kg_err *err)
+                                    struct kg_handle *h, struct kg_err *err)
 {
     struct kg_native *n = kg_native_of(w);
-    if (*up && kg_sandbox_poll(&runner->sandbox)) {
+    struct kg_runner *runner = &h->runner;
+    if (h->up && (runner->status != KG_RUN_OK || kg_sandbox_poll(&runner->sandbox))) {
         kg_runner_stop(runner);
-        *up = false;
+        h->up = false;
     }
-    if (*up) {
+    if (h->up) {
         return KG_OK;
     }
     if (kg_native_check_built(object, err) != KG_OK) {
@@ -127,7 +126,7 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
     enum kg_run_status status;
     kg_native_runner_spec(w, object, wide, &spec);
     int64_t deadline = kg_clock_ns() + (int64_t)(w->config.deadline_run * 1e9);
-    spec.limits.cpu_s = 3600;
+    spec.limits.cpu_s = KG_NATIVE_KEPT_CPU_S;
     if (kg_runner_start(&spec, deadline, runner, &status, err) != KG_OK) {
         return err->code;
     }
@@ -138,7 +137,7 @@ static enum kg_code start_reference(struct kg_worker *w, const char *object, boo
         err->accident = status != KG_RUN_NO_ENTRY;
         return err->code;
     }
-    *up = true;
+    h->up = true;
     return KG_OK;
 }
 
@@ -283,8 +282,8 @@ enum kg_code kg_native_problem(struct kg_worker *w, const char *name, struct kg_
 enum kg_code kg_native_references(struct kg_worker *w, struct kg_err *err)
 {
     struct kg_native *n = kg_native_of(w);
-    if (start_reference(w, n->object_float, false, &n->ref, &n->ref_up, err) != KG_OK) {
+    if (start_reference(w, n->object_float, false, &n->own.ref, err) != KG_OK) {
         return err->code;
     }
-    return start_reference(w, n->object_double, true, &n->oracle, &n->oracle_up, err);
+    return start_reference(w, n->object_double, true, &n->own.oracle, err);
 }

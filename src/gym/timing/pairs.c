@@ -34,6 +34,10 @@ static enum kg_code check(const struct kg_pairs_options *o, struct kg_err *err)
                        "out of range",
                        o->warmups, KG_PAIRS_LEAST_WARMUPS, o->trim, o->half_width);
     }
+    if (o->null_calls < 3 || o->null_calls > KG_PAIRS_MAX_NULLS) {
+        return kg_fail(err, KG_E_USAGE, "timing: %d null calls is not in 3..%d", o->null_calls,
+                       KG_PAIRS_MAX_NULLS);
+    }
     if (o->least_calls < 1 || o->least_life_ns < 0) {
         return kg_fail(
             err, KG_E_USAGE,

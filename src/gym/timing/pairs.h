@@ -16,6 +16,7 @@
 #define KG_PAIRS_MAX_PROCESSES 64
 #define KG_PAIRS_MAX_PAIRS     10000
 #define KG_PAIRS_LEAST_WARMUPS 1  /* the first verified call teaches the reference's own error */
+#define KG_PAIRS_MAX_NULLS     100
 #define KG_PAIRS_LEAST         3  /* with fewer pairs nothing is measured */
 #define KG_PAIRS_SHORT         20 /* T = 20 times the least K: docs/timing.md */
 #define KG_PAIRS_TOO_SHORT     2  /* a reference below so many K is not timed at all */
@@ -35,6 +36,10 @@ struct kg_pairs_options {
     int warmups;                         /* least number of verified calls before the first pair */
     int least_calls;                     /* least number of verified calls of a timed process */
     int64_t least_life_ns;               /* least life of a timed process */
+    int null_calls;                      /* calls of the null runner that give K */
+    bool primers; /* each side makes an untimed call before its timed one */
+    bool asides;  /* some calls are compared with the oracle, and some untimed ones follow other
+                     laws; else the first call alone is compared with it */
     double trim;                         /* share that trimmed means drop at each end */
     double half_width;                   /* PAIRED stops early once the interval is this narrow */
     /* Of this host's null test; 0: unknown. No interval is shown narrower. */
@@ -55,10 +60,23 @@ struct kg_pairs_options {
                                .warmups = 10,                                                      \
                                .least_calls = 40,                                                  \
                                .least_life_ns = 100000000,                                         \
+                               .null_calls = 24,                                                   \
+                               .primers = true,                                                    \
+                               .asides = true,                                                     \
                                .trim = 0.1,                                                        \
                                .half_width = 0.015,                                                \
                                .budget_ns = 20000000000,                                           \
                                .call_deadline_ns = 20000000000})
+
+/* A runner, and whether it was started. */
+struct kg_handle {
+    struct kg_runner runner;
+    bool up;
+};
+/* Runners of the gym's own objects. */
+struct kg_pairs_own {
+    struct kg_handle ref, null, oracle;
+};
 
 /* The subject of a measurement. Everything stays the caller's. */
 struct kg_pairs_input {
@@ -68,6 +86,9 @@ struct kg_pairs_input {
     const struct kg_runner_spec *reference, *candidate;
     const struct kg_runner_spec *null_runner; /* an entry that only returns, built like null.so */
     const struct kg_runner_spec *oracle; /* wide; NULL: answers are not compared with the oracle */
+    /* NULL: each process pair has fresh runners. Else these are used, started where they are not up
+     * or have ended, and left running; whoever owns them stops them. */
+    struct kg_pairs_own *kept;
     struct kg_key key;                   /* secret: values, order and counts are drawn from it */
     uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape; needs
                       the oracle. Some untimed calls follow them. Otherwise a process could tell by

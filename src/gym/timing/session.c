@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 
-#define K_CALLS  24 /* null calls that count */
-#define K_FIRST  4  /* null calls before them, which fill page tables and caches */
+#define K_FIRST  4 /* null calls of a fresh runner before those that count: page tables, caches */
 #define START_NS 20000000000ll
 
 #define PAGE 4096u
@@ -43,19 +42,25 @@ enum kg_code kg_session_open(struct kg_session *s, struct kg_err *err)
     }
     s->nsets = sets < KG_PAIRS_SETS ? (int)sets : KG_PAIRS_SETS;
     s->set = -1;
+    s->own = s->in->kept ? s->in->kept : &s->fresh;
     s->out->pool_sets = s->nsets;
     s->started_ns = kg_clock_ns();
     kg_rng_init(&s->rng, kg_key_derive(s->in->key, "timing-order", 0), 0);
     return KG_OK;
 }
 
+static void stop_one(struct kg_handle *h)
+{
+    if (h->up) {
+        kg_runner_stop(&h->runner);
+        h->up = false;
+    }
+}
+
 void kg_session_close(struct kg_session *s)
 {
     kg_session_stop(s);
-    if (s->oracle.up) {
-        kg_runner_stop(&s->oracle.runner);
-        s->oracle.up = false;
-    }
+    stop_one(&s->fresh.oracle);
     kg_rng_deinit(&s->rng);
 }
 
@@ -82,6 +87,9 @@ static enum kg_code start_own(const struct kg_runner_spec *spec, struct kg_handl
                               enum kg_code blame, const char *what, struct kg_err *err)
 {
     enum kg_run_status status = KG_RUN_OK;
+    if (h->up && (h->runner.status != KG_RUN_OK || kg_sandbox_poll(&h->runner.sandbox))) {
+        stop_one(h); /* a kept one that has ended */
+    }
     if (h->up) {
         return KG_OK;
     }
@@ -97,10 +105,11 @@ static enum kg_code start_own(const struct kg_runner_spec *spec, struct kg_handl
 
 enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err)
 {
-    if (start_own(s->in->reference, &s->ref, KG_E_PROBLEM, "the reference", err) != KG_OK ||
-        start_own(s->in->null_runner, &s->null, KG_E_GYM, "the null candidate", err) != KG_OK ||
+    struct kg_pairs_own *own = s->own;
+    if (start_own(s->in->reference, &own->ref, KG_E_PROBLEM, "the reference", err) != KG_OK ||
+        start_own(s->in->null_runner, &own->null, KG_E_GYM, "the null candidate", err) != KG_OK ||
         (s->in->oracle &&
-         start_own(s->in->oracle, &s->oracle, KG_E_PROBLEM, "the oracle", err) != KG_OK)) {
+         start_own(s->in->oracle, &own->oracle, KG_E_PROBLEM, "the oracle", err) != KG_OK)) {
         return KG_FLOW_ERROR;
     }
     enum kg_run_status status = KG_RUN_OK;
@@ -120,13 +129,8 @@ enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err)
 
 void kg_session_stop(struct kg_session *s)
 {
-    struct kg_handle *own[] = {&s->ref, &s->null};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (own[i]->up) {
-            kg_runner_stop(&own[i]->runner);
-            own[i]->up = false;
-        }
-    }
+    stop_one(&s->fresh.ref);
+    stop_one(&s->fresh.null);
     if (s->cand.up) {
         kg_runner_stop(&s->cand.runner);
         s->cand.up = false;
@@ -150,7 +154,7 @@ static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *e
     kg_layout_plan(s->in->problem, &c.shape, false, 0, c.in_base, c.out_base, &l);
     kg_layout_call(s->in->problem, &c.shape, &l, false, &words);
     int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
-    kg_runner_call(&s->null.runner, &words, deadline, true, &rep);
+    kg_runner_call(&s->own->null.runner, &words, deadline, true, &rep);
     *ns = (double)(rep.window_ns + rep.tail_cpu_ns);
     if (rep.status != KG_RUN_OK && rep.status != KG_RUN_ACTIVE) {
         return kg_fail(err, KG_E_GYM, "timing: the null candidate failed (status %d)",
@@ -161,15 +165,18 @@ static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *e
 
 enum kg_flow kg_session_overhead(struct kg_session *s, struct kg_err *err)
 {
-    double ns[K_FIRST + K_CALLS];
-    for (size_t i = 0; i < K_FIRST + K_CALLS; i++) {
-        if (null_call(s, &ns[i], err) != KG_OK) {
+    double ns[KG_PAIRS_MAX_NULLS];
+    int n = s->opt->null_calls, first = s->own->null.runner.calls > 0 ? 1 : K_FIRST;
+    for (int i = -first; i < n; i++) {
+        double one = 0;
+        if (null_call(s, &one, err) != KG_OK) {
             return KG_FLOW_ERROR;
         }
+        ns[i < 0 ? 0 : i] = one;
     }
-    s->process->k_ns = (int64_t)kg_median(ns + K_FIRST, K_CALLS);
-    s->process->k_p10_ns = (int64_t)kg_quantile(ns + K_FIRST, K_CALLS, 0.1);
-    s->process->k_p90_ns = (int64_t)kg_quantile(ns + K_FIRST, K_CALLS, 0.9);
+    s->process->k_ns = (int64_t)kg_median(ns, (size_t)n);
+    s->process->k_p10_ns = (int64_t)kg_quantile(ns, (size_t)n, 0.1);
+    s->process->k_p90_ns = (int64_t)kg_quantile(ns, (size_t)n, 0.9);
     kg_summary_learn_k(s);
     return KG_FLOW_ON;
 }

@@ -13,12 +13,6 @@ enum kg_flow {
     KG_FLOW_ERROR,
 };
 
-/* A runner, and whether it was started. */
-struct kg_handle {
-    struct kg_runner runner;
-    bool up;
-};
-
 /* One measurement. */
 struct kg_session {
     const struct kg_pairs_input *in;
@@ -29,7 +23,8 @@ struct kg_session {
     uint64_t cases;                   /* number of cases drawn; each has its own key */
     int nsets, set; /* buffer sets in the pool, and the one drawn last (-1: none) */
     uint64_t in_stride, out_stride;
-    struct kg_handle ref, cand, null, oracle;
+    struct kg_pairs_own *own, fresh; /* own: those of the caller, or fresh */
+    struct kg_handle cand;
     int64_t started_ns, born_ns;  /* start of the measurement, and of the current process pair */
     int64_t calls;                /* calls of the candidate in this process */
     struct kg_take_report taken;  /* the candidate's last take ... */
@@ -45,9 +40,10 @@ struct kg_session {
 /* Makes the pool of buffer sets from the judge's regions. KG_E_LIMIT: not even one fits. */
 enum kg_code kg_session_open(struct kg_session *s, struct kg_err *err) KG_MUST_USE;
 void kg_session_close(struct kg_session *s);
-/* Starts fresh reference, candidate and null runners, and the oracle's once. */
+/* Starts a fresh candidate, and the gym's own runners: fresh ones, but for the oracle's, which is
+ * started once; or those that are kept, where they do not run. */
 enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err);
-/* Stops them; the candidate's handle is kept in the result. */
+/* Stops all but the oracle and those that are kept; the candidate's handle stays in the result. */
 void kg_session_stop(struct kg_session *s);
 /* Measures K of this process: the null runner's windows on the pool's buffers. */
 enum kg_flow kg_session_overhead(struct kg_session *s, struct kg_err *err);

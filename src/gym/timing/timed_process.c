@@ -69,10 +69,24 @@ static enum kg_flow pair_sides(struct kg_session *s, const struct pair_plan *p,
     return flow == KG_FLOW_ON ? ask_and_take(s, &p->timed, KG_SIDE_FLOAT, &untimed, err) : flow;
 }
 
+/* Without primers: each side makes its timed call, and its answer is taken at once. */
+static enum kg_flow bare_sides(struct kg_session *s, const struct pair_plan *p,
+                               struct kg_pair *pair, struct kg_err *err)
+{
+    enum kg_flow flow = KG_FLOW_ON;
+    for (int i = 0; i < 2 && flow == KG_FLOW_ON; i++) {
+        bool candidate = (i == 0) == p->cand_first;
+        flow = ask_and_take(s, &p->timed, candidate ? KG_SIDE_CANDIDATE : KG_SIDE_FLOAT,
+                            candidate ? &pair->cand_ns : &pair->ref_ns, err);
+    }
+    return flow;
+}
+
 static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_pair *pair,
                               struct kg_err *err)
 {
-    struct pair_plan p = {.cand_first = cand_first, .oracle = kg_rng_below(&s->rng, 4) == 0};
+    struct pair_plan p = {.cand_first = cand_first,
+                          .oracle = kg_rng_below(&s->rng, 4) == 0 && s->opt->asides};
     if (kg_rng_below(&s->rng, 4) ==
         0) { /* sometimes a second primer, so that the number of a call tells nothing */
         enum kg_flow extra = kg_session_verified(s, false, err);
@@ -81,9 +95,10 @@ static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_p
         }
     }
     kg_session_draw(s, false, &p.primer);
-    kg_session_draw(s, true, &p.timed);
+    kg_session_draw(s, s->opt->primers, &p.timed);
     pair->cand_first = cand_first;
-    enum kg_flow flow = pair_sides(s, &p, pair, err);
+    enum kg_flow flow =
+        s->opt->primers ? pair_sides(s, &p, pair, err) : bare_sides(s, &p, pair, err);
     flow = flow == KG_FLOW_ON ? kg_session_quiet(s) : flow;
     return flow == KG_FLOW_ON ? kg_session_compare(s, &p.timed, p.oracle, err) : flow;
 }

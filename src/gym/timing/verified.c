@@ -27,10 +27,15 @@ void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out)
     };
 }
 
+static bool has_oracle(const struct kg_session *s)
+{
+    return s->in->oracle && s->own->oracle.up;
+}
+
 /* The law of an untimed call: one in three is not the usual one. */
 static enum kg_law untimed_law(struct kg_session *s)
 {
-    uint32_t laws = s->oracle.up ? s->in->laws : 0;
+    uint32_t laws = has_oracle(s) && s->opt->asides ? s->in->laws : 0;
     if (laws == 0 || kg_rng_below(&s->rng, 3) != 0) {
         return KG_LAW_OWN;
     }
@@ -44,8 +49,8 @@ static enum kg_law untimed_law(struct kg_session *s)
 static struct kg_runner *runner_of(struct kg_session *s, enum kg_side side)
 {
     return side == KG_SIDE_CANDIDATE ? &s->cand.runner
-           : side == KG_SIDE_ORACLE  ? &s->oracle.runner
-                                     : &s->ref.runner;
+           : side == KG_SIDE_ORACLE  ? &s->own->oracle.runner
+                                     : &s->own->ref.runner;
 }
 
 static void fail_here(struct kg_session *s, enum kg_pairs_failure_kind kind,
@@ -178,7 +183,7 @@ enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, b
 {
     bool usual = c->law == KG_LAW_OWN; /* the reference's errors are known for the usual law only */
     enum kg_flow flow = usual ? compare_in(s, c, KG_COMPARE_FLOAT, err) : KG_FLOW_ON;
-    if (flow == KG_FLOW_ON && (oracle || !usual) && s->oracle.up) {
+    if (flow == KG_FLOW_ON && (oracle || !usual) && has_oracle(s)) {
         int64_t ns;
         flow = kg_session_ask(s, c, KG_SIDE_ORACLE, &ns, err);
         /* The oracle is never timed, so its work between calls does no harm. */
