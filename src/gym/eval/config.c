@@ -111,6 +111,8 @@ static const struct kg_opt table[] = {
     BOOL("timing.asides", timing_asides, "yes",
          "C: some calls of timing are compared with the oracle too, and some untimed ones follow "
          "other laws."),
+    BOOL("timing.fresh_candidate", timing_fresh_candidate, "yes",
+         "C: the first timed process is a new one; no: it is that of the stages before."),
     BOOL("timing.fresh_references", timing_fresh_references, "yes",
          "C: reference, oracle and empty candidate run in new processes for each timed process of "
          "the candidate; no: in processes that are kept for a problem."),

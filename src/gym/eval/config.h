@@ -37,7 +37,7 @@ struct kg_config {
     int timing_method; /* enum kg_timing_method */
     int64_t timing_pairs, timing_processes, timing_min_processes, timing_warmups, timing_trials;
     int64_t timing_least_calls, timing_null_calls;
-    bool timing_fresh_references, timing_primers, timing_asides;
+    bool timing_fresh_references, timing_fresh_candidate, timing_primers, timing_asides;
     double timing_least_life; /* seconds */
     int64_t timing_block_pairs, timing_blocks, timing_min_blocks;
     double timing_half_width, timing_block_half_width, timing_trim, timing_budget;

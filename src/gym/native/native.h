@@ -33,8 +33,7 @@ struct kg_native {
 
 struct kg_native_run {
     char object[320];      /* the candidate's */
-    struct kg_runner cand; /* of the stages tiny and full */
-    bool cand_up;
+    struct kg_handle cand; /* of the stages tiny and full */
     bool default_passed; /* a case at the default shape has passed */
     bool calls_library;  /* the object imports operators of kgops; known with stage.profile only */
 };
@@ -95,6 +94,8 @@ int64_t kg_native_least_k(struct kg_worker *w, bool cold, int64_t ns);
 
 /* --- native_candidate.c --- */
 void kg_native_candidate_stop(struct kg_evaluation *e);
+/* Keeps what a stopped candidate printed, and its memory. */
+void kg_native_candidate_keep(struct kg_evaluation *e);
 /* One case through the candidate and the judge. */
 enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_stage stage,
                                               struct kg_pooled_case *c, struct kg_err *err);

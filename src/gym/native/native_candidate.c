@@ -11,7 +11,7 @@
 static enum kg_stage_result candidate_start(struct kg_evaluation *e, enum kg_stage stage,
                                             struct kg_err *err)
 {
-    if (kg_native_run_of(e)->cand_up) {
+    if (kg_native_run_of(e)->cand.up) {
         return KG_STAGE_PASS;
     }
     struct kg_runner_spec spec;
@@ -22,26 +22,27 @@ static enum kg_stage_result candidate_start(struct kg_evaluation *e, enum kg_sta
     kg_native_candidate_spec(e, &spec);
     int64_t deadline = kg_evaluation_deadline(e, e->w->config.deadline_run);
     if (kg_judge_clear(&kg_native_of(e->w)->judge, err) != KG_OK ||
-        kg_runner_start(&spec, deadline, &kg_native_run_of(e)->cand, &status, err) != KG_OK) {
+        kg_runner_start(&spec, deadline, &kg_native_run_of(e)->cand.runner, &status, err) !=
+            KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_native_run_of(e)->cand_up = e->attached = true;
-    e->r->isolation = kg_native_run_of(e)->cand.sandbox.isolation;
+    kg_native_run_of(e)->cand.up = e->attached = true;
+    e->r->isolation = kg_native_run_of(e)->cand.runner.sandbox.isolation;
     if (status != KG_RUN_OK) {
         kg_native_candidate_stop(e);
-        kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand, status);
+        kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand.runner, status);
         return KG_STAGE_FAIL;
     }
     return KG_STAGE_PASS;
 }
 
-static void keep_output(struct kg_evaluation *e)
+void kg_native_candidate_keep(struct kg_evaluation *e)
 {
     struct kg_record *r = e->r;
     struct kg_err ignored = KG_ERR_INIT;
     char **text[2] = {&r->output.stdout_text, &r->output.stderr_text};
     for (int i = 0; i < 2; i++) {
-        const struct kg_output *o = &kg_native_run_of(e)->cand.output[i];
+        const struct kg_output *o = &kg_native_run_of(e)->cand.runner.output[i];
         r->output.bytes += (int64_t)o->bytes;
         if (o->head_len && !*text[i]) {
             bool cut = o->bytes > o->head_len + o->tail_len;
@@ -49,8 +50,8 @@ static void keep_output(struct kg_evaluation *e)
                                        cut ? "\n[...]\n" : "", (int)o->tail_len, o->tail);
         }
     }
-    if (kg_native_run_of(e)->cand.sandbox.exit.peak_bytes > r->peak_bytes) {
-        r->peak_bytes = kg_native_run_of(e)->cand.sandbox.exit.peak_bytes;
+    if (kg_native_run_of(e)->cand.runner.sandbox.exit.peak_bytes > r->peak_bytes) {
+        r->peak_bytes = kg_native_run_of(e)->cand.runner.sandbox.exit.peak_bytes;
     }
 }
 
@@ -58,10 +59,10 @@ static void keep_output(struct kg_evaluation *e)
  * so that a fault's address can be named. */
 void kg_native_candidate_stop(struct kg_evaluation *e)
 {
-    if (kg_native_run_of(e)->cand_up) {
-        kg_runner_stop(&kg_native_run_of(e)->cand);
-        keep_output(e);
-        kg_native_run_of(e)->cand_up = false;
+    if (kg_native_run_of(e)->cand.up) {
+        kg_runner_stop(&kg_native_run_of(e)->cand.runner);
+        kg_native_candidate_keep(e);
+        kg_native_run_of(e)->cand.up = false;
     }
 }
 
@@ -169,7 +170,7 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
     kg_layout_call(n->problem, &c->shape, &l, false, &call);
     for (int active = 0;; active++) {
         int64_t lost = kg_clock_lost_ns();
-        kg_runner_call(&kg_native_run_of(e)->cand, &call,
+        kg_runner_call(&kg_native_run_of(e)->cand.runner, &call,
                        kg_evaluation_deadline(e, w->config.deadline_run), false, &rep);
         if (rep.status == KG_RUN_OK || (rep.status == KG_RUN_ACTIVE && !w->config.hack_checks)) {
             return KG_STAGE_PASS;
@@ -182,7 +183,7 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
         }
         if (rep.status != KG_RUN_ACTIVE || active > 0) {
             kg_native_candidate_stop(e);
-            kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand, rep.status);
+            kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand.runner, rep.status);
             /* late over a pause of this process: it is asked once more */
             e->lost = e->lost || (rep.status == KG_RUN_TIMEOUT && kg_clock_lost_ns() > lost);
             return KG_STAGE_FAIL;

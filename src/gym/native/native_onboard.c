@@ -55,7 +55,7 @@ static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct k
     struct kg_record r;
     kg_record_init(&r);
     struct kg_task task = {.stop_after = KG_ST_FULL};
-    struct kg_native_run run = {.cand_up = false};
+    struct kg_native_run run = {.cand.up = false};
     struct kg_evaluation e = {.w = w,
                               .task = &task,
                               .r = &r,

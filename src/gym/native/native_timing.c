@@ -264,9 +264,16 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
         in.kept = &n->own;
         ref.limits.cpu_s = null.limits.cpu_s = oracle.limits.cpu_s = KG_NATIVE_KEPT_CPU_S;
     }
+    struct kg_handle *running = &kg_native_run_of(e)->cand;
+    bool goes_on = running->up;
+    in.running = goes_on ? running : NULL;
     options_of(&w->config, &opt);
     opt.quiet_ns = kg_native_least_k(w, opt.cold, 0);
     enum kg_code code = kg_pairs_run(&in, &opt, res, err);
+    if (goes_on && !running->up) {
+        kg_native_candidate_keep(e);
+    }
+    kg_native_candidate_stop(e);
     kg_native_least_k(w, opt.cold, res->quiet_ns);
     if (code == KG_OK && res->status == KG_PAIRS_MEASURED && res->candidate_short) {
         code = widen(w, &in, &opt, &res->ratio, err);
@@ -279,7 +286,9 @@ enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_e
     struct kg_lease lease = KG_LEASE_NONE;
     struct kg_pairs_result *res = calloc(1, sizeof *res);
     struct kg_shape shape;
-    kg_native_candidate_stop(e);
+    if (e->w->config.timing_fresh_candidate) {
+        kg_native_candidate_stop(e);
+    }
     if (!res) {
         kg_fail(err, KG_E_LIMIT, "no memory for a timing result");
         return KG_STAGE_ERROR;

@@ -164,6 +164,7 @@ enum kg_code kg_pairs_null(const struct kg_pairs_input *in, const struct kg_pair
     struct kg_pairs_input self = *in;
     self.candidate = in->reference;
     self.oracle = NULL;
+    self.running = NULL;
     enum kg_code code = kg_pairs_run(&self, opt, out, err);
     if (code == KG_OK && out->status == KG_PAIRS_FAILED) {
         return kg_fail(err, KG_E_PROBLEM,

@@ -89,6 +89,9 @@ struct kg_pairs_input {
     /* NULL: each process pair has fresh runners. Else these are used, started where they are not up
      * or have ended, and left running; whoever owns them stops them. */
     struct kg_pairs_own *kept;
+    /* NULL, or not up: the candidate's first process is a fresh one. Else it is this one, which
+     * the measurement stops. */
+    struct kg_handle *running;
     struct kg_key key;                   /* secret: values, order and counts are drawn from it */
     uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape; needs
                       the oracle. Some untimed calls follow them. Otherwise a process could tell by

@@ -113,8 +113,10 @@ enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err)
         return KG_FLOW_ERROR;
     }
     enum kg_run_status status = KG_RUN_OK;
-    if (kg_judge_clear(s->in->judge, err) != KG_OK ||
-        start_one(s->in->candidate, &s->cand, &status, err) != KG_OK) {
+    bool goes_on = s->in->running && s->in->running->up && s->out->nprocess == 0;
+    s->cand = goes_on ? s->in->running : &s->fresh_cand;
+    if (!goes_on && (kg_judge_clear(s->in->judge, err) != KG_OK ||
+                     start_one(s->in->candidate, s->cand, &status, err) != KG_OK)) {
         return KG_FLOW_ERROR;
     }
     s->born_ns = kg_clock_ns();
@@ -131,10 +133,9 @@ void kg_session_stop(struct kg_session *s)
 {
     stop_one(&s->fresh.ref);
     stop_one(&s->fresh.null);
-    if (s->cand.up) {
-        kg_runner_stop(&s->cand.runner);
-        s->cand.up = false;
-        s->out->candidate = s->cand.runner;
+    if (s->cand && s->cand->up) {
+        stop_one(s->cand);
+        s->out->candidate = s->cand->runner;
         s->out->candidate.wire = &s->out->candidate.last;
     }
 }

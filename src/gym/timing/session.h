@@ -24,7 +24,7 @@ struct kg_session {
     int nsets, set; /* buffer sets in the pool, and the one drawn last (-1: none) */
     uint64_t in_stride, out_stride;
     struct kg_pairs_own *own, fresh; /* own: those of the caller, or fresh */
-    struct kg_handle cand;
+    struct kg_handle *cand, fresh_cand;
     int64_t started_ns, born_ns;  /* start of the measurement, and of the current process pair */
     int64_t calls;                /* calls of the candidate in this process */
     struct kg_take_report taken;  /* the candidate's last take ... */

@@ -48,7 +48,7 @@ static enum kg_law untimed_law(struct kg_session *s)
 
 static struct kg_runner *runner_of(struct kg_session *s, enum kg_side side)
 {
-    return side == KG_SIDE_CANDIDATE ? &s->cand.runner
+    return side == KG_SIDE_CANDIDATE ? &s->cand->runner
            : side == KG_SIDE_ORACLE  ? &s->own->oracle.runner
                                      : &s->own->ref.runner;
 }
@@ -239,13 +239,13 @@ enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_er
 
 enum kg_flow kg_session_quiet(struct kg_session *s)
 {
-    int64_t idle_ns = kg_runner_idle_ns(&s->cand.runner);
-    if (idle_ns <= s->cand.runner.idle_slack_ns) {
+    int64_t idle_ns = kg_runner_idle_ns(&s->cand->runner);
+    if (idle_ns <= s->cand->runner.idle_slack_ns) {
         return KG_FLOW_ON;
     }
     s->active = (struct kg_call_report){.status = KG_RUN_ACTIVE, .idle_cpu_ns = idle_ns};
     s->active_is_candidate = true;
-    kg_runner_rest_again(&s->cand.runner);
+    kg_runner_rest_again(&s->cand->runner);
     return KG_FLOW_VOID;
 }
 
