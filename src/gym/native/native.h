@@ -6,6 +6,7 @@
 #include "gym/eval/executor.h"
 #include "gym/judge/judge.h"
 #include "gym/native/case_pool.h"
+#include "gym/native/native_coverage.h"
 #include "gym/timing/pairs.h"
 
 /* What is kept of a problem while others are judged: built references and the pool. */
@@ -31,11 +32,17 @@ struct kg_native {
     int64_t least_k_ns[2];  /* of its core, warm and cold (kg_native_least_k); 0: none yet */
 };
 
+/* Some windows of the pairs that timing measured, K included; n 0: none. */
+struct kg_native_timed {
+    struct kg_coverage_times reference, candidate;
+};
+
 struct kg_native_run {
     char object[320];      /* the candidate's */
     struct kg_handle cand; /* of the stages tiny and full */
-    bool default_passed; /* a case at the default shape has passed */
-    bool calls_library;  /* the object imports operators of kgops; known with stage.profile only */
+    bool default_passed;   /* a case at the default shape has passed */
+    struct kg_native_timed timed;
+    bool calls_library; /* the object imports operators of kgops; known with stage.profile only */
 };
 
 extern const struct kg_executor kg_executor_native;

@@ -61,6 +61,7 @@ static void formula(const struct kg_coverage_calls *c, struct kg_coverage *o, do
     if (!(least > 0) || least < KG_PAIRS_TOO_SHORT * c->k_ns) {
         say(o, NAN, "its time is too short to be divided");
     } else if (o->noise > MOST_NOISE) {
+        o->disturbed = true;
         say(o, NAN, "the host was disturbed: its times differ too much from call to call");
     } else if (o->dropped_ns > LARGE_DROP * least && o->counted_ns < LEAST_CLAIM * o->dropped_ns) {
         say(o, 0, "its process claims far less time in the library than it saves without it");
@@ -72,7 +73,7 @@ static void formula(const struct kg_coverage_calls *c, struct kg_coverage *o, do
 
 void kg_coverage_of(const struct kg_coverage_calls *c, struct kg_coverage *out)
 {
-    *out = (struct kg_coverage){NAN, NAN, NAN, NAN, NAN, NAN, false, NULL};
+    *out = (struct kg_coverage){NAN, NAN, NAN, NAN, NAN, NAN, false, false, NULL};
     bool enough = least_calls(c) >= KG_COVERAGE_LEAST;
     double least = enough ? measure(c, out) : NAN;
     if (c->end == KG_COVERAGE_KILLED) {
@@ -87,6 +88,7 @@ void kg_coverage_of(const struct kg_coverage_calls *c, struct kg_coverage *out)
             out->decoy ? "its answer is right without the library that it calls"
                        : "it calls no operator of the library");
     } else if (!enough) {
+        out->disturbed = true;
         say(out, NAN, "the host was disturbed: too few calls can be used");
     } else if (c->operators == 0) {
         say(out, 0, "its process claims no call of the library, and its answer needs it");

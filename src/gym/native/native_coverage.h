@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KG_COVERAGE_CALLS 9 /* calls of each kind that count, at most */
-#define KG_COVERAGE_LEAST 5 /* with fewer nothing is said */
+#define KG_COVERAGE_CALLS 24 /* calls of each kind that count, at most */
+#define KG_COVERAGE_USUAL 9  /* so many do on a quiet host */
+#define KG_COVERAGE_LEAST 5  /* with fewer nothing is said */
 
 /* Why the candidate's process did not outlive the library that computes nothing. */
 enum kg_coverage_end { KG_COVERAGE_ALIVE, KG_COVERAGE_ENDED, KG_COVERAGE_KILLED };
@@ -39,6 +40,7 @@ struct kg_coverage {
     double coverage;                                           /* 0..1; NaN: it can't be told */
     double candidate_ns, reference_ns, counted_ns, dropped_ns; /* medians, after K; NaN: none */
     double noise;    /* standard error of dropped_ns, as a share of the lesser time; NaN: none */
+    bool disturbed;  /* more calls may tell what these do not */
     bool decoy;      /* it calls the library, and its answer is right without it */
     const char *why; /* static; NULL where the formula gave the coverage */
 };

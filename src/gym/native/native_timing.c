@@ -60,6 +60,19 @@ static json_t *samples_of(const struct kg_pairs_result *res)
     return all;
 }
 
+/* For the stage profile. */
+static void keep_windows(struct kg_native_timed *t, const struct kg_pairs_result *res)
+{
+    t->reference.n = t->candidate.n = 0;
+    for (int p = 0; p < res->nprocess; p++) {
+        const struct kg_pairs_process *pr = &res->process[p];
+        for (size_t i = 0; i < pr->n && t->candidate.n < KG_COVERAGE_CALLS; i++) {
+            t->reference.ns[t->reference.n++] = (double)pr->pair[i].ref_ns;
+            t->candidate.ns[t->candidate.n++] = (double)pr->pair[i].cand_ns;
+        }
+    }
+}
+
 static void record_times(struct kg_evaluation *e, const struct kg_pairs_result *res)
 {
     struct kg_record *r = e->r;
@@ -311,6 +324,7 @@ enum kg_stage_result kg_native_stage_timing(struct kg_evaluation *e, struct kg_e
             s = KG_STAGE_FAIL;
         } else if (code == KG_OK) {
             record_times(e, res);
+            keep_windows(&kg_native_run_of(e)->timed, res);
             s = judge_floor(e, &shape, res, err);
         }
         kg_pairs_result_deinit(res);

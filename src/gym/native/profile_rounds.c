@@ -2,7 +2,9 @@
  *
  * Reference and candidate are called on the same fresh inputs, and the candidate in three
  * processes: as it is, with the kgops that counts its own time, and with the kgops that computes
- * nothing. Each answer of the candidate as it is is compared, and a wrong one has a verdict, as in
+ * nothing. Where timing came just before, its windows serve for the reference and for the candidate
+ * as it is, and two processes are enough. Windows that differ too much are replaced by new ones.
+ * Each answer of the candidate as it is is compared, and a wrong one has a verdict, as in
  * timing. Without the library one wrong answer is enough: it shows that the library is used. What
  * the counting process answers is not compared, because all that it says is a claim. */
 #include <math.h>
@@ -18,10 +20,12 @@
  * first 8 calls that need 1 MB, but not in each of them. */
 #define QUIET_WARM  3
 #define MOST_WARM   20
-#define MOST_ROUNDS 28 /* a call that waited, or worked outside its window, does not count */
+#define MOST_ROUNDS 56 /* a call that waited, or worked outside its window, does not count */
 /* A call whose process did not run for longer than this, and for a tenth of its window, had to wait
  * for the core: the host was busy. The hand-off (K) takes 3 to 13 us. */
 #define WAITED_NS 25000
+#define FEW_CALLS 6  /* calls of each kind beside the windows of timing */
+#define PATIENCE  14 /* rounds after which windows of timing are given up */
 /* A call without the library may take so many times the candidate's first call, and at least so
  * long; after that it hangs. A busy host must not look like that. */
 #define HANG_TIMES 20
@@ -38,6 +42,7 @@ struct profiling {
     int64_t asked, right, longest_ns; /* of the candidate as it is: calls, right answers, longest */
     int64_t rounds;
     bool accused; /* the record has a verdict from here */
+    bool timed;   /* the windows of timing serve */
     uint64_t ticks0;
     int64_t ns0;
 };
@@ -156,7 +161,8 @@ static enum step ask_reference(struct profiling *s, const struct kg_case *c, enu
     bool wide = side == KG_SIDE_ORACLE;
     enum step step = fill(s, c, wide, err);
     if (step == ON) {
-        step = call(s, c, wide, wide ? &n->own.oracle.runner : &n->own.ref.runner, reference_deadline(s), &rep);
+        step = call(s, c, wide, wide ? &n->own.oracle.runner : &n->own.ref.runner,
+                    reference_deadline(s), &rep);
         *ns = window_of(&rep);
     }
     if (step == FAILED) {
@@ -280,12 +286,12 @@ static enum step ask_counted(struct profiling *s, const struct kg_case *c, doubl
     return step;
 }
 
-static bool enough(const struct kg_coverage_times *t)
+static bool enough(const struct profiling *s, const struct kg_coverage_times *t)
 {
-    return t->n == KG_COVERAGE_CALLS;
+    return t->n >= (s->timed ? FEW_CALLS : KG_COVERAGE_USUAL);
 }
 
-/* One call of each process that has not enough that count; the reference answers for all. */
+/* One call of each process; the reference answers for all. */
 static enum step one_round(struct profiling *s, struct kg_err *err)
 {
     struct kg_coverage_calls *out = s->calls;
@@ -293,11 +299,14 @@ static enum step one_round(struct profiling *s, struct kg_err *err)
     const struct kg_case c = {.shape = s->shape,
                               .law = KG_LAW_OWN,
                               .key = kg_key_derive(s->e->key, "coverage", (uint64_t)s->rounds)};
-    bool first = s->rounds == 0; /* the judge learns the reference's own error from the oracle */
+    bool first = s->rounds == 0 && !s->timed; /* the judge learns the reference's own error */
     enum kg_compare_mode mode = first ? KG_COMPARE_ORACLE : KG_COMPARE_FLOAT;
     double ns = 0;
-    enum step step = ask_reference(s, &c, KG_SIDE_FLOAT, &ns, err);
-    if (step == ON && !first) {
+    enum step step = ON;
+    if (!s->timed || !out->wrong_without) { /* nothing else is compared */
+        step = ask_reference(s, &c, KG_SIDE_FLOAT, &ns, err);
+    }
+    if (step == ON && !first && !s->timed) {
         keep(&out->reference, ns);
     }
     if (first && step != ERROR) {
@@ -306,7 +315,7 @@ static enum step one_round(struct profiling *s, struct kg_err *err)
     /* None is always the first. */
     for (int i = 0; i < SIDES && step != ERROR && step != FAILED; i++) {
         enum side side = (enum side)((i + s->rounds) % SIDES);
-        if (enough(to[side])) {
+        if (!s->up[side]) {
             continue;
         }
         step = side == COUNTED ? ask_counted(s, &c, &ns, err) : ask(s, &c, side, mode, &ns, err);
@@ -317,17 +326,60 @@ static enum step one_round(struct profiling *s, struct kg_err *err)
     return step;
 }
 
-static enum step rounds(struct profiling *s, struct kg_err *err)
+static enum step start_warm(struct profiling *s, enum side side, struct kg_err *err)
+{
+    enum step step = start_side(s, side, err);
+    return step == ON ? warm_side(s, side, err) : step;
+}
+
+/* The host is busy, so the windows of timing and those of now differ too much: all are taken anew,
+ * side by side. */
+static enum step give_up_timed(struct profiling *s, struct kg_err *err)
+{
+    s->timed = false;
+    s->calls->candidate.n = s->calls->reference.n = 0;
+    return start_warm(s, PLAIN, err);
+}
+
+/* Are there enough calls, and do they agree? On a busy host more are made. */
+static bool settled(const struct profiling *s)
 {
     const struct kg_coverage_calls *c = s->calls;
+    struct kg_coverage o;
+    if (!enough(s, &c->reference) || !enough(s, &c->candidate) || !enough(s, &c->without) ||
+        !enough(s, &c->library)) {
+        return false;
+    }
+    kg_coverage_of(c, &o);
+    return !o.disturbed;
+}
+
+static enum step rounds(struct profiling *s, struct kg_err *err)
+{
     enum step step = ON;
-    while (step != ERROR && step != FAILED && s->rounds < MOST_ROUNDS &&
-           !(enough(&c->reference) && enough(&c->candidate) && enough(&c->without) &&
-             enough(&c->library))) {
-        step = one_round(s, err);
+    while (step != ERROR && step != FAILED && s->rounds < MOST_ROUNDS && !settled(s)) {
+        if (s->timed && s->rounds >= PATIENCE) {
+            step = give_up_timed(s, err);
+        }
+        step = step == ON || step == VOID ? one_round(s, err) : step;
         s->rounds++;
     }
     return step == VOID ? ON : step;
+}
+
+/* The windows of timing, if it has just measured this candidate on warm buffers. */
+static void take_timed(struct profiling *s)
+{
+    const struct kg_native_run *run = kg_native_run_of(s->e);
+    s->timed = run->timed.candidate.n >= KG_COVERAGE_LEAST && !s->e->w->config.timing_cold;
+    if (s->timed) {
+        s->calls->reference = run->timed.reference;
+        s->calls->candidate = run->timed.candidate;
+        for (size_t i = 0; i < s->calls->candidate.n; i++) {
+            int64_t ns = (int64_t)s->calls->candidate.ns[i];
+            s->longest_ns = ns > s->longest_ns ? ns : s->longest_ns;
+        }
+    }
 }
 
 static enum step measure(struct profiling *s, struct kg_err *err)
@@ -345,14 +397,15 @@ static enum step measure(struct profiling *s, struct kg_err *err)
         return ERROR;
     }
     kg_shape_default(n->problem, &s->shape);
+    take_timed(s);
     enum kg_run_status status;
-    enum step step = warm_up(s, &n->own.ref.runner, reference_deadline(s), NULL, &status, err);
+    enum step step =
+        s->timed ? ON : warm_up(s, &n->own.ref.runner, reference_deadline(s), NULL, &status, err);
     if (step == FAILED) {
         return reference_failed(s, status, err);
     }
-    for (enum side side = PLAIN; side < SIDES && step == ON; side++) {
-        step = start_side(s, side, err);
-        step = step == ON ? warm_side(s, side, err) : step;
+    for (enum side side = s->timed ? COUNTED : PLAIN; side < SIDES && step == ON; side++) {
+        step = start_warm(s, side, err);
     }
     step = step == ON ? rounds(s, err) : step;
     for (enum side side = PLAIN; side < SIDES; side++) {
