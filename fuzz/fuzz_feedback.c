@@ -84,17 +84,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (kg_record_parse(j, &r, &err) == KG_OK) {
-        struct kg_buf small, plain, whole, again;
+        struct kg_buf small, plain, whole, again, brief, brief_again;
         render(&r, KG_FEEDBACK_MIN_TOKENS, KG_FEEDBACK_MARKDOWN, &small);
         render(&r, KG_FEEDBACK_TOKENS, KG_FEEDBACK_PLAIN, &plain);
         render(&r, KG_FEEDBACK_MAX_TOKENS, KG_FEEDBACK_MARKDOWN, &whole);
+        render(&r, KG_FEEDBACK_BRIEF, KG_FEEDBACK_BRIEF_LINE, &brief);
+        KG_ASSERT(strchr(brief.data, '\n') == brief.data + brief.len - 1);
         without_secrets(&r);
+        render(&r, KG_FEEDBACK_BRIEF, KG_FEEDBACK_BRIEF_LINE, &brief_again);
+        KG_ASSERT(strcmp(brief.data, brief_again.data) == 0);
         render(&r, KG_FEEDBACK_MAX_TOKENS, KG_FEEDBACK_MARKDOWN, &again);
         KG_ASSERT(strcmp(whole.data, again.data) == 0);
         kg_buf_deinit(&small);
         kg_buf_deinit(&plain);
         kg_buf_deinit(&whole);
         kg_buf_deinit(&again);
+        kg_buf_deinit(&brief);
+        kg_buf_deinit(&brief_again);
         kg_record_deinit(&r);
     }
     json_decref(j);

@@ -20,9 +20,10 @@ static const char help_text[] =
     "\n"
     "  RECORD.json   one record (kgym.record/1) as `kgym eval --json` prints it;\n"
     "                - is standard input\n"
-    "  --tokens N    the text has at most N tokens, 96 to 1000000 (default 600),\n"
-    "                estimated from above: see docs/feedback.md\n"
-    "  --style S     markdown: listings in code fences (default); plain: indented\n"
+    "  --tokens N    the text has at most N tokens, 96 to 1000000 (default 600; brief:\n"
+    "                from 1, default 24), estimated from above: see docs/feedback.md\n"
+    "  --style S     markdown: listings in code fences (default); plain: indented;\n"
+    "                brief: one line\n"
     "\n"
     "examples:\n"
     "  kgym eval silu answer.c --json | kgym feedback -\n"
@@ -61,15 +62,7 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
 static enum kg_code spec_of(const struct args *a, struct kg_feedback_spec *spec, struct kg_err *err)
 {
     char *end = NULL;
-    *spec = (struct kg_feedback_spec){.tokens = KG_FEEDBACK_TOKENS};
-    if (a->tokens) {
-        spec->tokens = strtoll(a->tokens, &end, 10);
-        if (end == a->tokens || *end || spec->tokens < KG_FEEDBACK_MIN_TOKENS ||
-            spec->tokens > KG_FEEDBACK_MAX_TOKENS) {
-            return kg_fail(err, KG_E_USAGE, "--tokens %.100s: a number from %d to %d is needed",
-                           a->tokens, KG_FEEDBACK_MIN_TOKENS, KG_FEEDBACK_MAX_TOKENS);
-        }
-    }
+    *spec = (struct kg_feedback_spec){.tokens = 0};
     if (a->style && !kg_feedback_style_parse(a->style, &spec->style)) {
         const char *names[KG_FEEDBACK_STYLES];
         for (int i = 0; i < KG_FEEDBACK_STYLES; i++) {
@@ -77,8 +70,17 @@ static enum kg_code spec_of(const struct args *a, struct kg_feedback_spec *spec,
         }
         const char *near = kg_nearest(a->style, names, KG_FEEDBACK_STYLES);
         return kg_fail(err, KG_E_USAGE, "--style %.100s: %s%s%s", a->style,
-                       near ? "did you mean `" : "", near ? near : "markdown or plain is needed",
-                       near ? "`?" : "");
+                       near ? "did you mean `" : "",
+                       near ? near : "markdown, plain or brief is needed", near ? "`?" : "");
+    }
+    int64_t least = kg_feedback_least(spec->style);
+    if (a->tokens) {
+        spec->tokens = strtoll(a->tokens, &end, 10);
+        if (end == a->tokens || *end || spec->tokens < least ||
+            spec->tokens > KG_FEEDBACK_MAX_TOKENS) {
+            return kg_fail(err, KG_E_USAGE, "--tokens %.100s: a number from %lld to %d is needed",
+                           a->tokens, (long long)least, KG_FEEDBACK_MAX_TOKENS);
+        }
     }
     return KG_OK;
 }

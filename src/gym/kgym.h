@@ -260,6 +260,9 @@ struct kgym_text_options {
     /* Of a prompt: the language of the answer to a PyTorch problem, "triton", "cuda" or "pytorch";
      * NULL: "triton". */
     const char *language;
+    /* Of a feedback. Nonzero: one line with verdict, reason and the facts that fit `limit`, which
+     * is 24 by default; `plain` has no effect. */
+    int brief;
 };
 
 /* The feedback for the model that wrote a candidate, from its record (docs/feedback.md). Pure: it

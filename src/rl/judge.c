@@ -10,8 +10,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 
-#define TRIES          3
-#define FEEDBACK_LIMIT 100 /* estimated tokens of the gym's text; its first line is taken */
+#define TRIES 3
 
 _Static_assert((int)KGYM_E_FULL == (int)KG_E_FULL, "the gym's codes are those of base/err.h");
 
@@ -259,9 +258,14 @@ static void read_record(const struct kgym_result *r, struct rl_verdict *v)
     json_decref(record);
 }
 
-static void read_feedback(const struct kgym_result *r, struct rl_verdict *v)
+static void read_feedback(const struct rl_judge *j, const struct kgym_result *r,
+                          struct rl_verdict *v)
 {
-    const struct kgym_text_options o = {.size = sizeof o, .limit = FEEDBACK_LIMIT, .plain = 1};
+    const struct kgym_text_options o = {.size = sizeof o,
+                                        .limit = j->o.feedback,
+                                        .brief = 1,
+                                        .count = j->o.count,
+                                        .user = j->o.user};
     struct kgym_error unused;
     char *text = NULL;
     if (r->record != NULL &&
@@ -272,7 +276,7 @@ static void read_feedback(const struct kgym_result *r, struct rl_verdict *v)
     kgym_free(text);
 }
 
-static void read_result(const struct kgym_result *r, struct rl_verdict *v)
+static void read_result(const struct rl_judge *j, const struct kgym_result *r, struct rl_verdict *v)
 {
     *v = (struct rl_verdict){.coverage = (double)NAN};
     v->state = r->verdict ? RL_JUDGED : r->error == KGYM_E_PROBLEM ? RL_DEFECT : RL_NO_VERDICT;
@@ -293,7 +297,7 @@ static void read_result(const struct kgym_result *r, struct rl_verdict *v)
         v->state = RL_NO_VERDICT;
         copy(v->message, sizeof v->message, "the record has no reward");
     }
-    read_feedback(r, v);
+    read_feedback(j, r, v);
 }
 
 static enum kg_code take(struct rl_judge *j, const struct kgym_result *r, struct kg_err *err)
@@ -301,7 +305,7 @@ static enum kg_code take(struct rl_judge *j, const struct kgym_result *r, struct
     int i = atoi(r->tag);
     KG_ASSERT(i >= 0 && i < j->n);
     struct entry *e = &j->entry[i];
-    read_result(r, e->verdict);
+    read_result(j, r, e->verdict);
     if (e->verdict->state == RL_NO_VERDICT && e->tries < TRIES) {
         return send(j, i, err);
     }

@@ -38,6 +38,10 @@ struct rl_judge_options {
     const char *reward; /* one reward preset */
     int tickets;
     bool reuse;
+    /* Most tokens of a feedback, as `count` counts them; 0: 24. count NULL: an estimate. */
+    int feedback;
+    size_t (*count)(void *user, const char *text, size_t len);
+    void *user;
 };
 
 struct rl_judge_counts {

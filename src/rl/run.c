@@ -46,8 +46,12 @@ static int most_walks(const struct rl_run *run)
 
 static enum kg_code open_judge(struct rl_run *run, int tickets, struct kg_err *err)
 {
-    const struct rl_judge_options o = {
-        .reward = run->config->reward, .tickets = tickets, .reuse = run->config->reuse};
+    const struct rl_judge_options o = {.reward = run->config->reward,
+                                       .tickets = tickets,
+                                       .reuse = run->config->reuse,
+                                       .feedback = (int)run->config->fb_max,
+                                       .count = rl_talker_count,
+                                       .user = &run->talker};
     return rl_judge_create(run->pool, &o, &run->judge, err);
 }
 

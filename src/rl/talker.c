@@ -88,3 +88,14 @@ void rl_talker_text(const struct rl_talker *t, const int32_t *ids, size_t n, str
 {
     lm_bpe_decode(t->bpe, ids, n, true, out);
 }
+
+size_t rl_talker_count(void *talker, const char *text, size_t len)
+{
+    const struct rl_talker *t = talker;
+    struct kg_err err = KG_ERR_INIT;
+    struct lm_ids ids;
+    lm_ids_init(&ids);
+    size_t n = lm_bpe_encode(t->bpe, text, len, LM_BPE_PLAIN, &ids, &err) == KG_OK ? ids.n : len;
+    lm_ids_deinit(&ids);
+    return n;
+}

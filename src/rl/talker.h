@@ -31,6 +31,8 @@ enum kg_code rl_talker_feedback(const struct rl_talker *t, bool ended, const cha
 /* Appends a reply and the id that ends it; mask 1. */
 enum kg_code rl_talker_reply(const struct rl_talker *t, const char *code, size_t len,
                              struct lm_ids *out, struct kg_err *err) KG_MUST_USE;
+/* Ids of a text; for a judge, which takes a talker as `user`. */
+size_t rl_talker_count(void *talker, const char *text, size_t len);
 /* Appends the text of reply ids, without special ones. */
 void rl_talker_text(const struct rl_talker *t, const int32_t *ids, size_t n, struct kg_buf *out);
 

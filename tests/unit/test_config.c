@@ -65,8 +65,9 @@ static void presets_change_what_they_say(void **state)
         {"quick", "laws=2 timing.pairs=10 timing.processes=3 timing.half_width=0.05 "
                   "timing.budget=5 "},
         {"train", "variants=few laws=1 timing.pairs=8 timing.processes=1 timing.min_processes=1 "
-                  "timing.warmups=3 timing.least_calls=16 timing.least_life=0 timing.budget=5 "
-                  "stage.profile=yes "},
+                  "timing.warmups=1 timing.least_calls=8 timing.least_life=0 timing.null_calls=4 "
+                  "timing.primers=no timing.asides=no timing.fresh_candidate=no "
+                  "timing.fresh_references=no timing.budget=5 stage.profile=yes "},
         {"cold", "timing.cold=yes "},
         {"kernelbench", "protocol=kernelbench stage.tiny=no multi_input=no laws=0 hack_checks=no "
                         "quarantine=ignore "
@@ -83,7 +84,7 @@ static void presets_change_what_they_say(void **state)
         kg_opts_defaults(kg_config_options(), &expected);
         assert_int_equal(kg_config_preset(&got, *name, &err), KG_OK);
         snprintf(expected.preset, sizeof expected.preset, "%s", *name);
-        char pairs[256], *rest = NULL;
+        char pairs[512], *rest = NULL;
         snprintf(pairs, sizeof pairs, "%s", want[i].changed);
         for (char *p = strtok_r(pairs, " ", &rest); p != NULL; p = strtok_r(NULL, " ", &rest)) {
             assert_int_equal(kg_opts_set_pair(kg_config_options(), &expected, p, "test", &err),

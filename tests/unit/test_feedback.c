@@ -53,6 +53,71 @@ static void golden_texts(void **state)
     }
 }
 
+/* One line a record, from the same facts. */
+static void golden_brief(void **state)
+{
+    (void)state;
+    struct kg_buf all;
+    kg_buf_init(&all, 1 << 16);
+    for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, (enum sample_kind)i, i);
+        render(&r, 0, KG_FEEDBACK_BRIEF_LINE, &out);
+        assert_ptr_equal(strchr(out.data, '\n'), out.data + out.len - 1);
+        kg_buf_addf(&all, "%-14s %s", sample_names[i], out.data);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+    golden_compare("feedback", "brief", &all);
+    kg_buf_deinit(&all);
+}
+
+static size_t by_words(void *user, const char *text, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        n += text[i] == ' ' || text[i] == '\n';
+    }
+    ++*(int *)user;
+    return n;
+}
+
+/* The caller's tokenizer counts; what does not fit is left out from the end, the verdict never. */
+static void brief_fits_the_callers_tokens(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
+        struct kg_record r;
+        size_t before = 0;
+        sample_record(&r, (enum sample_kind)i, i);
+        for (int64_t tokens = 1; tokens <= 24; tokens++) {
+            struct kg_err err = KG_ERR_INIT;
+            struct kg_buf out;
+            int asked = 0;
+            const struct kg_feedback_spec spec = {.tokens = tokens,
+                                                  .style = KG_FEEDBACK_BRIEF_LINE,
+                                                  .count = by_words,
+                                                  .user = &asked};
+            kg_buf_init(&out, 1 << 12);
+            enum kg_code code = kg_feedback_render(&r, &spec, &out, &err);
+            assert_true(asked > 0);
+            if (code == KG_OK) {
+                assert_true(by_words(&asked, out.data, out.len) <= (size_t)tokens);
+                assert_true(out.len >= before);
+            } else {
+                assert_int_equal(code, KG_E_LIMIT);
+                assert_int_equal(out.len, 0);
+                assert_int_equal(before, 0);
+            }
+            before = out.len;
+            kg_buf_deinit(&out);
+        }
+        assert_true(before > 0);
+        kg_record_deinit(&r);
+    }
+}
+
 static const char module_source[] =
     "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self, x_1):\n"
     "        super().__init__()\n        self.scale = x_1\n\n    def forward(self, x):\n"
@@ -722,6 +787,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_texts),
+        cmocka_unit_test(golden_brief),
+        cmocka_unit_test(brief_fits_the_callers_tokens),
         cmocka_unit_test(golden_exception),
         cmocka_unit_test(golden_import_error),
         cmocka_unit_test(who_wrote_real_is_told_to_write_float),

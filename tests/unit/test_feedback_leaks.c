@@ -216,8 +216,9 @@ static enum kg_feedback_style render(const struct kg_record *r, struct plan *p, 
 {
     struct kg_err err = KG_ERR_INIT;
     static const int64_t budgets[] = {KG_FEEDBACK_MIN_TOKENS, 200, 600, 100000};
-    struct kg_feedback_spec spec = {.tokens = budgets[kg_rng_below(&p->open, 4)],
-                                    .style = (enum kg_feedback_style)kg_rng_below(&p->open, 2)};
+    struct kg_feedback_spec spec = {
+        .tokens = budgets[kg_rng_below(&p->open, 4)],
+        .style = (enum kg_feedback_style)kg_rng_below(&p->open, KG_FEEDBACK_STYLES)};
     kg_buf_init(out, 1 << 20);
     if (kg_feedback_render(r, &spec, out, &err) != KG_OK) {
         fail_msg("%s", err.message);

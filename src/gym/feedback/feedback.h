@@ -21,17 +21,22 @@
 #define KG_FEEDBACK_TOKENS     600 /* default budget; source: learning method, section 1.2 */
 #define KG_FEEDBACK_MIN_TOKENS 96  /* verdict and request fit, and a little more */
 #define KG_FEEDBACK_MAX_TOKENS 1000000
+#define KG_FEEDBACK_BRIEF      24 /* default of the style brief; there 1 is the least */
 
 enum kg_feedback_style {
-    KG_FEEDBACK_MARKDOWN, /* listings in fences */
-    KG_FEEDBACK_PLAIN,    /* listings indented by four blanks, no backticks of ours */
+    KG_FEEDBACK_MARKDOWN,   /* listings in fences */
+    KG_FEEDBACK_PLAIN,      /* listings indented by four blanks, no backticks of ours */
+    KG_FEEDBACK_BRIEF_LINE, /* one line: verdict and reason, then as many facts as fit */
     KG_FEEDBACK_STYLES
 };
-const char *kg_feedback_style_name(enum kg_feedback_style s); /* "markdown", "plain" */
+const char *kg_feedback_style_name(enum kg_feedback_style s); /* "markdown", "plain",
+                                                                     "brief" */
 bool kg_feedback_style_parse(const char *name, enum kg_feedback_style *out);
 
+int64_t kg_feedback_least(enum kg_feedback_style s); /* tokens: KG_FEEDBACK_MIN_TOKENS, brief 1 */
+
 struct kg_feedback_spec {
-    int64_t tokens; /* budget, KG_FEEDBACK_MIN_TOKENS..KG_FEEDBACK_MAX_TOKENS; 0: the default */
+    int64_t tokens; /* budget, kg_feedback_least(style)..KG_FEEDBACK_MAX_TOKENS; 0: the default */
     enum kg_feedback_style style;
     /* Tokens of text by the model's own tokenizer; NULL: kg_feedback_tokens. Need not be additive.
      */

@@ -66,6 +66,12 @@ size_t kg_fb_count(const struct kg_feedback_spec *spec, const char *text, size_t
 void kg_fb_listing_put(const struct kg_fb_listing *l, const struct kg_feedback_spec *spec,
                        size_t room, struct kg_buf *out);
 
+/* The style brief (brief.c) */
+
+/* Appends one line of at most `tokens`. KG_E_LIMIT: not even the verdict fits, or out is full. */
+enum kg_code kg_fb_brief(const struct kg_record *r, const struct kg_feedback_spec *spec,
+                         size_t tokens, struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
+
 /* From a record to a page (hints.c, source.c, diagnosis.c, speed.c) */
 
 /* What a verdict means, and what usually helps: static text for every reason of

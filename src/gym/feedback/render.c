@@ -5,7 +5,7 @@
 
 #include "gym/feedback/feedback_parts.h"
 
-static const char *const style_names[KG_FEEDBACK_STYLES] = {"markdown", "plain"};
+static const char *const style_names[KG_FEEDBACK_STYLES] = {"markdown", "plain", "brief"};
 
 const char *kg_feedback_style_name(enum kg_feedback_style s)
 {
@@ -22,6 +22,11 @@ bool kg_feedback_style_parse(const char *name, enum kg_feedback_style *out)
         }
     }
     return false;
+}
+
+int64_t kg_feedback_least(enum kg_feedback_style s)
+{
+    return s == KG_FEEDBACK_BRIEF_LINE ? 1 : KG_FEEDBACK_MIN_TOKENS;
 }
 
 #define TEXT_MAX (1u << 26) /* of one part before it is cut; a record's own maximum is below */
@@ -201,10 +206,16 @@ static enum kg_code fit(const struct kg_fb_page *p, const struct kg_feedback_spe
 enum kg_code kg_feedback_render(const struct kg_record *r, const struct kg_feedback_spec *spec,
                                 struct kg_buf *out, struct kg_err *err)
 {
-    int64_t tokens = spec->tokens == 0 ? KG_FEEDBACK_TOKENS : spec->tokens;
-    if (tokens < KG_FEEDBACK_MIN_TOKENS || tokens > KG_FEEDBACK_MAX_TOKENS) {
-        return kg_fail(err, KG_E_USAGE, "feedback: the budget must be %d to %d tokens, not %lld",
-                       KG_FEEDBACK_MIN_TOKENS, KG_FEEDBACK_MAX_TOKENS, (long long)tokens);
+    bool brief = spec->style == KG_FEEDBACK_BRIEF_LINE;
+    int64_t usual = brief ? KG_FEEDBACK_BRIEF : KG_FEEDBACK_TOKENS;
+    int64_t tokens = spec->tokens == 0 ? usual : spec->tokens;
+    int64_t lowest = kg_feedback_least(spec->style);
+    if (tokens < lowest || tokens > KG_FEEDBACK_MAX_TOKENS) {
+        return kg_fail(err, KG_E_USAGE, "feedback: the budget must be %lld to %d tokens, not %lld",
+                       (long long)lowest, KG_FEEDBACK_MAX_TOKENS, (long long)tokens);
+    }
+    if (brief) {
+        return kg_fb_brief(r, spec, (size_t)tokens, out, err);
     }
     struct kg_fb_page page;
     page_init(&page);

@@ -26,8 +26,9 @@ static enum kg_code feedback(const struct kg_record *r, const struct kgym_text_o
                              char **text, struct kg_err *err)
 {
     const struct kg_feedback_spec spec = {.tokens = o->limit,
-                                          .style =
-                                              o->plain ? KG_FEEDBACK_PLAIN : KG_FEEDBACK_MARKDOWN,
+                                          .style = o->brief   ? KG_FEEDBACK_BRIEF_LINE
+                                                   : o->plain ? KG_FEEDBACK_PLAIN
+                                                              : KG_FEEDBACK_MARKDOWN,
                                           .count = o->count,
                                           .user = o->user};
     struct kg_buf out;
