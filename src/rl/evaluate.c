@@ -105,7 +105,8 @@ enum kg_code rl_evaluate(struct rl_rollouts *r, const struct rl_talker *talker,
                                            .rollouts = o->samples,
                                            .turns = o->turns,
                                            .min_reply = o->min_reply,
-                                           .cancel = o->cancel};
+                                           .cancel = o->cancel,
+                                           .cores = o->cores};
     *out = (struct rl_evaluation){.problems = (size_t)n, .samples = o->samples, .turns = o->turns};
     enum kg_code code = allocate(out, err);
     code = code != KG_OK

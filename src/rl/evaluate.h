@@ -38,6 +38,7 @@ struct rl_evaluate_options {
     uint32_t step, samples, turns;
     int min_reply;
     volatile int *cancel;
+    struct rl_cores *cores; /* as in rl_rollout_options */
 };
 
 /* The rollouts must hold chains * samples trajectories. Errors: KG_E_HOST, those of

@@ -29,14 +29,17 @@ static enum kg_code step(struct rl_run *run, uint32_t at, struct rl_chain *chain
                                          .rollouts = (uint32_t)c->rollouts,
                                          .turns = (uint32_t)c->turns,
                                          .min_reply = (int)c->min_resp,
-                                         .cancel = run->cancel};
+                                         .cancel = run->cancel,
+                                         .cores = &run->cores};
     rl_picker_next(&run->picker, at, (int)c->groups, chains);
     if (rl_rollout_run(run->rollouts, &run->talker, &policy, run->judge, chains, (int)c->groups, &o,
                        &r, err) != KG_OK) {
         return err->code;
     }
     int64_t began = kg_clock_ns();
-    if (rl_step_learn(run->step, run->rollouts, at, s, err) != KG_OK) {
+    if (rl_cores_hold(&run->cores, err) != KG_OK ||
+        rl_step_learn(run->step, run->rollouts, at, s, err) != KG_OK ||
+        rl_cores_release(&run->cores, err) != KG_OK) {
         return err->code;
     }
     run->updates += s->micro > 0 && rl_step_rows(run->step)->n > 0;

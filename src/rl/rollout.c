@@ -18,6 +18,7 @@ struct drive {
     const struct rl_chain *chains;
     int groups, begun; /* groups that have begun */
     int live, left;    /* trajectories that hold a conversation; that have not ended */
+    int drawing;       /* of those that live */
     const struct rl_rollout_options *o;
     struct rl_rollout_stats *stats;
     struct lm_ids ids; /* scratch */
@@ -130,6 +131,7 @@ static enum kg_code begin_group(struct drive *d, struct kg_err *err)
         d->r->walk[g * n + i].conversation = conversation[i];
     }
     d->live += (int)n;
+    d->drawing += (int)n;
     return KG_OK;
 }
 
@@ -140,6 +142,7 @@ static enum kg_code end_reply(struct drive *d, int i, enum lm_finish finish, str
     struct rl_turn *t = &w->turn[w->turns - 1];
     t->finish = finish;
     d->stats->cut += finish != LM_STOP;
+    d->drawing--;
     if (w->turns == (int)d->o->turns) {
         release(d, w);
     }
@@ -186,6 +189,7 @@ static enum kg_code take_verdict(struct drive *d, int i, const struct rl_verdict
     }
     append(d, w);
     begin_turn(d, w);
+    d->drawing++;
     const struct rl_speaker who = {
         .chain = w->chain, .rollout = w->rollout, .turn = (uint32_t)w->turns};
     return d->policy->extend(d->policy->self, w->conversation, d->ids.id, (int)d->ids.n, &who, err);
@@ -221,6 +225,44 @@ static enum kg_code judge(struct drive *d, bool wait, struct kg_err *err)
     return KG_OK;
 }
 
+static bool may_begin(const struct drive *d)
+{
+    return d->begun < d->groups && d->live + (int)d->o->rollouts <= d->r->max_live;
+}
+
+/* Is it time to draw? With cores to hold only if nothing is being judged, or if half of those that
+ * live would draw: a burst with few of them costs as much as one with many. */
+static bool is_due(const struct drive *d)
+{
+    bool some = may_begin(d) || d->policy->busy(d->policy->self);
+    int would = d->drawing + (may_begin(d) ? (int)d->o->rollouts : 0);
+    return some && (d->o->cores == NULL || rl_judge_pending(d->judge) == 0 || 2 * would >= d->live);
+}
+
+/* Draws one token of each; with cores to hold, until nobody draws. */
+static enum kg_code burst(struct drive *d, struct kg_err *err)
+{
+    bool hold = d->o->cores != NULL;
+    enum kg_code code = hold ? rl_cores_hold(d->o->cores, err) : KG_OK;
+    do {
+        while (code == KG_OK && may_begin(d)) {
+            code = begin_group(d, err);
+        }
+        code = code != KG_OK ? code : draw(d, err);
+        code = code != KG_OK || !hold ? code : judge(d, false, err); /* of replies seen before */
+    } while (hold && code == KG_OK && d->policy->busy(d->policy->self) &&
+             !(d->o->cancel != NULL && *d->o->cancel));
+    if (hold) {
+        struct kg_err after = KG_ERR_INIT;
+        enum kg_code released = rl_cores_release(d->o->cores, &after);
+        if (code == KG_OK && released != KG_OK) {
+            *err = after;
+            code = released;
+        }
+    }
+    return code;
+}
+
 static enum kg_code drive(struct drive *d, struct kg_err *err)
 {
     enum kg_code code = KG_OK;
@@ -228,13 +270,8 @@ static enum kg_code drive(struct drive *d, struct kg_err *err)
         if (d->o->cancel != NULL && *d->o->cancel) {
             return kg_fail(err, KG_E_CANCELLED, "interrupted");
         }
-        while (code == KG_OK && d->begun < d->groups &&
-               d->live + (int)d->o->rollouts <= d->r->max_live) {
-            code = begin_group(d, err);
-        }
-        bool busy = d->policy->busy(d->policy->self);
-        code = code != KG_OK || !busy ? code : draw(d, err);
-        code = code != KG_OK ? code : judge(d, !d->policy->busy(d->policy->self), err);
+        code = is_due(d) ? burst(d, err) : KG_OK;
+        code = code != KG_OK ? code : judge(d, !is_due(d), err);
     }
     return code;
 }

@@ -10,6 +10,7 @@
 #ifndef KG_RL_ROLLOUT_H
 #define KG_RL_ROLLOUT_H
 
+#include "rl/cores.h"
 #include "rl/judge.h"
 #include "rl/policy.h"
 #include "rl/streams.h"
@@ -54,6 +55,9 @@ struct rl_rollout_options {
     uint32_t rollouts, turns;
     int min_reply;        /* a turn needs room for so many ids */
     volatile int *cancel; /* not 0: end with KG_E_CANCELLED; NULL: none */
+    /* Cores of the gym that are held while the policy draws: it then draws in bursts, and what is
+     * complete is judged between them. NULL: none, each reply is judged while others draw. */
+    struct rl_cores *cores;
 };
 
 struct rl_rollout_stats {

@@ -22,6 +22,7 @@ struct rl_run {
     struct rl_methods methods;
     struct rl_split split;
     struct kgym_pool *pool;
+    struct rl_cores cores; /* of the pool */
     struct rl_judge *judge;
     struct rl_corpus corpus;
     struct rl_talker talker;

@@ -69,7 +69,8 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
                                           .samples = (uint32_t)c->eval_samples,
                                           .turns = (uint32_t)c->turns,
                                           .min_reply = (int)c->min_resp,
-                                          .cancel = run->cancel};
+                                          .cancel = run->cancel,
+                                          .cores = &run->cores};
     struct rl_engine_policy p = run->policy;
     p.turn.sampling.top_p = (float)c->eval_top_p;
     struct rl_policy policy = rl_policy_engine(&p);
