@@ -354,6 +354,32 @@ static void test_a_held_core_gets_no_task(void **state)
     kgym_close(p);
 }
 
+static void test_all_cores_are_held_at_once(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_pool(slow, 3, 2, 0);
+    uint64_t id[2] = {submit(p, ENDLESS, NULL, 0), submit(p, ENDLESS "\n", NULL, 0)};
+    struct kgym_info info = {.size = sizeof info};
+    await_running(p, 1);
+    assert_int_equal(kgym_hold_core(p, -1, 100, &err), KGYM_E_LIMIT);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(kgym_cancel(p, id[i], &err), KGYM_OK);
+    }
+    assert_int_equal(kgym_hold_core(p, -1, 30000, &err), KGYM_OK);
+    for (int i = 0; i < 2; i++) {
+        kgym_result_free(must(p));
+    }
+    submit(p, GOOD, NULL, 0);
+    assert_null(next(p, 500));
+    assert_int_equal(kgym_info(p, &info, &err), KGYM_OK);
+    assert_true(info.running == 0 && info.queued == 1);
+    assert_int_equal(kgym_release_core(p, -1, &err), KGYM_OK);
+    struct kgym_result *r = must(p);
+    assert_string_equal(r->verdict, "ok");
+    kgym_result_free(r);
+    kgym_close(p);
+}
+
 static void test_workers_come_and_go(void **state)
 {
     (void)state;
@@ -691,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_cancel_hits_its_own_task),
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_a_held_core_gets_no_task),
+        cmocka_unit_test(test_all_cores_are_held_at_once),
         cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_a_task_that_takes_two_workers_is_an_error),
         cmocka_unit_test(test_nothing_accepted_is_lost_with_the_supervisor),

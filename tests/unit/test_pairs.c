@@ -3,6 +3,7 @@
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -364,6 +365,102 @@ static void least_calls_and_least_life_are_options(void **state)
     assert_true(result.process[0].alive_ns >= 300 * MS);
 }
 
+/* Kept runners serve one measurement after the other; one that has ended is replaced. */
+static void runners_are_kept(void **state)
+{
+    (void)state;
+    static struct kg_pairs_own kept;
+    struct kg_pairs_options o = quick();
+    struct kg_runner_spec candidate =
+        spec_of(cobject_build("kept", HEAD ENTRY "{ work(x, y, n); }\n", ""), "scale", false);
+    struct kg_pairs_input in = input_of(&candidate);
+    struct kg_err err = KG_ERR_INIT;
+    pid_t pid = 0;
+    o.processes = o.min_processes = 1;
+    in.kept = &kept;
+    for (int i = 0; i < 3; i++) {
+        kg_pairs_result_deinit(&result);
+        assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_OK);
+        expect_measured();
+        assert_true(kept.ref.up && kept.null.up && kept.oracle.up);
+        if (i == 1) {
+            assert_int_equal(kept.ref.runner.sandbox.pid, pid);
+            kill(pid, SIGKILL);
+            usleep(200000);
+        } else if (i == 2) {
+            assert_int_not_equal(kept.ref.runner.sandbox.pid, pid);
+        }
+        pid = kept.ref.runner.sandbox.pid;
+    }
+    struct kg_handle *all[] = {&kept.ref, &kept.null, &kept.oracle};
+    for (int i = 0; i < 3; i++) {
+        kg_runner_stop(&all[i]->runner);
+        all[i]->up = false;
+    }
+}
+
+/* A candidate that runs already is timed as it is, and stopped. */
+static void a_running_candidate_goes_on(void **state)
+{
+    (void)state;
+    static struct kg_handle running;
+    struct kg_pairs_options o = quick();
+    struct kg_runner_spec candidate =
+        spec_of(cobject_build("goes_on", HEAD ENTRY "{ work(x, y, n); }\n", ""), "scale", false);
+    struct kg_pairs_input in = input_of(&candidate);
+    struct kg_err err = KG_ERR_INIT;
+    enum kg_run_status status;
+    assert_int_equal(
+        kg_runner_start(&candidate, kg_clock_ns() + 20000 * MS, &running.runner, &status, &err),
+        KG_OK);
+    assert_int_equal(status, KG_RUN_OK);
+    running.up = true;
+    pid_t pid = running.runner.sandbox.pid;
+    in.running = &running;
+    kg_pairs_result_deinit(&result);
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_OK);
+    expect_measured();
+    assert_false(running.up);
+    assert_true(kill(pid, 0) != 0);
+    assert_int_equal(result.nprocess, 2);
+}
+
+/* Fewer calls around each pair: all of the candidate's calls are verified all the same. */
+static void pairs_without_primers_are_verified(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.processes = o.min_processes = 1;
+    o.warmups = 1;
+    o.least_calls = 8;
+    o.least_life_ns = 0;
+    o.null_calls = 4;
+    o.primers = o.asides = false;
+    measure_with("bare", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.ratio.pairs, 8);
+    assert_true(result.ratio.ratio > 0.2 && result.ratio.ratio < 5);
+    assert_true(result.process[0].verified >= 9);
+    assert_true(result.overhead_ns > 0);
+    for (int call = 2; call <= 9; call++) { /* wrong in one call, whichever it is */
+        char text[1000];
+        snprintf(text, sizeof text,
+                 HEAD ENTRY "{ static int c; work(x, y, n); if (++c == %d) y[n / 2] += 1; }\n",
+                 call);
+        measure_with("bare_wrong", text, &o);
+        assert_int_equal(result.status, KG_PAIRS_FAILED);
+        assert_int_equal(result.failure.kind, KG_PAIRS_WRONG);
+        assert_int_equal(result.failure.call, call);
+    }
+    o.null_calls = 2;
+    struct kg_runner_spec candidate =
+        spec_of(cobject_build("bare", HEAD ENTRY "{ work(x, y, n); }\n", ""), "scale", false);
+    struct kg_pairs_input in = input_of(&candidate);
+    struct kg_err err = KG_ERR_INIT;
+    kg_pairs_result_deinit(&result);
+    assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
+}
+
 static void an_object_that_does_not_load_is_reported(void **state)
 {
     (void)state;
@@ -676,6 +773,9 @@ int main(void)
         cmocka_unit_test(a_crash_in_timing_is_reported),
         cmocka_unit_test(a_call_past_its_deadline_is_a_timeout),
         cmocka_unit_test(least_calls_and_least_life_are_options),
+        cmocka_unit_test(runners_are_kept),
+        cmocka_unit_test(a_running_candidate_goes_on),
+        cmocka_unit_test(pairs_without_primers_are_verified),
         cmocka_unit_test(an_object_that_does_not_load_is_reported),
         cmocka_unit_test(budget_keeps_at_least_three_pairs),
         cmocka_unit_test(a_fast_candidate_is_seen_often_enough),

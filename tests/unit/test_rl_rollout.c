@@ -65,16 +65,16 @@ static void check_context(const struct rl_walk *w)
     lm_ids_deinit(&ids);
 }
 
-static void good_and_bad_replies(void **state)
+static void good_and_bad_replies_of(struct rl_cores *cores)
 {
-    (void)state;
     struct rl_chain chains[3];
     struct rl_scripted *script;
     struct rl_rollouts *r;
     struct rl_rollout_stats stats;
     struct kg_buf report;
     struct rl_judge *j = open_judge(12, true);
-    const struct rl_rollout_options o = {.rollouts = 4, .turns = 2, .min_reply = 16};
+    const struct rl_rollout_options o = {
+        .rollouts = 4, .turns = 2, .min_reply = 16, .cores = cores};
     assert_int_equal(rl_dry_chains(chains, 3), 3);
     loop_ok(rl_scripted_create(&loop.talker, rl_dry_say, NULL, 8, 2048, &script, &loop_err));
     loop_ok(rl_rollouts_create(12, 2048, 8, &r, &loop_err)); /* one group waits for room */
@@ -100,6 +100,30 @@ static void good_and_bad_replies(void **state)
     rl_judge_destroy(j);
     rl_rollouts_destroy(r);
     rl_scripted_destroy(script);
+}
+
+static void good_and_bad_replies(void **state)
+{
+    (void)state;
+    good_and_bad_replies_of(NULL);
+}
+
+/* With the gym's cores held while the script speaks: few bursts, and the same verdicts. */
+static void cores_are_held_in_bursts(void **state)
+{
+    (void)state;
+    struct rl_cores cores;
+    rl_cores_init(&cores, pool);
+    good_and_bad_replies_of(&cores);
+    assert_false(cores.held);
+    assert_in_range(cores.holds, 3, 12);
+    assert_true(cores.owned > 0 && cores.waited >= 0);
+    loop_ok(rl_cores_hold(&cores, &loop_err));
+    loop_ok(rl_cores_hold(&cores, &loop_err));
+    assert_true(cores.held);
+    loop_ok(rl_cores_release(&cores, &loop_err));
+    loop_ok(rl_cores_release(&cores, &loop_err));
+    assert_false(cores.held);
 }
 
 /* Feedback does not fit: the trajectory ends after its first turn, and nothing is cut. */
@@ -216,9 +240,8 @@ static void the_engine_speaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_and_bad_replies),
-        cmocka_unit_test(a_full_context_ends),
-        cmocka_unit_test(no_verdict_is_censored),
+        cmocka_unit_test(good_and_bad_replies), cmocka_unit_test(cores_are_held_in_bursts),
+        cmocka_unit_test(a_full_context_ends),  cmocka_unit_test(no_verdict_is_censored),
         cmocka_unit_test(the_engine_speaks),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

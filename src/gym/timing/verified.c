@@ -82,7 +82,8 @@ static enum kg_flow judge_status(struct kg_session *s, const struct kg_case *c, 
         s->out->failure.run = rep->status;
         return KG_FLOW_FAILED;
     }
-    kg_fail(err, KG_E_PROBLEM, "timing: the %s of %s %s",
+    /* One that is kept was right before, so the problem is not at fault. */
+    kg_fail(err, s->in->kept ? KG_E_GYM : KG_E_PROBLEM, "timing: the %s of %s %s",
             side == KG_SIDE_ORACLE ? "oracle" : "reference", s->in->problem->name,
             rep->status == KG_RUN_TIMEOUT ? "took longer than a call may" : "died in a call");
     return KG_FLOW_ERROR;
