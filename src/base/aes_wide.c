@@ -8,6 +8,7 @@
 
 #include <cpuid.h>
 #include <immintrin.h>
+#include <stdatomic.h>
 
 #define WIDE   __attribute__((target("aes,vaes,avx512f,avx512bw")))
 #define ROUNDS 10
@@ -20,10 +21,18 @@ static bool has_vaes(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_VAES);
 }
 
+/* A virtual machine takes 20 us and more for a CPUID, so the answer is kept. */
 bool kg_aes_wide_there(void)
 {
-    return has_vaes() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("aes");
+    static _Atomic int known; /* 0: not asked yet, 1: no, 2: yes */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == 0) {
+        bool there = has_vaes() && __builtin_cpu_supports("avx512f") &&
+                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("aes");
+        answer = there ? 2 : 1;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == 2;
 }
 
 /* One step of the key schedule (FIPS 197, section 5.2); t: what aeskeygenassist made of key. */

@@ -234,6 +234,29 @@ static void an_ineligible_candidate_earns_nothing(void **state)
     kg_record_deinit(&r);
 }
 
+/* A busy host costs an honest candidate its PR, and that is said. */
+static void a_coverage_that_was_lost_is_told(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_reward_params p;
+    struct kg_reward w;
+    kg_reward_params_default(&p);
+    correct(&r, 1.5, .5);
+    r.coverage = NAN;
+    kg_reward_compute(&r, "dr-kernel", &p, &w);
+    assert_null(strstr(w.why, "coverage")); /* it was not asked for */
+    r.stages[KG_ST_PROFILE].status = KG_SS_PASS;
+    kg_reward_compute(&r, "dr-kernel", &p, &w);
+    assert_non_null(strstr(w.why, "coverage could not be told"));
+    kg_reward_compute(&r, "dr-kernel-nopr", &p, &w);
+    assert_null(strstr(w.why, "coverage"));
+    r.coverage = 0;
+    kg_reward_compute(&r, "dr-kernel", &p, &w);
+    assert_null(strstr(w.why, "coverage"));
+    kg_record_deinit(&r);
+}
+
 static void coverage_is_clipped(void **state)
 {
     (void)state;
@@ -591,6 +614,7 @@ int main(void)
         cmocka_unit_test(unmeasured_speed_pays_nothing),
         cmocka_unit_test(an_ineligible_candidate_earns_nothing),
         cmocka_unit_test(coverage_is_clipped),
+        cmocka_unit_test(a_coverage_that_was_lost_is_told),
         cmocka_unit_test(times_that_are_too_short),
         cmocka_unit_test(options),
         cmocka_unit_test(ordering_holds),

@@ -26,7 +26,7 @@ static const struct preset {
     {"train",
      "rewards of a training run: few inputs, one short measurement; C problems",
      {"variants=few", "laws=1", "timing.pairs=8", "timing.processes=1", "timing.min_processes=1",
-      "timing.warmups=1", "timing.least_calls=8", "timing.least_life=0", "timing.budget=5",
+      "timing.warmups=1", "timing.least_calls=6", "timing.least_life=0", "timing.budget=5",
       "timing.null_calls=4", "timing.fresh_references=no", "timing.fresh_candidate=no",
       "timing.primers=no", "timing.asides=no", "stage.profile=yes", NULL}},
     {"cold", "buffers are dropped from the caches before every call", {"timing.cold=yes", NULL}},

@@ -108,5 +108,6 @@ void kg_facts_of(const struct kg_record *r, const struct kg_reward_params *p, st
     };
     take_speed(r, p, out);
     KG_ASSERT(!isinf(r->coverage));
+    out->pr_lost = out->c && isnan(r->coverage) && r->stages[KG_ST_PROFILE].status == KG_SS_PASS;
     out->pr = out->c && r->coverage > 0 ? fmin(r->coverage, 1) : 0;
 }

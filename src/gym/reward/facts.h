@@ -10,6 +10,7 @@ struct kg_facts {
     bool interval;  /* it has one */
     double s, s_lo; /* 0 unless timed */
     double pr;      /* coverage, clipped to [0,1] */
+    bool pr_lost;   /* it was measured, and the measurement says nothing */
     char why[200];  /* why s is less than the ratio that was measured, or 0; "": it is not */
     enum kg_verdict verdict;
     enum kg_stage failed; /* the stage that failed; meaningful when the verdict is not ok */

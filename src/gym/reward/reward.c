@@ -47,6 +47,9 @@ static void dr(const struct kg_facts *f, const struct kg_reward_params *p, doubl
     if (with_pr) {
         term(w, "coverage", f->c ? scale * f->pr : 0);
     }
+    if (with_pr && f->pr_lost) {
+        explain(w, "its coverage could not be told, so PR is 0");
+    }
 }
 
 static void dr_kernel(const struct kg_facts *f, const struct kg_reward_params *p,

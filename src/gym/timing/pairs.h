@@ -39,7 +39,7 @@ struct kg_pairs_options {
     int null_calls;                      /* calls of the null runner that give K */
     bool primers; /* each side makes an untimed call before its timed one */
     bool asides;  /* some calls are compared with the oracle, and some untimed ones follow other
-                     laws; else the first call alone is compared with it */
+                     laws; else the first call alone is compared with it, if there is an oracle */
     double trim;                         /* share that trimmed means drop at each end */
     double half_width;                   /* PAIRED stops early once the interval is this narrow */
     /* Of this host's null test; 0: unknown. No interval is shown narrower. */

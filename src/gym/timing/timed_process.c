@@ -87,8 +87,9 @@ static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_p
 {
     struct pair_plan p = {.cand_first = cand_first,
                           .oracle = kg_rng_below(&s->rng, 4) == 0 && s->opt->asides};
-    if (kg_rng_below(&s->rng, 4) ==
-        0) { /* sometimes a second primer, so that the number of a call tells nothing */
+    if (s->opt->primers &&
+        kg_rng_below(&s->rng, 4) ==
+            0) { /* sometimes a second primer, so that the number of a call tells nothing */
         enum kg_flow extra = kg_session_verified(s, false, err);
         if (extra != KG_FLOW_ON) {
             return extra;
