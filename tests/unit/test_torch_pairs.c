@@ -88,7 +88,7 @@ static struct {
     int oracle_last;  /* calls in double since the candidate's last */
     int nulls_alone;  /* null calls once the candidate is there, the device its alone */
     int quiet;        /* null calls before that */
-    int nulls_shared; /* null calls while the device is not the judge's alone */
+    int quiet_shared; /* of those: the device not the judge's alone */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
@@ -117,7 +117,7 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.quiet += who == NUL && c->command == KG_TC_NULL && spy.calls[CAND] == 0;
     spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && kg_torch_of(worker)->judge.held;
-    spy.nulls_shared += c->command == KG_TC_NULL && !kg_torch_of(worker)->judge.held;
+    spy.quiet_shared += who == NUL && spy.calls[CAND] == 0 && !kg_torch_of(worker)->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
@@ -282,7 +282,7 @@ static void a_measurement(void **state)
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
     assert_true(number(t, "nulls") > 5 && number(t, "nulls") < calls);
-    assert_int_equal(spy.nulls_shared, 0);
+    assert_int_equal(spy.quiet_shared, 0);
     kg_record_deinit(&r);
 }
 

@@ -148,7 +148,8 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
     return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
-/* What others' work made longer is no part of K. The device is this judge's alone meanwhile. */
+/* What others' work made longer is no part of K: the count begins anew once the device is this
+ * judge's alone. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err)
 {
     struct kg_dj_report rep;
