@@ -7,6 +7,7 @@
 #include "gym/judge/judge.h"
 #include "gym/native/case_pool.h"
 #include "gym/native/native_coverage.h"
+#include "gym/run/runner.h"
 #include "gym/timing/pairs.h"
 
 /* What is kept of a problem while others are judged: built references and the pool. */

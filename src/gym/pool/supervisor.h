@@ -18,7 +18,7 @@ int kg_pool_supervise(int fd);
 /* A HOLD request that waits for its core. */
 struct kg_pool_hold {
     int64_t request;
-    int core; /* index, or KG_ALL_CORES */
+    int core;            /* index, or KG_ALL_CORES */
     int64_t deadline_ns; /* 0: none */
 };
 

@@ -300,7 +300,7 @@ static bool passed(int64_t deadline_ns, int64_t now_ns, int *timeout_ms)
     if (now_ns >= deadline_ns) {
         return true;
     }
-    sooner(timeout_ms, (deadline_ns - now_ns) / 1000000 + 1);
+    sooner(timeout_ms, (deadline_ns - now_ns) / NS_PER_MS + 1);
     return false;
 }
 
@@ -369,8 +369,8 @@ static void tend_holds(struct kg_supervisor *s, int64_t now_ns, int *timeout_ms)
             continue;
         }
         if (!there) {
-            kg_fail(&e, KG_E_LIMIT, "core %d: a worker still has a task there",
-                    h->core == KG_ALL_CORES ? KG_ALL_CORES : s->core[h->core].cpu);
+            int cpu = h->core == KG_ALL_CORES ? h->core : s->core[h->core].cpu;
+            kg_fail(&e, KG_E_LIMIT, "core %d: a worker still has a task there", cpu);
         }
         for (int c = 0; c < s->ncores && there; c++) {
             s->core[c].held = s->core[c].held || h->core == c || h->core == KG_ALL_CORES;

@@ -36,7 +36,8 @@ enum kg_reward_short kg_reward_too_short(const struct kg_record *r, char *out, s
  * is of r, by kg_reward_compute. */
 const char *kg_reward_why_besides(const struct kg_record *r, const struct kg_reward *w);
 /* Fills out->why where the preset's speed term counts for less than the speed-up that the record
- * shows, or where PR is 0 because its measurement told nothing. Asserts a checked name, no error in r, and that nothing forbids its reward. */
+ * shows, or where PR is 0 because its measurement told nothing. Asserts a checked name, no error in
+ * r, and that nothing forbids its reward. */
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out);
 

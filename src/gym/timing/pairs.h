@@ -15,7 +15,7 @@
 #define KG_PAIRS_SETS          4 /* buffer sets in the pool; fewer where they do not fit */
 #define KG_PAIRS_MAX_PROCESSES 64
 #define KG_PAIRS_MAX_PAIRS     10000
-#define KG_PAIRS_LEAST_WARMUPS 1  /* the first verified call teaches the reference's own error */
+#define KG_PAIRS_LEAST_WARMUPS 1 /* the first verified call teaches the reference's own error */
 #define KG_PAIRS_MAX_NULLS     100
 #define KG_PAIRS_LEAST         3  /* with fewer pairs nothing is measured */
 #define KG_PAIRS_SHORT         20 /* T = 20 times the least K: docs/timing.md */
@@ -37,11 +37,11 @@ struct kg_pairs_options {
     int least_calls;                     /* least number of verified calls of a timed process */
     int64_t least_life_ns;               /* least life of a timed process */
     int null_calls;                      /* calls of the null runner that give K */
-    bool primers; /* each side makes an untimed call before its timed one */
-    bool asides;  /* some calls are compared with the oracle, and some untimed ones follow other
-                     laws; else the first call alone is compared with it, if there is an oracle */
-    double trim;                         /* share that trimmed means drop at each end */
-    double half_width;                   /* PAIRED stops early once the interval is this narrow */
+    bool primers;                        /* each side makes an untimed call before its timed one */
+    bool asides; /* some calls are compared with the oracle, and some untimed ones follow other
+                    laws; else the first call alone is compared with it, if there is an oracle */
+    double trim; /* share that trimmed means drop at each end */
+    double half_width; /* PAIRED stops early once the interval is this narrow */
     /* Of this host's null test; 0: unknown. No interval is shown narrower. */
     double null_half_width;
     int64_t budget_ns;        /* after it no pair begins, once there are KG_PAIRS_LEAST */
@@ -92,7 +92,7 @@ struct kg_pairs_input {
     /* NULL, or not up: the candidate's first process is a fresh one. Else it is this one, which
      * the measurement stops. */
     struct kg_handle *running;
-    struct kg_key key;                   /* secret: values, order and counts are drawn from it */
+    struct kg_key key; /* secret: values, order and counts are drawn from it */
     uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape; needs
                       the oracle. Some untimed calls follow them. Otherwise a process could tell by
                       its inputs whether it is timed. 0: none */
