@@ -461,6 +461,25 @@ static void pairs_without_primers_are_verified(void **state)
     assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
 }
 
+/* A pair in which a side did not have the core is repeated, so many times and no more. */
+static void waits_are_repeated(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.processes = o.min_processes = 1;
+    o.pairs = 4;
+    o.warmups = o.least_calls = 1;
+    o.least_life_ns = 0;
+    o.primers = o.asides = false;
+    o.waits = 5;
+    measure_with("sleeps", "#include <unistd.h>\n" HEAD ENTRY "{ usleep(1000); work(x, y, n); }\n",
+                 &o);
+    expect_measured();
+    assert_int_equal(result.ratio.pairs, 4);
+    assert_in_range(result.process[0].verified, 4 * 6 + 1, 4 * 6 + 16);
+    assert_true(result.ratio.ratio < 1);
+}
+
 static void an_object_that_does_not_load_is_reported(void **state)
 {
     (void)state;
@@ -776,6 +795,7 @@ int main(void)
         cmocka_unit_test(runners_are_kept),
         cmocka_unit_test(a_running_candidate_goes_on),
         cmocka_unit_test(pairs_without_primers_are_verified),
+        cmocka_unit_test(waits_are_repeated),
         cmocka_unit_test(an_object_that_does_not_load_is_reported),
         cmocka_unit_test(budget_keeps_at_least_three_pairs),
         cmocka_unit_test(a_fast_candidate_is_seen_often_enough),

@@ -106,6 +106,8 @@ static const struct kg_opt table[] = {
          "C: a timed process lives at least so long, and is verified until then."),
     INT("timing.null_calls", timing_null_calls, 3, 100, "24", "",
         "C: calls of an empty candidate from which a timed process learns the cost of a call."),
+    INT("timing.waits", timing_waits, 0, 100, "0", "",
+        "C: times that a pair is measured again in which a side had to wait for the core."),
     BOOL("timing.primers", timing_primers, "yes",
          "C: each side of a pair makes an untimed call before its timed one."),
     BOOL("timing.asides", timing_asides, "yes",

@@ -36,7 +36,7 @@ struct kg_config {
     /* timing */
     int timing_method; /* enum kg_timing_method */
     int64_t timing_pairs, timing_processes, timing_min_processes, timing_warmups, timing_trials;
-    int64_t timing_least_calls, timing_null_calls;
+    int64_t timing_least_calls, timing_null_calls, timing_waits;
     bool timing_fresh_references, timing_fresh_candidate, timing_primers, timing_asides;
     double timing_least_life; /* seconds */
     int64_t timing_block_pairs, timing_blocks, timing_min_blocks;

@@ -10,7 +10,7 @@
  * protocol that the Beyond TritonRL report publishes. */
 static const struct preset {
     const char *name, *help;
-    const char *set[16];
+    const char *set[17];
 } presets[] = {
     {"default", "all stages that gate, five input variants, paired timing", {NULL}},
     {"calibrated",
@@ -27,8 +27,9 @@ static const struct preset {
      "rewards of a training run: few inputs, one short measurement; C problems",
      {"variants=few", "laws=1", "timing.pairs=8", "timing.processes=1", "timing.min_processes=1",
       "timing.warmups=1", "timing.least_calls=6", "timing.least_life=0", "timing.budget=5",
-      "timing.null_calls=4", "timing.fresh_references=no", "timing.fresh_candidate=no",
-      "timing.primers=no", "timing.asides=no", "stage.profile=yes", NULL}},
+      "timing.null_calls=4", "timing.waits=6", "timing.fresh_references=no",
+      "timing.fresh_candidate=no", "timing.primers=no", "timing.asides=no", "stage.profile=yes",
+      NULL}},
     {"cold", "buffers are dropped from the caches before every call", {"timing.cold=yes", NULL}},
     {"kernelbench",
      "KernelBench's trials and times, to compare: never rewarded",

@@ -31,6 +31,7 @@ static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
     o->warmups = (int)c->timing_warmups;
     o->least_calls = (int)c->timing_least_calls;
     o->least_life_ns = (int64_t)(c->timing_least_life * 1e9);
+    o->waits = (int)c->timing_waits;
     o->primers = c->timing_primers;
     o->asides = c->timing_asides;
     o->null_calls = (int)c->timing_null_calls;

@@ -20,6 +20,7 @@ static void stop_references(struct kg_worker *w)
             own[i]->up = false;
         }
     }
+    n->own.n_nulls = n->own.next_null = 0; /* buffers of another problem may cost more */
 }
 
 static struct kg_native_kept *kept_of(struct kg_worker *w, const char *sha256)

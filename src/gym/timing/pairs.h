@@ -15,7 +15,8 @@
 #define KG_PAIRS_SETS          4 /* buffer sets in the pool; fewer where they do not fit */
 #define KG_PAIRS_MAX_PROCESSES 64
 #define KG_PAIRS_MAX_PAIRS     10000
-#define KG_PAIRS_LEAST_WARMUPS 1 /* the first verified call teaches the reference's own error */
+#define KG_PAIRS_LEAST_WARMUPS 1  /* the first verified call teaches the reference's own error */
+#define KG_PAIRS_NULLS         24 /* null calls that K is the median of, where runners are kept */
 #define KG_PAIRS_MAX_NULLS     100
 #define KG_PAIRS_LEAST         3  /* with fewer pairs nothing is measured */
 #define KG_PAIRS_SHORT         20 /* T = 20 times the least K: docs/timing.md */
@@ -36,11 +37,13 @@ struct kg_pairs_options {
     int warmups;                         /* least number of verified calls before the first pair */
     int least_calls;                     /* least number of verified calls of a timed process */
     int64_t least_life_ns;               /* least life of a timed process */
-    int null_calls;                      /* calls of the null runner that give K */
-    bool primers;                        /* each side makes an untimed call before its timed one */
-    bool asides; /* some calls are compared with the oracle, and some untimed ones follow other
-                    laws; else the first call alone is compared with it, if there is an oracle */
-    double trim; /* share that trimmed means drop at each end */
+    int null_calls; /* calls of the null runner; K is their median, with earlier ones where runners
+                       are kept */
+    int waits;      /* times that a pair is repeated in which a side waited for the core */
+    bool primers;   /* each side makes an untimed call before its timed one */
+    bool asides;    /* some calls are compared with the oracle, and some untimed ones follow other
+                       laws; else the first call alone is compared with it, if there is an oracle */
+    double trim;    /* share that trimmed means drop at each end */
     double half_width; /* PAIRED stops early once the interval is this narrow */
     /* Of this host's null test; 0: unknown. No interval is shown narrower. */
     double null_half_width;
@@ -76,6 +79,9 @@ struct kg_handle {
 /* Runners of the gym's own objects. */
 struct kg_pairs_own {
     struct kg_handle ref, null, oracle;
+    /* The last windows of null, in a ring: kept runners have few null calls each time. */
+    double null_ns[KG_PAIRS_NULLS];
+    int n_nulls, next_null;
 };
 
 /* The subject of a measurement. Everything stays the caller's. */

@@ -164,20 +164,37 @@ static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *e
     return KG_OK;
 }
 
+static void note_null(struct kg_pairs_own *own, double ns)
+{
+    own->null_ns[own->next_null] = ns;
+    own->next_null = (own->next_null + 1) % KG_PAIRS_NULLS;
+    own->n_nulls += own->n_nulls < KG_PAIRS_NULLS;
+}
+
+/* Of kept runners the first measurement makes all the null calls that K is the median of, the
+ * others a few: on a busy host the median of a few would be off. */
 enum kg_flow kg_session_overhead(struct kg_session *s, struct kg_err *err)
 {
     double ns[KG_PAIRS_MAX_NULLS];
-    int n = s->opt->null_calls, first = s->own->null.runner.calls > 0 ? 1 : K_FIRST;
+    struct kg_pairs_own *own = s->own;
+    bool kept = s->in->kept != NULL;
+    int n = s->opt->null_calls, first = own->null.runner.calls > 0 ? 1 : K_FIRST;
+    n = kept && n < KG_PAIRS_NULLS - own->n_nulls ? KG_PAIRS_NULLS - own->n_nulls : n;
     for (int i = -first; i < n; i++) {
         double one = 0;
         if (null_call(s, &one, err) != KG_OK) {
             return KG_FLOW_ERROR;
         }
         ns[i < 0 ? 0 : i] = one;
+        if (kept && i >= 0) {
+            note_null(own, one);
+        }
     }
-    s->process->k_ns = (int64_t)kg_median(ns, (size_t)n);
-    s->process->k_p10_ns = (int64_t)kg_quantile(ns, (size_t)n, 0.1);
-    s->process->k_p90_ns = (int64_t)kg_quantile(ns, (size_t)n, 0.9);
+    const double *all = kept ? own->null_ns : ns;
+    size_t count = kept ? (size_t)own->n_nulls : (size_t)n;
+    s->process->k_ns = (int64_t)kg_median(all, count);
+    s->process->k_p10_ns = (int64_t)kg_quantile(all, count, 0.1);
+    s->process->k_p90_ns = (int64_t)kg_quantile(all, count, 0.9);
     kg_summary_learn_k(s);
     return KG_FLOW_ON;
 }

@@ -31,6 +31,7 @@ struct kg_session {
     int64_t taken_call;           /* ... and its call */
     struct kg_call_report active; /* the call that made the last step void */
     bool active_is_candidate;
+    bool waited;          /* a call of this pair did not have the core all the time */
     bool cut_short;       /* the deadline came before a process had its minimum of calls */
     int64_t reference_ns; /* its least window so far, K not subtracted; 0: none */
     bool too_short;       /* the reference is below two K: nothing is timed */

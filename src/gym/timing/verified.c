@@ -7,6 +7,9 @@
 
 /* In a row. Then the reference's core is disturbed, and the candidate is not accused. */
 #define REFERENCE_VOIDS 6
+/* A call whose process did not run for longer than this, and for a tenth of its window, had to wait
+ * for the core. The hand-off (K) takes 3 to 13 us. */
+#define WAITED_NS 25000
 
 void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out)
 {
@@ -111,6 +114,7 @@ enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum 
     int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
     kg_runner_call(runner_of(s, side), &words, deadline, true, &rep);
     *ns = rep.window_ns + rep.tail_cpu_ns + rep.idle_cpu_ns;
+    s->waited |= rep.window_ns - rep.cpu_ns > WAITED_NS + rep.window_ns / 10;
     if (side == KG_SIDE_FLOAT && (s->reference_ns == 0 || *ns < s->reference_ns)) {
         s->reference_ns = *ns;
     }
