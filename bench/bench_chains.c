@@ -1,8 +1,10 @@
 /* How much faster than its reference can a generated chain be? Candidates of the generator in
- * several styles, for chains that a split holds out, judged by the usual settings on one core.
+ * several styles, for chains that a split holds out, judged by the preset `default` with the stage
+ * `profile`, on one core.
  *   build/release/bench/bench_chains [pairs=14] [triples=6] [seed=7]
- * Table: the speed-up by chain and style, then the median by style. Below it: the range of copies
- * of the reference, and on how many chains the best style exceeds 1.5. */
+ * Table: the speed-up by chain and style, then the median by style. Below it, what the demo needs:
+ * how long references take, in T; the range of copies of the reference; on how many chains the best
+ * style exceeds 1.5; and the coverage of the lazy styles, which call the library. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,11 @@
 #include "rl/chains/chains.h"
 
 #define MAX_CHAINS 400
-#define ENOUGH     1.5
+#define ENOUGH     1.5 /* of a best style */
+#define COPY_LO    0.9
+#define COPY_HI    1.1
+#define LAZY       0.3 /* of a lazy style's coverage */
+#define LONG       3   /* T that a reference takes */
 
 static const struct {
     const char *name;
@@ -32,7 +38,8 @@ static const struct {
 };
 #define TRIED (sizeof tried / sizeof *tried)
 
-static double speedup[TRIED][MAX_CHAINS];
+/* NaN: not measured. */
+static double speedup[TRIED][MAX_CHAINS], coverage[TRIED][MAX_CHAINS], length[MAX_CHAINS];
 
 static void ask(struct kgym_pool *pool, const struct rl_chain *c, size_t chain, size_t k)
 {
@@ -59,9 +66,29 @@ static void ask(struct kgym_pool *pool, const struct rl_chain *c, size_t chain, 
     kg_buf_deinit(&problem);
 }
 
+static double number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void take(const struct kgym_result *r, size_t k, size_t chain)
+{
+    json_t *record = json_loads(r->record, 0, NULL);
+    const json_t *t = json_object_get(record, "timing");
+    double in_t = number(t, "reference_ns") / number(t, "shortest_ns");
+    speedup[k][chain] = r->speedup;
+    coverage[k][chain] = number(record, "coverage");
+    length[chain] = fmin(length[chain], in_t); /* fmin takes the other of a number and NaN */
+    json_decref(record);
+}
+
 static void collect(struct kgym_pool *pool, size_t tasks)
 {
     struct kgym_error err;
+    for (size_t i = 0; i < MAX_CHAINS; i++) {
+        length[i] = NAN;
+    }
     for (size_t i = 0; i < tasks; i++) {
         struct kgym_result *r = NULL;
         size_t chain, k;
@@ -69,7 +96,7 @@ static void collect(struct kgym_pool *pool, size_t tasks)
         kg_bench_need(sscanf(r->tag, "%zu %zu", &chain, &k) == 2, "a result without its tag");
         bool ok = r->verdict && strcmp(r->verdict, "ok") == 0;
         kg_bench_need(ok, "a candidate is not right: %s", r->message ? r->message : "");
-        speedup[k][chain] = r->speedup;
+        take(r, k, chain);
         kgym_result_free(r);
     }
 }
@@ -104,11 +131,10 @@ static void print_rows(const struct rl_chain *c, size_t n)
     }
 }
 
-static json_t *sum_up(size_t n)
+static json_t *show_medians(size_t n)
 {
     double row[MAX_CHAINS];
     json_t *medians = json_object();
-    size_t enough = 0, copies;
     printf("%-26s", "median");
     for (size_t k = 0; k < TRIED; k++) {
         size_t found = timed(speedup[k], n, row);
@@ -117,24 +143,50 @@ static json_t *sum_up(size_t n)
         json_object_set_new(medians, tried[k].name,
                             isfinite(median) ? json_real(median) : json_null());
     }
+    printf("\n");
+    return medians;
+}
+
+/* Values of a row that lie in [lo, hi): {n, inside, lo, hi}, the latter two what was seen. */
+static json_t *inside(const char *what, const double *all, size_t n, double lo, double hi)
+{
+    double row[2 * MAX_CHAINS], least = INFINITY, most = -INFINITY;
+    size_t found = timed(all, n, row), in = 0;
+    for (size_t i = 0; i < found; i++) {
+        least = fmin(least, row[i]);
+        most = fmax(most, row[i]);
+        in += row[i] >= lo && row[i] < hi;
+    }
+    if (found == 0) {
+        printf("%s: none was measured\n", what);
+        return json_pack("{s:i}", "n", 0);
+    }
+    printf("%s: %.3f to %.3f, %zu of %zu within [%g, %g)\n", what, least, most, in, found, lo, hi);
+    return json_pack("{s:I, s:I, s:f, s:f}", "n", (json_int_t)found, "inside", (json_int_t)in, "lo",
+                     least, "hi", most);
+}
+
+static json_t *sum_up(size_t n)
+{
+    double best[MAX_CHAINS], lazy[2 * MAX_CHAINS];
+    json_t *result = json_object();
+    json_object_set_new(result, "chains", json_integer((json_int_t)n));
+    json_object_set_new(result, "median", show_medians(n));
     for (size_t i = 0; i < n; i++) {
-        double best = 0;
+        best[i] = NAN;
         for (size_t k = 0; k < TRIED; k++) {
-            best = speedup[k][i] > best ? speedup[k][i] : best;
+            best[i] = fmax(best[i], speedup[k][i]);
         }
-        enough += best > ENOUGH;
+        lazy[2 * i] = coverage[0][i];
+        lazy[2 * i + 1] = coverage[1][i];
     }
-    copies = timed(speedup[0], n, row);
-    double lo = INFINITY, hi = 0;
-    for (size_t i = 0; i < copies; i++) {
-        lo = fmin(lo, row[i]);
-        hi = fmax(hi, row[i]);
-    }
-    printf("\ncopies of the reference: %.3f to %.3f (%zu timed)\n", lo, hi, copies);
-    printf("best style above %.1f: %zu of %zu chains\n", ENOUGH, enough, n);
-    return json_pack("{s:I, s:I, s:o, s:o, s:o}", "chains", (json_int_t)n, "above_1.5",
-                     (json_int_t)enough, "copy_lo", copies ? json_real(lo) : json_null(), "copy_hi",
-                     copies ? json_real(hi) : json_null(), "median", medians);
+    json_object_set_new(result, "reference_t",
+                        inside("references, in T", length, n, LONG, INFINITY));
+    json_object_set_new(result, "copy",
+                        inside("copies of the reference", speedup[0], n, COPY_LO, COPY_HI));
+    json_object_set_new(result, "best", inside("best style", best, n, ENOUGH, INFINITY));
+    json_object_set_new(result, "lazy", inside("coverage of lazy styles", lazy, 2 * n, 0, LAZY));
+    return result;
 }
 
 int main(int argc, char **argv)
@@ -146,7 +198,9 @@ int main(int argc, char **argv)
     struct rl_split split;
     struct kgym_pool *pool = NULL;
     struct kgym_error err;
-    const struct kgym_options o = {.size = sizeof o, .workers = 1};
+    static const char *const settings[] = {"stage.profile=yes"};
+    const struct kgym_options o = {
+        .size = sizeof o, .workers = 1, .settings = settings, .nsettings = 1};
     setenv("KGYM_HOME", kg_bench_build(), 1);
     rl_split_init(&split, (uint64_t)seed, 0);
     size_t held = rl_split_list(&split, 2, true, c, npairs);

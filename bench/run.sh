@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 mode=usual
 case "${1:-}" in quick | full) mode=$1; shift ;; esac
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory lm chains timing)
+[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory lm chain_margins chains timing)
 export KGYM_BUILD=$b XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache}
 out=build/bench-results
 mkdir -p "$out"
@@ -31,6 +31,7 @@ counts() {
     quick/staged) echo 20 2 ;;
     quick/memory) echo 60 10 ;;
     quick/lm) echo 1 ;;
+    quick/chain_margins) echo 2 ;;
     quick/chains) echo 1 0 ;;
     usual/chains) echo 6 2 ;;
     quick/timing) echo 2 ;;

@@ -190,6 +190,18 @@ static void chains_runs(void **state)
     bench("chains", "1 0");
 }
 
+/* The styles of two chains are admitted; a law that a chain leaves out refuses some. */
+static void chain_margins_tell(void **state)
+{
+    (void)state;
+    char command[1024];
+    bench("chain_margins", "2");
+    snprintf(command, sizeof command,
+             "KGYM_BUILD='%s' '%s/bench/bench_chain_margins' 1 7 all abs_logsm_rmax >/dev/null",
+             build, build);
+    assert_int_equal(run_quietly(command), 1);
+}
+
 static void timing_runs(void **state)
 {
     (void)state;
@@ -356,6 +368,7 @@ int main(void)
         cmocka_unit_test(staged_runs),
         cmocka_unit_test(memory_runs),
         cmocka_unit_test(chains_runs),
+        cmocka_unit_test(chain_margins_tell),
         cmocka_unit_test(timing_runs),
         cmocka_unit_test(torch_ratio_runs),
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),

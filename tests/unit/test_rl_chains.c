@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "gym/problem/law_name.h"
 #include "gym/problem/problem.h"
 #include "rl/chains/chains.h"
 
@@ -95,12 +96,13 @@ static void test_chains_without_effect_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "rsub_softmax", "rsub_bias_softmax",   "center_mean", "center_rsub_rsum",
-        "rms_meansq",   "rms_rmul_meansq",     "relu_relu",   "sq_relu",
-        "sigmoid_abs",  "softmax_mean",        "softmax_res", "softmax_gain_bias",
-        "topsub_rmax",  "topsub_sigmoid_rmax", "logsm_relu",  "logsm_maxz",
-        "rmul_lnorm",   "scale_gain_rms",      "lnorm_rms",   "sq_meansq",
-        "mean_bias",    "topsub_relu"};
+        "rsub_softmax",    "rsub_bias_softmax",   "center_mean",     "center_rsub_rsum",
+        "rms_meansq",      "rms_rmul_meansq",     "relu_relu",       "sq_relu",
+        "sigmoid_abs",     "softmax_mean",        "softmax_res",     "softmax_gain_bias",
+        "topsub_rmax",     "topsub_sigmoid_rmax", "logsm_relu",      "logsm_maxz",
+        "rmul_lnorm",      "scale_gain_rms",      "lnorm_rms",       "sq_meansq",
+        "mean_bias",       "topsub_relu",         "topsub_glu_rmax", "topsub_silu_rmax",
+        "topsub_qgelu_abs"};
     static const char *const good[] = {
         "bias_softmax",   "softmax_gain", "rmul_bias_lnorm", "rsub_silu_softmax", "lnorm_meansq",
         "center_sq_mean", "mean",         "rms_gain_meansq", "x/y/bias_softmax.c"};
@@ -147,8 +149,9 @@ static void test_a_problem_file(void **state)
     snprintf(dims, sizeof dims, "dims: {n: %lld, m: %lld}\n", (long long)rows, (long long)cols);
     assert_non_null(strstr(text.data, dims));
     assert_non_null(strstr(text.data, "name: bias_silu_rms\nlevel: 2\nentry: k\n"));
-    assert_non_null(strstr(text.data, "reduce: 16 * m\nlaws: [-equal, -offset, -outlier, "
-                                      "-piecewise, -smallint, -sorted, -sparse, -wideint]\n"));
+    assert_non_null(strstr(text.data, "reduce: 16 * m\nlaws: [-equal, -heavy, -mixed, -offset, "
+                                      "-outlier, -piecewise, -smallint, -sorted, -sparse, -spike, "
+                                      "-wideint]\n"));
     assert_string_equal(strstr(text.data, "void k("),
                         "void k(const real *x, const real *b, real *y, int64_t n, int64_t m)\n{\n"
                         "    real *t = kgops_temp(n * m);\n"
@@ -166,6 +169,60 @@ static void test_a_problem_file(void **state)
     kg_buf_reset(&text);
     rl_chain_prompt(&c, &text);
     assert_string_equal(text.data, "bias silu rms");
+}
+
+/* The laws that a chain keeps follow from what its operators do to rounding errors. */
+static void test_laws(void **state)
+{
+    (void)state;
+    static const char sums[] = "equal offset outlier piecewise smallint sorted sparse wideint";
+    static const char far[] = "heavy large mixed offset outlier piecewise spike wideint";
+    static const struct {
+        const char *chain, *off[2]; /* all of these laws, and no other */
+    } rows[] = {
+        {"scale", {"", ""}},
+        {"mulz_bias", {"", ""}},          /* differs by style, and nothing enlarges it */
+        {"bias_sigmoid", {"", ""}},       /* one rounding, which all styles make */
+        {"mulz_bias_sigmoid", {far, ""}}, /* a fused sum, near the steep place */
+        {"softmax", {sums, "heavy mixed spike"}},
+        {"bias_softmax", {sums, "heavy mixed spike"}},
+        {"gain_softmax", {sums, "heavy mixed spike normal"}}, /* most products are near 0 */
+        {"qgelu_softmax", {sums, far}},
+        {"logsm", {sums, ""}},
+        {"abs_logsm_rmax", {sums, far}}, /* only the least distance is left */
+        {"logsm_rmul_sigmoid", {sums, far}},
+        {"logsm_glu_silu", {sums, far}},
+        {"sq_sigmoid_lnorm", {sums, "heavy large mixed small spike"}}, /* all about 1 */
+        {"center", {sums, ""}},
+        {"center_gain", {sums, "heavy mixed spike"}},
+        {"lnorm", {sums, "heavy mixed spike"}},
+        {"topsub", {"", ""}},
+        {"silu_topsub", {"equal offset outlier piecewise", ""}},
+        {"topsub_qgelu", {far, "equal"}}, /* nothing is left of a row far below 0 */
+        {"mean", {sums, ""}},
+        {"meansq", {sums, "heavy mixed spike"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rl_chain c = chain(rows[i].chain);
+        struct kg_problem *p = NULL;
+        uint32_t want = 0;
+        for (int law = 0; law < KG_LAW_COUNT; law++) {
+            char word[32];
+            snprintf(word, sizeof word, " %s ", kg_law_name((enum kg_law)law));
+            for (int k = 0; k < 2; k++) {
+                char list[160];
+                snprintf(list, sizeof list, " %s ", rows[i].off[k]);
+                want |= strstr(list, word) ? 1u << law : 0;
+            }
+        }
+        kg_buf_reset(&text);
+        rl_chain_problem(&c, &text);
+        assert_int_equal(kg_problem_parse(text.data, text.len, "x.c", &p, &err), KG_OK);
+        if (p->laws_off != want) {
+            fail_msg("%s leaves out the wrong laws:\n%s", rows[i].chain, text.data);
+        }
+        kg_problem_destroy(p);
+    }
 }
 
 /* The gym reads each of them; those that sum a row have the laws and the K of such problems. */
@@ -454,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_how_many_chains),
+        cmocka_unit_test(test_laws),
         cmocka_unit_test(test_chains_without_effect_are_refused),
         cmocka_unit_test(test_names_that_are_none),
         cmocka_unit_test(test_a_problem_file),

@@ -38,6 +38,20 @@ enum {
 };
 #define RL_LASTING (RL_SQUARED | RL_NORMED | RL_SUMMED) /* every operator keeps it */
 
+/* What an operator does to rounding errors. laws.c derives from it which laws a chain can stand. */
+enum {
+    RL_ADDS = 1 << 0,  /* ends in a sum or difference: an error is no longer small beside each
+                          element, only beside the largest terms */
+    RL_TIMES = 1 << 1, /* ends in a product: a sum after it may be fused with it */
+    RL_FREE = 1 << 2,  /* a factor is an input, or the element itself: it may be far above others */
+    RL_ROUNDS = 1 << 3, /* styles round it differently: it has an exponential, a root or a sum */
+    RL_STEEP = 1 << 4,  /* changes only where its operand is about 0 */
+    RL_EXPS = 1 << 5,   /* takes exponentials of distances from the largest of a row */
+    RL_LEVEL = 1 << 6,  /* takes away what the elements of a row have in common */
+    RL_AROUND = 1 << 7, /* results lie around a number far from 0 */
+    RL_POWERS = 1 << 8, /* adds up squares or exponentials: one may exceed all others together */
+};
+
 /* Placeholders of `calls`: X input, Y output, Z, C, D the arguments z, c, d at the row, N elements,
  * R rows. Of own code: E the exponential, Z an element of z, @ the element of the row. Texts in
  * pairs: the two ways to write a product or quotient (the style's `order`). */
@@ -49,7 +63,9 @@ struct rl_op {
     struct rl_pass pass[2];
     enum rl_op_kind kind;
     uint16_t refuse, keep, add;
-    uint8_t cost; /* of the calls: 10 ps an element. Source: measured on a 2-core EPYC guest */
+    uint16_t error; /* RL_ADDS ... */
+    uint16_t cost; /* of the calls: ps an element, arrays of 3 MB in the cache. Source: the least of
+                    * 240 calls on a 2-core EPYC guest */
     uint8_t flops;
     bool sums; /* adds up a row */
 };

@@ -3,10 +3,10 @@
 
 #include "rl/chains/write.h"
 
-#define COLS      1024
-#define ROWS_MIN  256
-#define ROWS_MAX  4096
-#define LONG_10PS 36000000 /* 0.36 ms: 3 T where T is 120 us */
+#define COLS     1024
+#define ROWS_MIN 128
+#define ROWS_MAX 8192
+#define LONG_PS  390000000 /* 0.39 ms: 3 T where T is 126 us, and 3 % */
 
 void rl_write_args(const struct rl_chain *c, char out[8])
 {
@@ -46,7 +46,7 @@ void rl_chain_shape(const struct rl_chain *c, int64_t *rows, int64_t *cols)
         cost += rl_op_table[c->op[i]].cost;
     }
     KG_ASSERT(cost > 0);
-    int64_t need = LONG_10PS / (cost > 0 ? cost : 1) / COLS / 8 * 8 + 8;
+    int64_t need = LONG_PS / (cost > 0 ? cost : 1) / COLS / 8 * 8 + 8;
     *rows = need < ROWS_MIN ? ROWS_MIN : need > ROWS_MAX ? ROWS_MAX : need;
     *cols = COLS;
 }
@@ -83,10 +83,9 @@ static void add_block(const struct rl_chain *c, struct kg_buf *out)
     }
     if (sums) {
         kg_buf_adds(out, "# A plain sequential sum of one sign errs up to 4 times as much as the "
-                         "square-root law says.\nreduce: 16 * m\n"
-                         "laws: [-equal, -offset, -outlier, -piecewise, -smallint, -sorted, "
-                         "-sparse, -wideint]\n");
+                         "square-root law says.\nreduce: 16 * m\n");
     }
+    rl_write_laws(c, out);
     kg_buf_addf(out, "cost: {flops: \"%d * n * m\"}\n---*/\n", flops);
 }
 

@@ -9,6 +9,8 @@
 void rl_write_args(const struct rl_chain *c, char out[8]);
 /* Extents of an argument: "n,m", "m" or "n". */
 const char *rl_write_extents(const struct rl_chain *c, char arg);
+/* Appends the problem's line `laws`, with the laws that the chain leaves out; none: nothing. */
+void rl_write_laws(const struct rl_chain *c, struct kg_buf *out);
 /* `void k(const T*x,...,int64_t n,int64_t m){`; without: an argument that is left out, 0: none. */
 void rl_write_head(const struct rl_chain *c, const char *type, bool spaced, char without,
                    struct kg_buf *out);
