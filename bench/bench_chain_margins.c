@@ -305,15 +305,17 @@ static json_t *show(void)
     return result;
 }
 
-/* Half pairs and half triples, of what a split does and does not hold out. */
+/* Pairs and triples of both sides of a split, and single operators: a fifth each, where there are
+ * so many. */
 static size_t draw(uint64_t seed, size_t want, struct rl_chain *out)
 {
     struct rl_split s;
     size_t n = 0;
     rl_split_init(&s, seed, 0);
-    for (int side = 0; side < 4; side++) {
-        size_t most = want / 4 + (want % 4 > (size_t)side);
-        size_t there = rl_split_list(&s, 2 + side % 2, side / 2, out + n, most);
+    for (int side = 0; side < 5; side++) {
+        size_t most = want / 5 + (want % 5 > (size_t)side);
+        int length = side == 4 ? 1 : 2 + side % 2;
+        size_t there = rl_split_list(&s, length, side == 2 || side == 3, out + n, most);
         n += there < most ? there : most;
     }
     return n;

@@ -29,7 +29,7 @@ static inline int chains_setup(void **state, uint64_t seed)
     char program[512];
     snprintf(program, sizeof program, "%s", getenv("K"));
     setenv("KGYM_PROGRAM", program, 1);
-    printf("seed %llu\n", (unsigned long long)seed);
+    printf("told: seed %llu\n", (unsigned long long)seed); /* run.sh shows it, also on failure */
     kg_rng_init(&chains_rng, (struct kg_key){{seed, 0}}, 0);
     if (kgym_open(&o, &chains_pool, &chains_err) != KGYM_OK) {
         print_error("%s\n", chains_err.message);

@@ -6,7 +6,7 @@
 
 static struct rl_chain drawn[300];
 
-/* Another seed in each run, printed. KGYM_TEST_SEED repeats one. */
+/* Another seed in each run, printed; KGYM_TEST_SEED=N repeats one. */
 static int setup(void **state)
 {
     const char *seed = getenv("KGYM_TEST_SEED");
