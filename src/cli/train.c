@@ -124,12 +124,29 @@ static int train(const struct args *a, const struct rl_config *c)
     if (rl_run_open(c, &o, &run, &err) != KG_OK) {
         return kg_cli_fail("train", &err);
     }
-    enum kg_code code = a->dry ? rl_run_rehearse(&run, &bad, &err) : rl_run_train(&run, &err);
+    const char *idle = NULL;
+    enum kg_code code =
+        a->dry ? rl_run_rehearse(&run, &bad, &err) : rl_run_train(&run, &idle, &err);
     rl_run_close(&run);
     if (code != KG_OK) {
         return kg_cli_fail("train", &err);
     }
-    return bad > 0 ? KG_STATUS_BAD : KG_STATUS_GOOD;
+    if (idle != NULL) {
+        fprintf(stderr, "kgym train: `%s` was on and looked at nothing\n", idle);
+    }
+    return bad > 0 || idle != NULL ? KG_STATUS_BAD : KG_STATUS_GOOD;
+}
+
+/* A configuration may be sound and need what this version has not. */
+static int check(const struct rl_config *c)
+{
+    struct kg_buf why;
+    kg_buf_init(&why, 4096);
+    if (rl_config_lacks(c, &why) > 0) {
+        printf("the configuration is sound; to run it, this version lacks:\n%s", why.data);
+    }
+    kg_buf_deinit(&why);
+    return KG_STATUS_GOOD;
 }
 
 int kg_cmd_train(int argc, char **argv)
@@ -155,5 +172,5 @@ int kg_cmd_train(int argc, char **argv)
         kg_buf_deinit(&text);
         return KG_STATUS_GOOD;
     }
-    return a.check ? KG_STATUS_GOOD : train(&a, &c);
+    return a.check ? check(&c) : train(&a, &c);
 }

@@ -37,12 +37,23 @@ enum rl_component {
     RL_C_ENTROPY,    /* tokens */
     RL_C_CURRICULUM, /* updates: the share changed */
     RL_C_TOPK,       /* candidates: winners */
+    RL_C_OVER,       /* rollouts: sampled beyond those that train */
+    RL_C_SURPLUS,    /* groups that passed the filter: not chosen */
+    RL_C_SAMPLER,    /* sampled tokens: log-probs of sampler and learner differ */
+    RL_C_TURNS,      /* turns after the first: right where the one before was not, or faster */
+    RL_C_EARLY_STOP, /* verdicts before the last turn: the trajectory ends */
+    RL_C_COVERAGE,   /* correct rows: the reward pays for a coverage that is known */
+    RL_C_LORA,       /* updates: of the adapter alone */
+    RL_C_REUSE,      /* replies: got the record of an equal one */
     RL_C_N,
 };
 
 struct rl_counts {
     struct rl_count of[RL_C_N];
 };
+
+/* The first component that is on and has looked at nothing; NULL: there is none. */
+const char *rl_counts_idle(const struct rl_counts *counts, const bool on[RL_C_N]);
 
 /* Stable lower-case name: "void", "mrs", ... */
 const char *rl_count_name(enum rl_component c);

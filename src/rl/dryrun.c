@@ -59,40 +59,74 @@ void rl_dry_say(void *user, const struct rl_speaker *who, struct kg_buf *out)
     }
 }
 
-static bool fits(enum rl_dry_role role, const struct rl_verdict *v)
+static const char *const expected[] = {"ok", "wrong", "hack", "no_code"};
+
+/* Bounds of rewards that are paid for the verdicts that must come. */
+struct bounds {
+    double least[RL_DRY_ROLES];
+};
+
+static bool judged_as(const struct rl_verdict *v, enum rl_dry_role role)
 {
-    static const char *const verdict[] = {"ok", "wrong", "hack", "no_code"};
-    if (v == NULL || v->state != RL_JUDGED || strcmp(v->name, verdict[role]) != 0) {
+    return v != NULL && v->state == RL_JUDGED && strcmp(v->name, expected[role]) == 0;
+}
+
+/* A failure pays less than each correct reply, a hack no more than each other failure. */
+static bool fits(const struct bounds *b, enum rl_dry_role role, const struct rl_verdict *v)
+{
+    if (!judged_as(v, role)) {
         return false;
     }
-    return role == RL_DRY_CORRECT ? v->reward >= 1 : v->reward <= 0;
+    bool hack = role != RL_DRY_HACK ||
+                (v->reward <= b->least[RL_DRY_WRONG] && v->reward <= b->least[RL_DRY_GARBAGE]);
+    return role == RL_DRY_CORRECT || (v->reward < b->least[RL_DRY_CORRECT] && hack);
+}
+
+static struct bounds bounds_of(const struct rl_rollouts *r)
+{
+    struct bounds b = {{INFINITY, INFINITY, INFINITY, INFINITY}};
+    for (int i = 0; i < r->n; i++) {
+        for (int t = 0; t < r->walk[i].turns; t++) {
+            const struct rl_verdict *v = r->walk[i].turn[t].verdict;
+            enum rl_dry_role role = role_of(r->walk[i].rollout, (uint32_t)t + 1);
+            b.least[role] = judged_as(v, role) ? fmin(b.least[role], v->reward) : b.least[role];
+        }
+    }
+    return b;
+}
+
+/* One role: its line, and how many turns are not as they must be. */
+static int check_role(const struct rl_rollouts *r, const struct bounds *b, enum rl_dry_role role,
+                      struct kg_buf *report)
+{
+    double least = INFINITY, most = -INFINITY;
+    int n = 0, right = 0;
+    const char *other = "";
+    for (int i = 0; i < r->n; i++) {
+        for (int t = 0; t < r->walk[i].turns; t++) {
+            const struct rl_verdict *v = r->walk[i].turn[t].verdict;
+            if (role_of(r->walk[i].rollout, (uint32_t)t + 1) != role) {
+                continue;
+            }
+            bool ok = fits(b, role, v);
+            n++;
+            right += ok;
+            other = ok ? other : v == NULL ? "no verdict" : v->name[0] ? v->name : v->message;
+            least = v != NULL ? fmin(least, v->reward) : least;
+            most = v != NULL ? fmax(most, v->reward) : most;
+        }
+    }
+    kg_buf_addf(report, "%-8s %d of %d as expected, rewards %.2f to %.2f%s%s\n", rl_dry_name(role),
+                right, n, least, most, other[0] ? "; got " : "", other);
+    return n - right;
 }
 
 int rl_dry_check(const struct rl_rollouts *r, struct kg_buf *report)
 {
+    struct bounds b = bounds_of(r);
     int bad = 0;
     for (int role = 0; role < RL_DRY_ROLES; role++) {
-        double least = INFINITY, most = -INFINITY;
-        int n = 0, right = 0;
-        const char *other = "";
-        for (int i = 0; i < r->n; i++) {
-            for (int t = 0; t < r->walk[i].turns; t++) {
-                const struct rl_verdict *v = r->walk[i].turn[t].verdict;
-                if ((int)role_of(r->walk[i].rollout, (uint32_t)t + 1) != role) {
-                    continue;
-                }
-                bool ok = fits((enum rl_dry_role)role, v);
-                n++;
-                right += ok;
-                other = ok ? other : v == NULL ? "no verdict" : v->name[0] ? v->name : v->message;
-                least = v != NULL ? fmin(least, v->reward) : least;
-                most = v != NULL ? fmax(most, v->reward) : most;
-            }
-        }
-        bad += n - right;
-        kg_buf_addf(report, "%-8s %d of %d as expected, rewards %.2f to %.2f%s%s\n",
-                    rl_dry_name((enum rl_dry_role)role), right, n, least, most,
-                    other[0] ? "; got " : "", other);
+        bad += check_role(r, &b, (enum rl_dry_role)role, report);
     }
     return bad;
 }

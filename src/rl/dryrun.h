@@ -18,8 +18,10 @@ size_t rl_dry_chains(struct rl_chain *out, size_t cap);
 /* An rl_script; user is not read. */
 void rl_dry_say(void *user, const struct rl_speaker *who, struct kg_buf *out);
 
-/* Compares all turns with what is expected. Appends one line for each role to report: expected and
- * obtained. Returns how many turns are not as expected; all of them must have a verdict. */
+/* Compares all turns with what is expected: the verdict of each role; a failure pays less than each
+ * correct reply, a hack no more than the other failures. This holds for every reward preset.
+ * Appends one line for each role to report. Returns how many turns are not as expected; all of them
+ * must have a verdict. */
 int rl_dry_check(const struct rl_rollouts *r, struct kg_buf *report);
 
 #endif

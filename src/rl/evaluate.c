@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST 4096 /* problems of a score */
+
 const char *rl_score_name(enum rl_score s)
 {
-    static const char *const name[RL_SCORES] = {"valid",    "compiled", "correct", "fast_1",
-                                                "fast_1.1", "fast_1.2", "hack"};
+    static const char *const name[RL_SCORES] = {"valid",  "compiled", "correct",
+                                                "fast_1", "fast_1.1", "fast_1.2",
+                                                "hack",   "geomean",  "coverage"};
     return name[s];
 }
 
@@ -38,25 +41,38 @@ struct rl_outcome rl_outcome_of(const struct rl_verdict *v)
 void rl_evaluation_deinit(struct rl_evaluation *e)
 {
     free(e->outcome);
-    for (int i = 0; i < RL_SCORES; i++) {
-        free(e->per[i]);
-    }
     *e = (struct rl_evaluation){0};
 }
 
-static enum kg_code allocate(struct rl_evaluation *e, struct kg_err *err)
+enum kg_code rl_evaluation_allocate(struct rl_evaluation *e, struct kg_err *err)
 {
-    bool ok = true;
-    e->outcome = calloc(e->problems * e->samples * e->turns, sizeof *e->outcome);
-    for (int i = 0; i < RL_SCORES; i++) {
-        e->per[i] = calloc(e->problems, sizeof *e->per[i]);
-        ok = ok && e->per[i] != NULL;
+    if (e->problems > MOST) {
+        return kg_fail(err, KG_E_LIMIT, "evaluation: more than %d problems", MOST);
     }
-    return ok && e->outcome != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "evaluation: no memory");
+    e->outcome = calloc(e->problems * e->samples * e->turns, sizeof *e->outcome);
+    return e->outcome != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "evaluation: no memory");
 }
 
-/* per [problems] out. */
-static double score(const struct rl_results *r, struct rl_view v, enum rl_score s, double *per)
+/* --- scores --- */
+
+/* Sums of a ratio by problem: coverage over correct outcomes where it is known. */
+static void coverage(const struct rl_results *r, struct rl_view v, double *num, double *den)
+{
+    for (size_t p = 0; p < r->problems; p++) {
+        num[p] = den[p] = 0;
+        for (size_t i = 0; i < r->samples; i++) {
+            const struct rl_outcome *o = rl_metrics_at(r, v, p, i);
+            if (o != NULL && o->correct && !isnan(o->coverage)) {
+                num[p] += o->coverage;
+                den[p]++;
+            }
+        }
+    }
+}
+
+/* num [problems], and den where the score is a ratio of sums. Returns den, or NULL: all 1. */
+static double *terms(const struct rl_results *r, struct rl_view v, enum rl_score s, double *num,
+                     double *den)
 {
     static const double limit[RL_SCORES] = {
         [RL_SCORE_FAST_1] = 1, [RL_SCORE_FAST_11] = 1.1, [RL_SCORE_FAST_12] = 1.2};
@@ -64,36 +80,80 @@ static double score(const struct rl_results *r, struct rl_view v, enum rl_score 
                                                  [RL_SCORE_COMPILED] = RL_RATE_COMPILED,
                                                  [RL_SCORE_CORRECT] = RL_RATE_CORRECT,
                                                  [RL_SCORE_HACK] = RL_RATE_HACK};
+    if (s == RL_SCORE_GEOMEAN) {
+        rl_metrics_logs(r, v, false, num, den);
+        return den;
+    }
+    if (s == RL_SCORE_COVERAGE) {
+        coverage(r, v, num, den);
+        return den;
+    }
     if (limit[s] > 0) {
-        return rl_metrics_fast(r, v, limit[s], false, per);
+        (void)rl_metrics_fast(r, v, limit[s], false, num);
+    } else {
+        rl_metrics_rate(r, v, rate[s], num);
     }
-    double sum = 0;
-    rl_metrics_rate(r, v, rate[s], per);
-    for (size_t i = 0; i < r->problems; i++) {
-        sum += per[i];
-    }
-    return sum / (double)r->problems;
+    return NULL;
 }
 
-static enum kg_code compute(struct rl_evaluation *e, uint64_t seed, struct kg_err *err)
+struct rl_results rl_evaluation_part(const struct rl_evaluation *e, size_t from, size_t to)
 {
-    const struct rl_results r = {e->problems, e->samples, e->turns, e->outcome};
+    KG_ASSERT(from <= to && to <= e->problems);
+    return (struct rl_results){to - from, e->samples, e->turns,
+                               e->outcome + from * e->samples * e->turns};
+}
+
+struct rl_interval rl_score_of(const struct rl_results *r, struct rl_view v, enum rl_score s,
+                               uint64_t seed)
+{
+    static double num[MOST], den[MOST], work[RL_BOOTSTRAP_RESAMPLES];
+    double *d = terms(r, v, s, num, den);
+    struct rl_interval i = rl_bootstrap(num, d, r->problems, seed, RL_BOOTSTRAP_RESAMPLES, work);
+    if (s == RL_SCORE_GEOMEAN) {
+        i.value = exp(i.value);
+        i.lo = exp(i.lo);
+        i.hi = exp(i.hi);
+    }
+    return i;
+}
+
+struct rl_interval rl_score_difference(const struct rl_results *a, const struct rl_results *b,
+                                       struct rl_view v, enum rl_score s, uint64_t seed)
+{
+    static double num[2][MOST], den[2][MOST], work[RL_BOOTSTRAP_RESAMPLES];
+    double *da = terms(a, v, s, num[0], den[0]), *db = terms(b, v, s, num[1], den[1]);
+    KG_ASSERT(a->problems == b->problems);
+    return rl_bootstrap_difference(num[0], da, num[1], db, a->problems, s == RL_SCORE_GEOMEAN, seed,
+                                   RL_BOOTSTRAP_RESAMPLES, work);
+}
+
+enum kg_code rl_evaluation_compute(struct rl_evaluation *e, uint64_t seed, struct kg_err *err)
+{
+    const struct rl_results r = rl_evaluation_part(e, 0, e->problems);
     const struct rl_view best = {RL_OF_BEST, e->turns}, first = {RL_OF_TURN, 1};
-    size_t n = RL_BOOTSTRAP_RESAMPLES > e->problems * e->samples ? RL_BOOTSTRAP_RESAMPLES
-                                                                 : e->problems * e->samples;
-    double *work = calloc(n, sizeof *work);
-    if (work == NULL) {
-        return kg_fail(err, KG_E_HOST, "evaluation: no memory");
+    if (e->problems == 0) {
+        return kg_fail(err, KG_E_USAGE, "evaluation: no problem");
     }
     for (int s = 0; s < RL_SCORES; s++) {
-        e->first[s] = score(&r, first, (enum rl_score)s, e->per[s]);
-        score(&r, best, (enum rl_score)s, e->per[s]);
-        e->score[s] =
-            rl_bootstrap(e->per[s], NULL, e->problems, seed, RL_BOOTSTRAP_RESAMPLES, work);
+        e->score[s] = rl_score_of(&r, best, (enum rl_score)s, seed);
+        e->first[s] = rl_score_of(&r, first, (enum rl_score)s, seed).value;
     }
-    e->geomean = rl_metrics_speeds(&r, best, work).geomean;
-    free(work);
+    e->geomean = e->score[RL_SCORE_GEOMEAN].value;
     return KG_OK;
+}
+
+/* --- the evaluation --- */
+
+static void take(const struct rl_walk *w, const struct rl_talker *talker, struct rl_outcome *out,
+                 struct kg_buf *text)
+{
+    for (int t = 0; t < w->turns; t++) {
+        const struct rl_turn *turn = &w->turn[t];
+        out[t] = rl_outcome_of(turn->verdict);
+        kg_buf_reset(text);
+        rl_talker_text(talker, w->ids + turn->first, (size_t)turn->length, text);
+        out[t].style = rl_style_key(&w->chain, text->data, text->len);
+    }
 }
 
 enum kg_code rl_evaluate(struct rl_rollouts *r, const struct rl_talker *talker,
@@ -102,37 +162,28 @@ enum kg_code rl_evaluate(struct rl_rollouts *r, const struct rl_talker *talker,
                          struct rl_evaluation *out, struct kg_err *err)
 {
     const struct rl_rollout_options how = {.step = o->step,
-                                           .rollouts = o->samples,
-                                           .turns = o->turns,
+                                           .rollouts =
+                                               o->no_feedback ? o->samples * o->turns : o->samples,
+                                           .turns = o->no_feedback ? 1 : o->turns,
                                            .min_reply = o->min_reply,
                                            .cancel = o->cancel,
                                            .cores = o->cores};
+    struct kg_buf text;
     *out = (struct rl_evaluation){.problems = (size_t)n, .samples = o->samples, .turns = o->turns};
-    enum kg_code code = allocate(out, err);
+    enum kg_code code = rl_evaluation_allocate(out, err);
     code = code != KG_OK
                ? code
                : rl_rollout_run(r, talker, policy, judge, chains, n, &how, &out->rollout, err);
+    kg_buf_init(&text, 1u << 20);
     for (int i = 0; i < r->n && code == KG_OK; i++) {
-        const struct rl_walk *w = &r->walk[i];
-        for (int t = 0; t < w->turns; t++) {
-            out->outcome[(size_t)i * o->turns + (size_t)t] = rl_outcome_of(w->turn[t].verdict);
-        }
+        take(&r->walk[i], talker, out->outcome + (size_t)i * how.turns, &text);
     }
-    code = code != KG_OK ? code : compute(out, o->seed, err);
+    kg_buf_deinit(&text);
+    code = code != KG_OK ? code : rl_evaluation_compute(out, o->seed, err);
     if (code != KG_OK) {
         rl_evaluation_deinit(out);
         return code;
     }
     out->infra = out->rollout.infra + out->rollout.defect;
     return KG_OK;
-}
-
-struct rl_interval rl_evaluation_difference(const struct rl_evaluation *a,
-                                            const struct rl_evaluation *b, enum rl_score s,
-                                            size_t from, size_t to, uint64_t seed)
-{
-    static double work[RL_BOOTSTRAP_RESAMPLES];
-    KG_ASSERT(from < to && to <= a->problems && to <= b->problems);
-    return rl_bootstrap_difference(a->per[s] + from, NULL, b->per[s] + from, NULL, to - from, 0,
-                                   seed, RL_BOOTSTRAP_RESAMPLES, work);
 }

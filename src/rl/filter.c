@@ -83,7 +83,8 @@ enum rl_drop rl_filter_group(const struct rl_rows *rows, size_t first, size_t en
 
 const char *rl_drop_name(enum rl_drop d)
 {
-    static const char *const names[] = {"no", "problem", "few", "failed", "long", "zero"};
+    static const char *const names[] = {"no",   "problem", "few",    "failed",
+                                        "long", "zero",    "surplus"};
     KG_ASSERT((int)d >= 0 && (size_t)d < sizeof names / sizeof names[0]);
     return names[d];
 }

@@ -24,6 +24,8 @@ enum rl_drop {
     RL_DROP_FAILED,  /* no reward above reward_least */
     RL_DROP_LONG,    /* an answer was cut at the token limit */
     RL_DROP_ZERO,    /* no difference to learn from */
+    RL_DROP_SURPLUS, /* more groups passed than train: not chosen */
+    RL_DROPS,
 };
 
 struct rl_filter_options {

@@ -18,57 +18,99 @@ int64_t rl_loop_done(double seconds, double limit, double step, double steps)
     return (int64_t)(1000 * (done < 1 ? done : 1));
 }
 
+static void add(struct rl_rollout_stats *sum, const struct rl_rollout_stats *r)
+{
+    sum->sampled += r->sampled;
+    sum->infra += r->infra;
+    sum->defect += r->defect;
+    sum->full += r->full;
+    sum->cut += r->cut;
+    sum->seconds += r->seconds;
+    sum->judge_seconds += r->judge_seconds;
+}
+
+/* Rollouts and refills of a step, all with the same weights. */
+static enum kg_code collect(struct rl_run *run, uint32_t at, struct rl_chain *chains,
+                            struct rl_rollout_stats *sum, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    struct rl_shape shape = rl_config_shape(c);
+    struct rl_policy policy = rl_policy_engine(&run->policy);
+    struct rl_rollout_options o = {.step = at,
+                                   .rollouts = shape.rollouts,
+                                   .turns = shape.turns,
+                                   .early_stop = c->early_stop,
+                                   .min_reply = (int)c->min_resp,
+                                   .cancel = run->cancel,
+                                   .cores = &run->cores};
+    *sum = (struct rl_rollout_stats){0};
+    rl_step_begin(run->step, at);
+    for (uint32_t want = shape.first; want > 0;) {
+        struct rl_rollout_stats r;
+        uint32_t n = want;
+        rl_picker_next(&run->picker, at, (int)n, chains);
+        if (rl_rollout_run(run->rollouts, &run->talker, &policy, run->judge, chains, (int)n, &o, &r,
+                           err) != KG_OK ||
+            rl_step_add(run->step, run->rollouts, &want, err) != KG_OK) {
+            return err->code;
+        }
+        o.first += n;
+        add(sum, &r);
+    }
+    return KG_OK;
+}
+
 /* One step: problems, rollouts, learning. */
 static enum kg_code step(struct rl_run *run, uint32_t at, struct rl_chain *chains,
                          struct rl_step_stats *s, double seconds, struct kg_err *err)
 {
-    const struct rl_config *c = run->config;
-    struct rl_policy policy = rl_policy_engine(&run->policy);
     struct rl_rollout_stats r;
-    const struct rl_rollout_options o = {.step = at,
-                                         .rollouts = (uint32_t)c->rollouts,
-                                         .turns = (uint32_t)c->turns,
-                                         .min_reply = (int)c->min_resp,
-                                         .cancel = run->cancel,
-                                         .cores = &run->cores};
-    rl_picker_next(&run->picker, at, (int)c->groups, chains);
-    if (rl_rollout_run(run->rollouts, &run->talker, &policy, run->judge, chains, (int)c->groups, &o,
-                       &r, err) != KG_OK) {
+    struct rl_loop_line line = {
+        .step = at, .seconds = seconds, .share = rl_picker_share(&run->picker)};
+    rl_sampler_refresh(&run->sampler, at);
+    if (collect(run, at, chains, &r, err) != KG_OK) {
         return err->code;
     }
     int64_t began = kg_clock_ns();
     if (rl_cores_hold(&run->cores, err) != KG_OK ||
-        rl_step_learn(run->step, run->rollouts, at, s, err) != KG_OK ||
+        rl_step_update(run->step, run->rollouts, s, err) != KG_OK ||
         rl_cores_release(&run->cores, err) != KG_OK) {
         return err->code;
     }
-    run->updates += s->micro > 0 && rl_step_rows(run->step)->n > 0;
+    rl_picker_learn(&run->picker, s->right, s->level1, rl_step_counts(run->step));
+    run->updates += s->updated;
     run->skipped += s->skipped;
-    return rl_run_log(
-        run, rl_log_step(at, s, &r, rl_judge_counts(run->judge), seconds, since(began)), err);
+    line.learn_seconds = since(began);
+    return rl_run_log(run, rl_loop_log(&line, s, &r, rl_judge_counts(run->judge)), err);
+}
+
+static void show(struct kg_progress *p, uint32_t at, const struct rl_step_stats *s, int64_t done)
+{
+    char note[160];
+    snprintf(note, sizeof note,
+             "step %u, reward %.2f, correct %.2f, fast_1.2 %.2f, hack %.2f, coverage %.2f", at + 1,
+             s->reward, s->correct, s->fast, s->hack, s->coverage);
+    kg_progress_step(p, done, note);
 }
 
 enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
-    int64_t began = kg_clock_ns();
     struct kg_progress progress;
-    struct rl_chain *chains = calloc((size_t)c->groups, sizeof *chains);
+    struct rl_chain *chains = calloc(rl_config_shape(c).groups, sizeof *chains);
     enum kg_code code = chains != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "no memory");
+    code = code != KG_OK ? code : rl_loop_prepare(run, err);
+    int64_t began = kg_clock_ns();
     kg_progress_init(&progress, run->terminal, "RL", 1000);
     for (uint32_t at = 0; at < (uint64_t)c->steps && code == KG_OK; at++) {
         struct rl_step_stats s = {0};
-        char note[120];
         if (c->seconds > 0 && since(began) >= c->seconds) {
             break;
         }
         code = step(run, at, chains, &s, since(began), err);
         if (code == KG_OK) {
-            snprintf(note, sizeof note,
-                     "step %u, reward %.2f, correct %.2f, fast_1.2 %.2f, hack %.2f", at + 1,
-                     s.reward, s.correct, s.fast, s.hack);
-            kg_progress_step(
-                &progress, rl_loop_done(since(began), c->seconds, at + 1, (double)c->steps), note);
+            show(&progress, at, &s,
+                 rl_loop_done(since(began), c->seconds, at + 1, (double)c->steps));
         }
     }
     kg_progress_end(&progress);

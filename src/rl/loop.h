@@ -1,5 +1,5 @@
-/* The loop of RL over steps: problems, rollouts, learning, one line of metrics each. Not thread
- * safe. */
+/* The loop of RL over steps: problems, rollouts, refills, learning, one line of metrics each. Not
+ * thread safe. */
 #ifndef KG_RL_LOOP_H
 #define KG_RL_LOOP_H
 
@@ -10,5 +10,39 @@ enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
 
 /* How much is done, in thousandths: of the seconds where they are limited, else of the steps. */
 int64_t rl_loop_done(double seconds, double limit, double step, double steps);
+
+/* --- loop_parts.c: what the loop works with --- */
+
+/* Sampler and engine, on the model as it is now. */
+enum kg_code rl_loop_open_engine(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
+/* The step, on the trainer as it is now. */
+enum kg_code rl_loop_open_step(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
+/* Before the first step of RL, at the weights that RL starts from: the adapter (lora.r) with a
+ * trainer, an engine and a step of its own, and the reference policy of KL. */
+enum kg_code rl_loop_prepare(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
+
+/* --- loop_log.c --- */
+
+/* One line of metrics.jsonl for a step. */
+struct rl_loop_line {
+    uint32_t step;
+    double seconds, learn_seconds; /* since RL began; of the update */
+    double share;                  /* of level 2 */
+};
+json_t *rl_loop_log(const struct rl_loop_line *l, const struct rl_step_stats *s,
+                    const struct rl_rollout_stats *r, struct rl_judge_counts j);
+/* Components by name: rows looked at and changed; and what is idle. */
+json_t *rl_loop_components(const struct rl_run *run);
+/* The same for people, with one line for each component that is on. */
+void rl_loop_component_table(const struct rl_run *run, struct kg_buf *out);
+/* The first component that is on and has looked at nothing; NULL: none, or no update was made. */
+const char *rl_loop_idle(const struct rl_run *run);
+
+/* --- table.c --- */
+
+/* Before and after RL, of pairs and triples, by turn and best of turns, and the styles: appended as
+ * a table for people. Returns [before, after, difference, low, high] by part, view and score.
+ * Takes about a second. */
+json_t *rl_loop_compare(const struct rl_run *run, struct kg_buf *out);
 
 #endif

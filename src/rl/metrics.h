@@ -21,6 +21,7 @@ struct rl_outcome {
     double speedup; /* s; 0: not measured */
     double speedup_lo;
     double coverage; /* PR; NaN: not known */
+    int style;       /* rl_style_key of the reply; 0: no code */
 };
 
 /* outcome [problems][samples][turns] */

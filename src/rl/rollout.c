@@ -100,8 +100,8 @@ static void end(struct drive *d, struct rl_walk *w, enum rl_walk_end how)
 
 static enum kg_code begin_group(struct drive *d, struct kg_err *err)
 {
-    uint32_t g = (uint32_t)d->begun++, n = d->o->rollouts;
-    const struct rl_chain *chain = &d->chains[g];
+    const struct rl_chain *chain = &d->chains[d->begun];
+    uint32_t g = d->o->first + (uint32_t)d->begun++, n = d->o->rollouts;
     const struct rl_speaker who = {.chain = *chain, .rollout = 1, .turn = 1};
     uint64_t *request = d->r->request;
     int *conversation = d->r->conversation;
@@ -174,7 +174,8 @@ static enum kg_code take_verdict(struct drive *d, int i, const struct rl_verdict
         end(d, w, v->state == RL_DEFECT ? RL_WALK_DEFECT : RL_WALK_INFRA);
         return KG_OK;
     }
-    if (w->turns == (int)d->o->turns) {
+    bool fast = d->o->early_stop > 0 && v->correct && v->speedup_lo >= d->o->early_stop;
+    if (w->turns == (int)d->o->turns || fast) {
         end(d, w, RL_WALK_DONE);
         return KG_OK;
     }
@@ -291,7 +292,8 @@ enum kg_code rl_rollout_run(struct rl_rollouts *r, const struct rl_talker *talke
                       .groups = groups,
                       .o = o,
                       .stats = stats};
-    r->n = d.left = groups * (int)o->rollouts;
+    d.left = groups * (int)o->rollouts;
+    r->n = (int)o->first * (int)o->rollouts + d.left;
     KG_ASSERT(r->n <= r->cap && (int)o->rollouts <= r->max_live && o->turns >= 1 &&
               o->turns <= RL_TURNS_MAX);
     *stats = (struct rl_rollout_stats){0};

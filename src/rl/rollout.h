@@ -53,6 +53,8 @@ struct rl_rollouts {
 struct rl_rollout_options {
     uint32_t step; /* of the draws */
     uint32_t rollouts, turns;
+    uint32_t first;       /* groups that are there already and stay: a further round of a step */
+    double early_stop;    /* a lower bound of the speed-up that ends a trajectory; 0: off */
     int min_reply;        /* a turn needs room for so many ids */
     volatile int *cancel; /* not 0: end with KG_E_CANCELLED; NULL: none */
     /* Cores of the gym that are held while the policy draws: it then draws in bursts, and what is

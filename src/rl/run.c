@@ -1,5 +1,5 @@
 /* Makes and takes apart what a run needs. */
-#include "rl/run.h"
+#include "rl/loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "base/file.h"
 
 #define DRY_DOCUMENTS 400
-#define DRY_TOKENS    2048
 
 static enum kg_code open_pool(struct rl_run *run, struct kg_err *err)
 {
@@ -21,7 +20,8 @@ static enum kg_code open_pool(struct rl_run *run, struct kg_err *err)
     for (size_t i = 0; i < c->ngym; i++) {
         settings[i] = c->gym[i];
     }
-    snprintf(reward, sizeof reward, "rewards=%s", c->reward); /* so an unknown one is refused */
+    snprintf(reward, sizeof reward, "rewards=%s",
+             rl_config_reward(c)); /* so an unknown one is refused */
     settings[c->ngym] = reward;
     const struct kgym_options o = {
         .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym + 1};
@@ -33,20 +33,16 @@ static int max_int(int a, int b)
     return a > b ? a : b;
 }
 
-/* Trajectories of a step, and of the largest batch. */
-static int step_walks(const struct rl_config *c)
-{
-    return (int)(c->groups * c->rollouts);
-}
-
+/* Trajectories of the largest batch. */
 static int most_walks(const struct rl_run *run)
 {
-    return max_int(step_walks(run->config), run->held_n * (int)run->config->eval_samples);
+    struct rl_shape s = rl_config_shape(run->config);
+    return max_int(s.walks, run->held_n * (int)s.samples);
 }
 
 static enum kg_code open_judge(struct rl_run *run, int tickets, struct kg_err *err)
 {
-    const struct rl_judge_options o = {.reward = run->config->reward,
+    const struct rl_judge_options o = {.reward = rl_config_reward(run->config),
                                        .tickets = tickets,
                                        .reuse = run->config->reuse,
                                        .feedback = (int)run->config->fb_max,
@@ -63,7 +59,7 @@ static enum kg_code ask(void *user, struct rl_first_turn *turn, size_t n, struct
     struct rl_run *run = user;
     struct rl_judge *j;
     const struct rl_judge_options o = {
-        .reward = run->config->reward, .tickets = (int)n, .reuse = true};
+        .reward = rl_config_reward(run->config), .tickets = (int)n, .reuse = true};
     if (rl_judge_create(run->pool, &o, &j, err) != KG_OK) {
         return err->code;
     }
@@ -145,7 +141,9 @@ static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
         }
         n[k] = c->problems > 0 && n[k] > (size_t)c->problems ? (size_t)c->problems : n[k];
     }
-    return rl_picker_init(&run->picker, (uint64_t)c->seed, c->triples,
+    struct rl_curriculum_options curriculum;
+    rl_config_curriculum(c, &curriculum);
+    return rl_picker_init(&run->picker, (uint64_t)c->seed, &curriculum,
                           (const struct rl_chain *const *)run->pool_chains, n, err);
 }
 
@@ -167,49 +165,27 @@ static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
                                     .tied = true,
                                     .qk_norm = true};
     const struct lm_trainer_options t = {.max_rows = max_int((int)c->sft_rows, (int)c->rows),
-                                         .max_seqs = max_int((int)c->sft_rows / 8, step_walks(c)),
+                                         .max_seqs =
+                                             max_int((int)c->sft_rows / 8, rl_config_shape(c).live),
                                          .max_tokens = (int)c->ctx_max};
-    const struct lm_engine_options e = {.max_seqs = step_walks(c), .max_tokens = (int)c->ctx_max};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = c->threads > 0 ? (int)c->threads : cores > 0 ? (int)cores : 1;
     enum kg_code code = lm_threads_create(threads, &run->threads, err);
     code = code != KG_OK ? code : lm_model_create(&shape, (uint64_t)c->seed, &run->model, err);
     code =
         code != KG_OK ? code : lm_trainer_create(run->model, run->threads, &t, &run->trainer, err);
-    code = code != KG_OK ? code : lm_engine_create(run->model, run->threads, &e, &run->engine, err);
-    run->policy = (struct rl_engine_policy){
-        .engine = run->engine,
-        .turn = {.sampling = {.temperature = 1, .seed = rl_engine_seed((uint64_t)c->seed)},
-                 .max_tokens = (int)c->resp_max,
-                 .stop = {run->talker.end, run->talker.chat.start_id, run->talker.chat.pad_id},
-                 .n_stop = 3}};
-    return code;
+    return code != KG_OK ? code : rl_loop_open_engine(run, err);
 }
 
 static enum kg_code make_step(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
-    const struct rl_step_options o = {
-        .seed = (uint64_t)c->seed,
-        .methods = run->methods,
-        .adamw = {(float)c->rate, .9f, .95f, 1e-8f, 0, (float)c->clip},
-        .max_rows = (int)c->rows,
-        .max_seqs = step_walks(c),
-        .walks = step_walks(c),
-        .max_tokens = (int)c->ctx_max,
-        .same_bits = true};
-    enum kg_code code = rl_step_create(run->trainer, &o, &run->step, err);
+    bool later = c->lora_r > 0 || c->kl_loss > 0 || c->kl_reward > 0; /* rl_loop_prepare */
+    enum kg_code code = later ? KG_OK : rl_loop_open_step(run, err);
     code = code != KG_OK ? code
-                         : rl_rollouts_create(most_walks(run), (int)c->ctx_max, step_walks(c),
-                                              &run->rollouts, err);
+                         : rl_rollouts_create(most_walks(run), (int)c->ctx_max,
+                                              rl_config_shape(c).live, &run->rollouts, err);
     return code != KG_OK ? code : open_judge(run, most_walks(run), err);
-}
-
-static enum kg_code make_dry(struct rl_run *run, struct kg_err *err)
-{
-    int n = (int)rl_dry_chains(NULL, 0) * RL_DRY_ROLES;
-    enum kg_code code = rl_rollouts_create(n, DRY_TOKENS, n, &run->rollouts, err);
-    return code != KG_OK ? code : open_judge(run, n, err);
 }
 
 /* --- the folder --- */
@@ -249,7 +225,10 @@ void rl_run_close(struct rl_run *run)
     free(run->held);
     rl_step_destroy(run->step);
     rl_rollouts_destroy(run->rollouts);
+    lm_trainer_destroy(run->scorer);
+    lm_model_destroy(run->reference);
     lm_engine_destroy(run->engine);
+    rl_sampler_close(&run->sampler);
     lm_trainer_destroy(run->trainer);
     lm_model_destroy(run->model);
     lm_threads_destroy(run->threads);
@@ -262,18 +241,34 @@ void rl_run_close(struct rl_run *run)
     }
 }
 
+/* A configuration that needs what is not there. */
+static enum kg_code refuse_lacks(const struct rl_config *c, struct kg_err *err)
+{
+    struct kg_buf why;
+    enum kg_code code = KG_OK;
+    kg_buf_init(&why, 4096);
+    if (rl_config_lacks(c, &why) > 0) {
+        for (size_t i = 0; i + 1 < why.len; i++) {
+            why.data[i] = why.data[i] == '\n' ? ';' : why.data[i];
+        }
+        code = kg_fail(err, KG_E_USAGE, "this version lacks what the run needs: %.*s",
+                       (int)why.len - 1, why.data);
+    }
+    kg_buf_deinit(&why);
+    return code;
+}
+
 enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options *o,
                          struct rl_run *run, struct kg_err *err)
 {
     *run = (struct rl_run){.config = c, .terminal = o->terminal, .cancel = o->cancel};
     enum kg_code code = rl_config_methods(c, &run->methods, err);
+    code = code != KG_OK || o->dry ? code : refuse_lacks(c, err);
     code = code != KG_OK ? code : open_pool(run, err);
     rl_cores_init(&run->cores, run->pool);
     code = code != KG_OK || o->folder == NULL ? code : open_folder(run, o->folder, err);
     code = code != KG_OK ? code : make_corpus(run, o->dry, err);
-    if (o->dry) {
-        code = code != KG_OK ? code : make_dry(run, err);
-    } else {
+    if (!o->dry) {
         code = code != KG_OK ? code : choose_problems(run, err);
         code = code != KG_OK ? code : make_model(run, err);
         code = code != KG_OK ? code : make_step(run, err);

@@ -12,6 +12,7 @@
 #include "rl/dryrun.h"
 #include "rl/evaluate.h"
 #include "rl/options.h"
+#include "rl/sampler.h"
 #include "rl/sft.h"
 #include "rl/step.h"
 
@@ -29,7 +30,10 @@ struct rl_run {
     struct lm_threads *threads;
     struct lm_model *model;
     struct lm_trainer *trainer;
-    struct lm_engine *engine;
+    struct rl_sampler sampler;
+    struct lm_engine *engine;   /* on the sampler's weights */
+    struct lm_model *reference; /* the start of RL, where KL asks for it; else NULL */
+    struct lm_trainer *scorer;  /* of the reference */
     struct rl_engine_policy policy;
     struct rl_rollouts *rollouts;
     struct rl_step *step;
@@ -58,19 +62,18 @@ enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options 
                          struct rl_run *run, struct kg_err *err) KG_MUST_USE;
 void rl_run_close(struct rl_run *run);
 
-/* SFT, evaluation, RL, evaluation; then the table to the terminal. */
-enum kg_code rl_run_train(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
-/* Drives the loop with the script; *bad: replies that did not get what they should. */
+/* A rehearsal (dry_run), SFT, evaluation, RL, evaluation; then the table to the terminal. *idle: a
+ * component that was on and looked at nothing; NULL: none. Errors: KG_E_GYM (the rehearsal found
+ * that the gym does not give replies what they must get), those of the phases. */
+enum kg_code rl_run_train(struct rl_run *run, const char **idle, struct kg_err *err) KG_MUST_USE;
+/* rehearse.c: drives the loop with the script; *bad: replies that did not get what they should. */
 enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err) KG_MUST_USE;
 
 /* One line of metrics.jsonl; takes the object over. Errors: KG_E_IO. */
 enum kg_code rl_run_log(struct rl_run *run, json_t *line, struct kg_err *err) KG_MUST_USE;
 json_t *rl_log_sft(const struct rl_sft_stats *s);
-json_t *rl_log_step(uint32_t step, const struct rl_step_stats *s, const struct rl_rollout_stats *r,
-                    struct rl_judge_counts j, double seconds, double learn_seconds);
-json_t *rl_log_evaluation(enum rl_phase phase, const struct rl_evaluation *e);
-json_t *rl_log_end(const struct rl_run *run);
-/* The table before and after, for people. */
-void rl_run_table(const struct rl_run *run, struct kg_buf *out);
+json_t *rl_log_evaluation(enum rl_phase phase, const struct rl_evaluation *e, uint64_t seed);
+/* table out: the same for people. */
+json_t *rl_log_end(const struct rl_run *run, struct kg_buf *table);
 
 #endif

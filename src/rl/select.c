@@ -79,32 +79,28 @@ void rl_select_masks(struct rl_rows *rows, struct rl_tokens *tokens, const struc
     rl_advantage(rows, tokens, &m->adv, counts);
 }
 
+void rl_methods_on(const struct rl_methods *m, bool on[RL_C_N])
+{
+    on[RL_C_VOID] = m->returns.void_turns;
+    on[RL_C_FILL] = m->returns.hold;
+    on[RL_C_KL_REWARD] = m->returns.kl_beta != 0;
+    on[RL_C_FILTER] = m->filter.zero_var != RL_ZERO_VAR_OFF || m->filter.min_group > 0;
+    on[RL_C_MRS_TOKEN] = m->mismatch.mrs == RL_MRS_TOKEN;
+    on[RL_C_MRS] = m->mismatch.mrs != RL_MRS_OFF && m->mismatch.mrs != RL_MRS_TOKEN;
+    on[RL_C_VETO] = m->mismatch.veto > 0;
+    on[RL_C_TIS] = m->mismatch.tis != RL_TIS_OFF;
+    on[RL_C_PRS] = m->prs.on;
+    on[RL_C_CV] = m->adv.cv != RL_CV_OFF;
+    on[RL_C_ADVANTAGE] = true;
+    on[RL_C_ENT_MASK] = m->loss.ent_quantile > 0;
+    on[RL_C_RISK_MASK] = m->loss.risk_prob > 0;
+    on[RL_C_KL_LOSS] = m->loss.kl_loss > 0;
+    on[RL_C_ENTROPY] = m->loss.entropy != 0;
+}
+
 const char *rl_methods_idle(const struct rl_methods *m, const struct rl_counts *counts)
 {
-    const struct {
-        bool on;
-        enum rl_component c;
-    } used[] = {
-        {m->returns.void_turns, RL_C_VOID},
-        {m->returns.hold, RL_C_FILL},
-        {m->returns.kl_beta != 0, RL_C_KL_REWARD},
-        {m->filter.zero_var != RL_ZERO_VAR_OFF, RL_C_FILTER},
-        {m->mismatch.mrs == RL_MRS_TOKEN, RL_C_MRS_TOKEN},
-        {m->mismatch.mrs != RL_MRS_OFF && m->mismatch.mrs != RL_MRS_TOKEN, RL_C_MRS},
-        {m->mismatch.veto > 0, RL_C_VETO},
-        {m->mismatch.tis != RL_TIS_OFF, RL_C_TIS},
-        {m->prs.on, RL_C_PRS},
-        {m->adv.cv != RL_CV_OFF, RL_C_CV},
-        {true, RL_C_ADVANTAGE},
-        {m->loss.ent_quantile > 0, RL_C_ENT_MASK},
-        {m->loss.risk_prob > 0, RL_C_RISK_MASK},
-        {m->loss.kl_loss > 0, RL_C_KL_LOSS},
-        {m->loss.entropy != 0, RL_C_ENTROPY},
-    };
-    for (size_t i = 0; i < sizeof used / sizeof used[0]; i++) {
-        if (used[i].on && counts->of[used[i].c].looked == 0) {
-            return rl_count_name(used[i].c);
-        }
-    }
-    return NULL;
+    bool on[RL_C_N] = {false};
+    rl_methods_on(m, on);
+    return rl_counts_idle(counts, on);
 }

@@ -41,6 +41,8 @@ void rl_select_returns(struct rl_rows *rows, const struct rl_tokens *tokens,
 void rl_select_masks(struct rl_rows *rows, struct rl_tokens *tokens, const struct rl_methods *m,
                      uint64_t seed, struct rl_counts *counts);
 
+/* Marks the methods that are on by their counters; leaves the other places as they are. */
+void rl_methods_on(const struct rl_methods *m, bool on[RL_C_N]);
 /* A method that is on and has looked at nothing, by the name of its counter; NULL: there is none.
  * For a run that had at least one batch with rows. */
 const char *rl_methods_idle(const struct rl_methods *m, const struct rl_counts *counts);

@@ -21,6 +21,7 @@ enum rl_stream {
     RL_STREAM_DROPOUT = 9,
     RL_STREAM_BEST = 10,
     RL_STREAM_RECHECK = 11, /* which correct evaluations are judged again */
+    RL_STREAM_SAMPLER = 12, /* noise on the sampler's weights */
 };
 
 /* 64 bits: word 1 above word 0. */

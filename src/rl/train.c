@@ -1,8 +1,6 @@
 /* The phases of a run. */
 #include "rl/loop.h"
 
-#include <stdlib.h>
-
 #include "base/term.h"
 
 #define EVAL_STEP 0xfffffff0u /* of the draws of evaluations: no step of training has it */
@@ -68,10 +66,13 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
                                           .step = EVAL_STEP,
                                           .samples = (uint32_t)c->eval_samples,
                                           .turns = (uint32_t)c->turns,
+                                          .no_feedback = !c->feedback,
                                           .min_reply = (int)c->min_resp,
                                           .cancel = run->cancel,
                                           .cores = &run->cores};
+    rl_sampler_exact(&run->sampler);
     struct rl_engine_policy p = run->policy;
+    p.turn.sampling.temperature = 1;
     p.turn.sampling.top_p = (float)c->eval_top_p;
     struct rl_policy policy = rl_policy_engine(&p);
     fprintf(run->terminal, "%s: %d problems, %d samples\n", rl_phase_name(phase), run->held_n,
@@ -85,51 +86,41 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
     fprintf(run->terminal, "  correct %.3f, fast_1.2 %.3f [%.3f, %.3f]\n",
             out->score[RL_SCORE_CORRECT].value, out->score[RL_SCORE_FAST_12].value,
             out->score[RL_SCORE_FAST_12].lo, out->score[RL_SCORE_FAST_12].hi);
-    return rl_run_log(run, rl_log_evaluation(phase, out), err);
+    return rl_run_log(run, rl_log_evaluation(phase, out, (uint64_t)c->seed), err);
 }
 
-enum kg_code rl_run_train(struct rl_run *run, struct kg_err *err)
+/* A gym that pays for the wrong things is not trained with. */
+static enum kg_code rehearse(struct rl_run *run, struct kg_err *err)
+{
+    int bad = 0;
+    if (rl_run_rehearse(run, &bad, err) != KG_OK) {
+        return err->code;
+    }
+    return bad == 0 ? KG_OK
+                    : kg_fail(err, KG_E_GYM,
+                              "the gym gave %d of the known replies other than they must get "
+                              "(dry_run=off leaves this out)",
+                              bad);
+}
+
+enum kg_code rl_run_train(struct rl_run *run, const char **idle, struct kg_err *err)
 {
     struct kg_buf table;
+    *idle = NULL;
     fprintf(run->terminal, "corpus: %zu conversations, %zu tokens, vocabulary %d, %.1f s\n",
             run->corpus.n, run->corpus.ids.n, run->talker.vocab, run->seconds[RL_PHASE_CORPUS]);
-    enum kg_code code = sft(run, err);
+    enum kg_code code = run->config->dry_run ? rehearse(run, err) : KG_OK;
+    code = code != KG_OK ? code : sft(run, err);
     code = code != KG_OK ? code : evaluate(run, RL_PHASE_BEFORE, &run->before, err);
     code = code != KG_OK ? code : rl_loop_run(run, err);
     code = code != KG_OK ? code : evaluate(run, RL_PHASE_AFTER, &run->after, err);
-    code = code != KG_OK ? code : rl_run_log(run, rl_log_end(run), err);
     if (code != KG_OK) {
         return code;
     }
-    kg_buf_init(&table, 1u << 16);
-    rl_run_table(run, &table);
+    kg_buf_init(&table, 1u << 18);
+    code = rl_run_log(run, rl_log_end(run, &table), err);
     fputs(table.data, run->terminal);
     kg_buf_deinit(&table);
-    return KG_OK;
-}
-
-enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err)
-{
-    struct rl_chain chains[8];
-    struct rl_scripted *script;
-    struct rl_rollout_stats stats;
-    struct kg_buf report;
-    int n = (int)rl_dry_chains(chains, 8);
-    const struct rl_rollout_options o = {
-        .rollouts = RL_DRY_ROLES, .turns = 2, .min_reply = 16, .cancel = run->cancel};
-    if (rl_scripted_create(&run->talker, rl_dry_say, NULL, run->rollouts->max_live,
-                           run->rollouts->max_tokens, &script, err) != KG_OK) {
-        return err->code;
-    }
-    struct rl_policy policy = rl_policy_scripted(script);
-    enum kg_code code = rl_rollout_run(run->rollouts, &run->talker, &policy, run->judge, chains, n,
-                                       &o, &stats, err);
-    if (code == KG_OK) {
-        kg_buf_init(&report, 1u << 16);
-        *bad = rl_dry_check(run->rollouts, &report);
-        fputs(report.data, run->terminal);
-        kg_buf_deinit(&report);
-    }
-    rl_scripted_destroy(script);
+    *idle = rl_loop_idle(run);
     return code;
 }

@@ -213,6 +213,7 @@ static void the_engine_speaks(void **state)
                                  .same_bits = true};
     struct rl_judge *j = open_judge(8, true);
     rl_methods_defaults(&so.methods, 2, 4, 2, 40);
+    so.methods.filter.zero_var = RL_ZERO_VAR_OFF; /* or no row would be compared */
     rl_dry_chains(chains, 2);
     loop_ok(lm_engine_create(loop.model, loop.threads, &eo, &engine, &loop_err));
     loop_ok(rl_rollouts_create(8, 200, 4, &r, &loop_err));
@@ -228,7 +229,9 @@ static void the_engine_speaks(void **state)
         .seed = 1, .step = 9, .samples = 4, .turns = 2, .min_reply = 16};
     loop_ok(rl_evaluate(r, &loop.talker, &policy, j, chains, 2, &ev, &e, &loop_err));
     assert_true(e.score[RL_SCORE_CORRECT].value == 0 && e.score[RL_SCORE_FAST_12].hi == 0);
-    struct rl_interval d = rl_evaluation_difference(&e, &e, RL_SCORE_VALID, 0, 2, 1);
+    struct rl_results all = rl_evaluation_part(&e, 0, 2);
+    const struct rl_view best = {RL_OF_BEST, 2};
+    struct rl_interval d = rl_score_difference(&all, &all, best, RL_SCORE_VALID, 1);
     assert_true(d.value == 0 && d.lo == 0 && d.hi == 0);
     rl_evaluation_deinit(&e);
     rl_step_destroy(step);

@@ -236,7 +236,10 @@ static void pools_are_taken_without_replacement(void **state)
         pool[0][i] = (struct rl_chain){.n = 2, .op = {(uint8_t)i, 1}};
         pool[1][i] = (struct rl_chain){.n = 3, .op = {(uint8_t)i, 1, 2}};
     }
-    loop_ok(rl_picker_init(&p, 3, .25, (const struct rl_chain *const[]){pool[0], pool[1]}, n,
+    struct rl_curriculum_options o;
+    rl_curriculum_defaults(&o);
+    o.p_fixed = .25;
+    loop_ok(rl_picker_init(&p, 3, &o, (const struct rl_chain *const[]){pool[0], pool[1]}, n,
                            &loop_err));
     rl_picker_next(&p, 0, 8, got);
     for (int i = 0; i < 8; i++) {
@@ -249,7 +252,7 @@ static void pools_are_taken_without_replacement(void **state)
     }
     rl_picker_deinit(&p);
     const size_t none[2] = {6, 0};
-    assert_int_equal(rl_picker_init(&p, 3, .25, (const struct rl_chain *const[]){pool[0], pool[1]},
+    assert_int_equal(rl_picker_init(&p, 3, &o, (const struct rl_chain *const[]){pool[0], pool[1]},
                                     none, &loop_err),
                      KG_E_USAGE);
 }

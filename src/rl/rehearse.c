@@ -1,0 +1,45 @@
+/* The loop with a script in place of the model. */
+#include "rl/run.h"
+
+#define TOKENS 2048
+
+/* The gym's verdicts on what the script says, at every turn. */
+static enum kg_code play(struct rl_run *run, struct rl_rollouts *r, struct rl_judge *judge,
+                         const struct rl_chain *chains, int n, struct kg_err *err)
+{
+    struct rl_scripted *script;
+    struct rl_rollout_stats stats;
+    const struct rl_rollout_options o = {
+        .rollouts = RL_DRY_ROLES, .turns = 2, .min_reply = 16, .cancel = run->cancel};
+    if (rl_scripted_create(&run->talker, rl_dry_say, NULL, r->max_live, r->max_tokens, &script,
+                           err) != KG_OK) {
+        return err->code;
+    }
+    struct rl_policy policy = rl_policy_scripted(script);
+    enum kg_code code = rl_rollout_run(r, &run->talker, &policy, judge, chains, n, &o, &stats, err);
+    rl_scripted_destroy(script);
+    return code;
+}
+
+enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err)
+{
+    struct rl_chain chains[8];
+    struct rl_rollouts *r = NULL;
+    struct rl_judge *judge = NULL;
+    struct kg_buf report;
+    int n = (int)rl_dry_chains(chains, 8), walks = n * RL_DRY_ROLES;
+    const struct rl_judge_options o = {
+        .reward = rl_config_reward(run->config), .tickets = walks, .reuse = run->config->reuse};
+    enum kg_code code = rl_rollouts_create(walks, TOKENS, walks, &r, err);
+    code = code != KG_OK ? code : rl_judge_create(run->pool, &o, &judge, err);
+    code = code != KG_OK ? code : play(run, r, judge, chains, n, err);
+    if (code == KG_OK) {
+        kg_buf_init(&report, 1u << 16);
+        *bad = rl_dry_check(r, &report);
+        fputs(report.data, run->terminal);
+        kg_buf_deinit(&report);
+    }
+    rl_judge_destroy(judge);
+    rl_rollouts_destroy(r);
+    return code;
+}
