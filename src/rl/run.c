@@ -263,7 +263,7 @@ enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options 
 {
     *run = (struct rl_run){.config = c, .terminal = o->terminal, .cancel = o->cancel};
     enum kg_code code = rl_config_methods(c, &run->methods, err);
-    code = code != KG_OK || o->dry ? code : refuse_lacks(c, err);
+    code = code != KG_OK ? code : refuse_lacks(c, err);
     code = code != KG_OK ? code : open_pool(run, err);
     rl_cores_init(&run->cores, run->pool);
     code = code != KG_OK || o->folder == NULL ? code : open_folder(run, o->folder, err);

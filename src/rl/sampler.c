@@ -8,6 +8,10 @@
 
 #include "rl/streams.h"
 
+/* Source: measured with the demo's model; noise of a third of SIGMA on its weights gives log-probs
+ * that differ from the learner's with a standard deviation of about SIGMA. */
+#define NOISE_SCALE (1.f / 3)
+
 /* The number behind a word: "stale 4". False: another word, or no number. */
 static bool number_of(const char *text, const char *word, double *out)
 {
@@ -113,7 +117,7 @@ static void add_noise(struct rl_sampler *s, const struct lm_tensor *t, uint32_t 
     for (size_t k = 0; k < t->count; k++) {
         sum += (double)t->data[k] * (double)t->data[k];
     }
-    float scale = s->o.sigma * (float)sqrt(sum / (double)t->count);
+    float scale = NOISE_SCALE * s->o.sigma * (float)sqrt(sum / (double)t->count);
     uint64_t seed = rl_draw_bits(s->seed, RL_STREAM_SAMPLER, step, 0, 0);
     lm_model_fill_normal(s->scratch, t->count, scale, seed, i);
     for (size_t k = 0; k < t->count; k++) {

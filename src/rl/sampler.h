@@ -4,8 +4,9 @@
  *   engine        the learner's weights; log-probs of sampler and learner have the same bits
  *   bf16-weights  each weight rounded to the nearest bfloat16, ties to even
  *   stale K       the learner's weights of the last step that K divides
- *   noise SIGMA   each weight plus SIGMA times the root mean square of its tensor times a normal
- *                 number of (seed, step)
+ *   noise SIGMA   each weight plus a normal number of (seed, step), whose deviation is a third of
+ *                 SIGMA times the root mean square of the tensor: in the demo's model log-probs
+ *                 then differ with a deviation of about SIGMA
  * Log-probs are those of the distribution that was really drawn from. Evaluations draw with exact
  * weights. Not thread safe. */
 #ifndef KG_RL_SAMPLER_H
