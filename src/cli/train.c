@@ -141,6 +141,10 @@ static int train(const struct args *a, const struct rl_config *c)
 static int check(const struct rl_config *c)
 {
     struct kg_buf why;
+    struct kg_err err = KG_ERR_INIT;
+    if (rl_run_check(c, &err) != KG_OK) {
+        return kg_cli_fail("train", &err);
+    }
     kg_buf_init(&why, 4096);
     if (rl_config_lacks(c, &why) > 0) {
         printf("the configuration is sound; to run it, this version lacks:\n%s", why.data);

@@ -278,3 +278,12 @@ enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options 
     }
     return code;
 }
+
+enum kg_code rl_run_check(const struct rl_config *c, struct kg_err *err)
+{
+    struct rl_run run = {.config = c};
+    enum kg_code code = rl_config_methods(c, &run.methods, err);
+    code = code != KG_OK ? code : open_pool(&run, err);
+    kgym_close(run.pool);
+    return code;
+}

@@ -60,6 +60,8 @@ struct rl_run_options {
  * KG_E_USAGE, KG_E_HOST, those of its parts. On error nothing is left to close. */
 enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options *o,
                          struct rl_run *run, struct kg_err *err) KG_MUST_USE;
+/* Checks the configuration and the gym's keys, and makes nothing. Errors as above. */
+enum kg_code rl_run_check(const struct rl_config *c, struct kg_err *err) KG_MUST_USE;
 void rl_run_close(struct rl_run *run);
 
 /* A rehearsal (dry_run), SFT, evaluation, RL, evaluation; then the table to the terminal. *idle: a

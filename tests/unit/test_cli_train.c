@@ -6,7 +6,7 @@
     "--set corpus.documents=200 --set sft.seconds=0 --set sft.steps=12 --set rl.seconds=0 "        \
     "--set rl.steps=2 --set rl.groups=2 --set rl.rollouts=2 --set eval.pairs=2 "                   \
     "--set eval.triples=1 --set eval.samples=2 --set resp_max=24 --set turns=2 "                   \
-    "--set gym.stage.timing=no"
+    "--set gym.stage.timing=no --set refill_rounds=0"
 
 static void words(void **state)
 {
@@ -29,6 +29,13 @@ static void words(void **state)
     rig_expect(2, "$K train $T/configs/demo.yaml --dry-run --set gym.laws=x");
     rig_says("laws");
     rig_expect(2, "$K train $T/configs/demo.yaml --dry-run --set reward=none-such");
+    rig_expect(2, "$K train $T/configs/demo.yaml --check --set reward=none-such");
+    rig_expect(2, "$K train $T/configs/demo.yaml --check --set gym.no.such=1");
+    rig_expect(0, "$K train $T/configs/dr-kernel-8b.yaml --check");
+    rig_shows("device=cuda");
+    rig_expect(2, "$K train $T/configs/dr-kernel-8b.yaml --out never; s=$?; test ! -e never; "
+                  "exit $s");
+    rig_says("world=pytorch");
 }
 
 static void dry_run(void **state)
@@ -57,7 +64,10 @@ static void short_run(void **state)
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf text;
     int steps = 0, evaluations = 0, ends = 0;
-    rig_expect(0, "$K train $T/configs/demo.yaml --out run " TINY);
+    /* without timed calls the gym does not find the hack, so nothing is trained */
+    rig_expect(2, "$K train $T/configs/demo.yaml --out paid " TINY);
+    rig_says("known replies");
+    rig_expect(0, "$K train $T/configs/demo.yaml --out run --set dry_run=off " TINY);
     rig_shows("2 held-out pairs");
     kg_buf_init(&text, 1 << 20);
     assert_int_equal(kg_file_read("run/metrics.jsonl", &text, &err), KG_OK);
