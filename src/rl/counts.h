@@ -42,7 +42,7 @@ enum rl_component {
     RL_C_SAMPLER,    /* sampled tokens: log-probs of sampler and learner differ */
     RL_C_TURNS,      /* turns after the first: right where the one before was not, or faster */
     RL_C_EARLY_STOP, /* verdicts before the last turn: the trajectory ends */
-    RL_C_COVERAGE,   /* correct rows: the reward pays for a coverage that is known */
+    RL_C_COVERAGE,   /* rows with a verdict: the reward pays for a coverage that is known */
     RL_C_LORA,       /* updates: of the adapter alone */
     RL_C_REUSE,      /* replies: got the record of an equal one */
     RL_C_N,

@@ -73,8 +73,8 @@ static void count_row(struct rl_step *s, const struct rl_walk *walks, const stru
         bool better = r->correct && (!before->correct || r->speedup > before->speedup);
         rl_count(&s->counts, RL_C_TURNS, better);
     }
-    if (r->correct && s->o.pays_coverage) {
-        rl_count(&s->counts, RL_C_COVERAGE, !isnan(r->coverage));
+    if (s->o.pays_coverage) {
+        rl_count(&s->counts, RL_C_COVERAGE, r->correct && !isnan(r->coverage));
     }
     if (s->o.early_stop > 0 && r->turn < s->o.methods.turns) {
         rl_count(&s->counts, RL_C_EARLY_STOP, r->correct && v->speedup_lo >= s->o.early_stop);
