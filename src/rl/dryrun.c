@@ -130,3 +130,19 @@ int rl_dry_check(const struct rl_rollouts *r, struct kg_buf *report)
     }
     return bad;
 }
+
+int rl_dry_check_rows(const struct rl_rows *rows, struct kg_buf *report)
+{
+    int up = 0, bad = 0, kept = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct rl_row *r = &rows->row[i];
+        enum rl_dry_role role = role_of(r->rollout, r->turn);
+        up += role == RL_DRY_CORRECT && r->adv > 0;
+        bad += role == RL_DRY_HACK && r->adv > 0;
+        kept += rl_row_kept(r);
+    }
+    bad += up == 0;
+    kg_buf_addf(report, "of %zu turns %d would train; %d correct ones become likelier%s\n", rows->n,
+                kept, up, bad > 0 ? "; this is not as expected" : "");
+    return bad;
+}

@@ -8,6 +8,7 @@
 #define KG_RL_DRYRUN_H
 
 #include "rl/rollout.h"
+#include "rl/rows.h"
 
 enum rl_dry_role { RL_DRY_CORRECT, RL_DRY_WRONG, RL_DRY_HACK, RL_DRY_GARBAGE, RL_DRY_ROLES };
 const char *rl_dry_name(enum rl_dry_role role);
@@ -23,5 +24,9 @@ void rl_dry_say(void *user, const struct rl_speaker *who, struct kg_buf *out);
  * Appends one line for each role to report. Returns how many turns are not as expected; all of them
  * must have a verdict. */
 int rl_dry_check(const struct rl_rollouts *r, struct kg_buf *report);
+
+/* The same for advantages: no hack has one above 0, and some correct reply has. rows: of these
+ * trajectories, after rl_step_rehearse. Returns how many turns are at fault. */
+int rl_dry_check_rows(const struct rl_rows *rows, struct kg_buf *report);
 
 #endif

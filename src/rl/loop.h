@@ -18,7 +18,8 @@ enum kg_code rl_loop_open_engine(struct rl_run *run, struct kg_err *err) KG_MUST
 /* The step, on the trainer as it is now. */
 enum kg_code rl_loop_open_step(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
 /* Before the first step of RL, at the weights that RL starts from: the adapter (lora.r) with a
- * trainer, an engine and a step of its own, and the reference policy of KL. */
+ * trainer, an engine and a step of its own, and the reference policy of KL. What is there already
+ * stays: a resumed run brings its adapter and its reference. */
 enum kg_code rl_loop_prepare(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
 
 /* --- loop_log.c --- */

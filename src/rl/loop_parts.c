@@ -80,7 +80,8 @@ static enum kg_code add_adapter(struct rl_run *run, struct kg_err *err)
 static enum kg_code add_reference(struct rl_run *run, struct kg_err *err)
 {
     const struct lm_trainer_options t = trainer_options(run, true);
-    enum kg_code code = rl_model_copy(run->model, &run->reference, err);
+    enum kg_code code =
+        run->reference != NULL ? KG_OK : rl_model_copy(run->model, &run->reference, err);
     return code != KG_OK ? code
                          : lm_trainer_create(run->reference, run->threads, &t, &run->scorer, err);
 }
@@ -93,7 +94,7 @@ enum kg_code rl_loop_prepare(struct rl_run *run, struct kg_err *err)
     if (c->lora_r > 0 && run->model->lora == NULL) {
         code = add_adapter(run, err);
     }
-    if (code == KG_OK && kl && run->reference == NULL) {
+    if (code == KG_OK && kl && run->scorer == NULL) {
         code = add_reference(run, err);
     }
     if (code == KG_OK && run->step == NULL) {

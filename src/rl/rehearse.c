@@ -21,6 +21,43 @@ static enum kg_code play(struct rl_run *run, struct rl_rollouts *r, struct rl_ju
     return code;
 }
 
+/* The methods of the run on what came of it, but for those that need a model. */
+static enum kg_code learn(const struct rl_run *run, const struct rl_rollouts *r, int groups,
+                          int *bad, struct kg_buf *report, struct kg_err *err)
+{
+    struct rl_config c = *run->config;
+    struct rl_step *step;
+    uint32_t want;
+    c.groups = groups;
+    c.rollouts = c.bestof_n = RL_DRY_ROLES;
+    c.turns = 2;
+    c.feedback = true;
+    c.sample_over = c.prompt_over = 1;
+    c.over = RL_OVER_UNIFORM;
+    c.min_group = -1;
+    c.refill_rounds = 0;
+    c.kl_loss = c.kl_reward = 0;
+    struct rl_step_options o = {.seed = (uint64_t)c.seed,
+                                .max_rows = TOKENS,
+                                .max_seqs = 1,
+                                .walks = r->n,
+                                .max_tokens = TOKENS,
+                                .best = c.trainer != RL_TRAINER_PG};
+    rl_config_bestof(&c, &o.bestof);
+    if (rl_config_methods(&c, &o.methods, err) != KG_OK ||
+        rl_step_create(NULL, &o, &step, err) != KG_OK) {
+        return err->code;
+    }
+    rl_step_begin(step, 0);
+    enum kg_code code = rl_step_add(step, r, &want, err);
+    if (code == KG_OK) {
+        rl_step_rehearse(step);
+        *bad += rl_dry_check_rows(rl_step_rows(step), report);
+    }
+    rl_step_destroy(step);
+    return code;
+}
+
 enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err)
 {
     struct rl_chain chains[8];
@@ -36,6 +73,7 @@ enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err)
     if (code == KG_OK) {
         kg_buf_init(&report, 1u << 16);
         *bad = rl_dry_check(r, &report);
+        code = learn(run, r, n, bad, &report, err);
         fputs(report.data, run->terminal);
         kg_buf_deinit(&report);
     }

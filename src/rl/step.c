@@ -233,6 +233,13 @@ enum kg_code rl_step_update(struct rl_step *s, const struct rl_rollouts *r,
     return code;
 }
 
+void rl_step_rehearse(struct rl_step *s)
+{
+    rl_step_choose(s);
+    memcpy(s->theta, s->mu, s->tokens.n * sizeof *s->theta);
+    rl_select_masks(&s->rows, &s->tokens, &s->o.methods, s->o.seed, &s->counts);
+}
+
 enum kg_code rl_step_learn(struct rl_step *s, const struct rl_rollouts *r, uint32_t step,
                            struct rl_step_stats *out, struct kg_err *err)
 {

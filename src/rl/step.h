@@ -94,6 +94,10 @@ enum kg_code rl_step_add(struct rl_step *s, const struct rl_rollouts *r, uint32_
 enum kg_code rl_step_update(struct rl_step *s, const struct rl_rollouts *r,
                             struct rl_step_stats *out, struct kg_err *err) KG_MUST_USE;
 
+/* In place of an update: masks and advantages as they would be at the sampler's log-probs. No
+ * weights change, and the trainer may be NULL. For rehearsals. */
+void rl_step_rehearse(struct rl_step *s);
+
 /* All of it, with one round of rollouts. */
 enum kg_code rl_step_learn(struct rl_step *s, const struct rl_rollouts *r, uint32_t step,
                            struct rl_step_stats *out, struct kg_err *err) KG_MUST_USE;
