@@ -74,6 +74,9 @@ struct rl_outcome rl_outcome_of(const struct rl_verdict *v);
 
 /* --- evaluate_log.c --- */
 
+/* Last turns that exist, by style; n [RL_STYLE_KEYS] out. */
+void rl_evaluation_styles(const struct rl_evaluation *e, int n[RL_STYLE_KEYS]);
+
 /* Adds to a line of metrics: each score of the best turn as [value, low, high], the same under
  * "turn1", "turn2", ..., and the share of each style among last turns under "styles". */
 void rl_evaluation_log(const struct rl_evaluation *e, uint64_t seed, json_t *line);

@@ -1,5 +1,6 @@
 /* An evaluation as part of a line of metrics. */
 #include <math.h>
+#include <string.h>
 
 #include "rl/evaluate.h"
 
@@ -17,11 +18,9 @@ static json_t *interval(struct rl_interval i)
     return a;
 }
 
-/* Shares of styles among the last turns that exist. */
-static json_t *styles(const struct rl_evaluation *e)
+void rl_evaluation_styles(const struct rl_evaluation *e, int n[RL_STYLE_KEYS])
 {
-    int n[RL_STYLE_KEYS] = {0}, all = 0;
-    json_t *o = json_object();
+    memset(n, 0, RL_STYLE_KEYS * sizeof *n);
     for (size_t i = 0; i < e->problems * e->samples; i++) {
         const struct rl_outcome *turn = e->outcome + i * e->turns;
         size_t t = e->turns;
@@ -29,13 +28,20 @@ static json_t *styles(const struct rl_evaluation *e)
             t--;
         }
         n[turn[t - 1].style]++;
-        all++;
     }
+}
+
+static json_t *styles(const struct rl_evaluation *e)
+{
+    int n[RL_STYLE_KEYS];
+    double all = (double)(e->problems * e->samples);
+    json_t *o = json_object();
+    rl_evaluation_styles(e, n);
     for (int k = 0; k < RL_STYLE_KEYS; k++) {
         char name[48];
         rl_style_key_name(k, name);
         if (n[k] > 0) {
-            json_object_set_new(o, name, json_real((double)n[k] / all));
+            json_object_set_new(o, name, json_real(n[k] / all));
         }
     }
     return o;

@@ -90,18 +90,9 @@ static json_t *add_view(const struct rl_run *run, const struct part *p, size_t k
 /* Shares of last turns in each style. */
 static void add_styles(const struct rl_run *run, struct kg_buf *out)
 {
-    const struct rl_evaluation *e[2] = {&run->before, &run->after};
-    int n[2][RL_STYLE_KEYS] = {{0}};
-    for (int w = 0; w < 2; w++) {
-        for (size_t i = 0; i < e[w]->problems * e[w]->samples; i++) {
-            const struct rl_outcome *turn = e[w]->outcome + i * e[w]->turns;
-            size_t t = e[w]->turns;
-            while (t > 1 && !turn[t - 1].sampled) {
-                t--;
-            }
-            n[w][turn[t - 1].style]++;
-        }
-    }
+    int n[2][RL_STYLE_KEYS];
+    rl_evaluation_styles(&run->before, n[0]);
+    rl_evaluation_styles(&run->after, n[1]);
     double all = (double)(run->after.problems * run->after.samples);
     kg_buf_adds(out, "styles of last turns\n");
     for (int k = 0; k < RL_STYLE_KEYS; k++) {

@@ -96,6 +96,11 @@ static void good_and_bad_replies_of(struct rl_cores *cores)
     assert_int_equal(rl_judge_pending(j), 0);
     r->walk[1].turn[0].verdict = r->walk[0].turn[0].verdict; /* a gym that pays for a wrong one */
     assert_int_equal(rl_dry_check(r, &report), 1);
+    struct rl_verdict paid = *r->walk[5].turn[0].verdict; /* the right verdict, and a reward */
+    assert_string_equal(paid.name, "wrong");
+    paid.reward = r->walk[0].turn[0].verdict->reward + 1;
+    r->walk[1].turn[0].verdict = &paid;
+    assert_int_equal(rl_dry_check(r, &report), 1);
     kg_buf_deinit(&report);
     rl_judge_destroy(j);
     rl_rollouts_destroy(r);
