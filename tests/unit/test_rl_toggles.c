@@ -220,6 +220,23 @@ static void rounds_train_on_winners(void **state)
     bench_close(&two);
 }
 
+/* Where nothing is right nothing wins, so nothing changes. */
+static void wrong_replies_never_win(void **state)
+{
+    (void)state;
+    static struct bench b;
+    bench_open(&b, LIST("trainer=topk", "bestof_n=4"));
+    bench_sample(&b, 0, 0, 2);
+    for (int i = 0; i < 8; i++) {
+        b.verdict[i] = (struct rl_verdict){.name = "wrong", .coverage = (double)NAN};
+    }
+    loop_ok(rl_step_learn(b.run.step, b.run.rollouts, 0, &b.stats[0], &loop_err));
+    assert_int_equal(b.stats[0].winners, 0);
+    assert_int_equal(b.stats[0].of_drop[RL_DROP_NO], 2);
+    assert_true(b.stats[0].norm == 0);
+    bench_close(&b);
+}
+
 static int setup(void **state)
 {
     bench_setup(state);
@@ -244,6 +261,7 @@ int main(void)
         cmocka_unit_test(samplers_do_what_they_say),
         cmocka_unit_test(an_adapter_alone_learns),
         cmocka_unit_test(rounds_train_on_winners),
+        cmocka_unit_test(wrong_replies_never_win),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
