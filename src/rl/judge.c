@@ -1,14 +1,12 @@
-/* Sends replies to the gym's pool, shares records of equal replies, and reads what the learner
- * needs out of a result. */
+/* Sends replies to the gym's pool, and shares records of equal replies. */
 #include "rl/judge.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "rl/judge_read.h"
 
 #define TRIES 3
 
@@ -35,6 +33,9 @@ struct rl_judge {
     int slots;
     int *next;     /* [tickets] the next ticket that waits for the same entry */
     int *entry_of; /* [tickets] */
+    uint32_t scope;
+    uint32_t *nth; /* [tickets] replies in this scope */
+    bool *shared;  /* [tickets] */
     int *ready;    /* ring [tickets] */
     int ready_at, n_ready, pending;
     struct rl_judge_counts counts;
@@ -58,6 +59,8 @@ void rl_judge_destroy(struct rl_judge *j)
     free(j->slot);
     free(j->next);
     free(j->entry_of);
+    free(j->nth);
+    free(j->shared);
     free(j->ready);
     free(j);
 }
@@ -73,8 +76,11 @@ enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_optio
         j->next = calloc(n, sizeof *j->next);
         j->entry_of = calloc(n, sizeof *j->entry_of);
         j->ready = calloc(n, sizeof *j->ready);
+        j->nth = calloc(n, sizeof *j->nth);
+        j->shared = calloc(n, sizeof *j->shared);
     }
-    if (j == NULL || j->next == NULL || j->entry_of == NULL || j->ready == NULL) {
+    if (j == NULL || j->next == NULL || j->entry_of == NULL || j->ready == NULL || j->nth == NULL ||
+        j->shared == NULL) {
         rl_judge_destroy(j);
         return kg_fail(err, KG_E_HOST, "judge: no memory for %d tickets", o->tickets);
     }
@@ -118,48 +124,99 @@ static bool grow(struct rl_judge *j)
     j->cap = cap;
     memset(slot, -1, (size_t)j->slots * sizeof *slot);
     for (int i = 0; i < j->n; i++) {
-        if (j->o.reuse) {
-            slot[slot_of(j, entry[i].hash)] = i;
-        }
+        slot[slot_of(j, entry[i].hash)] = i;
     }
     return true;
 }
 
-/* The entry of this reply, made if there is none. -1: memory. */
-static int entry_find(struct rl_judge *j, const struct rl_chain *chain, const char *text,
-                      size_t len)
+/* What names this evaluation: the problem's text and the reply, for journals too. */
+static void key_of(struct rl_judge *j, int ticket, const struct rl_chain *chain, const char *text,
+                   size_t len, char key[KG_SHA256_HEX])
 {
-    char name[RL_CHAIN_NAME];
-    struct entry e = {.waiter = -1, .chain = *chain};
+    const uint32_t place[3] = {j->scope, (uint32_t)ticket, j->nth[ticket]};
+    struct kg_buf problem;
     struct kg_sha256 h;
+    kg_buf_init(&problem, RL_CHAIN_BYTES);
+    rl_chain_problem(chain, &problem);
+    kg_sha256_begin(&h);
+    kg_sha256_part(&h, problem.data, problem.len);
+    kg_sha256_part(&h, text, len);
+    if (!j->o.reuse) {
+        kg_sha256_part(&h, place, sizeof place);
+    }
+    kg_sha256_end(&h, key);
+    kg_buf_deinit(&problem);
+}
+
+/* The entry of this key, made if there is none. -1: memory. */
+static int entry_find(struct rl_judge *j, const struct rl_chain *chain, const char *key)
+{
+    struct entry e = {.waiter = -1, .chain = *chain};
     if (!grow(j)) {
         return -1;
     }
-    rl_chain_name(chain, name);
-    kg_sha256_begin(&h);
-    kg_sha256_part(&h, name, strlen(name));
-    kg_sha256_part(&h, text, len);
-    kg_sha256_end(&h, e.hash);
-    int at = j->o.reuse ? slot_of(j, e.hash) : -1;
-    if (at >= 0 && j->slot[at] >= 0) {
+    int at = slot_of(j, key);
+    if (j->slot[at] >= 0) {
         return j->slot[at];
     }
+    memcpy(e.hash, key, sizeof e.hash);
     e.verdict = calloc(1, sizeof *e.verdict);
     if (e.verdict == NULL) {
         return -1;
     }
-    if (at >= 0) {
-        j->slot[at] = j->n;
-    }
+    j->slot[at] = j->n;
     j->entry[j->n] = e;
     return j->n++;
 }
 
+/* A new entry takes the verdict of a journal, if one has it. *shared: this run asked before. */
+static enum kg_code from_journal(struct rl_judge *j, struct entry *e, bool *shared,
+                                 struct kg_err *err)
+{
+    const struct rl_verdict *v = j->o.own ? rl_journal_ask(j->o.own, e->hash, shared) : NULL;
+    enum kg_code code = KG_OK;
+    if (v == NULL && j->o.replay != NULL) {
+        *shared = false;
+        v = rl_journal_ask(j->o.replay, e->hash, NULL);
+        code = v != NULL && j->o.own != NULL ? rl_journal_add(j->o.own, e->hash, v, err) : KG_OK;
+    }
+    if (v != NULL) {
+        *e->verdict = *v;
+        e->state = DONE;
+        j->counts.read += !*shared;
+    }
+    return code;
+}
+
 /* --- to the pool --- */
 
-static enum kg_code send(struct rl_judge *j, int i, struct kg_err *err)
+static void push(struct rl_judge *j, int ticket)
 {
-    struct entry *e = &j->entry[i];
+    KG_ASSERT(j->n_ready < j->o.tickets);
+    j->ready[(j->ready_at + j->n_ready++) % j->o.tickets] = ticket;
+}
+
+/* There is a verdict, or there will be none: those who wait for it are ready. */
+static enum kg_code finish(struct rl_judge *j, struct entry *e, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    e->state = DONE;
+    free(e->text);
+    e->text = NULL;
+    if (j->o.own != NULL && e->verdict->state != RL_NO_VERDICT) {
+        code = rl_journal_add(j->o.own, e->hash, e->verdict, err);
+    }
+    for (int t = e->waiter; t >= 0; t = j->next[t]) {
+        j->counts.failed += e->verdict->state == RL_NO_VERDICT;
+        push(j, t);
+    }
+    e->waiter = -1;
+    return code;
+}
+
+static enum kg_code to_pool(struct rl_judge *j, int i, struct kg_err *err)
+{
+    const struct entry *e = &j->entry[i];
     char name[RL_CHAIN_NAME], file[RL_CHAIN_NAME + 4], tag[16];
     struct kg_buf problem;
     struct kgym_error why = {0};
@@ -178,146 +235,85 @@ static enum kg_code send(struct rl_judge *j, int i, struct kg_err *err)
                                    .rewards = j->o.reward};
     enum kgym_code code = kgym_submit(j->pool, &task, NULL, &why);
     kg_buf_deinit(&problem);
-    if (code != KGYM_OK) {
-        return rl_judge_fail(err, &why);
-    }
-    e->state = WAITING;
-    e->tries++;
-    j->counts.sent++;
-    return KG_OK;
+    return code == KGYM_OK ? KG_OK : rl_judge_fail(err, &why);
 }
 
-static void push(struct rl_judge *j, int ticket)
+static enum kg_code send(struct rl_judge *j, int i, struct kg_err *err)
 {
-    KG_ASSERT(j->n_ready < j->o.tickets);
-    j->ready[(j->ready_at + j->n_ready++) % j->o.tickets] = ticket;
+    struct entry *e = &j->entry[i];
+    e->tries++;
+    j->counts.sent++;
+    e->state = WAITING;
+    if (j->o.script != NULL) {
+        j->o.script(j->o.script_user, &e->chain, e->text, e->len, e->verdict);
+        return KG_OK;
+    }
+    if (j->pool == NULL && j->o.open(j->o.open_user, &j->pool, err) != KG_OK) {
+        return err->code;
+    }
+    return to_pool(j, i, err);
+}
+
+static enum kg_code ask(struct rl_judge *j, int i, const char *text, size_t len, struct kg_err *err)
+{
+    struct entry *e = &j->entry[i];
+    e->text = malloc(len + 1);
+    if (e->text == NULL) {
+        return kg_fail(err, KG_E_HOST, "judge: no memory for a reply");
+    }
+    memcpy(e->text, text, len);
+    e->text[len] = '\0';
+    e->len = len;
+    e->tries = 0;
+    return send(j, i, err);
 }
 
 enum kg_code rl_judge_submit(struct rl_judge *j, int ticket, const struct rl_chain *chain,
                              const char *text, size_t len, struct kg_err *err)
 {
+    char key[KG_SHA256_HEX];
+    enum kg_code code = KG_OK;
     KG_ASSERT(ticket >= 0 && ticket < j->o.tickets);
-    int i = entry_find(j, chain, text, len);
+    key_of(j, ticket, chain, text, len, key);
+    j->nth[ticket]++;
+    int i = entry_find(j, chain, key);
     if (i < 0) {
         return kg_fail(err, KG_E_HOST, "judge: no memory for a reply");
     }
     struct entry *e = &j->entry[i];
-    bool again = e->state == DONE && e->verdict->state == RL_NO_VERDICT;
-    if (e->state == EMPTY || again) {
-        e->text = malloc(len + 1);
-        if (e->text == NULL) {
-            return kg_fail(err, KG_E_HOST, "judge: no memory for a reply");
-        }
-        memcpy(e->text, text, len);
-        e->text[len] = '\0';
-        e->len = len;
-        e->tries = 0;
-        if (send(j, i, err) != KG_OK) {
-            return err->code;
-        }
-    } else {
-        j->counts.shared++;
+    bool shared = e->state != EMPTY;
+    code = e->state == EMPTY ? from_journal(j, e, &shared, err) : KG_OK;
+    if (e->state == EMPTY || (e->state == DONE && e->verdict->state == RL_NO_VERDICT)) {
+        shared = false;
+        code = code == KG_OK ? ask(j, i, text, len, err) : code;
     }
+    if (code != KG_OK) {
+        return code;
+    }
+    j->counts.shared += shared;
     j->counts.asked++;
     j->pending++;
     j->entry_of[ticket] = i;
+    j->shared[ticket] = shared;
     if (e->state == DONE) {
         push(j, ticket);
         return KG_OK;
     }
     j->next[ticket] = e->waiter;
     e->waiter = ticket;
-    return KG_OK;
+    return j->o.script != NULL ? finish(j, e, err) : KG_OK;
 }
 
 /* --- from the pool --- */
-
-static void copy(char *to, size_t cap, const char *from)
-{
-    snprintf(to, cap, "%s", from ? from : "");
-}
-
-static double number(const json_t *j, const char *key)
-{
-    const json_t *v = json_object_get(j, key);
-    return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-/* What only the record says. A candidate that its league does not admit is not correct. */
-static void read_record(const struct kgym_result *r, struct rl_verdict *v)
-{
-    struct kg_err unused = KG_ERR_INIT;
-    json_t *record = NULL;
-    if (r->record == NULL ||
-        kg_json_parse(r->record, r->record_len, "record", &record, &unused) != KG_OK) {
-        return;
-    }
-    v->coverage = number(record, "coverage");
-    const json_t *eligible = json_object_get(json_object_get(record, "league"), "eligible");
-    v->correct = v->correct && !json_is_false(eligible);
-    json_decref(record);
-}
-
-static void read_feedback(const struct rl_judge *j, const struct kgym_result *r,
-                          struct rl_verdict *v)
-{
-    const struct kgym_text_options o = {.size = sizeof o,
-                                        .limit = j->o.feedback,
-                                        .brief = 1,
-                                        .count = j->o.count,
-                                        .user = j->o.user};
-    struct kgym_error unused;
-    char *text = NULL;
-    if (r->record != NULL &&
-        kgym_feedback(r->record, r->record_len, &o, &text, &unused) == KGYM_OK) {
-        text[strcspn(text, "\n")] = '\0';
-        copy(v->feedback, sizeof v->feedback, text);
-    }
-    kgym_free(text);
-}
-
-static void read_result(const struct rl_judge *j, const struct kgym_result *r, struct rl_verdict *v)
-{
-    *v = (struct rl_verdict){.coverage = (double)NAN};
-    v->state = r->verdict ? RL_JUDGED : r->error == KGYM_E_PROBLEM ? RL_DEFECT : RL_NO_VERDICT;
-    copy(v->name, sizeof v->name, r->verdict);
-    copy(v->reason, sizeof v->reason, r->reason);
-    copy(v->message, sizeof v->message, r->message);
-    if (v->state != RL_JUDGED) {
-        return;
-    }
-    v->correct = strcmp(v->name, "ok") == 0;
-    read_record(r, v);
-    if (v->correct) {
-        v->speedup = isnan(r->speedup) ? 0 : r->speedup;
-        v->speedup_lo = isnan(r->speedup_lo) ? 0 : r->speedup_lo;
-    }
-    v->reward = r->nrewards > 0 ? r->rewards[0].value : (double)NAN;
-    if (!isfinite(v->reward)) {
-        v->state = RL_NO_VERDICT;
-        copy(v->message, sizeof v->message, "the record has no reward");
-    }
-    read_feedback(j, r, v);
-}
 
 static enum kg_code take(struct rl_judge *j, const struct kgym_result *r, struct kg_err *err)
 {
     int i = atoi(r->tag);
     KG_ASSERT(i >= 0 && i < j->n);
     struct entry *e = &j->entry[i];
-    read_result(j, r, e->verdict);
-    if (e->verdict->state == RL_NO_VERDICT && e->tries < TRIES) {
-        return send(j, i, err);
-    }
-    e->state = DONE;
-    free(e->text);
-    e->text = NULL;
-    for (int t = e->waiter; t >= 0; t = j->next[t]) {
-        j->counts.failed += e->verdict->state == RL_NO_VERDICT;
-        push(j, t);
-    }
-    e->waiter = -1;
-    return KG_OK;
+    rl_judge_read(r, &j->o, e->verdict);
+    return e->verdict->state == RL_NO_VERDICT && e->tries < TRIES ? send(j, i, err)
+                                                                  : finish(j, e, err);
 }
 
 enum kg_code rl_judge_next(struct rl_judge *j, int timeout_ms, int *ticket,
@@ -347,6 +343,22 @@ enum kg_code rl_judge_next(struct rl_judge *j, int timeout_ms, int *ticket,
         *verdict = j->entry[j->entry_of[*ticket]].verdict;
     }
     return KG_OK;
+}
+
+void rl_judge_scope(struct rl_judge *j, uint32_t scope)
+{
+    j->scope = scope;
+    memset(j->nth, 0, (size_t)j->o.tickets * sizeof *j->nth);
+}
+
+bool rl_judge_shared(const struct rl_judge *j, int ticket)
+{
+    return j->shared[ticket];
+}
+
+void rl_judge_set_counts(struct rl_judge *j, const struct rl_judge_counts *c)
+{
+    j->counts = *c;
 }
 
 int rl_judge_pending(const struct rl_judge *j)

@@ -170,6 +170,7 @@ static enum kg_code take_verdict(struct drive *d, int i, const struct rl_verdict
     struct rl_walk *w = &d->r->walk[i];
     struct rl_turn *t = &w->turn[w->turns - 1];
     t->verdict = v;
+    t->shared = rl_judge_shared(d->judge, i);
     if (v->state != RL_JUDGED) {
         end(d, w, v->state == RL_DEFECT ? RL_WALK_DEFECT : RL_WALK_INFRA);
         return KG_OK;

@@ -21,6 +21,7 @@ struct rl_turn {
     int first, length; /* of the reply in ids; its end is part of it */
     enum lm_finish finish;
     const struct rl_verdict *verdict; /* of the judge; NULL: none came */
+    bool shared;                      /* it is that of an equal reply */
     uint32_t index;                   /* rl_row_index */
 };
 
