@@ -54,6 +54,11 @@ enum kg_code rl_evaluate(struct rl_rollouts *r, const struct rl_talker *talker,
                          struct rl_evaluation *out, struct kg_err *err) KG_MUST_USE;
 void rl_evaluation_deinit(struct rl_evaluation *e);
 
+/* An evaluation as JSON, and the same one again, computed from its outcomes. KG_E_INPUT: the JSON
+ * has another form. */
+json_t *rl_evaluation_save(const struct rl_evaluation *e);
+enum kg_code rl_evaluation_restore(const json_t *saved, uint64_t seed, struct rl_evaluation *out,
+                                   struct kg_err *err) KG_MUST_USE;
 /* problems, samples and turns are set: makes the arrays. KG_E_HOST. */
 enum kg_code rl_evaluation_allocate(struct rl_evaluation *e, struct kg_err *err) KG_MUST_USE;
 /* Fills the scores from the outcomes. KG_E_HOST. */

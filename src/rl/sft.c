@@ -49,6 +49,11 @@ static int doc_rows(const struct rl_document *d)
     return (int)d->n - 1;
 }
 
+static int most_rows(const struct rl_sft_options *o)
+{
+    return o->longest > 0 && o->longest < o->rows ? o->longest : o->rows;
+}
+
 static void add_document(struct work *w, const struct rl_document *d)
 {
     const int32_t *id = w->corpus->ids.id + d->first;
@@ -77,7 +82,7 @@ static void pack(struct work *w, struct rl_sft_stats *s)
             next_epoch(w);
         }
         const struct rl_document *d = &w->corpus->doc[w->order[w->at]];
-        if (doc_rows(d) > w->o->rows) {
+        if (doc_rows(d) > most_rows(w->o)) {
             s->left_out++;
             w->at++;
             continue;
@@ -113,7 +118,19 @@ static enum kg_code step(struct work *w, struct lm_trainer *t, struct rl_sft_sta
     s->tokens += (uint64_t)w->rows;
     s->trained += (uint64_t)w->counted;
     s->step++;
+    s->epoch = w->epoch;
+    s->at = (uint32_t)w->at;
     return KG_OK;
+}
+
+/* The place in the documents that a run had reached. */
+static void go_on(struct work *w, const struct rl_sft_stats *from)
+{
+    if (from->epoch > 0) {
+        w->epoch = from->epoch - 1;
+        next_epoch(w);
+        w->at = from->at;
+    }
 }
 
 /* By the part of the run that is done. */
@@ -137,11 +154,12 @@ static double rate_now(const struct rl_sft_options *o, const struct rl_sft_stats
 static enum kg_code check(const struct work *w, struct kg_err *err)
 {
     for (size_t i = 0; i < w->corpus->n; i++) {
-        if (doc_rows(&w->corpus->doc[i]) <= w->o->rows) {
+        if (doc_rows(&w->corpus->doc[i]) <= most_rows(w->o)) {
             return KG_OK;
         }
     }
-    return kg_fail(err, KG_E_INPUT, "sft: no document of the corpus fits into %d rows", w->o->rows);
+    return kg_fail(err, KG_E_INPUT, "sft: no document of the corpus fits into %d rows",
+                   most_rows(w->o));
 }
 
 enum kg_code rl_sft_run(struct lm_trainer *trainer, const struct rl_corpus *corpus,
@@ -149,13 +167,16 @@ enum kg_code rl_sft_run(struct lm_trainer *trainer, const struct rl_corpus *corp
                         struct rl_sft_stats *out, struct kg_err *err)
 {
     struct work w = {.corpus = corpus, .o = o};
-    int64_t began = kg_clock_ns();
-    *out = (struct rl_sft_stats){0};
+    *out = o->from != NULL ? *o->from : (struct rl_sft_stats){0};
+    int64_t began = kg_clock_ns() - (int64_t)(out->seconds * 1e9);
     if (check(&w, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = open_work(&w, err);
     w.at = corpus->n; /* the first epoch begins */
+    if (code == KG_OK) {
+        go_on(&w, out);
+    }
     while (code == KG_OK && out->step < o->steps &&
            (o->seconds <= 0 || out->seconds < o->seconds)) {
         out->rate = rate_now(o, out);

@@ -12,15 +12,18 @@
 #include "lm/train/trainer.h"
 #include "rl/corpus.h"
 
+struct rl_sft_stats;
 struct rl_sft_options {
     uint64_t seed;
     int rows;       /* tokens of a step; at most those of the trainer */
+    int longest;    /* tokens of a document; at most those of the trainer; 0: rows */
     int seqs;       /* documents of a step; at most those of the trainer */
     int steps;      /* most */
     double seconds; /* most; 0: no limit */
     int warmup;
-    float lowest;          /* rate at the end, as a part of adamw.rate */
-    struct lm_adamw adamw; /* rate: the highest */
+    float lowest;                    /* rate at the end, as a part of adamw.rate */
+    struct lm_adamw adamw;           /* rate: the highest */
+    const struct rl_sft_stats *from; /* go on where these are; NULL: begin */
 };
 
 struct rl_sft_stats {
@@ -28,10 +31,11 @@ struct rl_sft_stats {
     uint64_t tokens;   /* rows computed */
     uint64_t trained;  /* of them: counted by the loss */
     uint64_t skipped;  /* steps whose gradient was not finite */
-    uint64_t left_out; /* documents that are too long for a step */
+    uint64_t left_out; /* documents that are too long */
     double loss;       /* of the last step, nats a token */
     double rate, norm; /* of the last step */
     double seconds;
+    uint32_t epoch, at; /* epochs begun; documents of this one that were taken */
 };
 
 /* After each step. False: end here. */
