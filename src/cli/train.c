@@ -1,18 +1,19 @@
 /* kgym train: one training run from a configuration. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "rl/run.h"
+#include "rl/run_save.h"
 
-const char *const kg_cli_train_flags[] = {"--set",  "--out",  "--dry-run", "--check",
-                                          "--dump", "--help", NULL};
+const char *const kg_cli_train_flags[] = {"--set",   "--out",  "--resume", "--dry-run",
+                                          "--check", "--dump", "--help",   NULL};
 
 #define SETS 128
 
 struct args {
-    const char *config, *out;
+    const char *config, *out, *resume;
     const char *set[SETS];
     int nset;
     bool dry, check, dump, help;
@@ -24,10 +25,13 @@ static void usage(FILE *f)
     struct kg_buf keys;
     fputs(
         "usage: kgym train CONFIG.yaml --out RUN [--set key=value]...\n"
+        "       kgym train --resume RUN\n"
         "       kgym train CONFIG.yaml --dry-run | --check | --dump\n\n"
         "Trains a small model on generated C kernels: a corpus, SFT, an evaluation on problems\n"
         "that are held out, RL by the gym's rewards, the same evaluation again.\n\n"
-        "  --out RUN        a new folder: config.yaml, metrics.jsonl\n"
+        "  --out RUN        a new folder: configuration, metrics, trajectories, checkpoints\n"
+        "  --resume RUN     goes on with a run that was broken off, from its last checkpoint; a\n"
+        "                   CONFIG and --set are only compared with the run's own\n"
         "  --set KEY=VALUE  overrides the file; gym.KEY=VALUE sets a key of the gym\n"
         "  --dry-run        no model: correct, wrong, hacking and garbage replies go through the\n"
         "                   loop; exit status 1 if the gym rewards them otherwise than it must\n"
@@ -58,6 +62,9 @@ static enum kg_code word(struct args *a, int argc, char **argv, int at, int *use
         return KG_OK;
     }
     if (kg_cli_value("--out", argc, argv, at, used, &a->out, err) != KG_OK || *used) {
+        return err->code;
+    }
+    if (kg_cli_value("--resume", argc, argv, at, used, &a->resume, err) != KG_OK || *used) {
         return err->code;
     }
     if (kg_cli_value("--set", argc, argv, at, used, &value, err) != KG_OK) {
@@ -91,22 +98,33 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
     if (a->help) {
         return KG_OK;
     }
-    if (a->config == NULL) {
+    if (a->resume != NULL && (a->out != NULL || a->dry || a->check || a->dump)) {
+        return kg_fail(err, KG_E_USAGE,
+                       "--resume goes on in the folder of the run, and that alone");
+    }
+    if (a->config == NULL && a->resume == NULL) {
         return kg_fail(err, KG_E_USAGE, "name a configuration, such as configs/demo.yaml");
     }
-    if (a->out == NULL && !a->dry && !a->check && !a->dump) {
+    if (a->out == NULL && a->resume == NULL && !a->dry && !a->check && !a->dump) {
         return kg_fail(err, KG_E_USAGE, "--out RUN is missing");
     }
     return KG_OK;
 }
 
+/* The file that is named; else that of the run which goes on. A path in it is meant from here. */
 static enum kg_code resolve(const struct args *a, struct rl_config *c, struct kg_err *err)
 {
     struct rl_methods m;
+    char path[PATH_MAX];
     rl_config_defaults(c);
-    enum kg_code code = rl_config_file(c, a->config, err);
+    snprintf(path, sizeof path, "%s/config.yaml", a->resume != NULL ? a->resume : "");
+    enum kg_code code = rl_config_file(c, a->config != NULL ? a->config : path, err);
     for (int i = 0; i < a->nset && code == KG_OK; i++) {
         code = rl_config_pair(c, a->set[i], "--set", err);
+    }
+    if (code == KG_OK && c->journal[0] != '\0') {
+        snprintf(path, sizeof path, "%s", c->journal);
+        code = kg_file_absolute(path, c->journal, sizeof c->journal, err);
     }
     return code != KG_OK ? code : rl_config_methods(c, &m, err);
 }
@@ -116,10 +134,21 @@ static int train(const struct args *a, const struct rl_config *c)
     struct kg_err err = KG_ERR_INIT;
     static struct rl_run run;
     int bad = 0;
-    const struct rl_run_options o = {.folder = a->dry ? NULL : a->out,
+    bool ended = false;
+    const struct rl_run_options o = {.folder = a->dry      ? NULL
+                                               : a->resume ? a->resume
+                                                           : a->out,
+                                     .resume = a->resume != NULL,
                                      .dry = a->dry,
                                      .terminal = stdout,
                                      .cancel = &kg_cli_cancelled};
+    if (a->resume != NULL && rl_run_ended(a->resume, &ended, &err) != KG_OK) {
+        return kg_cli_fail("train", &err);
+    }
+    if (ended) {
+        printf("%s: this run has ended: nothing is left to do\n", a->resume);
+        return KG_STATUS_GOOD;
+    }
     kg_cli_signals();
     if (rl_run_open(c, &o, &run, &err) != KG_OK) {
         return kg_cli_fail("train", &err);

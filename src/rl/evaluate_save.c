@@ -28,7 +28,8 @@ static json_t *save_one(const struct rl_outcome *o)
     int flags = (o->sampled ? SAMPLED : 0) | (o->extracted ? EXTRACTED : 0) |
                 (o->valid ? VALID : 0) | (o->compiled ? COMPILED : 0) | (o->correct ? CORRECT : 0) |
                 (o->numerics ? NUMERICS : 0) | (o->hack ? HACK : 0);
-    return json_pack("[i,o,o,o]", flags, real(o->speedup), real(o->speedup_lo), real(o->coverage));
+    return json_pack("[i,o,o,o,i]", flags, real(o->speedup), real(o->speedup_lo), real(o->coverage),
+                     o->style);
 }
 
 static struct rl_outcome restore_one(const json_t *x)
@@ -43,7 +44,8 @@ static struct rl_outcome restore_one(const json_t *x)
                                .hack = flags & HACK,
                                .speedup = number(json_array_get(x, 1)),
                                .speedup_lo = number(json_array_get(x, 2)),
-                               .coverage = number(json_array_get(x, 3))};
+                               .coverage = number(json_array_get(x, 3)),
+                               .style = (int)json_integer_value(json_array_get(x, 4))};
 }
 
 json_t *rl_evaluation_save(const struct rl_evaluation *e)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/term.h"
+#include "rl/run_save.h"
 
 static double since(int64_t began)
 {
@@ -68,6 +69,7 @@ static enum kg_code step(struct rl_run *run, uint32_t at, struct rl_chain *chain
     struct rl_loop_line line = {
         .step = at, .seconds = seconds, .share = rl_picker_share(&run->picker)};
     rl_sampler_refresh(&run->sampler, at);
+    rl_run_sampling(run, RL_PHASE_RL, at);
     if (collect(run, at, chains, &r, err) != KG_OK) {
         return err->code;
     }
@@ -81,16 +83,9 @@ static enum kg_code step(struct rl_run *run, uint32_t at, struct rl_chain *chain
     run->updates += s->updated;
     run->skipped += s->skipped;
     line.learn_seconds = since(began);
-    return rl_run_log(run, rl_loop_log(&line, s, &r, rl_judge_counts(run->judge)), err);
-}
-
-static void show(struct kg_progress *p, uint32_t at, const struct rl_step_stats *s, int64_t done)
-{
-    char note[160];
-    snprintf(note, sizeof note,
-             "step %u, reward %.2f, correct %.2f, fast_1.2 %.2f, hack %.2f, coverage %.2f", at + 1,
-             s->reward, s->correct, s->fast, s->hack, s->coverage);
-    kg_progress_step(p, done, note);
+    enum kg_code code =
+        rl_run_log(run, rl_loop_log(&line, s, &r, rl_judge_counts(run->judge)), err);
+    return code == KG_OK ? rl_run_write(run, RL_PHASE_RL, at, run->step, err) : code;
 }
 
 enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err)
@@ -100,17 +95,23 @@ enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err)
     struct rl_chain *chains = calloc(rl_config_shape(c).groups, sizeof *chains);
     enum kg_code code = chains != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "no memory");
     code = code != KG_OK ? code : rl_loop_prepare(run, err);
-    int64_t began = kg_clock_ns();
+    int64_t began = kg_clock_ns() - (int64_t)(run->seconds[RL_PHASE_RL] * 1e9);
     kg_progress_init(&progress, run->terminal, "RL", 1000);
-    for (uint32_t at = 0; at < (uint64_t)c->steps && code == KG_OK; at++) {
+    for (uint32_t at = run->place.step; at < (uint64_t)c->steps && code == KG_OK; at++) {
         struct rl_step_stats s = {0};
-        if (c->seconds > 0 && since(began) >= c->seconds) {
+        char note[240];
+        double before = since(began);
+        if (c->seconds > 0 && before >= c->seconds) {
             break;
         }
-        code = step(run, at, chains, &s, since(began), err);
+        code = step(run, at, chains, &s, before, err);
         if (code == KG_OK) {
-            show(&progress, at, &s,
-                 rl_loop_done(since(began), c->seconds, at + 1, (double)c->steps));
+            run->place.step = at + 1;
+            run->seconds[RL_PHASE_RL] = since(began);
+            rl_run_note(run, at + 1, &s, since(began) - before, note, sizeof note);
+            kg_progress_step(
+                &progress, rl_loop_done(since(began), c->seconds, at + 1, (double)c->steps), note);
+            code = rl_run_save_due(run, at + 1, err);
         }
     }
     kg_progress_end(&progress);

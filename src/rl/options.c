@@ -181,6 +181,10 @@ static const struct kg_opt table[] = {
     ENUM("quant", quant, quants, "none", "Form of frozen weights."),
     ENUM("world", world, worlds, "chains", "Problems to train on."),
     TEXT("base", base, "", "Published model to start from; empty: fresh weights."),
+    INT("checkpoint", checkpoint, 1, 1e9, "20", "", "Steps of RL between two checkpoints."),
+    REAL("checkpoint_seconds", checkpoint_seconds, 0.01, 1e6, "60", "s",
+         "Most seconds between two checkpoints, in SFT too."),
+    TEXT("journal", journal, "", "Journal of verdicts to replay; the gym judges what it lacks."),
     TEXT("gym_preset", gym_preset, "train", "Evaluation preset of the gym."),
 };
 static const struct kg_opts options = {table, sizeof table / sizeof *table};

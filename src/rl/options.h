@@ -64,6 +64,9 @@ struct rl_config {
     bool dry_run;
     int device, dtype, quant, world;
     char base[80];
+    int64_t checkpoint;
+    double checkpoint_seconds;
+    char journal[1024];
     /* Of the gym, in order: "key=value". */
     char gym[RL_GYM_KEYS][RL_GYM_KEY];
     size_t ngym;

@@ -184,6 +184,11 @@ static enum kg_code check_gym(const struct rl_config *c, struct kg_err *err)
 static enum kg_code check_model(const struct rl_config *c, struct kg_err *err)
 {
     struct lm_lora_config unused;
+    if (c->journal[0] != '\0' && (c->seconds > 0 || c->sft_seconds > 0)) {
+        return kg_fail(err, KG_E_USAGE,
+                       "journal: a replay has the same bits only if steps limit it: set "
+                       "sft.seconds=0, rl.seconds=0, and sft.steps and rl.steps");
+    }
     if (c->hidden % (2 * c->heads) != 0) {
         return kg_fail(err, KG_E_USAGE, "model.hidden: %lld is no multiple of twice model.heads",
                        (long long)c->hidden);

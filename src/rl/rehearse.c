@@ -65,10 +65,8 @@ enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err)
     struct rl_judge *judge = NULL;
     struct kg_buf report;
     int n = (int)rl_dry_chains(chains, 8), walks = n * RL_DRY_ROLES;
-    const struct rl_judge_options o = {
-        .reward = rl_config_reward(run->config), .tickets = walks, .reuse = run->config->reuse};
     enum kg_code code = rl_rollouts_create(walks, TOKENS, walks, &r, err);
-    code = code != KG_OK ? code : rl_judge_create(run->pool, &o, &judge, err);
+    code = code != KG_OK ? code : rl_run_judge(run, walks, run->config->reuse, &judge, err);
     code = code != KG_OK ? code : play(run, r, judge, chains, n, err);
     if (code == KG_OK) {
         kg_buf_init(&report, 1u << 16);

@@ -1,18 +1,19 @@
 /* Makes and takes apart what a run needs. */
 #include "rl/loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "rl/run_save.h"
 
 #define DRY_DOCUMENTS 400
 
-static enum kg_code open_pool(struct rl_run *run, struct kg_err *err)
+/* Opened when it is first needed: a replay of a whole journal never is in need of it. */
+static enum kg_code open_pool(void *user, struct kgym_pool **out, struct kg_err *err)
 {
+    struct rl_run *run = user;
     const struct rl_config *c = run->config;
     const char *settings[RL_GYM_KEYS + 1];
     char reward[80];
@@ -25,7 +26,22 @@ static enum kg_code open_pool(struct rl_run *run, struct kg_err *err)
     settings[c->ngym] = reward;
     const struct kgym_options o = {
         .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym + 1};
-    return kgym_open(&o, &run->pool, &e) == KGYM_OK ? KG_OK : rl_judge_fail(err, &e);
+    if (run->pool == NULL) {
+        if (kgym_open(&o, &run->pool, &e) != KGYM_OK) {
+            return rl_judge_fail(err, &e);
+        }
+        rl_cores_init(&run->cores, run->pool);
+    }
+    if (run->replay != NULL) {
+        fprintf(run->terminal, "the journal lacks a verdict: the gym is opened\n");
+    }
+    *out = run->pool;
+    return KG_OK;
+}
+
+static bool needs_pool(const struct rl_run *run)
+{
+    return run->config->journal[0] == '\0' && run->o.script == NULL;
 }
 
 static int max_int(int a, int b)
@@ -40,15 +56,22 @@ static int most_walks(const struct rl_run *run)
     return max_int(s.walks, run->held_n * (int)s.samples);
 }
 
-static enum kg_code open_judge(struct rl_run *run, int tickets, struct kg_err *err)
+enum kg_code rl_run_judge(struct rl_run *run, int tickets, bool reuse, struct rl_judge **out,
+                          struct kg_err *err)
 {
     const struct rl_judge_options o = {.reward = rl_config_reward(run->config),
                                        .tickets = tickets,
-                                       .reuse = run->config->reuse,
+                                       .reuse = reuse,
                                        .feedback = (int)run->config->fb_max,
-                                       .count = rl_talker_count,
-                                       .user = &run->talker};
-    return rl_judge_create(run->pool, &o, &run->judge, err);
+                                       .count = run->talker.bpe ? rl_talker_count : NULL,
+                                       .user = &run->talker,
+                                       .open = open_pool,
+                                       .open_user = run,
+                                       .script = run->o.script,
+                                       .script_user = run->o.script_user,
+                                       .own = run->own,
+                                       .replay = run->replay};
+    return rl_judge_create(run->pool, &o, out, err);
 }
 
 /* --- the corpus --- */
@@ -58,9 +81,7 @@ static enum kg_code ask(void *user, struct rl_first_turn *turn, size_t n, struct
 {
     struct rl_run *run = user;
     struct rl_judge *j;
-    const struct rl_judge_options o = {
-        .reward = rl_config_reward(run->config), .tickets = (int)n, .reuse = true};
-    if (rl_judge_create(run->pool, &o, &j, err) != KG_OK) {
+    if (rl_run_judge(run, (int)n, true, &j, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = KG_OK;
@@ -117,6 +138,30 @@ static enum kg_code list(const struct rl_split *s, int operators, bool held, str
     return KG_OK;
 }
 
+/* Prompts that leave no room for a reply are known before anything is trained. */
+static enum kg_code check_prompts(struct rl_run *run, const struct rl_chain *chain, size_t n,
+                                  struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
+    struct lm_ids ids;
+    enum kg_code code = KG_OK;
+    lm_ids_init(&ids);
+    for (size_t i = 0; i < n && code == KG_OK; i++) {
+        char name[RL_CHAIN_NAME];
+        lm_ids_reset(&ids);
+        code = rl_talker_prompt(&run->talker, &chain[i], &ids, err);
+        if (code == KG_OK && (int64_t)ids.n + c->min_resp > c->ctx_max) {
+            rl_chain_name(&chain[i], name);
+            code = kg_fail(err, KG_E_USAGE,
+                           "ctx_max: %lld tokens: the prompt of %s has %zu, and min_resp asks for "
+                           "%lld more",
+                           (long long)c->ctx_max, name, ids.n, (long long)c->min_resp);
+        }
+    }
+    lm_ids_deinit(&ids);
+    return code;
+}
+
 static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
@@ -135,11 +180,17 @@ static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
                        "eval.pairs, eval.triples: %zu pairs and %zu triples are held out", pairs,
                        triples);
     }
+    if (check_prompts(run, run->held, (size_t)run->held_n, err) != KG_OK) {
+        return err->code;
+    }
     for (int k = 0; k < 2; k++) {
         if (list(&run->split, k + 2, false, &run->pool_chains[k], &n[k], err) != KG_OK) {
             return err->code;
         }
         n[k] = c->problems > 0 && n[k] > (size_t)c->problems ? (size_t)c->problems : n[k];
+        if (check_prompts(run, run->pool_chains[k], n[k], err) != KG_OK) {
+            return err->code;
+        }
     }
     struct rl_curriculum_options curriculum;
     rl_config_curriculum(c, &curriculum);
@@ -149,7 +200,8 @@ static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
 
 /* --- the model --- */
 
-static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
+/* New weights, or those of the checkpoint. */
+static enum kg_code make_weights(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
     const struct lm_config shape = {.vocab = run->talker.vocab,
@@ -164,6 +216,23 @@ static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
                                     .rms_eps = 1e-6f,
                                     .tied = true,
                                     .qk_norm = true};
+    if (run->saved == NULL) {
+        return lm_model_create(&shape, (uint64_t)c->seed, &run->model, err);
+    }
+    if (rl_run_load_model(run, err) != KG_OK) {
+        return err->code;
+    }
+    if (run->model->cfg.vocab != shape.vocab || run->model->cfg.max_pos != shape.max_pos) {
+        return kg_fail(err, KG_E_INPUT,
+                       "%s: its checkpoint has %d tokens of vocabulary, and its corpus %d",
+                       run->files.folder, run->model->cfg.vocab, shape.vocab);
+    }
+    return KG_OK;
+}
+
+static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
+{
+    const struct rl_config *c = run->config;
     const struct lm_trainer_options t = {.max_rows = max_int((int)c->sft_rows, (int)c->rows),
                                          .max_seqs =
                                              max_int((int)c->sft_rows / 8, rl_config_shape(c).live),
@@ -171,7 +240,7 @@ static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = c->threads > 0 ? (int)c->threads : cores > 0 ? (int)cores : 1;
     enum kg_code code = lm_threads_create(threads, &run->threads, err);
-    code = code != KG_OK ? code : lm_model_create(&shape, (uint64_t)c->seed, &run->model, err);
+    code = code != KG_OK ? code : make_weights(run, err);
     code =
         code != KG_OK ? code : lm_trainer_create(run->model, run->threads, &t, &run->trainer, err);
     return code != KG_OK ? code : rl_loop_open_engine(run, err);
@@ -185,34 +254,50 @@ static enum kg_code make_step(struct rl_run *run, struct kg_err *err)
     code = code != KG_OK ? code
                          : rl_rollouts_create(most_walks(run), (int)c->ctx_max,
                                               rl_config_shape(c).live, &run->rollouts, err);
-    return code != KG_OK ? code : open_judge(run, most_walks(run), err);
+    return code != KG_OK ? code
+                         : rl_run_judge(run, most_walks(run), run->config->reuse, &run->judge, err);
 }
 
 /* --- the folder --- */
 
-static enum kg_code open_folder(struct rl_run *run, const char *folder, struct kg_err *err)
+static enum kg_code open_journals(struct rl_run *run, struct kg_err *err)
 {
-    char path[4096];
+    const struct rl_config *c = run->config;
+    char path[PATH_MAX];
+    json_t *gym = json_array();
+    for (size_t i = 0; i < c->ngym; i++) {
+        json_array_append_new(gym, json_string(c->gym[i]));
+    }
+    json_t *head = json_pack("{s:s,s:s,s:b,s:o}", "reward", rl_config_reward(c), "gym_preset",
+                             c->gym_preset, "reuse", (int)c->reuse, "gym", gym);
+    snprintf(path, sizeof path, "%s/verdicts.jsonl", run->files.folder);
+    enum kg_code code =
+        c->journal[0] != '\0' ? rl_journal_read(c->journal, head, &run->replay, err) : KG_OK;
+    if (code == KG_OK && run->files.folder[0] != '\0') {
+        code = rl_journal_open(path, head, &run->own, err);
+    }
+    json_decref(head);
+    return code;
+}
+
+static enum kg_code open_folder(struct rl_run *run, struct kg_err *err)
+{
     struct kg_buf text;
-    if (kg_file_mkdirs(folder, 0777, err) != KG_OK) {
-        return err->code;
-    }
-    if (snprintf(path, sizeof path, "%s/metrics.jsonl", folder) >= (int)sizeof path) {
-        return kg_fail(err, KG_E_USAGE, "--out: the path is too long");
-    }
-    if (kg_file_exists(path)) {
-        return kg_fail(err, KG_E_USAGE, "%.300s: holds a run already (name a new folder)", folder);
-    }
-    run->metrics = fopen(path, "we");
-    if (run->metrics == NULL) {
-        return kg_fail(err, KG_E_IO, "%.300s: cannot write: %s", path, strerror(errno));
-    }
-    snprintf(path, sizeof path, "%s/config.yaml", folder);
     kg_buf_init(&text, 1u << 20);
     rl_config_dump(run->config, &text);
-    enum kg_code code = kg_file_write_atomic(path, text.data, text.len, err);
+    rl_config_hash(run->config, run->configuration);
+    enum kg_code code = KG_OK;
+    if (run->o.folder != NULL && run->o.resume) {
+        code = rl_files_open(&run->files, run->o.folder, err);
+        code = code == KG_OK ? rl_run_load(run, err) : code;
+    } else if (run->o.folder != NULL) {
+        code = rl_files_create(&run->files, run->o.folder, text.data, text.len, err);
+    }
     kg_buf_deinit(&text);
-    return code;
+    if (code == KG_OK && run->o.folder != NULL) {
+        code = rl_run_host(run, err);
+    }
+    return code == KG_OK ? open_journals(run, err) : code;
 }
 
 void rl_run_close(struct rl_run *run)
@@ -236,9 +321,10 @@ void rl_run_close(struct rl_run *run)
     rl_talker_close(&run->talker);
     rl_judge_destroy(run->judge);
     kgym_close(run->pool);
-    if (run->metrics != NULL) {
-        fclose(run->metrics);
-    }
+    rl_journal_close(run->own);
+    rl_journal_close(run->replay);
+    rl_files_close(&run->files);
+    json_decref(run->saved);
 }
 
 /* A configuration that needs what is not there. */
@@ -261,17 +347,24 @@ static enum kg_code refuse_lacks(const struct rl_config *c, struct kg_err *err)
 enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options *o,
                          struct rl_run *run, struct kg_err *err)
 {
-    *run = (struct rl_run){.config = c, .terminal = o->terminal, .cancel = o->cancel};
+    struct kgym_pool *pool;
+    *run = (struct rl_run){.config = c,
+                           .o = *o,
+                           .terminal = o->terminal,
+                           .cancel = o->cancel,
+                           .files = {.lock = -1},
+                           .place = {.phase = RL_PHASE_SFT},
+                           .saved_ns = kg_clock_ns()};
     enum kg_code code = rl_config_methods(c, &run->methods, err);
     code = code != KG_OK ? code : refuse_lacks(c, err);
-    code = code != KG_OK ? code : open_pool(run, err);
-    rl_cores_init(&run->cores, run->pool);
-    code = code != KG_OK || o->folder == NULL ? code : open_folder(run, o->folder, err);
+    code = code != KG_OK || !needs_pool(run) ? code : open_pool(run, &pool, err);
+    code = code != KG_OK ? code : open_folder(run, err);
     code = code != KG_OK ? code : make_corpus(run, o->dry, err);
     if (!o->dry) {
         code = code != KG_OK ? code : choose_problems(run, err);
         code = code != KG_OK ? code : make_model(run, err);
         code = code != KG_OK ? code : make_step(run, err);
+        code = code != KG_OK || run->saved == NULL ? code : rl_run_restore(run, err);
     }
     if (code != KG_OK) {
         rl_run_close(run);
@@ -281,9 +374,10 @@ enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options 
 
 enum kg_code rl_run_check(const struct rl_config *c, struct kg_err *err)
 {
+    struct kgym_pool *pool;
     struct rl_run run = {.config = c};
     enum kg_code code = rl_config_methods(c, &run.methods, err);
-    code = code != KG_OK ? code : open_pool(&run, err);
+    code = code != KG_OK ? code : open_pool(&run, &pool, err);
     kgym_close(run.pool);
     return code;
 }

@@ -1,9 +1,10 @@
 /* What a run writes: lines of metrics.jsonl, and the table for people. */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "rl/loop.h"
+#include "rl/run_events.h"
 
 const char *rl_phase_name(enum rl_phase p)
 {
@@ -11,18 +12,28 @@ const char *rl_phase_name(enum rl_phase p)
     return name[p];
 }
 
+/* The same numbers for TensorBoard; a file begins with a record of its own. */
+static enum kg_code log_events(struct rl_run *run, const json_t *line, struct kg_err *err)
+{
+    struct kg_buf bytes;
+    double wall = (double)kg_clock_wall_ms() * 1e-3;
+    FILE *f = run->files.file[RL_FILE_EVENTS];
+    kg_buf_init(&bytes, 1u << 20);
+    if (f != NULL && ftello(f) == 0) {
+        rl_events_begin(wall, &bytes);
+    }
+    rl_events_scalars(wall, line, &bytes);
+    enum kg_code code = rl_files_add(&run->files, RL_FILE_EVENTS, bytes.data, bytes.len, err);
+    kg_buf_deinit(&bytes);
+    return code;
+}
+
 enum kg_code rl_run_log(struct rl_run *run, json_t *line, struct kg_err *err)
 {
-    struct kg_buf text;
-    bool ok = true;
-    kg_buf_init(&text, 1u << 20);
-    kg_json_dump(line, &text);
+    enum kg_code code = rl_files_line(&run->files, RL_FILE_METRICS, line, err);
+    code = code == KG_OK ? log_events(run, line, err) : code;
     json_decref(line);
-    if (run->metrics != NULL) {
-        ok = fprintf(run->metrics, "%s\n", text.data) > 0 && fflush(run->metrics) == 0;
-    }
-    kg_buf_deinit(&text);
-    return ok ? KG_OK : kg_fail(err, KG_E_IO, "metrics.jsonl: cannot write: %s", strerror(errno));
+    return code;
 }
 
 /* A number that JSON can hold. */
@@ -78,6 +89,11 @@ json_t *rl_log_end(const struct rl_run *run, struct kg_buf *table)
     }
     put_count(o, "updates", run->updates);
     put_count(o, "skipped", run->skipped);
+    struct rl_judge_counts j = rl_judge_counts(run->judge);
+    put_count(o, "asked", j.asked);
+    put_count(o, "shared", j.shared);
+    put_count(o, "evaluations", j.sent);
+    put_count(o, "from_journal", j.read);
     json_object_set_new(o, "components", rl_loop_components(run));
     json_object_set_new(o, "idle", idle ? json_string(idle) : json_null());
     json_object_set_new(o, "differences", rl_loop_compare(run, table));
@@ -88,4 +104,19 @@ json_t *rl_log_end(const struct rl_run *run, struct kg_buf *table)
     }
     kg_buf_addc(table, '\n');
     return o;
+}
+
+void rl_run_note(const struct rl_run *run, uint32_t step, const struct rl_step_stats *s,
+                 double seconds, char *out, size_t cap)
+{
+    char coverage[16] = "-";
+    struct rl_judge_counts j = rl_judge_counts(run->judge);
+    if (isfinite(s->coverage)) {
+        snprintf(coverage, sizeof coverage, "%.2f", s->coverage);
+    }
+    snprintf(out, cap,
+             "step %u, reward %.2f, correct %.2f, fast_1.2 %.2f, hack %.2f, coverage %s, mismatch "
+             "%.1g, %.1f rows/s, %llu evaluations",
+             step, s->reward, s->correct, s->fast, s->hack, coverage, s->max_diff,
+             seconds > 0 ? s->rows / seconds : 0.0, (unsigned long long)j.sent);
 }

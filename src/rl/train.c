@@ -2,6 +2,7 @@
 #include "rl/loop.h"
 
 #include "base/term.h"
+#include "rl/run_save.h"
 
 #define EVAL_STEP 0xfffffff0u /* of the draws of evaluations: no step of training has it */
 
@@ -31,6 +32,9 @@ static bool show_sft(void *user, const struct rl_sft_stats *s)
     if (s->step % 10 == 0) {
         v->code = rl_run_log(v->run, rl_log_sft(s), v->err);
     }
+    v->run->sft = *s;
+    v->run->seconds[RL_PHASE_SFT] = s->seconds;
+    v->code = v->code == KG_OK ? rl_run_save_due(v->run, 0, v->err) : v->code;
     return v->code == KG_OK && !*v->run->cancel;
 }
 
@@ -38,22 +42,27 @@ static enum kg_code sft(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
     struct sft_view v = {.run = run, .err = err};
+    const struct rl_sft_stats from = run->sft;
     struct rl_sft_stats s;
     const struct rl_sft_options o = {.seed = (uint64_t)c->seed,
                                      .rows = (int)c->sft_rows,
+                                     .longest = (int)c->ctx_max,
                                      .seqs = (int)c->sft_rows / 8,
                                      .steps = (int)c->sft_steps,
                                      .seconds = c->sft_seconds,
                                      .warmup = (int)c->sft_warmup,
                                      .lowest = .05f,
-                                     .adamw = {(float)c->sft_rate, .9f, .95f, 1e-8f, .01f, 1}};
+                                     .adamw = {(float)c->sft_rate, .9f, .95f, 1e-8f, .01f, 1},
+                                     .from = &from};
     kg_progress_init(&v.progress, run->terminal, "SFT", 1000);
     enum kg_code code = rl_sft_run(run->trainer, &run->corpus, &o, show_sft, &v, &s, err);
     kg_progress_end(&v.progress);
     code = code != KG_OK ? code : v.code;
     code = code == KG_OK && *run->cancel ? cancelled(err) : code;
     run->seconds[RL_PHASE_SFT] = s.seconds;
-    return code != KG_OK ? code : rl_run_log(run, rl_log_sft(&s), err);
+    run->sft = s;
+    code = code != KG_OK ? code : rl_run_log(run, rl_log_sft(&s), err);
+    return code != KG_OK ? code : rl_run_save_sft(run, err);
 }
 
 /* --- evaluation --- */
@@ -78,6 +87,7 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
     fprintf(run->terminal, "%s: %d problems, %d samples\n", rl_phase_name(phase), run->held_n,
             (int)c->eval_samples);
     fflush(run->terminal);
+    rl_run_sampling(run, phase, EVAL_STEP);
     if (rl_evaluate(run->rollouts, &run->talker, &policy, run->judge, run->held, run->held_n, &o,
                     out, err) != KG_OK) {
         return err->code;
@@ -86,7 +96,8 @@ static enum kg_code evaluate(struct rl_run *run, enum rl_phase phase, struct rl_
     fprintf(run->terminal, "  correct %.3f, fast_1.2 %.3f [%.3f, %.3f]\n",
             out->score[RL_SCORE_CORRECT].value, out->score[RL_SCORE_FAST_12].value,
             out->score[RL_SCORE_FAST_12].lo, out->score[RL_SCORE_FAST_12].hi);
-    return rl_run_log(run, rl_log_evaluation(phase, out, (uint64_t)c->seed), err);
+    enum kg_code code = rl_run_log(run, rl_log_evaluation(phase, out, (uint64_t)c->seed), err);
+    return code == KG_OK ? rl_run_write(run, phase, EVAL_STEP, NULL, err) : code;
 }
 
 /* A gym that pays for the wrong things is not trained with. */
@@ -103,24 +114,50 @@ static enum kg_code rehearse(struct rl_run *run, struct kg_err *err)
                               bad);
 }
 
-enum kg_code rl_run_train(struct rl_run *run, const char **idle, struct kg_err *err)
+static enum kg_code end(struct rl_run *run, struct kg_err *err)
 {
     struct kg_buf table;
+    kg_buf_init(&table, 1u << 18);
+    enum kg_code code = rl_run_log(run, rl_log_end(run, &table), err);
+    fputs(table.data, run->terminal);
+    kg_buf_deinit(&table);
+    run->place.ended = 1;
+    return code;
+}
+
+/* The phase that is next; then a checkpoint. */
+static enum kg_code next_phase(struct rl_run *run, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    switch (run->place.phase) {
+    case RL_PHASE_SFT:
+        code = sft(run, err);
+        break;
+    case RL_PHASE_BEFORE:
+        code = evaluate(run, RL_PHASE_BEFORE, &run->before, err);
+        break;
+    case RL_PHASE_RL:
+        code = rl_loop_run(run, err);
+        break;
+    default:
+        code = evaluate(run, RL_PHASE_AFTER, &run->after, err);
+        code = code != KG_OK ? code : end(run, err);
+        break;
+    }
+    run->place.phase += !run->place.ended;
+    return code != KG_OK ? code : rl_run_save(run, err);
+}
+
+enum kg_code rl_run_train(struct rl_run *run, const char **idle, struct kg_err *err)
+{
     *idle = NULL;
     fprintf(run->terminal, "corpus: %zu conversations, %zu tokens, vocabulary %d, %.1f s\n",
             run->corpus.n, run->corpus.ids.n, run->talker.vocab, run->seconds[RL_PHASE_CORPUS]);
-    enum kg_code code = run->config->dry_run ? rehearse(run, err) : KG_OK;
-    code = code != KG_OK ? code : sft(run, err);
-    code = code != KG_OK ? code : evaluate(run, RL_PHASE_BEFORE, &run->before, err);
-    code = code != KG_OK ? code : rl_loop_run(run, err);
-    code = code != KG_OK ? code : evaluate(run, RL_PHASE_AFTER, &run->after, err);
-    if (code != KG_OK) {
-        return code;
+    bool fresh = run->saved == NULL;
+    enum kg_code code = fresh && run->config->dry_run ? rehearse(run, err) : KG_OK;
+    while (code == KG_OK && !run->place.ended) {
+        code = next_phase(run, err);
     }
-    kg_buf_init(&table, 1u << 18);
-    code = rl_run_log(run, rl_log_end(run, &table), err);
-    fputs(table.data, run->terminal);
-    kg_buf_deinit(&table);
-    *idle = rl_loop_idle(run);
+    *idle = code == KG_OK ? rl_loop_idle(run) : NULL;
     return code;
 }
