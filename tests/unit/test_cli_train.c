@@ -26,6 +26,12 @@ static void words(void **state)
     rig_shows("samples: 4");
     rig_expect(0, "$K train $T/configs/demo.yaml --dump --set seed=9 > a.yaml; "
                   "$K train a.yaml --dump > b.yaml; cmp a.yaml b.yaml");
+    rig_expect(2, "$K train $T/configs/demo.yaml --resume r --out q");
+    rig_says("--resume goes on in the folder of the run");
+    rig_expect(2, "$K train --resume no-such");
+    rig_says("no-such/config.yaml");
+    rig_expect(2, "$K train $T/configs/demo.yaml --check --set journal=j.jsonl");
+    rig_says("journal: a replay has the same bits only if steps limit it");
     rig_expect(2, "$K train $T/configs/demo.yaml --dry-run --set gym.laws=x");
     rig_says("laws");
     rig_expect(2, "$K train $T/configs/demo.yaml --dry-run --set reward=none-such");
@@ -97,12 +103,62 @@ static void short_run(void **state)
     rig_nothing_left();
 }
 
+static json_int_t number_of(const char *command)
+{
+    char text[40] = "";
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    pclose(f);
+    return atoll(text);
+}
+
+/* The last whole number of a key in a file of JSON. */
+static json_int_t last_of(const char *file, const char *key)
+{
+    char command[200];
+    snprintf(command, sizeof command, "grep -o '\"%s\": *[0-9]*' %s | tail -1 | grep -o '[0-9]*$'",
+             key, file);
+    return number_of(command);
+}
+
+/* Killed while the real gym judges: what it had judged is not asked again, and the run ends. */
+static void killed_run(void **state)
+{
+    (void)state;
+    rig_expect(0, "$K train $T/configs/demo.yaml --out killed " TINY " --set checkpoint=1000 "
+                  "> log 2>&1 & p=$!; n=0; "
+                  "while [ $(cat killed/verdicts.jsonl 2>/dev/null | wc -l) -lt 18 ] && "
+                  "[ $n -lt 600 ]; do n=$((n+1)); sleep .05; done; kill -9 $p; wait $p; true");
+    json_int_t before = number_of("wc -l < killed/verdicts.jsonl") - 1;
+    json_int_t saved = last_of("killed/checkpoint/state.json", "entries");
+    assert_true(before >= 17 && saved < before);
+    rig_expect(2, "$K train $T/configs/demo.yaml --resume killed " TINY " --set checkpoint=1000 "
+                  "--set rl.lr=0.5");
+    rig_says("of another configuration: `rl.lr` differs");
+    rig_expect(0, "$K train --resume killed");
+    rig_shows("2 held-out pairs");
+    json_int_t after = number_of("wc -l < killed/verdicts.jsonl") - 1;
+    /* asked before the checkpoint, and what no process had judged */
+    assert_int_equal(last_of("killed/metrics.jsonl", "evaluations"), saved + after - before);
+    rig_expect(0, "$K train --resume killed");
+    rig_shows("this run has ended");
+    /* a replay of all of it has the same rows and weights, without a gym */
+    rig_expect(0, "$K train $T/configs/demo.yaml --out again " TINY
+                  " --set journal=killed/verdicts.jsonl");
+    assert_int_equal(last_of("again/metrics.jsonl", "evaluations"), 0);
+    rig_expect(0, "cmp killed/trajectories.jsonl again/trajectories.jsonl; "
+                  "cmp killed/checkpoint/model.safetensors again/checkpoint/model.safetensors");
+    rig_nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words),
         cmocka_unit_test(dry_run),
         cmocka_unit_test(short_run),
+        cmocka_unit_test(killed_run),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

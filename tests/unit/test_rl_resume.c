@@ -166,6 +166,35 @@ static void without_reuse(void **state)
     rig_same_run("apart", "apart-again");
 }
 
+/* An evaluation is one of a problem and a reply: the same reply to another problem is another one.
+ */
+static void keys(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct rl_judge *j;
+    struct rl_chain a, b;
+    const struct rl_verdict *v;
+    const struct rl_judge_options o = {
+        .reward = "r", .tickets = 4, .reuse = true, .script = rig_judge};
+    int ticket;
+    assert_int_equal(rl_chain_parse("relu", &a, &err), KG_OK);
+    assert_int_equal(rl_chain_parse("bias", &b, &err), KG_OK);
+    assert_int_equal(rl_judge_create(NULL, &o, &j, &err), KG_OK);
+    assert_int_equal(rl_judge_submit(j, 0, &a, "x", 1, &err), KG_OK);
+    assert_int_equal(rl_judge_submit(j, 1, &b, "x", 1, &err), KG_OK);
+    assert_int_equal(rl_judge_submit(j, 2, &a, "y", 1, &err), KG_OK);
+    assert_int_equal(rl_judge_submit(j, 3, &a, "x", 1, &err), KG_OK);
+    assert_int_equal(rl_judge_counts(j).sent, 3);
+    assert_int_equal(rl_judge_counts(j).shared, 1);
+    assert_true(rl_judge_shared(j, 3) && !rl_judge_shared(j, 1));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(rl_judge_next(j, 0, &ticket, &v, &err), KG_OK);
+        assert_true(ticket >= 0);
+    }
+    rl_judge_destroy(j);
+}
+
 /* --- verdicts that a run must bear --- */
 
 static json_int_t last_count(const char *folder, const char *key)
@@ -274,6 +303,7 @@ int main(void)
         cmocka_unit_test(damaged),
         cmocka_unit_test(journals),
         cmocka_unit_test(without_reuse),
+        cmocka_unit_test(keys),
         cmocka_unit_test(not_finite),
         cmocka_unit_test(all_rejected),
         cmocka_unit_test(censored),
