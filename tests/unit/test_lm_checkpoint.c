@@ -357,6 +357,21 @@ static void a_crash_between_files_is_refused(void **state)
     close_rig(&g);
 }
 
+/* DONE is written when all else is: it lists the optimiser's moments too. */
+static void short_moments_are_refused(void **state)
+{
+    char path[5000];
+    struct rig g;
+    open_rig(&g, make(lm_test_qwen2(), false));
+    save(in_folder(state, "a"), g.m, g.t, &plain);
+    snprintf(path, sizeof path, "%s/optim.safetensors", in_folder(state, "a"));
+    struct kg_buf b = whole(path);
+    put_file(path, b.data, b.len / 2);
+    kg_buf_deinit(&b);
+    refused(in_folder(state, "a"), KG_E_INPUT, "optim.safetensors", "DONE");
+    close_rig(&g);
+}
+
 /* Killed at any moment of a save over an older one: what is there is whole, old or new. */
 static void a_killed_save_leaves_the_old_or_the_new(void **state)
 {
@@ -480,6 +495,7 @@ int main(void)
         IN_FOLDER(a_hostile_configuration_costs_no_memory),
         IN_FOLDER(broken_folders_are_refused),
         IN_FOLDER(a_crash_between_files_is_refused),
+        IN_FOLDER(short_moments_are_refused),
         IN_FOLDER(a_killed_save_leaves_the_old_or_the_new),
         IN_FOLDER(a_full_disk_keeps_the_old),
         IN_FOLDER(adapters_of_other_models_are_refused),

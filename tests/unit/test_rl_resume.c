@@ -106,6 +106,9 @@ static void damaged(void **state)
     rig_good(&o); /* half a line of the journal, and half a checkpoint, are left out */
     assert_false(kg_file_exists("damaged/checkpoint.tmp.1"));
     rig_same_run("whole", "damaged");
+    const struct rig_options again = {
+        .folder = "damaged2", .journal = "damaged/verdicts.jsonl", .gym = rig_no_judge};
+    rig_good(&again);
 }
 
 static void rig_write(const char *path, const char *text)
