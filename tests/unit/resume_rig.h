@@ -264,7 +264,10 @@ static inline json_t *rig_metrics(const char *folder)
 /* Weights, optimiser, trajectories and metrics of two runs have the same bits. */
 static inline void rig_same_run(const char *a, const char *b)
 {
-    rig_same_file(a, b, "checkpoint/model.safetensors");
+    char adapter[200];
+    snprintf(adapter, sizeof adapter, "%s/checkpoint/adapter_model.safetensors", a);
+    rig_same_file(a, b, kg_file_exists(adapter) ? "checkpoint/adapter_model.safetensors"
+                                                : "checkpoint/model.safetensors");
     rig_same_file(a, b, "checkpoint/optim.safetensors");
     rig_same_file(a, b, "sft/model.safetensors");
     rig_same_file(a, b, "trajectories.jsonl");

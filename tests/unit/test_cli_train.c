@@ -126,14 +126,16 @@ static json_int_t last_of(const char *file, const char *key)
 static void killed_run(void **state)
 {
     (void)state;
-    rig_expect(0, "$K train $T/configs/demo.yaml --out killed " TINY " --set checkpoint=1000 "
+    rig_expect(0, "$K train $T/configs/demo.yaml --out killed --set dry_run=off " TINY
+                  " --set checkpoint=1000 "
                   "> log 2>&1 & p=$!; n=0; "
                   "while [ $(cat killed/verdicts.jsonl 2>/dev/null | wc -l) -lt 18 ] && "
                   "[ $n -lt 600 ]; do n=$((n+1)); sleep .05; done; kill -9 $p; wait $p; true");
     json_int_t before = number_of("wc -l < killed/verdicts.jsonl") - 1;
     json_int_t saved = last_of("killed/checkpoint/state.json", "entries");
     assert_true(before >= 17 && saved < before);
-    rig_expect(2, "$K train $T/configs/demo.yaml --resume killed " TINY " --set checkpoint=1000 "
+    rig_expect(2, "$K train $T/configs/demo.yaml --resume killed --set dry_run=off " TINY
+                  " --set checkpoint=1000 "
                   "--set rl.lr=0.5");
     rig_says("of another configuration: `rl.lr` differs");
     rig_expect(0, "$K train --resume killed");
@@ -144,7 +146,7 @@ static void killed_run(void **state)
     rig_expect(0, "$K train --resume killed");
     rig_shows("this run has ended");
     /* a replay of all of it has the same rows and weights, without a gym */
-    rig_expect(0, "$K train $T/configs/demo.yaml --out again " TINY
+    rig_expect(0, "$K train $T/configs/demo.yaml --out again --set dry_run=off " TINY
                   " --set journal=killed/verdicts.jsonl");
     assert_int_equal(last_of("again/metrics.jsonl", "evaluations"), 0);
     rig_expect(0, "cmp killed/trajectories.jsonl again/trajectories.jsonl; "

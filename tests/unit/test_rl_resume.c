@@ -198,6 +198,42 @@ static void keys(void **state)
     rl_judge_destroy(j);
 }
 
+/* Methods with a state of their own: an adapter above the weights of SFT, a reference policy, a
+ * sampler that lags behind, refills, a curriculum, winners of many. */
+static void methods(void **state)
+{
+    (void)state;
+    static const char *const set[][5] = {
+        {"lora.r=2", "lora.alpha=4", "lora.dropout=0.1"},
+        {"kl_loss=0.1"},
+        {"lora.r=2", "kl_reward=0.1"},
+        {"sampler=stale 3", "checkpoint=1", "mrs=geometric", "mrs_lo=0.5", "mrs_hi=2"},
+        {"sampler=noise .03", "tis=token"},
+        {"curriculum=ratchet", "cur_window=1", "refill_rounds=2"},
+        {"trainer=topk", "bestof_n=4", "bestof_k=2"},
+    };
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+        char whole_name[20], broken_name[20];
+        struct rig_options o = {.folder = whole_name};
+        int status, deaths = 0;
+        snprintf(whole_name, sizeof whole_name, "method%zu", i);
+        snprintf(broken_name, sizeof broken_name, "method%zu-broken", i);
+        memcpy(o.set, set[i], sizeof set[i]);
+        rig_good(&o);
+        o.folder = broken_name;
+        o.die_at = shared->moments / 2 + 1; /* in the middle of RL, and once more */
+        while (!rig_run(&o, 0, &status)) {
+            o.resume = true;
+            o.die_at = ++deaths < 2 ? 10 : 0;
+        }
+        if (status != 0) {
+            fail_msg("%s: %s", broken_name, shared->message);
+        }
+        assert_int_equal(deaths, 2);
+        rig_same_run(whole_name, broken_name);
+    }
+}
+
 /* --- verdicts that a run must bear --- */
 
 static json_int_t last_count(const char *folder, const char *key)
@@ -307,6 +343,7 @@ int main(void)
         cmocka_unit_test(journals),
         cmocka_unit_test(without_reuse),
         cmocka_unit_test(keys),
+        cmocka_unit_test(methods),
         cmocka_unit_test(not_finite),
         cmocka_unit_test(all_rejected),
         cmocka_unit_test(censored),
