@@ -95,9 +95,10 @@ enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options 
 enum kg_code rl_run_check(const struct rl_config *c, struct kg_err *err) KG_MUST_USE;
 void rl_run_close(struct rl_run *run);
 
-/* A rehearsal (dry_run), SFT, evaluation, RL, evaluation, from where the run is; then the table to the terminal. *idle: a
- * component that was on and looked at nothing; NULL: none. Errors: KG_E_GYM (the rehearsal found
- * that the gym does not give replies what they must get), those of the phases. */
+/* A rehearsal (dry_run), SFT, evaluation, RL, evaluation, from where the run is; then the table to
+ * the terminal. *idle: a component that was on and looked at nothing; NULL: none. Errors: KG_E_GYM
+ * (the rehearsal found that the gym does not give replies what they must get), those of the phases.
+ */
 enum kg_code rl_run_train(struct rl_run *run, const char **idle, struct kg_err *err) KG_MUST_USE;
 /* rehearse.c: drives the loop with the script; *bad: replies that did not get what they should. */
 enum kg_code rl_run_rehearse(struct rl_run *run, int *bad, struct kg_err *err) KG_MUST_USE;

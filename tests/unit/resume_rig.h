@@ -122,13 +122,13 @@ static inline void rig_moment(void *user, const char *where)
 static inline void rig_config(const struct rig_options *o, struct rl_config *c)
 {
     static const char *const sets[] = {
-        "seed=3",         "threads=1",      "model.hidden=16",       "model.inter=32",
-        "model.layers=1", "model.heads=2",  "corpus.documents=60",   "corpus.merges=64",
-        "sft.seconds=0",  "sft.steps=14",   "sft.rows=512",          "rl.seconds=0",
-        "rl.steps=9",     "rl.groups=3",    "rl.rollouts=4",         "rl.problems=5",
-        "rl.lr=0.01",     "turns=2",        "resp_max=20",           "ctx_max=320",
-        "eval.pairs=2",   "eval.triples=1", "eval.samples=2",        "checkpoint=2",
-        "prs=on", "dry_run=no",         "rl.triples=0.5", "checkpoint_seconds=0.1"};
+        "seed=3",         "threads=1",      "model.hidden=16",     "model.inter=32",
+        "model.layers=1", "model.heads=2",  "corpus.documents=60", "corpus.merges=64",
+        "sft.seconds=0",  "sft.steps=14",   "sft.rows=512",        "rl.seconds=0",
+        "rl.steps=9",     "rl.groups=3",    "rl.rollouts=4",       "rl.problems=5",
+        "rl.lr=0.01",     "turns=2",        "resp_max=20",         "ctx_max=320",
+        "eval.pairs=2",   "eval.triples=1", "eval.samples=2",      "checkpoint=2",
+        "prs=on",         "dry_run=no",     "rl.triples=0.5",      "checkpoint_seconds=0.1"};
     struct kg_err err = KG_ERR_INIT;
     rl_config_defaults(c);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
@@ -266,8 +266,9 @@ static inline void rig_same_run(const char *a, const char *b)
 {
     char adapter[200];
     snprintf(adapter, sizeof adapter, "%s/checkpoint/adapter_model.safetensors", a);
-    rig_same_file(a, b, kg_file_exists(adapter) ? "checkpoint/adapter_model.safetensors"
-                                                : "checkpoint/model.safetensors");
+    rig_same_file(a, b,
+                  kg_file_exists(adapter) ? "checkpoint/adapter_model.safetensors"
+                                          : "checkpoint/model.safetensors");
     rig_same_file(a, b, "checkpoint/optim.safetensors");
     rig_same_file(a, b, "sft/model.safetensors");
     rig_same_file(a, b, "trajectories.jsonl");
