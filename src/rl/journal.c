@@ -184,38 +184,45 @@ static enum kg_code read_all(struct rl_journal *j, const json_t *head, size_t *e
     return code;
 }
 
-static enum kg_code create(const char *path, struct rl_journal **out, struct kg_err *err)
+static struct rl_journal *create(const char *path)
 {
     struct rl_journal *j = calloc(1, sizeof *j);
     if (j != NULL) {
         j->fd = -1;
         j->path = strdup(path);
+        if (j->path == NULL) {
+            free(j);
+            j = NULL;
+        }
     }
-    if (j == NULL || j->path == NULL) {
+    return j;
+}
+
+/* The journal if all went well, else NULL. */
+static enum kg_code give(struct rl_journal *j, enum kg_code code, struct rl_journal **out)
+{
+    if (code != KG_OK) {
         rl_journal_close(j);
-        return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", path);
+        j = NULL;
     }
     *out = j;
-    return KG_OK;
+    return code;
 }
 
 enum kg_code rl_journal_read(const char *path, const json_t *head, struct rl_journal **out,
                              struct kg_err *err)
 {
     size_t end;
+    struct rl_journal *j = create(path);
     *out = NULL;
-    if (create(path, out, err) != KG_OK) {
-        return err->code;
+    if (j == NULL) {
+        return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", path);
     }
-    enum kg_code code = read_all(*out, head, &end, err);
+    enum kg_code code = read_all(j, head, &end, err);
     if (code == KG_OK && end == 0) {
         code = kg_fail(err, KG_E_INPUT, "%s: not a journal of verdicts: it is empty", path);
     }
-    if (code != KG_OK) {
-        rl_journal_close(*out);
-        *out = NULL;
-    }
-    return code;
+    return give(j, code, out);
 }
 
 /* --- writing --- */
@@ -257,17 +264,14 @@ enum kg_code rl_journal_open(const char *path, const json_t *head, struct rl_jou
                              struct kg_err *err)
 {
     size_t end = 0;
+    struct rl_journal *j = create(path);
     *out = NULL;
-    if (create(path, out, err) != KG_OK) {
-        return err->code;
+    if (j == NULL) {
+        return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", path);
     }
-    enum kg_code code = kg_file_exists(path) ? read_all(*out, head, &end, err) : KG_OK;
-    code = code == KG_OK ? open_end(*out, end, head, err) : code;
-    if (code != KG_OK) {
-        rl_journal_close(*out);
-        *out = NULL;
-    }
-    return code;
+    enum kg_code code = kg_file_exists(path) ? read_all(j, head, &end, err) : KG_OK;
+    code = code == KG_OK ? open_end(j, end, head, err) : code;
+    return give(j, code, out);
 }
 
 enum kg_code rl_journal_add(struct rl_journal *j, const char *key, const struct rl_verdict *v,

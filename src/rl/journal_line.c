@@ -112,7 +112,7 @@ enum kg_code rl_journal_parse(const char *source, const json_t *line, char key[K
         if (text == NULL || strlen(text) >= texts[i].size) {
             return wrong(source, texts[i].name, err);
         }
-        strcpy((char *)v + texts[i].at, text);
+        memcpy((char *)v + texts[i].at, text, strlen(text) + 1);
     }
     for (size_t i = 0; i < N(numbers); i++) {
         const json_t *x = json_object_get(line, numbers[i].name);
