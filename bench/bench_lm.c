@@ -1,32 +1,62 @@
-/* How many tokens a second the engine trains on and samples, with a model of the demo's size. Both
- * are measured in turn, round by round, on the same threads; the figure is the best round, and the
- * median stands beside it.
- *   build/release/bench/bench_lm [rounds=5] [threads=2] [form: plain|avx2|avx512] */
+/* How many tokens a second the engine trains on and samples, with the model of configs/demo.yaml,
+ * beside PyTorch and the generate() of transformers with the same model, threads and work in the
+ * same run. They take turns, round by round. The figure is the best round, the median beside it.
+ *   build/release/bench/bench_lm [rounds=5] [threads=2] [form: plain|avx2|avx512] [configuration]
+ * Training: one micro-batch of rows, all of them targets: forward, loss, backward, clip, AdamW.
+ * Sampling: 128 conversations at once, in groups of 8 with one prompt, at temperature 1. Without
+ * PyTorch (see bench/common/peer.h) the engine is measured alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "bench/common/host.h"
+#include "bench/common/peer.h"
 #include "lm/lm.h"
+#include "rl/options.h"
 
-#define ROWS    4096 /* of a micro-step */
-#define SAMPLES 128  /* conversations at once */
-#define PROMPT  96
-#define REPLY   160
+#define ROWS     4096 /* of a micro-step */
+#define LENGTH   256  /* of a sequence in it */
+#define SAMPLES  128  /* conversations at once */
+#define EACH     8    /* of one prompt */
+#define PROMPT   96
+#define REPLY    160
+#define CONTROLS 32 /* about as many ids as operators and control tokens of the chains have */
+#define ROUNDS   64
 
-static const struct lm_config demo = {.vocab = 600,
-                                      .hidden = 96,
-                                      .inter = 256,
-                                      .layers = 3,
-                                      .heads = 4,
-                                      .kv_heads = 2,
-                                      .head_dim = 24,
-                                      .max_pos = 512,
-                                      .rope_theta = 1e4f,
-                                      .rms_eps = 1e-6f,
-                                      .tied = true,
-                                      .qk_norm = true};
+enum side { ENGINE_TRAINS, TORCH_TRAINS, LIBRARY_TRAINS, ENGINE_SAMPLES, LIBRARY_SAMPLES, SIDES };
+static const char *const side_name[SIDES] = {"train", "train_torch", "train_transformers", "sample",
+                                             "sample_transformers"};
+static const char *const side_word[SIDES] = {NULL, "train", "train-hf", NULL, "sample"};
+
+struct side_result {
+    double rate[ROUNDS], best, median;
+    int n;
+};
+
+static struct lm_config shape;
+
+static void read_shape(const char *path)
+{
+    static struct rl_config c;
+    struct kg_err err = KG_ERR_INIT;
+    char usual[512];
+    rl_config_defaults(&c);
+    snprintf(usual, sizeof usual, "%s/configs/demo.yaml", kg_bench_tree());
+    kg_bench_need_ok(rl_config_file(&c, path != NULL ? path : usual, &err), &err);
+    shape = (struct lm_config){.vocab = 256 + (int)c.merges + CONTROLS,
+                               .hidden = (int)c.hidden,
+                               .inter = (int)c.inter,
+                               .layers = (int)c.layers,
+                               .heads = (int)c.heads,
+                               .kv_heads = (int)c.heads,
+                               .head_dim = (int)(c.hidden / c.heads),
+                               .max_pos = 512,
+                               .rope_theta = 1e4f,
+                               .rms_eps = 1e-6f,
+                               .tied = true,
+                               .qk_norm = true};
+}
 
 static double seconds(int64_t since_ns)
 {
@@ -39,23 +69,23 @@ struct training {
     float *c, *logp, *ent;
 };
 
-/* Sequences of 256 tokens, all of them targets. */
+/* Sequences of LENGTH tokens, all of them targets. */
 static void make_training(struct training *b, struct lm_model *m, struct lm_threads *threads)
 {
-    static int32_t start[ROWS / 256 + 1], ids[ROWS], target[ROWS];
+    static int32_t start[ROWS / LENGTH + 1], ids[ROWS], target[ROWS];
     static float c[ROWS], logp[ROWS], ent[ROWS];
     struct kg_err err = KG_ERR_INIT;
-    struct lm_trainer_options o = {.max_rows = ROWS, .max_seqs = ROWS / 256, .max_tokens = 512};
-    for (int i = 0; i <= ROWS / 256; i++) {
-        start[i] = i * 256;
+    struct lm_trainer_options o = {.max_rows = ROWS, .max_seqs = ROWS / LENGTH, .max_tokens = 512};
+    for (int i = 0; i <= ROWS / LENGTH; i++) {
+        start[i] = i * LENGTH;
     }
     for (int i = 0; i < ROWS; i++) {
-        ids[i] = (i * 7919 + i / 13) % demo.vocab;
-        target[i] = (ids[i] * 31 + 7) % demo.vocab;
+        ids[i] = (i * 7919 + i / 13) % shape.vocab;
+        target[i] = (ids[i] * 31 + 7) % shape.vocab;
         c[i] = 1.0f / ROWS;
     }
     kg_bench_need_ok(lm_trainer_create(m, threads, &o, &b->t, &err), &err);
-    b->rows = (struct lm_rows){ROWS / 256, start, ids, target, 1, false, 0};
+    b->rows = (struct lm_rows){ROWS / LENGTH, start, ids, target, 1, false, 0};
     b->c = c;
     b->logp = logp;
     b->ent = ent;
@@ -76,7 +106,7 @@ static double train(struct training *b, double *parts)
     return ROWS / all;
 }
 
-/* Groups of 8 samples, each with its own prompt, until all have REPLY tokens. */
+/* Groups of EACH samples, each with its own prompt, until all have REPLY tokens. */
 static double sample(struct lm_engine *e, int round)
 {
     static struct lm_event events[SAMPLES];
@@ -84,17 +114,18 @@ static double sample(struct lm_engine *e, int round)
     struct kg_err err = KG_ERR_INIT;
     struct lm_turn turn = {.sampling = {.temperature = 1, .seed = 42}, .max_tokens = REPLY};
     int64_t begin = kg_clock_ns();
-    for (int g = 0; g < SAMPLES / 8; g++) {
+    for (int g = 0; g < SAMPLES / EACH; g++) {
         int32_t prompt[PROMPT];
-        uint64_t requests[8];
+        uint64_t requests[EACH];
         for (int i = 0; i < PROMPT; i++) {
-            prompt[i] = (i * 13 + g * 7 + round) % demo.vocab;
+            prompt[i] = (i * 13 + g * 7 + round) % shape.vocab;
         }
-        for (int i = 0; i < 8; i++) {
-            requests[i] = (uint64_t)(round * SAMPLES + g * 8 + i);
+        for (int i = 0; i < EACH; i++) {
+            requests[i] = (uint64_t)(round * SAMPLES + g * EACH + i);
         }
         kg_bench_need_ok(
-            lm_engine_submit(e, prompt, PROMPT, &turn, 8, requests, handles + g * 8, &err), &err);
+            lm_engine_submit(e, prompt, PROMPT, &turn, EACH, requests, handles + g * EACH, &err),
+            &err);
     }
     int drawn = 0;
     while (lm_engine_busy(e)) {
@@ -112,47 +143,133 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void settle(struct side_result *r)
+{
+    qsort(r->rate, (size_t)r->n, sizeof *r->rate, by_value);
+    r->best = r->n > 0 ? r->rate[r->n - 1] : 0;
+    r->median = r->n > 0 ? r->rate[r->n / 2] : 0;
+}
+
+static bool start_peer(struct kg_bench_peer *peer, int threads)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"vocab\": %d, \"hidden\": %d, \"inter\": %d, \"layers\": %d, \"heads\": %d, "
+             "\"head_dim\": %d, \"rows\": %d, \"length\": %d, \"threads\": %d, \"samples\": %d, "
+             "\"each\": %d, \"prompt\": %d, \"reply\": %d}",
+             shape.vocab, shape.hidden, shape.inter, shape.layers, shape.heads, shape.head_dim,
+             ROWS, LENGTH, threads, SAMPLES, EACH, PROMPT, REPLY);
+    return kg_bench_peer_start(peer, "lm_peer.py", text);
+}
+
+static void one_round(struct training *b, struct lm_engine *e, struct kg_bench_peer *peer,
+                      int round, double *parts, struct side_result *r)
+{
+    for (int s = 0; s < SIDES; s++) {
+        double rate = -1;
+        if (s == ENGINE_TRAINS) {
+            rate = train(b, parts);
+        } else if (s == ENGINE_SAMPLES) {
+            rate = sample(e, round);
+        } else if (peer != NULL) {
+            rate = kg_bench_peer_ask(peer, side_word[s]);
+        }
+        if (rate > 0) {
+            r[s].rate[r[s].n++] = rate;
+        }
+    }
+}
+
+static void print_side(const char *name, const struct side_result *r, const struct side_result *to)
+{
+    if (r->n == 0) {
+        printf("%-34s %10s\n", name, "not there");
+        return;
+    }
+    printf("%-34s %10.0f %10.0f", name, r->best, r->median);
+    if (to != NULL) {
+        printf(" %11.2f %11.2f", to->best / r->best, to->median / r->median);
+    }
+    printf("\n");
+}
+
+static void print_table(const struct side_result *r, const double *best)
+{
+    printf("%-34s %10s %10s %11s %11s\n", "tokens/s", "best", "median", "engine/best",
+           "engine/median");
+    print_side("training, engine", &r[ENGINE_TRAINS], NULL);
+    print_side("training, plain PyTorch", &r[TORCH_TRAINS], &r[ENGINE_TRAINS]);
+    print_side("training, transformers", &r[LIBRARY_TRAINS], &r[ENGINE_TRAINS]);
+    print_side("sampling, engine", &r[ENGINE_SAMPLES], NULL);
+    print_side("sampling, transformers' generate()", &r[LIBRARY_SAMPLES], &r[ENGINE_SAMPLES]);
+    printf("training: %d rows in sequences of %d; of the engine: forward %.1f ms, backward %.1f, "
+           "update %.1f\n",
+           ROWS, LENGTH, best[0] * 1e3, best[1] * 1e3, best[2] * 1e3);
+    printf("sampling: %d at once, prompts of %d, replies of %d\n", SAMPLES, PROMPT, REPLY);
+}
+
+static void print_json(const struct lm_model *m, const struct kg_bench_peer *peer, int threads,
+                       int rounds, const struct side_result *r)
+{
+    json_t *o = json_pack("{s:I, s:i, s:i, s:i, s:s, s:i, s:i, s:s}", "parameters",
+                          (json_int_t)m->base.n, "hidden", shape.hidden, "layers", shape.layers,
+                          "vocab", shape.vocab, "form", m->ops->name, "threads", threads, "rounds",
+                          rounds, "peer", peer != NULL ? peer->says : "none");
+    for (int s = 0; s < SIDES; s++) {
+        if (r[s].n > 0) {
+            json_object_set_new(o, side_name[s],
+                                json_pack("{s:f, s:f}", "best", r[s].best, "median", r[s].median));
+        }
+    }
+    kg_bench_json("lm", o);
+}
+
+static void measure(struct lm_model *m, struct lm_threads *threads, int n, int rounds)
+{
+    static struct side_result r[SIDES];
+    struct kg_err err = KG_ERR_INIT;
+    struct lm_engine *e = NULL;
+    struct training b;
+    struct kg_bench_peer peer;
+    double parts[3], best[3] = {1e9, 1e9, 1e9};
+    make_training(&b, m, threads);
+    struct lm_engine_options o = {.max_seqs = SAMPLES, .max_tokens = 512};
+    kg_bench_need_ok(lm_engine_create(m, threads, &o, &e, &err), &err);
+    bool compared = start_peer(&peer, n);
+    for (int i = 0; i < rounds; i++) {
+        one_round(&b, e, compared ? &peer : NULL, i, parts, r);
+        for (int k = 0; k < 3; k++) {
+            best[k] = parts[k] < best[k] ? parts[k] : best[k];
+        }
+    }
+    for (int s = 0; s < SIDES; s++) {
+        settle(&r[s]);
+    }
+    printf("%zu parameters, %s, %d threads, %d rounds, beside %s\n", m->base.n, m->ops->name, n,
+           rounds, compared ? peer.says : "nothing");
+    print_table(r, best);
+    print_json(m, compared ? &peer : NULL, n, rounds, r);
+    if (compared) {
+        kg_bench_peer_end(&peer);
+    }
+    lm_engine_destroy(e);
+    lm_trainer_destroy(b.t);
+}
+
 int main(int argc, char **argv)
 {
-    int rounds = kg_bench_count(argc, argv, 1, 1, 64, 5);
+    int rounds = kg_bench_count(argc, argv, 1, 1, ROUNDS, 5);
     int n = kg_bench_count(argc, argv, 2, 1, 256, 2);
     struct kg_err err = KG_ERR_INIT;
     struct lm_threads *threads = NULL;
     struct lm_model *m = NULL;
-    struct lm_engine *e = NULL;
-    struct training b;
-    double trained[64], sampled[64], parts[3], best[3] = {1e9, 1e9, 1e9};
+    read_shape(argc > 4 ? argv[4] : NULL);
     kg_bench_need_ok(lm_threads_create(n, &threads, &err), &err);
-    kg_bench_need_ok(lm_model_create(&demo, 1, &m, &err), &err);
+    kg_bench_need_ok(lm_model_create(&shape, 1, &m, &err), &err);
     if (argc > 3 && (m->ops = lm_ops_named(argv[3])) == NULL) {
         kg_bench_need(false, "this processor has no %s", argv[3]);
     }
-    make_training(&b, m, threads);
-    struct lm_engine_options o = {.max_seqs = SAMPLES, .max_tokens = 512};
-    kg_bench_need_ok(lm_engine_create(m, threads, &o, &e, &err), &err);
-    for (int r = 0; r < rounds; r++) {
-        trained[r] = train(&b, parts);
-        sampled[r] = sample(e, r);
-        for (int i = 0; i < 3; i++) {
-            best[i] = parts[i] < best[i] ? parts[i] : best[i];
-        }
-    }
-    qsort(trained, (size_t)rounds, sizeof *trained, by_value);
-    qsort(sampled, (size_t)rounds, sizeof *sampled, by_value);
-    printf("%zu parameters, %s, %d threads, %d rounds\n", m->base.n, m->ops->name, n, rounds);
-    printf("%-10s %14s %14s\n", "tokens/s", "best", "median");
-    printf("%-10s %14.0f %14.0f   forward %.1f ms, backward %.1f, update %.1f for %d rows\n",
-           "training", trained[rounds - 1], trained[rounds / 2], best[0] * 1e3, best[1] * 1e3,
-           best[2] * 1e3, ROWS);
-    printf("%-10s %14.0f %14.0f   %d at once, prompts of %d, replies of %d\n", "sampling",
-           sampled[rounds - 1], sampled[rounds / 2], SAMPLES, PROMPT, REPLY);
-    kg_bench_json("lm", json_pack("{s:I, s:s, s:i, s:i, s:f, s:f, s:f, s:f}", "parameters",
-                                  (json_int_t)m->base.n, "form", m->ops->name, "threads", n,
-                                  "rounds", rounds, "train_best", trained[rounds - 1],
-                                  "train_median", trained[rounds / 2], "sample_best",
-                                  sampled[rounds - 1], "sample_median", sampled[rounds / 2]));
-    lm_engine_destroy(e);
-    lm_trainer_destroy(b.t);
+    measure(m, threads, n, rounds);
     lm_model_destroy(m);
     lm_threads_destroy(threads);
     return 0;
