@@ -61,7 +61,7 @@ setup: ## install what is missing (apt, as root or with sudo); quick when nothin
 torch: ## the project's own Python environment, .venv, with torch and triton: a minute and 5 GB
 	@tools/setup.sh torch
 
-goldens: ## make the goldens of the engine and its formats anew, with transformers and PEFT
+goldens: ## make the goldens of the engine, its formats and the methods anew, with transformers, PEFT and TRL
 	@tools/goldens.sh
 
 demo: setup ## judge about 60 shipped replies and write runs/demo/report.html

@@ -94,6 +94,41 @@ def separation:
       | [$g[0].law, $g[0].method]
         + ($ks | map(. as $k | $g[] | select(.k == $k) | (.worst | num(3)) + (if .pass then "" else " refused" end))));
 
+def lm:
+  "The model of configs/demo.yaml (\(.parameters) parameters, f32, \(.threads) threads, form \(.form)) in the engine, and the same model",
+  "with the same work in \(.peer), in turns in one run. Training: forward, cross entropy, backward, clipping and AdamW. Plain",
+  "PyTorch: joined projections, `scaled_dot_product_attention`, fused AdamW. Sampling: 128 conversations at once, prompts of 96",
+  "tokens, replies of 160, temperature 1. Aims: training 1 times the faster PyTorch, sampling 2 times `generate`, 35k and 20k tokens/s.", "",
+  (. as $r | table(["tokens/s", "best", "median", "engine is, best", "engine is, median"];
+    (["training, engine", "train", null], ["training, plain PyTorch", "train_torch", "train"],
+     ["training, transformers", "train_transformers", "train"], ["sampling, engine", "sample", null],
+     ["sampling, `generate` of transformers", "sample_transformers", "sample"]) as [$name, $key, $to]
+    | $r[$key] as $x | select($x != null)
+    | [$name, ($x.best | num(0)), ($x.median | num(0))]
+      + if $to == null then ["", ""] else ["best", "median"] | map(($r[$to][.] / $x[.] | num(2)) + " times") end));
+
+def train_eval:
+  "Distinct right candidates of generated chains ([chains.md](chains.md)), in styles of the generator, through all stages by two",
+  "presets. \(.jobs) jobs, no cache. `train` is **\(.train_of_default | num(1)) times** as fast (steady). Broken candidates cost less. The aim is",
+  "20 a second under `train` on 2 cores.", "",
+  table(["preset", "problems", "candidates", "whole/s", "steady/s"];
+    .rows[] | [.preset, .problems, .candidates, (.whole_per_s | num(2)), (.steady_per_s | num(2))]), "",
+  stage_table(.rows | map({name: .preset, stages: .stage_ms, rest: .rest_ms}));
+
+def train_share:
+  "A short run of configs/demo.yaml with the real gym: \(.steps) steps of RL in \(.seconds | num(1)) s, \(.tokens_per_s | num(0)) tokens and",
+  "\(.evaluations_per_s | num(1)) evaluations a second. Generation: the engine draws, and the gym judges meanwhile. Evaluation: nothing is left",
+  "to draw, and a verdict is waited for. Outside is the rest: **\(.outside_share | percent(1))**. The aim is 3 %.", "",
+  table(["part", "seconds", "ms a step", "share"];
+    (["generation", .generation_s], ["evaluation", .evaluation_s], ["update", .update_s], ["outside", .outside_s]) as [$name, $s]
+    | [$name, ($s | num(2)), (1000 * $s / .steps | num(1)), ($s / .seconds | percent(1))]);
+
+def train_memory:
+  "Resident memory of `kgym train` over \(.steps) steps of a model that is nearly untrained. The judge keeps the verdict of each",
+  "distinct reply of a run, about 700 bytes.", "",
+  table(["step", "resident"]; [.first, "\(.first_kb) KB"], [.steps, "\(.last_kb) KB"]), "",
+  "Growth: \(.slope_kb | num(2)) KB a step, \(.bytes_a_reply | num(0)) bytes a distinct reply.";
+
 # Shares of 1 that sum to it, as one row.
 def shares_table(head; shares):
   shares as $s | table([head] + ($s | keys_unsorted); ["share"] + ($s | map(percent(1)) ));
@@ -150,7 +185,9 @@ def torch_null:
 def titles: {throughput: "Throughput", staged: "What staged evaluation gains", sandbox: "What the sandbox costs", memory: "Memory",
   timing: "Timing: how well equal kernels look equal", extract: "Extraction and static check", separation: "Reordering and reduced precision",
   torch_throughput: "PyTorch on a GPU: throughput", torch_null: "PyTorch on a GPU: null test",
-  torch_extension: "PyTorch on a GPU: builds"};
+  torch_extension: "PyTorch on a GPU: builds", lm: "The engine beside PyTorch and transformers",
+  train_eval: "Evaluations of a training run", train_share: "Where the time of a step of RL goes",
+  train_memory: "Memory of a training run"};
 
 def section:
   (titles[.bench] // error("no section for the bench `\(.bench)`")) as $title
@@ -158,7 +195,8 @@ def section:
   "`\(.command)`, \(.host.date), \(.host.cpu), \(.host.cores) cores, Linux \(.host.kernel), \(.host.compiler), kgym \(.host.kgym),",
   "load at the start \(.host.load_1_min | num(2))\(if .commit then ", commit \(.commit)" else "" end).", "",
   (.bench as $b | .result | if $b == "throughput" then throughput elif $b == "staged" then staged elif $b == "sandbox" then sandbox
-   elif $b == "memory" then memory elif $b == "timing" then timing elif $b == "extract" then extract
+   elif $b == "memory" then memory elif $b == "lm" then lm elif $b == "train_eval" then train_eval
+   elif $b == "train_share" then train_share elif $b == "train_memory" then train_memory elif $b == "timing" then timing elif $b == "extract" then extract
    elif $b == "torch_throughput" then torch_throughput elif $b == "torch_null" then torch_null
    elif $b == "torch_extension" then torch_extension else separation end);
 

@@ -24,7 +24,8 @@ if [ "${1:-}" = keep ]; then
 fi
 
 lines=()
-for name in throughput staged sandbox memory timing extract separation torch_throughput torch_extension; do
+for name in throughput staged sandbox memory timing extract separation lm train_eval train_share train_memory \
+  torch_throughput torch_extension; do
   [ -s "bench/results/$name.jsonl" ] && lines+=("$(tail -n 1 "bench/results/$name.jsonl")")
 done
 # Kernels are measured apart: of each, alone and beside contexts, all rows of the last commit that it was measured at.
