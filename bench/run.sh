@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 mode=usual
 case "${1:-}" in quick | full) mode=$1; shift ;; esac
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory lm chain_margins chains timing)
+[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory lm chain_margins chains train_eval train_share train_memory timing)
 export KGYM_BUILD=$b XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache}
 out=build/bench-results
 mkdir -p "$out"
@@ -32,6 +32,9 @@ counts() {
     quick/memory) echo 60 10 ;;
     quick/lm) echo 1 ;;
     quick/chain_margins) echo 2 ;;
+    quick/train_eval) echo 2 1 2 ;;
+    quick/train_share) echo 5 5 ;;
+    quick/train_memory) echo 20 ;;
     quick/chains) echo 1 0 ;;
     usual/chains) echo 6 2 ;;
     quick/timing) echo 2 ;;

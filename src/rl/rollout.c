@@ -201,7 +201,9 @@ static enum kg_code take_verdict(struct drive *d, int i, const struct rl_verdict
 
 static enum kg_code draw(struct drive *d, struct kg_err *err)
 {
+    int64_t began = kg_clock_ns();
     int n = d->policy->step(d->policy->self, d->r->events, d->r->max_live);
+    d->stats->draw_seconds += (double)(kg_clock_ns() - began) * 1e-9;
     for (int i = 0; i < n; i++) {
         if (take_token(d, &d->r->events[i], err) != KG_OK) {
             return err->code;

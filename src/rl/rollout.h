@@ -66,7 +66,9 @@ struct rl_rollout_options {
 struct rl_rollout_stats {
     uint64_t sampled; /* ids */
     int infra, defect, full, cut;
-    double seconds, judge_seconds; /* judge: while nothing was left to draw */
+    double seconds;
+    double draw_seconds;  /* of it: the policy draws */
+    double judge_seconds; /* of it: nothing was left to draw, a verdict was waited for */
 };
 
 /* At most cap trajectories of max_tokens ids, of which max_live draw or wait at once.
