@@ -151,6 +151,36 @@ static void gemm_gradient(void **state)
     agree("gemm: b", &p, b, db, 9 * 35);
 }
 
+/* y = f (a + b + bias of each column), through all that is linear. */
+static double linear_loss(const struct probe *p)
+{
+    enum { ROWS = 3, COLUMNS = N / ROWS };
+    double y[ROWS * COLUMNS];
+    lm_ops_plain.sum(p->in[1], p->in[2], ROWS * COLUMNS, y);
+    for (int r = 0; r < ROWS; r++) {
+        lm_ops_plain.add(y + (ptrdiff_t)r * COLUMNS, p->in[3], COLUMNS);
+    }
+    lm_ops_plain.scale(p->out, y, .7, ROWS * COLUMNS);
+    return weighted(p->in[0], p->out, ROWS * COLUMNS);
+}
+
+static void linear_gradients(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, COLUMNS = N / ROWS };
+    double w[N], a[N], b[N], bias[COLUMNS], y[N], dx[N], dbias[COLUMNS] = {0};
+    numbers(w, N, 1);
+    numbers(a, N, 2);
+    numbers(b, N, 3);
+    numbers(bias, COLUMNS, 4);
+    struct probe p = {.loss = linear_loss, .in = {w, a, b, bias}, .out = y};
+    lm_ops_plain.scale(dx, w, .7, N);
+    lm_ops_plain.column_sum(dx, COLUMNS, ROWS, COLUMNS, dbias);
+    agree("sum: a", &p, a, dx, ROWS * COLUMNS);
+    agree("sum: b", &p, b, dx, ROWS * COLUMNS);
+    agree("add: bias of a column", &p, bias, dbias, COLUMNS);
+}
+
 static double head_loss(const struct probe *p)
 {
     struct lm_head h = *p->head;
@@ -334,9 +364,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norm_gradient),    cmocka_unit_test(swiglu_gradient),
         cmocka_unit_test(rope_gradient),    cmocka_unit_test(gemm_gradient),
-        cmocka_unit_test(head_gradient),    cmocka_unit_test(attn_gradient),
-        cmocka_unit_test(qwen2_gradient),   cmocka_unit_test(qwen3_gradient),
-        cmocka_unit_test(adapter_gradient),
+        cmocka_unit_test(linear_gradients), cmocka_unit_test(head_gradient),
+        cmocka_unit_test(attn_gradient),    cmocka_unit_test(qwen2_gradient),
+        cmocka_unit_test(qwen3_gradient),   cmocka_unit_test(adapter_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,13 +222,19 @@ static void test_table_of_5_1_with_a_mock_sampler(void **state)
     (void)state;
     struct rig *g = rig_new();
     static const struct {
-        double sigma, at250, at1000;
-    } want[] = {{.02, 43.5, 13.2}, {.03, 60.8, 34.4}, {.0447213595, 74.0, 57.9}, {.06, 81.4, 73.3}};
-    for (size_t i = 0; i < 4; i++) { /* standard error at most 1.6 and 2.2 */
-        assert_close(rejected(g, want[i].sigma, 250, 1000), want[i].at250, 5);
-        assert_close(rejected(g, want[i].sigma, 1000, 500), want[i].at1000, 7);
+        double sigma, share[4];
+    } want[] = {{.02, {43.5, 13.2, 1.5, .01}},
+                {.03, {60.8, 34.4, 16.1, 4.1}},
+                {.0447213595, {74.0, 57.9, 50.7, 50.0}},
+                {.06, {81.4, 73.3, 77.3, 89.7}}};
+    static const size_t tokens[] = {250, 1000, 3000, 9000}, trajectories[] = {1000, 500, 200, 100};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < 4; k++) { /* within three standard errors */
+            double p = want[i].share[k], n = (double)trajectories[k];
+            assert_close(rejected(g, want[i].sigma, tokens[k], trajectories[k]), p,
+                         3 * sqrt(p * (100 - p) / n) + .01);
+        }
     }
-    assert_true(rejected(g, .02, 9000, 20) == 0);
     free(g);
 }
 

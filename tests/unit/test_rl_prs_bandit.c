@@ -204,7 +204,7 @@ static void test_EX_6_3_sampled(void **state)
     for (size_t i = 0; i < 4; i++) {
         double exact[3], p[3];
         ascend(g, arms[i], 0, exact);
-        for (uint64_t seed = 1; seed <= 3; seed++) {
+        for (uint64_t seed = 1; seed <= 5; seed++) {
             ascend(g, arms[i], seed, p);
             for (int k = 0; k < 3; k++) {
                 assert_close(p[k], exact[k], .02);

@@ -225,6 +225,63 @@ static void other_bits_are_refused(void **state)
     rl_step_destroy(step);
 }
 
+/* One id of a prompt: what the learner scores is all of what was sampled from. */
+static void test_D_05_the_learner_scores_the_sampled_context(void **state)
+{
+    struct stage *s = *state;
+    struct rl_step *step = open_step(s, 1024, 8);
+    struct rl_step_stats out;
+    struct rl_walk *w = &s->r->walk[1];
+    pay(s, 1, 2.5);
+    int32_t first = w->ids[0];
+    w->ids[0] = first == 5 ? 6 : 5;
+    assert_int_equal(rl_step_learn(step, s->r, 0, &out, &loop_err), KG_E_INPUT);
+    rl_step_destroy(step);
+    step = open_step(s, 1024, 8);
+    w->ids[0] = first;
+    loop_ok(rl_step_learn(step, s->r, 0, &out, &loop_err));
+    assert_true(out.max_diff == 0);
+    rl_step_destroy(step);
+}
+
+/* Two turns are one sequence: where all tokens of the batch just fit, they are one micro-batch.
+ * With the context of turn 2 once more they would not. */
+static void test_D_20_each_token_is_processed_once(void **state)
+{
+    struct stage *s = *state;
+    struct rl_step_stats out;
+    int rows = 0;
+    for (int i = 0; i < s->r->n; i++) { /* the last ten ids become a turn of their own */
+        struct rl_walk *w = &s->r->walk[i];
+        w->turn[1] = w->turn[0];
+        w->turn[0].length = w->turn[0].length - 10;
+        w->turn[1].first += w->turn[0].length;
+        w->turn[1].length = 10;
+        w->turn[0].index = rl_row_index(w->group, w->rollout, 1, ROLLOUTS, 2);
+        w->turn[1].index = rl_row_index(w->group, w->rollout, 2, ROLLOUTS, 2);
+        w->turns = 2;
+        rows += w->n - 1;
+    }
+    pay(s, 1, 2.5);
+    pay(s, 5, 2.5);
+    struct rl_step_options o = {.seed = 1,
+                                .adamw = {1e-3f, .9f, .95f, 1e-8f, 0, 1},
+                                .max_seqs = 8,
+                                .walks = GROUPS * ROLLOUTS,
+                                .max_tokens = LOOP_TOKENS,
+                                .same_bits = true};
+    struct rl_step *step;
+    rl_methods_defaults(&o.methods, GROUPS, ROLLOUTS, 2, REPLY);
+    o.max_rows = rows > LOOP_TOKENS ? rows : LOOP_TOKENS;
+    assert_true(o.max_rows < 2 * rows - 10 * s->r->n); /* contexts twice do not fit */
+    loop_ok(rl_step_create(s->l.trainer, &o, &step, &loop_err));
+    loop_ok(rl_step_learn(step, s->r, 0, &out, &loop_err));
+    assert_int_equal(out.rows, 2 * GROUPS * ROLLOUTS);
+    assert_int_equal(out.micro, 1);
+    assert_true(out.max_diff == 0);
+    rl_step_destroy(step);
+}
+
 static void pools_are_taken_without_replacement(void **state)
 {
     (void)state;
@@ -262,9 +319,14 @@ static void pools_are_taken_without_replacement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        staged(good_replies_become_likelier), staged(micro_batches_agree),
-        staged(censored_rows_do_not_train),   staged(nothing_to_learn_changes_nothing),
-        staged(other_bits_are_refused),       cmocka_unit_test(pools_are_taken_without_replacement),
+        staged(test_D_05_the_learner_scores_the_sampled_context),
+        staged(test_D_20_each_token_is_processed_once),
+        staged(good_replies_become_likelier),
+        staged(micro_batches_agree),
+        staged(censored_rows_do_not_train),
+        staged(nothing_to_learn_changes_nothing),
+        staged(other_bits_are_refused),
+        cmocka_unit_test(pools_are_taken_without_replacement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
