@@ -1,5 +1,6 @@
 /* The checks of what people read: tools/check/commits.sh with the hook that shares its code, and
- * tools/check/prose.sh. Each test builds a small tree and gives it to the script as root. */
+ * tools/check/prose.sh; and tools/check/keys.sh. Each test builds a small tree and gives it to the
+ * script as root. */
 #include "kgym_rig.h"
 
 #define GIT "git -c user.name=N -c user.email=n@example.org -c init.defaultBranch=main "
@@ -200,6 +201,27 @@ static void test_prose_cites(void **state)
     page("src/gym/b.c", "/* Source: " CITED("act of timing. */\n"), "src/gym/b.c:1:/* Source");
 }
 
+/* A key that nothing reads, and a test that is not there. */
+static void keys(void **state)
+{
+    (void)state;
+    rig_expect(0, "mkdir -p tree/src/rl tree/src/cli tree/docs tree/tests/unit");
+    rig_text("tree/src/rl/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n");
+    rig_text("tree/src/rl/run.c", "int f(struct c *c)\n{\n    return c->groups;\n}\n");
+    rig_text("tree/tests/unit/test_a.c", "static void test_D_01_a(void **state)\n");
+    rig_text("tree/docs/requirements.md", "| D-01 | a | `test_D_01_a` |\n");
+    rig_expect(0, "$T/tools/check/keys.sh tree");
+    rig_text("tree/docs/requirements.md", "| D-01 | a | `test_D_01_b`, `other of test_a` |\n");
+    rig_expect(1, "$T/tools/check/keys.sh tree");
+    rig_shows("no test `test_D_01_b`");
+    rig_shows("no test `other`");
+    rig_text("tree/docs/requirements.md", "| D-01 | a | `test_D_01_a` |\n");
+    rig_text("tree/src/rl/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n"
+                                      "    REAL(\"rl.lr\", rate, 0, 1, \"1\"),\n");
+    rig_expect(1, "$T/tools/check/keys.sh tree");
+    rig_shows("`rl.lr` (field rate) is read nowhere");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup(test_prose_width, fresh),
         cmocka_unit_test_setup(test_prose_names, fresh),
         cmocka_unit_test_setup(test_prose_cites, fresh),
+        cmocka_unit_test_setup(keys, fresh),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
