@@ -24,6 +24,7 @@ static void look(const json_t *line, long rss_kb, void *ctx)
     const char *phase = json_string_value(json_object_get(line, "phase"));
     (void)rss_kb;
     if (phase != NULL && strcmp(phase, "rl") == 0) {
+        kg_bench_need(json_object_get(line, "draw_s") != NULL, "metrics.jsonl lacks draw_s");
         s->steps++;
         s->draw += kg_bench_train_number(line, "draw_s");
         s->wait += kg_bench_train_number(line, "judge_wait_s");

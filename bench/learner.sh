@@ -10,6 +10,10 @@ cd "$(dirname "$0")/.."
 b=${1:-build/release}
 names=(lm train_eval train_share train_memory)
 make --no-print-directory all "${names[@]/#/$b/bench/bench_}"
+read -r load _ </proc/loadavg
+if [ "${load%%.*}" -ge 1 ]; then
+  echo "learner: the load is $load: what threads wait for makes PyTorch's figures worse than the engine's" >&2
+fi
 if [ "${2:-}" = quick ]; then
   exec bench/run.sh "$b" quick "${names[@]}"
 fi

@@ -23,7 +23,7 @@ def page(lines):
 def stage_table(cells):
   cells as $c
   | ($c | map((.stages | add) + .rest)) as $sums
-  | ($c[0].stages | keys_unsorted | map(select(. != "profile"))) as $names
+  | ($c[0].stages | keys_unsorted | map(select(. != "profile" or any($c[]; .stages.profile > 0)))) as $names
   | table(["ms per evaluation"] + ($c | map(.name));
       ($names + ["the rest"])[] as $n
       | [$n] + [range($c | length) as $i

@@ -112,9 +112,10 @@ static void bench(const char *name, const char *args)
     char command[2048];
     struct kg_buf out;
     need();
-    snprintf(command, sizeof command,
-             "cd '%s' && KGYM_BUILD='%s' timeout 60 '%s/bench/bench_%s' %s", folder, build, build,
-             name, args);
+    snprintf(
+        command, sizeof command,
+        "cd '%s' && KGYM_BUILD='%s' KGYM_PEER_PYTHON=/nowhere timeout 60 '%s/bench/bench_%s' %s",
+        folder, build, build, name, args);
     assert_int_equal(run(command, &out), 0);
     assert_true(out.len > 2 && out.data[out.len - 1] == '\n');
     out.data[--out.len] = 0;
@@ -202,6 +203,25 @@ static void chain_margins_tell(void **state)
     assert_int_equal(run_quietly(command), 1);
 }
 
+/* Status 0 says that every candidate was right. */
+static void train_eval_runs(void **state)
+{
+    (void)state;
+    bench("train_eval", "1 1 2");
+}
+
+static void train_share_runs(void **state)
+{
+    (void)state;
+    bench("train_share", "1 1 corpus.documents=500 rl.groups=2 rl.rollouts=2");
+}
+
+static void train_memory_runs(void **state)
+{
+    (void)state;
+    bench("train_memory", "12 3");
+}
+
 static void timing_runs(void **state)
 {
     (void)state;
@@ -246,6 +266,9 @@ static void wrong_arguments_and_a_missing_kgym_are_errors(void **state)
         {"", "sandbox", "2", ""},
         {"", "memory", "20x", ""},
         {"KGYM_BUILD=/nowhere", "memory", "20", ""},
+        {"", "train_memory", "9", ""},
+        {"KGYM_BUILD=/nowhere", "train_share", "1 1", "kgym train failed"},
+        {"", "train_share", "1 1 rl.grups=2", ""},
         {"", "torch_ratio", "", "usage: "},
         {"", "torch_ratio", "/nowhere", ""},
         {"", "torch_ratio", "/dev/null", "/dev/null: no record with 12 pairs"},
@@ -289,7 +312,8 @@ static void the_page_has_a_section_for_every_bench_that_ran(void **state)
     static const char *const titles[] = {
         "## Throughput", "## What staged", "## What the sandbox", "## Memory",
         "## Timing",     "## Extraction",  "## Reordering",       "`bench_staged 20 2`",
-        "| axpby |",     "| judge | ",     "| runner: all steps", "| paired | "};
+        "| axpby |",     "| judge | ",     "| runner: all steps", "| paired | ",
+        "## The engine", "| train |",      "| outside |",         "## Memory of a training run"};
     need_jq();
     struct kg_buf out;
     assert_int_equal(page(kept.data, &out), 0);
@@ -369,6 +393,9 @@ int main(void)
         cmocka_unit_test(memory_runs),
         cmocka_unit_test(chains_runs),
         cmocka_unit_test(chain_margins_tell),
+        cmocka_unit_test(train_eval_runs),
+        cmocka_unit_test(train_share_runs),
+        cmocka_unit_test(train_memory_runs),
         cmocka_unit_test(timing_runs),
         cmocka_unit_test(torch_ratio_runs),
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),
