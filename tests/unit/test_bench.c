@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@
 
 static const char *skipped; /* why, for all tests */
 static char folder[64], tree[512], build[512];
-static struct kg_buf kept; /* last lines of the benches that ran */
+static char peer[128] = "/nowhere"; /* the interpreter that bench_lm compares with */
+static struct kg_buf kept;          /* last lines of the benches that ran */
 
 /* Exit status; what it printed on stdout, in *out (initialised here). */
 static int run(const char *command, struct kg_buf *out)
@@ -112,10 +114,9 @@ static void bench(const char *name, const char *args)
     char command[2048];
     struct kg_buf out;
     need();
-    snprintf(
-        command, sizeof command,
-        "cd '%s' && KGYM_BUILD='%s' KGYM_PEER_PYTHON=/nowhere timeout 60 '%s/bench/bench_%s' %s",
-        folder, build, build, name, args);
+    snprintf(command, sizeof command,
+             "cd '%s' && KGYM_BUILD='%s' KGYM_PEER_PYTHON='%s' timeout 60 '%s/bench/bench_%s' %s",
+             folder, build, peer, build, name, args);
     assert_int_equal(run(command, &out), 0);
     assert_true(out.len > 2 && out.data[out.len - 1] == '\n');
     out.data[--out.len] = 0;
@@ -158,6 +159,25 @@ static void lm_runs(void **state)
 {
     (void)state;
     bench("lm", "1");
+}
+
+/* What it is compared with answers each word by a line; one that it cannot do is left out. */
+static void lm_runs_beside_a_peer(void **state)
+{
+    (void)state;
+    static const char script[] = "#!/bin/sh\necho torch of a test\nwhile read -r word; do\n"
+                                 "  [ \"$word\" = sample ] && echo none || echo 2000\ndone\n";
+    struct kg_err err = KG_ERR_INIT;
+    need();
+    snprintf(peer, sizeof peer, "%s/peer", folder);
+    assert_int_equal(kg_file_write_atomic(peer, script, sizeof script - 1, &err), KG_OK);
+    assert_int_equal(chmod(peer, 0755), 0);
+    bench("lm", "2");
+    snprintf(peer, sizeof peer, "/nowhere");
+    const char *line = strstr(kept.data, "torch of a test");
+    assert_non_null(line);
+    assert_non_null(strstr(line, "\"train_torch\":{\"best\":2000.0,"));
+    assert_null(strstr(line, "sample_transformers"));
 }
 
 static void sandbox_runs(void **state)
@@ -387,6 +407,7 @@ int main(void)
         cmocka_unit_test(separation_runs),
         cmocka_unit_test(sum_orders_runs),
         cmocka_unit_test(lm_runs),
+        cmocka_unit_test(lm_runs_beside_a_peer),
         cmocka_unit_test(sandbox_runs),
         cmocka_unit_test(throughput_runs),
         cmocka_unit_test(staged_runs),

@@ -19,6 +19,6 @@ while IFS= read -r name; do
   grep -qE "\b$name\(" $tests && continue
   echo "docs/requirements.md: no test \`$name\`"
   bad=$((bad + 1))
-done < <(grep -oE '`[a-z][A-Za-z0-9_]+ of test_[a-z_]+`|`test_[A-Z][A-Za-z0-9_]+`' docs/requirements.md |
+done < <(grep -oE '`[A-Za-z][A-Za-z0-9_]+ of test_[a-z_]+`|`test_[A-Z][A-Za-z0-9_]+`' docs/requirements.md |
   tr -d '`' | sed 's/ of .*//' | sort -u)
 verdict keys "$bad" "keys without a consumer, or tests that are not there"
