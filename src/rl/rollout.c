@@ -243,11 +243,20 @@ static bool is_due(const struct drive *d)
     return some && (d->o->cores == NULL || rl_judge_pending(d->judge) == 0 || 2 * would >= d->live);
 }
 
+/* The cores of the gym, after its running evaluations: that counts as waiting for them. */
+static enum kg_code hold_cores(struct drive *d, struct kg_err *err)
+{
+    int64_t began = kg_clock_ns();
+    enum kg_code code = rl_cores_hold(d->o->cores, err);
+    d->stats->judge_seconds += (double)(kg_clock_ns() - began) * 1e-9;
+    return code;
+}
+
 /* Draws one token of each; with cores to hold, until nobody draws. */
 static enum kg_code burst(struct drive *d, struct kg_err *err)
 {
     bool hold = d->o->cores != NULL;
-    enum kg_code code = hold ? rl_cores_hold(d->o->cores, err) : KG_OK;
+    enum kg_code code = hold ? hold_cores(d, err) : KG_OK;
     do {
         while (code == KG_OK && may_begin(d)) {
             code = begin_group(d, err);

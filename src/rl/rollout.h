@@ -68,7 +68,7 @@ struct rl_rollout_stats {
     int infra, defect, full, cut;
     double seconds;
     double draw_seconds;  /* of it: the policy draws */
-    double judge_seconds; /* of it: nothing was left to draw, a verdict was waited for */
+    double judge_seconds; /* of it: waiting for a verdict, or for the cores of the gym */
 };
 
 /* At most cap trajectories of max_tokens ids, of which max_live draw or wait at once.
