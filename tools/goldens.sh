@@ -10,13 +10,13 @@ if [ ! -x .venv/bin/python ]; then
   echo "goldens: no PyTorch in .venv: run make torch first" >&2
   exit 2
 fi
-if [ ! -f "$venv/complete" ]; then
+if [ "$(cat "$venv/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   rm -rf "$venv"
   .venv/bin/python -m venv "$venv"
   site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   .venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/base.pth"
   "$venv/bin/pip" install --quiet "${packages[@]}"
-  touch "$venv/complete"
+  echo "${packages[*]}" >"$venv/complete"
 fi
 for script in make_tokenizer_goldens.py make_model_goldens.py make_trl_goldens.py; do
   "$venv/bin/python" "tests/goldens/$script"
