@@ -28,6 +28,7 @@ static void add(struct rl_rollout_stats *sum, const struct rl_rollout_stats *r)
     sum->cut += r->cut;
     sum->seconds += r->seconds;
     sum->judge_seconds += r->judge_seconds;
+    sum->draw_seconds += r->draw_seconds;
 }
 
 /* Rollouts and refills of a step, all with the same weights. */

@@ -88,6 +88,7 @@ json_t *rl_loop_log(const struct rl_loop_line *l, const struct rl_step_stats *s,
     put_count(o, "step", l->step);
     put(o, "seconds", l->seconds);
     put(o, "rollout_s", r->seconds);
+    put(o, "draw_s", r->draw_seconds);
     put(o, "judge_wait_s", r->judge_seconds);
     put(o, "learn_s", l->learn_seconds);
     put(o, "share", l->share);
