@@ -12,8 +12,8 @@
 #include "../support/golden.h"
 #include "../support/records.h"
 #include "base/hash.h"
+#include "base/html.h"
 #include "base/term.h"
-#include "gym/report/html.h"
 #include "gym/report/report.h"
 #include "gym/report/tally.h"
 

@@ -2,7 +2,7 @@
 #ifndef KG_GYM_REPORT_REPORT_PARTS_H
 #define KG_GYM_REPORT_REPORT_PARTS_H
 
-#include "gym/report/html.h"
+#include "base/html.h"
 #include "gym/report/tally.h"
 
 extern const char kg_report_style[], kg_report_script[];

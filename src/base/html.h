@@ -1,8 +1,8 @@
-/* Writing HTML: the only way by which text that is not kgym's own gets into a page. Private to
- * gym/report. Escapes the five characters that mean something in text and in quoted attributes;
+/* Writing HTML: the only way by which text that is not kgym's own gets into a page.
+ * Escapes the five characters that mean something in text and in quoted attributes;
  * control characters, direction overrides and broken UTF-8 become U+FFFD. Thread safe. */
-#ifndef KG_GYM_REPORT_HTML_H
-#define KG_GYM_REPORT_HTML_H
+#ifndef KG_BASE_HTML_H
+#define KG_BASE_HTML_H
 
 #include "base/json.h"
 

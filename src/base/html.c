@@ -1,5 +1,5 @@
 /* Escapes text for HTML, and helpers for the report's pages. */
-#include "gym/report/html.h"
+#include "base/html.h"
 
 #include <stdio.h>
 #include <string.h>
