@@ -177,7 +177,7 @@ static void add_command_words(struct kg_buf *out)
     add_table(out, kg_cli_prompt_flags);
     kg_buf_adds(out, "\" ;;\n");
     add_kernelbench(out);
-    add_case(out, "report", "@file --out --title --help");
+    add_case(out, "report", "@file --out --title --recheck --json --help");
     kg_buf_adds(out, "    train) echo \"@file");
     add_words(out, kg_cli_train_flags);
     kg_buf_adds(out, "\" ;;\n");

@@ -11,7 +11,7 @@
 static const struct kg_command commands[] = {
     {"eval", kg_cmd_eval, "judge a candidate, or a file of them (--batch)"},
     {"problems", kg_cmd_problems, "list, show and check problems"},
-    {"report", kg_cmd_report, "tables and a self-contained HTML page from records"},
+    {"report", kg_cmd_report, "tables and a self-contained HTML page from records or a run"},
     {"prompt", kg_cmd_prompt, "the first message for a model, and the conversation so far"},
     {"feedback", kg_cmd_feedback, "what a model may be told about a record, within a token budget"},
     {"kernelbench", kg_cmd_kernelbench, "judge a KernelBench run, write and analyse its results"},
