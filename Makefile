@@ -1,5 +1,5 @@
 # kgym: `make help` lists the targets. Everything is built below build/<variant>/. Results are below
-# build/ and runs/, and so are the caches of `make demo`, `make test`, `make bench` and `make corpus`.
+# build/ and runs/, and so are the caches of `make demo`, `make demo-gym`, `make test`, `make bench` and `make corpus`.
 # Outside the tree: packages that tools/setup.sh installs when they are missing, scratch folders in
 # $TMPDIR that their makers remove, and lock files with fixed names (/run/user/UID/kgym-timing.lock*,
 # or /tmp/kgym-timing-UID.lock*). They keep two processes from timing at once, so they must stay.
@@ -47,7 +47,7 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup torch goldens demo test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
+.PHONY: all help setup torch goldens demo demo-check demo-gym test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(LIBRARIES) $(B)/null.so $(B)/libkgym_probe.so ## build everything
@@ -64,7 +64,15 @@ torch: ## the project's own Python environment, .venv, with torch and triton: a 
 goldens: ## make the goldens of the engine, its formats and the methods anew, with transformers, PEFT and TRL
 	@tools/goldens.sh
 
-demo: setup ## judge about 60 shipped replies and write runs/demo/report.html
+demo: ## a small model learns to write faster C kernels: SFT, RL, report; under 10 minutes
+	@tools/demo.sh
+
+demo-check: setup ## the demo on 4 seeds and other problems, with controls: an hour; JOBS=4 on 8 cores
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory all
+	@tools/demo-check.sh
+
+demo-gym: setup ## judge about 60 shipped replies and write runs/demo-gym/report.html
 	@$(MAKE) --no-print-directory all
 	@demo/run.sh
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Proves that the README's two commands work on a machine that has nothing: makes a bare Debian 12 root with
-# git and make only, clones the tree as committed into it, and runs `make demo` and `make test` there.
+# Proves that the README's commands work on a machine that has nothing: makes a bare Debian 12 root with
+# git and make only, clones the tree as committed into it, and runs `make demo`, `make demo-gym` and `make test` there.
 #
 #   tools/bare.sh [--keep] [--root FOLDER] [--mirror URL] [COMMAND ...]
 #
 #   --keep           leave the root, for a look into it; the next run with the same --root goes on with it
 #   --root FOLDER    make it there (default: a new folder below /var/tmp; about 1.5 GB)
 #   --mirror URL     packages come from there (default: where this host's apt gets Debian 12)
-#   COMMAND          run these instead of "make demo" and "make test", one argument each
+#   COMMAND          run these instead of "make demo", "make demo-gym" and "make test", one argument each
 #
 # Exit status: 0 when all commands gave 0, 1 when one did not, 2 when the root could not be made.
 # Needs root, a Debian-like host with apt, and debootstrap, which is installed when it is missing. PyTorch
@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ $# -gt 0 ] || set -- 'make demo' 'make test'
+[ $# -gt 0 ] || set -- 'make demo' 'make demo-gym' 'make test'
 mark=kgym-bare # a root of this script's
 if [ -n "$root" ] && [ -n "$(ls -A "$root" 2>/dev/null)" ] && [ ! -e "$root/etc/$mark" ]; then
   die "$root: not empty, and not made by this script"

@@ -60,6 +60,7 @@ static const char *const worlds[] = {"chains", "pytorch", NULL};
 static const struct kg_opt table[] = {
     INT("seed", seed, 0, 1e15, "1", "", "Of all draws of the run."),
     INT("threads", threads, 0, 256, "0", "", "Of the engine; 0: one for each core."),
+    INT("split", split, 0, 1e15, "1", "", "Seed that cuts the pairs into fifths."),
     INT("part", part, 0, RL_PARTS - 1, "0", "", "Which fifth of the pairs is held out."),
     INT("model.hidden", hidden, 8, 4096, "80", "", "Width of the model."),
     INT("model.inter", inter, 8, 16384, "240", "", "Width of its feed-forward block."),

@@ -15,7 +15,7 @@ enum { RL_GYM_KEYS = 48, RL_GYM_KEY = 160 };
 enum rl_trainer { RL_TRAINER_PG, RL_TRAINER_TOPK, RL_TRAINER_SFT };
 
 struct rl_config {
-    int64_t seed, threads, part;
+    int64_t seed, threads, split, part;
     int64_t hidden, inter, layers, heads;
     int64_t documents, merges;
     double talks, corpus_triples;

@@ -117,7 +117,7 @@ static enum kg_code make_corpus(struct rl_run *run, bool dry, struct kg_err *err
                                         .merges = (int)c->merges,
                                         .feedback = (int)c->fb_max,
                                         .mix = rl_config_mix(c)};
-    rl_split_init(&run->split, (uint64_t)c->seed, (int)c->part);
+    rl_split_init(&run->split, (uint64_t)c->split, (int)c->part);
     enum kg_code code =
         rl_corpus_create(&o, &run->split, ask, run, &run->talker, &run->corpus, err);
     run->seconds[RL_PHASE_CORPUS] = (double)(kg_clock_ns() - began) * 1e-9;

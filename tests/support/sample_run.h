@@ -17,6 +17,7 @@ struct sample_run {
     int pairs, triples, samples, steps, turns;
     const char *idle; /* of the line `end`; NULL: none */
     bool end;         /* the run ended */
+    bool same;        /* RL changed nothing */
 };
 
 static inline void sample_line(FILE *f, json_t *o)
@@ -160,7 +161,7 @@ static inline void sample_run_write(const char *folder, const struct sample_run 
     }
     sample_evaluation(walks, "eval-before", o, 0, &rng);
     sample_steps(metrics, walks, o, &rng);
-    sample_evaluation(walks, "eval-after", o, 1, &rng);
+    sample_evaluation(walks, "eval-after", o, o->same ? 0 : 1, &rng);
     if (o->end) {
         sample_line(metrics,
                     json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:i,s:{s:[i,i],s:[i,i],s:[i,i]},s:o}",

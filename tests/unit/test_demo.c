@@ -1,6 +1,6 @@
-/* The demo's replies get the verdicts that are expected of them, and what judges never reads what
- * is expected: it is run on a copy of the demo without that file. Timing is off but for replies
- * whose verdict needs it. */
+/* The replies of demo-gym get the verdicts that are expected of them, and what judges never reads
+ * what is expected: it is run on a copy of the demo without that file. Timing is off but for
+ * replies whose verdict needs it. */
 #include "kgym_rig.h"
 
 #define MOST 200
@@ -135,7 +135,7 @@ static void test_replies_get_their_verdicts(void **state)
     rig_nothing_left();
 }
 
-/* `make demo` as it is, on a few of its replies: what it makes lies in the tree. */
+/* `make demo-gym` as it is, on a few of its replies: what it makes lies in the tree. */
 static void test_the_demo_stays_in_its_tree(void **state)
 {
     (void)state;
@@ -143,9 +143,9 @@ static void test_the_demo_stays_in_its_tree(void **state)
                   "ln -s $T/problems tree/problems && cp -r $T/demo tree/ && "
                   "head -n 3 $T/demo/replies.jsonl > tree/demo/replies.jsonl");
     rig_expect(0, "unset KGYM_CACHE XDG_CACHE_HOME; HOME=$PWD/home tree/demo/run.sh");
-    rig_shows("demo: judging 3 model replies to 3 problems");
-    rig_shows("demo: wrote runs/demo/report.html");
-    rig_expect(0, "test -s tree/runs/demo/report.html && test -d tree/build/cache/kgym");
+    rig_shows("demo-gym: judging 3 model replies to 3 problems");
+    rig_shows("demo-gym: wrote runs/demo-gym/report.html");
+    rig_expect(0, "test -s tree/runs/demo-gym/report.html && test -d tree/build/cache/kgym");
     rig_expect(0, "find home -mindepth 1");
     assert_int_equal(rig.out.len, 0);
 }

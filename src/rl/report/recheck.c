@@ -91,10 +91,10 @@ enum kg_code rl_report_recheck(struct rl_report *r, const char *preset, int n, F
     }
     l->random = l->n;
     if (l->random == 0) {
+        rl_note(&r->notes, "no kernel was judged again: the evaluation after RL has no correct "
+                           "reply to a chain");
         free(l);
-        return kg_fail(err, KG_E_INPUT,
-                       "%.300s: the evaluation after RL has no correct reply to a chain",
-                       r->folder);
+        return KG_OK;
     }
     for (int i = 0; i < r->kernels.n_best; i++) {
         add(l, &r->kernels.best[i]);
