@@ -46,9 +46,11 @@ fi
 rm -rf "$out"
 phase train "$kgym" train "${CONFIG:-configs/demo.yaml}" --out "$out" ${sets[@]+"${sets[@]}"}
 echo
+# The training has printed its tables: of the report's only what is new.
 status=0
 start=$SECONDS
-"$kgym" report "$out" --title 'kgym demo' --recheck "$recheck" || status=$?
+"$kgym" report "$out" --title 'kgym demo' --recheck "$recheck" >"$out/report.txt" || status=$?
+grep -E '^(judging|judged again|note|FAILED|effect shown|report):? ' "$out/report.txt" || true
 seconds+=("report $((SECONDS - start))")
 printf 'demo: seconds:'
 printf ' %s,' "${seconds[@]}"
