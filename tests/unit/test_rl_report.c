@@ -184,13 +184,15 @@ static void hostile_text_stays_text(void **state)
     (void)state;
     struct kg_buf page;
     make("run", &usual);
-    rig_expect(0, "printf '{\"<b>host</b>\": \"<script>\"}' > run/host.json");
+    rig_expect(0, "printf '[{}, {\"cpu\": \"<i>fast</i>\", \"<b>host</b>\": \"<script>\"}]' > "
+                  "run/host.json");
     struct rl_report *r = open_run("run");
     page_of(r, &page);
     assert_non_null(strstr(page.data, "&lt;script&gt;alert(1)"));
     assert_null(strstr(page.data, "<script"));
     assert_null(strstr(page.data, "<img"));
     assert_null(strstr(page.data, "<b>host"));
+    assert_non_null(strstr(page.data, "&lt;i&gt;fast"));
     assert_null(strstr(page.data, "a <title>"));
     assert_null(strchr(page.data, '\x1b'));
     assert_null(strstr(page.data, "http://"));

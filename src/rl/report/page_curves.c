@@ -21,7 +21,7 @@ static const struct plan plans[] = {
     {"mismatch: largest |learner - sampler|", "mismatch", true},
     {"loss", "loss", false},
     {"tokens of a reply", "length", true},
-    {"share of triples: curriculum", "curriculum|curriculum.share|level2|share", true},
+    {"share of triples: curriculum", "share", true},
     {"kept rows of a step", "kept", true},
 };
 
@@ -104,6 +104,21 @@ static void causes(const struct rl_report *r, struct kg_buf *out)
     rl_chart_svg(&c, out);
 }
 
+/* Counts of a metric's members: groups that were dropped, rows that a mask rejected. */
+static void members(const struct rl_report *r, const char *prefix, const char *title,
+                    struct kg_buf *out)
+{
+    struct rl_chart c = chart_of(&r->columns, title, true);
+    for (size_t i = 0; i < r->columns.n && c.n < 8; i++) {
+        const char *name = r->columns.name[i];
+        bool member = strncmp(name, prefix, strlen(prefix)) == 0 && strcmp(name, "drops.no") != 0;
+        if (member && ever(r->columns.v[i], r->columns.steps)) {
+            c.curve[c.n++] = (struct rl_curve){name + strlen(prefix), r->columns.v[i]};
+        }
+    }
+    rl_chart_svg(&c, out);
+}
+
 static void seconds_of_a_step(const struct rl_report *r, struct kg_buf *out)
 {
     static const char *const part[][2] = {{"rollout", "rollout_s"},
@@ -148,6 +163,8 @@ void rl_page_curves(const struct rl_report *r, struct kg_buf *out)
     by_turn(r, "correct", "correct by turn", out);
     funnel(r, out);
     causes(r, out);
+    members(r, "rejected.", "rows of a step that masks rejected, by cause", out);
+    members(r, "drops.", "groups of a step that were dropped, by cause", out);
     single(c, &rates[0], out);
     single(c, &rates[1], out);
     seconds_of_a_step(r, out);

@@ -7,8 +7,28 @@
 #include "base/file.h"
 #include "rl/report/parts.h"
 
-/* Numbers of a line, those of its objects as NAME.MEMBER. An array of three numbers is a value
- * with its interval. */
+/* A number, the value of [value, low, high], or the sum of a longer array. NaN: none. */
+static double number_of(const json_t *v)
+{
+    double sum = 0;
+    size_t i;
+    const json_t *x;
+    if (json_is_number(v)) {
+        return json_number_value(v);
+    }
+    if (json_is_boolean(v)) {
+        return json_is_true(v);
+    }
+    json_array_foreach(v, i, x)
+    {
+        sum += json_is_number(x) ? json_number_value(x) : (double)NAN;
+    }
+    return json_array_size(v) == 3  ? json_number_value(json_array_get(v, 0))
+           : json_array_size(v) > 0 ? sum
+                                    : (double)NAN;
+}
+
+/* Numbers of a line, those of its objects as NAME.MEMBER. */
 static void take_numbers(struct rl_columns *c, size_t at, const char *above, json_t *o, int depth)
 {
     const char *key;
@@ -17,16 +37,16 @@ static void take_numbers(struct rl_columns *c, size_t at, const char *above, jso
     {
         char name[RL_COLUMN_NAME];
         int n = snprintf(name, sizeof name, "%s%s%s", above, above[0] ? "." : "", key);
-        const json_t *x = json_is_array(v) ? json_array_get(v, 0) : v;
+        double x = number_of(v);
         if (n >= (int)sizeof name) {
             continue;
         }
         if (json_is_object(v) && depth < 2) {
             take_numbers(c, at, name, v, depth + 1);
-        } else if (json_is_number(x) || json_is_boolean(x)) {
+        } else if (isfinite(x)) {
             double *column = rl_columns_make(c, name);
             if (column != NULL) {
-                column[at] = json_is_number(x) ? json_number_value(x) : json_is_true(x);
+                column[at] = x;
             }
         }
     }
@@ -124,21 +144,24 @@ static bool read_text(const struct rl_report *r, const char *name, struct kg_buf
     return kg_file_exists(path) && kg_file_read(path, out, &err) == KG_OK;
 }
 
+/* The object of a file, or the last one of its array: a resumed run adds to host.json. */
 static json_t *read_object(struct rl_report *r, const char *name)
 {
     struct kg_buf text;
     struct kg_err err = KG_ERR_INIT;
-    json_t *j = NULL;
+    json_t *j = NULL, *object = NULL;
     kg_buf_init(&text, 1u << 20);
     bool there = read_text(r, name, &text);
-    if (there &&
-        (kg_json_parse(text.data, text.len, name, &j, &err) != KG_OK || !json_is_object(j))) {
-        rl_note(&r->notes, "%s: no JSON object: left out", name);
-        json_decref(j);
-        j = NULL;
+    if (there && kg_json_parse(text.data, text.len, name, &j, &err) == KG_OK) {
+        object = json_is_array(j) ? json_array_get(j, json_array_size(j) - 1) : j;
+        object = json_is_object(object) ? json_incref(object) : NULL;
     }
+    if (there && object == NULL) {
+        rl_note(&r->notes, "%s: no JSON object: left out", name);
+    }
+    json_decref(j);
     kg_buf_deinit(&text);
-    return j;
+    return object;
 }
 
 static enum kg_code check(struct rl_report *r, long metrics, long walks, struct kg_err *err)
