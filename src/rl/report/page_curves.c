@@ -153,7 +153,7 @@ void rl_page_curves(const struct rl_report *r, struct kg_buf *out)
     }
     kg_buf_addf(out,
                 "<section id=\"curves\"><h2>Curves</h2><p>Over steps, with the seconds of RL "
-                "below. A line is the mean over %zu steps, its band the 95 %% interval of that "
+                "below. A line is a moving mean (window: %zu), its band the 95 %% interval of that "
                 "mean by the scatter of the steps.</p>\n<div class=\"charts\">\n",
                 2 * (c->steps / 24) + 1);
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {

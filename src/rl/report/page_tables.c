@@ -68,7 +68,7 @@ static int by_after(const void *a, const void *b)
     return x->n[0] != y->n[0] ? (x->n[0] < y->n[0] ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-static void count(struct styles *s, const char *name, size_t len, bool after)
+static void count(struct styles *s, const char *name, size_t len, const size_t n[2])
 {
     size_t at = 0;
     len = len < sizeof s->s->name ? len : sizeof s->s->name - 1;
@@ -79,25 +79,27 @@ static void count(struct styles *s, const char *name, size_t len, bool after)
         s->s[s->n] = (struct styled){.n = {0, 0}};
         memcpy(s->s[s->n++].name, name, len);
     }
-    s->s[at].n[after]++;
+    s->s[at].n[0] += n[0];
+    s->s[at].n[1] += n[1];
 }
 
-/* Of the evaluations' last replies: whole styles, or their forms alone (first words). */
+/* Of the evaluations' replies: whole styles, or their forms alone (first words). */
 static struct styles styles_of(const struct rl_walks *w, bool forms)
 {
-    struct styles s = {.s = calloc(w->style.n + 1, sizeof *s.s),
-                       .of = {w->of[RL_WHEN_BEFORE], w->of[RL_WHEN_AFTER]}};
-    for (size_t i = 0; i < w->n && s.s != NULL; i++) {
-        const struct rl_seen *seen = &w->seen[i];
-        const char *name = seen->style >= 0 ? w->style.word[seen->style] : "none of the corpus";
-        if (seen->when != RL_WHEN_RL) {
-            bool first = forms && seen->style >= 0;
-            count(&s, name, first ? strcspn(name, " ") : strlen(name), seen->when == RL_WHEN_AFTER);
+    size_t *n[2] = {calloc(w->style.n + 1, sizeof **n), calloc(w->style.n + 1, sizeof **n)};
+    struct styles s = {.s = calloc(w->style.n + 1, sizeof *s.s)};
+    if (s.s != NULL && n[0] != NULL && n[1] != NULL) {
+        s.of[0] = rl_walks_styles(w, RL_WHEN_BEFORE, n[0]);
+        s.of[1] = rl_walks_styles(w, RL_WHEN_AFTER, n[1]);
+        for (size_t i = 0; i < w->style.n; i++) {
+            const char *name = w->style.word[i];
+            count(&s, name, forms ? strcspn(name, " ") : strlen(name),
+                  (const size_t[2]){n[0][i], n[1][i]});
         }
-    }
-    if (s.s != NULL) {
         qsort(s.s, s.n, sizeof *s.s, by_after);
     }
+    free(n[0]);
+    free(n[1]);
     return s;
 }
 
@@ -124,15 +126,15 @@ static void style_rows(const struct styles *s, struct kg_buf *out)
 void rl_page_styles(const struct rl_report *r, struct kg_buf *out)
 {
     const struct rl_walks *w = &r->walks;
-    if (w->style.n == 0 || w->of[RL_WHEN_BEFORE] + w->of[RL_WHEN_AFTER] == 0) {
+    if (w->style.n == 0) {
         return;
     }
     struct styles form = styles_of(w, true), whole = styles_of(w, false);
     kg_buf_adds(out,
-                "<section id=\"styles\"><h2>Styles</h2><p>How the last replies of held-out "
+                "<section id=\"styles\"><h2>Styles</h2><p>How the replies of held-out "
                 "problems are written, before RL (grey) and after: by form, and below by whole "
-                "style. A reply in none of the corpus's styles is one that the model wrote in "
-                "its own way, or one that is broken.</p>\n");
+                "style. `other` is code in no style of the corpus: the model wrote it in "
+                "its own way, or it is broken.</p>\n");
     style_rows(&form, out);
     kg_buf_addf(out, "<details><summary>%zu whole styles</summary>\n", whole.n);
     style_rows(&whole, out);

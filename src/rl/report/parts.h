@@ -89,12 +89,13 @@ const char *rl_why_name(enum rl_why w); /* as docs/trajectory.md writes it */
 
 struct rl_seen_turn {
     struct rl_outcome o;
-    uint16_t why; /* bits of enum rl_why */
+    uint16_t why;  /* bits of enum rl_why */
+    int16_t style; /* of an evaluation; -1: not looked for */
 };
 struct rl_seen {
     int32_t step;
-    int32_t problem, style; /* style -1: not known */
-    uint32_t first;         /* its first turn */
+    int32_t problem;
+    uint32_t first; /* its first turn */
     uint8_t when, turns;
 };
 struct rl_walks {
@@ -109,6 +110,8 @@ struct rl_walks {
 /* False: the line is no trajectory of a run, or memory lacks. */
 bool rl_walks_add(struct rl_walks *w, const json_t *line);
 void rl_walks_deinit(struct rl_walks *w);
+/* Counts of the styles of an evaluation's replies [w->style.n]; returns how many there are. */
+size_t rl_walks_styles(const struct rl_walks *w, enum rl_when when, size_t *count);
 /* Shares a step: per-turn fast_p, funnel, causes. */
 void rl_walks_columns(const struct rl_walks *w, struct rl_columns *c);
 enum rl_when rl_when_of(const json_t *line); /* RL_WHENS: of no known phase */

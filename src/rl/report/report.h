@@ -27,9 +27,9 @@ void rl_report_close(struct rl_report *r); /* NULL is nothing */
 bool rl_report_failed(const struct rl_report *r);
 
 /* Judges n random correct replies of the last evaluation, and the best kernels, again by `preset`,
- * and writes recheck.json into the folder. n: 1 to RL_RECHECK_MOST; fewer where there are fewer, and
- * none, with a note, where there is none. progress: a line of progress; NULL: none. *cancel not 0:
- * KG_E_CANCELLED. Errors: those of the gym's pool, KG_E_IO. */
+ * and writes recheck.json into the folder. n: 1 to RL_RECHECK_MOST; fewer where there are fewer,
+ * and none, with a note, where there is none. progress: a line of progress; NULL: none. *cancel not
+ * 0: KG_E_CANCELLED. Errors: those of the gym's pool, KG_E_IO. */
 enum { RL_RECHECK_MOST = 64 };
 enum kg_code rl_report_recheck(struct rl_report *r, const char *preset, int n, FILE *progress,
                                volatile int *cancel, struct kg_err *err) KG_MUST_USE;

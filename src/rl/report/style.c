@@ -28,7 +28,7 @@ const char rl_report_style[] =
     ".alert.good{border-left-color:var(--good);color:inherit}.alert.warn{border-left-color:"
     "var(--warn);color:inherit}.alert.bad{border:2px solid var(--bad);color:var(--bad)}"
     ".alert ul{margin:4px 0 0;padding-left:20px;color:var(--mute);font-size:13.5px}"
-    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(168px,1fr));gap:12px;"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;"
     "margin-top:14px}"
     ".tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px "
     "16px}"

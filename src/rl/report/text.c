@@ -1,5 +1,6 @@
 /* The tables for a terminal, the object for scripts, and whether the effect was shown. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rl/report/parts.h"
@@ -223,13 +224,13 @@ static json_t *table_json(const struct rl_score_table *t)
 static json_t *styles_json(const struct rl_walks *w, enum rl_when when)
 {
     json_t *o = json_object();
-    for (size_t i = 0; i < w->n; i++) {
-        if (w->seen[i].when == when) {
-            const char *s = w->seen[i].style >= 0 ? w->style.word[w->seen[i].style] : "other";
-            json_int_t n = json_integer_value(json_object_get(o, s));
-            json_object_set_new(o, s, json_integer(n + 1));
+    size_t *n = calloc(w->style.n + 1, sizeof *n);
+    if (n != NULL && rl_walks_styles(w, when, n) > 0) {
+        for (size_t i = 0; i < w->style.n; i++) {
+            json_object_set_new(o, w->style.word[i], json_integer((json_int_t)n[i]));
         }
     }
+    free(n);
     return o;
 }
 

@@ -63,6 +63,27 @@ static uint16_t why_of(const json_t *turn)
     return bits;
 }
 
+/* How a reply to a chain is written: a style of the corpus, or in which other way. */
+static int16_t style_of(struct rl_walks *w, const char *problem, const json_t *turn)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct rl_chain c;
+    struct rl_style s;
+    char name[48];
+    const char *reply = rl_json_text(turn, "reply");
+    if (rl_chain_parse(problem, &c, &err) != KG_OK) {
+        return -1;
+    }
+    snprintf(name, sizeof name, "%s",
+             strchr(reply, '{') == NULL        ? "no-code"
+             : strstr(reply, "kgops_") != NULL ? "other-with-library"
+                                               : "other-own");
+    if (rl_style_find(&c, reply, strlen(reply), &s)) {
+        rl_style_name(s, name);
+    }
+    return (int16_t)rl_words_number(&w->style, name);
+}
+
 static bool room(struct rl_walks *w, size_t turns)
 {
     if (w->n == w->cap) {
@@ -90,7 +111,6 @@ bool rl_walks_add(struct rl_walks *w, const json_t *line)
 {
     const json_t *turns = json_object_get(line, "turns"), *extra = json_object_get(line, "extra");
     const char *problem = rl_json_text(json_object_get(line, "problem"), "name");
-    const char *style = rl_json_text(extra, "style");
     enum rl_when when = rl_when_of(line);
     size_t n = json_array_size(turns);
     if (when == RL_WHENS || problem[0] == '\0' || n < 1 || n > RL_VIEWS - 1 || !room(w, n)) {
@@ -98,14 +118,14 @@ bool rl_walks_add(struct rl_walks *w, const json_t *line)
     }
     struct rl_seen s = {.step = (int32_t)rl_json_int(extra, "step"),
                         .problem = (int32_t)rl_words_number(&w->problem, problem),
-                        .style = style[0] ? (int32_t)rl_words_number(&w->style, style) : -1,
                         .first = (uint32_t)w->n_turn,
                         .when = (uint8_t)when,
                         .turns = (uint8_t)n};
     long most = rl_json_int(extra, "turns");
     for (size_t i = 0; i < n; i++) {
         const json_t *t = json_array_get(turns, i);
-        w->turn[w->n_turn++] = (struct rl_seen_turn){outcome_of(t), why_of(t)};
+        int16_t style = when != RL_WHEN_RL ? style_of(w, problem, t) : (int16_t)-1;
+        w->turn[w->n_turn++] = (struct rl_seen_turn){outcome_of(t), why_of(t), style};
     }
     w->turns = (int)n > w->turns ? (int)n : w->turns;
     w->turns = most > w->turns && most < RL_VIEWS ? (int)most : w->turns;
@@ -121,6 +141,22 @@ void rl_walks_deinit(struct rl_walks *w)
     rl_words_deinit(&w->problem);
     rl_words_deinit(&w->style);
     *w = (struct rl_walks){0};
+}
+
+size_t rl_walks_styles(const struct rl_walks *w, enum rl_when when, size_t *count)
+{
+    size_t n = 0;
+    memset(count, 0, w->style.n * sizeof *count);
+    for (size_t i = 0; i < w->n; i++) {
+        for (uint32_t t = 0; t < w->seen[i].turns && w->seen[i].when == when; t++) {
+            int16_t style = w->turn[w->seen[i].first + t].style;
+            if (style >= 0) {
+                count[style]++;
+                n++;
+            }
+        }
+    }
+    return n;
 }
 
 /* --- by step --- */
