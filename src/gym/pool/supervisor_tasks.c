@@ -369,8 +369,7 @@ static void tend_holds(struct kg_supervisor *s, int64_t now_ns, int *timeout_ms)
             continue;
         }
         if (!there) {
-            int cpu = h->core == KG_ALL_CORES ? h->core : s->core[h->core].cpu;
-            kg_fail(&e, KG_E_LIMIT, "core %d: a worker still has a task there", cpu);
+            kg_fail(&e, KG_E_LIMIT, "a worker still has a task on a core that is asked for");
         }
         for (int c = 0; c < s->ncores && there; c++) {
             s->core[c].held = s->core[c].held || h->core == c || h->core == KG_ALL_CORES;
