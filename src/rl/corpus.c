@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rl/data.h"
+
 #define MAX_TEXTS (512u << 20)
 #define SINGLES   .1 /* share of chains with one operator among those that have no three */
 
@@ -211,7 +213,7 @@ static enum kg_code encode(const struct work *w, const struct draft *d,
                            const struct rl_talker *talker, struct rl_corpus *c, struct kg_err *err)
 {
     struct rl_document *doc = &c->doc[c->n];
-    *doc = (struct rl_document){.first = c->ids.n, .turns = d->turns};
+    *doc = (struct rl_document){.first = c->ids.n, .turns = d->turns, .chain = d->chain};
     enum kg_code code = rl_talker_prompt(talker, &d->chain, &c->ids, err);
     for (int turn = 0; turn < d->turns && code == KG_OK; turn++) {
         if (turn > 0) {
@@ -242,6 +244,20 @@ static enum kg_code encode_all(const struct work *w, const struct rl_talker *tal
     return code;
 }
 
+void rl_corpus_keys(struct rl_corpus *c)
+{
+    struct kg_buf text;
+    kg_buf_init(&text, RL_CHAIN_BYTES);
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->doc[i].chain.n > 0) {
+            kg_buf_reset(&text);
+            rl_chain_problem(&c->doc[i].chain, &text);
+            c->doc[i].problem = rl_data_key_of(text.data, text.len);
+        }
+    }
+    kg_buf_deinit(&text);
+}
+
 void rl_corpus_destroy(struct rl_corpus *c)
 {
     free(c->doc);
@@ -255,15 +271,18 @@ enum kg_code rl_corpus_create(const struct rl_corpus_options *o, const struct rl
 {
     struct work w = {.o = o, .split = split};
     *out = (struct rl_corpus){0};
-    *talker = (struct rl_talker){0};
+    if (!o->own_tokenizer) {
+        *talker = (struct rl_talker){0};
+    }
     if (o->documents < 1 || (o->talks > 0 && ask == NULL)) {
+        rl_talker_close(talker);
         return kg_fail(err, KG_E_USAGE, "corpus: %s",
                        o->documents < 1 ? "no documents" : "two turns need the gym's feedback");
     }
     enum kg_code code = open_work(&w, err);
     code = code != KG_OK ? code : draw_all(&w, err);
     code = code != KG_OK || o->talks <= 0 ? code : ask_all(&w, ask, user, err);
-    code = code != KG_OK ? code : train_tokenizer(&w, talker, err);
+    code = code != KG_OK || o->own_tokenizer ? code : train_tokenizer(&w, talker, err);
     code = code != KG_OK ? code : encode_all(&w, talker, out, err);
     if (code != KG_OK) {
         rl_corpus_destroy(out);

@@ -19,6 +19,7 @@ struct rl_corpus_options {
     int merges;     /* of the tokenizer */
     int feedback;   /* most ids of a feedback */
     const struct rl_mix *mix;
+    bool own_tokenizer; /* the talker is open, and its tokenizer is used; merges do not count */
 };
 
 /* A first turn of a conversation of two. */
@@ -35,6 +36,9 @@ typedef enum kg_code rl_feedback_fn(void *user, struct rl_first_turn *turn, size
 struct rl_document {
     size_t first, n; /* of its ids */
     int turns;
+    struct rl_chain chain; /* of a generated one; n is 0 for others */
+    uint64_t problem;      /* key of its problem, as in data.h; rl_corpus_keys() gives generated
+                              documents theirs */
 };
 
 struct rl_corpus {
@@ -46,10 +50,14 @@ struct rl_corpus {
 
 /* Writes the texts, trains the tokenizer on them, encodes them. ask NULL: talks must be 0.
  * Errors: KG_E_USAGE (no documents, talks without ask), KG_E_INPUT (something that is held out),
- * KG_E_HOST (memory), those of ask. On error nothing is left to close. */
+ * KG_E_HOST (memory), those of ask. On error nothing is left to close, a talker with
+ * own_tokenizer neither. */
 enum kg_code rl_corpus_create(const struct rl_corpus_options *o, const struct rl_split *split,
                               rl_feedback_fn *ask, void *user, struct rl_talker *talker,
                               struct rl_corpus *out, struct kg_err *err) KG_MUST_USE;
 void rl_corpus_destroy(struct rl_corpus *c);
+
+/* Fills the keys of generated documents. Cost: 20 us for each. */
+void rl_corpus_keys(struct rl_corpus *c);
 
 #endif

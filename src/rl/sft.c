@@ -1,6 +1,7 @@
-/* Packs documents and runs steps of AdamW on them. */
+/* Steps of AdamW on packed documents. */
 #include "rl/sft.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -10,127 +11,109 @@
 #define PROGRESS 10000 /* parts of a run, for the schedule */
 
 struct work {
-    const struct rl_corpus *corpus;
     const struct rl_sft_options *o;
-    uint32_t *order; /* [documents] of this epoch */
-    size_t at;       /* in order */
-    uint32_t epoch;
-    int32_t *start, *ids, *target;
-    float *coef, *logp;
-    int rows, seqs, counted;
+    struct lm_trainer *trainer;
+    struct rl_pack *micro; /* [micros]; each holds a micro-batch of the step */
+    int micros;
+    float *coef, *logp; /* [rows] */
 };
+
+static int micros_of(const struct rl_sft_options *o)
+{
+    return o->micro > 1 ? o->micro : 1;
+}
+
+static struct rl_pack_options pack_options(const struct rl_sft_options *o, bool shuffle)
+{
+    return (struct rl_pack_options){
+        .seed = o->seed, .shuffle = shuffle, .rows = o->rows, .seqs = o->seqs};
+}
 
 static void close_work(struct work *w)
 {
-    free(w->order);
-    free(w->start);
-    free(w->ids);
-    free(w->target);
+    for (int i = 0; w->micro != NULL && i < w->micros; i++) {
+        rl_pack_close(&w->micro[i]);
+    }
+    free(w->micro);
     free(w->coef);
     free(w->logp);
 }
 
-static enum kg_code open_work(struct work *w, struct kg_err *err)
+static enum kg_code open_work(struct work *w, const struct rl_corpus *corpus, struct kg_err *err)
 {
     size_t n = (size_t)w->o->rows;
-    w->order = calloc(w->corpus->n + 1, sizeof *w->order);
-    w->start = calloc((size_t)w->o->seqs + 1, sizeof *w->start);
-    w->ids = calloc(n, sizeof *w->ids);
-    w->target = calloc(n, sizeof *w->target);
+    const struct rl_pack_options p = pack_options(w->o, true);
+    w->micros = micros_of(w->o);
+    w->micro = calloc((size_t)w->micros, sizeof *w->micro);
     w->coef = calloc(n, sizeof *w->coef);
     w->logp = calloc(n, sizeof *w->logp);
-    bool ok = w->order && w->start && w->ids && w->target && w->coef && w->logp;
-    return ok ? KG_OK : kg_fail(err, KG_E_HOST, "sft: no memory for %zu rows", n);
-}
-
-/* The last token of a document is only predicted, so it has no row. */
-static int doc_rows(const struct rl_document *d)
-{
-    return (int)d->n - 1;
-}
-
-static int most_rows(const struct rl_sft_options *o)
-{
-    return o->longest > 0 && o->longest < o->rows ? o->longest : o->rows;
-}
-
-static void add_document(struct work *w, const struct rl_document *d)
-{
-    const int32_t *id = w->corpus->ids.id + d->first;
-    const uint8_t *mask = w->corpus->ids.mask + d->first;
-    for (int i = 0; i < doc_rows(d); i++) {
-        w->ids[w->rows + i] = id[i];
-        w->target[w->rows + i] = mask[i + 1] ? id[i + 1] : -1;
-        w->counted += mask[i + 1];
+    if (w->micro == NULL || w->coef == NULL || w->logp == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "sft: no memory for %zu rows", n);
     }
-    w->rows += doc_rows(d);
-    w->start[++w->seqs] = w->rows;
-}
-
-static void next_epoch(struct work *w)
-{
-    rl_shuffle(w->o->seed, RL_STREAM_SFT, w->epoch++, 0, w->corpus->n, w->order);
-    w->at = 0;
-}
-
-/* Documents in their order until one does not fit; a longer one than a step is left out. */
-static void pack(struct work *w, struct rl_sft_stats *s)
-{
-    w->rows = w->seqs = w->counted = 0;
-    for (;;) {
-        if (w->at == w->corpus->n) {
-            next_epoch(w);
-        }
-        const struct rl_document *d = &w->corpus->doc[w->order[w->at]];
-        if (doc_rows(d) > most_rows(w->o)) {
-            s->left_out++;
-            w->at++;
-            continue;
-        }
-        if (w->rows + doc_rows(d) > w->o->rows || w->seqs == w->o->seqs) {
-            return;
-        }
-        add_document(w, d);
-        w->at++;
+    enum kg_code code = KG_OK;
+    for (int i = 0; i < w->micros && code == KG_OK; i++) {
+        code = rl_pack_open(corpus, &p, &w->micro[i], err);
     }
+    return code;
 }
 
-static enum kg_code step(struct work *w, struct lm_trainer *t, struct rl_sft_stats *s,
-                         struct kg_err *err)
+/* All micro-batches of a step, so that the mean is over all of them. Returns the counted tokens. */
+static int pack_step(struct work *w, struct rl_sft_stats *s)
 {
-    const struct lm_rows rows = {
-        .n_seq = w->seqs, .start = w->start, .ids = w->ids, .target = w->target, .temperature = 1};
-    double loss = 0;
-    if (lm_trainer_forward(t, &rows, w->logp, NULL, err) != KG_OK) {
+    int counted = 0;
+    struct rl_cursor at = {s->epoch, s->at};
+    for (int i = 0; i < w->micros; i++) {
+        struct rl_pack *p = &w->micro[i];
+        p->left_out = 0;
+        rl_pack_seek(p, at);
+        rl_pack_next(p, false);
+        at = p->cursor;
+        s->left_out += p->left_out;
+        s->tokens += (uint64_t)p->rows;
+        counted += p->counted;
+    }
+    s->epoch = at.epoch;
+    s->at = at.at;
+    s->trained += (uint64_t)counted;
+    return counted;
+}
+
+/* Adds the gradient of a micro-batch; *loss += its sum of -log p. */
+static enum kg_code micro_step(struct work *w, int i, int step, int counted, double *loss,
+                               struct kg_err *err)
+{
+    const struct rl_pack *p = &w->micro[i];
+    struct lm_rows rows = rl_pack_rows(p);
+    rows.dropout = w->o->dropout;
+    rows.dropout_seed = rl_draw_bits(w->o->seed, RL_STREAM_DROPOUT, (uint32_t)step, (uint32_t)i, 0);
+    if (lm_trainer_forward(w->trainer, &rows, w->logp, NULL, err) != KG_OK) {
         return err->code;
     }
-    for (int i = 0; i < w->rows; i++) {
-        w->coef[i] = w->target[i] >= 0 ? 1.0f / (float)w->counted : 0;
-        loss -= w->target[i] >= 0 ? (double)w->logp[i] : 0;
+    for (int k = 0; k < p->rows; k++) {
+        w->coef[k] = p->target[k] >= 0 ? 1.0f / (float)counted : 0;
+        *loss -= p->target[k] >= 0 ? (double)w->logp[k] : 0;
     }
-    lm_trainer_backward(t, w->coef, NULL);
-    struct lm_adamw adamw = w->o->adamw;
-    adamw.rate = (float)s->rate;
-    struct lm_update u = lm_trainer_update(t, &adamw);
-    s->loss = loss / w->counted;
-    s->norm = u.norm;
-    s->skipped += u.skipped;
-    s->tokens += (uint64_t)w->rows;
-    s->trained += (uint64_t)w->counted;
-    s->step++;
-    s->epoch = w->epoch;
-    s->at = (uint32_t)w->at;
+    lm_trainer_backward(w->trainer, w->coef, NULL);
     return KG_OK;
 }
 
-/* The place in the documents that a run had reached. */
-static void go_on(struct work *w, const struct rl_sft_stats *from)
+static enum kg_code step(struct work *w, struct rl_sft_stats *s, struct kg_err *err)
 {
-    if (from->epoch > 0) {
-        w->epoch = from->epoch - 1;
-        next_epoch(w);
-        w->at = from->at;
+    double loss = 0;
+    int counted = pack_step(w, s);
+    for (int i = 0; i < w->micros; i++) {
+        if (micro_step(w, i, s->step, counted, &loss, err) != KG_OK) {
+            return err->code;
+        }
     }
+    struct lm_adamw adamw = w->o->adamw;
+    adamw.rate = (float)s->rate;
+    struct lm_update u = lm_trainer_update(w->trainer, &adamw);
+    s->loss = loss / counted;
+    s->norm = u.norm;
+    s->skipped += u.skipped;
+    s->step++;
+    return KG_OK;
 }
 
 /* By the part of the run that is done. */
@@ -151,42 +134,109 @@ static double rate_now(const struct rl_sft_options *o, const struct rl_sft_stats
     return a < b ? a : b;
 }
 
-static enum kg_code check(const struct work *w, struct kg_err *err)
+/* --- validation --- */
+
+static enum kg_code loss_of(struct lm_trainer *trainer, struct rl_pack *p, float *logp,
+                            double *loss, struct kg_err *err)
 {
-    for (size_t i = 0; i < w->corpus->n; i++) {
-        if (doc_rows(&w->corpus->doc[i]) <= most_rows(w->o)) {
-            return KG_OK;
+    double sum = 0;
+    uint64_t counted = 0;
+    rl_pack_seek(p, (struct rl_cursor){0});
+    for (rl_pack_next(p, true); p->seqs > 0; rl_pack_next(p, true)) {
+        const struct lm_rows rows = rl_pack_rows(p);
+        if (lm_trainer_forward(trainer, &rows, logp, NULL, err) != KG_OK) {
+            return err->code;
+        }
+        for (int i = 0; i < p->rows; i++) {
+            sum -= p->target[i] >= 0 ? (double)logp[i] : 0;
+        }
+        counted += (uint64_t)p->counted;
+    }
+    *loss = sum / (double)counted;
+    return KG_OK;
+}
+
+enum kg_code rl_sft_loss(struct lm_trainer *trainer, const struct rl_corpus *corpus,
+                         const struct rl_sft_options *o, double *loss, struct kg_err *err)
+{
+    struct rl_pack p;
+    const struct rl_pack_options options = pack_options(o, false);
+    if (rl_pack_open(corpus, &options, &p, err) != KG_OK) {
+        return kg_err_prefix(err, "validation");
+    }
+    float *logp = calloc((size_t)o->rows, sizeof *logp);
+    enum kg_code code = logp != NULL
+                            ? loss_of(trainer, &p, logp, loss, err)
+                            : kg_fail_memory(err, KG_E_HOST, "sft: no memory for %d rows", o->rows);
+    free(logp);
+    rl_pack_close(&p);
+    return code;
+}
+
+/* --- the run --- */
+
+static bool goes_on(const struct rl_sft_options *o, const struct rl_sft_stats *s)
+{
+    return s->step < o->steps && (o->seconds <= 0 || s->seconds < o->seconds);
+}
+
+static enum kg_code validate(struct work *w, struct rl_pack *valid, struct rl_sft_stats *s,
+                             struct kg_err *err)
+{
+    int every = w->o->valid_every;
+    s->valid = (double)NAN;
+    if (w->o->valid == NULL || (goes_on(w->o, s) && (every == 0 || s->step % every != 0))) {
+        return KG_OK;
+    }
+    return loss_of(w->trainer, valid, w->logp, &s->valid, err);
+}
+
+static enum kg_code all_steps(struct work *w, struct rl_pack *valid, rl_sft_report *report,
+                              void *user, struct rl_sft_stats *s, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    double before = s->seconds;
+    int64_t began = kg_clock_ns();
+    while (code == KG_OK && goes_on(w->o, s)) {
+        s->rate = rate_now(w->o, s);
+        code = step(w, s, err);
+        s->seconds = before + (double)(kg_clock_ns() - began) * 1e-9;
+        code = code != KG_OK ? code : validate(w, valid, s, err);
+        if (code == KG_OK && report != NULL && !report(user, s)) {
+            break;
         }
     }
-    return kg_fail(err, KG_E_INPUT, "sft: no document of the corpus fits into %d rows",
-                   most_rows(w->o));
+    return code;
 }
 
 enum kg_code rl_sft_run(struct lm_trainer *trainer, const struct rl_corpus *corpus,
                         const struct rl_sft_options *o, rl_sft_report *report, void *user,
                         struct rl_sft_stats *out, struct kg_err *err)
 {
-    struct work w = {.corpus = corpus, .o = o};
-    *out = o->from != NULL ? *o->from : (struct rl_sft_stats){0};
-    int64_t began = kg_clock_ns() - (int64_t)(out->seconds * 1e9);
-    if (check(&w, err) != KG_OK) {
-        return err->code;
+    struct work w = {.o = o, .trainer = trainer};
+    struct rl_pack valid = {0};
+    const struct rl_pack_options v = pack_options(o, false);
+    *out = o->from != NULL ? *o->from : (struct rl_sft_stats){.valid = (double)NAN};
+    enum kg_code code = open_work(&w, corpus, err);
+    if (code == KG_OK && o->valid != NULL && rl_pack_open(o->valid, &v, &valid, err) != KG_OK) {
+        code = kg_err_prefix(err, "validation");
     }
-    enum kg_code code = open_work(&w, err);
-    w.at = corpus->n; /* the first epoch begins */
-    if (code == KG_OK) {
-        go_on(&w, out);
-    }
-    while (code == KG_OK && out->step < o->steps &&
-           (o->seconds <= 0 || out->seconds < o->seconds)) {
-        out->rate = rate_now(o, out);
-        pack(&w, out);
-        code = step(&w, trainer, out, err);
-        out->seconds = (double)(kg_clock_ns() - began) * 1e-9;
-        if (code == KG_OK && report != NULL && !report(user, out)) {
-            break;
-        }
-    }
+    code = code != KG_OK ? code : all_steps(&w, &valid, report, user, out, err);
+    rl_pack_close(&valid);
     close_work(&w);
     return code;
+}
+
+enum kg_code rl_sft_steps(const struct rl_corpus *corpus, const struct rl_sft_options *o,
+                          double epochs, int *steps, struct kg_err *err)
+{
+    struct rl_pack p;
+    const struct rl_pack_options options = pack_options(o, true);
+    if (rl_pack_open(corpus, &options, &p, err) != KG_OK) {
+        return err->code;
+    }
+    int micros = micros_of(o), most = o->steps < INT32_MAX / micros ? o->steps * micros : INT32_MAX;
+    *steps = (rl_pack_count(&p, epochs, most) + micros - 1) / micros;
+    rl_pack_close(&p);
+    return KG_OK;
 }

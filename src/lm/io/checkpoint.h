@@ -22,12 +22,20 @@
 #include "lm/tok/bpe_def.h"
 #include "lm/train/trainer.h"
 
+/* A small file beside the weights: its name, without folders, and its text. */
+struct lm_checkpoint_file {
+    const char *name, *text;
+    size_t len;
+};
+
 struct lm_checkpoint {
     const struct lm_bpe_def *tokenizer; /* NULL: no tokenizer.json */
     const char *base;                   /* adapter: where its model lies, a text for PEFT; NULL */
     enum lm_dtype dtype;                /* of the weights: F32 keeps their bits; F16, BF16 */
     int eos_id, pad_id;                 /* of a model, -1: none */
     const json_t *run;                  /* any JSON value to find again; NULL */
+    const struct lm_checkpoint_file *extra; /* [n_extra] as they are: templates, defaults */
+    size_t n_extra;
 };
 
 /* A model with an adapter gives an adapter folder, without the base; another one a model folder.

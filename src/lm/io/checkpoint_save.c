@@ -190,6 +190,10 @@ static enum kg_code write_files(const char *dir, const struct lm_model *m, struc
         snprintf(path, sizeof path, "%s/tokenizer.json", dir);
         code = lm_bpe_write(o->tokenizer, path, err);
     }
+    for (size_t i = 0; i < o->n_extra && code == KG_OK; i++) {
+        snprintf(path, sizeof path, "%s/%.200s", dir, o->extra[i].name);
+        code = kg_file_write_atomic(path, o->extra[i].text, o->extra[i].len, err);
+    }
     if (code == KG_OK && t != NULL) {
         code = write_optim(dir, t, err);
     }

@@ -40,6 +40,10 @@ struct lm_chat {
     bool thinking; /* of LM_CHAT_QWEN3; false: prompts hold an empty block of thought */
 };
 
+/* A template of LM_CHAT_QWEN3_INSTRUCT without tools, for models that are trained here. Its text is
+ * one that lm_chat_detect() knows. */
+extern const char lm_chat_plain_template[];
+
 /* "qwen2.5", "qwen2.5-base", "qwen3", "qwen3-instruct", "qwen3-thinking" */
 const char *lm_chat_kind_name(enum lm_chat_kind kind);
 /* USAGE: no such name. */
