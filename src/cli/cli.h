@@ -25,6 +25,8 @@ int kg_cmd_feedback(int argc, char **argv);
 int kg_cmd_prompt(int argc, char **argv);
 int kg_cmd_kernelbench(int argc, char **argv);
 int kg_cmd_train(int argc, char **argv);
+int kg_cmd_sft(int argc, char **argv);
+int kg_cmd_generate(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_pool_supervisor(int argc, char **argv); /* hidden: pool_roles.c */
@@ -45,6 +47,8 @@ enum kg_code kg_cli_unknown(const char *command, const char *word, const char *c
 /* The flags of `kgym eval`, NULL-terminated, for messages and completion. */
 extern const char *const kg_cli_eval_flags[];
 extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
+extern const char *const kg_cli_sft_flags[];
+extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
 
 /* Collects configuration words while a command walks its argv. They are resolved afterwards in the
  * order of docs/presets.md: defaults < preset < file < environment < flags. */

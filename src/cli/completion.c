@@ -17,14 +17,17 @@
 static const struct {
     const char *option, *values;
 } given[] = {
-    {"--batch|--replay|--record|--config|--baseline|--records|--trace|--out", "@file"},
-    {"--run|--problems|--suites|suites|--cache|cache", "@dir"},
+    {"--batch|--replay|--record|--config|--baseline|--records|--trace|--out|--data|--valid|"
+     "--prompt-file|--messages|--tokenizer",
+     "@file"},
+    {"--model|--adapter|--run|--problems|--suites|suites|--cache|cache", "@dir"},
     {"--device|device", "auto cpu cuda:0"},
     {"--compiler|compiler", "gcc clang"},
     {"--python|python", "@file"},
     {"--precision|precision", "fp32 tf32 fp16 bf16"},
     {"--league|league", "fp32 tf32"},
     {"--language", "triton cuda pytorch"},
+    {"--template", "qwen2.5 qwen2.5-base qwen3 qwen3-instruct qwen3-thinking"},
 };
 
 static void add_words(struct kg_buf *out, const char *const *list)
@@ -99,7 +102,8 @@ static void add_values(struct kg_buf *out)
     add_case(
         out,
         "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k|"
-        "--seed|--part|--triples",
+        "--seed|--part|--triples|--stop-at|--prompt|--system|--max-tokens|--temperature|--top-p|"
+        "--top-k|--min-p|--n|--threads",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
@@ -180,6 +184,10 @@ static void add_command_words(struct kg_buf *out)
     add_case(out, "report", "@file --out --title --recheck --json --help");
     kg_buf_adds(out, "    train) echo \"@file");
     add_words(out, kg_cli_train_flags);
+    kg_buf_adds(out, "\" ;;\n    sft) echo \"@file");
+    add_words(out, kg_cli_sft_flags);
+    kg_buf_adds(out, "\" ;;\n    generate) echo \"");
+    add_words(out, kg_cli_sample_flags);
     kg_buf_adds(out, "\" ;;\n");
     add_case(out, "feedback", "@file --tokens --style --help");
     add_case(out, "options", "--markdown --static-rules --help");

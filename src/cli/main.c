@@ -16,6 +16,8 @@ static const struct kg_command commands[] = {
     {"feedback", kg_cmd_feedback, "what a model may be told about a record, within a token budget"},
     {"kernelbench", kg_cmd_kernelbench, "judge a KernelBench run, write and analyse its results"},
     {"train", kg_cmd_train, "train a small model on generated kernels, by SFT and RL"},
+    {"sft", kg_cmd_sft, "train a model on conversations, whole or as an adapter"},
+    {"generate", kg_cmd_generate, "let a model answer, as text or as ids with log-probs"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
     {"completion", kg_cmd_completion, "shell completion for bash or zsh"},

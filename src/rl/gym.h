@@ -1,0 +1,22 @@
+/* The gym of a run: a pool with the keys of its configuration. */
+#ifndef KG_RL_GYM_H
+#define KG_RL_GYM_H
+
+#include "rl/corpus.h"
+#include "rl/options.h"
+
+/* An unknown reward or key is refused. Errors: those of kgym_open. The caller closes *out. */
+enum kg_code rl_gym_open(const struct rl_config *c, struct kgym_pool **out,
+                         struct kg_err *err) KG_MUST_USE;
+
+/* Of rl_gym_ask(). */
+struct rl_gym_asker {
+    const struct rl_config *config;
+    struct kgym_pool *pool;
+    const volatile int *cancel;
+};
+/* An rl_feedback_fn; user is a struct rl_gym_asker. Errors: those of the judge, KG_E_CANCELLED. */
+enum kg_code rl_gym_ask(void *user, struct rl_first_turn *turn, size_t n,
+                        struct kg_err *err) KG_MUST_USE;
+
+#endif
