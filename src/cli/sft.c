@@ -127,13 +127,13 @@ static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *
     return KG_OK;
 }
 
-/* `--resume --out RUN` alone takes the configuration of the run. */
+/* `--resume --out RUN` takes the configuration of the run. */
 static enum kg_code resolve(const struct args *a, struct rl_sft_config *c, struct kg_err *err)
 {
     char path[4096];
     struct rl_sft_plan plan;
     const char *file = a->config;
-    bool given = file != NULL || a->nset > 0 || a->data.n > 0 || a->valid.n > 0;
+    bool given = file != NULL || a->data.n > 0 || a->valid.n > 0;
     if (a->resume && !given && a->out != NULL) {
         snprintf(path, sizeof path, "%.4000s/config.yaml", a->out);
         file = path;

@@ -89,7 +89,7 @@ enum kg_code rl_sft_look(struct rl_sft_state *s, bool *ended, struct kg_err *err
 
 /* --- metrics --- */
 
-/* Lines up to the checkpoint; later ones come again. */
+/* What was read, and lines up to the checkpoint; later ones come again. */
 static enum kg_code keep_lines(const struct rl_sft_state *s, const char *path, struct kg_err *err)
 {
     struct kg_buf text, kept;
@@ -101,7 +101,7 @@ static enum kg_code keep_lines(const struct rl_sft_state *s, const char *path, s
         size_t n = end != NULL ? (size_t)(end - text.data) - at + 1 : text.len - at;
         json_t *j = json_loadb(text.data + at, n, 0, NULL);
         const json_t *step = json_object_get(j, "step");
-        if (step != NULL && s->goes_on && json_integer_value(step) <= s->from.step) {
+        if (s->goes_on && (step == NULL || json_integer_value(step) <= s->from.step)) {
             kg_buf_add(&kept, text.data + at, n);
         }
         json_decref(j);
@@ -140,9 +140,10 @@ enum kg_code rl_sft_open_folder(struct rl_sft_state *s, struct kg_err *err)
         return code;
     }
     s->metrics = fopen(path, "ae");
-    return s->metrics != NULL
-               ? rl_sft_log(s, json_incref(s->report), err)
-               : kg_fail(err, KG_E_IO, "%.300s: cannot write: %s", path, strerror(errno));
+    if (s->metrics == NULL) {
+        return kg_fail(err, KG_E_IO, "%.300s: cannot write: %s", path, strerror(errno));
+    }
+    return s->goes_on ? KG_OK : rl_sft_log(s, json_incref(s->report), err);
 }
 
 /* --- checkpoints --- */

@@ -61,7 +61,7 @@ static enum kg_code kind_of(const struct rl_source *s, const char *folder, enum 
         return KG_OK;
     }
     struct kg_err why = *err;
-    return kg_fail(err, why.code == KG_E_IO ? KG_E_NOT_FOUND : why.code,
+    return kg_fail(err, why.code,
                    "no chat template that is known (%.300s); name one: `template` is qwen2.5, "
                    "qwen2.5-base, qwen3, qwen3-instruct or qwen3-thinking",
                    why.message);
