@@ -190,10 +190,10 @@ enum kg_code rl_sft_go_on(struct rl_sft_state *s, struct kg_err *err)
                                     .left_out = count_in(run, "left_out", &ok),
                                     .seconds = json_number_value(seconds)};
     enum kg_code code =
-        !ok || data == NULL || s->from.at > s->train.n
-            ? kg_fail(err, KG_E_INPUT, "%.300s: does not say where its run was", path)
-        : strcmp(data, s->hash) != 0
+        data != NULL && strcmp(data, s->hash) != 0
             ? kg_fail(err, KG_E_INPUT, "%.300s: its run had other training data", path)
+        : !ok || data == NULL || s->from.at > s->train.n
+            ? kg_fail(err, KG_E_INPUT, "%.300s: does not say where its run was", path)
             : KG_OK;
     json_decref(run);
     return code;
