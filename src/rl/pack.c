@@ -35,14 +35,16 @@ enum kg_code rl_pack_open(const struct rl_corpus *corpus, const struct rl_pack_o
                           struct rl_pack *out, struct kg_err *err)
 {
     size_t n = (size_t)o->rows;
-    *out = (struct rl_pack){.corpus = corpus,
-                            .seed = o->seed,
-                            .shuffle = o->shuffle,
-                            .max_rows = o->rows,
-                            .max_seqs = o->seqs};
-    if (!fits_one(corpus, o->rows)) {
+    *out =
+        (struct rl_pack){.corpus = corpus,
+                         .seed = o->seed,
+                         .shuffle = o->shuffle,
+                         .max_rows = o->rows,
+                         .max_seqs = o->seqs,
+                         .longest = o->longest > 0 && o->longest < o->rows ? o->longest : o->rows};
+    if (!fits_one(corpus, out->longest)) {
         return kg_fail(err, KG_E_INPUT, "sft: no document of the corpus fits into %d rows",
-                       o->rows);
+                       out->longest);
     }
     out->order = calloc(corpus->n, sizeof *out->order);
     out->start = calloc((size_t)o->seqs + 1, sizeof *out->start);
@@ -111,7 +113,7 @@ void rl_pack_next(struct rl_pack *p, bool once)
             p->cursor.at = 0;
         }
         const struct rl_document *d = &p->corpus->doc[p->order[p->cursor.at]];
-        if (doc_rows(d) > p->max_rows) {
+        if (doc_rows(d) > p->longest) {
             p->left_out++;
             p->cursor.at++;
             continue;

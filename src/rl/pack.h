@@ -19,20 +19,21 @@ struct rl_pack {
     const struct rl_corpus *corpus;
     uint64_t seed;
     bool shuffle;
-    int max_rows, max_seqs;
+    int max_rows, max_seqs, longest;
     uint32_t *order;  /* [documents] of an epoch */
     uint32_t ordered; /* which one, from 1; 0: none */
     struct rl_cursor cursor;
     /* the micro-batch */
     int32_t *start, *ids, *target;
     int rows, seqs, counted; /* counted: rows with a target */
-    uint64_t left_out;       /* documents that were longer than max_rows */
+    uint64_t left_out;       /* documents that were too long */
 };
 
 struct rl_pack_options {
     uint64_t seed;
     bool shuffle; /* false: in their order */
     int rows, seqs;
+    int longest; /* tokens of a document, less its last one; 0: rows */
 };
 
 /* The corpus must outlive it. Errors: KG_E_INPUT (no document fits), KG_E_HOST (memory). */

@@ -25,8 +25,11 @@ static int micros_of(const struct rl_sft_options *o)
 
 static struct rl_pack_options pack_options(const struct rl_sft_options *o, bool shuffle)
 {
-    return (struct rl_pack_options){
-        .seed = o->seed, .shuffle = shuffle, .rows = o->rows, .seqs = o->seqs};
+    return (struct rl_pack_options){.seed = o->seed,
+                                    .shuffle = shuffle,
+                                    .rows = o->rows,
+                                    .seqs = o->seqs,
+                                    .longest = o->longest};
 }
 
 static void close_work(struct work *w)

@@ -18,7 +18,7 @@ struct rl_sft_stats {
     uint64_t tokens;   /* rows computed */
     uint64_t trained;  /* of them: counted by the loss */
     uint64_t skipped;  /* steps whose gradient was not finite */
-    uint64_t left_out; /* documents that are too long for a step */
+    uint64_t left_out; /* documents that are too long */
     double loss;       /* of the last step, nats a token */
     double rate, norm; /* of the last step */
     double seconds;
@@ -29,6 +29,7 @@ struct rl_sft_stats {
 struct rl_sft_options {
     uint64_t seed;
     int rows;       /* tokens of a micro-batch; at most those of the trainer */
+    int longest;    /* tokens of a document; at most those of the trainer; 0: rows */
     int seqs;       /* documents of a micro-batch; at most those of the trainer */
     int micro;      /* micro-batches of a step; 0: 1 */
     int steps;      /* most */

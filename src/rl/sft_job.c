@@ -104,6 +104,7 @@ static enum kg_code plan_steps(struct rl_sft_state *s, struct kg_err *err)
     s->sft = (struct rl_sft_options){
         .seed = (uint64_t)c->seed,
         .rows = (int)c->sft_rows,
+        .longest = s->max_tokens,
         .seqs = (int)c->sft_rows / 8,
         .micro = (int)s->c->micro,
         .steps = (int)c->sft_steps,
@@ -194,6 +195,10 @@ static enum kg_code train(struct rl_sft_state *s, struct kg_err *err)
         fprintf(s->o->terminal, ", validation %.4f", v.valid);
     }
     fprintf(s->o->terminal, "\n");
+    if (stats.left_out > 0) {
+        fprintf(s->o->terminal, "%llu times a conversation was left out as too long\n",
+                (unsigned long long)stats.left_out);
+    }
     if (stats.skipped > 0) {
         fprintf(s->o->terminal, "%llu steps were skipped: their gradient was not finite\n",
                 (unsigned long long)stats.skipped);

@@ -238,6 +238,27 @@ static void packing_takes_each_document_once(void **state)
     rl_pack_close(&p);
 }
 
+/* A document that the trainer cannot hold is left out and counted. */
+static void long_documents_are_left_out(void **state)
+{
+    const struct loop *l = *state;
+    struct learner x = begin(l, NULL);
+    struct rl_sft_options o = options();
+    struct rl_sft_stats s;
+    uint64_t more = 0;
+    o.longest = (int)l->corpus.longest - 20;
+    for (size_t i = 0; i < l->corpus.n; i++) {
+        more += l->corpus.doc[i].n - 1 > (size_t)o.longest;
+    }
+    assert_in_range(more, 1, l->corpus.n / 2);
+    loop_ok(rl_sft_steps(&l->corpus, &o, 1, &o.steps, &loop_err));
+    loop_ok(rl_sft_run(x.trainer, &l->corpus, &o, NULL, NULL, &s, &loop_err));
+    assert_in_range(s.left_out, o.steps == 8 ? 1 : more, 2 * more);
+    o.longest = 3;
+    assert_int_equal(rl_sft_run(x.trainer, &l->corpus, &o, NULL, NULL, &s, &loop_err), KG_E_INPUT);
+    end(&x);
+}
+
 int main(void)
 {
     static struct loop l;
@@ -247,6 +268,7 @@ int main(void)
         cmocka_unit_test_prestate(validation_is_the_mean_of_its_tokens, &l),
         cmocka_unit_test_prestate(micro_batches_share_one_mean, &l),
         cmocka_unit_test_prestate(going_on_has_the_same_bits, &l),
+        cmocka_unit_test_prestate(long_documents_are_left_out, &l),
         cmocka_unit_test_prestate(packing_takes_each_document_once, &l),
     };
     loop_open(&l, 1024, 32);
