@@ -114,7 +114,7 @@ static enum kg_code take_number(struct kg_generate *g, int argc, char **argv, in
                  {"--top-k", 0, 1e7, true},
                  {"--seed", 0, 1e15, true},
                  {"--max-tokens", 1, 1e6, true},
-                 {"--n", 1, 256, true},
+                 {"--n", 1, KG_GENERATE_SAMPLES, true},
                  {"--threads", 0, 256, true}};
     for (size_t i = 0; i < 8 && !*used; i++) {
         const char *text = NULL;

@@ -5,6 +5,8 @@
 #include "lm/infer/sample.h"
 #include "rl/source.h"
 
+enum { KG_GENERATE_SAMPLES = 256 }; /* at most */
+
 struct kg_generate {
     struct rl_source source;
     const char *prompt, *prompt_file, *messages, *problem; /* one of them */
@@ -13,7 +15,7 @@ struct kg_generate {
     bool full_prompt; /* a chain has the gym's message, not its short one */
     bool json, help;
     struct lm_sampling sampling;
-    int64_t max_tokens, samples, threads;
+    int64_t max_tokens, samples, threads; /* samples: 1 to KG_GENERATE_SAMPLES */
 };
 
 /* Appends the ids of the prompt. Errors: those of reading, KG_E_INPUT (messages in another form),

@@ -146,24 +146,16 @@ static void take(struct work *w, const struct lm_event *e)
 static enum kg_code submit(struct work *w, struct kg_err *err)
 {
     const struct kg_generate *g = w->g;
-    int n = (int)g->samples;
     struct lm_turn turn = {.sampling = g->sampling, .max_tokens = w->max_tokens};
-    uint64_t *requests = calloc((size_t)n, sizeof *requests);
-    int *handles = calloc((size_t)n, sizeof *handles);
+    uint64_t requests[KG_GENERATE_SAMPLES];
+    int handles[KG_GENERATE_SAMPLES];
     turn.sampling.n_ids = w->talker.vocab;
     turn.n_stop = rl_source_stops(&w->talker, turn.stop);
-    enum kg_code code = requests != NULL && handles != NULL
-                            ? KG_OK
-                            : kg_fail_memory(err, KG_E_HOST, "no memory for %d samples", n);
-    for (int i = 0; i < n && code == KG_OK; i++) {
+    for (int i = 0; i < KG_GENERATE_SAMPLES; i++) {
         requests[i] = (uint64_t)i;
     }
-    code = code != KG_OK ? code
-                         : lm_engine_submit(w->engine, w->prompt.id, (int)w->prompt.n, &turn, n,
-                                            requests, handles, err);
-    free(requests);
-    free(handles);
-    return code;
+    return lm_engine_submit(w->engine, w->prompt.id, (int)w->prompt.n, &turn, (int)g->samples,
+                            requests, handles, err);
 }
 
 static enum kg_code sample_all(struct work *w, struct kg_err *err)

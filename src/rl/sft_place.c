@@ -1,4 +1,5 @@
 /* The folder of a run of `kgym sft`, and going on in it. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,24 @@ enum kg_code rl_sft_log(struct rl_sft_state *s, json_t *line, struct kg_err *err
     return ok ? KG_OK : kg_fail(err, KG_E_IO, "metrics.jsonl: cannot write: %s", strerror(errno));
 }
 
+/* What a killed run was writing: checkpoint.tmp.PID and the like. */
+static enum kg_code remove_halves(const char *folder, struct kg_err *err)
+{
+    char path[4096 + 300];
+    enum kg_code code = KG_OK;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d != NULL && code == KG_OK && (e = readdir(d)) != NULL;) {
+        if (strstr(e->d_name, ".tmp.") != NULL) {
+            snprintf(path, sizeof path, "%.4000s/%s", folder, e->d_name);
+            code = kg_file_remove_tree(path, err);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return code;
+}
+
 enum kg_code rl_sft_open_folder(struct rl_sft_state *s, struct kg_err *err)
 {
     char path[4096];
@@ -131,6 +150,7 @@ enum kg_code rl_sft_open_folder(struct rl_sft_state *s, struct kg_err *err)
     kg_buf_init(&text, MAX_YAML);
     rl_sft_config_dump(s->c, &text);
     enum kg_code code = kg_file_mkdirs(s->o->folder, 0777, err);
+    code = code != KG_OK || !s->o->resume ? code : remove_halves(s->o->folder, err);
     rl_sft_path(s, RL_SFT_YAML, path);
     code = code != KG_OK ? code : kg_file_write_atomic(path, text.data, text.len, err);
     kg_buf_deinit(&text);
