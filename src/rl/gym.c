@@ -14,7 +14,8 @@ enum kg_code rl_gym_open(const struct rl_config *c, struct kgym_pool **out, stru
     for (size_t i = 0; i < c->ngym; i++) {
         settings[i] = c->gym[i];
     }
-    snprintf(reward, sizeof reward, "rewards=%s", c->reward); /* so an unknown one is refused */
+    snprintf(reward, sizeof reward, "rewards=%s",
+             rl_config_reward(c)); /* so an unknown one is refused */
     settings[c->ngym] = reward;
     const struct kgym_options o = {
         .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym + 1};
@@ -26,7 +27,7 @@ enum kg_code rl_gym_ask(void *user, struct rl_first_turn *turn, size_t n, struct
     const struct rl_gym_asker *a = user;
     struct rl_judge *j;
     const struct rl_judge_options o = {
-        .reward = a->config->reward, .tickets = (int)n, .reuse = true};
+        .reward = rl_config_reward(a->config), .tickets = (int)n, .reuse = true};
     if (rl_judge_create(a->pool, &o, &j, err) != KG_OK) {
         return err->code;
     }

@@ -82,7 +82,7 @@ static void order_of(struct rl_pack *p, uint32_t epoch)
     }
 }
 
-void rl_pack_seek(struct rl_pack *p, struct rl_cursor c)
+void rl_pack_seek(struct rl_pack *p, struct rl_pack_place c)
 {
     p->cursor = c;
     if (c.epoch > 0) {

@@ -10,7 +10,7 @@
 #include "lm/train/rows.h"
 #include "rl/corpus.h"
 
-struct rl_cursor {
+struct rl_pack_place {
     uint32_t epoch; /* epochs begun */
     uint32_t at;    /* documents taken of the last one */
 };
@@ -22,7 +22,7 @@ struct rl_pack {
     int max_rows, max_seqs, longest;
     uint32_t *order;  /* [documents] of an epoch */
     uint32_t ordered; /* which one, from 1; 0: none */
-    struct rl_cursor cursor;
+    struct rl_pack_place cursor;
     /* the micro-batch */
     int32_t *start, *ids, *target;
     int rows, seqs, counted; /* counted: rows with a target */
@@ -41,7 +41,7 @@ enum kg_code rl_pack_open(const struct rl_corpus *corpus, const struct rl_pack_o
                           struct rl_pack *out, struct kg_err *err) KG_MUST_USE;
 void rl_pack_close(struct rl_pack *p);
 /* Goes on from there. */
-void rl_pack_seek(struct rl_pack *p, struct rl_cursor c);
+void rl_pack_seek(struct rl_pack *p, struct rl_pack_place c);
 /* Documents in their order until one does not fit. A micro-batch may go on in the next epoch;
  * with `once` it does not, and an empty one says that the epoch is over. */
 void rl_pack_next(struct rl_pack *p, bool once);

@@ -64,7 +64,7 @@ static enum kg_code open_work(struct work *w, const struct rl_corpus *corpus, st
 static int pack_step(struct work *w, struct rl_sft_stats *s)
 {
     int counted = 0;
-    struct rl_cursor at = {s->epoch, s->at};
+    struct rl_pack_place at = {s->epoch, s->at};
     for (int i = 0; i < w->micros; i++) {
         struct rl_pack *p = &w->micro[i];
         p->left_out = 0;
@@ -144,7 +144,7 @@ static enum kg_code loss_of(struct lm_trainer *trainer, struct rl_pack *p, float
 {
     double sum = 0;
     uint64_t counted = 0;
-    rl_pack_seek(p, (struct rl_cursor){0});
+    rl_pack_seek(p, (struct rl_pack_place){0});
     for (rl_pack_next(p, true); p->seqs > 0; rl_pack_next(p, true)) {
         const struct lm_rows rows = rl_pack_rows(p);
         if (lm_trainer_forward(trainer, &rows, logp, NULL, err) != KG_OK) {

@@ -110,7 +110,7 @@ static enum kg_code judge_sample(struct rl_sft_state *s, struct kgym_pool *pool,
     struct rl_judge *judge;
     struct rl_verify_counts n;
     const struct rl_judge_options o = {
-        .reward = s->c->run.reward, .tickets = VERIFY_TICKETS, .reuse = true};
+        .reward = rl_config_reward(&s->c->run), .tickets = VERIFY_TICKETS, .reuse = true};
     if (rl_judge_create(pool, &o, &judge, err) != KG_OK) {
         return err->code;
     }

@@ -223,7 +223,7 @@ static void packing_takes_each_document_once(void **state)
     assert_int_equal(n, l->corpus.n);
     assert_true(rows == want);
     for (uint32_t e = 0; e < 2; e++) {
-        rl_pack_seek(&p, (struct rl_cursor){.epoch = e + 1});
+        rl_pack_seek(&p, (struct rl_pack_place){.epoch = e + 1});
         first[e] = p.order[0];
     }
     assert_true(first[0] != first[1]);
