@@ -282,6 +282,9 @@ static void one_chain(struct subject *s, int round, bool all, struct kg_rng *rng
         if (law == KG_LAW_LARGE || law == KG_LAW_SPIKE) { /* in every evaluation */
             one_case(s, KG_VARIANT_DEFAULT, (enum kg_law)law, rng, refused);
         }
+        for (int i = 0; law == KG_LAW_PRECISION && i < 4; i++) { /* few values of other inputs */
+            one_case(s, KG_VARIANT_QUARTER, KG_LAW_PRECISION, rng, refused);
+        }
     }
     for (int i = 0; i < s->n; i++) {
         pairs_refused += refused[i];

@@ -14,16 +14,17 @@ enum {
     OFFSET = 1 << 5,
     OUTLIER = 1 << 6,
     PIECEWISE = 1 << 7,
-    SMALL = 1 << 8,
-    SMALLINT = 1 << 9,
-    SORTED = 1 << 10,
-    SPARSE = 1 << 11,
-    SPIKE = 1 << 12,
-    WIDEINT = 1 << 13,
+    PRECISION = 1 << 8,
+    SMALL = 1 << 9,
+    SMALLINT = 1 << 10,
+    SORTED = 1 << 11,
+    SPARSE = 1 << 12,
+    SPIKE = 1 << 13,
+    WIDEINT = 1 << 14,
 };
-static const char *const names[] = {"equal",  "heavy",   "large",     "mixed",  "normal",
-                                    "offset", "outlier", "piecewise", "small",  "smallint",
-                                    "sorted", "sparse",  "spike",     "wideint"};
+static const char *const names[] = {"equal",    "heavy",   "large",     "mixed",     "normal",
+                                    "offset",   "outlier", "piecewise", "precision", "small",
+                                    "smallint", "sorted",  "sparse",    "spike",     "wideint"};
 
 #define ALIKE (EQUAL | OUTLIER | PIECEWISE) /* whole rows of one number */
 #define TAILS (HEAVY | MIXED | SPIKE)       /* some values far above their rms */
@@ -42,6 +43,7 @@ struct errors {
     unsigned state; /* of RL_NEG ... */
     bool product;   /* the last step is a product: `fma` may take it up */
     bool around;    /* values lie around a number that may be far above their differences */
+    bool picked;    /* the larger of x and an input: no x at all where the input is one number */
     bool levelled;  /* what the elements of a row have in common was taken away */
     bool summed;    /* and by a sum, whose error all elements of the row share */
     bool powers;    /* an element is a product of inputs, so most are small beside the largest */
@@ -61,6 +63,7 @@ static unsigned refused(const struct rl_op *o, const struct errors *e)
     off |= most && e->distance ? FAR : 0;
     off |= level && e->around ? FAR | SMALL : 0;
     off |= level && e->apart != SAME ? ALIKE | OFFSET : 0;
+    off |= level && e->picked ? PRECISION : 0;
     off |= (what & RL_FREE) && (e->summed || (level && o->sums)) ? TAILS : 0;
     return off;
 }
@@ -77,6 +80,7 @@ static void follow(const struct rl_op *o, struct errors *e)
     e->product = (what & RL_TIMES) || (e->product && !adds);
     e->powers = e->powers || (what & RL_FREE);
     e->around = e->around || (what & RL_AROUND);
+    e->picked = e->picked || (what & RL_PICKS);
     e->levelled = e->levelled || level;
     e->summed = e->summed || (level && o->sums);
     e->distance = e->distance || (adds && (what & RL_EXPS));

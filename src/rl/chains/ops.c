@@ -70,6 +70,7 @@ const struct rl_op rl_op_table[] = {
      .calls = "kgops_max(X,Z,Y,N);",
      .code = SAME("v=v<Z?Z:v;"),
      .refuse = RL_SMALL | RL_FAR,
+     .error = RL_PICKS,
      .cost = 130,
      .flops = 1},
     {.name = "sq",
