@@ -194,6 +194,7 @@ static void test_laws(void **state)
         {"logsm_glu_silu", {sums, far}},
         {"sq_sigmoid_lnorm", {sums, "heavy large mixed small spike"}}, /* all about 1 */
         {"center", {sums, ""}},
+        {"rsub_relu_center", {sums, "heavy mixed spike"}},
         {"maxz_center", {sums, "precision"}}, /* all may be z, which is one number there */
         {"center_gain", {sums, "heavy mixed spike"}},
         {"lnorm", {sums, "heavy mixed spike"}},

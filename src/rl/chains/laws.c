@@ -43,6 +43,7 @@ struct errors {
     unsigned state; /* of RL_NEG ... */
     bool product;   /* the last step is a product: `fma` may take it up */
     bool around;    /* values lie around a number that may be far above their differences */
+    bool shifted;   /* a number was added to all of a row: it may be far above their differences */
     bool picked;    /* the larger of x and an input: no x at all where the input is one number */
     bool levelled;  /* what the elements of a row have in common was taken away */
     bool summed;    /* and by a sum, whose error all elements of the row share */
@@ -63,6 +64,7 @@ static unsigned refused(const struct rl_op *o, const struct errors *e)
     off |= most && e->distance ? FAR : 0;
     off |= level && e->around ? FAR | SMALL : 0;
     off |= level && e->apart != SAME ? ALIKE | OFFSET : 0;
+    off |= level && o->sums && e->shifted ? TAILS : 0;
     off |= level && e->picked ? PRECISION : 0;
     off |= (what & RL_FREE) && (e->summed || (level && o->sums)) ? TAILS : 0;
     return off;
@@ -80,6 +82,7 @@ static void follow(const struct rl_op *o, struct errors *e)
     e->product = (what & RL_TIMES) || (e->product && !adds);
     e->powers = e->powers || (what & RL_FREE);
     e->around = e->around || (what & RL_AROUND);
+    e->shifted = e->shifted || (o->add & RL_SHIFT);
     e->picked = e->picked || (what & RL_PICKS);
     e->levelled = e->levelled || level;
     e->summed = e->summed || (level && o->sums);
