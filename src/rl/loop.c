@@ -64,14 +64,15 @@ static enum kg_code collect(struct rl_run *run, uint32_t at, struct rl_chain *ch
 
 /* One step: problems, rollouts, learning. */
 static enum kg_code step(struct rl_run *run, uint32_t at, struct rl_chain *chains,
-                         struct rl_step_stats *s, double seconds, struct kg_err *err)
+                         struct rl_recheck *again, struct rl_step_stats *s, double seconds,
+                         struct kg_err *err)
 {
     struct rl_rollout_stats r;
     struct rl_loop_line line = {
         .step = at, .seconds = seconds, .share = rl_picker_share(&run->picker)};
     rl_sampler_refresh(&run->sampler, at);
     rl_run_sampling(run, RL_PHASE_RL, at);
-    if (collect(run, at, chains, &r, err) != KG_OK) {
+    if (collect(run, at, chains, &r, err) != KG_OK || rl_loop_offer(run, again, at, err) != KG_OK) {
         return err->code;
     }
     int64_t began = kg_clock_ns();
@@ -93,9 +94,11 @@ enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
     struct kg_progress progress;
+    struct rl_recheck *again = NULL;
     struct rl_chain *chains = calloc(rl_config_shape(c).groups, sizeof *chains);
     enum kg_code code = chains != NULL ? KG_OK : kg_fail(err, KG_E_HOST, "no memory");
     code = code != KG_OK ? code : rl_loop_prepare(run, err);
+    code = code != KG_OK ? code : rl_loop_open_recheck(run, &again, err);
     int64_t began = kg_clock_ns() - (int64_t)(run->seconds[RL_PHASE_RL] * 1e9);
     kg_progress_init(&progress, run->terminal, "RL", 1000);
     for (uint32_t at = run->place.step; at < (uint64_t)c->steps && code == KG_OK; at++) {
@@ -105,7 +108,7 @@ enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err)
         if (c->seconds > 0 && before >= c->seconds) {
             break;
         }
-        code = step(run, at, chains, &s, before, err);
+        code = step(run, at, chains, again, &s, before, err);
         if (code == KG_OK) {
             run->place.step = at + 1;
             run->seconds[RL_PHASE_RL] = since(began);
@@ -118,5 +121,7 @@ enum kg_code rl_loop_run(struct rl_run *run, struct kg_err *err)
     kg_progress_end(&progress);
     free(chains);
     run->seconds[RL_PHASE_RL] = since(began);
+    code = code != KG_OK ? code : rl_loop_recheck(run, again, err);
+    rl_recheck_destroy(again);
     return code;
 }

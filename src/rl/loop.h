@@ -22,6 +22,19 @@ enum kg_code rl_loop_open_step(struct rl_run *run, struct kg_err *err) KG_MUST_U
  * stays: a resumed run brings its adapter and its reference. */
 enum kg_code rl_loop_prepare(struct rl_run *run, struct kg_err *err) KG_MUST_USE;
 
+/* --- loop_recheck.c --- */
+
+/* Judges some correct replies again by the gym's preset `default`. *out is NULL where `recheck` is
+ * 0, or where the run has no gym of its own. */
+enum kg_code rl_loop_open_recheck(const struct rl_run *run, struct rl_recheck **out,
+                                  struct kg_err *err) KG_MUST_USE;
+/* Offers the correct replies of a step, a shared record once. r NULL is nothing. */
+enum kg_code rl_loop_offer(const struct rl_run *run, struct rl_recheck *r, uint32_t step,
+                           struct kg_err *err) KG_MUST_USE;
+/* Judges those that were chosen, as far as time allows, and keeps the counts in the run. */
+enum kg_code rl_loop_recheck(struct rl_run *run, struct rl_recheck *r,
+                             struct kg_err *err) KG_MUST_USE;
+
 /* --- loop_log.c --- */
 
 /* One line of metrics.jsonl for a step. */
@@ -34,6 +47,8 @@ json_t *rl_loop_log(const struct rl_loop_line *l, const struct rl_step_stats *s,
                     const struct rl_rollout_stats *r, struct rl_judge_counts j);
 /* Components by name: rows looked at and changed; and what is idle. */
 json_t *rl_loop_components(const struct rl_run *run);
+/* How many correct replies were judged again, and how many held. */
+json_t *rl_loop_recheck_json(const struct rl_run *run);
 /* The same for people, with one line for each component that is on. */
 void rl_loop_component_table(const struct rl_run *run, struct kg_buf *out);
 /* The first component that is on and has looked at nothing; NULL: none, or no update was made. */

@@ -152,4 +152,20 @@ void rl_loop_component_table(const struct rl_run *run, struct kg_buf *out)
                     on[i] ? "on" : "", (unsigned long long)c.of[i].looked,
                     (unsigned long long)c.of[i].acted);
     }
+    kg_buf_addf(out, "judged again by preset default: %llu of %llu that were chosen; %llu held\n",
+                (unsigned long long)run->recheck.checked, (unsigned long long)run->recheck.chosen,
+                (unsigned long long)run->recheck.held);
+}
+
+json_t *rl_loop_recheck_json(const struct rl_run *run)
+{
+    const struct rl_recheck_counts *c = &run->recheck;
+    json_t *o = json_object();
+    put_count(o, "offered", c->offered);
+    put_count(o, "chosen", c->chosen);
+    put_count(o, "checked", c->checked);
+    put_count(o, "held", c->held);
+    put_count(o, "disagreed", c->disagreed);
+    put_count(o, "failed", c->failed);
+    return o;
 }

@@ -37,6 +37,8 @@ struct rl_config {
     int fill;
     char reward[48];
     bool reuse, void_turns;
+    int64_t recheck;
+    double recheck_seconds;
     int returns;
     double gamma;
     char adv[32];

@@ -19,6 +19,7 @@
 #include "rl/dryrun.h"
 #include "rl/evaluate.h"
 #include "rl/options.h"
+#include "rl/recheck.h"
 #include "rl/run_files.h"
 #include "rl/sampler.h"
 #include "rl/sft.h"
@@ -81,8 +82,9 @@ struct rl_run {
     struct rl_chain *held; /* pairs, then triples */
     int held_pairs, held_n;
     struct rl_evaluation before, after;
-    double seconds[5];         /* of the phases; stored */
-    uint64_t updates, skipped; /* stored */
+    double seconds[5];                /* of the phases; stored */
+    uint64_t updates, skipped;        /* stored */
+    struct rl_recheck_counts recheck; /* correct replies of RL that were judged again */
 };
 
 /* Checks the configuration, opens folder and pool, makes the corpus, then the model, or takes it

@@ -95,6 +95,7 @@ json_t *rl_log_end(const struct rl_run *run, struct kg_buf *table)
     put_count(o, "evaluations", j.sent);
     put_count(o, "from_journal", j.read);
     json_object_set_new(o, "components", rl_loop_components(run));
+    json_object_set_new(o, "recheck", rl_loop_recheck_json(run));
     json_object_set_new(o, "idle", idle ? json_string(idle) : json_null());
     json_object_set_new(o, "differences", rl_loop_compare(run, table));
     rl_loop_component_table(run, table);
