@@ -34,7 +34,7 @@ struct rl_judge_options {
     int feedback;
     size_t (*count)(void *user, const char *text, size_t len);
     void *user;
-    rl_gym_fn *open;       /* gives the pool where there is none yet */
+    rl_gym_fn *open; /* gives the pool where there is none yet */
     void *open_user;
     rl_script_gym *script; /* NULL: the gym judges */
     void *script_user;
