@@ -8,6 +8,7 @@
 #include "../support/sample_run.h"
 #include "base/file.h"
 #include "rl/report/parts.h"
+#include "sanitized.h"
 
 static const struct sample_run usual = {
     .pairs = 12, .triples = 5, .samples = 2, .steps = 60, .turns = 2, .end = true};
@@ -309,8 +310,11 @@ static void large_files_need_little_memory(void **state)
     print_message("%zu trajectories, %ld KB more\n", r->walks.n,
                   after.ru_maxrss - before.ru_maxrss);
     assert_true(r->walks.n > 20000);
-    assert_true(after.ru_maxrss - before.ru_maxrss < 48 << 10);
+    long more = after.ru_maxrss - before.ru_maxrss;
     rl_report_close(r);
+    if (!is_sanitized(getenv("KGYM_BUILD"))) { /* which keeps freed memory */
+        assert_true(more < 48 << 10);
+    }
     rig_expect(0, "rm -rf large");
 }
 
