@@ -303,7 +303,8 @@ static void test_scratch_is_emptied(void **state)
     char command[400];
     snprintf(command, sizeof command, "rm -rf %s/*", worker->scratch.path);
     assert_int_equal(system(command), 0);
-    kill(kg_native_of(worker)->own.ref.runner.sandbox.pid, SIGKILL); /* so that the object is asked for */
+    kill(kg_native_of(worker)->own.ref.runner.sandbox.pid,
+         SIGKILL); /* so that the object is asked for */
     for (int i = 0; i < CANDIDATES; i++) {
         expect_right(i, "what was built is gone");
     }
