@@ -6,6 +6,7 @@
 
 #define HELP_COLUMN 30
 #define HELP_WIDTH  96
+#define COLUMNS     78 /* of a comment */
 
 static void add_range(const struct kg_opt *opt, struct kg_buf *out)
 {
@@ -23,6 +24,28 @@ static void add_range(const struct kg_opt *opt, struct kg_buf *out)
     }
 }
 
+/* Breaks the comment from start on at spaces, so that it fits a terminal. */
+static void wrap(struct kg_buf *out, size_t start)
+{
+    char text[1024];
+    size_t len = out->len - start, at = 0;
+    if (len <= COLUMNS || len >= sizeof text) {
+        return;
+    }
+    memcpy(text, out->data + start, len);
+    out->len = start;
+    while (len - at > COLUMNS) {
+        size_t end = at + COLUMNS;
+        while (end > at + 2 && text[end] != ' ') {
+            end--;
+        }
+        end = end > at + 2 ? end : at + COLUMNS;
+        kg_buf_addf(out, "%.*s\n#", (int)(end - at), text + at);
+        at = end; /* the space stays, behind the # */
+    }
+    kg_buf_addf(out, "%.*s", (int)(len - at), text + at);
+}
+
 void kg_opts_dump(const struct kg_opts *o, const void *config, bool help, struct kg_buf *out)
 {
     for (size_t i = 0; i < o->n; i++) {
@@ -36,6 +59,7 @@ void kg_opts_dump(const struct kg_opts *o, const void *config, bool help, struct
                 kg_buf_adds(out, ")");
             }
             KG_ASSERT(memchr(out->data + start, '\n', out->len - start) == NULL);
+            wrap(out, start);
             kg_buf_addc(out, '\n');
         }
         kg_buf_addf(out, "%s: ", opt->key);

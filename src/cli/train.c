@@ -23,23 +23,24 @@ static void usage(FILE *f)
 {
     static struct rl_config c;
     struct kg_buf keys;
-    fputs(
-        "usage: kgym train CONFIG.yaml --out RUN [--set key=value]...\n"
-        "       kgym train --resume RUN\n"
-        "       kgym train CONFIG.yaml --dry-run | --check | --dump\n\n"
-        "Trains a small model on generated C kernels: a corpus, SFT, an evaluation on problems\n"
-        "that are held out, RL by the gym's rewards, the same evaluation again.\n\n"
-        "  --out RUN        a new folder: configuration, metrics, trajectories, checkpoints\n"
-        "  --resume RUN     goes on with a run that was broken off, from its last checkpoint; a\n"
-        "                   CONFIG and --set are only compared with the run's own\n"
-        "  --set KEY=VALUE  overrides the file; gym.KEY=VALUE sets a key of the gym\n"
-        "  --dry-run        no model: correct, wrong, hacking and garbage replies go through the\n"
-        "                   loop; exit status 1 if the gym rewards them otherwise than it must\n"
-        "  --check          only check the configuration\n"
-        "  --dump           print the resolved configuration\n\n"
-        "Example: kgym train configs/demo.yaml --out run1 --set rl.seconds=60\n\n"
-        "Keys, their meaning and defaults:\n\n",
-        f);
+    fputs("usage: kgym train CONFIG.yaml --out RUN [--set key=value]...\n"
+          "       kgym train --resume RUN\n"
+          "       kgym train CONFIG.yaml --dry-run | --check | --dump\n\n"
+          "Trains a small model on generated C kernels: a corpus, SFT, an evaluation on\n"
+          "held-out problems, RL by the gym's rewards, the same evaluation again.\n\n"
+          "  --out RUN        a new folder: configuration, metrics, trajectories,\n"
+          "                   checkpoints\n"
+          "  --resume RUN     goes on with a run that was broken off, from its last\n"
+          "                   checkpoint; a CONFIG and --set are only compared\n"
+          "  --set KEY=VALUE  overrides the file; gym.KEY=VALUE sets a key of the gym\n"
+          "  --dry-run        no model: correct, wrong, hacking and garbage replies go\n"
+          "                   through the loop; exit status 1 if the gym rewards them\n"
+          "                   otherwise than it must\n"
+          "  --check          only check the configuration\n"
+          "  --dump           print the resolved configuration\n\n"
+          "Example: kgym train configs/demo.yaml --out run1 --set rl.seconds=60\n\n"
+          "Keys, their meaning and defaults:\n\n",
+          f);
     kg_buf_init(&keys, 1u << 20);
     rl_config_defaults(&c);
     kg_opts_dump(rl_options(), &c, true, &keys);

@@ -6,7 +6,7 @@
     "--set corpus.documents=200 --set sft.seconds=0 --set sft.steps=12 --set rl.seconds=0 "        \
     "--set rl.steps=2 --set rl.groups=2 --set rl.rollouts=2 --set eval.pairs=2 "                   \
     "--set eval.triples=1 --set eval.samples=2 --set resp_max=24 --set turns=2 "                   \
-    "--set gym.stage.timing=no --set refill_rounds=0"
+    "--set gym.stage.timing=no --set refill_rounds=0 --set corpus.talks=0"
 
 static void words(void **state)
 {

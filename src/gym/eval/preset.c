@@ -24,7 +24,7 @@ static const struct preset {
      {"laws=2", "timing.pairs=10", "timing.processes=3", "timing.half_width=0.05",
       "timing.budget=5", NULL}},
     {"train",
-     "rewards of a training run: few inputs, one short measurement; C problems",
+     "rewards in training: few inputs, one short timing; C only",
      {"variants=few", "laws=1", "timing.pairs=8", "timing.processes=1", "timing.min_processes=1",
       "timing.warmups=1", "timing.least_calls=6", "timing.least_life=0", "timing.budget=5",
       "timing.null_calls=4", "timing.waits=6", "timing.fresh_references=no",
