@@ -22,15 +22,9 @@ enum kg_code rl_gym_open(const struct rl_config *c, struct kgym_pool **out, stru
     return kgym_open(&o, out, &e) == KGYM_OK ? KG_OK : rl_judge_fail(err, &e);
 }
 
-enum kg_code rl_gym_ask(void *user, struct rl_first_turn *turn, size_t n, struct kg_err *err)
+enum kg_code rl_gym_answers(struct rl_judge *j, struct rl_first_turn *turn, size_t n,
+                            const volatile int *cancel, struct kg_err *err)
 {
-    const struct rl_gym_asker *a = user;
-    struct rl_judge *j;
-    const struct rl_judge_options o = {
-        .reward = rl_config_reward(a->config), .tickets = (int)n, .reuse = true};
-    if (rl_judge_create(a->pool, &o, &j, err) != KG_OK) {
-        return err->code;
-    }
     enum kg_code code = KG_OK;
     for (size_t sent = 0, done = 0; done < n && code == KG_OK;) {
         int ticket = -1;
@@ -45,10 +39,25 @@ enum kg_code rl_gym_ask(void *user, struct rl_first_turn *turn, size_t n, struct
             memcpy(turn[ticket].feedback, v->feedback, sizeof turn->feedback);
             done++;
         }
-        if (code == KG_OK && *a->cancel) {
+        if (code == KG_OK && *cancel) {
             code = kg_fail(err, KG_E_CANCELLED, "interrupted");
         }
     }
+    return code;
+}
+
+enum kg_code rl_gym_ask(void *user, struct rl_first_turn *turn, size_t n, struct kg_err *err)
+{
+    const struct rl_gym_asker *a = user;
+    struct rl_judge *j;
+    const struct rl_judge_options o = {.reward = rl_config_reward(a->config),
+                                       .tickets = (int)n,
+                                       .reuse = true,
+                                       .feedback = (int)a->config->fb_max};
+    if (rl_judge_create(a->pool, &o, &j, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = rl_gym_answers(j, turn, n, a->cancel, err);
     rl_judge_destroy(j);
     return code;
 }

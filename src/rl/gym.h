@@ -9,6 +9,11 @@
 enum kg_code rl_gym_open(const struct rl_config *c, struct kgym_pool **out,
                          struct kg_err *err) KG_MUST_USE;
 
+/* Fills the feedback of first turns, as many in flight at once as the judge has tickets: at least
+ * n. *cancel not 0: KG_E_CANCELLED. Errors: those of the judge. */
+enum kg_code rl_gym_answers(struct rl_judge *j, struct rl_first_turn *turn, size_t n,
+                            const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
+
 /* Of rl_gym_ask(). */
 struct rl_gym_asker {
     const struct rl_config *config;

@@ -71,6 +71,8 @@ static const struct kg_opt table[] = {
     REAL("corpus.talks", talks, 0, 1, "0", "", "Share with two turns; the gym judges the first."),
     REAL("corpus.triples", corpus_triples, 0, 1, "0.5", "", "Share with three operators."),
     ENUM("corpus.mix", mix, mixes, "rich", "Styles of the candidates."),
+    TEXT("verify", verify, "none",
+         "Replies of the corpus that are judged first: all, `sample N`, none."),
     INT("sft.steps", sft_steps, 0, 1e7, "100000", "", "Most steps of SFT."),
     REAL("sft.seconds", sft_seconds, 0, 1e6, "65", "s", "Most seconds of SFT; 0: no limit."),
     INT("sft.rows", sft_rows, 64, 1e6, "2048", "", "Tokens of a step of SFT."),

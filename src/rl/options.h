@@ -24,6 +24,7 @@ struct rl_config {
     double sft_seconds, sft_rate;
     int64_t steps, groups, rollouts, rows, problems;
     double seconds, rate, clip, decay, triples, temperature;
+    char verify[32];
     char sampler[32];
     int trainer, bestof_weight;
     int64_t bestof_n, bestof_k, bestof_epochs;

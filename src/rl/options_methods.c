@@ -3,6 +3,7 @@
 
 #include "rl/options.h"
 #include "rl/sampler.h"
+#include "rl/verify.h"
 
 #define NO_LEAST (-1e6)
 
@@ -184,6 +185,10 @@ static enum kg_code check_gym(const struct rl_config *c, struct kg_err *err)
 static enum kg_code check_model(const struct rl_config *c, struct kg_err *err)
 {
     struct lm_lora_config unused;
+    size_t documents;
+    if (rl_verify_parse(c->verify, &documents, err) != KG_OK) {
+        return err->code;
+    }
     if (c->journal[0] != '\0' && (c->seconds > 0 || c->sft_seconds > 0)) {
         return kg_fail(err, KG_E_USAGE,
                        "journal: a replay has the same bits only if steps limit it: set "

@@ -6,29 +6,20 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "rl/gym.h"
 #include "rl/run_save.h"
+#include "rl/verify.h"
 
-#define DRY_DOCUMENTS 400
+#define DRY_DOCUMENTS  400
+#define VERIFY_TICKETS 64
 
 /* Opened when it is first needed: a replay of a whole journal never is in need of it. */
 static enum kg_code open_pool(void *user, struct kgym_pool **out, struct kg_err *err)
 {
     struct rl_run *run = user;
-    const struct rl_config *c = run->config;
-    const char *settings[RL_GYM_KEYS + 1];
-    char reward[80];
-    struct kgym_error e = {0};
-    for (size_t i = 0; i < c->ngym; i++) {
-        settings[i] = c->gym[i];
-    }
-    snprintf(reward, sizeof reward, "rewards=%s",
-             rl_config_reward(c)); /* so an unknown one is refused */
-    settings[c->ngym] = reward;
-    const struct kgym_options o = {
-        .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym + 1};
     if (run->pool == NULL) {
-        if (kgym_open(&o, &run->pool, &e) != KGYM_OK) {
-            return rl_judge_fail(err, &e);
+        if (rl_gym_open(run->config, &run->pool, err) != KG_OK) {
+            return err->code;
         }
         rl_cores_init(&run->cores, run->pool);
     }
@@ -84,24 +75,7 @@ static enum kg_code ask(void *user, struct rl_first_turn *turn, size_t n, struct
     if (rl_run_judge(run, (int)n, true, &j, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = KG_OK;
-    for (size_t sent = 0, done = 0; done < n && code == KG_OK;) {
-        int ticket = -1;
-        const struct rl_verdict *v;
-        while (sent < n && sent - done < 512 && code == KG_OK) {
-            code = rl_judge_submit(j, (int)sent, &turn[sent].chain, turn[sent].code, turn[sent].len,
-                                   err);
-            sent++;
-        }
-        code = code != KG_OK ? code : rl_judge_next(j, -1, &ticket, &v, err);
-        if (code == KG_OK && ticket >= 0) {
-            memcpy(turn[ticket].feedback, v->feedback, sizeof turn->feedback);
-            done++;
-        }
-        if (code == KG_OK && *run->cancel) {
-            code = kg_fail(err, KG_E_CANCELLED, "interrupted");
-        }
-    }
+    enum kg_code code = rl_gym_answers(j, turn, n, run->cancel, err);
     rl_judge_destroy(j);
     return code;
 }
@@ -122,6 +96,24 @@ static enum kg_code make_corpus(struct rl_run *run, bool dry, struct kg_err *err
         rl_corpus_create(&o, &run->split, ask, run, &run->talker, &run->corpus, err);
     run->seconds[RL_PHASE_CORPUS] = (double)(kg_clock_ns() - began) * 1e-9;
     return code;
+}
+
+/* So that nobody trains on code that the gym refuses. What was judged before is in the journal. */
+static enum kg_code verify_corpus(struct rl_run *run, struct kg_err *err)
+{
+    struct rl_judge *judge;
+    struct rl_verify_counts counts;
+    size_t n = 0;
+    if (rl_verify_parse(run->config->verify, &n, err) != KG_OK || n == 0) {
+        return err->code;
+    }
+    if (rl_run_judge(run, VERIFY_TICKETS, true, &judge, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = rl_verify(&run->corpus, &run->talker, judge, VERIFY_TICKETS, n,
+                                  (uint64_t)run->config->seed, run->cancel, &counts, err);
+    rl_judge_destroy(judge);
+    return code != KG_OK ? code : rl_verify_tell(&counts, run->corpus.n, run->terminal, err);
 }
 
 /* --- problems --- */
@@ -361,6 +353,7 @@ enum kg_code rl_run_open(const struct rl_config *c, const struct rl_run_options 
     code = code != KG_OK ? code : open_folder(run, err);
     code = code != KG_OK ? code : make_corpus(run, o->dry, err);
     if (!o->dry) {
+        code = code != KG_OK ? code : verify_corpus(run, err);
         code = code != KG_OK ? code : choose_problems(run, err);
         code = code != KG_OK ? code : make_model(run, err);
         code = code != KG_OK ? code : make_step(run, err);

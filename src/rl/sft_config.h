@@ -33,7 +33,7 @@ struct rl_sft_plan {
     bool generated; /* the corpus is generated, not read */
     bool tokenizer; /* is trained */
     int merges;     /* of it */
-    int verify;     /* documents of a generated corpus that the gym judges; INT_MAX: all */
+    size_t verify;  /* documents of a generated corpus that the gym judges */
     unsigned parts; /* of the adapter: bits 1 << enum lm_part */
     bool adapter;   /* an adapter is trained */
     bool fresh;     /* weights are drawn */

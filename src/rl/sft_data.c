@@ -8,7 +8,6 @@
 #include "rl/sft_parts.h"
 #include "rl/verify.h"
 
-#define VERIFY_LEAST   .95 /* of a sample must be right */
 #define VERIFY_TICKETS 64
 
 static void note(struct rl_sft_state *s, const char *key, uint64_t n)
@@ -114,26 +113,16 @@ static enum kg_code judge_sample(struct rl_sft_state *s, struct kgym_pool *pool,
     if (rl_judge_create(pool, &o, &judge, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code =
-        rl_verify(&s->all, &s->talker, judge, VERIFY_TICKETS, (size_t)s->plan.verify,
-                  (uint64_t)s->c->run.seed, s->o->cancel, &n, err);
+    enum kg_code code = rl_verify(&s->all, &s->talker, judge, VERIFY_TICKETS, s->plan.verify,
+                                  (uint64_t)s->c->run.seed, s->o->cancel, &n, err);
     rl_judge_destroy(judge);
     if (code != KG_OK) {
         return code;
     }
-    fprintf(s->o->terminal,
-            "verify: the gym judged %zu of %zu: %zu right, %zu refused, %zu "
-            "without a verdict%s%s\n",
-            n.asked, s->all.n, n.ok, n.refused, n.failed, n.refused > 0 ? "; such as " : "",
-            n.worst);
     note(s, "verify_asked", n.asked);
     note(s, "verify_ok", n.ok);
     note(s, "verify_failed", n.failed);
-    return (double)n.ok >= VERIFY_LEAST * (double)n.asked
-               ? KG_OK
-               : kg_fail(err, KG_E_INPUT,
-                         "verify: only %zu of %zu replies of the corpus are right (%.100s)", n.ok,
-                         n.asked, n.refused > 0 ? n.worst : "the gym had no verdict");
+    return rl_verify_tell(&n, s->all.n, s->o->terminal, err);
 }
 
 static enum kg_code make_corpus(struct rl_sft_state *s, struct kgym_pool *pool, struct kg_err *err)

@@ -7,6 +7,7 @@
 #include "lm/model/model.h"
 #include "lm/model/names.h"
 #include "rl/sft_config.h"
+#include "rl/verify.h"
 
 /* "WORD N": N; -1: another text. */
 static int count_after(const char *text, const char *word)
@@ -18,16 +19,6 @@ static int count_after(const char *text, const char *word)
     }
     long value = strtol(text + n + 1, &end, 10);
     return end != text + n + 1 && *end == '\0' && value >= 0 && value <= 10000000 ? (int)value : -1;
-}
-
-static enum kg_code parse_verify(const char *text, int *out, struct kg_err *err)
-{
-    *out = strcmp(text, "all") == 0    ? INT_MAX
-           : strcmp(text, "none") == 0 ? 0
-                                       : count_after(text, "sample");
-    return *out >= 0
-               ? KG_OK
-               : kg_fail(err, KG_E_USAGE, "verify: `%s` is none of all, `sample N`, none", text);
 }
 
 /* "self_attn.q_proj" is called q_proj. */
@@ -115,7 +106,7 @@ enum kg_code rl_sft_config_check(const struct rl_sft_config *c, struct rl_sft_pl
                                            .thinking = c->thinking}};
     out->tokenizer = out->merges >= 0;
     if (check_data(c, err) != KG_OK || check_begin(c, out, err) != KG_OK ||
-        parse_verify(c->verify, &out->verify, err) != KG_OK ||
+        rl_verify_parse(c->verify, &out->verify, err) != KG_OK ||
         parse_parts(c->lora_targets, &out->parts, err) != KG_OK) {
         return err->code;
     }

@@ -7,6 +7,8 @@
 
 #include "rl/streams.h"
 
+#define LEAST       .95         /* of a sample must be right */
+#define MOST        10000000    /* documents */
 #define VERIFY_STEP 0xfffffffeu /* of the draw: no epoch has it */
 
 /* The last reply of a document, without its end. */
@@ -110,4 +112,38 @@ enum kg_code rl_verify(const struct rl_corpus *c, const struct rl_talker *talker
     free(w.idle);
     kg_buf_deinit(&w.text);
     return code;
+}
+
+enum kg_code rl_verify_parse(const char *text, size_t *n, struct kg_err *err)
+{
+    static const char sample[] = "sample ";
+    char *end = NULL;
+    if (strcmp(text, "all") == 0 || strcmp(text, "none") == 0) {
+        *n = text[0] == 'a' ? MOST : 0;
+        return KG_OK;
+    }
+    long value = -1;
+    if (strncmp(text, sample, strlen(sample)) == 0) {
+        value = strtol(text + strlen(sample), &end, 10);
+        value = end != text + strlen(sample) && *end == '\0' ? value : -1;
+    }
+    *n = value > 0 ? (size_t)value : 0;
+    return value >= 0 && value <= MOST
+               ? KG_OK
+               : kg_fail(err, KG_E_USAGE, "verify: `%s` is none of all, `sample N`, none", text);
+}
+
+enum kg_code rl_verify_tell(const struct rl_verify_counts *n, size_t of, FILE *terminal,
+                            struct kg_err *err)
+{
+    fprintf(terminal,
+            "verify: the gym judged %zu of %zu: %zu right, %zu refused, %zu "
+            "without a verdict%s%s\n",
+            n->asked, of, n->ok, n->refused, n->failed, n->refused > 0 ? "; such as " : "",
+            n->worst);
+    return (double)n->ok >= LEAST * (double)n->asked
+               ? KG_OK
+               : kg_fail(err, KG_E_INPUT,
+                         "verify: only %zu of %zu replies of the corpus are right (%.100s)", n->ok,
+                         n->asked, n->refused > 0 ? n->worst : "the gym had no verdict");
 }

@@ -3,6 +3,8 @@
 #ifndef KG_RL_VERIFY_H
 #define KG_RL_VERIFY_H
 
+#include <stdio.h>
+
 #include "rl/corpus.h"
 
 struct rl_verify_counts {
@@ -18,5 +20,13 @@ enum kg_code rl_verify(const struct rl_corpus *c, const struct rl_talker *talker
                        struct rl_judge *judge, int tickets, size_t n, uint64_t seed,
                        const volatile int *cancel, struct rl_verify_counts *out,
                        struct kg_err *err) KG_MUST_USE;
+
+/* How many of n documents "all", "none" or "sample N" names. Errors: KG_E_USAGE. */
+enum kg_code rl_verify_parse(const char *text, size_t *n, struct kg_err *err) KG_MUST_USE;
+
+/* Prints one line for people. `of` is the size of the corpus. Errors: KG_E_INPUT, where fewer than
+ * 95 of 100 are right. */
+enum kg_code rl_verify_tell(const struct rl_verify_counts *n, size_t of, FILE *terminal,
+                            struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -6,6 +6,7 @@
 /* Enough SFT for code that compiles now and then; groups train whether or not they differ. */
 #define SHORT                                                                                      \
     "$K train $T/configs/demo.yaml --out run --set corpus.documents=1500 --set corpus.talks=0 "    \
+    "--set verify=none "                                                                           \
     "--set sft.seconds=0 --set sft.steps=100 --set rl.seconds=0 --set rl.steps=2 "                 \
     "--set rl.groups=2 --set rl.rollouts=4 --set rl.problems=8 --set eval.pairs=2 "                \
     "--set eval.triples=1 --set eval.samples=1 --set dry_run=off --set zero_var=off "              \
