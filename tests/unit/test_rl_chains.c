@@ -192,8 +192,9 @@ static void test_laws(void **state)
         {"abs_logsm_rmax", {sums, far}}, /* only the least distance is left */
         {"logsm_rmul_sigmoid", {sums, far}},
         {"logsm_glu_silu", {sums, far}},
-        {"sq_sigmoid_lnorm", {sums, "heavy large mixed small spike"}}, /* all about 1 */
+        {"sq_sigmoid_lnorm", {sums, "heavy large mixed precision small spike"}}, /* all about 1 */
         {"center", {sums, ""}},
+        {"abs_bias_center", {sums, "precision"}}, /* |x| is in [1, 2), beside a b of 4 */
         {"rsub_relu_center", {sums, "heavy mixed spike"}},
         {"maxz_center", {sums, "precision"}}, /* all may be z, which is one number there */
         {"center_gain", {sums, "heavy mixed spike"}},

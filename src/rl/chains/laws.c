@@ -44,7 +44,8 @@ struct errors {
     bool product;   /* the last step is a product: `fma` may take it up */
     bool around;    /* values lie around a number that may be far above their differences */
     bool shifted;   /* a number was added to all of a row: it may be far above their differences */
-    bool picked;    /* the larger of x and an input: no x at all where the input is one number */
+    bool near;      /* elements of a row have a small part of their size between them, or nothing,
+                     * under the precision probe: x is in +-[1, 2), and z one number */
     bool levelled;  /* what the elements of a row have in common was taken away */
     bool summed;    /* and by a sum, whose error all elements of the row share */
     bool powers;    /* an element is a product of inputs, so most are small beside the largest */
@@ -65,7 +66,7 @@ static unsigned refused(const struct rl_op *o, const struct errors *e)
     off |= level && e->around ? FAR | SMALL : 0;
     off |= level && e->apart != SAME ? ALIKE | OFFSET : 0;
     off |= level && o->sums && e->shifted ? TAILS : 0;
-    off |= level && e->picked ? PRECISION : 0;
+    off |= level && e->near ? PRECISION : 0;
     off |= (what & RL_FREE) && (e->summed || (level && o->sums)) ? TAILS : 0;
     return off;
 }
@@ -83,7 +84,7 @@ static void follow(const struct rl_op *o, struct errors *e)
     e->powers = e->powers || (what & RL_FREE);
     e->around = e->around || (what & RL_AROUND);
     e->shifted = e->shifted || (o->add & RL_SHIFT);
-    e->picked = e->picked || (what & RL_PICKS);
+    e->near = e->near || (what & RL_NEAR);
     e->levelled = e->levelled || level;
     e->summed = e->summed || (level && o->sums);
     e->distance = e->distance || (adds && (what & RL_EXPS));

@@ -49,7 +49,7 @@ enum {
     RL_EXPS = 1 << 5,   /* takes exponentials of distances from the largest of a row */
     RL_LEVEL = 1 << 6,  /* takes away what the elements of a row have in common */
     RL_AROUND = 1 << 7, /* results lie around a number far from 0 */
-    RL_PICKS = 1 << 9,  /* takes its operand or an input, as a whole */
+    RL_NEAR = 1 << 9,   /* takes the sign of x away, or takes an input in place of x */
     RL_POWERS = 1 << 8, /* adds up squares or exponentials: one may exceed all others together */
 };
 
