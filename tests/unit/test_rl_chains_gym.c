@@ -34,8 +34,9 @@ static void test_a_sample_is_right(void **state)
 static void test_rough_exponentials_are_wrong(void **state)
 {
     (void)state;
-    static const char *const names[] = {"softmax",     "silu_rsum", "bias_sigmoid",     "logsm",
-                                        "qgelu_lnorm", "glu_rms",   "softmax_gain_rmax"};
+    static const char *const names[] = {
+        "softmax",     "silu_rsum", "bias_sigmoid",      "logsm",
+        "qgelu_lnorm", "glu_rms",   "softmax_gain_rmax", "relu_softmax"};
     struct kg_err err;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct rl_chain c;

@@ -84,11 +84,25 @@ static void follow(const struct rl_op *o, struct errors *e)
     e->powers = e->powers || (what & RL_FREE);
     e->around = e->around || (what & RL_AROUND);
     e->shifted = e->shifted || (o->add & RL_SHIFT);
-    e->near = e->near || (what & RL_NEAR);
+    e->near = e->near || (what & (RL_NEAR | RL_PICKS));
     e->levelled = e->levelled || level;
     e->summed = e->summed || (level && o->sums);
     e->distance = e->distance || (adds && (what & RL_EXPS));
     e->state = (e->state & o->keep) | o->add;
+}
+
+bool rl_chain_runs(const struct rl_chain *c)
+{
+    bool zeros = false, numbers = false, runs = false; /* half of a row is 0, or one other number */
+    for (int i = 0; i < c->n; i++) {
+        const struct rl_op *o = &rl_op_table[c->op[i]];
+        bool shift = o->add & RL_SHIFT, away = (o->error & RL_EXPS) || (o->error & RL_LEVEL);
+        bool ends = (o->error & RL_PICKS) || ((o->error & RL_ADDS) && !shift);
+        runs = runs || (o->sums && (numbers || (zeros && away)));
+        numbers = !ends && (numbers || (zeros && (shift || (o->error & RL_AROUND))));
+        zeros = (zeros && !ends) || (o->error & RL_ZEROS);
+    }
+    return runs;
 }
 
 void rl_write_laws(const struct rl_chain *c, struct kg_buf *out)

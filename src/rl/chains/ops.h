@@ -49,7 +49,9 @@ enum {
     RL_EXPS = 1 << 5,   /* takes exponentials of distances from the largest of a row */
     RL_LEVEL = 1 << 6,  /* takes away what the elements of a row have in common */
     RL_AROUND = 1 << 7, /* results lie around a number far from 0 */
-    RL_NEAR = 1 << 9,   /* takes the sign of x away, or takes an input in place of x */
+    RL_NEAR = 1 << 9,   /* takes the sign of x away */
+    RL_PICKS = 1 << 10, /* takes an input in place of x where that is larger */
+    RL_ZEROS = 1 << 11, /* makes half of a row 0 */
     RL_POWERS = 1 << 8, /* adds up squares or exponentials: one may exceed all others together */
 };
 

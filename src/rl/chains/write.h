@@ -9,6 +9,9 @@
 void rl_write_args(const struct rl_chain *c, char out[8]);
 /* Extents of an argument: "n,m", "m" or "n". */
 const char *rl_write_extents(const struct rl_chain *c, char arg);
+/* Does it add up exponentials of which half are one number? Rounding errors of such a run add up.
+ */
+bool rl_chain_runs(const struct rl_chain *c);
 /* Appends the problem's line `laws`, with the laws that the chain leaves out; none: nothing. */
 void rl_write_laws(const struct rl_chain *c, struct kg_buf *out);
 /* `void k(const T*x,...,int64_t n,int64_t m){`; without: an argument that is left out, 0: none. */
