@@ -73,8 +73,11 @@ static bool grow(struct rl_journal *j)
     }
     size_t cap = j->cap == 0 ? 1024 : 2 * j->cap;
     struct entry **entry = realloc(j->entry, cap * sizeof *entry);
-    j->entry = entry != NULL ? entry : j->entry;
-    size_t *slot = entry != NULL ? calloc(2 * cap, sizeof *slot) : NULL;
+    if (entry == NULL) {
+        return false;
+    }
+    j->entry = entry;
+    size_t *slot = calloc(2 * cap, sizeof *slot);
     if (slot == NULL) {
         return false;
     }

@@ -156,7 +156,7 @@ static void details(struct brief *b, const struct kg_record *r)
         rejected(b, r);
         break;
     case KG_V_CRASH:
-        if (strcmp(r->reason, "signal") == 0) {
+        if (r->reason != NULL && strcmp(r->reason, "signal") == 0) {
             kg_buf_addf(&b->text, ": %s", kg_fb_signal(r));
             close_part(b);
         }

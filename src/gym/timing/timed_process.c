@@ -109,7 +109,7 @@ static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_p
 static enum kg_flow calm_pair(struct kg_session *s, bool cand_first, struct kg_pair *pair,
                               struct kg_err *err)
 {
-    enum kg_flow flow;
+    enum kg_flow flow = KG_FLOW_ON;
     int left = s->opt->waits;
     do {
         s->waited = false;

@@ -86,10 +86,10 @@ static void walk(const struct text *a, const struct text *b, const uint16_t *com
 
 void rl_page_diff(const char *x, const char *y, struct kg_buf *out)
 {
-    struct text *t = calloc(2, sizeof *t), *a = t, *b = t + 1;
+    struct text *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
     uint16_t *common = NULL;
     kg_buf_adds(out, "<pre class=\"diff\">");
-    if (t != NULL && split(x, a) && split(y, b)) {
+    if (a != NULL && b != NULL && split(x, a) && split(y, b)) {
         common = calloc((size_t)(a->n + 1) * (size_t)(b->n + 1), sizeof *common);
     }
     if (common == NULL) {
@@ -106,6 +106,7 @@ void rl_page_diff(const char *x, const char *y, struct kg_buf *out)
         walk(a, b, common, out);
     }
     free(common);
-    free(t);
+    free(a);
+    free(b);
     kg_buf_adds(out, "</pre>\n");
 }
