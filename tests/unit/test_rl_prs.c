@@ -190,6 +190,7 @@ static void test_D_38_what_is_on_must_look_at_a_row(void **state)
     struct rig *g = rig_new();
     struct rl_methods m = methods(RL_PRS_ALL);
     m.filter.zero_var = RL_ZERO_VAR_OFF;
+    m.filter.min_group = 0;
     lazy(g);
     rl_select_masks(&g->rows, &g->t, &m, 42, &g->counts);
     assert_null(rl_methods_idle(&m, &g->counts));
