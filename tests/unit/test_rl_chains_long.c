@@ -2,15 +2,14 @@
  * random, 20 problems checked, and 200 first turns with a flaw. */
 #include "chains_rig.h"
 
-#include "base/clock.h"
-
 static struct rl_chain drawn[300];
 
-/* Another seed in each run, printed; KGYM_TEST_SEED=N repeats one. */
+/* The same chains in each run, so that a failure is a change's doing; KGYM_TEST_SEED=N draws
+ * others. */
 static int setup(void **state)
 {
     const char *seed = getenv("KGYM_TEST_SEED");
-    uint64_t value = seed ? strtoull(seed, NULL, 10) : (uint64_t)kg_clock_ns() % 1000000;
+    uint64_t value = seed ? strtoull(seed, NULL, 10) : 1;
     unsetenv("KGYM_TEST_SEED"); /* KGYM_... belongs to the program's options */
     if (chains_setup(state, value) != 0) {
         return -1;
