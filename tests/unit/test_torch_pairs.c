@@ -85,10 +85,9 @@ static struct {
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], states[WHOS], draws, draws_alone, wide, untimed, other;
     int same_seed;
-    int oracle_last;  /* calls in double since the candidate's last */
-    int nulls_alone;  /* null calls once the candidate is there, the device its alone */
-    int quiet;        /* null calls before that */
-    int quiet_shared; /* of those: the device not the judge's alone */
+    int oracle_last; /* calls in double since the candidate's last */
+    int nulls_alone; /* null calls once the candidate is there, the device its alone */
+    int quiet;       /* null calls before that */
     uint64_t seed[2], draw_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
@@ -117,7 +116,6 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.quiet += who == NUL && c->command == KG_TC_NULL && spy.calls[CAND] == 0;
     spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && kg_torch_of(worker)->judge.held;
-    spy.quiet_shared += who == NUL && spy.calls[CAND] == 0 && !kg_torch_of(worker)->judge.held;
     spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
@@ -282,7 +280,6 @@ static void a_measurement(void **state)
     assert_true(number(t, "alive_ns") >= KG_TPAIRS_ALIVE_NS);
     assert_int_equal(number(t, "repeated"), 0);
     assert_true(number(t, "nulls") > 5 && number(t, "nulls") < calls);
-    assert_int_equal(spy.quiet_shared, 0);
     kg_record_deinit(&r);
 }
 
@@ -905,6 +902,8 @@ static void k_is_of_the_lease(void **state)
     bool beside = false; /* each of a dozen calls asks for a null call one time of four */
     for (int i = 0; i < 5 && !beside; i++) {
         fresh(state);
+        /* one block: most of the verified calls that a fast candidate needs follow the lease */
+        worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
         expect("affine.py", good, "ok", &r);
         int64_t nulls = number(evidence(&r, "pairs"), "nulls");
         assert_in_range(nulls, spy.nulls_alone - 2, spy.nulls_alone - 1);

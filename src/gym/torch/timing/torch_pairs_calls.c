@@ -148,16 +148,16 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
     return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
-/* What others' work made longer is no part of K: the count begins anew once the device is this
- * judge's alone. */
+/* What others' work made longer is no part of K. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err)
 {
     struct kg_dj_report rep;
     struct kg_dj_call c = kg_tpairs_call_of(s, kg_torch_of(s->w)->null.port, KG_TC_NULL);
+    bool alone = kg_torch_of(s->w)->judge.held || !s->opt.exclusive;
     c.timed = true;
     enum kg_tflow flow = ask_null(s, &c, &rep, err);
     *loud = flow == KG_TFLOW_ON && rep.loud;
-    if (flow == KG_TFLOW_ON && !rep.loud && s->nnull < KG_TPAIRS_NULLS) {
+    if (flow == KG_TFLOW_ON && alone && !rep.loud && s->nnull < KG_TPAIRS_NULLS) {
         s->null_ns[s->nnull++] = (double)rep.window_ns;
     }
     return flow;
