@@ -65,7 +65,7 @@ static unsigned refused(const struct rl_op *o, const struct errors *e)
     off |= most && e->distance ? FAR : 0;
     off |= level && e->around ? FAR | SMALL : 0;
     off |= level && e->apart != SAME ? ALIKE | OFFSET : 0;
-    off |= level && o->sums && e->shifted ? TAILS : 0;
+    off |= level && o->sums && e->shifted ? FAR : 0;
     off |= level && e->near ? PRECISION : 0;
     off |= (what & RL_FREE) && (e->summed || (level && o->sums)) ? TAILS : 0;
     return off;
