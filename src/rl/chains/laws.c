@@ -20,11 +20,12 @@ enum {
     SORTED = 1 << 11,
     SPARSE = 1 << 12,
     SPIKE = 1 << 13,
-    WIDEINT = 1 << 14,
+    UNIFORM = 1 << 14,
+    WIDEINT = 1 << 15,
 };
-static const char *const names[] = {"equal",    "heavy",   "large",     "mixed",     "normal",
-                                    "offset",   "outlier", "piecewise", "precision", "small",
-                                    "smallint", "sorted",  "sparse",    "spike",     "wideint"};
+static const char *const names[] = {
+    "equal",     "heavy", "large",    "mixed",  "normal", "offset", "outlier", "piecewise",
+    "precision", "small", "smallint", "sorted", "sparse", "spike",  "uniform", "wideint"};
 
 #define ALIKE (EQUAL | OUTLIER | PIECEWISE) /* whole rows of one number */
 #define TAILS (HEAVY | MIXED | SPIKE)       /* some values far above their rms */
@@ -66,6 +67,7 @@ static unsigned refused(const struct rl_op *o, const struct errors *e)
     off |= level && e->around ? FAR | SMALL : 0;
     off |= level && e->apart != SAME ? ALIKE | OFFSET : 0;
     off |= level && o->sums && e->shifted ? FAR : 0;
+    off |= o->kind == RL_REDUCE && o->sums && e->summed ? UNIFORM : 0;
     off |= level && e->near ? PRECISION : 0;
     off |= (what & RL_FREE) && (e->summed || (level && o->sums)) ? TAILS : 0;
     return off;

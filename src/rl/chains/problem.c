@@ -85,7 +85,7 @@ static void add_block(const struct rl_chain *c, struct kg_buf *out)
         kg_buf_addf(out,
                     "# A plain sequential sum of one sign errs up to 4 times as much as the "
                     "square-root law says.\nreduce: 16 * m%s\n",
-                    rl_chain_runs(c) ? " + m * m / 4" : "");
+                    rl_chain_runs(c) ? " + m * m" : "");
     }
     rl_write_laws(c, out);
     kg_buf_addf(out, "cost: {flops: \"%d * n * m\"}\n---*/\n", flops);
