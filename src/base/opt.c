@@ -85,7 +85,7 @@ void kg_opts_defaults(const struct kg_opts *o, void *config)
     }
 }
 
-enum kg_code kg_opt_unknown(const struct kg_opts *o, const char *key, const char *source,
+static enum kg_code unknown(const struct kg_opts *o, const char *key, const char *source,
                             struct kg_err *err)
 {
     const char *keys[MAX_OPTIONS];
@@ -101,12 +101,21 @@ enum kg_code kg_opt_unknown(const struct kg_opts *o, const char *key, const char
                    near);
 }
 
+enum kg_code kg_opt_pass_on(const struct kg_opts *o, void *config, const char *key, size_t i,
+                            const char *value, const char *source, struct kg_err *err)
+{
+    bool taken = false;
+    enum kg_code code =
+        o->other != NULL ? o->other(config, key, i, value, source, &taken, err) : KG_OK;
+    return code != KG_OK || taken ? code : unknown(o, key, source, err);
+}
+
 enum kg_code kg_opts_set(const struct kg_opts *o, void *config, const char *key, const char *value,
                          const char *source, struct kg_err *err)
 {
     const struct kg_opt *opt = kg_opt_find(o, key);
     if (opt == NULL) {
-        return kg_opt_unknown(o, key, source, err);
+        return kg_opt_pass_on(o, config, key, 0, value, source, err);
     }
     return kg_opt_store(opt, config, value, source, err);
 }

@@ -26,9 +26,15 @@ struct kg_opt {
     bool beside;              /* no part of what is asked for: where things lie, who is refused */
 };
 
+/* Takes a key that is not in the table, such as one that is passed on: value number i of it, from
+ * 0; a YAML list has several. *taken false: it is none of these keys either. */
+typedef enum kg_code kg_opts_other(void *config, const char *key, size_t i, const char *value,
+                                   const char *source, bool *taken, struct kg_err *err);
+
 struct kg_opts {
     const struct kg_opt *table;
     size_t n;
+    kg_opts_other *other; /* or NULL */
 };
 
 /* Every field := its default. Asserts that the table is well formed. */
@@ -54,6 +60,8 @@ void kg_opt_flag_name(const struct kg_opt *opt, char out[KG_OPT_KEY_MAX]);
 void kg_opts_nearest_flag(const struct kg_opts *o, const char *word, char *out, size_t cap);
 /* YAML that kg_opts_yaml reads back to the same values; with comments when help is set. */
 void kg_opts_dump(const struct kg_opts *o, const void *config, bool help, struct kg_buf *out);
+/* Text as YAML reads it back: in quotes, with quotes and backslashes escaped. */
+void kg_opts_dump_text(const char *text, struct kg_buf *out);
 void kg_opts_help(const struct kg_opts *o, struct kg_buf *out);     /* for --help */
 void kg_opts_markdown(const struct kg_opts *o, struct kg_buf *out); /* for docs/options.md */
 

@@ -31,13 +31,32 @@ static enum kg_code join(const struct kg_yaml *list, const char *source, struct 
     return KG_OK;
 }
 
+/* A key that is not in the table: one value, or those of a list. */
+static enum kg_code pass_on(struct yaml_walk *w, const char *key, const struct kg_yaml *node,
+                            const char *source)
+{
+    if (node->kind == KG_YAML_SCALAR) {
+        return kg_opt_pass_on(w->o, w->config, key, 0, node->text, source, w->err);
+    }
+    enum kg_code code = KG_OK;
+    size_t i = 0;
+    for (const struct kg_yaml *e = node->child; code == KG_OK && e != NULL; e = e->next) {
+        code = e->kind == KG_YAML_SCALAR
+                   ? kg_opt_pass_on(w->o, w->config, key, i++, e->text, source, w->err)
+                   : kg_fail(w->err, KG_E_USAGE, "%s: %s: a list here holds words", source, key);
+    }
+    return code != KG_OK || i > 0
+               ? code
+               : kg_fail(w->err, KG_E_USAGE, "%s: %s: an empty list", source, key);
+}
+
 static enum kg_code set_value(struct yaml_walk *w, const char *key, const struct kg_yaml *node)
 {
     char source[300];
     snprintf(source, sizeof source, "%s:%d", w->path, node->line);
     const struct kg_opt *opt = kg_opt_find(w->o, key);
     if (opt == NULL) {
-        return kg_opt_unknown(w->o, key, source, w->err);
+        return pass_on(w, key, node, source);
     }
     int *line = &w->lines[opt - w->o->table];
     if (*line != 0) {

@@ -13,8 +13,9 @@ enum kg_code kg_opt_store(const struct kg_opt *opt, void *config, const char *va
                           const char *source, struct kg_err *err) KG_MUST_USE;
 /* The field as text that kg_opt_store reads back. */
 void kg_opt_show(const struct kg_opt *opt, const void *config, struct kg_buf *out);
-/* KG_E_USAGE: unknown option, with the nearest key. */
-enum kg_code kg_opt_unknown(const struct kg_opts *o, const char *key, const char *source,
-                            struct kg_err *err);
+/* Gives value number i of a key that is not in the table to o->other. KG_E_USAGE: unknown option,
+ * with the nearest key. */
+enum kg_code kg_opt_pass_on(const struct kg_opts *o, void *config, const char *key, size_t i,
+                            const char *value, const char *source, struct kg_err *err) KG_MUST_USE;
 
 #endif

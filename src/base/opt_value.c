@@ -131,7 +131,7 @@ enum kg_code kg_opt_store(const struct kg_opt *opt, void *config, const char *va
     return store_enum(opt, field, value, source, err);
 }
 
-static void show_string(const char *text, struct kg_buf *out)
+void kg_opts_dump_text(const char *text, struct kg_buf *out)
 {
     kg_buf_addc(out, '"');
     for (const char *p = text; *p != '\0'; p++) {
@@ -157,7 +157,7 @@ void kg_opt_show(const struct kg_opt *opt, const void *config, struct kg_buf *ou
         kg_buf_add_real(out, *(const double *)field);
         break;
     case KG_OPT_STRING:
-        show_string(field, out);
+        kg_opts_dump_text(field, out);
         break;
     case KG_OPT_ENUM:
         kg_buf_adds(out, opt->names[*(const int *)field]);

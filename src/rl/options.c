@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/yaml.h"
-
 static const char *const mixes[] = {"weak", "rich", NULL};
 static const char *const returns[] = {"sum", "final_reward", "max_reward", "delta", NULL};
 static const char *const n1s[] = {"zero", "raw", "cross", NULL};
@@ -193,24 +190,16 @@ static const struct kg_opt table[] = {
     TEXT("journal", journal, "", "Journal of verdicts to replay; the gym judges what it lacks."),
     TEXT("gym_preset", gym_preset, "train", "Evaluation preset of the gym."),
 };
-static const struct kg_opts options = {table, sizeof table / sizeof *table};
 
-const struct kg_opts *rl_options(void)
+enum kg_code rl_config_gym(struct rl_config *c, const char *key, size_t i, const char *value,
+                           const char *source, bool *taken, struct kg_err *err)
 {
-    return &options;
-}
-
-void rl_config_defaults(struct rl_config *c)
-{
-    memset(c, 0, sizeof *c);
-    kg_opts_defaults(&options, c);
-}
-
-static enum kg_code set(struct rl_config *c, const char *key, const char *value, const char *source,
-                        struct kg_err *err)
-{
-    if (strncmp(key, "gym.", 4) != 0) {
-        return kg_opts_set(&options, c, key, value, source, err);
+    *taken = strncmp(key, "gym.", 4) == 0;
+    if (!*taken) {
+        return KG_OK;
+    }
+    if (i > 0) {
+        return kg_fail(err, KG_E_USAGE, "%s: `%s` is a list, not a value", source, key);
     }
     if (c->ngym == RL_GYM_KEYS) {
         return kg_fail(err, KG_E_LIMIT, "%s: more than %d keys of the gym", source, RL_GYM_KEYS);
@@ -223,66 +212,49 @@ static enum kg_code set(struct rl_config *c, const char *key, const char *value,
     return KG_OK;
 }
 
+static enum kg_code other(void *config, const char *key, size_t i, const char *value,
+                          const char *source, bool *taken, struct kg_err *err)
+{
+    return rl_config_gym(config, key, i, value, source, taken, err);
+}
+
+static const struct kg_opts options = {
+    .table = table, .n = sizeof table / sizeof *table, .other = other};
+
+const struct kg_opts *rl_options(void)
+{
+    return &options;
+}
+
+void rl_config_defaults(struct rl_config *c)
+{
+    memset(c, 0, sizeof *c);
+    kg_opts_defaults(&options, c);
+}
+
 enum kg_code rl_config_pair(struct rl_config *c, const char *pair, const char *source,
                             struct kg_err *err)
 {
-    char key[KG_OPT_KEY_MAX];
-    const char *eq = strchr(pair, '=');
-    size_t n = eq ? (size_t)(eq - pair) : 0;
-    if (n == 0 || n >= sizeof key) {
-        return kg_fail(err, KG_E_USAGE, "%s: `%.80s` is not key=value", source, pair);
-    }
-    memcpy(key, pair, n);
-    key[n] = '\0';
-    return set(c, key, eq + 1, source, err);
-}
-
-/* Leaves of the tree, with the keys of the maps above them. */
-static enum kg_code read_map(struct rl_config *c, const struct kg_yaml *map, const char *above,
-                             const char *path, struct kg_err *err)
-{
-    for (const struct kg_yaml *y = map->child; y != NULL; y = y->next) {
-        char key[2 * KG_OPT_KEY_MAX], source[300];
-        int n = snprintf(key, sizeof key, "%s%s%s", above, above[0] ? "." : "", y->key);
-        snprintf(source, sizeof source, "%.250s:%d", path, y->line);
-        if (n >= KG_OPT_KEY_MAX) {
-            return kg_fail(err, KG_E_USAGE, "%s: no option `%.60s...`", source, key);
-        }
-        enum kg_code code =
-            y->kind == KG_YAML_SCALAR ? set(c, key, y->text, source, err)
-            : y->kind == KG_YAML_MAP
-                ? read_map(c, y, key, path, err)
-                : kg_fail(err, KG_E_USAGE, "%s: `%s` is a list, not a value", source, key);
-        if (code != KG_OK) {
-            return code;
-        }
-    }
-    return KG_OK;
+    return kg_opts_set_pair(&options, c, pair, source, err);
 }
 
 enum kg_code rl_config_file(struct rl_config *c, const char *path, struct kg_err *err)
 {
-    struct kg_arena arena;
-    struct kg_buf text;
-    struct kg_yaml *y;
-    kg_arena_init(&arena, "configuration", 4u << 20);
-    kg_buf_init(&text, 1u << 20);
-    enum kg_code code = kg_file_read(path, &text, err);
-    code = code != KG_OK ? code : kg_yaml_parse(text.data, text.len, path, 1, &arena, &y, err);
-    if (code == KG_OK && y->kind != KG_YAML_MAP) {
-        code = kg_fail(err, KG_E_INPUT, "%.300s: not a map of keys", path);
+    return kg_opts_yaml(&options, c, path, err);
+}
+
+void rl_config_dump_gym(const struct rl_config *c, struct kg_buf *out)
+{
+    for (size_t i = 0; i < c->ngym; i++) {
+        const char *eq = strchr(c->gym[i], '=');
+        kg_buf_addf(out, "gym.%.*s: ", (int)(eq - c->gym[i]), c->gym[i]);
+        kg_opts_dump_text(eq + 1, out);
+        kg_buf_addc(out, '\n');
     }
-    code = code != KG_OK ? code : read_map(c, y, "", path, err);
-    kg_buf_deinit(&text);
-    kg_arena_deinit(&arena);
-    return code;
 }
 
 void rl_config_dump(const struct rl_config *c, struct kg_buf *out)
 {
     kg_opts_dump(&options, c, false, out);
-    for (size_t i = 0; i < c->ngym; i++) {
-        const char *eq = strchr(c->gym[i], '=');
-        kg_buf_addf(out, "gym.%.*s: \"%s\"\n", (int)(eq - c->gym[i]), c->gym[i], eq + 1);
-    }
+    rl_config_dump_gym(c, out);
 }

@@ -83,6 +83,11 @@ enum kg_code rl_config_file(struct rl_config *c, const char *path, struct kg_err
 /* "key=value". */
 enum kg_code rl_config_pair(struct rl_config *c, const char *pair, const char *source,
                             struct kg_err *err) KG_MUST_USE;
+/* Takes a key of the gym, as kg_opts_other. */
+enum kg_code rl_config_gym(struct rl_config *c, const char *key, size_t i, const char *value,
+                           const char *source, bool *taken, struct kg_err *err) KG_MUST_USE;
+/* Appends the keys of the gym as YAML. */
+void rl_config_dump_gym(const struct rl_config *c, struct kg_buf *out);
 /* Appends YAML that rl_config_file reads back to the same values. */
 void rl_config_dump(const struct rl_config *c, struct kg_buf *out);
 /* The methods of the run, checked. KG_E_USAGE names the key. */

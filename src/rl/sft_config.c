@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/yaml.h"
 #include "lm/model/model.h"
 
 static const char *const turns[] = {"all", "improving", NULL};
@@ -55,7 +53,7 @@ static const struct kg_opt own[] = {
 };
 
 /* Rows of `kgym train`; a name that ends in a dot stands for a section. */
-static const char *const shared[] = {"seed", "threads", "part",   "model.", "corpus.",
+static const char *const shared[] = {"seed", "threads", "split",  "part",   "model.",    "corpus.",
                                      "sft.", "ctx_max", "fb_max", "reward", "gym_preset"};
 /* Of these the default is another one here, and 0 is allowed. */
 static const struct {
@@ -65,7 +63,8 @@ static const struct {
 
 enum { ROWS_MAX = 128 };
 static struct kg_opt rows[ROWS_MAX];
-static struct kg_opts options = {rows, 0};
+static kg_opts_other more; /* files and keys of the gym */
+static struct kg_opts options = {.table = rows, .other = more};
 
 static bool is_shared(const char *key)
 {
@@ -132,103 +131,28 @@ static struct rl_sft_files *files_of(struct rl_sft_config *c, const char *key)
     return strcmp(key, "data") == 0 ? &c->data : strcmp(key, "valid") == 0 ? &c->valid : NULL;
 }
 
-static enum kg_code set(struct rl_sft_config *c, const char *key, const char *value,
-                        const char *source, struct kg_err *err)
+static enum kg_code more(void *config, const char *key, size_t i, const char *value,
+                         const char *source, bool *taken, struct kg_err *err)
 {
-    char pair[RL_GYM_KEY + 8];
+    struct rl_sft_config *c = config;
     struct rl_sft_files *f = files_of(c, key);
-    if (f != NULL) {
-        f->n = 0;
-        return rl_sft_files_add(f, value, err);
+    if (f == NULL) {
+        return rl_config_gym(&c->run, key, i, value, source, taken, err);
     }
-    if (strncmp(key, "gym.", 4) == 0) {
-        snprintf(pair, sizeof pair, "%s=%s", key, value);
-        return rl_config_pair(&c->run, pair, source, err);
-    }
-    return kg_opts_set(rl_sft_options(), c, key, value, source, err);
+    *taken = true;
+    f->n = i == 0 ? 0 : f->n;
+    return rl_sft_files_add(f, value, err);
 }
 
 enum kg_code rl_sft_config_pair(struct rl_sft_config *c, const char *pair, const char *source,
                                 struct kg_err *err)
 {
-    char key[KG_OPT_KEY_MAX];
-    const char *eq = strchr(pair, '=');
-    size_t n = eq ? (size_t)(eq - pair) : 0;
-    if (n == 0 || n >= sizeof key) {
-        return kg_fail(err, KG_E_USAGE, "%s: `%.80s` is not key=value", source, pair);
-    }
-    memcpy(key, pair, n);
-    key[n] = '\0';
-    return set(c, key, eq + 1, source, err);
-}
-
-static enum kg_code set_list(struct rl_sft_config *c, const char *key, const struct kg_yaml *list,
-                             const char *source, struct kg_err *err)
-{
-    struct rl_sft_files *f = files_of(c, key);
-    if (f == NULL) {
-        return kg_fail(err, KG_E_USAGE, "%s: `%s` is a list, not a value", source, key);
-    }
-    f->n = 0;
-    for (const struct kg_yaml *y = list->child; y != NULL; y = y->next) {
-        if (y->kind != KG_YAML_SCALAR) {
-            return kg_fail(err, KG_E_USAGE, "%s: `%s` holds something that is no file", source,
-                           key);
-        }
-        if (rl_sft_files_add(f, y->text, err) != KG_OK) {
-            return err->code;
-        }
-    }
-    return KG_OK;
-}
-
-/* Leaves of the tree, with the keys of the maps above them. */
-static enum kg_code read_map(struct rl_sft_config *c, const struct kg_yaml *map, const char *above,
-                             const char *path, struct kg_err *err)
-{
-    enum kg_code code = KG_OK;
-    for (const struct kg_yaml *y = map->child; y != NULL && code == KG_OK; y = y->next) {
-        char key[2 * KG_OPT_KEY_MAX], source[300];
-        int n = snprintf(key, sizeof key, "%s%s%s", above, above[0] ? "." : "", y->key);
-        snprintf(source, sizeof source, "%.250s:%d", path, y->line);
-        code = n >= KG_OPT_KEY_MAX
-                   ? kg_fail(err, KG_E_USAGE, "%s: no option `%.60s...`", source, key)
-               : y->kind == KG_YAML_SCALAR ? set(c, key, y->text, source, err)
-               : y->kind == KG_YAML_MAP    ? read_map(c, y, key, path, err)
-                                           : set_list(c, key, y, source, err);
-    }
-    return code;
+    return kg_opts_set_pair(rl_sft_options(), c, pair, source, err);
 }
 
 enum kg_code rl_sft_config_file(struct rl_sft_config *c, const char *path, struct kg_err *err)
 {
-    struct kg_arena arena;
-    struct kg_buf text;
-    struct kg_yaml *y;
-    kg_arena_init(&arena, "configuration", 4u << 20);
-    kg_buf_init(&text, 1u << 20);
-    enum kg_code code = kg_file_read(path, &text, err);
-    code = code != KG_OK ? code : kg_yaml_parse(text.data, text.len, path, 1, &arena, &y, err);
-    if (code == KG_OK && y->kind != KG_YAML_MAP) {
-        code = kg_fail(err, KG_E_INPUT, "%.300s: not a map of keys", path);
-    }
-    code = code != KG_OK ? code : read_map(c, y, "", path, err);
-    kg_buf_deinit(&text);
-    kg_arena_deinit(&arena);
-    return code;
-}
-
-/* A text that YAML reads back: quotes and backslashes are escaped. */
-static void dump_text(const char *text, struct kg_buf *out)
-{
-    kg_buf_addc(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            kg_buf_addc(out, '\\');
-        }
-        kg_buf_addc(out, *text);
-    }
-    kg_buf_addc(out, '"');
+    return kg_opts_yaml(rl_sft_options(), c, path, err);
 }
 
 static void dump_files(const char *key, const struct rl_sft_files *f, struct kg_buf *out)
@@ -238,7 +162,7 @@ static void dump_files(const char *key, const struct rl_sft_files *f, struct kg_
     }
     for (size_t i = 0; i < f->n; i++) {
         kg_buf_adds(out, "  - ");
-        dump_text(f->path[i], out);
+        kg_opts_dump_text(f->path[i], out);
         kg_buf_addc(out, '\n');
     }
 }
@@ -248,10 +172,5 @@ void rl_sft_config_dump(const struct rl_sft_config *c, struct kg_buf *out)
     dump_files("data", &c->data, out);
     dump_files("valid", &c->valid, out);
     kg_opts_dump(rl_sft_options(), c, false, out);
-    for (size_t i = 0; i < c->run.ngym; i++) {
-        const char *eq = strchr(c->run.gym[i], '=');
-        kg_buf_addf(out, "gym.%.*s: ", (int)(eq - c->run.gym[i]), c->run.gym[i]);
-        dump_text(eq + 1, out);
-        kg_buf_addc(out, '\n');
-    }
+    rl_config_dump_gym(&c->run, out);
 }

@@ -36,7 +36,7 @@ static const struct kg_opt table[] = {
     {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "How to time.", false},
     {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Reward presets, a|b.", false},
 };
-static const struct kg_opts opts = {table, sizeof table / sizeof *table};
+static const struct kg_opts opts = {.table = table, .n = sizeof table / sizeof *table};
 
 static struct config fresh(void)
 {
@@ -135,14 +135,15 @@ static void set_refuses_and_changes_nothing(void **state)
     }
 }
 
-static enum kg_code read_yaml(const char *text, struct config *c, struct kg_err *err)
+static enum kg_code read_with(const struct kg_opts *o, const char *text, struct config *c,
+                              struct kg_err *err)
 {
     char path[] = "/tmp/kgym-test-opt-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(kg_file_write_all(fd, text, strlen(text), err), KG_OK);
     close(fd);
-    enum kg_code code = kg_opts_yaml(&opts, c, path, err);
+    enum kg_code code = kg_opts_yaml(o, c, path, err);
     unlink(path);
     /* Messages begin with the path; drop what is random in it. */
     size_t n = strlen(path);
@@ -150,6 +151,11 @@ static enum kg_code read_yaml(const char *text, struct config *c, struct kg_err 
         memmove(err->message, err->message + n, strlen(err->message + n) + 1);
     }
     return code;
+}
+
+static enum kg_code read_yaml(const char *text, struct config *c, struct kg_err *err)
+{
+    return read_with(&opts, text, c, err);
 }
 
 static void yaml_nested_and_dotted(void **state)
@@ -219,6 +225,56 @@ static void yaml_errors_name_the_line(void **state)
     struct kg_err err = KG_ERR_INIT;
     assert_int_equal(kg_opts_yaml(&opts, &c, "/absent.yaml", &err), KG_E_NOT_FOUND);
     assert_string_equal(err.message, "/absent.yaml: cannot open: No such file or directory");
+}
+
+/* Keys that begin with "more." are taken beside the table; each value is kept with its number. */
+static char taken[200];
+static enum kg_code take(void *config, const char *key, size_t i, const char *value,
+                         const char *source, bool *is_taken, struct kg_err *err)
+{
+    size_t n = strlen(taken);
+    (void)config;
+    *is_taken = strncmp(key, "more.", 5) == 0;
+    if (*is_taken && strcmp(value, "bad") == 0) {
+        return kg_fail(err, KG_E_USAGE, "%s: bad", source);
+    }
+    if (*is_taken) {
+        snprintf(taken + n, sizeof taken - n, "%s[%zu]=%s;", key + 5, i, value);
+    }
+    return KG_OK;
+}
+
+static void keys_beside_the_table(void **state)
+{
+    (void)state;
+    const struct kg_opts with = {.table = opts.table, .n = opts.n, .other = take};
+    static const struct {
+        const char *text, *taken, *message;
+    } cases[] = {
+        {"more: {a: 1}\ntiming.pairs: 3\nmore.b: [x, 'y,z']\n", "a[0]=1;b[0]=x;b[1]=y,z;", ""},
+        {"more.a: bad\n", "", ":1: bad"},
+        {"more.a: [1, bad]\n", "a[0]=1;", ":1: bad"},
+        {"more.a: []\n", "", ":1: more.a: an empty list"},
+        {"more.a: [[1]]\n", "", ":1: more.a: a list here holds words"},
+        {"timing.pars: [1]\n", "",
+         ":1: unknown option `timing.pars`, did you mean `timing.pairs`?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct config c = fresh();
+        struct kg_err err = KG_ERR_INIT;
+        taken[0] = '\0';
+        assert_int_equal(read_with(&with, cases[i].text, &c, &err),
+                         cases[i].message[0] == '\0' ? KG_OK : KG_E_USAGE);
+        assert_string_equal(taken, cases[i].taken);
+        assert_string_equal(err.message, cases[i].message);
+    }
+    struct config c = fresh();
+    struct kg_err err = KG_ERR_INIT;
+    taken[0] = '\0';
+    assert_int_equal(kg_opts_set_pair(&with, &c, "more.x=1=2", "t", &err), KG_OK);
+    assert_string_equal(taken, "x[0]=1=2;");
+    expect_error(kg_opts_set_pair(&with, &c, "mor.x=1", "t", &err), &err,
+                 "t: unknown option `mor.x`");
 }
 
 static enum kg_code from_environ(const char *entry, struct config *c, struct kg_err *err)
@@ -443,7 +499,7 @@ static void broken_tables_are_bugs(void **state)
             if (freopen("/dev/null", "w", stderr) == NULL) {
                 _exit(2);
             }
-            kg_opts_defaults(&(struct kg_opts){bad[i], 2}, &c);
+            kg_opts_defaults(&(struct kg_opts){.table = bad[i], .n = 2}, &c);
             _exit(0);
         }
         int status;
@@ -460,6 +516,7 @@ int main(void)
         cmocka_unit_test(set_refuses_and_changes_nothing),
         cmocka_unit_test(yaml_nested_and_dotted),
         cmocka_unit_test(yaml_errors_name_the_line),
+        cmocka_unit_test(keys_beside_the_table),
         cmocka_unit_test(environment),
         cmocka_unit_test(flags),
         cmocka_unit_test(flag_errors),

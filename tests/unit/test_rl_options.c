@@ -57,6 +57,7 @@ static void dumps_read_back(void **state)
     rl_config_defaults(&a);
     assert_int_equal(rl_config_pair(&a, "clip_hi=0.31", "--set", &err), KG_OK);
     assert_int_equal(rl_config_pair(&a, "gym.timing.pairs=4", "--set", &err), KG_OK);
+    assert_int_equal(rl_config_pair(&a, "gym.suites=a \"b\" \\c", "--set", &err), KG_OK);
     kg_buf_init(&text, 1 << 20);
     rl_config_dump(&a, &text);
     if (read_text(&b, text.data) != KG_OK) {
@@ -109,6 +110,11 @@ static void bad_input(void **state)
     assert_int_equal(read_text(&c, "seed: 1\nrl:\n  grups: 3\n"), KG_E_USAGE);
     assert_non_null(strstr(err.message, ":3"));
     assert_int_not_equal(read_text(&c, "- 1\n"), KG_OK);
+    assert_int_equal(read_text(&c, "seed: 1\nseed: 2\n"), KG_E_INPUT);
+    assert_int_equal(read_text(&c, "rl.groups: 1\nrl: {groups: 2}\n"), KG_E_USAGE);
+    assert_non_null(strstr(err.message, "set twice (first on line 1)"));
+    assert_int_equal(read_text(&c, "gym.laws: [1, 2]\n"), KG_E_USAGE);
+    assert_non_null(strstr(err.message, "`gym.laws` is a list"));
     assert_int_equal(rl_config_file(&c, "/no/such/file", &err), KG_E_NOT_FOUND);
     rl_config_defaults(&c);
     assert_int_equal(rl_config_pair(&c, "seed", "--set", &err), KG_E_USAGE);

@@ -193,7 +193,7 @@ static const struct kg_opt table[] = {
          "Cap of the speed-up in kevin; 0: none, as published."),
 };
 
-static const struct kg_opts options = {table, sizeof table / sizeof table[0]};
+static const struct kg_opts options = {.table = table, .n = sizeof table / sizeof table[0]};
 
 const struct kg_opts *kg_config_options(void)
 {
