@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "rl/bestof.h"
 #include "rl/chains/chains.h"
+#include "rl/corpus.h"
 #include "rl/curriculum.h"
 #include "rl/select.h"
 
@@ -83,6 +84,12 @@ enum kg_code rl_config_file(struct rl_config *c, const char *path, struct kg_err
 /* "key=value". */
 enum kg_code rl_config_pair(struct rl_config *c, const char *pair, const char *source,
                             struct kg_err *err) KG_MUST_USE;
+/* New weights for this vocabulary. */
+struct lm_config rl_config_model(const struct rl_config *c, int vocab);
+/* The generated corpus; own_tokenizer is left false. *split: which chains are held out. */
+struct rl_corpus_options rl_config_corpus(const struct rl_config *c, struct rl_split *split);
+/* Of the engine, at least 1. */
+int rl_config_threads(const struct rl_config *c);
 /* Takes a key of the gym, as kg_opts_other. */
 enum kg_code rl_config_gym(struct rl_config *c, const char *key, size_t i, const char *value,
                            const char *source, bool *taken, struct kg_err *err) KG_MUST_USE;

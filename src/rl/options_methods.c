@@ -1,5 +1,6 @@
 /* From the keys of a run to the options of its methods, and the pairs that are refused. */
 #include <string.h>
+#include <unistd.h>
 
 #include "rl/options.h"
 #include "rl/sampler.h"
@@ -45,6 +46,40 @@ void rl_config_curriculum(const struct rl_config *c, struct rl_curriculum_option
                                         .fall_pct = (uint32_t)c->cur_fall,
                                         .cooldown = (uint32_t)c->cur_cooldown,
                                         .band = c->cur_band};
+}
+
+struct lm_config rl_config_model(const struct rl_config *c, int vocab)
+{
+    return (struct lm_config){.vocab = vocab,
+                              .hidden = (int)c->hidden,
+                              .inter = (int)c->inter,
+                              .layers = (int)c->layers,
+                              .heads = (int)c->heads,
+                              .kv_heads = (int)c->heads,
+                              .head_dim = (int)(c->hidden / c->heads),
+                              .max_pos = (int)c->ctx_max,
+                              .rope_theta = 1e4f,
+                              .rms_eps = 1e-6f,
+                              .tied = true,
+                              .qk_norm = true};
+}
+
+struct rl_corpus_options rl_config_corpus(const struct rl_config *c, struct rl_split *split)
+{
+    rl_split_init(split, (uint64_t)c->split, (int)c->part);
+    return (struct rl_corpus_options){.seed = (uint64_t)c->seed,
+                                      .documents = (int)c->documents,
+                                      .talks = c->talks,
+                                      .triples = c->corpus_triples,
+                                      .merges = (int)c->merges,
+                                      .feedback = (int)c->fb_max,
+                                      .mix = rl_config_mix(c)};
+}
+
+int rl_config_threads(const struct rl_config *c)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return c->threads > 0 ? (int)c->threads : cores > 0 ? (int)cores : 1;
 }
 
 void rl_config_bestof(const struct rl_config *c, struct rl_bestof_options *o)

@@ -3,15 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "rl/gym.h"
 #include "rl/run_save.h"
 #include "rl/verify.h"
 
-#define DRY_DOCUMENTS  400
-#define VERIFY_TICKETS 64
+#define DRY_DOCUMENTS 400
 
 /* Opened when it is first needed: a replay of a whole journal never is in need of it. */
 static enum kg_code open_pool(void *user, struct kgym_pool **out, struct kg_err *err)
@@ -84,14 +82,11 @@ static enum kg_code make_corpus(struct rl_run *run, bool dry, struct kg_err *err
 {
     const struct rl_config *c = run->config;
     int64_t began = kg_clock_ns();
-    const struct rl_corpus_options o = {.seed = (uint64_t)c->seed,
-                                        .documents = dry ? DRY_DOCUMENTS : (int)c->documents,
-                                        .talks = dry ? 0 : c->talks,
-                                        .triples = c->corpus_triples,
-                                        .merges = (int)c->merges,
-                                        .feedback = (int)c->fb_max,
-                                        .mix = rl_config_mix(c)};
-    rl_split_init(&run->split, (uint64_t)c->split, (int)c->part);
+    struct rl_corpus_options o = rl_config_corpus(c, &run->split);
+    if (dry) {
+        o.documents = DRY_DOCUMENTS;
+        o.talks = 0;
+    }
     enum kg_code code =
         rl_corpus_create(&o, &run->split, ask, run, &run->talker, &run->corpus, err);
     run->seconds[RL_PHASE_CORPUS] = (double)(kg_clock_ns() - began) * 1e-9;
@@ -107,11 +102,11 @@ static enum kg_code verify_corpus(struct rl_run *run, struct kg_err *err)
     if (rl_verify_parse(run->config->verify, &n, err) != KG_OK || n == 0) {
         return err->code;
     }
-    if (rl_run_judge(run, VERIFY_TICKETS, true, &judge, err) != KG_OK) {
+    if (rl_run_judge(run, RL_VERIFY_TICKETS, true, &judge, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = rl_verify(&run->corpus, &run->talker, judge, VERIFY_TICKETS, n,
-                                  (uint64_t)run->config->seed, run->cancel, &counts, err);
+    enum kg_code code = rl_verify(&run->corpus, &run->talker, judge, n, (uint64_t)run->config->seed,
+                                  run->cancel, &counts, err);
     rl_judge_destroy(judge);
     return code != KG_OK ? code : rl_verify_tell(&counts, run->corpus.n, run->terminal, err);
 }
@@ -196,18 +191,7 @@ static enum kg_code choose_problems(struct rl_run *run, struct kg_err *err)
 static enum kg_code make_weights(struct rl_run *run, struct kg_err *err)
 {
     const struct rl_config *c = run->config;
-    const struct lm_config shape = {.vocab = run->talker.vocab,
-                                    .hidden = (int)c->hidden,
-                                    .inter = (int)c->inter,
-                                    .layers = (int)c->layers,
-                                    .heads = (int)c->heads,
-                                    .kv_heads = (int)c->heads,
-                                    .head_dim = (int)(c->hidden / c->heads),
-                                    .max_pos = (int)c->ctx_max,
-                                    .rope_theta = 1e4f,
-                                    .rms_eps = 1e-6f,
-                                    .tied = true,
-                                    .qk_norm = true};
+    const struct lm_config shape = rl_config_model(c, run->talker.vocab);
     if (run->saved == NULL) {
         return lm_model_create(&shape, (uint64_t)c->seed, &run->model, err);
     }
@@ -229,9 +213,7 @@ static enum kg_code make_model(struct rl_run *run, struct kg_err *err)
                                          .max_seqs =
                                              max_int((int)c->sft_rows / 8, rl_config_shape(c).live),
                                          .max_tokens = (int)c->ctx_max};
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = c->threads > 0 ? (int)c->threads : cores > 0 ? (int)cores : 1;
-    enum kg_code code = lm_threads_create(threads, &run->threads, err);
+    enum kg_code code = lm_threads_create(rl_config_threads(c), &run->threads, err);
     code = code != KG_OK ? code : make_weights(run, err);
     code =
         code != KG_OK ? code : lm_trainer_create(run->model, run->threads, &t, &run->trainer, err);

@@ -8,8 +8,6 @@
 #include "rl/sft_parts.h"
 #include "rl/verify.h"
 
-#define VERIFY_TICKETS 64
-
 static void note(struct rl_sft_state *s, const char *key, uint64_t n)
 {
     json_object_set_new(s->report, key, json_integer((json_int_t)n));
@@ -109,11 +107,11 @@ static enum kg_code judge_sample(struct rl_sft_state *s, struct kgym_pool *pool,
     struct rl_judge *judge;
     struct rl_verify_counts n;
     const struct rl_judge_options o = {
-        .reward = rl_config_reward(&s->c->run), .tickets = VERIFY_TICKETS, .reuse = true};
+        .reward = rl_config_reward(&s->c->run), .tickets = RL_VERIFY_TICKETS, .reuse = true};
     if (rl_judge_create(pool, &o, &judge, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = rl_verify(&s->all, &s->talker, judge, VERIFY_TICKETS, s->plan.verify,
+    enum kg_code code = rl_verify(&s->all, &s->talker, judge, s->plan.verify,
                                   (uint64_t)s->c->run.seed, s->o->cancel, &n, err);
     rl_judge_destroy(judge);
     if (code != KG_OK) {
@@ -130,15 +128,9 @@ static enum kg_code make_corpus(struct rl_sft_state *s, struct kgym_pool *pool, 
     const struct rl_config *c = &s->c->run;
     struct rl_split split;
     struct rl_gym_asker asker = {.config = c, .pool = pool, .cancel = s->o->cancel};
-    const struct rl_corpus_options o = {.seed = (uint64_t)c->seed,
-                                        .documents = (int)c->documents,
-                                        .talks = c->talks,
-                                        .triples = c->corpus_triples,
-                                        .merges = s->plan.merges,
-                                        .feedback = (int)c->fb_max,
-                                        .mix = rl_config_mix(c),
-                                        .own_tokenizer = !s->plan.tokenizer};
-    rl_split_init(&split, o.seed, (int)c->part);
+    struct rl_corpus_options o = rl_config_corpus(c, &split);
+    o.merges = s->plan.merges;
+    o.own_tokenizer = !s->plan.tokenizer;
     if (o.own_tokenizer && open_talker(s, NULL, err) != KG_OK) {
         return err->code;
     }

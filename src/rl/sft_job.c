@@ -5,11 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/term.h"
+#include "rl/loop.h"
 #include "rl/memory.h"
-#include "rl/run.h"
 #include "rl/sft_parts.h"
 
 #define LOG_EVERY 10   /* steps between lines of metrics.jsonl */
@@ -20,23 +19,6 @@
 static int least(int64_t a, int64_t b)
 {
     return (int)(a < b ? a : b);
-}
-
-static struct lm_config fresh_shape(const struct rl_sft_state *s)
-{
-    const struct rl_config *c = &s->c->run;
-    return (struct lm_config){.vocab = s->talker.vocab,
-                              .hidden = (int)c->hidden,
-                              .inter = (int)c->inter,
-                              .layers = (int)c->layers,
-                              .heads = (int)c->heads,
-                              .kv_heads = (int)c->heads,
-                              .head_dim = (int)(c->hidden / c->heads),
-                              .max_pos = (int)c->ctx_max,
-                              .rope_theta = 1e4f,
-                              .rms_eps = 1e-6f,
-                              .tied = true,
-                              .qk_norm = true};
 }
 
 /* Before anything of that size is allocated. */
@@ -86,12 +68,10 @@ static enum kg_code open_model(struct rl_sft_state *s, struct kg_err *err)
 static enum kg_code make_trainer(struct rl_sft_state *s, struct kg_err *err)
 {
     const struct rl_config *c = &s->c->run;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = c->threads > 0 ? (int)c->threads : cores > 0 ? (int)cores : 1;
     const struct lm_trainer_options t = {.max_rows = (int)c->sft_rows,
                                          .max_seqs = (int)c->sft_rows / 8,
                                          .max_tokens = s->max_tokens};
-    enum kg_code code = lm_threads_create(threads, &s->threads, err);
+    enum kg_code code = lm_threads_create(rl_config_threads(c), &s->threads, err);
     code = code != KG_OK ? code : open_model(s, err);
     return code != KG_OK ? code : lm_trainer_create(s->model, s->threads, &t, &s->trainer, err);
 }
@@ -137,13 +117,6 @@ static json_t *line_of(const struct rl_sft_stats *s)
     return j;
 }
 
-static int64_t part(double seconds, double limit, int step, int steps)
-{
-    double a = limit > 0 ? seconds / limit : 0, b = steps > 0 ? (double)step / steps : 0;
-    double done = a > b ? a : b;
-    return (int64_t)(1000 * (done < 1 ? done : 1));
-}
-
 static void show(struct view *v, const struct rl_sft_stats *s)
 {
     const struct rl_sft_options *o = &v->s->sft;
@@ -154,7 +127,7 @@ static void show(struct view *v, const struct rl_sft_stats *s)
     }
     snprintf(note, sizeof note, "step %d of %d, loss %.3f%s, %.1fk tokens/s", s->step, o->steps,
              s->loss, valid, (double)s->tokens / s->seconds / 1000);
-    kg_progress_step(&v->progress, part(s->seconds, o->seconds, s->step, o->steps), note);
+    kg_progress_step(&v->progress, rl_loop_done(s->seconds, o->seconds, s->step, o->steps), note);
 }
 
 static bool after_step(void *user, const struct rl_sft_stats *s)
@@ -217,7 +190,7 @@ static enum kg_code prepare(struct rl_sft_state *s, struct kg_err *err)
         s->max_tokens = least(s->max_tokens, s->shape.max_pos);
     }
     enum kg_code code = rl_sft_open_data(s, err);
-    s->shape = s->plan.fresh ? fresh_shape(s) : s->shape;
+    s->shape = s->plan.fresh ? rl_config_model(c, s->talker.vocab) : s->shape;
     code = code != KG_OK ? code : check_memory(s, err);
     code = code != KG_OK ? code : make_trainer(s, err);
     code = code != KG_OK || !s->goes_on ? code : rl_sft_go_on(s, err);

@@ -43,8 +43,8 @@ struct work {
     const struct rl_talker *talker;
     struct rl_judge *judge;
     const uint32_t *order;
-    uint32_t *ticket; /* document of each ticket */
-    int *idle;        /* tickets that are not in flight */
+    uint32_t ticket[RL_VERIFY_TICKETS]; /* document of each ticket */
+    int idle[RL_VERIFY_TICKETS];        /* tickets that are not in flight */
     int n_idle;
     struct kg_buf text;
 };
@@ -84,32 +84,25 @@ static enum kg_code all(struct work *w, size_t n, const volatile int *cancel,
 }
 
 enum kg_code rl_verify(const struct rl_corpus *c, const struct rl_talker *talker,
-                       struct rl_judge *judge, int tickets, size_t n, uint64_t seed,
-                       const volatile int *cancel, struct rl_verify_counts *out, struct kg_err *err)
+                       struct rl_judge *judge, size_t n, uint64_t seed, const volatile int *cancel,
+                       struct rl_verify_counts *out, struct kg_err *err)
 {
     uint32_t *order = calloc(c->n + 1, sizeof *order);
-    struct work w = {.corpus = c,
-                     .talker = talker,
-                     .judge = judge,
-                     .order = order,
-                     .ticket = calloc((size_t)tickets, sizeof *w.ticket),
-                     .idle = calloc((size_t)tickets, sizeof *w.idle),
-                     .n_idle = tickets};
+    struct work w = {
+        .corpus = c, .talker = talker, .judge = judge, .order = order, .n_idle = RL_VERIFY_TICKETS};
     *out = (struct rl_verify_counts){0};
     kg_buf_init(&w.text, 1u << 20);
     enum kg_code code = KG_OK;
-    if (order == NULL || w.ticket == NULL || w.idle == NULL) {
+    if (order == NULL) {
         code = kg_fail_memory(err, KG_E_HOST, "verify: no memory");
     } else {
         rl_shuffle(seed, RL_STREAM_SFT, VERIFY_STEP, 0, c->n, order);
-        for (int i = 0; i < tickets; i++) {
+        for (int i = 0; i < RL_VERIFY_TICKETS; i++) {
             w.idle[i] = i;
         }
         code = all(&w, n < c->n ? n : c->n, cancel, out, err);
     }
     free(order);
-    free(w.ticket);
-    free(w.idle);
     kg_buf_deinit(&w.text);
     return code;
 }

@@ -7,6 +7,8 @@
 
 #include "rl/corpus.h"
 
+enum { RL_VERIFY_TICKETS = 64 };
+
 struct rl_verify_counts {
     size_t asked, ok, refused;
     size_t failed;   /* without a verdict */
@@ -14,12 +16,11 @@ struct rl_verify_counts {
 };
 
 /* n documents of the corpus, drawn by the seed; all of them where there are not more. The judge is
- * of the caller, and nothing is in flight. *cancel not 0: KG_E_CANCELLED. Errors: those of the
- * judge. */
+ * of the caller and has RL_VERIFY_TICKETS tickets; nothing is in flight. *cancel not 0:
+ * KG_E_CANCELLED. Errors: those of the judge. */
 enum kg_code rl_verify(const struct rl_corpus *c, const struct rl_talker *talker,
-                       struct rl_judge *judge, int tickets, size_t n, uint64_t seed,
-                       const volatile int *cancel, struct rl_verify_counts *out,
-                       struct kg_err *err) KG_MUST_USE;
+                       struct rl_judge *judge, size_t n, uint64_t seed, const volatile int *cancel,
+                       struct rl_verify_counts *out, struct kg_err *err) KG_MUST_USE;
 
 /* How many of n documents "all", "none" or "sample N" names. Errors: KG_E_USAGE. */
 enum kg_code rl_verify_parse(const char *text, size_t *n, struct kg_err *err) KG_MUST_USE;

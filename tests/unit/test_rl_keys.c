@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "rl/options.h"
 #include "rl/sampler.h"
+#include "rl/sft_config.h"
 
 static struct kg_err err = KG_ERR_INIT;
 
@@ -267,12 +268,32 @@ static void D_03_rows_are_counted_once(void **state)
     assert_int_equal(s.rollouts, 48);
 }
 
+/* kgym train and kgym sft hold out the same chains, whatever their seeds are. */
+static void what_is_held_out_follows_split_alone(void **state)
+{
+    (void)state;
+    struct rl_sft_config c;
+    struct rl_split got, want;
+    rl_split_init(&want, 5, 1);
+    rl_sft_config_defaults(&c);
+    assert_int_equal(rl_sft_config_pair(&c, "split=5", "test", &err), KG_OK);
+    assert_int_equal(rl_sft_config_pair(&c, "part=1", "test", &err), KG_OK);
+    assert_int_equal(rl_sft_config_pair(&c, "seed=9", "test", &err), KG_OK);
+    assert_int_equal(rl_config_corpus(&c.run, &got).seed, 9);
+    struct rl_chain a[200], b[200];
+    size_t n = rl_split_list(&want, 2, true, a, 200);
+    assert_true(n > 50);
+    assert_int_equal(rl_split_list(&got, 2, true, b, 200), n);
+    assert_memory_equal(a, b, (n < 200 ? n : 200) * sizeof *a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(D_24_each_key_has_a_consumer),
         cmocka_unit_test(refused_pairs),
         cmocka_unit_test(D_02_shipped_configurations),
+        cmocka_unit_test(what_is_held_out_follows_split_alone),
         cmocka_unit_test(D_03_rows_are_counted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
