@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "rl/index.h"
 #include "rl/journal_line.h"
 
 #define FORMAT    "kgym.verdicts/1"
@@ -27,8 +28,7 @@ struct rl_journal {
     int fd; /* -1: not to be written */
     struct entry **entry;
     size_t n, cap;
-    size_t *slot; /* [slots] index of an entry + 1; 0: free */
-    size_t slots;
+    struct rl_index index;
 };
 
 void rl_journal_close(struct rl_journal *j)
@@ -43,7 +43,7 @@ void rl_journal_close(struct rl_journal *j)
         close(j->fd);
     }
     free(j->entry);
-    free(j->slot);
+    rl_index_deinit(&j->index);
     free(j->path);
     free(j);
 }
@@ -55,40 +55,24 @@ size_t rl_journal_count(const struct rl_journal *j)
 
 /* --- entries --- */
 
-static size_t *slot_of(const struct rl_journal *j, const char *key)
+static const char *key_of(const void *owner, size_t i)
 {
-    char head[17];
-    snprintf(head, sizeof head, "%.16s", key);
-    size_t at = (size_t)strtoull(head, NULL, 16) % j->slots;
-    while (j->slot[at] > 0 && strcmp(j->entry[j->slot[at] - 1]->key, key) != 0) {
-        at = (at + 1) % j->slots;
-    }
-    return &j->slot[at];
+    const struct rl_journal *j = owner;
+    return j->entry[i]->key;
 }
 
 static bool grow(struct rl_journal *j)
 {
-    if (j->n < j->cap) {
-        return true;
+    if (j->n == j->cap) {
+        size_t cap = j->cap == 0 ? 1024 : 2 * j->cap;
+        struct entry **entry = realloc(j->entry, cap * sizeof *entry);
+        if (entry == NULL) {
+            return false;
+        }
+        j->entry = entry;
+        j->cap = cap;
     }
-    size_t cap = j->cap == 0 ? 1024 : 2 * j->cap;
-    struct entry **entry = realloc(j->entry, cap * sizeof *entry);
-    if (entry == NULL) {
-        return false;
-    }
-    j->entry = entry;
-    size_t *slot = calloc(2 * cap, sizeof *slot);
-    if (slot == NULL) {
-        return false;
-    }
-    free(j->slot);
-    j->slot = slot;
-    j->slots = 2 * cap;
-    j->cap = cap;
-    for (size_t i = 0; i < j->n; i++) {
-        *slot_of(j, j->entry[i]->key) = i + 1;
-    }
-    return true;
+    return rl_index_grow(&j->index, j->n);
 }
 
 /* The entry of the key, made if there is none; the first verdict stays. NULL: memory. */
@@ -97,7 +81,7 @@ static struct entry *put(struct rl_journal *j, const char *key, const struct rl_
     if (!grow(j)) {
         return NULL;
     }
-    size_t *slot = slot_of(j, key);
+    size_t *slot = rl_index_slot(&j->index, key);
     if (*slot > 0) {
         return j->entry[*slot - 1];
     }
@@ -113,11 +97,11 @@ static struct entry *put(struct rl_journal *j, const char *key, const struct rl_
 
 const struct rl_verdict *rl_journal_ask(struct rl_journal *j, const char *key, bool *asked)
 {
-    size_t at = j->slots > 0 ? *slot_of(j, key) : 0;
-    if (at == 0) {
+    const size_t *slot = rl_index_slot(&j->index, key);
+    if (slot == NULL || *slot == 0) {
         return NULL;
     }
-    struct entry *e = j->entry[at - 1];
+    struct entry *e = j->entry[*slot - 1];
     if (asked != NULL) {
         *asked = e->asked;
     }
@@ -192,6 +176,7 @@ static struct rl_journal *create(const char *path)
     struct rl_journal *j = calloc(1, sizeof *j);
     if (j != NULL) {
         j->fd = -1;
+        j->index = (struct rl_index){.owner = j, .key = key_of};
         j->path = strdup(path);
         if (j->path == NULL) {
             free(j);

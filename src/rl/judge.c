@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "rl/index.h"
 #include "rl/judge_read.h"
 
 #define TRIES 3
@@ -29,8 +30,7 @@ struct rl_judge {
     struct rl_judge_options o;
     struct entry *entry;
     int n, cap;
-    int *slot; /* [slots] hash table of entries; -1: free */
-    int slots;
+    struct rl_index index;
     int *next;     /* [tickets] the next ticket that waits for the same entry */
     int *entry_of; /* [tickets] */
     uint32_t scope;
@@ -56,13 +56,19 @@ void rl_judge_destroy(struct rl_judge *j)
         free(j->entry[i].verdict);
     }
     free(j->entry);
-    free(j->slot);
+    rl_index_deinit(&j->index);
     free(j->next);
     free(j->entry_of);
     free(j->nth);
     free(j->shared);
     free(j->ready);
     free(j);
+}
+
+static const char *hash_of(const void *owner, size_t i)
+{
+    const struct rl_judge *j = owner;
+    return j->entry[i].hash;
 }
 
 enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_options *o,
@@ -72,7 +78,7 @@ enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_optio
     struct rl_judge *j = calloc(1, sizeof *j);
     *out = NULL;
     if (j != NULL) {
-        *j = (struct rl_judge){.pool = pool, .o = *o};
+        *j = (struct rl_judge){.pool = pool, .o = *o, .index = {.owner = j, .key = hash_of}};
         j->next = calloc(n, sizeof *j->next);
         j->entry_of = calloc(n, sizeof *j->entry_of);
         j->ready = calloc(n, sizeof *j->ready);
@@ -90,43 +96,19 @@ enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_optio
 
 /* --- entries --- */
 
-static int slot_of(const struct rl_judge *j, const char *hash)
-{
-    int at = (int)(strtoul((char[9]){hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6],
-                                     hash[7]},
-                           NULL, 16) %
-                   (unsigned long)j->slots);
-    while (j->slot[at] >= 0 && strcmp(j->entry[j->slot[at]].hash, hash) != 0) {
-        at = (at + 1) % j->slots;
-    }
-    return at;
-}
-
-/* Room for one more entry, and a table that is at most half full. */
+/* Room for one more entry. */
 static bool grow(struct rl_judge *j)
 {
-    if (j->n < j->cap) {
-        return true;
+    if (j->n == j->cap) {
+        int cap = j->cap == 0 ? 1024 : 2 * j->cap;
+        struct entry *entry = realloc(j->entry, (size_t)cap * sizeof *entry);
+        if (entry == NULL) {
+            return false;
+        }
+        j->entry = entry;
+        j->cap = cap;
     }
-    int cap = j->cap == 0 ? 1024 : 2 * j->cap;
-    struct entry *entry = realloc(j->entry, (size_t)cap * sizeof *entry);
-    if (entry == NULL) {
-        return false;
-    }
-    j->entry = entry;
-    int *slot = malloc((size_t)cap * 2 * sizeof *slot);
-    if (slot == NULL) {
-        return false;
-    }
-    free(j->slot);
-    j->slot = slot;
-    j->slots = 2 * cap;
-    j->cap = cap;
-    memset(slot, -1, (size_t)j->slots * sizeof *slot);
-    for (int i = 0; i < j->n; i++) {
-        slot[slot_of(j, entry[i].hash)] = i;
-    }
-    return true;
+    return rl_index_grow(&j->index, (size_t)j->n);
 }
 
 /* What names this evaluation: the problem's text and the reply, for journals too. */
@@ -155,18 +137,18 @@ static int entry_find(struct rl_judge *j, const struct rl_chain *chain, const ch
     if (!grow(j)) {
         return -1;
     }
-    int at = slot_of(j, key);
-    if (j->slot[at] >= 0) {
-        return j->slot[at];
+    size_t *slot = rl_index_slot(&j->index, key);
+    if (*slot > 0) {
+        return (int)*slot - 1;
     }
     memcpy(e.hash, key, sizeof e.hash);
     e.verdict = calloc(1, sizeof *e.verdict);
     if (e.verdict == NULL) {
         return -1;
     }
-    j->slot[at] = j->n;
     j->entry[j->n] = e;
-    return j->n++;
+    *slot = (size_t)++j->n;
+    return j->n - 1;
 }
 
 /* A new entry takes the verdict of a journal, if one has it. *shared: this run asked before. */
