@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bench/common/chain_task.h"
 #include "bench/common/host.h"
 #include "gym/kgym.h"
 #include "rl/chains/chains.h"
@@ -29,27 +30,9 @@ struct row {
 
 static void ask(struct kgym_pool *pool, const struct rl_chain *c, struct rl_style style, int i)
 {
-    struct kgym_error err;
-    struct kg_buf problem, text;
-    char name[RL_CHAIN_NAME], file[64], tag[32];
-    rl_chain_name(c, name);
-    snprintf(file, sizeof file, "%s.c", name);
+    char tag[32];
     snprintf(tag, sizeof tag, "%d", i);
-    kg_buf_init(&problem, RL_CHAIN_BYTES);
-    kg_buf_init(&text, RL_CHAIN_BYTES);
-    rl_chain_problem(c, &problem);
-    rl_chain_code(c, style, &text);
-    const struct kgym_task t = {.size = sizeof t,
-                                .problem = file,
-                                .problem_text = problem.data,
-                                .problem_text_len = problem.len,
-                                .text = text.data,
-                                .text_len = text.len,
-                                .source = 1,
-                                .tag = tag};
-    kg_bench_need(kgym_submit(pool, &t, NULL, &err) == KGYM_OK, "%s", err.message);
-    kg_buf_deinit(&text);
-    kg_buf_deinit(&problem);
+    kg_bench_chain_task(pool, c, style, tag);
 }
 
 /* Records of all tasks, in the folder's out.jsonl. */

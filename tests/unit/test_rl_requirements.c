@@ -1,41 +1,11 @@
 /* What must not happen in a run, for requirements that no test of a single method holds; which test
  * holds which requirement is in docs/requirements.md. With the real pool and scripted replies. */
-#include "kgym_rig.h"
-
-#include "loop_rig.h"
+#include "loop_pool_rig.h"
 
 #include <glob.h>
 
 #include "rl/dryrun.h"
 #include "rl/options.h"
-
-static struct loop loop;
-static struct kgym_pool *pool;
-
-static int setup(void **state)
-{
-    static const char *const quick[] = {"timing.pairs=4"};
-    const struct kgym_options o = {
-        .size = sizeof o, .preset = "train", .settings = quick, .nsettings = 1};
-    struct kgym_error e;
-    if (rig_setup(state) != 0) {
-        return -1;
-    }
-    setenv("KGYM_PROGRAM", getenv("K"), 1);
-    loop_open(&loop, 1024, 16);
-    if (kgym_open(&o, &pool, &e) != KGYM_OK) {
-        print_error("%s\n", e.message);
-        return -1;
-    }
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    kgym_close(pool);
-    loop_close(&loop);
-    return rig_teardown(state);
-}
 
 /* --- configuration --- */
 

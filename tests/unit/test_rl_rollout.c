@@ -1,39 +1,9 @@
 /* Rollouts with a script, through the real pool: verdicts and rewards of good and bad replies, two
  * turns, contexts that only grow, shared records; and with the engine. */
-#include "kgym_rig.h"
-
-#include "loop_rig.h"
+#include "loop_pool_rig.h"
 
 #include "rl/dryrun.h"
 #include "rl/evaluate.h"
-
-static struct loop loop;
-static struct kgym_pool *pool;
-
-static int setup(void **state)
-{
-    static const char *const quick[] = {"timing.pairs=4"};
-    const struct kgym_options o = {
-        .size = sizeof o, .preset = "train", .settings = quick, .nsettings = 1};
-    struct kgym_error e;
-    if (rig_setup(state) != 0) {
-        return -1;
-    }
-    setenv("KGYM_PROGRAM", getenv("K"), 1);
-    loop_open(&loop, 1024, 16);
-    if (kgym_open(&o, &pool, &e) != KGYM_OK) {
-        print_error("%s\n", e.message);
-        return -1;
-    }
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    kgym_close(pool);
-    loop_close(&loop);
-    return rig_teardown(state);
-}
 
 static struct rl_judge *open_judge(int tickets, bool reuse)
 {
