@@ -32,27 +32,8 @@ static const char *const dtypes[] = {"f32", "bf16", NULL};
 static const char *const quants[] = {"none", "int8", NULL};
 static const char *const worlds[] = {"chains", "pytorch", NULL};
 
-#define AT(field) offsetof(struct rl_config, field), sizeof(((struct rl_config *)0)->field)
-#define BOOL(key, field, def, help)                                                                \
-    {                                                                                              \
-        key, KG_OPT_BOOL, AT(field), 0, 0, NULL, def, "", help, false                              \
-    }
-#define INT(key, field, lo, hi, def, unit, help)                                                   \
-    {                                                                                              \
-        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help, false                           \
-    }
-#define REAL(key, field, lo, hi, def, unit, help)                                                  \
-    {                                                                                              \
-        key, KG_OPT_REAL, AT(field), lo, hi, NULL, def, unit, help, false                          \
-    }
-#define TEXT(key, field, def, help)                                                                \
-    {                                                                                              \
-        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help, false                            \
-    }
-#define ENUM(key, field, names, def, help)                                                         \
-    {                                                                                              \
-        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help, false                             \
-    }
+#define OPT_STRUCT struct rl_config
+#include "base/opt_rows.h"
 
 static const struct kg_opt table[] = {
     INT("seed", seed, 0, 1e15, "1", "", "Of all draws of the run."),

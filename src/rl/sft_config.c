@@ -12,44 +12,31 @@
 static const char *const turns[] = {"all", "improving", NULL};
 static const char *const overs[] = {"drop", "cut", NULL};
 
-#define AT(field) offsetof(struct rl_sft_config, field), sizeof(((struct rl_sft_config *)0)->field)
-#define ROW(key, type, field, lo, hi, names, def, unit, help)                                      \
-    {                                                                                              \
-        key, type, AT(field), lo, hi, names, def, unit, help, false                                \
-    }
+#define OPT_STRUCT struct rl_sft_config
+#include "base/opt_rows.h"
 
 static const struct kg_opt own[] = {
-    ROW("from", KG_OPT_STRING, from, 0, 0, NULL, "", "",
-        "Folder of a model to begin from; empty: fresh weights."),
-    ROW("adapter", KG_OPT_STRING, adapter, 0, 0, NULL, "", "",
-        "Folder of a PEFT adapter of `from` to train on."),
-    ROW("tokenizer", KG_OPT_STRING, tokenizer, 0, 0, NULL, "", "",
-        "`train N` (merges), a file, a folder; empty: of `from`."),
-    ROW("template", KG_OPT_STRING, template, 0, 0, NULL, "auto", "",
-        "Chat template, such as qwen3-instruct; auto: by its file."),
-    ROW("thinking", KG_OPT_BOOL, thinking, 0, 0, NULL, "no", "",
-        "Of qwen3: replies hold thoughts."),
-    ROW("turns", KG_OPT_ENUM, turns, 0, 0, turns, "all", "", "Replies of a trajectory that train."),
-    ROW("over", KG_OPT_ENUM, over, 0, 0, overs, "drop", "", "Conversations that are too long."),
-    ROW("epochs", KG_OPT_REAL, epochs, 0, 1e6, NULL, "2", "", "Passes over the data; 0: no limit."),
-    ROW("micro", KG_OPT_INT, micro, 1, 4096, NULL, "1", "", "Micro-batches of sft.rows in a step."),
-    ROW("valid_share", KG_OPT_REAL, valid_share, 0, 0.5, NULL, "0.05", "",
-        "Chance of a problem to be held out."),
-    ROW("valid_every", KG_OPT_INT, valid_every, 0, 1e9, NULL, "50", "",
-        "Steps between validations; 0: at the end."),
-    ROW("save_every", KG_OPT_INT, save_every, 0, 1e9, NULL, "200", "",
-        "Steps between checkpoints; 0: none."),
-    ROW("decay", KG_OPT_REAL, decay, 0, 10, NULL, "0.01", "", "Weight decay of matrices."),
-    ROW("clip", KG_OPT_REAL, clip, 0, 1e6, NULL, "1", "", "Highest norm of the gradient; 0: off."),
-    ROW("lora.r", KG_OPT_INT, lora_r, 0, 4096, NULL, "0", "",
+    TEXT("from", from, "", "Folder of a model to begin from; empty: fresh weights."),
+    TEXT("adapter", adapter, "", "Folder of a PEFT adapter of `from` to train on."),
+    TEXT("tokenizer", tokenizer, "", "`train N` (merges), a file, a folder; empty: of `from`."),
+    TEXT("template", template, "auto", "Chat template, such as qwen3-instruct; auto: by its file."),
+    BOOL("thinking", thinking, "no", "Of qwen3: replies hold thoughts."),
+    ENUM("turns", turns, turns, "all", "Replies of a trajectory that train."),
+    ENUM("over", over, overs, "drop", "Conversations that are too long."),
+    REAL("epochs", epochs, 0, 1e6, "2", "", "Passes over the data; 0: no limit."),
+    INT("micro", micro, 1, 4096, "1", "", "Micro-batches of sft.rows in a step."),
+    REAL("valid_share", valid_share, 0, 0.5, "0.05", "", "Chance of a problem to be held out."),
+    INT("valid_every", valid_every, 0, 1e9, "50", "", "Steps between validations; 0: at the end."),
+    INT("save_every", save_every, 0, 1e9, "200", "", "Steps between checkpoints; 0: none."),
+    REAL("decay", decay, 0, 10, "0.01", "", "Weight decay of matrices."),
+    REAL("clip", clip, 0, 1e6, "1", "", "Highest norm of the gradient; 0: off."),
+    INT("lora.r", lora_r, 0, 4096, "0", "",
         "Rank of a new adapter of `from`; 0: all weights are trained."),
-    ROW("lora.alpha", KG_OPT_REAL, lora_alpha, 0, 1e6, NULL, "32", "",
-        "Its output is scaled by alpha / r."),
-    ROW("lora.dropout", KG_OPT_REAL, lora_dropout, 0, 0.99, NULL, "0.05", "", "Of its inputs."),
-    ROW("lora.targets", KG_OPT_STRING, lora_targets, 0, 0, NULL, "all", "",
-        "all, or q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,..."),
-    ROW("verify", KG_OPT_STRING, verify, 0, 0, NULL, "sample 64", "",
-        "Judge a generated corpus: all, `sample N`, none."),
+    REAL("lora.alpha", lora_alpha, 0, 1e6, "32", "", "Its output is scaled by alpha / r."),
+    REAL("lora.dropout", lora_dropout, 0, 0.99, "0.05", "", "Of its inputs."),
+    TEXT("lora.targets", lora_targets, "all",
+         "all, or q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,..."),
+    TEXT("verify", verify, "sample 64", "Judge a generated corpus: all, `sample N`, none."),
 };
 
 /* Rows of `kgym train`; a name that ends in a dot stands for a section. */

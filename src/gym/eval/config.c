@@ -8,42 +8,8 @@ static const char *const variants[] = {"all", "few", NULL};
 static const char *const spares[] = {"auto", "yes", "no", NULL};
 static const char *const protocols[] = {"kgym", "kernelbench", NULL};
 
-#define AT(field) offsetof(struct kg_config, field), sizeof(((struct kg_config *)0)->field)
-#define BOOL(key, field, def, help)                                                                \
-    {                                                                                              \
-        key, KG_OPT_BOOL, AT(field), 0, 0, NULL, def, "", help, false                              \
-    }
-#define INT(key, field, lo, hi, def, unit, help)                                                   \
-    {                                                                                              \
-        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help, false                           \
-    }
-#define REAL(key, field, lo, hi, def, unit, help)                                                  \
-    {                                                                                              \
-        key, KG_OPT_REAL, AT(field), lo, hi, NULL, def, unit, help, false                          \
-    }
-#define TEXT(key, field, def, help)                                                                \
-    {                                                                                              \
-        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help, false                            \
-    }
-#define ENUM(key, field, names, def, help)                                                         \
-    {                                                                                              \
-        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help, false                             \
-    }
-
-/* The same of an option that changes no verdict, so that it does not belong to the hash of an
- * evaluation's inputs. */
-#define INT_BESIDE(key, field, lo, hi, def, unit, help)                                            \
-    {                                                                                              \
-        key, KG_OPT_INT, AT(field), lo, hi, NULL, def, unit, help, true                            \
-    }
-#define TEXT_BESIDE(key, field, def, help)                                                         \
-    {                                                                                              \
-        key, KG_OPT_STRING, AT(field), 0, 0, NULL, def, "", help, true                             \
-    }
-#define ENUM_BESIDE(key, field, names, def, help)                                                  \
-    {                                                                                              \
-        key, KG_OPT_ENUM, AT(field), 0, 0, names, def, "", help, true                              \
-    }
+#define OPT_STRUCT struct kg_config
+#include "base/opt_rows.h"
 
 static const struct kg_opt table[] = {
     TEXT("preset", preset, "default", "Evaluation preset that the other options start from."),
