@@ -29,7 +29,7 @@ static const struct kg_opt table[] = {
     {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "Method.", false},
     {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Rewards.", false},
 };
-static const struct kg_opts opts = {table, sizeof table / sizeof *table};
+static const struct kg_opts opts = {.table = table, .n = sizeof table / sizeof *table};
 
 /* A file in memory, by a path that kg_opts_yaml can open. */
 static enum kg_code read_yaml(const void *bytes, size_t n, struct config *c, struct kg_err *err)
