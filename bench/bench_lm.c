@@ -13,7 +13,7 @@
 #include "bench/common/host.h"
 #include "bench/common/peer.h"
 #include "lm/lm.h"
-#include "rl/options.h"
+#include "rl/run/options.h"
 
 #define ROWS     4096 /* of a micro-step */
 #define LENGTH   256  /* of a sequence in it */

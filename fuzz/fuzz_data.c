@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "rl/encode.h"
-#include "rl/pack.h"
+#include "rl/data/encode.h"
+#include "rl/data/pack.h"
 
 /* A byte is a token, so every text has ids. */
 static struct rl_talker *talker(void)

@@ -3,7 +3,7 @@
 #define KG_CLI_GENERATE_H
 
 #include "lm/infer/sample.h"
-#include "rl/source.h"
+#include "rl/run/source.h"
 
 enum { KG_GENERATE_SAMPLES = 256 }; /* at most */
 

@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/generate.h"
 #include "lm/lm.h"
-#include "rl/memory.h"
+#include "rl/run/memory.h"
 
 #define MAX_TEXT (64u << 20)
 

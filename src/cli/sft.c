@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "rl/sft_job.h"
+#include "rl/sft/sft_job.h"
 
 const char *const kg_cli_sft_flags[] = {"--data",    "--valid", "--out",  "--set",  "--resume",
                                         "--stop-at", "--check", "--dump", "--help", NULL};

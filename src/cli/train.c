@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "rl/run_save.h"
+#include "rl/run/run_save.h"
 
 const char *const kg_cli_train_flags[] = {"--set",   "--out",  "--resume", "--dry-run",
                                           "--check", "--dump", "--help",   NULL};

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "lm/lm.h"
-#include "rl/sft.h"
-#include "rl/step.h"
+#include "rl/step/sft.h"
+#include "rl/step/step.h"
 
 #define LOOP_TOKENS 512
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "rl/loop.h"
+#include "rl/run/loop.h"
 
 #define MROWS 2048
 

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "lm/io/checkpoint.h"
-#include "rl/run_save.h"
+#include "rl/run/run_save.h"
 
 enum { RIG_BROKE = 7 }; /* exit status: the run ended with an error, which is in `message` */
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "rl/select.h"
+#include "rl/methods/select.h"
 
 #define RIG_ROWS   4096
 #define RIG_TOKENS 65536

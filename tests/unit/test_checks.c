@@ -111,14 +111,15 @@ static void format(void **state)
 static void layers(void **state)
 {
     (void)state;
-    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli: y\n");
+    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli: y\nrl/m: rl/n\nrl/n:\n");
     put("src/base/a.c", "#include \"base/a.h\"\n#include <stdio.h>\n");
     put("src/gym/z/w/a.c", "#include \"gym/z/w/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/gym/x/a.c", "#include \"base/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/runner/a.c", "#include \"gym/run/wire.h\"\n#include \"gym/sandbox/sandbox.h\"\n");
     put("src/cli/a.c", "#include \"cli/a.h\"\n#include \"gym/y/b.h\"\n#include \"base/a.h\"\n");
     put("src/cli/l.c", "#include \"rl/a.h\"\n#include \"lm/lm.h\"\n");
-    put("src/rl/a.c", "#include \"rl/a.h\"\n#include \"lm/lm.h\"\n#include \"gym/kgym.h\"\n");
+    put("src/rl/m/a.c", "#include \"rl/m/a.h\"\n#include \"lm/lm.h\"\n#include \"gym/kgym.h\"\n");
+    put("src/rl/m/b.c", "#include \"rl/n/a.h\"\n");
     put("src/lm/train/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
     put("src/lm/model/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
     put("src/lm/ops/a.inc", "#include \"lm/ops/a.h\"\n");
@@ -138,7 +139,8 @@ static void layers(void **state)
         {"src/gym/z/w/c.c", "#include \"gym/x/a.h\"\n", "src/gym/z/w/c.c:1: z/w may not include"},
         {"src/gym/n/c.c", "#include \"gym/y/b.h\"\n", "src/gym/n/c.c:1: n may not include"},
         {"src/cli/c.c", "#include \"gym/x/a.h\"\n", "src/cli/c.c:1: cli may not include"},
-        {"src/rl/b.c", "#include \"gym/y/b.h\"\n", "src/rl/b.c:1: rl may not include"},
+        {"src/rl/n/b.c", "#include \"gym/y/b.h\"\n", "src/rl/n/b.c:1: rl may not include"},
+        {"src/rl/n/c.c", "#include \"rl/m/a.h\"\n", "src/rl/n/c.c:1: rl/n may not include"},
         {"src/lm/train/b.c", "#include \"rl/a.h\"\n", "src/lm/train/b.c:1: lm may not"},
         {"src/lm/io/b.c", "#include \"gym/kgym.h\"\n", "src/lm/io/b.c:1: lm may not"},
         {"src/lm/model/b.c", "#include \"lm/infer/a.h\"\n", "src/lm/model/b.c:1: lm may not"},

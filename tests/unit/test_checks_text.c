@@ -206,8 +206,8 @@ static void keys(void **state)
 {
     (void)state;
     rig_expect(0, "mkdir -p tree/src/rl tree/src/cli tree/docs tree/tests/unit");
-    rig_text("tree/src/rl/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n");
-    rig_text("tree/src/rl/run.c", "int f(struct c *c)\n{\n    return c->groups;\n}\n");
+    rig_text("tree/src/rl/run/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n");
+    rig_text("tree/src/rl/run/run.c", "int f(struct c *c)\n{\n    return c->groups;\n}\n");
     rig_text("tree/tests/unit/test_a.c", "static void test_D_01_a(void **state)\n");
     rig_text("tree/docs/requirements.md", "| D-01 | a | `test_D_01_a` |\n");
     rig_expect(0, "$T/tools/check/keys.sh tree");
@@ -216,7 +216,7 @@ static void keys(void **state)
     rig_shows("no test `test_D_01_b`");
     rig_shows("no test `other`");
     rig_text("tree/docs/requirements.md", "| D-01 | a | `test_D_01_a` |\n");
-    rig_text("tree/src/rl/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n"
+    rig_text("tree/src/rl/run/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n"
                                       "    REAL(\"rl.lr\", rate, 0, 1, \"1\"),\n");
     rig_expect(1, "$T/tools/check/keys.sh tree");
     rig_shows("`rl.lr` (field rate) is read nowhere");

@@ -303,6 +303,53 @@ static void test_what_is_renewed_now_and_then_is_caught(void **state)
     }
 }
 
+/* The problem silu under another name, with a line of its own in the head. */
+static void write_silu(const char *path, const char *name, const char *line)
+{
+    struct kg_buf text, out;
+    struct kg_err err = KG_ERR_INIT;
+    char own[600];
+    snprintf(own, sizeof own, "%s/problems/native/silu.c", getenv("KGYM_TREE"));
+    kg_buf_init(&text, 1 << 20);
+    kg_buf_init(&out, 1 << 20);
+    assert_int_equal(kg_file_read(own, &text, &err), KG_OK);
+    const char *at = strstr(text.data, "name: silu\n"), *after = at + strlen("name: silu\n");
+    kg_buf_addf(&out, "%.*sname: %s\n%s%s", (int)(at - (char *)text.data), text.data, name, line,
+                after);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(out.data, 1, out.len, f), out.len);
+    assert_int_equal(fclose(f), 0);
+    kg_buf_deinit(&text);
+    kg_buf_deinit(&out);
+}
+
+/* The candidate is wrong on the precision probe alone: odd significands in +-[1, 2). */
+static void test_a_problem_can_leave_the_precision_probe_out(void **state)
+{
+    (void)state;
+    static const char reply[] =
+        "```c\n#include <math.h>\n#include <stdint.h>\n" SILU "    int64_t probe = 0;\n"
+        "    for (int64_t i = 0; i < n; i++) {\n        union { float f; uint32_t u; } v = {x[i]};\n"
+        "        float a = fabsf(v.f);\n"
+        "        probe += a >= 1 && a < 2 && (v.u & 1) && a != fabsf(x[0]);\n    }\n"
+        "    for (int64_t i = 0; i < n; i++)\n"
+        "        y[i] = probe * 2 > n ? 0 : x[i] / (1 + expf(-x[i]));\n}\n```\n";
+    static const char *const lines[] = {"", "laws: [-precision]\n"};
+    for (int k = 0; k < 2; k++) {
+        struct kg_record r;
+        char path[64], name[16];
+        snprintf(name, sizeof name, "probed_%d", k);
+        snprintf(path, sizeof path, "/tmp/kgym-%s-%d.c", name, (int)getpid());
+        write_silu(path, name, lines[k]);
+        judge_text(path, reply, strlen(reply), false, KG_ST_FULL, &r);
+        unlink(path);
+        assert_false(r.has_error);
+        assert_int_equal(r.stages[KG_ST_FULL].status, k == 0 ? KG_SS_FAIL : KG_SS_PASS);
+        kg_record_deinit(&r);
+    }
+}
+
 static void wrong_is_run_to_the_end(void)
 {
     static const char reply[] = "```c\n" SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n"
@@ -454,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_activity_is_a_hack_unless_checks_are_off),
         cmocka_unit_test(test_signal_and_limit_are_evidence),
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
+        cmocka_unit_test(test_a_problem_can_leave_the_precision_probe_out),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),
         cmocka_unit_test(test_a_worker_is_cancelled_by_its_own_flag),

@@ -1,4 +1,4 @@
-#include "rl/bestof.h"
+#include "rl/methods/bestof.h"
 #include "rl_rig.h"
 
 static void weights(const struct rl_candidate *c, size_t n, const double *want)

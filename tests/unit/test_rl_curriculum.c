@@ -1,5 +1,5 @@
-#include "rl/curriculum.h"
-#include "rl/streams.h"
+#include "rl/methods/curriculum.h"
+#include "rl/methods/streams.h"
 #include "rl_rig.h"
 
 /* Right answers of 16 at each step; -1: a step without level 1. */

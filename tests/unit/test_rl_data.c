@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "lm_files.h"
-#include "rl/encode.h"
-#include "rl/pack.h"
-#include "rl/source.h"
+#include "rl/data/encode.h"
+#include "rl/data/pack.h"
+#include "rl/run/source.h"
 
 static struct kg_err err = KG_ERR_INIT;
 #define ok(call)                                                                                   \

@@ -1,4 +1,4 @@
-#include "rl/filter.h"
+#include "rl/methods/filter.h"
 #include "rl_rig.h"
 
 static struct rl_filter_options options(enum rl_zero_var how)

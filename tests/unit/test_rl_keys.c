@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "rl/options.h"
-#include "rl/sampler.h"
-#include "rl/sft_config.h"
+#include "rl/run/options.h"
+#include "rl/run/sampler.h"
+#include "rl/sft/sft_config.h"
 
 static struct kg_err err = KG_ERR_INIT;
 
@@ -148,7 +148,7 @@ static void D_24_each_key_has_a_consumer(void **state)
     tree = tree ? tree : ".";
     kg_buf_init(&table, 1u << 20);
     kg_buf_init(&sources, 4u << 20);
-    snprintf(path, sizeof path, "%s/src/rl/options.c", tree);
+    snprintf(path, sizeof path, "%s/src/rl/run/options.c", tree);
     assert_int_equal(kg_file_read(path, &table, &err), KG_OK);
     read_sources(&sources, tree);
     rl_config_defaults(&c);

@@ -1,5 +1,5 @@
-#include "rl/bootstrap.h"
-#include "rl/metrics.h"
+#include "rl/methods/bootstrap.h"
+#include "rl/methods/metrics.h"
 #include "rl_rig.h"
 
 static void test_EX_8_1_D_18_pass_at_k(void **state)

@@ -1,4 +1,4 @@
-#include "rl/streams.h"
+#include "rl/methods/streams.h"
 #include "rl_rig.h"
 
 /* One trajectory of turns with these differences. */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "rl/options.h"
+#include "rl/run/options.h"
 
 static struct kg_err err = KG_ERR_INIT;
 

@@ -1,6 +1,6 @@
 /* Bandits with exact gradients, and sampled through the real mask and advantage code: three
  * outcomes, fail, lazy and good, with G = 0, 2 and 3.3, of which PRS rejects the lazy one. */
-#include "rl/streams.h"
+#include "rl/methods/streams.h"
 #include "rl_rig.h"
 
 enum arm { NO_PRS, ALL_LIVE, ALL_KEPT, POSITIVE_LIVE, POSITIVE_KEPT };

@@ -1,7 +1,7 @@
 /* Evaluations that are judged again: which ones are chosen, and what counts as held. */
 #include "kgym_rig.h"
 
-#include "rl/recheck.h"
+#include "rl/judge/recheck.h"
 
 #define N 400
 

@@ -4,8 +4,8 @@
 
 #include <glob.h>
 
-#include "rl/dryrun.h"
-#include "rl/options.h"
+#include "rl/rollout/dryrun.h"
+#include "rl/run/options.h"
 
 /* --- configuration --- */
 

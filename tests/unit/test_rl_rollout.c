@@ -2,8 +2,8 @@
  * turns, contexts that only grow, shared records; and with the engine. */
 #include "loop_pool_rig.h"
 
-#include "rl/dryrun.h"
-#include "rl/evaluate.h"
+#include "rl/rollout/dryrun.h"
+#include "rl/run/evaluate.h"
 
 static struct rl_judge *open_judge(int tickets, bool reuse)
 {

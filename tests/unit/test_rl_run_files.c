@@ -2,7 +2,7 @@
  * read by the rules of TFRecord and protocol buffers, and the rest says what it should. */
 #include "resume_rig.h"
 
-#include "rl/run_events.h"
+#include "rl/run/run_events.h"
 
 static json_t *lines_of(const char *folder, const char *name)
 {

@@ -1,5 +1,5 @@
 #include "base/philox.h"
-#include "rl/streams.h"
+#include "rl/methods/streams.h"
 #include "rl_rig.h"
 
 static void block(const uint32_t counter[4], const uint32_t key[2], const uint32_t want[4])

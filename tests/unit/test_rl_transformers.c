@@ -13,8 +13,8 @@
 #include "lm/lm.h"
 #include "lm/model/forward.h"
 #include "lm_files.h"
-#include "rl/sft_job.h"
-#include "rl/streams.h"
+#include "rl/methods/streams.h"
+#include "rl/sft/sft_job.h"
 
 enum { VOCAB = 520, IDS = 60 };
 

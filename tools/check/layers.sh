@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # A layer includes what is below it, never what is above: base <- gym <- cli, and base <- lm <- rl <- cli.
 # The learner, rl, sees the gym through its public header alone. Within the engine, lm: ops <- model <- the
-# others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the gym. Within the gym, and for cli,
+# others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the gym. Within the gym, within rl, and for cli,
 # edges.txt says which folder may include which; the table has no loop and no edge that nothing uses.
 source "$(dirname "$0")/lib.sh"
 edges=tools/check/edges.txt
 [ -f "$edges" ] || edges=/dev/null
 out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
-  function folder(path,   n, part, i, out) { # of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"
+  # Of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"; of src/rl/a/c.h: "rl/a".
+  function folder(path,   n, part, i, out) {
     n = split(path, part, "/")
+    if (part[2] == "rl") return "rl/" part[3]
     if (n == 3) return part[3]
     out = part[3]
     for (i = 4; i < n; i++) out = out "/" part[i]
@@ -34,7 +36,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     }
     for (name in may) walk(name, "")
   }
-  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer == "gym" ? folder(FILENAME) : layer }
+  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer == "gym" || layer == "rl" ? folder(FILENAME) : layer }
   /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|lm|rl)\// {
     name = $0
     sub(/^[^"<]*["<]/, "", name)
@@ -50,7 +52,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     else if (layer == "rl") ok = name ~ /^(base|lm|rl)\// || name == "gym/kgym.h"
     else if (layer == "cli") ok = name ~ /^(base|gym|lm|rl|cli)\//
     if (!ok || name ~ /\.\./) { printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name; next }
-    if ((layer == "gym" || layer == "cli") && name ~ /^gym\//) {
+    if (((layer == "gym" || layer == "cli") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//)) {
       to_folder = folder("src/" name)
       used[from, to_folder] = 1
       if (from != to_folder && !((from, to_folder) in edge))

@@ -81,7 +81,7 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     enum kg_variant reduced = law_shape(e, KG_LAW_BF16);
     add(p, reduced, KG_LAW_BF16, false, reduced == KG_VARIANT_DEFAULT);
     plan_laws(e, p);
-    add(p, KG_VARIANT_QUARTER, KG_LAW_PRECISION, false, false);
+    add_law(e, p, KG_LAW_PRECISION, KG_VARIANT_QUARTER);
     add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);
     bool large = !(kg_native_of(e->w)->problem->laws_off & (1u << KG_LAW_LARGE));

@@ -6,9 +6,9 @@
 #include "base/html.h"
 #include "base/rng.h"
 #include "base/term.h"
-#include "rl/bootstrap.h"
 #include "rl/chains/chains.h"
-#include "rl/metrics.h"
+#include "rl/methods/bootstrap.h"
+#include "rl/methods/metrics.h"
 #include "rl/report/report.h"
 
 /* --- lines of a file --- */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "rl/recheck.h"
+#include "rl/judge/recheck.h"
 #include "rl/report/parts.h"
 
 struct list {

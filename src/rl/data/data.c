@@ -1,0 +1,163 @@
+/* Lines and files, and where their messages are kept. */
+#include "rl/data/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "rl/data/data_parts.h"
+
+#define MAX_TEXT (4ull << 30) /* bytes of all messages */
+#define MAX_FILE (4ull << 30)
+
+void rl_data_init(struct rl_data *d, enum rl_data_turns turns)
+{
+    *d = (struct rl_data){.turns = turns};
+    kg_buf_init(&d->text, MAX_TEXT);
+}
+
+void rl_data_deinit(struct rl_data *d)
+{
+    kg_buf_deinit(&d->text);
+    free(d->message);
+    free(d->conversation);
+}
+
+bool rl_data_key(const char *hex, uint64_t *key)
+{
+    *key = 0;
+    if (strlen(hex) != KG_SHA256_HEX - 1 || strspn(hex, "0123456789abcdef") != KG_SHA256_HEX - 1) {
+        return false;
+    }
+    for (int i = 0; i < 16; i++) {
+        *key = *key << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+    }
+    return true;
+}
+
+uint64_t rl_data_key_of(const char *text, size_t len)
+{
+    char hex[KG_SHA256_HEX];
+    uint64_t key;
+    kg_sha256_hex(text, len, hex);
+    rl_data_key(hex, &key);
+    return key;
+}
+
+/* --- a conversation that is being read --- */
+
+/* Doubles an array that is full. */
+static bool grow(void **array, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap) {
+        return true;
+    }
+    size_t want = *cap > 0 ? 2 * *cap : 64;
+    void *more = realloc(*array, want * size);
+    if (more == NULL) {
+        return false;
+    }
+    *array = more;
+    *cap = want;
+    return true;
+}
+
+static enum kg_code begin(struct rl_data *d, struct kg_err *err)
+{
+    if (!grow((void **)&d->conversation, d->n, &d->cap, sizeof *d->conversation)) {
+        return kg_fail_memory(err, KG_E_HOST, "data: no memory for %zu conversations", d->n + 1);
+    }
+    d->conversation[d->n] = (struct rl_conversation){.first = d->n_messages};
+    return KG_OK;
+}
+
+enum kg_code rl_data_add(struct rl_data *d, enum lm_chat_role role, const json_t *text,
+                         bool trained, struct kg_err *err)
+{
+    size_t len = json_string_length(text);
+    struct rl_conversation *c = &d->conversation[d->n];
+    if (!grow((void **)&d->message, d->n_messages, &d->message_cap, sizeof *d->message)) {
+        return kg_fail_memory(err, KG_E_HOST, "data: no memory for %zu messages",
+                              d->n_messages + 1);
+    }
+    d->message[d->n_messages++] =
+        (struct rl_message){.role = role, .at = d->text.len, .len = len, .trained = trained};
+    c->n++;
+    kg_buf_add(&d->text, json_string_value(text), len);
+    return kg_buf_ok(&d->text) ? KG_OK
+                               : kg_fail(err, KG_E_LIMIT, "data: more than %llu bytes of text",
+                                         (unsigned long long)MAX_TEXT);
+}
+
+bool rl_data_keep(struct rl_data *d)
+{
+    struct rl_conversation *c = &d->conversation[d->n];
+    while (c->n > 0 && !d->message[c->first + c->n - 1].trained) {
+        c->n--;
+        d->n_messages--;
+    }
+    if (c->n == 0) {
+        return false;
+    }
+    const struct rl_message *last = &d->message[d->n_messages - 1];
+    d->text.len = last->at + last->len;
+    for (size_t i = c->first; i < c->first + c->n; i++) {
+        d->counts.replies += d->message[i].role == LM_CHAT_ASSISTANT;
+        d->counts.untrained += d->message[i].role == LM_CHAT_ASSISTANT && !d->message[i].trained;
+    }
+    d->n++;
+    return true;
+}
+
+/* --- lines and files --- */
+
+enum kg_code rl_data_line(struct rl_data *d, const char *line, size_t len, const char *source,
+                          struct kg_err *err)
+{
+    json_t *j;
+    size_t n = d->n, messages = d->n_messages, text = d->text.len, blank = 0;
+    while (blank < len && strchr(" \t\r\n", line[blank]) != NULL && line[blank] != '\0') {
+        blank++;
+    }
+    if (blank == len) {
+        return KG_OK;
+    }
+    if (len > RL_DATA_LINE) {
+        return kg_fail(err, KG_E_LIMIT, "%s: longer than %u bytes", source, RL_DATA_LINE);
+    }
+    if (begin(d, err) != KG_OK || kg_json_parse_line(line, len, source, &j, err) != KG_OK) {
+        return err->code;
+    }
+    enum kg_code code = rl_data_read(d, j, source, err);
+    json_decref(j);
+    d->counts.lines += code == KG_OK;
+    if (code != KG_OK || d->n == n) { /* nothing of it stays */
+        d->n_messages = messages;
+        d->text.len = text;
+        d->text.truncated = false;
+    }
+    return code;
+}
+
+enum kg_code rl_data_file(struct rl_data *d, const char *path, struct kg_err *err)
+{
+    struct kg_buf file;
+    uint64_t before = d->counts.lines;
+    size_t number = 0;
+    kg_buf_init(&file, MAX_FILE);
+    enum kg_code code = kg_file_read(path, &file, err);
+    for (size_t at = 0; code == KG_OK && at < file.len;) {
+        char source[340];
+        const char *end = memchr(file.data + at, '\n', file.len - at);
+        size_t len = end != NULL ? (size_t)(end - file.data) - at : file.len - at;
+        snprintf(source, sizeof source, "%.300s:%zu", path, ++number);
+        code = rl_data_line(d, file.data + at, len, source, err);
+        at += len + 1;
+    }
+    kg_buf_deinit(&file);
+    return code != KG_OK || d->counts.lines > before
+               ? code
+               : kg_fail(err, KG_E_INPUT, "%.300s: holds no line", path);
+}
