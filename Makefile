@@ -104,9 +104,8 @@ asan: ## tests under AddressSanitizer (runners stay plain: they hold the candida
 ubsan: ## tests under UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=ubsan SCOPE=--all unit
 
-corpus: programs $(B)/naive ## judge the hostile and the honest corpora, print the confusion matrix; 300 chains
+corpus: programs $(B)/naive ## judge the hostile and the honest corpora, print the confusion matrix
 	@tests/corpora.sh $(B)
-	@tests/run.sh $(B) --idle
 
 mutants: ## planted faults: the suite must notice each one
 	@tests/mutants.sh

@@ -3,7 +3,6 @@
 #   tests/run.sh BUILD              all programs but those that tests/programs.txt calls long
 #   tests/run.sh BUILD --long       those that it calls long
 #   tests/run.sh BUILD --all        both
-#   tests/run.sh BUILD --idle       those that need an idle machine for many minutes (`make corpus`)
 #   tests/run.sh BUILD NAME ...     these
 #   tests/run.sh --sum FILE         no program: the last line for all runs that wrote to FILE (TEST_TALLY)
 #
@@ -34,7 +33,7 @@ if [ "${1:-}" = --sum ]; then
   exit
 fi
 
-b=${1:?usage: tests/run.sh BUILD [--long | --all | --idle | NAME ...]}; shift
+b=${1:?usage: tests/run.sh BUILD [--long | --all | NAME ...]}; shift
 KGYM_BUILD=$(cd "$b" && pwd) || exit 2
 export KGYM_BUILD KGYM_TREE=$PWD
 export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache} # tests write nothing below the user's home
@@ -44,18 +43,14 @@ list=${TEST_LIST:-$(dirname "$0")/programs.txt}
 is() { grep -qx "$1  *$2" "$list"; } # is long NAME
 
 # Those whose time is mostly that of Python, of compilers or of whole runs, where other programs run the same C code.
-others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision test_rl_chains_gym test_rl_resume_long test_rl_switches test_demo_train"
+others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision test_rl_chains_gym test_rl_chains_long test_rl_resume_long test_rl_switches test_demo_train"
 case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no others_s= ;; esac
 
 progs=()
 case ${1:-} in
-'' | --long | --all | --idle)
+'' | --long | --all)
   for t in "$b"/tests/*; do
     n=$(basename "$t")
-    case ${1:-} in
-    --idle) is idle "$n" || continue ;;
-    *) ! is idle "$n" || continue ;;
-    esac
     case ${1:-} in
     --long) is long "$n" || continue ;;
     '') ! is long "$n" || continue ;;

@@ -205,7 +205,7 @@ static void test_prose_cites(void **state)
 static void keys(void **state)
 {
     (void)state;
-    rig_expect(0, "mkdir -p tree/src/rl tree/src/cli tree/docs tree/tests/unit");
+    rig_expect(0, "mkdir -p tree/src/rl/run tree/src/cli tree/docs tree/tests/unit");
     rig_text("tree/src/rl/run/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n");
     rig_text("tree/src/rl/run/run.c", "int f(struct c *c)\n{\n    return c->groups;\n}\n");
     rig_text("tree/tests/unit/test_a.c", "static void test_D_01_a(void **state)\n");

@@ -126,7 +126,7 @@ static void read_sources(struct kg_buf *out, const char *tree)
 {
     char pattern[600];
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/src/rl/*.c", tree);
+    snprintf(pattern, sizeof pattern, "%s/src/rl/*/*.c", tree);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (strstr(found.gl_pathv[i], "/options.c") == NULL) {

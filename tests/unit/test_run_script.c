@@ -161,12 +161,6 @@ static void test_long_programs(void **state)
     rig_shows("2 passed, 0 failed, 0 skipped");
     rig_expect(0, RUN("TEST_LIST=../list", "release") " slow");
     rig_shows("1 passed, 0 failed, 0 skipped");
-    rig_text("list", "idle slow\n");
-    rig_expect(0, RUN("TEST_LIST=../list", "release") " --all");
-    assert_null(strstr(rig.out.data, "slow  "));
-    rig_expect(0, RUN("TEST_LIST=../list", "release") " --idle");
-    rig_shows("slow  ");
-    rig_shows("1 passed, 0 failed, 0 skipped");
     rig_expect(2, RUN("TEST_LIST=../lacking", "release"));
 }
 
@@ -175,7 +169,7 @@ static void test_the_list(void **state)
 {
     (void)state;
     rig_expect(0, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | while read -r kind name; do\n"
-                  "  case $kind in long | idle | light) ;; *) echo \"kind $kind\" ;; esac\n"
+                  "  case $kind in long | light) ;; *) echo \"kind $kind\" ;; esac\n"
                   "  test -f $T/tests/unit/$name.c || echo \"lacks $name\"\ndone");
     assert_string_equal(rig.out.data, "");
     rig_expect(1, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | sort | uniq -d | grep .");
