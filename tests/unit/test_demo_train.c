@@ -38,6 +38,21 @@ static void the_demo_runs_to_its_end(void **state)
     rig_nothing_left();
 }
 
+/* Of the run above. */
+static void its_checkpoint_loads_in_transformers(void **state)
+{
+    (void)state;
+    rig_expect(0, "if test -x ${GOLDENS_PYTHON:-$T/build/goldens-venv/bin/python}; then echo there; fi");
+    if (rig.out.len == 0) {
+        print_message("skipped: no transformers (make goldens installs it)\n");
+        skip();
+    }
+    rig_expect(0, "OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 "
+                  "${GOLDENS_PYTHON:-$T/build/goldens-venv/bin/python} "
+                  "$T/tests/goldens/check_run.py tree/runs/demo");
+    rig_shows("same texts: True");
+}
+
 /* held of 20; shown: the replies after RL are better. */
 static void plant_run(const char *name, bool shown, int held)
 {
@@ -100,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_demo_runs_to_its_end),
+        cmocka_unit_test(its_checkpoint_loads_in_transformers),
         cmocka_unit_test(three_of_four_seeds_are_needed),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

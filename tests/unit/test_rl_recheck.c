@@ -1,4 +1,6 @@
 /* Evaluations that are judged again: which ones are chosen, and what counts as held. */
+#include <math.h>
+
 #include "kgym_rig.h"
 
 #include "rl/judge/recheck.h"
@@ -110,6 +112,7 @@ static void what_holds_and_what_does_not(void **state)
     const struct rl_style library = rl_style_plain(&c, (struct rl_style){.form = RL_LIBRARY});
     struct kg_buf good, wrong;
     struct rl_recheck_counts k;
+    double first, again;
     kg_buf_init(&good, RL_CHAIN_BYTES);
     kg_buf_init(&wrong, RL_CHAIN_BYTES);
     rl_chain_code(&c, library, &good);
@@ -127,6 +130,14 @@ static void what_holds_and_what_does_not(void **state)
     assert_int_equal(item[2].state, RL_RECHECK_WRONG);
     assert_string_equal(item[2].name, "wrong");
     assert_ptr_equal(item[0].text, good.data);
+    rl_recheck_speeds(&k, &first, &again);
+    assert_int_equal(k.timed, 2); /* those that are right and were timed before */
+    assert_true(fabs(first - sqrt(item[0].first_speedup * item[1].first_speedup)) < 1e-9);
+    assert_true(fabs(again - sqrt(item[0].speedup * item[1].speedup)) < 1e-9);
+    k.timed = 0;
+    k.first_log = k.again_log = 0;
+    rl_recheck_speeds(&k, &first, &again);
+    assert_true(isnan(first) && isnan(again));
     assert_true(k.checked == 3 && k.held == 1 && k.disagreed == 2 && k.failed == 0);
     kg_buf_deinit(&good);
     kg_buf_deinit(&wrong);

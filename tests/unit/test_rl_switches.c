@@ -27,7 +27,7 @@ static const struct run runs[] = {
     {"--set mrs=geometric --set sampler='noise .03'", {"mrs", "sampler"}, {"tis"}},
     {"--set mrs=off --set veto=0 --set sampler='stale 2' --set tis=token", {"tis"}, {"mrs"}},
     {"--set curriculum=ratchet", {"curriculum"}, {"topk"}},
-    {"--set trainer=topk", {"topk"}, {"sampler"}},
+    {"--set trainer=topk --set bestof_k=1 --set recheck=1", {"topk"}, {"sampler"}},
     {"--set trainer=sft", {"topk"}, {"sampler"}},
     {"--set turns=1", {"mrs"}, {"turns"}},
     {"--set feedback=off", {"advantage"}, {"turns"}},
@@ -74,6 +74,11 @@ static void each_component_is_a_key(void **state)
             fail_msg("%s: no update", r->keys);
         }
         assert_true(json_is_null(json_object_get(end, "idle")));
+        if (strstr(r->keys, "trainer=") != NULL) { /* winners alone are judged again */
+            rig_expect(0, "jq -se '(map(select(.phase == \"rl\").winners) | add) as $won | "
+                          "last.recheck | .offered <= $won and .checked <= .offered' "
+                          "run/metrics.jsonl");
+        }
         for (int k = 0; k < 4 && r->on[k] != NULL; k++) {
             if (looked(c, r->on[k]) == 0) {
                 fail_msg("%s: %s looked at nothing", r->keys, r->on[k]);

@@ -136,6 +136,21 @@ static double number(double x)
     return isnan(x) ? 0 : x;
 }
 
+static void count_speed(struct rl_recheck_counts *c, const struct rl_recheck_item *item)
+{
+    if (item->first_speedup > 0 && item->speedup > 0) {
+        c->timed++;
+        c->first_log += log(item->first_speedup);
+        c->again_log += log(item->speedup);
+    }
+}
+
+void rl_recheck_speeds(const struct rl_recheck_counts *c, double *first, double *again)
+{
+    *first = exp(c->first_log / (double)c->timed); /* 0 / 0 is NaN */
+    *again = exp(c->again_log / (double)c->timed);
+}
+
 static void judge(struct rl_recheck_item *item, const struct kgym_result *k)
 {
     snprintf(item->name, sizeof item->name, "%s", k->verdict ? k->verdict : "");
@@ -176,6 +191,7 @@ static enum kg_code take(struct rl_recheck *r, int timeout_ms, bool *took, struc
     r->counts.checked += s != RL_RECHECK_NO_VERDICT;
     r->counts.held += s == RL_RECHECK_HELD;
     r->counts.disagreed += s == RL_RECHECK_WRONG || s == RL_RECHECK_SLOWER;
+    count_speed(&r->counts, &r->item[i]);
     *took = true;
     return KG_OK;
 }

@@ -28,7 +28,8 @@ enum kg_code rl_loop_prepare(struct rl_run *run, struct kg_err *err) KG_MUST_USE
  * 0, or where the run has no gym of its own. */
 enum kg_code rl_loop_open_recheck(const struct rl_run *run, struct rl_recheck **out,
                                   struct kg_err *err) KG_MUST_USE;
-/* Offers the correct replies of a step, a shared record once. r NULL is nothing. */
+/* Offers the correct replies of a step, a shared record once; under trainers of best-of-N its
+ * winners alone, because they were chosen for their speed. r NULL is nothing. */
 enum kg_code rl_loop_offer(const struct rl_run *run, struct rl_recheck *r, uint32_t step,
                            struct kg_err *err) KG_MUST_USE;
 /* Judges those that were chosen, as far as time allows, and keeps the counts in the run. */

@@ -152,14 +152,22 @@ void rl_loop_component_table(const struct rl_run *run, struct kg_buf *out)
                     on[i] ? "on" : "", (unsigned long long)c.of[i].looked,
                     (unsigned long long)c.of[i].acted);
     }
-    kg_buf_addf(out, "judged again by preset default: %llu of %llu that were chosen; %llu held\n",
+    double first, again;
+    kg_buf_addf(out, "judged again by preset default: %llu of %llu %s that were chosen; %llu held\n",
                 (unsigned long long)run->recheck.checked, (unsigned long long)run->recheck.chosen,
+                run->config->trainer == RL_TRAINER_PG ? "correct replies" : "winners",
                 (unsigned long long)run->recheck.held);
+    rl_recheck_speeds(&run->recheck, &first, &again);
+    if (run->recheck.timed > 0) {
+        kg_buf_addf(out, "speed-up of these, geometric mean: %.2fx first, %.2fx again\n", first,
+                    again);
+    }
 }
 
 json_t *rl_loop_recheck_json(const struct rl_run *run)
 {
     const struct rl_recheck_counts *c = &run->recheck;
+    double first, again;
     json_t *o = json_object();
     put_count(o, "offered", c->offered);
     put_count(o, "chosen", c->chosen);
@@ -167,5 +175,8 @@ json_t *rl_loop_recheck_json(const struct rl_run *run)
     put_count(o, "held", c->held);
     put_count(o, "disagreed", c->disagreed);
     put_count(o, "failed", c->failed);
+    rl_recheck_speeds(c, &first, &again);
+    json_object_set_new(o, "speedup_first", c->timed > 0 ? json_real(first) : json_null());
+    json_object_set_new(o, "speedup_again", c->timed > 0 ? json_real(again) : json_null());
     return o;
 }

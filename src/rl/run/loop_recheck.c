@@ -11,17 +11,32 @@ enum kg_code rl_loop_open_recheck(const struct rl_run *run, struct rl_recheck **
     return run->config->recheck == 0 || run->pool == NULL ? KG_OK : rl_recheck_create(&o, out, err);
 }
 
+/* Is this row of the step a winner of best-of-N? */
+static bool won(const struct rl_rows *rows, uint32_t index)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        if (rows->row[i].index == index) {
+            return rows->row[i].win > 0;
+        }
+    }
+    return false;
+}
+
 enum kg_code rl_loop_offer(const struct rl_run *run, struct rl_recheck *r, uint32_t step,
                            struct kg_err *err)
 {
     struct kg_buf text;
     enum kg_code code = KG_OK;
+    bool winners = run->config->trainer != RL_TRAINER_PG;
     kg_buf_init(&text, 1u << 20);
     for (int i = 0; r != NULL && i < run->rollouts->n && code == KG_OK; i++) {
         const struct rl_walk *w = &run->rollouts->walk[i];
         for (int t = 0; t < w->turns && code == KG_OK; t++) {
             const struct rl_turn *turn = &w->turn[t];
             if (turn->verdict == NULL || !turn->verdict->correct || turn->shared) {
+                continue;
+            }
+            if (winners && !won(rl_step_rows(run->step), turn->index)) {
                 continue;
             }
             kg_buf_reset(&text);
