@@ -9,6 +9,7 @@
 #   JOBS=N       runs side by side, each bound to 2 cores of its own (default 1). Timing needs idle cores
 #   OUT=FOLDER   of the runs (default runs/demo-check). A run that is finished there is not repeated
 #   SEEDS="0 1"  other seeds (default 0 1 2 3)
+#   KINDS="demo" only these kinds of runs (default demo correct-only second-sample)
 #   CONFIG=FILE  another configuration than configs/demo.yaml
 #
 # The effect of a run: on held-out pairs the 95 % interval of the difference in fast_1.2, best of turns, lies above 0;
@@ -33,12 +34,13 @@ export KGYM_CACHE=${KGYM_CACHE:-$PWD/build/cache/kgym}
 mkdir -p "$out"
 
 # NAME of a kind of run, and the keys that make it.
-kinds=(demo correct-only second-sample)
+read -ra kinds <<<"${KINDS:-demo correct-only second-sample}"
 keys_of() {
   case $1 in
   demo) ;;
   correct-only) echo --set reward=correct ;;
   second-sample) echo --set feedback=off ;;
+  *) return 2 ;;
   esac
 }
 
@@ -157,6 +159,7 @@ table() {
   done
 }
 
+for k in "${kinds[@]}"; do keys_of "$k" >/dev/null || { echo "demo-check: KINDS: no kind $k" >&2; exit 2; }; done
 check_apart || { echo 'demo-check: the held-out sets are not apart' >&2; exit 2; }
 failed=0
 [ $run = no ] || run_all || failed=$?
