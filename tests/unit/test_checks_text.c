@@ -217,7 +217,7 @@ static void keys(void **state)
     rig_shows("no test `other`");
     rig_text("tree/docs/requirements.md", "| D-01 | a | `test_D_01_a` |\n");
     rig_text("tree/src/rl/run/options.c", "    INT(\"rl.groups\", groups, 1, 2, \"1\"),\n"
-                                      "    REAL(\"rl.lr\", rate, 0, 1, \"1\"),\n");
+                                          "    REAL(\"rl.lr\", rate, 0, 1, \"1\"),\n");
     rig_expect(1, "$T/tools/check/keys.sh tree");
     rig_shows("`rl.lr` (field rate) is read nowhere");
 }

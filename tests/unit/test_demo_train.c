@@ -42,7 +42,8 @@ static void the_demo_runs_to_its_end(void **state)
 static void its_checkpoint_loads_in_transformers(void **state)
 {
     (void)state;
-    rig_expect(0, "if test -x ${GOLDENS_PYTHON:-$T/build/goldens-venv/bin/python}; then echo there; fi");
+    rig_expect(
+        0, "if test -x ${GOLDENS_PYTHON:-$T/build/goldens-venv/bin/python}; then echo there; fi");
     if (rig.out.len == 0) {
         print_message("skipped: no transformers (make goldens installs it)\n");
         skip();

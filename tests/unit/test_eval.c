@@ -330,7 +330,8 @@ static void test_a_problem_can_leave_the_precision_probe_out(void **state)
     (void)state;
     static const char reply[] =
         "```c\n#include <math.h>\n#include <stdint.h>\n" SILU "    int64_t probe = 0;\n"
-        "    for (int64_t i = 0; i < n; i++) {\n        union { float f; uint32_t u; } v = {x[i]};\n"
+        "    for (int64_t i = 0; i < n; i++) {\n        union { float f; uint32_t u; } v = "
+        "{x[i]};\n"
         "        float a = fabsf(v.f);\n"
         "        probe += a >= 1 && a < 2 && (v.u & 1) && a != fabsf(x[0]);\n    }\n"
         "    for (int64_t i = 0; i < n; i++)\n"

@@ -55,8 +55,8 @@ struct rl_recheck_counts {
     uint64_t held;      /* of them */
     uint64_t disagreed; /* of them: checked - held */
     uint64_t failed;    /* no verdict */
-    /* Of those that were right and timed both times: sums of ln s. What was chosen because it looked
-     * fast is slower the second time, by chance alone. */
+    /* Of those that were right and timed both times: sums of ln s. What was chosen because it
+     * looked fast is slower the second time, by chance alone. */
     uint64_t timed;
     double first_log, again_log;
 };

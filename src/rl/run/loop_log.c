@@ -153,7 +153,8 @@ void rl_loop_component_table(const struct rl_run *run, struct kg_buf *out)
                     (unsigned long long)c.of[i].acted);
     }
     double first, again;
-    kg_buf_addf(out, "judged again by preset default: %llu of %llu %s that were chosen; %llu held\n",
+    kg_buf_addf(out,
+                "judged again by preset default: %llu of %llu %s that were chosen; %llu held\n",
                 (unsigned long long)run->recheck.checked, (unsigned long long)run->recheck.chosen,
                 run->config->trainer == RL_TRAINER_PG ? "correct replies" : "winners",
                 (unsigned long long)run->recheck.held);
