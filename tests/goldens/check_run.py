@@ -26,15 +26,17 @@ for line in open(f"{run}/trajectories.jsonl", encoding="utf-8"):
     talk = json.loads(line)
     if not talk["id"].startswith("eval-after") or replies >= REPLIES:
         continue
-    turn = talk["turns"][-1]
-    context, ids = turn["extra"]["context"], turn["extra"]["ids"]
-    with torch.no_grad():
-        logits = model.eval()(torch.tensor([context + ids])).logits[0]
-    logp = torch.log_softmax(logits[len(context) - 1 : -1], -1)
-    got = logp[range(len(ids)), ids]
-    worst = max(worst, (got - torch.tensor(turn["extra"]["logp"])).abs().max().item())
-    texts = texts and tokenizer.decode(ids, skip_special_tokens=True) == turn["reply"]
-    tokens += len(ids)
-    replies += 1
+    seen = []
+    for turn in talk["turns"]:
+        seen += turn["extra"]["context"]  # what came since the last reply
+        ids = turn["extra"]["ids"]
+        with torch.no_grad():
+            logits = model.eval()(torch.tensor([seen + ids])).logits[0]
+        logp = torch.log_softmax(logits[len(seen) - 1 : -1], -1)[range(len(ids)), ids]
+        worst = max(worst, (logp - torch.tensor(turn["extra"]["logp"])).abs().max().item())
+        texts = texts and tokenizer.decode(ids, skip_special_tokens=True) == turn["reply"]
+        seen += ids
+        tokens += len(ids)
+        replies += 1
 print(f"{replies} replies, {tokens} tokens: largest difference {worst:.2g}, same texts: {texts}")
 sys.exit(0 if replies > 0 and worst <= 1e-4 and texts else 1)
