@@ -2,9 +2,10 @@
  * are no kernels and cost the gym nothing; all else of a step is real: draws, the way to the gym,
  * log-probs, loss (an entropy bonus gives every row a gradient), update, metrics.
  *   build/release/bench/bench_train_memory [steps=500] [first=50] [key=value ...]
- * Resident memory of the process at step `first` and at the last one. The judge keeps the verdict
- * of every distinct reply of a run (rl/judge.h: about 700 bytes), so the growth is also given by
- * reply: what is far above that number leaks. The gym's own processes: bench_memory. */
+ * Resident memory of the process at step `first` and at the last one. The journal of verdicts keeps
+ * a key and a place in the file for every distinct reply of a run (rl/judge/journal.h: about 120
+ * bytes), so the growth is also given by reply: what is far above that number leaks. The gym's own
+ * processes: bench_memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

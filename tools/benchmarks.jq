@@ -124,8 +124,8 @@ def train_share:
     | [$name, ($s | num(2)), (1000 * $s / .steps | num(1)), ($s / .seconds | percent(1))]);
 
 def train_memory:
-  "Resident memory of `kgym train` over \(.steps) steps of a model that is nearly untrained. The judge keeps the verdict of each",
-  "distinct reply of a run, about 700 bytes.", "",
+  "Resident memory of `kgym train` over \(.steps) steps of a model that is nearly untrained. The journal keeps a key and a place in",
+  "its file for each distinct reply of a run, about 120 bytes.", "",
   table(["step", "resident"]; [.first, "\(.first_kb) KB"], [.steps, "\(.last_kb) KB"]), "",
   "Growth: \(.slope_kb | num(2)) KB a step, \(.bytes_a_reply | num(0)) bytes a distinct reply.";
 

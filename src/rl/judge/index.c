@@ -40,6 +40,13 @@ bool rl_index_grow(struct rl_index *x, size_t n)
     return true;
 }
 
+void rl_index_clear(struct rl_index *x)
+{
+    if (x->slots > 0) {
+        memset(x->slot, 0, x->slots * sizeof *x->slot);
+    }
+}
+
 void rl_index_deinit(struct rl_index *x)
 {
     free(x->slot);

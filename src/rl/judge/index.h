@@ -18,6 +18,7 @@ bool rl_index_grow(struct rl_index *x, size_t n);
 /* Where the number of this entry + 1 stands, or belongs where it is 0; NULL before the first
  * rl_index_grow. Valid until the next one. */
 size_t *rl_index_slot(const struct rl_index *x, const char *key);
+void rl_index_clear(struct rl_index *x); /* no entries; room stays */
 void rl_index_deinit(struct rl_index *x);
 
 #endif

@@ -20,13 +20,16 @@
 struct entry {
     char key[KG_SHA256_HEX];
     bool asked;
-    struct rl_verdict verdict;
+    uint32_t len; /* of its line in the file, without the end */
+    uint64_t at;
 };
 
 struct rl_journal {
     char *path;
-    int fd; /* -1: not to be written */
-    struct entry **entry;
+    int fd;       /* -1: not open yet */
+    bool writes;  /* entries can be appended */
+    uint64_t end; /* of its last whole line */
+    struct entry *entry;
     size_t n, cap;
     struct rl_index index;
 };
@@ -35,9 +38,6 @@ void rl_journal_close(struct rl_journal *j)
 {
     if (j == NULL) {
         return;
-    }
-    for (size_t i = 0; i < j->n; i++) {
-        free(j->entry[i]);
     }
     if (j->fd >= 0) {
         close(j->fd);
@@ -58,14 +58,14 @@ size_t rl_journal_count(const struct rl_journal *j)
 static const char *key_of(const void *owner, size_t i)
 {
     const struct rl_journal *j = owner;
-    return j->entry[i]->key;
+    return j->entry[i].key;
 }
 
 static bool grow(struct rl_journal *j)
 {
     if (j->n == j->cap) {
         size_t cap = j->cap == 0 ? 1024 : 2 * j->cap;
-        struct entry **entry = realloc(j->entry, cap * sizeof *entry);
+        struct entry *entry = realloc(j->entry, cap * sizeof *entry);
         if (entry == NULL) {
             return false;
         }
@@ -75,41 +75,87 @@ static bool grow(struct rl_journal *j)
     return rl_index_grow(&j->index, j->n);
 }
 
-/* The entry of the key, made if there is none; the first verdict stays. NULL: memory. */
-static struct entry *put(struct rl_journal *j, const char *key, const struct rl_verdict *v)
-{
-    if (!grow(j)) {
-        return NULL;
-    }
-    size_t *slot = rl_index_slot(&j->index, key);
-    if (*slot > 0) {
-        return j->entry[*slot - 1];
-    }
-    struct entry *e = calloc(1, sizeof *e);
-    if (e != NULL) {
-        e->verdict = *v;
-        snprintf(e->key, sizeof e->key, "%s", key);
-        j->entry[j->n++] = e;
-        *slot = j->n;
-    }
-    return e;
-}
-
-const struct rl_verdict *rl_journal_ask(struct rl_journal *j, const char *key, bool *asked)
+/* The entry of a key; NULL: none. */
+static struct entry *find(const struct rl_journal *j, const char *key)
 {
     const size_t *slot = rl_index_slot(&j->index, key);
-    if (slot == NULL || *slot == 0) {
-        return NULL;
+    return slot != NULL && *slot > 0 ? &j->entry[*slot - 1] : NULL;
+}
+
+/* The line of [at, at + len) belongs to this key, unless an earlier one does. False: memory. */
+static bool put(struct rl_journal *j, const char *key, uint64_t at, size_t len, bool asked)
+{
+    if (!grow(j)) {
+        return false;
     }
-    struct entry *e = j->entry[*slot - 1];
+    size_t *slot = rl_index_slot(&j->index, key);
+    if (*slot == 0) {
+        struct entry *e = &j->entry[j->n];
+        *e = (struct entry){.at = at, .len = (uint32_t)len, .asked = asked};
+        snprintf(e->key, sizeof e->key, "%s", key);
+        *slot = ++j->n;
+    }
+    return true;
+}
+
+/* --- reading --- */
+
+static enum kg_code read_bytes(const struct rl_journal *j, char *out, size_t len, uint64_t at,
+                               struct kg_err *err)
+{
+    for (size_t got = 0; got < len;) {
+        ssize_t n = pread(j->fd, out + got, len - got, (off_t)(at + got));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return kg_fail(err, KG_E_IO, "%s: cannot read a verdict at byte %llu: %s", j->path,
+                           (unsigned long long)at, n == 0 ? "the file was cut" : strerror(errno));
+        }
+        got += (size_t)n;
+    }
+    return KG_OK;
+}
+
+enum kg_code rl_journal_ask(struct rl_journal *j, const char *key, bool *found,
+                            struct rl_verdict *out, bool *asked, struct kg_err *err)
+{
+    char source[400], its_key[KG_SHA256_HEX];
+    json_t *line = NULL;
+    struct entry *e = find(j, key);
+    *found = false;
+    if (e == NULL) {
+        return KG_OK;
+    }
+    char *text = malloc((size_t)e->len + 1);
+    if (text == NULL) {
+        return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", j->path);
+    }
+    snprintf(source, sizeof source, "%.340s, byte %llu", j->path, (unsigned long long)e->at);
+    enum kg_code code = read_bytes(j, text, e->len, e->at, err);
+    if (code == KG_OK) {
+        code = kg_json_parse_line(text, e->len, source, &line, err);
+    }
+    free(text);
+    if (code != KG_OK) {
+        return code;
+    }
+    code = rl_journal_parse(source, line, its_key, out, err);
+    json_decref(line);
+    if (code != KG_OK) {
+        return code;
+    }
+    if (strcmp(its_key, key) != 0) {
+        return kg_fail(err, KG_E_INPUT, "%s: another verdict is there than when it was read",
+                       source);
+    }
     if (asked != NULL) {
         *asked = e->asked;
     }
     e->asked = true;
-    return &e->verdict;
+    *found = true;
+    return KG_OK;
 }
-
-/* --- reading --- */
 
 /* The first line has the members of head, and no others. */
 static enum kg_code check_head(const char *source, const json_t *line, const json_t *head,
@@ -131,6 +177,7 @@ static enum kg_code check_head(const char *source, const json_t *line, const jso
     return KG_OK;
 }
 
+/* The line begins at j->end. */
 static enum kg_code read_line(struct rl_journal *j, const char *text, size_t len, int number,
                               const json_t *head, struct kg_err *err)
 {
@@ -144,31 +191,36 @@ static enum kg_code read_line(struct rl_journal *j, const char *text, size_t len
     enum kg_code code = number == 1 ? check_head(source, line, head, err)
                                     : rl_journal_parse(source, line, key, &v, err);
     json_decref(line);
-    if (code == KG_OK && number > 1 && put(j, key, &v) == NULL) {
+    if (code == KG_OK && number > 1 && !put(j, key, j->end, len, false)) {
         code = kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", source);
     }
     return code;
 }
 
-/* All whole lines. *end: the bytes that they take. */
-static enum kg_code read_all(struct rl_journal *j, const json_t *head, size_t *end,
-                             struct kg_err *err)
+/* All whole lines. */
+static enum kg_code read_all(struct rl_journal *j, const json_t *head, struct kg_err *err)
 {
     struct kg_buf text;
     int number = 0;
-    *end = 0;
     kg_buf_init(&text, MAX_BYTES);
     enum kg_code code = kg_file_read(j->path, &text, err);
-    while (code == KG_OK && *end < text.len) {
-        const char *from = text.data + *end, *nl = memchr(from, '\n', text.len - *end);
+    while (code == KG_OK && j->end < text.len) {
+        const char *from = text.data + j->end, *nl = memchr(from, '\n', text.len - j->end);
         if (nl == NULL) {
             break;
         }
         code = read_line(j, from, (size_t)(nl - from), ++number, head, err);
-        *end += (size_t)(nl - from) + 1;
+        j->end += (size_t)(nl - from) + 1;
     }
     kg_buf_deinit(&text);
     return code;
+}
+
+static enum kg_code open_file(struct rl_journal *j, int flags, struct kg_err *err)
+{
+    j->fd = open(j->path, flags | O_CLOEXEC, 0666);
+    return j->fd >= 0 ? KG_OK
+                      : kg_fail(err, KG_E_IO, "%s: cannot open: %s", j->path, strerror(errno));
 }
 
 static struct rl_journal *create(const char *path)
@@ -200,16 +252,16 @@ static enum kg_code give(struct rl_journal *j, enum kg_code code, struct rl_jour
 enum kg_code rl_journal_read(const char *path, const json_t *head, struct rl_journal **out,
                              struct kg_err *err)
 {
-    size_t end;
     struct rl_journal *j = create(path);
     *out = NULL;
     if (j == NULL) {
         return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", path);
     }
-    enum kg_code code = read_all(j, head, &end, err);
-    if (code == KG_OK && end == 0) {
+    enum kg_code code = read_all(j, head, err);
+    if (code == KG_OK && j->end == 0) {
         code = kg_fail(err, KG_E_INPUT, "%s: not a journal of verdicts: it is empty", path);
     }
+    code = code == KG_OK ? open_file(j, O_RDONLY, err) : code;
     return give(j, code, out);
 }
 
@@ -229,18 +281,21 @@ static enum kg_code append(struct rl_journal *j, json_t *line, struct kg_err *er
     json_decref(line);
     kg_buf_addc(&text, '\n');
     enum kg_code code = kg_file_write_all(j->fd, text.data, text.len, err);
+    j->end += code == KG_OK ? text.len : 0;
     kg_buf_deinit(&text);
     return code == KG_OK ? KG_OK : kg_err_prefix(err, "%s", j->path);
 }
 
-static enum kg_code open_end(struct rl_journal *j, size_t end, const json_t *head,
-                             struct kg_err *err)
+static enum kg_code open_end(struct rl_journal *j, const json_t *head, struct kg_err *err)
 {
-    j->fd = open(j->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (j->fd < 0 || ftruncate(j->fd, (off_t)end) != 0 || lseek(j->fd, 0, SEEK_END) < 0) {
+    if (open_file(j, O_RDWR | O_CREAT, err) != KG_OK) {
+        return err->code;
+    }
+    j->writes = true;
+    if (ftruncate(j->fd, (off_t)j->end) != 0 || lseek(j->fd, 0, SEEK_END) < 0) {
         return cannot(j, err);
     }
-    if (end > 0) {
+    if (j->end > 0) {
         return KG_OK;
     }
     json_t *line = json_pack("{s:s}", "journal", FORMAT);
@@ -251,32 +306,36 @@ static enum kg_code open_end(struct rl_journal *j, size_t end, const json_t *hea
 enum kg_code rl_journal_open(const char *path, const json_t *head, struct rl_journal **out,
                              struct kg_err *err)
 {
-    size_t end = 0;
     struct rl_journal *j = create(path);
     *out = NULL;
     if (j == NULL) {
         return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", path);
     }
-    enum kg_code code = kg_file_exists(path) ? read_all(j, head, &end, err) : KG_OK;
-    code = code == KG_OK ? open_end(j, end, head, err) : code;
+    enum kg_code code = kg_file_exists(path) ? read_all(j, head, err) : KG_OK;
+    code = code == KG_OK ? open_end(j, head, err) : code;
     return give(j, code, out);
 }
 
 enum kg_code rl_journal_add(struct rl_journal *j, const char *key, const struct rl_verdict *v,
                             struct kg_err *err)
 {
-    size_t before = j->n;
-    struct entry *e = put(j, key, v);
-    if (e == NULL) {
-        return kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", j->path);
+    struct entry *e = find(j, key);
+    uint64_t at = j->end;
+    if (e != NULL) { /* the first verdict stays */
+        e->asked = true;
+        return KG_OK;
     }
-    e->asked = true;
-    return j->n == before ? KG_OK : append(j, rl_journal_line(key, v), err);
+    if (append(j, rl_journal_line(key, v), err) != KG_OK) {
+        return err->code;
+    }
+    return put(j, key, at, (size_t)(j->end - at - 1), true)
+               ? KG_OK
+               : kg_fail(err, KG_E_HOST, "%s: this machine is out of memory", j->path);
 }
 
 enum kg_code rl_journal_sync(struct rl_journal *j, struct kg_err *err)
 {
-    return j->fd < 0 || fsync(j->fd) == 0 ? KG_OK : cannot(j, err);
+    return !j->writes || fsync(j->fd) == 0 ? KG_OK : cannot(j, err);
 }
 
 /* --- what was asked --- */
@@ -285,7 +344,7 @@ json_t *rl_journal_save(const struct rl_journal *j)
 {
     json_t *unasked = json_array();
     for (size_t i = 0; i < j->n; i++) {
-        if (!j->entry[i]->asked) {
+        if (!j->entry[i].asked) {
             json_array_append_new(unasked, json_integer((json_int_t)i));
         }
     }
@@ -302,13 +361,13 @@ enum kg_code rl_journal_restore(struct rl_journal *j, const json_t *saved, struc
                        j->path, j->n, (long long)n);
     }
     for (size_t i = 0; i < j->n; i++) {
-        j->entry[i]->asked = i < (size_t)n;
+        j->entry[i].asked = i < (size_t)n;
     }
     json_array_foreach((json_t *)(uintptr_t)unasked, at, x)
     {
         json_int_t i = json_integer_value(x);
         if (i >= 0 && (size_t)i < j->n) {
-            j->entry[i]->asked = false;
+            j->entry[i].asked = false;
         }
     }
     return KG_OK;

@@ -8,7 +8,8 @@
  * the same bits after they were read. An entry is asked once a run has used it; a run that goes on
  * after a break has entries that it has not asked for yet.
  *
- * Memory: about 1 kB an entry. Not thread safe. Messages name file and line. */
+ * Verdicts stay in the file and are read from there. Memory: about 120 bytes an entry. Not thread
+ * safe. Messages name file and line. */
 #ifndef KG_RL_JUDGE_JOURNAL_H
 #define KG_RL_JUDGE_JOURNAL_H
 
@@ -29,8 +30,11 @@ enum kg_code rl_journal_open(const char *path, const json_t *head, struct rl_jou
                              struct kg_err *err) KG_MUST_USE;
 void rl_journal_close(struct rl_journal *j); /* NULL is nothing */
 
-/* The verdict of a key, or NULL. *asked, unless NULL: whether it was asked before; it is now. */
-const struct rl_verdict *rl_journal_ask(struct rl_journal *j, const char *key, bool *asked);
+/* Reads the verdict of a key; *found false: there is none, and nothing else is set. *asked, unless
+ * NULL: whether it was asked before; it is now. Errors: KG_E_IO, KG_E_INPUT (somebody changed the
+ * file), KG_E_HOST. */
+enum kg_code rl_journal_ask(struct rl_journal *j, const char *key, bool *found,
+                            struct rl_verdict *out, bool *asked, struct kg_err *err) KG_MUST_USE;
 /* Appends a verdict, which counts as asked, and gives it to the system. KG_E_IO: disk full too. */
 enum kg_code rl_journal_add(struct rl_journal *j, const char *key, const struct rl_verdict *v,
                             struct kg_err *err) KG_MUST_USE;

@@ -46,15 +46,23 @@ enum kg_code rl_judge_fail(struct kg_err *err, const struct kgym_error *e)
     return kg_fail(err, (enum kg_code)e->code, "%s", e->message);
 }
 
+/* All entries. */
+static void forget(struct rl_judge *j)
+{
+    for (int i = 0; i < j->n; i++) {
+        free(j->entry[i].text);
+        free(j->entry[i].verdict);
+    }
+    j->n = 0;
+    rl_index_clear(&j->index);
+}
+
 void rl_judge_destroy(struct rl_judge *j)
 {
     if (j == NULL) {
         return;
     }
-    for (int i = 0; i < j->n; i++) {
-        free(j->entry[i].text);
-        free(j->entry[i].verdict);
-    }
+    forget(j);
     free(j->entry);
     rl_index_deinit(&j->index);
     free(j->next);
@@ -155,15 +163,16 @@ static int entry_find(struct rl_judge *j, const struct rl_chain *chain, const ch
 static enum kg_code from_journal(struct rl_judge *j, struct entry *e, bool *shared,
                                  struct kg_err *err)
 {
-    const struct rl_verdict *v = j->o.own ? rl_journal_ask(j->o.own, e->hash, shared) : NULL;
-    enum kg_code code = KG_OK;
-    if (v == NULL && j->o.replay != NULL) {
-        *shared = false;
-        v = rl_journal_ask(j->o.replay, e->hash, NULL);
-        code = v != NULL && j->o.own != NULL ? rl_journal_add(j->o.own, e->hash, v, err) : KG_OK;
+    bool found = false;
+    enum kg_code code =
+        j->o.own ? rl_journal_ask(j->o.own, e->hash, &found, e->verdict, shared, err) : KG_OK;
+    if (code == KG_OK && !found && j->o.replay != NULL) {
+        code = rl_journal_ask(j->o.replay, e->hash, &found, e->verdict, NULL, err);
+        code = code == KG_OK && found && j->o.own != NULL
+                   ? rl_journal_add(j->o.own, e->hash, e->verdict, err)
+                   : code;
     }
-    if (v != NULL) {
-        *e->verdict = *v;
+    if (code == KG_OK && found) {
         e->state = DONE;
         j->counts.read += !*shared;
     }
@@ -330,6 +339,9 @@ enum kg_code rl_judge_next(struct rl_judge *j, int timeout_ms, int *ticket,
 void rl_judge_scope(struct rl_judge *j, uint32_t scope)
 {
     j->scope = scope;
+    if (j->o.own != NULL && j->pending == 0) { /* the journal has them */
+        forget(j);
+    }
     memset(j->nth, 0, (size_t)j->o.tickets * sizeof *j->nth);
 }
 

@@ -10,7 +10,8 @@
  * ticket came in this scope.
  *
  * The judge borrows the pool and takes all of its results: nobody else may use the pool meanwhile.
- * Not thread safe. Memory: about 1 kB for each distinct reply. */
+ * Not thread safe. Memory: about 1 kB for each distinct reply, of the scope where there is a
+ * journal of the run's own, else of its life. */
 #ifndef KG_RL_JUDGE_JUDGE_H
 #define KG_RL_JUDGE_JUDGE_H
 
@@ -55,12 +56,13 @@ enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_optio
                              struct rl_judge **out, struct kg_err *err) KG_MUST_USE;
 void rl_judge_destroy(struct rl_judge *j); /* NULL is nothing */
 
-/* Replies from now on belong to this step, or to this evaluation. */
+/* Replies from now on belong to this step, or to this evaluation. With a journal of the run's own,
+ * verdicts that were given out before are gone. */
 void rl_judge_scope(struct rl_judge *j, uint32_t scope);
 /* text [len] is a whole reply. Errors: those of kgym_submit and of the journal, KG_E_HOST. */
 enum kg_code rl_judge_submit(struct rl_judge *j, int ticket, const struct rl_chain *chain,
                              const char *text, size_t len, struct kg_err *err) KG_MUST_USE;
-/* A finished ticket and its verdict, which lives as long as the judge; *ticket is -1 when the time
+/* A finished ticket and its verdict, which lives until the next scope; *ticket is -1 when the time
  * is up or nothing is in flight. timeout_ms < 0: no limit. Errors: those of kgym_next and of the
  * journal. */
 enum kg_code rl_judge_next(struct rl_judge *j, int timeout_ms, int *ticket,
