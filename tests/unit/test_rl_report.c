@@ -334,6 +334,21 @@ static void words(void **state)
     rig_expect(2, "$K report run --jsn");
 }
 
+/* Without feedback a second turn is another trajectory from the same prompt: the tables are those
+ * of the same replies in one trajectory. */
+static void samples_without_feedback_are_turns(void **state)
+{
+    (void)state;
+    make("apart", &usual);
+    rig_expect(0, "$K report apart --json | jq .parts > together");
+    rig_expect(0,
+               "jq -c 'if .extra.phase == \"rl\" then . else .turns[] as $t | .turns = [$t] end' "
+               "apart/trajectories.jsonl > t && mv t apart/trajectories.jsonl");
+    rig_expect(1, "$K report apart --json | jq .parts | cmp - together");
+    rig_expect(0, "echo 'feedback: false' >> apart/config.yaml; "
+                  "$K report apart --json | jq .parts | cmp - together");
+}
+
 /* Kernels of the corpus, judged again by the real gym. */
 static void kernels_are_judged_again(void **state)
 {
@@ -366,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_what_one_counts),
         cmocka_unit_test(effect_needs_all_three),
+        cmocka_unit_test(samples_without_feedback_are_turns),
         cmocka_unit_test(everything_is_shown),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(a_diff_shows_what_changed),

@@ -104,7 +104,8 @@ struct rl_walks {
     struct rl_seen_turn *turn;
     size_t n_turn, cap_turn;
     size_t of[RL_WHENS];
-    int turns; /* most of a trajectory */
+    int turns;  /* most of a trajectory */
+    bool apart; /* feedback: false. `turns` trajectories of one turn in a row are one sample */
     struct rl_words problem, style;
 };
 /* False: the line is no trajectory of a run, or memory lacks. */

@@ -204,6 +204,7 @@ enum kg_code rl_report_open(const char *folder, struct rl_report **out, struct k
     if (!read_text(r, "config.yaml", &r->config)) {
         rl_note(&r->notes, "config.yaml: is not there, or is longer than 1 MB");
     }
+    r->walks.apart = strstr(r->config.data, "\nfeedback: false\n") != NULL;
     r->host = read_object(r, "host.json");
     rl_columns_rates(&r->columns);
     json_t *again = read_object(r, "recheck.json");

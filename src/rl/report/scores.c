@@ -110,9 +110,9 @@ static bool fill(struct work *k, size_t n, size_t samples)
             if (seen->when != whens[e] || at == SIZE_MAX) {
                 continue;
             }
-            size_t sample = s->count[seen->problem]++;
-            for (size_t t = 0; t < seen->turns; t++) {
-                s->outcome[(at * samples + sample) * turns + t] = k->w->turn[seen->first + t].o;
+            size_t nth = s->count[seen->problem]++, before = k->w->apart ? nth : nth * turns;
+            for (size_t t = 0; t < seen->turns && before + t < samples * turns; t++) {
+                s->outcome[at * samples * turns + before + t] = k->w->turn[seen->first + t].o;
             }
         }
     }
@@ -201,6 +201,8 @@ enum kg_code rl_score_table(const struct rl_walks *w, enum rl_part part,
     }
     bool ok = k.place && k.scratch && k.side[0].count && k.side[1].count;
     size_t n = ok ? count_problems(&k, part, &most) : 0;
+    size_t turns = w->apart ? (size_t)w->turns : 1;
+    most = (most + turns - 1) / turns;
     if (n > 0 && (ok = fill(&k, n, most))) {
         table->problems = n;
         table->samples = most;
