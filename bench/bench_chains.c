@@ -1,7 +1,8 @@
 /* How much faster than its reference can a generated chain be? Candidates of the generator in
  * several styles, for chains that a split holds out, judged by the preset `default` with the stage
- * `profile`, on one core.
- *   build/release/bench/bench_chains [pairs=14] [triples=6] [seed=7]
+ * `profile`. A candidate takes about four seconds of a core; `styles` N tries the first N columns
+ * of the table, and the best style can then only be better than it says.
+ *   build/release/bench/bench_chains [pairs=14] [triples=6] [seed=7] [jobs=1] [styles=9]
  * Table: the speed-up by chain and style, then the median by style. Below it, what the demo needs:
  * how long references take, in T; the range of copies of the reference; on how many chains the best
  * style exceeds 1.5; and the coverage of the lazy styles, which call the library. */
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/term.h"
 #include "bench/common/chain_task.h"
 #include "bench/common/host.h"
 #include "gym/kgym.h"
@@ -29,15 +31,17 @@ static const struct {
 } tried[] = {
     {"copy", {.form = RL_LIBRARY}},
     {"lib rows", {.form = RL_LIBRARY_ROWS}},
+    {"fused p+l", {.form = RL_OWN_FUSED, .exp = RL_EXP_POLY, .lanes = true}},
+    {"rows p+l", {.form = RL_OWN_ROWS, .exp = RL_EXP_POLY, .lanes = true}},
+    {"own p+l", {.form = RL_OWN, .exp = RL_EXP_POLY, .lanes = true}},
     {"own", {.form = RL_OWN}},
     {"own poly", {.form = RL_OWN, .exp = RL_EXP_POLY}},
-    {"own p+l", {.form = RL_OWN, .exp = RL_EXP_POLY, .lanes = true}},
-    {"rows p+l", {.form = RL_OWN_ROWS, .exp = RL_EXP_POLY, .lanes = true}},
     {"fused", {.form = RL_OWN_FUSED}},
     {"fused p", {.form = RL_OWN_FUSED, .exp = RL_EXP_POLY}},
-    {"fused p+l", {.form = RL_OWN_FUSED, .exp = RL_EXP_POLY, .lanes = true}},
 };
 #define TRIED (sizeof tried / sizeof *tried)
+
+static size_t styles; /* of them, the first ones */
 
 /* NaN: not measured. */
 static double speedup[TRIED][MAX_CHAINS], coverage[TRIED][MAX_CHAINS], length[MAX_CHAINS];
@@ -69,9 +73,11 @@ static void take(const struct kgym_result *r, size_t k, size_t chain)
 static void collect(struct kgym_pool *pool, size_t tasks)
 {
     struct kgym_error err;
+    struct kg_progress progress;
     for (size_t i = 0; i < MAX_CHAINS; i++) {
         length[i] = NAN;
     }
+    kg_progress_init(&progress, stderr, "chains", (int64_t)tasks);
     for (size_t i = 0; i < tasks; i++) {
         struct kgym_result *r = NULL;
         size_t chain, k;
@@ -81,7 +87,9 @@ static void collect(struct kgym_pool *pool, size_t tasks)
         kg_bench_need(ok, "a candidate is not right: %s", r->message ? r->message : "");
         take(r, k, chain);
         kgym_result_free(r);
+        kg_progress_step(&progress, (int64_t)i + 1, "");
     }
+    kg_progress_end(&progress);
 }
 
 /* What was timed, of a row of the table. */
@@ -99,7 +107,7 @@ static size_t timed(const double *row, size_t n, double *out)
 static void print_rows(const struct rl_chain *c, size_t n)
 {
     printf("%-26s", "chain");
-    for (size_t k = 0; k < TRIED; k++) {
+    for (size_t k = 0; k < styles; k++) {
         printf(" %9s", tried[k].name);
     }
     printf("\n");
@@ -107,7 +115,7 @@ static void print_rows(const struct rl_chain *c, size_t n)
         char name[RL_CHAIN_NAME];
         rl_chain_name(&c[i], name);
         printf("%-26s", name);
-        for (size_t k = 0; k < TRIED; k++) {
+        for (size_t k = 0; k < styles; k++) {
             printf(" %9.2f", speedup[k][i]);
         }
         printf("\n");
@@ -119,7 +127,7 @@ static json_t *show_medians(size_t n)
     double row[MAX_CHAINS];
     json_t *medians = json_object();
     printf("%-26s", "median");
-    for (size_t k = 0; k < TRIED; k++) {
+    for (size_t k = 0; k < styles; k++) {
         size_t found = timed(speedup[k], n, row);
         double median = found > 0 ? kg_median(row, found) : NAN;
         printf(" %9.2f", median);
@@ -157,7 +165,7 @@ static json_t *sum_up(size_t n)
     json_object_set_new(result, "median", show_medians(n));
     for (size_t i = 0; i < n; i++) {
         best[i] = NAN;
-        for (size_t k = 0; k < TRIED; k++) {
+        for (size_t k = 0; k < styles; k++) {
             best[i] = fmax(best[i], speedup[k][i]);
         }
         lazy[2 * i] = coverage[0][i];
@@ -177,13 +185,15 @@ int main(int argc, char **argv)
     size_t npairs = (size_t)kg_bench_count(argc, argv, 1, 0, MAX_CHAINS / 2, 14);
     size_t ntriples = (size_t)kg_bench_count(argc, argv, 2, 0, MAX_CHAINS / 2, 6);
     int seed = kg_bench_count(argc, argv, 3, 0, 1 << 30, 7);
+    int jobs = kg_bench_count(argc, argv, 4, 1, 256, 1);
     struct rl_chain c[MAX_CHAINS];
     struct rl_split split;
     struct kgym_pool *pool = NULL;
     struct kgym_error err;
     static const char *const settings[] = {"stage.profile=yes"};
     const struct kgym_options o = {
-        .size = sizeof o, .workers = 1, .settings = settings, .nsettings = 1};
+        .size = sizeof o, .workers = jobs, .settings = settings, .nsettings = 1};
+    styles = (size_t)kg_bench_count(argc, argv, 5, 2, TRIED, TRIED);
     setenv("KGYM_HOME", kg_bench_build(), 1);
     rl_split_init(&split, (uint64_t)seed, 0);
     size_t held = rl_split_list(&split, 2, true, c, npairs);
@@ -193,11 +203,11 @@ int main(int argc, char **argv)
     kg_bench_need(n > 0, "no chains: pairs or triples must be above 0");
     kg_bench_need(kgym_open(&o, &pool, &err) == KGYM_OK, "%s", err.message);
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < TRIED; k++) {
+        for (size_t k = 0; k < styles; k++) {
             ask(pool, &c[i], i, k);
         }
     }
-    collect(pool, n * TRIED);
+    collect(pool, n * styles);
     kgym_close(pool);
     print_rows(c, n);
     kg_bench_json("chains", sum_up(n));

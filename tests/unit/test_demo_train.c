@@ -9,7 +9,7 @@
     "--set model.inter=64 --set model.layers=2 --set sft.seconds=8 --set sft.rows=1024 "           \
     "--set rl.seconds=6 --set rl.groups=2 --set rl.rollouts=4 --set rl.rows=4096 "                 \
     "--set eval.pairs=3 --set eval.triples=1 --set eval.samples=2 --set corpus.talks=0 "           \
-    "--set gym.timing.pairs=4 --recheck 2"
+    "--set gym.timing.pairs=4 --set recheck_seconds=2 --recheck 2"
 
 /* A tree with what the scripts use. */
 static void plant(void)
