@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # A layer includes what is below it, never what is above: base <- gym <- cli, and base <- lm <- rl <- cli.
 # The learner, rl, sees the gym through its public header alone. Within the engine, lm: ops <- model <- the
-# others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the gym. Within the gym, within rl, and for cli,
-# edges.txt says which folder may include which; the table has no loop and no edge that nothing uses.
+# others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the
+# gym. Within the gym, within rl, and for cli, edges.txt says which folder may include which; the table has no loop
+# and no edge that nothing uses.
 source "$(dirname "$0")/lib.sh"
 edges=tools/check/edges.txt
 [ -f "$edges" ] || edges=/dev/null
