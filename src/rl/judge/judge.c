@@ -205,26 +205,26 @@ static enum kg_code finish(struct rl_judge *j, struct entry *e, struct kg_err *e
     return code;
 }
 
-static enum kg_code to_pool(struct rl_judge *j, int i, struct kg_err *err)
+enum kg_code rl_judge_send(struct kgym_pool *pool, const struct rl_chain *chain, const char *text,
+                           size_t len, size_t number, const char *rewards, struct kg_err *err)
 {
-    const struct entry *e = &j->entry[i];
-    char name[RL_CHAIN_NAME], file[RL_CHAIN_NAME + 4], tag[16];
+    char name[RL_CHAIN_NAME], file[RL_CHAIN_NAME + 4], tag[24];
     struct kg_buf problem;
     struct kgym_error why = {0};
-    rl_chain_name(&e->chain, name);
+    rl_chain_name(chain, name);
     snprintf(file, sizeof file, "%s.c", name);
-    snprintf(tag, sizeof tag, "%d", i);
+    snprintf(tag, sizeof tag, "%zu", number);
     kg_buf_init(&problem, RL_CHAIN_BYTES);
-    rl_chain_problem(&e->chain, &problem);
+    rl_chain_problem(chain, &problem);
     const struct kgym_task task = {.size = sizeof task,
                                    .problem = file,
                                    .problem_text = problem.data,
                                    .problem_text_len = problem.len,
-                                   .text = e->text,
-                                   .text_len = e->len,
+                                   .text = text,
+                                   .text_len = len,
                                    .tag = tag,
-                                   .rewards = j->o.reward};
-    enum kgym_code code = kgym_submit(j->pool, &task, NULL, &why);
+                                   .rewards = rewards};
+    enum kgym_code code = kgym_submit(pool, &task, NULL, &why);
     kg_buf_deinit(&problem);
     return code == KGYM_OK ? KG_OK : rl_judge_fail(err, &why);
 }
@@ -242,7 +242,7 @@ static enum kg_code send(struct rl_judge *j, int i, struct kg_err *err)
     if (j->pool == NULL && j->o.open(j->o.open_user, &j->pool, err) != KG_OK) {
         return err->code;
     }
-    return to_pool(j, i, err);
+    return rl_judge_send(j->pool, &e->chain, e->text, e->len, (size_t)i, j->o.reward, err);
 }
 
 static enum kg_code ask(struct rl_judge *j, int i, const char *text, size_t len, struct kg_err *err)

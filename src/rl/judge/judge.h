@@ -74,6 +74,11 @@ int rl_judge_pending(const struct rl_judge *j);
 struct rl_judge_counts rl_judge_counts(const struct rl_judge *j);
 void rl_judge_set_counts(struct rl_judge *j, const struct rl_judge_counts *c); /* of a checkpoint */
 
+/* Sends a reply about a chain to a pool, under the number as its tag. rewards: as in struct
+ * kgym_task; NULL: those of the pool. Errors: those of kgym_submit. */
+enum kg_code rl_judge_send(struct kgym_pool *pool, const struct rl_chain *chain, const char *text,
+                           size_t len, size_t number, const char *rewards,
+                           struct kg_err *err) KG_MUST_USE;
 /* Fills *err from an error of the gym. */
 enum kg_code rl_judge_fail(struct kg_err *err, const struct kgym_error *e);
 

@@ -110,25 +110,10 @@ static enum kg_code open_pool(struct rl_recheck *r, struct kg_err *err)
 static enum kg_code send(struct rl_recheck *r, struct kg_err *err)
 {
     const struct rl_recheck_item *item = &r->item[r->sent];
-    char name[RL_CHAIN_NAME], file[RL_CHAIN_NAME + 4], tag[24];
-    struct kg_buf problem;
-    struct kgym_error e = {0};
-    rl_chain_name(&item->chain, name);
-    snprintf(file, sizeof file, "%s.c", name);
-    snprintf(tag, sizeof tag, "%zu", r->sent);
-    kg_buf_init(&problem, RL_CHAIN_BYTES);
-    rl_chain_problem(&item->chain, &problem);
-    const struct kgym_task task = {.size = sizeof task,
-                                   .problem = file,
-                                   .problem_text = problem.data,
-                                   .problem_text_len = problem.len,
-                                   .text = item->text,
-                                   .text_len = item->len,
-                                   .tag = tag};
-    enum kgym_code code = kgym_submit(r->pool, &task, NULL, &e);
-    kg_buf_deinit(&problem);
-    r->sent += code == KGYM_OK;
-    return code == KGYM_OK ? KG_OK : rl_judge_fail(err, &e);
+    enum kg_code code =
+        rl_judge_send(r->pool, &item->chain, item->text, item->len, r->sent, NULL, err);
+    r->sent += code == KG_OK;
+    return code;
 }
 
 static double number(double x)
