@@ -1,12 +1,14 @@
-/* The commands of kgym, one file each, and what they share. Exit status: 0 done and good news, 1
- * done and the candidate or the check failed, 2 usage, configuration or infrastructure error. */
+/* The commands of kgym and what they share. Exit status: 0 done and good news, 1 done and the
+ * candidate or the check failed, 2 usage, configuration or infrastructure error.
+ *   cli/gym    commands of the gym itself: they print what it knows of problems, records and hosts
+ *   cli/learn  commands that use the gym: of its headers they include gym/kgym.h alone */
 #ifndef KG_CLI_CLI_H
 #define KG_CLI_CLI_H
 
 #include <stdio.h>
 
-#include "gym/eval/config.h"
-#include "gym/record/record.h"
+#include "base/err.h"
+#include "base/opt.h"
 
 enum { KG_STATUS_GOOD = 0, KG_STATUS_BAD = 1, KG_STATUS_ERROR = 2 };
 
@@ -16,6 +18,10 @@ struct kg_command {
     const char *summary;
 };
 const struct kg_command *kg_cli_commands(size_t *n);
+
+/* What a pool executes; no help and no completion names them. */
+enum { KG_CLI_ROLES = 2 };
+extern const struct kg_command kg_cli_roles[KG_CLI_ROLES];
 
 int kg_cmd_eval(int argc, char **argv);
 int kg_cmd_problems(int argc, char **argv);
@@ -29,8 +35,6 @@ int kg_cmd_sft(int argc, char **argv);
 int kg_cmd_generate(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
-int kg_cmd_pool_supervisor(int argc, char **argv); /* hidden: pool_roles.c */
-int kg_cmd_pool_worker(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);
 int kg_cmd_version(int argc, char **argv);
 void kg_cli_usage(FILE *f); /* what `kgym --help` prints */
@@ -40,31 +44,16 @@ void kg_cli_line(FILE *f, const char *before, const char *text);
 /* Prints "kgym COMMAND: message" so, and returns KG_STATUS_ERROR. */
 int kg_cli_fail(const char *command, const struct kg_err *err);
 /* A word that the command does not know, with the nearest of those that it does. known: the
- * command's own flags or verbs, NULL-terminated; options: those of the table count too. Always
- * KG_E_USAGE. */
+ * command's own flags or verbs, NULL-terminated; options: those of this table count too, NULL:
+ * none. Always KG_E_USAGE. */
 enum kg_code kg_cli_unknown(const char *command, const char *word, const char *const *known,
-                            bool options, struct kg_err *err) KG_MUST_USE;
+                            const struct kg_opts *options, struct kg_err *err) KG_MUST_USE;
 /* The flags of `kgym eval`, NULL-terminated, for messages and completion. */
 extern const char *const kg_cli_eval_flags[];
 extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
 extern const char *const kg_cli_sft_flags[];
 extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
 
-/* Collects configuration words while a command walks its argv. They are resolved afterwards in the
- * order of docs/presets.md: defaults < preset < file < environment < flags. */
-struct kg_cli_config {
-    const char *file, *preset;
-    const char *reward;  /* of --reward, where a command has it: the key `rewards` */
-    const char *set[64]; /* "key=value" of --set, in order */
-    int nset;
-    int flag_at[64]; /* positions of the table's own flags in argv */
-    int nflags;
-};
-/* Is argv[at] about configuration? *used words are taken (0: no). */
-enum kg_code kg_cli_config_word(struct kg_cli_config *cc, int argc, char **argv, int at, int *used,
-                                struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
-                                   struct kg_config *out, struct kg_err *err) KG_MUST_USE;
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;
 void kg_cli_signals(void);

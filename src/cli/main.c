@@ -6,7 +6,6 @@
 #include "base/version.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
-#include "gym/pool/spawn.h"
 
 static const struct kg_command commands[] = {
     {"eval", kg_cmd_eval, "judge a candidate, or a file of them (--batch)"},
@@ -23,12 +22,6 @@ static const struct kg_command commands[] = {
     {"completion", kg_cmd_completion, "shell completion for bash or zsh"},
     {"help", kg_cmd_help, "a command's help, or a page: `kgym help card`"},
     {"version", kg_cmd_version, "the version"},
-};
-
-/* What a pool executes; no help and no completion names them. */
-static const struct kg_command roles[] = {
-    {KG_ROLE_SUPERVISOR, kg_cmd_pool_supervisor, ""},
-    {KG_ROLE_WORKER, kg_cmd_pool_worker, ""},
 };
 
 const struct kg_command *kg_cli_commands(size_t *n)
@@ -97,9 +90,9 @@ int main(int argc, char **argv)
             return finish(commands[i].name, commands[i].run(argc - 1, argv + 1));
         }
     }
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        if (strcmp(argv[1], roles[i].name) == 0) {
-            return roles[i].run(argc - 1, argv + 1);
+    for (size_t i = 0; i < KG_CLI_ROLES; i++) {
+        if (strcmp(argv[1], kg_cli_roles[i].name) == 0) {
+            return kg_cli_roles[i].run(argc - 1, argv + 1);
         }
     }
     return unknown(word);

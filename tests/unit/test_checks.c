@@ -111,13 +111,15 @@ static void format(void **state)
 static void layers(void **state)
 {
     (void)state;
-    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli: y\nrl/m: rl/n\nrl/n:\n");
+    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli/gym: y\nrl/m: rl/n\nrl/n:\n");
     put("src/base/a.c", "#include \"base/a.h\"\n#include <stdio.h>\n");
     put("src/gym/z/w/a.c", "#include \"gym/z/w/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/gym/x/a.c", "#include \"base/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/runner/a.c", "#include \"gym/run/wire.h\"\n#include \"gym/sandbox/sandbox.h\"\n");
-    put("src/cli/a.c", "#include \"cli/a.h\"\n#include \"gym/y/b.h\"\n#include \"base/a.h\"\n");
-    put("src/cli/l.c", "#include \"rl/a.h\"\n#include \"lm/lm.h\"\n");
+    put("src/cli/a.c", "#include \"cli/gym/a.h\"\n#include \"base/a.h\"\n");
+    put("src/cli/gym/a.c", "#include \"cli/a.h\"\n#include \"gym/y/b.h\"\n");
+    put("src/cli/learn/a.c", "#include \"rl/a.h\"\n#include \"lm/lm.h\"\n"
+                             "#include \"gym/kgym.h\"\n#include \"cli/cli.h\"\n");
     put("src/rl/m/a.c", "#include \"rl/m/a.h\"\n#include \"lm/lm.h\"\n#include \"gym/kgym.h\"\n");
     put("src/rl/m/b.c", "#include \"rl/n/a.h\"\n");
     put("src/lm/train/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
@@ -138,7 +140,11 @@ static void layers(void **state)
         {"src/gym/y/c.c", "#include \"gym/x/a.h\"\n", "src/gym/y/c.c:1: y may not include"},
         {"src/gym/z/w/c.c", "#include \"gym/x/a.h\"\n", "src/gym/z/w/c.c:1: z/w may not include"},
         {"src/gym/n/c.c", "#include \"gym/y/b.h\"\n", "src/gym/n/c.c:1: n may not include"},
-        {"src/cli/c.c", "#include \"gym/x/a.h\"\n", "src/cli/c.c:1: cli may not include"},
+        {"src/cli/c.c", "#include \"gym/kgym.h\"\n", "src/cli/c.c:1: cli may not include"},
+        {"src/cli/gym/c.c", "#include \"gym/x/a.h\"\n", "src/cli/gym/c.c:1: cli/gym may not"},
+        {"src/cli/gym/d.c", "#include \"rl/a.h\"\n", "src/cli/gym/d.c:1: cli may not"},
+        {"src/cli/learn/c.c", "#include \"gym/y/b.h\"\n", "src/cli/learn/c.c:1: cli may not"},
+        {"src/cli/learn/d.c", "#include \"cli/gym/a.h\"\n", "src/cli/learn/d.c:1: cli may not"},
         {"src/rl/n/b.c", "#include \"gym/y/b.h\"\n", "src/rl/n/b.c:1: rl may not include"},
         {"src/rl/n/c.c", "#include \"rl/m/a.h\"\n", "src/rl/n/c.c:1: rl/n may not include"},
         {"src/lm/train/b.c", "#include \"rl/a.h\"\n", "src/lm/train/b.c:1: lm may not"},
@@ -150,9 +156,9 @@ static void layers(void **state)
         put(cases[i].path, cases[i].text);
         expect("layers", cases[i].wanted);
     }
-    put("tools/check/edges.txt", "x: y\ny: z/w\nz/w: x y\ncli: y\n");
+    put("tools/check/edges.txt", "x: y\ny: z/w\nz/w: x y\ncli/gym: y\n");
     expect("layers", "tools/check/edges.txt: a loop: ");
-    put("tools/check/edges.txt", "x: y v\ny:\nz/w: y\ncli: y\n");
+    put("tools/check/edges.txt", "x: y v\ny:\nz/w: y\ncli/gym: y\n");
     expect("layers", "tools/check/edges.txt: nothing in x includes v");
 }
 

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # A layer includes what is below it, never what is above: base <- gym <- cli, and base <- lm <- rl <- cli.
-# The learner, rl, sees the gym through its public header alone. Within the engine, lm: ops <- model <- the
+# The learner, rl, and its commands, cli/learn, see the gym through its public header alone; so does cli itself, which
+# sees none. The commands of the gym, cli/gym, are part of it. Within the engine, lm: ops <- model <- the
 # others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the
-# gym. Within the gym, within rl, and for cli, edges.txt says which folder may include which; the table has no loop
+# gym. Within the gym, within rl, and for cli/gym, edges.txt says which folder may include which; the table has no loop
 # and no edge that nothing uses.
 source "$(dirname "$0")/lib.sh"
 edges=tools/check/edges.txt
 [ -f "$edges" ] || edges=/dev/null
 out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
-  # Of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"; of src/rl/a/c.h: "rl/a".
+  # Of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"; of src/rl/a/c.h: "rl/a"; of src/cli/a/c.h: "cli/a".
   function folder(path,   n, part, i, out) {
     n = split(path, part, "/")
     if (part[2] == "rl") return "rl/" part[3]
+    if (part[2] == "cli") return n == 3 ? "cli" : "cli/" part[3]
     if (n == 3) return part[3]
     out = part[3]
     for (i = 4; i < n; i++) out = out "/" part[i]
@@ -37,7 +39,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     }
     for (name in may) walk(name, "")
   }
-  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer == "gym" || layer == "rl" ? folder(FILENAME) : layer }
+  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer ~ /^(gym|rl|cli)$/ ? folder(FILENAME) : layer }
   /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|lm|rl)\// {
     name = $0
     sub(/^[^"<]*["<]/, "", name)
@@ -51,9 +53,11 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     else if (layer == "lm" && FILENAME ~ /^src\/lm\/model\//) ok = name ~ /^(base|lm\/ops|lm\/model)\//
     else if (layer == "lm") ok = name ~ /^(base|lm)\//
     else if (layer == "rl") ok = name ~ /^(base|lm|rl)\// || name == "gym/kgym.h"
-    else if (layer == "cli") ok = name ~ /^(base|gym|lm|rl|cli)\//
+    else if (from == "cli/gym") ok = name ~ /^(base|gym|cli)\//
+    else if (from == "cli/learn") ok = name ~ /^(base|lm|rl|cli\/learn)\// || name == "cli/cli.h" || name == "gym/kgym.h"
+    else if (layer == "cli") ok = name ~ /^(base|cli)\//
     if (!ok || name ~ /\.\./) { printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name; next }
-    if (((layer == "gym" || layer == "cli") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//)) {
+    if (((layer == "gym" || from == "cli/gym") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//)) {
       to_folder = folder("src/" name)
       used[from, to_folder] = 1
       if (from != to_folder && !((from, to_folder) in edge))
