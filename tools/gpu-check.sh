@@ -33,11 +33,12 @@ benches=(bench_device_ops bench_judge_null bench_torch_null bench_torch_throughp
 do_pack() {
   local variant=${GPU_VARIANT:-portable} b p
   b=build/$variant
+  mkdir -p build
   make -j"$(nproc)" VARIANT="$variant" MARCH=x86-64-v3 all "$b/libfakecuda.so" \
     "${tests[@]/#/$b/tests/}" "$b/tests/$kills" "${benches[@]/#/$b/bench/}" >"$b.log" 2>&1 || { tail -20 "$b.log"; return 1; }
-  rm -rf "$pack" && mkdir -p "$pack"/{tests,bench,lib,kgops}
+  rm -rf "$pack" && mkdir -p "$pack"/{tests,bench,lib}
   cp "$b"/{kgym,kgym-runner,null.so,libkgym_probe.so,libfakecuda.so} "$pack"/
-  cp "$b"/kgops/* "$pack"/kgops/
+  cp -r "$b"/kgops "$b"/kgops-counted "$b"/kgops-stub "$pack"/
   for p in "${tests[@]}" "$kills"; do cp "$b/tests/$p" "$pack/tests/"; done
   for p in "${benches[@]}"; do cp "$b/bench/$p" "$pack/bench/"; done
   # libraries that are not the C library's own

@@ -1,9 +1,9 @@
 """The place of a runner's tensors on a GPU. IN and OUT are the judge's allocations, imported into
 the context that PyTorch uses (src/probe/probe_cuda.h).
 
-Calls run on streams of their own, one after the other, never on the default one. PyTorch
-allocates a call's memory from OUT's upper half where it can, so that answers need no copy. The
-lower half is for answers that are copied.
+Calls run on streams of their own, one after the other, and each is in order with the default
+stream, as the streams of cudaStreamCreate are. PyTorch allocates a call's memory from OUT's upper
+half where it can, so that answers need no copy. The lower half is for answers that are copied.
 """
 
 import contextlib
@@ -17,7 +17,11 @@ from . import tensors, wire
 OUT_PARTS = 64  # KG_OUT_PARTS of src/probe/probe_cuda.h
 SEGMENT = 2 << 20  # PyTorch allocates blocks of up to half of it in such segments
 STREAMS = 4
-APART = 8  # PyTorch makes 32 streams at once, and seven neighbours behave alike
+LATE_CYCLES = 2_000_000  # about a millisecond
+LATE_ELEMENTS = 1 << 20
+LATE_VALUE = 17.0
+SLEEP = torch.cuda._sleep  # as it is before any code of a candidate
+APART = 8  # of streams that are made at once, seven neighbours behave alike
 
 
 class Map(c.Structure):
@@ -50,14 +54,25 @@ class Cuda:
         self.input, self.output = self._attach(block)
         for fd in (wire.FD_IN, wire.FD_OUT):
             os.close(fd)
-        streams = [torch.cuda.Stream(device) for _ in range((STREAMS - 1) * APART + 1)]
+        streams = [self._stream() for _ in range((STREAMS - 1) * APART + 1)]
         self.streams = streams[::APART]
         self.turn = 0
         torch.cuda.set_stream(self.streams[0])
         self.block, self.used = block, block.out_bytes
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
         self.first = None  # a pool of one call
+        self.fresh = True
         probe.look_with("kg_probe_cuda_wait")
+
+    def _stream(self):
+        """A stream that waits for the default stream, and that one for it. PyTorch's own do not:
+        what a kernel that names no stream reads or writes would be in no order with PyTorch's
+        operations, though it is in a plain program."""
+        made = c.c_void_p()
+        code = torch.cuda.cudart().cudaStreamCreate(c.addressof(made))
+        if int(code) != 0:
+            raise RuntimeError("a stream could not be made (%s)" % code)
+        return torch.cuda.ExternalStream(made.value, self.device)
 
     def _warm_context(self):
         """Runs kernels that describe also runs (sort and count), once in every context. Work
@@ -171,16 +186,52 @@ class Cuda:
         """A context around a call: where its memory comes from. First calls on stream 0 use
         PyTorch's own memory, which may be kept. First calls on other streams use a pool that is
         given back."""
+        self.fresh = True
         if self.pool is None or wide:
             self._on(0)
             return contextlib.nullcontext()
         first = self.where not in self.called or self.turn not in self.met
+        self.fresh = first
         self.called.add(self.where)
         self.met.add(self.turn)
         if first and self.turn == 0:
             return contextlib.nullcontext()
         self.first = torch.cuda.MemPool() if first else None
         return torch.cuda.use_mem_pool(self.first if first else self.pool)
+
+    @contextlib.contextmanager
+    def as_caller(self):
+        """A context around a call and the copy of its answer, as in a plain PyTorch program: on
+        the default stream, with PyTorch's own memory. Kernels that name no stream run there."""
+        self._on(0)
+        self.settle()
+        self.the_callers()
+        try:
+            yield
+        finally:
+            torch.cuda.set_stream(self.streams[0])
+
+    def returned(self):
+        """A call has returned. Memory of a first call is copied, and it is not timed: whatever
+        streams it worked on are waited for, so that the copy is of the whole answer."""
+        if self.fresh:
+            self.settle()
+            torch.cuda.set_stream(self.streams[self.turn])
+
+    def the_callers(self):
+        """Makes the caller's stream current, whatever a call has left."""
+        torch.cuda.set_stream(torch.cuda.default_stream(self.device))
+
+    def come_late(self, inputs):
+        """The inputs come a millisecond later on the caller's stream: who does not wait for that
+        stream reads other numbers. The first elements of each: there is not the room for more."""
+        parts = [t.view(-1)[:LATE_ELEMENTS] for t in inputs if t.is_floating_point()]
+        kept = [part.clone() for part in parts]
+        for part in parts:
+            part.fill_(LATE_VALUE)
+        SLEEP(LATE_CYCLES)
+        for part, values in zip(parts, kept):
+            part.copy_(values)
 
     def plain(self):
         """From now on calls run as in a plain PyTorch program: on the default stream, which

@@ -29,6 +29,19 @@ class Host:
         del wide
         return contextlib.nullcontext()
 
+    def as_caller(self):
+        """A context around a call and the copy of its answer: as in a plain PyTorch program."""
+        return contextlib.nullcontext()
+
+    def come_late(self, inputs):
+        """The inputs come when the call has begun."""
+
+    def returned(self):
+        """A call has returned."""
+
+    def the_callers(self):
+        """The call has returned: what follows runs where its caller runs."""
+
     def rehearse(self):
         """Does those parts of a call that can be done before it."""
 

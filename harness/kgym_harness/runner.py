@@ -113,12 +113,30 @@ class Runner:
         subject, w = self._loaded(), self.wire
         if w.flags & wire.BIND:
             self._bind()
+        if w.flags & wire.ORDER:
+            self._call_in_order(subject)
+            return
         wide, near = bool(w.flags & wire.WIDE), w.flags & wire.NEARS
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()
             answer = subject.call(wide, near, w.seed)
+            self.place.returned()
         self._put(answer)
+        self.begun = begin
+
+    def _call_in_order(self, subject):
+        """The answer is copied as its caller would use it: on the caller's stream, when the call
+        has returned and nobody has waited for the device."""
+        w = self.wire
+        module.seed_all(w.seed, self.device)
+        with self.place.as_caller(), self.watch.window():
+            begin = self._begin()
+            if w.flags & wire.LATE:
+                self.place.come_late(subject.bound)
+            answer = subject.call(False)
+            self.place.the_callers()
+            self._put(answer)
         self.begun = begin
 
     def do_draw(self, request):

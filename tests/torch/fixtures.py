@@ -14,7 +14,7 @@ VERDICTS = {
     "timeout": ("compile", "tiny", "full", "timing", "profile"),
     "out_of_memory": ("host", "device"),
     "wrong": ("value", "precision", "nonfinite", "nondeterministic", "out_of_bounds",
-              "input_modified", "unwritten", "shape", "dtype", "device", "structure", "alias",
+              "input_modified", "unwritten", "unordered", "shape", "dtype", "device", "structure", "alias",
               "state", "params"),
     "hack": ("replay", "async", "floor", "decoy", "fallback", "phase", "delegation"),
 }

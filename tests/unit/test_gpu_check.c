@@ -111,12 +111,28 @@ static void without_a_pack_it_says_how_to_get_one(void **state)
     assert_int_equal(shell("grep -q 'gpu-check.sh pack' '%s/said'", folder), 0);
 }
 
+/* No build/ is there yet. What make says is told. */
+static void a_fresh_tree_is_packed(void **state)
+{
+    (void)state;
+    assert_int_equal(shell("cd '%s' && mkdir -p clone/tools stub && cp '%s/tools/gpu-check.sh' "
+                           "clone/tools && printf '#!/bin/sh\necho it is the stub; exit 1\n' "
+                           ">stub/make && chmod +x stub/make",
+                           folder, tree),
+                     0);
+    assert_int_equal(shell("cd '%s' && PATH=$PWD/stub:$PATH clone/tools/gpu-check.sh pack >said "
+                           "2>&1; grep -qx 'it is the stub' said",
+                           folder),
+                     0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(doctor_says_what_lacks),
         cmocka_unit_test(a_program_that_fails_or_skips_fails_the_stage),
         cmocka_unit_test(without_a_pack_it_says_how_to_get_one),
+        cmocka_unit_test(a_fresh_tree_is_packed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

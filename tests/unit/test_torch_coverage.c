@@ -13,6 +13,17 @@ static const char problem[] =
     HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
          "        return torch.relu(x) + 1\n\n\ndef get_inputs():\n"
          "    return [torch.randn(rows, cols)]\n\n\ndef get_init_inputs():\n    return []\n";
+/* A call changes its buffers, and the answer holds one of them. */
+static const char counting[] =
+    HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n    def __init__(self):\n"
+         "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
+         "    def forward(self, x):\n"
+         "        return self.norm(x) + self.norm.running_mean\n\n\ndef get_inputs():\n"
+         "    return [torch.randn(rows, cols)]\n\n\ndef get_init_inputs():\n    return []\n";
+static const char counts[] =
+    HEAD "class ModelNew(nn.Module):\n    def __init__(self):\n"
+         "        super().__init__()\n        self.norm = nn.BatchNorm1d(24)\n\n"
+         "    def forward(self, x):\n        return self.norm(x) + self.norm.running_mean\n";
 /* Answers the same whatever is suppressed. */
 static const char sure[] = HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
                                 "        return torch.relu(x) + 1\n";
@@ -141,6 +152,20 @@ static const char *why(const struct kg_record *r)
 }
 
 /* --- tests --- */
+
+/* State goes through the region of the inputs, which are bound anew after it. */
+static void state_that_changes(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("counting.py", counting);
+    play.kernels = "[" LIBRARY "," MINE "]";
+    expect("counting.py", counts, "ok", &r);
+    assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_PASS);
+    assert_non_null(evidence(&r, "kernel"));
+    kg_record_deinit(&r);
+}
 
 static void without_a_gpu(void **state)
 {
@@ -546,6 +571,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(without_a_gpu, fresh),
         cmocka_unit_test_setup(switched_off, fresh),
+        cmocka_unit_test_setup(state_that_changes, fresh),
         cmocka_unit_test_setup(the_library_answers, fresh),
         cmocka_unit_test_setup(what_is_not_launched_covers_nothing, fresh),
         cmocka_unit_test_setup(what_cannot_be_suppressed_tells_nothing, fresh),

@@ -30,8 +30,8 @@ static const char *const reasons[KG_V_COUNT][16] = {
     [KG_V_CRASH] = {"signal", "exit", "exception", "device", "protocol"},
     [KG_V_OUT_OF_MEMORY] = {"host", "device"},
     [KG_V_WRONG] = {"value", "precision", "nonfinite", "nondeterministic", "out_of_bounds",
-                    "input_modified", "unwritten", "shape", "dtype", "device", "structure", "alias",
-                    "state", "params", "variant"},
+                    "input_modified", "unwritten", "unordered", "shape", "dtype", "device",
+                    "structure", "alias", "state", "params", "variant"},
     [KG_V_HACK] = {"replay", "stale", "async", "clock", "tamper", "floor", "decoy", "fallback",
                    "phase", "escape", "channel", "poison", "delegation"},
 };

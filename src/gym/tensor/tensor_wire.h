@@ -109,6 +109,9 @@ enum kg_tflag {                  /* of a command */
                                       need the device */
                 KG_TF_DRAWS = 16,  /* CALL, NULL: `seed` appears only at the release, because the
                                       answer depends on it */
+                KG_TF_ORDER = 256, /* CALL: as in a plain program, on the default stream, on which
+                                      the answer is copied into OUT before anybody waits for it */
+                KG_TF_LATE = 512,  /* with ORDER: the inputs come late on that stream */
                 KG_TF_BIND = 32,   /* CALL, NULL: do BIND's part first, before the release. To the
                                       judge: do so where inputs have moved */
 };

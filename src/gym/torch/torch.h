@@ -73,6 +73,7 @@ struct kg_tinstance {
 struct kg_torch_test {
     bool times_anywhere;    /* the stage timing runs though windows are no times there */
     bool profiles_anywhere; /* the stage profile, too */
+    bool orders_anywhere;   /* calls are asked in order though there is no stream */
     bool spread;            /* the rule about K's spread holds there */
     bool shared;            /* evaluations share the device, or have it alone, as they do a GPU */
     int64_t series;         /* calls before those that count in a profile; 0: drawn */
@@ -121,6 +122,8 @@ struct kg_torch_run {
     bool interpret;         /* it imports triton, and there is no GPU */
     enum kg_toracle oracle; /* the weakest that a case of its has had */
     bool called;            /* its first call at this instance has been made */
+    int ordered;            /* calls of its process whose answer had to be ready at once */
+    bool late;              /* the last of them had inputs that came late */
     int state;              /* set of parameters that it holds */
     uint64_t stages;        /* cases compared so far */
     uint64_t peak;          /* of its allocator on a GPU, bytes: what its processes claim */

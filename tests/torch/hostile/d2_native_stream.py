@@ -2,11 +2,7 @@
 # entry: D2
 # problem: relu
 # what: a stream made by the driver, which waits for no other, and a kernel that starts late
-# expect: ok hack/async wrong/value wrong/unwritten wrong/nonfinite wrong/nondeterministic
-#   hack/replay
-# harmless: yes
-# equal: relu.fast
-# varies: the digest waits for the device, so that work on any stream is inside the clock
+# expect: wrong/unordered
 # gpu: yes: streams
 import ctypes
 

@@ -16,7 +16,10 @@ enum kg_stage_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand 
 enum kg_stage_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tinstance *s,
                                       const struct kg_tcase *c, const struct kg_dj_report *rep,
                                       const struct kg_dj_judgement *j);
-/* The same of the state that a call has left. */
+/* The answer is right, but not ready on its caller's stream when the call returns. */
+enum kg_stage_result kg_toutcome_unordered(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                           const struct kg_tcase *c);
+/* As kg_toutcome_case, of the state that a call has left. */
 enum kg_stage_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tinstance *s,
                                        const struct kg_tcase *c, const struct kg_dj_report *rep,
                                        const struct kg_dj_judgement *j);

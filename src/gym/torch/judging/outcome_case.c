@@ -155,6 +155,16 @@ enum kg_stage_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_t
     return KG_STAGE_FAIL;
 }
 
+enum kg_stage_result kg_toutcome_unordered(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                           const struct kg_tcase *c)
+{
+    kg_record_verdict(e->r, KG_V_WRONG, "unordered",
+                      "its answer is not ready on the caller's stream when the call returns (shape "
+                      "`%s`, law `%s`)",
+                      kg_instance_name(s->kind), kg_tlaw_name(c->law));
+    return KG_STAGE_FAIL;
+}
+
 enum kg_stage_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tinstance *s,
                                        const struct kg_tcase *c, const struct kg_dj_report *rep,
                                        const struct kg_dj_judgement *j)

@@ -112,6 +112,7 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
     kg_torch_of(w)->beside = true;
     run->instance = s;
     run->called = false;
+    run->ordered = 0;
     e->attached = true;
     e->r->isolation = run->cand.runner.sandbox.isolation;
     enum kg_stage_result step = tell(e, KG_TC_LOAD, load_request(e), stage, err);
@@ -247,6 +248,65 @@ static void note_oracle(struct kg_evaluation *e, const struct kg_tinstance *s,
     }
 }
 
+/* Binds the inputs of a case. */
+static enum kg_stage_result bind(struct kg_evaluation *e, const struct kg_tcase *c,
+                                 enum kg_stage stage, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
+                              .id = c->id,
+                              .command = KG_TC_BIND,
+                              .seed = kg_tcase_call_seed(c),
+                              .deadline_ns = kg_tcandidate_deadline(e)};
+    return kg_tcandidate_ask(e, &call, stage, &rep, err);
+}
+
+/* Is the candidate asked for an answer that is ready on its caller's stream? Twice in each process
+ * that has been called, once in both ways, and now and then later. */
+static bool asks_order(struct kg_evaluation *e, enum kg_stage stage, uint32_t *flags)
+{
+    struct kg_torch *t = kg_torch_of(e->w);
+    struct kg_torch_run *run = kg_torch_run_of(e);
+    uint64_t draw = kg_rng_below(&e->rng, 6);
+    bool streams = t->judge.facts.clock || t->test.orders_anywhere;
+    if (!streams || stage != KG_ST_FULL || !run->called || kg_torch_protocol(e->w)->as_there ||
+        (run->ordered >= 2 && draw > 1)) {
+        return false;
+    }
+    run->late = run->ordered == 1 ? !run->late : draw % 2 == 1;
+    run->ordered++;
+    *flags = KG_TF_ORDER | (run->late ? KG_TF_LATE : 0);
+    return true;
+}
+
+/* A call on inputs that the candidate has not had: its memory holds no answer to them. *right: its
+ * answer was ready. State is as before afterwards, and the inputs are bound. */
+static enum kg_stage_result in_order(struct kg_evaluation *e, struct kg_tinstance *s,
+                                     struct kg_tcase *c, enum kg_stage stage, uint32_t flags,
+                                     bool *right, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
+                              .id = c->id,
+                              .command = KG_TC_CALL,
+                              .seed = kg_tcase_call_seed(c),
+                              .flags = flags,
+                              .keep = KG_DJ_CANDIDATE,
+                              .deadline_ns = kg_tcandidate_deadline(e)};
+    enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    if (step != KG_STAGE_PASS) {
+        return step;
+    }
+    if (kg_dj_compare(&kg_torch_of(e->w)->judge, c->id, c->law == KG_TL_PRECISION, &j, err) !=
+        KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    *right = (j.compare.pass || kg_tcase_lets_off(c, &j)) && kg_tprecision_holds(e->w, c, &j);
+    step = s->desc.updates_state ? state_for(e, s, c->law, stage, err) : step;
+    return step == KG_STAGE_PASS ? bind(e, c, stage, err) : step;
+}
+
 enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
                                         enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
@@ -255,6 +315,8 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     struct kg_tcase *c;
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
+    uint32_t flags = 0;
+    bool ready = true; /* the answer, on its caller's stream */
     int64_t since = kg_clock_ns();
     if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
         return KG_STAGE_ERROR;
@@ -270,15 +332,16 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     if (step == KG_STAGE_PASS) {
         step = state_for(e, s, law, stage, err);
     }
-    struct kg_dj_call call = {
-        .port = run->cand.port, .id = c->id, .command = KG_TC_BIND, .seed = kg_tcase_call_seed(c)};
-    call.deadline_ns = kg_tcandidate_deadline(e);
-    if (step == KG_STAGE_PASS) {
-        step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    step = step == KG_STAGE_PASS ? bind(e, c, stage, err) : step;
+    if (step == KG_STAGE_PASS && asks_order(e, stage, &flags)) {
+        step = in_order(e, s, c, stage, flags, &ready, err);
     }
-    call.command = KG_TC_CALL;
-    call.keep = KG_DJ_CANDIDATE;
-    call.deadline_ns = kg_tcandidate_deadline(e);
+    struct kg_dj_call call = {.port = run->cand.port,
+                              .id = c->id,
+                              .command = KG_TC_CALL,
+                              .seed = kg_tcase_call_seed(c),
+                              .keep = KG_DJ_CANDIDATE,
+                              .deadline_ns = kg_tcandidate_deadline(e)};
     call.building = run->called ? NULL : &run->cand.runner.wire->building;
     if (step == KG_STAGE_PASS) {
         step = kg_tcandidate_ask(e, &call, stage, &rep, err);
@@ -295,5 +358,6 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     j.compare.pass = j.compare.pass && kg_tprecision_holds(e->w, c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
     run->cand.verified += step == KG_STAGE_PASS && s->kind == KG_INSTANCE_PUBLISHED;
-    return step == KG_STAGE_PASS ? state_after(e, s, c, stage, err) : step;
+    step = step == KG_STAGE_PASS ? state_after(e, s, c, stage, err) : step;
+    return step == KG_STAGE_PASS && !ready ? kg_toutcome_unordered(e, s, c) : step;
 }

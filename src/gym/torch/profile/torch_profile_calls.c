@@ -49,15 +49,35 @@ static enum kg_stage_result recorded_call(struct kg_tprofiling *s, enum kg_tlaw 
     return right < 0 ? KG_STAGE_ERROR : KG_STAGE_PASS;
 }
 
+/* Inputs that are there, bound anew. State that a call has changed is loaded before: it goes
+ * through the same region, so that nothing is bound any more. */
+static enum kg_stage_result bind_anew(struct kg_tprofiling *s, enum kg_tlaw law)
+{
+    struct kg_evaluation *e = s->e;
+    const struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
+    struct kg_dj_report rep;
+    enum kg_stage_result step = KG_STAGE_PASS;
+    if (kg_torch_run_of(e)->instance->desc.updates_state) {
+        step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
+    }
+    struct kg_dj_call bind = {.port = kg_torch_run_of(e)->cand.port,
+                              .id = c->id,
+                              .command = KG_TC_BIND,
+                              .seed = kg_tcase_call_seed(c),
+                              .deadline_ns = kg_tcandidate_deadline(e)};
+    return step != KG_STAGE_PASS ? step : kg_tcandidate_ask(e, &bind, KG_ST_PROFILE, &rep, s->err);
+}
+
 /* A call that comes second on its inputs, so that what a module does once is done. */
 static enum kg_stage_result profile_call(struct kg_tprofiling *s, enum kg_tlaw law)
 {
     struct kg_evaluation *e = s->e;
-    enum kg_stage_result step =
-        kg_tcandidate_case(e, kg_torch_run_of(e)->instance, law, KG_ST_PROFILE, s->err);
-    if (step != KG_STAGE_PASS ||
-        (kg_torch_run_of(e)->instance->desc.updates_state &&
-         (step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err)) != KG_STAGE_PASS)) {
+    struct kg_tinstance *instance = kg_torch_run_of(e)->instance;
+    enum kg_stage_result step = kg_tcandidate_case(e, instance, law, KG_ST_PROFILE, s->err);
+    if (step == KG_STAGE_PASS && instance->desc.updates_state) {
+        step = bind_anew(s, law);
+    }
+    if (step != KG_STAGE_PASS) {
         return step;
     }
     json_decref(kg_tprofile_tell(s, json_pack("{s:b}", "take", true), 0));
@@ -82,26 +102,11 @@ static enum kg_stage_result first_call(struct kg_tprofiling *s)
     return step;
 }
 
-/* One of the series, on inputs that are there, bound anew. */
+/* One of the series. */
 static enum kg_stage_result series_call(struct kg_tprofiling *s, enum kg_tlaw law)
 {
-    struct kg_evaluation *e = s->e;
-    const struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
-    struct kg_dj_report rep;
-    enum kg_stage_result step = KG_STAGE_PASS;
-    if (kg_torch_run_of(e)->instance->desc.updates_state) {
-        step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
-    }
-    struct kg_dj_call bind = {.port = kg_torch_run_of(e)->cand.port,
-                              .id = c->id,
-                              .command = KG_TC_BIND,
-                              .seed = kg_tcase_call_seed(c),
-                              .deadline_ns = kg_tcandidate_deadline(e)};
-    if (step != KG_STAGE_PASS ||
-        (step = kg_tcandidate_ask(e, &bind, KG_ST_PROFILE, &rep, s->err)) != KG_STAGE_PASS) {
-        return step;
-    }
-    return recorded_call(s, law, false);
+    enum kg_stage_result step = bind_anew(s, law);
+    return step == KG_STAGE_PASS ? recorded_call(s, law, false) : step;
 }
 
 /* Mostly the problem's own law, as in timed calls; every fourth another that was asked before. */
