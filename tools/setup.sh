@@ -4,8 +4,9 @@
 #   tools/setup.sh          to build and run
 #   tools/setup.sh test     also what the tests need
 #   tools/setup.sh check    also what `make check` and `make fuzz` need
-#   tools/setup.sh torch    the project's own Python environment, .venv at the root, with torch, triton and
-#                           numpy from PyPI: about a minute and 5 GB. One that imports torch is left alone.
+#   tools/setup.sh torch    the project's own Python environment, .venv at the root, with torch, triton,
+#                           numpy and einops (KernelBench's level 3) from PyPI: about a minute and 5 GB. What
+#                           it has is left alone.
 set -euo pipefail
 
 venv=$(cd "$(dirname "$0")/.." && pwd)/.venv
@@ -17,10 +18,10 @@ make_venv() {
     echo "setup: $base is older than 3.9; name another with KGYM_TORCH_BASE" >&2
     exit 2
   }
-  echo "setup: making .venv with torch, triton and numpy: about a minute and 5 GB"
+  echo "setup: making .venv with torch, triton, numpy and einops: about a minute and 5 GB"
   "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$base" -m venv "$venv"
-  if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch triton numpy ||
-    ! "$venv/bin/python" -c 'import torch'; then
+  if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch triton numpy einops ||
+    ! "$venv/bin/python" -c 'import torch, einops'; then
     echo "setup: could not make .venv; everything but PyTorch problems works without it" >&2
     exit 2
   fi
@@ -36,7 +37,12 @@ if [ "${1:-}" = check ]; then
   need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev)
 fi
 if [ "${1:-}" = torch ]; then
-  if [ -x "$venv/bin/python" ] && "$venv/bin/python" -c 'import torch' 2>/dev/null; then exit 0; fi
+  if [ -x "$venv/bin/python" ] && "$venv/bin/python" -c 'import torch' 2>/dev/null; then
+    "$venv/bin/python" -c 'import einops' 2>/dev/null ||
+      { echo "setup: adding einops to .venv" && "$venv/bin/python" -m pip install --quiet --disable-pip-version-check einops; } ||
+      echo "setup: no einops: problems that import it can't be judged" >&2
+    exit 0
+  fi
   need=()
   "$base" -c 'import ensurepip, venv' 2>/dev/null || need=(python3 python3-venv)
 fi

@@ -44,6 +44,7 @@ RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
 COMPLAINT = re.compile(r"(\(\d+\)|:\d+(:\d+)?): ((fatal|catastrophic) )?error( #[-\w]+)?: |"
                        r"fatal error: |undefined reference to |multiple definition of |"
                        r"cannot find -l|undefined symbol: ")
+MODULE = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
 COMMAND = re.compile(r"\[\d+/\d+\] |FAILED: |ninja: ")
 
 
@@ -135,11 +136,13 @@ def _lacks_gpu(error, message):
 
 
 def _reply(error, path, seen):
-    """{type, message, where, line, lines, log}; explain() adds memory and device. log: a
+    """{type, message, where, line, lines, log, module that is missing}; explain() adds memory and device. log: a
     compiler's, only before the process has had inputs. Later the compiler's errors are the
     message."""
     reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
                  **_frames(error, path))
+    if isinstance(error, ModuleNotFoundError) and MODULE.fullmatch(str(error.name)):
+        reply["module"] = error.name.split(".")[0]
     triton = sys.modules.get("triton.compiler.errors")
     if triton is not None and isinstance(error, triton.CompilationError):
         reply["message"], text = _of_triton(error)

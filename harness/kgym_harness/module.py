@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import inspect
 import random
 import sys
 
@@ -28,6 +29,14 @@ class InputsVary(Exception):
     def __init__(self, path):
         super().__init__("get_inputs(): %s changes from draw to draw, and only tensors may"
                          % ("input " + path if path else "the number of inputs"))
+
+
+class InputsUnlike(Exception):
+    """The names in a dict of inputs are not the first arguments of forward."""
+
+    def __init__(self, got, names):
+        super().__init__("get_inputs() names %s, and forward takes %s"
+                         % (", ".join(map(str, got)), ", ".join(names)))
 
 
 def seed_all(seed, device):
@@ -111,7 +120,8 @@ class Subject:
         seed_all(seed, self.device)
         function = self.source.entry("get_inputs")
         named = []
-        got = _cast(function(), self.compat) if self.compat else function()
+        got = self._in_order(function())
+        got = _cast(got, self.compat) if self.compat else got
         template = values.take_apart(list(got), "", named)
         if self.template is None:
             self.template = template["list"]
@@ -119,6 +129,19 @@ class Subject:
         if differs is not None:
             raise InputsVary(differs)
         return named
+
+    def _in_order(self, got):
+        """What get_inputs() returned, as forward's arguments in order. A tensor is the only one; a
+        dict names them."""
+        if isinstance(got, torch.Tensor):
+            return [got]
+        if not isinstance(got, dict):
+            return got
+        forward = getattr(self.source.entry(self.entry), "forward", None)
+        names = [] if forward is None else list(inspect.signature(forward).parameters)[1:]
+        if set(names[:len(got)]) != set(got):
+            raise InputsUnlike(got, names)
+        return [got[name] for name in names[:len(got)]]
 
     def move(self, named):
         """Moves tensors to the device."""

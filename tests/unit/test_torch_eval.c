@@ -533,6 +533,56 @@ static void rows(void **state)
 }
 
 /* What is no problem is the problem's fault, as with C; that there is none is not. */
+/* A tensor alone, a tuple, a list, or a dict that names arguments of forward. */
+static void forms_of_inputs(void **state)
+{
+    (void)state;
+    static const char *const forms[][2] = {
+        {"x", "torch.randn(8, 6)"},
+        {"x", "(torch.randn(8, 6),)"},
+        {"x, y", "{'y': torch.rand(8, 6), 'x': torch.randn(8, 6)}"},
+    };
+    struct kg_record r;
+    char problem[1000], source[1000];
+    need_torch();
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const char *sum = i == 2 ? "torch.relu(x) - y" : "torch.relu(x)";
+        snprintf(problem, sizeof problem,
+                 HEAD "class Model(nn.Module):\n    def forward(self, %s):\n        return %s\n\n\n"
+                      "def get_inputs():\n    return %s\n\n\ndef get_init_inputs():\n    return "
+                      "[]\n",
+                 forms[i][0], sum, forms[i][1]);
+        snprintf(source, sizeof source,
+                 HEAD "class ModelNew(nn.Module):\n    def forward(self, %s):\n        return %s\n",
+                 forms[i][0], sum);
+        put("form.py", problem);
+        expect("form.py", source, "ok", &r);
+        kg_record_deinit(&r);
+    }
+    put("form.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+                        "\n\ndef get_inputs():\n    return {'z': torch.rand(8)}\n\n\n"
+                        "def get_init_inputs():\n    return []\n");
+    expect("form.py", good, "error/problem", &r);
+    assert_non_null(strstr(r.error.message, "get_inputs() names z, and forward takes x"));
+    kg_record_deinit(&r);
+}
+
+/* What this host's Python lacks is the host's fault, and the message says what to install where. */
+static void a_module_that_is_missing(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("lacks.py", "import no_such_package.parts\n" HEAD "class Model(nn.Module):\n"
+                    "    def forward(self, x):\n        return x * 2\n\n\n"
+                    "def get_inputs():\n    return [torch.rand(8)]\n\n\n"
+                    "def get_init_inputs():\n    return []\n");
+    expect("lacks.py", good, "error/host", &r);
+    assert_non_null(strstr(r.error.message, "the problem imports `no_such_package`"));
+    assert_non_null(strstr(r.error.message, "-m pip install no_such_package`"));
+    kg_record_deinit(&r);
+}
+
 static void files_that_are_no_problem(void **state)
 {
     (void)state;
@@ -945,6 +995,8 @@ int main(void)
         cmocka_unit_test(a_view_under_every_law),
         cmocka_unit_test(replies),
         cmocka_unit_test(rows),
+        cmocka_unit_test(forms_of_inputs),
+        cmocka_unit_test(a_module_that_is_missing),
         cmocka_unit_test(files_that_are_no_problem),
         cmocka_unit_test(record),
         cmocka_unit_test(faults),

@@ -40,6 +40,14 @@ enum kg_code kg_treference_complaint(struct kg_worker *w, const char *what, enum
     };
     const char *type = json_string_value(json_object_get(reply, "type"));
     const char *message = json_string_value(json_object_get(reply, "message"));
+    const char *module = json_string_value(json_object_get(reply, "module"));
+    if (said == KG_TA_EXCEPTION && module) {
+        const char *python = kg_torch_of(w)->python;
+        return kg_fail(err, KG_E_HOST,
+                       "%s: the problem imports `%.100s`, which %.200s lacks: install the package "
+                       "there, as in `%.200s -m pip install %.100s`",
+                       kg_torch_of(w)->problem->path, module, python, python, module);
+    }
     enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
                         : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
                                                       : KG_E_PROBLEM;
