@@ -5,11 +5,13 @@ import random
 
 import torch
 
-from . import tensors, values
+from . import structure, tensors, values
 from .module import seed_all
 
 SAMPLE = 1 << 20  # most elements for mean and deviation
 DISTINCT = 1 << 16
+DRAWS = 4  # that structure is looked for in
+LARGE = 1 << 26  # elements of all inputs: then two
 EDITED = 2  # how many of the largest inputs are edited, to see what depends on an element
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -56,11 +58,18 @@ def _inputs(subject, seed):
     """Facts of each input. `fixed`: it is the same for every seed."""
     one = subject.move(subject.draw(seed))
     first = [(path, t.clone()) for path, t in one]
-    two = subject.move(subject.draw(seed + 1))
+    more = DRAWS if sum(t.numel() for _, t in first) < LARGE else 2
+    draws = [first] + [[(path, t.clone()) for path, t in subject.move(subject.draw(seed + k))]
+                       for k in range(1, more)]
+    same = [[(one[i][1].shape, one[i][1].dtype) == (t.shape, t.dtype) for one in draws]
+            for i, (_, t) in enumerate(first)]
+    kinds = structure.find([[one[i][1] for one in draws] if all(same[i]) else [t]
+                            for i, (_, t) in enumerate(first)])
     found = []
-    for (path, a), (_, b) in zip(first, two):
+    for i, (path, a) in enumerate(first):
         facts = facts_of(a)
-        facts["name"], facts["fixed"] = path, _same(a, b)
+        facts["name"], facts["fixed"] = path, _same(a, draws[1][i][1])
+        facts["structure"] = kinds[i]
         found.append(facts)
     return first, found
 

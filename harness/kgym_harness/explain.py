@@ -136,9 +136,9 @@ def _lacks_gpu(error, message):
 
 
 def _reply(error, path, seen):
-    """{type, message, where, line, lines, log, module that is missing}; explain() adds memory and device. log: a
+    """{type, message, where, line, lines, log, module}; explain() adds memory and device. log: a
     compiler's, only before the process has had inputs. Later the compiler's errors are the
-    message."""
+    message. module: one that is not installed."""
     reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
                  **_frames(error, path))
     if isinstance(error, ModuleNotFoundError) and MODULE.fullmatch(str(error.name)):

@@ -512,7 +512,7 @@ static void the_answer_before_the_edit_is_told_apart(void **state)
     run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
     run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
     assert_true(compare(&j, 0).compare.pass);
-    OK(kg_dj_case_edit(&j, 0, (struct kg_key){{1, 2}}, &err));
+    OK(kg_dj_case_edit(&j, 0, 0, (struct kg_key){{1, 2}}, &err));
     expect(&j, &ref, 0);
     run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
     struct kg_dj_judgement v = compare(&j, 0);

@@ -75,7 +75,7 @@ static void every_call_survives_the_judges_death(void **state)
             code = kg_dj_case_adopt(&j, 0, 0, r.port, 0, &err);
             break;
         case 6:
-            code = kg_dj_case_edit(&j, 0, law.key, &err);
+            code = kg_dj_case_edit(&j, 0, 0, law.key, &err);
             break;
         case 7:
             code = kg_dj_run(&j, &c, &rep, &err);

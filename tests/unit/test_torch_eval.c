@@ -944,7 +944,8 @@ static int drawn_laws(bool there[KG_TL_COUNT])
 static bool judge_has(int id)
 {
     struct kg_err err = KG_ERR_INIT;
-    return kg_dj_case_edit(&kg_torch_of(worker)->judge, id, (struct kg_key){{1, 2}}, &err) == KG_OK;
+    return kg_dj_case_edit(&kg_torch_of(worker)->judge, id, 0, (struct kg_key){{1, 2}}, &err) ==
+           KG_OK;
 }
 
 /* No more of the laws that are drawn than an evaluation asks have cases at a time, and each serves

@@ -259,21 +259,17 @@ static enum kg_code new_value(struct kg_dj_state *s, const struct kg_dj_case *c,
 enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
-    uint32_t list[KG_TWIRE_LEAVES], n = 0;
     if (kg_dj_case_need(s, req->id, &c, err) != KG_OK || kg_dj_case_complete(s, c, err) != KG_OK) {
         return err->code;
     }
-    for (uint32_t i = 0; i < c->n; i++) {
-        if (kg_tdtype_floating((enum kg_tdtype)c->leaf[i].dtype) && c->leaf[i].bytes > 0) {
-            list[n++] = i;
-        }
-    }
-    if (n == 0) {
-        return kg_fail(err, KG_E_GYM, "judge: case %d has no floating input to edit", req->id);
+    uint32_t leaf = (uint32_t)req->at;
+    if (leaf >= c->n || !kg_tdtype_floating((enum kg_tdtype)c->leaf[leaf].dtype) ||
+        c->leaf[leaf].bytes == 0) {
+        return kg_fail(err, KG_E_GYM, "judge: case %d has no floating input %d to edit", req->id,
+                       req->at);
     }
     struct kg_rng r;
     kg_rng_init(&r, req->law.key, 0x65646974);
-    uint32_t leaf = list[kg_rng_below(&r, n)];
     const struct kg_tleaf *l = &c->leaf[leaf];
     uint64_t at = kg_edit_place(&r, kg_tleaf_count(l));
     size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);

@@ -143,8 +143,8 @@ enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int fro
                               struct kg_err *err) KG_MUST_USE;
 /* Begins case id with the tensors and the values of case `from`. */
 enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *err) KG_MUST_USE;
-/* Changes one element of one floating master; the key chooses it (single edit). */
-enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, struct kg_key key,
+/* Changes one element of the floating master `at`; the key chooses it (single edit). */
+enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, int at, struct kg_key key,
                              struct kg_err *err) KG_MUST_USE;
 
 /* Whose answer is kept. */

@@ -121,7 +121,8 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     }
     bool there = own->ready && own->seed == c->seed; /* get_inputs() may take a third of a second */
     enum kg_code code = there ? kg_dj_case_copy(judge, c->id, own->id, err) : make(w, s, c, err);
-    return code == KG_OK ? kg_dj_case_edit(judge, c->id, c->key, err) : code;
+    int at = kg_tplan_edited(&s->desc, c->key);
+    return code == KG_OK ? kg_dj_case_edit(judge, c->id, at > 0 ? at : 0, c->key, err) : code;
 }
 
 enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,

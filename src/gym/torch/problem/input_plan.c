@@ -54,8 +54,8 @@ bool kg_tplan_free(const struct kg_task_input *in)
     const struct kg_tstats *s = &in->stats;
     int64_t n = (int64_t)kg_tleaf_count(&in->leaf);
     int64_t few = n / 2 < FEW_VALUES ? n / 2 : FEW_VALUES;
-    return kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && !s->fixed && s->finite &&
-           !s->whole && s->sd > 0 && s->distinct > few;
+    return kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && !in->structure && !s->fixed &&
+           s->finite && !s->whole && s->sd > 0 && s->distinct > few;
 }
 
 /* Does any law besides the reference's own make sense? */
@@ -119,13 +119,17 @@ void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, str
     }
 }
 
-static bool any_floating(const struct kg_task_desc *d)
+int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key)
 {
-    bool any = false;
+    int of[KG_TASK_INPUTS], n = 0;
     for (size_t i = 0; i < d->ninputs; i++) {
-        any = any || kg_tdtype_floating((enum kg_tdtype)d->input[i].leaf.dtype);
+        const struct kg_task_input *in = &d->input[i];
+        if (kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && in->leaf.bytes > 0 &&
+            !in->structure) {
+            of[n++] = (int)i;
+        }
     }
-    return any;
+    return n > 0 ? of[kg_key_derive(key, "edited input", 0).w[0] % (uint64_t)n] : -1;
 }
 
 /* `most` laws from KG_TL_DRAWN on at random, those that are kept before any other. */
@@ -158,7 +162,7 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
     if (!multi_input && !all) {
         return n;
     }
-    if (any_floating(d)) {
+    if (kg_tplan_edited(d, (struct kg_key){{0, 0}}) >= 0) {
         out[n++] = KG_TL_EDITED; /* right after the unedited ones */
     }
     out[n++] = KG_TL_NEW;

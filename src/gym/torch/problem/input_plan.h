@@ -1,6 +1,7 @@
 /* Which inputs a PyTorch candidate is asked, and what the numbers of parameters look like. The
  * reference's own law is drawn by the reference; other laws are the judge's generators, for inputs
- * that look unconstrained: floating, spread, new at each draw, no mask and no whole numbers.
+ * that look unconstrained: floating, spread, new at each draw, no mask, no whole numbers, and
+ * without structure (sorted, symmetric, rows that sum to 1, ...), which an honest kernel may use.
  * Integer inputs (indices, classes) are only ever drawn by the reference. A law under which the
  * reference itself raises, is not finite or misses its own bound is not asked. Pure. */
 #ifndef KG_GYM_TORCH_PROBLEM_INPUT_PLAN_H
@@ -36,6 +37,9 @@ bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
 
 /* May the judge make this input's values itself? */
 bool kg_tplan_free(const struct kg_task_input *in);
+/* Which input has one element edited; -1: none may. Not one of which the edit would break what it
+ * is in each draw. */
+int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key);
 /* Values of the free input `at` under a law from KG_TL_BF16 on. */
 void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
                   struct kg_dj_law *out);

@@ -128,6 +128,29 @@ static enum kg_code add_bytes(const struct at *a, const struct kg_tleaf *leaf, u
                          a->what, a->list);
 }
 
+const char *kg_tstructure_name(enum kg_tstructure x)
+{
+    static const char *const names[KG_TX_COUNT] = {"zeros", "symmetric", "definite", "sorted",
+                                                   "sums",  "norms",     "equal"};
+    return names[x];
+}
+
+/* Words that are not known do not count. */
+static uint32_t parse_structure(const json_t *list)
+{
+    uint32_t found = 0;
+    size_t i;
+    json_t *v;
+    json_array_foreach(list, i, v)
+    {
+        for (int x = 0; x < KG_TX_COUNT && json_is_string(v); x++) {
+            bool is = strcmp(json_string_value(v), kg_tstructure_name((enum kg_tstructure)x)) == 0;
+            found |= is ? 1u << x : 0;
+        }
+    }
+    return found;
+}
+
 static enum kg_code parse_inputs(const json_t *j, const char *what, struct kg_task_desc *out,
                                  struct kg_err *err)
 {
@@ -142,6 +165,7 @@ static enum kg_code parse_inputs(const json_t *j, const char *what, struct kg_ta
             add_bytes(&a, &in->leaf, &out->input_bytes) != KG_OK) {
             return err->code;
         }
+        in->structure = parse_structure(json_object_get(json_array_get(list, a.i), "structure"));
         out->elements += kg_tleaf_count(&in->leaf);
     }
     return KG_OK;

@@ -22,9 +22,23 @@ struct kg_tstats {
     bool finite;
 };
 
+/* What an input is in each draw, and an honest kernel may rely on. */
+enum kg_tstructure {
+    KG_TX_ZEROS,     /* at the same places: triangular, banded, diagonal, blocks */
+    KG_TX_SYMMETRIC, /* equal to its transpose */
+    KG_TX_DEFINITE,  /* symmetric, and positive definite */
+    KG_TX_SORTED,    /* along an axis */
+    KG_TX_SUMS,      /* of all lines along an axis the same: probabilities, one-hot rows */
+    KG_TX_NORMS,     /* of all lines along an axis the same */
+    KG_TX_EQUAL,     /* to another input */
+    KG_TX_COUNT
+};
+const char *kg_tstructure_name(enum kg_tstructure x); /* "zeros", ... */
+
 struct kg_task_input {
     struct kg_tleaf leaf; /* dtype, shape and name */
     struct kg_tstats stats;
+    uint32_t structure; /* bits 1 << enum kg_tstructure */
 };
 
 struct kg_task_state { /* a parameter or a buffer */

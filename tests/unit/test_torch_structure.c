@@ -1,0 +1,122 @@
+/* Inputs keep what get_inputs guarantees: a kernel that uses it is right, one that is wrong is
+ * refused, and a range is no guarantee. */
+#include "torch_eval_rig.h"
+
+#include "gym/torch/problem/task.h"
+
+static int setup(void **state)
+{
+    (void)state;
+    rig_defaults();
+    config.stage_timing = false;
+    return rig_open();
+}
+
+#define TAIL "\n\n\ndef get_init_inputs():\n    return []\n"
+
+/* forward: a line of statements for both sides. */
+static void ends(const char *args, const char *reference, const char *inputs, const char *candidate,
+                 const char *want)
+{
+    char problem[2000], source[2000];
+    struct kg_record r;
+    snprintf(problem, sizeof problem,
+             HEAD "class Model(nn.Module):\n    def forward(self, %s):\n        return %s\n\n\n"
+                  "def get_inputs():\n    %s" TAIL,
+             args, reference, inputs);
+    snprintf(source, sizeof source,
+             HEAD "class ModelNew(nn.Module):\n    def forward(self, %s):\n        return %s\n",
+             args, candidate);
+    put("kind.py", problem);
+    expect("kind.py", source, want, &r);
+    kg_record_deinit(&r);
+}
+
+/* what: args, reference, inputs, a right answer that uses the guarantee, a wrong one. */
+static const char *const kinds[][6] = {
+    {"lower triangular", "a, x", "a @ x", "return [torch.randn(24, 24).tril(), torch.randn(24, 8)]",
+     "a.tril() @ x", "a.tril(-1) @ x"},
+    {"banded", "a, x", "a @ x", "return [torch.randn(24, 24).tril(1).triu(-1), torch.randn(24, 8)]",
+     "a.tril(1).triu(-1) @ x", "a.tril(1).triu() @ x"},
+    {"diagonal", "a, x", "a @ x", "return [torch.diag(torch.randn(24)), torch.randn(24, 8)]",
+     "a.diagonal()[:, None] * x", "a.diagonal()[:, None] + x"},
+    {"blocks", "a, x", "a @ x",
+     "return [torch.block_diag(torch.randn(8, 8), torch.randn(16, 16)), torch.randn(24, 8)]",
+     "torch.cat([a[:8, :8] @ x[:8], a[8:, 8:] @ x[8:]])",
+     "torch.cat([a[:8, :8] @ x[:8], a[8:, 8:] @ x[:16]])"},
+    {"symmetric", "a, x", "a @ x", "a = torch.randn(24, 24); return [a + a.T, torch.randn(24, 8)]",
+     "a.T @ x", "a.triu() @ x"},
+    {"definite", "a", "torch.linalg.cholesky(a)",
+     "a = torch.randn(16, 16); return [a @ a.T + 16 * torch.eye(16)]",
+     "torch.linalg.cholesky(a.tril() + a.tril(-1).T)", "torch.linalg.cholesky(a).triu()"},
+    {"sorted", "e, x", "torch.searchsorted(e, x).float()",
+     "return [torch.randn(32).sort().values, torch.randn(64)]",
+     "(e[None, :] < x[:, None]).sum(1).float()", "(e[None, :] < x[:, None]).sum(1).float() - 1"},
+    {"falling", "e", "e.flip(0)", "return [torch.randn(64).sort(descending=True).values]",
+     "e.sort().values", "e.sort().values + 1"},
+    {"sums", "p, x", "(p * (x + 3)).sum(1)",
+     "return [torch.randn(16, 32).softmax(1), torch.randn(16, 32)]", "(p * x).sum(1) + 3",
+     "(p * x).sum(1) + 2"},
+    {"one-hot rows", "h, x", "h @ x",
+     "return [F.one_hot(torch.randint(0, 12, (32,)), 12).float(), torch.randn(12, 8)]",
+     "x[h.argmax(1)]", "x[h.argmin(1)]"},
+    {"norms", "q, x", "x / q.norm(dim=1, keepdim=True)",
+     "return [F.normalize(torch.randn(16, 32)), torch.randn(16, 32)]", "x * 1", "x * 2"},
+    {"equal", "a, b", "a @ b.T", "a = torch.randn(24, 32); return [a, a.clone()]", "a @ a.T",
+     "a @ a.T * 2"},
+};
+
+static void each_kind_is_kept(void **state)
+{
+    (void)state;
+    need_torch();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *const *k = kinds[i];
+        ends(k[1], k[2], k[3], k[4], "ok");
+        ends(k[1], k[2], k[3], k[5], "wrong/value");
+    }
+}
+
+/* Values in [0, 1), or above 0, or of a mean: another draw might be otherwise. */
+static void a_range_is_no_structure(void **state)
+{
+    (void)state;
+    need_torch();
+    ends("x", "torch.relu(x)", "return [torch.rand(16, 24)]", "x * 1", "wrong/value");
+    ends("x", "x.abs()", "return [torch.rand(16, 24) + 1]", "x * 1", "wrong/value");
+    ends("x", "x.clamp(max=9)", "return [torch.rand(16, 24)]", "x * 1", "wrong/value");
+    ends("x", "torch.relu(x)", "return [torch.rand(2, 2)]", "x * 1", "wrong/value");
+}
+
+/* A cache that is keyed on something else than the values is seen by another draw. */
+static void what_has_structure_is_drawn_again(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    ends("a", "a @ a", "return [torch.randn(24, 24).tril()]", "a @ a", "ok");
+    expect("kind.py",
+           HEAD "kept = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, a):\n"
+                "        if not kept:\n            kept.append(a @ a)\n"
+                "        return kept[0].clone()\n",
+           "hack/replay", &r);
+    kg_record_deinit(&r);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    assert_string_equal(kg_tstructure_name(KG_TX_ZEROS), "zeros");
+    assert_string_equal(kg_tstructure_name(KG_TX_EQUAL), "equal");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_is_kept),
+        cmocka_unit_test(a_range_is_no_structure),
+        cmocka_unit_test(what_has_structure_is_drawn_again),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests(tests, setup, rig_close);
+}
