@@ -5,13 +5,14 @@ import random
 
 import torch
 
-from . import structure, tensors, values
+from . import influence, structure, tensors, values
 from .module import seed_all
 
 SAMPLE = 1 << 20  # most elements for mean and deviation
 DISTINCT = 1 << 16
 DRAWS = 4  # that structure is looked for in
 LARGE = 1 << 26  # elements of all inputs: then two
+PAGE = 64  # tensors of the state in one reply
 EDITED = 2  # how many of the largest inputs are edited, to see what depends on an element
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -95,9 +96,11 @@ def _restore(subject, kept):
         t.copy_(was)
 
 
-def _answers(subject, drawn, seed):
+def _answers(subject, drawn, seed, bound=None):
     subject.bind([t.clone() for _, t in drawn])
     seed_all(seed, subject.device)
+    if bound is not None:
+        bound()
     structure, named = tensors.flatten(subject.call(False))
     return structure, [(path, t.clone()) for path, t in named]
 
@@ -155,6 +158,52 @@ def _terms(subject, drawn, seed, one, kept):
     return most
 
 
+def _written(subject, drawn, seed, found):
+    """Marks the inputs that a call writes to, with the values that they have or with others."""
+    versions = []
+
+    def noted():
+        versions[:] = [t._version for t in subject.bound]
+    _answers(subject, drawn, seed, noted)
+    for facts, (_, was), t, version in zip(found["inputs"], drawn, subject.bound, versions):
+        facts["written"] = t._version != version or not _same(was, t)
+    found["writes_inputs"] = [f["name"] for f in found["inputs"] if f["written"]]
+
+
+def _spare(subject, drawn, seed, found, kept, changed):
+    """Marks what a candidate need not have (influence.py). It comes last, because it may build
+    the module again."""
+    state = subject.state()
+    if not state:
+        return
+    need, tied = [influence.NEEDED] * len(state), influence.ties(state)
+    if found["deterministic"]:
+        try:
+            left = influence.idle(subject, lambda: _answers(subject, drawn, seed)[1],
+                                  lambda: _restore(subject, kept), _all_same)
+        except Exception:  # an operation that cannot be followed
+            left = set()
+            _restore(subject, kept)
+        for i in left:
+            need[i] = influence.IDLE
+    for i in influence.constants(subject, seed, changed):
+        need[i] = influence.CONSTANT if need[i] == influence.NEEDED else need[i]
+    for i, first in tied.items():
+        found["state"][i]["tied"] = first
+        need[i] = influence.TIED if need[i] == influence.NEEDED else need[i]
+    for facts, what in zip(found["state"], need):
+        facts["need"] = what
+
+
+def page(found, begin):
+    """The description with a part of the state's list; state_count is its whole length. A reply
+    holds no more."""
+    part = found["state"][begin:begin + PAGE]
+    if begin:
+        return {"state": part}
+    return dict(found, state=part, state_count=len(found["state"]))
+
+
 def describe(subject, request, seed):
     """Builds the module under seed, and calls it three times unless request says run: false.
     Where calls repeat themselves, it makes four more at most."""
@@ -175,17 +224,20 @@ def describe(subject, request, seed):
     if request.get("run", True):
         kept = _snapshot(subject)
         structure, one = _answers(subject, drawn, seed)
-        found["updates_state"] = not _all_same(kept, subject.state())
+        changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
+                   if not _same(was, t)}
+        found["updates_state"] = bool(changed) or len(kept) != len(subject.state())
         _restore(subject, kept)
         found["outputs"] = [dict(facts_of(t), name=path) for path, t in one]
         found["structure"] = structure
         found["deterministic"] = _repeats(subject, drawn, seed, one, kept)
         found["random"] = not _repeats(subject, drawn, seed + 1, one, kept)
-        changed = [path for (path, was), t in zip(drawn, subject.bound) if not _same(was, t)]
-        found["writes_inputs"] = changed
+        _written(subject, drawn, seed, found)
+        _restore(subject, kept)
         if found["deterministic"]:
             try:
                 found["terms"] = _terms(subject, drawn, seed, one, kept)
             except Exception:  # it rejects other values, or there is no memory for them
                 _restore(subject, kept)
+        _spare(subject, drawn, seed, found, kept, changed)
     return found

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from . import oracle, values, wire
+from . import influence, mapping, oracle, values, wire
 from .source import Source
 
 
@@ -23,8 +23,8 @@ class BadState(Exception):
 
 
 class InputsVary(Exception):
-    """An input that is not a tensor changes from draw to draw. A candidate is called with one
-    value of it only, the one in the description."""
+    """An input that is not a tensor changes from draw to draw, or a tensor's shape or type does.
+    A candidate is called with one form of it only, the one in the description."""
 
     def __init__(self, path):
         super().__init__("get_inputs(): %s changes from draw to draw, and only tensors may"
@@ -37,6 +37,16 @@ class InputsUnlike(Exception):
     def __init__(self, got, names):
         super().__init__("get_inputs() names %s, and forward takes %s"
                          % (", ".join(map(str, got)), ", ".join(names)))
+
+
+class ShapesVary(InputsVary):
+    def __init__(self, path, one, other):
+        Exception.__init__(self, "get_inputs(): input %s is %s in one draw and %s in another; "
+                           "shapes and types must be the same in every draw" % (path, one, other))
+
+
+def _form(t):
+    return "%s %s" % (list(t.shape), str(t.dtype).split(".")[-1])
 
 
 def seed_all(seed, device):
@@ -78,12 +88,17 @@ class Subject:
         self.kept = {}  # for each of `before`: (tensor, its version) by name
         self.loaded = None  # [(reference's name, own name)] of the loaded state
         self.template = None  # form of the inputs; the same in every draw
+        self.forms = None  # "[shape] dtype" of each tensor, too
         self.bound, self.inputs = [], ()
+        self.spare = set()  # names of what a candidate need not have
+        self.need = ""  # of each tensor of the reference's state (influence.py)
+        self.writes = ()  # numbers of the inputs that the reference writes to
+        self.own_copies = []  # of those, as the last call has left them
 
     def execute(self, consts=None):
         self.source.run(consts)
         self.source.entry(self.entry)
-        self.module = self.wide = self.before = self.template = None
+        self.module = self.wide = self.before = self.template = self.forms = None
 
     def own_init(self):
         """(args, kwargs) of the reference's own get_init_inputs. KernelBench returns args,
@@ -128,6 +143,11 @@ class Subject:
         differs = values.difference({"list": self.template}, template)
         if differs is not None:
             raise InputsVary(differs)
+        forms = [_form(t) for _, t in named]
+        self.forms = self.forms or forms
+        for (path, _), one, other in zip(named, self.forms, forms):
+            if one != other:
+                raise ShapesVary(path, one, other)
         return named
 
     def _in_order(self, got):
@@ -189,10 +209,9 @@ class Subject:
         return dict(self.module.named_buffers())
 
     def load(self, given):
-        """Loads the reference's state, given as [(name, tensor)]. It goes by name where the
-        module has all of the names; other tensors of the module keep their values. Otherwise it
-        goes by order and shape, or by the module's own load_reference_state. Then prepare() is
-        called."""
+        """Loads the reference's state, given as [(name, tensor)]: by name or by order and shape
+        (mapping.py), or by the module's own load_reference_state. Other tensors of the module
+        keep their values. Then prepare() is called."""
         how = self._load(given)
         prepare = getattr(self.module, "prepare", None)
         if callable(prepare):
@@ -201,51 +220,52 @@ class Subject:
         self._keep_buffers()
         return how
 
+    def _needs(self, given):
+        return self.need if len(self.need) == len(given) else influence.NEEDED * len(given)
+
     def _load(self, given):
-        own = self.state()
-        names = [name for name, _ in given]
+        own, need = self.state(), self._needs(given)
         if not given:
             return "nothing"
-        if self._has(given, own):
-            how, mine = "name", names
-        elif [tuple(t.shape) for _, t in own] == [tuple(t.shape) for _, t in given]:
-            how, mine = "order", [name for name, _ in own]
-        else:
-            return self._by_method(given, names)
-        there = dict(own)
-        for name, (_, theirs) in zip(mine, given):
-            there[name].copy_(theirs)
-        self.loaded = list(zip(names, mine))
+        self.spare = {name for (name, _), n in zip(given, need) if n != influence.NEEDED}
+        how, pairs = "name", mapping.by_name(given, need, own)
+        if pairs is None or len(pairs) < len(given):
+            same = mapping.one_by_one(given, own) if pairs is None else None
+            if same is None and callable(getattr(self.module, "load_reference_state", None)):
+                return self._by_method(given)
+            if pairs is None:
+                how, pairs = "order", same or mapping.by_order(given, need, own)
+        if pairs is None:
+            raise BadState("the reference's state and the module's do not match")
+        there, theirs = dict(own), dict(given)
+        for name, mine in pairs:
+            there[mine].copy_(theirs[name])
+        self.loaded = pairs
         return how
 
-    def _by_method(self, given, names):
-        method = getattr(self.module, "load_reference_state", None)
-        if not callable(method):
-            raise BadState("of the reference's %d tensors of state some are missing here, and "
-                           "the module's %d have not their order and shapes"
-                           % (len(given), len(self.state())))
-        method({name: t.clone() for name, t in given})
-        there = self._has(given, self.state())
-        self.loaded = list(zip(names, names)) if there else None
+    def _by_method(self, given):
+        names = [name for name, _ in given]
+        self.module.load_reference_state({name: t.clone() for name, t in given})
+        self.loaded = mapping.by_name(given, self._needs(given), self.state())
         return "method"
 
-    @staticmethod
-    def _has(given, own):
-        shapes = {name: t.shape for name, t in own}
-        return all(shapes.get(name) == t.shape for name, t in given)
-
-    def snapshot(self):
+    def snapshot(self, needed=False):
         """The current state of what was loaded. It goes by name, because a call may replace a
-        buffer's tensor."""
-        if self.loaded is None:
-            return self.state()
-        now = dict(self.state())
-        return [(name, now[mine]) for name, mine in self.loaded if mine in now]
+        buffer's tensor. needed: without what a candidate need not have."""
+        now = self.state()
+        if self.loaded is not None:
+            there = dict(now)
+            now = [(name, there[mine]) for name, mine in self.loaded if mine in there]
+        if needed:
+            now = [(name, t) for name, t in now if name not in self.spare]
+        return now
 
     def call(self, wide, near=0, seed=None):
         inputs = self.inputs
         if self.compat:
             inputs = self.own_inputs()
+        elif self.writes:
+            inputs = self._copy_written()
         if wide:
             return self._call_wide(inputs, seed)
         return self._call_near(inputs, near) if near else self.module(*inputs)
@@ -253,6 +273,23 @@ class Subject:
     def own_inputs(self):
         """Copies of the inputs, which may be written."""
         return oracle.each(torch.clone, self.inputs)
+
+    def _copy_written(self):
+        """The inputs, with copies of those that the reference writes to. Both sides get them,
+        and so every call begins from what IN holds."""
+        if not self.writes:
+            return self.inputs
+        mine = {i: self.bound[i].clone() for i in self.writes if i < len(self.bound)}
+        self.own_copies = [(str(i), t) for i, t in mine.items()]
+        left = iter([mine.get(i, t) for i, t in enumerate(self.bound)])
+        if self.template is None:
+            return tuple(left)
+        return tuple(values.put_together(part, left) for part in self.template)
+
+    def written(self, came):
+        """[(number, tensor)] of the inputs that the reference writes to, as the last call has left
+        their copies. came: as they came."""
+        return [(name, self.bound[int(name)] if came else t) for name, t in self.own_copies]
 
     def _call_near(self, inputs, near):
         """Calls on inputs that are moved by a rounding error, which shows how large the

@@ -35,6 +35,7 @@ class Runner:
         self.place = self._open_place()
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
+        self.described = None  # the description that is being read, page by page
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
 
@@ -69,7 +70,9 @@ class Runner:
         subject = self._loaded()
         if request.get("consts"):
             subject.execute(request["consts"])
-        return describe.describe(subject, request, self.wire.seed)
+        if not request.get("from"):
+            self.described = describe.describe(subject, request, self.wire.seed)
+        return describe.page(self.described, request.get("from", 0))
 
     def do_build(self, request):
         subject = self._loaded()
@@ -80,10 +83,11 @@ class Runner:
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
         subject.single = bool(request.get("single"))
+        subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
         buffers = subject.buffers()
         reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
                            "shape": list(t.shape), "buffer": name in buffers}
-                         for name, t in subject.state()]}
+                         for name, t in subject.state()[:describe.PAGE]]}
         if "trials" in request:
             reply["seeds"] = module.trial_seeds(self.wire.seed, request["trials"])
         return reply
@@ -147,8 +151,10 @@ class Runner:
         self.place.settle()
 
     def do_snapshot(self, request):
-        w = self.wire
-        w.nreply = tensors.put(self.output, w.out, self._loaded().snapshot())
+        w, subject = self.wire, self._loaded()
+        needed = bool(w.flags & wire.NEEDED)
+        named = subject.written(needed) if w.flags & wire.INPUTS else subject.snapshot(needed)
+        w.nreply = tensors.put(self.output, w.out, named)
         self.place.settle()
 
     def do_null(self, request):

@@ -19,6 +19,76 @@ static const char twice[] = HEAD "rows = 16\n\n\n"
                                  "def get_inputs():\n    return [torch.randn(rows, 24)]\n\n\n"
                                  "def get_init_inputs():\n    return []\n";
 
+/* State that a candidate need not have: without influence, constant, tied, a counter. */
+static const char spare[] =
+    HEAD "class Model(nn.Module):\n"
+         "    def __init__(self, n):\n"
+         "        super().__init__()\n"
+         "        self.up = nn.Linear(n, n, bias=False)\n"
+         "        self.idle = nn.Linear(n, n, bias=False)\n"
+         "        self.rnn = nn.GRU(n, n, batch_first=True)\n"
+         "        self.fc = nn.Linear(n, 3)\n"
+         "        self.down = nn.Linear(n, n, bias=False)\n"
+         "        self.down.weight = self.up.weight\n"
+         "        self.norm = nn.BatchNorm1d(n)\n"
+         "        self.register_buffer('mask', torch.tril(torch.ones(n, n)))\n"
+         "        self.register_buffer('grid', torch.linspace(-1, 1, n * n).view(n, n))\n"
+         "\n"
+         "    def forward(self, x):\n"
+         "        out, last = self.rnn(self.up(x))\n"
+         "        self.fc(out[:, -1])\n"
+         "        y = self.norm(last[0]) @ (self.mask * self.grid)\n"
+         "        return self.down(y)\n"
+         "\n"
+         "\n"
+         "def get_inputs():\n"
+         "    return [torch.randn(6, 4, 12)]\n"
+         "\n"
+         "\n"
+         "def get_init_inputs():\n"
+         "    return [12]\n";
+
+static const char plain[] = HEAD "class Model(nn.Module):\n"
+                                 "    def __init__(self, n):\n"
+                                 "        super().__init__()\n"
+                                 "        self.by = torch.randn(n)\n"
+                                 "        self.plus = nn.Parameter(torch.randn(n))\n"
+                                 "\n"
+                                 "    def forward(self, x):\n"
+                                 "        return x * self.by + self.plus\n"
+                                 "\n"
+                                 "\n"
+                                 "def get_inputs():\n"
+                                 "    return [torch.randn(9, 40)]\n"
+                                 "\n"
+                                 "\n"
+                                 "def get_init_inputs():\n"
+                                 "    return [40]\n";
+
+static const char writes[] = HEAD "class Model(nn.Module):\n"
+                                  "    def forward(self, x, y):\n"
+                                  "        return F.relu(x, inplace=True) + y\n"
+                                  "\n"
+                                  "\n"
+                                  "def get_inputs():\n"
+                                  "    return [torch.randn(8, 24), torch.randn(8, 24)]\n"
+                                  "\n"
+                                  "\n"
+                                  "def get_init_inputs():\n"
+                                  "    return []\n";
+
+static const char positive[] = HEAD "class Model(nn.Module):\n"
+                                    "    def forward(self, x, y):\n"
+                                    "        return F.relu(x, inplace=True) + y\n"
+                                    "\n"
+                                    "\n"
+                                    "def get_inputs():\n"
+                                    "    return [torch.rand(8, 24), torch.randn(8, 24)]\n"
+                                    "\n"
+                                    "\n"
+                                    "def get_init_inputs():\n"
+                                    "    return []\n";
+
 static int setup(void **state)
 {
     (void)state;
@@ -29,6 +99,10 @@ static int setup(void **state)
     }
     put("norm.py", norm);
     put("twice.py", twice);
+    put("spare.py", spare);
+    put("plain.py", plain);
+    put("writes.py", writes);
+    put("positive.py", positive);
     return 0;
 }
 
@@ -103,6 +177,149 @@ static const struct {
           "            self.kept.copy_(torch.stack([n.weight, n.bias]))\n"
           "        return F.layer_norm(x, x.shape[-1:], self.kept[0], self.kept[1])\n",
      "wrong/nondeterministic"},
+    {"without what does not matter, under other names", "spare.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.a = nn.Linear(n, n, bias=False)\n"
+     "        self.r = nn.GRU(n, n, batch_first=True)\n"
+     "        self.b = nn.BatchNorm1d(n)\n"
+     "        self.b.num_batches_tracked = None\n"
+     "        self.m = torch.tril(torch.linspace(-1, 1, n * n).view(n, n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        _, last = self.r(self.a(x))\n"
+     "        return F.linear(self.b(last[0]) @ self.m, self.a.weight)\n",
+     "ok"},
+    {"the same by name", "spare.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.up = nn.Linear(n, n, bias=False)\n"
+     "        self.rnn = nn.GRU(n, n, batch_first=True)\n"
+     "        self.idle = nn.Linear(n, n, bias=False)\n"
+     "        self.norm = nn.BatchNorm1d(n)\n"
+     "        self.norm.num_batches_tracked = None\n"
+     "        self.m = torch.tril(torch.linspace(-1, 1, n * n).view(n, n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        _, last = self.rnn(self.up(x))\n"
+     "        return F.linear(self.norm(last[0]) @ self.m, self.up.weight)\n",
+     "ok"},
+    {"another grid", "spare.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.a = nn.Linear(n, n, bias=False)\n"
+     "        self.r = nn.GRU(n, n, batch_first=True)\n"
+     "        self.b = nn.BatchNorm1d(n)\n"
+     "        self.b.num_batches_tracked = None\n"
+     "        self.m = torch.tril(torch.linspace(-2, 1, n * n).view(n, n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        _, last = self.r(self.a(x))\n"
+     "        return F.linear(self.b(last[0]) @ self.m, self.a.weight)\n",
+     "wrong/value"},
+    {"without the norm's scale", "spare.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.a = nn.Linear(n, n, bias=False)\n"
+     "        self.r = nn.GRU(n, n, batch_first=True)\n"
+     "        self.b = nn.BatchNorm1d(n, affine=False)\n"
+     "        self.b.num_batches_tracked = None\n"
+     "        self.m = torch.tril(torch.linspace(-1, 1, n * n).view(n, n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        _, last = self.r(self.a(x))\n"
+     "        return F.linear(self.b(last[0]) @ self.m, self.a.weight)\n",
+     "wrong/params"},
+    {"statistics that stay", "spare.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.a = nn.Linear(n, n, bias=False)\n"
+     "        self.r = nn.GRU(n, n, batch_first=True)\n"
+     "        self.b = nn.BatchNorm1d(n)\n"
+     "        self.b.num_batches_tracked = None\n"
+     "        self.m = torch.tril(torch.linspace(-1, 1, n * n).view(n, n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        _, last = self.r(self.a(x))\n"
+     "        return F.linear(F.batch_norm(last[0], None, None, self.b.weight, self.b.bias, True) "
+     "@ self.m, self.a.weight)\n",
+     "wrong/state"},
+    {"without statistics", "spare.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.a = nn.Linear(n, n, bias=False)\n"
+     "        self.r = nn.GRU(n, n, batch_first=True)\n"
+     "        self.b = nn.BatchNorm1d(n, track_running_stats=False)\n"
+     "        self.m = torch.tril(torch.linspace(-1, 1, n * n).view(n, n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        _, last = self.r(self.a(x))\n"
+     "        return F.linear(self.b(last[0]) @ self.m, self.a.weight)\n",
+     "wrong/params"},
+    {"a plain tensor drawn alike", "plain.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.scale = torch.randn(n)\n"
+     "        self.shift = nn.Parameter(torch.zeros(n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return torch.addcmul(self.shift, x, self.scale)\n",
+     "ok"},
+    {"a plain tensor drawn later", "plain.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        torch.randn(n)\n"
+     "        self.scale = torch.randn(n)\n"
+     "        self.shift = nn.Parameter(torch.zeros(n))\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return torch.addcmul(self.shift, x, self.scale)\n",
+     "wrong/value"},
+    {"a plain tensor for a parameter", "plain.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.scale = torch.randn(n)\n"
+     "        self.shift = torch.randn(n)\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return torch.addcmul(self.shift, x, self.scale)\n",
+     "wrong/params"},
+    {"an input that the reference writes to stays", "writes.py",
+     "class ModelNew(nn.Module):\n"
+     "    def forward(self, x, y):\n"
+     "        return x.relu() + y\n",
+     "ok"},
+    {"it is written alike", "writes.py",
+     "class ModelNew(nn.Module):\n"
+     "    def forward(self, x, y):\n"
+     "        return x.relu_() + y\n",
+     "ok"},
+    {"it is written otherwise", "writes.py",
+     "class ModelNew(nn.Module):\n"
+     "    def forward(self, x, y):\n"
+     "        z = x.relu() + y\n"
+     "        x.mul_(3)\n"
+     "        return z\n",
+     "wrong/input_modified"},
+    {"another input is written", "writes.py",
+     "class ModelNew(nn.Module):\n"
+     "    def forward(self, x, y):\n"
+     "        return y.add_(x.relu())\n",
+     "wrong/input_modified"},
+    {"an input written with its own values", "positive.py",
+     "class ModelNew(nn.Module):\n"
+     "    def forward(self, x, y):\n"
+     "        return x.relu_() + y\n",
+     "ok"},
 };
 
 static void outcomes(void **state)
@@ -126,10 +343,70 @@ static void outcomes(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* Both sides' tensors are named, with the remedy. */
+static void names_tensors(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    judge("norm.py",
+          HEAD NORM "        self.norm.bias = None\n\n"
+                    "    def forward(self, x):\n        return self.norm(x)\n",
+          KG_ST_FULL, &r);
+    assert_false(r.has_error);
+    assert_non_null(strstr(r.message, "it needs `norm.bias` [24] float32; the module has "
+                                      "`norm.weight` [24]."));
+    assert_non_null(strstr(r.message, "load_reference_state"));
+    kg_record_deinit(&r);
+}
+
+/* A shape that changes from draw to draw is the problem's fault. */
+static void shapes_vary(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("ragged.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                          "        return 2 * x\n\n\n"
+                          "def get_inputs():\n"
+                          "    return [torch.randn(int(torch.randint(1, 9999, ())), 3)]\n\n\n"
+                          "def get_init_inputs():\n    return []\n");
+    judge("ragged.py",
+          HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+               "        return x + x\n",
+          KG_ST_FULL, &r);
+    assert_true(r.has_error);
+    assert_int_equal(r.error.code, KG_E_PROBLEM);
+    assert_non_null(strstr(r.error.message, "must be the same in every draw"));
+    kg_record_deinit(&r);
+}
+
+/* More state than one reply holds. */
+static void long_state(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    char got[100];
+    need_torch();
+#define LONG(NAME)                                                                                 \
+    HEAD "class " NAME "(nn.Module):\n    def __init__(self):\n        super().__init__()\n"       \
+         "        self.w = nn.ParameterList([torch.randn(5) for _ in range(250)])\n\n"             \
+         "    def forward(self, x):\n        return x * sum(self.w)\n"
+    put("long.py", LONG("Model") "\n\ndef get_inputs():\n    return [torch.randn(7, 5)]\n\n\n"
+                                 "def get_init_inputs():\n    return []\n");
+    judge("long.py", LONG("ModelNew"), KG_ST_FULL, &r);
+    seen(&r, got, sizeof got);
+    assert_string_equal(got, "ok");
+    kg_record_deinit(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcomes),
+        cmocka_unit_test(names_tensors),
+        cmocka_unit_test(shapes_vary),
+        cmocka_unit_test(long_state),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

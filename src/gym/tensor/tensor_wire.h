@@ -112,8 +112,12 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_ORDER = 256, /* CALL: as in a plain program, on the default stream, on which
                                       the answer is copied into OUT before anybody waits for it */
                 KG_TF_LATE = 512,  /* with ORDER: the inputs come late on that stream */
-                KG_TF_BIND = 32,   /* CALL, NULL: do BIND's part first, before the release. To the
-                                      judge: do so where inputs have moved */
+                KG_TF_NEEDED = 1024, /* SNAPSHOT: without what a candidate need not have */
+                KG_TF_INPUTS = 2048, /* SNAPSHOT: instead of state, the copies of inputs that the
+                                        reference writes to, as the last CALL left them. With
+                                        NEEDED: as they came */
+                KG_TF_BIND = 32,     /* CALL, NULL: do BIND's part first, before the release. To the
+                                        judge: do so where inputs have moved */
 };
 
 /* Compiling takes seconds, and get_inputs() on the host tenths of a second. Others may be timed

@@ -42,8 +42,9 @@ struct kg_trunner {
 };
 
 struct kg_tcase {
-    int id;       /* the judge's */
-    int after_id; /* of the state after the call, where that is compared; -1 */
+    int id;                       /* the judge's */
+    int after_id;                 /* of the state after the call, where that is compared; -1 */
+    int written_id, unwritten_id; /* of inputs that the reference writes to, after and before; -1 */
     enum kg_tlaw law;
     uint64_t seed;       /* of the draw: secret, a runner could draw the inputs again */
     struct kg_key key;   /* of the judge's laws */
@@ -132,6 +133,7 @@ struct kg_torch_run {
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
     char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
     bool builds_kept;                            /* there is an entry, or there shall be none */
+    json_t *own_state; /* of its module, as it was constructed: a claim; NULL: not known */
 };
 
 extern const struct kg_executor kg_executor_torch;

@@ -193,6 +193,7 @@ static void stop(struct kg_evaluation *e)
                            json_pack("{s:I}", "peak_bytes", (json_int_t)run->peak));
     }
     json_decref(run->clocks);
+    json_decref(run->own_state);
     kg_lease_release(&run->device);
     free(run);
     e->run = NULL;

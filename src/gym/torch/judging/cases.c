@@ -125,24 +125,6 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     return code == KG_OK ? kg_dj_case_edit(judge, c->id, at > 0 ? at : 0, c->key, err) : code;
 }
 
-enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
-                                 const struct kg_tcase *c, enum kg_dj_side side, bool first,
-                                 struct kg_err *err)
-{
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    struct kg_dj_report rep;
-    struct kg_dj_call call = call_of(w, s, c->after_id, KG_TC_SNAPSHOT, kg_tcase_call_seed(c));
-    for (size_t i = 0; i < s->desc.nstate; i++) {
-        leaf[i] = s->desc.state[i].leaf;
-    }
-    call.keep = side;
-    if (first &&
-        kg_dj_case_begin(&kg_torch_of(w)->judge, c->after_id, leaf, s->desc.nstate, err) != KG_OK) {
-        return err->code;
-    }
-    return kg_treference_ask(w, s, call, "reading its state", &rep, err);
-}
-
 enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
                              struct kg_err *err)
 {
@@ -278,6 +260,10 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
         }
         if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32) {
             code = kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err);
+        }
+        if (code == KG_OK && oracle == s->single && c->written_id >= 0) {
+            code = kg_tcase_keep_inputs(w, s, c, false, err);
+            code = code == KG_OK ? kg_tcase_keep_inputs(w, s, c, true, err) : code;
         }
         if (code != KG_OK) {
             return code;

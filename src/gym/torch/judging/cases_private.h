@@ -1,4 +1,4 @@
-/* Private to cases.c and precision.c: what the reference is asked for a case. */
+/* Private to cases.c, left_by_calls.c and precision.c: what the reference is asked for a case. */
 #ifndef KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
 #define KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
 
@@ -14,6 +14,12 @@ enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const 
 enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
                                  const struct kg_tcase *c, enum kg_dj_side side, bool first,
                                  struct kg_err *err) KG_MUST_USE;
+
+/* The inputs that the reference writes to: as its call has left them, or (not written) as they
+ * came. Right after the call. */
+enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
+                                  const struct kg_tcase *c, bool written,
+                                  struct kg_err *err) KG_MUST_USE;
 
 /* The league tf32: bounds by what the least exact of its products do to the answer and to the state
  * after it. c->applies: another way to compute them stays within. */

@@ -14,9 +14,9 @@
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 #define STATE_IDS    2
 #define AFTER_IDS    2 /* of the state after a call, under the first laws */
-#define IDS          (STATE_IDS + KG_TL_COUNT + AFTER_IDS) /* of the judge, per instance */
+#define WRITTEN_IDS  2 /* of inputs that are written, under each of these laws */
+#define IDS          (STATE_IDS + KG_TL_COUNT + (1 + WRITTEN_IDS) * AFTER_IDS) /* per instance */
 _Static_assert(IDS *KG_INSTANCES <= KG_TORCH_TIMING_ID, "every instance has ids of its own");
-#define BUILD_SEED 20260
 
 const char *kg_instance_name(enum kg_instance_kind kind)
 {
@@ -40,7 +40,7 @@ static enum kg_code tell(struct kg_worker *w, struct kg_trunner *ref, enum kg_tc
                          const char *what, json_t *request, json_t **reply, struct kg_err *err)
 {
     struct kg_pyanswer a;
-    uint64_t seed = kg_torch_protocol(w)->seed ? kg_torch_protocol(w)->seed : BUILD_SEED;
+    uint64_t seed = kg_torch_protocol(w)->seed ? kg_torch_protocol(w)->seed : KG_TINSTANCE_SEED;
     kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
     json_decref(request);
     enum kg_code code = KG_OK;
@@ -95,6 +95,37 @@ static bool stays(struct kg_worker *w, const struct kg_tinstance *s, uint64_t in
            kg_trunner_use(w, &s->ref, out, &ignored) == KG_OK;
 }
 
+/* The list of the state comes in parts, as a reply holds no more of it. */
+static enum kg_code more_state(struct kg_worker *w, struct kg_tinstance *s, json_t *reply,
+                               struct kg_err *err)
+{
+    json_t *list = json_object_get(reply, "state");
+    json_int_t whole = json_integer_value(json_object_get(reply, "state_count"));
+    if (whole > KG_TASK_STATE) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: description: state: %lld tensors, at most %d can be judged",
+                       kg_torch_of(w)->problem->path, (long long)whole, KG_TASK_STATE);
+    }
+    while (json_is_array(list) && (json_int_t)json_array_size(list) < whole) {
+        json_t *more = NULL,
+               *request = json_pack("{s:I}", "from", (json_int_t)json_array_size(list));
+        enum kg_code code =
+            tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, &more, err);
+        json_t *part = json_object_get(more, "state");
+        bool none = json_array_size(part) == 0;
+        if (code == KG_OK && !none) {
+            json_array_extend(list, part);
+        }
+        json_decref(more);
+        if (code != KG_OK || none) {
+            return code != KG_OK ? code
+                                 : kg_fail(err, KG_E_PROBLEM, "%s: the description ends early",
+                                           kg_torch_of(w)->problem->path);
+        }
+    }
+    return KG_OK;
+}
+
 enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
                                    const json_t *consts, bool run, struct kg_task_desc *out,
                                    struct kg_err *err)
@@ -120,8 +151,9 @@ enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
         return err->code;
     }
     enum kg_code code =
-        reply ? kg_task_parse(reply, kg_torch_of(w)->problem->path, out, err)
+        reply ? more_state(w, s, reply, err)
               : kg_fail(err, KG_E_PROBLEM, "%s: no description", kg_torch_of(w)->problem->path);
+    code = code == KG_OK ? kg_task_parse(reply, kg_torch_of(w)->problem->path, out, err) : code;
     json_decref(reply);
     return code;
 }
@@ -189,7 +221,7 @@ static enum kg_code make_state(struct kg_worker *w, struct kg_tinstance *s, int 
     }
     for (size_t i = 0; i < d->nstate; i++) {
         struct kg_dj_law law;
-        bool own = kg_tplan_state(&d->state[i], s->state_key[set], i, &law);
+        bool own = kg_tplan_state(&d->state[i], s->state_key[set], d->state[i].tied, &law);
         enum kg_code code = own ? kg_dj_case_fill(judge, id, (int)i, &law, err)
                                 : kg_dj_case_adopt(judge, id, (int)i, s->ref.port, (int)i, err);
         if (code != KG_OK) {
@@ -207,10 +239,28 @@ enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int
     return s->state_made[set] ? KG_OK : make_state(w, s, set, err);
 }
 
+/* What a candidate need not have, and inputs of which both sides get copies. */
+static void add_facts(const struct kg_task_desc *d, json_t *request)
+{
+    char need[KG_TWIRE_LEAVES + 1] = "";
+    json_t *writes = json_array();
+    for (size_t i = 0; i < d->nstate; i++) {
+        need[i] = (char)d->state[i].need;
+    }
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (d->input[i].written) {
+            json_array_append_new(writes, json_integer((json_int_t)i));
+        }
+    }
+    json_object_set_new(request, "state", json_string(need));
+    json_object_set_new(request, "writes", writes);
+}
+
 /* Whoever draws inputs goes by the description, too: candidates do. */
 static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
 {
     json_t *request = json_pack("{s:O, s:b}", "inputs", s->desc.template, "single", s->single);
+    add_facts(&s->desc, request);
     s->state_loaded = -1;
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
@@ -229,8 +279,10 @@ enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, i
 
 json_t *kg_tinstance_build_request(const struct kg_task_desc *d)
 {
-    return json_pack("{s:O, s:O, s:O}", "init", d->args, "kwargs", d->kwargs, "inputs",
-                     d->template);
+    json_t *request =
+        json_pack("{s:O, s:O, s:O}", "init", d->args, "kwargs", d->kwargs, "inputs", d->template);
+    add_facts(d, request);
+    return request;
 }
 
 /* What a candidate is constructed with has to fit into one request. */
@@ -246,6 +298,7 @@ static bool request_fits(const struct kg_task_desc *d)
     return fits;
 }
 
+/* The league tf32 has no bound for inputs that are written. */
 static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struct kg_err *err)
 {
     const char *path = kg_torch_of(w)->problem->path;
@@ -254,8 +307,10 @@ static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struc
                        "%s: the constructor's arguments take more than %u bytes as JSON", path,
                        KG_TWIRE_TEXT);
     }
-    if (d->writes_inputs) {
-        return kg_fail(err, KG_E_PROBLEM, "%s: the reference writes to its inputs", path);
+    if (d->writes_inputs && kg_torch_tf32(w)) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: the reference writes to its inputs, which the league tf32 cannot judge",
+                       path);
     }
     if (d->ninputs == 0) {
         return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gives no tensor", path);
@@ -267,11 +322,14 @@ static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struc
 static void number_cases(struct kg_tinstance *s)
 {
     for (int l = 0; l < KG_TL_COUNT; l++) {
-        bool after = s->desc.updates_state && l < AFTER_IDS;
-        s->cases[l] =
-            (struct kg_tcase){.id = first_id(s) + STATE_IDS + l,
-                              .after_id = after ? first_id(s) + STATE_IDS + KG_TL_COUNT + l : -1,
-                              .law = (enum kg_tlaw)l};
+        bool after = s->desc.updates_state && s->desc.nneeded > 0 && l < AFTER_IDS;
+        bool written = s->desc.writes_inputs && l < AFTER_IDS;
+        int next = first_id(s) + STATE_IDS + KG_TL_COUNT;
+        s->cases[l] = (struct kg_tcase){.id = first_id(s) + STATE_IDS + l,
+                                        .after_id = after ? next + l : -1,
+                                        .written_id = written ? next + AFTER_IDS + 2 * l : -1,
+                                        .unwritten_id = written ? next + AFTER_IDS + 2 * l + 1 : -1,
+                                        .law = (enum kg_tlaw)l};
     }
     s->state_made[0] = s->state_made[1] = false;
 }

@@ -4,6 +4,9 @@
 
 #include "gym/torch/torch.h"
 
+/* Modules are constructed under it on both sides, so that tensors that are no state are equal. */
+#define KG_TINSTANCE_SEED 20260
+
 const char *kg_instance_name(enum kg_instance_kind kind); /* "published", "tiny", "shape" */
 
 /* Described, built, parameters loaded. Errors are the problem's, the host's or the gym's. */

@@ -211,9 +211,7 @@ static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand 
                           kg_torch_of(e->w)->problem->entry);
         break;
     case KG_TA_STATE:
-        kg_record_verdict(r, KG_V_WRONG, "params",
-                          "the reference's parameters and buffers are not all among its own by "
-                          "name, and these have not their order and shapes");
+        kg_toutcome_params(e);
         break;
     case KG_TA_TOO_LARGE:
         kg_record_verdict(r, KG_V_WRONG, "shape", "its answer is much larger than the reference's");

@@ -12,6 +12,8 @@ enum kg_stage_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomma
 enum kg_stage_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
                                       enum kg_stage stage, const struct kg_dj_report *rep,
                                       struct kg_err *err);
+/* The reference's state does not go into the module: names the tensors of both sides. */
+void kg_toutcome_params(struct kg_evaluation *e);
 /* From what the judge saw round a call, and from its comparison. */
 enum kg_stage_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_tinstance *s,
                                       const struct kg_tcase *c, const struct kg_dj_report *rep,
@@ -19,6 +21,8 @@ enum kg_stage_result kg_toutcome_case(struct kg_evaluation *e, const struct kg_t
 /* The answer is right, but not ready on its caller's stream when the call returns. */
 enum kg_stage_result kg_toutcome_unordered(struct kg_evaluation *e, const struct kg_tinstance *s,
                                            const struct kg_tcase *c);
+/* A call leaves an input that the reference writes to as neither it nor the caller had it. */
+enum kg_stage_result kg_toutcome_written(struct kg_evaluation *e, const struct kg_tcase *c);
 /* As kg_toutcome_case, of the state that a call has left. */
 enum kg_stage_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tinstance *s,
                                        const struct kg_tcase *c, const struct kg_dj_report *rep,

@@ -165,6 +165,15 @@ enum kg_stage_result kg_toutcome_unordered(struct kg_evaluation *e, const struct
     return KG_STAGE_FAIL;
 }
 
+enum kg_stage_result kg_toutcome_written(struct kg_evaluation *e, const struct kg_tcase *c)
+{
+    kg_record_verdict(e->r, KG_V_WRONG, "input_modified",
+                      "it leaves an input that the reference writes to neither as the reference "
+                      "does nor as it was (law `%s`)",
+                      kg_tlaw_name(c->law));
+    return KG_STAGE_FAIL;
+}
+
 enum kg_stage_result kg_toutcome_state(struct kg_evaluation *e, const struct kg_tinstance *s,
                                        const struct kg_tcase *c, const struct kg_dj_report *rep,
                                        const struct kg_dj_judgement *j)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gym/torch/judging/cases.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/left_by_calls.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/precision.h"
 #include "gym/torch/judging/torch_replay.h"
@@ -40,7 +41,9 @@ static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand comma
     struct kg_pyquestion q;
     struct kg_pyanswer a;
     uint64_t seed = kg_torch_protocol(e->w)->seed;
-    seed = seed ? seed : kg_rng_u64(&e->rng) >> 1;
+    seed = seed                     ? seed
+           : command == KG_TC_BUILD ? KG_TINSTANCE_SEED /* plain tensors are drawn alike */
+                                    : kg_rng_u64(&e->rng) >> 1;
     kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
     json_decref(request);
     if (command == KG_TC_LOAD) {
@@ -55,6 +58,10 @@ static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand comma
         }
         s = kg_toutcome_command(e, command, stage, &a, err);
         kg_tcandidate_stop(e);
+    }
+    if (s == KG_STAGE_PASS && command == KG_TC_BUILD) {
+        json_decref(run->own_state);
+        run->own_state = json_incref(json_object_get(a.reply, "state"));
     }
     kg_pyanswer_deinit(&a);
     return s;
@@ -203,32 +210,6 @@ enum kg_stage_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tins
     return step == KG_STAGE_PASS ? state_for(e, s, KG_TL_OWN, stage, err) : step;
 }
 
-/* The state that a call has left, where the reference's calls change theirs. */
-static enum kg_stage_result state_after(struct kg_evaluation *e, const struct kg_tinstance *s,
-                                        const struct kg_tcase *c, enum kg_stage stage,
-                                        struct kg_err *err)
-{
-    struct kg_dj_report rep;
-    struct kg_dj_judgement j;
-    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
-                              .id = c->after_id,
-                              .command = KG_TC_SNAPSHOT,
-                              .seed = kg_tcase_call_seed(c),
-                              .keep = KG_DJ_CANDIDATE,
-                              .deadline_ns = kg_tcandidate_deadline(e)};
-    if (c->after_id < 0) {
-        return KG_STAGE_PASS;
-    }
-    enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
-    if (step != KG_STAGE_PASS) {
-        return step;
-    }
-    if (kg_dj_compare(&kg_torch_of(e->w)->judge, c->after_id, false, &j, err) != KG_OK) {
-        return KG_STAGE_ERROR;
-    }
-    return kg_toutcome_state(e, s, c, &rep, &j);
-}
-
 /* The weakest that its answers were compared with. */
 static void note_oracle(struct kg_evaluation *e, const struct kg_tinstance *s,
                         const struct kg_tcase *c)
@@ -358,6 +339,7 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     j.compare.pass = j.compare.pass && kg_tprecision_holds(e->w, c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
     run->cand.verified += step == KG_STAGE_PASS && s->kind == KG_INSTANCE_PUBLISHED;
-    step = step == KG_STAGE_PASS ? state_after(e, s, c, stage, err) : step;
+    step = step == KG_STAGE_PASS ? kg_tleft_inputs(e, c, stage, err) : step;
+    step = step == KG_STAGE_PASS ? kg_tleft_state(e, s, c, stage, err) : step;
     return step == KG_STAGE_PASS && !ready ? kg_toutcome_unordered(e, s, c) : step;
 }

@@ -31,6 +31,14 @@ static json_t *tensor(const struct kg_tleaf *leaf, const struct kg_tstats *s)
                      number(s->sd), "distinct", (json_int_t)s->distinct);
 }
 
+static const char *need_name(enum kg_task_need need)
+{
+    return need == KG_TN_IDLE       ? "idle"
+           : need == KG_TN_CONSTANT ? "constant"
+           : need == KG_TN_TIED     ? "tied"
+                                    : "needed";
+}
+
 static void tell_tensors(const struct kg_task_desc *d, json_t *card)
 {
     json_t *inputs = json_array(), *outputs = json_array(), *state = json_array();
@@ -54,6 +62,7 @@ static void tell_tensors(const struct kg_task_desc *d, json_t *card)
         json_t *t = tensor(&d->state[i].leaf, &d->state[i].stats);
         json_object_set_new(t, "name", json_string(d->state[i].leaf.name));
         json_object_set_new(t, "buffer", json_boolean(d->state[i].buffer));
+        json_object_set_new(t, "need", json_string(need_name(d->state[i].need)));
         json_array_append_new(state, t);
     }
     json_object_set_new(card, "inputs", inputs);

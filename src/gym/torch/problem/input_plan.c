@@ -124,7 +124,7 @@ int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key)
     int of[KG_TASK_INPUTS], n = 0;
     for (size_t i = 0; i < d->ninputs; i++) {
         const struct kg_task_input *in = &d->input[i];
-        if (kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && in->leaf.bytes > 0 &&
+        if (kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && kg_tleaf_count(&in->leaf) > 0 &&
             !in->structure) {
             of[n++] = (int)i;
         }
@@ -236,7 +236,7 @@ bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t s
     *out = (struct kg_dj_law){.kind = KG_DJ_UNIFORM, .key = key, .stream = stream};
     bool table = s->buffer && t->distinct > 1 && t->distinct <= FEW_VALUES && n > FEW_VALUES;
     if (!kg_tdtype_floating((enum kg_tdtype)s->leaf.dtype) || !isfinite(t->mean) ||
-        !isfinite(t->min) || !isfinite(t->max) || table) {
+        !isfinite(t->min) || !isfinite(t->max) || table || s->need == KG_TN_CONSTANT) {
         return false;
     }
     double half = root3 * t->sd;

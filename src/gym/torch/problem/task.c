@@ -166,6 +166,8 @@ static enum kg_code parse_inputs(const json_t *j, const char *what, struct kg_ta
             return err->code;
         }
         in->structure = parse_structure(json_object_get(json_array_get(list, a.i), "structure"));
+        in->written = json_is_true(json_object_get(json_array_get(list, a.i), "written"));
+        out->nwritten += in->written;
         out->elements += kg_tleaf_count(&in->leaf);
     }
     return KG_OK;
@@ -194,6 +196,20 @@ static enum kg_code parse_outputs(const json_t *j, const char *what, struct kg_t
                : kg_fail(err, KG_E_PROBLEM, "%.200s: the answer holds no tensor", what);
 }
 
+static enum kg_task_need parse_need(const json_t *v)
+{
+    const char *need = json_string_value(json_object_get(v, "need"));
+    bool known = need && *need && !need[1] && strchr("ict", *need);
+    return known ? (enum kg_task_need) * need : KG_TN_NEEDED;
+}
+
+static size_t parse_tied(const json_t *v, size_t own)
+{
+    const json_t *tied = json_object_get(v, "tied");
+    json_int_t n = json_integer_value(tied);
+    return json_is_integer(tied) && n >= 0 && (size_t)n < own ? (size_t)n : own;
+}
+
 static enum kg_code parse_state(const json_t *j, const char *what, struct kg_task_desc *out,
                                 struct kg_err *err)
 {
@@ -216,6 +232,9 @@ static enum kg_code parse_state(const json_t *j, const char *what, struct kg_tas
             }
         }
         s->buffer = json_is_true(json_object_get(v, "buffer"));
+        s->need = parse_need(v);
+        s->tied = parse_tied(v, a.i);
+        out->nneeded += s->need == KG_TN_NEEDED;
     }
     return KG_OK;
 }
@@ -275,7 +294,7 @@ enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_des
     out->random = json_is_true(json_object_get(j, "random"));
     out->updates_state = json_is_true(json_object_get(j, "updates_state"));
     out->repeats = json_is_true(json_object_get(j, "deterministic"));
-    out->writes_inputs = json_array_size(json_object_get(j, "writes_inputs")) > 0;
+    out->writes_inputs = out->nwritten > 0;
     out->args = json_incref(args);
     out->kwargs = json_incref(kwargs);
     out->template = json_incref(template);

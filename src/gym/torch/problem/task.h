@@ -9,6 +9,7 @@
 #include "gym/tensor/tensor_wire.h"
 
 #define KG_TASK_INPUTS    64
+#define KG_TASK_STATE     KG_TWIRE_LEAVES /* most parameters and buffers */
 #define KG_TASK_CONSTANTS 64
 #define KG_TASK_BYTES     (16ull << 30) /* inputs, or parameters, of one call */
 #define KG_TASK_TERMS     ((int64_t)1 << 40)
@@ -39,12 +40,24 @@ struct kg_task_input {
     struct kg_tleaf leaf; /* dtype, shape and name */
     struct kg_tstats stats;
     uint32_t structure; /* bits 1 << enum kg_tstructure */
+    bool written;       /* a call writes to it */
+};
+
+/* What a candidate need not have: harness/kgym_harness/influence.py finds it. A description may
+ * claim it falsely, which spares candidates a refusal and no comparison. */
+enum kg_task_need {
+    KG_TN_NEEDED = 'n',
+    KG_TN_IDLE = 'i',     /* no influence on the answer */
+    KG_TN_CONSTANT = 'c', /* every construction makes it alike: the judge leaves its values */
+    KG_TN_TIED = 't',     /* another name of a tensor */
 };
 
 struct kg_task_state { /* a parameter or a buffer */
     struct kg_tleaf leaf;
     struct kg_tstats stats;
     bool buffer;
+    enum kg_task_need need;
+    size_t tied; /* the first tensor with the same memory; its own number where there is none */
 };
 
 struct kg_task_output {
@@ -61,6 +74,7 @@ struct kg_task_desc {
     json_t *args, *kwargs; /* what a module is constructed with, for BUILD; owned */
     json_t *template;      /* how forward's arguments are put together from tensors; owned */
     size_t ninputs, nstate, noutputs, nconstants;
+    size_t nneeded, nwritten; /* of the state, and of the inputs */
     struct kg_task_input input[KG_TASK_INPUTS];
     struct kg_task_state state[KG_TWIRE_LEAVES];
     struct kg_task_output output[KG_TWIRE_LEAVES]; /* of one call */

@@ -5,13 +5,11 @@
 #include "gym/torch/runner/torch_runner.h"
 #include "gym/torch/timing/torch_pairs.h"
 
-#define NULL_SEED 20261
-
 static enum kg_code tell(struct kg_worker *w, struct kg_trunner *side, enum kg_tcommand command,
                          json_t *request, int64_t deadline_ns, struct kg_err *err)
 {
     struct kg_pyanswer a;
-    kg_pyrunner_command(&side->runner, command, request, NULL_SEED, deadline_ns, &a);
+    kg_pyrunner_command(&side->runner, command, request, KG_TINSTANCE_SEED, deadline_ns, &a);
     json_decref(request);
     bool good = a.status == KG_PY_ANSWERED && a.said == KG_TA_OK;
     kg_pyanswer_deinit(&a);

@@ -1,0 +1,117 @@
+/* What calls leave besides their answer: state that they change, and inputs that they write to. The
+ * reference's is kept with a case, the candidate's is compared with it. */
+#include "gym/torch/judging/left_by_calls.h"
+
+#include "gym/torch/judging/cases.h"
+#include "gym/torch/judging/cases_private.h"
+#include "gym/torch/judging/outcome.h"
+#include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/torch_candidate.h"
+
+/* --- the reference's --- */
+
+enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
+                                 const struct kg_tcase *c, enum kg_dj_side side, bool first,
+                                 struct kg_err *err)
+{
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    struct kg_dj_report rep;
+    struct kg_dj_call call = kg_tcase_call(w, s, c, side, KG_TF_NEEDED);
+    size_t n = 0;
+    for (size_t i = 0; i < s->desc.nstate; i++) {
+        if (s->desc.state[i].need == KG_TN_NEEDED) {
+            leaf[n++] = s->desc.state[i].leaf;
+        }
+    }
+    call.id = c->after_id;
+    call.command = KG_TC_SNAPSHOT;
+    if (first && kg_dj_case_begin(&kg_torch_of(w)->judge, c->after_id, leaf, n, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_treference_ask(w, s, call, "reading its state", &rep, err);
+}
+
+/* The inputs that the reference writes to: as its call has left them, or as they came. */
+enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
+                                  const struct kg_tcase *c, bool written, struct kg_err *err)
+{
+    int id = written ? c->written_id : c->unwritten_id;
+    struct kg_tleaf leaf[KG_TASK_INPUTS];
+    struct kg_dj_report rep;
+    struct kg_dj_call call =
+        kg_tcase_call(w, s, c, KG_DJ_FLOAT, written ? KG_TF_INPUTS : KG_TF_INPUTS | KG_TF_NEEDED);
+    size_t n = 0;
+    for (size_t i = 0; i < s->desc.ninputs; i++) {
+        if (s->desc.input[i].written) {
+            leaf[n++] = s->desc.input[i].leaf;
+        }
+    }
+    call.id = id;
+    call.command = KG_TC_SNAPSHOT;
+    return kg_dj_case_begin(&kg_torch_of(w)->judge, id, leaf, n, err) == KG_OK
+               ? kg_treference_ask(w, s, call, "reading its inputs", &rep, err)
+               : err->code;
+}
+
+/* --- the candidate's --- */
+
+/* The state that a call has left, where the reference's calls change theirs. */
+enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                    const struct kg_tcase *c, enum kg_stage stage,
+                                    struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
+                              .id = c->after_id,
+                              .command = KG_TC_SNAPSHOT,
+                              .seed = kg_tcase_call_seed(c),
+                              .flags = KG_TF_NEEDED,
+                              .keep = KG_DJ_CANDIDATE,
+                              .deadline_ns = kg_tcandidate_deadline(e)};
+    if (c->after_id < 0) {
+        return KG_STAGE_PASS;
+    }
+    enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    if (step != KG_STAGE_PASS) {
+        return step;
+    }
+    if (kg_dj_compare(&kg_torch_of(e->w)->judge, c->after_id, false, &j, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    return kg_toutcome_state(e, s, c, &rep, &j);
+}
+
+/* The copies of inputs that the reference writes to, against one of the judge's cases of them. */
+static enum kg_stage_result inputs_are(struct kg_evaluation *e, const struct kg_tcase *c, int id,
+                                       enum kg_stage stage, bool *same, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_judgement j;
+    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
+                              .id = id,
+                              .command = KG_TC_SNAPSHOT,
+                              .seed = kg_tcase_call_seed(c),
+                              .flags = KG_TF_INPUTS,
+                              .keep = KG_DJ_CANDIDATE,
+                              .deadline_ns = kg_tcandidate_deadline(e)};
+    enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    if (step == KG_STAGE_PASS &&
+        kg_dj_compare(&kg_torch_of(e->w)->judge, id, false, &j, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
+    *same = step == KG_STAGE_PASS && !(j.arity || j.shape || j.dtype) && j.compare.pass;
+    return step;
+}
+
+/* A candidate may write to them as the reference does, or leave them as they were. */
+enum kg_stage_result kg_tleft_inputs(struct kg_evaluation *e, const struct kg_tcase *c,
+                                     enum kg_stage stage, struct kg_err *err)
+{
+    bool same = c->written_id < 0;
+    enum kg_stage_result step = KG_STAGE_PASS;
+    for (int k = 0; k < 2 && !same && step == KG_STAGE_PASS; k++) {
+        step = inputs_are(e, c, k == 0 ? c->written_id : c->unwritten_id, stage, &same, err);
+    }
+    return step == KG_STAGE_PASS && !same ? kg_toutcome_written(e, c) : step;
+}
