@@ -135,10 +135,19 @@ def _lacks_gpu(error, message):
         frame.f_code.co_filename == getattr(owner, "__file__", None)
 
 
+def _raised(error, path):
+    """True if a statement of the source file raised it: `raise`, `assert`."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code if last is not None else None
+    return code is not None and code.co_filename == path and code.co_code[last.tb_lasti] in RAISES
+
+
 def _reply(error, path, seen):
-    """{type, message, where, line, lines, log, module}; explain() adds memory and device. log: a
-    compiler's, only before the process has had inputs. Later the compiler's errors are the
-    message. module: one that is not installed."""
+    """{type, message, where, line, lines, log, module, raised}; explain() adds memory and
+    device. log: a compiler's, only before the process has had inputs. Later the compiler's errors
+    are the message. module: one that is not installed."""
     reply = dict({"type": plain(type(error).__name__, 100), "message": plain(error, MOST_MESSAGE)},
                  **_frames(error, path))
     if isinstance(error, ModuleNotFoundError) and MODULE.fullmatch(str(error.name)):
@@ -193,6 +202,7 @@ def explain(error, path, on_cpu, seen):
     if memory:
         return wire.OUT_OF_MEMORY, dict(reply, memory=memory)
     _classify(error, reply)
+    reply["raised"] = _raised(error, path)
     if on_cpu and _lacks_gpu(error, message):
         said = NO_ARCHITECTURE if _asks_architecture(error) else reply["message"]
         return wire.NEEDS_GPU, dict(reply, message=said)

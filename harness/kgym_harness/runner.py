@@ -185,10 +185,14 @@ class Runner:
 
     def do_profile(self, request):
         """suppress: own kernels of these names do nothing from now on. take: the launches so
-        far. settled: the next call allocates in OUT, which holds poison, although it is the
+        far. interpreted: the number of kernels that Triton's interpreter has run, instead.
+        settled: the next call allocates in OUT, which holds poison, although it is the
         first."""
         if "suppress" in request:
             self.watch.suppress(request["suppress"])
+        if request.get("interpreted"):
+            interpreter = sys.modules.get("triton.runtime.interpreter")
+            return {"launches": getattr(interpreter, "kgym_launches", 0)}
         if request.get("settled"):
             self.place.settle_in()
         return self.watch.take() if request.get("take") else None

@@ -27,7 +27,7 @@ const char *kg_code_name(enum kg_code code)
 
 const char *kg_blame_name(enum kg_blame blame)
 {
-    static const char *const names[] = {"host", "gym", "problem"};
+    static const char *const names[] = {"host", "gym", "problem", "candidate"};
     return names[blame];
 }
 

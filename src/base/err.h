@@ -28,7 +28,10 @@ enum kg_code {
     KG_E_FULL,      /* a queue holds as much as it may */
 };
 
-enum kg_blame { KG_BLAME_HOST, KG_BLAME_GYM, KG_BLAME_PROBLEM };
+/* Whose fault an error is. CANDIDATE: what the candidate does, or its text, may have brought it
+ * about; such an error is at best a failure, and rewards count it as the lowest one. The other
+ * three need proof from outside the candidate. */
+enum kg_blame { KG_BLAME_HOST, KG_BLAME_GYM, KG_BLAME_PROBLEM, KG_BLAME_CANDIDATE };
 
 /* The message is for people: no decision reads it (tools/check/messages.sh). Who must know more
  * than the code is told by a field. */

@@ -80,7 +80,7 @@ enum kgym_code {
 
 struct kgym_error {
     enum kgym_code code;
-    char blame[16]; /* "host", "gym" or "problem": whose fault it is */
+    char blame[16]; /* "host", "gym", "problem" or "candidate": whose fault it is */
     char message[480];
 };
 
@@ -274,8 +274,8 @@ KGYM_API enum kgym_code kgym_feedback(const char *record, size_t record_len,
 
 /* Rewards of a record by comma-separated presets, in this order (docs/rewards.md). Pure.
  * *n: in, how many fit into out; out, how many there are. Names are static.
- * Errors: INPUT (not a record, or one with an error), USAGE (an unknown preset, names of more than
- * 1023 bytes), LIMIT (they do not fit). */
+ * Errors: INPUT (not a record, or one with an error whose blame is not `candidate`), USAGE (an
+ * unknown preset, names of more than 1023 bytes), LIMIT (they do not fit). */
 KGYM_API enum kgym_code kgym_rewards(const char *record, size_t record_len, const char *presets,
                                      struct kgym_reward *out, size_t *n, struct kgym_error *err);
 

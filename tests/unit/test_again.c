@@ -46,7 +46,7 @@ static void a_second_answer(void **state)
         {KG_V_WRONG, "value", false, KG_STAGE_PASS, KG_STAGE_FAIL, 1, KG_V_WRONG,
          "nondeterministic", 2},
         {KG_V_WRONG, "unwritten", true, KG_STAGE_PASS, KG_STAGE_FAIL, 1, KG_V_HACK, "replay", 2},
-        {KG_V_WRONG, "variant", false, KG_STAGE_ERROR, KG_STAGE_ERROR, 1, KG_V_WRONG, "variant", 1},
+        {KG_V_WRONG, "variant", false, KG_STAGE_ERROR, KG_STAGE_FAIL, 1, KG_V_WRONG, "variant", 1},
         {KG_V_WRONG, "out_of_bounds", false, KG_STAGE_PASS, KG_STAGE_FAIL, 0, KG_V_WRONG,
          "out_of_bounds", 1},
         {KG_V_HACK, "replay", false, KG_STAGE_PASS, KG_STAGE_FAIL, 0, KG_V_HACK, "replay", 1},

@@ -317,7 +317,7 @@ static const struct {
     {"{\"error\": {\"code\": \"ok\", \"blame\": \"host\", \"message\": \"\"}}",
      "record: `error.code`: not an error code"},
     {"{\"error\": {\"code\": \"io\", \"blame\": \"me\", \"message\": \"\"}}",
-     "record: `error.blame`: expected \"host\", \"gym\" or \"problem\""},
+     "record: `error.blame`: expected \"host\", \"gym\", \"problem\" or \"candidate\""},
     {"{\"stage\": \"link\"}", "record: `stage`: not a stage"},
     {"{\"stages\": []}", "record: `stages`: expected a list of the seven stages"},
     {"{\"stages\": [1,2,3,4,5,6,7]}", "record: `stages[0].name`: missing"},

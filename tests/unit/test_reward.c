@@ -467,6 +467,29 @@ static void bugs_are_refused(void **state)
 
 /* By another project's procedure nothing is rewarded: any verdict, any preset, whatever of the
  * record says whose procedure it was. */
+/* The lowest failure of each preset. */
+static void an_error_of_the_candidates_is_a_failure(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_reward_params p;
+    struct kg_reward w;
+    kg_reward_params_default(&p);
+    kg_record_init(&r);
+    kg_fail(&err, KG_E_NEEDS_GPU, "x");
+    kg_record_error(&r, &err);
+    assert_false(kg_reward_may(&r));
+    err.blame = KG_BLAME_CANDIDATE;
+    kg_record_error(&r, &err);
+    assert_true(kg_reward_may(&r));
+    for (const char *const *n = kg_reward_names(); *n; n++) {
+        kg_reward_compute(&r, *n, &p, &w);
+        assert_true(w.value == (strcmp(*n, "ladder") == 0 ? -1 : 0));
+    }
+    kg_record_deinit(&r);
+}
+
 static void another_procedure_is_never_rewarded(void **state)
 {
     (void)state;
@@ -620,6 +643,7 @@ int main(void)
         cmocka_unit_test(ordering_holds),
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(bugs_are_refused),
+        cmocka_unit_test(an_error_of_the_candidates_is_a_failure),
         cmocka_unit_test(another_procedure_is_never_rewarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

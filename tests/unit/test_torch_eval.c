@@ -699,9 +699,69 @@ static void interpreted(void **state)
     judge("affine.py", text, KG_ST_PROFILE, &r);
     assert_false(r.has_error);
     assert_int_equal(r.verdict, KG_V_OK);
-    assert_string_equal(json_string_value(json_object_get(r.environment, "scene")), "tiny");
+    assert_string_equal(json_string_value(json_object_get(r.environment, "scene")), "published");
+    kg_record_deinit(&r);
+    worker->config.torch_tiny_elements = 1; /* the published shape is too large: tiny alone */
+    judge("affine.py", text, KG_ST_PROFILE, &r);
+    assert_true(r.has_error && r.error.code == KG_E_NEEDS_GPU);
+    assert_int_equal(r.error.blame, KG_BLAME_CANDIDATE);
+    assert_true(r.nrewards > 0 && r.rewards[0].value == 0);
     kg_record_deinit(&r);
     worker->config.torch_tiny_elements = 16384;
+}
+
+#define KERNEL                                                                                     \
+    HEAD "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"                          \
+         "def kernel(x, y, n, B: tl.constexpr):\n"                                                 \
+         "    i = tl.program_id(0) * B + tl.arange(0, B)\n"                                        \
+         "    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)\n\n\n" FORWARD
+
+/* Whether a GPU is what it lacks. */
+static void kernels_without_a_gpu(void **state)
+{
+    (void)state;
+    static const struct sample all[] = {
+        {"asks", "affine.py", KERNEL "        assert x.is_cuda\n        return x\n",
+         "error/needs_gpu"},
+        {"falls back", "affine.py", KERNEL "        return torch.relu(x * self.weight) + 2 * z\n",
+         "error/needs_gpu"},
+        {"raises", "affine.py", KERNEL "        raise ValueError('no')\n", "crash/exception"},
+        {"wrong", "affine.py", KERNEL "        return x\n", "wrong/value"},
+        {"asks, without kernels", "affine.py",
+         HEAD FORWARD "        assert x.is_cuda\n        return x\n", "crash/exception"},
+        {"in CUDA", "affine.py",
+         HEAD "S = '__global__ void k() {}'\n\n\n" FORWARD
+              "        return torch.relu(x * self.weight) + 2 * z\n",
+         "error/needs_gpu"},
+        {"imports it only", "affine.py",
+         HEAD "import triton\n\n\n" FORWARD "        return torch.relu(x * self.weight) + 2 * z\n",
+         "ok"},
+        {"lacks one after a right answer", "affine.py",
+         HEAD "calls = []\n\n\n" FORWARD
+              "        calls.append(1)\n        if len(calls) > 1:\n            x.cuda()\n"
+              "        return torch.relu(x * self.weight) + 2 * z\n",
+         "crash/exception"},
+    };
+    need_torch();
+    if (!json_is_string(json_object_get(kg_torch_of(worker)->zygote[0].facts, "triton"))) {
+        printf("skip: triton is missing\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct kg_record r;
+        char got[96];
+        judge(all[i].problem, all[i].text, KG_ST_PROFILE, &r);
+        snprintf(got, sizeof got, "%s%s%s", r.has_error ? "error" : kg_verdict_name(r.verdict),
+                 r.has_error || r.reason ? "/" : "",
+                 r.has_error ? kg_code_name(r.error.code)
+                 : r.reason  ? r.reason
+                             : "");
+        if (strcmp(got, all[i].want) != 0) {
+            fail_msg("%s: %s, not %s", all[i].name, got, all[i].want);
+        }
+        assert_true(!r.has_error || r.error.blame == KG_BLAME_CANDIDATE);
+        kg_record_deinit(&r);
+    }
 }
 
 static const char special[] = HEAD FORWARD "        if x.shape != (16, 24):\n            return x\n"
@@ -1002,6 +1062,7 @@ int main(void)
         cmocka_unit_test(record),
         cmocka_unit_test(faults),
         cmocka_unit_test(interpreted),
+        cmocka_unit_test(kernels_without_a_gpu),
         cmocka_unit_test(shapes),
         cmocka_unit_test(shapes_that_gate),
         cmocka_unit_test(shapes_that_do_not_grow),

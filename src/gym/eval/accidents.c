@@ -74,6 +74,12 @@ bool kg_accidents_again(const struct kg_evaluation *e, enum kg_code code, const 
     return !*e->w->cancelled && seen->tries <= 3 && (shared || ((strange || strain) && times == 1));
 }
 
+/* A reference that was late, or failed in timing, while a candidate was there. */
+static bool late(const struct kg_evaluation *e, enum kg_code code)
+{
+    return code == KG_E_PROBLEM && e->attached;
+}
+
 /* What was short may have been the device's memory. */
 static void verdict_of_strain(const struct kg_evaluation *e, const struct kg_err *err)
 {
@@ -110,7 +116,8 @@ enum kg_code kg_accidents_settle(struct kg_evaluation *e, enum kg_code code,
                                  const struct kg_accidents *seen, struct kg_err *err)
 {
     if ((code == KG_E_GYM && seen->judges == 2) ||
-        (strained(e, code, err) && seen->strained >= 2)) {
+        (strained(e, code, err) && seen->strained >= 2) ||
+        (late(e, code) && unexplained(e, code, err) && seen->gym >= 2)) {
         return blame(e, seen, err);
     }
     if (code == KG_OK && e->lost && !canary_lives(e, false, seen->alone)) {

@@ -51,18 +51,21 @@ enum kg_stage_result kg_again_ask(struct kg_evaluation *e,
         return KG_STAGE_FAIL;
     }
     const char *reason = r->reason, *message = r->message;
-    bool repeated = e->repeats_twin;
+    bool repeated = e->repeats_twin, lost = e->lost, memory = e->memory;
     size_t seen = json_array_size(r->evidence);
     enum kg_stage_result step = again(ctx, err);
     while (json_array_size(r->evidence) > seen) { /* the same evidence again */
         json_array_remove(r->evidence, seen);
     }
-    if (step == KG_STAGE_ERROR) {
+    if (step == KG_STAGE_ERROR && err->code == KG_E_CANCELLED) {
         return step;
     }
+    e->spoiled = e->spoiled || step == KG_STAGE_ERROR; /* the wrong answer stays */
     r->verdict = KG_V_WRONG;
     r->reason = reason;
     r->message = message;
+    e->lost = lost;
+    e->memory = memory;
     if (step == KG_STAGE_PASS) {
         right_this_time(e, reason, message, repeated);
     }

@@ -52,6 +52,20 @@ static void first_verdict_stays(struct kg_record *r, enum kg_verdict v, const ch
     }
 }
 
+/* A wrong answer that was seen is not taken back by an error after it, which the candidate may have
+ * brought about. An interruption takes it back. */
+static bool stays(struct kg_evaluation *e, const struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    bool seen = r->verdict == KG_V_WRONG || r->verdict == KG_V_HACK;
+    if (!seen || err->code == KG_E_CANCELLED) {
+        return false;
+    }
+    e->spoiled = true;
+    r->correct = 0;
+    return true;
+}
+
 /* All stages in order. The error, if any, is in *err. */
 static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
 {
@@ -83,7 +97,7 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
         first_verdict_stays(r, v, reason, message);
         failed = failed || res == KG_STAGE_FAIL;
         if (res == KG_STAGE_ERROR) {
-            return err->code;
+            return stays(e, err) ? KG_OK : err->code;
         }
         if (s == KG_ST_FULL && res == KG_STAGE_PASS && r->verdict == KG_V_NONE) {
             r->correct = 1;
@@ -136,6 +150,21 @@ static void explain_short(struct kg_record *r)
     }
 }
 
+/* By each preset of the configuration. */
+static void reward(struct kg_evaluation *e)
+{
+    struct kg_record *r = e->r;
+    struct kg_reward_params params;
+    const struct kg_config *c = &e->w->config;
+    kg_config_reward_params(c, &params);
+    char names[sizeof c->rewards], *rest = NULL;
+    snprintf(names, sizeof names, "%s", c->rewards);
+    for (char *n = strtok_r(names, ", ", &rest); n && r->nrewards < KG_MAX_REWARDS;
+         n = strtok_r(NULL, ", ", &rest)) {
+        kg_reward_compute(r, n, &params, &r->rewards[r->nrewards++]);
+    }
+}
+
 static void conclude(struct kg_evaluation *e)
 {
     struct kg_record *r = e->r;
@@ -157,14 +186,19 @@ static void conclude(struct kg_evaluation *e)
         return;
     }
     explain_short(r);
-    struct kg_reward_params params;
-    const struct kg_config *c = &e->w->config;
-    kg_config_reward_params(c, &params);
-    char names[sizeof c->rewards], *rest = NULL;
-    snprintf(names, sizeof names, "%s", c->rewards);
-    for (char *n = strtok_r(names, ", ", &rest); n && r->nrewards < KG_MAX_REWARDS;
-         n = strtok_r(NULL, ", ", &rest)) {
-        kg_reward_compute(r, n, &params, &r->rewards[r->nrewards++]);
+    reward(e);
+}
+
+/* What the candidate may have brought about is a failure, and nothing that it measured stays. */
+static void conclude_error(struct kg_evaluation *e, const struct kg_err *err)
+{
+    struct kg_record *r = e->r;
+    kg_record_error(r, err);
+    if (kg_record_is_candidates(r)) {
+        r->has_speedup = false;
+        if (!kg_reward_absent(r)) {
+            reward(e);
+        }
     }
 }
 
@@ -260,6 +294,9 @@ static void judge(struct kg_worker *w, const struct kg_task *task, struct kg_rec
     if (*w->cancelled) { /* whatever the signal hit first, it is no verdict */
         code = kg_fail(&err, KG_E_CANCELLED, "interrupted");
     }
+    if (code == KG_OK && e.spoiled) {
+        w->executor->forget(w, KG_FORGET_JUDGE);
+    }
     if (code == KG_OK) {
         conclude(&e);
         return;
@@ -267,7 +304,7 @@ static void judge(struct kg_worker *w, const struct kg_task *task, struct kg_rec
     if (code == KG_E_GYM) {
         w->executor->forget(w, KG_FORGET_ALL);
     }
-    kg_record_error(out, &err);
+    conclude_error(&e, &err);
 }
 
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)

@@ -48,6 +48,7 @@ struct kg_evaluation {
     bool attached;     /* its code has run beside this judge and these references */
     bool judge_lost;   /* the judge died after that */
     bool memory;       /* what it died of may be that it found no memory */
+    bool spoiled;      /* an error came after a failure that stays: the judge starts afresh */
     bool on_device;    /* what runs its code has a device's memory besides the host's */
     bool alone;        /* it must have the device to itself */
     bool shared;       /* other evaluations were on the device meanwhile */

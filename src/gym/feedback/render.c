@@ -59,9 +59,12 @@ static void page_deinit(struct kg_fb_page *p)
 static void status(struct kg_fb_page *p, const struct kg_record *r)
 {
     if (r->verdict == KG_V_NONE) {
-        kg_buf_adds(&p->status, r->has_error
-                                    ? "Not judged: the evaluation failed, for no fault of yours.\n"
-                                    : "Not judged: no outputs were compared.\n");
+        kg_buf_adds(
+            &p->status,
+            kg_record_is_candidates(r)
+                ? "Not judged, which counts as a failure: it needs a GPU, and there is none.\n"
+            : r->has_error ? "Not judged: the evaluation failed, for no fault of yours.\n"
+                           : "Not judged: no outputs were compared.\n");
         return;
     }
     kg_buf_addf(&p->status, "Verdict: %s", kg_verdict_name(r->verdict));

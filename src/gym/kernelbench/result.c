@@ -13,7 +13,7 @@
 
 bool kg_kb_is_result(const struct kg_record *r)
 {
-    return !r->has_error && r->verdict != KG_V_NONE;
+    return r->has_error ? kg_record_is_candidates(r) : r->verdict != KG_V_NONE;
 }
 
 static json_t *text(const char *s)
@@ -112,9 +112,9 @@ static json_t *runtime_stats(const struct kg_record *r, const struct kg_kb_stats
 static json_t *own(const struct kg_record *r, const struct kg_kb_problem *problem,
                    const struct kg_kb_stats *s)
 {
-    json_t *j =
-        json_pack("{s:s, s:o, s:s, s:s}", "record", r->id, "reason", text(r->reason), "verdict",
-                  kg_verdict_name(r->verdict), "timing", kg_timing_status_name(r->timing.status));
+    json_t *j = json_pack("{s:s, s:o, s:o, s:s}", "record", r->id, "reason", text(r->reason),
+                          "verdict", text(kg_verdict_name(r->verdict)), "timing",
+                          kg_timing_status_name(r->timing.status));
     if (problem) {
         json_object_set_new(j, "problem", json_string(problem->name));
         json_object_set_new(j, "problem_hash", json_string(problem->hash));
@@ -161,9 +161,10 @@ static void describe_failure(const struct kg_record *r, bool compiled, json_t *m
     bool answered = r->verdict == KG_V_WRONG || r->verdict == KG_V_HACK;
     const char *const *key = keys[!compiled ? 0 : answered ? 2 : 1];
     char name[96];
-    snprintf(name, sizeof name, "%s%s%s", kg_verdict_name(r->verdict), r->reason ? "/" : "",
-             r->reason ? r->reason : "");
-    set_text(metadata, key[0], answered ? issue_of(r) : r->message ? r->message : name);
+    const char *what = r->has_error ? kg_code_name(r->error.code) : kg_verdict_name(r->verdict);
+    const char *message = r->has_error ? r->error.message : r->message;
+    snprintf(name, sizeof name, "%s%s%s", what, r->reason ? "/" : "", r->reason ? r->reason : "");
+    set_text(metadata, key[0], answered ? issue_of(r) : message ? message : name);
     bool absent = r->verdict == KG_V_NO_CODE ||
                   (r->reason &&
                    (strcmp(r->reason, "syntax") == 0 || strcmp(r->reason, "missing_entry") == 0));

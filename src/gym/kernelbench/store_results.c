@@ -21,7 +21,7 @@ static enum kg_code write_json(const char *path, const json_t *j, struct kg_err 
 static void count(const struct kg_record *r, struct kg_kb_summary *out)
 {
     out->samples++;
-    out->errors += r->has_error;
+    out->errors += r->has_error && !kg_kb_is_result(r);
     out->unjudged += !r->has_error && r->verdict == KG_V_NONE;
     out->by_verdict[r->verdict]++;
     if (kg_kb_is_result(r)) {

@@ -235,7 +235,7 @@ enum kg_code kg_frame_get_error(const json_t *head, struct kg_err *err)
     int64_t blame = kg_frame_int(head, "blame");
     bool known = code > KG_OK && code <= KG_E_FULL;
     kg_fail(err, known ? (enum kg_code)code : KG_E_GYM, "%s", message ? message : "no message");
-    if (blame >= KG_BLAME_HOST && blame <= KG_BLAME_PROBLEM) {
+    if (blame >= KG_BLAME_HOST && blame <= KG_BLAME_CANDIDATE) {
         err->blame = (enum kg_blame)blame;
     }
     return err->code;

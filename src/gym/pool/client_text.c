@@ -97,7 +97,7 @@ static enum kg_code rewards(const struct kg_record *r, const char *presets, stru
     struct kg_reward_params params;
     size_t room = *n, count = 0;
     const char *absent = kg_reward_absent(r);
-    if (r->has_error || absent) {
+    if (absent || (r->has_error && !kg_reward_may(r))) {
         return kg_fail(err, KG_E_INPUT, "record: %s",
                        absent ? absent : "it holds an error, which is never a reward");
     }

@@ -12,7 +12,7 @@ enum kg_code kg_pool_error(const struct kgym_error *e, struct kg_err *err)
         return KG_OK;
     }
     kg_fail(err, (enum kg_code)e->code, "%s", e->message);
-    for (int b = KG_BLAME_HOST; b <= KG_BLAME_PROBLEM; b++) {
+    for (int b = KG_BLAME_HOST; b <= KG_BLAME_CANDIDATE; b++) {
         if (strcmp(e->blame, kg_blame_name((enum kg_blame)b)) == 0) {
             err->blame = (enum kg_blame)b;
         }

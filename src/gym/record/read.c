@@ -48,7 +48,7 @@ static void read_error(struct kg_reader *rd, struct kg_err *out)
     }
     const char *code = kg_reader_text(&in, "code"), *blame = kg_reader_text(&in, "blame"),
                *message = kg_reader_text(&in, "message");
-    int c = KG_E_NEEDS_GPU, b = KG_BLAME_PROBLEM;
+    int c = KG_E_NEEDS_GPU, b = KG_BLAME_CANDIDATE;
     while (code != NULL && c > KG_OK && strcmp(code, kg_code_name((enum kg_code)c)) != 0) {
         c--;
     }
@@ -58,7 +58,7 @@ static void read_error(struct kg_reader *rd, struct kg_err *out)
     if (code == NULL || c == KG_OK) {
         kg_reader_fault(&in, "code", "not an error code");
     } else if (blame == NULL || b < 0) {
-        kg_reader_fault(&in, "blame", "expected \"host\", \"gym\" or \"problem\"");
+        kg_reader_fault(&in, "blame", "expected \"host\", \"gym\", \"problem\" or \"candidate\"");
     } else if (message == NULL) {
         kg_reader_fault(&in, "message", "expected a string");
     } else {

@@ -81,6 +81,11 @@ void kg_record_error(struct kg_record *r, const struct kg_err *e)
     r->nrewards = 0;
 }
 
+bool kg_record_is_candidates(const struct kg_record *r)
+{
+    return r->has_error && r->error.blame == KG_BLAME_CANDIDATE;
+}
+
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields)
 {
     json_t *entry = json_object();

@@ -143,6 +143,8 @@ bool kg_record_untimed(const struct kg_record *r);
 void kg_record_verdict(struct kg_record *r, enum kg_verdict v, const char *reason, const char *fmt,
                        ...) KG_PRINTF(4, 5);
 void kg_record_error(struct kg_record *r, const struct kg_err *e);
+/* An error that the candidate may have brought about: a failure without a verdict. */
+bool kg_record_is_candidates(const struct kg_record *r);
 /* Append {check: name, ...fields} (steals fields, which may be NULL) to evidence. docs/record.md
  * lists the checks and their fields. */
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields);

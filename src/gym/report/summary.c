@@ -20,7 +20,7 @@ static void tile(struct kg_buf *out, const char *style, const char *number, cons
 void kg_report_tiles(const struct kg_tally *t, struct kg_buf *out)
 {
     char number[64], note[128], unit[KG_UNITS_LEN];
-    size_t judged = t->n - t->errors - t->verdicts[KG_V_NONE];
+    size_t judged = t->n - (t->errors - t->blamed) - t->verdicts[KG_V_NONE];
     kg_buf_adds(out, "<div class=\"tiles\">\n");
     snprintf(number, sizeof number, "%zu", t->n);
     snprintf(note, sizeof note, "%s of evaluation", kg_units_time_real(t->total_ns, unit));
@@ -40,8 +40,8 @@ void kg_report_tiles(const struct kg_tally *t, struct kg_buf *out)
     snprintf(number, sizeof number, "%zu", failed);
     snprintf(note, sizeof note, "%.1f %% of judged", percent(failed, judged));
     tile(out, "", number, "failed", note);
-    snprintf(number, sizeof number, "%zu", t->errors);
-    tile(out, t->errors > 0 ? "bad" : "", number, "errors of the gym", "never a reward");
+    snprintf(number, sizeof number, "%zu", t->errors - t->blamed);
+    tile(out, t->errors > t->blamed ? "bad" : "", number, "errors of the gym", "never a reward");
     kg_buf_adds(out, "</div>\n");
 }
 

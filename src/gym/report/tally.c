@@ -69,6 +69,7 @@ static void count_record(struct kg_tally *t, const struct kg_record *r)
     count_stages(t, r);
     if (r->has_error) {
         t->errors++;
+        t->blamed += kg_record_is_candidates(r);
         return;
     }
     t->verdicts[r->verdict]++;

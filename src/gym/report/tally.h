@@ -18,6 +18,7 @@ struct kg_tally {
     size_t n;
     size_t verdicts[KG_V_COUNT]; /* [KG_V_NONE]: neither verdict nor error */
     size_t errors;
+    size_t blamed; /* of them the candidates': failures */
     struct {
         size_t pass, fail, skip, off;
         size_t unmeasured; /* of timing: it ended well and measured nothing that is trusted */

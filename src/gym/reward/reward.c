@@ -89,7 +89,8 @@ static double partial_credit(const struct kg_facts *f)
         [KG_ST_FULL] = 0.7,  [KG_ST_TIMING] = 0.7, [KG_ST_PROFILE] = 0.7,
     };
     switch (f->verdict) {
-    case KG_V_OK: /* not eligible: nothing failed, and nothing was earned */
+    case KG_V_NONE: /* an error that the candidate may have brought about */
+    case KG_V_OK:   /* not eligible: nothing failed, and nothing was earned */
     case KG_V_HACK:
     case KG_V_NO_CODE:
     case KG_V_REJECTED:
@@ -144,7 +145,7 @@ static void ladder(const struct kg_facts *f, const struct kg_reward_params *p, s
         }
         term(w, "speed", rungs[i].value);
     } else if (f->verdict == KG_V_HACK || f->verdict == KG_V_NO_CODE ||
-               f->verdict == KG_V_REJECTED) {
+               f->verdict == KG_V_REJECTED || f->verdict == KG_V_NONE) {
         term(w, "failure", -1);
     } else {
         bool compiling = f->verdict == KG_V_COMPILE_ERROR || f->failed == KG_ST_COMPILE;
@@ -262,6 +263,11 @@ const char *kg_reward_absent(const struct kg_record *r)
     return foreign ? "KernelBench's procedure sets no reward" : NULL;
 }
 
+bool kg_reward_may(const struct kg_record *r)
+{
+    return r->has_error ? kg_record_is_candidates(r) : r->verdict != KG_V_NONE;
+}
+
 static bool has_speed(const struct kg_reward *w)
 {
     for (int i = 0; i < w->nterms; i++) {
@@ -277,7 +283,7 @@ void kg_reward_compute(const struct kg_record *r, const char *name,
 {
     const struct preset *preset = find(name);
     KG_ASSERT(preset != NULL);
-    KG_ASSERT(!r->has_error && r->verdict != KG_V_NONE && kg_reward_absent(r) == NULL);
+    KG_ASSERT(kg_reward_may(r) && kg_reward_absent(r) == NULL);
     KG_ASSERT(isfinite(p->cap) && p->cap > 0 && isfinite(p->kevin_cap));
     KG_ASSERT(isfinite(p->hack_penalty) && p->hack_penalty <= 0);
     KG_ASSERT(isfinite(p->step) && p->step >= 0 && p->anneal_steps > 0);

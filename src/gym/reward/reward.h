@@ -1,7 +1,9 @@
 /* Reward presets: pure functions of a record, with itemised terms that sum to the value. C (verdict
  * `ok` and league eligible) multiplies every term, so a stray speed-up on a failed record can't
- * pay. Errors never become rewards, and nothing that is not finite goes in or comes out
- * (assertions). No I/O, no clock; thread safe. Formulas and golden values: docs/rewards.md.
+ * pay. Errors never become rewards, but for those with blame `candidate`, which count as the lowest
+ * failure, so that no candidate drops out of its sample; and nothing that is not finite goes in or
+ * comes out (assertions). No I/O, no clock; thread safe. Formulas and golden values:
+ * docs/rewards.md.
  *
  * Speed-up s: speedup.ratio where timing.status is `measured`, else the terms in speed are 0. Times
  * below T (20 times the least K for C, 100 us else) are too short to trust: a reference below T
@@ -28,6 +30,9 @@ enum kg_code kg_reward_check(const char *name, struct kg_err *err) KG_MUST_USE;
 /* Why no preset rewards this record, whatever its verdict; NULL: they may. Records that were judged
  * by another project's procedure are never rewarded: it believes the process that it times. */
 const char *kg_reward_absent(const struct kg_record *r);
+/* Is there something to reward: a verdict, or an error that the candidate may have brought about?
+ */
+bool kg_reward_may(const struct kg_record *r);
 enum kg_reward_short { KG_SHORT_NONE, KG_SHORT_REFERENCE, KG_SHORT_CANDIDATE };
 /* Which of the two times is too short to be rewarded as it is, and, in out, what follows; "": none
  * is, or nothing was measured. For timing.why. */
@@ -36,8 +41,8 @@ enum kg_reward_short kg_reward_too_short(const struct kg_record *r, char *out, s
  * is of r, by kg_reward_compute. */
 const char *kg_reward_why_besides(const struct kg_record *r, const struct kg_reward *w);
 /* Fills out->why where the preset's speed term counts for less than the speed-up that the record
- * shows, or where PR is 0 because its measurement told nothing. Asserts a checked name, no error in
- * r, and that nothing forbids its reward. */
+ * shows, or where PR is 0 because its measurement told nothing. Asserts a checked name,
+ * kg_reward_may, and that nothing forbids its reward. */
 void kg_reward_compute(const struct kg_record *r, const char *name,
                        const struct kg_reward_params *p, struct kg_reward *out);
 

@@ -120,7 +120,9 @@ struct kg_torch_run {
     struct kg_lease device;        /* a place on it, or all of it */
     struct kg_tinstance *instance; /* the one that the candidate is up for */
     struct kg_trunner cand;
-    bool interpret;         /* it imports triton, and there is no GPU */
+    bool interpret;         /* it has kernels of Triton's, and there is no GPU */
+    unsigned right;         /* kinds of instances where it gave a right answer, 1 << kind */
+    bool elsewhere;         /* after a failure at the tiny shape the published one was looked at */
     enum kg_toracle oracle; /* the weakest that a case of its has had */
     bool called;            /* its first call at this instance has been made */
     int ordered;            /* calls of its process whose answer had to be ready at once */

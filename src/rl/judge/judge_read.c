@@ -86,8 +86,12 @@ void rl_judge_read(const struct kgym_result *r, const struct rl_judge_options *o
                    struct rl_verdict *v)
 {
     *v = (struct rl_verdict){.coverage = (double)NAN};
-    v->state = r->verdict ? RL_JUDGED : r->error == KGYM_E_PROBLEM ? RL_DEFECT : RL_NO_VERDICT;
-    copy(v->name, sizeof v->name, r->verdict);
+    /* An error with rewards is one that the candidate may have brought about: a failure. */
+    bool failure = r->error != KGYM_OK && r->nrewards > 0;
+    v->state = r->verdict || failure        ? RL_JUDGED
+               : r->error == KGYM_E_PROBLEM ? RL_DEFECT
+                                            : RL_NO_VERDICT;
+    copy(v->name, sizeof v->name, failure ? kg_code_name((enum kg_code)r->error) : r->verdict);
     copy(v->reason, sizeof v->reason, r->reason);
     copy(v->message, sizeof v->message, r->message);
     if (v->state != RL_JUDGED) {

@@ -7,6 +7,8 @@
 #include "gym/torch/judging/cases.h"
 #include "gym/torch/judging/grade.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/interpreted.h"
+#include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/shapes.h"
 #include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/judging/torch_replay.h"
@@ -44,7 +46,7 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tinstance **
     *out = &t->instance[KG_INSTANCE_PUBLISHED];
     bool compat = kg_torch_protocol(w)->as_there;
     kg_torch_run_of(e)->interpret =
-        kg_torch_on_cpu(w) && kg_module_imports(e->code, e->code_len, "triton");
+        kg_torch_on_cpu(w) && (kg_module_kernels(e->code, e->code_len) & KG_KERNELS_TRITON) != 0;
     if (kg_tinstance_open(w, *out, err) != KG_OK) {
         return err->code;
     }
@@ -63,11 +65,11 @@ static enum kg_code choose_scene(struct kg_evaluation *e, struct kg_tinstance **
         *out = tiny;
         return KG_OK;
     }
-    return size <= UNSHRUNK * most
-               ? KG_OK
-               : kg_fail(err, KG_E_NEEDS_GPU,
-                         "the candidate uses Triton, there is no GPU, and the problem has no tiny "
-                         "variant for its interpreter");
+    if (size > UNSHRUNK * most) {
+        kg_toutcome_needs_gpu(err, "the problem has no tiny variant for Triton's interpreter");
+        return err->code;
+    }
+    return KG_OK;
 }
 
 /* The reference's answers to its own inputs, before code of the candidate is there: what it lacks
@@ -110,7 +112,7 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     kg_tstage_timing_ahead(e, s);
     enum kg_stage_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
     e->r->compiled = e->built = step == KG_STAGE_PASS;
-    return step;
+    return step == KG_STAGE_FAIL ? kg_tinterpreted_failed(e, err) : step;
 }
 
 struct again {
@@ -137,7 +139,8 @@ static enum kg_stage_result run_law(struct kg_evaluation *e, struct kg_tinstance
     }
     enum kg_stage_result step = kg_tcandidate_case(e, s, law, stage, err);
     struct again a = {e, s, law, stage};
-    return step == KG_STAGE_FAIL ? kg_again_ask(e, again, &a, err) : step;
+    step = step == KG_STAGE_FAIL ? kg_again_ask(e, again, &a, err) : step;
+    return step == KG_STAGE_FAIL ? kg_tinterpreted_failed(e, err) : step;
 }
 
 /* The laws in order, or those of the record that is replayed. */
@@ -176,7 +179,8 @@ enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     bool kept[KG_TL_COUNT];
     e->compared = 0;
     if (kg_torch_protocol(e->w)->full) {
-        return kg_torch_protocol(e->w)->full(e, err);
+        enum kg_stage_result step = kg_torch_protocol(e->w)->full(e, err);
+        return step == KG_STAGE_PASS ? kg_tinterpreted_passed(e, err) : step;
     }
     int64_t since = kg_clock_ns();
     kg_tcases_kept(e->w, kg_torch_run_of(e)->instance, kept);
@@ -188,6 +192,9 @@ enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",
                 kg_torch_of(e->w)->problem->path);
         return KG_STAGE_ERROR;
+    }
+    if (worst == KG_STAGE_PASS && e->r->verdict == KG_V_NONE) {
+        worst = kg_tinterpreted_passed(e, err);
     }
     return worst == KG_STAGE_PASS && c->torch_shapes > 0 ? kg_tshapes_grade(e, err) : worst;
 }

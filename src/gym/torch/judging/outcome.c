@@ -6,10 +6,19 @@
 #include <string.h>
 
 #include "gym/torch/judging/complaint.h"
+#include "gym/torch/judging/shapes.h"
 #include "gym/torch/problem/module.h"
 #include "gym/torch/runner/torch_device.h"
 
 #define MOST_FRAMES 6
+
+enum kg_stage_result kg_toutcome_needs_gpu(struct kg_err *err, const char *why)
+{
+    kg_fail(err, KG_E_NEEDS_GPU, "the candidate needs a GPU, and there is none%s%.300s",
+            *why ? ": " : "", why);
+    err->blame = KG_BLAME_CANDIDATE;
+    return KG_STAGE_ERROR;
+}
 
 /* --- ends --- */
 
@@ -41,6 +50,16 @@ static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage
     return KG_STAGE_FAIL;
 }
 
+/* A first call at the published shape, of more elements than the interpreter is given otherwise. A
+ * hang at a small one is a hang. */
+static bool interprets_long(const struct kg_evaluation *e)
+{
+    const struct kg_torch_run *run = kg_torch_run_of(e);
+    return run->interpret && run->instance->kind == KG_INSTANCE_PUBLISHED &&
+           !(run->right & 1u << KG_INSTANCE_PUBLISHED) &&
+           kg_tshapes_size(&run->instance->desc) > (uint64_t)e->w->config.torch_tiny_elements;
+}
+
 static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand command,
                                        enum kg_stage stage, struct kg_err *err)
 {
@@ -52,12 +71,9 @@ static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand
         [KG_TC_CALL] = "a call",
     };
     const struct kg_config *c = &e->w->config;
-    if (kg_torch_run_of(e)->interpret &&
-        kg_torch_run_of(e)->instance->kind == KG_INSTANCE_PUBLISHED) {
-        kg_fail(err, KG_E_NEEDS_GPU,
-                "the candidate uses Triton, there is no GPU, and its "
-                "interpreter takes too long at the published shape");
-        return KG_STAGE_ERROR;
+    if (command == KG_TC_CALL && interprets_long(e)) {
+        return kg_toutcome_needs_gpu(err, "its kernels are interpreted, which takes too long at "
+                                          "the published shape");
     }
     bool first = command == KG_TC_CALL && !kg_torch_run_of(e)->called;
     double limit = command != KG_TC_CALL ? c->torch_deadline_compile
@@ -82,13 +98,6 @@ static const char *text_of(const json_t *reply, const char *key)
 {
     const char *s = json_string_value(json_object_get(reply, key));
     return s ? s : "";
-}
-
-static enum kg_stage_result needs_gpu(const char *message, struct kg_err *err)
-{
-    kg_fail(err, KG_E_NEEDS_GPU, "the candidate needs a GPU, and there is none%s%.300s",
-            *message ? ": " : "", message);
-    return KG_STAGE_ERROR;
 }
 
 static bool is_loading(enum kg_tcommand command)
@@ -191,18 +200,32 @@ static void of_syntax(struct kg_evaluation *e, const json_t *reply)
     kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "syntax", "%s%.200s", place, message);
 }
 
+/* Is it likely that only the lack of a GPU made it fail? Before its first right answer, where its
+ * source names what needs one. Either torch, triton or ctypes found no device, or a source with
+ * kernels that asks where it runs raised by itself. Both are claims: all that they bring about is
+ * an error that counts as the lowest failure. */
+static bool lacks_gpu(const struct kg_evaluation *e, enum kg_tstatus said, const json_t *reply)
+{
+    if (!kg_torch_on_cpu(e->w) || kg_torch_run_of(e)->right) {
+        return false;
+    }
+    return said == KG_TA_NEEDS_GPU
+               ? kg_module_needs_gpu(e->code, e->code_len)
+               : said == KG_TA_EXCEPTION && json_is_true(json_object_get(reply, "raised")) &&
+                     kg_module_kernels(e->code, e->code_len) != 0 &&
+                     kg_module_asks_device(e->code, e->code_len,
+                                           json_integer_value(json_object_get(reply, "line")));
+}
+
 static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
                                       enum kg_tstatus said, const json_t *reply, struct kg_err *err)
 {
     struct kg_record *r = e->r;
     const char *message = text_of(reply, "message");
+    if (lacks_gpu(e, said, reply)) {
+        return kg_toutcome_needs_gpu(err, message);
+    }
     switch (said) {
-    case KG_TA_NEEDS_GPU:
-        if (kg_torch_on_cpu(e->w) && kg_module_needs_gpu(e->code, e->code_len)) {
-            return needs_gpu(message, err);
-        }
-        raised(e, command, reply);
-        break;
     case KG_TA_SYNTAX:
         of_syntax(e, reply);
         break;

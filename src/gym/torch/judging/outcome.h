@@ -4,6 +4,8 @@
 
 #include "gym/torch/torch.h"
 
+/* ERROR, of the candidate's blame: what only a GPU shows was not judged. */
+enum kg_stage_result kg_toutcome_needs_gpu(struct kg_err *err, const char *why);
 /* From an answer that was no plain "done" to a command without data, or to one with data. FAIL: the
  * record has a verdict. ERROR: it needs a GPU. */
 enum kg_stage_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcommand command,

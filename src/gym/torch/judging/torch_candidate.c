@@ -338,6 +338,7 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
     j.compare.pass = j.compare.pass && kg_tprecision_holds(e->w, c, &j);
     step = kg_toutcome_case(e, s, c, &rep, &j);
+    run->right |= step == KG_STAGE_PASS ? 1u << s->kind : 0;
     run->cand.verified += step == KG_STAGE_PASS && s->kind == KG_INSTANCE_PUBLISHED;
     step = step == KG_STAGE_PASS ? kg_tleft_inputs(e, c, stage, err) : step;
     step = step == KG_STAGE_PASS ? kg_tleft_state(e, s, c, stage, err) : step;

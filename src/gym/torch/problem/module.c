@@ -2,12 +2,16 @@
 #include "gym/torch/problem/module.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "gym/reply/lex.h"
 
 #define DOC_BYTES 240
+/* Lines round a `raise` that may say what it is about. */
+#define BEFORE 3
+#define AFTER  2
 
 bool kg_module_defines(const char *text, size_t len, const char *name)
 {
@@ -76,6 +80,51 @@ bool kg_module_needs_gpu(const char *text, size_t len)
 {
     return mentions(text, len, "cuda") || mentions(text, len, "cpp_extension") ||
            kg_module_imports(text, len, "triton");
+}
+
+unsigned kg_module_kernels(const char *text, size_t len)
+{
+    bool triton = kg_module_imports(text, len, "triton") && mentions(text, len, "jit");
+    return (triton ? KG_KERNELS_TRITON : 0u) |
+           (mentions(text, len, "__global__") ? KG_KERNELS_CUDA : 0u);
+}
+
+bool kg_module_asks_device(const char *text, size_t len, int64_t line)
+{
+    static const char *const words[] = {"cuda", "device", "is_cpu", "gpu"};
+    size_t from = 0, to = 0;
+    int64_t at = 1;
+    for (size_t i = 0; i < len && at <= line + AFTER; i++) {
+        bool ends = text[i] == '\n';
+        at += ends;
+        from = ends && at <= line - BEFORE ? i + 1 : from;
+        to = i + 1;
+    }
+    bool asks = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && line > 0 && at >= line; i++) {
+        asks = asks || mentions(text + from, to - from, words[i]);
+    }
+    return asks;
+}
+
+bool kg_module_has_number(const char *text, size_t len, int64_t number)
+{
+    struct kg_lexer lx;
+    char want[24];
+    snprintf(want, sizeof want, "%lld", (long long)number);
+    kg_lex_init(&lx, KG_LANG_PYTHON, text, len);
+    for (struct kg_tok t = kg_lex_next(&lx); t.kind != KG_TOK_END; t = kg_lex_next(&lx)) {
+        if (t.kind == KG_TOK_NUMBER && kg_tok_is(&lx, t, want)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kg_module_unmasked(const char *text, size_t len)
+{
+    return !mentions(text, len, "mask") && !mentions(text, len, "boundary_check") &&
+           !mentions(text, len, "descriptor");
 }
 
 /* What stands between the quotes. */
