@@ -18,6 +18,8 @@ NEEDS_GPU = ("Torch not compiled with CUDA enabled", "No CUDA GPUs are available
              "Attempting to deserialize object on a CUDA device",
              "CUDA driver version is insufficient", "no CUDA-capable device is detected",
              "libcuda.so.1: cannot open shared object file",
+             # torch.cuda.device(x.device), where x is on the CPU
+             "Expected a cuda device, but got: cpu",
              # the sandbox of a judge on the CPU hides the devices of a host that has some
              "OS call failed or operation not supported on this OS")
 # Allocators without an exception class of their own raise RuntimeError: the allocator of the CPU

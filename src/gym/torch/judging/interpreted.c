@@ -69,9 +69,9 @@ static enum kg_stage_result ask(struct kg_evaluation *e, struct kg_err *err)
         return KG_STAGE_ERROR;
     }
     run->asked = json_array();
-    json_object_set_new(e->r->secret, "published",
-                        json_pack("{s:o, s:o}", "parameters", kg_treplay_parameters(s), "cases",
-                                  run->asked));
+    json_object_set_new(
+        e->r->secret, "published",
+        json_pack("{s:o, s:o}", "parameters", kg_treplay_parameters(s), "cases", run->asked));
     enum kg_stage_result step = kg_tcandidate_case(e, s, law, KG_ST_FULL, err);
     bool some = step == KG_STAGE_PASS && launched(e);
     kg_tcandidate_stop(e);

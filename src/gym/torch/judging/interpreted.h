@@ -1,6 +1,6 @@
 /* What a judge without a GPU may say of a candidate with kernels. Triton's are interpreted, at a
- * shape that was made smaller where the problem is large; CUDA's do not run at all. So `ok` needs an
- * answer at the published shape, and kernels that have run. What cannot be told is the error
+ * shape that was made smaller where the problem is large; CUDA's do not run at all. So `ok` needs
+ * an answer at the published shape, and kernels that have run. What cannot be told is the error
  * `needs_gpu`, of the candidate's blame. */
 #ifndef KG_GYM_TORCH_JUDGING_INTERPRETED_H
 #define KG_GYM_TORCH_JUDGING_INTERPRETED_H
