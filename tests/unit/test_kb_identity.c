@@ -1,5 +1,6 @@
-/* tools/kernelbench-identity.sh on checkouts of three problems: with kgym itself on the CPU, and with
- * a program in its place that ends lines as the test wants: pieces, kills, what is asked again. */
+/* tools/kernelbench-identity.sh on checkouts of three problems: with kgym itself on the CPU, and
+ * with a program in its place that ends lines as the test wants: pieces, kills, what is asked
+ * again. */
 #include "kgym_rig.h"
 
 #define MODULE(inputs)                                                                             \
@@ -9,8 +10,8 @@
     "def get_inputs():\n    " inputs "\n\n\ndef get_init_inputs():\n    return []\n"
 
 /* In the place of kgym: a line of calls.txt for each call. It ends 1/1 with its own speed, 1/2 with
- * half as much again unless it is alone, 2/10 with $LAST. With the file `slow` it ends one line, into
- * the file for what is ahead, and waits. */
+ * half as much again unless it is alone, 2/10 with $LAST. With the file `slow` it ends one line,
+ * into the file for what is ahead, and waits. */
 static const char fake[] =
     "#!/usr/bin/env python3\n"
     "import json, os, sys, time\n"
@@ -65,7 +66,8 @@ static void test_a_miss_is_asked_once_more_alone(void **state)
     rig_shows("1/2_B ");
     rig_shows("3 lines: ok 3");
     rig_shows("seconds per evaluation: median 2.0");
-    rig_expect(0, "printf '1/1_A 1/2_B 2/10_C --jobs 3 --x\\n1/2_B --jobs 1 --x\\n' | cmp - calls.txt");
+    rig_expect(
+        0, "printf '1/1_A 1/2_B 2/10_C --jobs 3 --x\\n1/2_B --jobs 1 --x\\n' | cmp - calls.txt");
     rig_expect(0, "test $(jq -r .asked out/results.jsonl | tr -d '\\n') = 121");
     /* All is known: nothing is asked, and the same is said. Other options are another run. */
     rig_expect(0, RUN " -- --x");
@@ -83,7 +85,8 @@ static void test_what_the_device_did_is_summed_up(void **state)
     rig_text("bin/nvidia-smi", "#!/bin/sh\nprintf '1000, 40\\n[N/A], 3\\n3000, 60\\n'\nsleep 60\n");
     /* Work lasts until the sampler has spoken. */
     rig_expect(0, "chmod +x bin/nvidia-smi; "
-                  "sed -i 's|^a = |while not os.path.getsize(\"out/device.csv\"): time.sleep(.1)\\na = |' fake; "
+                  "sed -i 's|^a = |while not os.path.getsize(\"out/device.csv\"): "
+                  "time.sleep(.1)\\na = |' fake; "
                   "PATH=$PWD/bin:$PATH " RUN " --problems 1/1");
     rig_shows("at most 3000 MB taken, busy 50 % of the time");
 }

@@ -87,7 +87,7 @@ enum kg_stage_result kg_tinterpreted_passed(struct kg_evaluation *e, struct kg_e
 {
     struct kg_torch_run *run = kg_torch_run_of(e);
     unsigned kernels = kg_module_kernels(e->code, e->code_len);
-    if (!kg_torch_on_cpu(e->w) || kernels == 0) {
+    if (!kg_torch_on_cpu(e->w) || kg_torch_of(e->w)->test.profiles_anywhere || kernels == 0) {
         return KG_STAGE_PASS;
     }
     if (kernels & KG_KERNELS_CUDA) {
