@@ -118,7 +118,8 @@ bool kg_reply_take_block(struct kg_reply *r, const struct kg_block *b, struct kg
                          uint32_t flags)
 {
     flags |= (b->quotes > 0 ? KG_XF_DEDENT : 0) | (b->closed ? 0 : KG_XF_UNCLOSED);
-    return kg_reply_take(r, code, b->closed ? "fence-closed" : "fence-unclosed", flags);
+    const char *rule = b->opened ? "fence-opened" : b->closed ? "fence-closed" : "fence-unclosed";
+    return kg_reply_take(r, code, rule, flags);
 }
 
 /* Python has no closing brace: a block that the token limit cut may lack its last methods. */
@@ -146,11 +147,6 @@ static bool choose(struct kg_reply *r, const struct kg_blocks *blocks, bool clos
     }
     return at >= 0 &&
            kg_reply_take_block(r, &blocks->list[at], kg_reply_block_code(r, &blocks->list[at]), 0);
-}
-
-bool kg_reply_choose(struct kg_reply *r, const struct kg_blocks *blocks)
-{
-    return choose(r, blocks, true) || choose(r, blocks, false);
 }
 
 static bool defines_once(struct kg_reply *r, struct kg_slice code)
@@ -189,4 +185,105 @@ bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
     }
     return joined > 1 && defines_once(r, kg_slice_buf(all)) &&
            kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);
+}
+
+/* --- which block stands alone --- */
+
+/* Blocks of the language that hold something, in order: r->names of each. */
+struct compared {
+    int at[KG_COMPARED]; /* in blocks->list */
+    bool full[KG_COMPARED];
+    int n;
+};
+
+static bool compare(struct kg_reply *r, const struct kg_blocks *blocks, struct compared *c)
+{
+    c->n = 0;
+    for (int i = 0; i < blocks->n; i++) {
+        const struct kg_block *b = &blocks->list[i];
+        struct kg_slice code = kg_reply_block_code(r, b);
+        if (!kg_tag_accepts(r->lang, b->tag) || kg_slice_trim(code).len == 0 || may_be_cut(r, b)) {
+            continue;
+        }
+        if (c->n == KG_COMPARED) {
+            return false;
+        }
+        c->at[c->n] = i;
+        c->full[c->n] = kg_reply_rank(r, code) == KG_RANK_FULL;
+        kg_names_read(r->lang, code, &r->names[c->n++]);
+    }
+    return c->n > 1 && !blocks->dropped;
+}
+
+/* The block, and before and after it those that it needs, and that these need. */
+static bool join_needed(struct kg_reply *r, const struct kg_blocks *blocks,
+                        const struct compared *c, int which)
+{
+    bool in[KG_COMPARED] = {false}, grown = true;
+    int joined = 0;
+    uint32_t flags = KG_XF_CONCAT;
+    in[which] = true;
+    while (grown) {
+        grown = false;
+        for (int i = 0; i < c->n; i++) {
+            for (int k = 0; k < c->n && !in[i] && !c->full[i]; k++) {
+                in[i] = in[k] && kg_names_need(&r->names[k], &r->names[i]);
+                grown = grown || in[i];
+            }
+        }
+    }
+    struct kg_buf *all = &r->work[0];
+    kg_buf_reset(all);
+    for (int i = 0; i < c->n; i++) {
+        const struct kg_block *b = &blocks->list[c->at[i]];
+        struct kg_slice code = kg_reply_block_code(r, b);
+        if (in[i]) {
+            kg_buf_add(all, code.at, code.len);
+            kg_buf_adds(all, code.at[code.len - 1] != '\n' ? "\n" : "");
+            flags |= b->closed ? 0 : KG_XF_UNCLOSED;
+            joined++;
+        }
+    }
+    return joined > 1 && defines_once(r, kg_slice_buf(all)) &&
+           kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);
+}
+
+static bool needs_another(const struct kg_reply *r, const struct compared *c, int which)
+{
+    bool needs = false;
+    for (int k = 0; k < c->n; k++) {
+        needs = needs || (k != which && kg_names_need(&r->names[which], &r->names[k]));
+    }
+    return needs;
+}
+
+/* Of closed blocks that define the entry the last one that is no excerpt and needs no other; else
+ * the last one with what it needs, an excerpt only if there is nothing else. */
+static bool choose_alone(struct kg_reply *r, const struct kg_blocks *blocks)
+{
+    struct compared c;
+    bool needs[KG_COMPARED];
+    if (!compare(r, blocks, &c)) {
+        return false;
+    }
+    for (int i = c.n - 1; i >= 0; i--) {
+        const struct kg_block *b = &blocks->list[c.at[i]];
+        needs[i] = c.full[i] && needs_another(r, &c, i);
+        if (c.full[i] && !needs[i] && !r->names[i].dots && b->closed) {
+            return kg_reply_take_block(r, b, kg_reply_block_code(r, b), 0);
+        }
+    }
+    for (int excerpts = 0; excerpts < 2; excerpts++) {
+        for (int i = c.n - 1; i >= 0; i--) {
+            if (needs[i] && r->names[i].dots == excerpts && join_needed(r, blocks, &c, i)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool kg_reply_choose(struct kg_reply *r, const struct kg_blocks *blocks)
+{
+    return choose_alone(r, blocks) || choose(r, blocks, true) || choose(r, blocks, false);
 }

@@ -94,7 +94,7 @@ static char *message_of(const char *reason, const struct kg_reply *r, const stru
                            tag, lang, r->entry);
 }
 
-/* Blocks are large: about 100 KB, on the heap for the time of one extraction. */
+/* Blocks and names are large: about 300 KB, on the heap for the time of one extraction. */
 struct workplace {
     struct kg_reply reply;
     struct kg_blocks blocks[2];

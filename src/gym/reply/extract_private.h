@@ -37,6 +37,7 @@ struct kg_block {
     enum kg_tag tag;
     bool closed;
     bool to_end; /* unclosed, up to the end of the reply */
+    bool opened; /* the prompt opened it: it begins with the reply */
     int quotes;  /* leading `>` to take off each line */
 };
 
@@ -53,9 +54,32 @@ struct kg_blocks {
 struct kg_slice kg_reply_after_thinking(struct kg_slice text, bool *closed);
 bool kg_reply_opens_thinking(struct kg_slice line, bool first);
 void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out);
+/* Puts a block before all others where the reply begins inside one: its text up to the first fence
+ * reads as a file of the language. */
+void kg_blocks_opened(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out);
+
+/* names.c: what a block uses and makes. */
+#define KG_NAMES_SLOTS 1024
+enum {
+    KG_NAME_USED = 1,
+    KG_NAME_MADE = 2, /* somewhere in the block */
+    KG_NAME_TOP = 4   /* for all of the file */
+};
+struct kg_names {
+    uint32_t hash[KG_NAMES_SLOTS]; /* 0: free */
+    uint8_t how[KG_NAMES_SLOTS];
+    int n;
+    bool many; /* more than are kept: nothing is known */
+    bool dots; /* a comment of dots stands for code that is not there */
+};
+void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out);
+/* Does a use what it does not make, and b does? */
+bool kg_names_need(const struct kg_names *a, const struct kg_names *b);
 
 /* candidates.c: which texts define the entry, and how well. */
 enum kg_rank { KG_RANK_NONE, KG_RANK_STATIC, KG_RANK_WEAK, KG_RANK_FULL };
+
+#define KG_COMPARED 32 /* of more blocks it is not asked which stands alone */
 
 struct kg_reply {
     enum kg_lang lang;
@@ -69,6 +93,7 @@ struct kg_reply {
     struct kg_buf unquoted; /* of kg_reply_block_code */
     struct kg_buf inner;    /* text that came out of JSON or of escapes */
     struct kg_buf work[2];  /* of repairs and joining */
+    struct kg_names names[KG_COMPARED];
 };
 
 enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code);

@@ -261,3 +261,43 @@ void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *
         read_block(&c, &f, b);
     }
 }
+
+/* The language's word alone on the first line, as the rest of a fence that the prompt began. */
+static bool tag_line(struct kg_slice line, enum kg_lang lang)
+{
+    struct kg_slice rest;
+    bool known;
+    enum kg_tag tag = kg_tag_read(kg_slice_trim(line), &known, &rest);
+    return known && tag != KG_TAG_NEUTRAL && rest.len == 0 && kg_tag_accepts(lang, tag);
+}
+
+void kg_blocks_opened(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out)
+{
+    size_t at = 0, start = 0, end = text.len;
+    struct kg_slice line;
+    bool closed = false, tagged = false, first = true;
+    for (size_t from = 0; kg_slice_line(text, &at, &line) && !closed; from = at) {
+        struct fence f;
+        if (first && tag_line(line, lang)) {
+            tagged = true;
+            start = at;
+        } else if (fence_at_start(line, &f)) {
+            struct kg_slice info = {line.at + f.after, line.len - f.after};
+            if (kg_slice_trim(info).len > 0) {
+                return;
+            }
+            closed = true;
+            end = from;
+        }
+        first = first && kg_slice_trim(line).len == 0;
+    }
+    struct kg_slice code = {text.at + start, end - start};
+    if ((!closed && !tagged) || end <= start || out->n == KG_BLOCKS_MAX ||
+        !kg_lex_plausible(lang, code.at, code.len)) {
+        return;
+    }
+    memmove(&out->list[1], out->list, (size_t)out->n * sizeof *out->list);
+    out->list[0] =
+        (struct kg_block){.code = code, .closed = closed, .to_end = !closed, .opened = true};
+    out->n++;
+}

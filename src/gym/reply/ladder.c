@@ -201,6 +201,7 @@ bool kg_reply_ladder(struct kg_reply *r, struct kg_slice text, int level,
 {
     struct kg_blocks *own = &blocks[level];
     kg_blocks_parse(text, r->lang, own);
+    kg_blocks_opened(text, r->lang, own);
     text = own->seen;
     struct candidate whole = {.rule = "bare", .strict = true};
     if (kg_reply_choose(r, own) || kg_reply_join(r, own) || regions(r, text) ||

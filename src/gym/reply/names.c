@@ -1,0 +1,289 @@
+/* Which names a block of a reply uses, and which it makes: does it stand alone, or does it need
+ * another block? A guess from tokens, good enough to choose between blocks of one reply. */
+#include <string.h>
+
+#include "gym/reply/extract_private.h"
+#include "gym/reply/lex_private.h"
+
+#define MOST (KG_NAMES_SLOTS / 4 * 3) /* more names than these, and nothing is said */
+#define LINE 16                       /* targets of one assignment */
+
+static uint32_t hash_of(const char *at, size_t len)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < len; i++) {
+        h = (h ^ (unsigned char)at[i]) * 16777619u;
+    }
+    return h != 0 ? h : 1;
+}
+
+static uint8_t *slot_of(struct kg_names *n, uint32_t hash)
+{
+    size_t i = hash % KG_NAMES_SLOTS;
+    while (n->hash[i] != 0 && n->hash[i] != hash) {
+        i = (i + 1) % KG_NAMES_SLOTS;
+    }
+    if (n->hash[i] == 0) {
+        if (n->n == MOST) {
+            n->many = true;
+            return NULL;
+        }
+        n->hash[i] = hash;
+        n->n++;
+    }
+    return &n->how[i];
+}
+
+static void note(struct kg_names *n, uint32_t hash, int how)
+{
+    uint8_t *slot = slot_of(n, hash);
+    if (slot != NULL) {
+        *slot |= (uint8_t)how;
+    }
+}
+
+/* --- Python --- */
+
+enum part { PART_BODY, PART_IMPORTS, PART_FROM, PART_TARGETS /* for .. in */, PART_LAMBDA };
+
+struct python {
+    struct kg_names *n;
+    struct kg_lexer lx;
+    struct kg_tok prev;
+    enum part part;
+    int level;  /* of indentation */
+    int tokens; /* of the line so far */
+    bool def;
+    bool plain; /* the line so far could be the targets of an assignment */
+    uint32_t target[LINE];
+    int ntargets;
+    uint32_t pending; /* a name that is used, unless it turns out to be a keyword; 0: none */
+};
+
+static bool is(const struct python *p, struct kg_tok t, const char *word)
+{
+    return t.kind != KG_TOK_END && kg_tok_is(&p->lx, t, word);
+}
+
+static void name_of_python(struct python *p, struct kg_tok t)
+{
+    static const char *const makers[] = {"def", "class", "as", NULL};
+    uint32_t h = hash_of(p->lx.text + t.at, t.len);
+    bool opens =
+        is(p, p->prev, "(") || is(p, p->prev, ",") || is(p, p->prev, "*") || is(p, p->prev, "**");
+    bool parameter = p->def && p->lx.depth > 0 && opens;
+    if (is(p, p->prev, ".") || p->part == PART_FROM) {
+        return;
+    }
+    if (p->part == PART_IMPORTS || kg_tok_in(&p->lx, p->prev, makers)) {
+        note(p->n, h, KG_NAME_MADE | (p->level == 0 ? KG_NAME_TOP : 0));
+    } else if (p->part == PART_TARGETS || p->part == PART_LAMBDA || parameter) {
+        note(p->n, h, KG_NAME_MADE);
+    } else {
+        p->pending = h;
+        if (p->ntargets < LINE) {
+            p->target[p->ntargets++] = h;
+        }
+    }
+}
+
+/* `f(a=1)`: the keyword is no name of the block. */
+static void settle(struct python *p, bool keyword)
+{
+    if (p->pending != 0 && !keyword) {
+        note(p->n, p->pending, KG_NAME_USED);
+    }
+    p->pending = 0;
+}
+
+/* `a = `, `a, b = `, `a: int = `, `(a := 1)`: what stands before is made. */
+static void assign(struct python *p, struct kg_tok t)
+{
+    int top = p->level == 0 && p->lx.depth == 0 ? KG_NAME_TOP : 0;
+    bool whole = p->lx.depth == 0 && is(p, t, "=") && p->plain;
+    for (int i = 0; i < p->ntargets && whole; i++) {
+        note(p->n, p->target[i], KG_NAME_MADE | top);
+    }
+    bool keyword = p->lx.depth > 0 && is(p, t, "=");
+    if (!whole && !keyword && p->prev.kind == KG_TOK_NAME && p->ntargets > 0) {
+        note(p->n, p->target[p->ntargets - 1], KG_NAME_MADE | top);
+    }
+    p->ntargets = 0;
+}
+
+static void token_of_python(struct python *p, struct kg_tok t)
+{
+    static const char *const words[] = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    NULL};
+    settle(p, p->lx.depth > 0 && is(p, t, "="));
+    if (t.kind == KG_TOK_NAME && kg_tok_in(&p->lx, t, words)) {
+        p->def = p->def || is(p, t, "def");
+        p->part = is(p, t, "from") && p->tokens == 0          ? PART_FROM
+                  : is(p, t, "import")                        ? PART_IMPORTS
+                  : is(p, t, "for")                           ? PART_TARGETS
+                  : is(p, t, "lambda")                        ? PART_LAMBDA
+                  : is(p, t, "in") && p->part == PART_TARGETS ? PART_BODY
+                                                              : p->part;
+        p->plain = false;
+    } else if (t.kind == KG_TOK_NAME) {
+        name_of_python(p, t);
+    } else if (t.kind == KG_TOK_PUNCT) {
+        bool colon = is(p, t, ":");
+        p->part = colon && p->part == PART_LAMBDA ? PART_BODY : p->part;
+        if (is(p, t, "=") || is(p, t, ":=") || (colon && p->tokens == 1)) {
+            assign(p, t);
+        }
+        bool target = is(p, t, ",") || is(p, t, "(") || is(p, t, ")") || is(p, t, "*") ||
+                      is(p, t, "[") || is(p, t, "]") || is(p, t, "=");
+        p->plain = p->plain && target && !(is(p, t, "[") && p->prev.kind == KG_TOK_NAME);
+    } else {
+        p->plain = false;
+    }
+    p->prev = t;
+    p->tokens++;
+}
+
+static void read_python(struct kg_names *n, struct kg_slice code)
+{
+    struct python p;
+    memset(&p, 0, sizeof p);
+    p.n = n;
+    p.plain = true;
+    kg_lex_init(&p.lx, KG_LANG_PYTHON, code.at, code.len);
+    for (struct kg_tok t = kg_lex_next(&p.lx); t.kind != KG_TOK_END && !n->many;
+         t = kg_lex_next(&p.lx)) {
+        p.level += t.kind == KG_TOK_INDENT;
+        p.level -= t.kind == KG_TOK_DEDENT;
+        if (t.kind == KG_TOK_NEWLINE) {
+            settle(&p, false);
+            p.tokens = p.ntargets = 0;
+            p.def = false;
+            p.plain = true;
+            p.part = PART_BODY;
+            p.prev = t;
+        } else if (t.kind != KG_TOK_INDENT && t.kind != KG_TOK_DEDENT && t.kind != KG_TOK_COMMENT) {
+            token_of_python(&p, t);
+        }
+    }
+    settle(&p, false);
+}
+
+/* --- C --- */
+
+static void directive(struct kg_names *n, const char *text, struct kg_tok t)
+{
+    struct kg_directive d;
+    kg_directive_open(&d, text, t);
+    if (kg_directive_is(&d, "define")) {
+        struct kg_tok name = kg_lex_next(&d.lx);
+        if (name.kind == KG_TOK_NAME) {
+            note(n, hash_of(d.lx.text + name.at, name.len), KG_NAME_MADE | KG_NAME_TOP);
+        }
+    }
+}
+
+/* A name with another one before it is declared; one before `(`, `=`, `[` or `;` at file scope is a
+ * function, an object or a type. */
+static void name_of_c(struct kg_names *n, const struct kg_cwalk *w, struct kg_tok name,
+                      struct kg_tok before, struct kg_tok after, int brace, int paren)
+{
+    static const char *const no_type[] = {"return", "else", "case", "goto", "sizeof", NULL};
+    bool typed = before.kind == KG_TOK_NAME && !kg_tok_in(&w->lx, before, no_type);
+    bool file = brace == 0 && paren == 0;
+    bool ends = after.kind == KG_TOK_PUNCT && strchr("(=[;{", w->lx.text[after.at]) != NULL;
+    uint32_t h = hash_of(w->lx.text + name.at, name.len);
+    bool starred = before.kind == KG_TOK_PUNCT && w->lx.text[before.at] == '*';
+    bool closed = before.kind == KG_TOK_PUNCT && w->lx.text[before.at] == '}';
+    if (file && ends && (typed || starred || closed)) {
+        note(n, h, KG_NAME_MADE | KG_NAME_TOP);
+    } else if (typed || (brace == 0 && paren > 0 && starred)) {
+        note(n, h, KG_NAME_MADE);
+    } else {
+        note(n, h, KG_NAME_USED);
+    }
+}
+
+static void read_c(struct kg_names *n, struct kg_slice code)
+{
+    struct kg_cwalk w;
+    struct kg_tok name = {.kind = KG_TOK_END}, before = name;
+    int brace = 0, paren = 0;
+    kg_cwalk_init(&w, code.at, code.len);
+    while (kg_cwalk_next(&w) && !n->many) {
+        if (name.kind == KG_TOK_NAME) {
+            name_of_c(n, &w, name, before, w.tok, brace, paren);
+        }
+        if (w.tok.kind == KG_TOK_DIRECTIVE) {
+            directive(n, code.at, w.tok);
+        }
+        before = name;
+        name = w.tok;
+        brace = w.brace;
+        paren = w.paren;
+    }
+}
+
+/* --- both --- */
+
+/* A comment that stands for code: `# ...`, `// ... rest as before`. Other words after the dots are
+ * a remark. */
+static bool elides(struct kg_slice code)
+{
+    static const char *const words[] = {"rest",    "same",   "before", "unchanged", "existing",
+                                        "omitted", "remain", "above",  "previous",  "other"};
+    static const char *const dots[] = {"...", "\xe2\x80\xa6"};
+    struct kg_slice line;
+    for (size_t at = 0; kg_slice_line(code, &at, &line);) {
+        struct kg_slice s = kg_slice_trim(line);
+        size_t mark = kg_slice_starts(s, "#") ? 1 : 2;
+        bool comment = mark == 1 || kg_slice_starts(s, "//") || kg_slice_starts(s, "/*");
+        if (!comment) {
+            continue;
+        }
+        s = kg_slice_trim((struct kg_slice){s.at + mark, s.len - mark});
+        if (!kg_slice_starts(s, dots[0]) && !kg_slice_starts(s, dots[1])) {
+            continue;
+        }
+        bool found = s.len <= sizeof "... */";
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            found = found || kg_lex_find(s.at, s.len, words[i]) != NULL;
+        }
+        if (found) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out)
+{
+    memset(out, 0, sizeof *out);
+    if (lang == KG_LANG_C) {
+        read_c(out, code);
+    } else {
+        read_python(out, code);
+    }
+    out->dots = elides(code);
+}
+
+bool kg_names_need(const struct kg_names *a, const struct kg_names *b)
+{
+    if (a->many || b->many) {
+        return false;
+    }
+    for (size_t i = 0; i < KG_NAMES_SLOTS; i++) {
+        if ((a->how[i] & KG_NAME_USED) && !(a->how[i] & KG_NAME_MADE)) {
+            size_t at = a->hash[i] % KG_NAMES_SLOTS;
+            while (b->hash[at] != 0 && b->hash[at] != a->hash[i]) {
+                at = (at + 1) % KG_NAMES_SLOTS;
+            }
+            if (b->hash[at] != 0 && (b->how[at] & KG_NAME_TOP)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
