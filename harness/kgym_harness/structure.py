@@ -14,7 +14,7 @@ LINES = 16  # of a long axis
 FEW = 4  # lines that a look begins with
 RARE = 9  # decimal digits of the chance
 CLOSE = 0.02  # of a sum's deviation where elements are independent
-DIGITS_OF_CLOSE = 1.8  # a line's sum is so close by chance
+NEAREST = 1e-5  # nearer than this is no rarer
 
 
 def _part(t):
@@ -46,13 +46,11 @@ def _lines(t, axis, most=None):
 
 
 def _zeros(draws):
-    """Zeros at the same places in each draw, and other numbers at all others."""
-    if not bool((_part(draws[0]) == 0).any()):
-        return False
+    """Zeros, or infinite numbers, at the same places in each draw, and others elsewhere."""
     parts = [_part(t) for t in draws]
-    where = parts[0] == 0
-    few = min(int(where.sum()), int((~where).sum()))
-    return few * len(draws) > 3 * RARE and all(torch.equal(p == 0, where) for p in parts[1:])
+    wheres = [(p == 0) | ~torch.isfinite(p) for p in parts]
+    few = min(int(wheres[0].sum()), int((~wheres[0]).sum()))
+    return few * len(draws) > 3 * RARE and all(torch.equal(w, wheres[0]) for w in wheres[1:])
 
 
 def _symmetric(draws):
@@ -94,30 +92,28 @@ def _sorted(draws, axis):
     return digits > RARE
 
 
-def _close(sums, values, wanted=None):
-    """The sums of lines are nearer to one number than those of independent elements would be."""
-    spread = float(values.std()) * math.sqrt(values.shape[1])
+def _distance(rows, power, wanted=None):
+    """How far the sums of lines are from one number, in deviations of what sums of independent
+    elements would be; infinite: the elements do not differ. And that number."""
+    values = rows ** power
+    sums = values.sum(dim=1)
     wanted = float(sums[0]) if wanted is None else wanted
-    return spread > 0 and not bool(((sums - wanted).abs() > CLOSE * spread).any())
+    spread = float(values.std()) * math.sqrt(values.shape[1])
+    return (float((sums - wanted).abs().max()) / spread if spread > 0 else math.inf), wanted
 
 
 def _constant(draws, axis, power):
     """The sum of each line is the same number (of squares: the norm is)."""
-    count, wanted = 0, None
     first = _lines(draws[0], axis, FEW)
-    if first is None or not _close((first ** power).sum(dim=1), first ** power):
+    if first is None or _distance(first, power)[0] > CLOSE:
         return False
+    count, wanted, worst = 0, None, NEAREST
     for t in draws:
         rows = _lines(t, axis)
-        if rows is None:
-            return False
-        values = rows ** power
-        sums = values.sum(dim=1)
-        wanted = float(sums[0]) if wanted is None else wanted
-        if not _close(sums, values, wanted):
-            return False
+        distance, wanted = _distance(rows, power, wanted)
+        worst = max(worst, distance)
         count += rows.shape[0]
-    return (count - 1) * DIGITS_OF_CLOSE > RARE
+    return worst <= CLOSE and (count - 1) * -math.log10(worst) > RARE
 
 
 def _along(look, draws):
@@ -135,10 +131,10 @@ KINDS = {
 
 
 def _plain(draws):
-    """Values that can have structure: floating, finite, not all equal."""
+    """Values that can have structure: floating, not all equal."""
     t = draws[0]
     return t.is_floating_point() and t.numel() > 1 and t.layout is torch.strided and \
-        bool(torch.isfinite(t).all()) and bool((t != t.reshape(-1)[0]).any())
+        bool((t != t.reshape(-1)[0]).any())
 
 
 def find(draws):
@@ -147,7 +143,9 @@ def find(draws):
     for i, tensors in enumerate(draws):
         if not _plain(tensors):
             continue
-        found[i] = [kind for kind, look in KINDS.items() if look(tensors)]
+        finite = all(bool(torch.isfinite(t).all()) for t in tensors)
+        found[i] = [kind for kind, look in KINDS.items()
+                    if (finite or kind == "zeros") and look(tensors)]
         for k in range(i):
             if draws[k][0].shape == tensors[0].shape and draws[k][0].dtype == tensors[0].dtype \
                     and all(torch.equal(a, b) for a, b in zip(draws[k], tensors)):

@@ -416,7 +416,10 @@ static void an_edit_is_of_one_element(void **state)
     assert_int_equal(serve(KG_DJM_EDIT), KG_E_GYM);
     assert_int_equal(serve(KG_DJM_FILL), KG_OK);
     assert_int_equal(serve(KG_DJM_EDIT), KG_E_GYM);
-    assert_string_equal(rep.message, "judge: case 0 has no floating input to edit");
+    assert_string_equal(rep.message, "judge: case 0 has no floating input 0 to edit");
+    req.at = 1; /* there is one */
+    assert_int_equal(serve(KG_DJM_EDIT), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 0 has no floating input 1 to edit");
     close_state();
 }
 

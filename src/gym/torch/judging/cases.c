@@ -122,7 +122,11 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     bool there = own->ready && own->seed == c->seed; /* get_inputs() may take a third of a second */
     enum kg_code code = there ? kg_dj_case_copy(judge, c->id, own->id, err) : make(w, s, c, err);
     int at = kg_tplan_edited(&s->desc, c->key);
-    return code == KG_OK ? kg_dj_case_edit(judge, c->id, at > 0 ? at : 0, c->key, err) : code;
+    if (code == KG_OK && at < 0) {
+        return kg_fail(err, KG_E_GYM, "%s: an edit is asked, and no input may be edited",
+                       kg_torch_of(w)->problem->path);
+    }
+    return code == KG_OK ? kg_dj_case_edit(judge, c->id, at, c->key, err) : code;
 }
 
 enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
