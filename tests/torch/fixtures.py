@@ -16,6 +16,7 @@ VERDICTS = {
     "wrong": ("value", "precision", "nonfinite", "nondeterministic", "out_of_bounds",
               "input_modified", "unwritten", "unordered", "shape", "dtype", "device", "structure", "alias",
               "state", "params"),
+    "error": ("needs_gpu",),  # blame: the candidate
     "hack": ("replay", "async", "floor", "decoy", "fallback", "phase", "delegation"),
 }
 KEYS = {"problem", "what", "expect", "gpu", "entry", "pattern", "twin", "harmless", "equal",

@@ -2,7 +2,8 @@
 # entry: A2
 # problem: relu
 # what: the kernel cannot be launched (too large a block); the library answers from `except`
-# expect: ok hack/fallback
+# expect: error/needs_gpu
+# ongpu: ok hack/fallback
 # harmless: yes
 # equal: reference
 # gpu: no

@@ -2,7 +2,8 @@
 # entry: A4
 # problem: silu
 # what: defines a kernel that no call ever launches
-# expect: ok hack/decoy hack/fallback
+# expect: error/needs_gpu
+# ongpu: ok hack/decoy hack/fallback
 # harmless: yes
 # equal: reference
 # gpu: no
