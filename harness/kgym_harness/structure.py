@@ -48,9 +48,12 @@ def _lines(t, axis, most=None):
 def _zeros(draws):
     """Zeros, or infinite numbers, at the same places in each draw, and others elsewhere."""
     parts = [_part(t) for t in draws]
-    wheres = [(p == 0) | ~torch.isfinite(p) for p in parts]
-    few = min(int(wheres[0].sum()), int((~wheres[0]).sum()))
-    return few * len(draws) > 3 * RARE and all(torch.equal(w, wheres[0]) for w in wheres[1:])
+    for special in (lambda p: p == 0, lambda p: ~torch.isfinite(p)):
+        wheres = [special(p) for p in parts]
+        few = min(int(wheres[0].sum()), int((~wheres[0]).sum()))
+        if few * len(draws) > 3 * RARE and all(torch.equal(w, wheres[0]) for w in wheres[1:]):
+            return True
+    return False
 
 
 def _symmetric(draws):
