@@ -83,10 +83,7 @@ def _sorted(draws, axis):
     steps = first[:, :64].diff(dim=1)
     up, down = bool((steps >= 0).all()), bool((steps <= 0).all())
     for t in draws if up or down else ():
-        rows = _lines(t, axis)
-        if rows is None:
-            return False
-        steps = rows.diff(dim=1)
+        steps = _lines(t, axis).diff(dim=1)
         up, down = up and bool((steps >= 0).all()), down and bool((steps <= 0).all())
         if not up and not down:
             return False

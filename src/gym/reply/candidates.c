@@ -164,27 +164,41 @@ static bool defines_once(struct kg_reply *r, struct kg_slice code)
     return s.bodies == 1;
 }
 
-bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
+/* A block of the language that holds something and is whole. */
+static bool joins(struct kg_reply *r, const struct kg_block *b)
+{
+    return kg_tag_accepts(r->lang, b->tag) && kg_slice_trim(kg_reply_block_code(r, b)).len > 0 &&
+           !may_be_cut(r, b);
+}
+
+/* One after the other: blocks->list[at[0..n)]. They must define the entry exactly once. */
+static bool take_joined(struct kg_reply *r, const struct kg_blocks *blocks, const int *at, int n)
 {
     struct kg_buf *all = &r->work[0];
-    kg_buf_reset(all);
-    int joined = 0;
     uint32_t flags = KG_XF_CONCAT;
-    for (int i = 0; i < blocks->n && !blocks->dropped; i++) {
-        const struct kg_block *b = &blocks->list[i];
+    kg_buf_reset(all);
+    for (int i = 0; i < n; i++) {
+        const struct kg_block *b = &blocks->list[at[i]];
         struct kg_slice code = kg_reply_block_code(r, b);
-        if (!kg_tag_accepts(r->lang, b->tag) || kg_slice_trim(code).len == 0 || may_be_cut(r, b)) {
-            continue;
-        }
         kg_buf_add(all, code.at, code.len);
         if (code.at[code.len - 1] != '\n') {
             kg_buf_addc(all, '\n');
         }
         flags |= b->closed ? 0 : KG_XF_UNCLOSED;
-        joined++;
     }
-    return joined > 1 && defines_once(r, kg_slice_buf(all)) &&
+    return n > 1 && defines_once(r, kg_slice_buf(all)) &&
            kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);
+}
+
+bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
+{
+    int at[KG_BLOCKS_MAX], n = 0;
+    for (int i = 0; i < blocks->n && !blocks->dropped; i++) {
+        if (joins(r, &blocks->list[i])) {
+            at[n++] = i;
+        }
+    }
+    return take_joined(r, blocks, at, n);
 }
 
 /* --- which block stands alone --- */
@@ -196,23 +210,30 @@ struct compared {
     int n;
 };
 
+/* False: there are too few or too many, or none defines the entry. */
 static bool compare(struct kg_reply *r, const struct kg_blocks *blocks, struct compared *c)
 {
+    bool any = false;
     c->n = 0;
     for (int i = 0; i < blocks->n; i++) {
-        const struct kg_block *b = &blocks->list[i];
-        struct kg_slice code = kg_reply_block_code(r, b);
-        if (!kg_tag_accepts(r->lang, b->tag) || kg_slice_trim(code).len == 0 || may_be_cut(r, b)) {
+        if (!joins(r, &blocks->list[i])) {
             continue;
         }
         if (c->n == KG_COMPARED) {
             return false;
         }
         c->at[c->n] = i;
-        c->full[c->n] = kg_reply_rank(r, code) == KG_RANK_FULL;
-        kg_names_read(r->lang, code, &r->names[c->n++]);
+        c->full[c->n] = kg_reply_rank(r, kg_reply_block_code(r, &blocks->list[i])) == KG_RANK_FULL;
+        any = any || c->full[c->n];
+        c->n++;
     }
-    return c->n > 1 && !blocks->dropped;
+    if (!any || c->n < 2 || blocks->dropped) {
+        return false;
+    }
+    for (int i = 0; i < c->n; i++) {
+        kg_names_read(r->lang, kg_reply_block_code(r, &blocks->list[c->at[i]]), &r->names[i]);
+    }
+    return true;
 }
 
 /* The block, and before and after it those that it needs, and that these need. */
@@ -220,8 +241,7 @@ static bool join_needed(struct kg_reply *r, const struct kg_blocks *blocks,
                         const struct compared *c, int which)
 {
     bool in[KG_COMPARED] = {false}, grown = true;
-    int joined = 0;
-    uint32_t flags = KG_XF_CONCAT;
+    int at[KG_COMPARED], n = 0;
     in[which] = true;
     while (grown) {
         grown = false;
@@ -232,20 +252,12 @@ static bool join_needed(struct kg_reply *r, const struct kg_blocks *blocks,
             }
         }
     }
-    struct kg_buf *all = &r->work[0];
-    kg_buf_reset(all);
     for (int i = 0; i < c->n; i++) {
-        const struct kg_block *b = &blocks->list[c->at[i]];
-        struct kg_slice code = kg_reply_block_code(r, b);
         if (in[i]) {
-            kg_buf_add(all, code.at, code.len);
-            kg_buf_adds(all, code.at[code.len - 1] != '\n' ? "\n" : "");
-            flags |= b->closed ? 0 : KG_XF_UNCLOSED;
-            joined++;
+            at[n++] = c->at[i];
         }
     }
-    return joined > 1 && defines_once(r, kg_slice_buf(all)) &&
-           kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);
+    return take_joined(r, blocks, at, n);
 }
 
 static bool needs_another(const struct kg_reply *r, const struct compared *c, int which)

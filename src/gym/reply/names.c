@@ -17,12 +17,19 @@ static uint32_t hash_of(const char *at, size_t len)
     return h != 0 ? h : 1;
 }
 
-static uint8_t *slot_of(struct kg_names *n, uint32_t hash)
+/* Where the name is, or the free slot where it would be: there is always one. */
+static size_t place_of(const struct kg_names *n, uint32_t hash)
 {
     size_t i = hash % KG_NAMES_SLOTS;
     while (n->hash[i] != 0 && n->hash[i] != hash) {
         i = (i + 1) % KG_NAMES_SLOTS;
     }
+    return i;
+}
+
+static uint8_t *slot_of(struct kg_names *n, uint32_t hash)
+{
+    size_t i = place_of(n, hash);
     if (n->hash[i] == 0) {
         if (n->n == MOST) {
             n->many = true;
@@ -276,10 +283,7 @@ bool kg_names_need(const struct kg_names *a, const struct kg_names *b)
     }
     for (size_t i = 0; i < KG_NAMES_SLOTS; i++) {
         if ((a->how[i] & KG_NAME_USED) && !(a->how[i] & KG_NAME_MADE)) {
-            size_t at = a->hash[i] % KG_NAMES_SLOTS;
-            while (b->hash[at] != 0 && b->hash[at] != a->hash[i]) {
-                at = (at + 1) % KG_NAMES_SLOTS;
-            }
+            size_t at = place_of(b, a->hash[i]);
             if (b->hash[at] != 0 && (b->how[at] & KG_NAME_TOP)) {
                 return true;
             }
