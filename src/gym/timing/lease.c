@@ -37,7 +37,7 @@ void kg_lease_device_path(const char *device, const char *part, char out[KG_LEAS
     snprintf(out, KG_LEASE_PATH, "%s.%.40s%s", base, device, part);
 }
 
-static enum kg_code open_lock(const char *path, int *fd, struct kg_err *err)
+enum kg_code kg_lease_open_file(const char *path, int *fd, struct kg_err *err)
 {
     struct stat st;
     *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -119,7 +119,7 @@ static int try_lock(const struct wanted *w, int fd)
 /* Opens and locks the file. *fd -1: an error, or with KG_OK a slow user is inside. */
 static enum kg_code lock_file(const struct wanted *w, int *fd, struct kg_err *err)
 {
-    enum kg_code code = open_lock(w->path, fd, err);
+    enum kg_code code = kg_lease_open_file(w->path, fd, err);
     bool back = false;
     int why;
     while (code == KG_OK && !back && (why = try_lock(w, *fd)) != 0) {
@@ -154,7 +154,7 @@ static enum kg_code open_device_lock(const char *device, bool of_long, struct de
 {
     kg_lease_device_path(device, of_long ? ".long" : "", d->path);
     kg_lease_device_path(device, of_long ? ".long.queue" : ".queue", d->queue_path);
-    return open_lock(d->queue_path, &d->queue, err);
+    return kg_lease_open_file(d->queue_path, &d->queue, err);
 }
 
 static enum kg_code share(const char *device, bool of_long, int *fd, const volatile int *cancel,
@@ -188,7 +188,7 @@ static enum kg_code open_slow(const char *device, int *fd, struct kg_err *err)
 {
     char path[KG_LEASE_PATH];
     kg_lease_device_path(device, ".slow", path);
-    return open_lock(path, fd, err);
+    return kg_lease_open_file(path, fd, err);
 }
 
 enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err *err)
@@ -217,7 +217,7 @@ static enum kg_code let_join(const struct device_lock *d, const volatile int *ca
     const struct wanted w = {d->path, LOCK_EX, -1, -1, 0, cancel};
     int64_t until = kg_clock_ns() + JOIN_NS;
     int fd;
-    enum kg_code code = open_lock(d->path, &fd, err);
+    enum kg_code code = kg_lease_open_file(d->path, &fd, err);
     while (code == KG_OK && kg_clock_ns() < until && is_empty(d->queue) && is_shared(fd)) {
         code = may_wait(&w, err);
     }

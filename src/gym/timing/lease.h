@@ -55,5 +55,7 @@ void kg_lease_default_path(char *out, size_t cap);
 /* Path of another lock of a device; part: its suffix, such as ".slow". */
 #define KG_LEASE_PATH 192
 void kg_lease_device_path(const char *device, const char *part, char out[KG_LEASE_PATH]);
+/* Opens such a file, and makes it where it is missing. The caller closes *fd. */
+enum kg_code kg_lease_open_file(const char *path, int *fd, struct kg_err *err) KG_MUST_USE;
 
 #endif
