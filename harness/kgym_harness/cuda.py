@@ -14,6 +14,7 @@ import torch
 
 from . import tensors, wire
 
+MUCH = 512 << 20  # bytes that PyTorch keeps
 OUT_PARTS = 64  # KG_OUT_PARTS of src/probe/probe_cuda.h
 SEGMENT = 2 << 20  # PyTorch allocates blocks of up to half of it in such segments
 STREAMS = 4
@@ -61,7 +62,7 @@ class Cuda:
         self.block, self.used = block, block.out_bytes
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
         self.first = None  # a pool of one call
-        self.fresh = True
+        self.fresh, self.aside = True, False
         probe.look_with("kg_probe_cuda_wait")
 
     def _stream(self):
@@ -104,11 +105,31 @@ class Cuda:
         self.moves = self._gives_back()
         return torch.cuda.MemPool(self.allocator)
 
+    def _half(self):
+        return self.used // 2 // wire.GUARD * wire.GUARD
+
     def _divide(self):
         """Divides the part of OUT in use: copies below, allocations of calls above."""
-        half = self.used // 2 // wire.GUARD * wire.GUARD
-        self.lib.kg_out_range(half, self.used)
-        self.output.copies = half
+        self.lib.kg_out_range(self._half(), self.used)
+        self.output.copies = self._half()
+
+    def _put_aside(self):
+        """Before a call in double: its answer is copied, and may take all of OUT where nothing
+        else lies there."""
+        if self.pool is not None and self.moves:
+            self.pool, self.first, self.aside = None, None, True
+            self.output.copies = self.used if self._taken()[0] == 0 else self._half()
+
+    def _take_back(self):
+        if self.aside:
+            self.pool, self.aside = torch.cuda.MemPool(self.allocator), False
+            self.output.copies = self._half()
+
+    def spare(self):
+        """Gives memory back that PyTorch keeps for later calls, where it is much."""
+        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        if kept > MUCH:
+            torch.cuda.empty_cache()
 
     def _taken(self):
         """Bytes that PyTorch has from OUT, and through the same allocator from elsewhere."""
@@ -147,6 +168,7 @@ class Cuda:
         tensors in memory changes a kernel's time by half a percent. The blocks are taken now,
         so that the call finds them in the pool. It will also use another stream, because a
         launch takes 0.15 us longer on some streams, for their whole life."""
+        self._take_back()
         if self.pool is None or not self.moves:
             return
         try:
@@ -187,6 +209,8 @@ class Cuda:
         PyTorch's own memory, which may be kept. First calls on other streams use a pool that is
         given back."""
         self.fresh = True
+        if wide:
+            self._put_aside()
         if self.pool is None or wide:
             self._on(0)
             return contextlib.nullcontext()

@@ -55,10 +55,9 @@ def _all_same(a, b):
     return len(a) == len(b) and all(_same(x, y) for (_, x), (_, y) in zip(a, b))
 
 
-def _inputs(subject, seed):
-    """Facts of each input. `fixed`: it is the same for every seed."""
-    one = subject.move(subject.draw(seed))
-    first = [(path, t.clone()) for path, t in one]
+def _inputs(subject, seed, one):
+    """Facts of each input, which was drawn once. `fixed`: it is the same for every seed."""
+    first = [(path, t.clone()) for path, t in subject.move(one)]
     more = DRAWS if sum(t.numel() for _, t in first) < LARGE else 2
     draws = [first] + [[(path, t.clone()) for path, t in subject.move(subject.draw(seed + k))]
                        for k in range(1, more)]
@@ -103,6 +102,16 @@ def _answers(subject, drawn, seed, bound=None):
         bound()
     structure, named = tensors.flatten(subject.call(False))
     return structure, [(path, t.clone()) for path, t in named]
+
+
+def _allocated(subject, before=None):
+    """Bytes that PyTorch has allocated on a GPU; or most that it has since, beyond those."""
+    if subject.device.type != "cuda":
+        return 0
+    if before is None:
+        torch.cuda.reset_peak_memory_stats(subject.device)
+        return torch.cuda.memory_allocated(subject.device)
+    return torch.cuda.max_memory_allocated(subject.device) - before
 
 
 def _repeats(subject, drawn, seed, one, kept):
@@ -198,6 +207,8 @@ def _spare(subject, drawn, seed, found, kept, changed):
 def page(found, begin):
     """The description with a part of the state's list; state_count is its whole length. A reply
     holds no more."""
+    if "wants" in found:
+        return found
     part = found["state"][begin:begin + PAGE]
     if begin:
         return {"state": part}
@@ -211,7 +222,13 @@ def describe(subject, request, seed):
         seed_all(seed, subject.device)
     args, kwargs = subject.own_init()
     subject.build(None, None, seed)
-    drawn, inputs = _inputs(subject, seed)
+    one, subject.first_draw = subject.first_draw or subject.draw(seed), None
+    wants = sum(t.numel() * t.element_size() for _, t in one)
+    if wants > request.get("room", wants):
+        subject.first_draw = one
+        return {"wants": wants}
+    drawn, inputs = _inputs(subject, seed, one)
+    del one
     found = {
         "init": {"args": [values.encode(a) for a in args],
                  "kwargs": {k: values.encode(v) for k, v in kwargs.items()}},
@@ -223,7 +240,9 @@ def describe(subject, request, seed):
     }
     if request.get("run", True):
         kept = _snapshot(subject)
+        before = _allocated(subject)
         structure, one = _answers(subject, drawn, seed)
+        found["call_bytes"] = _allocated(subject, before)
         changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
                    if not _same(was, t)}
         found["updates_state"] = bool(changed) or len(kept) != len(subject.state())

@@ -11,7 +11,7 @@ from . import tensors, wire
 class Host:
     def __init__(self, probe, block, device):
         del block
-        self.device = device
+        self.device, self.fresh = device, False
         self.input = tensors.Region(*probe.map(1, wire.FD_IN), device)
         self.output = tensors.Region(*probe.map(2, wire.FD_OUT), device)
 
@@ -53,6 +53,9 @@ class Host:
 
     def rest(self):
         """Called between calls."""
+
+    def spare(self):
+        """Gives memory back that is kept for later calls."""
 
     def settle(self):
         """Waits until no work of earlier calls is running."""

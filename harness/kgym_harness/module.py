@@ -81,6 +81,8 @@ class Subject:
     def __init__(self, path, entry, role, device, compat=None):
         self.entry, self.role, self.device = entry, role, device
         self.single = False  # the oracle is the reference in float
+        self.first_draw = None  # inputs that there was no room for on the device
+        self.slices = 0  # in which the oracle works; 0: as a whole
         self.tf32 = False  # the league's arithmetic
         self.compat = compat  # KernelBench's way: everything in this dtype, writable inputs
         self.source = Source(path, "kgym_" + role)
@@ -307,12 +309,18 @@ class Subject:
         the wide module do not count."""
         with oracle.double_by_default():
             try:
-                return self._widened()(*oracle.wide(inputs))
+                return self._wide_answer(inputs)
             except RuntimeError:
                 if seed is not None:
                     seed_all(seed, self.device)
                 with oracle.Widening():
-                    return self._widened()(*oracle.wide(inputs))
+                    return self._wide_answer(inputs)
+
+    def _wide_answer(self, inputs):
+        module = self._widened()
+        if self.slices > 1:
+            return oracle.in_slices(module, inputs, self.slices)
+        return module(*oracle.wide(inputs))
 
     def _widened(self):
         module = copy.deepcopy(self.module)

@@ -30,8 +30,73 @@ def wide(value):
     return each(lambda t: t.double() if t.is_floating_point() else t, value)
 
 
+def _leading(value):
+    """The first tensor of floats with a dimension to cut along."""
+    found = []
+    each(found.append, value)
+    return next((t for t in found if t.is_floating_point() and t.dim() > 0), None)
+
+
+def _cut(value, length, begin, end, only):
+    """The value with all tensors of this length cut along their first dimension, or one alone."""
+    def part(t):
+        cut = t is only if only is not None else t.dim() > 0 and t.shape[0] == length
+        return wide(t[begin:end] if cut else t)
+    return each(part, value)
+
+
+def _join(whole, part, begin, end, length):
+    """Writes the part into the whole answer, which is made at the first part."""
+    if isinstance(part, torch.Tensor):
+        if part.dim() == 0 or part.shape[0] != end - begin:
+            raise ValueError("an answer that is not as long as its inputs")
+        if whole is None:
+            whole = torch.empty((length,) + tuple(part.shape[1:]), dtype=part.dtype,
+                                device=part.device)
+        whole[begin:end] = part
+        return whole
+    keys = range(len(part)) if type(part) in (list, tuple) else part
+    whole = whole if whole is not None else {k: None for k in keys}
+    for k in keys:
+        whole[k] = _join(whole[k], part[k], begin, end, length)
+    return whole
+
+
+def _in_form(whole, part):
+    """The joined answer as the module gives it: lists and tuples again."""
+    if isinstance(part, torch.Tensor):
+        return whole
+    if type(part) in (list, tuple):
+        return type(part)(_in_form(whole[k], p) for k, p in enumerate(part))
+    return {k: _in_form(whole[k], p) for k, p in part.items()}
+
+
+def in_slices(module, inputs, n):
+    """The module's answer in double, asked slice by slice along the first dimension, so that
+    only a slice of its inputs is there in double. Whether slices have nothing to do with each
+    other shows when the answer is compared with that of the whole in float. Inputs that are as
+    long as the first one are all cut, or else that one alone."""
+    first = _leading(list(inputs))
+    if first is None:
+        raise ValueError("no input to cut")
+    length, error = first.shape[0], None
+    for only in (None, first):
+        try:
+            whole, step = None, -(-length // n)
+            for begin in range(0, length, step):
+                end = min(begin + step, length)
+                part = module(*_cut(list(inputs), length, begin, end, only))
+                whole = _join(whole, part, begin, end, length)
+            return _in_form(whole, part)
+        except (RuntimeError, ValueError, IndexError) as failed:
+            error = failed
+    raise RuntimeError("the reference cannot be asked in slices (%s)" % error)
+
+
 class Mover:
     """Moves each element of floating tensors up or down by a rounding error."""
+
+    PIECE = 1 << 26  # elements that are moved at once: a copy of a large tensor takes enough
 
     def __init__(self):
         self.signs = {}  # own generators, so that the module's draws stay the same
@@ -39,9 +104,17 @@ class Mover:
     def __call__(self, t, eps):
         if t.device not in self.signs:
             self.signs[t.device] = torch.Generator(device=t.device).manual_seed(1)
+        if t.numel() > self.PIECE:
+            return self._in_pieces(t, eps)
         up = torch.rand(t.shape, generator=self.signs[t.device], device=t.device) < 0.5
         t, kind = t.to(torch.float64 if t.dtype == torch.float64 else torch.float32), t.dtype
         return torch.where(up, t * (1 + eps), t * (1 - eps)).to(kind)
+
+    def _in_pieces(self, t, eps):
+        moved = torch.empty_like(t, memory_format=torch.contiguous_format)
+        for to, part in zip(moved.view(-1).split(self.PIECE), t.reshape(-1).split(self.PIECE)):
+            to.copy_(self(part, eps))
+        return moved
 
     def input(self, t):
         """Moves by a rounding error of float32."""

@@ -72,6 +72,7 @@ class Runner:
             subject.execute(request["consts"])
         if not request.get("from"):
             self.described = describe.describe(subject, request, self.wire.seed)
+            self.place.spare()
         return describe.page(self.described, request.get("from", 0))
 
     def do_build(self, request):
@@ -82,7 +83,7 @@ class Runner:
         self.place.renewed()
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
-        subject.single = bool(request.get("single"))
+        subject.single, subject.slices = bool(request.get("single")), request.get("slices", 0)
         subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
         buffers = subject.buffers()
         reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
@@ -127,6 +128,10 @@ class Runner:
             answer = subject.call(wide, near, w.seed)
             self.place.returned()
         self._put(answer)
+        if self.place.fresh:  # it is not timed
+            del answer
+            self.place.settle()
+            self.place.spare()
         self.begun = begin
 
     def _call_in_order(self, subject):
@@ -147,8 +152,10 @@ class Runner:
         subject, w = self._loaded(), self.wire
         with self.sharing.without_device() if self.sharing else contextlib.nullcontext():
             drawn = subject.draw(w.seed)
-        w.nreply = tensors.put(self.output, w.out, subject.move(drawn))
+        w.nreply = tensors.put(self.output, w.out, drawn)
+        del drawn
         self.place.settle()
+        self.place.spare()
 
     def do_snapshot(self, request):
         w, subject = self.wire, self._loaded()

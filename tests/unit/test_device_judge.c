@@ -600,6 +600,52 @@ static void a_case_is_moved(void **state)
     kg_dj_stop(&j);
 }
 
+/* A null runner has no regions of its own: the window has the copy into, and the digest of, those
+ * of another. */
+static void regions_are_lent_to_null_calls(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), null = start_runner(&j, honest);
+    struct kg_dj_report rep;
+    fill_case(&j, 0, 1);
+    expect(&j, &ref, 0);
+    struct kg_dj_call c = call_of(&null, 0, KG_TC_NULL, KG_DJ_NONE);
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM); /* nothing is bound there */
+    c.lent = 1 + ref.port;
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    assert_int_equal(rep.status, KG_DJ_ANSWERED);
+    c.lent = KG_DJ_PORTS; /* no port is open there */
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    c.lent = KG_DJ_PORTS + 1;
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    c = call_of(&null, 0, KG_TC_CALL, KG_DJ_NONE);
+    c.lent = 1 + ref.port; /* who answers must have its own */
+    assert_int_equal(kg_dj_run(&j, &c, &rep, &err), KG_E_GYM);
+    assert_non_null(strstr(err.message, "lent to a command that needs its own"));
+    end_runner(&j, &ref);
+    end_runner(&j, &null);
+    kg_dj_stop(&j);
+}
+
+static void the_cap_may_change(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct kg_tleaf leaf;
+    v_leaf(&leaf, KG_TD_F32, 1 << 10, 1 << 10);
+    OK(kg_dj_cap(&j, 1 << 20, &err));
+    assert_int_equal(kg_dj_case_begin(&j, 0, &leaf, 1, &err), KG_E_LIMIT);
+    assert_true(err.memory);
+    OK(kg_dj_cap(&j, 1 << 23, &err));
+    OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err));
+    assert_true(j.bytes > 1 << 22);
+    OK(kg_dj_case_forget(&j, 0, 1, &err));
+    assert_int_equal(j.bytes, 0);
+    assert_int_equal(kg_dj_cap(&j, 0, &err), KG_E_GYM);
+    kg_dj_stop(&j);
+}
+
 static void order_is_enforced(void **state)
 {
     (void)state;
@@ -941,6 +987,8 @@ int main(void)
         cmocka_unit_test(the_answer_before_the_edit_is_told_apart),
         cmocka_unit_test(masters_from_what_a_reference_drew),
         cmocka_unit_test(a_case_is_moved),
+        cmocka_unit_test(regions_are_lent_to_null_calls),
+        cmocka_unit_test(the_cap_may_change),
         cmocka_unit_test(order_is_enforced),
         cmocka_unit_test(the_device_is_others_while_a_runner_compiles),
         cmocka_unit_test(slow_calls),

@@ -302,12 +302,12 @@ static void bad_descriptions(void **state)
         {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [1.5]}]}", "inputs[0].shape"},
         {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [1,1,1,1,1,1,1,1,1]}]}", "at most 8"},
         {"{" INIT ", 'inputs': [{'dtype': 'float64', 'shape': [3037000500, 3037000500]}]}",
-         "more than 16 GB"},
+         "more than 64 GB"},
         {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [9223372036854775807, 2]}]}",
-         "more than 16 GB"},
-        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [16000000000]}, {'dtype': 'int8', "
-         "'shape': [16000000000]}]}",
-         "inputs: more than 16 GB together"},
+         "more than 64 GB"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [64000000000]}, {'dtype': 'int8', "
+         "'shape': [64000000000]}]}",
+         "inputs: more than 64 GB together"},
         {"{" INIT ", 'inputs': [" INPUT "]}", "state: a list is needed"},
         {"{" INIT ", 'inputs': [], 'state': [{'dtype': 'int8', 'shape': []}]}", "state[0].name"},
         {"{" INIT ", 'inputs': [], 'state': [{'name': 'a b', 'dtype': 'int8', 'shape': []}]}",

@@ -15,6 +15,12 @@ static bool widens(bool oracle, const struct kg_tleaf *leaf)
     return oracle && leaf->dtype != KG_TD_F64 && kg_tdtype_floating((enum kg_tdtype)leaf->dtype);
 }
 
+/* Large ones are widened piece by piece, so that there is no copy of the whole beside. */
+static bool in_pieces(bool oracle, const struct kg_tleaf *leaf)
+{
+    return widens(oracle, leaf) && leaf->bytes > KG_DJ_ASIDE;
+}
+
 /* Lays out the copies in one block, and the widened values behind them. from: offsets of the
  * copies; a->at: offsets of the values to compare. Returns the size. */
 static uint64_t place_copies(struct kg_dj_answer *a, bool oracle, const struct kg_dj_claims *claims,
@@ -23,7 +29,7 @@ static uint64_t place_copies(struct kg_dj_answer *a, bool oracle, const struct k
     uint64_t end = 0;
     for (uint32_t i = 0; i < claims->n; i++) {
         from[i] = a->at[i] = end;
-        end += round_up(claims->leaf[i].bytes);
+        end += in_pieces(oracle, &claims->leaf[i]) ? 0 : round_up(claims->leaf[i].bytes);
     }
     for (uint32_t i = 0; i < claims->n; i++) {
         if (widens(oracle, &claims->leaf[i])) {
@@ -53,6 +59,57 @@ static void note_copies(struct kg_dj_answer *a, const struct kg_dj_claims *claim
     }
 }
 
+/* The digest is taken of what lies in OUT. An oracle is asked by nobody who could change it
+ * meanwhile. */
+static enum kg_code take_pieces(struct kg_dj_state *s, uint64_t to, struct kg_dtake whole,
+                                uint64_t word, struct kg_dtake *out, struct kg_err *err)
+{
+    uint64_t size = kg_tdtype_bytes((enum kg_tdtype)whole.dtype);
+    if (kg_dj_reserve(s, &s->aside, &s->aside_cap, KG_DJ_ASIDE, err) != KG_OK) {
+        return err->code;
+    }
+    for (uint64_t done = 0, n; done < whole.bytes; done += n) {
+        n = whole.bytes - done < KG_DJ_ASIDE ? whole.bytes - done : KG_DJ_ASIDE;
+        struct kg_dtake piece = whole;
+        piece.dst = s->aside;
+        piece.src += done;
+        piece.bytes = n;
+        if (s->dev.ops->take(&s->dev, &piece, 1, word, err) != KG_OK) {
+            return err->code;
+        }
+        out->unwritten += piece.unwritten;
+        s->dev.ops->widen(&s->dev, to + done / size * sizeof(double), (enum kg_tdtype)whole.dtype,
+                          s->aside, n / size);
+    }
+    struct kg_dspan span = {whole.src, whole.bytes};
+    return s->dev.ops->digest(&s->dev, &span, 1, &out->digest, err);
+}
+
+/* All that are copied whole at once, then the others. */
+static enum kg_code take_all(struct kg_dj_state *s, const struct kg_dj_answer *a, bool oracle,
+                             const struct kg_dj_claims *claims, struct kg_dtake *t, uint64_t word,
+                             struct kg_err *err)
+{
+    struct kg_dtake whole[KG_TWIRE_LEAVES];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < claims->n; i++) {
+        if (!in_pieces(oracle, &claims->leaf[i])) {
+            whole[n++] = t[i];
+        }
+    }
+    if (s->dev.ops->take(&s->dev, whole, n, word, err) != KG_OK) {
+        return err->code;
+    }
+    for (uint32_t i = claims->n; i-- > 0;) {
+        if (!in_pieces(oracle, &claims->leaf[i])) {
+            t[i] = whole[--n];
+        } else if (take_pieces(s, a->block + a->at[i], t[i], word, &t[i], err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
 enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
                                const struct kg_dj_port *p, const struct kg_dj_claims *claims,
                                const struct kg_digest *digest, uint64_t word, uint64_t poisoned,
@@ -72,14 +129,14 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                  .dtype = l->dtype,
                                  .look = l->offset + l->bytes <= poisoned};
     }
-    if (s->dev.ops->take(&s->dev, t, claims->n, word, err) != KG_OK) {
+    if (take_all(s, a, oracle, claims, t, word, err) != KG_OK) {
         return err->code;
     }
     note_copies(a, claims, t, digest, out);
     for (uint32_t i = 0; i < claims->n; i++) {
         const struct kg_tleaf *l = &claims->leaf[i];
         a->at[i] += a->block;
-        if (widens(oracle, l)) {
+        if (widens(oracle, l) && !in_pieces(oracle, l)) {
             s->dev.ops->widen(&s->dev, a->at[i], (enum kg_tdtype)l->dtype, t[i].dst,
                               kg_tleaf_count(l));
         }

@@ -10,8 +10,9 @@
 struct kg_dj_command {
     const struct kg_djm_req *req;
     struct kg_dj_port *port;
-    struct kg_dj_case *c; /* NULL: none */
-    bool moves;           /* the masters are copied into IN */
+    struct kg_dj_port *memory; /* whose IN and OUT are used: port's, or those that are lent to it */
+    struct kg_dj_case *c;      /* NULL: none */
+    bool moves;                /* the masters are copied into IN */
     bool binds;   /* the runner is told where its inputs lie: BIND, or a call with KG_TF_BIND */
     bool answers; /* the command leaves an answer, so OUT is poisoned before */
     /* word: the poison; poisoned: bytes of OUT that hold it. */

@@ -337,6 +337,7 @@ static enum kg_code cpu_open(struct kg_device *d, const char *name, struct kg_er
     snprintf(d->facts.driver, sizeof d->facts.driver, "host");
     snprintf(d->facts.exchange, sizeof d->facts.exchange, "memfd");
     d->facts.memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    d->facts.free_bytes = (int64_t)sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
     return cpu_bandwidth(d, err);
 }
 

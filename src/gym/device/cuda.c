@@ -126,6 +126,9 @@ static enum kg_code read_facts(struct kg_device *d, struct kg_err *err)
                        d->facts.name);
     }
     d->facts.memory_bytes = (int64_t)bytes;
+    size_t left = 0, all = 0;
+    d->facts.free_bytes =
+        c->cu.mem_info(&left, &all) == KG_CU_SUCCESS ? (int64_t)left : (int64_t)bytes;
     d->facts.clock = true;
     snprintf(d->facts.driver, sizeof d->facts.driver, "CUDA %d.%d", version / 1000,
              version % 1000 / 10);

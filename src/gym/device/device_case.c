@@ -18,7 +18,6 @@ void kg_dj_case_drop(struct kg_dj_state *s, int id)
     kg_dj_answer_drop(s, &c->side[0]);
     kg_dj_answer_drop(s, &c->side[1]);
     kg_dj_release(s, &c->block, &c->cap);
-    kg_dj_release(s, &c->other, &c->other_cap);
     free(c);
     s->cases[id] = NULL;
     kg_dj_kept_drop(s, id);
@@ -76,7 +75,7 @@ static enum kg_code begin(struct kg_dj_state *s, int id, const struct kg_tleaf *
     c->n = n;
     memcpy(c->leaf, leaf, n * sizeof *leaf);
     uint64_t bytes = kg_twire_place(c->leaf, c->n);
-    if (kg_dj_reserve(s, &c->block, &c->cap, bytes, err) != KG_OK) {
+    if (kg_dj_reserve(s, &c->block, &c->cap, bytes + KG_DJM_FAR, err) != KG_OK) {
         free(c);
         return err->code;
     }
@@ -115,40 +114,55 @@ enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req, 
     return s->dev.ops->sync(&s->dev, err);
 }
 
-static void exchange(uint64_t *a, uint64_t *b)
+/* Moves [from, from + bytes) by a distance within the block, in pieces, so that no second block is
+ * needed. A piece is first copied aside where it overlaps its own place. */
+static void shift(struct kg_dj_state *s, uint64_t block, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    uint64_t was = *a;
-    *a = *b;
-    *b = was;
+    uint64_t piece = s->aside_cap;
+    for (uint64_t done = 0, n; done < bytes; done += n) {
+        n = bytes - done < piece ? bytes - done : piece;
+        uint64_t at = to > from ? bytes - done - n : done; /* away from what is still to be moved */
+        s->dev.ops->copy(&s->dev, s->aside, block + from + at, n);
+        s->dev.ops->copy(&s->dev, block + to + at, s->aside, n);
+    }
+}
+
+/* The masters of the tensors, one after the other, from the far end where they move up. */
+static void shift_all(struct kg_dj_state *s, const struct kg_dj_case *c, const struct kg_tleaf *old)
+{
+    for (uint32_t k = 0; k < c->n; k++) {
+        uint32_t i = c->leaf[0].offset > old[0].offset ? c->n - 1 - k : k;
+        if (c->filled[i] && c->leaf[i].offset != old[i].offset) {
+            shift(s, c->block, old[i].offset, c->leaf[i].offset, old[i].bytes);
+        }
+    }
 }
 
 enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
     struct kg_tleaf old[KG_TWIRE_LEAVES];
-    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK) {
+    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK ||
+        kg_dj_reserve(s, &s->aside, &s->aside_cap, c->bytes < KG_DJ_ASIDE ? c->bytes : KG_DJ_ASIDE,
+                      err) != KG_OK) {
         return err->code;
     }
     memcpy(old, c->leaf, c->n * sizeof *old);
     uint64_t bytes = kg_twire_place(c->leaf, c->n) + req->in_bytes;
-    if (kg_dj_reserve(s, &c->other, &c->other_cap, bytes, err) != KG_OK) {
+    if (bytes > c->cap) {
         memcpy(c->leaf, old, c->n * sizeof *old);
-        return err->code;
+        return kg_fail(err, KG_E_LIMIT, "judge: case %d has no room to move so far", req->id);
     }
     for (uint32_t i = 0; i < c->n; i++) {
         c->leaf[i].offset += req->in_bytes;
-        if (c->filled[i]) {
-            s->dev.ops->copy(&s->dev, c->other + c->leaf[i].offset, c->block + old[i].offset,
-                             old[i].bytes);
-        }
     }
-    enum kg_code code = s->dev.ops->sync(&s->dev, err);
-    exchange(&c->block, &c->other);
-    exchange(&c->cap, &c->other_cap);
+    if (c->n > 0) {
+        shift_all(s, c, old);
+    }
     c->bytes = bytes;
     set_guards(s, c);
     renewed(s, c, req->id);
-    return code == KG_OK ? s->dev.ops->sync(&s->dev, err) : code;
+    return s->dev.ops->sync(&s->dev, err);
 }
 
 static enum kg_code leaf_need(struct kg_dj_state *s, int id, int at, struct kg_dj_case **out,

@@ -113,6 +113,12 @@ enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err)
     return KG_OK;
 }
 
+enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_CAP, .in_bytes = bytes};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_case_begin(struct kg_dj *j, int id, const struct kg_tleaf *leaf, size_t n,
                               struct kg_err *err)
 {
@@ -166,6 +172,7 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
                        struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_RUN,
+                             .lent = c->lent,
                              .port = c->port,
                              .id = c->id,
                              .command = c->command,

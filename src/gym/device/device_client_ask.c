@@ -173,6 +173,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     if (receive(j, req->op, until + SILENCE_NS, u, rep, got, &nfds, err) != KG_OK) {
         return err->code;
     }
+    j->bytes = rep->held;
     if (rep->code == KG_OK) {
         return KG_OK;
     }

@@ -33,12 +33,13 @@ struct kg_dj_facts {
     char name[128], driver[64];
     char bus[32]; /* a GPU's PCI address: "0000:19:00.0" */
     int64_t memory_bytes, l2_bytes;
-    double bandwidth;  /* bytes/s of the device's own copy; the largest value seen, see
-                          kg_dj_bandwidth */
-    char exchange[32]; /* "memfd", "cumem" */
-    bool clock;        /* windows are times that count (a GPU) */
-    bool confined;     /* its seccomp filter is on */
-    bool sealed;       /* runners cannot write to IN, so it is not checked after a call */
+    int64_t free_bytes; /* of it, when the judge had started */
+    double bandwidth;   /* bytes/s of the device's own copy; the largest value seen, see
+                           kg_dj_bandwidth */
+    char exchange[32];  /* "memfd", "cumem" */
+    bool clock;         /* windows are times that count (a GPU) */
+    bool confined;      /* its seccomp filter is on */
+    bool sealed;        /* runners cannot write to IN, so it is not checked after a call */
 };
 
 /* How long the request under way has waited for the device. Shared by broker and judge only. The
@@ -57,9 +58,10 @@ struct kg_dj {
     struct kg_dj_spec spec;
     struct kg_dj_pause *pause; /* NULL: the judge was not started */
     int64_t waited_ns;         /* total wait for users that have the device alone */
-    double e_ref; /* the largest e_ref of the tensors that the last kg_dj_self compared */
-    bool held;    /* the caller holds the device itself (timing/lease.h). Otherwise every request
-                     shares the device, so that no other process times anything beside its work. */
+    double e_ref;  /* the largest e_ref of the tensors that the last kg_dj_self compared */
+    int64_t bytes; /* of masters and answers that it holds, after the last request */
+    bool held;     /* the caller holds the device itself (timing/lease.h). Otherwise every request
+                      shares the device, so that no other process times anything beside its work. */
 };
 
 /* Forks the judge; the program is not executed anew. Call it before any candidate exists. Call it
@@ -119,6 +121,9 @@ enum kg_dj_kind {
     KG_DJ_KINDS
 };
 
+/* Sets the most bytes that masters and answers may take from now on (kg_dj_spec.memory_cap). What
+ * is held stays. */
+enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, struct kg_err *err) KG_MUST_USE;
 /* Measures facts.bandwidth again. Others may have used the device when the judge started. */
 enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;
 
@@ -159,7 +164,8 @@ enum kg_dj_status {
 
 /* One command for a runner. */
 struct kg_dj_call {
-    int port, id;     /* id: the case, -1: none */
+    int port, id; /* id: the case, -1: none */
+    int lent;     /* NULL: 1 + the port whose regions stand for its own, which are small; 0: none */
     uint32_t command; /* STATE, BIND, CALL, DRAW, SNAPSHOT, NULL, TIMED */
     uint32_t flags;   /* enum kg_tflag */
     uint64_t seed;

@@ -8,9 +8,10 @@ enum kg_code kg_dj_reserve(struct kg_dj_state *s, uint64_t *block, uint64_t *cap
     }
     kg_dj_release(s, block, cap);
     if (bytes > KG_DJM_MOST || s->held + (int64_t)bytes > s->cap) {
-        return kg_fail(err, KG_E_LIMIT,
-                       "judge: %llu bytes more than the %lld that tensors may take (%lld are held)",
-                       (unsigned long long)bytes, (long long)s->cap, (long long)s->held);
+        return kg_fail_memory(
+            err, KG_E_LIMIT,
+            "judge: %llu bytes more than the %lld that tensors may take (%lld are held)",
+            (unsigned long long)bytes, (long long)s->cap, (long long)s->held);
     }
     if (s->dev.ops->alloc(&s->dev, bytes, block, err) != KG_OK) {
         *block = 0;

@@ -6,12 +6,25 @@
 #include <string.h>
 
 static const char *const op_names[KG_DJM_OPS] = {
-    [KG_DJM_HELLO] = "start",        [KG_DJM_OPEN] = "open port",      [KG_DJM_ATTACH] = "attach",
-    [KG_DJM_CLOSE] = "close",        [KG_DJM_BEGIN] = "begin case",    [KG_DJM_FILL] = "fill",
-    [KG_DJM_ADOPT] = "adopt",        [KG_DJM_EDIT] = "edit",           [KG_DJM_RUN] = "run",
-    [KG_DJM_SELF] = "self check",    [KG_DJM_COMPARE] = "compare",     [KG_DJM_MOVE] = "move case",
-    [KG_DJM_FORGET] = "forget case", [KG_DJM_BANDWIDTH] = "bandwidth", [KG_DJM_KEEP] = "set aside",
-    [KG_DJM_RECALL] = "recall",      [KG_DJM_COPY] = "copy case",      [KG_DJM_USE] = "use of port",
+    [KG_DJM_HELLO] = "start",
+    [KG_DJM_OPEN] = "open port",
+    [KG_DJM_ATTACH] = "attach",
+    [KG_DJM_CLOSE] = "close",
+    [KG_DJM_BEGIN] = "begin case",
+    [KG_DJM_FILL] = "fill",
+    [KG_DJM_ADOPT] = "adopt",
+    [KG_DJM_EDIT] = "edit",
+    [KG_DJM_RUN] = "run",
+    [KG_DJM_SELF] = "self check",
+    [KG_DJM_COMPARE] = "compare",
+    [KG_DJM_MOVE] = "move case",
+    [KG_DJM_FORGET] = "forget case",
+    [KG_DJM_BANDWIDTH] = "bandwidth",
+    [KG_DJM_KEEP] = "set aside",
+    [KG_DJM_RECALL] = "recall",
+    [KG_DJM_COPY] = "copy case",
+    [KG_DJM_USE] = "use of port",
+    [KG_DJM_CAP] = "cap",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -81,6 +94,9 @@ static const char *check_run(const struct kg_djm_req *r)
     if (r->keep != KG_DJ_NONE && (data || r->command == KG_TC_NULL)) {
         return "nothing to keep of this command";
     }
+    if (r->lent < 0 || r->lent > KG_DJ_PORTS || (r->lent > 0 && r->command != KG_TC_NULL)) {
+        return "regions of no port, or lent to a command that needs its own";
+    }
     return NULL;
 }
 
@@ -134,6 +150,8 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
                        r.out_bytes > KG_DJM_MOST
                    ? "a region's size is out of range"
                    : NULL;
+    case KG_DJM_CAP:
+        return r.in_bytes == 0 || r.in_bytes > INT64_MAX ? "a cap out of range" : NULL;
     case KG_DJM_USE:
         return r.out_bytes == 0 || r.out_bytes > KG_DJM_MOST ? "a region's size is out of range"
                                                              : NULL;

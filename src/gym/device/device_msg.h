@@ -32,6 +32,7 @@ enum kg_djm_op {
     KG_DJM_KEEP,
     KG_DJM_RECALL,
     KG_DJM_USE,
+    KG_DJM_CAP,
     KG_DJM_OPS
 };
 
@@ -39,12 +40,13 @@ struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
     /* 0 where an operation does not use one. id -1: no case. at: a tensor; KEEP and RECALL: a slot;
-     * FORGET: how many cases follow id. from: a tensor; COPY: a case. */
-    int32_t port, id, at, from;
+     * FORGET: how many cases follow id. from: a tensor; COPY: a case. lent: RUN of NULL: 1 + the
+     * port whose regions stand for its own; 0: none. */
+    int32_t port, id, at, from, lent;
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again;                     /* CLOSE: the regions may serve the next port */
     uint32_t learns;                    /* SELF: the reference's errors are remembered */
-    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance */
+    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the cap */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: by the bound */
     struct kg_dj_law law;                  /* EDIT: only its key is used */
@@ -58,6 +60,7 @@ struct kg_djm_rep {
     uint32_t flag;                /* HELLO: confined; SELF: applies; KEEP: kept; RECALL: same */
     int32_t port;                 /* OPEN */
     uint32_t memory;              /* of an error: it is memory that lacks */
+    int64_t held;                 /* bytes of masters and answers */
     uint64_t in_bytes, out_bytes; /* OPEN */
     double e_ref;                 /* SELF */
     struct kg_dj_facts facts;     /* HELLO, BANDWIDTH */

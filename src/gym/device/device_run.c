@@ -39,18 +39,22 @@ static enum kg_code prepare(struct kg_dj_state *s, struct kg_dj_command *k, stru
         (r->id >= 0 && kg_dj_case_need(s, r->id, &k->c, err) != KG_OK)) {
         return err->code;
     }
-    bool call = r->command == KG_TC_CALL, null = r->command == KG_TC_NULL;
+    k->memory = k->port;
+    if (r->lent > 0 && kg_dj_port_need(s, r->lent - 1, &k->memory, err) != KG_OK) {
+        return err->code;
+    }
+    bool call = r->command == KG_TC_CALL, null = r->command == KG_TC_NULL && r->lent == 0;
     k->answers = call || r->keep != KG_DJ_NONE;
-    k->moves = call || r->command == KG_TC_STATE || (null && k->c != NULL);
+    k->moves = call || r->command == KG_TC_STATE || (r->command == KG_TC_NULL && k->c != NULL);
     if (k->moves && kg_dj_case_complete(s, k->c, err) != KG_OK) {
         return err->code;
     }
     bool elsewhere = (call || (null && k->c != NULL)) && !same_places(k->port, k->c);
     k->binds = r->command == KG_TC_BIND || (elsewhere && (r->flags & KG_TF_BIND));
-    if ((k->moves || k->binds) && k->c->bytes > k->port->in_bytes) {
+    if ((k->moves || k->binds) && k->c->bytes > k->memory->in_bytes) {
         return kg_fail(err, KG_E_LIMIT, "judge: inputs of %llu bytes, port %d has %llu",
                        (unsigned long long)k->c->bytes, r->port,
-                       (unsigned long long)k->port->in_bytes);
+                       (unsigned long long)k->memory->in_bytes);
     }
     if (elsewhere && !k->binds) {
         return kg_fail(err, KG_E_GYM, "judge: no inputs like those of case %d are bound on port %d",
@@ -200,7 +204,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     }
     *t0 = ops->clock(&s->dev);
     if (k->moves) {
-        ops->copy(&s->dev, k->port->in, k->c->block, k->c->bytes);
+        ops->copy(&s->dev, k->memory->in, k->c->block, k->c->bytes);
     }
     if (k->req->timed) {
         ops->flush(&s->dev);

@@ -31,12 +31,12 @@ static enum kg_code close_window(struct kg_dj_state *s, struct kg_dj_command *k,
     if (k->req->command == KG_TC_NULL && k->c != NULL && k->c->side[0].there) {
         n = k->c->side[0].n;
         memcpy(leaf, k->c->side[0].leaf, n * sizeof *leaf);
-        n = kg_twire_place(leaf, n) <= k->port->out_bytes ? n : 0;
+        n = kg_twire_place(leaf, n) <= k->memory->out_bytes ? n : 0;
         from = leaf;
     }
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < n; i++) {
-        span[i] = (struct kg_dspan){k->port->out + from[i].offset, from[i].bytes};
+        span[i] = (struct kg_dspan){k->memory->out + from[i].offset, from[i].bytes};
         bytes += from[i].bytes;
     }
     int64_t begun = s->dev.ops->clock(&s->dev);
@@ -59,7 +59,7 @@ static enum kg_code find_changed(struct kg_dj_state *s, const struct kg_dj_comma
     for (uint32_t i = 0; i < k->c->n; i++) {
         const struct kg_tleaf *l = &k->c->leaf[i];
         struct kg_dspan a = {k->c->block + l->offset, l->bytes};
-        struct kg_dspan b = {k->port->in + l->offset, l->bytes};
+        struct kg_dspan b = {k->memory->in + l->offset, l->bytes};
         if (s->dev.ops->digest(&s->dev, &a, 1, &was, err) != KG_OK ||
             s->dev.ops->digest(&s->dev, &b, 1, &is, err) != KG_OK) {
             return err->code;
@@ -80,7 +80,7 @@ static enum kg_code check_inputs(struct kg_dj_state *s, const struct kg_dj_comma
     if (!k->moves || s->dev.sealed) {
         return KG_OK;
     }
-    struct kg_dspan span = {k->port->in, k->c->bytes};
+    struct kg_dspan span = {k->memory->in, k->c->bytes};
     if (s->dev.ops->digest(&s->dev, &span, 1, &now, err) != KG_OK) {
         return err->code;
     }

@@ -32,6 +32,7 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
         kg_dj_port_drop(s, k, false);
     }
     kg_dj_answer_drop(s, &s->candidate);
+    kg_dj_release(s, &s->aside, &s->aside_cap);
     kg_dj_kept_drop(s, -1);
     kg_rng_deinit(&s->rng);
     kg_device_close(&s->dev);
@@ -44,11 +45,19 @@ static void forget(struct kg_dj_state *s, const struct kg_djm_req *req)
     }
 }
 
+static enum kg_code close_port(struct kg_dj_state *s, const struct kg_djm_req *req,
+                               struct kg_err *err)
+{
+    struct kg_dj_port *p;
+    enum kg_code code = kg_dj_port_need(s, req->port, &p, err);
+    kg_dj_port_drop(s, req->port, req->again == 1);
+    return code;
+}
+
 static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds,
                              int nfds, struct kg_djm_rep *rep, int out_fds[3], int *nout,
                              struct kg_err *err)
 {
-    struct kg_dj_port *p;
     bool applies = false;
     enum kg_code code;
     switch ((enum kg_djm_op)req->op) {
@@ -60,10 +69,11 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_attach(s, req->port, fds, nfds, err);
     case KG_DJM_USE:
         return kg_dj_do_use(s, req->port, req->out_bytes, err);
+    case KG_DJM_CAP:
+        s->cap = (int64_t)req->in_bytes;
+        return KG_OK;
     case KG_DJM_CLOSE:
-        code = kg_dj_port_need(s, req->port, &p, err);
-        kg_dj_port_drop(s, req->port, req->again == 1);
-        return code;
+        return close_port(s, req, err);
     case KG_DJM_BEGIN:
         return kg_dj_do_begin(s, req, err);
     case KG_DJM_FILL:
@@ -119,6 +129,7 @@ void kg_dj_serve(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds, 
     rep->seq = req->seq;
     rep->code = (uint32_t)dispatch(s, req, fds, nfds, rep, out_fds, nout, &err);
     rep->e_ref = s->e_ref;
+    rep->held = s->held;
     rep->memory = err.memory;
     _Static_assert(sizeof rep->message == sizeof err.message, "a message fits");
     memcpy(rep->message, err.message, sizeof rep->message);

@@ -9,7 +9,8 @@
 #include "gym/device/device.h"
 #include "gym/device/device_msg.h"
 
-#define KG_DJ_RING 256 /* answers remembered per port */
+#define KG_DJ_RING  256                  /* answers remembered per port */
+#define KG_DJ_ASIDE ((uint64_t)16 << 20) /* most bytes that are moved or widened at once */
 
 /* One tensor of an answer that a port's runner gave, and what was expected. */
 struct kg_dj_seen {
@@ -69,9 +70,8 @@ struct kg_dj_case {
     uint32_t n;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     bool filled[KG_TWIRE_LEAVES];
-    uint64_t block, bytes;     /* the masters, laid out with guards exactly as in IN */
-    uint64_t cap;              /* of block */
-    uint64_t other, other_cap; /* the block before the last move, reused by the next one */
+    uint64_t block, bytes; /* the masters, laid out with guards exactly as in IN */
+    uint64_t cap;          /* of block */
     bool digested;
     struct kg_digest inputs; /* digest of the block: it identifies these inputs */
     bool has_twin;           /* the case was edited; twin: digest of the inputs before */
@@ -102,6 +102,7 @@ struct kg_dj_state {
     struct kg_dj_case *cases[KG_DJ_CASES];
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* of `candidate`; -1: none */
+    uint64_t aside, aside_cap;          /* for pieces of what is moved or widened; 0: none yet */
     struct kg_dj_kept kept[KG_DJ_KEPT_SLOTS];
     double e_ref;                    /* result of the last SELF */
     const struct kg_dj_pause *pause; /* wait of the request under way; NULL: requests never wait */

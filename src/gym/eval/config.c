@@ -104,6 +104,9 @@ static const struct kg_opt table[] = {
     TEXT("compiler", compiler, "gcc", "C compiler for references and candidates."),
     TEXT("device", device, "auto",
          "Where PyTorch problems run: cpu, cuda:N, or auto: a GPU where there is one."),
+    INT("device.memory_mb", device_memory_mb, 0, 1 << 24, "0", "MB",
+        "PyTorch: memory of the device that all jobs of this user may take together; 0: on a GPU "
+        "what is free there, on the CPU no limit."),
     TEXT("python", python, "",
          "Python with PyTorch; empty: the environment that `make torch` makes, else python3."),
     REAL("torch.deadline_compile", torch_deadline_compile, 0.1, 3600, "300", "s",
@@ -112,8 +115,9 @@ static const struct kg_opt table[] = {
          "PyTorch: time of a whole evaluation."),
     REAL("torch.first_call", torch_first_call, 0, 3600, "60", "s",
          "PyTorch: time that the first call at a shape has besides deadline.run (autotuning)."),
-    INT("torch.memory_mb", torch_memory_mb, 256, 1 << 22, "8192", "MB",
-        "PyTorch: memory of a runner."),
+    INT("torch.memory_mb", torch_memory_mb, 0, 1 << 22, "0", "MB",
+        "PyTorch: memory of a runner on the host; 0: 8 GB, more for large inputs, and for a "
+        "reference what it needs."),
     INT("torch.tiny_elements", torch_tiny_elements, 1, 1 << 30, "16384", "",
         "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),
     INT("torch.shapes", torch_shapes, 0, 8, "0", "",

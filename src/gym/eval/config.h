@@ -50,7 +50,7 @@ struct kg_config {
     char device[32];  /* "auto", "cpu", "cuda:N" */
     char python[512]; /* "": that of `make torch`, else python3 */
     double torch_deadline_compile, torch_deadline_eval, torch_first_call; /* seconds */
-    int64_t torch_memory_mb, torch_tiny_elements, torch_shapes;
+    int64_t torch_memory_mb, torch_tiny_elements, torch_shapes, device_memory_mb;
     bool torch_shapes_gate;
     int torch_spare; /* enum kg_spare */
     bool torch_contexts_apart;

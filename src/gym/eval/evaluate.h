@@ -44,6 +44,8 @@ enum kg_code kg_worker_open(const struct kg_config *config, int cpu, const volat
 /* Without it each worker learns all by itself. */
 void kg_worker_share(struct kg_worker *w, struct kg_common *common);
 void kg_worker_close(struct kg_worker *w);
+/* Nothing is to be done at the moment: gives back what other processes wait for. */
+void kg_worker_idle(struct kg_worker *w);
 /* Forgets its problem and ends all of its processes: after a task that was cancelled, since what it
  * spoke to may have been interrupted in mid-sentence. */
 void kg_worker_reset(struct kg_worker *w);

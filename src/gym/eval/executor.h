@@ -74,6 +74,8 @@ struct kg_executor {
     void (*stop)(struct kg_evaluation *e);
     /* Both do nothing where the worker has no part of this executor. close() frees it. */
     void (*forget)(struct kg_worker *w, enum kg_forget what);
+    /* The worker has nothing to do: give back what others wait for. NULL: nothing. */
+    void (*idle)(struct kg_worker *w);
     void (*close)(struct kg_worker *w);
     /* KG_E_HOST: this host lacks what such problems need at all; the message says what and how to
      * get it. NULL: every host that runs kgym has it. */

@@ -118,6 +118,15 @@ void kg_worker_reset(struct kg_worker *w)
     }
 }
 
+void kg_worker_idle(struct kg_worker *w)
+{
+    for (const struct kg_executor *const *x = kg_executors; *x; x++) {
+        if ((*x)->idle) {
+            (*x)->idle(w);
+        }
+    }
+}
+
 const char *kg_worker_scratch(const struct kg_worker *w)
 {
     return w->scratch.path;

@@ -19,6 +19,8 @@
 #include "gym/pool/result.h"
 #include "gym/pool/settings.h"
 
+#define IDLE_MS 100
+
 struct role {
     struct kg_channel channel;
     struct kg_config config;
@@ -214,12 +216,24 @@ static json_t *run(struct role *role, const struct kg_frame *f, struct kg_buf *b
     return head;
 }
 
+/* The next frame. What others wait for is given back before, and while there is none. */
+static bool next_frame(struct role *role, struct kg_frame *f)
+{
+    do {
+        kg_worker_idle(role->worker);
+        if (kg_channel_wait(&role->channel, IDLE_MS, &ending, f)) {
+            return true;
+        }
+    } while (!ending && !role->channel.ended);
+    return false;
+}
+
 static void serve(struct role *role)
 {
     struct kg_frame f;
     struct kg_buf body;
     kg_buf_init(&body, KG_POOL_RECORD_MAX);
-    while (!ending && kg_channel_wait(&role->channel, -1, &ending, &f)) {
+    while (!ending && next_frame(role, &f)) {
         cancelled = 0; /* a signal for an earlier task is no longer meant */
         if (ending) {  /* but one that came just now is */
             cancelled = 1;

@@ -14,6 +14,7 @@
 #include "gym/device/device_judge.h"
 #include "gym/eval/executor.h"
 #include "gym/timing/lease.h"
+#include "gym/timing/ledger.h"
 #include "gym/torch/problem/input_plan.h"
 #include "gym/torch/problem/suite.h"
 #include "gym/torch/problem/task.h"
@@ -54,6 +55,7 @@ struct kg_tcase {
     bool products;  /* league tf32: these are what its answer's error comes from */
     bool forced;    /* seed and key come from a record that is replayed */
     uint64_t asked; /* evaluations that it served */
+    uint64_t used;  /* number of its last use: the least is forgotten first where memory is short */
 };
 
 struct kg_tinstance {
@@ -62,12 +64,33 @@ struct kg_tinstance {
     struct kg_task_desc desc;
     bool described, ready;
     bool single;   /* the oracle is fp32: decided before any candidate is there */
+    int slices;    /* in which the oracle works, where memory is short; 0: as a whole */
+    bool whole;    /* it was shown that it cannot */
     char why[200]; /* what it does in double instead of answering */
     struct kg_trunner ref;
     struct kg_key state_key[2]; /* of the two sets of parameters */
     bool state_made[2];
     int state_loaded; /* in the reference: 0, 1; -1 none */
     struct kg_tcase cases[KG_TL_COUNT];
+};
+
+/* How much of a device's memory an evaluation takes, from all that is comfortable downwards. */
+enum kg_tmemory_rung {
+    KG_TM_NONE,     /* nothing was planned */
+    KG_TM_RESIDENT, /* all cases stay with the judge */
+    KG_TM_ONE,      /* cases are made anew where there is no room */
+    KG_TM_SLICED,   /* and the oracle works in slices */
+    KG_TM_SINGLE,   /* and has no answers in double */
+};
+
+/* The worker's part of the device's memory (judging/memory.h). */
+struct kg_tmemory {
+    struct kg_ledger ledger;
+    bool open;         /* the ledger */
+    uint64_t capacity; /* bytes that all jobs may take together */
+    uint64_t judge;    /* most that the judge may hold; bytes of one case with its answers */
+    uint64_t one_case;
+    enum kg_tmemory_rung rung;
 };
 
 /* Tests only: what is made up where there is no device for it. */
@@ -94,6 +117,8 @@ struct kg_torch {
     bool zygote_up[2];
     struct kg_dj judge;
     bool judge_up;
+    struct kg_tmemory memory;
+    uint64_t uses;       /* of cases so far */
     bool contexts_apart; /* until the end of this timing, whatever the configuration says */
     bool beside;         /* code of a candidate is there, which may take memory */
     bool shared;         /* and other evaluations are on the device, which do */

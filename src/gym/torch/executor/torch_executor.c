@@ -9,6 +9,7 @@
 #include "gym/torch/executor/torch_prompt.h"
 #include "gym/torch/executor/torch_stages.h"
 #include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/onboard/torch_onboard.h"
 #include "gym/torch/problem/files.h"
@@ -205,6 +206,11 @@ static enum kg_code usable(struct kg_worker *w, struct kg_err *err)
     return kg_torch_open(w, err) == KG_OK ? kg_torch_start(w, err) : err->code;
 }
 
+static void idle(struct kg_worker *w)
+{
+    (void)kg_tmemory_yield(w);
+}
+
 const struct kg_executor kg_executor_torch = {
     .language = "python",
     .title = "Python",
@@ -236,6 +242,7 @@ const struct kg_executor kg_executor_torch = {
     .begin = begin,
     .stop = stop,
     .forget = kg_torch_forget,
+    .idle = idle,
     .close = kg_torch_close,
     .usable = usable,
     .onboard = kg_tonboard,

@@ -8,6 +8,7 @@
 #include "gym/torch/judging/grade.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/interpreted.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/shapes.h"
 #include "gym/torch/judging/torch_candidate.h"
@@ -86,6 +87,14 @@ static enum kg_code first_case(struct kg_evaluation *e, struct kg_tinstance *s, 
     return code;
 }
 
+static void note_memory(const struct kg_evaluation *e)
+{
+    json_t *memory = kg_tmemory_json(e->w);
+    if (memory) {
+        json_object_set_new(e->r->environment, "memory", memory);
+    }
+}
+
 enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tinstance *s;
@@ -109,6 +118,7 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     if (first_case(e, s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
+    note_memory(e);
     kg_tstage_timing_ahead(e, s);
     enum kg_stage_result step = kg_tcandidate_start(e, s, KG_ST_COMPILE, err);
     e->r->compiled = e->built = step == KG_STAGE_PASS;

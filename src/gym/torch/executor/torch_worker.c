@@ -80,6 +80,9 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
     kg_torch_leave(w);
     kg_torch_end_last(w);
     kg_torch_device_release(w, &l);
+    if (what >= KG_FORGET_JUDGE) {
+        kg_ledger_give(&t->memory.ledger);
+    }
     if (what < KG_FORGET_ALL) {
         return;
     }
@@ -89,6 +92,9 @@ void kg_torch_forget(struct kg_worker *w, enum kg_forget what)
         }
     }
     kg_tgpu_close(w);
+    if (t->memory.open) {
+        kg_ledger_close(&t->memory.ledger);
+    }
     *t = (struct kg_torch){.test = t->test}; /* to be opened again */
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/reference.h"
 
 #define RENEW     64 /* evaluations that a case serves */
@@ -343,6 +344,18 @@ void kg_tcases_kept(struct kg_worker *w, struct kg_tinstance *s, bool kept[KG_TL
     }
 }
 
+/* Slices of its inputs have to do with each other, and there is no memory for all of them in
+ * double. */
+static enum kg_code as_a_whole(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
+                               struct kg_tcase **out, struct kg_err *err)
+{
+    s->slices = 0;
+    s->whole = s->single = true;
+    s->ready = false; /* it is told when it builds its module */
+    snprintf(s->why, sizeof s->why, "there is no memory for answers in double");
+    return kg_tcase_ready(w, s, law, out, err);
+}
+
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err)
 {
@@ -350,9 +363,12 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
     if (kg_tinstance_open(w, s, err) != KG_OK) {
         return err->code;
     }
+    c->used = ++kg_torch_of(w)->uses;
     if (c->ready && c->asked < RENEW) {
         return KG_OK;
     }
+    c->ready = false;
+    kg_tmemory_room(w, c, law == KG_TL_EDITED ? &s->cases[KG_TL_OWN] : NULL);
     int tries = c->forced ? 1 : OWN_TRIES;
     do {
         if (!c->forced) {
@@ -364,6 +380,9 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
             return err->code;
         }
     } while (is_own(c) && !c->applies && --tries > 0);
+    if (is_own(c) && !c->applies && s->slices > 0) {
+        return as_a_whole(w, s, law, out, err);
+    }
     if (is_own(c) && !c->applies) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",
                        kg_torch_of(w)->problem->path);

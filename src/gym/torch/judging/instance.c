@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
@@ -126,75 +127,69 @@ static enum kg_code more_state(struct kg_worker *w, struct kg_tinstance *s, json
     return KG_OK;
 }
 
-enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
-                                   const json_t *consts, bool run, struct kg_task_desc *out,
-                                   struct kg_err *err)
+static enum kg_code start_to_describe(struct kg_worker *w, struct kg_tinstance *s,
+                                      struct kg_err *err)
 {
-    json_t *reply = NULL, *request = json_pack("{s:b}", "run", run);
-    if (!s->ref.up) {
-        uint64_t in_bytes, out_bytes;
-        enum kg_code code = kg_torch_judge(w, err);
-        if (code == KG_OK) {
-            first_regions(w, s, &in_bytes, &out_bytes);
-            code = start(w, s, in_bytes, out_bytes, err);
-        }
-        if (code != KG_OK) {
-            json_decref(request);
-            return err->code;
-        }
+    uint64_t in_bytes, out_bytes;
+    if (s->ref.up) {
+        return KG_OK;
+    }
+    if (kg_torch_judge(w, err) != KG_OK) {
+        return err->code;
+    }
+    first_regions(w, s, &in_bytes, &out_bytes);
+    return start(w, s, in_bytes, out_bytes, err);
+}
+
+/* One try. *wants: bytes of inputs for which there was no room; then there is no reply yet. */
+static enum kg_code ask_description(struct kg_worker *w, struct kg_tinstance *s,
+                                    const json_t *consts, bool run, uint64_t room, uint64_t *wants,
+                                    json_t **reply, struct kg_err *err)
+{
+    *wants = 0;
+    *reply = NULL;
+    if (start_to_describe(w, s, err) != KG_OK) {
+        return err->code;
+    }
+    json_t *request = json_pack("{s:b}", "run", run);
+    if (room <= INT64_MAX) {
+        json_object_set_new(request, "room", json_integer((json_int_t)room));
     }
     if (consts) {
         json_object_set(request, "consts", (json_t *)(uintptr_t)consts);
     }
     s->state_loaded = -1;
-    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, &reply, err) != KG_OK) {
+    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, reply, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code =
-        reply ? more_state(w, s, reply, err)
-              : kg_fail(err, KG_E_PROBLEM, "%s: no description", kg_torch_of(w)->problem->path);
+    json_int_t more = json_integer_value(json_object_get(*reply, "wants"));
+    *wants = more > 0 ? (uint64_t)more : 0;
+    return *reply ? KG_OK
+                  : kg_fail(err, KG_E_PROBLEM, "%s: no description", kg_torch_of(w)->problem->path);
+}
+
+enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
+                                   const json_t *consts, bool run, struct kg_task_desc *out,
+                                   struct kg_err *err)
+{
+    json_t *reply = NULL;
+    uint64_t room = UINT64_MAX, wants = 0;
+    bool plans = s->kind == KG_INSTANCE_PUBLISHED;
+    if ((plans && kg_tmemory_describe(w, 0, &room, err) != KG_OK) ||
+        ask_description(w, s, consts, run, room, &wants, &reply, err) != KG_OK) {
+        return err->code;
+    }
+    if (wants > 0) {
+        json_decref(reply);
+        if (kg_tmemory_describe(w, wants, &room, err) != KG_OK ||
+            ask_description(w, s, consts, run, UINT64_MAX, &wants, &reply, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    enum kg_code code = more_state(w, s, reply, err);
     code = code == KG_OK ? kg_task_parse(reply, kg_torch_of(w)->problem->path, out, err) : code;
     json_decref(reply);
     return code;
-}
-
-/* On a GPU half of OUT is a pool's, whose blocks lie elsewhere in each call (probe_cuda.h). */
-#define ELSEWHERE ((uint64_t)32 << 20)
-
-static uint64_t placed(uint64_t bytes, size_t leaves)
-{
-    return bytes + (leaves + 1) * (KG_TWIRE_GUARD + KG_TWIRE_ALIGN);
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t in_at_any_place(const struct kg_task_desc *d)
-{
-    return placed(d->input_bytes, d->ninputs) + (uint64_t)KG_TORCH_PLACES * KG_TORCH_PLACE_BYTES;
-}
-
-void kg_tinstance_null_regions(const struct kg_tinstance *s, uint64_t *in, uint64_t *out)
-{
-    *in = in_at_any_place(&s->desc);
-    *out = placed(s->desc.output_bytes, s->desc.noutputs);
-}
-
-void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *s, bool wide,
-                          uint64_t *in, uint64_t *out)
-{
-    const struct kg_task_desc *d = &s->desc;
-    uint64_t inputs = placed(d->input_bytes, d->ninputs);
-    uint64_t state = placed(d->state_bytes, d->nstate), answer = 0;
-    for (size_t i = 0; i < d->noutputs; i++) {
-        answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
-    }
-    answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
-    answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
-    *in = most(in_at_any_place(d), state);
-    *out = wide ? most(most(inputs, state), answer) : most(state, answer);
 }
 
 /* A set of parameters: laws of the judge's own, but for what must stay as it is. */
@@ -259,7 +254,8 @@ static void add_facts(const struct kg_task_desc *d, json_t *request)
 /* Whoever draws inputs goes by the description, too: candidates do. */
 static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
 {
-    json_t *request = json_pack("{s:O, s:b}", "inputs", s->desc.template, "single", s->single);
+    json_t *request = json_pack("{s:O, s:b, s:i}", "inputs", s->desc.template, "single", s->single,
+                                "slices", s->slices);
     add_facts(&s->desc, request);
     s->state_loaded = -1;
     if (s->consts) {
@@ -352,10 +348,11 @@ enum kg_code kg_tinstance_open(struct kg_worker *w, struct kg_tinstance *s, stru
         kg_rng_bytes(&w->rng, s->state_key, sizeof s->state_key);
     }
     uint64_t in, out;
-    kg_tinstance_regions(w, s, true, &in, &out);
-    if (fit(w, &s->desc, err) != KG_OK) {
+    if (fit(w, &s->desc, err) != KG_OK ||
+        (s->kind == KG_INSTANCE_PUBLISHED && kg_tmemory_plan(w, s, err) != KG_OK)) {
         return err->code;
     }
+    kg_tinstance_regions(w, s, true, &in, &out);
     if ((!stays(w, s, in, out) && start(w, s, in, out, err) != KG_OK) ||
         build(w, s, err) != KG_OK) {
         return err->code;

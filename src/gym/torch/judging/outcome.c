@@ -9,6 +9,7 @@
 #include "gym/torch/judging/shapes.h"
 #include "gym/torch/problem/module.h"
 #include "gym/torch/runner/torch_device.h"
+#include "gym/torch/runner/torch_runner.h"
 
 #define MOST_FRAMES 6
 
@@ -30,9 +31,10 @@ static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage
     int signal = kg_pyrunner_signal(runner);
     e->lost = x->kind == KG_EXIT_SIGNAL && x->code == SIGKILL;
     if (x->kind == KG_EXIT_OOM) {
-        kg_record_limit(r, (double)e->w->config.torch_memory_mb, "MB");
+        int64_t most = kg_trunner_memory_mb(e->w, false);
+        kg_record_limit(r, (double)most, "MB");
         kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
-                          (long long)e->w->config.torch_memory_mb);
+                          (long long)most);
     } else if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
         kg_record_verdict(r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
     } else if (kg_pyrunner_wrote_input(runner)) {

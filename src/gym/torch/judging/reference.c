@@ -18,7 +18,7 @@ enum kg_code kg_treference_lost(struct kg_worker *w, struct kg_trunner *ref, con
     }
     if (x->kind == KG_EXIT_OOM) {
         return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",
-                       path, what, w->config.torch_memory_mb);
+                       path, what, kg_trunner_memory_mb(w, true));
     }
     bool own = x->kind == KG_EXIT_CODE || (x->kind == KG_EXIT_SIGNAL && x->code != 9);
     return kg_fail(err, own ? KG_E_PROBLEM : KG_E_GYM, "%s: %s: its process %s %d", path, what,

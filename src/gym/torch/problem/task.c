@@ -46,7 +46,7 @@ static enum kg_code parse_shape(const struct at *a, const json_t *shape, struct 
         leaf->shape[d] = n;
         leaf->stride[d] = d + 1 < leaf->rank ? leaf->stride[d + 1] * leaf->shape[d + 1] : 1;
         if ((uint64_t)n > KG_TASK_BYTES / bytes) {
-            return bad(a, "shape", "more than 16 GB");
+            return bad(a, "shape", "more than 64 GB");
         }
         bytes *= (uint64_t)n;
     }
@@ -124,7 +124,7 @@ static enum kg_code add_bytes(const struct at *a, const struct kg_tleaf *leaf, u
     *total += leaf->bytes;
     return *total <= KG_TASK_BYTES
                ? KG_OK
-               : kg_fail(a->err, KG_E_PROBLEM, "%.200s: description: %s: more than 16 GB together",
+               : kg_fail(a->err, KG_E_PROBLEM, "%.200s: description: %s: more than 64 GB together",
                          a->what, a->list);
 }
 
@@ -291,6 +291,8 @@ enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_des
     }
     parse_constants(j, out);
     out->terms = parse_terms(j);
+    const json_t *call = json_object_get(j, "call_bytes");
+    out->call_bytes = json_integer_value(call) > 0 ? (uint64_t)json_integer_value(call) : 0;
     out->random = json_is_true(json_object_get(j, "random"));
     out->updates_state = json_is_true(json_object_get(j, "updates_state"));
     out->repeats = json_is_true(json_object_get(j, "deterministic"));

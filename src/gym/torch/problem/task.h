@@ -11,7 +11,7 @@
 #define KG_TASK_INPUTS    64
 #define KG_TASK_STATE     KG_TWIRE_LEAVES /* most parameters and buffers */
 #define KG_TASK_CONSTANTS 64
-#define KG_TASK_BYTES     (16ull << 30) /* inputs, or parameters, of one call */
+#define KG_TASK_BYTES     (64ull << 30) /* inputs, or parameters, of one call */
 #define KG_TASK_TERMS     ((int64_t)1 << 40)
 
 /* Of the values of a tensor, as drawn or constructed once; NaN where unknown. */
@@ -87,6 +87,8 @@ struct kg_task_desc {
                            was seen to answer, 1 to KG_TASK_TERMS; 0: unknown */
     uint64_t elements;  /* of all inputs */
     uint64_t input_bytes, state_bytes, output_bytes;
+    uint64_t call_bytes; /* what a call was seen to allocate on a GPU, its answer included; 0:
+                            unknown */
 };
 
 /* what: the problem, for messages ("PATH: description: inputs[2].shape[0]: ..."). KG_E_PROBLEM. On

@@ -12,6 +12,8 @@
 
 #define DESCRIPTORS 1024 /* Python opens many files while it imports */
 #define REGION_MIN  (64u << 10)
+#define LEAST_MB    8192
+#define TIMES       4 /* inputs and answers, on a CPU */
 /* So many contexts: the driver makes one after the other, but of five together each takes 0.1 s, of
  * eleven 0.08, one alone 0.14. */
 #define AT_ONCE 16
@@ -21,12 +23,24 @@ static uint64_t at_least(uint64_t bytes)
     return bytes > REGION_MIN ? bytes : REGION_MIN;
 }
 
+/* A reference draws its inputs on the host, and is the problem's own. A candidate needs them there
+ * only on a CPU, with what it makes of them. */
+int64_t kg_trunner_memory_mb(const struct kg_worker *w, bool reference)
+{
+    const struct kg_task_desc *d = &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED].desc;
+    int64_t host = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >> 20;
+    int64_t large = (int64_t)((d->input_bytes + d->output_bytes) >> 20) * TIMES;
+    int64_t most = host / 4 * 3 > LEAST_MB ? host / 4 * 3 : LEAST_MB;
+    int64_t want = reference ? most : LEAST_MB + (kg_torch_on_cpu(w) ? large : 0);
+    return w->config.torch_memory_mb > 0 ? w->config.torch_memory_mb : want < most ? want : most;
+}
+
 /* Processor time is a candidate's limit: a reference serves any number of them. */
 static void limits(const struct kg_worker *w, const char *source, struct kg_limits *out)
 {
     const struct kg_config *c = &w->config;
     bool stays = strcmp(source, kg_torch_of(w)->problem_file) == 0;
-    *out = (struct kg_limits){.memory_bytes = c->torch_memory_mb << 20,
+    *out = (struct kg_limits){.memory_bytes = kg_trunner_memory_mb(w, stays) << 20,
                               .processes = c->limit_processes,
                               .file_bytes = c->limit_file_mb << 20,
                               .cpu_s = stays ? 0 : (int64_t)c->torch_deadline_eval + 1,

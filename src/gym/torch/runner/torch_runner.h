@@ -30,5 +30,7 @@ enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct
 enum kg_code kg_trunner_use(struct kg_worker *w, const struct kg_trunner *s, uint64_t out_bytes,
                             struct kg_err *err) KG_MUST_USE;
 void kg_trunner_stop(struct kg_worker *w, struct kg_trunner *s); /* idempotent */
+/* Most memory on the host that a runner may have: of the problem's reference, or a candidate's. */
+int64_t kg_trunner_memory_mb(const struct kg_worker *w, bool reference);
 
 #endif

@@ -155,6 +155,10 @@ enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err
     struct kg_dj_call c = kg_tpairs_call_of(s, kg_torch_of(s->w)->null.port, KG_TC_NULL);
     bool alone = kg_torch_of(s->w)->judge.held || !s->opt.exclusive;
     c.timed = true;
+    if (s->lends) { /* what it does itself takes no memory */
+        c.lent = 1 + s->instance->ref.port;
+        c.flags &= ~(uint32_t)KG_TF_BIND;
+    }
     enum kg_tflow flow = ask_null(s, &c, &rep, err);
     *loud = flow == KG_TFLOW_ON && rep.loud;
     if (flow == KG_TFLOW_ON && alone && !rep.loud && s->nnull < KG_TPAIRS_NULLS) {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/runner/torch_runner.h"
@@ -16,6 +17,7 @@
 #define NULLS_FIRST   2 /* null calls that do not count: page tables, clocks */
 #define NULLS_QUIET   8 /* before a worker's first candidate is there: K is never more than that, */
 #define QUIET_MOST    6 /* by the least of so many eights at most, ... */
+#define LEND          ((uint64_t)256 << 20) /* bytes of regions that the null runner needs not have */
 #define SETTLED       0.98 /* ... once one is no less than this share of those before */
 
 void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out)
@@ -84,6 +86,9 @@ static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
     struct kg_torch *t = kg_torch_of(s->w);
     uint64_t in, out;
     kg_tinstance_null_regions(s->instance, &in, &out);
+    s->lends = in + out > LEND;
+    in = s->lends ? 1 : in;
+    out = s->lends ? 1 : out;
     bool fits = t->null.in_bytes >= in && t->null.out_bytes >= out;
     if (t->null.up && fits && !kg_sandbox_poll(&t->null.runner.sandbox)) {
         return KG_OK;
@@ -100,6 +105,7 @@ static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
     }
+    kg_tmemory_room_to_time(s->w);
     return kg_dj_case_begin(&kg_torch_of(s->w)->judge, CASE, leaf, d->ninputs, err);
 }
 

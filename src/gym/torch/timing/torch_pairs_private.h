@@ -36,6 +36,7 @@ struct kg_tpairs {
     bool self;               /* the oracle is the reference itself under the same seed */
     struct kg_trunner *cand; /* NULL: none yet */
     bool placed;             /* every input has had values */
+    bool lends;              /* null calls use the reference's regions */
     int set;                 /* where inputs lie, of KG_TORCH_PLACES */
     unsigned seen;           /* places that the candidate was called at, a bit each */
     uint64_t cases;          /* drawn so far: each has its own key */

@@ -1,0 +1,36 @@
+/* Memory of a device, planned before it is taken.
+ *
+ * What an evaluation needs follows from the description of its task: the judge's masters and
+ * answers, the regions of its runners, what reference and candidate allocate in a call, and the
+ * driver's context of each process. A worker takes all of that from the device's ledger
+ * (timing/ledger.h) at once. Where it has to wait, it first gives back all that it has on the
+ * device. The plan is a ladder: each rung needs less than the one before (docs/gpu.md). Without a
+ * GPU the ledger is used only where the option device.memory_mb is set. */
+#ifndef KG_GYM_TORCH_JUDGING_MEMORY_H
+#define KG_GYM_TORCH_JUDGING_MEMORY_H
+
+#include "gym/torch/torch.h"
+
+/* For a problem that nobody has described yet, whose inputs take so many bytes; 0: unknown, and
+ * few are assumed. The judge is up afterwards. *room: bytes of inputs that there is room for. */
+enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t *room,
+                                 struct kg_err *err) KG_MUST_USE;
+/* For judging candidates of this instance, which is described. The judge is up afterwards, and
+ * knows how much it may hold. KG_E_LIMIT: the problem does not fit the device; the message has the
+ * bytes that it needs, and those that there are. */
+enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s,
+                             struct kg_err *err) KG_MUST_USE;
+/* Before case c is made: forgets others, those that were used least recently first, until there is
+ * room for it. Never c itself; `but` (NULL: none) last. */
+void kg_tmemory_room(struct kg_worker *w, const struct kg_tcase *c, const struct kg_tcase *but);
+/* The same for the case that is timed. */
+void kg_tmemory_room_to_time(struct kg_worker *w);
+/* Ends everything that this worker has on the device, and gives its memory back. What is known of
+ * the problem stays. */
+void kg_tmemory_drop(struct kg_worker *w);
+/* The same where another process waits for memory. False: nobody does, or nothing is held. */
+bool kg_tmemory_yield(struct kg_worker *w);
+/* {rung, reserved_mb, device_mb} for the record; NULL: nothing was planned. */
+json_t *kg_tmemory_json(const struct kg_worker *w);
+
+#endif

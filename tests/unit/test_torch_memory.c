@@ -1,0 +1,182 @@
+/* Memory of a device, planned: the rungs, what is refused, and who waits. On the CPU, whose memory
+ * is made small by an option. Skipped where Python lacks torch. */
+#include "torch_eval_rig.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "gym/torch/torch.h"
+
+#define MODEL(n) "class " n "(nn.Module):\n    def forward(self, x):\n"
+#define INPUTS                                                                                     \
+    "\n\ndef get_inputs():\n    return [torch.randn(8192, 1024)]\n\n\n"                            \
+    "def get_init_inputs():\n    return []\n"
+#define ROWS    "        return torch.softmax(x, dim=1)\n"
+#define COLUMNS "        return x - x.mean(dim=0, keepdim=True)\n"
+
+static const char by_rows[] = HEAD MODEL("Model") ROWS INPUTS;
+static const char by_columns[] = HEAD MODEL("Model") COLUMNS INPUTS;
+static const char new_rows[] = HEAD MODEL("ModelNew") ROWS;
+static const char new_columns[] = HEAD MODEL("ModelNew") COLUMNS;
+static const char wrong_row[] =
+    HEAD MODEL("ModelNew") "        y = torch.softmax(x, dim=1)\n        y[-1] = 0\n"
+                           "        return y\n";
+
+static int setup(void **state)
+{
+    (void)state;
+    rig_defaults();
+    config.multi_input = false;
+    return rig_open();
+}
+
+static void open_with(int64_t mb)
+{
+    struct kg_err e = KG_ERR_INIT;
+    int cpu = -1;
+    kg_worker_close(worker);
+    config.device_memory_mb = mb;
+    kg_worker_cores(&cpu, 1);
+    assert_int_equal(kg_worker_open(&config, cpu, NULL, &worker, &e), KG_OK);
+}
+
+static const char *of_memory(const struct kg_record *r, const char *key)
+{
+    const json_t *v = json_object_get(json_object_get(r->environment, "memory"), key);
+    return json_string_value(v) ? json_string_value(v) : "none";
+}
+
+static void expect_on(int64_t mb, const char *problem, const char *candidate, const char *want,
+                      const char *rung, const char *oracle)
+{
+    struct kg_record r;
+    char got[100];
+    put("large.py", problem);
+    open_with(mb);
+    judge("large.py", candidate, KG_ST_FULL, &r);
+    seen(&r, got, sizeof got);
+    if (strcmp(got, want) != 0) {
+        fail_msg("%lld MB: %s, not %s (%s)", (long long)mb, got, want,
+                 r.has_error ? r.error.message : r.message);
+    }
+    assert_string_equal(of_memory(&r, "rung"), rung);
+    const char *seen_oracle = json_string_value(json_object_get(r.environment, "oracle"));
+    assert_string_equal(seen_oracle ? seen_oracle : "none", oracle);
+    kg_record_deinit(&r);
+}
+
+/* Inputs and answers take 32 MB each. */
+static void each_rung_judges(void **state)
+{
+    (void)state;
+    need_torch();
+    expect_on(0, by_rows, new_rows, "ok", "none", "fp64");
+    expect_on(65536, by_rows, new_rows, "ok", "resident", "fp64");
+    expect_on(640, by_rows, new_rows, "ok", "one case", "fp64");
+    expect_on(512, by_rows, new_rows, "ok", "sliced", "fp64");
+    expect_on(512, by_rows, wrong_row, "wrong/value", "sliced", "fp64");
+}
+
+/* Its answer depends on all rows: slices show it, and then there are no answers in double. */
+static void slices_that_depend_on_each_other(void **state)
+{
+    (void)state;
+    need_torch();
+    expect_on(512, by_columns, new_columns, "ok", "fp32", "fp32");
+    expect_on(512, by_columns, wrong_row, "wrong/value", "fp32", "fp32");
+}
+
+static void too_little_is_refused_with_both_numbers(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("large.py", by_rows);
+    open_with(320);
+    judge("large.py", new_rows, KG_ST_FULL, &r);
+    assert_true(r.has_error);
+    assert_int_equal(r.error.blame, KG_BLAME_HOST);
+    assert_non_null(strstr(r.error.message, "MB of cpu, where 320 MB may be used"));
+    kg_record_deinit(&r);
+}
+
+/* Another process has the memory for a second. */
+static void an_evaluation_waits_for_memory(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    int told[2];
+    char c;
+    need_torch();
+    put("large.py", by_rows);
+    open_with(640);
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct kg_ledger l;
+        struct kg_err e = KG_ERR_INIT;
+        bool held = kg_ledger_open("cpu", &l, &e) == KG_OK &&
+                    kg_ledger_take(&l, 600ull << 20, 640ull << 20, NULL, &e) == KG_OK;
+        bool said = write(told[1], "x", 1) == 1;
+        sleep(3);
+        _exit(held && said ? 0 : 1);
+    }
+    assert_int_equal(read(told[0], &c, 1), 1);
+    judge("large.py", new_rows, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(told[0]);
+    close(told[1]);
+}
+
+/* A worker that has nothing to do gives back what somebody waits for, and judges again later. */
+static void an_idle_worker_gives_back(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_ledger l;
+    struct kg_err e = KG_ERR_INIT;
+    need_torch();
+    put("large.py", by_rows);
+    open_with(640);
+    judge("large.py", new_rows, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    assert_int_equal(kg_ledger_open("cpu", &l, &e), KG_OK);
+    assert_true(kg_ledger_others(&l, 640ull << 20) > 0);
+    kg_worker_idle(worker); /* nobody waits */
+    assert_true(kg_ledger_others(&l, 640ull << 20) > 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct kg_ledger own;
+        bool got = kg_ledger_open("cpu", &own, &e) == KG_OK &&
+                   kg_ledger_take(&own, 640ull << 20, 640ull << 20, NULL, &e) == KG_OK;
+        _exit(got ? 0 : 1);
+    }
+    for (int i = 0; i < 4000 && !kg_ledger_is_wanted(&l); i++) {
+        usleep(5000);
+    }
+    kg_worker_idle(worker);
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    judge("large.py", new_rows, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    kg_ledger_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_rung_judges),
+        cmocka_unit_test(slices_that_depend_on_each_other),
+        cmocka_unit_test(too_little_is_refused_with_both_numbers),
+        cmocka_unit_test(an_evaluation_waits_for_memory),
+        cmocka_unit_test(an_idle_worker_gives_back),
+    };
+    return cmocka_run_group_tests(tests, setup, rig_close);
+}
