@@ -12,7 +12,7 @@ import os
 
 import torch
 
-from . import tensors, wire
+from . import layout, tensors, wire
 
 MUCH = 512 << 20  # bytes that PyTorch keeps
 OUT_PARTS = 64  # KG_OUT_PARTS of src/probe/probe_cuda.h
@@ -196,7 +196,7 @@ class Cuda:
             self._use(self.block.out_bytes)
 
     def bound(self, where):
-        """Tells where the inputs lie: offset, dtype and shape of each."""
+        """Tells where the inputs lie: offset, dtype, shape and strides of each."""
         self.where = where
 
     def settle_in(self):
@@ -249,7 +249,7 @@ class Cuda:
     def come_late(self, inputs):
         """The inputs come a millisecond later on the caller's stream: who does not wait for that
         stream reads other numbers. The first elements of each: there is not the room for more."""
-        parts = [t.view(-1)[:LATE_ELEMENTS] for t in inputs if t.is_floating_point()]
+        parts = [layout.memory(t)[:LATE_ELEMENTS] for t in inputs if t.is_floating_point()]
         kept = [part.clone() for part in parts]
         for part in parts:
             part.fill_(LATE_VALUE)

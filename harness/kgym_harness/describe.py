@@ -1,11 +1,12 @@
 """Describes the task of a reference as facts: constructor arguments, inputs, state and answers."""
 
+import contextlib
 import math
 import random
 
 import torch
 
-from . import influence, structure, tensors, values
+from . import draws, influence, layout, structure, tensors, values
 from .module import seed_all
 
 SAMPLE = 1 << 20  # most elements for mean and deviation
@@ -35,9 +36,9 @@ def facts_of(t):
         return facts
     part = _sample(t, SAMPLE).double()
     finite = part[torch.isfinite(part)]
-    low, high = (t.min(), t.max()) if t.dtype is not torch.bool else (t.all(), t.any())
+    low, high = torch.aminmax(t) if t.dtype is not torch.bool else (t.all(), t.any())
     facts["min"], facts["max"] = _number(low), _number(high)
-    facts["finite"] = bool(torch.isfinite(t).all())
+    facts["finite"] = None not in (facts["min"], facts["max"])  # a NaN anywhere is both
     if finite.numel() > 0:
         facts["mean"] = _number(finite.mean())
         facts["sd"] = _number(finite.std(unbiased=False))
@@ -47,31 +48,83 @@ def facts_of(t):
 
 
 def _same(a, b):
-    return a.shape == b.shape and a.dtype == b.dtype and \
-        bool(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)))
+    """Equal values; a NaN equals another."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return torch.equal(a, b) or a.is_floating_point() and bool(torch.isnan(a).any()) and \
+        torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
 def _all_same(a, b):
     return len(a) == len(b) and all(_same(x, y) for (_, x), (_, y) in zip(a, b))
 
 
-def _inputs(subject, seed, one):
-    """Facts of each input, which was drawn once. `fixed`: it is the same for every seed."""
-    first = [(path, t.clone()) for path, t in subject.move(one)]
-    more = DRAWS if sum(t.numel() for _, t in first) < LARGE else 2
-    draws = [first] + [[(path, t.clone()) for path, t in subject.move(subject.draw(seed + k))]
-                       for k in range(1, more)]
-    same = [[(one[i][1].shape, one[i][1].dtype) == (t.shape, t.dtype) for one in draws]
-            for i, (_, t) in enumerate(first)]
-    kinds = structure.find([[one[i][1] for one in draws] if all(same[i]) else [t]
-                            for i, (_, t) in enumerate(first)])
-    found = []
-    for i, (path, a) in enumerate(first):
+def _own(subject, drawn):
+    """A draw, moved to the device and in memory of its own: get_inputs() may return the same
+    tensors again. A move makes copies."""
+    return [(path, t if t is not was else layout.copy(t))
+            for (path, t), (_, was) in zip(subject.move(drawn), drawn)]
+
+
+def _drawn(subject, seed):
+    return _own(subject, subject.draw(seed))
+
+
+def _there(subject, seed, large):
+    """(draws with subject.fast as the default device, which inputs are the same in each); None
+    where nothing comes from there."""
+    raw = subject.draw(seed + 1)
+    if all(t.device.type != torch.device(subject.fast).type for _, t in raw):
+        return None
+    one, two = _own(subject, raw), _drawn(subject, seed + 2)
+    fixed = [torch.equal(a, b) for (_, a), (_, b) in zip(one, two)]
+    if large:  # no more than two draws are held at once
+        return [two], fixed
+    return [one, two] + [_drawn(subject, seed + k) for k in range(3, DRAWS)], fixed
+
+
+def _inputs_of_device(subject, seed, host, fast):
+    """[draws], the first one made on the CPU, the others on that device; None: they are not
+    alike, or it is not worth it."""
+    elements = sum(t.numel() for _, t in host)
+    if fast is None or subject.compat or elements < draws.WORTH:
+        return None
+    subject.fast = fast
+    try:
+        got = _there(subject, seed, elements >= LARGE)
+        if got is not None:
+            found = [_own(subject, host)] + got[0]
+            columns = [[t for _, t in column] for column in zip(*found)]
+            if draws.alike(columns, got[1], structure.find):
+                return found
+    except Exception:  # it names a device, or takes something that is on the CPU
+        pass
+    subject.fast = None
+    return None
+
+
+def _inputs(subject, seed, host, fast):
+    """Facts of each input, which was drawn once on the CPU. `fixed`: it is the same for every
+    seed."""
+    found = _inputs_of_device(subject, seed, host, fast)
+    if found is None:
+        more = DRAWS if sum(t.numel() for _, t in host) < LARGE else 2
+        found = [_own(subject, host)] + [_drawn(subject, seed + k) for k in range(1, more)]
+    columns = [[t for _, t in column] for column in zip(*found)]
+    kinds, told = structure.find(columns), []
+    for i, (path, a) in enumerate(found[0]):
         facts = facts_of(a)
-        facts["name"], facts["fixed"] = path, _same(a, draws[1][i][1])
+        facts["name"], facts["fixed"] = path, _same(a, columns[i][1])
+        facts["stride"] = subject.strides[i]
         facts["structure"] = kinds[i]
-        found.append(facts)
-    return first, found
+        told.append(facts)
+    return found[0], told
+
+
+def _forms(subject, drawn):
+    """Of inputs whose size alone is asked for, before their reference is called."""
+    return drawn, [{"name": path, "dtype": str(t.dtype).split(".")[-1], "shape": list(t.shape),
+                    "stride": stride} for (path, t), stride in zip(drawn, subject.strides)]
 
 
 def _state(subject):
@@ -86,22 +139,34 @@ def _state(subject):
     return found
 
 
-def _snapshot(subject):
-    return [(n, t.clone()) for n, t in subject.state()]
-
-
 def _restore(subject, kept):
     for (_, t), (_, was) in zip(subject.state(), kept):
         t.copy_(was)
 
 
-def _answers(subject, drawn, seed, bound=None):
-    subject.bind([t.clone() for _, t in drawn])
+def _answers(subject, drawn, seed, written=()):
+    """(structure, [(path, tensor)]) of a call. written: numbers of the inputs that it may write
+    to, of which it gets copies. The answer may lie in memory of the inputs or the module."""
+    subject.bind([layout.copy(t) if i in written else t for i, (_, t) in enumerate(drawn)])
     seed_all(seed, subject.device)
-    if bound is not None:
-        bound()
+    return tensors.flatten(subject.call(False))
+
+
+def _kept(named):
+    return [(path, t.clone()) for path, t in named]
+
+
+def _first(subject, drawn, seed):
+    """The first call: its structure and answer, and the numbers of the inputs that it writes to,
+    with the values that they have or with others."""
+    subject.bind([layout.copy(t) for _, t in drawn])
+    seed_all(seed, subject.device)
+    versions = [t._version for t in subject.bound]
     structure, named = tensors.flatten(subject.call(False))
-    return structure, [(path, t.clone()) for path, t in named]
+    one = _kept(named)
+    written = {i for i, (t, version) in enumerate(zip(subject.bound, versions))
+               if t._version != version or not _same(drawn[i][1], t)}
+    return structure, one, written
 
 
 def _allocated(subject, before=None):
@@ -114,82 +179,87 @@ def _allocated(subject, before=None):
     return torch.cuda.max_memory_allocated(subject.device) - before
 
 
-def _repeats(subject, drawn, seed, one, kept):
-    _, again = _answers(subject, drawn, seed)
+def _repeats(asked, seed, one, kept):
+    subject, drawn, written = asked
+    _, again = _answers(subject, drawn, seed, written)
+    same = _all_same(one, again)
     _restore(subject, kept)
-    return _all_same(one, again)
+    return same
 
 
-def _edited(t, at):
-    """A copy with a new value at one place. The value is another element's, so the tensor keeps
-    its character; of a few, the one furthest from the old value."""
-    copy = t.clone(memory_format=torch.contiguous_format)
-    flat = copy.view(-1)
+def _other(flat, at):
+    """A new value for one element. It is another element's, so the tensor keeps its character; of
+    a few, the one furthest from the old value."""
     old = float(flat[at])
-    part = _sample(t, 64).double()
+    part = _sample(flat, 64).double()
     part = part[torch.isfinite(part)]
     far = (part - old).abs().nan_to_num(nan=1.0)
     best = int(far.argmax()) if far.numel() > 0 else 0
-    flat[at] = float(part[best]) if far.numel() > 0 and far[best] > 0 else 2 * old + 1
-    return copy
+    return float(part[best]) if far.numel() > 0 and far[best] > 0 else 2 * old + 1
+
+
+@contextlib.contextmanager
+def _edited(drawn, i, at):
+    """The inputs with one element of one of them changed: for so long, where the tensor is."""
+    t = drawn[i][1]
+    if layout.reach(t) != t.numel():  # an element of its memory need not be one of its own
+        t = t.clone(memory_format=torch.contiguous_format)
+    flat = layout.memory(t)
+    was = flat[at].clone()
+    flat[at] = _other(flat, at)
+    try:
+        yield drawn[:i] + [(drawn[i][0], t)] + drawn[i + 1:]
+    finally:
+        flat[at] = was
 
 
 def _unlike(a, b):
     """Number of elements of two floating tensors that differ in any bit; a NaN may equal
     another."""
     bits = BITS[a.element_size()]
-    return int((a.contiguous().view(bits) != b.contiguous().view(bits)).sum())
+    return int(torch.count_nonzero(a.contiguous().view(bits) != b.contiguous().view(bits)))
 
 
 def _floating(named):
     return [(i, t) for i, (_, t) in enumerate(named) if t.is_floating_point() and t.numel() > 0]
 
 
-def _terms(subject, drawn, seed, one, kept):
+def _terms(asked, seed, one, kept):
     """How many elements of an input one element of the answer depends on; None: unknown.
 
     It is measured in the other direction. Changing one element of the input changes some
     elements of the answer; scaled by n_in / n_out this gives the number. The largest of two
     inputs counts, with two elements each: the first one, where a scan begins, and a random one."""
+    subject, drawn, written = asked
     answers, most = _floating(one), None
     whole = sum(t.numel() for _, t in answers)
     for i, t in sorted(_floating(drawn), key=lambda part: -part[1].numel())[:EDITED]:
         for at in {0, random.Random(seed).randrange(t.numel())}:
-            changed = list(drawn)
-            changed[i] = (drawn[i][0], _edited(t, at))
-            _, named = _answers(subject, changed, seed)
+            with _edited(drawn, i, at) as changed:
+                _, named = _answers(subject, changed, seed, written)
+                if [(n.shape, n.dtype) for _, n in named] != [(n.shape, n.dtype) for _, n in one]:
+                    _restore(subject, kept)
+                    return None
+                differ = sum(_unlike(was, named[k][1]) for k, was in answers)
             _restore(subject, kept)
-            if [(n.shape, n.dtype) for _, n in named] != [(n.shape, n.dtype) for _, n in one]:
-                return None
-            differ = sum(_unlike(was, named[k][1]) for k, was in answers)
             if whole > 0:
                 most = max(most or 1, -(-differ * t.numel() // whole))
     return most
 
 
-def _written(subject, drawn, seed, found):
-    """Marks the inputs that a call writes to, with the values that they have or with others."""
-    versions = []
-
-    def noted():
-        versions[:] = [t._version for t in subject.bound]
-    _answers(subject, drawn, seed, noted)
-    for facts, (_, was), t, version in zip(found["inputs"], drawn, subject.bound, versions):
-        facts["written"] = t._version != version or not _same(was, t)
-    found["writes_inputs"] = [f["name"] for f in found["inputs"] if f["written"]]
-
-
-def _spare(subject, drawn, seed, found, kept, changed):
+def _spare(asked, seed, found, kept, changed):
     """Marks what a candidate need not have (influence.py). It comes last, because it may build
     the module again."""
+    subject, drawn, written = asked
     state = subject.state()
     if not state:
         return
     need, tied = [influence.NEEDED] * len(state), influence.ties(state)
     if found["deterministic"]:
         try:
-            left = influence.idle(subject, lambda: _answers(subject, drawn, seed)[1],
-                                  lambda: _restore(subject, kept), _all_same)
+            left = influence.idle(
+                subject, lambda: _kept(_answers(subject, drawn, seed, written)[1]),
+                lambda: _restore(subject, kept), _all_same)
         except Exception:  # an operation that cannot be followed
             left = set()
             _restore(subject, kept)
@@ -218,45 +288,63 @@ def page(found, begin):
 def describe(subject, request, seed):
     """Builds the module under seed, and calls it three times unless request says run: false.
     Where calls repeat themselves, it makes four more at most."""
+    lacked = _lacked(subject)
     if subject.compat:  # a candidate's arguments are drawn under the same seed
         seed_all(seed, subject.device)
     args, kwargs = subject.own_init()
     subject.build(None, None, seed)
-    one, subject.first_draw = subject.first_draw or subject.draw(seed), None
-    wants = sum(t.numel() * t.element_size() for _, t in one)
+    fast, run = str(subject.device) if request.get("fast") else None, request.get("run", True)
+    host, subject.first_draw = subject.first_draw or subject.draw(seed), None
+    wants = sum(t.numel() * t.element_size() for _, t in host)
     if wants > request.get("room", wants):
-        subject.first_draw = one
+        subject.first_draw = host
         return {"wants": wants}
-    drawn, inputs = _inputs(subject, seed, one)
-    del one
+    drawn, inputs = _inputs(subject, seed, host, fast) if run else _forms(subject, host)
+    del host
     found = {
         "init": {"args": [values.encode(a) for a in args],
                  "kwargs": {k: values.encode(v) for k, v in kwargs.items()}},
         "inputs": inputs,
+        "fast": subject.fast is not None,
         "template": subject.template,
         "state": _state(subject),
         "constants": subject.source.constants(),
         "training": bool(getattr(subject.module, "training", False)),
     }
-    if request.get("run", True):
-        kept = _snapshot(subject)
-        before = _allocated(subject)
-        structure, one = _answers(subject, drawn, seed)
-        found["call_bytes"] = _allocated(subject, before)
-        changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
-                   if not _same(was, t)}
-        found["updates_state"] = bool(changed) or len(kept) != len(subject.state())
-        _restore(subject, kept)
-        found["outputs"] = [dict(facts_of(t), name=path) for path, t in one]
-        found["structure"] = structure
-        found["deterministic"] = _repeats(subject, drawn, seed, one, kept)
-        found["random"] = not _repeats(subject, drawn, seed + 1, one, kept)
-        _written(subject, drawn, seed, found)
-        _restore(subject, kept)
-        if found["deterministic"]:
-            try:
-                found["terms"] = _terms(subject, drawn, seed, one, kept)
-            except Exception:  # it rejects other values, or there is no memory for them
-                _restore(subject, kept)
-        _spare(subject, drawn, seed, found, kept, changed)
+    if run:
+        _calls(subject, drawn, seed, found)
+    found["complete"] = _lacked(subject) == lacked
     return found
+
+
+def _lacked(subject):
+    """How often memory of the device was refused. Then something was not looked at."""
+    if subject.device.type != "cuda":
+        return 0
+    return torch.cuda.memory_stats(subject.device).get("num_ooms", 0)
+
+
+def _calls(subject, drawn, seed, found):
+    """What calls of the module tell."""
+    kept = _kept(subject.state())
+    before = _allocated(subject)
+    structure, one, written = _first(subject, drawn, seed)
+    found["call_bytes"] = _allocated(subject, before)
+    changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
+               if not _same(was, t)}
+    found["updates_state"] = bool(changed) or len(kept) != len(subject.state())
+    _restore(subject, kept)
+    found["outputs"] = [dict(facts_of(t), name=path) for path, t in one]
+    found["structure"] = structure
+    for i, facts in enumerate(found["inputs"]):
+        facts["written"] = i in written
+    found["writes_inputs"] = [f["name"] for f in found["inputs"] if f["written"]]
+    asked = subject, drawn, written
+    found["deterministic"] = _repeats(asked, seed, one, kept)
+    found["random"] = not _repeats(asked, seed + 1, one, kept)
+    if found["deterministic"]:
+        try:
+            found["terms"] = _terms(asked, seed, one, kept)
+        except Exception:  # it rejects other values, or there is no memory for them
+            _restore(subject, kept)
+    _spare(asked, seed, found, kept, changed)

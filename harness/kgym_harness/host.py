@@ -19,7 +19,7 @@ class Host:
         """Called after a change of module, parameters or inputs."""
 
     def bound(self, where):
-        """Tells where the inputs lie: offset, dtype and shape of each."""
+        """Tells where the inputs lie: offset, dtype, shape and strides of each."""
 
     def settle_in(self):
         """Treats the module as called on these inputs."""

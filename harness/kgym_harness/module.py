@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from . import influence, mapping, oracle, values, wire
+from . import influence, layout, mapping, oracle, values, wire
 from .source import Source
 
 
@@ -91,6 +91,8 @@ class Subject:
         self.loaded = None  # [(reference's name, own name)] of the loaded state
         self.template = None  # form of the inputs; the same in every draw
         self.forms = None  # "[shape] dtype" of each tensor, too
+        self.strides = None  # and strides
+        self.fast = None  # the default device while inputs are drawn, where one has been chosen
         self.bound, self.inputs = [], ()
         self.spare = set()  # names of what a candidate need not have
         self.need = ""  # of each tensor of the reference's state (influence.py)
@@ -100,7 +102,8 @@ class Subject:
     def execute(self, consts=None):
         self.source.run(consts)
         self.source.entry(self.entry)
-        self.module = self.wide = self.before = self.template = self.forms = None
+        self.module = self.wide = self.before = None
+        self.template = self.forms = self.strides = self.fast = None
 
     def own_init(self):
         """(args, kwargs) of the reference's own get_init_inputs. KernelBench returns args,
@@ -137,7 +140,8 @@ class Subject:
         seed_all(seed, self.device)
         function = self.source.entry("get_inputs")
         named = []
-        got = self._in_order(function())
+        with torch.device(self.fast) if self.fast else contextlib.nullcontext():
+            got = self._in_order(function())
         got = _cast(got, self.compat) if self.compat else got
         template = values.take_apart(list(got), "", named)
         if self.template is None:
@@ -150,6 +154,8 @@ class Subject:
         for (path, _), one, other in zip(named, self.forms, forms):
             if one != other:
                 raise ShapesVary(path, one, other)
+        if self.strides is None:
+            self.strides = [list(layout.on(self.device, t)) for _, t in named]
         return named
 
     def _in_order(self, got):
@@ -166,8 +172,9 @@ class Subject:
         return [got[name] for name in names[:len(got)]]
 
     def move(self, named):
-        """Moves tensors to the device."""
-        return [(path, t.to(self.device)) for path, t in named]
+        """Moves inputs to the device, where they have the strides of the first draw."""
+        return [(path, layout.laid(t.to(self.device), stride))
+                for (path, t), stride in zip(named, self.strides)]
 
     def bind(self, tensors):
         """Sets the inputs of the next calls."""
@@ -274,14 +281,14 @@ class Subject:
 
     def own_inputs(self):
         """Copies of the inputs, which may be written."""
-        return oracle.each(torch.clone, self.inputs)
+        return oracle.each(layout.copy, self.inputs)
 
     def _copy_written(self):
         """The inputs, with copies of those that the reference writes to. Both sides get them,
         and so every call begins from what IN holds."""
         if not self.writes:
             return self.inputs
-        mine = {i: self.bound[i].clone() for i in self.writes if i < len(self.bound)}
+        mine = {i: layout.copy(self.bound[i]) for i in self.writes if i < len(self.bound)}
         self.own_copies = [(str(i), t) for i, t in mine.items()]
         left = iter([mine.get(i, t) for i, t in enumerate(self.bound)])
         if self.template is None:

@@ -11,7 +11,8 @@ import time
 
 import torch
 
-from . import building, cuda, describe, explain, host, module, profile, tensors, wire
+from . import (building, cuda, describe, explain, host, layout, module, profile, tensors,
+               wire)
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 CALL = wire.COMMANDS.index("call")
@@ -83,6 +84,9 @@ class Runner:
         self.place.renewed()
         if request.get("inputs") is not None:
             subject.template = request["inputs"]
+        subject.strides = request.get("strides", subject.strides)
+        if "fast" in request:
+            subject.fast = str(self.device) if request["fast"] else None
         subject.single, subject.slices = bool(request.get("single")), request.get("slices", 0)
         subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
         buffers = subject.buffers()
@@ -111,8 +115,8 @@ class Runner:
         inputs = [self.input.of_leaf(leaf) for leaf in leaves]
         if self.subject is not None:
             self.subject.bind(inputs)
-        self.place.bound(tuple((leaf.offset, leaf.dtype, tuple(leaf.shape[:leaf.rank]))
-                               for leaf in leaves))
+        self.place.bound(tuple((leaf.offset, leaf.dtype, tuple(leaf.shape[:leaf.rank]),
+                                tuple(leaf.stride[:leaf.rank])) for leaf in leaves))
 
     def do_call(self, request):
         subject, w = self._loaded(), self.wire
@@ -150,10 +154,12 @@ class Runner:
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
-        with self.sharing.without_device() if self.sharing else contextlib.nullcontext():
+        leaves = self.sharing and not subject.fast
+        with self.sharing.without_device() if leaves else contextlib.nullcontext():
             drawn = subject.draw(w.seed)
-        w.nreply = tensors.put(self.output, w.out, drawn)
-        del drawn
+        moved = [(path, layout.memory(t)) for path, t in subject.move(drawn)]
+        w.nreply = tensors.put(self.output, w.out, moved)
+        del drawn, moved
         self.place.settle()
         self.place.spare()
 

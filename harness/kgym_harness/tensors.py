@@ -37,21 +37,24 @@ class Region:
         self.address, self.size, self.device = address, size, device
         self.copies = size  # copies must end below
 
-    def view(self, dtype, shape, offset, size):
-        """A contiguous tensor of these bytes of the region."""
+    def view(self, dtype, shape, offset, size, stride=None):
+        """A tensor of these bytes of the region, contiguous or with these strides."""
         if size == 0:
             return torch.empty(shape, dtype=dtype, device=self.device)
         if offset + size > self.size:
             raise TooLarge("%d bytes at %d of a region of %d" % (size, offset, self.size))
         if self.device.type == "cuda":
             flat = torch.as_tensor(_Exported(self.address + offset, size), device=self.device)
-            return flat.view(dtype).view(shape)
-        memory = (ctypes.c_char * size).from_address(self.address + offset)
-        return torch.frombuffer(memory, dtype=dtype).view(shape)
+            flat = flat.view(dtype)
+        else:
+            memory = (ctypes.c_char * size).from_address(self.address + offset)
+            flat = torch.frombuffer(memory, dtype=dtype)
+        return flat.view(shape) if stride is None else flat.as_strided(shape, stride)
 
     def of_leaf(self, leaf):
-        shape = tuple(leaf.shape[:leaf.rank])
-        return self.view(TORCH[leaf.dtype], shape, leaf.offset, leaf.bytes)
+        shape, stride = tuple(leaf.shape[:leaf.rank]), tuple(leaf.stride[:leaf.rank])
+        return self.view(TORCH[leaf.dtype], shape, leaf.offset, leaf.bytes,
+                         stride if leaf.laid else None)
 
     def holds(self, address, size):
         return self.address <= address and address + size <= self.address + self.size

@@ -46,7 +46,7 @@ class Leaf(c.Structure):
         ("copied", c.c_uint32),
         ("device", c.c_uint32),
         ("aliases", c.c_uint32),
-        ("pad", c.c_uint32),
+        ("laid", c.c_uint32),
         ("name", c.c_char * NAME),
     ]
 

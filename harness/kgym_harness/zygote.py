@@ -14,6 +14,7 @@ import array
 import ast
 import contextlib
 import gc
+import hashlib
 import importlib.util
 import json
 import os
@@ -140,6 +141,16 @@ def cupti():
     return os.path.basename(os.path.realpath(min(mapped))) if mapped else None
 
 
+def harness():
+    """A hash of these files: what they say of a problem is kept by it."""
+    made, folder = hashlib.sha256(), os.path.dirname(os.path.abspath(__file__))
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            with open(os.path.join(folder, name), "rb") as f:
+                made.update(hashlib.sha256(f.read()).digest())
+    return made.hexdigest()
+
+
 def facts(torch, triton_version):
     with open("/proc/self/statm") as f:
         pages = int(f.read().split()[0])
@@ -147,7 +158,7 @@ def facts(torch, triton_version):
             "torch": torch.__version__, "triton": triton_version,
             "cuda_built": torch.version.cuda, "cupti": cupti(), "tools": tools(),
             "folders": folders(), "vm_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
-            "threads": threads()}
+            "threads": threads(), "harness": harness()}
 
 
 def receive(sock):

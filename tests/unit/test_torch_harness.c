@@ -251,6 +251,91 @@ static void either_name_of_the_class_is_enough(void **state)
            "[\"device\", \"device\"]");
 }
 
+/* On its own device a tensor stays as it is, unless its gaps are vast; elsewhere torch copies it.
+ */
+static void strides_of_a_move(void **state)
+{
+    (void)state;
+    expect("from kgym_harness import layout\n"
+           "x, told = torch.randn(6, 8), []\n"
+           "for t in (x, x.t(), x[:, ::2], x[:1].expand(6, 8),\n"
+           "          torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last),\n"
+           "          torch.zeros(1000, 5000)[:, 0]):\n"
+           "    gpu = layout.on('cuda', t)\n"
+           "    copy = layout.copy(t)\n"
+           "    laid = layout.laid(t, gpu)\n"
+           "    told.append([layout.on('cpu', t), gpu, layout.reach(t),\n"
+           "                 copy.stride() == t.stride() and torch.equal(copy, t),\n"
+           "                 laid.stride() == gpu and torch.equal(laid, t)])\n"
+           "print(json.dumps(told))\n",
+           "[[[8, 1], [8, 1], 48, true, true], [[1, 8], [1, 8], 48, true, true],"
+           " [[8, 2], [4, 1], 47, true, true], [[0, 1], [8, 1], 8, true, true],"
+           " [[60, 1, 15, 3], [60, 1, 15, 3], 120, true, true],"
+           " [[1], [1], 4995001, true, true]]");
+}
+
+/* there: inputs are drawn on the device, which is the CPU again; what it changes stands for what a
+ * device might. */
+static const char place_of[] =
+    "from kgym_harness import draws\n"
+    "draws.WORTH = 1000\n"
+    "def subject(inputs):\n"
+    "    with open('p.py', 'w') as f:\n"
+    "        f.write('import torch\\nclass Model(torch.nn.Module):\\n'\n"
+    "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
+    "                'def get_inputs():\\n'\n"
+    "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
+    "                '    ' + inputs + '\\n')\n"
+    "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
+    "    made.execute()\n"
+    "    return made\n"
+    "def place(inputs, fast=True):\n"
+    "    with torch.no_grad():\n"
+    "        return describe.describe(subject(inputs), {'fast': fast}, 1)['fast']\n"
+    "def elsewhere(inputs):\n"
+    "    s = subject(inputs)\n"
+    "    return describe._inputs_of_device(s, 1, s.draw(1), 'meta'), s.fast\n";
+
+static const struct {
+    const char *call, *want;
+} places[] = {
+    {"place('return [torch.rand(64, 64)]')", "true"},
+    {"place('return [torch.randn(64, 80).t(), torch.randn(3)]')", "true"},
+    {"place('return [torch.randint(0, 1000, (64, 64))]')", "true"},
+    {"place('return [torch.randn(64, 64).tril()]')", "true"},
+    {"place('return [torch.randn(64, 64).sort().values]')", "true"},
+    {"place('torch.manual_seed(3); return [torch.randn(64, 64)]')", "true"},
+    {"place('return [torch.rand(64, 64)]', False)", "false"},
+    {"place('return [torch.rand(4, 4)]')", "false"}, /* not worth it */
+    {"place('assert not there; return [torch.rand(64, 64)]')", "false"},
+    {"place('return [torch.rand(64, 65 if there else 64)]')", "false"},
+    {"place('return [torch.rand(64, 64)] * (2 if there else 1)')", "false"},
+    {"place('return [torch.rand(64, 64, dtype=[torch.float32, torch.float64][there])]')", "false"},
+    {"place('return [torch.rand(64, 64) * (1 if there else 0.9)]')", "false"},
+    {"place('return [torch.randn(64, 64) if there else torch.rand(64, 64)]')", "false"},
+    {"place('return [torch.randint(0, 1000 if there else 1200, (64, 64)).float()]')", "false"},
+    {"place('x = torch.randn(64, 64); return [x.round() if there else x]')", "false"},
+    {"place('x = torch.randn(64, 64); return [x.sort().values if there else x]')", "false"},
+    {"place('x = torch.randn(64, 64); return [x if there else x.sort().values]')", "false"},
+    {"place('torch.manual_seed(3 if there else 4); return [torch.rand(64, 64)]')", "false"},
+    {"elsewhere('return [torch.rand(64, 64)]')", "[null, null]"},
+    {"elsewhere('return [torch.rand(64, 64, device=\"cpu\")]')", "[null, null]"},
+};
+
+static void where_inputs_are_drawn(void **state)
+{
+    (void)state;
+    char program[MOST / 2], want[1000];
+    size_t n = (size_t)snprintf(program, sizeof program, "%stold = []\n", place_of), m = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        n += (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", places[i].call);
+        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? ", " : "[", places[i].want);
+    }
+    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
+    snprintf(want + m, sizeof want - m, "]");
+    expect(program, want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +343,8 @@ int main(void)
         cmocka_unit_test(inputs_that_an_answer_depends_on),
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(classes_of_exceptions),
+        cmocka_unit_test(strides_of_a_move),
+        cmocka_unit_test(where_inputs_are_drawn),
         cmocka_unit_test(either_name_of_the_class_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,6 +283,36 @@ static void description(void **state)
     free(d);
 }
 
+static void layouts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stride;
+        uint32_t laid;
+        uint64_t bytes;
+    } cases[] = {
+        {"[6, 1]", 0, 96},
+        {"[1, 4]", 1, 96},
+        {"[0, 1]", 1, 24},
+        {"[12, 2]", 1, 4 * (36 + 10 + 1)},
+    };
+    struct kg_task_desc *d = malloc(sizeof *d);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        char text[500];
+        snprintf(text, sizeof text,
+                 "{" INIT ", 'inputs': [{'dtype': 'float32', 'shape': [4, 6], 'stride': %s}], "
+                 "'state': []}",
+                 cases[i].stride);
+        assert_int_equal(parse(text, d, &err), KG_OK);
+        assert_int_equal(d->input[0].leaf.laid, cases[i].laid);
+        assert_int_equal(d->input[0].leaf.bytes, cases[i].bytes);
+        assert_int_equal(d->input_bytes, cases[i].bytes);
+        kg_task_deinit(d);
+    }
+    free(d);
+}
+
 static void bad_descriptions(void **state)
 {
     (void)state;
@@ -308,6 +338,16 @@ static void bad_descriptions(void **state)
         {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [64000000000]}, {'dtype': 'int8', "
          "'shape': [64000000000]}]}",
          "inputs: more than 64 GB together"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [4, 6], 'stride': [6]}]}",
+         "inputs[0].stride: a number for each extent"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [4], 'stride': 1}]}", "each extent"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [4], 'stride': [-1]}]}",
+         "no integer of at least 0"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [4], 'stride': [36000000000]}]}",
+         "stride: more than 64 GB"},
+        {"{" INIT ", 'inputs': [{'dtype': 'int8', 'shape': [9, 9], 'stride': "
+         "[2305843009213693952, 2305843009213693952]}]}",
+         "stride: more than 64 GB"},
         {"{" INIT ", 'inputs': [" INPUT "]}", "state: a list is needed"},
         {"{" INIT ", 'inputs': [], 'state': [{'dtype': 'int8', 'shape': []}]}", "state[0].name"},
         {"{" INIT ", 'inputs': [], 'state': [{'name': 'a b', 'dtype': 'int8', 'shape': []}]}",
@@ -653,21 +693,14 @@ static void probes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules),
-        cmocka_unit_test(docs),
-        cmocka_unit_test(problems),
-        cmocka_unit_test(finding),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(description),
-        cmocka_unit_test(bad_descriptions),
-        cmocka_unit_test(free_inputs),
-        cmocka_unit_test(precise_inputs),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(described_terms),
-        cmocka_unit_test(terms),
-        cmocka_unit_test(plans),
-        cmocka_unit_test(parameters),
-        cmocka_unit_test(labels),
+        cmocka_unit_test(modules),     cmocka_unit_test(docs),
+        cmocka_unit_test(problems),    cmocka_unit_test(finding),
+        cmocka_unit_test(rows),        cmocka_unit_test(description),
+        cmocka_unit_test(layouts),     cmocka_unit_test(bad_descriptions),
+        cmocka_unit_test(free_inputs), cmocka_unit_test(precise_inputs),
+        cmocka_unit_test(reductions),  cmocka_unit_test(described_terms),
+        cmocka_unit_test(terms),       cmocka_unit_test(plans),
+        cmocka_unit_test(parameters),  cmocka_unit_test(labels),
         cmocka_unit_test(probes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

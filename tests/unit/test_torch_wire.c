@@ -87,7 +87,7 @@ static void test_python_lays_it_out_alike(void **state)
     static const struct field leaf[] = {
         F(kg_tleaf, dtype),   F(kg_tleaf, rank),   F(kg_tleaf, offset), F(kg_tleaf, bytes),
         F(kg_tleaf, shape),   F(kg_tleaf, stride), F(kg_tleaf, copied), F(kg_tleaf, device),
-        F(kg_tleaf, aliases), F(kg_tleaf, pad),    F(kg_tleaf, name)};
+        F(kg_tleaf, aliases), F(kg_tleaf, laid),   F(kg_tleaf, name)};
     static const struct field block[] = {
         F(kg_twire, magic),         F(kg_twire, version),     F(kg_twire, go),
         F(kg_twire, done),          F(kg_twire, state),       F(kg_twire, announced),
@@ -215,6 +215,34 @@ static void test_claims_are_checked(void **state)
     assert_int_equal(kg_tleaf_count(&l), 1);
 }
 
+/* Memory of inputs with strides of their own. An answer has none: it is contiguous in OUT. */
+static void test_strides_reach(void **state)
+{
+    (void)state;
+    struct kg_tleaf l = good(); /* [3, 4] */
+    assert_int_equal(kg_tleaf_memory(&l), 12);
+    l.laid = 1, l.stride[0] = 1, l.stride[1] = 3;
+    assert_non_null(kg_twire_leaf_check(&l, 1 << 20));
+    assert_int_equal(kg_tleaf_memory(&l), 12);
+    assert_int_equal(kg_tleaf_at(&l, 5), 4); /* row 1, column 1 */
+    l.stride[0] = 8, l.stride[1] = 2;
+    assert_int_equal(kg_tleaf_memory(&l), 23);
+    assert_int_equal(kg_tleaf_at(&l, 11), 22);
+    kg_twire_place(&l, 1);
+    assert_int_equal(l.bytes, 92);
+    l.stride[0] = 0, l.stride[1] = 1;
+    assert_int_equal(kg_tleaf_memory(&l), 4);
+    l.stride[0] = -1;
+    assert_int_equal(kg_tleaf_reach(&l), 0);
+    l.stride[0] = INT64_MAX;
+    assert_int_equal(kg_tleaf_reach(&l), 0);
+    kg_tleaf_contiguous(&l);
+    assert_int_equal(l.stride[0], 4);
+    assert_int_equal(kg_tleaf_reach(&l), 12);
+    l.laid = 0;
+    assert_int_equal(kg_tleaf_at(&l, 5), 5);
+}
+
 static void test_leaves_are_placed_apart(void **state)
 {
     (void)state;
@@ -287,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_python_lays_it_out_alike),
         cmocka_unit_test(test_a_runner_that_compiles_says_so),
         cmocka_unit_test(test_claims_are_checked),
+        cmocka_unit_test(test_strides_reach),
         cmocka_unit_test(test_leaves_are_placed_apart),
         cmocka_unit_test(test_waits_end),
     };

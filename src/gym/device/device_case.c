@@ -43,15 +43,6 @@ static void renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id)
     }
 }
 
-static void set_strides(struct kg_tleaf *leaf)
-{
-    int64_t step = 1;
-    for (uint32_t k = leaf->rank; k-- > 0;) {
-        leaf->stride[k] = step;
-        step *= leaf->shape[k] > 0 ? leaf->shape[k] : 1;
-    }
-}
-
 /* Writes the pattern between the masters; it is copied to IN with them. All cases use the same
  * word, so that equal values have equal digests. */
 static void set_guards(struct kg_dj_state *s, const struct kg_dj_case *c)
@@ -81,8 +72,10 @@ static enum kg_code begin(struct kg_dj_state *s, int id, const struct kg_tleaf *
     }
     c->bytes = bytes;
     for (uint32_t i = 0; i < c->n; i++) {
-        set_strides(&c->leaf[i]);
-        c->leaf[i].copied = c->leaf[i].device = c->leaf[i].aliases = c->leaf[i].pad = 0;
+        if (!c->leaf[i].laid) {
+            kg_tleaf_contiguous(&c->leaf[i]);
+        }
+        c->leaf[i].copied = c->leaf[i].device = c->leaf[i].aliases = 0;
     }
     set_guards(s, c);
     s->cases[id] = c;
@@ -185,7 +178,7 @@ enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req, 
     const struct kg_tleaf *leaf = &c->leaf[req->at];
     renewed(s, c, req->id);
     s->dev.ops->fill(&s->dev, c->block + leaf->offset, (enum kg_tdtype)leaf->dtype,
-                     kg_tleaf_count(leaf), &req->law);
+                     kg_tleaf_memory(leaf), &req->law);
     c->filled[req->at] = true;
     return s->dev.ops->sync(&s->dev, err);
 }
@@ -258,7 +251,8 @@ static enum kg_code new_value(struct kg_dj_state *s, const struct kg_dj_case *c,
     best = isfinite(old) ? 2 * old + 1 : 1;
     for (int i = 0; i < TRIES; i++) {
         double v = 0;
-        if (load_element(s, c, leaf, kg_rng_below(r, n), &v, err) != KG_OK) {
+        uint64_t from = kg_tleaf_at(&c->leaf[leaf], kg_rng_below(r, n));
+        if (load_element(s, c, leaf, from, &v, err) != KG_OK) {
             return err->code;
         }
         if (isfinite(v) && fabs(v - old) > far) {
@@ -285,7 +279,7 @@ enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req, 
     struct kg_rng r;
     kg_rng_init(&r, req->law.key, 0x65646974);
     const struct kg_tleaf *l = &c->leaf[leaf];
-    uint64_t at = kg_edit_place(&r, kg_tleaf_count(l));
+    uint64_t at = kg_tleaf_at(l, kg_edit_place(&r, kg_tleaf_count(l)));
     size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
     union {
         double d;

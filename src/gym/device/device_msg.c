@@ -109,7 +109,10 @@ static const char *check_leaves(const struct kg_djm_req *r)
     }
     for (uint32_t i = 0; i < r->nleaf; i++) {
         struct kg_tleaf leaf = r->leaf[i];
-        leaf.offset = 0;
+        if (leaf.laid > 1 || (leaf.laid && (leaf.rank > KG_TWIRE_RANK || !kg_tleaf_reach(&leaf)))) {
+            return "strides beyond any memory";
+        }
+        leaf.offset = leaf.laid = 0;
         leaf.bytes = kg_tdtype_bytes((enum kg_tdtype)leaf.dtype);
         for (uint32_t k = 0; k < leaf.rank && k < KG_TWIRE_RANK; k++) {
             if (leaf.shape[k] < 0 ||

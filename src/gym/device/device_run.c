@@ -24,7 +24,8 @@ static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
     for (uint32_t i = 0; i < c->n; i++) {
         const struct kg_tleaf *a = &p->leaf[i], *b = &c->leaf[i];
         if (a->dtype != b->dtype || a->rank != b->rank || a->offset != b->offset ||
-            memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) != 0) {
+            memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) != 0 ||
+            memcmp(a->stride, b->stride, a->rank * sizeof *a->stride) != 0) {
             return false;
         }
     }

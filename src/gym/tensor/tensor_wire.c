@@ -99,7 +99,7 @@ const char *kg_twire_leaf_check(const struct kg_tleaf *leaf, uint64_t region)
     if (leaf->offset % types[leaf->dtype].bytes != 0) {
         return "it is not aligned";
     }
-    if (leaf->aliases > KG_TWIRE_LEAVES || leaf->device > 1 || leaf->copied > 1) {
+    if (leaf->aliases > KG_TWIRE_LEAVES || leaf->device > 1 || leaf->copied > 1 || leaf->laid) {
         return "a field has no such value";
     }
     return leaf->name[KG_TWIRE_NAME - 1] == '\0' ? NULL : "its name does not end";
@@ -111,12 +111,50 @@ uint64_t kg_tleaf_count(const struct kg_tleaf *leaf)
     return count_of(leaf, &n) ? n : 0;
 }
 
+uint64_t kg_tleaf_reach(const struct kg_tleaf *leaf)
+{
+    uint64_t last = 0, step = 0;
+    for (uint32_t i = 0; i < leaf->rank; i++) {
+        if (leaf->shape[i] < 1 || leaf->stride[i] < 0 ||
+            __builtin_mul_overflow((uint64_t)leaf->shape[i] - 1, (uint64_t)leaf->stride[i],
+                                   &step) ||
+            __builtin_add_overflow(last, step, &last) || last >= INT64_MAX / 8) {
+            return 0;
+        }
+    }
+    return last + 1;
+}
+
+uint64_t kg_tleaf_memory(const struct kg_tleaf *leaf)
+{
+    return leaf->laid ? kg_tleaf_reach(leaf) : kg_tleaf_count(leaf);
+}
+
+uint64_t kg_tleaf_at(const struct kg_tleaf *leaf, uint64_t i)
+{
+    uint64_t at = 0;
+    for (uint32_t k = leaf->rank; leaf->laid && k-- > 0;) {
+        at += i % (uint64_t)leaf->shape[k] * (uint64_t)leaf->stride[k];
+        i /= (uint64_t)leaf->shape[k];
+    }
+    return leaf->laid ? at : i;
+}
+
+void kg_tleaf_contiguous(struct kg_tleaf *leaf)
+{
+    int64_t step = 1;
+    for (uint32_t k = leaf->rank; k-- > 0;) {
+        leaf->stride[k] = step;
+        step *= leaf->shape[k] > 0 ? leaf->shape[k] : 1;
+    }
+}
+
 uint64_t kg_twire_place(struct kg_tleaf *leaf, size_t n)
 {
     uint64_t at = KG_TWIRE_GUARD;
     for (size_t i = 0; i < n; i++) {
         leaf[i].offset = at;
-        leaf[i].bytes = kg_tleaf_count(&leaf[i]) * kg_tdtype_bytes((enum kg_tdtype)leaf[i].dtype);
+        leaf[i].bytes = kg_tleaf_memory(&leaf[i]) * kg_tdtype_bytes((enum kg_tdtype)leaf[i].dtype);
         uint64_t end = at + leaf[i].bytes;
         at = (end + KG_TWIRE_ALIGN - 1) / KG_TWIRE_ALIGN * KG_TWIRE_ALIGN + KG_TWIRE_GUARD;
     }

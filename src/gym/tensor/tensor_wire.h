@@ -134,14 +134,15 @@ struct kg_tleaf {
     uint32_t dtype; /* enum kg_tdtype */
     uint32_t rank;
     uint64_t offset; /* in bytes from the region's start */
-    uint64_t bytes;  /* size there, contiguous */
+    uint64_t bytes;  /* size there */
     int64_t shape[KG_TWIRE_RANK];
     int64_t stride[KG_TWIRE_RANK]; /* answers: strides of the candidate's tensor; the copy in OUT is
-                                      contiguous where `copied` */
+                                      contiguous where `copied`. Inputs: where `laid` */
     uint32_t copied;               /* answers: the tensor lay outside OUT and was copied into it */
     uint32_t device;               /* answers: where the candidate's tensor lay: 0 cpu, 1 cuda */
     uint32_t aliases; /* answers: 1 + index of the bound input whose storage it shares; 0: none */
-    uint32_t pad;
+    uint32_t laid;    /* inputs: 1: `bytes` is memory that the strides reach, with gaps, or with
+                         elements that several places share; 0: contiguous */
     char name[KG_TWIRE_NAME]; /* state: qualified name; inputs: position; answers: path */
 };
 
@@ -180,8 +181,17 @@ struct kg_twire {
 const char *kg_twire_leaf_check(const struct kg_tleaf *leaf, uint64_t region);
 /* Number of elements; 0 where a dim is 0. The shape must have been checked. */
 uint64_t kg_tleaf_count(const struct kg_tleaf *leaf);
-/* Places leaves one after the other with guards between. Fills offset and bytes from dtype and
- * shape; returns the size of the region that is needed. */
+/* Elements of memory that shape and strides reach; 0 where a dim is 0, or a stride is negative, or
+ * no memory is so large. */
+uint64_t kg_tleaf_reach(const struct kg_tleaf *leaf);
+/* Elements of the leaf's memory: what it reaches where it is laid, else its count. */
+uint64_t kg_tleaf_memory(const struct kg_tleaf *leaf);
+/* Where in its memory the i-th element lies, counted in the order of the dimensions. */
+uint64_t kg_tleaf_at(const struct kg_tleaf *leaf, uint64_t i);
+/* Sets the strides of a contiguous tensor. */
+void kg_tleaf_contiguous(struct kg_tleaf *leaf);
+/* Places leaves one after the other with guards between. Fills offset and bytes from dtype, shape
+ * and, where they are laid, strides; returns the size of the region that is needed. */
 uint64_t kg_twire_place(struct kg_tleaf *leaf, size_t n);
 
 #define KG_TWIRE_RUNNER_DEAD 1 /* results of kg_twire_wait besides 0 */

@@ -98,6 +98,7 @@ struct kg_torch_test {
     bool times_anywhere;    /* the stage timing runs though windows are no times there */
     bool profiles_anywhere; /* the stage profile, too */
     bool orders_anywhere;   /* calls are asked in order though there is no stream */
+    bool draws_anywhere;    /* inputs are drawn on the device, though that is the CPU */
     bool spread;            /* the rule about K's spread holds there */
     bool shared;            /* evaluations share the device, or have it alone, as they do a GPU */
     int64_t series;         /* calls before those that count in a profile; 0: drawn */
@@ -130,6 +131,7 @@ struct kg_torch {
     struct kg_trunner last[KG_INSTANCES]; /* of the problem before */
     bool spare_interprets;                /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */
+    uint64_t described;     /* descriptions that references were asked for */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
     const struct kg_tinstance
         *quiet_of;                /* whose quiet set-up, K and error are known (pairs.h), or NULL */

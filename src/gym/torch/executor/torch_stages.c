@@ -95,6 +95,25 @@ static void note_memory(const struct kg_evaluation *e)
     }
 }
 
+/* Inputs that do not come contiguous: a kernel may have overlooked that. */
+static void tell_layout(const struct kg_task_desc *d, struct kg_record *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < d->ninputs; i++) {
+        const struct kg_tleaf *leaf = &d->input[i].leaf;
+        if (leaf->laid) {
+            char text[200];
+            kg_task_leaf_text(leaf, text, sizeof text);
+            json_array_append_new(list, json_pack("{s:I, s:s, s:o}", "input", (json_int_t)i, "is",
+                                                  text, "stride", kg_task_strides(leaf)));
+        }
+    }
+    if (json_array_size(list) > 0) {
+        kg_record_evidence(r, "layout", json_pack("{s:O}", "inputs", list));
+    }
+    json_decref(list);
+}
+
 enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tinstance *s;
@@ -108,6 +127,7 @@ enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *e
     json_object_set_new(e->r->environment, "scene", json_string(kg_instance_name(s->kind)));
     json_object_set_new(e->r->environment, "triton_interpret",
                         json_boolean(kg_torch_run_of(e)->interpret));
+    tell_layout(&s->desc, e->r);
     const json_t *keys = json_object_get(e->task->replay, "parameters");
     if (keys && kg_treplay_take_parameters(e->w, s, keys, err) != KG_OK) {
         return KG_STAGE_ERROR;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/runner/descriptions.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/runner/torch_runner.h"
@@ -134,32 +135,23 @@ static enum kg_code start_to_describe(struct kg_worker *w, struct kg_tinstance *
     if (s->ref.up) {
         return KG_OK;
     }
-    if (kg_torch_judge(w, err) != KG_OK) {
-        return err->code;
-    }
     first_regions(w, s, &in_bytes, &out_bytes);
     return start(w, s, in_bytes, out_bytes, err);
 }
 
-/* One try. *wants: bytes of inputs for which there was no room; then there is no reply yet. */
-static enum kg_code ask_description(struct kg_worker *w, struct kg_tinstance *s,
-                                    const json_t *consts, bool run, uint64_t room, uint64_t *wants,
-                                    json_t **reply, struct kg_err *err)
+/* One try. *wants: bytes of inputs for which there was no room; then there is no description
+ * yet. */
+static enum kg_code ask_once(struct kg_worker *w, struct kg_tinstance *s, json_t *request,
+                             uint64_t *wants, json_t **reply, struct kg_err *err)
 {
     *wants = 0;
-    *reply = NULL;
     if (start_to_describe(w, s, err) != KG_OK) {
         return err->code;
     }
-    json_t *request = json_pack("{s:b}", "run", run);
-    if (room <= INT64_MAX) {
-        json_object_set_new(request, "room", json_integer((json_int_t)room));
-    }
-    if (consts) {
-        json_object_set(request, "consts", (json_t *)(uintptr_t)consts);
-    }
     s->state_loaded = -1;
-    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, reply, err) != KG_OK) {
+    kg_torch_of(w)->described++;
+    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", json_incref(request), reply, err) !=
+        KG_OK) {
         return err->code;
     }
     json_int_t more = json_integer_value(json_object_get(*reply, "wants"));
@@ -168,26 +160,53 @@ static enum kg_code ask_description(struct kg_worker *w, struct kg_tinstance *s,
                   : kg_fail(err, KG_E_PROBLEM, "%s: no description", kg_torch_of(w)->problem->path);
 }
 
+/* Only the published instance has memory of its own on the device. */
+static enum kg_code ask_with_room(struct kg_worker *w, struct kg_tinstance *s, json_t *request,
+                                  json_t **reply, struct kg_err *err)
+{
+    uint64_t room = UINT64_MAX, wants = 0;
+    bool plans = s->kind == KG_INSTANCE_PUBLISHED;
+    if (plans && kg_tmemory_describe(w, 0, &room, err) != KG_OK) {
+        return err->code;
+    }
+    if (room <= INT64_MAX) {
+        json_object_set_new(request, "room", json_integer((json_int_t)room));
+    }
+    enum kg_code code = ask_once(w, s, request, &wants, reply, err);
+    json_object_del(request, "room");
+    if (code != KG_OK || wants == 0) {
+        return code;
+    }
+    json_decref(*reply);
+    *reply = NULL;
+    return kg_tmemory_describe(w, wants, &room, err) == KG_OK
+               ? ask_once(w, s, request, &wants, reply, err)
+               : err->code;
+}
+
+static enum kg_code ask_for_description(struct kg_worker *w, struct kg_tinstance *s,
+                                        json_t *request, json_t **reply, struct kg_err *err)
+{
+    enum kg_code code = ask_with_room(w, s, request, reply, err);
+    code = code == KG_OK ? more_state(w, s, *reply, err) : code;
+    if (code == KG_OK) {
+        kg_tdescriptions_keep(w, request, *reply);
+    }
+    return code;
+}
+
 enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
                                    const json_t *consts, bool run, struct kg_task_desc *out,
                                    struct kg_err *err)
 {
-    json_t *reply = NULL;
-    uint64_t room = UINT64_MAX, wants = 0;
-    bool plans = s->kind == KG_INSTANCE_PUBLISHED;
-    if ((plans && kg_tmemory_describe(w, 0, &room, err) != KG_OK) ||
-        ask_description(w, s, consts, run, room, &wants, &reply, err) != KG_OK) {
-        return err->code;
+    const char *path = kg_torch_of(w)->problem->path;
+    json_t *reply = NULL, *request = kg_tdescriptions_request(w, consts, run);
+    enum kg_code code = kg_torch_judge(w, err);
+    if (code == KG_OK && (reply = kg_tdescriptions_find(w, request)) == NULL) {
+        code = ask_for_description(w, s, request, &reply, err);
     }
-    if (wants > 0) {
-        json_decref(reply);
-        if (kg_tmemory_describe(w, wants, &room, err) != KG_OK ||
-            ask_description(w, s, consts, run, UINT64_MAX, &wants, &reply, err) != KG_OK) {
-            return err->code;
-        }
-    }
-    enum kg_code code = more_state(w, s, reply, err);
-    code = code == KG_OK ? kg_task_parse(reply, kg_torch_of(w)->problem->path, out, err) : code;
+    code = code == KG_OK ? kg_task_parse(reply, path, out, err) : code;
+    json_decref(request);
     json_decref(reply);
     return code;
 }
@@ -254,8 +273,9 @@ static void add_facts(const struct kg_task_desc *d, json_t *request)
 /* Whoever draws inputs goes by the description, too: candidates do. */
 static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
 {
-    json_t *request = json_pack("{s:O, s:b, s:i}", "inputs", s->desc.template, "single", s->single,
-                                "slices", s->slices);
+    json_t *request = json_pack("{s:O, s:b, s:i, s:o, s:b}", "inputs", s->desc.template, "single",
+                                s->single, "slices", s->slices, "strides",
+                                kg_task_layout(&s->desc), "fast", s->desc.draws_there);
     add_facts(&s->desc, request);
     s->state_loaded = -1;
     if (s->consts) {

@@ -44,6 +44,7 @@ static void tell_tensors(const struct kg_task_desc *d, json_t *card)
     json_t *inputs = json_array(), *outputs = json_array(), *state = json_array();
     for (size_t i = 0; i < d->ninputs; i++) {
         json_t *t = tensor(&d->input[i].leaf, &d->input[i].stats);
+        json_object_set_new(t, "stride", kg_task_strides(&d->input[i].leaf));
         json_object_set_new(t, "judge_may_draw", json_boolean(kg_tplan_free(&d->input[i])));
         json_t *kinds = json_array();
         for (int x = 0; x < KG_TX_COUNT; x++) {

@@ -44,13 +44,39 @@ static enum kg_code parse_shape(const struct at *a, const json_t *shape, struct 
             return bad(a, "shape", "an extent is no integer of at least 1");
         }
         leaf->shape[d] = n;
-        leaf->stride[d] = d + 1 < leaf->rank ? leaf->stride[d + 1] * leaf->shape[d + 1] : 1;
         if ((uint64_t)n > KG_TASK_BYTES / bytes) {
             return bad(a, "shape", "more than 64 GB");
         }
         bytes *= (uint64_t)n;
     }
     leaf->bytes = bytes;
+    kg_tleaf_contiguous(leaf);
+    return KG_OK;
+}
+
+/* Strides of an input; without them it is contiguous. */
+static enum kg_code parse_layout(const struct at *a, const json_t *stride, struct kg_tleaf *leaf)
+{
+    if (!stride) {
+        return KG_OK;
+    }
+    if (!json_is_array(stride) || json_array_size(stride) != leaf->rank) {
+        return bad(a, "stride", "a number for each extent is needed");
+    }
+    for (size_t d = 0; d < leaf->rank; d++) {
+        const json_t *v = json_array_get(stride, d);
+        int64_t n = json_integer_value(v);
+        if (!json_is_integer(v) || n < 0) {
+            return bad(a, "stride", "a stride is no integer of at least 0");
+        }
+        leaf->laid |= n != leaf->stride[d];
+        leaf->stride[d] = n;
+    }
+    uint64_t size = kg_tdtype_bytes((enum kg_tdtype)leaf->dtype), n = kg_tleaf_reach(leaf);
+    if (n == 0 || n > KG_TASK_BYTES / size) {
+        return bad(a, "stride", "more than 64 GB");
+    }
+    leaf->bytes = n * size;
     return KG_OK;
 }
 
@@ -161,12 +187,14 @@ static enum kg_code parse_inputs(const json_t *j, const char *what, struct kg_ta
     }
     for (; a.i < out->ninputs; a.i++) {
         struct kg_task_input *in = &out->input[a.i];
-        if (parse_leaf(&a, json_array_get(list, a.i), false, &in->leaf, &in->stats) != KG_OK ||
+        const json_t *v = json_array_get(list, a.i);
+        if (parse_leaf(&a, v, false, &in->leaf, &in->stats) != KG_OK ||
+            parse_layout(&a, json_object_get(v, "stride"), &in->leaf) != KG_OK ||
             add_bytes(&a, &in->leaf, &out->input_bytes) != KG_OK) {
             return err->code;
         }
-        in->structure = parse_structure(json_object_get(json_array_get(list, a.i), "structure"));
-        in->written = json_is_true(json_object_get(json_array_get(list, a.i), "written"));
+        in->structure = parse_structure(json_object_get(v, "structure"));
+        in->written = json_is_true(json_object_get(v, "written"));
         out->nwritten += in->written;
         out->elements += kg_tleaf_count(&in->leaf);
     }
@@ -297,6 +325,7 @@ enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_des
     out->updates_state = json_is_true(json_object_get(j, "updates_state"));
     out->repeats = json_is_true(json_object_get(j, "deterministic"));
     out->writes_inputs = out->nwritten > 0;
+    out->draws_there = json_is_true(json_object_get(j, "fast"));
     out->args = json_incref(args);
     out->kwargs = json_incref(kwargs);
     out->template = json_incref(template);
@@ -309,6 +338,24 @@ void kg_task_deinit(struct kg_task_desc *d)
     json_decref(d->kwargs);
     json_decref(d->template);
     d->args = d->kwargs = d->template = NULL;
+}
+
+json_t *kg_task_strides(const struct kg_tleaf *leaf)
+{
+    json_t *all = json_array();
+    for (uint32_t d = 0; d < leaf->rank; d++) {
+        json_array_append_new(all, json_integer(leaf->stride[d]));
+    }
+    return all;
+}
+
+json_t *kg_task_layout(const struct kg_task_desc *d)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < d->ninputs; i++) {
+        json_array_append_new(all, kg_task_strides(&d->input[i].leaf));
+    }
+    return all;
 }
 
 void kg_task_leaf_text(const struct kg_tleaf *leaf, char *out, size_t cap)

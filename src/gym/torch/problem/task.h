@@ -37,7 +37,7 @@ enum kg_tstructure {
 const char *kg_tstructure_name(enum kg_tstructure x); /* "zeros", ... */
 
 struct kg_task_input {
-    struct kg_tleaf leaf; /* dtype, shape and name */
+    struct kg_tleaf leaf; /* dtype, shape, strides and name; bytes: of the memory that they reach */
     struct kg_tstats stats;
     uint32_t structure; /* bits 1 << enum kg_tstructure */
     bool written;       /* a call writes to it */
@@ -83,6 +83,7 @@ struct kg_task_desc {
     bool updates_state; /* a call changes its buffers */
     bool repeats;       /* same inputs, same seed, same answer, bit for bit */
     bool writes_inputs; /* a call changes its inputs */
+    bool draws_there;   /* get_inputs() runs with the device as PyTorch's default one */
     int64_t terms;      /* elements of an input that one of the answer depends on, as the reference
                            was seen to answer, 1 to KG_TASK_TERMS; 0: unknown */
     uint64_t elements;  /* of all inputs */
@@ -97,6 +98,9 @@ enum kg_code kg_task_parse(const json_t *reply, const char *what, struct kg_task
                            struct kg_err *err) KG_MUST_USE;
 void kg_task_deinit(struct kg_task_desc *d); /* idempotent */
 
+/* A new list of the leaf's strides, in elements; one of those of all inputs. */
+json_t *kg_task_strides(const struct kg_tleaf *leaf);
+json_t *kg_task_layout(const struct kg_task_desc *d);
 /* "[2048,8191] float32" */
 void kg_task_leaf_text(const struct kg_tleaf *leaf, char *out, size_t cap);
 

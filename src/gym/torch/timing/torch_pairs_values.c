@@ -77,12 +77,12 @@ bool kg_tpairs_draws(const struct kg_tpairs *s)
 }
 
 /* get_inputs() takes tenths of a second on the host: who has the device alone gives it back
- * meanwhile. */
+ * meanwhile, unless the inputs are drawn there. */
 static enum kg_tflow ask_to_draw(struct kg_tpairs *s, const struct kg_dj_call *c,
                                  struct kg_dj_report *rep, struct kg_err *err)
 {
     const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
-    bool alone = judge->held;
+    bool alone = judge->held && !s->instance->desc.draws_there;
     int64_t waited_ns = judge->waited_ns;
     if (alone) {
         kg_tpairs_give_lease(s);

@@ -1,0 +1,65 @@
+"""Where get_inputs() is run: on the CPU, or with the device as PyTorch's default, where that is
+shown to give inputs alike. A gigabyte takes seconds on one core, and milliseconds on a GPU.
+
+It is shown once for each problem, by a draw there beside one here: number, shapes, types, structure
+and laws. Any exception and any difference means the CPU. Two runs of the same code that differ do
+so in what depends on the device, and that is coarse: another type, another law, an error."""
+
+import math
+
+import torch
+
+WORTH = 1 << 20  # elements of all inputs
+SAMPLE = 1 << 16
+RARE = 1e-9  # chance that draws of one law look unlike
+MANY = 1 << 12  # elements whose range says something
+SPREAD = 0.25  # of the range, by which least and greatest values of two draws may differ
+
+
+def _sample(t):
+    flat = t.detach().reshape(-1)
+    return flat[::max(1, flat.numel() // SAMPLE)].double()
+
+
+def _range(t):
+    low, high = torch.aminmax(t) if t.dtype is not torch.bool else (t.all(), t.any())
+    return float(low), float(high)
+
+
+def _distance(a, b):
+    """The largest difference of two distributions (Kolmogorov-Smirnov)."""
+    a, b = (p.nan_to_num().sort().values for p in (a, b))
+    both = torch.cat([a, b])
+    at = [torch.searchsorted(p, both, right=True).double() / p.numel() for p in (a, b)]
+    return float((at[0] - at[1]).abs().max())
+
+
+def same_law(a, b):
+    """Could two tensors of one shape be draws of one law?"""
+    one, other = _range(a), _range(b)
+    if [math.isfinite(v) for v in one] != [math.isfinite(v) for v in other]:
+        return False
+    width = max(one[1] - one[0], other[1] - other[0])
+    apart = max(abs(one[0] - other[0]), abs(one[1] - other[1]))
+    if a.numel() >= MANY and math.isfinite(width) and apart > SPREAD * width:
+        return False
+    p, q = _sample(a), _sample(b)
+    if bool((p == p.round()).all()) != bool((q == q.round()).all()):
+        return False
+    most = math.sqrt(-math.log(RARE / 2) / p.numel())
+    return _distance(p, q) <= most
+
+
+def alike(columns, fixed, find):
+    """columns: of each input its tensors, the first one drawn on the CPU, the others on the
+    device, and all there. fixed: which are the same in each draw on the device. find:
+    structure.find."""
+    for (here, there, *_), same in zip(columns, fixed):
+        if not torch.equal(here, there) and (same or not same_law(here, there)):
+            return False
+    alone = find([column[:1] for column in columns])
+    device = find([column[1:] for column in columns])
+    every = find(columns)
+    # by one draw alone, zeros are always at the same places
+    return all(set(a) - {"zeros"} <= set(e) and set(d) - {"zeros"} <= set(e)
+               for a, d, e in zip(alone, device, every))
