@@ -84,6 +84,7 @@ class Subject:
         self.first_draw = None  # inputs that there was no room for on the device
         self.slices = 0  # in which the oracle works; 0: as a whole
         self.tf32 = False  # the league's arithmetic
+        self.chose = None  # whether the last call that was off made a discrete choice
         self.compat = compat  # KernelBench's way: everything in this dtype, writable inputs
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
@@ -269,7 +270,7 @@ class Subject:
             now = [(name, t) for name, t in now if name not in self.spare]
         return now
 
-    def call(self, wide, near=0, seed=None):
+    def call(self, wide, near=0, seed=None, rounding=0):
         inputs = self.inputs
         if self.compat:
             inputs = self.own_inputs()
@@ -277,6 +278,8 @@ class Subject:
             inputs = self._copy_written()
         if wide:
             return self._call_wide(inputs, seed)
+        if rounding:
+            return self._call_rounded(inputs, rounding)
         return self._call_near(inputs, near) if near else self.module(*inputs)
 
     def own_inputs(self):
@@ -306,9 +309,18 @@ class Subject:
         moved too. In the league tf32, products get cut operands. Where operands are rounded,
         inputs stay as they are."""
         move, nothing = oracle.Mover(), contextlib.nullcontext()
-        with oracle.Rounding(move) if self.single else nothing, \
+        with oracle.Watching() as mode, oracle.Rounding(move) if self.single else nothing, \
                 oracle.tf32(*KEPT[near]) if self.tf32 else nothing:
-            return self.module(*(inputs if near == wire.ROUND else oracle.each(move.input, inputs)))
+            inputs = inputs if near == wire.ROUND else oracle.each(move.input, inputs)
+            answer = self.module(*inputs)
+        self.chose = mode.chose
+        return answer
+
+    def _call_rounded(self, inputs, number):
+        with oracle.Choosing(number, self.tf32) as mode:
+            answer = self.module(*inputs)
+        self.chose = mode.chose or oracle.scripted(self.module)
+        return answer
 
     def _call_wide(self, inputs, seed):
         """Calls in double precision, starting from the buffers of the time when the inputs

@@ -14,6 +14,34 @@ OPERANDS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "mv
             "addmv": (1, 2), "dot": (0, 1), "linear": (0, 1), "matmul": (0, 1),
             "convolution": (0, 1), "_trilinear": (0, 1, 2), "_cudnn_rnn": (0, 1, 4),
             "mkldnn_rnn_layer": (0, 1, 2, 5)}
+# Functions that choose along a dim: its place among their arguments, and what it is where it is
+# not given. torch documents no order of equal keys.
+CHOICES = {"topk": (2, -1), "kthvalue": (2, -1), "sort": (1, -1), "argsort": (1, -1),
+           "mode": (1, -1), "argmax": (1, None), "argmin": (1, None), "max": (1, None),
+           "min": (1, None), "median": (1, None), "nanmedian": (1, None)}
+# Functions whose results are exact: nobody's rounding changes them.
+EXACT = {"abs", "absolute", "neg", "negative", "relu", "relu_", "relu6", "hardtanh", "clamp",
+         "clip", "maximum", "minimum", "amax", "amin", "aminmax", "round", "floor", "ceil",
+         "trunc", "sign", "sgn", "where", "gather", "index_select", "take", "take_along_dim",
+         "masked_select", "masked_fill", "index_put", "index_copy", "scatter", "embedding", "pad",
+         "cat", "concat", "concatenate", "stack", "hstack", "vstack", "flip", "roll", "repeat",
+         "repeat_interleave", "tile", "tril", "triu", "diag", "clone", "contiguous", "to", "type",
+         "float", "unique", "unique_consecutive", "bincount", "histc", "count_nonzero", "one_hot",
+         "nan_to_num", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
+         "dropout", "bernoulli", "__getitem__", "reshape", "flatten", "permute", "transpose"}
+# Of these some results are exact (a half of a number), and a call in double tells which.
+ARITHMETIC = {"add", "radd", "sub", "subtract", "rsub", "mul", "multiply", "rmul", "div", "divide",
+              "truediv", "rtruediv", "true_divide", "square", "pow", "sum", "mean"}
+# Functions that sum products of their operands.
+PRODUCTS = {*OPERANDS, "__matmul__", "__rmatmul__", "einsum", "tensordot", "inner", "cdist",
+            "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+            "conv_transpose3d", "bilinear", "scaled_dot_product_attention"}
+# Functions that step, and those that give a number to Python. Others that choose give integers.
+STEPS = {"round", "floor", "ceil", "trunc", "frac", "sign", "sgn", "heaviside", "remainder", "fmod",
+         "floor_divide", "__floordiv__", "__mod__", "item", "tolist", "__bool__", "__int__",
+         "__float__", "median", "quantile"}
+SIZES = (4, 2, 16, 8, 1)  # in rounding errors. A sum of 4,096 in one row is off by ten of them.
+TF32 = 2.0 ** -11
 ROUNDED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -98,15 +126,19 @@ class Mover:
 
     PIECE = 1 << 26  # elements that are moved at once: a copy of a large tensor takes enough
 
-    def __init__(self):
+    def __init__(self, seed=1, way=1):
         self.signs = {}  # own generators, so that the module's draws stay the same
+        self.seed, self.way = seed, way
+
+    def random(self, t):
+        if t.device not in self.signs:
+            self.signs[t.device] = torch.Generator(device=t.device).manual_seed(self.seed)
+        return torch.rand(t.shape, generator=self.signs[t.device], device=t.device)
 
     def __call__(self, t, eps):
-        if t.device not in self.signs:
-            self.signs[t.device] = torch.Generator(device=t.device).manual_seed(1)
         if t.numel() > self.PIECE:
             return self._in_pieces(t, eps)
-        up = torch.rand(t.shape, generator=self.signs[t.device], device=t.device) < 0.5
+        up, eps = self.random(t) < 0.5, eps * self.way
         t, kind = t.to(torch.float64 if t.dtype == torch.float64 else torch.float32), t.dtype
         return torch.where(up, t * (1 + eps), t * (1 - eps)).to(kind)
 
@@ -144,6 +176,116 @@ class Rounding(TorchFunctionMode):
                 t.untyped_storage().data_ptr() in known:
             return t
         return self.move(t, torch.finfo(t.dtype).eps)
+
+
+def whole(t):
+    """Integers below 2^24, of which float32 holds every sum."""
+    return bool(((t == t.round()) & (t.abs() < 1 << 24)).all())
+
+
+def scripted(module):
+    """Whether some of it runs where a mode does not see it."""
+    return isinstance(module, torch.nn.Module) and any(
+        isinstance(part, torch.jit.ScriptModule) for part in module.modules())
+
+
+class Choosing(Rounding):
+    """One of several ways to round, by number. The result of each operation that rounds is moved
+    by some rounding errors, and so are the operands of products, whose sums another order changes
+    by more where they cancel. Of equal keys others come first. Exact results stay, sums of
+    integers too: else a count of different numbers would change. An even number moves the other
+    way than the odd one before it: of two choices that are nearly as good, one of both gives the
+    second. tf32: every other pair moves operands as the least exact kernel of that league."""
+
+    def __init__(self, number, tf32=False):
+        pair = (number - 1) // 2
+        super().__init__(Mover(pair + 1, 1 if number % 2 else -1))
+        self.size = SIZES[pair % len(SIZES)]
+        self.operands = TF32 if tf32 and pair % 2 else None
+        self.places = Mover(number)
+        self.chose = False  # whether a number became a choice: an index, a comparison, an integer
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name, kwargs = getattr(func, "__name__", ""), dict(kwargs or {})
+        self.chose = self.chose or name in STEPS or name in CHOICES or "_with_indices" in name
+        floats, others = [], []
+        each(lambda t: floats.append(t) if t.is_floating_point() else None, [list(args), kwargs])
+        exact = all(whole(t) for t in floats)  # before the call, which may write to them
+        answer = self._rounded(func, name, args, kwargs, floats, exact)
+        each(lambda t: None if t.is_floating_point() else others.append(t), answer)
+        self.chose = self.chose or bool(others and not exact)
+        return answer
+
+    def _rounded(self, func, name, args, kwargs, floats, exact):
+        if name in CHOICES:
+            return self._shuffled(func, args, kwargs, *CHOICES[name])
+        if "max_pool" in name and name.endswith("_with_indices"):
+            return self._pooled(func, args, kwargs)
+        if name in EXACT or "max_pool" in name:
+            return func(*args, **kwargs)
+        made = []
+        known = {t.untyped_storage().data_ptr() for t in floats if t.layout == torch.strided}
+        product = name in PRODUCTS and not exact and "out" not in kwargs
+        answer = func(*each(self._operand, list(args)), **each(self._operand, kwargs)) \
+            if product else func(*args, **kwargs)
+        each(lambda t: made.append(t) if t.is_floating_point() else None, answer)
+        if not floats or (exact and all(whole(t) for t in made)):
+            return answer
+        moved = each(lambda t: self._moved(t, known), answer)
+        if name.strip("_") not in ARITHMETIC or (name.endswith("_") and name[-2:] != "__") or \
+                not isinstance(moved, torch.Tensor) or moved is answer or "out" in kwargs:
+            return moved
+        exact = func(*wide(tuple(args)), **wide(kwargs))
+        return torch.where(answer.double() == exact, answer, moved)
+
+    def _moved(self, t, known):
+        if t.layout != torch.strided or t.dtype not in ROUNDED or \
+                t.untyped_storage().data_ptr() in known:
+            return t
+        narrow = t.dtype in (torch.float16, torch.bfloat16)  # their sums are taken in float
+        return self.move(t, torch.finfo(t.dtype).eps * (min(self.size, 2) if narrow else self.size))
+
+    def _operand(self, t):
+        if t.layout != torch.strided or t.dtype not in (torch.float32, torch.float64):
+            return t
+        return self.move(t, self.operands or torch.finfo(t.dtype).eps * self.size)
+
+    def _shuffled(self, func, args, kwargs, at, dim):
+        """Chooses among the keys in another order, which only equal ones can tell."""
+        args = (kwargs.pop("input"), *args) if "input" in kwargs else args
+        keys, dim = args[0], kwargs.get("dim", args[at] if len(args) > at else dim)
+        if dim is None and func.__name__.startswith("arg") and not kwargs.get("keepdim"):
+            args, keys, dim = (keys.flatten(), *args[1:]), keys.flatten(), 0
+        if type(dim) is not int or keys.dim() == 0 or kwargs.get("stable") or "out" in kwargs:
+            return func(*args, **kwargs)
+        order = self.places.random(torch.empty(keys.shape[dim], device=keys.device)).argsort()
+        answer = func(keys.index_select(dim, order), *args[1:], **kwargs)
+        if isinstance(answer, torch.Tensor):
+            return order[answer]
+        return type(answer)((answer[0], order[answer[1]]))
+
+    def _pooled(self, func, args, kwargs):
+        """Moves what is pooled, zeros too, to choose; the values stay."""
+        args = (kwargs.pop("input"), *args) if "input" in kwargs else args
+        x, by, kind = args[0], self.places.random(args[0]) * 2 - 1, torch.finfo(args[0].dtype)
+        moved = torch.where(x == 0, kind.tiny * by, x * (1 + kind.eps * by)).to(x.dtype)
+        values, index = func(moved, *args[1:], **kwargs)
+        dims = int(func.__name__[func.__name__.index("max_pool") + len("max_pool")])
+        found = x.flatten(-dims).gather(-1, index.flatten(-dims))
+        return found.view_as(values), index
+
+
+class Watching(TorchFunctionMode):
+    """Notes whether a function chooses along a dim."""
+
+    def __init__(self):
+        super().__init__()
+        self.chose = False
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        self.chose = self.chose or name in CHOICES or "_with_indices" in name
+        return func(*args, **(kwargs or {}))
 
 
 class Widening(TorchFunctionMode):

@@ -124,12 +124,12 @@ class Runner:
             self._bind()
         if w.flags & wire.ORDER:
             self._call_in_order(subject)
-            return
+            return None
         wide, near = bool(w.flags & wire.WIDE), w.flags & wire.NEARS
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()
-            answer = subject.call(wide, near, w.seed)
+            answer = subject.call(wide, near, w.seed, w.flags >> wire.ROUNDING & 255)
             self.place.returned()
         self._put(answer)
         if self.place.fresh:  # it is not timed
@@ -137,6 +137,7 @@ class Runner:
             self.place.settle()
             self.place.spare()
         self.begun = begin
+        return {"chose": subject.chose} if near or w.flags >> wire.ROUNDING else None
 
     def _call_in_order(self, subject):
         """The answer is copied as its caller would use it: on the caller's stream, when the call

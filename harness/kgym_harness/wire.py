@@ -31,6 +31,7 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
 BOOT, READY = 0, 1
 WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 128
 ORDER, LATE, NEEDED, INPUTS = 256, 512, 1024, 2048
+ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
 NEARS = NEAR | FINE | ROUND
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0
 

@@ -24,6 +24,7 @@ void kg_dj_case_drop(struct kg_dj_state *s, int id)
     if (s->candidate_case == id) {
         s->candidate_case = -1;
     }
+    s->other_case = s->other_case == id ? -1 : s->other_case;
 }
 
 enum kg_code kg_dj_case_need(struct kg_dj_state *s, int id, struct kg_dj_case **out,
@@ -41,6 +42,7 @@ static void renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id)
     if (s->candidate_case == id) {
         s->candidate_case = -1;
     }
+    s->other_case = s->other_case == id ? -1 : s->other_case;
 }
 
 /* Writes the pattern between the masters; it is copied to IN with them. All cases use the same

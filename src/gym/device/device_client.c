@@ -224,6 +224,13 @@ enum kg_code kg_dj_recall(struct kg_dj *j, int id, int slot, bool *same, struct 
     return ask_flag(j, &req, same, err);
 }
 
+enum kg_code kg_dj_choice(struct kg_dj *j, int id, int from, enum kg_dj_choice what, bool *flag,
+                          struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_CHOICE, .id = id, .from = from, .at = (int)what};
+    return ask_flag(j, &req, flag, err);
+}
+
 static enum kg_code compare(struct kg_dj *j, struct kg_djm_req *req, struct kg_dj_judgement *out,
                             struct kg_err *err)
 {

@@ -245,9 +245,10 @@ static enum kg_code compare_one(struct kg_dj_state *s, struct kg_dj_case *c, uin
     if (!oracle && timed_bound(s, c, i, &b, err) != KG_OK) {
         return err->code;
     }
-    return s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, s->candidate.at[i],
-                               r->at[i], oracle ? c->side[1].at[i] : 0, kg_tleaf_count(&r->leaf[i]),
-                               &b, probe, out, err);
+    enum kg_code code = s->dev.ops->compare(
+        &s->dev, (enum kg_tdtype)r->leaf[i].dtype, s->candidate.at[i], r->at[i],
+        oracle ? c->side[1].at[i] : 0, kg_tleaf_count(&r->leaf[i]), &b, probe, out, err);
+    return code == KG_OK && !out->pass ? kg_dj_pointed(s, c, i, oracle, out, err) : code;
 }
 
 static void keep_worst(struct kg_dj_judgement *out, uint32_t i, const struct kg_tcompare *one)

@@ -153,7 +153,14 @@ enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, int at, struct kg_key key,
                              struct kg_err *err) KG_MUST_USE;
 
 /* Whose answer is kept. */
-enum kg_dj_side { KG_DJ_NONE, KG_DJ_FLOAT, KG_DJ_ORACLE, KG_DJ_CANDIDATE, KG_DJ_SIDES };
+enum kg_dj_side {
+    KG_DJ_NONE,
+    KG_DJ_FLOAT,
+    KG_DJ_ORACLE,
+    KG_DJ_CANDIDATE,
+    KG_DJ_OTHER, /* the reference's under another rounding: until kg_dj_choice has used it */
+    KG_DJ_SIDES
+};
 
 enum kg_dj_status {
     KG_DJ_ANSWERED,
@@ -245,6 +252,28 @@ enum kg_code kg_dj_kept(struct kg_dj *j, int id, int slot, bool *kept,
  * inputs at the same place as then. *same false: it does not, and nothing has changed. The
  * comparison that follows neither remembers the answer nor searches for replays. */
 enum kg_code kg_dj_recall(struct kg_dj *j, int id, int slot, bool *same,
+                          struct kg_err *err) KG_MUST_USE;
+/* Questions about discrete choices (docs/verification.md, "Choices among equals").
+ * POINTS: shows which outputs of the case are indices into its inputs, by its FLOAT; or, where from
+ *   is another case, takes what that one has shown. *flag: some are.
+ * JUMPS: compares OTHER with FLOAT. *flag: more than 0.1 % of an output's integers jump, or
+ *   of its rows of floats.
+ * ONCE: *flag: the candidate's lines of indices have none twice where no line of FLOAT has.
+ * SEEN: in the candidate's side, elements that are not FLOAT's but OTHER's are made the expected
+ *   ones, if OTHER's jump. *flag: some were. The next kg_dj_compare looks at the others.
+ * SETTLE: in ORACLE, rows that FLOAT chose otherwise are made FLOAT's, where OTHER's are ORACLE's.
+ *   *flag: some were. kg_dj_self is due then.
+ * JUMPS, SEEN and SETTLE forget OTHER. Indices that were shown to point jump where they point at
+ * another value. */
+enum kg_dj_choice {
+    KG_DJ_POINTS,
+    KG_DJ_JUMPS,
+    KG_DJ_ONCE,
+    KG_DJ_SEEN,
+    KG_DJ_SETTLE,
+    KG_DJ_CHOICES
+};
+enum kg_code kg_dj_choice(struct kg_dj *j, int id, int from, enum kg_dj_choice what, bool *flag,
                           struct kg_err *err) KG_MUST_USE;
 /* Compares the candidate's side with FLOAT by closeness (device/allclose.h) instead of the bound. 0
  * < tolerance <= 1. The answer is not remembered, and replays are not searched. */

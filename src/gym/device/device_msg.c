@@ -25,6 +25,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_COPY] = "copy case",
     [KG_DJM_USE] = "use of port",
     [KG_DJM_CAP] = "cap",
+    [KG_DJM_CHOICE] = "choice",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -61,7 +62,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
     }
     const uint32_t known = KG_TF_WIDE | KG_TF_NEAR | KG_TF_POLITE | KG_TF_DRAWS | KG_TF_BIND |
                            KG_TF_FINE | KG_TF_ROUND | KG_TF_ORDER | KG_TF_LATE | KG_TF_NEEDED |
-                           KG_TF_INPUTS;
+                           KG_TF_INPUTS | KG_TF_ROUNDING;
     if (r->flags & ~known) {
         return "unused bits are set";
     }
@@ -173,6 +174,8 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
     case KG_DJM_KEEP:
     case KG_DJM_RECALL:
         return wrong == NULL && r.at >= KG_DJ_KEPT_SLOTS ? "no such place for an answer" : wrong;
+    case KG_DJM_CHOICE:
+        return r.at >= KG_DJ_CHOICES || r.from >= KG_DJ_CASES ? "no such choice or case" : wrong;
     case KG_DJM_RUN:
         return check_run(&r);
     default:

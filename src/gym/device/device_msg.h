@@ -33,6 +33,7 @@ enum kg_djm_op {
     KG_DJM_RECALL,
     KG_DJM_USE,
     KG_DJM_CAP,
+    KG_DJM_CHOICE,
     KG_DJM_OPS
 };
 
@@ -40,8 +41,8 @@ struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
     /* 0 where an operation does not use one. id -1: no case. at: a tensor; KEEP and RECALL: a slot;
-     * FORGET: how many cases follow id. from: a tensor; COPY: a case. lent: RUN of NULL: 1 + the
-     * port whose regions stand for its own; 0: none. */
+     * CHOICE: an enum kg_dj_choice; FORGET: how many cases follow id. from: a tensor; COPY, CHOICE:
+     * a case. lent: RUN of NULL: 1 + the port whose regions stand for its own; 0: none. */
     int32_t port, id, at, from, lent;
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again;                     /* CLOSE: the regions may serve the next port */
@@ -56,11 +57,11 @@ struct kg_djm_req {
 struct kg_djm_rep {
     uint32_t magic, op;
     uint64_t seq;
-    uint32_t code;                /* enum kg_code */
-    uint32_t flag;                /* HELLO: confined; SELF: applies; KEEP: kept; RECALL: same */
-    int32_t port;                 /* OPEN */
-    uint32_t memory;              /* of an error: it is memory that lacks */
-    int64_t held;                 /* bytes of masters and answers */
+    uint32_t code;   /* enum kg_code */
+    uint32_t flag;   /* HELLO: confined; SELF: applies; KEEP: kept; RECALL: same; CHOICE */
+    int32_t port;    /* OPEN */
+    uint32_t memory; /* of an error: it is memory that lacks */
+    int64_t held;    /* bytes of masters and answers */
     uint64_t in_bytes, out_bytes; /* OPEN */
     double e_ref;                 /* SELF */
     struct kg_dj_facts facts;     /* HELLO, BANDWIDTH */

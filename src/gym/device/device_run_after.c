@@ -142,10 +142,13 @@ static enum kg_code keep(struct kg_dj_state *s, struct kg_dj_command *k, struct 
 {
     const struct kg_djm_req *r = k->req;
     struct kg_dj_answer *a = r->keep == KG_DJ_CANDIDATE ? &s->candidate
+                             : r->keep == KG_DJ_OTHER   ? &s->other
                              : r->keep == KG_DJ_FLOAT   ? &k->c->side[0]
                                                         : &k->c->side[1];
     if (r->keep == KG_DJ_CANDIDATE) {
         s->candidate_case = s->candidate_port = -1;
+    } else if (r->keep == KG_DJ_OTHER) {
+        s->other_case = -1;
     } else {
         k->c->bounds_there = false;
     }
@@ -157,6 +160,9 @@ static enum kg_code keep(struct kg_dj_state *s, struct kg_dj_command *k, struct 
     if (r->keep == KG_DJ_CANDIDATE) {
         s->candidate_case = r->id;
         s->candidate_port = r->port;
+    }
+    if (r->keep == KG_DJ_OTHER) {
+        s->other_case = r->id;
     }
     return KG_OK;
 }

@@ -9,7 +9,7 @@ enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t
 {
     struct kg_key key;
     memset(s, 0, sizeof *s);
-    s->candidate_case = s->candidate_port = -1;
+    s->candidate_case = s->candidate_port = s->other_case = -1;
     kg_dj_kept_drop(s, -1);
     if (kg_rng_secret(&key, err) != KG_OK || kg_device_open(device, &s->dev, err) != KG_OK) {
         return err->code;
@@ -33,6 +33,7 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
     }
     kg_dj_answer_drop(s, &s->candidate);
     kg_dj_release(s, &s->aside, &s->aside_cap);
+    kg_dj_answer_drop(s, &s->other);
     kg_dj_kept_drop(s, -1);
     kg_rng_deinit(&s->rng);
     kg_device_close(&s->dev);
@@ -104,11 +105,11 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
                    ? kg_dj_do_compare_close(s, req->id, req->tolerance, &rep->judgement, err)
                    : kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
     case KG_DJM_KEEP:
-        code = kg_dj_do_keep(s, req->id, req->at, &applies, err);
-        rep->flag = applies;
-        return code;
     case KG_DJM_RECALL:
-        code = kg_dj_do_recall(s, req->id, req->at, &applies, err);
+    case KG_DJM_CHOICE:
+        code = req->op == KG_DJM_KEEP     ? kg_dj_do_keep(s, req->id, req->at, &applies, err)
+               : req->op == KG_DJM_RECALL ? kg_dj_do_recall(s, req->id, req->at, &applies, err)
+                                          : kg_dj_do_choice(s, req, &applies, err);
         rep->flag = applies;
         return code;
     case KG_DJM_HELLO:

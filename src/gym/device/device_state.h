@@ -8,6 +8,7 @@
 
 #include "gym/device/device.h"
 #include "gym/device/device_msg.h"
+#include "gym/device/points.h"
 
 #define KG_DJ_RING  256                  /* answers remembered per port */
 #define KG_DJ_ASIDE ((uint64_t)16 << 20) /* most bytes that are moved or widened at once */
@@ -83,6 +84,7 @@ struct kg_dj_case {
     bool bounds_there;
     struct kg_tbound bound[KG_TWIRE_LEAVES];
     struct kg_dj_known known;
+    struct kg_points points[KG_TWIRE_LEAVES]; /* outputs that are indices */
 };
 
 /* A candidate's answer that waits for the oracle: kept_answers.c. */
@@ -103,6 +105,8 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* of `candidate`; -1: none */
     uint64_t aside, aside_cap;          /* for pieces of what is moved or widened; 0: none yet */
+    struct kg_dj_answer other;          /* side OTHER */
+    int other_case;
     struct kg_dj_kept kept[KG_DJ_KEPT_SLOTS];
     double e_ref;                    /* result of the last SELF */
     const struct kg_dj_pause *pause; /* wait of the request under way; NULL: requests never wait */
@@ -206,6 +210,13 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolerance,
                                     struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
+
+/* choices.c: The operation CHOICE; see kg_dj_choice. pointed: judges output i, whose indices
+ * differ, by the values that they point at, if they were shown to point; else *out stays. */
+enum kg_code kg_dj_do_choice(struct kg_dj_state *s, const struct kg_djm_req *req, bool *flag,
+                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_pointed(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                           bool oracle, struct kg_tcompare *out, struct kg_err *err) KG_MUST_USE;
 
 /* ring.c: */
 /* Remembers an answer. The same answer to the same inputs is not stored twice, but it may become

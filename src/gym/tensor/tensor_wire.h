@@ -116,9 +116,13 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_INPUTS = 2048, /* SNAPSHOT: instead of state, the copies of inputs that the
                                         reference writes to, as the last CALL left them. With
                                         NEEDED: as they came */
-                KG_TF_BIND = 32,     /* CALL, NULL: do BIND's part first, before the release. To the
-                                        judge: do so where inputs have moved */
+                KG_TF_ROUNDING =
+                    0xff0000,    /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
+                KG_TF_BIND = 32, /* CALL, NULL: do BIND's part first, before the release. To the
+                                    judge: do so where inputs have moved */
 };
+
+#define KG_TF_ROUND_BY(n) ((uint32_t)(n) << 16) /* n: 1..255 */
 
 /* Compiling takes seconds, and get_inputs() on the host tenths of a second. Others may be timed
  * meanwhile. A runner that lies here disturbs others no more than code that works while it is

@@ -50,12 +50,13 @@ struct kg_tcase {
     uint64_t seed;       /* of the draw: secret, a runner could draw the inputs again */
     struct kg_key key;   /* of the judge's laws */
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
-    double near;    /* how far rounding its inputs moves the answer, over the bound; 0: unknown */
-    bool self;      /* no oracle but the reference itself, under the same seed */
-    bool products;  /* league tf32: these are what its answer's error comes from */
-    bool forced;    /* seed and key come from a record that is replayed */
-    uint64_t asked; /* evaluations that it served */
-    uint64_t used;  /* number of its last use: the least is forgotten first where memory is short */
+    double near;      /* how far rounding its inputs moves the answer, over the bound; 0: unknown */
+    bool self;        /* no oracle but the reference itself, under the same seed */
+    bool products;    /* league tf32: these are what its answer's error comes from */
+    bool forced;      /* seed and key come from a record that is replayed */
+    bool chooses_not; /* a call has shown: no discrete choice is in the reference's answer */
+    uint64_t asked;   /* evaluations that it served */
+    uint64_t used;    /* number of its last use: the least is forgotten first where memory is short */
 };
 
 struct kg_tinstance {
@@ -63,6 +64,7 @@ struct kg_tinstance {
     json_t *consts; /* {NAME: int}, NULL: as published; owned */
     struct kg_task_desc desc;
     bool described, ready;
+    bool chooses;  /* a call has shown: the reference makes discrete choices */
     bool single;   /* the oracle is fp32: decided before any candidate is there */
     int slices;    /* in which the oracle works, where memory is short; 0: as a whole */
     bool whole;    /* it was shown that it cannot */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gym/torch/judging/case_choices.h"
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/memory.h"
@@ -304,16 +305,26 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     if (!c->applies && alone && self_oracle(w, s, c, err) != KG_OK) {
         return err->code;
     }
+    bool own = is_own(c) || c->law == KG_TL_EDITED;
+    if (!c->applies && own && !alone && kg_tchoices_settle(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
+    if (c->applies && kg_tchoices_point(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
     if (c->applies && kg_torch_tf32(w)) {
         code = kg_tprecision_allow(w, s, c, err);
         return code == KG_E_PROBLEM && !is_own(c) && s->ref.up ? KG_OK : code;
     }
-    return c->applies && c->law >= KG_TL_BF16 ? conditioned(w, s, c, err) : KG_OK;
+    if (!c->applies || c->law < KG_TL_BF16) {
+        return KG_OK;
+    }
+    return conditioned(w, s, c, err) == KG_OK ? kg_tchoices_screen(w, s, c, err) : err->code;
 }
 
 static void renew(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c)
 {
-    c->ready = false;
+    c->ready = c->chooses_not = false;
     c->asked = 0;
     c->seed = kg_rng_u64(&w->rng) >> 1;
     kg_rng_bytes(&w->rng, &c->key, sizeof c->key);

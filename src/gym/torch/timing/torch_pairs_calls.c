@@ -129,7 +129,11 @@ static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, 
         kg_dj_self(&kg_torch_of(s->w)->judge, CASE, k, usual, applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
-    return flow;
+    bool some, shows = flow == KG_TFLOW_ON && usual && flags == 0;
+    return !shows || kg_dj_choice(&kg_torch_of(s->w)->judge, CASE, CASE, KG_DJ_POINTS, &some,
+                                  err) == KG_OK
+               ? flow
+               : KG_TFLOW_ERROR;
 }
 
 /* As in cases.c: where its error is not how far it is from its oracle, it answers off. */
@@ -144,6 +148,9 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
     }
     if (flow == KG_TFLOW_ON && tf32 && *applies) {
         flow = bounds(s, KG_TF_NEAR, &ignored, err);
+    }
+    if (flow == KG_TFLOW_ON && !off && !*applies) {
+        flow = kg_tpairs_settle(s, applies, err);
     }
     return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
@@ -184,7 +191,8 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
         return KG_TFLOW_ERROR;
     }
     s->out->oracle_checked += flow == KG_TFLOW_ON && *applies;
-    return flow;
+    bool wrong = flow == KG_TFLOW_ON && *applies && !j->compare.pass;
+    return wrong ? kg_tpairs_seen(s, j, err) : flow;
 }
 
 /* With the float reference, by what it is known to err on the usual inputs. What that finds wrong,

@@ -75,6 +75,9 @@ enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, stru
         return KG_TFLOW_ERROR;
     }
     s->out->oracle_checked++;
+    if (!j.compare.pass && kg_tpairs_seen(s, &j, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
     if (kg_tcase_lets_off(&s->instance->cases[s->law], &j) && kg_tpairs_sound(&l->report, &j)) {
         return KG_TFLOW_ON;
     }

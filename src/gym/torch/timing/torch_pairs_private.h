@@ -100,6 +100,14 @@ bool kg_tpairs_sound(const struct kg_dj_report *rep, const struct kg_dj_judgemen
 enum kg_tflow kg_tpairs_fail(struct kg_tpairs *s, enum kg_tcommand command, int64_t call,
                              const struct kg_dj_report *rep, const struct kg_dj_judgement *j);
 
+/* --- pairs_choices.c --- */
+/* The reference in float and in double do not agree about the last case: they do, if they differ
+ * in choices that rounding makes. */
+enum kg_tflow kg_tpairs_settle(struct kg_tpairs *s, bool *applies, struct kg_err *err);
+/* The candidate's answer to it is wrong by the oracle: it is right, and *j renewed, if the
+ * reference gives it where it rounds otherwise. */
+enum kg_tflow kg_tpairs_seen(struct kg_tpairs *s, struct kg_dj_judgement *j, struct kg_err *err);
+
 /* --- pairs_later.c --- */
 /* The last case's inputs can be made again, and its answer is not too long to be kept. */
 bool kg_tpairs_may_wait(const struct kg_tpairs *s, const struct kg_dj_report *rep);
