@@ -13,7 +13,7 @@
 static void sound(const struct kg_task_desc *d)
 {
     enum kg_tlaw laws[KG_TL_COUNT];
-    bool kept[KG_TL_COUNT] = {[KG_TL_SPARSE] = true};
+    uint64_t rank[KG_TL_COUNT] = {[KG_TL_SPARSE] = 1};
     struct kg_rng rng;
     uint64_t bytes = 0;
     for (size_t i = 0; i < d->ninputs; i++) {
@@ -36,7 +36,7 @@ static void sound(const struct kg_task_desc *d)
         }
     }
     kg_rng_init(&rng, (struct kg_key){{1, 2}}, 0);
-    size_t n = kg_tplan_full(d, true, 4, false, kept, &rng, laws);
+    size_t n = kg_tplan_full(d, true, 4, false, rank, &rng, laws);
     KG_ASSERT(n >= 1 && n <= KG_TL_COUNT && laws[0] == KG_TL_OWN);
     kg_rng_deinit(&rng);
 }

@@ -6,7 +6,7 @@ import random
 
 import torch
 
-from . import draws, influence, layout, structure, tensors, values
+from . import draws, influence, integers, layout, structure, tensors, values
 from .module import seed_all
 
 SAMPLE = 1 << 20  # most elements for mean and deviation
@@ -111,12 +111,12 @@ def _inputs(subject, seed, host, fast):
         more = DRAWS if sum(t.numel() for _, t in host) < LARGE else 2
         found = [_own(subject, host)] + [_drawn(subject, seed + k) for k in range(1, more)]
     columns = [[t for _, t in column] for column in zip(*found)]
-    kinds, told = structure.find(columns), []
+    kinds, whole, told = structure.find(columns), integers.find(columns), []
     for i, (path, a) in enumerate(found[0]):
         facts = facts_of(a)
         facts["name"], facts["fixed"] = path, _same(a, columns[i][1])
         facts["stride"] = subject.strides[i]
-        facts["structure"] = kinds[i]
+        facts["structure"] = kinds[i] + whole[i]
         told.append(facts)
     return found[0], told
 

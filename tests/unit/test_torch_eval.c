@@ -1016,12 +1016,17 @@ static bool judge_has(int id)
 static void laws_that_are_drawn_take_turns(void **state)
 {
     (void)state;
-    bool before[KG_TL_COUNT], there[KG_TL_COUNT], kept[KG_TL_COUNT];
+    bool before[KG_TL_COUNT], there[KG_TL_COUNT];
+    uint64_t rank[KG_TL_COUNT];
     struct kg_record r;
     need_torch();
+    judge("affine.py", good, KG_ST_FULL, &r);
+    kg_record_deinit(&r);
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
     worker->config = config;
     worker->config.laws = 3;
+    int64_t *memory = &kg_torch_of(worker)->judge.facts.memory_bytes, was = *memory;
+    *memory = 1 << 12; /* not enough for all laws at once */
     struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
     for (int k = 0; k < 3; k++) {
         judge("affine.py", good, KG_ST_FULL, &r);
@@ -1039,17 +1044,34 @@ static void laws_that_are_drawn_take_turns(void **state)
         }
     }
     s->cases[KG_TL_BF16].asked = 16; /* always asked: it stays longer */
-    kg_tcases_kept(worker, s, kept);
-    assert_true(drawn_laws(there) == 1 && kept[KG_TL_BF16] && s->cases[KG_TL_BF16].ready);
+    kg_tcases_rank(worker, s, rank);
+    assert_true(drawn_laws(there) == 1 && rank[KG_TL_BF16] == 0 && s->cases[KG_TL_BF16].ready);
     for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
-        assert_true(kept[l] == there[l]);
-        assert_true(!before[l] || judge_has(s->cases[l].id) == there[l]);
+        assert_int_equal(rank[l], there[l] ? 0 : before[l] ? 4 : 1); /* others before them */
     }
     judge("affine.py", good, KG_ST_FULL, &r);
     kg_record_deinit(&r);
     assert_int_equal(drawn_laws(there), 3);
+    for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+        assert_true(!there[l] || rank[l] <= 1);
+        assert_true(!before[l] || judge_has(s->cases[l].id) == there[l]);
+    }
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
     worker->config = config;
+    *memory = was;
+}
+
+/* Where there is room for all, each one is asked before `ok`. */
+static void all_laws_are_asked(void **state)
+{
+    (void)state;
+    bool there[KG_TL_COUNT];
+    struct kg_record r;
+    need_torch();
+    judge("affine.py", good, KG_ST_FULL, &r);
+    kg_record_deinit(&r);
+    assert_int_equal(drawn_laws(there), KG_TL_COUNT - KG_TL_DRAWN);
+    kg_torch_forget(worker, KG_FORGET_PROBLEM);
 }
 
 int main(void)
@@ -1079,6 +1101,7 @@ int main(void)
         cmocka_unit_test(one_element_is_edited),
         cmocka_unit_test(memory_is_given_back),
         cmocka_unit_test(laws_that_are_drawn_take_turns),
+        cmocka_unit_test(all_laws_are_asked),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

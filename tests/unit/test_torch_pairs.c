@@ -272,7 +272,7 @@ static void a_measurement(void **state)
     int64_t calls = number(t, "calls"), verified = number(t, "verified"),
             before = number(t, "verified_before");
     assert_int_equal(calls, spy.calls[CAND]);
-    assert_true(before > 0 && before < 20 && before + verified >= KG_TPAIRS_VERIFIED &&
+    assert_true(before > 0 && before < 30 && before + verified >= KG_TPAIRS_VERIFIED &&
                 verified <= calls);
     assert_true(before + calls >= r.timing.warmups + r.speedup.pairs);
     assert_in_range(r.timing.warmups, before + 5, before + 5 + (before < 5 ? 10 - before : 5));
@@ -704,6 +704,33 @@ static void turns(void **state)
     }
 }
 
+/* The statistics of one that has been right for long enough; and those of an honest one. */
+static void state_that_calls_leave(void **state)
+{
+    (void)state;
+    static const char head[] =
+        HEAD "calls = []\n\n\nclass ModelNew(nn.Module):\n    def __init__(self, cols):\n"
+             "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
+             "    def forward(self, x):\n        calls.append(1)\n        n = self.norm\n";
+    static const char *const list[][2] = {
+        {"        return n(x)\n", "ok"},
+        {"        if len(calls) > 30:\n"
+         "            return F.batch_norm(x, None, None, n.weight, n.bias, True)\n"
+         "        return n(x)\n",
+         "wrong/state"},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        char text[1000];
+        fresh(state);
+        snprintf(text, sizeof text, "%s%s", head, list[i][0]);
+        expect("running.py", text, list[i][1], &r);
+        assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_PASS);
+        kg_record_deinit(&r);
+    }
+}
+
 static void late_writes(void **state)
 {
     (void)state;
@@ -1045,7 +1072,7 @@ static void time_runs_out(void **state)
     struct kg_record r;
     static const char slow[] = COUNTED "        time.sleep(0.2 if len(calls) > 30 else 0)\n" ANSWER;
     static const char sleepy[] =
-        COUNTED "        time.sleep(0.25 if len(calls) > 2 else 0)\n" ANSWER;
+        COUNTED "        time.sleep(0.5 if len(calls) > 22 else 0)\n" ANSWER;
     need_torch();
     worker->config.timing_budget = 0.5;
     windows(2050000, 4050000, 50000);
@@ -1054,7 +1081,7 @@ static void time_runs_out(void **state)
     assert_true(r.speedup.pairs >= KG_TPAIRS_LEAST && r.speedup.pairs < 36);
     assert_true(fabs(r.speedup.ratio - 0.5) < 1e-9);
     kg_record_deinit(&r);
-    worker->config.torch_deadline_eval = 8; /* 38 calls of 0.25 s do not fit */
+    worker->config.torch_deadline_eval = 8; /* those that are missing, of 0.5 s, do not fit */
     windows(4050000, 2050000, 50000);
     expect("affine.py", sleepy, "ok", &r);
     assert_true(r.timing.status == KG_T_NOT_TRUSTED);
@@ -1117,6 +1144,7 @@ int main(void)
         TEST(short_times),
         TEST(one_null_test_for_all),
         TEST(turns),
+        TEST(state_that_calls_leave),
         TEST(late_writes),
         TEST(memory_round_a_call),
         TEST(form_of_a_call),

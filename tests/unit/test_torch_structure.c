@@ -112,6 +112,54 @@ static void what_has_structure_is_drawn_again(void **state)
     kg_record_deinit(&r);
 }
 
+/* Integers: a key of a few elements is seen by an edit of one, unless it would break what they are.
+ * Kept under all of them, an answer is right. */
+#define KEPT(key, answer)                                                                          \
+    HEAD "kept = {}\n\n\nclass ModelNew(nn.Module):\n    def forward(self, i):\n"                  \
+         "        k = tuple(" key ".tolist())\n        if k not in kept:\n"                        \
+         "            kept.clear()\n            kept[k] = " answer                                 \
+         "\n        return kept[k].clone()\n"
+
+static void integers_are_edited(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what, *inputs, *answer, *few, *whole;
+    } list[] = {
+        {"free", "torch.randint(0, 50, (6, 40))", "i * 3 - 1", "hack/replay", "ok"},
+        {"a range at each place",
+         "torch.stack([torch.randint(0, 9, (40,)) + 100 * k for k in "
+         "(2, 0, 3, 1)], 1)",
+         "torch.eye(400)[i].sum(0)", "hack/replay", "ok"},
+        {"sorted", "torch.randint(0, 50, (6, 40)).sort(1).values", "i * 3 - 1", "ok", "ok"},
+        {"a permutation", "torch.randperm(64)", "i.argsort()", "ok", "ok"},
+        {"each row a permutation", "torch.stack([torch.randperm(9) for _ in range(5)])",
+         "i.argsort(1)", "ok", "ok"},
+        {"some of many", "torch.randperm(100)[:60]", "i * 3 - 1", "ok", "ok"},
+        {"counts", "F.one_hot(torch.randint(0, 40, (640,)), 40).sum(0)", "i * 3 - 1", "ok", "ok"},
+        {"symmetric", "(lambda a: a + a.T)(torch.randint(0, 5, (16, 16)))", "i * 3 - 1", "ok",
+         "ok"},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char problem[1000], source[1000];
+        struct kg_record r;
+        snprintf(problem, sizeof problem,
+                 HEAD "class Model(nn.Module):\n    def forward(self, i):\n        return %s\n\n\n"
+                      "def get_inputs():\n    return [%s]" TAIL,
+                 list[i].answer, list[i].inputs);
+        put("kind.py", problem);
+        for (int whole = 0; whole < 2; whole++) {
+            snprintf(source, sizeof source,
+                     whole ? KEPT("i.flatten()", "%s") : KEPT("i.flatten()[20:25:2]", "%s"),
+                     list[i].answer);
+            print_message("%s, %s\n", list[i].what, whole ? "all" : "few");
+            expect("kind.py", source, whole ? list[i].whole : list[i].few, &r);
+            kg_record_deinit(&r);
+        }
+    }
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -125,6 +173,7 @@ int main(void)
         cmocka_unit_test(each_kind_is_kept),
         cmocka_unit_test(a_range_is_no_structure),
         cmocka_unit_test(what_has_structure_is_drawn_again),
+        cmocka_unit_test(integers_are_edited),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

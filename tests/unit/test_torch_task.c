@@ -553,7 +553,7 @@ static void plans(void **state)
     const struct kg_tstats spread = {
         .min = 0, .max = 1, .sd = 0.3, .distinct = 1000, .finite = true};
     enum kg_tlaw laws[KG_TL_COUNT];
-    bool fresh[KG_TL_COUNT] = {false}, kept[KG_TL_COUNT] = {[KG_TL_OWN] = true};
+    uint64_t fresh[KG_TL_COUNT] = {0}, rank[KG_TL_COUNT];
     struct kg_rng rng;
     kg_rng_init(&rng, (struct kg_key){{1, 2}}, 0);
     d->ninputs = 1;
@@ -570,18 +570,20 @@ static void plans(void **state)
     }
     assert_false(seen[KG_TL_RELOAD]);
     assert_true(seen[KG_TL_PRECISION]);
-    kept[KG_TL_SPARSE] = kept[KG_TL_SMALL] = true; /* they come first, in any order, then others */
+    for (int l = 0; l < KG_TL_COUNT; l++) { /* two come first, in any order, then others */
+        rank[l] = l == KG_TL_SPARSE || l == KG_TL_SMALL ? 0 : l == KG_TL_EQUAL ? 7 : 3;
+    }
     bool first[KG_TL_COUNT] = {false}, then[KG_TL_COUNT] = {false};
     for (int i = 0; i < 200; i++) {
-        n = kg_tplan_full(d, true, 3, false, kept, &rng, laws);
+        n = kg_tplan_full(d, true, 3, false, rank, &rng, laws);
         assert_int_equal(n, 3 + (KG_TL_DRAWN - KG_TL_BF16) + 3);
         first[laws[n - 3]] = first[laws[n - 2]] = then[laws[n - 1]] = true;
     }
     for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
-        assert_true(first[l] == kept[l] && then[l] != kept[l]);
+        assert_true(first[l] == (rank[l] == 0) && then[l] == (rank[l] == 3));
     }
-    assert_int_equal(kg_tplan_full(d, true, 1, false, kept, &rng, laws), n - 2);
-    assert_true(kept[laws[n - 3]]);
+    assert_int_equal(kg_tplan_full(d, true, 1, false, rank, &rng, laws), n - 2);
+    assert_int_equal(rank[laws[n - 3]], 0);
     d->input[0] = input(KG_TD_F16, spread);
     n = kg_tplan_full(d, true, 4, false, fresh, &rng, laws);
     for (size_t i = 0; i < n; i++) {
@@ -592,7 +594,12 @@ static void plans(void **state)
     assert_int_equal(kg_tplan_full(d, true, 99, false, fresh, &rng, laws), KG_TL_COUNT);
     assert_int_equal(kg_tplan_full(d, true, 0, true, fresh, &rng, laws), KG_TL_COUNT);
     d->input[0] = input(KG_TD_I64, spread);
+    assert_int_equal(kg_tplan_full(d, true, 4, false, fresh, &rng, laws), 4);
+    assert_int_equal(laws[1], KG_TL_EDITED);
+    d->input[0].structure = 1u << KG_TX_SORTED;
     assert_int_equal(kg_tplan_full(d, true, 4, false, fresh, &rng, laws), 3); /* own, new, reload */
+    d->input[0] = input(KG_TD_BOOL, spread);
+    assert_int_equal(kg_tplan_full(d, true, 4, false, fresh, &rng, laws), 3);
     for (int l = 0; l < KG_TL_COUNT; l++) {
         enum kg_tlaw back;
         assert_true(kg_tlaw_parse(kg_tlaw_name((enum kg_tlaw)l), &back));

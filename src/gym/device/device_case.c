@@ -1,13 +1,10 @@
-/* Operations on cases: begin, copy, move, fill, adopt and edit their masters. */
-#include <math.h>
+/* Operations on cases: begin, copy, move, fill and adopt their masters. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gym/device/device_law.h"
 #include "gym/device/device_state.h"
 #include "gym/values/law.h"
-
-#define TRIES 32
 
 void kg_dj_case_drop(struct kg_dj_state *s, int id)
 {
@@ -34,8 +31,7 @@ enum kg_code kg_dj_case_need(struct kg_dj_state *s, int id, struct kg_dj_case **
     return *out ? KG_OK : kg_fail(err, KG_E_GYM, "judge: case %d was not begun", id);
 }
 
-/* After a change of the masters: earlier answers no longer belong to these inputs. */
-static void renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id)
+void kg_dj_case_renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id)
 {
     c->digested = c->bounds_there = c->has_twin = false;
     c->side[0].there = c->side[1].there = false;
@@ -156,7 +152,7 @@ enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, 
     }
     c->bytes = bytes;
     set_guards(s, c);
-    renewed(s, c, req->id);
+    kg_dj_case_renewed(s, c, req->id);
     return s->dev.ops->sync(&s->dev, err);
 }
 
@@ -178,7 +174,7 @@ enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req, 
         return err->code;
     }
     const struct kg_tleaf *leaf = &c->leaf[req->at];
-    renewed(s, c, req->id);
+    kg_dj_case_renewed(s, c, req->id);
     s->dev.ops->fill(&s->dev, c->block + leaf->offset, (enum kg_tdtype)leaf->dtype,
                      kg_tleaf_memory(leaf), &req->law);
     c->filled[req->at] = true;
@@ -202,7 +198,7 @@ enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req,
         return kg_fail(err, KG_E_GYM, "judge: tensor %d of the answer is not like tensor %d of %d",
                        req->from, req->at, req->id);
     }
-    renewed(s, c, req->id);
+    kg_dj_case_renewed(s, c, req->id);
     s->dev.ops->copy(&s->dev, c->block + to->offset, p->out + from->offset, to->bytes);
     c->filled[req->at] = true;
     return s->dev.ops->sync(&s->dev, err);
@@ -221,83 +217,4 @@ enum kg_code kg_dj_case_complete(struct kg_dj_state *s, struct kg_dj_case *c, st
     }
     c->digested = true;
     return KG_OK;
-}
-
-static enum kg_code load_element(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t leaf,
-                                 uint64_t i, double *out, struct kg_err *err)
-{
-    union {
-        double d;
-        uint64_t u;
-    } raw = {0};
-    const struct kg_tleaf *l = &c->leaf[leaf];
-    size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
-    if (s->dev.ops->download(&s->dev, &raw, c->block + l->offset + i * size, size, err) != KG_OK) {
-        return err->code;
-    }
-    *out = kg_dj_load((enum kg_tdtype)l->dtype, &raw, 0);
-    return KG_OK;
-}
-
-/* Chooses the new value of an edited element. It is the value of another element, so that it
- * follows the same law. Of TRIES elements, the one furthest from the old value is taken, so that
- * the change shows. If all are equal, it is twice the old value plus 1. */
-static enum kg_code new_value(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t leaf,
-                              uint64_t at, struct kg_rng *r, double *out, struct kg_err *err)
-{
-    double old = 0, best, far = 0;
-    uint64_t n = kg_tleaf_count(&c->leaf[leaf]);
-    if (load_element(s, c, leaf, at, &old, err) != KG_OK) {
-        return err->code;
-    }
-    best = isfinite(old) ? 2 * old + 1 : 1;
-    for (int i = 0; i < TRIES; i++) {
-        double v = 0;
-        uint64_t from = kg_tleaf_at(&c->leaf[leaf], kg_rng_below(r, n));
-        if (load_element(s, c, leaf, from, &v, err) != KG_OK) {
-            return err->code;
-        }
-        if (isfinite(v) && fabs(v - old) > far) {
-            far = fabs(v - old);
-            best = v;
-        }
-    }
-    *out = best;
-    return KG_OK;
-}
-
-enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
-{
-    struct kg_dj_case *c;
-    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK || kg_dj_case_complete(s, c, err) != KG_OK) {
-        return err->code;
-    }
-    uint32_t leaf = (uint32_t)req->at;
-    if (leaf >= c->n || !kg_tdtype_floating((enum kg_tdtype)c->leaf[leaf].dtype) ||
-        c->leaf[leaf].bytes == 0) {
-        return kg_fail(err, KG_E_GYM, "judge: case %d has no floating input %d to edit", req->id,
-                       req->at);
-    }
-    struct kg_rng r;
-    kg_rng_init(&r, req->law.key, 0x65646974);
-    const struct kg_tleaf *l = &c->leaf[leaf];
-    uint64_t at = kg_tleaf_at(l, kg_edit_place(&r, kg_tleaf_count(l)));
-    size_t size = kg_tdtype_bytes((enum kg_tdtype)l->dtype);
-    union {
-        double d;
-        uint64_t u;
-    } raw = {0};
-    double v = 0;
-    enum kg_code code = new_value(s, c, leaf, at, &r, &v, err);
-    kg_rng_deinit(&r);
-    if (code != KG_OK) {
-        return code;
-    }
-    struct kg_digest before = c->inputs;
-    kg_dj_store((enum kg_tdtype)l->dtype, &raw, 0, v);
-    s->dev.ops->upload(&s->dev, c->block + l->offset + at * size, &raw, size);
-    renewed(s, c, req->id);
-    c->has_twin = true;
-    c->twin = before;
-    return s->dev.ops->sync(&s->dev, err);
 }

@@ -168,6 +168,14 @@ enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, int at, struct kg_key key,
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_case_edit_drawn(struct kg_dj *j, int id, int at, int port, struct kg_key key,
+                                   struct kg_err *err)
+{
+    struct kg_djm_req req = {
+        .op = KG_DJM_EDIT_DRAWN, .port = port, .id = id, .at = at, .law = {.key = key}};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                        struct kg_err *err)
 {

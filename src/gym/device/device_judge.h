@@ -72,7 +72,7 @@ enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out,
 void kg_dj_stop(struct kg_dj *j); /* may be called twice */
 
 #define KG_DJ_PORTS      16
-#define KG_DJ_CASES      128
+#define KG_DJ_CASES      256
 #define KG_DJ_KEPT_SLOTS 4 /* slots for kept answers of candidates */
 
 /* Opens a port. in_bytes, out_bytes: sizes of the regions. fds: control block, IN and OUT for the
@@ -151,6 +151,11 @@ enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *e
 /* Changes one element of the floating master `at`; the key chooses it (single edit). */
 enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, int at, struct kg_key key,
                              struct kg_err *err) KG_MUST_USE;
+/* Changes one element of the integer master `at` to its value in tensor `at` of the last answer on
+ * a port, which is what a reference drew under another seed. So it stays in the range of its place.
+ * Where the two draws agree at all places that the key chooses, nothing changes. */
+enum kg_code kg_dj_case_edit_drawn(struct kg_dj *j, int id, int at, int port, struct kg_key key,
+                                   struct kg_err *err) KG_MUST_USE;
 
 /* Whose answer is kept. */
 enum kg_dj_side {

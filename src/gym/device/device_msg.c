@@ -26,6 +26,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_USE] = "use of port",
     [KG_DJM_CAP] = "cap",
     [KG_DJM_CHOICE] = "choice",
+    [KG_DJM_EDIT_DRAWN] = "edit as drawn",
 };
 
 const char *kg_djm_op_name(uint32_t op)

@@ -34,6 +34,7 @@ enum kg_djm_op {
     KG_DJM_USE,
     KG_DJM_CAP,
     KG_DJM_CHOICE,
+    KG_DJM_EDIT_DRAWN,
     KG_DJM_OPS
 };
 
@@ -50,7 +51,7 @@ struct kg_djm_req {
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the cap */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: by the bound */
-    struct kg_dj_law law;                  /* EDIT: only its key is used */
+    struct kg_dj_law law;                  /* EDIT, EDIT_DRAWN: only its key is used */
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* BEGIN only; nleaf of them, the rest zero */
 };
 

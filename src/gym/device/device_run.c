@@ -91,6 +91,18 @@ static void poison(struct kg_dj_state *s, struct kg_dj_command *k)
     s->dev.ops->pattern(&s->dev, k->port->out, k->poisoned, k->word);
 }
 
+/* Before a candidate's state is read, its last inputs go: who has put off an update of its state
+ * until somebody reads it finds nothing to compute it from. Not where the inputs are read, too. */
+static void take_inputs_away(struct kg_dj_state *s, const struct kg_dj_command *k)
+{
+    const struct kg_djm_req *r = k->req;
+    struct kg_dj_port *p = k->port;
+    bool asked = r->command == KG_TC_SNAPSHOT && r->keep == KG_DJ_CANDIDATE;
+    for (uint32_t i = 0; asked && !(r->flags & KG_TF_INPUTS) && p->bound && i < p->nbound; i++) {
+        s->dev.ops->pattern(&s->dev, p->in + p->leaf[i].offset, p->leaf[i].bytes, k->word);
+    }
+}
+
 /* Fills the control block. With KG_TF_DRAWS the seed is withheld until the release. */
 static void write_request(const struct kg_dj_command *k)
 {
@@ -264,6 +276,7 @@ enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
         return KG_OK;
     }
     poison(s, &k);
+    take_inputs_away(s, &k);
     if (release(s, &k, number, &t0, out, err) != KG_OK) {
         return err->code;
     }

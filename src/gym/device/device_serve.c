@@ -39,11 +39,12 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
     kg_device_close(&s->dev);
 }
 
-static void forget(struct kg_dj_state *s, const struct kg_djm_req *req)
+static enum kg_code forget(struct kg_dj_state *s, const struct kg_djm_req *req)
 {
     for (int k = 0; k <= req->at; k++) {
         kg_dj_case_drop(s, req->id + k);
     }
+    return KG_OK;
 }
 
 static enum kg_code close_port(struct kg_dj_state *s, const struct kg_djm_req *req,
@@ -80,8 +81,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_FILL:
         return kg_dj_do_fill(s, req, err);
     case KG_DJM_FORGET:
-        forget(s, req);
-        return KG_OK;
+        return forget(s, req);
     case KG_DJM_MOVE:
         return kg_dj_do_move(s, req, err);
     case KG_DJM_ADOPT:
@@ -89,6 +89,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_COPY:
         return kg_dj_do_copy(s, req, err);
     case KG_DJM_EDIT:
+    case KG_DJM_EDIT_DRAWN:
         return kg_dj_do_edit(s, req, err);
     case KG_DJM_BANDWIDTH:
         code = s->dev.ops->bandwidth(&s->dev, err);

@@ -152,14 +152,18 @@ enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req,
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req,
-                           struct kg_err *err) KG_MUST_USE;
+/* After a change of the masters: earlier answers no longer belong to these inputs. */
+void kg_dj_case_renewed(struct kg_dj_state *s, struct kg_dj_case *c, int id);
 void kg_dj_case_drop(struct kg_dj_state *s, int id);
 enum kg_code kg_dj_case_need(struct kg_dj_state *s, int id, struct kg_dj_case **out,
                              struct kg_err *err) KG_MUST_USE;
 /* KG_OK if every master has values; c->inputs is then their digest. */
 enum kg_code kg_dj_case_complete(struct kg_dj_state *s, struct kg_dj_case *c,
                                  struct kg_err *err) KG_MUST_USE;
+
+/* device_edit.c: The operations EDIT and EDIT_DRAWN. */
+enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req,
+                           struct kg_err *err) KG_MUST_USE;
 
 /* claims.c: A private copy of what a runner claims about its answer. */
 struct kg_dj_claims {

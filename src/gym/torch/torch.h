@@ -26,8 +26,10 @@ enum kg_instance_kind { KG_INSTANCE_PUBLISHED, KG_INSTANCE_TINY, KG_INSTANCE_SHA
  * double, with what rounding the inputs does for its error; or itself and nothing else. */
 enum kg_toracle { KG_TO_NONE, KG_TO_FP64, KG_TO_FP32, KG_TO_SELF };
 
-/* The judge's case that is timed, and where in IN its tensors may lie: at one of so many places. */
+/* The judge's case that is timed, that of the state which a timed call leaves, and where in IN its
+ * tensors may lie: at one of so many places. */
 #define KG_TORCH_TIMING_ID   (KG_DJ_CASES - 1)
+#define KG_TORCH_LEFT_ID     (KG_DJ_CASES - 2)
 #define KG_TORCH_PLACES      4
 #define KG_TORCH_PLACE_BYTES 8192u
 
@@ -50,13 +52,16 @@ struct kg_tcase {
     uint64_t seed;       /* of the draw: secret, a runner could draw the inputs again */
     struct kg_key key;   /* of the judge's laws */
     bool ready, applies; /* expected answers are there; the reference meets its own bound */
-    double near;      /* how far rounding its inputs moves the answer, over the bound; 0: unknown */
-    bool self;        /* no oracle but the reference itself, under the same seed */
-    bool products;    /* league tf32: these are what its answer's error comes from */
-    bool forced;      /* seed and key come from a record that is replayed */
-    bool chooses_not; /* a call has shown: no discrete choice is in the reference's answer */
-    uint64_t asked;   /* evaluations that it served */
-    uint64_t used;    /* number of its last use: the least is forgotten first where memory is short */
+    bool after;          /* and so does the state after the call: it is compared */
+    double near;         /* how far rounding its inputs moves the answer, over the bound; 0:
+                            unknown */
+    bool self;           /* no oracle but the reference itself, under the same seed */
+    bool products;       /* league tf32: these are what its answer's error comes from */
+    bool forced;         /* seed and key come from a record that is replayed */
+    bool chooses_not;    /* a call has shown: no discrete choice is in the reference's answer */
+    uint64_t asked;      /* evaluations that it served */
+    uint64_t used; /* number of its last use: the least is forgotten first where memory is short */
+    uint64_t ever;       /* and those before it under this law */
 };
 
 struct kg_tinstance {

@@ -206,17 +206,19 @@ enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
 {
     const struct kg_config *c = &e->w->config;
     enum kg_tlaw laws[KG_TL_COUNT];
-    bool kept[KG_TL_COUNT];
+    uint64_t rank[KG_TL_COUNT];
     e->compared = 0;
     if (kg_torch_protocol(e->w)->full) {
         enum kg_stage_result step = kg_torch_protocol(e->w)->full(e, err);
         return step == KG_STAGE_PASS ? kg_tinterpreted_passed(e, err) : step;
     }
     int64_t since = kg_clock_ns();
-    kg_tcases_kept(e->w, kg_torch_run_of(e)->instance, kept);
+    struct kg_tinstance *s = kg_torch_run_of(e)->instance;
+    kg_tcases_rank(e->w, s, rank);
     kg_evaluation_excuse(e, since);
-    size_t n = kg_tplan_full(&kg_torch_run_of(e)->instance->desc, c->multi_input, c->laws, false,
-                             kept, &e->rng, laws);
+    bool all = c->laws > 0 && kg_tcases_fit(e->w, s);
+    size_t n = kg_tplan_full(&s->desc, c->multi_input, all ? KG_TL_COUNT : c->laws, false, rank,
+                             &e->rng, laws);
     enum kg_stage_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
     if (worst == KG_STAGE_PASS && e->compared == 0) {
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",

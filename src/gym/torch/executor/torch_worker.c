@@ -50,7 +50,7 @@ void kg_torch_leave(struct kg_worker *w)
     struct kg_torch *t = kg_torch_of(w);
     if (t->judge.pid > 0) {
         struct kg_err ignored = KG_ERR_INIT;
-        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, 1, &ignored);
+        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_LEFT_ID, 2, &ignored);
     }
     for (int k = 0; k < KG_INSTANCES; k++) {
         put_aside(t, &t->instance[k].ref);

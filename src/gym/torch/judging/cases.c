@@ -13,7 +13,6 @@
 #include "gym/torch/judging/reference.h"
 
 #define RENEW     64 /* evaluations that a case serves */
-#define KEEP      16 /* that of a law that is drawn: then another may be */
 #define OWN_TRIES 4  /* draws of the problem's own inputs, until one suits its reference */
 /* Of an answer to inputs moved by a rounding error, over its bound. A softmax of numbers around a
  * thousand reaches 30 and is well worth asking; a variance of equal numbers has no bound at all. */
@@ -61,19 +60,13 @@ uint64_t kg_tcase_call_seed(const struct kg_tcase *c)
     return kg_key_derive(key, "calls", 0).w[0] >> 1;
 }
 
-static enum kg_code draw(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+/* The inputs of this seed, as the reference's answer. */
+static enum kg_code draw(struct kg_worker *w, struct kg_tinstance *s, uint64_t seed,
                          struct kg_err *err)
 {
     const struct kg_task_desc *d = &s->desc;
     struct kg_dj_report rep;
-    bool needed = false;
-    for (size_t i = 0; i < d->ninputs; i++) {
-        needed = needed || !made_by_judge(c, &d->input[i]);
-    }
-    if (!needed) {
-        return KG_OK;
-    }
-    struct kg_dj_call call = call_of(w, s, -1, KG_TC_DRAW, c->seed);
+    struct kg_dj_call call = call_of(w, s, -1, KG_TC_DRAW, seed);
     call.building = &s->ref.runner.wire->building;
     if (kg_treference_ask(w, s, call, "drawing inputs", &rep, err) != KG_OK) {
         return err->code;
@@ -91,10 +84,12 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     struct kg_dj *judge = &kg_torch_of(w)->judge;
     const struct kg_task_desc *d = &s->desc;
     struct kg_tleaf leaf[KG_TASK_INPUTS];
+    bool drawn = false;
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
+        drawn = drawn || !made_by_judge(c, &d->input[i]);
     }
-    if (draw(w, s, c, err) != KG_OK ||
+    if ((drawn && draw(w, s, c->seed, err) != KG_OK) ||
         kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
         return err->code;
     }
@@ -113,6 +108,26 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     return KG_OK;
 }
 
+/* One element is another: a float's is that of another element; an integer's is as another draw has
+ * it, since each place may have a range of its own. */
+static enum kg_code edit(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                         struct kg_err *err)
+{
+    struct kg_dj *judge = &kg_torch_of(w)->judge;
+    int at = kg_tplan_edited(&s->desc, c->key);
+    if (at < 0) {
+        return kg_fail(err, KG_E_GYM, "%s: an edit is asked, and no input may be edited",
+                       kg_torch_of(w)->problem->path);
+    }
+    if (kg_tdtype_floating((enum kg_tdtype)s->desc.input[at].leaf.dtype)) {
+        return kg_dj_case_edit(judge, c->id, at, c->key, err);
+    }
+    uint64_t seed = kg_key_derive(c->key, "another draw", 0).w[0] >> 1;
+    return draw(w, s, seed, err) == KG_OK
+               ? kg_dj_case_edit_drawn(judge, c->id, at, s->ref.port, c->key, err)
+               : err->code;
+}
+
 static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                          struct kg_err *err)
 {
@@ -123,12 +138,7 @@ static enum kg_code fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     }
     bool there = own->ready && own->seed == c->seed; /* get_inputs() may take a third of a second */
     enum kg_code code = there ? kg_dj_case_copy(judge, c->id, own->id, err) : make(w, s, c, err);
-    int at = kg_tplan_edited(&s->desc, c->key);
-    if (code == KG_OK && at < 0) {
-        return kg_fail(err, KG_E_GYM, "%s: an edit is asked, and no input may be edited",
-                       kg_torch_of(w)->problem->path);
-    }
-    return code == KG_OK ? kg_dj_case_edit(judge, c->id, at, c->key, err) : code;
+    return code == KG_OK ? edit(w, s, c, err) : code;
 }
 
 enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
@@ -195,6 +205,9 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
         return refuses(s, &rep, true, err->code) ? KG_OK : err->code;
     }
+    if (c->after_id >= 0 && kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err) != KG_OK) {
+        return err->code;
+    }
     bool probe = c->law == KG_TL_PRECISION, strict = probe || c->law == KG_TL_EQUAL;
     if (kg_dj_compare(&kg_torch_of(w)->judge, c->id, probe, &j, err) != KG_OK) {
         return err->code;
@@ -203,7 +216,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
     bool near = !j.compare.nonfinite && j.compare.worst < COLLAPSED;
     c->applies = like && (j.compare.pass || (!strict && near));
     c->near = c->applies ? j.compare.worst : 0;
-    return KG_OK;
+    return c->applies ? kg_tcase_near_state(w, s, c, err) : KG_OK;
 }
 
 /* Products along an axis of numbers that no law bounds have tails: one element in millions, what
@@ -264,8 +277,10 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
             code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
             *refused = code != KG_OK && refuses(s, &rep, near, code);
         }
-        if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32) {
+        if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32 &&
+            c->law < KG_TL_BF16) {
             code = kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err);
+            c->after = code == KG_OK;
         }
         if (code == KG_OK && oracle == s->single && c->written_id >= 0) {
             code = kg_tcase_keep_inputs(w, s, c, false, err);
@@ -335,26 +350,6 @@ static void renew(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *
     }
 }
 
-/* Inputs and answers of a case take hundreds of megabytes of a GPU. A judge that cannot be told has
- * forgotten them. */
-static void forget(struct kg_worker *w, const struct kg_tcase *c)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    (void)!kg_dj_case_forget(&kg_torch_of(w)->judge, c->id, 1, &ignored);
-}
-
-void kg_tcases_kept(struct kg_worker *w, struct kg_tinstance *s, bool kept[KG_TL_COUNT])
-{
-    for (int l = 0; l < KG_TL_COUNT; l++) {
-        struct kg_tcase *c = &s->cases[l];
-        if (l >= KG_TL_DRAWN && c->ready && c->asked >= KEEP) {
-            forget(w, c);
-            c->ready = false;
-        }
-        kept[l] = c->ready && c->applies;
-    }
-}
-
 /* Slices of its inputs have to do with each other, and there is no memory for all of them in
  * double. */
 static enum kg_code as_a_whole(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
@@ -385,7 +380,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
         if (!c->forced) {
             renew(w, s, c);
         }
-        c->applies = c->forced = c->self = c->products = false;
+        c->applies = c->after = c->forced = c->self = c->products = false;
         c->near = 0;
         if (fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
             return err->code;
@@ -400,7 +395,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
     }
     c->ready = true;
     if (!c->applies) { /* that is all there is to know */
-        forget(w, c);
+        kg_tcase_forget(w, c);
     }
     return KG_OK;
 }

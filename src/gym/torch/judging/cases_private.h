@@ -6,6 +6,8 @@
 
 struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tinstance *s,
                                 const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags);
+/* Inputs and answers of a case take hundreds of megabytes of a GPU. */
+void kg_tcase_forget(struct kg_worker *w, const struct kg_tcase *c);
 /* The same inputs bound again, and the state loaded, where calls change what the next one answers.
  */
 enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
@@ -13,6 +15,10 @@ enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const 
 /* What the last call has left in parameters and buffers. first: of the sides that are kept. */
 enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
                                  const struct kg_tcase *c, enum kg_dj_side side, bool first,
+                                 struct kg_err *err) KG_MUST_USE;
+/* A law of the judge's: what a call of moved inputs has left is there as FLOAT; what one of the
+ * inputs themselves leaves is its oracle. c->after: nothing but rounding is between them. */
+enum kg_code kg_tcase_near_state(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                  struct kg_err *err) KG_MUST_USE;
 
 /* The inputs that the reference writes to: as its call has left them, or (not written) as they

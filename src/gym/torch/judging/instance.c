@@ -15,10 +15,10 @@
 
 #define FIRST_REGION (8u << 20) /* enough for a description, and for small problems altogether */
 #define STATE_IDS    2
-#define AFTER_IDS    2 /* of the state after a call, under the first laws */
-#define WRITTEN_IDS  2 /* of inputs that are written, under each of these laws */
-#define IDS          (STATE_IDS + KG_TL_COUNT + (1 + WRITTEN_IDS) * AFTER_IDS) /* per instance */
-_Static_assert(IDS *KG_INSTANCES <= KG_TORCH_TIMING_ID, "every instance has ids of its own");
+#define OWN_LAWS     KG_TL_BF16 /* the laws that the reference draws: of their inputs, written ones */
+#define WRITTEN_IDS  2          /* under each of these laws */
+#define IDS          (STATE_IDS + 2 * KG_TL_COUNT + WRITTEN_IDS * OWN_LAWS) /* per instance */
+_Static_assert(IDS *KG_INSTANCES <= KG_TORCH_LEFT_ID, "every instance has ids of its own");
 
 const char *kg_instance_name(enum kg_instance_kind kind)
 {
@@ -338,13 +338,13 @@ static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struc
 static void number_cases(struct kg_tinstance *s)
 {
     for (int l = 0; l < KG_TL_COUNT; l++) {
-        bool after = s->desc.updates_state && s->desc.nneeded > 0 && l < AFTER_IDS;
-        bool written = s->desc.writes_inputs && l < AFTER_IDS;
-        int next = first_id(s) + STATE_IDS + KG_TL_COUNT;
+        bool after = s->desc.updates_state && s->desc.nneeded > 0;
+        bool written = s->desc.writes_inputs && l < (int)OWN_LAWS;
+        int next = first_id(s) + STATE_IDS + KG_TL_COUNT, then = next + KG_TL_COUNT + 2 * l;
         s->cases[l] = (struct kg_tcase){.id = first_id(s) + STATE_IDS + l,
                                         .after_id = after ? next + l : -1,
-                                        .written_id = written ? next + AFTER_IDS + 2 * l : -1,
-                                        .unwritten_id = written ? next + AFTER_IDS + 2 * l + 1 : -1,
+                                        .written_id = written ? then : -1,
+                                        .unwritten_id = written ? then + 1 : -1,
                                         .law = (enum kg_tlaw)l};
     }
     s->state_made[0] = s->state_made[1] = false;

@@ -31,6 +31,23 @@ enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
     return kg_treference_ask(w, s, call, "reading its state", &rep, err);
 }
 
+enum kg_code kg_tcase_near_state(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                 struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_NONE, 0);
+    if (c->after_id < 0) {
+        return KG_OK;
+    }
+    if (kg_tcase_afresh(w, s, c, err) != KG_OK ||
+        kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK ||
+        kg_tcase_keep_state(w, s, c, KG_DJ_ORACLE, false, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_dj_self(&kg_torch_of(w)->judge, c->after_id, kg_tplan_k(&s->desc, c->law), false,
+                      &c->after, err);
+}
+
 /* The inputs that the reference writes to: as its call has left them, or as they came. */
 enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
                                   const struct kg_tcase *c, bool written, struct kg_err *err)
@@ -69,7 +86,7 @@ enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tin
                               .flags = KG_TF_NEEDED,
                               .keep = KG_DJ_CANDIDATE,
                               .deadline_ns = kg_tcandidate_deadline(e)};
-    if (c->after_id < 0) {
+    if (!c->after) {
         return KG_STAGE_PASS;
     }
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
@@ -79,6 +96,7 @@ enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tin
     if (kg_dj_compare(&kg_torch_of(e->w)->judge, c->after_id, false, &j, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
+    j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
     return kg_toutcome_state(e, s, c, &rep, &j);
 }
 

@@ -30,10 +30,9 @@ static enum kg_code ask(struct kg_worker *w, struct kg_tinstance *s, const struc
 }
 
 /* Of state after a call: as it is, and after one with such products. */
-static enum kg_code allow_state(struct kg_worker *w, struct kg_tinstance *s,
-                                const struct kg_tcase *c, struct kg_err *err)
+static enum kg_code allow_state(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                struct kg_err *err)
 {
-    bool ignored;
     if (c->after_id < 0) {
         return KG_OK;
     }
@@ -42,7 +41,9 @@ static enum kg_code allow_state(struct kg_worker *w, struct kg_tinstance *s,
         kg_tcase_keep_state(w, s, c, KG_DJ_ORACLE, false, err) != KG_OK) {
         return err->code;
     }
-    return kg_dj_self(&kg_torch_of(w)->judge, c->after_id, 0, false, &ignored, err);
+    enum kg_code code = kg_dj_self(&kg_torch_of(w)->judge, c->after_id, 0, false, &c->after, err);
+    c->after = c->after || c->law < KG_TL_BF16;
+    return code;
 }
 
 /* Do products make the answer's error? */

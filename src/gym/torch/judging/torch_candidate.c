@@ -321,6 +321,7 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
         return KG_STAGE_PASS;
     }
     c->asked++;
+    c->ever++;
     note_oracle(e, s, c);
     enum kg_stage_result step = kg_tcandidate_start(e, s, stage, err);
     if (step == KG_STAGE_PASS) {

@@ -65,7 +65,7 @@ static enum kg_code open_scene(struct kg_worker *w, const char *path, struct kg_
 /* Every law once, so that the card can tell which of them may be asked. */
 static enum kg_code ask_laws(struct kg_tlook *k, struct kg_tinstance *s, struct kg_err *err)
 {
-    static const bool none[KG_TL_COUNT];
+    static const uint64_t none[KG_TL_COUNT];
     enum kg_tlaw laws[KG_TL_COUNT];
     struct kg_worker *w = k->w;
     struct kg_tcase *c;

@@ -119,42 +119,51 @@ void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, str
     }
 }
 
+static bool editable(const struct kg_task_input *in, bool floating)
+{
+    enum kg_tdtype dtype = (enum kg_tdtype)in->leaf.dtype;
+    bool other = floating || (!in->stats.fixed && dtype != KG_TD_BOOL);
+    return kg_tdtype_floating(dtype) == floating && other && kg_tleaf_count(&in->leaf) > 0 &&
+           !in->structure;
+}
+
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key)
 {
     int of[KG_TASK_INPUTS], n = 0;
-    for (size_t i = 0; i < d->ninputs; i++) {
-        const struct kg_task_input *in = &d->input[i];
-        if (kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && kg_tleaf_count(&in->leaf) > 0 &&
-            !in->structure) {
-            of[n++] = (int)i;
+    for (int floating = 1; floating >= 0 && n == 0; floating--) {
+        for (size_t i = 0; i < d->ninputs; i++) {
+            if (editable(&d->input[i], floating)) {
+                of[n++] = (int)i;
+            }
         }
     }
     return n > 0 ? of[kg_key_derive(key, "edited input", 0).w[0] % (uint64_t)n] : -1;
 }
 
-/* `most` laws from KG_TL_DRAWN on at random, those that are kept before any other. */
-static size_t draw_laws(int64_t most, const bool *kept, struct kg_rng *rng, enum kg_tlaw *out)
+/* `most` laws from KG_TL_DRAWN on, those of the lowest rank first, equal ones at random. */
+static size_t draw_laws(int64_t most, const uint64_t *rank, struct kg_rng *rng, enum kg_tlaw *out)
 {
-    size_t n = 0;
-    for (int round = 0; round < 2; round++) {
-        enum kg_tlaw left[KG_TL_COUNT];
-        size_t nleft = 0;
-        for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
-            if (kept[l] == (round == 0)) {
-                left[nleft++] = (enum kg_tlaw)l;
-            }
+    enum kg_tlaw left[KG_TL_COUNT];
+    size_t n = 0, nleft = 0;
+    for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
+        left[nleft++] = (enum kg_tlaw)l;
+    }
+    while (nleft > 0 && (int64_t)n < most) {
+        size_t best = 0, same = 0;
+        for (size_t k = 0; k < nleft; k++) {
+            uint64_t a = rank[left[k]], b = rank[left[best]];
+            same = k == 0 || a < b ? 1 : same + (a == b);
+            bool takes = k == 0 || a < b || (a == b && kg_rng_below(rng, same) == 0);
+            best = takes ? k : best;
         }
-        while (nleft > 0 && (int64_t)n < most) {
-            size_t k = kg_rng_below(rng, nleft);
-            out[n++] = left[k];
-            left[k] = left[--nleft];
-        }
+        out[n++] = left[best];
+        left[best] = left[--nleft];
     }
     return n;
 }
 
 size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t most, bool all,
-                     const bool kept[KG_TL_COUNT], struct kg_rng *rng,
+                     const uint64_t rank[KG_TL_COUNT], struct kg_rng *rng,
                      enum kg_tlaw out[KG_TL_COUNT])
 {
     size_t n = 0;
@@ -172,7 +181,7 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
                 out[n++] = (enum kg_tlaw)l;
             }
         }
-        n += draw_laws(all ? KG_TL_COUNT : most, kept, rng, out + n);
+        n += draw_laws(all ? KG_TL_COUNT : most, rank, rng, out + n);
     }
     if (d->nstate > 0) {
         out[n++] = KG_TL_RELOAD;

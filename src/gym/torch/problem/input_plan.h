@@ -20,7 +20,7 @@ enum kg_tlaw {
     KG_TL_SMALLINT,
     KG_TL_LARGE,
     KG_TL_PRECISION, /* full significands for one input, a power of two for each other */
-    KG_TL_NORMAL,    /* from here on: drawn from, `laws` of them per evaluation */
+    KG_TL_NORMAL,    /* from here on: all, or of a large problem `laws` of them, drawn */
     KG_TL_UNIFORM,
     KG_TL_HEAVY,
     KG_TL_SPARSE,
@@ -37,8 +37,8 @@ bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
 
 /* May the judge make this input's values itself? */
 bool kg_tplan_free(const struct kg_task_input *in);
-/* Which input has one element edited; -1: none may. Not one of which the edit would break what it
- * is in each draw. */
+/* Which input has one element edited; -1: none may. An integer one only where there is no floating
+ * one, and never one of which the edit would break what it is in each draw. */
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key);
 /* Values of the free input `at` under a law from KG_TL_BF16 on. */
 void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
@@ -56,9 +56,9 @@ int64_t kg_tplan_reduction(const struct kg_task_desc *d);
 int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law);
 
 /* The laws of one full run, in order, after the tiny stage has asked `own`. Of those that are drawn
- * the kept ones come first. all: every one that there is (onboarding). Returns how many. */
+ * `laws` at most, the lowest rank first. all: every one that there is. Returns how many. */
 size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t laws, bool all,
-                     const bool kept[KG_TL_COUNT], struct kg_rng *rng,
+                     const uint64_t rank[KG_TL_COUNT], struct kg_rng *rng,
                      enum kg_tlaw out[KG_TL_COUNT]);
 
 /* Values of a parameter or buffer: spread as at first, never constant, positive where all were (a

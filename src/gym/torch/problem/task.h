@@ -32,6 +32,7 @@ enum kg_tstructure {
     KG_TX_SUMS,      /* of all lines along an axis the same: probabilities, one-hot rows */
     KG_TX_NORMS,     /* of all lines along an axis the same */
     KG_TX_EQUAL,     /* to another input */
+    KG_TX_DISTINCT,  /* integers: all of a line differ */
     KG_TX_COUNT
 };
 const char *kg_tstructure_name(enum kg_tstructure x); /* "zeros", ... */

@@ -237,11 +237,14 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
         flow = (k == 0) == cand_first ? candidate(s, &cand, err)
                                       : kg_tpairs_reference(s, KG_DJ_FLOAT, &ref, err);
     }
+    bool left = flow == KG_TFLOW_ON && kg_tpairs_left_asked(s);
+    flow = left ? kg_tpairs_left_reference(s, err) : flow;
     if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, 4) == 0) {
         flow = kg_tpairs_null_call(s, &loud, err);
     }
     bool wait = flow == KG_TFLOW_ON && kg_tpairs_may_wait(s, &cand);
     flow = flow == KG_TFLOW_ON ? verify(s, &cand, pair != NULL, wait, err) : flow;
+    flow = flow == KG_TFLOW_ON && left ? kg_tpairs_left_candidate(s, err) : flow;
     if (flow != KG_TFLOW_ON) {
         return flow;
     }

@@ -106,7 +106,9 @@ static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
         leaf[i] = d->input[i].leaf;
     }
     kg_tmemory_room_to_time(s->w);
-    return kg_dj_case_begin(&kg_torch_of(s->w)->judge, CASE, leaf, d->ninputs, err);
+    return kg_dj_case_begin(&kg_torch_of(s->w)->judge, CASE, leaf, d->ninputs, err) == KG_OK
+               ? kg_tpairs_left_begin(s, err)
+               : err->code;
 }
 
 enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err)

@@ -108,6 +108,17 @@ enum kg_tflow kg_tpairs_settle(struct kg_tpairs *s, bool *applies, struct kg_err
  * reference gives it where it rounds otherwise. */
 enum kg_tflow kg_tpairs_seen(struct kg_tpairs *s, struct kg_dj_judgement *j, struct kg_err *err);
 
+/* --- pairs_left.c --- */
+/* The judge's case of the state that calls leave, where the reference's change theirs. */
+enum kg_code kg_tpairs_left_begin(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
+/* Is the state after the last call compared? Drawn: no process can tell before it is asked, nor
+ * whether the call was timed. */
+bool kg_tpairs_left_asked(struct kg_tpairs *s);
+/* What the reference's last call has left; nothing may have called it since. */
+enum kg_tflow kg_tpairs_left_reference(struct kg_tpairs *s, struct kg_err *err);
+/* And what the candidate's has. The last answer of the candidate is no longer there. */
+enum kg_tflow kg_tpairs_left_candidate(struct kg_tpairs *s, struct kg_err *err);
+
 /* --- pairs_later.c --- */
 /* The last case's inputs can be made again, and its answer is not too long to be kept. */
 bool kg_tpairs_may_wait(const struct kg_tpairs *s, const struct kg_dj_report *rep);

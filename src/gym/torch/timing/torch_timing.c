@@ -100,7 +100,12 @@ static void not_measured(struct kg_evaluation *e, const char *why)
 static void verdict_of_wrong(struct kg_evaluation *e, const struct kg_tpairs_failure *f)
 {
     struct kg_tcase c = {.law = f->law};
-    kg_toutcome_case(e, kg_torch_run_of(e)->instance, &c, &f->report, &f->judgement);
+    const struct kg_tinstance *s = kg_torch_run_of(e)->instance;
+    if (f->command == KG_TC_SNAPSHOT) {
+        kg_toutcome_state(e, s, &c, &f->report, &f->judgement);
+    } else {
+        kg_toutcome_case(e, s, &c, &f->report, &f->judgement);
+    }
     kg_again_timed(e, KG_DOUBT_TIMED_MADE, 0, f->call, f->right);
 }
 
