@@ -6,7 +6,7 @@ import random
 
 import torch
 
-from . import draws, influence, integers, layout, structure, tensors, values
+from . import draws, influence, integers, layout, overlap, structure, tensors, values
 from .module import seed_all
 
 SAMPLE = 1 << 20  # most elements for mean and deviation
@@ -61,7 +61,9 @@ def _all_same(a, b):
 
 def _own(subject, drawn):
     """A draw, moved to the device and in memory of its own: get_inputs() may return the same
-    tensors again. A move makes copies."""
+    tensors again. A move makes copies. Notes which inputs share memory in all draws so far."""
+    pairs = overlap.pairs([t for _, t in drawn])
+    subject.overlapping = pairs if subject.overlapping is None else subject.overlapping & pairs
     return [(path, t if t is not was else layout.copy(t))
             for (path, t), (_, was) in zip(subject.move(drawn), drawn)]
 
@@ -108,10 +110,12 @@ def _inputs(subject, seed, host, fast):
     seed."""
     found = _inputs_of_device(subject, seed, host, fast)
     if found is None:
+        subject.overlapping = None
         more = DRAWS if sum(t.numel() for _, t in host) < LARGE else 2
         found = [_own(subject, host)] + [_drawn(subject, seed + k) for k in range(1, more)]
     columns = [[t for _, t in column] for column in zip(*found)]
-    kinds, whole, told = structure.find(columns), integers.find(columns), []
+    kinds, whole, told = structure.find(columns, subject.overlapping), \
+        integers.find(columns), []
     for i, (path, a) in enumerate(found[0]):
         facts = facts_of(a)
         facts["name"], facts["fixed"] = path, _same(a, columns[i][1])

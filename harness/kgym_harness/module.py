@@ -82,6 +82,7 @@ class Subject:
         self.entry, self.role, self.device = entry, role, device
         self.single = False  # the oracle is the reference in float
         self.first_draw = None  # inputs that there was no room for on the device
+        self.overlapping = None  # {(k, i)}: inputs that share memory in each draw
         self.slices = 0  # in which the oracle works; 0: as a whole
         self.tf32 = False  # the league's arithmetic
         self.chose = None  # whether the last call that was off made a discrete choice
@@ -98,6 +99,7 @@ class Subject:
         self.spare = set()  # names of what a candidate need not have
         self.need = ""  # of each tensor of the reference's state (influence.py)
         self.writes = ()  # numbers of the inputs that the reference writes to
+        self.keeps = {}  # {input: kinds of structure} that laws must keep (keeping.py)
         self.own_copies = []  # of those, as the last call has left them
 
     def execute(self, consts=None):

@@ -11,8 +11,8 @@ import time
 
 import torch
 
-from . import (building, cuda, describe, explain, host, layout, module, profile, tensors,
-               wire)
+from . import (building, cuda, describe, explain, host, keeping, layout, module, profile,
+               tensors, wire)
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 CALL = wire.COMMANDS.index("call")
@@ -89,6 +89,7 @@ class Runner:
             subject.fast = str(self.device) if request["fast"] else None
         subject.single, subject.slices = bool(request.get("single")), request.get("slices", 0)
         subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
+        subject.keeps = {int(i): kinds for i, kinds in request.get("keeps", {}).items()}
         buffers = subject.buffers()
         reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
                            "shape": list(t.shape), "buffer": name in buffers}
@@ -155,12 +156,16 @@ class Runner:
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
-        leaves = self.sharing and not subject.fast
+        leaves, law = self.sharing and not subject.fast, keeping.of_flags(w.flags)
         with self.sharing.without_device() if leaves else contextlib.nullcontext():
             drawn = subject.draw(w.seed)
-        moved = [(path, layout.memory(t)) for path, t in subject.move(drawn)]
+            again = subject.draw(w.seed ^ 1) if law else None
+        drawn = subject.move(drawn)
+        if law:
+            drawn = keeping.changed(subject, drawn, again, w.seed, *law)
+        moved = [(path, layout.memory(t)) for path, t in drawn]
         w.nreply = tensors.put(self.output, w.out, moved)
-        del drawn, moved
+        del drawn, again, moved
         self.place.settle()
         self.place.spare()
 

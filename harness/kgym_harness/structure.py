@@ -1,9 +1,11 @@
 """What a problem's inputs have in common from draw to draw, beyond shape and range: a guarantee
-that an honest kernel may use. An input that has it is drawn by the problem alone and never edited.
+that an honest kernel may use. Laws of the judge keep it (keeping.py), or are not asked.
 
-It counts where it holds in all draws, and by chance would hold once in 10^9 draws of independent
-values. Values that are all equal, and ranges, are no structure. Large tensors are looked at in
-part. Most have none, so each look begins with a few elements of the first draw."""
+It is found where it holds in all draws, and by chance would hold once in 10^9 draws of independent
+values. Where that is once in 10^3, the input is `unsure`: it is drawn by the problem alone, too.
+Values that are all equal, and ranges, are no structure. Large tensors are looked at in part: a
+leading block, and elements at random places. Most have none, so each look begins with a few
+elements of the first draw."""
 
 import math
 
@@ -12,66 +14,133 @@ import torch
 MOST = 1 << 18  # elements that are looked at
 LINES = 16  # of a long axis
 FEW = 4  # lines that a look begins with
+SIDE = 128  # of a matrix that may be definite
 RARE = 9  # decimal digits of the chance
+UNSURE = 3
 CLOSE = 0.02  # of a sum's deviation where elements are independent
 NEAREST = 1e-5  # nearer than this is no rarer
 
 
-def _part(t):
-    """At most MOST elements, double. A leading block, which keeps what a matrix is."""
+def _extents(shape, most):
+    """Of a block of at most so many elements. Square where the last two axes are."""
+    shape = list(shape)
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        shape[-1] = shape[-2] = min(shape[-1], math.isqrt(most))
+    for d in range(len(shape)):
+        whole = math.prod(shape)
+        if whole > most:
+            shape[d] = max(1, min(shape[d], most * shape[d] // whole))
+    return shape
+
+
+def _places(count, n):
+    """At most so many of 0 to n - 1, in order. The same ones in each draw."""
+    draw = torch.Generator(device="cpu").manual_seed(n)
+    return torch.randint(0, n, (count,), generator=draw, device="cpu").unique() if count < n \
+        else torch.arange(n, device="cpu")
+
+
+def _scattered(t, extents):
+    """Elements at random places of each axis. A square matrix keeps its diagonal."""
+    grid = [_places(n, size).to(t.device).reshape([-1] + [1] * (t.dim() - d - 1))
+            for d, (n, size) in enumerate(zip(extents, t.shape))]
+    return t[tuple(grid)]
+
+
+def _parts(t):
+    """Blocks of at most MOST elements together, double."""
     t = t.detach()
-    if t.dim() >= 2 and t.shape[-1] == t.shape[-2]:
-        side = min(t.shape[-1], 1024)
-        t = t[..., :side, :side]
-    for d in range(t.dim()):
-        if t.numel() > MOST:
-            rest = t.numel() // max(1, t.shape[d])
-            t = t.narrow(d, 0, max(1, min(t.shape[d], MOST // max(1, rest))))
-    return t.double()
+    if t.numel() <= MOST:
+        return [t.double()]
+    extents = _extents(t.shape, MOST // 2)
+    leading = t[tuple(slice(0, n) for n in extents)]
+    return [leading.double(), _scattered(t, extents).double()]
 
 
 def _lines(t, axis, most=None):
-    """Whole lines along an axis, as rows; None: there are not any to speak of."""
+    """Whole lines along an axis, as rows: the first ones, and some at random places. None: there
+    are not any to speak of."""
     n = t.shape[axis]
     if n < 2:
         return None
     rows = t.detach().movedim(axis, -1)
-    most = most or max(LINES, MOST // n)
-    for d in range(rows.dim() - 1):
-        count = rows.numel() // n
-        if count > most:
-            keep = max(1, most // max(1, count // rows.shape[d]))
-            rows = rows.narrow(d, 0, min(rows.shape[d], keep))
-    return rows.reshape(-1, n)[:most].double()
+    whole = rows.numel() // n
+    count = min(whole, most or max(LINES, MOST // n))
+    if count == whole:
+        return rows.reshape(-1, n).double()
+    first = count if most else count // 2
+    numbers = torch.cat([torch.arange(first, device="cpu"),
+                         first + _places(count - first, whole - first)]).to(t.device)
+    at = []
+    for size in reversed(rows.shape[:-1]):
+        at.append(numbers % size)
+        numbers = numbers // size
+    return rows[tuple(reversed(at))].double()
+
+
+# Each look returns the decimal digits of the chance that independent values have it; 0: they lack
+# it.
 
 
 def _zeros(draws):
     """Zeros, or infinite numbers, at the same places in each draw, and others elsewhere."""
-    parts = [_part(t) for t in draws]
+    parts, most = [_parts(t) for t in draws], 0.0
     for special in (lambda p: p == 0, lambda p: ~torch.isfinite(p)):
-        wheres = [special(p) for p in parts]
-        few = min(int(wheres[0].sum()), int((~wheres[0]).sum()))
-        if few * len(draws) > 3 * RARE and all(torch.equal(w, wheres[0]) for w in wheres[1:]):
-            return True
-    return False
+        wheres = [[special(p) for p in blocks] for blocks in parts]
+        few = min(sum(int(w.sum()) for w in wheres[0]), sum(int((~w).sum()) for w in wheres[0]))
+        if few > 0 and all(torch.equal(w, first) for more in wheres[1:]
+                           for w, first in zip(more, wheres[0])):
+            most = max(most, few * len(draws) / 3)
+    return most
+
+
+def _mirrored(p):
+    return torch.allclose(p, p.transpose(-1, -2), rtol=1e-5, atol=1e-6 * float(p.abs().max()))
 
 
 def _symmetric(draws):
     if draws[0].dim() < 2 or draws[0].shape[-1] != draws[0].shape[-2]:
-        return False
+        return 0
     corner = draws[0][..., :8, :8].detach().double()
     if not torch.allclose(corner, corner.transpose(-1, -2), rtol=1e-3, atol=1e-3):
-        return False
-    parts = [_part(t) for t in draws]
-    pairs = sum(int((p != 0).sum()) for p in parts) // 2
-    return pairs > 2 * RARE and all(
-        torch.allclose(p, p.transpose(-1, -2), rtol=1e-5, atol=1e-6 * float(p.abs().max()))
-        for p in parts)
+        return 0
+    parts = [p for t in draws for p in _parts(t)]
+    if not all(_mirrored(p) for p in parts):
+        return 0
+    pairs = sum(int((p != 0).sum()) - int((p.diagonal(dim1=-1, dim2=-2) != 0).sum())
+                for p in parts) // 2
+    return pairs / 2
 
 
 def _definite(draws):
-    return _symmetric(draws) and all(
-        bool((torch.linalg.cholesky_ex(_part(t))[1] == 0).all()) for t in draws)
+    """A principal block of such a matrix is definite, too."""
+    if _symmetric(draws) <= UNSURE:
+        return 0
+    for t in draws:
+        for p in _parts(t):
+            block = p.reshape(-1, *p.shape[-2:])[:LINES, :SIDE, :SIDE]
+            values = torch.linalg.eigvalsh(block)
+            if bool((values[:, 0] < -NEAREST * values[:, -1].abs()).any()):
+                return 0
+    return math.inf
+
+
+def _dominant(draws):
+    """Each element of the diagonal is larger than all others: such a matrix has no need of pivots.
+    """
+    if draws[0].dim() < 2 or draws[0].shape[-1] != draws[0].shape[-2]:
+        return 0
+    digits = 0.0
+    for p in (p for t in draws for p in _parts(t)):
+        size = p.abs().reshape(-1, *p.shape[-2:])
+        diagonal = size.diagonal(dim1=-2, dim2=-1)
+        others = size - torch.diag_embed(diagonal)
+        if bool((diagonal.amin(dim=1) <= others.amax(dim=(1, 2))).any()):
+            return 0
+        n, there = torch.tensor(float(p.shape[-1])), (size != 0).sum(dim=(1, 2)).double()
+        chance = torch.lgamma(there + 1) - torch.lgamma(there - n + 1) - torch.lgamma(n + 1)
+        digits += float(chance.sum()) / math.log(10)
+    return digits
 
 
 def _sorted(draws, axis):
@@ -79,17 +148,17 @@ def _sorted(draws, axis):
     digits = 0.0
     first = _lines(draws[0], axis, FEW)
     if first is None:
-        return False
+        return 0
     steps = first[:, :64].diff(dim=1)
     up, down = bool((steps >= 0).all()), bool((steps <= 0).all())
     for t in draws if up or down else ():
         steps = _lines(t, axis).diff(dim=1)
         up, down = up and bool((steps >= 0).all()), down and bool((steps <= 0).all())
         if not up and not down:
-            return False
+            return 0
         distinct = (steps != 0).sum(dim=1) + 1
         digits += float(torch.lgamma(distinct.double() + 1).sum()) / math.log(10)
-    return digits > RARE
+    return digits
 
 
 def _distance(rows, power, wanted=None):
@@ -106,24 +175,25 @@ def _constant(draws, axis, power):
     """The sum of each line is the same number (of squares: the norm is)."""
     first = _lines(draws[0], axis, FEW)
     if first is None or _distance(first, power)[0] > CLOSE:
-        return False
+        return 0
     count, wanted, worst = 0, None, NEAREST
     for t in draws:
         rows = _lines(t, axis)
         distance, wanted = _distance(rows, power, wanted)
         worst = max(worst, distance)
         count += rows.shape[0]
-    return worst <= CLOSE and (count - 1) * -math.log10(worst) > RARE
+    return (count - 1) * -math.log10(worst) if worst <= CLOSE else 0
 
 
 def _along(look, draws):
-    return any(look(draws, axis) for axis in range(draws[0].dim()))
+    return max((look(draws, axis) for axis in range(draws[0].dim())), default=0)
 
 
 KINDS = {
     "zeros": _zeros,
     "symmetric": _symmetric,
     "definite": _definite,
+    "dominant": _dominant,
     "sorted": lambda draws: _along(_sorted, draws),
     "sums": lambda draws: _along(lambda d, axis: _constant(d, axis, 1), draws),
     "norms": lambda draws: _along(lambda d, axis: _constant(d, axis, 2), draws),
@@ -137,18 +207,42 @@ def _plain(draws):
         bool((t != t.reshape(-1)[0]).any())
 
 
-def find(draws):
-    """draws: of each input its tensors, one of each draw. Returns a list of kinds for each."""
-    found = [[] for _ in draws]
+def _kinds(draws):
+    finite = all(bool(torch.isfinite(t).all()) for t in draws)
+    found = []
+    for kind, look in KINDS.items():
+        digits = look(draws) if finite or kind == "zeros" else 0
+        if digits > UNSURE:
+            found.append(kind if digits > RARE else "unsure")
+    return found
+
+
+def _alike(a, b):
+    """`equal`: the same tensor. `shared`: the same values in another shape, or transposed."""
+    if a.numel() != b.numel() or a.dtype != b.dtype:
+        return None
+    if a.shape == b.shape:
+        return "equal" if torch.equal(a, b) else \
+            "shared" if a.dim() == 2 and torch.equal(a.T, b) else None
+    if torch.equal(a.reshape(-1), b.reshape(-1)):
+        return "shared"
+    return "shared" if a.dim() == 2 and a.T.shape == b.shape and torch.equal(a.T, b) else None
+
+
+def _relation(one, other):
+    kinds = {_alike(a, b) for a, b in zip(one, other)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def find(draws, overlapping=()):
+    """draws: of each input its tensors, one of each draw. overlapping: {(k, i)}, inputs that share
+    memory in each draw. Returns a list of kinds for each."""
+    found = [_kinds(tensors) if _plain(tensors) else [] for tensors in draws]
     for i, tensors in enumerate(draws):
-        if not _plain(tensors):
-            continue
-        finite = all(bool(torch.isfinite(t).all()) for t in tensors)
-        found[i] = [kind for kind, look in KINDS.items()
-                    if (finite or kind == "zeros") and look(tensors)]
         for k in range(i):
-            if draws[k][0].shape == tensors[0].shape and draws[k][0].dtype == tensors[0].dtype \
-                    and all(torch.equal(a, b) for a, b in zip(draws[k], tensors)):
-                found[i].append("equal")
-                found[k].append("equal")
+            kind = _relation(draws[k], tensors) if _plain(tensors) and _plain(draws[k]) else None
+            kind = kind or ("shared" if (k, i) in overlapping else None)
+            if kind:
+                found[i].append(kind)
+                found[k].append(kind)
     return [sorted(set(kinds)) for kinds in found]

@@ -32,6 +32,9 @@ BOOT, READY = 0, 1
 WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 128
 ORDER, LATE, NEEDED, INPUTS = 256, 512, 1024, 2048
 ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
+LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",
+        "precision", "normal", "uniform", "heavy", "sparse", "offset", "small", "equal", "wideint")
+LAW_AT, LAW_MOST, WHICH_AT = 16, 31, 21  # of DRAW's flags: 1 + the number of a law, and an input
 NEARS = NEAR | FINE | ROUND
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0
 
@@ -96,4 +99,5 @@ def layout():
         return {"size": c.sizeof(structure), "fields": fields}
     return {"leaf": of(Leaf), "wire": of(Wire), "dtypes": list(DTYPES),
             "commands": list(COMMANDS), "statuses": list(STATUSES), "magic": MAGIC,
-            "version": VERSION}
+            "version": VERSION,
+            "laws": list(LAWS), "law_at": LAW_AT, "law_most": LAW_MOST, "which_at": WHICH_AT}

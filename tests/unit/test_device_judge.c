@@ -526,6 +526,33 @@ static void the_answer_before_the_edit_is_told_apart(void **state)
     kg_dj_stop(&j);
 }
 
+/* The edit is what a reference drew. */
+static void the_answer_before_an_adopted_edit_is_told_apart(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, honest), cand = start_runner(&j, cached);
+    for (int edit = 0; edit < 2; edit++) {
+        fill_case(&j, 0, 20);
+        expect(&j, &ref, 0);
+        run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+        run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_true(compare(&j, 0).compare.pass);
+        run(&j, &ref, -1, KG_TC_DRAW, KG_DJ_NONE);
+        OK(edit ? kg_dj_case_adopt_edit(&j, 0, 0, ref.port, 0, &err)
+                : kg_dj_case_adopt(&j, 0, 0, ref.port, 0, &err));
+        expect(&j, &ref, 0);
+        run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        struct kg_dj_judgement v = compare(&j, 0);
+        assert_false(v.compare.pass);
+        assert_int_equal(v.repeats_twin, edit);
+        assert_int_equal(v.replay, !edit);
+    }
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 static void masters_from_what_a_reference_drew(void **state)
 {
     (void)state;
@@ -985,6 +1012,7 @@ int main(void)
         cmocka_unit_test(a_law_that_the_reference_fails_does_not_apply),
         cmocka_unit_test(replays),
         cmocka_unit_test(the_answer_before_the_edit_is_told_apart),
+        cmocka_unit_test(the_answer_before_an_adopted_edit_is_told_apart),
         cmocka_unit_test(masters_from_what_a_reference_drew),
         cmocka_unit_test(a_case_is_moved),
         cmocka_unit_test(regions_are_lent_to_null_calls),

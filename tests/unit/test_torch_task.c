@@ -444,6 +444,61 @@ static void precise_inputs(void **state)
     free(d);
 }
 
+static uint32_t bits(enum kg_tstructure a, enum kg_tstructure b)
+{
+    return 1u << a | 1u << b;
+}
+
+/* Inputs with structure: which of them laws and edits may change, and what their draw is told. */
+static void kept_inputs(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    const struct kg_tstats spread = {
+        .min = 0, .max = 1, .sd = 0.3, .distinct = 1000, .finite = true};
+    static const enum kg_tplan_kept want[KG_TX_COUNT] = {
+        [KG_TX_ZEROS] = KG_TK_WITHIN,    [KG_TX_SYMMETRIC] = KG_TK_WITHIN,
+        [KG_TX_EQUAL] = KG_TK_WITHIN,    [KG_TX_DEFINITE] = KG_TK_SCALED,
+        [KG_TX_DOMINANT] = KG_TK_SCALED, [KG_TX_SORTED] = KG_TK_SCALED};
+    const struct kg_key key = {{5, 7}};
+    enum kg_tlaw laws[KG_TL_COUNT];
+    struct kg_rng rng;
+    kg_rng_init(&rng, key, 0);
+    d->ninputs = 1;
+    d->input[0] = input(KG_TD_F32, spread);
+    assert_int_equal(kg_tplan_draw(d, KG_TL_LARGE, key), 0); /* the judge's own */
+    for (int x = 0; x < KG_TX_COUNT; x++) {
+        d->input[0].structure = bits((enum kg_tstructure)x, KG_TX_ZEROS);
+        enum kg_tplan_kept kept = kg_tplan_keeps(&d->input[0]);
+        bool within = kept == KG_TK_WITHIN;
+        size_t n = kg_tplan_full(d, true, 4, false, (bool[KG_TL_COUNT]){false}, &rng, laws);
+        assert_int_equal(kept, want[x]);
+        assert_false(kg_tplan_free(&d->input[0]));
+        assert_int_equal(kg_tplan_edited(d, key), within ? 0 : -1);
+        assert_int_equal(kg_tplan_probed(d), within);
+        assert_int_equal(n, within                 ? 3 + (KG_TL_DRAWN - KG_TL_BF16) + 4
+                            : kept == KG_TK_SCALED ? 3
+                                                   : 2);
+        assert_int_equal(kg_tplan_draw(d, KG_TL_NEW, key), 0);
+        assert_int_equal(kg_tplan_draw(d, KG_TL_LARGE, key) != 0, kept != KG_TK_OWN);
+        assert_int_equal(kg_tplan_draw(d, KG_TL_EDITED, key) != 0, within);
+    }
+    d->ninputs = 2;
+    d->input[1] = input(KG_TD_F32, spread);
+    d->input[1].structure = 1u << KG_TX_ZEROS;
+    d->input[0].stats.whole = true; /* unlike classes, it may be edited */
+    assert_int_equal(kg_tplan_edited(d, key), 1);
+    assert_int_equal(kg_tplan_draw(d, KG_TL_EDITED, key),
+                     KG_TF_LAW * (KG_TL_EDITED + 1) + KG_TF_WHICH);
+    d->input[1].stats.fixed = true;
+    assert_int_equal(kg_tplan_edited(d, key), -1);
+    assert_int_equal(kg_tplan_keeps(&d->input[1]), KG_TK_OWN);
+    assert_true(KG_TL_COUNT < KG_TF_LAWS / KG_TF_LAW);
+    assert_int_equal(KG_TASK_INPUTS, KG_TF_WHICHES / KG_TF_WHICH + 1);
+    kg_rng_deinit(&rng);
+    free(d);
+}
+
 static struct kg_tleaf leaf(enum kg_tdtype t, uint32_t rank, int64_t a, int64_t b)
 {
     return (struct kg_tleaf){.dtype = t, .rank = rank, .shape = {a, b}};
@@ -700,14 +755,23 @@ static void probes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules),     cmocka_unit_test(docs),
-        cmocka_unit_test(problems),    cmocka_unit_test(finding),
-        cmocka_unit_test(rows),        cmocka_unit_test(description),
-        cmocka_unit_test(layouts),     cmocka_unit_test(bad_descriptions),
-        cmocka_unit_test(free_inputs), cmocka_unit_test(precise_inputs),
-        cmocka_unit_test(reductions),  cmocka_unit_test(described_terms),
-        cmocka_unit_test(terms),       cmocka_unit_test(plans),
-        cmocka_unit_test(parameters),  cmocka_unit_test(labels),
+        cmocka_unit_test(modules),
+        cmocka_unit_test(docs),
+        cmocka_unit_test(problems),
+        cmocka_unit_test(finding),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(description),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(bad_descriptions),
+        cmocka_unit_test(free_inputs),
+        cmocka_unit_test(precise_inputs),
+        cmocka_unit_test(kept_inputs),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(described_terms),
+        cmocka_unit_test(terms),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(labels),
         cmocka_unit_test(probes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

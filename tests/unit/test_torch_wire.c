@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "gym/tensor/tensor_wire.h"
+#include "gym/torch/problem/input_plan.h"
 
 #define SECOND ((int64_t)1000000000)
 
@@ -118,6 +119,17 @@ static void test_python_lays_it_out_alike(void **state)
     assert_string_equal(kg_tcommand_name(KG_TC_CALL), "call");
     assert_string_equal(kg_tcommand_name(KG_TC_COUNT), "?");
     assert_int_equal(json_array_size(json_object_get(layout, "statuses")), KG_TA_COUNT);
+    const json_t *laws = json_object_get(layout, "laws");
+    assert_int_equal(json_array_size(laws), KG_TL_COUNT);
+    for (size_t i = 0; i < KG_TL_COUNT; i++) {
+        assert_string_equal(json_string_value(json_array_get(laws, i)),
+                            kg_tlaw_name((enum kg_tlaw)i));
+    }
+    json_int_t law_at = json_integer_value(json_object_get(layout, "law_at"));
+    json_int_t most = json_integer_value(json_object_get(layout, "law_most"));
+    json_int_t which_at = json_integer_value(json_object_get(layout, "which_at"));
+    assert_true(1 << law_at == KG_TF_LAW && most << law_at == KG_TF_LAWS);
+    assert_int_equal(1 << which_at, KG_TF_WHICH);
     assert_int_equal(json_integer_value(json_object_get(layout, "magic")), KG_TWIRE_MAGIC);
     assert_int_equal(json_integer_value(json_object_get(layout, "version")), KG_TWIRE_VERSION);
     json_decref(layout);

@@ -196,7 +196,8 @@ static json_t *known_of(const struct checking *k, const struct kg_cli_item *it)
     if (x && x->facts(path, &facts, &ignored) == KG_OK && !facts.note) {
         card = kg_findings_find(k->c->config, facts.sha256);
     }
-    if (card && kg_findings_made_on(card, x->device(k->c->config))) {
+    if (card && !kg_findings_first_look(card) &&
+        kg_findings_made_on(card, x->device(k->c->config))) {
         found = json_incref(json_object_get(card, "check"));
         json_object_set_new(found, "problem", kg_json_text(facts.name, strlen(facts.name)));
     }

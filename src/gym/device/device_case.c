@@ -198,9 +198,15 @@ enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req,
         return kg_fail(err, KG_E_GYM, "judge: tensor %d of the answer is not like tensor %d of %d",
                        req->from, req->at, req->id);
     }
+    if (req->again && kg_dj_case_complete(s, c, err) != KG_OK) {
+        return err->code;
+    }
+    struct kg_digest before = c->has_twin ? c->twin : c->inputs;
     kg_dj_case_renewed(s, c, req->id);
     s->dev.ops->copy(&s->dev, c->block + to->offset, p->out + from->offset, to->bytes);
     c->filled[req->at] = true;
+    c->has_twin = req->again;
+    c->twin = before;
     return s->dev.ops->sync(&s->dev, err);
 }
 

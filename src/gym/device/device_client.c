@@ -156,6 +156,14 @@ enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int fro
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_case_adopt_edit(struct kg_dj *j, int id, int at, int port, int from,
+                                   struct kg_err *err)
+{
+    struct kg_djm_req req = {
+        .op = KG_DJM_ADOPT, .id = id, .at = at, .port = port, .from = from, .again = 1};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_COPY, .id = id, .from = from};

@@ -72,7 +72,7 @@ enum kg_code kg_dj_start(const struct kg_dj_spec *spec, struct kg_dj *out,
 void kg_dj_stop(struct kg_dj *j); /* may be called twice */
 
 #define KG_DJ_PORTS      16
-#define KG_DJ_CASES      256
+#define KG_DJ_CASES      192
 #define KG_DJ_KEPT_SLOTS 4 /* slots for kept answers of candidates */
 
 /* Opens a port. in_bytes, out_bytes: sizes of the regions. fds: control block, IN and OUT for the
@@ -146,6 +146,9 @@ enum kg_code kg_dj_case_fill(struct kg_dj *j, int id, int at, const struct kg_dj
  * drew. */
 enum kg_code kg_dj_case_adopt(struct kg_dj *j, int id, int at, int port, int from,
                               struct kg_err *err) KG_MUST_USE;
+/* The same into a case that is complete: the tensor is that of the case with an edit. */
+enum kg_code kg_dj_case_adopt_edit(struct kg_dj *j, int id, int at, int port, int from,
+                                   struct kg_err *err) KG_MUST_USE;
 /* Begins case id with the tensors and the values of case `from`. */
 enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *err) KG_MUST_USE;
 /* Changes one element of the floating master `at`; the key chooses it (single edit). */

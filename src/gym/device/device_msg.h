@@ -46,7 +46,8 @@ struct kg_djm_req {
      * a case. lent: RUN of NULL: 1 + the port whose regions stand for its own; 0: none. */
     int32_t port, id, at, from, lent;
     uint32_t command, flags, keep, timed, probe, nleaf;
-    uint32_t again;                     /* CLOSE: the regions may serve the next port */
+    uint32_t again;                     /* CLOSE: the regions may serve the next port; ADOPT: the
+                                           tensor is an edit of the case's */
     uint32_t learns;                    /* SELF: the reference's errors are remembered */
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the cap */
     int64_t deadline_ns, k;

@@ -10,6 +10,7 @@
 #include "gym/eval/context.h"
 #include "gym/eval/executor.h"
 #include "gym/eval/findings.h"
+#include "gym/eval/first_look.h"
 #include "gym/reward/reward.h"
 
 static bool enabled(const struct kg_config *c, enum kg_stage s)
@@ -272,7 +273,7 @@ static void begin_again(struct kg_record *r)
     r->batch_id = batch_id;
 }
 
-static void judge(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
+static void judge_once(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_evaluation e = {.w = w, .task = task, .r = out};
@@ -305,6 +306,16 @@ static void judge(struct kg_worker *w, const struct kg_task *task, struct kg_rec
         w->executor->forget(w, KG_FORGET_ALL);
     }
     conclude_error(&e, &err);
+}
+
+/* By a defective problem nobody is judged. */
+static void judge(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)
+{
+    judge_once(w, task, out);
+    if (kg_first_look(w, task, out)) {
+        begin_again(out);
+        judge_once(w, task, out);
+    }
 }
 
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out)

@@ -82,6 +82,11 @@ struct kg_executor {
     enum kg_code (*usable)(struct kg_worker *w, struct kg_err *err);
     enum kg_code (*onboard)(struct kg_worker *w, const char *path, struct kg_onboard *out,
                             struct kg_err *err);
+    /* Does the current problem's own run leave it in doubt (its answer is all zeros, it does not
+     * repeat itself)? False once that is settled. NULL, with settle: never. */
+    bool (*doubted)(struct kg_worker *w);
+    /* Makes the checks that settle it. An error: they could not be made, now or later. */
+    enum kg_code (*settle)(struct kg_worker *w, struct kg_onboard *out, struct kg_err *err);
     /* Append the first message for the problem at this path; no worker is needed. about: which
      * problem it is, NULL is fine. */
     enum kg_code (*prompt)(const char *path, const struct kg_prompt_spec *spec,

@@ -92,6 +92,11 @@ bool kg_findings_made_on(const json_t *card, const char *device)
     return n == strcspn(device, ":") && strncmp(made, device, n) == 0;
 }
 
+bool kg_findings_first_look(const json_t *card)
+{
+    return json_is_true(json_object_get(json_object_get(card, "check"), KG_FINDINGS_FIRST_LOOK));
+}
+
 static bool of_device(const char *check)
 {
     static const char *const names[] = {"builds", "deterministic", "oracle", "reference"};
@@ -130,10 +135,11 @@ enum kg_code kg_findings_admit(const struct kg_config *c, const char *problem, c
     kg_buf_init(&why, 200);
     reasons(card, device, &why);
     if (why.len > 0) {
-        code = kg_fail(err, KG_E_PROBLEM,
-                       "%.150s: put aside by `kgym problems check`: %s (`--quarantine ignore` "
-                       "judges it all the same)",
-                       problem, why.data);
+        code = kg_fail(
+            err, KG_E_PROBLEM,
+            "%.150s: put aside %s: %s (`--quarantine ignore` judges it all the same)", problem,
+            kg_findings_first_look(card) ? "at its first evaluation" : "by `kgym problems check`",
+            why.data);
     }
     kg_buf_deinit(&why);
     json_decref(card);

@@ -118,6 +118,12 @@ enum kg_tflag {                  /* of a command */
                                         NEEDED: as they came */
                 KG_TF_ROUNDING =
                     0xff0000,    /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
+                /* DRAW: 1 + the number of a law (enum kg_tlaw), times LAW, that changes inputs
+                   within their structure; and an input, times WHICH, that the law picks out */
+                KG_TF_LAW = 1 << 16,
+                KG_TF_LAWS = 31 << 16,
+                KG_TF_WHICH = 1 << 21,
+                KG_TF_WHICHES = 63 << 21,
                 KG_TF_BIND = 32, /* CALL, NULL: do BIND's part first, before the release. To the
                                     judge: do so where inputs have moved */
 };

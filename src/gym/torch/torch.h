@@ -132,6 +132,8 @@ struct kg_torch {
     bool shared;         /* and other evaluations are on the device, which do */
     struct kg_tinstance instance[KG_INSTANCES];
     bool no_tiny;            /* the problem has no tiny variant: it was looked for */
+    bool settled;            /* doubts about the problem are (eval/first_look.h) */
+    char defect[200];        /* and what is wrong with it; "": nothing */
     struct kg_trunner null;  /* of timing, and of any problem: holds no code, answers KG_TC_NULL */
     struct kg_trunner spare; /* the next candidate's runner, with an empty source */
     struct kg_trunner after; /* the one after that, which has no context yet; of the same zygote */

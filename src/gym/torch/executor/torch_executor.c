@@ -246,5 +246,7 @@ const struct kg_executor kg_executor_torch = {
     .close = kg_torch_close,
     .usable = usable,
     .onboard = kg_tonboard,
+    .doubted = kg_tdoubted,
+    .settle = kg_tsettle,
     .prompt = kg_torch_prompt,
 };

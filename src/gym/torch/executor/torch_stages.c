@@ -114,11 +114,22 @@ static void tell_layout(const struct kg_task_desc *d, struct kg_record *r)
     json_decref(list);
 }
 
+/* No candidate is judged by it, where there is no cache, either. */
+static enum kg_code admit(const struct kg_evaluation *e, struct kg_err *err)
+{
+    const struct kg_torch *t = kg_torch_of(e->w);
+    bool refused =
+        *t->defect && !e->task->any_problem && e->w->config.quarantine != KG_QUARANTINE_IGNORE;
+    return refused ? kg_fail(err, KG_E_PROBLEM, "%s: put aside at its first evaluation: %s",
+                             t->problem->path, t->defect)
+                   : KG_OK;
+}
+
 enum kg_stage_result kg_tstage_compile(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tinstance *s;
     int64_t since = kg_clock_ns();
-    if (choose_scene(e, &s, err) != KG_OK) {
+    if (admit(e, err) != KG_OK || choose_scene(e, &s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     kg_evaluation_excuse(e, since);

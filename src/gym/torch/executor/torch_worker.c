@@ -58,7 +58,8 @@ void kg_torch_leave(struct kg_worker *w)
     }
     kg_tproblem_destroy(t->problem);
     t->problem = NULL;
-    t->no_tiny = false;
+    t->no_tiny = t->settled = false;
+    t->defect[0] = 0;
 }
 
 /* Regions, masters and answers end with the judge, which is told nothing of them then. */

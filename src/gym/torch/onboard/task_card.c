@@ -46,14 +46,7 @@ static void tell_tensors(const struct kg_task_desc *d, json_t *card)
         json_t *t = tensor(&d->input[i].leaf, &d->input[i].stats);
         json_object_set_new(t, "stride", kg_task_strides(&d->input[i].leaf));
         json_object_set_new(t, "judge_may_draw", json_boolean(kg_tplan_free(&d->input[i])));
-        json_t *kinds = json_array();
-        for (int x = 0; x < KG_TX_COUNT; x++) {
-            if (d->input[i].structure & (1u << x)) {
-                json_array_append_new(kinds,
-                                      json_string(kg_tstructure_name((enum kg_tstructure)x)));
-            }
-        }
-        json_object_set_new(t, "structure", kinds);
+        json_object_set_new(t, "structure", kg_task_structure(&d->input[i]));
         json_array_append_new(inputs, t);
     }
     for (size_t i = 0; i < d->noutputs; i++) {

@@ -38,6 +38,10 @@ json_t *kg_tcard_make(const struct kg_tlook *k, const struct kg_tinstance *s);
  * closed. */
 json_t *kg_tcard_variants(struct kg_worker *w, const struct kg_tinstance *s, int most);
 
+/* The executor's: eval/executor.h. */
+bool kg_tdoubted(struct kg_worker *w);
+enum kg_code kg_tsettle(struct kg_worker *w, struct kg_onboard *out,
+                        struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_tonboard(struct kg_worker *w, const char *path, struct kg_onboard *out,
                          struct kg_err *err) KG_MUST_USE;
 

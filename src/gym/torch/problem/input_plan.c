@@ -2,6 +2,7 @@
 #include "gym/torch/problem/input_plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of the law `small`. Honest kernels write tanh(x) as 2 sigmoid(2x) - 1, which keeps 2^-24 of 1: at
@@ -49,20 +50,67 @@ bool kg_tlaw_parse(const char *name, enum kg_tlaw *out)
     return false;
 }
 
-bool kg_tplan_free(const struct kg_task_input *in)
+/* Its values are drawn, and are no code for something. */
+static bool spread(const struct kg_task_input *in)
 {
     const struct kg_tstats *s = &in->stats;
     int64_t n = (int64_t)kg_tleaf_count(&in->leaf);
     int64_t few = n / 2 < FEW_VALUES ? n / 2 : FEW_VALUES;
-    return kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && !in->structure && !s->fixed &&
-           s->finite && !s->whole && s->sd > 0 && s->distinct > few;
+    return kg_tdtype_floating((enum kg_tdtype)in->leaf.dtype) && !s->fixed && !s->whole &&
+           s->sd > 0 && s->distinct > few;
+}
+
+bool kg_tplan_free(const struct kg_task_input *in)
+{
+    return spread(in) && !in->structure && in->stats.finite;
+}
+
+enum kg_tplan_kept kg_tplan_keeps(const struct kg_task_input *in)
+{
+    const uint32_t within = 1u << KG_TX_ZEROS | 1u << KG_TX_SYMMETRIC | 1u << KG_TX_EQUAL;
+    const uint32_t scaled =
+        within | 1u << KG_TX_DEFINITE | 1u << KG_TX_DOMINANT | 1u << KG_TX_SORTED;
+    if (!in->structure || !spread(in)) {
+        return KG_TK_OWN;
+    }
+    return !(in->structure & ~within)   ? KG_TK_WITHIN
+           : !(in->structure & ~scaled) ? KG_TK_SCALED
+                                        : KG_TK_OWN;
+}
+
+json_t *kg_tplan_structure(const struct kg_task_desc *d)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < d->ninputs; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i);
+        if (kg_tplan_keeps(&d->input[i]) != KG_TK_OWN) {
+            json_object_set_new(all, number, kg_task_structure(&d->input[i]));
+        }
+    }
+    return all;
+}
+
+bool kg_tplan_edits_within(const struct kg_task_input *in)
+{
+    return kg_tplan_keeps(in) == KG_TK_WITHIN;
 }
 
 /* Does any law besides the reference's own make sense? */
 static bool any_free(const struct kg_task_desc *d)
 {
     for (size_t i = 0; i < d->ninputs; i++) {
-        if (kg_tplan_free(&d->input[i])) {
+        if (kg_tplan_free(&d->input[i]) || kg_tplan_keeps(&d->input[i]) == KG_TK_WITHIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_kept(const struct kg_task_desc *d)
+{
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (kg_tplan_keeps(&d->input[i]) != KG_TK_OWN) {
             return true;
         }
     }
@@ -72,7 +120,7 @@ static bool any_free(const struct kg_task_desc *d)
 static bool probed(const struct kg_task_input *in)
 {
     bool wide = in->leaf.dtype == KG_TD_F32 || in->leaf.dtype == KG_TD_F64;
-    return wide && kg_tplan_free(in);
+    return wide && (kg_tplan_free(in) || kg_tplan_keeps(in) == KG_TK_WITHIN);
 }
 
 bool kg_tplan_probed(const struct kg_task_desc *d)
@@ -84,18 +132,36 @@ bool kg_tplan_probed(const struct kg_task_desc *d)
     return any;
 }
 
+/* The input with full significands; -1: none can be. */
+static int full_one(const struct kg_task_desc *d, struct kg_key key)
+{
+    int of[KG_TASK_INPUTS], n = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        if (probed(&d->input[i])) {
+            of[n++] = (int)i;
+        }
+    }
+    uint64_t which = kg_key_derive(key, "full significands", 0).w[0];
+    return n > 0 ? of[which % (uint64_t)n] : -1;
+}
+
+uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key)
+{
+    bool edit = law == KG_TL_EDITED;
+    if (law < KG_TL_BF16 && !edit) {
+        return 0;
+    }
+    int which = edit ? kg_tplan_edited(d, key) : full_one(d, key);
+    bool asked = edit ? which >= 0 && kg_tplan_edits_within(&d->input[which]) : any_kept(d);
+    return asked ? KG_TF_LAW * ((uint32_t)law + 1) + KG_TF_WHICH * (uint32_t)fmax(0, which) : 0;
+}
+
 /* The input with full significands is drawn, so that rounding any one of them shows; the others
  * are 2^-2 to 2^2, which every format holds. */
 static void precise(const struct kg_task_desc *d, size_t at, struct kg_dj_law *out)
 {
-    size_t of[KG_TASK_INPUTS], n = 0;
-    for (size_t i = 0; i < d->ninputs; i++) {
-        if (probed(&d->input[i])) {
-            of[n++] = i;
-        }
-    }
-    uint64_t which = kg_key_derive(out->key, "full significands", 0).w[0];
-    if (n > 0 && of[which % n] != at) {
+    int which = full_one(d, out->key);
+    if (which >= 0 && which != (int)at) {
         out->kind = KG_DJ_CONSTANT;
         out->a = ldexp(1, (int)(kg_key_derive(out->key, "power", at).w[0] % 5) - 2);
     }
@@ -122,9 +188,9 @@ void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, str
 static bool editable(const struct kg_task_input *in, bool floating)
 {
     enum kg_tdtype dtype = (enum kg_tdtype)in->leaf.dtype;
-    bool other = floating || (!in->stats.fixed && dtype != KG_TD_BOOL);
-    return kg_tdtype_floating(dtype) == floating && other && kg_tleaf_count(&in->leaf) > 0 &&
-           !in->structure;
+    bool changes = !in->stats.fixed && (floating ? !in->stats.whole : dtype != KG_TD_BOOL);
+    bool may = !in->structure || (floating && kg_tplan_edits_within(in));
+    return kg_tdtype_floating(dtype) == floating && changes && kg_tleaf_count(&in->leaf) > 0 && may;
 }
 
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key)
@@ -182,6 +248,8 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
             }
         }
         n += draw_laws(all ? KG_TL_COUNT : most, rank, rng, out + n);
+    } else if (any_kept(d)) {
+        out[n++] = KG_TL_LARGE;
     }
     if (d->nstate > 0) {
         out[n++] = KG_TL_RELOAD;

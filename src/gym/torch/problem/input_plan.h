@@ -37,13 +37,28 @@ bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
 
 /* May the judge make this input's values itself? */
 bool kg_tplan_free(const struct kg_task_input *in);
-/* Which input has one element edited; -1: none may. An integer one only where there is no floating
- * one, and never one of which the edit would break what it is in each draw. */
+/* What laws may do to an input with structure. The reference draws it and does that
+ * (harness/kgym_harness/keeping.py), as only its tensors tell where the zeros are. */
+enum kg_tplan_kept {
+    KG_TK_OWN,    /* nothing: it is drawn as the problem does */
+    KG_TK_SCALED, /* an order, a definite matrix: by a power of two, under `large` and `small` */
+    KG_TK_WITHIN, /* zeros, symmetry, equal inputs: any law */
+};
+enum kg_tplan_kept kg_tplan_keeps(const struct kg_task_input *in);
+/* {"0": ["zeros"], ...}: of the inputs that laws change, for whoever draws them. The caller's. */
+json_t *kg_tplan_structure(const struct kg_task_desc *d);
+/* Flags of DRAW under a law; 0: the problem's own draw. */
+uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key);
+/* Which input has one element edited; -1: none may. Not one of which the edit would break what it
+ * is in each draw: whole floats may be classes, fixed ones a table. An integer one only where there
+ * is no floating one. */
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key);
+/* Must the reference make the edit (kg_tplan_draw)? The judge does not see where it may be. */
+bool kg_tplan_edits_within(const struct kg_task_input *in);
 /* Values of the free input `at` under a law from KG_TL_BF16 on. */
 void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
                   struct kg_dj_law *out);
-/* Is there an input that the precision probe can fill: free, float32 or float64? */
+/* Is there an input that the precision probe can fill, float32 or float64? */
 bool kg_tplan_probed(const struct kg_task_desc *d);
 
 /* How many terms an element of the answer may sum, at most 2^20: for the error bound, never for a

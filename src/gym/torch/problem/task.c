@@ -156,9 +156,21 @@ static enum kg_code add_bytes(const struct at *a, const struct kg_tleaf *leaf, u
 
 const char *kg_tstructure_name(enum kg_tstructure x)
 {
-    static const char *const names[KG_TX_COUNT] = {"zeros", "symmetric", "definite", "sorted",
-                                                   "sums",  "norms",     "equal",    "distinct"};
+    static const char *const names[KG_TX_COUNT] = {
+        "zeros", "symmetric", "definite", "sorted", "sums",    "norms",
+        "equal", "dominant",  "shared",   "unsure", "distinct"};
     return names[x];
+}
+
+json_t *kg_task_structure(const struct kg_task_input *in)
+{
+    json_t *kinds = json_array();
+    for (int x = 0; x < KG_TX_COUNT; x++) {
+        if (in->structure & 1u << x) {
+            json_array_append_new(kinds, json_string(kg_tstructure_name((enum kg_tstructure)x)));
+        }
+    }
+    return kinds;
 }
 
 /* Words that are not known do not count. */

@@ -32,6 +32,9 @@ enum kg_tstructure {
     KG_TX_SUMS,      /* of all lines along an axis the same: probabilities, one-hot rows */
     KG_TX_NORMS,     /* of all lines along an axis the same */
     KG_TX_EQUAL,     /* to another input */
+    KG_TX_DOMINANT,  /* each element of the diagonal is larger than all others */
+    KG_TX_SHARED,    /* memory or values with an input of another shape */
+    KG_TX_UNSURE,    /* one of these, by a chance of 10^-3 to 10^-9 */
     KG_TX_DISTINCT,  /* integers: all of a line differ */
     KG_TX_COUNT
 };
@@ -102,6 +105,8 @@ void kg_task_deinit(struct kg_task_desc *d); /* idempotent */
 /* A new list of the leaf's strides, in elements; one of those of all inputs. */
 json_t *kg_task_strides(const struct kg_tleaf *leaf);
 json_t *kg_task_layout(const struct kg_task_desc *d);
+/* ["zeros", ...]: what the input is in each draw. The caller's. */
+json_t *kg_task_structure(const struct kg_task_input *in);
 /* "[2048,8191] float32" */
 void kg_task_leaf_text(const struct kg_tleaf *leaf, char *out, size_t cap);
 

@@ -106,6 +106,7 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
     struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_DRAW);
     c.id = -1;
     c.building = &s->instance->ref.runner.wire->building;
+    c.flags |= kg_tplan_draw(d, s->law, key);
     c.seed = kg_key_derive(key, "draw", 0).w[0] >> 1; /* not that of the calls, which they see */
     enum kg_tflow flow = ask_to_draw(s, &c, &rep, err);
     if (flow == KG_TFLOW_ON && rep.nleaves != d->ninputs) {

@@ -1,0 +1,184 @@
+"""Values of a law for inputs with structure, which the judge's own generators would break: within
+the zeros of a mask, mirrored, the same for two inputs; or the problem's own values, scaled.
+
+They begin with the problem's own draw. Two draws tell the places whose values never change (zeros,
+the ones of a diagonal): these stay. What has no law here keeps its own values."""
+
+import math
+
+import torch
+
+from . import wire
+
+FULL_BITS = {torch.float64: 52, torch.float32: 23, torch.bfloat16: 7, torch.float16: 10}
+SPIKE = 1e4
+SCALES = {"large": 2.0 ** 10, "small": 2.0 ** -4}
+SD = {"small": 0.1, "large": 1e3}
+WITHIN = {"zeros", "symmetric", "equal"}  # the judge's laws may fill the rest
+
+
+def _sign(shape, to):
+    return torch.randint(0, 2, shape, **to) * 2 - 1
+
+
+def _full(t, to):
+    """+-[1, 2) with the last bit of the significand set."""
+    steps = 1 << (FULL_BITS[t.dtype] - 1)
+    odd = torch.randint(0, steps, t.shape, **to).double() * 2 + 1
+    return (odd / (2 * steps) + 1) * _sign(t.shape, to)
+
+
+def _heavy(t, to):
+    spread = 1 - torch.rand(t.shape, **to)
+    return (torch.randn(t.shape, **to) / spread.sqrt()).clamp(-1e4, 1e4)
+
+
+def _spike(t, to, ends):
+    values = _uniform(t, to, ends)
+    at = int(torch.randint(0, t.numel(), (1,), **to))
+    values.view(-1)[at] = SPIKE
+    return values
+
+
+def _uniform(t, to, ends):
+    low, high = ends
+    return torch.rand(t.shape, **to) * ((high - low) or 1) + low
+
+
+def _values(law, t, to, ends):
+    """New values for all of t."""
+    if law == "precision":
+        return _full(t, to)
+    if law in ("uniform", "spike"):
+        return (_uniform if law == "uniform" else _spike)(t, to, ends)
+    if law == "heavy":
+        return _heavy(t, to)
+    if law == "smallint":
+        return torch.randint(-8, 9, t.shape, **to)
+    if law == "wideint":
+        return torch.randint(2048, 4096, t.shape, **to) * _sign(t.shape, to)
+    if law == "equal":
+        return torch.randn(1, **to).expand(t.shape).clone()
+    values = torch.randn(t.shape, **to)
+    if law == "bf16":
+        return values.bfloat16()
+    if law == "sparse":
+        return values * (torch.rand(t.shape, **to) < 0.05)
+    return values * SD.get(law, 1) + (1e3 if law == "offset" else 0)
+
+
+def _stays(one, other):
+    """Places whose values are the same in both draws, or no numbers."""
+    return (one == other) | ~torch.isfinite(one)
+
+
+def _mirror(t):
+    return t.triu() + t.triu(1).transpose(-1, -2)
+
+
+def _positive_diagonal(one, other, free):
+    """Only the diagonal has a sign: that of a Cholesky factor."""
+    if one.dim() < 2 or one.shape[-1] != one.shape[-2]:
+        return False
+    ends = [t.diagonal(dim1=-2, dim2=-1) for t in (one, other)]
+    return all(bool((t > 0).all()) for t in ends) and bool((one[free] < 0).any())
+
+
+def _filled(law, one, other, kinds, seed, chosen):
+    """The law's values in all places that may have them."""
+    generator = torch.Generator(device=one.device).manual_seed(seed)
+    to = {"generator": generator, "device": one.device}
+    stays = _stays(one, other)
+    free = ~stays
+    if not bool(free.any()):
+        return one
+    if law == "precision" and not chosen:
+        values = torch.full_like(one, 2.0 ** (seed % 5 - 2))
+    else:
+        inside = one[free]
+        values = _values(law, one, to, (float(inside.min()), float(inside.max()))).to(one.dtype)
+    if "symmetric" in kinds:
+        values, stays = _mirror(values), stays | stays.transpose(-1, -2)
+    elif _positive_diagonal(one, other, free):
+        values.diagonal(dim1=-2, dim2=-1).abs_()
+    return torch.where(stays, one, values)
+
+
+def _scaled(law, one, other):
+    """An order and definiteness stand a scale. Not where an end, or a place, has its value in each
+    draw: a distribution that ends at 1."""
+    scale = SCALES.get(law)
+    if scale is None or bool((_stays(one, other) & (one != 0)).any()):
+        return one
+    for end in (torch.min, torch.max):
+        a, b = float(end(one)), float(end(other))
+        if abs(a - b) <= 1e-3 * max(abs(a), abs(b)):
+            return one
+    return one * scale
+
+
+def _partner(i, tensors, kinds):
+    """The first input that is the same as this one."""
+    for k in range(i):
+        if "equal" in kinds.get(k, ()) and "equal" in kinds[i] and \
+                tensors[k].shape == tensors[i].shape and torch.equal(tensors[k], tensors[i]):
+            return k
+    return None
+
+
+def _values_far_from(flat, at, free):
+    """Of a few others, the value furthest from that at this place."""
+    places = free[::max(1, free.numel() // 64)]
+    values = flat[places].double()
+    far = (values - flat[at].double()).abs()
+    return values[far.argmax()] if far.max() > 0 else 2 * flat[at].double() + 1
+
+
+def _edit(one, other, kinds, seed):
+    """A copy with a new value at one of the places that are not always the same; of a symmetric
+    matrix, at two."""
+    free = (~_stays(one, other)).reshape(-1).nonzero().reshape(-1)
+    copy = one.clone(memory_format=torch.contiguous_format)
+    if free.numel() == 0:
+        return copy
+    draw = torch.Generator(device="cpu").manual_seed(seed)
+    number = torch.randint(0, free.numel(), (1,), generator=draw, device="cpu")
+    at = int(free[int(number)])
+    flat = copy.view(-1)
+    value = _values_far_from(flat, at, free)
+    flat[at] = value
+    if "symmetric" in kinds:
+        n = copy.shape[-1]
+        start, row, column = at // (n * n) * n * n, at // n % n, at % n
+        flat[start + column * n + row] = value
+    return copy
+
+
+def _changed(law, one, other, kinds, seed, chosen):
+    if law == "single-edit":
+        return _edit(one, other, kinds, seed) if chosen else one
+    if set(kinds) <= WITHIN:
+        return _filled(law, one, other, kinds, seed, chosen)
+    return _scaled(law, one, other)
+
+
+def changed(subject, named, again, seed, law, which):
+    """[(path, tensor)]: a draw of the problem's, on the device, changed by a law where
+    subject.keeps, {input: kinds of its structure}, has the input. again: another draw. which: the
+    input that is edited, or has full significands. A tensor keeps its strides."""
+    kinds = subject.keeps
+    one, made = [t for _, t in named], [t for _, t in named]
+    for i, of in sorted(kinds.items()):
+        k = _partner(i, one, kinds)
+        chosen = which == i or (which in kinds and _partner(which, one, kinds) == i)
+        values = made[k] if k is not None else \
+            _changed(law, one[i], subject.move([again[i]])[0][1], of, (seed + 7 * i) % (1 << 62),
+                     chosen)
+        made[i] = torch.empty_like(one[i]).copy_(values)
+    return [(path, t) for (path, _), t in zip(named, made)]
+
+
+def of_flags(flags):
+    """(law, which) of DRAW's flags; None: the problem's own draw."""
+    number = flags >> wire.LAW_AT & wire.LAW_MOST
+    return (wire.LAWS[number - 1], flags >> wire.WHICH_AT) if number else None
