@@ -144,6 +144,7 @@ static void test_a_timed_record_is_whole(void **state)
     assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_PASS);
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
     assert_true(r.timing.shortest_ns > 0);
+    assert_true(r.timing.voided >= 0);
     bool counts = r.timing.reference_ns >= r.timing.shortest_ns; /* by host, T is above it or not */
     bool whole = counts && r.timing.candidate_ns >= r.timing.shortest_ns;
     assert_int_equal(r.rewards[0].value > 1, counts);

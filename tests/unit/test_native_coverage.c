@@ -306,15 +306,57 @@ static void who_dies_without_the_library_has_no_verdict_for_it(void **state)
     }
 }
 
-/* An object without imports never sees the library: one that loads it gets poison. */
-static void who_loads_the_library_unseen_is_wrong(void **state)
+/* An object that imports neither operators nor the loader never sees the library: one that finds it
+ * in its process gets poison. */
+static void who_finds_the_library_unseen_is_wrong(void **state)
 {
     (void)state;
     struct kg_record r;
-    judge("loads", &r);
+    judge("searches", &r);
     assert_int_equal(r.verdict, KG_V_WRONG);
     assert_true(isnan(r.coverage));
     kg_record_deinit(&r);
+}
+
+static size_t delegations(const struct kg_record *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(r->evidence); i++) {
+        const char *rule =
+            json_string_value(json_object_get(json_array_get(r->evidence, i), "rule"));
+        n += rule != NULL && strcmp(rule, "delegation") == 0;
+    }
+    return n;
+}
+
+/* By a table, by the loader, or by a plain call: all are noted, and counted in the same way. */
+static void delegation_counts_however_the_library_is_reached(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool noted;
+    } cases[] = {{"copy", true},  {"table", true},       {"loads", true}, {"loads_on_demand", true},
+                 {"fused", true}, {"loads_math", false}, {"unused", true}};
+    covers("table", 0, 0.15);
+    covers("loads", 0, 0.15);
+    covers("loads_math", 1, 1);
+    for (int profile = 0; profile < 2; profile++) {
+        struct kg_worker *usual = worker;
+        config.stage_profile = profile == 1;
+        struct kg_err err = KG_ERR_INIT;
+        assert_int_equal(kg_worker_open(&config, -1, NULL, &worker, &err), KG_OK);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct kg_record r;
+            judge(cases[i].name, &r);
+            bool decoy = profile == 1 && strcmp(cases[i].name, "loads_on_demand") == 0;
+            assert_int_equal(r.verdict, decoy ? KG_V_HACK : KG_V_OK);
+            assert_int_equal(delegations(&r) > 0, cases[i].noted);
+            kg_record_deinit(&r);
+        }
+        kg_worker_close(worker);
+        worker = usual;
+    }
 }
 
 static void the_reward_has_the_term(void **state)
@@ -341,7 +383,8 @@ int main(void)
         cmocka_unit_test(a_counter_that_is_set_back_gains_nothing),
         cmocka_unit_test(library_calls_that_nobody_needs_are_a_decoy),
         cmocka_unit_test(who_dies_without_the_library_has_no_verdict_for_it),
-        cmocka_unit_test(who_loads_the_library_unseen_is_wrong),
+        cmocka_unit_test(who_finds_the_library_unseen_is_wrong),
+        cmocka_unit_test(delegation_counts_however_the_library_is_reached),
         cmocka_unit_test(the_reward_has_the_term),
     };
     return cmocka_run_group_tests(tests, open_worker, close_worker);

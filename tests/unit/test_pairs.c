@@ -603,6 +603,28 @@ static void early_stop_keeps_the_least_number_of_processes(void **state)
     assert_int_equal(result.nprocess, 4);
 }
 
+/* A wide interval asks for more than the plan: pairs of the one process, else processes. */
+static void a_wide_interval_asks_for_more(void **state)
+{
+    (void)state;
+    struct kg_pairs_options o = quick();
+    o.half_width = 0;
+    o.widest = 1; /* any interval is too wide */
+    o.processes = o.min_processes = 1;
+    measure_with("wide", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, 1);
+    assert_int_equal(result.ratio.pairs, KG_PAIRS_MORE * o.pairs);
+    o.processes = o.min_processes = 2;
+    measure_with("wide", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, KG_PAIRS_MORE * 2);
+    o.widest = 1e300; /* none is */
+    measure_with("wide", HEAD ENTRY "{ work(x, y, n); }\n", &o);
+    expect_measured();
+    assert_int_equal(result.nprocess, 2);
+}
+
 static void calibrated_uses_one_process_and_trimmed_means(void **state)
 {
     (void)state;
@@ -804,6 +826,7 @@ int main(void)
         cmocka_unit_test(a_failing_reference_is_an_error_of_the_problem),
         cmocka_unit_test(null_test_measures_the_reference_against_itself),
         cmocka_unit_test(early_stop_keeps_the_least_number_of_processes),
+        cmocka_unit_test(a_wide_interval_asks_for_more),
         cmocka_unit_test(calibrated_uses_one_process_and_trimmed_means),
         cmocka_unit_test(naive_methods_make_their_pairs),
         cmocka_unit_test(a_candidate_below_t_is_rewarded_as_t),

@@ -44,8 +44,8 @@ static void every_key_is_there_in_order(void **state)
     static const char *const candidate[] = {"language", "sha256", "bytes", "rule",
                                             "code",     "flags",  NULL};
     static const char *const timing[] = {
-        "status",      "why", "preset",  "candidate_ns", "reference_ns", "overhead_ns",
-        "shortest_ns", "cv",  "warmups", "samples",      "claims",       NULL};
+        "status", "why",     "preset", "candidate_ns", "reference_ns", "overhead_ns", "shortest_ns",
+        "cv",     "warmups", "voided", "samples",      "claims",       NULL};
     static const char *const league[] = {"name", "eligible", "findings", NULL};
     static const char *const output[] = {"stdout", "stderr", "bytes", NULL};
     static const char *const isolation[] = {"level", "has", "lacks", NULL};
@@ -483,6 +483,7 @@ static void random_numbers(struct dice *d, struct kg_record *r)
     r->timing.overhead_ns = number(d);
     r->timing.cv = fraction(d);
     r->timing.warmups = number(d);
+    r->timing.voided = number(d);
     if (coin(d)) {
         r->timing.samples = json_pack("[{s:i, s:[i,i], s:[i,i]}]", "process", 0, "reference_ns", 5,
                                       6, "candidate_ns", 3, 2);
@@ -579,9 +580,52 @@ static void round_trips_keep_everything(void **state)
     kg_rng_deinit(&d.rng);
 }
 
+/* What is paid at its middle must be known to within a factor. */
+static void wide_is_by_a_factor(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    kg_record_init(&r);
+    assert_false(kg_record_is_wide(&r, 2)); /* no speed-up */
+    r.has_speedup = true;
+    r.speedup.ratio = 3;
+    r.speedup.lo = 2;
+    r.speedup.hi = 4;
+    assert_false(kg_record_is_wide(&r, 2));
+    assert_true(kg_record_is_wide(&r, 1.99));
+    assert_false(kg_record_is_wide(&r, 0));
+    r.speedup.lo = 0;
+    assert_true(kg_record_is_wide(&r, 1000));
+    r.speedup.lo = r.speedup.hi = NAN;
+    assert_true(kg_record_is_wide(&r, 1000));
+    kg_record_deinit(&r);
+}
+
+/* Records of a version that did not count them can be read. */
+static void a_record_without_the_count_of_voids_is_read(void **state)
+{
+    (void)state;
+    struct kg_record r, back;
+    struct kg_err err = KG_ERR_INIT;
+    kg_record_init(&r);
+    r.timing.voided = 3;
+    json_t *j = kg_record_json(&r, false);
+    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
+    assert_int_equal(back.timing.voided, 3);
+    kg_record_deinit(&back);
+    json_object_del(json_object_get(j, "timing"), "voided");
+    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
+    assert_int_equal(back.timing.voided, -1);
+    kg_record_deinit(&back);
+    kg_record_deinit(&r);
+    json_decref(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wide_is_by_a_factor),
+        cmocka_unit_test(a_record_without_the_count_of_voids_is_read),
         cmocka_unit_test(every_key_is_there_in_order),
         cmocka_unit_test(unknown_is_null),
         cmocka_unit_test(public_drops_the_private_key),

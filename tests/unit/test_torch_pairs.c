@@ -69,6 +69,7 @@ enum who { REF, CAND, NUL, WHOS };
 static struct {
     /* what to put into reports of timed calls; 0 and false: leave it */
     int64_t window_ns[WHOS];
+    double scatter;    /* the candidate's windows are up to 8 times this share longer */
     double drift;      /* the candidate's windows grow by this share from call to call */
     int64_t jitter_ns; /* every second null call takes so much longer */
     int64_t raised_ns; /* and each once the candidate is there */
@@ -134,6 +135,8 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (who == CAND) {
         int n = spy.calls[CAND];
+        rep->window_ns += (int64_t)(spy.scatter * (double)((unsigned)n * 2654435761u >> 29) *
+                                    (double)rep->window_ns);
         rep->window_ns += (int64_t)(spy.drift * n * (double)rep->window_ns);
         rep->loud = spy.loud_from > 0 && n >= spy.loud_from && n < spy.loud_from + spy.loud_calls;
         rep->loud = rep->loud && !(spy.loud_often && n % 2);
@@ -182,6 +185,7 @@ static int setup(void **state)
     /* all blocks, whatever a host's windows are like: tests count calls. Where the plan ends a
      * measurement is for those to say that put windows there (PLANNED) */
     config.timing_blocks = config.timing_min_blocks = 8;
+    config.timing_widest = 0; /* nor are they trusted by their width */
     if (rig_open() != 0) {
         return -1;
     }
@@ -584,6 +588,29 @@ static void the_estimate(void **state)
     kg_record_deinit(&r);
 }
 
+/* Windows that differ by far more than any ratio: more blocks are asked, then nothing is paid. */
+static void wide_intervals(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    worker->config.timing_blocks = worker->config.timing_min_blocks = PLANNED;
+    worker->config.timing_widest = 2;
+    windows(4050000, 2050000, 50000);
+    spy.scatter = 50;
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_NOT_TRUSTED);
+    assert_non_null(strstr(r.timing.why, "its interval is too wide"));
+    assert_true(r.has_speedup && r.speedup.hi > 2 * r.speedup.lo);
+    assert_true(r.speedup.pairs > PLANNED * 4);
+    kg_record_deinit(&r);
+    worker->config.timing_widest = 0; /* any is trusted */
+    expect("affine.py", good, "ok", &r);
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_int_equal(r.speedup.pairs, PLANNED * 4);
+    kg_record_deinit(&r);
+}
+
 static void calibrated(void **state)
 {
     (void)state;
@@ -806,6 +833,7 @@ static void loud_once(void **state)
     spy.loud_calls = 3;
     expect("affine.py", good, "ok", &r);
     assert_true(number(evidence(&r, "pairs"), "repeated") >= 2);
+    assert_int_equal(r.timing.voided, number(evidence(&r, "pairs"), "repeated"));
     assert_int_equal(spy.calls[CAND], number(evidence(&r, "pairs"), "calls")); /* one process */
     kg_record_deinit(&r);
 }
@@ -1141,6 +1169,7 @@ int main(void)
         TEST(without_double),
         TEST(the_estimate),
         TEST(calibrated),
+        TEST(wide_intervals),
         TEST(short_times),
         TEST(one_null_test_for_all),
         TEST(turns),

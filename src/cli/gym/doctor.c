@@ -130,6 +130,8 @@ static void ladder(struct kg_doctor *d)
                                          "control groups v2"};
     kg_buf_addf(&d->text, "  Landlock ABI %d, %s, %s\n", caps->landlock_abi,
                 groups[caps->cgroup_version], caps->root ? "root" : "unprivileged");
+    kg_buf_addf(&d->text, "  while it is not called, a candidate is stopped: %s\n",
+                caps->freezer ? "with its children" : "its first process only, without a freezer");
     json_object_set_new(d->out, "sandbox", found);
 }
 

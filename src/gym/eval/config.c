@@ -47,7 +47,7 @@ static const struct kg_opt table[] = {
     INT("limit.file_mb", limit_file_mb, 1, 1 << 16, "64", "MB",
         "Largest file that may be written."),
     INT("limit.scratch_mb", limit_scratch_mb, 8, 1 << 16, "256", "MB",
-        "Size of the scratch folder."),
+        "Size of the scratch folder; PyTorch: of a runner's /tmp, which has at least 512."),
     INT("limit.output_kb", limit_output_kb, 1, 1 << 20, "64", "KB",
         "Output kept in the record, head and tail; the rest is counted."),
     ENUM("timing.method", timing_method, methods, "paired",
@@ -65,6 +65,9 @@ static const struct kg_opt table[] = {
          "PyTorch: stop early at this relative half-width of the interval; 0: never."),
     REAL("timing.half_width", timing_half_width, 0, 1, "0.015", "",
          "Stop early at this relative half-width of the interval; 0: never."),
+    REAL("timing.widest", timing_widest, 0, 1000, "2", "",
+         "An interval whose ends differ by more than this factor is not trusted, after more pairs "
+         "were asked; 0: any is."),
     INT("timing.warmups", timing_warmups, 0, 1000, "10", "",
         "Warm-up calls per process: 1 or more, for PyTorch problems 10 or more; the protocol "
         "`kernelbench` alone takes fewer."),

@@ -40,6 +40,7 @@ struct kg_config {
     bool timing_fresh_references, timing_fresh_candidate, timing_primers, timing_asides;
     double timing_least_life; /* seconds */
     int64_t timing_block_pairs, timing_blocks, timing_min_blocks;
+    double timing_widest; /* hi / lo of a speed-up that is trusted; 0: any */
     double timing_half_width, timing_block_half_width, timing_trim, timing_budget;
     bool timing_exclusive, timing_cold;
     /* league */

@@ -151,6 +151,23 @@ static void explain_short(struct kg_record *r)
     }
 }
 
+/* The middle of a wide interval is no measurement. What a procedure claims has its own rules. */
+static void distrust_wide(struct kg_evaluation *e)
+{
+    struct kg_record *r = e->r;
+    double widest = e->w->config.timing_widest;
+    struct kg_err ignored = KG_ERR_INIT;
+    if (r->timing.status != KG_T_MEASURED || r->timing.claims != NULL ||
+        !kg_record_is_wide(r, widest)) {
+        return;
+    }
+    r->timing.status = KG_T_NOT_TRUSTED;
+    r->timing.why = kg_arena_printf(&r->arena, &ignored,
+                                    "its interval is too wide: %.3g to %.3g, a factor above %g "
+                                    "(timing.widest)",
+                                    r->speedup.lo, r->speedup.hi, widest);
+}
+
 /* By each preset of the configuration. */
 static void reward(struct kg_evaluation *e)
 {
@@ -186,6 +203,7 @@ static void conclude(struct kg_evaluation *e)
         kg_record_evidence(r, "unrewarded", json_pack("{s:s}", "why", absent));
         return;
     }
+    distrust_wide(e);
     explain_short(r);
     reward(e);
 }

@@ -84,7 +84,7 @@ static void compile_error(struct brief *b, const struct kg_record *r)
         return;
     }
     kg_buf_init(&clean, 1u << 26);
-    kg_fb_compiler(said, &clean);
+    kg_fb_compiler(r, said, &clean);
     kg_diag_first(clean.data, "candidate.c", &ignored, first, sizeof first);
     kg_buf_deinit(&clean);
     char *remark = strstr(first, " (");

@@ -173,17 +173,33 @@ static void collapsed(const char *s, size_t n, struct kg_buf *out)
     told_again(again, out);
 }
 
-void kg_fb_compiler(const char *s, struct kg_buf *out)
+/* The build of an extension runs in the candidate's process. */
+static bool is_own_process(const struct kg_record *r)
 {
-    struct kg_buf a, b, c;
+    return r->candidate.language != NULL && strcmp(r->candidate.language, "c") != 0;
+}
+
+void kg_fb_compiler(const struct kg_record *r, const char *s, struct kg_buf *out)
+{
+    struct kg_buf a, b, c, d, known;
     size_t n = strlen(s);
+    kg_buf_init(&d, 64 * n + 4);
+    kg_buf_init(&known, 64 * n + 4);
     kg_buf_init(&a, n + 4);
     kg_buf_init(&b, 16 * n + 4);
     kg_buf_init(&c, 16 * n + 4);
     kg_diag_clean(s, n, &a);
     kg_fb_clean(a.data, a.len, &b);
     without_addresses(b.data, b.len, &c);
-    collapsed(c.data, c.len, out);
+    if (is_own_process(r)) {
+        kg_fb_known_words(c.data, c.len, r->candidate.code, &known);
+        kg_fb_defuse(known.data, known.len, &d); /* what was left out may have parted a marker */
+    } else {
+        kg_buf_add(&d, c.data, c.len);
+    }
+    collapsed(d.data, d.len, out);
+    kg_buf_deinit(&d);
+    kg_buf_deinit(&known);
     kg_buf_deinit(&a);
     kg_buf_deinit(&b);
     kg_buf_deinit(&c);

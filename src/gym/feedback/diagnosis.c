@@ -160,7 +160,7 @@ static void compile_error(struct kg_fb_page *p, const struct kg_record *r)
         not_loaded(p, r);
         return;
     }
-    kg_fb_compiler(text_of(e, "text"), &p->output.text);
+    kg_fb_compiler(r, text_of(e, "text"), &p->output.text);
     char first[KG_FB_LINE];
     kg_diag_first(p->output.text.data, "candidate.c", &ignored, first, sizeof first);
     if (first[0] != '\0') {

@@ -1,5 +1,6 @@
-/* What an exception may say: its type from a list, and its words without numbers. The candidate
- * wrote both after it had seen inputs, so both are channels; these filters bound them. */
+/* What an exception may say: its type from a list, and its words without numbers: those of the
+ * vocabulary, and few of the candidate's source. The candidate wrote both after it had seen inputs,
+ * so both are channels; these filters bound them. */
 #include <ctype.h>
 #include <string.h>
 
@@ -9,6 +10,10 @@
 #define HEAD 200 /* bytes of a message that are kept */
 #define TAIL 95
 #define READ 4096 /* bytes that are looked at, at each end */
+/* Names of the source that no vocabulary has, at most: a choice among them can say something. Words
+ * that stand side by side in the source don't count. */
+#define NAMES   8
+#define MANGLED 24 /* letters of types in a mangled name */
 
 static const char *const types[] = {
     /* Python */
@@ -62,7 +67,7 @@ static const char *const types[] = {
     "MLIRCompilationError",
 };
 
-/* Words with digits that say no number. */
+/* Words with digits that say no number, and units. */
 static const char *const plain_words[] = {
     "float16", "float32",   "float64",    "bfloat16", "float8_e4m3fn", "float8_e5m2", "int1",
     "int8",    "int16",     "int32",      "int64",    "uint8",         "uint16",      "uint32",
@@ -70,7 +75,7 @@ static const char *const plain_words[] = {
     "bf16",    "tf32",      "f16",        "f32",      "f64",           "i1",          "i8",
     "i16",     "i32",       "i64",        "u8",       "mat1",          "mat2",        "conv1d",
     "conv2d",  "conv3d",    "log2",       "exp2",     "log10",         "log1p",       "expm1",
-    "atan2",
+    "atan2",   "GiB",       "MiB",        "KiB",
 };
 
 static bool listed(const char *const *list, size_t n, const char *s, size_t len, const char **out)
@@ -108,21 +113,57 @@ bool kg_fb_stands_in(const char *code, const char *word, size_t len)
     return false;
 }
 
-/* Does a word (it begins with a letter or _) pass as it is? */
-static bool passes(const char *word, size_t len, const char *code)
+static bool has_digit(const char *word, size_t len)
 {
-    bool digits = false, hex = true;
-    const char *found;
     for (size_t i = 0; i < len; i++) {
-        digits |= isdigit((unsigned char)word[i]) != 0;
-        hex &= isxdigit((unsigned char)word[i]) != 0;
+        if (isdigit((unsigned char)word[i])) {
+            return true;
+        }
     }
-    if (len > 40 || (hex && len >= 8)) {
+    return false;
+}
+
+static bool is_plain(const char *word, size_t len)
+{
+    const char *found;
+    return listed(plain_words, sizeof plain_words / sizeof plain_words[0], word, len, &found) ||
+           (!has_digit(word, len) && kg_fb_in_vocabulary(word, len));
+}
+
+/* A long word that may be a number in disguise. */
+static bool is_hex(const char *word, size_t len)
+{
+    size_t i = 0;
+    while (i < len && isxdigit((unsigned char)word[i])) {
+        i++;
+    }
+    return i == len && len >= 8;
+}
+
+/* What is being filtered. */
+struct text {
+    const char *s, *code;
+    size_t last; /* where the word before begins, if it passed; else NONE */
+    int names;   /* that may still pass */
+};
+#define NONE SIZE_MAX
+
+/* Does the word at `at` (it begins with a letter or _) pass as it is? */
+static bool passes(struct text *t, size_t at, size_t len)
+{
+    const char *word = t->s + at;
+    if (len > 40 || is_hex(word, len)) {
         return false;
     }
-    return !digits ||
-           listed(plain_words, sizeof plain_words / sizeof plain_words[0], word, len, &found) ||
-           kg_fb_stands_in(code, word, len);
+    if (is_plain(word, len)) {
+        return true;
+    }
+    if (!kg_fb_stands_in(t->code, word, len)) {
+        return false;
+    }
+    bool phrase = t->last != NONE && t->code != NULL &&
+                  memmem(t->code, strlen(t->code), t->s + t->last, at + len - t->last) != NULL;
+    return phrase || t->names-- > 0;
 }
 
 /* Bytes of the number at s: digits, exponent, suffix, hexadecimal, but not a sentence's stop. */
@@ -150,8 +191,29 @@ static void add_number(struct kg_buf *out)
     kg_buf_adds(out, out->len > 0 && out->data[out->len - 1] == 'N' ? "" : "N");
 }
 
+static void add_gap(struct kg_buf *out)
+{
+    bool there = out->len >= 3 && memcmp(out->data + out->len - 3, "...", 3) == 0;
+    bool apart = out->len >= 4 && memcmp(out->data + out->len - 4, "... ", 4) == 0;
+    kg_buf_adds(out, there || apart ? "" : "...");
+}
+
+static void add_word(struct text *t, size_t at, size_t len, struct kg_buf *out)
+{
+    bool passed = passes(t, at, len);
+    if (passed) {
+        kg_buf_add(out, t->s + at, len);
+    } else if (has_digit(t->s + at, len) || is_hex(t->s + at, len)) {
+        add_number(out);
+    } else {
+        add_gap(out);
+    }
+    t->last = passed ? at : NONE;
+}
+
 static void filter(const char *s, size_t n, const char *code, struct kg_buf *out)
 {
+    struct text t = {s, code, NONE, NAMES};
     for (size_t i = 0; i < n;) {
         size_t len = 1;
         unsigned char c = (unsigned char)s[i];
@@ -163,11 +225,7 @@ static void filter(const char *s, size_t n, const char *code, struct kg_buf *out
             while (i + len < n && in_word(s[i + len])) {
                 len++;
             }
-            if (passes(s + i, len, code)) {
-                kg_buf_add(out, s + i, len);
-            } else {
-                add_number(out);
-            }
+            add_word(&t, i, len, out);
         } else if (c == '\n' || c == ' ') {
             bool blank = out->len == 0 || out->data[out->len - 1] == ' ';
             kg_buf_adds(out, blank ? "" : " ");
@@ -220,4 +278,50 @@ void kg_fb_exception_text(const char *message, const char *code, struct kg_buf *
     kg_fb_defuse(cut.data, cut.len, out);
     kg_buf_deinit(&cut);
     kg_buf_deinit(&all);
+}
+
+/* A mangled name of C++ whose identifiers are known: `_Z5scalePf` of scale(float *). */
+static bool is_mangled(const char *s, size_t len, const char *code)
+{
+    size_t others = 0, names = 0;
+    if (len < 4 || s[0] != '_' || s[1] != 'Z') {
+        return false;
+    }
+    for (size_t i = 2; i < len;) {
+        size_t n = 0;
+        for (; i < len && isdigit((unsigned char)s[i]) && n < 1000; i++) {
+            n = 10 * n + (size_t)(s[i] - '0');
+        }
+        if (n > len - i || (n > 0 && !is_plain(s + i, n) && !kg_fb_stands_in(code, s + i, n))) {
+            return false;
+        }
+        others += n == 0;
+        names += n > 0;
+        i += n > 0 ? n : 1;
+    }
+    return names > 0 && others <= MANGLED;
+}
+
+void kg_fb_known_words(const char *s, size_t n, const char *code, struct kg_buf *out)
+{
+    for (size_t i = 0; i < n;) {
+        size_t len = 1;
+        while (in_word(s[i]) && i + len < n && in_word(s[i + len])) {
+            len++;
+        }
+        bool number = isdigit((unsigned char)s[i]) != 0;
+        bool passes = !in_word(s[i]) || number || is_plain(s + i, len) ||
+                      kg_fb_stands_in(code, s + i, len) || is_mangled(s + i, len, code);
+        bool quote = i + 3 <= n && (memcmp(s + i, "\xE2\x80\x98", 3) == 0 ||
+                                    memcmp(s + i, "\xE2\x80\x99", 3) == 0);
+        if (quote) { /* a compiler's */
+            kg_buf_add(out, s + i, 3);
+            len = 3;
+        } else if (passes && (unsigned char)s[i] < 0x80) {
+            kg_buf_add(out, s + i, len);
+        } else if (!passes) {
+            add_gap(out);
+        }
+        i += len;
+    }
 }

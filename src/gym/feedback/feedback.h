@@ -9,7 +9,8 @@
  * candidate printed, nothing under `private`, no message as a whole. What a candidate says after it
  * has seen an input is a channel: of that only an exception's words (numbers, addresses and
  * unknown words with digits removed, 300 bytes), shapes relative to the expected one and times come
- * through. docs/feedback.md has the list.
+ * through. Words that are neither in a fixed vocabulary nor in the source are dropped.
+ * docs/feedback.md has the list.
  *
  * The text is valid UTF-8 without control characters, escape sequences, invisible characters or
  * chat markers, and a listing cannot close its fence. Pure and deterministic. */

@@ -11,12 +11,20 @@
 /* Filters (clean.c, exception.c; the others are in harmless.h) */
 
 /* What a compiler printed: cleaned, directories reduced to base names, addresses to 0x?, equal
- * lines that follow each other told once. */
-void kg_fb_compiler(const char *s, struct kg_buf *out);
+ * lines that follow each other told once. Where the candidate's own process ran the compiler, as
+ * for every language but C, it may have written the text: kg_fb_known_words is applied. */
+void kg_fb_compiler(const struct kg_record *r, const char *s, struct kg_buf *out);
+/* Words that are neither in the vocabulary nor in the source become `...`. ASCII and quotes. */
+void kg_fb_known_words(const char *s, size_t n, const char *code, struct kg_buf *out);
+/* All words, sorted, with a blank between two. */
+extern const char kg_fb_vocabulary[];
+/* Is each part of the name a word of errors and compilers? Parts end before `_` and capitals. */
+bool kg_fb_in_vocabulary(const char *word, size_t len);
 /* The last component of a dotted name if it is a well-known type, else "Error". Static string. */
 const char *kg_fb_exception_type(const char *name);
-/* One line of printable ASCII: numbers become N; words with digits stay only where they name a
- * dtype or stand in code (may be NULL); at most 300 bytes, head and tail. */
+/* One line of printable ASCII: numbers become N; words stay where they are in the vocabulary, name
+ * a dtype or stand in code (may be NULL), of the last at most 8 that do not stand there side by
+ * side; others become `...`; at most 300 bytes, head and tail. */
 void kg_fb_exception_text(const char *message, const char *code, struct kg_buf *out);
 
 /* Does the word stand in the candidate's source (may be NULL), as a word? */

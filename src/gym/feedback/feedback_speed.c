@@ -37,7 +37,8 @@ static void kernel_name(const struct kg_record *r, const json_t *e, bool own, st
     kg_buf_init(&name, 4096);
     kg_fb_exception_text(s, r->candidate.code, &name);
     bool stands = kg_fb_identifier(s) && kg_fb_stands_in(r->candidate.code, s, strlen(s));
-    if (name.len == 0 || (own && !stands)) {
+    bool said_nothing = strspn(name.data, ". ") == name.len;
+    if (said_nothing || (own && !stands)) {
         kg_buf_adds(out, own ? "a kernel named at run time" : "a kernel of a library");
     } else {
         kg_buf_add(out, name.data, name.len < NAME ? name.len : NAME);

@@ -43,7 +43,9 @@ struct kg_native_run {
     struct kg_handle cand; /* of the stages tiny and full */
     bool default_passed;   /* a case at the default shape has passed */
     struct kg_native_timed timed;
-    bool calls_library; /* the object imports operators of kgops; known with stage.profile only */
+    bool calls_library; /* the object imports operators of kgops */
+    bool loads_code;    /* it imports the loader's functions, and no operator */
+    bool alone;         /* it is known to import neither */
 };
 
 extern const struct kg_executor kg_executor_native;
@@ -83,8 +85,8 @@ enum kg_code kg_native_build(struct kg_worker *w, enum kg_cc_kind kind, const ch
 void kg_native_runner_spec(const struct kg_worker *w, const char *object, bool wide,
                            struct kg_runner_spec *out);
 
-/* The candidate's runner. With stage.profile, an object that imports no operator of kgops gets the
- * library that computes nothing: it can't reach the other one, whatever it loads. */
+/* The candidate's runner. An object that imports no operator of kgops, nor the loader's functions,
+ * gets the library that computes nothing: it can't reach the other one, whatever it searches. */
 void kg_native_candidate_spec(const struct kg_evaluation *e, struct kg_runner_spec *out);
 
 /* --- the stages: PASS, FAIL (the record has a verdict), ERROR (*err filled) --- */
@@ -110,6 +112,15 @@ enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_s
 /* The same inputs without the edit, verified like any other case. */
 enum kg_stage_result kg_native_candidate_twin(struct kg_evaluation *e, enum kg_stage stage,
                                               struct kg_pooled_case *edited, struct kg_err *err);
+
+/* --- native_delegation.c --- */
+/* What the candidate's object imports: operators of kgops, or the loader's functions. Operators
+ * that the source's own words did not show are noted as its calls are. */
+enum kg_code kg_native_read_imports(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
+/* A right candidate that may load code: does its answer need the library? Asked in a process where
+ * kgops computes nothing, and noted as a call is. Cost: a process start and a few calls; nothing
+ * for objects that load no code. */
+enum kg_code kg_native_note_loaded(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
 
 /* --- native_verdicts.c --- */
 /* From what a runner did to a verdict (crash, timeout, out_of_memory, wrong by fault address). */

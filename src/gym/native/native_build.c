@@ -71,7 +71,7 @@ void kg_native_candidate_spec(const struct kg_evaluation *e, struct kg_runner_sp
 {
     const struct kg_native_run *run = kg_native_run_of(e);
     kg_native_runner_spec(e->w, run->object, false, out);
-    if (e->w->config.stage_profile && !run->calls_library) {
+    if (run->alone) {
         out->kgops_dir = e->w->paths.kgops_stub;
     }
 }

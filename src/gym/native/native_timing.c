@@ -38,6 +38,7 @@ static void options_of(const struct kg_config *c, struct kg_pairs_options *o)
     o->trials = (int)c->timing_trials;
     o->trim = c->timing_trim;
     o->half_width = c->timing_half_width;
+    o->widest = c->timing_widest;
     o->budget_ns = (int64_t)(c->timing_budget * 1e9);
     o->call_deadline_ns = (int64_t)(c->deadline_run * 1e9);
     o->cold = c->timing_cold;
@@ -92,6 +93,10 @@ static void record_times(struct kg_evaluation *e, const struct kg_pairs_result *
     t->shortest_ns = res->shortest_ns;
     t->cv = res->cv;
     t->warmups = res->warmups;
+    t->voided = 0;
+    for (int i = 0; i < res->nprocess; i++) {
+        t->voided += res->process[i].voided;
+    }
     json_decref(t->samples);
     t->samples = samples_of(res);
     if (res->status != KG_PAIRS_MEASURED && res->status != KG_PAIRS_NOT_TRUSTED) {

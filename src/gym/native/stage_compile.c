@@ -1,11 +1,7 @@
 /* Stage compile: the candidate's shared object, built confined. */
 #include <string.h>
 
-#include "base/file.h"
-#include "gym/build/elf.h"
 #include "gym/native/native.h"
-
-#define OBJECT_BYTES (64u << 20)
 
 static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
 {
@@ -38,20 +34,6 @@ static void verdict(struct kg_evaluation *e, const struct kg_cc_result *res)
     }
 }
 
-/* Does the object import operators of kgops? kgops_temp computes nothing. */
-static enum kg_code read_imports(struct kg_evaluation *e, struct kg_err *err)
-{
-    struct kg_buf bytes;
-    kg_buf_init(&bytes, OBJECT_BYTES);
-    enum kg_code code = kg_file_read(kg_native_run_of(e)->object, &bytes, err);
-    if (code == KG_OK) {
-        kg_native_run_of(e)->calls_library =
-            kg_elf_imports(bytes.data, bytes.len, "kgops_", "kgops_temp_");
-    }
-    kg_buf_deinit(&bytes);
-    return code;
-}
-
 enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_worker *w = e->w;
@@ -75,7 +57,7 @@ enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_
         verdict(e, &res);
     }
     kg_buf_deinit(&res.text);
-    if (e->built && w->config.stage_profile && read_imports(e, err) != KG_OK) {
+    if (e->built && kg_native_read_imports(e, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     return e->built ? KG_STAGE_PASS : KG_STAGE_FAIL;

@@ -200,6 +200,9 @@ enum kg_stage_result kg_native_stage_full(struct kg_evaluation *e, struct kg_err
                 kg_native_of(e->w)->problem->path);
         return KG_STAGE_ERROR;
     }
+    if (s == KG_STAGE_PASS && kg_native_note_loaded(e, err) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
     if (s == KG_STAGE_PASS && e->w->config.multi_input) {
         e->r->shape_generality = 1.0;
     }

@@ -54,7 +54,7 @@ static enum kg_stage_result profile(struct kg_evaluation *e, struct kg_err *err)
 enum kg_stage_result kg_native_stage_profile(struct kg_evaluation *e, struct kg_err *err)
 {
     kg_native_candidate_stop(e);
-    if (!kg_native_run_of(e)->calls_library) {
+    if (kg_native_run_of(e)->alone) {
         e->r->coverage = 1;
         kg_record_evidence(e->r, "coverage",
                            json_pack("{s:f, s:s}", "coverage", 1.0, "why",

@@ -139,6 +139,9 @@ static void read_speed(struct kg_reader *rd)
         }
         r->timing.cv = kg_reader_real(&in, "cv", 0);
         r->timing.warmups = kg_reader_count(&in, "warmups");
+        if (!rd->failed && json_object_get(in.at, "voided") != NULL) { /* added later */
+            r->timing.voided = kg_reader_count(&in, "voided");
+        }
         kg_reader_copy(&in, "samples", true, true, &r->timing.samples);
         if (!rd->failed && json_object_get(in.at, "claims") != NULL) { /* added later */
             kg_reader_copy(&in, "claims", false, true, &r->timing.claims);

@@ -21,7 +21,7 @@ void kg_record_init(struct kg_record *r)
         r->stages[i].ns = -1;
     }
     r->timing.candidate_ns = r->timing.reference_ns = r->timing.overhead_ns = -1;
-    r->timing.warmups = r->timing.shortest_ns = -1;
+    r->timing.warmups = r->timing.voided = r->timing.shortest_ns = -1;
     r->timing.cv = NAN;
     r->coverage = r->shape_generality = NAN;
     r->league.eligible = true;
@@ -116,4 +116,10 @@ bool kg_record_untimed(const struct kg_record *r)
 {
     return r->stages[KG_ST_TIMING].status == KG_SS_PASS && r->timing.status != KG_T_MEASURED &&
            r->timing.claims == NULL;
+}
+
+bool kg_record_is_wide(const struct kg_record *r, double widest)
+{
+    double lo = r->speedup.lo, hi = r->speedup.hi;
+    return r->has_speedup && widest > 0 && !(isfinite(lo) && isfinite(hi) && hi <= widest * lo);
 }

@@ -61,6 +61,7 @@ struct kg_timing {
     int64_t shortest_ns; /* T: shorter times are not rewarded as they are; -1 unknown */
     double cv;           /* of the candidate's windows; NaN unknown */
     int64_t warmups;
+    int64_t voided;  /* steps of timing that were void and made again; -1 unknown */
     json_t *samples; /* [{process, overhead_ns, reference_ns[], candidate_ns[]}] after K; NULL */
     /* What the timed processes say of themselves, by a procedure that believes them: {trials,
      * warmups, discarded, candidate{mean_ns, std_ns, min_ns, max_ns}, reference{...}}; NULL */
@@ -139,6 +140,9 @@ void kg_record_deinit(struct kg_record *r);
 /* The timing stage ended well, and its result is no measurement: nothing was timed, or what was is
  * not trusted. timing.why says why. */
 bool kg_record_untimed(const struct kg_record *r);
+/* A speed-up whose interval is not known, or whose ends differ by more than this factor. widest 0:
+ * none is. */
+bool kg_record_is_wide(const struct kg_record *r, double widest);
 /* Set the verdict; message is formatted into the arena. Asserts kg_reason_valid. */
 void kg_record_verdict(struct kg_record *r, enum kg_verdict v, const char *reason, const char *fmt,
                        ...) KG_PRINTF(4, 5);

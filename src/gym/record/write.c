@@ -135,6 +135,7 @@ static json_t *timing_json(const struct kg_timing *t)
     put(o, "shortest_ns", count_or_null(t->shortest_ns));
     put(o, "cv", real_or_null(t->cv));
     put(o, "warmups", count_or_null(t->warmups));
+    put(o, "voided", count_or_null(t->voided));
     put(o, "samples", copy_or_null(t->samples));
     put(o, "claims", copy_or_null(t->claims));
     return o;

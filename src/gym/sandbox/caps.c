@@ -37,6 +37,7 @@ static void look(struct kg_host_caps *c)
     }
     const struct kg_cgroup_host *h = kg_cgroup_host();
     c->cgroup_version = h->version;
+    c->freezer = h->version == 2 || (h->version == 1 && h->base[KG_CG_FREEZER][0] != '\0');
     if (h->version == 0) {
         drop(c, KG_STEP_CGROUP, h->why);
     }

@@ -159,6 +159,7 @@ void kg_sandbox_end(struct kg_sandbox *s);
 struct kg_host_caps {
     uint32_t steps;     /* steps that work here */
     int cgroup_version; /* 0 none, 1, 2 */
+    bool freezer;       /* a program's children can be stopped with it */
     int landlock_abi;   /* 0 none */
     bool root;
     char why[KG_STEP_COUNT][120]; /* for each missing step, the system's reason */

@@ -59,12 +59,18 @@ static enum kg_flow all_processes(struct kg_session *s, struct kg_err *err)
     bool paired = o->method == KG_PAIRS_PAIRED;
     int most = paired ? o->processes : 1;
     size_t n = paired ? (size_t)o->pairs : o->method == KG_PAIRS_SINGLE ? 1 : (size_t)o->trials;
-    for (int i = 0; i < most; i++) {
+    int more = paired && most > 1 && o->widest > 0 ? most * KG_PAIRS_MORE : most;
+    more = more < KG_PAIRS_MAX_PROCESSES ? more : KG_PAIRS_MAX_PROCESSES;
+    for (int i = 0; i < more; i++) {
         if (i > 0 && kg_session_over_budget(s)) {
             break;
         }
         struct kg_ratio r;
-        if (i >= o->min_processes && kg_summary_ratio(s, &r) && r.half_width <= o->half_width) {
+        bool known = i > 0 && kg_summary_ratio(s, &r);
+        if (i >= o->min_processes && known && r.half_width <= o->half_width) {
+            break;
+        }
+        if (i >= most && !(known && kg_ratio_is_wide(r.lo, r.hi, o->widest))) {
             break;
         }
         enum kg_flow flow = kg_process_run(s, n, err);

@@ -45,6 +45,8 @@ struct kg_pairs_options {
                        laws; else the first call alone is compared with it, if there is an oracle */
     double trim;    /* share that trimmed means drop at each end */
     double half_width; /* PAIRED stops early once the interval is this narrow */
+    double widest; /* PAIRED: while hi / lo is above it, more is measured than planned, within the
+                      budget: KG_PAIRS_MORE times as many pairs or processes at most. 0: never */
     /* Of this host's null test; 0: unknown. No interval is shown narrower. */
     double null_half_width;
     int64_t budget_ns;        /* after it no pair begins, once there are KG_PAIRS_LEAST */
@@ -144,7 +146,7 @@ struct kg_pairs_process {
     int64_t ref_faults, cand_faults; /* page faults within the timed windows */
     int64_t verified;                /* candidate's calls that were compared */
     int64_t alive_ns;
-    int voided; /* pairs repeated because a runner worked while frozen */
+    int voided; /* steps repeated because a runner worked while frozen */
 };
 
 /* The result. It may not be moved, because candidate.wire points into it. */

@@ -81,6 +81,16 @@ static void ratio_of_one(const struct kg_session *s, const struct kg_pairs_proce
     free(part);
 }
 
+bool kg_summary_process(const struct kg_session *s, const struct kg_pairs_process *p,
+                        struct kg_ratio *out)
+{
+    if (p->n == 0) {
+        return false;
+    }
+    ratio_of_one(s, p, out);
+    return true;
+}
+
 bool kg_summary_ratio(const struct kg_session *s, struct kg_ratio *out)
 {
     const struct kg_pairs_result *r = s->out;
@@ -97,11 +107,7 @@ bool kg_summary_ratio(const struct kg_session *s, struct kg_ratio *out)
         kg_ratio_of(l, n, pairs, out);
         return true;
     }
-    if (r->nprocess == 0 || r->process[0].n == 0) {
-        return false;
-    }
-    ratio_of_one(s, &r->process[0], out);
-    return true;
+    return r->nprocess > 0 && kg_summary_process(s, &r->process[0], out);
 }
 
 static void widen(struct kg_ratio *r, double half_width)

@@ -93,6 +93,9 @@ enum kg_flow kg_naive_blocks(struct kg_session *s, size_t n, struct kg_err *err)
 void kg_summary_learn_k(struct kg_session *s);
 /* Computes ratio, times and flags from the pairs of all processes. */
 void kg_summary_make(struct kg_session *s);
+/* Ratio of one process, which has its log_ratio; false: it has no pair. */
+bool kg_summary_process(const struct kg_session *s, const struct kg_pairs_process *p,
+                        struct kg_ratio *out);
 /* Ratio of the processes so far; false: there is none. */
 bool kg_summary_ratio(const struct kg_session *s, struct kg_ratio *out);
 

@@ -138,6 +138,11 @@ static uint64_t below(uint64_t (*bits)(void *), void *ctx, uint64_t n)
     return v % n;
 }
 
+bool kg_ratio_is_wide(double lo, double hi, double widest)
+{
+    return widest > 0 && !(isfinite(lo) && isfinite(hi) && hi <= widest * lo);
+}
+
 void kg_balanced_order(uint64_t (*bits)(void *), void *ctx, bool *cand_first, size_t n)
 {
     for (size_t start = 0; start < n; start += 4) {

@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+#define KG_PAIRS_MORE 4 /* times the plan, at most, for an interval that is too wide */
+
 struct kg_pair {
     int64_t ref_ns, cand_ns; /* windows, before K is subtracted */
     bool cand_first;
@@ -42,6 +44,8 @@ void kg_ratio_of(const double *log_ratio, size_t nproc, int64_t pairs, struct kg
 double kg_ratio_own_error(const struct kg_ratio *null);
 /* *lo and *hi at least so far from the ratio as this log ratio. */
 void kg_ratio_widen(double ratio, double half_width, double *lo, double *hi);
+/* Is hi more than widest times lo, or unknown? widest 0: never. */
+bool kg_ratio_is_wide(double lo, double hi, double widest);
 /* A random order in blocks of 4, two of each kind, shuffled: n decisions into cand_first[]. A fixed
  * ABBA order would fall in step with the rotation of buffer sets. bits: a source of random 64-bit
  * words. */

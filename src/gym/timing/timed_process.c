@@ -133,6 +133,12 @@ static enum kg_flow one_pair(struct kg_session *s, bool cand_first, struct kg_er
     return flow;
 }
 
+/* Of a process for which n are planned. */
+static size_t most_pairs(const struct kg_pairs_options *o, size_t n)
+{
+    return o->widest > 0 && o->processes == 1 ? n * KG_PAIRS_MORE : n;
+}
+
 static int64_t pairs_so_far(const struct kg_session *s)
 {
     int64_t n = 0;
@@ -142,7 +148,7 @@ static int64_t pairs_so_far(const struct kg_session *s)
     return n;
 }
 
-static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err)
+static enum kg_flow some_pairs(struct kg_session *s, size_t n, struct kg_err *err)
 {
     bool *first = malloc(n * sizeof *first);
     if (!first) {
@@ -159,6 +165,29 @@ static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err
         flow = one_pair(s, first[i], err);
     }
     free(first);
+    return flow;
+}
+
+/* Only where the plan is one process: else more processes say more. */
+static bool wants_more(struct kg_session *s, size_t n)
+{
+    const struct kg_pairs_options *o = s->opt;
+    struct kg_pairs_process *p = s->process;
+    if (o->method != KG_PAIRS_PAIRED || o->processes > 1 || p->n < n || p->n >= most_pairs(o, n) ||
+        kg_session_over_budget(s) || kg_session_past_deadline(s)) {
+        return false;
+    }
+    struct kg_ratio r;
+    p->log_ratio = kg_pairs_log_ratio(p->pair, p->n, p->k_ns);
+    return kg_summary_process(s, p, &r) && kg_ratio_is_wide(r.lo, r.hi, o->widest);
+}
+
+static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err)
+{
+    enum kg_flow flow = some_pairs(s, n, err);
+    while (flow == KG_FLOW_ON && wants_more(s, n)) {
+        flow = some_pairs(s, n, err);
+    }
     return flow;
 }
 
@@ -228,7 +257,7 @@ static enum kg_flow quiet_overhead(struct kg_session *s, struct kg_err *err)
 enum kg_flow kg_process_run(struct kg_session *s, size_t n, struct kg_err *err)
 {
     s->process = &s->out->process[s->out->nprocess];
-    s->process->pair = calloc(n, sizeof *s->process->pair);
+    s->process->pair = calloc(most_pairs(s->opt, n), sizeof *s->process->pair);
     if (!s->process->pair) {
         kg_fail(err, KG_E_LIMIT, "timing: no memory for %zu pairs", n);
         return KG_FLOW_ERROR;

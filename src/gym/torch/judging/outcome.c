@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gym/torch/judging/complaint.h"
+#include "gym/torch/judging/met_limit.h"
 #include "gym/torch/judging/shapes.h"
 #include "gym/torch/problem/module.h"
 #include "gym/torch/runner/torch_device.h"
@@ -33,7 +34,8 @@ static enum kg_stage_result of_exit(struct kg_evaluation *e, enum kg_stage stage
     if (x->kind == KG_EXIT_OOM) {
         int64_t most = kg_trunner_memory_mb(e->w, false);
         kg_record_limit(r, (double)most, "MB");
-        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host", "it needed more than %lld MB of memory",
+        kg_record_verdict(r, KG_V_OUT_OF_MEMORY, "host",
+                          "it needed more than %lld MB of memory (torch.memory_mb)",
                           (long long)most);
     } else if (x->kind == KG_EXIT_SIGNAL && x->code == SIGXCPU) {
         kg_record_verdict(r, KG_V_TIMEOUT, kg_stage_name(stage), "CPU limit reached");
@@ -78,12 +80,15 @@ static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand
                                           "the published shape");
     }
     bool first = command == KG_TC_CALL && !kg_torch_run_of(e)->called;
+    const char *option = command != KG_TC_CALL ? "torch.deadline_compile"
+                         : first               ? "deadline.run + torch.first_call"
+                                               : "deadline.run";
     double limit = command != KG_TC_CALL ? c->torch_deadline_compile
                    : first               ? c->deadline_run + c->torch_first_call
                                          : c->deadline_run;
     kg_record_limit(e->r, limit, "s");
-    kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s",
-                      doing[command] ? doing[command] : "an answer", limit);
+    kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s (%s)",
+                      doing[command] ? doing[command] : "an answer", limit, option);
     return KG_STAGE_FAIL;
 }
 
@@ -132,6 +137,7 @@ static bool complained(struct kg_evaluation *e, enum kg_tcommand command, const 
     kg_record_evidence(e->r, "compiler",
                        json_pack("{s:o, s:i, s:b}", "text", kg_json_text(text.data, text.len),
                                  "line", c.line, "cached", false));
+    kg_tmet_note(e, log);
     char where[24] = "";
     if (c.line > 0) {
         snprintf(where, sizeof where, "line %d: ", c.line);
@@ -169,6 +175,7 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
         add_lines(seen, json_object_get(reply, "lines"));
     }
     kg_record_evidence(e->r, "exception", seen);
+    kg_tmet_note(e, message);
     e->memory = *text_of(reply, "memory") != 0;
     kg_record_verdict(e->r, loading ? KG_V_COMPILE_ERROR : KG_V_CRASH,
                       loading               ? "load"

@@ -13,6 +13,7 @@
 #include "gym/torch/judging/torch_replay.h"
 #include "gym/torch/runner/build_cache.h"
 #include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/runner/torch_device.h"
 
 static json_t *load_request(const struct kg_evaluation *e)
 {
@@ -31,6 +32,23 @@ static void next_one(struct kg_evaluation *e)
         kg_tinstance_regions(e->w, run->instance, false, &in, &out);
         kg_tspare_begin(e->w, run->interpret, in, out);
         kg_evaluation_excuse(e, since);
+    }
+}
+
+/* Where it can't be stopped it goes on, as it does without control groups. */
+void kg_tcandidate_rest(struct kg_evaluation *e)
+{
+    struct kg_torch_run *run = kg_torch_run_of(e);
+    if (run->cand.up && kg_torch_on_cpu(e->w)) {
+        (void)kg_sandbox_freeze(&run->cand.runner.sandbox);
+    }
+}
+
+void kg_tcandidate_wake(struct kg_evaluation *e)
+{
+    struct kg_torch_run *run = kg_torch_run_of(e);
+    if (run->cand.up) {
+        kg_pyrunner_wake(&run->cand.runner);
     }
 }
 
@@ -65,6 +83,9 @@ static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand comma
         run->own_state = json_incref(json_object_get(a.reply, "state"));
     }
     kg_pyanswer_deinit(&a);
+    if (s == KG_STAGE_PASS) {
+        kg_tcandidate_rest(e);
+    }
     return s;
 }
 
@@ -74,6 +95,7 @@ enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_
 {
     struct kg_dj *judge = &kg_torch_of(e->w)->judge;
     int64_t waited_ns = judge->waited_ns;
+    kg_tcandidate_wake(e);
     if (kg_dj_run(judge, call, rep, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
@@ -81,6 +103,7 @@ enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_
     if (rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK) {
         kg_torch_run_of(e)->peak =
             rep->peak_bytes > kg_torch_run_of(e)->peak ? rep->peak_bytes : kg_torch_run_of(e)->peak;
+        kg_tcandidate_rest(e);
         return KG_STAGE_PASS;
     }
     if (rep->status != KG_DJ_ANSWERED) {

@@ -61,6 +61,7 @@ static enum timed time_candidate(struct kg_evaluation *e, struct kg_tinstance *s
 {
     static const enum kg_tcommand commands[] = {KG_TC_BIND, KG_TC_CALL};
     struct kg_dj_report rep;
+    kg_tcandidate_wake(e);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         struct kg_dj_call call =
             kg_tkb_call(e, s, kg_torch_run_of(e)->cand.port, commands[i], KG_TKB_SEED);

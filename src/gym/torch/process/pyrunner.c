@@ -279,6 +279,13 @@ static enum kg_pystatus take_answer(const struct kg_twire *w, const uint64_t non
     return KG_PY_ANSWERED;
 }
 
+void kg_pyrunner_wake(struct kg_pyrunner *r)
+{
+    if (r->sandbox.stopped) {
+        (void)kg_sandbox_thaw(&r->sandbox); /* one that ended is seen by who asks */
+    }
+}
+
 void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
                      uint64_t seed, struct kg_pyquestion *out)
 {
@@ -288,6 +295,7 @@ void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json
         !put_request(w, request)) {
         return;
     }
+    kg_pyrunner_wake(r);
     w->command = (uint32_t)command;
     w->flags = 0;
     w->nrequest = 0;

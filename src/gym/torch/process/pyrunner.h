@@ -45,10 +45,17 @@ struct kg_pyrunner_spec {
     const char *source; /* file that becomes /kgym/source.py, read-only: what LOAD executes */
     int ctrl_fd, in_fd, out_fd; /* of a judge's port */
     struct kg_limits limits;
-    uint32_t without; /* tests only */
-    int cpu;          /* pin; -1: do not */
-    int connections;  /* hardware queues of its context; 0: as many as the driver makes */
+    int64_t scratch_mb; /* its own /tmp, see kg_pyrunner_tmp_mb */
+    uint32_t without;   /* tests only */
+    int cpu;            /* pin; -1: do not */
+    int connections;    /* hardware queues of its context; 0: as many as the driver makes */
 };
+
+/* MB of a runner's /tmp: what is asked for, and never less than a compiler of extensions needs. */
+static inline int64_t kg_pyrunner_tmp_mb(int64_t scratch_mb)
+{
+    return scratch_mb > 512 ? scratch_mb : 512;
+}
 
 struct kg_pyrunner {
     struct kg_sandbox sandbox;
@@ -75,6 +82,8 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_go(struct kg_pyrunner *r);
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
+/* Continues a runner that kg_sandbox_freeze stopped; kg_pyrunner_ask does it by itself. */
+void kg_pyrunner_wake(struct kg_pyrunner *r);
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
 /* It lives and waits for a command, as it claims. */
 bool kg_pyrunner_at_rest(const struct kg_pyrunner *r);

@@ -14,7 +14,6 @@
 #include "base/message.h"
 
 #define INSIDE_SOURCE "/kgym/source.py"
-#define TMP_BYTES     (512ll << 20) /* charged to its memory as it is used */
 #define ADDRESS_BYTES                                                                              \
     (1ll << 30)          /* besides what the zygote has mapped, where address space is             \
                             the only limit of memory */
@@ -158,7 +157,7 @@ enum kg_code kg_pyrunner_fork(struct kg_zygote *z, const struct kg_pyrunner_spec
         .limits = spec->limits,
         .cpu = spec->cpu,
         .without = spec->without,
-        .tmp_bytes = TMP_BYTES,
+        .tmp_bytes = kg_pyrunner_tmp_mb(spec->scratch_mb) << 20, /* charged as it is used */
         .tmp_fd = tmp_fd,
         .proc = z->spec.cuda ? KG_PROC_WHOLE : KG_PROC_OWN,
         .address_bytes = z->spec.cuda || taken(spec, KG_STEP_CGROUP) ? -1 : mapped + ADDRESS_BYTES,

@@ -51,6 +51,7 @@ int kg_tprofile_call(struct kg_tprofiling *s, enum kg_tlaw law, int64_t *window_
                            .seed = kg_tcase_call_seed(c),
                            .keep = KG_DJ_CANDIDATE};
     k.deadline_ns = kg_evaluation_deadline(e, e->w->config.deadline_run + first);
+    kg_tcandidate_wake(e);
     if (kg_dj_run(&torch_of(s)->judge, &k, &rep, s->err) != KG_OK) {
         return -1;
     }
@@ -135,6 +136,7 @@ static int bound_call(struct kg_tprofiling *s, enum kg_tlaw law, json_t *names)
                               .command = KG_TC_BIND,
                               .seed = kg_tcase_call_seed(c)};
     bind.deadline_ns = kg_evaluation_deadline(e, e->w->config.deadline_run);
+    kg_tcandidate_wake(e);
     if (kg_dj_run(&torch_of(s)->judge, &bind, &rep, s->err) != KG_OK) {
         return -1;
     }

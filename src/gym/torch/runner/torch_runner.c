@@ -56,6 +56,7 @@ static enum kg_code begin_runner(struct kg_worker *w, struct kg_zygote *z, const
         .ctrl_fd = fds[0],
         .in_fd = fds[1],
         .out_fd = fds[2],
+        .scratch_mb = w->config.limit_scratch_mb,
         .cpu = kg_torch_on_cpu(w) ? w->cpu : -1,
         .connections = kg_torch_protocol(w)->as_there ? 0 : (int)w->config.torch_connections};
     limits(w, source, &spec.limits);

@@ -110,10 +110,17 @@ static enum kg_tflow one_block(struct kg_tpairs *s, size_t n, bool *more, struct
     return flow;
 }
 
+/* More than planned, where the interval is too wide after those. */
+static int most_blocks(const struct kg_tpairs_options *o)
+{
+    int more = o->widest > 0 ? o->blocks * KG_PAIRS_MORE : o->blocks;
+    return more < KG_TPAIRS_BLOCKS ? more : KG_TPAIRS_BLOCKS;
+}
+
 static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
 {
     const struct kg_tpairs_options *o = &s->opt;
-    int most = o->calibrated ? 1 : o->blocks;
+    int most = o->calibrated ? 1 : most_blocks(o);
     enum kg_tflow flow = KG_TFLOW_ON;
     bool more = true;
     for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
@@ -124,7 +131,9 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
                 break;
             }
             kg_tpairs_sum_up(s);
-            if (kg_tpairs_ratio(s, &r) && r.half_width <= o->half_width) {
+            bool known = kg_tpairs_ratio(s, &r);
+            bool planned = b < o->blocks || (known && kg_ratio_is_wide(r.lo, r.hi, o->widest));
+            if (!planned || (known && r.half_width <= o->half_width)) {
                 break;
             }
         }
@@ -218,7 +227,8 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     const struct kg_tpairs_options *o = &s->opt;
     result_init(out);
     out->block = (size_t)(o->calibrated ? o->trials : o->pairs);
-    out->pair = calloc(out->block * (size_t)(o->calibrated ? 1 : o->blocks), sizeof *out->pair);
+    out->pair =
+        calloc(out->block * (size_t)(o->calibrated ? 1 : most_blocks(o)), sizeof *out->pair);
     if (!out->pair) {
         return kg_fail(err, KG_E_LIMIT, "timing: no memory for pairs");
     }

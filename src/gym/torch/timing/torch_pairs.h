@@ -31,6 +31,7 @@ struct kg_tpairs_options {
     int pairs, blocks, min_blocks;  /* pairs of a block; blocks at most, and before an early stop */
     int trials, warmups;            /* of calibrated; verified calls before the first pair */
     double trim, half_width;        /* as struct kg_pairs_options */
+    double widest;                  /* as struct kg_pairs_options, of blocks */
     int64_t budget_ns;              /* after it no further pair, once there are 3 */
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */

@@ -31,6 +31,7 @@ void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *o
     out->warmups = c->timing_warmups > LEAST_WARMUPS ? (int)c->timing_warmups : LEAST_WARMUPS;
     out->trim = c->timing_trim;
     out->half_width = c->timing_block_half_width;
+    out->widest = c->timing_widest;
     out->budget_ns = (int64_t)(c->timing_budget * 1e9);
     out->call_ns = (int64_t)(c->deadline_run * 1e9);
     out->first_call_ns = (int64_t)(c->torch_first_call * 1e9);

@@ -58,6 +58,7 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     t->shortest_ns = KG_TPAIRS_SHORT_NS;
     t->cv = res->cv;
     t->warmups = res->warmups;
+    t->voided = res->repeated;
     json_decref(t->samples);
     t->samples = known ? samples_of(res) : NULL;
     if (!known) {
@@ -192,6 +193,7 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
     if (step != KG_STAGE_PASS) {
         return step == KG_STAGE_FAIL ? FAILED : ERROR;
     }
+    kg_tcandidate_wake(e); /* it is never stopped between timed calls */
     if (kg_tpairs_run(s, &kg_torch_run_of(e)->cand, res, err) != KG_OK) {
         return ERROR;
     }
