@@ -294,7 +294,8 @@ static void one_chain(struct subject *s, int round, bool all, struct kg_rng *rng
             continue;
         }
         one_case(s, turn[(law + round) % 8], (enum kg_law)law, rng, refused);
-        if (law == KG_LAW_LARGE || law == KG_LAW_SPIKE) { /* in every evaluation */
+        if (law == KG_LAW_LARGE || law == KG_LAW_SPIKE ||
+            law == KG_LAW_STRAYS) { /* in every evaluation */
             one_case(s, KG_VARIANT_DEFAULT, (enum kg_law)law, rng, refused);
         }
         for (int i = 0; law == KG_LAW_PRECISION && i < 4; i++) { /* few values of other inputs */

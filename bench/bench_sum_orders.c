@@ -331,6 +331,9 @@ static void one_round(const struct subject *s, int round, struct kg_rng *rng, st
         one_case(s, law == KG_LAW_LARGE ? KG_VARIANT_DEFAULT : turn[(law + round) % 8],
                  (enum kg_law)law, rng, t);
     }
+    one_case(s, KG_VARIANT_DEFAULT, KG_LAW_STRAYS, rng,
+             t); /* in every evaluation, and when timed */
+    one_case(s, KG_VARIANT_DEFAULT, KG_LAW_STRAYS, rng, t);
 }
 
 static uint64_t show(const char *name, const struct tally *t, json_t *result)

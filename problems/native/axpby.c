@@ -8,8 +8,8 @@ args:
   - {name: x,     type: "f32[n]", role: in}
   - {name: y,     type: "f32[n]", role: in}
   - {name: z,     type: "f32[n]", role: out}
-  - {name: alpha, type: f32, role: param, value: 1.25}
-  - {name: beta,  type: f32, role: param, value: -0.375}
+  - {name: alpha, type: f32, role: param, value: 1.25, range: [-2, 2]}
+  - {name: beta,  type: f32, role: param, value: -0.375, range: [-2, 2]}
   - {name: n,     type: i64, role: dim}
 cost: {flops: "3 * n", bytes: "12 * n"}
 ---*/

@@ -9,7 +9,7 @@ args:
   - {name: position, type: "f32[seq,dim]",       role: in}
   - {name: ids,      type: "i32[batch,seq]",     role: in, range: [0, vocab]}
   - {name: y,        type: "f32[batch,seq,dim]", role: out}
-  - {name: scale,    type: f32, role: param, value: 0.75}
+  - {name: scale,    type: f32, role: param, value: 0.75, range: [0.25, 2]}
   - {name: batch,    type: i64, role: dim}
   - {name: seq,      type: i64, role: dim}
   - {name: dim,      type: i64, role: dim}

@@ -76,6 +76,25 @@ static void test_a_kind_never_has_more_than_its_share(void **state)
     assert_int_equal(have, KG_CASE_POOL_PER_KIND);
 }
 
+/* Candidates share few cases: aligned strays have large ones always, the others mostly. */
+static void test_aligned_strays_are_large(void **state)
+{
+    (void)state;
+    struct kg_pooled_case *c;
+    bool fresh;
+    int large[2] = {0};
+    for (int i = 0; i < 300; i++) {
+        for (int aligned = 0; aligned < 2; aligned++) {
+            struct kg_case_pool_kind kind = {KG_VARIANT_DEFAULT, KG_LAW_STRAYS, false, aligned};
+            kg_case_pool_reset(&pool);
+            assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
+            large[aligned] += kg_law_strays_large(c->c.key);
+        }
+    }
+    assert_int_equal(large[1], 300);
+    assert_in_range(large[0], 200, 280);
+}
+
 static void test_no_case_twice_in_a_round(void **state)
 {
     (void)state;
@@ -141,6 +160,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_full_pool_gives_up_its_oldest, start, end),
         cmocka_unit_test_setup_teardown(test_no_case_twice_in_a_round, start, end),
         cmocka_unit_test_setup_teardown(test_a_case_survives_json, start, end),
+        cmocka_unit_test_setup_teardown(test_aligned_strays_are_large, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

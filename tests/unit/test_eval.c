@@ -352,6 +352,65 @@ static void test_a_problem_can_leave_the_precision_probe_out(void **state)
     }
 }
 
+static bool case_says(const json_t *c, const char *key, const char *word)
+{
+    const char *is = json_string_value(json_object_get(c, key));
+    return is && strcmp(is, word) == 0;
+}
+
+/* Of one full run: cases of `strays` at the published shape, aligned and at other addresses, and
+ * those of other laws there that are not own, bf16 (its turn comes) or the last `large`. */
+static void count_cases(const json_t *cases, int *aligned, int *elsewhere, int *laws)
+{
+    size_t i, n = json_array_size(cases);
+    const json_t *c;
+    *aligned = *elsewhere = *laws = 0;
+    for (i = 0; i < n; i++) {
+        c = json_array_get(cases, i);
+        if (!case_says(c, "variant", "default") || case_says(c, "law", "own") ||
+            case_says(c, "law", "bf16") || (i + 3 == n && case_says(c, "law", "large"))) {
+            continue;
+        }
+        bool strays = case_says(c, "law", "strays");
+        *aligned += strays && case_says(c, "jitter", "0000000000000000");
+        *elsewhere += strays && !case_says(c, "jitter", "0000000000000000");
+        *laws += !strays;
+    }
+}
+
+/* At the published shape each full run asks few changes of the own law, and a drawn law. */
+static void test_the_published_shape_is_asked_strays_and_a_law(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        int aligned, elsewhere, laws;
+        struct kg_record r;
+        judge_file("silu", "fast", KG_ST_FULL, &r);
+        count_cases(json_object_get(r.secret, "full"), &aligned, &elsewhere, &laws);
+        assert_int_equal(aligned, 1);
+        assert_int_equal(elsewhere, 1);
+        assert_true(laws >= 1);
+        kg_record_deinit(&r);
+    }
+}
+
+/* Right for inputs of the own law, and wrong beside a stray that its sample does not show. */
+static void test_a_sample_does_not_show_where_to_skip(void **state)
+{
+    (void)state;
+    static const char reply[] =
+        "```c\n#include <math.h>\n" SILU "    float m = 0;\n"
+        "    for (int64_t i = 0; i < n; i += 256) m = fmaxf(m, fabsf(x[i]));\n"
+        "    for (int64_t i = 0; i < n; i++)\n"
+        "        y[i] = m <= 1 && fabsf(x[i]) > 1 ? 0 : x[i] / (1 + expf(-x[i]));\n}\n```\n";
+    for (int i = 0; i < 20; i++) {
+        struct kg_record r;
+        judge_text("silu", reply, strlen(reply), false, KG_ST_FULL, &r);
+        assert_int_equal(r.verdict, KG_V_WRONG);
+        kg_record_deinit(&r);
+    }
+}
+
 static void wrong_is_run_to_the_end(void)
 {
     static const char reply[] = "```c\n" SILU "    for (int64_t i = 0; i < n; i++) y[i] = x[i];\n"
@@ -504,6 +563,8 @@ int main(void)
         cmocka_unit_test(test_signal_and_limit_are_evidence),
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
         cmocka_unit_test(test_a_problem_can_leave_the_precision_probe_out),
+        cmocka_unit_test(test_the_published_shape_is_asked_strays_and_a_law),
+        cmocka_unit_test(test_a_sample_does_not_show_where_to_skip),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),
         cmocka_unit_test(test_stopping_early_gives_no_verdict),
         cmocka_unit_test(test_a_worker_is_cancelled_by_its_own_flag),

@@ -291,6 +291,34 @@ static void poison_is_counted_across_blocks(void **state)
     assert_int_equal(kg_judge_poison_count(KG_I32, 5, v, 3, &first), 0);
 }
 
+/* The blocks of a fill: each once, in an order of the key's that is far from rising. Of the last
+ * eighth that is written, which stays in the caches, each eighth of the positions has its share. */
+static void blocks_are_mixed(void **state)
+{
+    (void)state;
+    enum { N = 800, KEYS = 50, PART = N / 8 };
+    static uint16_t order[N], again[N], other[N];
+    size_t last[8] = {0};
+    for (uint64_t key = 0; key < KEYS; key++) {
+        bool seen[N] = {false};
+        kg_judge_mix_order((struct kg_key){{1, key}}, order, N);
+        kg_judge_mix_order((struct kg_key){{1, key}}, again, N);
+        kg_judge_mix_order((struct kg_key){{2, key}}, other, N);
+        assert_memory_equal(order, again, sizeof order);
+        assert_memory_not_equal(order, other, sizeof order);
+        for (size_t i = 0; i < N; i++) {
+            assert_true(order[i] < N && !seen[order[i]]);
+            seen[order[i]] = true;
+            last[order[i] / PART] += i >= N - PART;
+        }
+    }
+    for (int k = 0; k < 8; k++) { /* 625 each on average */
+        assert_in_range(last[k], 500, 750);
+    }
+    kg_judge_mix_order((struct kg_key){{1, 1}}, order, 1);
+    assert_int_equal(order[0], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +332,7 @@ int main(void)
         cmocka_unit_test(the_ring_keeps_the_last_answers),
         cmocka_unit_test(poison_words_are_what_they_promise),
         cmocka_unit_test(poison_is_counted_across_blocks),
+        cmocka_unit_test(blocks_are_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

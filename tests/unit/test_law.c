@@ -392,6 +392,75 @@ static void spike_puts_both_edges_into_integers(void **state)
     }
 }
 
+/* Strays of one fill: their number; of the large ones their number, sum of signs and inputs. */
+struct strays {
+    int n, large, signs, in_x, moderate;
+};
+
+static void count_stray(struct strays *s, double v, bool in_x)
+{
+    double a = fabs(v);
+    if (a <= 1) {
+        return;
+    }
+    assert_true((a >= 2 && a < 64) || (a >= 90 && a < 256) || (a >= 1e3 && a < 1e4));
+    s->n++;
+    s->moderate += a < 64;
+    s->large += a >= 90;
+    s->signs += a >= 90 ? (v > 0 ? 1 : -1) : 0;
+    s->in_x += a >= 90 && in_x;
+}
+
+static void strays_are_few_and_moderate_to_large(void **state)
+{
+    (void)state;
+    int large = 0, moderate = 0, all = 0, ends = 0, even = 0, places[4] = {0};
+    for (uint64_t key = 0; key < 600; key++) {
+        struct strays s = {0};
+        fill(&d, KG_LAW_STRAYS, key);
+        fill(&other, KG_LAW_OWN, key);
+        int differ = 0;
+        for (int i = 0; i < N; i++) {
+            bool x = d.x[i] != other.x[i], v = d.v[i] != other.v[i], w = d.w[i] != other.w[i];
+            assert_true(d.idx[i] == other.idx[i] && d.big[i] == other.big[i]);
+            count_stray(&s, d.x[i], true);
+            count_stray(&s, d.w[i], false);
+            assert_true(!v || d.v[i] == 0.5f || d.v[i] == nextafterf(3, 0));
+            differ += x + v + w;
+            ends += v;
+            even += (x || w) && i % 2 == 0;
+            places[i / (N / 4)] += x || w;
+        }
+        assert_in_range(differ, 1, 8);
+        assert_true(s.large == 0 || (s.large == 2 && s.signs == 0 && s.in_x % 2 == 0));
+        large += s.large > 0;
+        moderate += s.moderate;
+        all += s.n;
+    }
+    assert_in_range(large, 260, 380); /* 480, less those in the input with a range */
+    assert_true(moderate > 1000 && ends > 500);
+    assert_in_range(even, all * 2 / 5, all * 3 / 5);
+    for (int k = 0; k < 4; k++) {
+        assert_in_range(places[k], all / 6, all / 3);
+    }
+}
+
+/* An honest kernel may lose everything beside a huge value; then the problem leaves out `spike`. */
+static void strays_are_moderate_where_spike_is_left_out(void **state)
+{
+    (void)state;
+    struct strays s = {0};
+    problem->laws_off = 1u << KG_LAW_SPIKE;
+    for (uint64_t key = 0; key < 200; key++) {
+        fill(&d, KG_LAW_STRAYS, key);
+        for (int i = 0; i < N; i++) {
+            count_stray(&s, d.x[i], true);
+        }
+    }
+    problem->laws_off = 0;
+    assert_true(s.large == 0 && s.moderate > 200);
+}
+
 static void precision_has_full_significands_and_one_power_of_two(void **state)
 {
     (void)state;
@@ -489,9 +558,10 @@ static void values_are_pinned(void **state)
         enum kg_law law;
         uint64_t sum;
     } cases[] = {
-        {KG_LAW_OWN, 0x8b4d63d8f3618602},   {KG_LAW_NORMAL, 0x34abfe1bc2d23edb},
-        {KG_LAW_HEAVY, 0xaf064dccdbe1b2f1}, {KG_LAW_PIECEWISE, 0xdd5c10a630961a66},
-        {KG_LAW_BF16, 0x2ef42e4eb925f6ed},  {KG_LAW_PRECISION, 0x904d0624120baa9f},
+        {KG_LAW_OWN, 0x8b4d63d8f3618602},    {KG_LAW_NORMAL, 0x34abfe1bc2d23edb},
+        {KG_LAW_HEAVY, 0xaf064dccdbe1b2f1},  {KG_LAW_PIECEWISE, 0xdd5c10a630961a66},
+        {KG_LAW_BF16, 0x2ef42e4eb925f6ed},   {KG_LAW_PRECISION, 0x904d0624120baa9f},
+        {KG_LAW_STRAYS, 0x129eb673aec019a8},
     };
     int wrong = 0;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -517,7 +587,7 @@ static void equal_terms_count_squared(void **state)
     (void)state;
     for (int law = 0; law < KG_LAW_COUNT; law++) {
         bool alike = law == KG_LAW_EQUAL || law == KG_LAW_OUTLIER || law == KG_LAW_PIECEWISE ||
-                     law == KG_LAW_SORTED;
+                     law == KG_LAW_SORTED || law == KG_LAW_STRAYS;
         assert_int_equal(kg_law_terms((enum kg_law)law, 768), alike ? 768 * 768 : 768);
         assert_int_equal(kg_law_terms((enum kg_law)law, 1), 1);
         assert_true(kg_law_terms((enum kg_law)law, INT64_MAX) > 0);
@@ -547,6 +617,8 @@ int main(void)
         cmocka_unit_test(bf16_values_have_eight_bits),
         cmocka_unit_test(spike_is_one_huge_value_often_at_the_end),
         cmocka_unit_test(spike_puts_both_edges_into_integers),
+        cmocka_unit_test(strays_are_few_and_moderate_to_large),
+        cmocka_unit_test(strays_are_moderate_where_spike_is_left_out),
         cmocka_unit_test(precision_has_full_significands_and_one_power_of_two),
         cmocka_unit_test(an_edit_changes_exactly_one_element),
         cmocka_unit_test(edits_avoid_the_ends),

@@ -78,6 +78,48 @@ static void arguments(void **state)
     kg_problem_destroy(p);
 }
 
+/* A param with a range is drawn from the key of a case; the others are what they are. */
+static void params_with_a_range_are_drawn(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "/*---kgym\nname: p\nlevel: 1\nentry: p\ndims: {n: 8}\nargs:\n"
+        "  - {name: x, type: \"f32[n]\", role: in}\n"
+        "  - {name: y, type: \"f32[n]\", role: out}\n"
+        "  - {name: a, type: f32, role: param, value: 1.25, range: [-2, 2]}\n"
+        "  - {name: k, type: i32, role: param, value: n, range: [2, n + 3]}\n"
+        "  - {name: c, type: f64, role: param, value: 0.5}\n"
+        "---*/\nvoid p(void) {}\n";
+    enum { A = 2, K, C, KEYS = 800 };
+    struct kg_problem *p;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_shape s;
+    int64_t i;
+    double f;
+    int declared = 0, zero = 0, one = 0, below = 0, seen[12] = {0};
+    assert_int_equal(kg_problem_parse(text, sizeof text - 1, "p.c", &p, &err), KG_OK);
+    kg_shape_default(p, &s);
+    for (uint64_t key = 1; key <= KEYS; key++) {
+        struct kg_key of = {{7, key}};
+        assert_true(kg_arg_scalar_of(p, A, &s, of, &i, &f));
+        assert_true(f >= -2 && f < 2 && f == (double)(float)f);
+        declared += f == 1.25;
+        zero += f == 0;
+        one += f == 1;
+        below += f < 0;
+        assert_true(kg_arg_scalar_of(p, K, &s, of, &i, &f));
+        assert_true(i >= 2 && i <= 10 && f == (double)i);
+        seen[i]++;
+        assert_true(kg_arg_scalar_of(p, C, &s, of, &i, &f) && f == 0.5);
+    }
+    assert_in_range(declared, KEYS / 6, KEYS / 3);
+    assert_true(zero > KEYS / 16 && one > KEYS / 16 && below > KEYS / 6);
+    assert_true(seen[2] > 0 && seen[8] > KEYS / 3 && seen[10] > 0); /* 0 and 1 are outside */
+    assert_true(kg_arg_scalar_of(p, A, &s, (struct kg_key){{0, 0}}, &i, &f) && f == 1.25);
+    assert_false(kg_arg_scalar_of(p, 0, &s, (struct kg_key){{7, 1}}, &i, &f));
+    kg_problem_destroy(p);
+}
+
 static void scalars_at_a_shape(void **state)
 {
     (void)state;
@@ -302,6 +344,7 @@ int main(void)
         cmocka_unit_test(dims),
         cmocka_unit_test(arguments),
         cmocka_unit_test(scalars_at_a_shape),
+        cmocka_unit_test(params_with_a_range_are_drawn),
         cmocka_unit_test(ranges_at_a_shape),
         cmocka_unit_test(costs_and_laws),
         cmocka_unit_test(costs_that_are_not_declared),

@@ -327,7 +327,7 @@ static void call_words(void **state)
     memcpy(&dbits, &d, sizeof d);
     memcpy(&wbits, &wide_f, sizeof wide_f);
     kg_layout_plan(problem, &shape, false, 3, 0, 0, &l);
-    kg_layout_call(problem, &shape, &l, false, &c);
+    kg_layout_call(problem, &shape, (struct kg_key){{0, 0}}, &l, false, &c);
     assert_int_equal(c.nargs, 9);
     assert_int_equal(c.cls[0], KG_WIRE_PTR);
     assert_true(c.word[0] == KG_ADDR_IN + l.offset[0] && c.word[2] == KG_ADDR_IN + l.offset[2]);
@@ -336,7 +336,7 @@ static void call_words(void **state)
     assert_true(c.cls[6] == KG_WIRE_F32 && c.word[6] == fbits);
     assert_true(c.cls[7] == KG_WIRE_F64 && c.word[7] == dbits);
     assert_true(c.cls[8] == KG_WIRE_I32 && c.word[8] == (uint32_t)-3);
-    kg_layout_call(problem, &shape, &l, true, &c);
+    kg_layout_call(problem, &shape, (struct kg_key){{0, 0}}, &l, true, &c);
     assert_true(c.cls[6] == KG_WIRE_F64 && c.word[6] == wbits); /* `real` is double */
 }
 

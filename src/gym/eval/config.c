@@ -81,9 +81,9 @@ static const struct kg_opt table[] = {
         "C: times that a pair is measured again in which a side had to wait for the core."),
     BOOL("timing.primers", timing_primers, "yes",
          "C: each side of a pair makes an untimed call before its timed one."),
-    BOOL("timing.asides", timing_asides, "yes",
-         "C: some calls of timing are compared with the oracle too, and some untimed ones follow "
-         "other laws."),
+    BOOL(
+        "timing.asides", timing_asides, "yes",
+        "C: some calls of timing are compared with the oracle, whatever the float reference says."),
     BOOL("timing.fresh_candidate", timing_fresh_candidate, "yes",
          "C: the first timed process is a new one; no: it is that of the stages before."),
     BOOL("timing.fresh_references", timing_fresh_references, "yes",

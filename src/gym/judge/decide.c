@@ -25,6 +25,7 @@ static struct kg_bound timed_bound(const struct kg_judge_state *s, const struct 
         .max_ref = k.max_ref * rms,
         .rms_ref = k.rms_ref * rms,
         .k = kg_law_terms(c->law, kg_problem_reduce(p, &c->shape)),
+        .alike = kg_law_alike(c->law) ? kg_problem_reduce(p, &c->shape) : 0,
         .disagree = (uint64_t)ceil(k.disagree * (double)n),
     };
 }

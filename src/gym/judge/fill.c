@@ -125,6 +125,9 @@ enum kg_code kg_judge_do_fill(struct kg_judge_state *s, const struct kg_case *c,
         fill_wide(s, c, &narrow, &place);
     }
     arm_outputs(s, c, wide, &place);
+    if (!wide) { /* the oracle is never timed */
+        kg_judge_mix(c, &place);
+    }
     return KG_OK;
 }
 

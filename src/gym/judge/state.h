@@ -138,6 +138,14 @@ enum kg_code kg_judge_do_floor(struct kg_judge_state *s, const struct kg_case *c
 /* Zeroes everything that a candidate may have written. Its outputs can no longer be taken. */
 void kg_judge_do_clear(struct kg_judge_state *s);
 
+/* mix.c: writes each line of the case again, in blocks of random order, so that no part of the
+ * arrays is likelier than another to be in the caches when the call begins. Contents stay. Cost:
+ * about 0.1 ms per MB beyond the caches. */
+void kg_judge_mix(const struct kg_case *c, const struct kg_judge_place *place);
+/* The order of its n blocks. n: at most KG_JUDGE_BLOCKS; larger cases have larger blocks. */
+#define KG_JUDGE_BLOCKS 8192
+void kg_judge_mix_order(struct kg_key key, uint16_t *order, size_t n);
+
 /* guard.c, poison.c: patterns around arrays, and in outputs. */
 /* Writes the guards of the zones of role IN or OUT, from base to the layout's end. */
 void kg_judge_guard_set(const struct kg_problem *p, const struct kg_layout *l, enum kg_role role,

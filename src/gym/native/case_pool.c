@@ -45,7 +45,10 @@ static bool make_case(struct kg_case_pool *pool, const struct kg_problem *p,
     }
     c.c.law = k->law;
     c.c.edited = k->edited;
-    kg_rng_bytes(rng, &c.c.key, sizeof c.c.key);
+    /* Candidates share few cases, so that chance must not leave out the large strays for all. */
+    do {
+        kg_rng_bytes(rng, &c.c.key, sizeof c.c.key);
+    } while (k->law == KG_LAW_STRAYS && k->aligned && !kg_law_strays_large(c.c.key));
     c.c.jitter = k->aligned ? 0 : kg_rng_u64(rng) | 1;
     c.number = (uint64_t)(out - pool->cases) + 1; /* what the judge kept of the slot before, goes */
     *out = c;

@@ -101,7 +101,7 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_handle *h, boo
     struct kg_wire_call call;
     struct kg_call_report rep;
     kg_layout_plan(n->problem, &c->shape, wide, c->jitter, c->in_base, c->out_base, &l);
-    kg_layout_call(n->problem, &c->shape, &l, wide, &call);
+    kg_layout_call(n->problem, &c->shape, c->key, &l, wide, &call);
     int64_t deadline = kg_clock_ns() + (int64_t)(w->config.deadline_run * 1e9);
     kg_runner_call(run, &call, deadline, false, &rep);
     if (rep.status == KG_RUN_OK || rep.status == KG_RUN_ACTIVE) {
@@ -167,7 +167,7 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
     struct kg_wire_call call;
     struct kg_call_report rep;
     kg_layout_plan(n->problem, &c->shape, false, c->jitter, c->in_base, c->out_base, &l);
-    kg_layout_call(n->problem, &c->shape, &l, false, &call);
+    kg_layout_call(n->problem, &c->shape, c->key, &l, false, &call);
     for (int active = 0;; active++) {
         int64_t lost = kg_clock_lost_ns();
         kg_runner_call(&kg_native_run_of(e)->cand.runner, &call,

@@ -69,7 +69,7 @@ static enum kg_code typical_call(const struct kg_problem *p, struct kg_runner *r
     double ns[CALLS];
     kg_shape_default(p, &s);
     kg_layout_plan(p, &s, false, 0, 0, 0, &l);
-    kg_layout_call(p, &s, &l, false, &call);
+    kg_layout_call(p, &s, (struct kg_key){{0, 0}}, &l, false, &call);
     int64_t until = kg_clock_ns() + ENOUGH_NS;
     size_t n = 0;
     for (; n < CALLS && (n < LEAST_CALLS || kg_clock_ns() < until); n++) {

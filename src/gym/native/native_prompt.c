@@ -41,6 +41,14 @@ static void expression(const struct kg_problem *p, const struct kg_expr *e, stru
     kg_expr_print(e, names, out);
 }
 
+static void range(const struct kg_problem *p, const struct kg_arg *a, struct kg_buf *out)
+{
+    kg_buf_adds(out, ", values from ");
+    expression(p, a->lo, out);
+    kg_buf_adds(out, " to below ");
+    expression(p, a->hi, out);
+}
+
 static void array(const struct kg_problem *p, const struct kg_arg *a, struct kg_buf *out)
 {
     for (int r = 0; r < a->rank; r++) {
@@ -49,10 +57,7 @@ static void array(const struct kg_problem *p, const struct kg_arg *a, struct kg_
     }
     kg_buf_adds(out, a->role == KG_ROLE_OUT ? "], output" : "], input");
     if (a->has_range) {
-        kg_buf_adds(out, ", values from ");
-        expression(p, a->lo, out);
-        kg_buf_adds(out, " to below ");
-        expression(p, a->hi, out);
+        range(p, a, out);
     }
 }
 
@@ -63,6 +68,8 @@ static void argument(const struct kg_problem *p, const struct kg_arg *a, struct 
         array(p, a, out);
     } else if (a->role == KG_ROLE_DIM) {
         kg_buf_addf(out, ", a size; %lld in the timed call", (long long)p->dims[a->dim].def);
+    } else if (a->has_range) {
+        range(p, a, out);
     } else {
         kg_buf_adds(out, ", always ");
         expression(p, a->value, out);

@@ -287,7 +287,7 @@ static enum kg_code measure(struct kg_evaluation *e, const struct kg_shape *shap
     bool goes_on = running->up;
     in.running = goes_on ? running : NULL;
     if (!w->config.timing_asides && e->compared > 0) {
-        in.oracle = NULL; /* the full run has taught the judge the reference's own error */
+        in.taught = true; /* the full run has taught the judge the reference's own error */
     }
     options_of(&w->config, &opt);
     opt.quiet_ns = kg_native_least_k(w, opt.cold, 0);

@@ -97,7 +97,7 @@ static enum kg_profile_step call(struct kg_profiling *s, const struct kg_case *c
     struct kg_layout l;
     struct kg_wire_call words;
     kg_layout_plan(n->problem, &c->shape, wide, c->jitter, c->in_base, c->out_base, &l);
-    kg_layout_call(n->problem, &c->shape, &l, wide, &words);
+    kg_layout_call(n->problem, &c->shape, c->key, &l, wide, &words);
     kg_runner_call(run, &words, deadline_ns, true, rep);
     if (rep->status != KG_RUN_OK && rep->status != KG_RUN_ACTIVE) {
         return KG_PROFILE_FAILED;

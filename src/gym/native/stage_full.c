@@ -3,7 +3,7 @@
 #include "gym/native/native.h"
 #include "gym/native/native_replay.h"
 
-#define MAX_KINDS 24
+#define MAX_KINDS 32
 #define BACK      2 /* cases of the same shape and addresses, asked in both orders */
 /* Evaluations for which a law keeps its shape: shared answers are worth more than every pairing at
  * once. */
@@ -23,8 +23,7 @@ static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited,
 }
 
 /* Laws are asked at small shapes, because that is cheap and a kernel does not know the law; and in
- * turn at larger ones and at the default, because a kernel that is fragile at the published shape
- * only must not be timed as if it were whole. */
+ * turn at larger ones and at the default. */
 static enum kg_variant law_shape(const struct kg_evaluation *e, enum kg_law law)
 {
     static const enum kg_variant at[] = {KG_VARIANT_QUARTER, KG_VARIANT_NO16,    KG_VARIANT_QUARTER,
@@ -40,7 +39,8 @@ static void add_law(struct kg_evaluation *e, struct plan *p, enum kg_law law, en
     }
 }
 
-/* Value laws, none twice. */
+/* Value laws, none twice. The first is asked at the default shape: a kernel that is fragile there
+ * only must not be timed as if it were whole, and no evaluation may be known to spare it. */
 static void plan_laws(struct kg_evaluation *e, struct plan *p)
 {
     enum kg_law laws[] = {KG_LAW_NORMAL,   KG_LAW_UNIFORM, KG_LAW_HEAVY,  KG_LAW_SPARSE,
@@ -52,12 +52,22 @@ static void plan_laws(struct kg_evaluation *e, struct plan *p)
         size_t k = kg_rng_below(&e->rng, left);
         enum kg_law law = laws[k];
         laws[k] = laws[--left];
-        add_law(e, p, law, law_shape(e, law));
+        add_law(e, p, law, i == 0 ? KG_VARIANT_DEFAULT : law_shape(e, law));
+    }
+}
+
+/* Own values but for a few elements: no sample tells them from the own law, so a kernel that looks
+ * at a sample and skips work is wrong there. At the published shape, since only that one is timed.
+ * Their addresses are as elsewhere, and once aligned. */
+static void add_strays(struct kg_evaluation *e, struct plan *p, bool aligned)
+{
+    if (!(kg_native_of(e->w)->problem->laws_off & (1u << KG_LAW_STRAYS))) {
+        add(p, KG_VARIANT_DEFAULT, KG_LAW_STRAYS, false, aligned);
     }
 }
 
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
- * values), then value laws, precision probe, ones, single edit, spike and large values.
+ * values), then value laws, strays, precision probe, ones, single edit, spike and large values.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
  * for a shape or an address is asked for. Both come back at the end, after a law at the default
  * shape and the other way round: what is kept only after many calls is asked for then, and what is
@@ -72,6 +82,8 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     if (e->w->config.variants == KG_VARIANTS_FEW) {
         add(p, KG_VARIANT_ODD, KG_LAW_OWN, false, false);
         plan_laws(e, p);
+        add_strays(e, p, true);
+        add_strays(e, p, false);
         return;
     }
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
@@ -81,6 +93,8 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
     enum kg_variant reduced = law_shape(e, KG_LAW_BF16);
     add(p, reduced, KG_LAW_BF16, false, reduced == KG_VARIANT_DEFAULT);
     plan_laws(e, p);
+    add_strays(e, p, true);
+    add_strays(e, p, false);
     add_law(e, p, KG_LAW_PRECISION, KG_VARIANT_QUARTER);
     add(p, KG_VARIANT_ONE, KG_LAW_OWN, false, false);
     add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);

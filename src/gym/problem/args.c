@@ -126,8 +126,9 @@ static enum kg_code read_values(const struct kg_parse *c, struct kg_arg *a,
 {
     char key[KG_KEY_BYTES];
     const struct kg_yaml *range = kg_yaml_get(node, "range"), *value = kg_yaml_get(node, "value");
-    if (range != NULL && a->role != KG_ROLE_IN) {
-        return kg_parse_fail(c, range->line, arg_key(a, "range", key), "only inputs have a range");
+    if (range != NULL && a->role != KG_ROLE_IN && a->role != KG_ROLE_PARAM) {
+        return kg_parse_fail(c, range->line, arg_key(a, "range", key),
+                             "only inputs and params have a range");
     }
     if (value != NULL && a->role != KG_ROLE_PARAM) {
         return kg_parse_fail(c, value->line, arg_key(a, "value", key), "only params have a value");
@@ -135,12 +136,20 @@ static enum kg_code read_values(const struct kg_parse *c, struct kg_arg *a,
     if (value == NULL && a->role == KG_ROLE_PARAM) {
         return kg_parse_fail(c, a->line, arg_key(a, "", key), "a param needs a value");
     }
-    double v;
+    double v = 0;
     enum kg_code code = KG_OK;
     if (value != NULL) {
         code = read_bound(c, a, arg_key(a, "value", key), value, &a->value, &v);
     }
-    return code == KG_OK && range != NULL ? read_range(c, a, range) : code;
+    code = code == KG_OK && range != NULL ? read_range(c, a, range) : code;
+    double lo = 0, hi = 0;
+    int index = (int)(a - c->p->args);
+    bool drawn = code == KG_OK && range != NULL && value != NULL;
+    if (drawn && kg_arg_range(c->p, index, &c->def, &lo, &hi) && !(v >= lo && v < hi)) {
+        return kg_parse_fail(c, value->line, arg_key(a, "value", key),
+                             "%g is outside the range, %g to below %g", v, lo, hi);
+    }
+    return code;
 }
 
 /* A required scalar of an argument. */

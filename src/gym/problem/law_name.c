@@ -9,6 +9,7 @@ static const char *const names[KG_LAW_COUNT] = {
     [KG_LAW_LARGE] = "large",       [KG_LAW_MIXED] = "mixed",     [KG_LAW_PIECEWISE] = "piecewise",
     [KG_LAW_SMALLINT] = "smallint", [KG_LAW_WIDEINT] = "wideint", [KG_LAW_EQUAL] = "equal",
     [KG_LAW_BF16] = "bf16",         [KG_LAW_SPIKE] = "spike",     [KG_LAW_PRECISION] = "precision",
+    [KG_LAW_STRAYS] = "strays",
 };
 
 const char *kg_law_name(enum kg_law law)

@@ -24,6 +24,7 @@ enum kg_law {
     KG_LAW_BF16,      /* OWN rounded to bfloat16 */
     KG_LAW_SPIKE,     /* OWN with one huge value at a random index, often near the end */
     KG_LAW_PRECISION, /* the precision probe, see docs/verification.md */
+    KG_LAW_STRAYS,    /* OWN but for a few elements, moderate to large */
     KG_LAW_COUNT
 };
 

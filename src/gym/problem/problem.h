@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/rng.h"
 #include "gym/problem/expr.h"
 
 #define KG_MAX_ARGS         32
@@ -32,7 +33,7 @@ struct kg_arg {
     int rank;                                  /* 0: scalar, passed by value */
     const struct kg_expr *extent[KG_MAX_RANK]; /* outermost first */
     bool has_range;
-    const struct kg_expr *lo, *hi; /* values in [lo, hi) */
+    const struct kg_expr *lo, *hi; /* values in [lo, hi); a param with a range is drawn */
     const struct kg_expr *value;   /* param */
     int dim;                       /* role dim: index into dims */
     int line;
@@ -99,6 +100,10 @@ double kg_problem_bytes(const struct kg_problem *p, const struct kg_shape *s);
  * False for other roles. */
 bool kg_arg_scalar(const struct kg_problem *p, int arg, const struct kg_shape *s, int64_t *i,
                    double *f);
+/* The same in a case: a param with a range is drawn from its key. A quarter of the keys keep its
+ * value, and some have 0 or 1, where the range has them. A key of zeros keeps all values. */
+bool kg_arg_scalar_of(const struct kg_problem *p, int arg, const struct kg_shape *s,
+                      struct kg_key key, int64_t *i, double *f);
 /* False without a declared range. */
 bool kg_arg_range(const struct kg_problem *p, int arg, const struct kg_shape *s, double *lo,
                   double *hi);

@@ -41,7 +41,8 @@ static bool args_hold(const struct kg_problem *p, const struct kg_shape *s)
             if (a->has_range && !(kg_arg_range(p, k, s, &lo, &hi) && lo < hi)) {
                 return false;
             }
-        } else if (!kg_arg_scalar(p, k, s, &i, &f)) {
+        } else if (!kg_arg_scalar(p, k, s, &i, &f) ||
+                   (a->has_range && !(kg_arg_range(p, k, s, &lo, &hi) && lo < hi))) {
             return false;
         }
     }

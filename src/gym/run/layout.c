@@ -71,12 +71,13 @@ void kg_layout_plan(const struct kg_problem *p, const struct kg_shape *s, bool w
     out->out_end = align_up(saturating_add(out->out_end, KG_GUARD_BYTES));
 }
 
-static void scalar_word(const struct kg_problem *p, const struct kg_shape *s, int arg, bool wide,
-                        struct kg_wire_call *out)
+static void scalar_word(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
+                        int arg, bool wide, struct kg_wire_call *out)
 {
     int64_t i = 0;
     double f = 0;
-    KG_ASSERT(kg_arg_scalar(p, arg, s, &i, &f)); /* kg_shape_complete has computed it before */
+    KG_ASSERT(
+        kg_arg_scalar_of(p, arg, s, key, &i, &f)); /* kg_shape_complete has computed it before */
     enum kg_dtype t = p->args[arg].dtype;
     float single = (float)f;
     out->word[arg] = 0;
@@ -92,8 +93,8 @@ static void scalar_word(const struct kg_problem *p, const struct kg_shape *s, in
     }
 }
 
-void kg_layout_call(const struct kg_problem *p, const struct kg_shape *s, const struct kg_layout *l,
-                    bool wide, struct kg_wire_call *out)
+void kg_layout_call(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
+                    const struct kg_layout *l, bool wide, struct kg_wire_call *out)
 {
     _Static_assert(KG_WIRE_ARGS >= KG_MAX_ARGS, "a call holds every argument");
     memset(out, 0, sizeof *out);
@@ -104,7 +105,7 @@ void kg_layout_call(const struct kg_problem *p, const struct kg_shape *s, const 
             out->word[k] =
                 (p->args[k].role == KG_ROLE_IN ? KG_ADDR_IN : KG_ADDR_OUT) + l->offset[k];
         } else {
-            scalar_word(p, s, k, wide, out);
+            scalar_word(p, s, key, k, wide, out);
         }
     }
 }

@@ -57,8 +57,8 @@ struct kg_layout {
  * whose arrays exceed 64 bits gets an end beyond any region. */
 void kg_layout_plan(const struct kg_problem *p, const struct kg_shape *s, bool wide,
                     uint64_t jitter, uint64_t in_base, uint64_t out_base, struct kg_layout *out);
-/* The words of the call: addresses for arrays, values for dims and params. */
-void kg_layout_call(const struct kg_problem *p, const struct kg_shape *s, const struct kg_layout *l,
-                    bool wide, struct kg_wire_call *out);
+/* The words of the call: addresses for arrays, values for dims and params. key: the case's. */
+void kg_layout_call(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
+                    const struct kg_layout *l, bool wide, struct kg_wire_call *out);
 
 #endif

@@ -7,7 +7,7 @@ static enum kg_flow block(struct kg_session *s, enum kg_side side, size_t n, str
     for (size_t i = 0; i < n; i++) {
         struct kg_case c;
         struct kg_pair *p = &s->process->pair[i];
-        kg_session_draw(s, false, &c);
+        kg_session_draw(s, &c);
         int64_t *ns = side == KG_SIDE_CANDIDATE ? &p->cand_ns : &p->ref_ns;
         enum kg_flow flow = kg_session_ask(s, &c, side, ns, err);
         if (flow != KG_FLOW_ON && flow != KG_FLOW_VOID) {

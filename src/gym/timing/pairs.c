@@ -116,7 +116,7 @@ static void conclude(struct kg_session *s)
 static enum kg_code floor_of(struct kg_session *s, struct kg_err *err)
 {
     struct kg_case c;
-    kg_session_draw(s, false, &c);
+    kg_session_draw(s, &c);
     return kg_judge_floor(s->in->judge, &c, &s->out->floor_ns, err);
 }
 

@@ -41,8 +41,8 @@ struct kg_pairs_options {
                        are kept */
     int waits;      /* times that a pair is repeated in which a side waited for the core */
     bool primers;   /* each side makes an untimed call before its timed one */
-    bool asides;    /* some calls are compared with the oracle, and some untimed ones follow other
-                       laws; else the first call alone is compared with it, if there is an oracle */
+    bool asides;    /* some calls are compared with the oracle whatever the float reference says;
+                       else the first call alone, if the input is not `taught` */
     double trim;    /* share that trimmed means drop at each end */
     double half_width; /* PAIRED stops early once the interval is this narrow */
     double widest; /* PAIRED: while hi / lo is above it, more is measured than planned, within the
@@ -101,9 +101,13 @@ struct kg_pairs_input {
      * the measurement stops. */
     struct kg_handle *running;
     struct kg_key key; /* secret: values, order and counts are drawn from it */
+    bool taught;       /* the judge knows the reference's own error from inputs asked before */
     uint32_t laws; /* bits of enum kg_law besides OWN that the reference meets at this shape; needs
-                      the oracle. Some untimed calls follow them. Otherwise a process could tell by
-                      its inputs whether it is timed. 0: none */
+                      the oracle. Three calls in eight follow them, timed or not. 0: none */
+    /* NULL, or told of each call of the candidate before it is made, and whether it is the timed
+     * one of a pair: for tests of what a candidate could know. */
+    void (*watch)(void *ctx, const struct kg_case *c, bool timed);
+    void *watch_ctx;
     int64_t deadline_ns;        /* monotonic end of everything; 0: none */
     const volatile int *cancel; /* non-zero: KG_E_CANCELLED; or NULL */
 };
@@ -142,6 +146,8 @@ struct kg_pairs_process {
     int64_t k_ns, k_p10_ns, k_p90_ns; /* windows of the null runner: median and spread */
     struct kg_pair *pair;             /* [n] window + tail + idle, before K is subtracted */
     size_t n;
+    uint64_t seen[2]; /* pairs that might have counted, by cand_first; n of them do */
+    int others;       /* pairs of laws that do not count */
     double log_ratio;
     int64_t ref_faults, cand_faults; /* page faults within the timed windows */
     int64_t verified;                /* candidate's calls that were compared */

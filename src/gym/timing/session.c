@@ -103,13 +103,17 @@ static enum kg_code start_own(const struct kg_runner_spec *spec, struct kg_handl
     return KG_OK;
 }
 
+enum kg_code kg_session_oracle(struct kg_session *s, struct kg_err *err)
+{
+    return start_own(s->in->oracle, &s->own->oracle, KG_E_PROBLEM, "the oracle", err);
+}
+
 enum kg_flow kg_session_start(struct kg_session *s, struct kg_err *err)
 {
     struct kg_pairs_own *own = s->own;
     if (start_own(s->in->reference, &own->ref, KG_E_PROBLEM, "the reference", err) != KG_OK ||
         start_own(s->in->null_runner, &own->null, KG_E_GYM, "the null candidate", err) != KG_OK ||
-        (s->in->oracle &&
-         start_own(s->in->oracle, &own->oracle, KG_E_PROBLEM, "the oracle", err) != KG_OK)) {
+        (s->in->oracle && s->opt->asides && kg_session_oracle(s, err) != KG_OK)) {
         return KG_FLOW_ERROR;
     }
     enum kg_run_status status = KG_RUN_OK;
@@ -147,13 +151,13 @@ static enum kg_code null_call(struct kg_session *s, double *ns, struct kg_err *e
     struct kg_layout l;
     struct kg_wire_call words;
     struct kg_call_report rep;
-    kg_session_draw(s, false, &c);
+    kg_session_draw(s, &c);
     if (kg_judge_fill(s->in->judge, &c, false, err) != KG_OK ||
         (s->opt->cold && kg_judge_flush(s->in->judge, &c, err) != KG_OK)) {
         return err->code;
     }
     kg_layout_plan(s->in->problem, &c.shape, false, 0, c.in_base, c.out_base, &l);
-    kg_layout_call(s->in->problem, &c.shape, &l, false, &words);
+    kg_layout_call(s->in->problem, &c.shape, c.key, &l, false, &words);
     int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
     kg_runner_call(&s->own->null.runner, &words, deadline, true, &rep);
     *ns = (double)(rep.window_ns + rep.tail_cpu_ns);

@@ -31,6 +31,7 @@ struct kg_session {
     int64_t taken_call;           /* ... and its call */
     struct kg_call_report active; /* the call that made the last step void */
     bool active_is_candidate;
+    struct kg_case timed; /* the timed inputs of the last pair */
     bool waited;          /* a call of this pair did not have the core all the time */
     bool cut_short;       /* the deadline came before a process had its minimum of calls */
     int64_t reference_ns; /* its least window so far, K not subtracted; 0: none */
@@ -53,10 +54,20 @@ uint64_t kg_session_bits(void *session);
 bool kg_session_over_budget(const struct kg_session *s);
 bool kg_session_past_deadline(const struct kg_session *s);
 
+/* Starts the oracle where it does not run. */
+enum kg_code kg_session_oracle(struct kg_session *s, struct kg_err *err) KG_MUST_USE;
+
+/* draw.c */
+/* Draws new values of the own law. In a third of the draws the set stays; else the case lies in
+ * another set. */
+void kg_session_draw(struct kg_session *s, struct kg_case *out);
+/* The same for any call of the candidate: some have another law. */
+void kg_session_draw_call(struct kg_session *s, struct kg_case *out);
+/* Does a pair of this law count for the ratio? Pairs of the others are verified alone, because
+ * their work may be another. */
+bool kg_session_counts(enum kg_law law);
+
 /* verified.c */
-/* Draws new values. With same_set, or in a third of the other draws, the set stays; else the case
- * lies in another set. */
-void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out);
 /* Fills c and calls one side. *ns: the window and all CPU time outside it. */
 enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum kg_side side,
                             int64_t *ns, struct kg_err *err);

@@ -5,8 +5,9 @@
 #include "gym/timing/session.h"
 
 /* One pair: the same timed inputs for both sides, on the same buffers. Each side makes a primer
- * call on other inputs in the same set, then a refill, then the timed call. Both primers have the
- * same inputs, so one answer of the reference verifies the candidate's.
+ * call on other inputs, then a refill, then the timed call. Set and law of either are drawn as for
+ * any call. Both primers have the same inputs, so one answer of the reference verifies the
+ * candidate's.
  *
  * The judge holds one answer of the reference at a time. So with the reference first, its answer to
  * the timed inputs is computed once more after the candidate's timed call. With the candidate
@@ -95,9 +96,12 @@ static enum kg_flow pair_once(struct kg_session *s, bool cand_first, struct kg_p
             return extra;
         }
     }
-    kg_session_draw(s, false, &p.primer);
-    kg_session_draw(s, s->opt->primers, &p.timed);
+    if (s->opt->primers) {
+        kg_session_draw_call(s, &p.primer);
+    }
+    kg_session_draw_call(s, &p.timed);
     pair->cand_first = cand_first;
+    s->timed = p.timed;
     enum kg_flow flow =
         s->opt->primers ? pair_sides(s, &p, pair, err) : bare_sides(s, &p, pair, err);
     flow = flow == KG_FLOW_ON ? kg_session_quiet(s) : flow;
@@ -118,19 +122,30 @@ static enum kg_flow calm_pair(struct kg_session *s, bool cand_first, struct kg_p
     return flow;
 }
 
-static enum kg_flow one_pair(struct kg_session *s, bool cand_first, struct kg_err *err)
+static enum kg_flow one_pair(struct kg_session *s, bool cand_first, struct kg_pair *pair,
+                             struct kg_err *err)
 {
-    struct kg_pair *pair = &s->process->pair[s->process->n];
     enum kg_flow flow = calm_pair(s, cand_first, pair, err);
     struct kg_voids voids = {0};
     while (kg_session_repeat(s, flow, &voids)) {
         flow = calm_pair(s, cand_first, pair, err);
     }
-    if (flow == KG_FLOW_VOID) {
-        return kg_session_async(s, err);
+    return flow == KG_FLOW_VOID ? kg_session_async(s, err) : flow;
+}
+
+/* Keeps a pair beyond the n that are wanted in place of a random one of its order, or drops it, so
+ * that each pair of the process is as likely to count. */
+static void keep_by_chance(struct kg_session *s, const struct kg_pair *pair)
+{
+    struct kg_pairs_process *p = s->process;
+    uint64_t seen = ++p->seen[pair->cand_first];
+    uint64_t place = kg_rng_below(&s->rng, seen);
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->pair[i].cand_first == pair->cand_first && place-- == 0) {
+            p->pair[i] = *pair;
+            return;
+        }
     }
-    s->process->n += flow == KG_FLOW_ON;
-    return flow;
 }
 
 /* Of a process for which n are planned. */
@@ -148,6 +163,7 @@ static int64_t pairs_so_far(const struct kg_session *s)
     return n;
 }
 
+/* n more that count. */
 static enum kg_flow some_pairs(struct kg_session *s, size_t n, struct kg_err *err)
 {
     bool *first = malloc(n * sizeof *first);
@@ -156,16 +172,28 @@ static enum kg_flow some_pairs(struct kg_session *s, size_t n, struct kg_err *er
         return KG_FLOW_ERROR;
     }
     kg_balanced_order(kg_session_bits, s, first, n);
+    struct kg_pairs_process *p = s->process;
+    const size_t had = p->n;
     enum kg_flow flow = KG_FLOW_ON;
-    for (size_t i = 0; i < n && flow == KG_FLOW_ON; i++) {
+    while (p->n < had + n && flow == KG_FLOW_ON) {
         bool enough = pairs_so_far(s) >= KG_PAIRS_LEAST;
         if ((enough && kg_session_over_budget(s)) || kg_session_past_deadline(s)) {
             break;
         }
-        flow = one_pair(s, first[i], err);
+        struct kg_pair *pair = &p->pair[p->n];
+        flow = one_pair(s, first[p->n - had], pair, err);
+        bool counts = flow == KG_FLOW_ON && kg_session_counts(s->timed.law);
+        p->n += counts;
+        p->seen[pair->cand_first] += counts;
+        p->others += flow == KG_FLOW_ON && !counts;
     }
     free(first);
     return flow;
+}
+
+static void process_ratio(struct kg_session *s)
+{
+    s->process->log_ratio = kg_pairs_log_ratio(s->process->pair, s->process->n, s->process->k_ns);
 }
 
 /* Only where the plan is one process: else more processes say more. */
@@ -178,7 +206,7 @@ static bool wants_more(struct kg_session *s, size_t n)
         return false;
     }
     struct kg_ratio r;
-    p->log_ratio = kg_pairs_log_ratio(p->pair, p->n, p->k_ns);
+    process_ratio(s);
     return kg_summary_process(s, p, &r) && kg_ratio_is_wide(r.lo, r.hi, o->widest);
 }
 
@@ -191,15 +219,28 @@ static enum kg_flow all_pairs(struct kg_session *s, size_t n, struct kg_err *err
     return flow;
 }
 
-/* Makes further verified calls until the process has its least number, a random number more, and
- * its least life. This is required where the ratio would exceed 1. A slow candidate without budget
+static enum kg_flow further_pair(struct kg_session *s, struct kg_err *err)
+{
+    struct kg_pair pair;
+    enum kg_flow flow = one_pair(s, kg_rng_below(&s->rng, 2) == 1, &pair, err);
+    if (flow == KG_FLOW_ON && kg_session_counts(s->timed.law)) {
+        keep_by_chance(s, &pair);
+    } else {
+        s->process->others += flow == KG_FLOW_ON;
+    }
+    return flow;
+}
+
+/* Makes further pairs until the process has its least number of verified calls, a random number
+ * more, and its least life. They are pairs, because calls that are surely not timed could be told
+ * by their number. This is required where the ratio would exceed 1. A slow candidate without budget
  * is excused. */
 static enum kg_flow minimum(struct kg_session *s, struct kg_err *err)
 {
     struct kg_ratio ratio;
     int64_t least = s->opt->least_calls + (int64_t)kg_rng_below(&s->rng, 9);
-    s->process->log_ratio = kg_pairs_log_ratio(s->process->pair, s->process->n, s->process->k_ns);
     enum kg_flow flow = KG_FLOW_ON;
+    process_ratio(s);
     while (flow == KG_FLOW_ON &&
            (s->process->verified < least || kg_clock_ns() - s->born_ns < s->opt->least_life_ns)) {
         if (kg_session_over_budget(s) && !(s->process->log_ratio > 0) &&
@@ -210,8 +251,9 @@ static enum kg_flow minimum(struct kg_session *s, struct kg_err *err)
             s->cut_short = true;
             break;
         }
-        flow = kg_session_verified(s, false, err);
+        flow = further_pair(s, err);
     }
+    process_ratio(s);
     return flow;
 }
 
@@ -220,7 +262,7 @@ static enum kg_flow warm_up(struct kg_session *s, struct kg_err *err)
     int64_t n = s->opt->warmups + (int64_t)kg_rng_below(&s->rng, 6);
     enum kg_flow flow = KG_FLOW_ON;
     for (int64_t i = 0; i < n && flow == KG_FLOW_ON && !kg_session_past_deadline(s); i++) {
-        flow = kg_session_verified(s, i == 0, err); /* the judge learns the reference's error */
+        flow = kg_session_verified(s, i == 0 && !s->in->taught, err); /* teaches the judge */
     }
     s->out->warmups += s->process->verified;
     return flow;

@@ -11,42 +11,9 @@
  * for the core. The hand-off (K) takes 3 to 13 us. */
 #define WAITED_NS 25000
 
-void kg_session_draw(struct kg_session *s, bool same_set, struct kg_case *out)
-{
-    bool again = s->set >= 0 && (same_set || kg_rng_below(&s->rng, 3) == 0);
-    if (!again && s->nsets > 1) {
-        int other = s->set < 0 ? (int)kg_rng_below(&s->rng, (uint64_t)s->nsets)
-                               : (int)kg_rng_below(&s->rng, (uint64_t)s->nsets - 1);
-        s->set = s->set >= 0 && other >= s->set ? other + 1 : other;
-    } else if (s->set < 0) {
-        s->set = 0;
-    }
-    *out = (struct kg_case){
-        .shape = s->in->shape,
-        .law = KG_LAW_OWN,
-        .key = kg_key_derive(s->in->key, "timing-values", s->cases++),
-        .in_base = (uint64_t)s->set * s->in_stride,
-        .out_base = (uint64_t)s->set * s->out_stride,
-    };
-}
-
 static bool has_oracle(const struct kg_session *s)
 {
-    return s->in->oracle && s->own->oracle.up;
-}
-
-/* The law of an untimed call: one in three is not the usual one. */
-static enum kg_law untimed_law(struct kg_session *s)
-{
-    uint32_t laws = has_oracle(s) && s->opt->asides ? s->in->laws : 0;
-    if (laws == 0 || kg_rng_below(&s->rng, 3) != 0) {
-        return KG_LAW_OWN;
-    }
-    uint64_t skip = kg_rng_below(&s->rng, (uint64_t)__builtin_popcount(laws));
-    while (skip-- > 0) {
-        laws &= laws - 1;
-    }
-    return (enum kg_law)__builtin_ctz(laws);
+    return s->in->oracle != NULL;
 }
 
 static struct kg_runner *runner_of(struct kg_session *s, enum kg_side side)
@@ -99,6 +66,9 @@ enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum 
     struct kg_layout l;
     struct kg_wire_call words;
     struct kg_call_report rep;
+    if (wide && kg_session_oracle(s, err) != KG_OK) {
+        return KG_FLOW_ERROR;
+    }
     if (s->in->cancel && *s->in->cancel) {
         kg_fail(err, KG_E_CANCELLED, "timing: cancelled");
         return KG_FLOW_ERROR;
@@ -109,8 +79,11 @@ enum kg_flow kg_session_ask(struct kg_session *s, const struct kg_case *c, enum 
         return KG_FLOW_ERROR;
     }
     kg_layout_plan(s->in->problem, &c->shape, wide, 0, c->in_base, c->out_base, &l);
-    kg_layout_call(s->in->problem, &c->shape, &l, wide, &words);
+    kg_layout_call(s->in->problem, &c->shape, c->key, &l, wide, &words);
     s->calls += side == KG_SIDE_CANDIDATE;
+    if (side == KG_SIDE_CANDIDATE && s->in->watch) {
+        s->in->watch(s->in->watch_ctx, c, memcmp(&c->key, &s->timed.key, sizeof c->key) == 0);
+    }
     int64_t deadline = kg_clock_ns() + s->opt->call_deadline_ns;
     kg_runner_call(runner_of(s, side), &words, deadline, true, &rep);
     *ns = rep.window_ns + rep.tail_cpu_ns + rep.idle_cpu_ns;
@@ -152,14 +125,17 @@ enum kg_flow kg_session_take(struct kg_session *s, const struct kg_case *c, enum
     return KG_FLOW_ERROR;
 }
 
+/* Compares; a wrong answer that is not `final` is told by *right alone. */
 static enum kg_flow compare_in(struct kg_session *s, const struct kg_case *c,
-                               enum kg_compare_mode mode, struct kg_err *err)
+                               enum kg_compare_mode mode, bool final, bool *right,
+                               struct kg_err *err)
 {
     struct kg_judgement j;
     if (kg_judge_compare(s->in->judge, c, mode, &j, err) != KG_OK) {
         return KG_FLOW_ERROR;
     }
-    if (j.compare.pass) {
+    *right = j.compare.pass;
+    if (j.compare.pass || !final) {
         return KG_FLOW_ON;
     }
     fail_here(s, KG_PAIRS_WRONG, c);
@@ -183,22 +159,37 @@ static enum kg_flow reference_meets(struct kg_session *s, const struct kg_case *
     return KG_FLOW_ON;
 }
 
+/* Asks the oracle, and compares with it if the law applies to this case. */
+static enum kg_flow compare_with_oracle(struct kg_session *s, const struct kg_case *c,
+                                        struct kg_err *err)
+{
+    int64_t ns;
+    bool applies = true, right;
+    enum kg_flow flow = kg_session_ask(s, c, KG_SIDE_ORACLE, &ns, err);
+    /* The oracle is never timed, so its work between calls does no harm. */
+    flow = flow == KG_FLOW_VOID ? KG_FLOW_ON : flow;
+    flow = flow == KG_FLOW_ON ? kg_session_take(s, c, KG_SIDE_ORACLE, err) : flow;
+    if (flow == KG_FLOW_ON && c->law != KG_LAW_OWN) {
+        flow = reference_meets(s, c, &applies, err);
+    }
+    return flow == KG_FLOW_ON && applies ? compare_in(s, c, KG_COMPARE_ORACLE, true, &right, err)
+                                         : flow;
+}
+
+/* The reference's errors are known best for the own law, so a wrong answer there is wrong. Under
+ * another law the float reference only says what is right, and the oracle decides about the rest.
+ */
 enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, bool oracle,
                                 struct kg_err *err)
 {
-    bool usual = c->law == KG_LAW_OWN; /* the reference's errors are known for the usual law only */
-    enum kg_flow flow = usual ? compare_in(s, c, KG_COMPARE_FLOAT, err) : KG_FLOW_ON;
-    if (flow == KG_FLOW_ON && (oracle || !usual) && has_oracle(s)) {
-        int64_t ns;
-        flow = kg_session_ask(s, c, KG_SIDE_ORACLE, &ns, err);
-        /* The oracle is never timed, so its work between calls does no harm. */
-        flow = flow == KG_FLOW_VOID ? KG_FLOW_ON : flow;
-        flow = flow == KG_FLOW_ON ? kg_session_take(s, c, KG_SIDE_ORACLE, err) : flow;
-        bool applies = true;
-        if (flow == KG_FLOW_ON && !usual) {
-            flow = reference_meets(s, c, &applies, err);
-        }
-        flow = flow == KG_FLOW_ON && applies ? compare_in(s, c, KG_COMPARE_ORACLE, err) : flow;
+    bool usual = c->law == KG_LAW_OWN, right = false;
+    enum kg_flow flow = KG_FLOW_ON;
+    oracle = oracle && has_oracle(s);
+    if (usual || !oracle) {
+        flow = compare_in(s, c, KG_COMPARE_FLOAT, usual, &right, err);
+    }
+    if (flow == KG_FLOW_ON && (oracle || !right)) {
+        flow = compare_with_oracle(s, c, err);
     }
     if (flow == KG_FLOW_ON) {
         s->process->verified++;
@@ -211,8 +202,7 @@ static enum kg_flow verified_once(struct kg_session *s, bool oracle, struct kg_e
     struct kg_case c;
     int64_t ns;
     static const enum kg_side sides[] = {KG_SIDE_FLOAT, KG_SIDE_CANDIDATE};
-    kg_session_draw(s, false, &c);
-    c.law = untimed_law(s);
+    kg_session_draw_call(s, &c);
     for (int i = 0; i < 2; i++) {
         enum kg_flow flow = kg_session_ask(s, &c, sides[i], &ns, err);
         flow = flow == KG_FLOW_ON ? kg_session_take(s, &c, sides[i], err) : flow;

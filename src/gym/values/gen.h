@@ -52,6 +52,9 @@ double kg_gen_normal(uint64_t bits);
 /* Laws of f32 that need at most 24 bits per element: fills the whole argument at once. */
 bool kg_gen_is_fast(const struct kg_gen *g);
 void kg_gen_fast_f32(struct kg_gen *g, float *dst);
+/* Sets the elements that STRAYS changes; the inputs hold OWN. */
+void kg_law_strays(const struct kg_problem *p, const struct kg_shape *s, struct kg_key key,
+                   void *const buf[]);
 /* Fills a whole i32 or i64 argument under any law. */
 void kg_gen_integers(struct kg_gen *g, void *dst);
 

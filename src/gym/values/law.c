@@ -103,6 +103,8 @@ void kg_law_fill(const struct kg_problem *p, const struct kg_shape *s, enum kg_l
     }
     if (law == KG_LAW_SPIKE) {
         spike(p, s, key, buf);
+    } else if (law == KG_LAW_STRAYS) {
+        kg_law_strays(p, s, key, buf);
     }
 }
 
@@ -155,7 +157,7 @@ void kg_law_edit(const struct kg_problem *p, const struct kg_shape *s, struct kg
 bool kg_law_alike(enum kg_law law)
 {
     return law == KG_LAW_EQUAL || law == KG_LAW_OUTLIER || law == KG_LAW_PIECEWISE ||
-           law == KG_LAW_SORTED;
+           law == KG_LAW_SORTED || law == KG_LAW_STRAYS;
 }
 
 int64_t kg_law_terms(enum kg_law law, int64_t k)

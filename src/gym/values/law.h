@@ -12,12 +12,13 @@
 #include "gym/problem/law_name.h"
 #include "gym/problem/problem.h"
 
-/* Does the law make long runs of (nearly) one number? Rounding errors of their sum do not walk. */
+/* Do rounding errors of a sum not walk under this law? It makes long runs of (nearly) one number,
+ * or one term that exceeds all others together. */
 bool kg_law_alike(enum kg_law law);
 #define KG_LAW_MOST_TERMS (INT64_C(1) << 30)
 /* The number of terms that a sum of k terms counts as in the error bound, which grows with its
- * square root. It is k where rounding errors walk at random. It is k * k under laws that make long
- * runs of (nearly) one number: within a binade every addition then rounds to the same side
+ * square root. It is k where rounding errors walk at random. It is k * k under the laws that
+ * are alike: within a binade every addition then rounds to the same side
  * (docs/verification.md). */
 int64_t kg_law_terms(enum kg_law law, int64_t k);
 
@@ -26,6 +27,8 @@ int64_t kg_law_terms(enum kg_law law, int64_t k);
  * float input with a range stays in it; laws that would leave it are mapped into it. */
 void kg_law_fill(const struct kg_problem *p, const struct kg_shape *s, enum kg_law law,
                  struct kg_key key, void *const buf[]);
+/* Has the law STRAYS large elements under this key? A problem without SPIKE has none. */
+bool kg_law_strays_large(struct kg_key key);
 /* The place of a single edit among n >= 1 elements. With four or more it is random, at an odd index
  * and not at an end. A kernel that recognises its inputs looks at the ends, or at every few
  * elements, and so misses the edit. */

@@ -38,6 +38,7 @@ static void round_bf16(float *v)
 bool kg_gen_is_fast(const struct kg_gen *g)
 {
     bool plain = g->law == KG_LAW_OWN || g->law == KG_LAW_UNIFORM || g->law == KG_LAW_SPIKE ||
+                 g->law == KG_LAW_STRAYS ||
                  ((g->law == KG_LAW_BF16 || g->law == KG_LAW_LARGE) && !g->ranged);
     return g->dtype == KG_F32 && plain;
 }
