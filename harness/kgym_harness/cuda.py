@@ -167,7 +167,8 @@ class Cuda:
         """Prepares the next call. It will allocate elsewhere, because the distance of two
         tensors in memory changes a kernel's time by half a percent. The blocks are taken now,
         so that the call finds them in the pool. It will also use another stream, because a
-        launch takes 0.15 us longer on some streams, for their whole life."""
+        launch takes 0.15 us longer on some streams, for their whole life. The largest block
+        comes first: OUT has little more room than one answer, if that is large."""
         self._take_back()
         if self.pool is None or not self.moves:
             return
@@ -178,7 +179,7 @@ class Cuda:
             self.pool = torch.cuda.MemPool(self.allocator)
             with torch.cuda.use_mem_pool(self.pool):
                 held = [torch.empty(part, dtype=torch.uint8, device=self.device)
-                        for size in self.parts[:n]
+                        for size in sorted(self.parts[:n], reverse=True)
                         for part in ([size] if size > SEGMENT else [SEGMENT // 2] * 2)]
             del held
         except Exception:  # a candidate may have changed PyTorch

@@ -161,16 +161,17 @@ def _kept(named):
 
 
 def _first(subject, drawn, seed):
-    """The first call: its structure and answer, and the numbers of the inputs that it writes to,
-    with the values that they have or with others."""
+    """The first call: its structure and answer, the numbers of the inputs that it writes to, with
+    the values that they have or with others, and what it allocates on a GPU."""
     subject.bind([layout.copy(t) for _, t in drawn])
     seed_all(seed, subject.device)
-    versions = [t._version for t in subject.bound]
+    versions, before = [t._version for t in subject.bound], _allocated(subject)
     structure, named = tensors.flatten(subject.call(False))
+    allocated = _allocated(subject, before)
     one = _kept(named)
     written = {i for i, (t, version) in enumerate(zip(subject.bound, versions))
                if t._version != version or not _same(drawn[i][1], t)}
-    return structure, one, written
+    return structure, one, written, allocated
 
 
 def _allocated(subject, before=None):
@@ -331,9 +332,7 @@ def _lacked(subject):
 def _calls(subject, drawn, seed, found):
     """What calls of the module tell."""
     kept = _kept(subject.state())
-    before = _allocated(subject)
-    structure, one, written = _first(subject, drawn, seed)
-    found["call_bytes"] = _allocated(subject, before)
+    structure, one, written, found["call_bytes"] = _first(subject, drawn, seed)
     changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
                if not _same(was, t)}
     found["updates_state"] = bool(changed) or len(kept) != len(subject.state())

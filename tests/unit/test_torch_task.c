@@ -471,7 +471,7 @@ static void kept_inputs(void **state)
         d->input[0].structure = bits((enum kg_tstructure)x, KG_TX_ZEROS);
         enum kg_tplan_kept kept = kg_tplan_keeps(&d->input[0]);
         bool within = kept == KG_TK_WITHIN;
-        size_t n = kg_tplan_full(d, true, 4, false, (bool[KG_TL_COUNT]){false}, &rng, laws);
+        size_t n = kg_tplan_full(d, true, 4, false, (uint64_t[KG_TL_COUNT]){0}, &rng, laws);
         assert_int_equal(kept, want[x]);
         assert_false(kg_tplan_free(&d->input[0]));
         assert_int_equal(kg_tplan_edited(d, key), within ? 0 : -1);

@@ -117,7 +117,7 @@ enum kg_tflag {                  /* of a command */
                                         reference writes to, as the last CALL left them. With
                                         NEEDED: as they came */
                 KG_TF_ROUNDING =
-                    0xff0000,    /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
+                    0xff0000, /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
                 /* DRAW: 1 + the number of a law (enum kg_tlaw), times LAW, that changes inputs
                    within their structure; and an input, times WHICH, that the law picks out */
                 KG_TF_LAW = 1 << 16,

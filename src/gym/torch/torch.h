@@ -61,7 +61,7 @@ struct kg_tcase {
     bool chooses_not;    /* a call has shown: no discrete choice is in the reference's answer */
     uint64_t asked;      /* evaluations that it served */
     uint64_t used; /* number of its last use: the least is forgotten first where memory is short */
-    uint64_t ever;       /* and those before it under this law */
+    uint64_t ever; /* and those before it under this law */
 };
 
 struct kg_tinstance {

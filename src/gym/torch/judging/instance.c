@@ -274,8 +274,8 @@ static void add_facts(const struct kg_task_desc *d, json_t *request)
 static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
 {
     json_t *request = json_pack("{s:O, s:b, s:i, s:o, s:b}", "inputs", s->desc.template, "single",
-                                s->single, "slices", s->slices, "strides",
-                                kg_task_layout(&s->desc), "fast", s->desc.draws_there);
+                                s->single, "slices", s->slices, "strides", kg_task_layout(&s->desc),
+                                "fast", s->desc.draws_there);
     add_facts(&s->desc, request);
     json_object_set_new(request, "keeps", kg_tplan_structure(&s->desc));
     s->state_loaded = -1;

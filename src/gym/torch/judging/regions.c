@@ -36,9 +36,11 @@ void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *
     for (size_t i = 0; i < d->noutputs; i++) {
         answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
     }
-    answer = placed(answer, d->noutputs);         /* room for a candidate's wrong dtype, too */
-    if (answer >= LARGE && !kg_torch_on_cpu(w)) { /* an answer in double may take the pool's half */
-        answer = placed(d->output_bytes, d->noutputs);
+    answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
+    if (answer >= LARGE && !kg_torch_on_cpu(w)) {
+        /* An answer in double may take the pool's half. What a call allocates before its answer is
+         * there, too, or the answer lay outside, and were copied. */
+        answer = placed(most(d->output_bytes, d->call_bytes), d->noutputs);
     }
     answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
     *in = most(in_at_any_place(d), state);

@@ -156,9 +156,9 @@ static enum kg_code add_bytes(const struct at *a, const struct kg_tleaf *leaf, u
 
 const char *kg_tstructure_name(enum kg_tstructure x)
 {
-    static const char *const names[KG_TX_COUNT] = {
-        "zeros", "symmetric", "definite", "sorted", "sums",    "norms",
-        "equal", "dominant",  "shared",   "unsure", "distinct"};
+    static const char *const names[KG_TX_COUNT] = {"zeros",  "symmetric", "definite", "sorted",
+                                                   "sums",   "norms",     "equal",    "dominant",
+                                                   "shared", "unsure",    "distinct"};
     return names[x];
 }
 
