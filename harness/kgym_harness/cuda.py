@@ -39,6 +39,8 @@ def prepare(connections):
 
 
 class Cuda:
+    aside = False  # the pool was given back for a call in double
+
     def __init__(self, probe, block, device):
         self.device, self.lib = device, probe.lib
         self.lib.kg_probe_cuda_error.restype = c.c_char_p
@@ -62,7 +64,7 @@ class Cuda:
         self.block, self.used = block, block.out_bytes
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
         self.first = None  # a pool of one call
-        self.fresh, self.aside = True, False
+        self.fresh = True
         probe.look_with("kg_probe_cuda_wait")
 
     def _stream(self):

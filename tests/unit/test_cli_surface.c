@@ -337,7 +337,7 @@ static const struct {
     {"vers", "[version]"},
     {"help ca", "[card]"},
     {"completion z", "[zsh]"},
-    {"eval --dev", "[--device]"},
+    {"eval --dev", "[--device --device-memory-mb]"},
     {"eval --device c", "[cpu cuda:0]"},
     {"eval --device = c", "[cpu cuda:0]"},
     {"eval --suit", "[--suites]"},

@@ -40,7 +40,8 @@ static void write_again(const struct zones *z, uint64_t k)
     uint64_t end = from + z->block < z->bytes[i] ? from + z->block : z->bytes[i];
     for (uint64_t at = from; at < end; at += LINE) {
         volatile unsigned char *p = z->start[i] + at;
-        *p = *p;
+        unsigned char same = *p;
+        *p = same;
     }
 }
 

@@ -280,6 +280,23 @@ enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *
     return code;
 }
 
+bool kg_lease_is_closed(const char *device)
+{
+    struct device_lock d;
+    struct kg_err ignored = KG_ERR_INIT;
+    int fd = -1;
+    if (open_device_lock(device, false, &d, &ignored) != KG_OK) {
+        return false;
+    }
+    bool closed = !is_empty(d.queue);
+    if (!closed && kg_lease_open_file(d.path, &fd, &ignored) == KG_OK) {
+        closed = flock(fd, LOCK_SH | LOCK_NB) != 0;
+        close(fd);
+    }
+    close(d.queue);
+    return closed;
+}
+
 /* Closing a descriptor ends its lock. The files stay: if one were removed, two processes could lock
  * different files of the same name. */
 void kg_lease_release(struct kg_lease *l)

@@ -177,6 +177,10 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     run->cand.port = -1;
     run->device = KG_LEASE_NONE;
     e->run = run;
+    /* Who has to end before may wait for memory that this worker holds. */
+    if (kg_torch_of(e->w)->memory.ledger.held > 0 && kg_tdevice_is_closed(e->w)) {
+        kg_tmemory_drop(e->w);
+    }
     return kg_tdevice_place(e, err);
 }
 

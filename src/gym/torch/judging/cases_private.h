@@ -1,9 +1,16 @@
-/* Private to cases.c, left_by_calls.c and precision.c: what the reference is asked for a case. */
+/* Private to cases.c, case_inputs.c, left_by_calls.c and precision.c: what the reference is asked
+ * for a case. */
 #ifndef KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
 #define KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
 
 #include "gym/torch/torch.h"
 
+/* A command for the reference with a deadline of its own. */
+struct kg_dj_call kg_tcase_command(const struct kg_worker *w, const struct kg_tinstance *s, int id,
+                                   enum kg_tcommand command, uint64_t seed);
+/* case_inputs.c: the masters of the case, by its law, seed and key. */
+enum kg_code kg_tcase_fill(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                           struct kg_err *err) KG_MUST_USE;
 struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tinstance *s,
                                 const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags);
 /* Inputs and answers of a case take hundreds of megabytes of a GPU. */

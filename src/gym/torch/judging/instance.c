@@ -302,40 +302,6 @@ json_t *kg_tinstance_build_request(const struct kg_task_desc *d)
     return request;
 }
 
-/* What a candidate is constructed with has to fit into one request. */
-static bool request_fits(const struct kg_task_desc *d)
-{
-    struct kg_buf text;
-    json_t *request = kg_tinstance_build_request(d);
-    kg_buf_init(&text, KG_TWIRE_TEXT);
-    kg_json_dump(request, &text);
-    bool fits = kg_buf_ok(&text);
-    kg_buf_deinit(&text);
-    json_decref(request);
-    return fits;
-}
-
-/* The league tf32 has no bound for inputs that are written. */
-static enum kg_code fit(struct kg_worker *w, const struct kg_task_desc *d, struct kg_err *err)
-{
-    const char *path = kg_torch_of(w)->problem->path;
-    if (!request_fits(d)) {
-        return kg_fail(err, KG_E_PROBLEM,
-                       "%s: the constructor's arguments take more than %u bytes as JSON", path,
-                       KG_TWIRE_TEXT);
-    }
-    if (d->writes_inputs && kg_torch_tf32(w)) {
-        return kg_fail(err, KG_E_PROBLEM,
-                       "%s: the reference writes to its inputs, which the league tf32 cannot judge",
-                       path);
-    }
-    if (d->ninputs == 0) {
-        return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gives no tensor", path);
-    }
-    return d->noutputs > 0 ? KG_OK
-                           : kg_fail(err, KG_E_PROBLEM, "%s: the answer holds no tensor", path);
-}
-
 static void number_cases(struct kg_tinstance *s)
 {
     for (int l = 0; l < KG_TL_COUNT; l++) {
@@ -369,7 +335,7 @@ enum kg_code kg_tinstance_open(struct kg_worker *w, struct kg_tinstance *s, stru
         kg_rng_bytes(&w->rng, s->state_key, sizeof s->state_key);
     }
     uint64_t in, out;
-    if (fit(w, &s->desc, err) != KG_OK ||
+    if (kg_tinstance_fits(w, &s->desc, err) != KG_OK ||
         (s->kind == KG_INSTANCE_PUBLISHED && kg_tmemory_plan(w, s, err) != KG_OK)) {
         return err->code;
     }

@@ -27,6 +27,9 @@ enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int
  * trials (KernelBench's procedure). The caller owns *reply. */
 enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, int64_t trials,
                                   json_t **reply, struct kg_err *err) KG_MUST_USE;
+/* Can such a task be judged at all? KG_E_PROBLEM: not, for what it is. */
+enum kg_code kg_tinstance_fits(struct kg_worker *w, const struct kg_task_desc *d,
+                               struct kg_err *err) KG_MUST_USE;
 /* Bytes of IN and OUT that every command of the instance fits into. */
 void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *s, bool wide,
                           uint64_t *in, uint64_t *out);

@@ -1,4 +1,6 @@
-/* Sizes of the regions that the runners of an instance need. */
+/* What an instance needs: sizes of the regions of its runners, and what no instance may need. */
+#include "base/buf.h"
+#include "base/json.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/runner/torch_device.h"
 
@@ -45,4 +47,39 @@ void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *
     answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
     *in = most(in_at_any_place(d), state);
     *out = wide ? most(most(inputs, state), answer) : most(state, answer);
+}
+
+/* What a candidate is constructed with has to fit into one request. */
+static bool request_fits(const struct kg_task_desc *d)
+{
+    struct kg_buf text;
+    json_t *request = kg_tinstance_build_request(d);
+    kg_buf_init(&text, KG_TWIRE_TEXT);
+    kg_json_dump(request, &text);
+    bool fits = kg_buf_ok(&text);
+    kg_buf_deinit(&text);
+    json_decref(request);
+    return fits;
+}
+
+/* The league tf32 has no bound for inputs that are written. */
+enum kg_code kg_tinstance_fits(struct kg_worker *w, const struct kg_task_desc *d,
+                               struct kg_err *err)
+{
+    const char *path = kg_torch_of(w)->problem->path;
+    if (!request_fits(d)) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: the constructor's arguments take more than %u bytes as JSON", path,
+                       KG_TWIRE_TEXT);
+    }
+    if (d->writes_inputs && kg_torch_tf32(w)) {
+        return kg_fail(err, KG_E_PROBLEM,
+                       "%s: the reference writes to its inputs, which the league tf32 cannot judge",
+                       path);
+    }
+    if (d->ninputs == 0) {
+        return kg_fail(err, KG_E_PROBLEM, "%s: get_inputs gives no tensor", path);
+    }
+    return d->noutputs > 0 ? KG_OK
+                           : kg_fail(err, KG_E_PROBLEM, "%s: the answer holds no tensor", path);
 }

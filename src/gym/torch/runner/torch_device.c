@@ -54,6 +54,13 @@ void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l)
     }
 }
 
+bool kg_tdevice_is_closed(const struct kg_worker *w)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%s.jobs", kg_torch_of(w)->device);
+    return kg_lease_is_closed(name);
+}
+
 /* Jobs of this host that judge on one GPU are there together, unless one of them has to be alone.
  */
 enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err)

@@ -264,6 +264,15 @@ static enum kg_code widen(struct kg_evaluation *e, const struct kg_tpairs_option
     return KG_OK;
 }
 
+/* Who waits for the device alone must hold no memory there, since those who have to end first may
+ * wait for it. So the evaluation begins again, alone (eval/accidents.h). */
+static enum kg_code have_it_alone(struct kg_evaluation *e, struct kg_err *err)
+{
+    return kg_torch_of(e->w)->memory.ledger.held > 0
+               ? kg_fail(err, KG_E_HOST, "timing: others on the device disturb it")
+               : kg_tdevice_alone(e, err);
+}
+
 static bool suspect(enum outcome o)
 {
     return o == SUSPECT_FLOOR || o == SUSPECT_ASYNC;
@@ -298,7 +307,7 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
         if (again) {
             kg_tcandidate_stop(e);
         }
-        if (o == DISTURBED && kg_tdevice_alone(e, err) != KG_OK) {
+        if (o == DISTURBED && have_it_alone(e, err) != KG_OK) {
             o = ERROR;
             again = false;
         }
