@@ -69,13 +69,24 @@ static bool drop_idle(uint64_t until)
     return some;
 }
 
+/* What was given back, from wherever it was: next time it should all have room in OUT. */
+static uint64_t given_back(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < nback; i++) {
+        sum += back[i];
+    }
+    return sum;
+}
+
 /* Chunks that were not used since the last shuffle are freed. Others are kept, because taking
  * memory from the device costs a call 0.1 ms. */
 uint32_t kg_out_shuffle(uint64_t *parts)
 {
     pthread_mutex_lock(&lock);
     uint32_t n = nback;
-    uint64_t whole = arena_to - arena_from;
+    uint64_t whole = arena_to - arena_from, again = given_back();
+    peak = again > peak && again <= whole ? again : peak;
     memcpy(parts, back, n * sizeof *parts);
     arena.origin = arena_from + anywhere(peak < whole ? whole - peak : 0);
     peak = arena.used;

@@ -355,7 +355,7 @@ static const struct {
     {"eval --stop-after ti", "[tiny timing]"},
     {"eval soft", "[softmax]"},
     {"problems check soft", "[softmax]"},
-    {"problems check --dev", "[--device]"},
+    {"problems check --dev", "[--device --device-memory-mb]"},
     {"problems gen", "[generate]"},
     {"problems generate --se", "[--seed]"},
     {"problems generate --part ''", "[]"},

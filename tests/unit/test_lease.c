@@ -90,8 +90,9 @@ static void users_share_a_device_and_one_may_have_it_alone(void **state)
     assert_int_equal(kg_lease_alone(device, true, &c, &cancel, &err), KG_OK);
     assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_E_CANCELLED);
     assert_true(a.fd == -1);
+    assert_true(kg_lease_is_closed(device));
     kg_lease_release(&c);
-    assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_OK);
+    assert_true(kg_lease_share(device, &a, &cancel, &err) == KG_OK && !kg_lease_is_closed(device));
     kg_lease_release(&a);
 }
 

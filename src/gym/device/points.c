@@ -142,7 +142,7 @@ bool kg_points_shown(const struct kg_lines *l, const void *x, const void *r, con
 uint64_t kg_points_unlike(const struct kg_lines *l, const void *x, const void *y, const void *r,
                           const void *o, bool once, uint64_t *first)
 {
-    uint64_t bad = 0, where;
+    uint64_t bad = 0, where = 0;
     *first = (uint64_t)elements(l);
     for (int64_t line = 0; line < l->outer * l->inner; line++) {
         for (int64_t j = 0; j < l->count; j++) {

@@ -103,7 +103,7 @@ static bool row_differs(const struct kg_quartet *q, const struct kg_tbound *b, u
 
 uint64_t kg_quartet_settle(struct kg_quartet *q, const struct kg_tbound *b, uint64_t row)
 {
-    uint64_t differ = 0, n = 0, size = kg_tdtype_floating(q->dtype) ? row : 1;
+    uint64_t differ = 0, n = 0, size = kg_tdtype_floating(q->dtype) && row > 0 ? row : 1;
     bool reached;
     for (uint64_t i = 0; i < q->n; i += size) {
         differ += row_differs(q, b, i, size, &reached);
