@@ -114,8 +114,8 @@ def _inputs(subject, seed, host, fast):
         more = DRAWS if sum(t.numel() for _, t in host) < LARGE else 2
         found = [_own(subject, host)] + [_drawn(subject, seed + k) for k in range(1, more)]
     columns = [[t for _, t in column] for column in zip(*found)]
-    kinds, whole, told = structure.find(columns, subject.overlapping), \
-        integers.find(columns), []
+    kinds = structure.find(columns, subject.overlapping)
+    whole, told = integers.find(columns), []
     for i, (path, a) in enumerate(found[0]):
         facts = facts_of(a)
         facts["name"], facts["fixed"] = path, _same(a, columns[i][1])

@@ -333,7 +333,7 @@ static void every_shape_has_words(void **state)
         kg_record_evidence(&r, "mismatch", json_pack("{s:s}", "variant", name));
         assert_int_equal(kg_fb_shape(&r) != NULL, strcmp(name, "secret") != 0);
         bool open = strcmp(name, "default") == 0 || strcmp(name, "published") == 0;
-        assert_int_equal(kg_fb_shape_public(kg_fb_entry(&r, "mismatch")), open);
+        assert_int_equal(kg_fb_shape_public(kg_record_find(&r, "check", "mismatch")), open);
         kg_record_deinit(&r);
     }
 }

@@ -143,21 +143,6 @@ static void context(struct kg_pen *p, const char *code, const struct place *at)
     }
 }
 
-/* The compiler's or the rejecting rule's entry in evidence. */
-static const json_t *entry_of(const struct kg_record *r, const char *check)
-{
-    size_t i;
-    json_t *v;
-    json_array_foreach(r->evidence, i, v)
-    {
-        const char *name = json_string_value(json_object_get(v, "check"));
-        if (name != NULL && strcmp(name, check) == 0) {
-            return v;
-        }
-    }
-    return NULL;
-}
-
 static void first_lines(struct kg_pen *p, const char *text, int lines)
 {
     for (const char *line = text; line != NULL && *line != '\0' && lines > 0; lines--) {
@@ -238,9 +223,9 @@ static void syntax_error(struct kg_pen *p, const struct kg_record *r, const json
 static void compile_error(struct kg_pen *p, const struct kg_record *r)
 {
     struct place found[4];
-    const json_t *entry = entry_of(r, "compiler");
-    if (entry_of(r, "syntax") != NULL) {
-        syntax_error(p, r, entry_of(r, "syntax"));
+    const json_t *entry = kg_record_find(r, "check", "compiler");
+    if (kg_record_find(r, "check", "syntax") != NULL) {
+        syntax_error(p, r, kg_record_find(r, "check", "syntax"));
         return;
     }
     const char *text = json_string_value(json_object_get(entry, "text"));
@@ -282,8 +267,8 @@ void kg_card_source(struct kg_pen *p, const struct kg_record *r)
     if (r->verdict == KG_V_COMPILE_ERROR) {
         compile_error(p, r);
     } else if (r->verdict == KG_V_REJECTED && r->candidate.code != NULL) {
-        struct place at = {
-            .line = (long)json_integer_value(json_object_get(entry_of(r, "static"), "line"))};
+        struct place at = {.line = (long)json_integer_value(
+                               json_object_get(kg_record_find(r, "check", "static"), "line"))};
         if (at.line > 0) {
             context(p, r->candidate.code, &at);
             kg_pen_line(p);

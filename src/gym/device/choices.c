@@ -32,9 +32,7 @@ static bool integers(const struct kg_tleaf *l)
 static int gathered(const struct kg_dj_answer *r, uint32_t i, uint32_t dtype)
 {
     for (uint32_t k = 0; k < r->n; k++) {
-        if (k != i && r->leaf[k].dtype == dtype && r->leaf[k].rank == r->leaf[i].rank &&
-            memcmp(r->leaf[k].shape, r->leaf[i].shape,
-                   r->leaf[i].rank * sizeof *r->leaf[i].shape) == 0) {
+        if (k != i && r->leaf[k].dtype == dtype && kg_tleaf_same_shape(&r->leaf[k], &r->leaf[i])) {
             return (int)k;
         }
     }
@@ -142,9 +140,8 @@ static bool alike(const struct kg_dj_answer *a, const struct kg_dj_answer *b)
 {
     bool same = a->n == b->n;
     for (uint32_t i = 0; same && i < a->n; i++) {
-        same = a->leaf[i].dtype == b->leaf[i].dtype && a->leaf[i].rank == b->leaf[i].rank &&
-               memcmp(a->leaf[i].shape, b->leaf[i].shape,
-                      a->leaf[i].rank * sizeof *a->leaf[i].shape) == 0;
+        same =
+            a->leaf[i].dtype == b->leaf[i].dtype && kg_tleaf_same_shape(&a->leaf[i], &b->leaf[i]);
     }
     return same;
 }

@@ -9,11 +9,6 @@
 
 #define CLOSE_PART ((uint64_t)1 << 20) /* bytes; a multiple of the size of every element */
 
-static bool same_shape(const struct kg_tleaf *a, const struct kg_tleaf *b)
-{
-    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
-}
-
 /* Lists and tuples count as the same. */
 static char bracket(char c)
 {
@@ -39,7 +34,7 @@ static bool comparable(const struct kg_dj_answer *r, const struct kg_dj_answer *
     for (uint32_t i = 0; i < r->n; i++) {
         bool floating = kg_tdtype_floating((enum kg_tdtype)r->leaf[i].dtype);
         bool also = kg_tdtype_floating((enum kg_tdtype)o->leaf[i].dtype);
-        if (!same_shape(&r->leaf[i], &o->leaf[i]) || floating != also ||
+        if (!kg_tleaf_same_shape(&r->leaf[i], &o->leaf[i]) || floating != also ||
             (!floating && r->leaf[i].dtype != o->leaf[i].dtype)) {
             return false;
         }
@@ -65,7 +60,8 @@ static bool known_like(const struct kg_dj_known *known, const struct kg_dj_answe
 {
     bool same = known->there && known->n == r->n;
     for (uint32_t i = 0; same && i < r->n; i++) {
-        same = known->leaf[i].dtype == r->leaf[i].dtype && same_shape(&known->leaf[i], &r->leaf[i]);
+        same = known->leaf[i].dtype == r->leaf[i].dtype &&
+               kg_tleaf_same_shape(&known->leaf[i], &r->leaf[i]);
     }
     return same;
 }
@@ -168,7 +164,7 @@ static bool same_form(const struct kg_dj_answer *y, const struct kg_dj_answer *r
     out->structure = !same_structure(y->structure, r->structure);
     for (uint32_t i = 0; !out->arity && i < r->n; i++) {
         const struct kg_tleaf *a = &y->leaf[i], *b = &r->leaf[i];
-        bool shape = !same_shape(a, b), dtype = a->dtype != b->dtype;
+        bool shape = !kg_tleaf_same_shape(a, b), dtype = a->dtype != b->dtype;
         out->leaf = (shape || dtype) && !out->shape && !out->dtype ? (int)i : out->leaf;
         out->shape = out->shape || shape;
         out->dtype = out->dtype || dtype;

@@ -28,8 +28,7 @@ static const struct kg_opt table[] = {
          "C: inputs of the full run. few: the published shape, an odd one and `laws`, each once."),
     INT("laws", laws, 0, 64, "4", "",
         "C: kinds of input values (laws) drawn per evaluation besides the variants. PyTorch: 0 "
-        "none, "
-        "else all; so many of a problem with too many bytes for all."),
+        "none, else all; so many of a problem with too many bytes for all."),
     BOOL("hack_checks", hack_checks, "yes",
          "Look for replayed answers, work outside the clock and times below the floor."),
     ENUM_BESIDE(

@@ -74,12 +74,12 @@ static void wrong(struct brief *b, const struct kg_record *r)
 /* The first error, up to its remark in parentheses. */
 static void compile_error(struct brief *b, const struct kg_record *r)
 {
-    const json_t *e = kg_fb_entry(r, "compiler");
+    const json_t *e = kg_record_find(r, "check", "compiler");
     const char *said = json_string_value(json_object_get(e, "text"));
     struct kg_buf clean;
     char first[KG_FB_LINE];
     int ignored;
-    add_line(b, r, e != NULL ? e : kg_fb_entry(r, "syntax"));
+    add_line(b, r, e != NULL ? e : kg_record_find(r, "check", "syntax"));
     if (said == NULL) {
         return;
     }

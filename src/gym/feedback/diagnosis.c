@@ -108,7 +108,7 @@ static void words_of(const struct kg_record *r, const json_t *e, const char *key
 /* From the entry `exception` {type, message, where or line, lines[]}. */
 static void exception(struct kg_fb_page *p, const struct kg_record *r)
 {
-    const json_t *e = kg_fb_entry(r, "exception");
+    const json_t *e = kg_record_find(r, "check", "exception");
     int line = frames(p, r, e);
     struct kg_buf words;
     words_of(r, e, "message", &words);
@@ -137,7 +137,8 @@ static void syntax(struct kg_fb_page *p, const struct kg_record *r, const json_t
 /* What kept it from being built or loaded, where no compiler said so. */
 static void not_loaded(struct kg_fb_page *p, const struct kg_record *r)
 {
-    const json_t *parser = kg_fb_entry(r, "syntax"), *loader = kg_fb_entry(r, "load");
+    const json_t *parser = kg_record_find(r, "check", "syntax"),
+                 *loader = kg_record_find(r, "check", "load");
     struct kg_buf words;
     words_of(r, loader, "text", &words);
     if (parser != NULL) {
@@ -154,7 +155,7 @@ static void not_loaded(struct kg_fb_page *p, const struct kg_record *r)
 
 static void compile_error(struct kg_fb_page *p, const struct kg_record *r)
 {
-    const json_t *e = kg_fb_entry(r, "compiler");
+    const json_t *e = kg_record_find(r, "check", "compiler");
     int line = kg_fb_line(r, e, "line"), ignored;
     if (e == NULL) {
         not_loaded(p, r);
@@ -275,7 +276,7 @@ static void compare_shapes(const json_t *want, const json_t *got, struct kg_buf 
 /* The entry `shape` {output, variant, want{shape[], dtype}, got{shape[], dtype}}. */
 static void shape(struct kg_fb_page *p, const struct kg_record *r)
 {
-    const json_t *e = kg_fb_entry(r, "shape");
+    const json_t *e = kg_record_find(r, "check", "shape");
     const json_t *want = json_object_get(e, "want"), *got = json_object_get(e, "got");
     const char *a = dtype_of(want), *b = dtype_of(got);
     struct kg_buf text;

@@ -7,24 +7,11 @@
 
 #include "gym/feedback/feedback_parts.h"
 
-const json_t *kg_fb_entry(const struct kg_record *r, const char *check)
-{
-    size_t i;
-    json_t *e;
-    json_array_foreach(r->evidence, i, e)
-    {
-        const char *name = json_string_value(json_object_get(e, "check"));
-        if (name != NULL && strcmp(name, check) == 0) {
-            return e;
-        }
-    }
-    return NULL;
-}
-
 enum kg_fb_share kg_fb_share(const struct kg_record *r)
 {
     static const char *const names[] = {"", "<1%", "<10%", "<50%", "more"};
-    const char *share = json_string_value(json_object_get(kg_fb_entry(r, "mismatch"), "share"));
+    const char *share =
+        json_string_value(json_object_get(kg_record_find(r, "check", "mismatch"), "share"));
     for (int i = KG_FB_SHARE_1; share != NULL && i <= KG_FB_MORE; i++) {
         if (strcmp(share, names[i]) == 0) {
             return (enum kg_fb_share)i;
@@ -38,7 +25,7 @@ static const json_t *place(const struct kg_record *r)
 {
     static const char *const checks[] = {"guard", "shape", "mismatch"};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        const json_t *e = kg_fb_entry(r, checks[i]);
+        const json_t *e = kg_record_find(r, "check", checks[i]);
         bool fits =
             i == 2 || r->reason == NULL || (strcmp(r->reason, "out_of_bounds") == 0) == (i == 0);
         if (e != NULL && fits) {
@@ -143,7 +130,7 @@ const char *kg_fb_signal(const struct kg_record *r)
         {SIGABRT, "an abort (SIGABRT)", NULL},
         {SIGSYS, "a system call that is not allowed (SIGSYS)", NULL},
     };
-    const json_t *e = kg_fb_entry(r, "signal");
+    const json_t *e = kg_record_find(r, "check", "signal");
     const char *access = json_string_value(json_object_get(e, "access"));
     json_int_t signal = json_integer_value(json_object_get(e, "signal"));
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -157,7 +144,7 @@ const char *kg_fb_signal(const struct kg_record *r)
 
 bool kg_fb_limit(const struct kg_record *r, double *out, const char **unit)
 {
-    const json_t *e = kg_fb_entry(r, "limit");
+    const json_t *e = kg_record_find(r, "check", "limit");
     const char *said = json_string_value(json_object_get(e, "unit"));
     *unit = r->verdict == KG_V_TIMEOUT ? "s" : r->verdict == KG_V_OUT_OF_MEMORY ? "MB" : "";
     *out = json_number_value(json_object_get(e, "value"));

@@ -34,9 +34,6 @@ bool kg_fb_stands_in(const char *code, const char *word, size_t len);
 
 enum kg_fb_share { KG_FB_SHARE_NONE, KG_FB_SHARE_1, KG_FB_SHARE_10, KG_FB_SHARE_50, KG_FB_MORE };
 
-/* The first entry of evidence under this check, or NULL: where stages go on after a failure, the
- * first verdict stays. */
-const json_t *kg_fb_entry(const struct kg_record *r, const char *check);
 enum kg_fb_share kg_fb_share(const struct kg_record *r);
 /* In words, from a fixed list: "the default shape"; NULL unknown. */
 const char *kg_fb_shape(const struct kg_record *r);

@@ -17,23 +17,9 @@
 #define RULE         "delegation" /* of the static check */
 #define CALLS        2            /* in each process; one that tells is enough */
 
-static bool is_noted(const struct kg_record *r)
-{
-    size_t i;
-    json_t *x;
-    json_array_foreach(r->evidence, i, x)
-    {
-        const char *rule = json_string_value(json_object_get(x, "rule"));
-        if (rule != NULL && strcmp(rule, RULE) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void note(struct kg_evaluation *e, const char *message)
 {
-    if (!is_noted(e->r)) {
+    if (kg_record_find(e->r, "rule", RULE) == NULL) {
         kg_record_evidence(e->r, "static",
                            json_pack("{s:s, s:s, s:i, s:s}", "rule", RULE, "severity", "note",
                                      "line", 0, "message", message));

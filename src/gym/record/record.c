@@ -86,6 +86,20 @@ bool kg_record_is_candidates(const struct kg_record *r)
     return r->has_error && r->error.blame == KG_BLAME_CANDIDATE;
 }
 
+const json_t *kg_record_find(const struct kg_record *r, const char *field, const char *text)
+{
+    size_t i;
+    json_t *e;
+    json_array_foreach(r->evidence, i, e)
+    {
+        const char *has = json_string_value(json_object_get(e, field));
+        if (has != NULL && strcmp(has, text) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields)
 {
     json_t *entry = json_object();

@@ -152,6 +152,8 @@ bool kg_record_is_candidates(const struct kg_record *r);
 /* Append {check: name, ...fields} (steals fields, which may be NULL) to evidence. docs/record.md
  * lists the checks and their fields. */
 void kg_record_evidence(struct kg_record *r, const char *check, json_t *fields);
+/* The first entry of evidence whose field has this text; NULL: none. */
+const json_t *kg_record_find(const struct kg_record *r, const char *field, const char *text);
 /* Entry `limit`: the limit that a verdict is about; unit: "s" or "MB". */
 void kg_record_limit(struct kg_record *r, double value, const char *unit);
 /* Entry `signal`: the signal that ended the candidate; access: "read" or "write", far outside the

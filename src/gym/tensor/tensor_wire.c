@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,6 +104,11 @@ const char *kg_twire_leaf_check(const struct kg_tleaf *leaf, uint64_t region)
         return "a field has no such value";
     }
     return leaf->name[KG_TWIRE_NAME - 1] == '\0' ? NULL : "its name does not end";
+}
+
+bool kg_tleaf_same_shape(const struct kg_tleaf *a, const struct kg_tleaf *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
 uint64_t kg_tleaf_count(const struct kg_tleaf *leaf)

@@ -210,11 +210,6 @@ static enum kg_code usable(struct kg_worker *w, struct kg_err *err)
     return kg_torch_open(w, err) == KG_OK ? kg_torch_start(w, err) : err->code;
 }
 
-static void idle(struct kg_worker *w)
-{
-    (void)kg_tmemory_yield(w);
-}
-
 const struct kg_executor kg_executor_torch = {
     .language = "python",
     .title = "Python",
@@ -246,7 +241,7 @@ const struct kg_executor kg_executor_torch = {
     .begin = begin,
     .stop = stop,
     .forget = kg_torch_forget,
-    .idle = idle,
+    .idle = kg_tmemory_yield,
     .close = kg_torch_close,
     .usable = usable,
     .onboard = kg_tonboard,

@@ -116,14 +116,12 @@ void kg_tmemory_drop(struct kg_worker *w)
     kg_ledger_give(&t->memory.ledger);
 }
 
-bool kg_tmemory_yield(struct kg_worker *w)
+void kg_tmemory_yield(struct kg_worker *w)
 {
-    struct kg_torch *t = kg_torch_of(w);
-    bool wanted = t && t->memory.ledger.held > 0 && kg_ledger_is_wanted(&t->memory.ledger);
-    if (wanted) {
+    const struct kg_torch *t = kg_torch_of(w);
+    if (t && t->memory.ledger.held > 0 && kg_ledger_is_wanted(&t->memory.ledger)) {
         kg_tmemory_drop(w);
     }
-    return wanted;
 }
 
 /* What other programs have taken is no part of it. That shows only while no job of ours is there

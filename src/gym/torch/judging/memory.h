@@ -28,8 +28,8 @@ void kg_tmemory_room_to_time(struct kg_worker *w);
 /* Ends everything that this worker has on the device, and gives its memory back. What is known of
  * the problem stays. */
 void kg_tmemory_drop(struct kg_worker *w);
-/* The same where another process waits for memory. False: nobody does, or nothing is held. */
-bool kg_tmemory_yield(struct kg_worker *w);
+/* The same where another process waits for memory that is held. */
+void kg_tmemory_yield(struct kg_worker *w);
 /* {rung, reserved_mb, device_mb} for the record; NULL: nothing was planned. */
 json_t *kg_tmemory_json(const struct kg_worker *w);
 
