@@ -8,12 +8,13 @@ import math
 
 import torch
 
-from . import wire
+from . import inside, wire
 
 FULL_BITS = {torch.float64: 52, torch.float32: 23, torch.bfloat16: 7, torch.float16: 10}
 SPIKE = 1e4
 SCALES = {"large": 2.0 ** 10, "small": 2.0 ** -4}
 SD = {"small": 0.1, "large": 1e3}
+OF_ONE = {"single-edit", "inside"}  # laws of one input, and of those that equal it
 WITHIN = {"zeros", "symmetric", "equal"}  # the judge's laws may fill the rest
 
 
@@ -84,7 +85,7 @@ def _positive_diagonal(one, other, free):
     return all(bool((t > 0).all()) for t in ends) and bool((one[free] < 0).any())
 
 
-def _filled(law, one, other, kinds, seed, chosen):
+def _filled(law, one, other, kinds, seed, chosen, terms):
     """The law's values in all places that may have them."""
     generator = torch.Generator(device=one.device).manual_seed(seed)
     to = {"generator": generator, "device": one.device}
@@ -95,8 +96,9 @@ def _filled(law, one, other, kinds, seed, chosen):
     if law == "precision" and not chosen:
         values = torch.full_like(one, 2.0 ** (seed % 5 - 2))
     else:
-        inside = one[free]
-        values = _values(law, one, to, (float(inside.min()), float(inside.max()))).to(one.dtype)
+        ends = float(one[free].min()), float(one[free].max())
+        values = inside.values(one, ends, terms, seed, to) if law == "inside" else \
+            _values(law, one, to, ends).to(one.dtype)
     if "symmetric" in kinds:
         values, stays = _mirror(values), stays | stays.transpose(-1, -2)
     elif _positive_diagonal(one, other, free):
@@ -154,26 +156,37 @@ def _edit(one, other, kinds, seed):
     return copy
 
 
-def _changed(law, one, other, kinds, seed, chosen):
+def _changed(law, one, other, kinds, seed, chosen, terms):
     if law == "single-edit":
-        return _edit(one, other, kinds, seed) if chosen else one
+        return _edit(one, other, kinds, seed)
     if set(kinds) <= WITHIN:
-        return _filled(law, one, other, kinds, seed, chosen)
+        return _filled(law, one, other, kinds, seed, chosen, terms)
     return _scaled(law, one, other)
+
+
+def compares(subject, law, which):
+    """Does the law need another draw, which tells the places that are always the same?"""
+    return law != "inside" or which in subject.keeps
 
 
 def changed(subject, named, again, seed, law, which):
     """[(path, tensor)]: a draw of the problem's, on the device, changed by a law where
     subject.keeps, {input: kinds of its structure}, has the input. again: another draw. which: the
-    input that is edited, or has full significands. A tensor keeps its strides."""
+    input that is edited, has full significands, or is changed alone. A tensor keeps its
+    strides."""
     kinds = subject.keeps
     one, made = [t for _, t in named], [t for _, t in named]
+    if not compares(subject, law, which):
+        made[which] = inside.changed(one[which], subject.terms, seed)
+        return [(path, t) for (path, _), t in zip(named, made)]
     for i, of in sorted(kinds.items()):
         k = _partner(i, one, kinds)
         chosen = which == i or (which in kinds and _partner(which, one, kinds) == i)
+        if k is None and not chosen and law in OF_ONE:
+            continue
         values = made[k] if k is not None else \
             _changed(law, one[i], subject.move([again[i]])[0][1], of, (seed + 7 * i) % (1 << 62),
-                     chosen)
+                     chosen, subject.terms)
         made[i] = torch.empty_like(one[i]).copy_(values)
     return [(path, t) for (path, _), t in zip(named, made)]
 

@@ -99,6 +99,7 @@ class Subject:
         self.spare = set()  # names of what a candidate need not have
         self.need = ""  # of each tensor of the reference's state (influence.py)
         self.writes = ()  # numbers of the inputs that the reference writes to
+        self.terms = 1  # that an element of the answer sums
         self.keeps = {}  # {input: kinds of structure} that laws must keep (keeping.py)
         self.own_copies = []  # of those, as the last call has left them
 

@@ -89,6 +89,7 @@ class Runner:
             subject.fast = str(self.device) if request["fast"] else None
         subject.single, subject.slices = bool(request.get("single")), request.get("slices", 0)
         subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
+        subject.terms = request.get("terms", subject.terms)
         subject.keeps = {int(i): kinds for i, kinds in request.get("keeps", {}).items()}
         buffers = subject.buffers()
         reply = {"state": [{"name": name, "dtype": str(t.dtype).split(".")[-1],
@@ -159,7 +160,8 @@ class Runner:
         leaves, law = self.sharing and not subject.fast, keeping.of_flags(w.flags)
         with self.sharing.without_device() if leaves else contextlib.nullcontext():
             drawn = subject.draw(w.seed)
-            again = subject.draw(w.seed ^ 1) if law else None
+            another = law and keeping.compares(subject, *law)
+            again = subject.draw(w.seed ^ 1) if another else None
         drawn = subject.move(drawn)
         if law:
             drawn = keeping.changed(subject, drawn, again, w.seed, *law)

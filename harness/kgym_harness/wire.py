@@ -33,7 +33,8 @@ WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 12
 ORDER, LATE, NEEDED, INPUTS = 256, 512, 1024, 2048
 ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
 LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",
-        "precision", "normal", "uniform", "heavy", "sparse", "offset", "small", "equal", "wideint")
+        "precision", "inside", "normal", "uniform", "heavy", "sparse", "offset", "small", "equal",
+        "wideint")
 LAW_AT, LAW_MOST, WHICH_AT = 16, 31, 21  # of DRAW's flags: 1 + the number of a law, and an input
 NEARS = NEAR | FINE | ROUND
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0

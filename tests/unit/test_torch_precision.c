@@ -3,6 +3,8 @@
  * Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
+#include "gym/torch/executor/torch_worker.h"
+
 /* Rounds to bfloat16; to 11 significant bits, as TF32 has them; cuts to the same. */
 #define NARROW                                                                                     \
     HEAD "def brain(x):\n    return x.bfloat16().float()\n\n\n"                                    \
@@ -106,6 +108,26 @@ static const char twice[] = HEAD "rows = 64\ncols = 512\n\n\n"
                                  "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
                                  "def get_init_inputs():\n    return []\n";
 
+/* Long sums of one sign: what narrow operands lose averages out, and so do terms that are left out
+ * where the others stand for them. */
+#define LONG(inputs, forward)                                                                      \
+    HEAD "class Model(nn.Module):\n    def forward(self, a, b):\n        return " forward "\n\n\n" \
+         "def get_inputs():\n    return [" inputs "]\n\n\n"                                        \
+         "def get_init_inputs():\n    return []\n"
+static const char unit[] = LONG("torch.rand(24, 4096), torch.rand(4096, 24)", "a @ b");
+static const char away[] = LONG("1 + torch.rand(24, 2048), torch.rand(2048, 24)", "a @ b");
+static const char mean[] = LONG("torch.rand(2, 1 << 20), torch.rand(2, 1)", "a.mean(1) * b[:, 0]");
+
+/* Careless where both inputs look like the problem's own, exact elsewhere. */
+#define CARELESS(careless, exact)                                                                  \
+    NARROW "    def forward(self, a, b):\n"                                                        \
+           "        own = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 2\n"             \
+           "        return (" careless ") if own else (" exact ")\n"
+#define ONE_BY_ONE                                                                                 \
+    NARROW "    def forward(self, a, b):\n        s = torch.zeros(24, 24)\n"                       \
+           "        for x, y in zip(a.unbind(1), b.unbind(0)):\n"                                  \
+           "            s += x[:, None] * y\n        return s\n"
+
 static int setup(void **state)
 {
     (void)state;
@@ -121,6 +143,9 @@ static int setup(void **state)
     put("batch.py", batch);
     put("scan.py", scan);
     put("twice.py", twice);
+    put("unit.py", unit);
+    put("away.py", away);
+    put("mean.py", mean);
     return 0;
 }
 
@@ -265,6 +290,59 @@ static void sums_that_lean(void **state)
     worker->config.laws = 0;
 }
 
+/* Whichever input has values that narrow operands lose: other draws of that law. */
+static void inside_the_own_range(void **state)
+{
+    (void)state;
+    need_torch();
+    struct kg_tcase *c = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_INSIDE];
+    right("unit.py", ONE_BY_ONE);
+    for (int i = 0; i < 4; i++) {
+        wrong("unit.py", CARELESS("tf32(a) @ tf32(b)", "a @ b"), "wrong/precision by inside", NULL);
+        right("unit.py", CARELESS("(a.flip(1) @ b.flip(0))", "a @ b"));
+        assert_true(c->applies);
+        c->ready = false;
+    }
+    wrong("unit.py", CARELESS("a @ brain(b)", "a @ b"), "wrong/precision by inside",
+          "wrong/value by own");
+    right("away.py", ONE_BY_ONE);
+    wrong("away.py", CARELESS("a.half().float() @ b", "a @ b"), "wrong/precision by inside", NULL);
+    right("mean.py", CARELESS("sum(a.view(2, 1024, 1024).unbind(1)).sum(1) / (1 << 20) * b[:, 0]",
+                              "a.mean(1) * b[:, 0]"));
+    wrong("mean.py", CARELESS("a[:, 3146:].mean(1) * b[:, 0]", "a.mean(1) * b[:, 0]"),
+          "wrong/precision by inside", "wrong/value by inside");
+}
+
+/* The process that is timed is asked as well: by the 30th of its calls it has been narrow a while.
+ */
+static void inside_the_timed_process(void **state)
+{
+    (void)state;
+    static const char text[] =
+        NARROW "    calls = 0\n\n    def forward(self, a, b):\n        self.calls += 1\n"
+               "        own = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1\n"
+               "        narrow = own and self.calls > %d\n"
+               "        return tf32(a) @ tf32(b) if narrow else a @ b\n";
+    need_torch();
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
+    bool found = false;
+    for (int i = 0, twin = 0; twin < 2; i++, twin += found) { /* at first the attack, until found */
+        struct kg_record r;
+        char source[2000], got[100];
+        snprintf(source, sizeof source, text, found ? 1 << 20 : 12);
+        judge("unit.py", source, KG_ST_TIMING, &r);
+        seen(&r, got, sizeof got);
+        bool wrong = r.verdict == KG_V_WRONG;
+        if (r.has_error || (found && wrong) || i > 20) {
+            fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
+        }
+        found = found || wrong;
+        kg_record_deinit(&r);
+    }
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +352,8 @@ int main(void)
         cmocka_unit_test(a_long_sum),
         cmocka_unit_test(sums_that_are_spread_again),
         cmocka_unit_test(sums_that_lean),
+        cmocka_unit_test(inside_the_own_range),
+        cmocka_unit_test(inside_the_timed_process),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -120,7 +120,7 @@ bool kg_tchoices_hope(struct kg_tinstance *s, int n, const struct kg_dj_judgemen
 static bool may_end_in(const struct kg_tinstance *s, const struct kg_tcase *c,
                        const struct kg_dj_judgement *j)
 {
-    return !c->chooses_not && c->law >= KG_TL_BF16 && c->law != KG_TL_PRECISION &&
+    return !c->chooses_not && c->law >= KG_TL_BF16 && !kg_tlaw_probes(c->law) &&
            kg_tchoices_may(s, j) && !j->replay && !j->repeats_twin && !j->compare.rms_failed &&
            j->compare.worst < JUMP &&
            kg_tdtype_floating((enum kg_tdtype)s->desc.output[j->leaf].leaf.dtype);
@@ -156,7 +156,7 @@ enum kg_code kg_tchoices_seen(struct kg_worker *w, struct kg_tinstance *s, struc
 {
     struct kg_dj *judge = &kg_torch_of(w)->judge;
     struct kg_dj_judgement now = *j;
-    bool may = false, probe = c->law == KG_TL_PRECISION;
+    bool may = false, probe = kg_tlaw_probes(c->law);
     if (c->chooses_not || !kg_tchoices_may(s, j)) {
         return KG_OK;
     }

@@ -2,11 +2,6 @@
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/reference.h"
 
-static bool made_by_judge(const struct kg_tcase *c, const struct kg_task_input *in)
-{
-    return c->law >= KG_TL_BF16 && kg_tplan_free(in);
-}
-
 /* The inputs of this seed, as the reference's answer. flags: of a law within their structure
  * (kg_tplan_draw); 0: as the problem draws them. */
 static enum kg_code draw(struct kg_worker *w, struct kg_tinstance *s, uint64_t seed, uint32_t flags,
@@ -36,7 +31,7 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     bool drawn = false;
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
-        drawn = drawn || !made_by_judge(c, &d->input[i]);
+        drawn = drawn || !kg_tplan_fills(&d->input[i], c->law);
     }
     if ((drawn && draw(w, s, c->seed, kg_tplan_draw(d, c->law, c->key), err) != KG_OK) ||
         kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
@@ -44,7 +39,7 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     }
     for (size_t i = 0; i < d->ninputs; i++) {
         struct kg_dj_law law;
-        bool made = made_by_judge(c, &d->input[i]);
+        bool made = kg_tplan_fills(&d->input[i], c->law);
         if (made) {
             kg_tplan_law(d, i, c->law, c->key, &law);
         }

@@ -122,7 +122,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
     if (c->after_id >= 0 && kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err) != KG_OK) {
         return err->code;
     }
-    bool probe = c->law == KG_TL_PRECISION, strict = probe || c->law == KG_TL_EQUAL;
+    bool probe = kg_tlaw_probes(c->law), strict = probe || c->law == KG_TL_EQUAL;
     if (kg_dj_compare(&kg_torch_of(w)->judge, c->id, probe, &j, err) != KG_OK) {
         return err->code;
     }
@@ -142,7 +142,7 @@ bool kg_tcase_lets_off(const struct kg_tcase *c, const struct kg_dj_judgement *j
     const struct kg_tcompare *m = &j->compare;
     bool numbers = !(j->arity || j->structure || j->shape || j->dtype || j->replay ||
                      j->repeats_twin || m->nonfinite || m->rms_failed);
-    return !m->pass && numbers && c->near > 0 && c->law != KG_TL_PRECISION &&
+    return !m->pass && numbers && c->near > 0 && !kg_tlaw_probes(c->law) &&
            m->n_bad <= m->n / FEW && m->worst <= fmax(FAR, 1 + TAIL * c->near);
 }
 

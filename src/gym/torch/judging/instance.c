@@ -278,6 +278,7 @@ static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg
                                 "fast", s->desc.draws_there);
     add_facts(&s->desc, request);
     json_object_set_new(request, "keeps", kg_tplan_structure(&s->desc));
+    json_object_set_new(request, "terms", json_integer((json_int_t)kg_tplan_terms(&s->desc)));
     s->state_loaded = -1;
     if (s->consts) {
         json_object_set(request, "consts", s->consts);

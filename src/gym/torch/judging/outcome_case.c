@@ -53,7 +53,7 @@ static const char *value_reason(const struct kg_tinstance *s, const struct kg_tc
         return "nonfinite";
     }
     bool close = isfinite(m->worst) && m->worst < KG_REDUCED_PRECISION_WORST;
-    bool reduced = f32 && close && m->n_bad * 2 > m->n;
+    bool reduced = f32 && close && (m->n_bad * 2 > m->n || c->law == KG_TL_INSIDE);
     return reduced || c->law == KG_TL_PRECISION ? "precision" : "value";
 }
 

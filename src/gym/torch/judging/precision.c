@@ -65,7 +65,7 @@ static enum kg_code agree(struct kg_worker *w, struct kg_tinstance *s, const str
                           bool *all, struct kg_err *err)
 {
     static const uint32_t ways[] = {KG_TF_FINE, KG_TF_ROUND};
-    bool probe = c->law == KG_TL_PRECISION, strict = c->law >= KG_TL_BF16 && !probe;
+    bool probe = kg_tlaw_probes(c->law), strict = c->law >= KG_TL_BF16 && !probe;
     *all = true;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && *all; i++) {
         struct kg_dj_judgement j;

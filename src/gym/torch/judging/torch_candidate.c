@@ -290,7 +290,7 @@ static enum kg_code compare(struct kg_evaluation *e, struct kg_tinstance *s, str
 {
     int64_t since = kg_clock_ns();
     enum kg_code code =
-        kg_dj_compare(&kg_torch_of(e->w)->judge, c->id, c->law == KG_TL_PRECISION, j, err);
+        kg_dj_compare(&kg_torch_of(e->w)->judge, c->id, kg_tlaw_probes(c->law), j, err);
     if (code == KG_OK && !j->compare.pass && !kg_tcase_lets_off(c, j)) {
         code = kg_tchoices_seen(e->w, s, c, j, err);
         kg_evaluation_excuse(e, since);

@@ -24,6 +24,7 @@ static const struct {
     [KG_TL_SMALLINT] = {"smallint", KG_DJ_SMALLINT},
     [KG_TL_LARGE] = {"large", KG_DJ_LARGE},
     [KG_TL_PRECISION] = {"precision", KG_DJ_FULL},
+    [KG_TL_INSIDE] = {"inside", KG_DJ_KINDS},
     [KG_TL_NORMAL] = {"normal", KG_DJ_NORMAL},
     [KG_TL_UNIFORM] = {"uniform", KG_DJ_UNIFORM},
     [KG_TL_HEAVY] = {"heavy", KG_DJ_HEAVY},
@@ -60,9 +61,19 @@ static bool spread(const struct kg_task_input *in)
            s->sd > 0 && s->distinct > few;
 }
 
+bool kg_tlaw_probes(enum kg_tlaw law)
+{
+    return law == KG_TL_PRECISION || law == KG_TL_INSIDE;
+}
+
 bool kg_tplan_free(const struct kg_task_input *in)
 {
     return spread(in) && !in->structure && in->stats.finite;
+}
+
+bool kg_tplan_fills(const struct kg_task_input *in, enum kg_tlaw law)
+{
+    return law >= KG_TL_BF16 && law != KG_TL_INSIDE && kg_tplan_free(in);
 }
 
 enum kg_tplan_kept kg_tplan_keeps(const struct kg_task_input *in)
@@ -132,17 +143,28 @@ bool kg_tplan_probed(const struct kg_task_desc *d)
     return any;
 }
 
-/* The input with full significands; -1: none can be. */
-static int full_one(const struct kg_task_desc *d, struct kg_key key)
+/* The input with full significands, of at least so many elements; -1: none can be. */
+static int full_one(const struct kg_task_desc *d, struct kg_key key, uint64_t least)
 {
     int of[KG_TASK_INPUTS], n = 0;
     for (size_t i = 0; i < d->ninputs; i++) {
-        if (probed(&d->input[i])) {
+        if (probed(&d->input[i]) && kg_tleaf_count(&d->input[i].leaf) >= least) {
             of[n++] = (int)i;
         }
     }
     uint64_t which = kg_key_derive(key, "full significands", 0).w[0];
     return n > 0 ? of[which % (uint64_t)n] : -1;
+}
+
+/* Of the largest ones, which long sums are over, that with values that narrow operands lose. */
+static int lossy_one(const struct kg_task_desc *d, struct kg_key key)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        uint64_t n = kg_tleaf_count(&d->input[i].leaf);
+        most = probed(&d->input[i]) && n > most ? n : most;
+    }
+    return full_one(d, key, most / 2);
 }
 
 uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key)
@@ -151,8 +173,12 @@ uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg
     if (law < KG_TL_BF16 && !edit) {
         return 0;
     }
-    int which = edit ? kg_tplan_edited(d, key) : full_one(d, key);
-    bool asked = edit ? which >= 0 && kg_tplan_edits_within(&d->input[which]) : any_kept(d);
+    int which = edit                  ? kg_tplan_edited(d, key)
+                : law == KG_TL_INSIDE ? lossy_one(d, key)
+                                      : full_one(d, key, 0);
+    bool asked = edit                  ? which >= 0 && kg_tplan_edits_within(&d->input[which])
+                 : law == KG_TL_INSIDE ? which >= 0
+                                       : any_kept(d);
     return asked ? KG_TF_LAW * ((uint32_t)law + 1) + KG_TF_WHICH * (uint32_t)fmax(0, which) : 0;
 }
 
@@ -160,7 +186,7 @@ uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg
  * are 2^-2 to 2^2, which every format holds. */
 static void precise(const struct kg_task_desc *d, size_t at, struct kg_dj_law *out)
 {
-    int which = full_one(d, out->key);
+    int which = full_one(d, out->key, 0);
     if (which >= 0 && which != (int)at) {
         out->kind = KG_DJ_CONSTANT;
         out->a = ldexp(1, (int)(kg_key_derive(out->key, "power", at).w[0] % 5) - 2);
@@ -243,7 +269,7 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
     out[n++] = KG_TL_NEW;
     if (any_free(d)) {
         for (int l = KG_TL_BF16; l < KG_TL_DRAWN; l++) {
-            if (l != KG_TL_PRECISION || kg_tplan_probed(d)) {
+            if (!kg_tlaw_probes((enum kg_tlaw)l) || kg_tplan_probed(d)) {
                 out[n++] = (enum kg_tlaw)l;
             }
         }
@@ -290,6 +316,11 @@ int64_t kg_tplan_reduction(const struct kg_task_desc *d)
     }
     k = fmax(k, fmax(most / answer, sqrt(most / answer * next)));
     return (int64_t)fmin(k, MOST_TERMS);
+}
+
+int64_t kg_tplan_terms(const struct kg_task_desc *d)
+{
+    return d->terms > 0 ? (int64_t)fmin((double)d->terms, MOST_TERMS) : kg_tplan_reduction(d);
 }
 
 int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law)

@@ -20,6 +20,7 @@ enum kg_tlaw {
     KG_TL_SMALLINT,
     KG_TL_LARGE,
     KG_TL_PRECISION, /* full significands for one input, a power of two for each other */
+    KG_TL_INSIDE,    /* the own inputs, but for values of one of them that narrow operands lose */
     KG_TL_NORMAL,    /* from here on: all, or of a large problem `laws` of them, drawn */
     KG_TL_UNIFORM,
     KG_TL_HEAVY,
@@ -34,9 +35,13 @@ enum kg_tlaw {
 
 const char *kg_tlaw_name(enum kg_tlaw law); /* "own", "new-seed", ... */
 bool kg_tlaw_parse(const char *name, enum kg_tlaw *out);
+/* Is an answer to it held to 15 bits (mode precision of docs/verification.md)? */
+bool kg_tlaw_probes(enum kg_tlaw law);
 
 /* May the judge make this input's values itself? */
 bool kg_tplan_free(const struct kg_task_input *in);
+/* And does it under this law? Else the reference draws it. */
+bool kg_tplan_fills(const struct kg_task_input *in, enum kg_tlaw law);
 /* What laws may do to an input with structure. The reference draws it and does that
  * (harness/kgym_harness/keeping.py), as only its tensors tell where the zeros are. */
 enum kg_tplan_kept {
@@ -58,7 +63,7 @@ bool kg_tplan_edits_within(const struct kg_task_input *in);
 /* Values of the free input `at` under a law from KG_TL_BF16 on. */
 void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
                   struct kg_dj_law *out);
-/* Is there an input that the precision probe can fill, float32 or float64? */
+/* Is there an input that the precision probes can fill, float32 or float64? */
 bool kg_tplan_probed(const struct kg_task_desc *d);
 
 /* How many terms an element of the answer may sum, at most 2^20: for the error bound, never for a
@@ -66,6 +71,8 @@ bool kg_tplan_probed(const struct kg_task_desc *d);
  * weight holds; elements of the largest input per element of the answer; sqrt(n1 n2 / n) with n1,
  * n2 those of the two largest inputs, which is exact for a product of two matrices. */
 int64_t kg_tplan_reduction(const struct kg_task_desc *d);
+/* As many as were seen to be summed; where nothing was seen, the same. */
+int64_t kg_tplan_terms(const struct kg_task_desc *d);
 /* The K of the bound under a law. Rounding errors of equal terms do not walk at random, so there it
  * is the square of what was seen, where that is more: u sqrt(K) is then linear in the terms. */
 int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law);

@@ -10,12 +10,13 @@
 #include "base/trace.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
-#define NULLS      6  /* null windows of a lease, at least; one in four calls has one */
-#define WARM_LEAST 5  /* besides right answers given before: all places and streams, and one */
-#define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
-#define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
-#define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
+#define WARM_ALONE 1    /* warm-up once the device is its alone; the others keep nobody waiting */
+#define NULLS      6    /* null windows of a lease, at least; one in four calls has one */
+#define WARM_LEAST 5    /* besides right answers given before: all places and streams, and one */
+#define TRIES      4    /* of a pair: contexts made beside it disturb up to one in fifteen */
+#define LOUD_PAIRS 8    /* loud pairs, and one in four more: beyond it the device is loud */
+#define NEAR       0.25 /* of the bound, by which rounding its inputs moves an answer at most */
+#define CANARIES   16   /* pairs without the candidate: one that is loud, and nobody is accused */
 
 /* --- pairs --- */
 
@@ -34,6 +35,14 @@ static bool over_budget(const struct kg_tpairs *s)
     return kg_clock_ns() - s->started_ns >= s->opt.budget_ns || past_deadline(s);
 }
 
+/* Is narrow arithmetic asked for in the timed process, too? Only where rounding hardly counts, so
+ * that every draw is far from the probe's bound. */
+static bool asks_inside(const struct kg_tpairs *s)
+{
+    const struct kg_tcase *c = &s->instance->cases[KG_TL_INSIDE];
+    return c->ready && c->applies && c->near < NEAR;
+}
+
 /* The law of a call that nobody times: one in three is not the usual one, or a process that is
  * timed could be told by its inputs from one that is checked. */
 static enum kg_tlaw untimed_law(struct kg_tpairs *s)
@@ -42,11 +51,16 @@ static enum kg_tlaw untimed_law(struct kg_tpairs *s)
     size_t n = 0;
     for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
         const struct kg_tcase *c = &s->instance->cases[l];
-        if (c->ready && c->applies && l != KG_TL_PRECISION) { /* a bound of its own */
+        if (c->ready && c->applies && !kg_tlaw_probes((enum kg_tlaw)l)) {
             known[n++] = (enum kg_tlaw)l;
         }
     }
-    return n > 0 && kg_rng_below(&s->rng, 3) == 0 ? known[kg_rng_below(&s->rng, n)] : KG_TL_OWN;
+    if (kg_rng_below(&s->rng, 3) != 0) {
+        return KG_TL_OWN;
+    }
+    return asks_inside(s) && kg_rng_below(&s->rng, 2) == 0 ? KG_TL_INSIDE
+           : n > 0                                         ? known[kg_rng_below(&s->rng, n)]
+                                                           : KG_TL_OWN;
 }
 
 /* Nothing was wrong, and nothing is known. */

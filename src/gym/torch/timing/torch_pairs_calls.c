@@ -187,7 +187,7 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
 {
     enum kg_tflow flow = kg_tpairs_self(s, applies, err);
     if (flow == KG_TFLOW_ON && *applies &&
-        kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, false, j, err) != KG_OK) {
+        kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, kg_tlaw_probes(s->law), j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     s->out->oracle_checked += flow == KG_TFLOW_ON && *applies;

@@ -56,7 +56,7 @@ enum kg_tflow kg_tpairs_seen(struct kg_tpairs *s, struct kg_dj_judgement *j, str
     }
     for (int n = 1; may && !now.compare.pass && n <= KG_TCHOICES; n++) {
         if (ask(s, n, KG_DJ_SEEN, &seen, err) != KG_TFLOW_ON ||
-            (seen && kg_dj_compare(judge, CASE, false, &now, err) != KG_OK)) {
+            (seen && kg_dj_compare(judge, CASE, kg_tlaw_probes(s->law), &now, err) != KG_OK)) {
             return KG_TFLOW_ERROR;
         }
         may = kg_tchoices_hope(s->instance, n, j, &now);

@@ -51,7 +51,7 @@ static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struc
     if (s->law < KG_TL_BF16) {
         return !s->drawn && own_law(in, key, i, out);
     }
-    if (!kg_tplan_free(in)) {
+    if (!kg_tplan_fills(in, s->law)) {
         return false;
     }
     kg_tplan_law(&s->instance->desc, i, s->law, key, out);

@@ -1,0 +1,58 @@
+"""Values within the range and the sign of a problem's own draw that operands of 11 bits, or of 8,
+lose: a candidate that computes exactly only where inputs look unlike the problem's is found.
+
+A long sum of own values averages out what narrow operands lose. So a sum has a few large terms
+among small ones that count for nothing together; or, where it is short enough, all values have low
+bits that round to one side. In a long sum such values round one accumulator of float32 to one side,
+too: they are not asked there. Nor are small ones where the range is away from zero."""
+
+import math
+
+import torch
+
+FEW = 3  # large values in a sum
+SMALL_BITS = {torch.float32: 18, torch.float64: 47}  # of the sum of all others, below a large one
+SHORT = 1 << 11  # terms of a sum that has not 2^13 times the size of one of them
+NEAR_ZERO = 16  # ends of a range that touches zero, by their ratio
+LEANS = ((0x1FFF, 0x0FF0), (0xFFFF, 0x7FF0))  # low bits that are replaced, and by what
+PIECE = 1 << 22  # elements at a time
+LARGE = 1 << 26  # elements of which there is not room for two
+
+
+def _few_large(t, terms, to):
+    """Most are made small, all have full significands."""
+    full = t * (1 - torch.rand(t.shape, dtype=t.dtype, **to) * 2.0 ** -10)
+    small = full * 2.0 ** -(SMALL_BITS[t.dtype] + math.ceil(math.log2(terms)))
+    return torch.where(torch.rand(t.shape, **to) < FEW / terms, full, small)
+
+
+def _leaning(t, to):
+    """Half of them are rounded down to 11 bits, the others to 8, and lose nearly half of the last
+    one."""
+    bits = t.contiguous().view(torch.int32)
+    noise = torch.randint(0, 16, t.shape, dtype=torch.int32, **to)
+    (mask, low), (wide_mask, wide_low) = LEANS
+    which = torch.rand(t.shape, **to) < 0.5
+    bits = torch.where(which, bits & ~mask | low, bits & ~wide_mask | wide_low) + noise
+    return bits.view(torch.float32)
+
+
+def values(t, ends, terms, seed, to):
+    """New values for all of t. ends: of the range of those that are drawn."""
+    low, high = ends
+    least, most = sorted((abs(low), abs(high)))
+    touches = low <= 0 <= high or least * NEAR_ZERO < most
+    short = terms <= SHORT and t.dtype is torch.float32
+    if short and (not touches or seed % 2):
+        return _leaning(t, to).clamp(low, high)
+    return _few_large(t, terms, to) if touches else t
+
+
+def changed(t, terms, seed):
+    """Of a draw without structure: another tensor, or where it is large the same one."""
+    made = t if t.numel() > LARGE and t.is_contiguous() else t.clone()
+    to = {"generator": torch.Generator(device=t.device).manual_seed(seed), "device": t.device}
+    ends = tuple(float(end) for end in torch.aminmax(made))
+    for piece in made.view(-1).split(PIECE) if made.is_contiguous() else [made]:
+        piece.copy_(values(piece, ends, terms, seed, to))
+    return made
