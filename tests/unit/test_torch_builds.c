@@ -296,6 +296,37 @@ static void inputs_that_repeat_find_nothing_kept(void **state)
     }
 }
 
+/* Answers that a first process computes and keeps, for later ones to look up. Whatever is not among
+ * them is `other`. */
+#define TABLE(other)                                                                               \
+    HEAD "import hashlib, pathlib\nhere = pathlib.Path('/tmp/extensions')\n"                       \
+         "first = not here.exists()\nhere.mkdir(exist_ok=True)\n\n\n"                              \
+         "class ModelNew(nn.Module):\n    def forward(self, x):\n"                                 \
+         "        p = here / hashlib.sha1(x.numpy().tobytes()).hexdigest()\n"                      \
+         "        if first:\n            torch.save(2 * x, p)\n"                                   \
+         "        return torch.load(p) if p.exists() else " other "\n"
+
+/* In this evaluation inputs are asked that the one which has kept something did not see, also where
+ * only the problem's own are asked. */
+static void a_table_of_answers_does_not_serve(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    char got[100];
+    need_torch();
+    for (int i = 0; i < 6; i++) {
+        worker->config.multi_input = i % 3 != 2;
+        judge("twice.py", i < 3 ? TABLE("0 * x") : TABLE("2 * x"), KG_ST_FULL, &r);
+        seen(&r, got, sizeof got);
+        if (strcmp(got, i == 0 || i >= 3 ? "ok" : "wrong/value") != 0) {
+            fail_msg("evaluation %d: %s (%s)", i, got, r.has_error ? r.error.message : r.message);
+        }
+        assert_int_equal(restored(&r), i % 3 != 0);
+        kg_record_deinit(&r);
+    }
+    worker->config.multi_input = true;
+}
+
 static void the_cache_stays_within_its_size(void **state)
 {
     (void)state;
@@ -326,6 +357,7 @@ int main(void)
         TEST(what_a_dead_process_left_is_not_kept),
         TEST(it_can_be_switched_off),
         TEST(inputs_that_repeat_find_nothing_kept),
+        TEST(a_table_of_answers_does_not_serve),
         TEST(the_cache_stays_within_its_size),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -171,7 +171,8 @@ struct kg_torch_run {
     json_t *profile; /* its runners keep launch records: of LOAD's request; NULL: they do not */
     char builds[520], builds_key[KG_SHA256_HEX]; /* cache of what it builds, "": none; its key */
     bool builds_kept;                            /* there is an entry, or there shall be none */
-    json_t *own_state; /* of its module, as it was constructed: a claim; NULL: not known */
+    bool builds_earlier; /* the entry is of an earlier evaluation, and a process has it */
+    json_t *own_state;   /* of its module, as it was constructed: a claim; NULL: not known */
 };
 
 extern const struct kg_executor kg_executor_torch;

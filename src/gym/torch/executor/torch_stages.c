@@ -213,6 +213,24 @@ enum kg_stage_result kg_tstage_tiny(struct kg_evaluation *e, struct kg_err *err)
     return run_laws(e, KG_ST_TINY, &own, 1, err);
 }
 
+/* What an earlier evaluation left could be a table of answers: inputs that it has not seen are
+ * among those that are asked. */
+static size_t ask_anew(const struct kg_evaluation *e, enum kg_tlaw *laws, size_t n)
+{
+    bool there = false;
+    if (!kg_torch_run_of(e)->builds_earlier) {
+        return n;
+    }
+    kg_tcase_spend(kg_torch_run_of(e)->instance, KG_TL_NEW);
+    for (size_t i = 0; i < n; i++) {
+        there = there || laws[i] == KG_TL_NEW;
+    }
+    if (!there) {
+        laws[n++] = KG_TL_NEW;
+    }
+    return n;
+}
+
 enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
 {
     const struct kg_config *c = &e->w->config;
@@ -230,6 +248,7 @@ enum kg_stage_result kg_tstage_full(struct kg_evaluation *e, struct kg_err *err)
     bool all = c->laws > 0 && kg_tcases_fit(e->w, s);
     size_t n = kg_tplan_full(&s->desc, c->multi_input, all ? KG_TL_COUNT : c->laws, false, rank,
                              &e->rng, laws);
+    n = ask_anew(e, laws, n);
     enum kg_stage_result worst = run_laws(e, KG_ST_FULL, laws, n, err);
     if (worst == KG_STAGE_PASS && e->compared == 0) {
         kg_fail(err, KG_E_PROBLEM, "%s: no input of this problem meets the error bound",

@@ -264,6 +264,11 @@ static void renew(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *
     }
 }
 
+void kg_tcase_spend(struct kg_tinstance *s, enum kg_tlaw law)
+{
+    s->cases[law].asked = RENEW;
+}
+
 /* Slices of its inputs have to do with each other, and there is no memory for all of them in
  * double. */
 static enum kg_code as_a_whole(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,

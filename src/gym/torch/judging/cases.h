@@ -7,6 +7,8 @@
 /* A case of this law with its expected answers; *out->applies tells whether it may be asked. */
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err) KG_MUST_USE;
+/* The next evaluation to ask it gets another one. */
+void kg_tcase_spend(struct kg_tinstance *s, enum kg_tlaw law);
 /* Is there memory for cases of all laws at once? Where there is not, laws are drawn. */
 bool kg_tcases_fit(const struct kg_worker *w, const struct kg_tinstance *s);
 /* In which order laws are drawn: those first whose cases are there, then those that the worker has

@@ -68,6 +68,9 @@ static enum kg_stage_result ask(struct kg_evaluation *e, struct kg_err *err)
     if (kg_tinstance_open(e->w, s, err) != KG_OK || take_replay(e, s, &law, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
+    if (run->builds_earlier) {
+        kg_tcase_spend(s, law);
+    }
     run->asked = json_array();
     json_object_set_new(
         e->r->secret, "published",

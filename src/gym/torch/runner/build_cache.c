@@ -93,6 +93,7 @@ void kg_tbuilds_restore(struct kg_evaluation *e)
     if (kg_tree_unpack(bytes, n, r->tmp - 1, r->sandbox.uid, r->sandbox.gid, &err) != KG_OK) {
         kg_log(KG_LOG_WARN, "%s", err.message); /* it builds itself */
     } else if (!known) {
+        run->builds_earlier = true;
         kg_record_evidence(e->r, "builds", json_pack("{s:b}", "restored", true));
     }
     free(bytes);
