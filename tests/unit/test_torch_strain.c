@@ -3,6 +3,8 @@
  * share a device or have it alone as they do a GPU. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
+#include <signal.h>
+
 #include "gym/eval/accidents.h"
 #include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/timing/torch_pairs.h"
@@ -142,12 +144,45 @@ static void a_law_is_not_left_out_for_want_of_memory(void **state)
     }
 }
 
+/* The reference is stopped, as one is that gets no time; the next process of it is not. */
+static void stop_reference(enum kg_tlaw then)
+{
+    struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
+    s->cases[then].ready = false;
+    assert_true(s->ref.up);
+    assert_int_equal(kill(s->ref.runner.sandbox.pid, SIGSTOP), 0);
+}
+
+/* Late beside a candidate, it is asked again without it before the problem is said to be at fault.
+ * Late without one, it is. */
+static void a_late_reference_is_asked_alone(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    char got[100];
+    need_torch();
+    judge("affine.py", good, KG_ST_FULL, &r);
+    seen(&r, got, sizeof got);
+    assert_string_equal(got, "ok");
+    kg_record_deinit(&r);
+    for (int beside = 1; beside >= 0; beside--) {
+        stop_reference(beside ? KG_TL_NEW : KG_TL_OWN);
+        judge("affine.py", good, KG_ST_FULL, &r);
+        seen(&r, got, sizeof got);
+        if (strcmp(got, beside ? "ok" : "error/problem") != 0) {
+            fail_msg("%s: %s", got, r.has_error ? r.error.message : r.message);
+        }
+        kg_record_deinit(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whose_doing_it_is),
         cmocka_unit_test(nobody_is_blamed_before),
         cmocka_unit_test(a_law_is_not_left_out_for_want_of_memory),
+        cmocka_unit_test(a_late_reference_is_asked_alone),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

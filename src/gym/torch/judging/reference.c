@@ -11,10 +11,13 @@ enum kg_code kg_treference_lost(struct kg_worker *w, struct kg_trunner *ref, con
     const char *path = kg_torch_of(w)->problem->path;
     kg_trunner_stop(w, ref);
     const struct kg_exit *x = &ref->runner.sandbox.exit;
+    if (late && *w->cancelled) {
+        return kg_fail(err, KG_E_CANCELLED, "interrupted");
+    }
     if (late) {
-        return *w->cancelled
-                   ? kg_fail(err, KG_E_CANCELLED, "interrupted")
-                   : kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+        kg_fail(err, KG_E_PROBLEM, "%s: %s exceeds its deadline", path, what);
+        err->accident = kg_torch_of(w)->beside; /* which may have taken its time */
+        return err->code;
     }
     if (x->kind == KG_EXIT_OOM) {
         return kg_fail(err, KG_E_HOST, "%s: %s needs more than %" PRId64 " MB (torch.memory_mb)",

@@ -325,6 +325,21 @@ static enum kg_stage_result in_order(struct kg_evaluation *e, struct kg_tinstanc
     return step == KG_STAGE_PASS ? bind(e, c, stage, err) : step;
 }
 
+/* A reference that is late beside the candidate is asked again when that has ended. */
+static enum kg_code case_ready(struct kg_evaluation *e, struct kg_tinstance *s, enum kg_tlaw law,
+                               struct kg_tcase **c, struct kg_err *err)
+{
+    int64_t since = kg_clock_ns();
+    enum kg_code code = kg_tcase_ready(e->w, s, law, c, err);
+    if (code == KG_E_PROBLEM && err->accident) {
+        kg_tcandidate_stop(e);
+        *err = (struct kg_err)KG_ERR_INIT;
+        code = kg_tcase_ready(e->w, s, law, c, err);
+    }
+    kg_evaluation_excuse(e, since);
+    return code;
+}
+
 enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
                                         enum kg_tlaw law, enum kg_stage stage, struct kg_err *err)
 {
@@ -334,11 +349,9 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     struct kg_dj_judgement j;
     uint32_t flags = 0;
     bool ready = true; /* the answer, on its caller's stream */
-    int64_t since = kg_clock_ns();
-    if (kg_tcase_ready(e->w, s, law, &c, err) != KG_OK) {
+    if (case_ready(e, s, law, &c, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_evaluation_excuse(e, since);
     json_array_append_new(kg_torch_run_of(e)->asked, kg_treplay_case(s, c));
     if (!c->applies) {
         return KG_STAGE_PASS;
