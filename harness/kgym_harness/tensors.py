@@ -10,7 +10,7 @@ import json
 
 import torch
 
-from . import wire
+from . import overlap, wire
 
 TORCH = tuple(getattr(torch, name) for name in wire.DTYPES)
 NUMBER = {dtype: i for i, dtype in enumerate(TORCH)}
@@ -74,14 +74,10 @@ def _describe(leaf, name, tensor):
     leaf.name = name.encode("utf-8", "replace")[:wire.NAME - 1]
 
 
-def _alias_of(tensor, inputs):
-    if tensor.numel() == 0:
-        return 0
-    storage = tensor.untyped_storage().data_ptr()
-    for i, bound in enumerate(inputs):
-        if bound.numel() > 0 and bound.untyped_storage().data_ptr() == storage:
-            return i + 1
-    return 0
+def _alias_of(tensor, ranges):
+    """1 + the number of the input whose memory it reaches into; 0: none."""
+    own = overlap.reach(tensor)
+    return next((i + 1 for i, other in enumerate(ranges) if overlap.meet(own, other)), 0)
 
 
 def check_plain(tensor, path):
@@ -103,10 +99,11 @@ def put(out, leaves, named, inputs=()):
     if len(named) > wire.LEAVES:
         raise TooLarge("%d tensors (at most %d)" % (len(named), wire.LEAVES))
     at, whole = wire.GUARD, 0
+    ranges = [overlap.reach(bound) for bound in inputs]
     for leaf, (name, tensor) in zip(leaves, named):
         tensor = tensor.detach()
         _describe(leaf, name, tensor)
-        leaf.aliases = _alias_of(tensor, inputs)
+        leaf.aliases = _alias_of(tensor, ranges)
         size = leaf.bytes
         whole += size
         if whole > out.size:  # tensors that share memory are copied one by one

@@ -260,9 +260,43 @@ static void names(void **state)
     assert_string_equal(kg_tstructure_name(KG_TX_EQUAL), "equal");
 }
 
+/* Memory is what bytes are at, whatever a tensor says that it is a view of. */
+static const char *const memory[][4] = {
+    /* reference, inputs, candidate, verdict */
+    {"x[1:] * 1", "torch.randn(64)", "torch.from_numpy(x.numpy()[1:])", "wrong/alias"},
+    {"x[1:] * 1", "torch.randn(64)", "torch.from_numpy(x.numpy()[1:].copy())", "ok"},
+    {"x[1::2] * 1", "torch.randn(64)", "x[1::2]", "wrong/alias"},
+    {"x[:1].expand(64) * 1", "torch.randn(64)", "x[:1].expand(64)", "wrong/alias"},
+    {"x[:1].expand(64)", "torch.randn(64)", "x[:1].expand(64)", "ok"},
+    {"(x[1:], x + 1)", "torch.randn(64)", "(torch.from_numpy(x.numpy()[1:]), x + 1)", "ok"},
+    {"(x[1:], x + 1)", "torch.randn(64)", "(x[1:].clone(), x + 1)", "ok"},
+    {"x[1:] * 1", "torch.randn(64)",
+     "(setattr(torch.Tensor, 'untyped_storage', lambda t: torch.UntypedStorage(8)), "
+     "setattr(torch.Tensor, 'data_ptr', lambda t: 4096), x[1:])[-1]",
+     "wrong/alias"},
+};
+
+static void memory_of_inputs(void **state)
+{
+    (void)state;
+    need_torch();
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        char inputs[200];
+        print_message("%s\n", memory[i][2]);
+        snprintf(inputs, sizeof inputs, "return [%s]", memory[i][1]);
+        ends("x", memory[i][0], inputs, memory[i][2], memory[i][3]);
+    }
+    ends("a, b", "a[16:] + b[:32]",
+         "n = torch.randn(64).numpy(); return [torch.from_numpy(n[:48]), torch.from_numpy(n[16:])]",
+         "2 * a[16:]", "ok");
+    ends("a, b", "a[16:] + b[:32]", "n = torch.randn(64); return [n[:48] * 1, n[16:] * 1]",
+         "a[16:] + b[:32]", "ok");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_of_inputs),
         cmocka_unit_test(each_kind_is_kept),
         cmocka_unit_test(a_range_is_no_structure),
         cmocka_unit_test(what_has_structure_is_drawn_again),

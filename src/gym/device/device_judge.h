@@ -240,7 +240,7 @@ struct kg_dj_judgement {
     bool replay;    /* wrong here, but right for inputs of an earlier call */
     bool structure; /* nesting or keys differ, so nothing was compared */
     bool device;    /* a tensor lay on another device; a claim, values were compared */
-    bool alias;     /* it shares storage with an input, unlike the reference's; a claim, values were
+    bool alias;     /* it shares memory with an input, unlike the reference's; a claim, values were
                        compared */
     bool repeats_twin; /* wrong here, and equal to the answer before the edit: a replay, or a kernel
                           that ignores the edited element */

@@ -150,7 +150,7 @@ struct kg_tleaf {
                                       contiguous where `copied`. Inputs: where `laid` */
     uint32_t copied;               /* answers: the tensor lay outside OUT and was copied into it */
     uint32_t device;               /* answers: where the candidate's tensor lay: 0 cpu, 1 cuda */
-    uint32_t aliases; /* answers: 1 + index of the bound input whose storage it shares; 0: none */
+    uint32_t aliases; /* answers: 1 + index of the bound input whose memory it reaches; 0: none */
     uint32_t laid;    /* inputs: 1: `bytes` is memory that the strides reach, with gaps, or with
                          elements that several places share; 0: contiguous */
     char name[KG_TWIRE_NAME]; /* state: qualified name; inputs: position; answers: path */
