@@ -139,7 +139,8 @@ def _values_far_from(flat, at, free):
 def _edit(one, other, kinds, seed):
     """A copy with a new value at one of the places that are not always the same; of a symmetric
     matrix, at two."""
-    free = (~_stays(one, other)).reshape(-1).nonzero().reshape(-1)
+    mask = ~_stays(one, other)
+    free = mask.reshape(-1).nonzero().reshape(-1)
     copy = one.clone(memory_format=torch.contiguous_format)
     if free.numel() == 0:
         return copy
@@ -147,11 +148,12 @@ def _edit(one, other, kinds, seed):
     number = torch.randint(0, free.numel(), (1,), generator=draw, device="cpu")
     at = int(free[int(number)])
     flat = copy.view(-1)
-    value = _values_far_from(flat, at, free)
+    value, n = _values_far_from(flat, at, free), copy.shape[-1]
+    start, row, column = at // (n * n) * n * n, at // n % n, at % n
+    if row == column and _positive_diagonal(one, other, mask):
+        value = value.abs()
     flat[at] = value
     if "symmetric" in kinds:
-        n = copy.shape[-1]
-        start, row, column = at // (n * n) * n * n, at // n % n, at % n
         flat[start + column * n + row] = value
     return copy
 

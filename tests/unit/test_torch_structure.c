@@ -109,6 +109,7 @@ static void each_kind_is_kept(void **state)
     need_torch();
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *const *k = kinds[i];
+        print_message("%s\n", k[0]);
         ends(k[1], k[2], k[3], k[4], "ok");
         ends(k[1], k[2], k[3], k[5], "wrong/value");
     }
