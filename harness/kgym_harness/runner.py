@@ -36,6 +36,7 @@ class Runner:
         self.place = self._open_place()
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
+        self.given = []  # parts of the state, until the last one comes
         self.described = None  # the description that is being read, page by page
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
@@ -100,12 +101,22 @@ class Runner:
         return reply
 
     def do_state(self, request):
-        given = [(leaf.name.decode("utf-8", "replace"), self.input.of_leaf(leaf))
-                 for leaf in self.wire.in_[:self.wire.nrequest]]
+        more = self.wire.flags & wire.MORE
+        if self._part() == 0:
+            self.given = []
+        for leaf in self.wire.in_[:self.wire.nrequest]:
+            t = self.input.of_leaf(leaf)  # the next part lies there, too
+            self.given.append((leaf.name.decode("utf-8", "replace"), t.clone() if more else t))
+        if more:
+            return None
+        given, self.given = self.given, []
         how = self._loaded().load(given)
         self.place.renewed()
         self.place.settle()
         return {"how": how}
+
+    def _part(self):
+        return self.wire.flags >> wire.PART_AT & wire.PART_MOST
 
     def do_bind(self, request):
         self.place.renewed()
@@ -175,7 +186,9 @@ class Runner:
         w, subject = self.wire, self._loaded()
         needed = bool(w.flags & wire.NEEDED)
         named = subject.written(needed) if w.flags & wire.INPUTS else subject.snapshot(needed)
-        w.nreply = tensors.put(self.output, w.out, named)
+        begin = self._part() * wire.LEAVES
+        end = begin + wire.LEAVES if w.flags & wire.MORE else None  # all else is the last part
+        w.nreply = tensors.put(self.output, w.out, named[begin:end])
         self.place.settle()
 
     def do_null(self, request):

@@ -30,7 +30,8 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
 
 BOOT, READY = 0, 1
 WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 128
-ORDER, LATE, NEEDED, INPUTS = 256, 512, 1024, 2048
+ORDER, LATE, NEEDED, INPUTS, MORE = 256, 512, 1024, 2048, 4096
+PART_AT, PART_MOST = 16, 31  # of STATE's and SNAPSHOT's flags: a part of LEAVES tensors
 ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
 LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",
         "precision", "inside", "normal", "uniform", "heavy", "sparse", "offset", "small", "equal",
@@ -101,4 +102,5 @@ def layout():
     return {"leaf": of(Leaf), "wire": of(Wire), "dtypes": list(DTYPES),
             "commands": list(COMMANDS), "statuses": list(STATUSES), "magic": MAGIC,
             "version": VERSION,
-            "laws": list(LAWS), "law_at": LAW_AT, "law_most": LAW_MOST, "which_at": WHICH_AT}
+            "laws": list(LAWS), "law_at": LAW_AT, "law_most": LAW_MOST, "which_at": WHICH_AT,
+            "more": MORE, "part_at": PART_AT, "part_most": PART_MOST}

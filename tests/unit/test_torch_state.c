@@ -406,32 +406,12 @@ static void shapes_vary(void **state)
     kg_record_deinit(&r);
 }
 
-/* More state than one reply holds. */
-static void long_state(void **state)
-{
-    (void)state;
-    struct kg_record r;
-    char got[100];
-    need_torch();
-#define LONG(NAME)                                                                                 \
-    HEAD "class " NAME "(nn.Module):\n    def __init__(self):\n        super().__init__()\n"       \
-         "        self.w = nn.ParameterList([torch.randn(5) for _ in range(250)])\n\n"             \
-         "    def forward(self, x):\n        return x * sum(self.w)\n"
-    put("long.py", LONG("Model") "\n\ndef get_inputs():\n    return [torch.randn(7, 5)]\n\n\n"
-                                 "def get_init_inputs():\n    return []\n");
-    judge("long.py", LONG("ModelNew"), KG_ST_FULL, &r);
-    seen(&r, got, sizeof got);
-    assert_string_equal(got, "ok");
-    kg_record_deinit(&r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcomes),
         cmocka_unit_test(names_tensors),
         cmocka_unit_test(shapes_vary),
-        cmocka_unit_test(long_state),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -528,10 +528,12 @@ static void reductions(void **state)
     assert_int_equal(kg_tplan_reduction(d), 32); /* of the largest answer */
     d->input[1].leaf.dtype = KG_TD_I64;
     assert_int_equal(kg_tplan_reduction(d), 1); /* indices are not summed */
+    struct kg_task_state weight;
     d->nstate = 1;
-    d->state[0].leaf = leaf(KG_TD_F32, 2, 16, 700);
+    d->state = &weight;
+    weight.leaf = leaf(KG_TD_F32, 2, 16, 700);
     assert_int_equal(kg_tplan_reduction(d), 700); /* a row of a weight */
-    d->state[0].leaf = leaf(KG_TD_F32, 2, 1, 700);
+    weight.leaf = leaf(KG_TD_F32, 2, 1, 700);
     assert_int_equal(kg_tplan_reduction(d), 1); /* a table that is added */
     d->input[0].leaf = leaf(KG_TD_F32, 2, 1 << 15, 1 << 15);
     d->noutputs = 1;
@@ -645,7 +647,9 @@ static void plans(void **state)
         assert_true(laws[i] != KG_TL_PRECISION);
     }
     d->input[0] = input(KG_TD_F32, spread);
+    struct kg_task_state one = {.need = KG_TN_NEEDED};
     d->nstate = 1;
+    d->state = &one;
     assert_int_equal(kg_tplan_full(d, true, 99, false, fresh, &rng, laws), KG_TL_COUNT);
     assert_int_equal(kg_tplan_full(d, true, 0, true, fresh, &rng, laws), KG_TL_COUNT);
     d->input[0] = input(KG_TD_I64, spread);

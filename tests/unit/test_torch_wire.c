@@ -130,6 +130,10 @@ static void test_python_lays_it_out_alike(void **state)
     json_int_t which_at = json_integer_value(json_object_get(layout, "which_at"));
     assert_true(1 << law_at == KG_TF_LAW && most << law_at == KG_TF_LAWS);
     assert_int_equal(1 << which_at, KG_TF_WHICH);
+    json_int_t part_at = json_integer_value(json_object_get(layout, "part_at"));
+    json_int_t parts = json_integer_value(json_object_get(layout, "part_most"));
+    assert_true(1 << part_at == KG_TF_PART && parts << part_at == KG_TF_PARTS);
+    assert_int_equal(json_integer_value(json_object_get(layout, "more")), KG_TF_MORE);
     assert_int_equal(json_integer_value(json_object_get(layout, "magic")), KG_TWIRE_MAGIC);
     assert_int_equal(json_integer_value(json_object_get(layout, "version")), KG_TWIRE_VERSION);
     json_decref(layout);

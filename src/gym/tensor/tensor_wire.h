@@ -29,7 +29,7 @@
 #define KG_TWIRE_MAGIC   0x6b677431u
 #define KG_TWIRE_VERSION 2u
 #define KG_TWIRE_TEXT    (96u << 10)
-#define KG_TWIRE_LEAVES  256 /* most tensors of one command; parameters need the most */
+#define KG_TWIRE_LEAVES  256 /* most tensors of one command; parameters come in parts */
 #define KG_TWIRE_RANK    8
 #define KG_TWIRE_NAME    96
 #define KG_TWIRE_ALIGN   256  /* alignment of every tensor in a region */
@@ -67,7 +67,8 @@ enum kg_tcommand {
     KG_TC_DESCRIBE, /* reference: describe the task; request {consts}; reply: the description */
     KG_TC_BUILD, /* construct the module; request {init, kwargs, seed, trials}; reply {state: [...],
                     seeds: [...], one for each trial} */
-    KG_TC_STATE, /* leaves in IN are named parameters and buffers: load them, then prepare() */
+    KG_TC_STATE, /* leaves in IN are named parameters and buffers, or a part of them: when all are
+                    there load them, then prepare() */
     KG_TC_BIND,  /* leaves in IN are the inputs of the next calls: make tensors of them */
     KG_TC_CALL,  /* call the module on the bound inputs; leaves of the answer */
     KG_TC_DRAW,  /* reference: get_inputs() under `seed`, written to OUT; leaves */
@@ -116,6 +117,10 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_INPUTS = 2048, /* SNAPSHOT: instead of state, the copies of inputs that the
                                         reference writes to, as the last CALL left them. With
                                         NEEDED: as they came */
+                KG_TF_MORE = 4096, /* STATE, SNAPSHOT: another part follows */
+                /* STATE, SNAPSHOT: the number of a part, times PART: of LEAVES tensors each */
+                KG_TF_PART = 1 << 16,
+                KG_TF_PARTS = 31 << 16,
                 KG_TF_ROUNDING =
                     0xff0000, /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
                 /* DRAW: 1 + the number of a law (enum kg_tlaw), times LAW, that changes inputs

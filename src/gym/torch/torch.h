@@ -26,10 +26,14 @@ enum kg_instance_kind { KG_INSTANCE_PUBLISHED, KG_INSTANCE_TINY, KG_INSTANCE_SHA
  * double, with what rounding the inputs does for its error; or itself and nothing else. */
 enum kg_toracle { KG_TO_NONE, KG_TO_FP64, KG_TO_FP32, KG_TO_SELF };
 
+/* Ids of the judge's cases. Part p of a list of state has the id of its part 0 and so many times p
+ * (judging/state_parts.h). */
+#define KG_TORCH_CASES 192
+
 /* The judge's case that is timed, that of the state which a timed call leaves, and where in IN its
  * tensors may lie: at one of so many places. */
-#define KG_TORCH_TIMING_ID   (KG_DJ_CASES - 1)
-#define KG_TORCH_LEFT_ID     (KG_DJ_CASES - 2)
+#define KG_TORCH_TIMING_ID   (KG_TORCH_CASES - 1)
+#define KG_TORCH_LEFT_ID     (KG_TORCH_CASES - 2)
 #define KG_TORCH_PLACES      4
 #define KG_TORCH_PLACE_BYTES 8192u
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/runner/torch_runner.h"
@@ -49,8 +50,7 @@ void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = kg_torch_of(w);
     if (t->judge.pid > 0) {
-        struct kg_err ignored = KG_ERR_INIT;
-        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_LEFT_ID, 2, &ignored);
+        kg_tstate_forget(w, &t->instance[KG_INSTANCE_PUBLISHED].desc, KG_TORCH_LEFT_ID, 2);
     }
     for (int k = 0; k < KG_INSTANCES; k++) {
         put_aside(t, &t->instance[k].ref);

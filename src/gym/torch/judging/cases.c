@@ -11,6 +11,7 @@
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/state_parts.h"
 
 #define RENEW     64 /* evaluations that a case serves */
 #define OWN_TRIES 4  /* draws of the problem's own inputs, until one suits its reference */
@@ -40,10 +41,15 @@ static enum kg_code load_state(struct kg_worker *w, struct kg_tinstance *s, int 
     if (s->desc.nstate == 0 || (s->state_loaded == set && !s->desc.updates_state)) {
         return KG_OK;
     }
-    if (kg_tinstance_state(w, s, set, &id, err) != KG_OK ||
-        kg_treference_ask(w, s, kg_tcase_command(w, s, id, KG_TC_STATE, 1), "loading parameters",
-                          &rep, err) != KG_OK) {
+    if (kg_tinstance_state(w, s, set, &id, err) != KG_OK) {
         return err->code;
+    }
+    for (size_t part = 0; part < kg_tstate_parts(s->desc.nstate); part++) {
+        struct kg_dj_call call = kg_tcase_command(w, s, id, KG_TC_STATE, 1);
+        kg_tstate_part(&call, id, s->desc.nstate, part);
+        if (kg_treference_ask(w, s, call, "loading parameters", &rep, err) != KG_OK) {
+            return err->code;
+        }
     }
     s->state_loaded = set;
     return KG_OK;

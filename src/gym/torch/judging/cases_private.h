@@ -23,6 +23,9 @@ enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const 
 enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
                                  const struct kg_tcase *c, enum kg_dj_side side, bool first,
                                  struct kg_err *err) KG_MUST_USE;
+/* The bounds of what keep_state has kept of both sides, as kg_dj_self. c->after: they all apply. */
+enum kg_code kg_tcase_bound_state(struct kg_worker *w, const struct kg_tinstance *s,
+                                  struct kg_tcase *c, int64_t k, struct kg_err *err) KG_MUST_USE;
 /* A law of the judge's: what a call of moved inputs has left is there as FLOAT; what one of the
  * inputs themselves leaves is its oracle. c->after: nothing but rounding is between them. */
 enum kg_code kg_tcase_near_state(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,

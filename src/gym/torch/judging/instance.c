@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/runner/descriptions.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
@@ -211,39 +212,48 @@ enum kg_code kg_tinstance_describe(struct kg_worker *w, struct kg_tinstance *s,
     return code;
 }
 
-/* A set of parameters: laws of the judge's own, but for what must stay as it is. */
-static enum kg_code make_state(struct kg_worker *w, struct kg_tinstance *s, int set,
-                               struct kg_err *err)
+/* A part of a set of parameters: laws of the judge's own, but for what must stay as it is. */
+static enum kg_code fill_part(struct kg_worker *w, struct kg_tinstance *s, int set, size_t part,
+                              struct kg_err *err)
 {
     struct kg_dj *judge = &kg_torch_of(w)->judge;
     const struct kg_task_desc *d = &s->desc;
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    size_t from = part * KG_TWIRE_LEAVES, left = d->nstate - from;
+    int n = left < KG_TWIRE_LEAVES ? (int)left : KG_TWIRE_LEAVES;
     struct kg_dj_report rep;
     struct kg_dj_call call = {
-        .port = s->ref.port, .id = -1, .command = KG_TC_SNAPSHOT, .deadline_ns = deadline(w)};
-    int id = first_id(s) + set;
-    for (size_t i = 0; i < d->nstate; i++) {
-        leaf[i] = d->state[i].leaf;
-    }
-    if (kg_dj_case_begin(judge, id, leaf, d->nstate, err) != KG_OK ||
-        kg_treference_ask(w, s, call, "reading its state", &rep, err) != KG_OK) {
+        .port = s->ref.port, .command = KG_TC_SNAPSHOT, .deadline_ns = deadline(w)};
+    kg_tstate_part(&call, -1, d->nstate, part);
+    if (kg_treference_ask(w, s, call, "reading its state", &rep, err) != KG_OK) {
         return err->code;
     }
-    if (rep.nleaves != d->nstate) {
+    if (rep.nleaves != (uint32_t)n) {
         return kg_fail(err, KG_E_PROBLEM, "%s: its state changes from call to call",
                        kg_torch_of(w)->problem->path);
     }
-    for (size_t i = 0; i < d->nstate; i++) {
+    int id = kg_tstate_id(first_id(s) + set, part);
+    for (int i = 0; i < n; i++) {
+        const struct kg_task_state *t = &d->state[from + (size_t)i];
         struct kg_dj_law law;
-        bool own = kg_tplan_state(&d->state[i], s->state_key[set], d->state[i].tied, &law);
-        enum kg_code code = own ? kg_dj_case_fill(judge, id, (int)i, &law, err)
-                                : kg_dj_case_adopt(judge, id, (int)i, s->ref.port, (int)i, err);
+        bool own = kg_tplan_state(t, s->state_key[set], t->tied, &law);
+        enum kg_code code = own ? kg_dj_case_fill(judge, id, i, &law, err)
+                                : kg_dj_case_adopt(judge, id, i, s->ref.port, i, err);
         if (code != KG_OK) {
             return code;
         }
     }
-    s->state_made[set] = true;
     return KG_OK;
+}
+
+static enum kg_code make_state(struct kg_worker *w, struct kg_tinstance *s, int set,
+                               struct kg_err *err)
+{
+    enum kg_code code = kg_tstate_begin(w, &s->desc, first_id(s) + set, false, err);
+    for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(s->desc.nstate); part++) {
+        code = fill_part(w, s, set, part, err);
+    }
+    s->state_made[set] = code == KG_OK;
+    return code;
 }
 
 enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int set, int *id,
@@ -256,18 +266,20 @@ enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int
 /* What a candidate need not have, and inputs of which both sides get copies. */
 static void add_facts(const struct kg_task_desc *d, json_t *request)
 {
-    char need[KG_TWIRE_LEAVES + 1] = "";
+    struct kg_buf need;
+    kg_buf_init(&need, KG_TASK_STATE + 1);
     json_t *writes = json_array();
     for (size_t i = 0; i < d->nstate; i++) {
-        need[i] = (char)d->state[i].need;
+        kg_buf_addc(&need, (char)d->state[i].need);
     }
     for (size_t i = 0; i < d->ninputs; i++) {
         if (d->input[i].written) {
             json_array_append_new(writes, json_integer((json_int_t)i));
         }
     }
-    json_object_set_new(request, "state", json_string(need));
+    json_object_set_new(request, "state", json_stringn(need.data, need.len));
     json_object_set_new(request, "writes", writes);
+    kg_buf_deinit(&need);
 }
 
 /* Whoever draws inputs goes by the description, too: candidates do. */
@@ -349,13 +361,11 @@ enum kg_code kg_tinstance_open(struct kg_worker *w, struct kg_tinstance *s, stru
     return KG_OK;
 }
 
-/* Masters and answers of one problem are no room for the next one's. A judge that cannot be told is
- * gone, and they with it. */
+/* Masters and answers of one problem are no room for the next one's. */
 static void forget_cases(struct kg_worker *w, const struct kg_tinstance *s)
 {
-    struct kg_err ignored = KG_ERR_INIT;
     if (s->described && kg_torch_of(w)->judge.pid > 0) {
-        (void)!kg_dj_case_forget(&kg_torch_of(w)->judge, first_id(s), IDS, &ignored);
+        kg_tstate_forget(w, &s->desc, first_id(s), IDS);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/judging/torch_candidate.h"
 
 /* --- the reference's --- */
@@ -14,21 +15,31 @@ enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
                                  const struct kg_tcase *c, enum kg_dj_side side, bool first,
                                  struct kg_err *err)
 {
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    const struct kg_task_desc *d = &s->desc;
     struct kg_dj_report rep;
     struct kg_dj_call call = kg_tcase_call(w, s, c, side, KG_TF_NEEDED);
-    size_t n = 0;
-    for (size_t i = 0; i < s->desc.nstate; i++) {
-        if (s->desc.state[i].need == KG_TN_NEEDED) {
-            leaf[n++] = s->desc.state[i].leaf;
-        }
-    }
-    call.id = c->after_id;
     call.command = KG_TC_SNAPSHOT;
-    if (first && kg_dj_case_begin(&kg_torch_of(w)->judge, c->after_id, leaf, n, err) != KG_OK) {
-        return err->code;
+    enum kg_code code = first ? kg_tstate_begin(w, d, c->after_id, true, err) : KG_OK;
+    for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(d->nneeded); part++) {
+        kg_tstate_part(&call, c->after_id, d->nneeded, part);
+        code = kg_treference_ask(w, s, call, "reading its state", &rep, err);
     }
-    return kg_treference_ask(w, s, call, "reading its state", &rep, err);
+    return code;
+}
+
+enum kg_code kg_tcase_bound_state(struct kg_worker *w, const struct kg_tinstance *s,
+                                  struct kg_tcase *c, int64_t k, struct kg_err *err)
+{
+    bool all = true, applies;
+    for (size_t part = 0; part < kg_tstate_parts(s->desc.nneeded); part++) {
+        if (kg_dj_self(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part), k, false, &applies,
+                       err) != KG_OK) {
+            return err->code;
+        }
+        all = all && applies;
+    }
+    c->after = all;
+    return KG_OK;
 }
 
 enum kg_code kg_tcase_near_state(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
@@ -44,8 +55,7 @@ enum kg_code kg_tcase_near_state(struct kg_worker *w, struct kg_tinstance *s, st
         kg_tcase_keep_state(w, s, c, KG_DJ_ORACLE, false, err) != KG_OK) {
         return err->code;
     }
-    return kg_dj_self(&kg_torch_of(w)->judge, c->after_id, kg_tplan_k(&s->desc, c->law), false,
-                      &c->after, err);
+    return kg_tcase_bound_state(w, s, c, kg_tplan_k(&s->desc, c->law), err);
 }
 
 /* The inputs that the reference writes to: as its call has left them, or as they came. */
@@ -72,32 +82,41 @@ enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
 
 /* --- the candidate's --- */
 
-/* The state that a call has left, where the reference's calls change theirs. */
-enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tinstance *s,
-                                    const struct kg_tcase *c, enum kg_stage stage,
+static enum kg_stage_result part_is(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                    const struct kg_tcase *c, size_t part, enum kg_stage stage,
                                     struct kg_err *err)
 {
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
     struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
-                              .id = c->after_id,
                               .command = KG_TC_SNAPSHOT,
                               .seed = kg_tcase_call_seed(c),
                               .flags = KG_TF_NEEDED,
                               .keep = KG_DJ_CANDIDATE,
                               .deadline_ns = kg_tcandidate_deadline(e)};
-    if (!c->after) {
-        return KG_STAGE_PASS;
-    }
+    kg_tstate_part(&call, c->after_id, s->desc.nneeded, part);
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     if (step != KG_STAGE_PASS) {
         return step;
     }
-    if (kg_dj_compare(&kg_torch_of(e->w)->judge, c->after_id, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(e->w)->judge, call.id, false, &j, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
     return kg_toutcome_state(e, s, c, &rep, &j);
+}
+
+/* The state that a call has left, where the reference's calls change theirs. */
+enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                    const struct kg_tcase *c, enum kg_stage stage,
+                                    struct kg_err *err)
+{
+    enum kg_stage_result step = KG_STAGE_PASS;
+    size_t parts = c->after ? kg_tstate_parts(s->desc.nneeded) : 0;
+    for (size_t part = 0; step == KG_STAGE_PASS && part < parts; part++) {
+        step = part_is(e, s, c, part, stage, err);
+    }
+    return step;
 }
 
 /* The copies of inputs that the reference writes to, against one of the judge's cases of them. */

@@ -41,7 +41,7 @@ static enum kg_code allow_state(struct kg_worker *w, struct kg_tinstance *s, str
         kg_tcase_keep_state(w, s, c, KG_DJ_ORACLE, false, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = kg_dj_self(&kg_torch_of(w)->judge, c->after_id, 0, false, &c->after, err);
+    enum kg_code code = kg_tcase_bound_state(w, s, c, 0, err);
     c->after = c->after || c->law < KG_TL_BF16;
     return code;
 }

@@ -10,6 +10,7 @@
 #include "gym/torch/judging/left_by_calls.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/precision.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/judging/torch_replay.h"
 #include "gym/torch/runner/build_cache.h"
 #include "gym/torch/runner/spare_runner.h"
@@ -120,12 +121,19 @@ enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum k
     struct kg_torch_run *run = kg_torch_run_of(e);
     struct kg_dj_report rep;
     struct kg_dj_call call = {.port = run->cand.port, .command = KG_TC_STATE, .seed = 1};
-    if (kg_tinstance_state(e->w, run->instance, set, &call.id, err) != KG_OK) {
+    enum kg_stage_result step = KG_STAGE_PASS;
+    size_t n = run->instance->desc.nstate;
+    int id;
+    if (kg_tinstance_state(e->w, run->instance, set, &id, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    call.deadline_ns = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
     run->state = set;
-    return kg_tcandidate_ask(e, &call, stage, &rep, err);
+    for (size_t part = 0; step == KG_STAGE_PASS && part < kg_tstate_parts(n); part++) {
+        kg_tstate_part(&call, id, n, part);
+        call.deadline_ns = kg_evaluation_deadline(e, e->w->config.torch_deadline_compile);
+        step = kg_tcandidate_ask(e, &call, stage, &rep, err);
+    }
+    return step;
 }
 
 static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstance *s,

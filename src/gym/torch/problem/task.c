@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where in the description we are: for messages. */
@@ -250,14 +251,18 @@ static size_t parse_tied(const json_t *v, size_t own)
     return json_is_integer(tied) && n >= 0 && (size_t)n < own ? (size_t)n : own;
 }
 
-static enum kg_code parse_state(const json_t *j, const char *what, struct kg_task_desc *out,
-                                struct kg_err *err)
+static enum kg_code parse_state(const json_t *j, const char *what, json_t *names,
+                                struct kg_task_desc *out, struct kg_err *err)
 {
     struct at a = {what, "state", 0, err};
     const json_t *list = json_object_get(j, "state");
     out->state_bytes = 0;
-    if (count(&a, list, KG_TWIRE_LEAVES, &out->nstate) != KG_OK) {
+    if (count(&a, list, KG_TASK_STATE, &out->nstate) != KG_OK) {
         return err->code;
+    }
+    out->state = calloc(out->nstate ? out->nstate : 1, sizeof *out->state);
+    if (!out->state) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for a description");
     }
     for (; a.i < out->nstate; a.i++) {
         struct kg_task_state *s = &out->state[a.i];
@@ -266,17 +271,25 @@ static enum kg_code parse_state(const json_t *j, const char *what, struct kg_tas
             add_bytes(&a, &s->leaf, &out->state_bytes) != KG_OK) {
             return err->code;
         }
-        for (size_t k = 0; k < a.i; k++) {
-            if (strcmp(out->state[k].leaf.name, s->leaf.name) == 0) {
-                return bad(&a, "name", "two tensors have this name");
-            }
+        if (json_object_get(names, s->leaf.name)) {
+            return bad(&a, "name", "two tensors have this name");
         }
+        json_object_set_new(names, s->leaf.name, json_true());
         s->buffer = json_is_true(json_object_get(v, "buffer"));
         s->need = parse_need(v);
         s->tied = parse_tied(v, a.i);
         out->nneeded += s->need == KG_TN_NEEDED;
     }
     return KG_OK;
+}
+
+static enum kg_code parse_named_state(const json_t *j, const char *what, struct kg_task_desc *out,
+                                      struct kg_err *err)
+{
+    json_t *names = json_object();
+    enum kg_code code = parse_state(j, what, names, out, err);
+    json_decref(names);
+    return code;
 }
 
 static bool is_identifier(const char *s)
@@ -325,8 +338,10 @@ enum kg_code kg_task_parse(const json_t *j, const char *what, struct kg_task_des
     if (!json_is_array(template)) {
         return kg_fail(err, KG_E_PROBLEM, "%.200s: description: template: a list is needed", what);
     }
-    if (parse_inputs(j, what, out, err) != KG_OK || parse_state(j, what, out, err) != KG_OK ||
+    if (parse_inputs(j, what, out, err) != KG_OK ||
+        parse_named_state(j, what, out, err) != KG_OK ||
         parse_outputs(j, what, out, err) != KG_OK) {
+        kg_task_deinit(out);
         return err->code;
     }
     parse_constants(j, out);
@@ -349,7 +364,10 @@ void kg_task_deinit(struct kg_task_desc *d)
     json_decref(d->args);
     json_decref(d->kwargs);
     json_decref(d->template);
+    free(d->state);
     d->args = d->kwargs = d->template = NULL;
+    d->state = NULL;
+    d->nstate = 0;
 }
 
 json_t *kg_task_strides(const struct kg_tleaf *leaf)

@@ -9,7 +9,7 @@
 #include "gym/tensor/tensor_wire.h"
 
 #define KG_TASK_INPUTS    64
-#define KG_TASK_STATE     KG_TWIRE_LEAVES /* most parameters and buffers */
+#define KG_TASK_STATE     8192 /* most parameters and buffers */
 #define KG_TASK_CONSTANTS 64
 #define KG_TASK_BYTES     (64ull << 30) /* inputs, or parameters, of one call */
 #define KG_TASK_TERMS     ((int64_t)1 << 40)
@@ -80,7 +80,7 @@ struct kg_task_desc {
     size_t ninputs, nstate, noutputs, nconstants;
     size_t nneeded, nwritten; /* of the state, and of the inputs */
     struct kg_task_input input[KG_TASK_INPUTS];
-    struct kg_task_state state[KG_TWIRE_LEAVES];
+    struct kg_task_state *state; /* [nstate]; owned */
     struct kg_task_output output[KG_TWIRE_LEAVES]; /* of one call */
     struct kg_task_constant constant[KG_TASK_CONSTANTS];
     bool random;        /* the reference draws numbers when it is called */

@@ -1,31 +1,31 @@
 /* The state that calls leave, in a process that is timed: compared after calls that are drawn, like
  * that of the cases (judging/left_by_calls.c). */
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define ONE_IN 4 /* calls */
 
-static struct kg_dj_call snapshot(const struct kg_tpairs *s, int port, enum kg_dj_side keep)
+static size_t parts(const struct kg_tpairs *s)
+{
+    return kg_tstate_parts(s->instance->desc.nneeded);
+}
+
+static struct kg_dj_call snapshot(const struct kg_tpairs *s, int port, enum kg_dj_side keep,
+                                  size_t part)
 {
     struct kg_dj_call c = kg_tpairs_call_of(s, port, KG_TC_SNAPSHOT);
-    c.id = KG_TORCH_LEFT_ID;
     c.flags = KG_TF_NEEDED;
     c.keep = keep;
+    kg_tstate_part(&c, KG_TORCH_LEFT_ID, s->instance->desc.nneeded, part);
     return c;
 }
 
 enum kg_code kg_tpairs_left_begin(struct kg_tpairs *s, struct kg_err *err)
 {
     const struct kg_task_desc *d = &s->instance->desc;
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    size_t n = 0;
-    for (size_t i = 0; i < d->nstate; i++) {
-        if (d->state[i].need == KG_TN_NEEDED) {
-            leaf[n++] = d->state[i].leaf;
-        }
-    }
-    return d->updates_state && n > 0
-               ? kg_dj_case_begin(&kg_torch_of(s->w)->judge, KG_TORCH_LEFT_ID, leaf, n, err)
+    return d->updates_state && d->nneeded > 0
+               ? kg_tstate_begin(s->w, d, KG_TORCH_LEFT_ID, true, err)
                : KG_OK;
 }
 
@@ -40,23 +40,36 @@ bool kg_tpairs_left_asked(struct kg_tpairs *s)
 enum kg_tflow kg_tpairs_left_reference(struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call c = snapshot(s, s->instance->ref.port, KG_DJ_FLOAT);
-    return kg_tpairs_ask_reference(s, &c, "reading its state", &rep, err);
+    enum kg_tflow flow = KG_TFLOW_ON;
+    for (size_t part = 0; flow == KG_TFLOW_ON && part < parts(s); part++) {
+        struct kg_dj_call c = snapshot(s, s->instance->ref.port, KG_DJ_FLOAT, part);
+        flow = kg_tpairs_ask_reference(s, &c, "reading its state", &rep, err);
+    }
+    return flow;
 }
 
-enum kg_tflow kg_tpairs_left_candidate(struct kg_tpairs *s, struct kg_err *err)
+static enum kg_tflow part_is(struct kg_tpairs *s, size_t part, struct kg_err *err)
 {
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
-    struct kg_dj_call c = snapshot(s, s->cand->port, KG_DJ_CANDIDATE);
+    struct kg_dj_call c = snapshot(s, s->cand->port, KG_DJ_CANDIDATE, part);
     enum kg_tflow flow = kg_tpairs_ask_candidate(s, &c, &rep, err);
     if (flow != KG_TFLOW_ON) {
         return flow;
     }
-    if (kg_dj_compare(&kg_torch_of(s->w)->judge, KG_TORCH_LEFT_ID, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(s->w)->judge, c.id, false, &j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool like = !(j.arity || j.shape || j.dtype);
     return like && j.compare.pass ? KG_TFLOW_ON
                                   : kg_tpairs_fail(s, KG_TC_SNAPSHOT, s->out->calls, &rep, &j);
+}
+
+enum kg_tflow kg_tpairs_left_candidate(struct kg_tpairs *s, struct kg_err *err)
+{
+    enum kg_tflow flow = KG_TFLOW_ON;
+    for (size_t part = 0; flow == KG_TFLOW_ON && part < parts(s); part++) {
+        flow = part_is(s, part, err);
+    }
+    return flow;
 }

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/runner/torch_runner.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -47,10 +48,15 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *instance,
         return err->code;
     }
     struct kg_dj_call c = {
-        .port = side->port, .id = id, .command = KG_TC_STATE, .seed = 1, .deadline_ns = deadline};
-    return kg_dj_run(&kg_torch_of(w)->judge, &c, &rep, err) == KG_OK
-               ? kg_treference_check(w, side, "loading parameters", &rep, err)
-               : err->code;
+        .port = side->port, .command = KG_TC_STATE, .seed = 1, .deadline_ns = deadline};
+    enum kg_code code = KG_OK;
+    for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(instance->desc.nstate); part++) {
+        kg_tstate_part(&c, id, instance->desc.nstate, part);
+        code = kg_dj_run(&kg_torch_of(w)->judge, &c, &rep, err) == KG_OK
+                   ? kg_treference_check(w, side, "loading parameters", &rep, err)
+                   : err->code;
+    }
+    return code;
 }
 
 static enum kg_code against_itself(struct kg_tpairs *s, struct kg_worker *w,

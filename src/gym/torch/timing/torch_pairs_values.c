@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/state_parts.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID
@@ -171,12 +172,29 @@ static enum kg_tflow move(struct kg_tpairs *s, int to, struct kg_err *err)
     return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
+/* All parts of the first set of parameters, to the reference or to the candidate. */
+static enum kg_tflow load_into(struct kg_tpairs *s, const struct kg_trunner *cand, int id,
+                               struct kg_err *err)
+{
+    size_t n = s->instance->desc.nstate;
+    struct kg_dj_report rep;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    for (size_t part = 0; flow == KG_TFLOW_ON && part < kg_tstate_parts(n); part++) {
+        int port = cand ? cand->port : s->instance->ref.port;
+        struct kg_dj_call c = kg_tpairs_call_of(s, port, KG_TC_STATE);
+        c.seed = 1;
+        kg_tstate_part(&c, id, n, part);
+        flow = cand ? kg_tpairs_ask_candidate(s, &c, &rep, err)
+                    : kg_tpairs_ask_reference(s, &c, "loading parameters", &rep, err);
+    }
+    return flow;
+}
+
 /* Parameters afresh where a call changes them; or the first set, where the reference has another.
  */
 static enum kg_tflow load(struct kg_tpairs *s, const struct kg_trunner *cand, struct kg_err *err)
 {
     struct kg_tinstance *instance = s->instance;
-    struct kg_dj_report rep;
     bool again = instance->desc.updates_state;
     int id;
     if (instance->desc.nstate == 0 || (!again && instance->state_loaded == 0)) {
@@ -185,18 +203,9 @@ static enum kg_tflow load(struct kg_tpairs *s, const struct kg_trunner *cand, st
     if (kg_tinstance_state(s->w, instance, 0, &id, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
-    struct kg_dj_call c = kg_tpairs_call_of(s, instance->ref.port, KG_TC_STATE);
-    c.id = id;
-    c.seed = 1;
-    enum kg_tflow flow = kg_tpairs_ask_reference(s, &c, "loading parameters", &rep, err);
+    enum kg_tflow flow = load_into(s, NULL, id, err);
     instance->state_loaded = flow == KG_TFLOW_ON ? 0 : -1;
-    if (flow == KG_TFLOW_ON && again && cand) {
-        c = kg_tpairs_call_of(s, cand->port, KG_TC_STATE);
-        c.id = id;
-        c.seed = 1;
-        flow = kg_tpairs_ask_candidate(s, &c, &rep, err);
-    }
-    return flow;
+    return flow == KG_TFLOW_ON && again && cand ? load_into(s, cand, id, err) : flow;
 }
 
 static enum kg_tflow place(struct kg_tpairs *s, uint64_t number, int to,
