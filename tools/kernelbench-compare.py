@@ -8,10 +8,16 @@ judged by both, with five trials and without times; NAME narrows them. Prints a 
 how many verdicts agree, in how many of those that are wrong the largest differences of all trials
 are the same, and each difference with its explanation.
 
+--published judges that project's own problems instead: 30 over levels 1 to 3, or --problems
+1/19,3/6. Each has a right candidate, its reference, and a wrong one, whose kind changes from
+problem to problem (kernelbench-wrong.sh has the same).
+
 On a GPU (--device cuda:0) that evaluator runs as it is, at the published sizes. Without one
-(--device cpu, the default) it cannot: torch.cuda is played, Triton interpreted, and problems are
-small (--small does that on a GPU, too). --work DIR keeps what was judged and said.
-Exit status: 0 all differences are explained, 1 one is not, 2 it could not be done."""
+(--device cpu, the default) it cannot: torch.cuda is played, Triton interpreted, and shipped
+problems are small (--small does that on a GPU, too). --work DIR keeps what was judged and said.
+With it a call takes at most --seconds (540); the same command goes on.
+Exit status: 0 all differences are explained, 1 one is not, 2 it could not be done, 3 more is
+left."""
 
 import argparse
 import json
@@ -21,9 +27,15 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+import kernelbench_candidates
+import kernelbench_pieces
+from kernelbench_pieces import LEFT, ROOT, STOP_S
+
 TRIALS = 5
+WEEK = 7 * 86400
+SPREAD = ((1, 1, 10), (2, 1, 10), (3, 1, 5))  # level, first number, step: ten of each
 
 
 # What is pure: verdicts, differences, explanations, the table.
@@ -130,37 +142,77 @@ def lay_out(work, candidates, names, small):
     return lines
 
 
-def judge_ours(work, device, precision):
-    out = work / "ours.jsonl"
-    build = pathlib.Path(os.environ.get("KGYM_BUILD", ROOT / "build" / "release"))
-    subprocess.run([str(build / "kgym"), "eval", "--batch",
-                    str(work / "in.jsonl"), "--out", str(out), "--preset", "kernelbench",
-                    "--no-stage-timing", "--device", device, "--set", f"precision={precision}"])
-    records = [json.loads(line) for line in out.read_text().splitlines()]
-    return {r["batch_id"]: ours(r) for r in records}
+def spread():
+    """LEVEL/NUMBER of 30 problems."""
+    return ["%d/%d" % (level, first + step * k) for level, first, step in SPREAD for k in range(10)]
 
 
-def judge_theirs(work, lines, checkout, device, precision):
-    """In a process of its own, and another one where that ends before its time."""
-    out, said = work / "theirs.jsonl", {}
-    out.write_text("")
-    cpu = device == "cpu"
+def lay_out_published(work, checkout, names):
+    """A right and a wrong candidate of each problem: [{id, problem, source_file}]"""
+    lines, kinds = [], list(kernelbench_candidates.WRONG)
+    for k, (level, path) in enumerate(kernelbench_pieces.problems(
+            checkout, sorted({int(n.split("/")[0]) for n in names}), names)):
+        source, kind = path.read_text(), kinds[k % len(kinds)]
+        for name, text in (("right", kernelbench_candidates.right(source)),
+                           (kind, kernelbench_candidates.wrong(source, kind))):
+            file = work / "candidates" / ("%d_%s.%s.py" % (level, path.stem, name))
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+            lines.append({"id": "%d/%s.%s" % (level, path.stem, name), "problem": str(path),
+                          "source_file": str(file)})
+    return lines
+
+
+def judge_ours(work, lines, args, until):
+    """{id: ours(...)} of all lines; None: more is left."""
+    args.kgym = args.kgym or os.path.join(os.environ.get("KGYM_BUILD", ROOT / "build" / "release"),
+                                          "kgym")
+    args.options = ["--preset", "kernelbench", "--no-stage-timing", "--device", args.device, "--set",
+                    "precision=" + args.precision]
+    kernelbench_pieces.begin(work, lines, args.options)
+    asked = kernelbench_pieces.Pass(work, "ours")
+    if not asked.ask(lines, 0, args, until, work / "kgym.log"):
+        return None
+    return {line["id"]: ours(asked.records[line["id"]]) for line in lines}
+
+
+def said_by_theirs(out):
+    return {j["id"]: j["result"] for j in kernelbench_pieces.read(out)}
+
+
+def give_up(work, lines):
+    """A line under which its process ended, or for which a whole piece was too short, is lost."""
+    with (work / "theirs.jsonl").open("a") as f:
+        for line in lines:
+            f.write(json.dumps({"id": line["id"], "result": {"raised": "its process ended"}}) + "\n")
+
+
+def judge_theirs(work, lines, checkout, args, until):
+    """In a process of its own, and another one where that ends before its time. None: more is
+    left."""
+    out, cpu = work / "theirs.jsonl", args.device == "cpu"
+    out.touch()
     environment = dict(os.environ, **({"TRITON_INTERPRET": "1"} if cpu else {}))
     python = [sys.executable] + ["-O"] * cpu  # without its assertion that there is a GPU
-    left = list(lines)
-    while left:
+    while True:
+        left = [l for l in lines if l["id"] not in said_by_theirs(out)]
+        if not left:
+            return {name: theirs(result) for name, result in said_by_theirs(out).items()}
+        seconds = until - time.monotonic()
+        if seconds <= STOP_S:
+            return None
         (work / "left.jsonl").write_text("".join(json.dumps(l) + "\n" for l in left))
-        subprocess.run([*python, __file__, str(checkout), "--child", "--work", str(work),
-                        "--device", device, "--precision", precision], env=environment)
-        said = {j["id"]: j["result"] for j in map(json.loads, out.read_text().splitlines())}
-        rest = [l for l in left if l["id"] not in said]
-        if rest:
-            with out.open("a") as f:
-                f.write(json.dumps({"id": rest[0]["id"], "result": {"raised": "its process ended"}})
-                        + "\n")
-            said[rest[0]["id"]] = {"raised": "its process ended"}
-        left = rest[1:]
-    return {name: theirs(result) for name, result in said.items()}
+        try:
+            subprocess.run([*python, __file__, str(checkout), "--child", "--work", str(work),
+                            "--device", args.device, "--precision", args.precision],
+                           env=environment, timeout=seconds,
+                           preexec_fn=kernelbench_pieces.die_with_parent)
+            late = False
+        except subprocess.TimeoutExpired:
+            late = True
+        rest = [l for l in left if l["id"] not in said_by_theirs(out)]
+        if rest and (not late or (len(rest) == len(left) and seconds > args.seconds / 2)):
+            give_up(work, rest[:1])
 
 
 def play_cuda(torch):
@@ -256,6 +308,10 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="fp32", choices=("fp32", "fp16", "bf16"))
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--published", action="store_true")
+    parser.add_argument("--problems", default="")
+    parser.add_argument("--seconds", type=int, default=540)
+    parser.add_argument("--kgym")
     parser.add_argument("--work")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_intermixed_args()
@@ -264,17 +320,28 @@ def main():
     if not (pathlib.Path(args.checkout) / "src" / "kernelbench" / "eval.py").exists():
         print(f"{args.checkout}: no src/kernelbench/eval.py in it", file=sys.stderr)
         return 2
+    args.seconds = args.seconds if args.work else WEEK
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(args.work or temporary).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        return compare(work, args)
+
+
+def compare(work, args):
+    until = time.monotonic() + args.seconds
+    if args.published or args.problems:
+        names = [n for n in args.problems.split(",") if n] or spread()
+        lines = lay_out_published(work, pathlib.Path(args.checkout).resolve(), names)
+    else:
         lines = lay_out(work, args.candidates, args.names, args.small or args.device == "cpu")
-        (work / "in.jsonl").write_text("".join(json.dumps(l) + "\n" for l in lines))
-        if not lines:
-            print("no such candidate", file=sys.stderr)
-            return 2
-        mine = judge_ours(work, args.device, args.precision)
-        other = judge_theirs(work, lines, args.checkout, args.device, args.precision)
-    if set(mine) != {l["id"] for l in lines}:
+    if not lines:
+        print("no such candidate", file=sys.stderr)
         return 2
+    mine = judge_ours(work, lines, args, until)
+    other = mine and judge_theirs(work, lines, args.checkout, args, until)
+    if not other:
+        print("more is left: the same command goes on")
+        return LEFT
     text, unexplained = table([(l["id"], mine[l["id"]], other[l["id"]]) for l in lines])
     print("\n".join(text))
     return 1 if unexplained else 0

@@ -4,6 +4,7 @@
 
 static const char script[] =
     "import importlib.util, os, sys\n"
+    "sys.path.insert(0, os.environ['T'] + '/tools')\n"
     "spec = importlib.util.spec_from_file_location('c', os.environ['T'] + "
     "'/tools/kernelbench-compare.py')\n"
     "c = importlib.util.module_from_spec(spec)\n"
