@@ -24,6 +24,12 @@
          "        y = x + sum(state)\n"                                                            \
          "        for b in state:\n            b.mul_(0.5).add_(x[0])\n        return y\n"
 
+#define CHANGES(NAME)                                                                              \
+    "class " NAME "(nn.Module):\n    def __init__(self):\n        super().__init__()\n"            \
+    "        self.w = nn.Parameter(torch.randn(4096, n))\n"                                        \
+    "        self.norm = nn.BatchNorm1d(n)\n\n"                                                    \
+    "    def forward(self, x):\n        return self.norm(x) * self.w.mean(0)\n"
+
 /* The text, after imports and the number n. */
 static const char *source_of(const char *text, int n)
 {
@@ -91,6 +97,23 @@ static void changes(void **state)
            300, "wrong/state");
 }
 
+/* A call changes state, and so 17 MB of it are kept with every case: not more than there is. */
+static void memory(void **state)
+{
+    (void)state;
+    const char *problem = "large.py", *text = CHANGES("ModelNew");
+    struct kg_err e = KG_ERR_INIT;
+    int cpu = -1;
+    need_torch();
+    kg_worker_close(worker);
+    config.device_memory_mb = 600;
+    config.laws = 4;
+    kg_worker_cores(&cpu, 1);
+    assert_int_equal(kg_worker_open(&config, cpu, NULL, &worker, &e), KG_OK);
+    put(problem, source_of(CHANGES("Model") ENDS("n"), 1024));
+    judges(problem, text, 1024, "ok");
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -105,6 +128,7 @@ int main(void)
         cmocka_unit_test(parameters),
         cmocka_unit_test(most),
         cmocka_unit_test(changes),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -320,7 +320,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
     }
     c->ready = true;
     if (!c->applies) { /* that is all there is to know */
-        kg_tcase_forget(w, c);
+        kg_tcase_forget(w, s, c);
     }
     return KG_OK;
 }

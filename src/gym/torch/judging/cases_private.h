@@ -1,5 +1,5 @@
-/* Private to cases.c, case_inputs.c, left_by_calls.c and precision.c: what the reference is asked
- * for a case. */
+/* Private to cases.c, case_inputs.c, cases_kept.c, left_by_calls.c, memory.c and precision.c: what
+ * the reference is asked for a case, and how it is forgotten. */
 #ifndef KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
 #define KG_GYM_TORCH_JUDGING_CASES_PRIVATE_H
 
@@ -13,8 +13,8 @@ enum kg_code kg_tcase_fill(struct kg_worker *w, struct kg_tinstance *s, struct k
                            struct kg_err *err) KG_MUST_USE;
 struct kg_dj_call kg_tcase_call(const struct kg_worker *w, const struct kg_tinstance *s,
                                 const struct kg_tcase *c, enum kg_dj_side keep, uint32_t flags);
-/* Inputs and answers of a case take hundreds of megabytes of a GPU. */
-void kg_tcase_forget(struct kg_worker *w, const struct kg_tcase *c);
+/* Inputs and answers of a case, and what its call has left, take hundreds of megabytes of a GPU. */
+void kg_tcase_forget(struct kg_worker *w, const struct kg_tinstance *s, const struct kg_tcase *c);
 /* The same inputs bound again, and the state loaded, where calls change what the next one answers.
  */
 enum kg_code kg_tcase_afresh(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
@@ -20,6 +21,8 @@
 #define SHARE     4 /* and no more than this part is taken for comfort */
 #define SLICES    32
 #define SMALL     (64 * MB) /* what the judge rounds up, and holds besides */
+#define LEFT      4         /* times the state, of a case whose call changes it: in float, in double */
+#define DEFAULT   4         /* the part of a device that a judge may take where nothing is planned */
 
 /* Sizes of one instance in bytes. */
 struct sizes {
@@ -268,31 +271,43 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
 /* --- room within the judge's part --- */
 
 static struct kg_tcase *oldest(struct kg_torch *t, const struct kg_tcase *c,
-                               const struct kg_tcase *but)
+                               const struct kg_tcase *but, struct kg_tinstance **of)
 {
     struct kg_tcase *found = NULL;
     for (int k = 0; k < KG_INSTANCES; k++) {
         for (int law = 0; law < KG_TL_COUNT; law++) {
             struct kg_tcase *o = &t->instance[k].cases[law];
             bool may = o->ready && o->applies && o != c && o != but;
-            found = may && (!found || o->used < found->used) ? o : found;
+            bool older = may && (!found || o->used < found->used);
+            found = older ? o : found;
+            *of = older ? &t->instance[k] : *of;
         }
     }
     return found;
 }
 
+/* One case and a candidate's answer, and the state that its call leaves. */
+static uint64_t next_case(const struct kg_torch *t)
+{
+    const struct kg_task_desc *d = &t->instance[KG_INSTANCE_PUBLISHED].desc;
+    bool planned = t->memory.rung != KG_TM_NONE, changes = d->updates_state && d->nneeded > 0;
+    uint64_t one = planned ? t->memory.one_case : d->input_bytes + 3 * d->output_bytes;
+    return one + one / 2 + (changes ? LEFT * d->state_bytes : 0);
+}
+
 static bool is_short(const struct kg_torch *t)
 {
-    uint64_t need = t->memory.one_case + t->memory.one_case / 2; /* and a candidate's answer */
-    return t->memory.rung != KG_TM_NONE && (uint64_t)t->judge.bytes + need > t->memory.judge;
+    bool planned = t->memory.rung != KG_TM_NONE;
+    uint64_t most = planned ? t->memory.judge : (uint64_t)t->judge.facts.memory_bytes / DEFAULT;
+    return most > 0 && (uint64_t)t->judge.bytes + next_case(t) > most;
 }
 
 static void forget_oldest(struct kg_worker *w, const struct kg_tcase *c, const struct kg_tcase *but)
 {
     struct kg_torch *t = kg_torch_of(w);
-    struct kg_err ignored = KG_ERR_INIT;
-    for (struct kg_tcase *o; is_short(t) && (o = oldest(t, c, but)) != NULL;) {
-        (void)!kg_dj_case_forget(&t->judge, o->id, 1, &ignored);
+    struct kg_tinstance *s = NULL;
+    for (struct kg_tcase *o; is_short(t) && (o = oldest(t, c, but, &s)) != NULL;) {
+        kg_tcase_forget(w, s, o);
         o->ready = false;
     }
 }
