@@ -2,27 +2,27 @@
  * all of it counts, and so does all that calls change. Skipped where Python lacks torch. */
 #include "torch_eval_rig.h"
 
-#define ENDS(COLS)                                                                                      \
-    "\n\ndef get_inputs():\n    return [torch.randn(3, " COLS ")]\n\n\n"                                  \
+#define ENDS(COLS)                                                                                 \
+    "\n\ndef get_inputs():\n    return [torch.randn(3, " COLS ")]\n\n\n"                           \
     "def get_init_inputs():\n    return []\n"
 
 /* n scalars, each in a column of its own. */
 #define SCALARS(NAME, LAST)                                                                        \
-    "class " NAME "(nn.Module):\n    def __init__(self):\n"                       \
-         "        super().__init__()\n"                                                            \
-         "        self.w = nn.ParameterList([torch.randn(()) for _ in range(n)])\n\n"              \
-         "    def forward(self, x):\n        w = torch.stack(list(self.w))\n" LAST                 \
-         "        return x * w\n"
+    "class " NAME "(nn.Module):\n    def __init__(self):\n"                                        \
+    "        super().__init__()\n"                                                                 \
+    "        self.w = nn.ParameterList([torch.randn(()) for _ in range(n)])\n\n"                   \
+    "    def forward(self, x):\n        w = torch.stack(list(self.w))\n" LAST                      \
+    "        return x * w\n"
 
 /* Buffers that each call changes, of which the answer shows the sum. */
 #define COUNTS(NAME, LAST)                                                                         \
-    "class " NAME "(nn.Module):\n    def __init__(self):\n"                        \
-         "        super().__init__()\n"                                                            \
-         "        for i in range(n):\n"                                                           \
-         "            self.register_buffer('b%d' % i, torch.rand(3))\n\n"                        \
-         "    def forward(self, x):\n        state = list(self.buffers())\n" LAST                  \
-         "        y = x + sum(state)\n"                                                            \
-         "        for b in state:\n            b.mul_(0.5).add_(x[0])\n        return y\n"
+    "class " NAME "(nn.Module):\n    def __init__(self):\n"                                        \
+    "        super().__init__()\n"                                                                 \
+    "        for i in range(n):\n"                                                                 \
+    "            self.register_buffer('b%d' % i, torch.rand(3))\n\n"                               \
+    "    def forward(self, x):\n        state = list(self.buffers())\n" LAST                       \
+    "        y = x + sum(state)\n"                                                                 \
+    "        for b in state:\n            b.mul_(0.5).add_(x[0])\n        return y\n"
 
 #define CHANGES(NAME)                                                                              \
     "class " NAME "(nn.Module):\n    def __init__(self):\n        super().__init__()\n"            \
@@ -87,13 +87,13 @@ static void changes(void **state)
     judges("counts.py", COUNTS("ModelNew", ""), 300, "ok");
     judges("counts.py",
            "class ModelNew(nn.Module):\n    def __init__(self):\n"
-                "        super().__init__()\n"
-                "        for i in range(n):\n"
-                "            self.register_buffer('b%d' % i, torch.rand(3))\n\n"
-                "    def forward(self, x):\n        state = list(self.buffers())\n"
-                "        y = x + sum(state)\n"
-                "        for b in state[:299]:\n            b.mul_(0.5).add_(x[0])\n"
-                "        return y\n",
+           "        super().__init__()\n"
+           "        for i in range(n):\n"
+           "            self.register_buffer('b%d' % i, torch.rand(3))\n\n"
+           "    def forward(self, x):\n        state = list(self.buffers())\n"
+           "        y = x + sum(state)\n"
+           "        for b in state[:299]:\n            b.mul_(0.5).add_(x[0])\n"
+           "        return y\n",
            300, "wrong/state");
 }
 

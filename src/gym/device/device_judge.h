@@ -73,7 +73,7 @@ void kg_dj_stop(struct kg_dj *j); /* may be called twice */
 
 #define KG_DJ_PORTS      16
 #define KG_DJ_CASES      (192 * 32) /* ids; 192 cases, and 31 further parts of each */
-#define KG_DJ_KEPT_SLOTS 4 /* slots for kept answers of candidates */
+#define KG_DJ_KEPT_SLOTS 4          /* slots for kept answers of candidates */
 
 /* Opens a port. in_bytes, out_bytes: sizes of the regions. fds: control block, IN and OUT for the
  * runner; the caller closes them. port: 0..KG_DJ_PORTS-1. KG_E_LIMIT: all ports are in use. */

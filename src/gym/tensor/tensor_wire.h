@@ -117,7 +117,7 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_INPUTS = 2048, /* SNAPSHOT: instead of state, the copies of inputs that the
                                         reference writes to, as the last CALL left them. With
                                         NEEDED: as they came */
-                KG_TF_MORE = 4096, /* STATE, SNAPSHOT: another part follows */
+                KG_TF_MORE = 4096,   /* STATE, SNAPSHOT: another part follows */
                 /* STATE, SNAPSHOT: the number of a part, times PART: of LEAVES tensors each */
                 KG_TF_PART = 1 << 16,
                 KG_TF_PARTS = 31 << 16,

@@ -21,8 +21,8 @@
 #define SHARE     4 /* and no more than this part is taken for comfort */
 #define SLICES    32
 #define SMALL     (64 * MB) /* what the judge rounds up, and holds besides */
-#define LEFT      4         /* times the state, of a case whose call changes it: in float, in double */
-#define DEFAULT   4         /* the part of a device that a judge may take where nothing is planned */
+#define LEFT      4 /* times the state, of a case whose call changes it: in float, in double */
+#define DEFAULT   4 /* the part of a device that a judge may take where nothing is planned */
 
 /* Sizes of one instance in bytes. */
 struct sizes {

@@ -80,7 +80,7 @@ struct kg_task_desc {
     size_t ninputs, nstate, noutputs, nconstants;
     size_t nneeded, nwritten; /* of the state, and of the inputs */
     struct kg_task_input input[KG_TASK_INPUTS];
-    struct kg_task_state *state; /* [nstate]; owned */
+    struct kg_task_state *state;                   /* [nstate]; owned */
     struct kg_task_output output[KG_TWIRE_LEAVES]; /* of one call */
     struct kg_task_constant constant[KG_TASK_CONSTANTS];
     bool random;        /* the reference draws numbers when it is called */
