@@ -28,6 +28,7 @@
 struct sizes {
     uint64_t in, answer, wide, state; /* the judge's; wide: an answer in double */
     uint64_t call;                    /* what a call allocates */
+    uint64_t left;                    /* the judge's: state that a case's call has left */
     uint64_t ports;
 };
 
@@ -60,12 +61,18 @@ static uint64_t port(const struct kg_torch *t, uint64_t in, uint64_t out)
     return t->judge.facts.clock ? in + 2 * out + POOL : in + out;
 }
 
+/* State that calls change is kept with each case. */
+static uint64_t left_by_call(const struct kg_task_desc *d)
+{
+    return d->updates_state && d->nneeded > 0 ? LEFT * d->state_bytes : 0;
+}
+
 static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct sizes *out)
 {
     const struct kg_task_desc *d = &s->desc;
     const struct kg_torch *t = kg_torch_of(w);
     uint64_t ref_in, ref_out, in, answer;
-    *out = (struct sizes){.state = d->state_bytes};
+    *out = (struct sizes){.state = d->state_bytes, .left = left_by_call(d)};
     kg_tinstance_null_regions(s, &out->in, &out->answer);
     for (size_t i = 0; i < d->noutputs; i++) {
         out->wide += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
@@ -80,13 +87,13 @@ static void needs_of(const struct kg_torch *t, const struct sizes *z, struct nee
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
     uint64_t base = contexts(t) + z->ports + 3 * z->state;
-    out->judge = z->in + 2 * z->answer + z->wide + 4 * z->state + SMALL;
+    out->judge = z->in + 2 * z->answer + z->wide + 4 * z->state + z->left + SMALL;
     uint64_t wide = in_double > z->call ? in_double : z->call;
     uint64_t slice = in_double / SLICES > z->call ? in_double / SLICES : z->call;
     out->one = base + out->judge + wide + 2 * z->state;
     out->sliced = base + out->judge + slice + 2 * z->state;
     out->single = base + out->judge + z->call;
-    out->all = out->one + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide) +
+    out->all = out->one + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide + z->left) +
                (kept < KEPT ? kept : KEPT) + z->ports;
 }
 
@@ -290,9 +297,9 @@ static struct kg_tcase *oldest(struct kg_torch *t, const struct kg_tcase *c,
 static uint64_t next_case(const struct kg_torch *t)
 {
     const struct kg_task_desc *d = &t->instance[KG_INSTANCE_PUBLISHED].desc;
-    bool planned = t->memory.rung != KG_TM_NONE, changes = d->updates_state && d->nneeded > 0;
+    bool planned = t->memory.rung != KG_TM_NONE;
     uint64_t one = planned ? t->memory.one_case : d->input_bytes + 3 * d->output_bytes;
-    return one + one / 2 + (changes ? LEFT * d->state_bytes : 0);
+    return one + one / 2 + left_by_call(d);
 }
 
 static bool is_short(const struct kg_torch *t)
