@@ -62,7 +62,7 @@ static const struct {
     {no_memory, "crash/protocol", KG_E_HOST, 2, 2, true, false},
     {gone, "crash/protocol", KG_E_HOST, 2, 2, true, true},
     /* beside that one, too */
-    {no_memory, "error/host", KG_E_HOST, 100, 3, true, true},
+    {no_memory, "ok", KG_E_HOST, 100, 3, true, true}, /* the two do not fit */
     {gone, "error/limit", KG_E_LIMIT, 100, 3, true, false},
     /* what the host lacks: it is not the judge's, nor the reference's */
     {full, "error/host", KG_E_HOST, 1, 1, false, false},
@@ -97,6 +97,51 @@ static void whose_doing_it_is(void **state)
         *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
     }
     fault.left = 0;
+}
+
+/* Times that a judge cannot be started any more, and attempts to start one. */
+static int unstartable, starts;
+
+static enum kg_code not_started(const struct kg_dj_spec *spec, struct kg_dj *out,
+                                struct kg_err *err)
+{
+    starts++;
+    if (unstartable-- > 0) {
+        *out = (struct kg_dj){.spec = *spec};
+        return kg_fail_memory(err, KG_E_HOST, "CUDA: context: CUDA_ERROR_OUT_OF_MEMORY");
+    }
+    return kg_dj_start(spec, out, err);
+}
+
+/* A neighbour may have taken the memory of its context: it is asked for again alone. */
+static void a_judge_that_is_not_started_is_asked_for_alone(void **state)
+{
+    (void)state;
+    need_torch();
+    static const struct {
+        bool shared;
+        int fails, starts;
+        const char *want;
+    } table[] = {{true, 3, 4, "ok"}, {true, 100, 4, "error/host"}, {false, 1, 1, "error/host"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct kg_record r;
+        char got[100];
+        *kg_torch_test(worker) =
+            (struct kg_torch_test){.start = not_started, .shared = table[i].shared};
+        kg_executor_torch.forget(worker, KG_FORGET_JUDGE);
+        unstartable = table[i].fails;
+        starts = 0;
+        judge("affine.py", good, KG_ST_FULL, &r);
+        seen(&r, got, sizeof got);
+        if (strcmp(got, table[i].want) != 0 || starts != table[i].starts) {
+            fail_msg("row %zu: %s after %d starts (%s)", i, got, starts,
+                     r.has_error ? r.error.message : r.message);
+        }
+        assert_true(r.has_error ||
+                    *json_string_value(json_object_get(r.environment, "device_name")));
+        kg_record_deinit(&r);
+    }
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
 }
 
 /* Nothing that a candidate has not been there for is its doing: the first of all failures. */
@@ -180,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whose_doing_it_is),
+        cmocka_unit_test(a_judge_that_is_not_started_is_asked_for_alone),
         cmocka_unit_test(nobody_is_blamed_before),
         cmocka_unit_test(a_law_is_not_left_out_for_want_of_memory),
         cmocka_unit_test(a_late_reference_is_asked_alone),

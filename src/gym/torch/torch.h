@@ -101,6 +101,8 @@ struct kg_tmemory {
     uint64_t capacity; /* bytes that all jobs may take together */
     uint64_t judge;    /* most that the judge may hold; bytes of one case with its answers */
     uint64_t one_case;
+    uint64_t lacks; /* bytes that a candidate is owed and does not get; what timing needs */
+    uint64_t timed;
     enum kg_tmemory_rung rung;
 };
 
@@ -113,9 +115,11 @@ struct kg_torch_test {
     bool spread;            /* the rule about K's spread holds there */
     bool shared;            /* evaluations share the device, or have it alone, as they do a GPU */
     int64_t series;         /* calls before those that count in a profile; 0: drawn */
-    /* In place of kg_dj_run in timing, and of a runner's answer to PROFILE; NULL: those. */
+    /* In place of kg_dj_run in timing, of kg_dj_start, and of a runner's answer to PROFILE; NULL:
+     * those. */
     enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                         struct kg_err *err);
+    enum kg_code (*start)(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err);
     json_t *(*reply)(const json_t *request, int64_t window_ns);
 };
 

@@ -71,6 +71,13 @@ static enum kg_code show(const char *path, struct kg_buf *out, struct kg_err *er
     return KG_OK;
 }
 
+/* Others on the device may be why there is no judge. It is tried again with a place there. */
+static bool is_for_begin(const struct kg_worker *w, const struct kg_err *err)
+{
+    const struct kg_torch *t = kg_torch_of(w);
+    return err->code == KG_E_HOST && t->zygote_up[0] && !t->judge_up && kg_tdevice_is_shared(w);
+}
+
 /* A problem that is current already (same bytes, same name) costs a read and a hash. */
 static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err *err)
 {
@@ -99,7 +106,7 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
         return code;
     }
     kg_torch_of(w)->problem = p;
-    if (kg_torch_start(w, err) == KG_OK) {
+    if (kg_torch_start(w, err) == KG_OK || is_for_begin(w, err)) {
         return KG_OK;
     }
     struct kg_err cause = *err;
@@ -181,7 +188,17 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     if (kg_torch_of(e->w)->memory.ledger.held > 0 && kg_tdevice_is_closed(e->w)) {
         kg_tmemory_drop(e->w);
     }
-    return kg_tdevice_place(e, err);
+    if (kg_tdevice_place(e, err) != KG_OK) {
+        return err->code;
+    }
+    bool late = !kg_torch_of(e->w)->judge_up;
+    if (kg_torch_judge(e->w, err) != KG_OK) {
+        return err->code;
+    }
+    if (late) {
+        describe(e->w, e->r);
+    }
+    return KG_OK;
 }
 
 static void stop(struct kg_evaluation *e)
@@ -193,6 +210,7 @@ static void stop(struct kg_evaluation *e)
         return;
     }
     kg_tcandidate_stop(e);
+    e->tight = t && kg_tmemory_is_tight(e->w);
     if (run->peak > 0 && t && !kg_torch_on_cpu(e->w)) {
         kg_record_evidence(e->r, "device_memory",
                            json_pack("{s:I}", "peak_bytes", (json_int_t)run->peak));

@@ -61,6 +61,11 @@ bool kg_tdevice_is_closed(const struct kg_worker *w)
     return kg_lease_is_closed(name);
 }
 
+bool kg_tdevice_is_shared(const struct kg_worker *w)
+{
+    return !kg_torch_on_cpu(w) || kg_torch_of(w)->test.shared;
+}
+
 /* Jobs of this host that judge on one GPU are there together, unless one of them has to be alone.
  */
 enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err)
@@ -69,7 +74,7 @@ enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err)
     struct kg_lease *place = &kg_torch_run_of(e)->device;
     char name[48];
     t->beside = t->shared = false;
-    if (!t->judge.facts.clock && !t->test.shared) {
+    if (!kg_tdevice_is_shared(e->w)) {
         return KG_OK;
     }
     e->on_device = true;

@@ -21,6 +21,8 @@ void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l);
 
 /* A place on the device beside other evaluations of this host, or the device alone (e->alone). */
 enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
+/* Do evaluations share the device? On a GPU they do. */
+bool kg_tdevice_is_shared(const struct kg_worker *w);
 /* Must an evaluation wait for its place? */
 bool kg_tdevice_is_closed(const struct kg_worker *w);
 /* From a place among other evaluations on the device to the device alone, once they have ended;

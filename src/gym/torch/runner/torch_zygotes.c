@@ -112,7 +112,7 @@ enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
     }
     int cpu = kg_torch_on_cpu(w) ? w->cpu : kg_torch_across(&w->allowed, w->cpu);
     struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = w->cancelled};
-    if (kg_dj_start(&spec, &t->judge, err) != KG_OK) {
+    if ((t->test.start ? t->test.start : kg_dj_start)(&spec, &t->judge, err) != KG_OK) {
         return err->code;
     }
     t->judge_up = true;
