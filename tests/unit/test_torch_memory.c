@@ -5,7 +5,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "gym/torch/torch.h"
+#include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/memory_needs.h"
 
 #define MODEL(n) "class " n "(nn.Module):\n    def forward(self, x):\n"
 #define INPUTS                                                                                     \
@@ -86,6 +87,93 @@ static void slices_that_depend_on_each_other(void **state)
     expect_on(512, by_columns, wrong_row, "wrong/value", "fp32", "fp32");
 }
 
+/* A device of which evaluations have a part, as of a GPU. */
+static void share_the_device(bool times)
+{
+    *kg_torch_test(worker) = (struct kg_torch_test){.shared = true, .times_anywhere = times};
+}
+
+/* Where less is left for a candidate than it is owed, a lack of memory is no verdict. */
+static void a_candidate_is_not_blamed_for_a_tight_device(void **state)
+{
+    (void)state;
+    need_torch();
+    static const char greedy[] =
+        HEAD MODEL("ModelNew") "        raise torch.OutOfMemoryError('CUDA out of memory')\n";
+    static const struct {
+        int64_t mb;
+        const char *want;
+    } table[] = {{470, "error/limit"}, {640, "out_of_memory/device"}};
+    put("large.py", by_rows);
+    for (size_t i = 0; i < 2; i++) {
+        struct kg_record r;
+        char got[100];
+        open_with(table[i].mb);
+        share_the_device(false);
+        judge("large.py", greedy, KG_ST_FULL, &r);
+        seen(&r, got, sizeof got);
+        assert_string_equal(got, table[i].want);
+        if (r.has_error) {
+            assert_int_equal(r.error.blame, KG_BLAME_HOST);
+            assert_non_null(strstr(r.error.message, "470 MB may be used"));
+        }
+        kg_record_deinit(&r);
+    }
+}
+
+/* Each keeps what its calls allocate, so two need more than one after the other. */
+static void what_does_not_fit_twice_is_not_timed(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("large.py", by_rows);
+    open_with(470);
+    share_the_device(true);
+    judge("large.py", new_rows, KG_ST_TIMING, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
+    assert_non_null(r.timing.why);
+    assert_non_null(strstr(r.timing.why, "do not fit cpu together"));
+    assert_non_null(strstr(r.timing.why, "where 470 MB may be used"));
+    assert_false(r.has_speedup);
+    kg_record_deinit(&r);
+}
+
+/* Sizes of an instance whose inputs, answers and calls take so much. */
+static struct kg_tneeds needs(uint64_t mb)
+{
+    struct kg_tsizes z = {.in = mb << 20,
+                          .answer = mb << 20,
+                          .wide = mb << 21,
+                          .call = mb << 20,
+                          .ports = 6 * mb << 20};
+    struct kg_tneeds n;
+    kg_tneeds_of(&z, &n);
+    return n;
+}
+
+static void a_plan_never_promises_more_than_there_is(void **state)
+{
+    (void)state;
+    for (uint64_t mb = 1; mb < 20000; mb = mb * 5 / 4 + 1) {
+        struct kg_tneeds n = needs(mb);
+        for (uint64_t capacity = 64ull << 20; capacity < 200ull << 30; capacity *= 2) {
+            enum kg_tmemory_rung rung = kg_tneeds_rung(&n, true, capacity);
+            if (rung == KG_TM_NONE) {
+                assert_true(n.single > capacity);
+                continue;
+            }
+            uint64_t held = kg_tneeds_reservation(&n, rung, capacity);
+            struct kg_tshares s = kg_tneeds_shares(&n, rung, held);
+            uint64_t others = kg_tneeds_least(&n, rung) - n.judge;
+            assert_true(held <= capacity && s.judge >= n.judge);
+            assert_true(s.judge + others + n.owed - s.lacks == held);
+            assert_true(s.lacks == 0 || held == capacity);
+        }
+    }
+}
+
 static void too_little_is_refused_with_both_numbers(void **state)
 {
     (void)state;
@@ -100,7 +188,7 @@ static void too_little_is_refused_with_both_numbers(void **state)
     kg_record_deinit(&r);
 }
 
-/* Another process has the memory for a second. */
+/* Another process has the memory, until it is killed. */
 static void an_evaluation_waits_for_memory(void **state)
 {
     (void)state;
@@ -119,15 +207,16 @@ static void an_evaluation_waits_for_memory(void **state)
                     kg_ledger_take(&l, 600ull << 20, 640ull << 20, NULL, &e) == KG_OK;
         bool said = write(told[1], "x", 1) == 1;
         sleep(3);
-        _exit(held && said ? 0 : 1);
+        (void)!(held && said && raise(SIGKILL) == 0);
+        _exit(1);
     }
     assert_int_equal(read(told[0], &c, 1), 1);
     judge("large.py", new_rows, KG_ST_FULL, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     kg_record_deinit(&r);
-    int status = 1;
+    int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     close(told[0]);
     close(told[1]);
 }
@@ -174,6 +263,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rung_judges),
         cmocka_unit_test(slices_that_depend_on_each_other),
+        cmocka_unit_test(a_candidate_is_not_blamed_for_a_tight_device),
+        cmocka_unit_test(what_does_not_fit_twice_is_not_timed),
+        cmocka_unit_test(a_plan_never_promises_more_than_there_is),
         cmocka_unit_test(too_little_is_refused_with_both_numbers),
         cmocka_unit_test(an_evaluation_waits_for_memory),
         cmocka_unit_test(an_idle_worker_gives_back),

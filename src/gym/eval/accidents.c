@@ -92,6 +92,26 @@ static void verdict_of_strain(const struct kg_evaluation *e, const struct kg_err
     }
 }
 
+/* Its answers were right, and not even a known-good candidate can be timed beside the reference. */
+static bool is_untimed(const struct kg_evaluation *e, const struct kg_err *cause)
+{
+    return cause->memory && e->r->stage == KG_ST_TIMING &&
+           e->r->stages[KG_ST_FULL].status == KG_SS_PASS;
+}
+
+static void leave_untimed(struct kg_evaluation *e, const struct kg_err *cause)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_record *r = e->r;
+    r->stages[KG_ST_TIMING].status = KG_SS_PASS;
+    r->timing.status = KG_T_NOT_MEASURED;
+    r->timing.why = kg_arena_printf(&r->arena, &ignored,
+                                    "reference and candidate do not fit the device together while "
+                                    "they are timed: %s",
+                                    cause->message);
+    r->has_speedup = false;
+}
+
 /* A judge that dies under the same candidate again, and not under a known-good one, is the
  * candidate's doing, and so is one that finds no memory: nobody drops out of the sample that way.
  */
@@ -100,6 +120,14 @@ static enum kg_code blame(struct kg_evaluation *e, const struct kg_accidents *se
 {
     struct kg_err cause = *err;
     if (!canary_lives(e, true, seen->alone)) {
+        if (is_untimed(e, &cause)) {
+            leave_untimed(e, &cause);
+            return KG_OK;
+        }
+        *err = cause;
+        return cause.code;
+    }
+    if (cause.memory && e->on_device && e->tight) { /* it takes no more than it is owed, maybe */
         *err = cause;
         return cause.code;
     }

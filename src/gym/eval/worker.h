@@ -50,6 +50,7 @@ struct kg_evaluation {
     bool memory;       /* what it died of may be that it found no memory */
     bool spoiled;      /* an error came after a failure that stays: the judge starts afresh */
     bool on_device;    /* what runs its code has a device's memory besides the host's */
+    bool tight;        /* and that leaves a candidate less than it is owed */
     bool alone;        /* it must have the device to itself */
     bool shared;       /* other evaluations were on the device meanwhile */
     uint64_t compared; /* outputs compared so far */

@@ -5,6 +5,7 @@
 
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/memory_needs.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/runner/torch_runner.h"
@@ -16,30 +17,9 @@
 #define POOL      (64 * MB)  /* port.c: what PyTorch's pool has besides the answers */
 #define DESCRIBES 8          /* times the inputs' bytes, while a task is described */
 #define FEW       (256 * MB) /* inputs of a problem that is not described */
-#define KEPT      (2 * KG_DJ_KEPT_SLOTS * 128 * MB) /* answers that wait for the oracle */
-#define COMFORT   8 /* all cases stay where they need so small a part of the device, */
-#define SHARE     4 /* and no more than this part is taken for comfort */
-#define SLICES    32
-#define SMALL     (64 * MB) /* what the judge rounds up, and holds besides */
 #define LEFT      4 /* times the state, of a case whose call changes it: in float, in double */
 #define DEFAULT   4 /* the part of a device that a judge may take where nothing is planned */
-
-/* Sizes of one instance in bytes. */
-struct sizes {
-    uint64_t in, answer, wide, state; /* the judge's; wide: an answer in double */
-    uint64_t call;                    /* what a call allocates */
-    uint64_t left;                    /* the judge's: state that a case's call has left */
-    uint64_t ports;
-};
-
-/* What the rungs need. */
-struct needs {
-    uint64_t all;    /* every case stays, another candidate's runner is begun ahead */
-    uint64_t one;    /* one case at a time */
-    uint64_t sliced; /* the oracle works in SLICES slices */
-    uint64_t single; /* without answers in double */
-    uint64_t judge;  /* of each: the judge's least */
-};
+#define COPIES    3          /* of inputs on every rung: the judge's, and in two regions */
 
 static const char *const rungs[] = {
     [KG_TM_NONE] = "none",     [KG_TM_RESIDENT] = "resident", [KG_TM_ONE] = "one case",
@@ -67,12 +47,13 @@ static uint64_t left_by_call(const struct kg_task_desc *d)
     return d->updates_state && d->nneeded > 0 ? LEFT * d->state_bytes : 0;
 }
 
-static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct sizes *out)
+static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct kg_tsizes *out)
 {
     const struct kg_task_desc *d = &s->desc;
     const struct kg_torch *t = kg_torch_of(w);
     uint64_t ref_in, ref_out, in, answer;
-    *out = (struct sizes){.state = d->state_bytes, .left = left_by_call(d)};
+    *out = (struct kg_tsizes){
+        .state = d->state_bytes, .left = left_by_call(d), .contexts = contexts(t)};
     kg_tinstance_null_regions(s, &out->in, &out->answer);
     for (size_t i = 0; i < d->noutputs; i++) {
         out->wide += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
@@ -81,20 +62,6 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     kg_tinstance_regions(w, s, true, &ref_in, &ref_out);
     kg_tinstance_regions(w, s, false, &in, &answer);
     out->ports = port(t, ref_in, ref_out) + port(t, in, answer);
-}
-
-static void needs_of(const struct kg_torch *t, const struct sizes *z, struct needs *out)
-{
-    uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
-    uint64_t base = contexts(t) + z->ports + 3 * z->state;
-    out->judge = z->in + 2 * z->answer + z->wide + 4 * z->state + z->left + SMALL;
-    uint64_t wide = in_double > z->call ? in_double : z->call;
-    uint64_t slice = in_double / SLICES > z->call ? in_double / SLICES : z->call;
-    out->one = base + out->judge + wide + 2 * z->state;
-    out->sliced = base + out->judge + slice + 2 * z->state;
-    out->single = base + out->judge + z->call;
-    out->all = out->one + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide + z->left) +
-               (kept < KEPT ? kept : KEPT) + z->ports;
 }
 
 /* --- the ledger --- */
@@ -172,6 +139,17 @@ static enum kg_code hold(struct kg_worker *w, uint64_t bytes, struct kg_err *err
                : err->code;
 }
 
+static enum kg_code refuse(const struct kg_worker *w, uint64_t need, struct kg_err *err)
+{
+    const struct kg_torch *t = kg_torch_of(w);
+    kg_fail_memory(err, KG_E_LIMIT,
+                   "%s: it needs at least %" PRIu64 " MB of %s, where %" PRIu64
+                   " MB may be used (device.memory_mb)",
+                   t->problem->path, need / MB, t->device, t->memory.capacity / MB);
+    err->blame = KG_BLAME_HOST;
+    return err->code;
+}
+
 enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t *room,
                                  struct kg_err *err)
 {
@@ -186,6 +164,10 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
     if (open_ledger(w, err) != KG_OK) {
         return err->code;
     }
+    uint64_t least = contexts(t) + COPIES * inputs;
+    if (least > t->memory.capacity) {
+        return refuse(w, least, err);
+    }
     uint64_t few = FEW < t->memory.capacity / 32 ? FEW : t->memory.capacity / 32;
     uint64_t want = contexts(t) + DESCRIBES * (inputs > few ? inputs : few);
     want = want < t->memory.capacity ? want : t->memory.capacity;
@@ -198,51 +180,25 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
 
 /* --- the plan --- */
 
-static enum kg_code refuse(const struct kg_worker *w, uint64_t need, struct kg_err *err)
-{
-    const struct kg_torch *t = kg_torch_of(w);
-    kg_fail_memory(err, KG_E_LIMIT,
-                   "%s: it needs %" PRIu64 " MB of %s, where %" PRIu64
-                   " MB may be used (device.memory_mb)",
-                   t->problem->path, need / MB, t->device, t->memory.capacity / MB);
-    err->blame = KG_BLAME_HOST;
-    return err->code;
-}
-
 /* Slices of its inputs must have nothing to do with each other, which shows when they are asked. */
 static bool may_slice(const struct kg_task_desc *d)
 {
     return !d->random && !d->updates_state && !d->writes_inputs;
 }
 
-/* The highest rung that fits. */
-static enum kg_tmemory_rung rung_of(const struct needs *n, bool slices, uint64_t capacity)
+/* So many bytes, rounded up where there is room for that. */
+static uint64_t whole_pages(uint64_t bytes, uint64_t capacity)
 {
-    return n->all <= capacity / COMFORT      ? KG_TM_RESIDENT
-           : n->one <= capacity              ? KG_TM_ONE
-           : slices && n->sliced <= capacity ? KG_TM_SLICED
-           : n->single <= capacity           ? KG_TM_SINGLE
-                                             : KG_TM_NONE;
-}
-
-static uint64_t least_of(const struct needs *n, enum kg_tmemory_rung rung)
-{
-    return rung == KG_TM_SINGLE ? n->single : rung == KG_TM_SLICED ? n->sliced : n->one;
-}
-
-static uint64_t reservation(const struct needs *n, enum kg_tmemory_rung rung, uint64_t capacity)
-{
-    uint64_t least = least_of(n, rung);
-    uint64_t share = capacity / SHARE < n->all ? capacity / SHARE : n->all;
-    return rung == KG_TM_RESIDENT ? n->all : least > share ? least : share;
+    uint64_t n = (bytes + KG_LEDGER_PAGE - 1) / KG_LEDGER_PAGE, all = capacity / KG_LEDGER_PAGE;
+    return (n < all ? n : all) * KG_LEDGER_PAGE;
 }
 
 enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
 {
     struct kg_torch *t = kg_torch_of(w);
     struct kg_tmemory *m = &t->memory;
-    struct sizes z;
-    struct needs n;
+    struct kg_tsizes z;
+    struct kg_tneeds n;
     if (kg_torch_judge(w, err) != KG_OK) {
         return err->code;
     }
@@ -253,26 +209,60 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
         return err->code;
     }
     sizes_of(w, s, &z);
-    needs_of(t, &z, &n);
+    kg_tneeds_of(&z, &n);
     bool slices = may_slice(&s->desc) && !s->whole;
-    m->rung = rung_of(&n, slices, m->capacity);
+    m->rung = kg_tneeds_rung(&n, slices, m->capacity);
     if (m->rung == KG_TM_NONE) {
         return refuse(w, n.single, err);
     }
     bool alone = t->judge.facts.clock && !t->shared;
-    uint64_t want = alone ? m->capacity : reservation(&n, m->rung, m->capacity);
-    if (hold(w, want / KG_LEDGER_PAGE * KG_LEDGER_PAGE, err) != KG_OK) {
+    uint64_t want = alone ? m->capacity : kg_tneeds_reservation(&n, m->rung, m->capacity);
+    if (hold(w, whole_pages(want, m->capacity), err) != KG_OK) {
         return err->code;
     }
-    uint64_t others = least_of(&n, m->rung) - n.judge;
-    m->judge = m->ledger.held > others + n.judge ? m->ledger.held - others : n.judge;
+    struct kg_tshares share = kg_tneeds_shares(&n, m->rung, m->ledger.held);
+    m->judge = share.judge;
+    m->lacks = share.lacks;
+    m->timed = n.timed;
     m->one_case = z.in + z.answer + z.wide;
-    s->slices = m->rung == KG_TM_SLICED ? SLICES : 0;
+    s->slices = m->rung == KG_TM_SLICED ? KG_TM_SLICES : 0;
     if (m->rung == KG_TM_SINGLE && !s->single) {
         s->single = true;
         snprintf(s->why, sizeof s->why, "there is no memory for answers in double");
     }
     return kg_dj_cap(&t->judge, m->judge, err);
+}
+
+bool kg_tmemory_is_tight(const struct kg_worker *w)
+{
+    return kg_torch_of(w)->memory.rung != KG_TM_NONE && kg_torch_of(w)->memory.lacks > 0;
+}
+
+enum kg_code kg_tmemory_excuse(const struct kg_worker *w, const char *said, struct kg_err *err)
+{
+    const struct kg_torch *t = kg_torch_of(w);
+    kg_fail_memory(
+        err, KG_E_LIMIT,
+        "%s: the candidate runs out of memory of %s, where %" PRIu64
+        " MB less are left for it than inputs, answers and a call of the reference take; "
+        "%" PRIu64 " MB may be used (device.memory_mb)%s%.100s",
+        t->problem->path, t->device, (t->memory.lacks + MB - 1) / MB, t->memory.capacity / MB,
+        *said ? ": " : "", said);
+    err->blame = KG_BLAME_HOST;
+    return err->code;
+}
+
+bool kg_tmemory_may_time(const struct kg_worker *w, char *why, size_t cap)
+{
+    const struct kg_tmemory *m = &kg_torch_of(w)->memory;
+    bool may = m->rung == KG_TM_NONE || m->timed <= m->capacity;
+    if (!may) {
+        snprintf(why, cap,
+                 "reference and candidate do not fit %s together while they are timed: they need "
+                 "%" PRIu64 " MB, where %" PRIu64 " MB may be used (device.memory_mb)",
+                 kg_torch_of(w)->device, m->timed / MB, m->capacity / MB);
+    }
+    return may;
 }
 
 /* --- room within the judge's part --- */

@@ -20,6 +20,14 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
  * bytes that it needs, and those that there are. */
 enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s,
                              struct kg_err *err) KG_MUST_USE;
+/* Is less left for a candidate than what the reference uses, and inputs and answers once more? Then
+ * it is no candidate's fault that there is no memory. Known before any of its code runs. */
+bool kg_tmemory_is_tight(const struct kg_worker *w);
+/* The error that stands for a candidate's lack of memory there. said: what it says, "". */
+enum kg_code kg_tmemory_excuse(const struct kg_worker *w, const char *said, struct kg_err *err);
+/* Do both sides of a timed pair fit the device, each with what its calls allocate? False: why has
+ * the bytes that they need, and those that there are. */
+bool kg_tmemory_may_time(const struct kg_worker *w, char *why, size_t cap);
 /* Before case c is made: forgets others, those that were used least recently first, until there is
  * room for it. Never c itself; `but` (NULL: none) last. */
 void kg_tmemory_room(struct kg_worker *w, const struct kg_tcase *c, const struct kg_tcase *but);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gym/torch/judging/complaint.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/met_limit.h"
 #include "gym/torch/judging/shapes.h"
 #include "gym/torch/problem/module.h"
@@ -189,7 +190,14 @@ static void raised(struct kg_evaluation *e, enum kg_tcommand command, const json
 static const char *whose_memory(const struct kg_evaluation *e, const json_t *reply)
 {
     bool device = strcmp(text_of(reply, "memory"), "device") == 0;
-    return device && !kg_torch_on_cpu(e->w) ? "device" : "host";
+    return device && e->on_device ? "device" : "host";
+}
+
+/* It says that the device has no memory, of which less was left for it than it is owed. */
+static bool is_starved(const struct kg_evaluation *e, const json_t *reply)
+{
+    return e->on_device && strcmp(text_of(reply, "memory"), "device") == 0 &&
+           kg_tmemory_is_tight(e->w);
 }
 
 /* The place is evidence of its own: the card shows the line with a mark, as it does for C. */
@@ -233,6 +241,10 @@ static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand 
     const char *message = text_of(reply, "message");
     if (lacks_gpu(e, said, reply)) {
         return kg_toutcome_needs_gpu(err, message);
+    }
+    if (is_starved(e, reply)) {
+        (void)!kg_tmemory_excuse(e->w, message, err);
+        return KG_STAGE_ERROR;
     }
     switch (said) {
     case KG_TA_SYNTAX:

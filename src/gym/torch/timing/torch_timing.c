@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "gym/eval/again.h"
 #include "gym/timing/floor.h"
+#include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/runner/spare_runner.h"
@@ -343,7 +344,9 @@ void kg_tstage_timing_ahead(struct kg_evaluation *e, struct kg_tinstance *instan
     struct kg_err ignored = KG_ERR_INIT;
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
-    bool asked = w->config.stage_timing && e->task->stop_after >= KG_ST_TIMING;
+    char why[200];
+    bool asked = w->config.stage_timing && e->task->stop_after >= KG_ST_TIMING &&
+                 kg_tmemory_may_time(w, why, sizeof why);
     if (!asked || !has_clock(w) || kg_torch_protocol(w)->timing || kg_tpairs_knows(w, instance)) {
         return;
     }
@@ -360,6 +363,7 @@ enum kg_stage_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *er
 {
     struct kg_tpairs_options opt;
     struct kg_tpairs *s;
+    char why[200];
     if (kg_torch_protocol(e->w)->timing) {
         return kg_torch_protocol(e->w)->timing(e, err);
     }
@@ -368,6 +372,11 @@ enum kg_stage_result kg_tstage_timing(struct kg_evaluation *e, struct kg_err *er
     }
     if (!has_clock(e->w)) {
         not_measured(e, "no GPU: times on a CPU say nothing about what is written for one");
+        return KG_STAGE_PASS;
+    }
+    if (!kg_tmemory_may_time(e->w, why, sizeof why)) {
+        struct kg_err ignored = KG_ERR_INIT;
+        not_measured(e, kg_arena_dup(&e->r->arena, why, strlen(why), &ignored));
         return KG_STAGE_PASS;
     }
     kg_tpairs_options_of(&e->w->config, &opt);

@@ -1,0 +1,51 @@
+/* What an evaluation needs of a device's memory on each rung, and which rung that makes.
+ *
+ * Pure functions of sizes in bytes; no errors, no memory. The judge's part comes first, then the
+ * regions of the runners, then what calls allocate. A candidate is owed more than the reference
+ * uses: the reference's own calls, and inputs and answers once more. Where less is left for it,
+ * nobody can say that a want of memory is its own fault. */
+#ifndef KG_GYM_TORCH_JUDGING_MEMORY_NEEDS_H
+#define KG_GYM_TORCH_JUDGING_MEMORY_NEEDS_H
+
+#include "gym/torch/torch.h"
+
+#define KG_TM_SLICES 32 /* of an oracle that works in slices */
+
+/* Of one instance. */
+struct kg_tsizes {
+    uint64_t in, answer, wide, state; /* the judge's; wide: an answer in double */
+    uint64_t call;                    /* what a call allocates */
+    uint64_t left;                    /* the judge's: state that a case's call has left */
+    uint64_t ports;                   /* regions of reference and candidate */
+    uint64_t contexts;                /* of the driver, for all processes */
+};
+
+struct kg_tneeds {
+    uint64_t all;    /* every case stays, another candidate's runner is begun ahead */
+    uint64_t one;    /* one case at a time */
+    uint64_t sliced; /* the oracle works in slices */
+    uint64_t single; /* without answers in double */
+    uint64_t judge;  /* of each: the judge's least */
+    uint64_t timed; /* both sides keep what their calls allocate, as they do while they are timed */
+    uint64_t owed;  /* to a candidate, besides one call like the reference's */
+};
+
+/* How the bytes that are held are shared out. */
+struct kg_tshares {
+    uint64_t judge; /* most that it may hold */
+    uint64_t lacks; /* what a candidate is owed and does not get; 0: nothing */
+};
+
+void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out);
+/* The highest rung that fits; KG_TM_NONE: not one does. slices: the oracle may work in slices. */
+enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity);
+/* Least bytes of a rung. */
+uint64_t kg_tneeds_least(const struct kg_tneeds *n, enum kg_tmemory_rung rung);
+/* What to reserve on a rung, at most the capacity. */
+uint64_t kg_tneeds_reservation(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
+                               uint64_t capacity);
+/* Of so many bytes that are held. */
+struct kg_tshares kg_tneeds_shares(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
+                                   uint64_t held);
+
+#endif
