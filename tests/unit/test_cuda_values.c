@@ -273,7 +273,7 @@ static void near(double a, double b)
 static void assert_same_bounds(struct rig *r, const struct trio *x, struct kg_tbound *out)
 {
     struct kg_tbound a, b;
-    assert_int_equal(r->d.ops->bounds(&r->d, x->t, x->dr, x->d_o, x->n, 37, &a, &r->err), KG_OK);
+    assert_int_equal(r->d.ops->bounds(&r->d, x->t, x->dr, x->d_o, x->n, 37, 0, &a, &r->err), KG_OK);
     kg_tbound_of(x->t, x->r, x->o, x->n, 37, &b);
     near(a.rms, b.rms);
     near(a.e_ref, b.e_ref);
@@ -470,7 +470,7 @@ static void nothing_is_equal_to_nothing(void **state)
     struct kg_tbound b;
     struct kg_tcompare c;
     uint64_t at = rig_alloc(r, 8);
-    assert_int_equal(r->d.ops->bounds(&r->d, KG_TD_F16, at, at, 0, 0, &b, &r->err), KG_OK);
+    assert_int_equal(r->d.ops->bounds(&r->d, KG_TD_F16, at, at, 0, 0, 0, &b, &r->err), KG_OK);
     assert_int_equal(r->d.ops->compare(&r->d, KG_TD_F16, at, at, at, 0, &b, false, &c, &r->err),
                      KG_OK);
     assert_true(c.pass && c.bit_equal && b.k == 1);

@@ -76,6 +76,8 @@ static void each_rung_judges(void **state)
     expect_on(640, by_rows, new_rows, "ok", "one case", "fp64");
     expect_on(512, by_rows, new_rows, "ok", "sliced", "fp64");
     expect_on(512, by_rows, wrong_row, "wrong/value", "sliced", "fp64");
+    expect_on(400, by_rows, new_rows, "ok", "hosted", "fp64");
+    expect_on(400, by_rows, wrong_row, "wrong/value", "hosted", "fp64");
 }
 
 /* Its answer depends on all rows: slices show it, and then there are no answers in double. */
@@ -85,6 +87,7 @@ static void slices_that_depend_on_each_other(void **state)
     need_torch();
     expect_on(512, by_columns, new_columns, "ok", "fp32", "fp32");
     expect_on(512, by_columns, wrong_row, "wrong/value", "fp32", "fp32");
+    expect_on(400, by_columns, new_columns, "ok", "fp32 hosted", "fp32");
 }
 
 /* A device of which evaluations have a part, as of a GPU. */
@@ -153,21 +156,25 @@ static struct kg_tneeds needs(uint64_t mb)
     return n;
 }
 
+/* Each rung needs no more than the one before, and what is shared out is what is held. */
 static void a_plan_never_promises_more_than_there_is(void **state)
 {
     (void)state;
     for (uint64_t mb = 1; mb < 20000; mb = mb * 5 / 4 + 1) {
         struct kg_tneeds n = needs(mb);
+        assert_true(n.least[KG_TM_ONE] >= n.least[KG_TM_SLICED]);
+        assert_true(n.least[KG_TM_SLICED] > n.least[KG_TM_HOSTED]);
+        assert_true(n.least[KG_TM_SINGLE] > n.least[KG_TM_LAST]);
         for (uint64_t capacity = 64ull << 20; capacity < 200ull << 30; capacity *= 2) {
             enum kg_tmemory_rung rung = kg_tneeds_rung(&n, true, capacity);
             if (rung == KG_TM_NONE) {
-                assert_true(n.single > capacity);
+                assert_true(n.least[KG_TM_LAST] > capacity);
                 continue;
             }
             uint64_t held = kg_tneeds_reservation(&n, rung, capacity);
             struct kg_tshares s = kg_tneeds_shares(&n, rung, held);
-            uint64_t others = kg_tneeds_least(&n, rung) - n.judge;
-            assert_true(held <= capacity && s.judge >= n.judge);
+            uint64_t others = n.least[rung] - n.judge[rung];
+            assert_true(held <= capacity && s.judge >= n.judge[rung]);
             assert_true(s.judge + others + n.owed - s.lacks == held);
             assert_true(s.lacks == 0 || held == capacity);
         }

@@ -15,24 +15,51 @@ static bool widens(bool oracle, const struct kg_tleaf *leaf)
     return oracle && leaf->dtype != KG_TD_F64 && kg_tdtype_floating((enum kg_tdtype)leaf->dtype);
 }
 
-/* Large ones are widened piece by piece, so that there is no copy of the whole beside. */
-static bool in_pieces(bool oracle, const struct kg_tleaf *leaf)
+/* Does the host keep it? Then the device never has more than a piece of it in double. */
+static bool by_host(const struct kg_dj_state *s, bool oracle, const struct kg_tleaf *leaf)
 {
-    return widens(oracle, leaf) && leaf->bytes > KG_DJ_ASIDE;
+    return s->host_over > 0 && oracle && kg_tdtype_floating((enum kg_tdtype)leaf->dtype) &&
+           kg_tleaf_count(leaf) * sizeof(double) > s->host_over;
+}
+
+/* Large ones are widened piece by piece, so that there is no copy of the whole beside. */
+static bool in_pieces(const struct kg_dj_state *s, bool oracle, const struct kg_tleaf *leaf)
+{
+    return (widens(oracle, leaf) && leaf->bytes > KG_DJ_ASIDE) || by_host(s, oracle, leaf);
+}
+
+/* Room for what the host keeps. */
+static enum kg_code place_hosted(const struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
+                                 const struct kg_dj_claims *claims, struct kg_err *err)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < claims->n; i++) {
+        n += by_host(s, oracle, &claims->leaf[i]) ? kg_tleaf_count(&claims->leaf[i]) : 0;
+    }
+    if (kg_dj_hosted_room(a, n * sizeof(double), err) != KG_OK) {
+        return err->code;
+    }
+    n = 0;
+    for (uint32_t i = 0; i < claims->n; i++) {
+        bool hosted = by_host(s, oracle, &claims->leaf[i]);
+        a->host[i] = hosted ? (double *)a->host_block + n : NULL;
+        n += hosted ? kg_tleaf_count(&claims->leaf[i]) : 0;
+    }
+    return KG_OK;
 }
 
 /* Lays out the copies in one block, and the widened values behind them. from: offsets of the
  * copies; a->at: offsets of the values to compare. Returns the size. */
-static uint64_t place_copies(struct kg_dj_answer *a, bool oracle, const struct kg_dj_claims *claims,
-                             uint64_t from[KG_TWIRE_LEAVES])
+static uint64_t place_copies(const struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
+                             const struct kg_dj_claims *claims, uint64_t from[KG_TWIRE_LEAVES])
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < claims->n; i++) {
         from[i] = a->at[i] = end;
-        end += in_pieces(oracle, &claims->leaf[i]) ? 0 : round_up(claims->leaf[i].bytes);
+        end += in_pieces(s, oracle, &claims->leaf[i]) ? 0 : round_up(claims->leaf[i].bytes);
     }
     for (uint32_t i = 0; i < claims->n; i++) {
-        if (widens(oracle, &claims->leaf[i])) {
+        if (widens(oracle, &claims->leaf[i]) && !by_host(s, oracle, &claims->leaf[i])) {
             a->at[i] = end;
             end += round_up(kg_tleaf_count(&claims->leaf[i]) * sizeof(double));
         }
@@ -43,6 +70,7 @@ static uint64_t place_copies(struct kg_dj_answer *a, bool oracle, const struct k
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a)
 {
     kg_dj_release(s, &a->block, &a->cap);
+    kg_dj_hosted_drop(a);
     a->there = false;
 }
 
@@ -93,7 +121,7 @@ static enum kg_code take_all(struct kg_dj_state *s, const struct kg_dj_answer *a
     struct kg_dtake whole[KG_TWIRE_LEAVES];
     uint32_t n = 0;
     for (uint32_t i = 0; i < claims->n; i++) {
-        if (!in_pieces(oracle, &claims->leaf[i])) {
+        if (!in_pieces(s, oracle, &claims->leaf[i])) {
             whole[n++] = t[i];
         }
     }
@@ -101,8 +129,12 @@ static enum kg_code take_all(struct kg_dj_state *s, const struct kg_dj_answer *a
         return err->code;
     }
     for (uint32_t i = claims->n; i-- > 0;) {
-        if (!in_pieces(oracle, &claims->leaf[i])) {
+        if (!in_pieces(s, oracle, &claims->leaf[i])) {
             t[i] = whole[--n];
+        } else if (a->host[i] != NULL) {
+            if (kg_dj_hosted_take(s, a->host[i], t[i], word, &t[i], err) != KG_OK) {
+                return err->code;
+            }
         } else if (take_pieces(s, a->block + a->at[i], t[i], word, &t[i], err) != KG_OK) {
             return err->code;
         }
@@ -116,8 +148,11 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                struct kg_dj_report *out, struct kg_err *err)
 {
     struct kg_dtake t[KG_TWIRE_LEAVES];
-    uint64_t from[KG_TWIRE_LEAVES], bytes = place_copies(a, oracle, claims, from);
+    uint64_t from[KG_TWIRE_LEAVES], bytes = place_copies(s, a, oracle, claims, from);
     a->there = false;
+    if (place_hosted(s, a, oracle, claims, err) != KG_OK) {
+        return err->code;
+    }
     if (kg_dj_reserve(s, &a->block, &a->cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
         return err->code;
     }
@@ -135,8 +170,8 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
     note_copies(a, claims, t, digest, out);
     for (uint32_t i = 0; i < claims->n; i++) {
         const struct kg_tleaf *l = &claims->leaf[i];
-        a->at[i] += a->block;
-        if (widens(oracle, l) && !in_pieces(oracle, l)) {
+        a->at[i] = a->host[i] == NULL ? a->at[i] + a->block : 0;
+        if (widens(oracle, l) && !in_pieces(s, oracle, l)) {
             s->dev.ops->widen(&s->dev, a->at[i], (enum kg_tdtype)l->dtype, t[i].dst,
                               kg_tleaf_count(l));
         }

@@ -227,11 +227,12 @@ static void cpu_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, u
 }
 
 static enum kg_code cpu_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                               uint64_t n, int64_t k, struct kg_tbound *out, struct kg_err *err)
+                               uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                               struct kg_err *err)
 {
     (void)d;
     (void)err;
-    kg_tbound_of(dtype, pointer(r), pointer(o), n, k, out);
+    kg_tbound_ranked(dtype, pointer(r), pointer(o), n, k, rank, out);
     return KG_OK;
 }
 

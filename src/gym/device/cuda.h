@@ -115,7 +115,8 @@ void kg_cuda_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint6
 void kg_cuda_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
                    uint64_t n);
 enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                            uint64_t n, int64_t k, struct kg_tbound *out, struct kg_err *err);
+                            uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                            struct kg_err *err);
 enum kg_code kg_cuda_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                              uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
                              struct kg_tcompare *out, struct kg_err *err);

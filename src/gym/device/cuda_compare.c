@@ -5,12 +5,10 @@
 
 #include "gym/device/cuda.h"
 #include "gym/device/device_law.h"
-#include "gym/device/narrow.h"
 #include "gym/verify/limits.h"
 
-#define DIGIT   11 /* bits that one pass of the selection fixes; as in kernels/compare.cu */
-#define BINS    (1u << DIGIT)
-#define LARGEST 4096 /* e_ref is at most the 4096th largest error, as in verify/bound.c */
+#define DIGIT 11 /* bits that one pass of the selection fixes; as in kernels/compare.cu */
+#define BINS  (1u << DIGIT)
 
 struct moments { /* these three: as in kernels/compare.cu */
     uint64_t used, disagree;
@@ -120,17 +118,17 @@ static enum kg_code select_error(struct pass *p, uint64_t rank, double *out, str
     return KG_OK;
 }
 
-static enum kg_code float_bounds(struct pass *p, struct kg_tbound *out, struct kg_err *err)
+static enum kg_code float_bounds(struct pass *p, uint64_t rank, struct kg_tbound *out,
+                                 struct kg_err *err)
 {
     struct moments m;
     double error = 0;
-    uint64_t rank = p->n / 10000 + 1;
     if (moments_of(p, p->r, KG_TD_F64, p->o, 1, &m, err) != KG_OK) {
         return err->code;
     }
     out->disagree = m.disagree;
     out->max_ref = m.max_ref;
-    rank = rank < LARGEST ? rank : LARGEST;
+    out->used = m.used;
     if (m.used == 0) {
         return KG_OK;
     }
@@ -173,7 +171,8 @@ static enum kg_code scan_exact(struct pass *p, struct scan *out, struct kg_err *
 }
 
 enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                            uint64_t n, int64_t k, struct kg_tbound *out, struct kg_err *err)
+                            uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                            struct kg_err *err)
 {
     struct pass p = pass_of(d, dtype, r, r, o, n);
     struct scan s;
@@ -182,7 +181,7 @@ enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t 
         return KG_OK;
     }
     if (kg_tdtype_floating(dtype)) {
-        return float_bounds(&p, out, err);
+        return float_bounds(&p, rank > 0 ? rank : kg_bound_rank(n), out, err);
     }
     if (scan_exact(&p, &s, err) != KG_OK) {
         return err->code;
@@ -236,15 +235,7 @@ static void limits_for(enum kg_tdtype dtype, const struct kg_tbound *b, bool ora
                        struct limits *out)
 {
     struct kg_limits_of l;
-    if (dtype == KG_TD_F16 || dtype == KG_TD_BF16) {
-        kg_narrow_limits(dtype, b, oracle, probe, &l);
-    } else {
-        struct kg_bound bound = {b->rms, b->e_ref, b->max_ref, b->rms_ref, b->k, b->disagree, 0};
-        enum kg_compare_mode mode = !oracle ? KG_COMPARE_FLOAT
-                                    : probe ? KG_COMPARE_PRECISION
-                                            : KG_COMPARE_ORACLE;
-        kg_limits_set(dtype == KG_TD_F64 ? KG_F64 : KG_F32, mode, &bound, &l);
-    }
+    kg_tcompare_limits(dtype, b, oracle, probe, &l);
     *out = (struct limits){
         l.rel, l.abs, l.low, l.low_s, l.high, l.high_s, l.most, l.own_error ? 4 : 0, l.rms};
 }
@@ -283,7 +274,9 @@ static enum kg_code compare_float(struct pass *p, const struct kg_tbound *b, boo
                                 .first_bad = s.n_bad > 0 ? s.first_bad : 0,
                                 .worst = s.worst,
                                 .nonfinite = s.nonfinite > 0,
-                                .bit_equal = s.differ == 0};
+                                .bit_equal = s.differ == 0,
+                                .finite = s.finite,
+                                .square = s.square};
     out->rms_ratio = b->rms_ref > 0 && s.finite > 0 ? rms / b->rms_ref : 0;
     if (out->n_bad == 0 && s.finite > 0 && !(rms <= l.rms)) {
         return check_rms(p, l.rms, out, err);

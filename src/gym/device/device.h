@@ -106,9 +106,11 @@ struct kg_device_ops {
     void (*widen)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
                   uint64_t n);
 
-    /* The functions of tensor_compare.h on device addresses. o 0: no oracle. */
+    /* The functions of tensor_compare.h on device addresses. rank: as kg_tbound_ranked. o 0: no
+     * oracle. */
     enum kg_code (*bounds)(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                           uint64_t n, int64_t k, struct kg_tbound *out, struct kg_err *err);
+                           uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                           struct kg_err *err);
     enum kg_code (*compare)(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
                             struct kg_tcompare *out, struct kg_err *err);

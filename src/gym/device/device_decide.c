@@ -45,10 +45,9 @@ static bool comparable(const struct kg_dj_answer *r, const struct kg_dj_answer *
 static enum kg_code bounds(struct kg_dj_state *s, struct kg_dj_case *c, int64_t k,
                            struct kg_err *err)
 {
-    const struct kg_dj_answer *r = &c->side[0], *o = &c->side[1];
+    const struct kg_dj_answer *r = &c->side[0];
     for (uint32_t i = 0; i < r->n && !c->bounds_there; i++) {
-        if (s->dev.ops->bounds(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], o->at[i],
-                               kg_tleaf_count(&r->leaf[i]), k, &c->bound[i], err) != KG_OK) {
+        if (kg_dj_bounds(s, c, i, k, &c->bound[i], err) != KG_OK) {
             return err->code;
         }
     }
@@ -116,8 +115,7 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns
         struct kg_tbound b = c->bound[i];
         uint64_t n = kg_tleaf_count(&r->leaf[i]);
         b.max_ref = 0; /* its own largest error must not widen its own bound */
-        if (s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], r->at[i],
-                                o->at[i], n, &b, false, &one, err) != KG_OK) {
+        if (kg_dj_against(s, c, i, r->at[i], &b, false, &one, err) != KG_OK) {
             return err->code;
         }
         good = good && one.pass && b.disagree * 100 <= n;
@@ -241,9 +239,10 @@ static enum kg_code compare_one(struct kg_dj_state *s, struct kg_dj_case *c, uin
     if (!oracle && timed_bound(s, c, i, &b, err) != KG_OK) {
         return err->code;
     }
-    enum kg_code code = s->dev.ops->compare(
-        &s->dev, (enum kg_tdtype)r->leaf[i].dtype, s->candidate.at[i], r->at[i],
-        oracle ? c->side[1].at[i] : 0, kg_tleaf_count(&r->leaf[i]), &b, probe, out, err);
+    enum kg_code code =
+        oracle ? kg_dj_against(s, c, i, s->candidate.at[i], &b, probe, out, err)
+               : s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, s->candidate.at[i],
+                                     r->at[i], 0, kg_tleaf_count(&r->leaf[i]), &b, probe, out, err);
     return code == KG_OK && !out->pass ? kg_dj_pointed(s, c, i, oracle, out, err) : code;
 }
 

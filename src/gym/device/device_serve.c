@@ -16,6 +16,7 @@ enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t
     }
     kg_rng_init(&s->rng, key, 0);
     s->guard = kg_device_poison(key);
+    s->piece = KG_DJ_PIECE;
     s->cap = cap > 0 ? cap : s->dev.facts.memory_bytes / 4;
     return KG_OK;
 }
@@ -73,6 +74,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_use(s, req->port, req->out_bytes, err);
     case KG_DJM_CAP:
         s->cap = (int64_t)req->in_bytes;
+        s->host_over = req->out_bytes;
         return KG_OK;
     case KG_DJM_CLOSE:
         return close_port(s, req, err);

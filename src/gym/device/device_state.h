@@ -12,6 +12,7 @@
 
 #define KG_DJ_RING  256                  /* answers remembered per port */
 #define KG_DJ_ASIDE ((uint64_t)16 << 20) /* most bytes that are moved or widened at once */
+#define KG_DJ_PIECE (KG_DJ_ASIDE / 2)
 
 /* One tensor of an answer that a port's runner gave, and what was expected. */
 struct kg_dj_seen {
@@ -47,7 +48,11 @@ struct kg_dj_answer {
     bool there;
     uint32_t n;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* as claimed, dtype included */
-    uint64_t at[KG_TWIRE_LEAVES]; /* addresses of the values; ORACLE: floating values as f64 */
+    uint64_t at[KG_TWIRE_LEAVES];  /* addresses of the values; ORACLE: floating values as f64; 0:
+                                      they are in the host's memory */
+    double *host[KG_TWIRE_LEAVES]; /* where they are then, in host_block; else NULL */
+    void *host_block;
+    uint64_t host_cap;
     struct kg_digest digest[KG_TWIRE_LEAVES];
     char structure[1024];
     uint64_t block, cap;
@@ -98,6 +103,9 @@ struct kg_dj_kept {
 struct kg_dj_state {
     struct kg_device dev;
     int64_t cap, held; /* cap, and use, of private memory in bytes */
+    uint64_t
+        host_over;     /* an oracle's values of more bytes, as f64, are kept by the host; 0: none */
+    uint64_t piece;    /* bytes of f64 that come to the device at once; KG_DJ_PIECE but in tests */
     struct kg_rng rng; /* draws nonces */
     uint64_t guard;    /* the pattern between masters */
     struct kg_dj_port port[KG_DJ_PORTS];
@@ -197,6 +205,23 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                const struct kg_digest *digest, uint64_t word, uint64_t poisoned,
                                struct kg_dj_report *out, struct kg_err *err) KG_MUST_USE;
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
+
+/* hosted.c: values of an oracle that the host keeps, since the device has no room for them.
+ * room: host memory of at least so many bytes. take: floating output i from `src` in OUT, in
+ * pieces, with the digest of what lies there and its poison as take() of device.h. bounds, compare:
+ * as the functions of device.h, for output i of a case, y being the address of what is compared;
+ * values that the host keeps are compared piece by piece. The result is that of the whole, but
+ * e_ref, which is no less. */
+enum kg_code kg_dj_hosted_room(struct kg_dj_answer *a, uint64_t bytes,
+                               struct kg_err *err) KG_MUST_USE;
+void kg_dj_hosted_drop(struct kg_dj_answer *a);
+enum kg_code kg_dj_hosted_take(struct kg_dj_state *s, double *to, struct kg_dtake whole,
+                               uint64_t word, struct kg_dtake *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
+                          struct kg_tbound *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_against(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                           uint64_t y, const struct kg_tbound *bound, bool probe,
+                           struct kg_tcompare *out, struct kg_err *err) KG_MUST_USE;
 
 /* kept_answers.c: The operations KEEP and RECALL; see kg_dj_kept and kg_dj_recall. */
 enum kg_code kg_dj_do_keep(struct kg_dj_state *s, int id, int slot, bool *kept,

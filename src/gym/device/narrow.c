@@ -207,6 +207,8 @@ void kg_narrow_compare(enum kg_tdtype dtype, const uint16_t *y, const uint16_t *
             element(&s, &w, at, i);
         }
     }
+    out->finite = s.finite;
+    out->square = s.square;
     if (bound->rms_ref > 0 && s.finite > 0) {
         out->rms_ratio = sqrt(s.square / (double)s.finite) / bound->rms_ref;
     }

@@ -8,7 +8,7 @@
 
 #include "gym/device/half.h"
 #include "gym/device/narrow.h"
-#include "gym/verify/compare.h"
+#include "gym/verify/limits.h"
 
 float kg_half_to_float(uint16_t h)
 {
@@ -48,7 +48,8 @@ static void from_native(const struct kg_bound *b, struct kg_tbound *out)
                               .max_ref = b->max_ref,
                               .rms_ref = b->rms_ref,
                               .k = b->k,
-                              .disagree = b->disagree};
+                              .disagree = b->disagree,
+                              .used = b->used};
 }
 
 /* 16-bit floats as floats. The conversion is exact, so statistics of the floats are those of the
@@ -77,6 +78,12 @@ static uint64_t count_unlike(size_t size, const unsigned char *a, const unsigned
 void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                   struct kg_tbound *out)
 {
+    kg_tbound_ranked(dtype, r, o, n, k, 0, out);
+}
+
+void kg_tbound_ranked(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                      uint64_t rank, struct kg_tbound *out)
+{
     struct kg_bound b;
     if (!kg_tdtype_floating(dtype)) {
         *out = (struct kg_tbound){.k = k > 0 ? k : 1};
@@ -85,10 +92,10 @@ void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n
     }
     if (is_narrow(dtype)) {
         float *wide = widened(dtype, r, n);
-        kg_bound_of(KG_F32, wide, o, n, k, &b);
+        kg_bound_ranked(KG_F32, wide, o, n, k, rank, &b);
         free(wide);
     } else {
-        kg_bound_of(native(dtype), r, o, n, k, &b);
+        kg_bound_ranked(native(dtype), r, o, n, k, rank, &b);
     }
     from_native(&b, out);
 }
@@ -107,17 +114,39 @@ double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n)
     return rms;
 }
 
+static enum kg_compare_mode mode_of(bool oracle, bool probe)
+{
+    return !oracle ? KG_COMPARE_FLOAT : probe ? KG_COMPARE_PRECISION : KG_COMPARE_ORACLE;
+}
+
+static struct kg_bound to_native(const struct kg_tbound *b)
+{
+    return (struct kg_bound){.rms = b->rms,
+                             .e_ref = b->e_ref,
+                             .max_ref = b->max_ref,
+                             .rms_ref = b->rms_ref,
+                             .k = b->k,
+                             .disagree = b->disagree};
+}
+
+void kg_tcompare_limits(enum kg_tdtype dtype, const struct kg_tbound *b, bool oracle, bool probe,
+                        struct kg_limits_of *out)
+{
+    if (is_narrow(dtype)) {
+        kg_narrow_limits(dtype, b, oracle, probe, out);
+        return;
+    }
+    struct kg_bound bound = to_native(b);
+    kg_limits_set(native(dtype), mode_of(oracle, probe), &bound, out);
+}
+
 static void run_native(enum kg_tdtype dtype, const void *y, const void *r, const void *o,
                        uint64_t n, const struct kg_tbound *bound, bool probe,
                        struct kg_tcompare *out)
 {
-    enum kg_compare_mode mode = o == NULL ? KG_COMPARE_FLOAT
-                                : probe   ? KG_COMPARE_PRECISION
-                                          : KG_COMPARE_ORACLE;
-    struct kg_bound b = {
-        bound->rms, bound->e_ref, bound->max_ref, bound->rms_ref, bound->k, bound->disagree, 0};
+    struct kg_bound b = to_native(bound);
     struct kg_compare c;
-    kg_compare_run(native(dtype), mode, y, r, o, n, &b, &c);
+    kg_compare_run(native(dtype), mode_of(o != NULL, probe), y, r, o, n, &b, &c);
     *out = (struct kg_tcompare){.pass = c.pass,
                                 .n = c.n,
                                 .n_bad = c.n_bad,
@@ -128,7 +157,9 @@ static void run_native(enum kg_tdtype dtype, const void *y, const void *r, const
                                 .rms_ratio = c.rms_ratio,
                                 .nonfinite = c.nonfinite,
                                 .rms_failed = c.rms_failed,
-                                .bit_equal = c.bit_equal};
+                                .bit_equal = c.bit_equal,
+                                .finite = c.finite,
+                                .square = c.square};
 }
 
 static double integer_at(enum kg_tdtype t, const void *v, uint64_t i)

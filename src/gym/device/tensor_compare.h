@@ -22,6 +22,7 @@ struct kg_tbound {
     double rms, e_ref, max_ref, rms_ref;
     int64_t k;
     uint64_t disagree;
+    uint64_t used; /* elements that rms and errors are of: r and o are finite */
 };
 
 /* The result. worst: largest error over its bound; got, want: the first bad element; rms_ratio:
@@ -31,6 +32,8 @@ struct kg_tcompare {
     uint64_t n, n_bad, first_bad;
     double got, want, worst, rms_ratio;
     bool nonfinite, rms_failed, bit_equal;
+    uint64_t finite; /* elements whose difference is finite, and the sum of its squares */
+    double square;
     double max_difference, mean_difference; /* of |r - y|; only allclose.h fills them */
 };
 
@@ -38,6 +41,13 @@ struct kg_tcompare {
  * unknown. */
 void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                   struct kg_tbound *out);
+/* For a part of an output, see kg_bound_ranked. */
+void kg_tbound_ranked(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                      uint64_t rank, struct kg_tbound *out);
+/* The bound of floating elements as numbers (verify/limits.h). oracle: there is one. */
+struct kg_limits_of;
+void kg_tcompare_limits(enum kg_tdtype dtype, const struct kg_tbound *b, bool oracle, bool probe,
+                        struct kg_limits_of *out);
 /* Compares y [n] with o. o NULL: with r, and e_ref is doubled, because y and r may err to opposite
  * sides (timed calls). probe: uses the bound of the precision probe; for 16-bit floats it depends
  * neither on K nor on e_ref. */

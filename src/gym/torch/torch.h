@@ -91,7 +91,10 @@ enum kg_tmemory_rung {
     KG_TM_RESIDENT, /* all cases stay with the judge */
     KG_TM_ONE,      /* cases are made anew where there is no room */
     KG_TM_SLICED,   /* and the oracle works in slices */
-    KG_TM_SINGLE,   /* and has no answers in double */
+    KG_TM_HOSTED,   /* and the host keeps its answers */
+    KG_TM_SINGLE,   /* the oracle is in float, on the device as a whole */
+    KG_TM_LAST,     /* and the host keeps its answers */
+    KG_TM_RUNGS
 };
 
 /* The worker's part of the device's memory (judging/memory.h). */

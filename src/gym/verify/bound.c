@@ -7,7 +7,7 @@
 /* e_ref is the 99.99th percentile: the smallest of the n/10000 + 1 largest errors. A heap of fixed
  * size keeps them. Beyond 41 million elements it holds less than 0.01 %, which only loosens the
  * bound. */
-#define HEAP 4096
+#define HEAP KG_BOUND_RANKS
 
 struct heap {
     double v[HEAP]; /* v[0] is the smallest */
@@ -132,9 +132,15 @@ double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n)
     return used > 0 ? most * sqrt(scaled / (double)used) : 0;
 }
 
-static void float_bound(bool f32, const void *r, const double *o, uint64_t n, struct kg_bound *out)
+uint64_t kg_bound_rank(uint64_t n)
 {
-    struct heap h = {.cap = n / 10000 + 1 < HEAP ? (size_t)(n / 10000 + 1) : HEAP};
+    return n / 10000 + 1 < HEAP ? n / 10000 + 1 : HEAP;
+}
+
+static void float_bound(bool f32, const void *r, const double *o, uint64_t n, uint64_t rank,
+                        struct kg_bound *out)
+{
+    struct heap h = {.cap = (size_t)rank};
     double sum = 0, errors = 0, most = 0;
     uint64_t used = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -150,6 +156,7 @@ static void float_bound(bool f32, const void *r, const double *o, uint64_t n, st
         out->max_ref = e > out->max_ref ? e : out->max_ref;
         push(&h, e);
     }
+    out->used = used;
     if (used == 0) {
         return;
     }
@@ -162,9 +169,16 @@ static void float_bound(bool f32, const void *r, const double *o, uint64_t n, st
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out)
 {
+    kg_bound_ranked(dtype, r, o, n, k, 0, out);
+}
+
+void kg_bound_ranked(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                     uint64_t rank, struct kg_bound *out)
+{
+    KG_ASSERT(rank <= HEAP);
     *out = (struct kg_bound){.k = k > 0 ? k : 1};
     if (dtype == KG_F32 || dtype == KG_F64) {
-        float_bound(dtype == KG_F32, r, o, n, out);
+        float_bound(dtype == KG_F32, r, o, n, rank > 0 ? rank : kg_bound_rank(n), out);
         return;
     }
     size_t bytes = kg_dtype_bytes(dtype);

@@ -38,6 +38,8 @@ static void compare_float(bool f32, enum kg_compare_mode mode, const void *y, co
     struct kg_scan s = {.limits = &limits, .y = y, .r = r, .f32 = f32, .out = out};
     s.o = oracle ? o : NULL;
     kg_scan_all(&s, n);
+    out->finite = s.finite;
+    out->square = s.square;
     if (bound->rms_ref > 0 && s.finite > 0) {
         out->rms_ratio = sqrt(s.square / (double)s.finite) / bound->rms_ref;
     }

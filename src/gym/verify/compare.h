@@ -42,6 +42,7 @@ struct kg_bound {
                           compared */
     int64_t alike; /* terms that may be one number, so that their rounding errors add up: u alike
                       |o_i| is allowed besides. 0: none */
+    uint64_t used; /* elements that rms and the errors are of: r and o are finite */
 };
 
 /* The result of a comparison. */
@@ -56,11 +57,20 @@ struct kg_compare {
     bool rms_failed;    /* each element met its bound, but the rms of all did not. n_bad then counts
                            the elements that are further off than that rms may be */
     bool bit_equal;     /* equal to the float reference, bit for bit */
+    uint64_t finite;    /* elements of float outputs whose difference is finite, and the sum */
+    double square;      /* of its squares: for who adds up parts of one output */
 };
 
 /* Computes *out from r [n] (of dtype) and o [n] (f64, or integer). k: 0 if unknown. */
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out);
+/* The same with the rank-th largest error (1: the largest) in place of the 99.99th percentile: for
+ * a part of an output. 0: that percentile. At most KG_BOUND_RANKS. */
+#define KG_BOUND_RANKS 4096
+void kg_bound_ranked(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
+                     uint64_t rank, struct kg_bound *out);
+/* The rank in a whole output. */
+uint64_t kg_bound_rank(uint64_t n);
 /* Doubles the reference's errors, for mode ORACLE of a C problem. References add in 16 partial
  * sums. An honest kernel may add in one, with errors up to sqrt(16) = 4 times as large, which is
  * all that the bound allows. Twice is left for the largest of many. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gym/torch/judging/cases.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/shapes.h"

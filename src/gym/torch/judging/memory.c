@@ -22,8 +22,9 @@
 #define COPIES    3          /* of inputs on every rung: the judge's, and in two regions */
 
 static const char *const rungs[] = {
-    [KG_TM_NONE] = "none",     [KG_TM_RESIDENT] = "resident", [KG_TM_ONE] = "one case",
-    [KG_TM_SLICED] = "sliced", [KG_TM_SINGLE] = "fp32",
+    [KG_TM_NONE] = "none",        [KG_TM_RESIDENT] = "resident", [KG_TM_ONE] = "one case",
+    [KG_TM_SLICED] = "sliced",    [KG_TM_HOSTED] = "hosted",     [KG_TM_SINGLE] = "fp32",
+    [KG_TM_LAST] = "fp32 hosted",
 };
 
 static bool has_ledger(const struct kg_worker *w)
@@ -213,7 +214,7 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     bool slices = may_slice(&s->desc) && !s->whole;
     m->rung = kg_tneeds_rung(&n, slices, m->capacity);
     if (m->rung == KG_TM_NONE) {
-        return refuse(w, n.single, err);
+        return refuse(w, n.least[KG_TM_LAST], err);
     }
     bool alone = t->judge.facts.clock && !t->shared;
     uint64_t want = alone ? m->capacity : kg_tneeds_reservation(&n, m->rung, m->capacity);
@@ -223,14 +224,14 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     struct kg_tshares share = kg_tneeds_shares(&n, m->rung, m->ledger.held);
     m->judge = share.judge;
     m->lacks = share.lacks;
-    m->timed = n.timed;
-    m->one_case = z.in + z.answer + z.wide;
-    s->slices = m->rung == KG_TM_SLICED ? KG_TM_SLICES : 0;
-    if (m->rung == KG_TM_SINGLE && !s->single) {
+    m->timed = kg_tneeds_timed(&n, m->rung);
+    m->one_case = z.in + z.answer + (kg_trung_hosts(m->rung) ? 0 : z.wide);
+    s->slices = kg_trung_slices(m->rung) ? KG_TM_SLICES : 0;
+    if (kg_trung_is_single(m->rung) && !s->single) {
         s->single = true;
         snprintf(s->why, sizeof s->why, "there is no memory for answers in double");
     }
-    return kg_dj_cap(&t->judge, m->judge, err);
+    return kg_dj_cap(&t->judge, m->judge, kg_trung_hosts(m->rung) ? KG_DJ_HOST_OVER : 0, err);
 }
 
 bool kg_tmemory_is_tight(const struct kg_worker *w)

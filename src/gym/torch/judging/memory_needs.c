@@ -16,47 +16,69 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+bool kg_trung_slices(enum kg_tmemory_rung rung)
+{
+    return rung == KG_TM_SLICED || rung == KG_TM_HOSTED;
+}
+
+bool kg_trung_hosts(enum kg_tmemory_rung rung)
+{
+    return rung == KG_TM_HOSTED || rung == KG_TM_LAST;
+}
+
+bool kg_trung_is_single(enum kg_tmemory_rung rung)
+{
+    return rung == KG_TM_SINGLE || rung == KG_TM_LAST;
+}
+
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
-    uint64_t base = z->contexts + z->ports + 3 * z->state;
-    out->judge = z->in + 2 * z->answer + z->wide + 4 * z->state + z->left + SMALL;
-    base += out->judge;
-    out->one = base + most(in_double, z->call) + 2 * z->state;
-    out->sliced = base + most(in_double / KG_TM_SLICES, z->call) + 2 * z->state;
-    out->single = base + z->call;
-    out->timed = base + 2 * z->call;
-    out->owed = z->in + z->answer;
-    out->all = out->one + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide + z->left) +
+    *out = (struct kg_tneeds){.rest = z->contexts + z->ports + 3 * z->state,
+                              .calls = 2 * z->call,
+                              .owed = z->in + z->answer};
+    for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
+        bool single = kg_trung_is_single(rung);
+        uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
+        uint64_t wide = kg_trung_hosts(rung) ? 0 : z->wide;
+        out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->left + SMALL;
+        out->least[rung] =
+            out->rest + out->judge[rung] + most(call, z->call) + (single ? 0 : 2 * z->state);
+    }
+    out->all = out->least[KG_TM_ONE] + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide + z->left) +
                least(kept, KEPT) + z->ports;
 }
 
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity)
 {
-    return n->all <= capacity / COMFORT      ? KG_TM_RESIDENT
-           : n->one <= capacity              ? KG_TM_ONE
-           : slices && n->sliced <= capacity ? KG_TM_SLICED
-           : n->single <= capacity           ? KG_TM_SINGLE
-                                             : KG_TM_NONE;
+    if (n->all <= capacity / COMFORT) {
+        return KG_TM_RESIDENT;
+    }
+    for (enum kg_tmemory_rung rung = KG_TM_ONE; rung < KG_TM_RUNGS; rung++) {
+        if ((slices || !kg_trung_slices(rung)) && n->least[rung] <= capacity) {
+            return rung;
+        }
+    }
+    return KG_TM_NONE;
 }
 
-uint64_t kg_tneeds_least(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
+uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
 {
-    return rung == KG_TM_SINGLE ? n->single : rung == KG_TM_SLICED ? n->sliced : n->one;
+    return n->rest + n->judge[rung] + n->calls;
 }
 
 uint64_t kg_tneeds_reservation(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
                                uint64_t capacity)
 {
-    uint64_t share = least(capacity / SHARE, n->all), bytes = kg_tneeds_least(n, rung);
-    bytes = rung == KG_TM_RESIDENT ? n->all : most(bytes, share);
+    uint64_t share = least(capacity / SHARE, n->all);
+    uint64_t bytes = rung == KG_TM_RESIDENT ? n->all : most(n->least[rung], share);
     return least(bytes + n->owed, capacity);
 }
 
 struct kg_tshares kg_tneeds_shares(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
                                    uint64_t held)
 {
-    uint64_t bytes = kg_tneeds_least(n, rung), over = held > bytes ? held - bytes : 0;
+    uint64_t over = held > n->least[rung] ? held - n->least[rung] : 0;
     uint64_t spare = least(over, n->owed);
-    return (struct kg_tshares){.judge = n->judge + over - spare, .lacks = n->owed - spare};
+    return (struct kg_tshares){.judge = n->judge[rung] + over - spare, .lacks = n->owed - spare};
 }

@@ -21,12 +21,11 @@ struct kg_tsizes {
 };
 
 struct kg_tneeds {
-    uint64_t all;    /* every case stays, another candidate's runner is begun ahead */
-    uint64_t one;    /* one case at a time */
-    uint64_t sliced; /* the oracle works in slices */
-    uint64_t single; /* without answers in double */
-    uint64_t judge;  /* of each: the judge's least */
-    uint64_t timed; /* both sides keep what their calls allocate, as they do while they are timed */
+    uint64_t least[KG_TM_RUNGS]; /* of each rung */
+    uint64_t judge[KG_TM_RUNGS]; /* of that: the judge's least */
+    uint64_t all;                /* every case stays, another candidate's runner is begun ahead */
+    uint64_t calls; /* of both sides, which keep what they allocate while they are timed */
+    uint64_t rest;  /* regions, contexts and parameters of the runners */
     uint64_t owed;  /* to a candidate, besides one call like the reference's */
 };
 
@@ -39,8 +38,12 @@ struct kg_tshares {
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out);
 /* The highest rung that fits; KG_TM_NONE: not one does. slices: the oracle may work in slices. */
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity);
-/* Least bytes of a rung. */
-uint64_t kg_tneeds_least(const struct kg_tneeds *n, enum kg_tmemory_rung rung);
+/* Does the oracle work in slices; does the host keep its answers; are there none in double? */
+bool kg_trung_slices(enum kg_tmemory_rung rung);
+bool kg_trung_hosts(enum kg_tmemory_rung rung);
+bool kg_trung_is_single(enum kg_tmemory_rung rung);
+/* What timing needs on a rung. */
+uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung);
 /* What to reserve on a rung, at most the capacity. */
 uint64_t kg_tneeds_reservation(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
                                uint64_t capacity);
