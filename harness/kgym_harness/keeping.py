@@ -2,17 +2,22 @@
 the zeros of a mask, mirrored, the same for two inputs; or the problem's own values, scaled.
 
 They begin with the problem's own draw. Two draws tell the places whose values never change (zeros,
-the ones of a diagonal): these stay. What has no law here keeps its own values."""
+the ones of a diagonal): these stay. What has no law here keeps its own values.
+
+Inputs without structure are the judge's to fill. Only those whose own law it does not know are
+raised here."""
 
 import math
 
 import torch
 
-from . import inside, wire
+from . import inside, layout, wire
 
 FULL_BITS = {torch.float64: 52, torch.float32: 23, torch.bfloat16: 7, torch.float16: 10}
 SPIKE = 1e4
 SCALES = {"large": 2.0 ** 10, "small": 2.0 ** -4}
+TOUCHES = {"touched", "touched-elsewhere"}
+HALF_MOST = 3e4  # as device_touch.c
 SD = {"small": 0.1, "large": 1e3}
 OF_ONE = {"single-edit", "inside"}  # laws of one input, and of those that equal it
 WITHIN = {"zeros", "symmetric", "equal"}  # the judge's laws may fill the rest
@@ -106,10 +111,71 @@ def _filled(law, one, other, kinds, seed, chosen, terms):
     return torch.where(stays, one, values)
 
 
-def _scaled(law, one, other):
+def _number(draw, low, high):
+    """Uniform in [low, high)."""
+    return low + (high - low) * float(torch.rand(1, generator=draw, device="cpu"))
+
+
+def _coin(draw, share=0.5):
+    return float(torch.rand(1, generator=draw, device="cpu")) < share
+
+
+def _amount(draw, k, unit, large):
+    """As of device_touch.c: the first large, where one is asked, then one of each sign."""
+    large = large and (k == 0 or (k > 2 and _coin(draw, 0.25)))
+    v = max(unit, 1) * 2 ** _number(draw, 7, 10) if large else unit * 2 ** _number(draw, 1, 6)
+    coin = _coin(draw)
+    below = (not large and coin) if k == 0 else k == 1 or (k > 2 and coin)
+    return -v if below else v
+
+
+def _touched(one, other, kinds, seed, large):
+    """A copy with a few values of moderate to large magnitude, at places that are not always the
+    same; of a symmetric matrix, at both of a pair."""
+    free = ~_stays(one, other)
+    places = free.reshape(-1).nonzero().reshape(-1)
+    copy = one.clone(memory_format=torch.contiguous_format)
+    if places.numel() == 0:
+        return copy
+    draw = torch.Generator(device="cpu").manual_seed(seed)
+    unit = float(one[free].abs().max())
+    positive = _positive_diagonal(one, other, free)
+    flat, n = copy.view(-1), copy.shape[-1]
+    for k in range(min(3 + int(_coin(draw)), -(-places.numel() // 8))):
+        at = int(places[int(_number(draw, 0, places.numel()))])
+        value = _amount(draw, k, unit, large)
+        value = max(-HALF_MOST, min(HALF_MOST, value)) if one.dtype == torch.float16 else value
+        row, column = at // n % copy.shape[-2] if copy.dim() > 1 else 0, at % n
+        flat[at] = abs(value) if positive and row == column else value
+        if "symmetric" in kinds:
+            flat[at // (n * n) * n * n + column * n + row] = value
+    return copy
+
+
+def _raised(one, other, seed):
+    """All values that are not always the same, times a factor, plus a shift."""
+    stays = _stays(one, other)
+    free = ~stays
+    if not bool(free.any()):
+        return one
+    draw = torch.Generator(device="cpu").manual_seed(seed)
+    inside = one[free]
+    factor = 2 ** _number(draw, -3, 6)
+    sign = -1 if _coin(draw, 0.25) else 1
+    shift = (float(inside.max()) - float(inside.min())) / 4 * 2 ** _number(draw, -1, 3)
+    shift *= 0 if _coin(draw) else -1 if _coin(draw) else 1
+    if _positive_diagonal(one, other, free):
+        sign, shift = 1, 0
+    values = (one + shift) * (factor * sign)
+    if one.dtype == torch.float16:
+        values = values.clamp(-HALF_MOST, HALF_MOST)
+    return torch.where(stays, one, values)
+
+
+def _scaled(law, one, other, seed):
     """An order and definiteness stand a scale. Not where an end, or a place, has its value in each
     draw: a distribution that ends at 1."""
-    scale = SCALES.get(law)
+    scale = 2.0 ** (seed % 10 - 3) if law == "raised" else SCALES.get(law)
     if scale is None or bool((_stays(one, other) & (one != 0)).any()):
         return one
     for end in (torch.min, torch.max):
@@ -161,21 +227,39 @@ def _edit(one, other, kinds, seed):
 def _changed(law, one, other, kinds, seed, chosen, terms):
     if law == "single-edit":
         return _edit(one, other, kinds, seed)
-    if set(kinds) <= WITHIN:
-        return _filled(law, one, other, kinds, seed, chosen, terms)
-    return _scaled(law, one, other)
+    if not kinds:
+        return _raised(one, other, seed) if law == "raised" else one
+    if not set(kinds) <= WITHIN:
+        return _scaled(law, one, other, seed)
+    if law in TOUCHES:
+        return _touched(one, other, kinds, seed, chosen)
+    if law == "raised":
+        return _raised(one, other, seed)
+    return _filled(law, one, other, kinds, seed, chosen, terms)
+
+
+def _laid(values, like):
+    """A tensor with the strides of another one, which may have gaps, and elements in one place."""
+    dense = torch.empty_like(like)
+    if dense.stride() == like.stride():
+        return dense.copy_(values)
+    extent = layout.reach(like)
+    memory = torch.zeros(extent, dtype=like.dtype, device=like.device)
+    places = torch.as_strided(torch.arange(extent, device=like.device), like.shape, like.stride())
+    memory[places.reshape(-1)] = values.reshape(-1).to(like.dtype)
+    return torch.as_strided(memory, like.shape, like.stride())
 
 
 def compares(subject, law, which):
     """Does the law need another draw, which tells the places that are always the same?"""
-    return law != "inside" or which in subject.keeps
+    return law != "inside" or bool(subject.keeps.get(which))
 
 
 def changed(subject, named, again, seed, law, which):
     """[(path, tensor)]: a draw of the problem's, on the device, changed by a law where
     subject.keeps, {input: kinds of its structure}, has the input. again: another draw. which: the
-    input that is edited, has full significands, or is changed alone. A tensor keeps its
-    strides."""
+    input that is edited, has full significands, or is changed alone; of TOUCHES 0, if it has large
+    ones. A tensor keeps its strides."""
     kinds = subject.keeps
     one, made = [t for _, t in named], [t for _, t in named]
     if not compares(subject, law, which):
@@ -186,10 +270,11 @@ def changed(subject, named, again, seed, law, which):
         chosen = which == i or (which in kinds and _partner(which, one, kinds) == i)
         if k is None and not chosen and law in OF_ONE:
             continue
+        chosen = which == 0 if law in TOUCHES else chosen
         values = made[k] if k is not None else \
             _changed(law, one[i], subject.move([again[i]])[0][1], of, (seed + 7 * i) % (1 << 62),
                      chosen, subject.terms)
-        made[i] = torch.empty_like(one[i]).copy_(values)
+        made[i] = values if values is one[i] else _laid(values, one[i])
     return [(path, t) for (path, _), t in zip(named, made)]
 
 

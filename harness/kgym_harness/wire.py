@@ -34,8 +34,8 @@ ORDER, LATE, NEEDED, INPUTS, MORE = 256, 512, 1024, 2048, 4096
 PART_AT, PART_MOST = 16, 31  # of STATE's and SNAPSHOT's flags: a part of LEAVES tensors
 ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
 LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",
-        "precision", "inside", "normal", "uniform", "heavy", "sparse", "offset", "small", "equal",
-        "wideint")
+        "precision", "inside", "touched", "touched-elsewhere", "raised", "normal", "uniform",
+        "heavy", "sparse", "offset", "small", "equal", "wideint")
 LAW_AT, LAW_MOST, WHICH_AT = 16, 31, 21  # of DRAW's flags: 1 + the number of a law, and an input
 NEARS = NEAR | FINE | ROUND
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0

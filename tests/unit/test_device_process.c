@@ -151,7 +151,8 @@ static struct kg_djm_req good_request(uint32_t op)
                                .seq = 1,
                                .command = KG_TC_CALL,
                                .in_bytes = 4096,
-                               .out_bytes = 4096};
+                               .out_bytes = 4096,
+                               .law.a = 1};
 }
 
 static void requests_are_checked_field_by_field(void **state)
@@ -202,6 +203,9 @@ static void requests_are_checked_field_by_field(void **state)
     REFUSED(KG_DJM_FILL, r.law.kind = KG_DJ_KINDS, "no such value law");
     REFUSED(KG_DJM_FILL, r.law.a = NAN, "a law without finite numbers");
     REFUSED(KG_DJM_FILL, r.law.b = INFINITY, "a law without finite numbers");
+    REFUSED(KG_DJM_TOUCH, r.law.a = 0, "a unit that is not positive");
+    REFUSED(KG_DJM_TOUCH, r.law.a = INFINITY, "a law without finite numbers");
+    REFUSED(KG_DJM_TOUCH, r.law.b = 0.5, "a flag is neither 0 nor 1");
     REFUSED(KG_DJM_RUN, r.command = KG_TC_LOAD, "a command that moves no data");
     REFUSED(KG_DJM_RUN, r.command = KG_TC_COUNT, "a command that moves no data");
     REFUSED(KG_DJM_RUN, r.id = -1, "a command without its case");

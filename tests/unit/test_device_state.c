@@ -1,5 +1,6 @@
 #include "device_rig.h"
 
+#include "gym/device/device_law.h"
 #include "gym/device/device_state.h"
 
 /* The judge's operations in this process, on a device whose table is changed here and there: what
@@ -423,6 +424,66 @@ static void an_edit_is_of_one_element(void **state)
     close_state();
 }
 
+/* Three or four elements of either sign, at random places; the key tells which. Large: one of them
+ * is, and is positive. */
+static void few_elements_are_touched(void **state)
+{
+    (void)state;
+    static float before[ROWS * COLS];
+    bool was[ROWS * COLS] = {false};
+    open_state("cpu");
+    int places = 0;
+    for (uint64_t key = 0; key < 20; key++) {
+        assert_int_equal(fill(), KG_OK);
+        const struct kg_dj_case *c = s->cases[0];
+        const float *x = (const float *)(uintptr_t)(c->block + c->leaf[0].offset);
+        memcpy(before, x, sizeof before);
+        req.law = (struct kg_dj_law){.key = {{key, 1}}, .a = 3, .b = (double)(key % 2)};
+        assert_int_equal(serve(KG_DJM_TOUCH), KG_OK);
+        int changed = 0, up = 0, down = 0, large = 0;
+        for (int i = 0; i < ROWS * COLS; i++) {
+            if (x[i] != before[i]) {
+                float size = fabsf(x[i]);
+                assert_true(size >= 6 && (size <= 192 || (key % 2 && size >= 384 && size <= 3072)));
+                changed++;
+                large += size > 192;
+                up += x[i] > 0;
+                down += x[i] < 0;
+                places += !was[i];
+                was[i] = true;
+            }
+        }
+        assert_in_range(changed, 2, 4); /* two may meet */
+        assert_true(up > 0 && down > 0 && (large > 0) == (key % 2 == 1));
+    }
+    assert_true(places > 20);
+    req.at = 1;
+    assert_int_equal(serve(KG_DJM_TOUCH), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 0 has no floating input 1 with values to touch");
+    req.id = 1;
+    assert_int_equal(serve(KG_DJM_TOUCH), KG_E_GYM);
+    memset(&req, 0, sizeof req);
+    req.nleaf = 1;
+    v_leaf(&req.leaf[0], KG_TD_F16, 5, 0);
+    assert_int_equal(serve(KG_DJM_BEGIN), KG_OK);
+    req.law = (struct kg_dj_law){.a = 6e4};
+    assert_int_equal(serve(KG_DJM_TOUCH), KG_E_GYM); /* it has no values yet */
+    req.law = (struct kg_dj_law){.kind = KG_DJ_CONSTANT};
+    assert_int_equal(serve(KG_DJM_FILL), KG_OK);
+    req.law = (struct kg_dj_law){.a = 6e4};
+    assert_int_equal(serve(KG_DJM_TOUCH), KG_OK); /* of five elements one */
+    const struct kg_dj_case *c = s->cases[0];
+    const void *half = (const void *)(uintptr_t)(c->block + c->leaf[0].offset);
+    int changed = 0;
+    for (uint64_t i = 0; i < 5; i++) {
+        double v = kg_dj_load(KG_TD_F16, half, i);
+        assert_true(v == 0 || fabs(v) == 3e4);
+        changed += v != 0;
+    }
+    assert_int_equal(changed, 1);
+    close_state();
+}
+
 /* --- what is remembered of answers --- */
 static struct kg_dj_seen seen(int leaf, uint64_t answer, uint64_t expected, uint64_t inputs,
                               bool right)
@@ -490,6 +551,7 @@ int main(void)
         cmocka_unit_test(the_same_values_are_the_same_inputs),
         cmocka_unit_test(a_copy_has_the_same_inputs),
         cmocka_unit_test(an_edit_is_of_one_element),
+        cmocka_unit_test(few_elements_are_touched),
         cmocka_unit_test(the_ring_tells_replays_from_repetitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,20 @@ static void named_answers(void **state)
     }
 }
 
+/* At the same place under the problem's own laws, which the first four calls have; elsewhere under
+ * some of the others. */
+static void where_inputs_lie(void **state)
+{
+    (void)state;
+    need_torch();
+    outcome(PROBLEM("x", "x * 2", "[torch.randn(6, 8)]"),
+            HEAD "places = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+                 "        places.append(x.data_ptr())\n"
+                 "        n, several = len(places), len(set(places)) > 1\n"
+                 "        return x * 2 + (several if n == 4 else not several if n == 12 else 0)\n",
+            "ok", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +161,7 @@ int main(void)
         cmocka_unit_test(what_changes_now_and_then),
         cmocka_unit_test(what_changes_from_process_to_process),
         cmocka_unit_test(named_answers),
+        cmocka_unit_test(where_inputs_lie),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -17,6 +17,7 @@
 #include "gym/torch/onboard/panel_source.h"
 #include "gym/torch/problem/input_plan.h"
 #include "gym/torch/problem/module.h"
+#include "gym/torch/problem/own_law.h"
 #include "gym/torch/problem/suite.h"
 #include "gym/torch/problem/task.h"
 
@@ -444,6 +445,60 @@ static void precise_inputs(void **state)
     free(d);
 }
 
+/* Laws near the own one: whose values the judge makes, and what it makes of them. */
+static void near_laws(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    struct kg_dj_law law;
+    double least = INFINITY, most = 0;
+    int negative = 0, shifted = 0;
+    d->ninputs = 3;
+    d->input[0] =
+        input(KG_TD_F32,
+              (struct kg_tstats){
+                  .min = 0, .max = 1, .mean = 0.5, .sd = 0.2887, .distinct = 1000, .finite = true});
+    d->input[1] = input(KG_TD_F32, (struct kg_tstats){.min = -3.2,
+                                                      .max = 9.8,
+                                                      .mean = 0.5,
+                                                      .sd = 0.3,
+                                                      .distinct = 1000,
+                                                      .finite = true}); /* neither law */
+    d->input[2] = input(KG_TD_I64, d->input[0].stats);
+    for (uint64_t key = 0; key < 200; key++) {
+        const struct kg_key k = {{key << 8, 7}};
+        assert_true(kg_tplan_made(d, 0, KG_TL_RAISED, k, false, &law));
+        assert_int_equal(law.kind, KG_DJ_UNIFORM);
+        double factor = law.b - law.a, shift = (law.a + law.b) / 2;
+        least = fmin(least, factor);
+        most = fmax(most, factor);
+        negative += shift < 0;
+        shifted += fabs(fabs(shift / factor) - 0.5) > 1e-9;
+        assert_true(fabs(shift / factor) <= 8.5 + 1e-9);
+        assert_true(kg_tplan_made(d, 0, KG_TL_TOUCHED, k, false, &law));
+        assert_true(law.a == 0 && law.b == 1);
+        assert_true(kg_tplan_gentle(kg_tplan_gently(k, true)));
+        assert_false(kg_tplan_gentle(kg_tplan_gently(k, false)));
+    }
+    assert_true(least > 0.124 && least < 0.2 && most > 40 && most <= 64);
+    assert_true(negative > 30 && negative < 120 && shifted > 60 && shifted < 140);
+    const struct kg_key k = {{4, 7}};
+    assert_false(kg_tplan_made(d, 0, KG_TL_TOUCHED, k, true, &law)); /* all are drawn */
+    assert_false(kg_tplan_made(d, 1, KG_TL_TOUCHED, k, false, &law));
+    assert_false(kg_tplan_made(d, 2, KG_TL_RAISED, k, false, &law));
+    assert_true(kg_tplan_made(d, 1, KG_TL_NORMAL, k, true, &law));
+    assert_true(kg_tplan_touch_unit(d, 1, KG_TL_ELSEWHERE) == 9.8);
+    assert_true(kg_tplan_touch_unit(d, 1, KG_TL_RAISED) == 0);
+    assert_true(kg_tplan_touch_unit(d, 2, KG_TL_TOUCHED) == 0);
+    assert_int_equal(kg_tplan_draw(d, KG_TL_TOUCHED, k, false), 0); /* the judge touches it */
+    assert_int_equal(kg_tplan_draw(d, KG_TL_RAISED, k, false) & KG_TF_LAWS,
+                     KG_TF_LAW * (KG_TL_RAISED + 1));
+    d->ninputs = 1;
+    assert_int_equal(kg_tplan_draw(d, KG_TL_RAISED, k, false), 0);
+    assert_int_equal(kg_tplan_draw(d, KG_TL_RAISED, k, true), KG_TF_LAW * (KG_TL_RAISED + 1));
+    free(d);
+}
+
 static uint32_t bits(enum kg_tstructure a, enum kg_tstructure b)
 {
     return 1u << a | 1u << b;
@@ -466,7 +521,7 @@ static void kept_inputs(void **state)
     kg_rng_init(&rng, key, 0);
     d->ninputs = 1;
     d->input[0] = input(KG_TD_F32, spread);
-    assert_int_equal(kg_tplan_draw(d, KG_TL_LARGE, key), 0); /* the judge's own */
+    assert_int_equal(kg_tplan_draw(d, KG_TL_LARGE, key, false), 0); /* the judge's own */
     for (int x = 0; x < KG_TX_COUNT; x++) {
         d->input[0].structure = bits((enum kg_tstructure)x, KG_TX_ZEROS);
         enum kg_tplan_kept kept = kg_tplan_keeps(&d->input[0]);
@@ -477,18 +532,18 @@ static void kept_inputs(void **state)
         assert_int_equal(kg_tplan_edited(d, key), within ? 0 : -1);
         assert_int_equal(kg_tplan_probed(d), within);
         assert_int_equal(n, within                 ? 3 + (KG_TL_DRAWN - KG_TL_BF16) + 4
-                            : kept == KG_TK_SCALED ? 3
+                            : kept == KG_TK_SCALED ? 4
                                                    : 2);
-        assert_int_equal(kg_tplan_draw(d, KG_TL_NEW, key), 0);
-        assert_int_equal(kg_tplan_draw(d, KG_TL_LARGE, key) != 0, kept != KG_TK_OWN);
-        assert_int_equal(kg_tplan_draw(d, KG_TL_EDITED, key) != 0, within);
+        assert_int_equal(kg_tplan_draw(d, KG_TL_NEW, key, false), 0);
+        assert_int_equal(kg_tplan_draw(d, KG_TL_LARGE, key, false) != 0, kept != KG_TK_OWN);
+        assert_int_equal(kg_tplan_draw(d, KG_TL_EDITED, key, false) != 0, within);
     }
     d->ninputs = 2;
     d->input[1] = input(KG_TD_F32, spread);
     d->input[1].structure = 1u << KG_TX_ZEROS;
     d->input[0].stats.whole = true; /* unlike classes, it may be edited */
     assert_int_equal(kg_tplan_edited(d, key), 1);
-    assert_int_equal(kg_tplan_draw(d, KG_TL_EDITED, key),
+    assert_int_equal(kg_tplan_draw(d, KG_TL_EDITED, key, false),
                      KG_TF_LAW * (KG_TL_EDITED + 1) + KG_TF_WHICH);
     d->input[1].stats.fixed = true;
     assert_int_equal(kg_tplan_edited(d, key), -1);
@@ -596,7 +651,8 @@ static void terms(void **state)
         d->terms = row[i].terms;
         assert_int_equal(kg_tplan_reduction(d), row[i].k);
         for (int law = 0; law < KG_TL_COUNT; law++) {
-            int64_t want = law == KG_TL_EQUAL ? row[i].of_equal : row[i].k;
+            bool walks = law != KG_TL_EQUAL && !kg_tplan_touches((enum kg_tlaw)law);
+            int64_t want = walks ? row[i].k : row[i].of_equal;
             assert_int_equal(kg_tplan_k(d, (enum kg_tlaw)law), want);
         }
     }
@@ -759,23 +815,15 @@ static void probes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules),
-        cmocka_unit_test(docs),
-        cmocka_unit_test(problems),
-        cmocka_unit_test(finding),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(description),
-        cmocka_unit_test(layouts),
-        cmocka_unit_test(bad_descriptions),
-        cmocka_unit_test(free_inputs),
-        cmocka_unit_test(precise_inputs),
-        cmocka_unit_test(kept_inputs),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(described_terms),
-        cmocka_unit_test(terms),
-        cmocka_unit_test(plans),
-        cmocka_unit_test(parameters),
-        cmocka_unit_test(labels),
+        cmocka_unit_test(modules),     cmocka_unit_test(docs),
+        cmocka_unit_test(problems),    cmocka_unit_test(finding),
+        cmocka_unit_test(rows),        cmocka_unit_test(description),
+        cmocka_unit_test(layouts),     cmocka_unit_test(bad_descriptions),
+        cmocka_unit_test(free_inputs), cmocka_unit_test(precise_inputs),
+        cmocka_unit_test(near_laws),   cmocka_unit_test(kept_inputs),
+        cmocka_unit_test(reductions),  cmocka_unit_test(described_terms),
+        cmocka_unit_test(terms),       cmocka_unit_test(plans),
+        cmocka_unit_test(parameters),  cmocka_unit_test(labels),
         cmocka_unit_test(probes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -176,6 +176,14 @@ enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, int at, struct kg_key key,
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_case_touch(struct kg_dj *j, int id, int at, struct kg_key key, double unit,
+                              bool large, struct kg_err *err)
+{
+    struct kg_djm_req req = {
+        .op = KG_DJM_TOUCH, .id = id, .at = at, .law = {.key = key, .a = unit, .b = large ? 1 : 0}};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_case_edit_drawn(struct kg_dj *j, int id, int at, int port, struct kg_key key,
                                    struct kg_err *err)
 {

@@ -139,5 +139,7 @@ static enum kg_code edit_drawn(struct kg_dj_state *s, const struct kg_djm_req *r
 
 enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
-    return req->op == KG_DJM_EDIT ? edit(s, req, err) : edit_drawn(s, req, err);
+    return req->op == KG_DJM_EDIT         ? edit(s, req, err)
+           : req->op == KG_DJM_EDIT_DRAWN ? edit_drawn(s, req, err)
+                                          : kg_dj_do_touch(s, req, err);
 }

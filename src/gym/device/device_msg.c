@@ -27,6 +27,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_CAP] = "cap",
     [KG_DJM_CHOICE] = "choice",
     [KG_DJM_EDIT_DRAWN] = "edit as drawn",
+    [KG_DJM_TOUCH] = "touch",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -81,6 +82,15 @@ static const char *check_law(const struct kg_dj_law *law)
         return "no such value law";
     }
     return isfinite(law->a) && isfinite(law->b) ? NULL : "a law without finite numbers";
+}
+
+static const char *check_touch(const struct kg_dj_law *law)
+{
+    const char *wrong = check_law(law);
+    return wrong                        ? wrong
+           : !(law->a > 0)              ? "a unit that is not positive"
+           : law->b != 0 && law->b != 1 ? "a flag is neither 0 nor 1"
+                                        : NULL;
 }
 
 static const char *check_run(const struct kg_djm_req *r)
@@ -165,6 +175,8 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
         return check_leaves(&r);
     case KG_DJM_FILL:
         return check_law(&r.law);
+    case KG_DJM_TOUCH:
+        return check_touch(&r.law);
     case KG_DJM_COPY:
         return r.from >= KG_DJ_CASES ? "no such case" : NULL;
     case KG_DJM_FORGET:

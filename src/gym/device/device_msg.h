@@ -35,6 +35,7 @@ enum kg_djm_op {
     KG_DJM_CAP,
     KG_DJM_CHOICE,
     KG_DJM_EDIT_DRAWN,
+    KG_DJM_TOUCH,
     KG_DJM_OPS
 };
 
@@ -53,7 +54,8 @@ struct kg_djm_req {
                                            out_bytes those above which the host keeps a tensor */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: by the bound */
-    struct kg_dj_law law;                  /* EDIT, EDIT_DRAWN: only its key is used */
+    struct kg_dj_law law;                  /* EDIT, EDIT_DRAWN: only its key is used. TOUCH: key,
+                                              a: the unit, b: 1 with large ones, else 0 */
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* BEGIN only; nleaf of them, the rest zero */
 };
 

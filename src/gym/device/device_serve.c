@@ -48,6 +48,13 @@ static enum kg_code forget(struct kg_dj_state *s, const struct kg_djm_req *req)
     return KG_OK;
 }
 
+static enum kg_code set_cap(struct kg_dj_state *s, const struct kg_djm_req *req)
+{
+    s->cap = (int64_t)req->in_bytes;
+    s->host_over = req->out_bytes;
+    return KG_OK;
+}
+
 static enum kg_code close_port(struct kg_dj_state *s, const struct kg_djm_req *req,
                                struct kg_err *err)
 {
@@ -73,9 +80,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_USE:
         return kg_dj_do_use(s, req->port, req->out_bytes, err);
     case KG_DJM_CAP:
-        s->cap = (int64_t)req->in_bytes;
-        s->host_over = req->out_bytes;
-        return KG_OK;
+        return set_cap(s, req);
     case KG_DJM_CLOSE:
         return close_port(s, req, err);
     case KG_DJM_BEGIN:
@@ -92,6 +97,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return kg_dj_do_copy(s, req, err);
     case KG_DJM_EDIT:
     case KG_DJM_EDIT_DRAWN:
+    case KG_DJM_TOUCH:
         return kg_dj_do_edit(s, req, err);
     case KG_DJM_BANDWIDTH:
         code = s->dev.ops->bandwidth(&s->dev, err);

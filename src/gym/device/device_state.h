@@ -169,9 +169,13 @@ enum kg_code kg_dj_case_need(struct kg_dj_state *s, int id, struct kg_dj_case **
 enum kg_code kg_dj_case_complete(struct kg_dj_state *s, struct kg_dj_case *c,
                                  struct kg_err *err) KG_MUST_USE;
 
-/* device_edit.c: The operations EDIT and EDIT_DRAWN. */
+/* device_edit.c: The operations EDIT, EDIT_DRAWN and TOUCH. */
 enum kg_code kg_dj_do_edit(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
+
+/* device_touch.c: Of them TOUCH. */
+enum kg_code kg_dj_do_touch(struct kg_dj_state *s, const struct kg_djm_req *req,
+                            struct kg_err *err) KG_MUST_USE;
 
 /* claims.c: A private copy of what a runner claims about its answer. */
 struct kg_dj_claims {

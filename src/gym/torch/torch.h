@@ -123,6 +123,9 @@ struct kg_torch_test {
     enum kg_code (*run)(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                         struct kg_err *err);
     enum kg_code (*start)(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err);
+    /* Told after each call of a candidate in timing: its inputs, and whether it is one of a pair.
+     */
+    void (*watch)(enum kg_tlaw law, int place, bool timed);
     json_t *(*reply)(const json_t *request, int64_t window_ns);
 };
 

@@ -1,6 +1,14 @@
 /* The masters of a case: drawn by the reference, filled by the judge, or edited. */
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/problem/own_law.h"
+
+/* Under the problem's own law every input is the reference's own draw. */
+static bool made_by_judge(const struct kg_tinstance *s, const struct kg_tcase *c, size_t at,
+                          struct kg_dj_law *law)
+{
+    return kg_tplan_made(&s->desc, at, c->law, c->key, c->law < KG_TL_BF16, law);
+}
 
 /* The inputs of this seed, as the reference's answer. flags: of a law within their structure
  * (kg_tplan_draw); 0: as the problem draws them. */
@@ -21,6 +29,30 @@ static enum kg_code draw(struct kg_worker *w, struct kg_tinstance *s, uint64_t s
                          kg_torch_of(w)->problem->path, d->ninputs, rep.nleaves);
 }
 
+/* To one of the places where the inputs of timed calls lie, drawn; under all own laws to the same
+ * one, as whoever goes by addresses must meet other values there. */
+static enum kg_code place(struct kg_worker *w, const struct kg_tinstance *s,
+                          const struct kg_tcase *c, struct kg_err *err)
+{
+    const struct kg_key key = {{c->law < KG_TL_BF16 ? s->cases[KG_TL_OWN].seed : c->key.w[1], 0}};
+    uint64_t which = kg_key_derive(key, "place", 0).w[0] % KG_TORCH_PLACES;
+    return kg_dj_case_move(&kg_torch_of(w)->judge, c->id, which * KG_TORCH_PLACE_BYTES, err);
+}
+
+static enum kg_code fill_one(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                             size_t at, struct kg_err *err)
+{
+    struct kg_dj *judge = &kg_torch_of(w)->judge;
+    struct kg_dj_law law;
+    double unit = kg_tplan_touch_unit(&s->desc, at, c->law);
+    enum kg_code code = made_by_judge(s, c, at, &law)
+                            ? kg_dj_case_fill(judge, c->id, (int)at, &law, err)
+                            : kg_dj_case_adopt(judge, c->id, (int)at, s->ref.port, (int)at, err);
+    return code == KG_OK && unit > 0 ? kg_dj_case_touch(judge, c->id, (int)at, c->key, unit,
+                                                        !kg_tplan_gentle(c->key), err)
+                                     : code;
+}
+
 /* The masters: drawn by the reference, those that a law makes filled by the judge. */
 static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                          struct kg_err *err)
@@ -28,24 +60,19 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
     struct kg_dj *judge = &kg_torch_of(w)->judge;
     const struct kg_task_desc *d = &s->desc;
     struct kg_tleaf leaf[KG_TASK_INPUTS];
+    struct kg_dj_law law;
     bool drawn = false;
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
-        drawn = drawn || !kg_tplan_fills(&d->input[i], c->law);
+        drawn = drawn || !made_by_judge(s, c, i, &law);
     }
-    if ((drawn && draw(w, s, c->seed, kg_tplan_draw(d, c->law, c->key), err) != KG_OK) ||
-        kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK) {
+    if ((drawn && draw(w, s, c->seed, kg_tplan_draw(d, c->law, c->key, false), err) != KG_OK) ||
+        kg_dj_case_begin(judge, c->id, leaf, d->ninputs, err) != KG_OK ||
+        place(w, s, c, err) != KG_OK) {
         return err->code;
     }
     for (size_t i = 0; i < d->ninputs; i++) {
-        struct kg_dj_law law;
-        bool made = kg_tplan_fills(&d->input[i], c->law);
-        if (made) {
-            kg_tplan_law(d, i, c->law, c->key, &law);
-        }
-        enum kg_code code = made ? kg_dj_case_fill(judge, c->id, (int)i, &law, err)
-                                 : kg_dj_case_adopt(judge, c->id, (int)i, s->ref.port, (int)i, err);
-        if (code != KG_OK) {
+        if (fill_one(w, s, c, i, err) != KG_OK) {
             return kg_err_prefix(err, "%s: input %zu", kg_torch_of(w)->problem->path, i);
         }
     }
@@ -56,7 +83,7 @@ static enum kg_code make(struct kg_worker *w, struct kg_tinstance *s, struct kg_
 static enum kg_code edit_within(struct kg_worker *w, struct kg_tinstance *s,
                                 const struct kg_tcase *c, struct kg_err *err)
 {
-    enum kg_code code = draw(w, s, c->seed, kg_tplan_draw(&s->desc, c->law, c->key), err);
+    enum kg_code code = draw(w, s, c->seed, kg_tplan_draw(&s->desc, c->law, c->key, false), err);
     for (size_t i = 0; i < s->desc.ninputs && code == KG_OK; i++) {
         if (kg_tplan_edits_within(&s->desc.input[i])) {
             code = kg_dj_case_adopt_edit(&kg_torch_of(w)->judge, c->id, (int)i, s->ref.port, (int)i,
@@ -102,5 +129,6 @@ enum kg_code kg_tcase_fill(struct kg_worker *w, struct kg_tinstance *s, struct k
     unedited.law = KG_TL_OWN;
     enum kg_code code =
         there ? kg_dj_case_copy(judge, c->id, own->id, err) : make(w, s, &unedited, err);
+    code = code == KG_OK && there ? place(w, s, c, err) : code;
     return code == KG_OK ? edit(w, s, c, err) : code;
 }

@@ -12,9 +12,11 @@
 #include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/judging/state_parts.h"
+#include "gym/torch/problem/own_law.h"
 
-#define RENEW     64 /* evaluations that a case serves */
-#define OWN_TRIES 4  /* draws of the problem's own inputs, until one suits its reference */
+#define RENEW      64 /* evaluations that a case serves */
+#define OWN_TRIES  4  /* draws of the problem's own inputs, until one suits its reference */
+#define NEAR_TRIES 2  /* keys of laws near the own one; the second without large elements */
 /* Of an answer to inputs moved by a rounding error, over its bound. A softmax of numbers around a
  * thousand reaches 30 and is well worth asking; a variance of equal numbers has no bound at all. */
 #define COLLAPSED 100.0
@@ -300,17 +302,19 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
     }
     c->ready = false;
     kg_tmemory_room(w, c, law == KG_TL_EDITED ? &s->cases[KG_TL_OWN] : NULL);
-    int tries = c->forced ? 1 : OWN_TRIES;
+    bool near = kg_tplan_touches(law) || law == KG_TL_RAISED; /* other places or factors may suit */
+    int tries = c->forced ? 1 : near ? NEAR_TRIES : OWN_TRIES;
     do {
         if (!c->forced) {
             renew(w, s, c);
+            c->key = kg_tplan_gently(c->key, tries < NEAR_TRIES);
         }
         c->applies = c->after = c->forced = c->self = c->products = false;
         c->near = 0;
         if (kg_tcase_fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
             return err->code;
         }
-    } while (is_own(c) && !c->applies && --tries > 0);
+    } while ((is_own(c) || near) && !c->applies && --tries > 0);
     if (is_own(c) && !c->applies && s->slices > 0) {
         return as_a_whole(w, s, law, out, err);
     }

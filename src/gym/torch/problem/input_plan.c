@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gym/torch/problem/own_law.h"
+
 /* Of the law `small`. Honest kernels write tanh(x) as 2 sigmoid(2x) - 1, which keeps 2^-24 of 1: at
  * 0.1 that is within the bound with room, at 1e-3 it is not. */
 #define SMALL_SD   0.1
@@ -25,6 +27,9 @@ static const struct {
     [KG_TL_LARGE] = {"large", KG_DJ_LARGE},
     [KG_TL_PRECISION] = {"precision", KG_DJ_FULL},
     [KG_TL_INSIDE] = {"inside", KG_DJ_KINDS},
+    [KG_TL_TOUCHED] = {"touched", KG_DJ_KINDS},
+    [KG_TL_ELSEWHERE] = {"touched-elsewhere", KG_DJ_KINDS},
+    [KG_TL_RAISED] = {"raised", KG_DJ_KINDS},
     [KG_TL_NORMAL] = {"normal", KG_DJ_NORMAL},
     [KG_TL_UNIFORM] = {"uniform", KG_DJ_UNIFORM},
     [KG_TL_HEAVY] = {"heavy", KG_DJ_HEAVY},
@@ -71,11 +76,6 @@ bool kg_tplan_free(const struct kg_task_input *in)
     return spread(in) && !in->structure && in->stats.finite;
 }
 
-bool kg_tplan_fills(const struct kg_task_input *in, enum kg_tlaw law)
-{
-    return law >= KG_TL_BF16 && law != KG_TL_INSIDE && kg_tplan_free(in);
-}
-
 enum kg_tplan_kept kg_tplan_keeps(const struct kg_task_input *in)
 {
     const uint32_t within = 1u << KG_TX_ZEROS | 1u << KG_TX_SYMMETRIC | 1u << KG_TX_EQUAL;
@@ -95,7 +95,7 @@ json_t *kg_tplan_structure(const struct kg_task_desc *d)
     for (size_t i = 0; i < d->ninputs; i++) {
         char number[24];
         snprintf(number, sizeof number, "%zu", i);
-        if (kg_tplan_keeps(&d->input[i]) != KG_TK_OWN) {
+        if (kg_tplan_keeps(&d->input[i]) != KG_TK_OWN || kg_tplan_free(&d->input[i])) {
             json_object_set_new(all, number, kg_task_structure(&d->input[i]));
         }
     }
@@ -167,18 +167,33 @@ static int lossy_one(const struct kg_task_desc *d, struct kg_key key)
     return full_one(d, key, most / 2);
 }
 
-uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key)
+/* Is there one that only a draw can raise? */
+static bool raised_by_draw(const struct kg_task_desc *d, struct kg_key key, bool drawn)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        struct kg_dj_law ignored;
+        any = any || (kg_tplan_free(&d->input[i]) &&
+                      !kg_tplan_made(d, i, KG_TL_RAISED, key, drawn, &ignored));
+    }
+    return any;
+}
+
+uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key,
+                       bool drawn)
 {
     bool edit = law == KG_TL_EDITED;
     if (law < KG_TL_BF16 && !edit) {
         return 0;
     }
-    int which = edit                  ? kg_tplan_edited(d, key)
-                : law == KG_TL_INSIDE ? lossy_one(d, key)
-                                      : full_one(d, key, 0);
-    bool asked = edit                  ? which >= 0 && kg_tplan_edits_within(&d->input[which])
-                 : law == KG_TL_INSIDE ? which >= 0
-                                       : any_kept(d);
+    int which = edit                    ? kg_tplan_edited(d, key)
+                : kg_tplan_touches(law) ? kg_tplan_gentle(key)
+                : law == KG_TL_INSIDE   ? lossy_one(d, key)
+                                        : full_one(d, key, 0);
+    bool asked = edit ? which >= 0 && kg_tplan_edits_within(&d->input[which])
+                 : law == KG_TL_INSIDE
+                     ? which >= 0
+                     : any_kept(d) || (law == KG_TL_RAISED && raised_by_draw(d, key, drawn));
     return asked ? KG_TF_LAW * ((uint32_t)law + 1) + KG_TF_WHICH * (uint32_t)fmax(0, which) : 0;
 }
 
@@ -276,6 +291,7 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
         n += draw_laws(all ? KG_TL_COUNT : most, rank, rng, out + n);
     } else if (any_kept(d)) {
         out[n++] = KG_TL_LARGE;
+        out[n++] = KG_TL_RAISED;
     }
     if (d->nstate > 0) {
         out[n++] = KG_TL_RELOAD;
@@ -326,7 +342,8 @@ int64_t kg_tplan_terms(const struct kg_task_desc *d)
 int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law)
 {
     int64_t k = kg_tplan_reduction(d), terms = (int64_t)fmin((double)d->terms, MOST_TERMS);
-    return law == KG_TL_EQUAL && terms * terms > k ? terms * terms : k;
+    bool walks = law != KG_TL_EQUAL && !kg_tplan_touches(law);
+    return !walks && terms * terms > k ? terms * terms : k;
 }
 
 /* 1/sqrt of what one output of a weight sums over; a tenth for vectors. */

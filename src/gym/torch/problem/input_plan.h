@@ -21,6 +21,9 @@ enum kg_tlaw {
     KG_TL_LARGE,
     KG_TL_PRECISION, /* full significands for one input, a power of two for each other */
     KG_TL_INSIDE,    /* the own inputs, but for values of one of them that narrow operands lose */
+    KG_TL_TOUCHED, /* the own law, but for a few elements of moderate to large magnitude; twice, */
+    KG_TL_ELSEWHERE, /* as a sample may happen to see the few */
+    KG_TL_RAISED,    /* the own law, times a random factor, plus a random shift */
     KG_TL_NORMAL,    /* from here on: all, or of a large problem `laws` of them, drawn */
     KG_TL_UNIFORM,
     KG_TL_HEAVY,
@@ -40,27 +43,29 @@ bool kg_tlaw_probes(enum kg_tlaw law);
 
 /* May the judge make this input's values itself? */
 bool kg_tplan_free(const struct kg_task_input *in);
-/* And does it under this law? Else the reference draws it. */
-bool kg_tplan_fills(const struct kg_task_input *in, enum kg_tlaw law);
 /* What laws may do to an input with structure. The reference draws it and does that
  * (harness/kgym_harness/keeping.py), as only its tensors tell where the zeros are. */
 enum kg_tplan_kept {
     KG_TK_OWN,    /* nothing: it is drawn as the problem does */
-    KG_TK_SCALED, /* an order, a definite matrix: by a power of two, under `large` and `small` */
+    KG_TK_SCALED, /* an order, a definite matrix: by a power of two, under `large`, `small` and
+                     `raised` */
     KG_TK_WITHIN, /* zeros, symmetry, equal inputs: any law */
 };
 enum kg_tplan_kept kg_tplan_keeps(const struct kg_task_input *in);
-/* {"0": ["zeros"], ...}: of the inputs that laws change, for whoever draws them. The caller's. */
+/* {"0": ["zeros"], ...}: of the inputs that laws change, for whoever draws them; an empty list for
+ * one that the judge's laws fill, unless it has to be drawn to be raised. The caller's. */
 json_t *kg_tplan_structure(const struct kg_task_desc *d);
-/* Flags of DRAW under a law; 0: the problem's own draw. */
-uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key);
+/* Flags of DRAW under a law; 0: the problem's own draw. drawn: also the inputs that the judge could
+ * make under laws near the own one (own_law.h). */
+uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key,
+                       bool drawn);
 /* Which input has one element edited; -1: none may. Not one of which the edit would break what it
  * is in each draw: whole floats may be classes, fixed ones a table. An integer one only where there
  * is no floating one. */
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key);
 /* Must the reference make the edit (kg_tplan_draw)? The judge does not see where it may be. */
 bool kg_tplan_edits_within(const struct kg_task_input *in);
-/* Values of the free input `at` under a law from KG_TL_BF16 on. */
+/* Values of the free input `at` under a law from KG_TL_BF16 on that is not near the own one. */
 void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
                   struct kg_dj_law *out);
 /* Is there an input that the precision probes can fill, float32 or float64? */
@@ -73,8 +78,9 @@ bool kg_tplan_probed(const struct kg_task_desc *d);
 int64_t kg_tplan_reduction(const struct kg_task_desc *d);
 /* As many as were seen to be summed; where nothing was seen, the same. */
 int64_t kg_tplan_terms(const struct kg_task_desc *d);
-/* The K of the bound under a law. Rounding errors of equal terms do not walk at random, so there it
- * is the square of what was seen, where that is more: u sqrt(K) is then linear in the terms. */
+/* The K of the bound under a law. Rounding errors of equal terms do not walk at random, nor do
+ * those beside a term that exceeds all others. So under `equal` and `touched` it is the square of
+ * what was seen, where that is more: u sqrt(K) is then linear in the terms. */
 int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law);
 
 /* The laws of one full run, in order, after the tiny stage has asked `own`. Of those that are drawn

@@ -10,13 +10,13 @@
 #include "base/trace.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define WARM_ALONE 1    /* warm-up once the device is its alone; the others keep nobody waiting */
-#define NULLS      6    /* null windows of a lease, at least; one in four calls has one */
-#define WARM_LEAST 5    /* besides right answers given before: all places and streams, and one */
-#define TRIES      4    /* of a pair: contexts made beside it disturb up to one in fifteen */
-#define LOUD_PAIRS 8    /* loud pairs, and one in four more: beyond it the device is loud */
-#define NEAR       0.25 /* of the bound, by which rounding its inputs moves an answer at most */
-#define CANARIES   16   /* pairs without the candidate: one that is loud, and nobody is accused */
+#define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
+#define NULLS      6  /* null windows of a lease, at least; one in four calls has one */
+#define WARM_LEAST 5  /* besides right answers given before: all places and streams, and one */
+#define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
+#define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
+#define OWED_MORE  9  /* verified calls: below so many, drawn, beyond the least number */
+#define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
 
 /* --- pairs --- */
 
@@ -35,34 +35,6 @@ static bool over_budget(const struct kg_tpairs *s)
     return kg_clock_ns() - s->started_ns >= s->opt.budget_ns || past_deadline(s);
 }
 
-/* Is narrow arithmetic asked for in the timed process, too? Only where rounding hardly counts, so
- * that every draw is far from the probe's bound. */
-static bool asks_inside(const struct kg_tpairs *s)
-{
-    const struct kg_tcase *c = &s->instance->cases[KG_TL_INSIDE];
-    return c->ready && c->applies && c->near < NEAR;
-}
-
-/* The law of a call that nobody times: one in three is not the usual one, or a process that is
- * timed could be told by its inputs from one that is checked. */
-static enum kg_tlaw untimed_law(struct kg_tpairs *s)
-{
-    enum kg_tlaw known[KG_TL_COUNT] = {KG_TL_OWN};
-    size_t n = 0;
-    for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
-        const struct kg_tcase *c = &s->instance->cases[l];
-        if (c->ready && c->applies && !kg_tlaw_probes((enum kg_tlaw)l)) {
-            known[n++] = (enum kg_tlaw)l;
-        }
-    }
-    if (kg_rng_below(&s->rng, 3) != 0) {
-        return KG_TL_OWN;
-    }
-    return asks_inside(s) && kg_rng_below(&s->rng, 2) == 0 ? KG_TL_INSIDE
-           : n > 0                                         ? known[kg_rng_below(&s->rng, n)]
-                                                           : KG_TL_OWN;
-}
-
 /* Nothing was wrong, and nothing is known. */
 static bool in_vain(enum kg_tflow flow)
 {
@@ -71,31 +43,46 @@ static bool in_vain(enum kg_tflow flow)
 
 /* A verified call that nobody times. Where the device is others' meanwhile, waiting is not the
  * candidate's time. */
-static enum kg_tflow untimed(struct kg_tpairs *s, bool usual, struct kg_err *err)
+static enum kg_tflow untimed(struct kg_tpairs *s, struct kg_err *err)
 {
     bool cand_first = kg_rng_below(&s->rng, 2) == 1;
-    enum kg_tlaw law = usual ? KG_TL_OWN : untimed_law(s);
     const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     int64_t waited_ns = judge->waited_ns;
     bool alone = judge->held;
-    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, law, NULL, err);
+    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, kg_tpairs_law(s), NULL, err);
     *s->deadline_ns += alone ? 0 : judge->waited_ns - waited_ns;
+    kg_tpairs_watch(s, false);
     return in_vain(flow) ? KG_TFLOW_ON : flow;
 }
 
+/* One pair that counts. Those of other laws are asked in between like it, and so are further own or
+ * touched ones where somebody else disturbs. */
 static enum kg_tflow quiet_pair(struct kg_tpairs *s, bool cand_first, struct kg_err *err)
 {
     struct kg_tpairs_result *r = s->out;
-    enum kg_tflow flow = KG_TFLOW_LOUD;
-    for (int i = 0; i < TRIES && in_vain(flow); i++) {
-        r->repeated += i > 0;
-        flow = kg_tpairs_verified(s, cand_first, KG_TL_OWN, &r->pair[r->n], err);
+    enum kg_tflow flow;
+    bool counts, again;
+    int vain = 0;
+    do {
+        enum kg_tlaw law = kg_tpairs_law(s);
+        flow = kg_tpairs_verified(s, cand_first, law, &r->pair[r->n], err);
+        counts = flow == KG_TFLOW_ON && kg_tpairs_counts(law);
+        kg_tpairs_watch(s, true);
+        bool other =
+            !counts && (flow == KG_TFLOW_ON || (flow == KG_TFLOW_DOUBT && law != KG_TL_OWN));
+        vain += in_vain(flow) && !other;
+        again = other || (in_vain(flow) && vain < TRIES);
+        r->others += other;
+        r->repeated += again && !other;
         s->loud += flow == KG_TFLOW_LOUD;
+    } while (again && !past_deadline(s));
+    if (again) {
+        return KG_TFLOW_ON; /* no time is left for it */
     }
     if (flow == KG_TFLOW_DOUBT) {
         return kg_tpairs_disagree(s, err);
     }
-    r->n += flow == KG_TFLOW_ON;
+    r->n += counts;
     return flow == KG_TFLOW_ON && s->loud > LOUD_PAIRS + r->n / 4 ? KG_TFLOW_LOUD : flow;
 }
 
@@ -103,7 +90,7 @@ static enum kg_tflow one_pair(struct kg_tpairs *s, bool cand_first, struct kg_er
 {
     enum kg_tflow flow = KG_TFLOW_ON;
     if (kg_rng_below(&s->rng, 16) == 0) { /* numbers of calls mean nothing */
-        flow = untimed(s, false, err);
+        flow = untimed(s, err);
     }
     return flow == KG_TFLOW_ON ? quiet_pair(s, cand_first, err) : flow;
 }
@@ -125,10 +112,27 @@ static enum kg_tflow one_block(struct kg_tpairs *s, size_t n, bool *more, struct
 }
 
 /* More than planned, where the interval is too wide after those. */
-static int most_blocks(const struct kg_tpairs_options *o)
+static int most_planned(const struct kg_tpairs_options *o)
 {
     int more = o->widest > 0 ? o->blocks * KG_PAIRS_MORE : o->blocks;
     return more < KG_TPAIRS_BLOCKS ? more : KG_TPAIRS_BLOCKS;
+}
+
+/* And those in which a process makes up for calls that it owes. */
+static int most_blocks(const struct kg_tpairs_options *o)
+{
+    int owed = (KG_TPAIRS_VERIFIED + OWED_MORE) / o->pairs + 1, planned = most_planned(o);
+    return planned > owed ? planned : owed;
+}
+
+/* The least number of verified calls of the process plus a random number more, and the least life.
+ * Binding where the ratio would exceed 1: not for one that is slower by more than its interval. */
+static bool owes(const struct kg_tpairs *s)
+{
+    struct kg_ratio ratio;
+    bool slow = kg_tpairs_ratio(s, &ratio) && ratio.hi < 1;
+    return !slow && (s->cand->verified + s->out->verified < s->least ||
+                     kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS);
 }
 
 static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
@@ -146,8 +150,9 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
             }
             kg_tpairs_sum_up(s);
             bool known = kg_tpairs_ratio(s, &r);
-            bool planned = b < o->blocks || (known && kg_ratio_is_wide(r.lo, r.hi, o->widest));
-            if (!planned || (known && r.half_width <= o->half_width)) {
+            bool wide = known && kg_ratio_is_wide(r.lo, r.hi, o->widest);
+            bool planned = b < o->blocks || (wide && b < most_planned(o));
+            if ((!planned || (known && r.half_width <= o->half_width)) && !owes(s)) {
                 break;
             }
         }
@@ -159,37 +164,32 @@ static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
 /* Fresh out of its start: the first call compiles and tunes, which needs no lease. */
 static enum kg_tflow prime(struct kg_tpairs *s, struct kg_err *err)
 {
-    return past_deadline(s) ? KG_TFLOW_ON : untimed(s, true, err);
+    return past_deadline(s) ? KG_TFLOW_ON : untimed(s, err);
 }
 
 static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
 {
     enum kg_tflow flow = KG_TFLOW_ON;
     while (s->out->calls < n && flow == KG_TFLOW_ON && !past_deadline(s)) {
-        flow = untimed(s, false, err);
+        flow = untimed(s, err);
     }
     s->out->warmups = s->cand->verified + s->out->calls;
     return flow;
 }
 
-/* The least number of verified calls of the process plus a random number more, and the least life.
- * Binding where the ratio would exceed 1: not for one that is slower by more than its interval, and
- * one that seems to be is let off once its budget is gone. */
+/* What the process still owes where no pair is left, or no time for pairs: one that seems to be
+ * slow is let off once its budget is gone. */
 static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
 {
     struct kg_ratio ratio;
-    int64_t least = KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, 9);
-    bool known = kg_tpairs_ratio(s, &ratio);
-    bool fast = known && ratio.ratio > 1, slow = known && ratio.hi < 1;
+    bool fast = kg_tpairs_ratio(s, &ratio) && ratio.ratio > 1;
     enum kg_tflow flow = KG_TFLOW_ON;
-    while (flow == KG_TFLOW_ON && !slow &&
-           (s->cand->verified + s->out->verified < least ||
-            kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS)) {
+    while (flow == KG_TFLOW_ON && owes(s)) {
         if (past_deadline(s) || (over_budget(s) && !fast)) {
             s->cut_short = past_deadline(s);
             break;
         }
-        flow = untimed(s, true, err);
+        flow = untimed(s, err);
     }
     return flow;
 }
@@ -249,6 +249,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     s->out = out;
     s->cand = candidate;
     s->cut_short = false;
+    s->least = KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->rng, OWED_MORE);
     s->seen = 0;
     s->loud = 0;
     s->no_room = false;

@@ -86,6 +86,7 @@ struct kg_tpairs_result {
     int64_t nulls;           /* windows that K is the median of */
     int64_t alive_ns;
     int repeated;         /* pairs that were loud, and were asked again */
+    int others;           /* pairs of laws whose time does not count */
     int64_t setup_ns;     /* the judge's own copies in the last loud call, */
     int64_t close_ns;     /* and its digest */
     struct kg_pair *pair; /* [n], K not subtracted */

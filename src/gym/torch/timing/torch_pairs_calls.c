@@ -195,15 +195,16 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
     return wrong ? kg_tpairs_seen(s, j, err) : flow;
 }
 
-/* With the float reference, by what it is known to err on the usual inputs. What that finds wrong,
- * and inputs of other laws, are asked of the oracle, which decides where the reference meets it;
- * where it does not, nobody is blamed. So is a random part of what is timed: once the device is
- * others' again, unless such inputs cannot be made twice (wait false). */
+/* With the float reference, by what it is known to err on the problem's own inputs, which is little
+ * on touched ones. What that finds wrong, and inputs of other laws, are asked of the oracle, which
+ * decides where the reference meets it; where it does not, nobody is blamed. So is a random part of
+ * what is timed: once the device is others' again, unless such inputs cannot be made twice (wait
+ * false). */
 static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep, bool timed,
                             bool wait, struct kg_err *err)
 {
     struct kg_dj_judgement j;
-    bool usual = s->law == KG_TL_OWN, applies = true;
+    bool usual = kg_tpairs_counts(s->law), applies = true;
     if (kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, false, &j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }

@@ -38,6 +38,7 @@ enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report
     s->no_room = !kept; /* then the next ones are asked about at once */
     s->later[slot] = (struct kg_tlater){.there = kept,
                                         .number = s->cases - 1,
+                                        .law = s->law,
                                         .place = s->set,
                                         .call = s->out->calls,
                                         .report = *rep};
@@ -49,7 +50,7 @@ static enum kg_tflow bring_back(struct kg_tpairs *s, const struct kg_tlater *l, 
                                 struct kg_err *err)
 {
     bool same = false;
-    enum kg_tflow flow = kg_tpairs_redraw(s, l->number, l->place, err);
+    enum kg_tflow flow = kg_tpairs_redraw(s, l->number, l->law, l->place, err);
     if (flow == KG_TFLOW_ON &&
         kg_dj_recall(&kg_torch_of(s->w)->judge, CASE, (int)(l - s->later), &same, err) != KG_OK) {
         return KG_TFLOW_ERROR;

@@ -20,6 +20,7 @@ enum kg_tflow {
 struct kg_tlater {
     bool there;
     uint64_t number; /* of its case */
+    enum kg_tlaw law;
     int place;
     int64_t call;
     struct kg_dj_report report;
@@ -48,8 +49,9 @@ struct kg_tpairs {
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
     bool cut_short;
-    size_t loud;  /* pairs that were */
-    bool no_room; /* for answers that wait to be asked about */
+    int64_t least; /* verified calls that the candidate's process owes */
+    size_t loud;   /* pairs that were */
+    bool no_room;  /* for answers that wait to be asked about */
     struct kg_tlater later[KG_DJ_KEPT_SLOTS];
 };
 
@@ -71,8 +73,18 @@ void kg_tpairs_one_core(const struct kg_tpairs *s);
 bool kg_tpairs_draws(const struct kg_tpairs *s);
 /* Fresh values in place: masters of the next calls. */
 enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err);
-/* The case of this number and place once more, of the usual law; the candidate is not asked. */
-enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, int place, struct kg_err *err);
+/* The case of this number, law and place once more; the candidate is not asked. */
+enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tlaw law, int place,
+                               struct kg_err *err);
+
+/* --- pairs_laws.c --- */
+/* The law of a call, timed or not: of eight calls five have own values, two are touched, one has
+ * another law of those that this instance is known to stand. */
+enum kg_tlaw kg_tpairs_law(struct kg_tpairs *s);
+/* Does the time of a pair under this law count? */
+bool kg_tpairs_counts(enum kg_tlaw law);
+/* Tells a test what the last call of the candidate was like. */
+void kg_tpairs_watch(const struct kg_tpairs *s, bool timed);
 
 /* --- pairs_calls.c --- */
 /* Whoever is called on inputs that have moved learns where they lie before the window opens. */

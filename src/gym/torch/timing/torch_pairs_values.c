@@ -1,62 +1,15 @@
 /* Fresh values of a measurement: whose law, drawn or made, and where they lie. */
-#include <math.h>
-
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/state_parts.h"
+#include "gym/torch/problem/own_law.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID
 
-/* --- what inputs look like --- */
-
-static bool looks_uniform(const struct kg_tstats *s, double n)
-{
-    double width = s->max - s->min, slack = width * (0.02 + 0.5 / sqrt(n));
-    return fabs(s->mean - (s->min + s->max) / 2) < slack && fabs(s->sd - width / sqrt(12)) < slack;
-}
-
-/* The extremes of n normal values lie about sqrt(2 ln n) standard deviations away. */
-static bool looks_normal(const struct kg_tstats *s, double n)
-{
-    double far = sqrt(2 * log(n)), hi = (s->max - s->mean) / s->sd, lo = (s->mean - s->min) / s->sd;
-    return n >= 64 && fabs(hi - far) < 1.5 && fabs(lo - far) < 1.5;
-}
-
-/* The law of the problem's own inputs, where the judge can make the like: quicker by far than
- * get_inputs() on the host, and values that no process has seen. */
-static bool own_law(const struct kg_task_input *in, struct kg_key key, uint64_t stream,
-                    struct kg_dj_law *out)
-{
-    const struct kg_tstats *s = &in->stats;
-    double n = (double)kg_tleaf_count(&in->leaf);
-    if (!kg_tplan_free(in)) {
-        return false;
-    }
-    *out = (struct kg_dj_law){.key = key, .stream = stream};
-    if (looks_uniform(s, n)) {
-        out->kind = KG_DJ_UNIFORM;
-        out->a = s->min;
-        out->b = s->max;
-        return true;
-    }
-    out->kind = KG_DJ_NORMAL;
-    out->a = s->mean;
-    out->b = s->sd;
-    return looks_normal(s, n);
-}
-
 /* False: the reference draws this one. */
 static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struct kg_dj_law *out)
 {
-    const struct kg_task_input *in = &s->instance->desc.input[i];
-    if (s->law < KG_TL_BF16) {
-        return !s->drawn && own_law(in, key, i, out);
-    }
-    if (!kg_tplan_fills(in, s->law)) {
-        return false;
-    }
-    kg_tplan_law(&s->instance->desc, i, s->law, key, out);
-    return true;
+    return kg_tplan_made(&s->instance->desc, i, s->law, key, s->drawn, out);
 }
 
 /* It is there already, and would come out the same: no other seed changes it. */
@@ -107,7 +60,7 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
     struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_DRAW);
     c.id = -1;
     c.building = &s->instance->ref.runner.wire->building;
-    c.flags |= kg_tplan_draw(d, s->law, key);
+    c.flags |= kg_tplan_draw(d, s->law, key, s->drawn);
     c.seed = kg_key_derive(key, "draw", 0).w[0] >> 1; /* not that of the calls, which they see */
     enum kg_tflow flow = ask_to_draw(s, &c, &rep, err);
     if (flow == KG_TFLOW_ON && rep.nleaves != d->ninputs) {
@@ -118,20 +71,27 @@ static enum kg_tflow draw_values(struct kg_tpairs *s, struct kg_key key, struct 
     return flow;
 }
 
-static enum kg_tflow fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err)
+static enum kg_code fill_one(struct kg_tpairs *s, size_t i, struct kg_key key, struct kg_err *err)
 {
     struct kg_dj *judge = &kg_torch_of(s->w)->judge;
+    struct kg_dj_law law;
+    double unit = kg_tplan_touch_unit(&s->instance->desc, i, s->law);
+    enum kg_code code =
+        law_of(s, i, key, &law)
+            ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
+            : kg_dj_case_adopt(judge, CASE, (int)i, s->instance->ref.port, (int)i, err);
+    return code == KG_OK && unit > 0
+               ? kg_dj_case_touch(judge, CASE, (int)i, key, unit, !kg_tplan_gentle(key), err)
+               : code;
+}
+
+static enum kg_tflow fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err)
+{
     struct kg_key key = kg_key_derive(s->key, "timing-values", number);
     s->seed = kg_key_derive(key, "seed", 0).w[0] >> 1;
     enum kg_tflow flow = draw_values(s, key, err);
     for (size_t i = 0; flow == KG_TFLOW_ON && i < s->instance->desc.ninputs; i++) {
-        struct kg_dj_law law;
-        enum kg_code code = KG_OK;
-        if (!kept(s, i)) {
-            code = law_of(s, i, key, &law)
-                       ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
-                       : kg_dj_case_adopt(judge, CASE, (int)i, s->instance->ref.port, (int)i, err);
-        }
+        enum kg_code code = kept(s, i) ? KG_OK : fill_one(s, i, key, err);
         flow = code == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
     }
     s->placed = s->placed || flow == KG_TFLOW_ON;
@@ -222,8 +182,9 @@ enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_er
     return place(s, s->cases++, next_place(s), s->cand, err);
 }
 
-enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, int to, struct kg_err *err)
+enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tlaw law, int to,
+                               struct kg_err *err)
 {
-    s->law = KG_TL_OWN;
+    s->law = law;
     return place(s, number, to, NULL, err);
 }

@@ -1,0 +1,65 @@
+/* Which law the inputs of a call have. Warm-ups, pairs and further calls draw it here alike, so
+ * nothing that a process sees of its inputs tells whether its call is timed. */
+#include "gym/torch/problem/own_law.h"
+#include "gym/torch/timing/torch_pairs_private.h"
+
+/* Touched inputs look like own ones to anybody who does not read everything, so what reads a sample
+ * meets them in timed calls, too. */
+#define EIGHTHS_OWN     5
+#define EIGHTHS_TOUCHED 2
+#define NEAR            0.25 /* of the bound, by which rounding its inputs moves an answer at most */
+
+static bool known(const struct kg_tpairs *s, enum kg_tlaw law)
+{
+    const struct kg_tcase *c = &s->instance->cases[law];
+    return c->ready && c->applies;
+}
+
+/* Is narrow arithmetic asked for in the timed process, too? Only where rounding hardly counts, so
+ * that every draw is far from the probe's bound. */
+static bool asks_inside(const struct kg_tpairs *s)
+{
+    return known(s, KG_TL_INSIDE) && s->instance->cases[KG_TL_INSIDE].near < NEAR;
+}
+
+/* One that changes everything; the probes have a bound of their own. */
+static enum kg_tlaw another(struct kg_tpairs *s)
+{
+    enum kg_tlaw list[KG_TL_COUNT];
+    size_t n = 0;
+    for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
+        bool whole = !kg_tlaw_probes((enum kg_tlaw)l) && !kg_tplan_touches((enum kg_tlaw)l);
+        if (whole && known(s, (enum kg_tlaw)l)) {
+            list[n++] = (enum kg_tlaw)l;
+        }
+    }
+    if (asks_inside(s) && kg_rng_below(&s->rng, 2) == 0) {
+        return KG_TL_INSIDE;
+    }
+    return n > 0 ? list[kg_rng_below(&s->rng, n)] : KG_TL_OWN;
+}
+
+enum kg_tlaw kg_tpairs_law(struct kg_tpairs *s)
+{
+    uint64_t eighth = kg_rng_below(&s->rng, 8);
+    if (eighth < EIGHTHS_OWN) {
+        return KG_TL_OWN;
+    }
+    if (eighth < EIGHTHS_OWN + EIGHTHS_TOUCHED) {
+        return known(s, KG_TL_TOUCHED) ? KG_TL_TOUCHED : KG_TL_OWN;
+    }
+    return another(s);
+}
+
+bool kg_tpairs_counts(enum kg_tlaw law)
+{
+    return law == KG_TL_OWN || law == KG_TL_TOUCHED;
+}
+
+void kg_tpairs_watch(const struct kg_tpairs *s, bool timed)
+{
+    const struct kg_torch_test *test = &kg_torch_of(s->w)->test;
+    if (test->watch) {
+        test->watch(s->law, s->set, timed);
+    }
+}
