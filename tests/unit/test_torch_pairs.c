@@ -107,7 +107,8 @@ static void count(enum who who, const struct kg_dj_call *c)
     bool call = c->command == KG_TC_CALL && !(c->flags & KG_TF_WIDE);
     spy.states[who] += c->command == KG_TC_STATE;
     if (c->command == KG_TC_DRAW) {
-        spy.draws++;
+        bool inside = (c->flags & KG_TF_LAWS) == KG_TF_LAW * (KG_TL_INSIDE + 1); /* always drawn */
+        spy.draws += !inside;
         spy.draws_alone += kg_torch_of(worker)->judge.held;
         spy.draw_seed = c->seed;
     }

@@ -1,3 +1,4 @@
+/* The needs of each rung: what the judge holds, what the runners map, what one call allocates. */
 #include "gym/torch/judging/memory_needs.h"
 
 #define MB      ((uint64_t)1 << 20)
