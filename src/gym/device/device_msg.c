@@ -53,7 +53,9 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->id < (r->op == KG_DJM_RUN ? -1 : 0) || r->id >= KG_DJ_CASES) {
         return "no such case";
     }
-    if (r->at < 0 || r->at >= KG_TWIRE_LEAVES || r->from < 0 || r->from >= KG_TWIRE_LEAVES) {
+    bool cases = r->op == KG_DJM_COPY || r->op == KG_DJM_CHOICE; /* from is one of these */
+    int32_t most = r->op == KG_DJM_FORGET ? KG_DJ_CASES : KG_TWIRE_LEAVES - 1;
+    if (r->at < 0 || r->at > most || r->from < 0 || (r->from >= KG_TWIRE_LEAVES && !cases)) {
         return "no such tensor";
     }
     if (r->timed > 1 || r->probe > 1 || r->again > 1 || r->learns > 1) {

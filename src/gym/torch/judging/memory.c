@@ -42,19 +42,12 @@ static uint64_t port(const struct kg_torch *t, uint64_t in, uint64_t out)
     return t->judge.facts.clock ? in + 2 * out + POOL : in + out;
 }
 
-/* State that calls change is kept with each case. */
-static uint64_t left_by_call(const struct kg_task_desc *d)
-{
-    return d->updates_state && d->nneeded > 0 ? LEFT * d->state_bytes : 0;
-}
-
 static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct kg_tsizes *out)
 {
     const struct kg_task_desc *d = &s->desc;
     const struct kg_torch *t = kg_torch_of(w);
     uint64_t ref_in, ref_out, in, answer;
-    *out = (struct kg_tsizes){
-        .state = d->state_bytes, .left = left_by_call(d), .contexts = contexts(t)};
+    *out = (struct kg_tsizes){.state = d->state_bytes, .contexts = contexts(t)};
     kg_tinstance_null_regions(s, &out->in, &out->answer);
     for (size_t i = 0; i < d->noutputs; i++) {
         out->wide += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
@@ -288,9 +281,9 @@ static struct kg_tcase *oldest(struct kg_torch *t, const struct kg_tcase *c,
 static uint64_t next_case(const struct kg_torch *t)
 {
     const struct kg_task_desc *d = &t->instance[KG_INSTANCE_PUBLISHED].desc;
-    bool planned = t->memory.rung != KG_TM_NONE;
+    bool planned = t->memory.rung != KG_TM_NONE, changes = d->updates_state && d->nneeded > 0;
     uint64_t one = planned ? t->memory.one_case : d->input_bytes + 3 * d->output_bytes;
-    return one + one / 2 + left_by_call(d);
+    return one + one / 2 + (changes ? LEFT * d->state_bytes : 0);
 }
 
 static bool is_short(const struct kg_torch *t)

@@ -42,12 +42,12 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         bool single = kg_trung_is_single(rung);
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
         uint64_t wide = kg_trung_hosts(rung) ? 0 : z->wide;
-        out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->left + SMALL;
+        out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + SMALL;
         out->least[rung] =
             out->rest + out->judge[rung] + most(call, z->call) + (single ? 0 : 2 * z->state);
     }
     out->all = out->least[KG_TM_ONE] + 2 * z->call +
-               KG_TL_COUNT * (z->in + z->answer + z->wide + z->left) + least(kept, KEPT) + z->ports;
+               KG_TL_COUNT * (z->in + z->answer + z->wide) + least(kept, KEPT) + z->ports;
 }
 
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity)

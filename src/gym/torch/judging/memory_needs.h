@@ -15,7 +15,6 @@
 struct kg_tsizes {
     uint64_t in, answer, wide, state; /* the judge's; wide: an answer in double */
     uint64_t call;                    /* what a call allocates */
-    uint64_t left;                    /* the judge's: state that a case's call has left */
     uint64_t ports;                   /* regions of reference and candidate */
     uint64_t contexts;                /* of the driver, for all processes */
 };
