@@ -1,0 +1,112 @@
+/* The HTTP/1.1 server of the service: evhttp (libevent) below, a table of routes above. One thread
+ * runs it and all handlers.
+ *
+ * A handler gets an exchange, and answers it exactly once: before it returns, or later (a wait, a
+ * long poll) with the same calls. Until then the exchange and its request live; the answer ends
+ * both. A client that has gone is not told of: its answer is dropped, and `gone` says so early
+ * where a handler cares. Handlers answer errors in one shape, {code, message, field}, which repeats
+ * nothing of a body.
+ *
+ * The server refuses by itself: an unknown path (404), another method (405), a body over the limit
+ * (413), a missing or wrong token (401), a token without the route's scope (403). */
+#ifndef KG_SVC_HTTP_H
+#define KG_SVC_HTTP_H
+
+#include <stdarg.h>
+
+#include "base/json.h"
+
+struct event_base;
+struct kg_svc_http;
+struct kg_svc_exchange;
+
+enum kg_svc_scope {
+    KG_SVC_OPEN = 0, /* a route for everybody */
+    KG_SVC_SUBMIT = 1,
+    KG_SVC_READ = 2,
+    KG_SVC_WORKER = 4,
+    KG_SVC_ADMIN = 8,
+    KG_SVC_ALL = 15
+};
+
+enum { KG_SVC_ARGS = 4 };
+
+struct kg_svc_request {
+    const char *method;           /* "GET" */
+    const char *path;             /* decoded, without the query; repeated slashes are one */
+    const char *arg[KG_SVC_ARGS]; /* what stood for `*` in the route's pattern; else NULL */
+    const char *body;             /* [len] bytes, NUL behind them */
+    size_t len;
+    const char *type;   /* Content-Type; "": none */
+    const char *accept; /* Accept; "": none */
+    unsigned scopes;    /* of the token; all of them where the server asks for none */
+};
+
+/* The request of an exchange; lives as long. */
+const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x);
+/* A parameter of the query, decoded; NULL: it is not there. */
+const char *kg_svc_query(const struct kg_svc_exchange *x, const char *name);
+/* The name of a parameter that is not among known (NULL-terminated); NULL: none. */
+const char *kg_svc_query_unknown(const struct kg_svc_exchange *x, const char *const *known);
+
+typedef void kg_svc_handler(struct kg_svc_exchange *x, void *ctx);
+
+/* pattern: "/v1/evaluations/" and `*` for one segment; a last segment `**` takes the rest of the
+ * path, slashes included. The first row that fits is taken. */
+struct kg_svc_route {
+    const char *method, *pattern;
+    unsigned scope; /* one of enum kg_svc_scope */
+    kg_svc_handler *handle;
+};
+
+struct kg_svc_http_options {
+    const char *host; /* address */
+    int port;         /* 0: any free one */
+    int64_t body_bytes;
+    const struct kg_svc_route *routes;
+    size_t nroutes;
+    void *ctx; /* of handlers */
+    /* Scopes of a token [n bytes, never NUL]; 0: unknown. NULL: no token is asked for. */
+    unsigned (*scopes)(void *ctx, const char *token, size_t n);
+};
+
+/* options and what they name must outlive it. Errors: HOST (memory), IO (the port is taken). */
+enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_options *options,
+                              struct kg_svc_http **out, struct kg_err *err) KG_MUST_USE;
+/* Exchanges that are open are answered 503 first. NULL is nothing. */
+void kg_svc_http_close(struct kg_svc_http *h);
+int kg_svc_http_port(const struct kg_svc_http *h);
+/* Takes no more connections; those that are there go on. */
+void kg_svc_http_stop(struct kg_svc_http *h);
+
+/* Answers; each ends the exchange. body is copied. */
+void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const void *body,
+                  size_t n);
+void kg_svc_reply_json(struct kg_svc_exchange *x, int status, json_t *body); /* takes body */
+/* {code, message, field}; field "": none. code: a word such as "bad_body". */
+void kg_svc_reply_error(struct kg_svc_exchange *x, int status, const char *code, const char *field,
+                        const char *fmt, ...) KG_PRINTF(5, 6);
+/* Another header of the answer; before it. value holds no line break. */
+void kg_svc_header(struct kg_svc_exchange *x, const char *name, const char *value);
+
+/* An answer in pieces: begin, any number of adds, end, which ends the exchange. add returns the
+ * bytes that the client has not read yet; where they are many, the caller waits. */
+void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type);
+size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n);
+void kg_svc_stream_end(struct kg_svc_exchange *x);
+
+/* Called when the client's connection is found closed, instead of any answer: the exchange has
+ * ended when it returns. Without it the answer of such an exchange is dropped. */
+void kg_svc_on_gone(struct kg_svc_exchange *x, void (*gone)(struct kg_svc_exchange *x, void *arg),
+                    void *arg);
+
+/* --- strict bodies --- */
+
+/* The body as an object with members among known (NULL-terminated) only. Else answers 400 (the
+ * nearest name is in the message) and returns NULL: the exchange has ended. The caller owns it. */
+json_t *kg_svc_body(struct kg_svc_exchange *x, const char *const *known);
+/* A member of the body. *ok false: another type; 400 was answered. NULL: absent, or not ok. */
+const char *kg_svc_body_text(struct kg_svc_exchange *x, const json_t *body, const char *name,
+                             bool *ok);
+
+#endif

@@ -1,0 +1,137 @@
+/* The store of the service, which is its queue as well: one interface, one row of functions for
+ * each implementation, one conformance suite (tests/unit/test_svc_store.c) that takes any row.
+ *
+ * Promise. What lies between begin() and commit() is durable once commit() has returned KG_OK, and
+ * none of it is there if it failed or the process ended before. So nothing is answered to anybody
+ * before commit(). Reads (get, find, list, events, stats) see what is committed.
+ *
+ * One record per job is ever visible. finish(), fail() and give_back() name claim and fence; where
+ * they are not those of the running attempt, nothing changes, KG_E_NOT_FOUND is returned and the
+ * refusal is counted. A job whose claim has run out is taken back by expire(): it waits again, or is
+ * dead after KG_SVC_ATTEMPTS.
+ *
+ * Threads. Calls between begin() and commit(), these included, are made by one thread at a time;
+ * reads may be made by one other thread meanwhile.
+ *
+ * Errors. NOT_FOUND, USAGE and FULL as said at each call: they leave the group as it is, and it may
+ * go on. IO, HOST and LIMIT: the store cannot; the caller rolls back. */
+#ifndef KG_SVC_STORE_H
+#define KG_SVC_STORE_H
+
+#include "svc/job.h"
+
+struct kg_svc_store {
+    const struct kg_svc_store_kind *kind;
+};
+
+struct kg_svc_slot {
+    const char *lane; /* kg_svc_lane_name() of what it holds; "": nothing */
+    int64_t held_ms;  /* for how long */
+};
+
+struct kg_svc_ask {
+    const char *worker;
+    const char *const *devices; /* classes that the worker serves */
+    size_t ndevices;
+    const struct kg_svc_slot *slots; /* that are idle */
+    size_t nslots;
+    int64_t term_ms; /* the claims last so long without renewal */
+    int64_t now_ms;
+};
+
+/* How an attempt ended. */
+struct kg_svc_end {
+    const char *id, *claim;
+    int64_t fence, now_ms;
+    const struct kg_svc_place *record;   /* NULL: none */
+    const char *verdict, *reason;        /* NULL: none */
+    const char *error, *blame, *message; /* NULL: none */
+};
+
+struct kg_svc_filter {
+    int state;                              /* enum kg_svc_state; -1: any */
+    const char *problem, *verdict, *batch;  /* NULL: any */
+    const char *after;                      /* id: those before it in the list are left out */
+    bool by_line;                           /* of a batch, in order of its lines from `from` on */
+    int64_t from;
+    size_t limit;
+};
+
+/* Something that happened to a job. type: "submitted", "claimed", "finished", "failed", "expired",
+ * "handed_back", "cancelled", "dead", "requeued". */
+struct kg_svc_event {
+    int64_t seq, ms;
+    const char *id, *type, *detail; /* detail: a worker's name, a verdict, or "" */
+};
+/* False: no more of them. */
+typedef bool kg_svc_on_event(void *ctx, const struct kg_svc_event *e);
+/* job lives during the call only. */
+typedef bool kg_svc_on_job(void *ctx, const struct kg_svc_job *job);
+
+struct kg_svc_stats {
+    int64_t jobs[KG_SVC_STATES];
+    int64_t lanes;      /* with a job that waits */
+    int64_t oldest_ms;  /* when the oldest waiting job was accepted; 0: none waits */
+    int64_t expired;    /* claims that ran out */
+    int64_t refused;    /* answers under an old claim */
+    int64_t last_event; /* seq */
+};
+
+struct kg_svc_store_kind {
+    const char *name; /* "sqlite" */
+    /* place: a folder (sqlite). Errors: IO, HOST, USAGE (a store of a newer schema). */
+    enum kg_code (*open)(const char *place, struct kg_svc_store **out, struct kg_err *err);
+    void (*close)(struct kg_svc_store *s); /* NULL is nothing */
+
+    enum kg_code (*begin)(struct kg_svc_store *s, struct kg_err *err);
+    enum kg_code (*commit)(struct kg_svc_store *s, struct kg_err *err);
+    void (*rollback)(struct kg_svc_store *s);
+
+    /* Accepts job, whose id, task, lane, priority, body_hash, created_ms the caller has set. Where a
+     * job has its key already: *known is true and *id [KG_ULID_LEN] is that job's; USAGE if that one
+     * asked for something else. FULL: `most` jobs wait already (0: no limit). */
+    enum kg_code (*submit)(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
+                           char id[KG_ULID_LEN], bool *known, struct kg_err *err);
+    /* Claims at most one job for each slot: out [nslots], where of[i] is the slot of out[i]; *n of
+     * them. The caller has initialised them and deinitialises all nslots. */
+    enum kg_code (*claim)(struct kg_svc_store *s, const struct kg_svc_ask *ask,
+                          struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
+    /* NOT_FOUND: not held (any more), or cancelled: its holder ends the attempt. */
+    enum kg_code (*renew)(struct kg_svc_store *s, const char *id, const char *claim, int64_t fence,
+                          int64_t until_ms, struct kg_err *err);
+    /* The job is done: its record is at e->record. NOT_FOUND. */
+    enum kg_code (*finish)(struct kg_svc_store *s, const struct kg_svc_end *e, struct kg_err *err);
+    /* The attempt failed by no fault of the job: it waits again, or is dead, with what e says.
+     * NOT_FOUND. */
+    enum kg_code (*fail)(struct kg_svc_store *s, const struct kg_svc_end *e, struct kg_err *err);
+    /* The holder can't go on: the job waits again, and the attempt does not count. NOT_FOUND. */
+    enum kg_code (*give_back)(struct kg_svc_store *s, const struct kg_svc_end *e,
+                              struct kg_err *err);
+    /* NOT_FOUND. *changed false: it had ended already. */
+    enum kg_code (*cancel)(struct kg_svc_store *s, const char *id, int64_t now_ms, bool *changed,
+                           struct kg_err *err);
+    /* A dead job waits again, with no attempt counted. NOT_FOUND; USAGE: it is not dead. */
+    enum kg_code (*requeue)(struct kg_svc_store *s, const char *id, int64_t now_ms,
+                            struct kg_err *err);
+    /* Takes back claims that have run out, and ends waiting jobs whose deadline has passed. *n: how
+     * many jobs changed. */
+    enum kg_code (*expire)(struct kg_svc_store *s, int64_t now_ms, int64_t *n, struct kg_err *err);
+    /* Claims that run last until_ms at least: after a start of the service, when their holders could
+     * not renew them. */
+    enum kg_code (*extend)(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
+
+    /* out: initialised. NOT_FOUND. with_task: its task as well. */
+    enum kg_code (*get)(struct kg_svc_store *s, const char *id, bool with_task,
+                        struct kg_svc_job *out, struct kg_err *err);
+    /* Newest first, without tasks; a batch by line. */
+    enum kg_code (*list)(struct kg_svc_store *s, const struct kg_svc_filter *f, kg_svc_on_job *each,
+                         void *ctx, struct kg_err *err);
+    /* After seq, oldest first. id NULL: of all jobs. */
+    enum kg_code (*events)(struct kg_svc_store *s, int64_t after, const char *id, size_t limit,
+                           kg_svc_on_event *each, void *ctx, struct kg_err *err);
+    enum kg_code (*stats)(struct kg_svc_store *s, struct kg_svc_stats *out, struct kg_err *err);
+};
+
+extern const struct kg_svc_store_kind kg_svc_store_sqlite;
+
+#endif
