@@ -14,7 +14,7 @@ MARCH   ?= native
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Wpointer-arith -Wcast-qual -Wno-format-truncation
-PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc
+PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc libevent_core libevent_extra sqlite3 libzstd
 CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
 SAN_asan     := -fsanitize=address -fno-sanitize-recover=all
@@ -31,6 +31,7 @@ BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
 LM      := $(wildcard src/lm/*.c src/lm/*/*.c src/lm/*/*/*.c)
 RL      := $(wildcard src/rl/*/*.c)
+SVC     := $(wildcard src/svc/*.c)
 CLI     := $(wildcard src/cli/*.c src/cli/*/*.c)
 RUNNER  := $(wildcard src/runner/*.c)
 KERNELS := $(wildcard src/gym/device/kernels/*.cu)
@@ -150,7 +151,7 @@ endif
 $(call obj,$(filter-out $(addprefix src/gym/,device/% judge/% values/% verify/%),$(BASE) $(GYM))): \
   CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
-$(LIB): $(call obj,$(BASE) $(GYM) $(LM) $(RL))
+$(LIB): $(call obj,$(BASE) $(GYM) $(LM) $(RL) $(SVC))
 	@rm -f $@
 	$(call say,AR)
 	$(Q)ar qcs $@ $^

@@ -60,8 +60,7 @@ struct kg_svc_route {
 };
 
 struct kg_svc_http_options {
-    const char *host; /* address */
-    int port;         /* 0: any free one */
+    int fd; /* a socket that listens; taken */
     int64_t body_bytes;
     const struct kg_svc_route *routes;
     size_t nroutes;
@@ -70,12 +69,14 @@ struct kg_svc_http_options {
     unsigned (*scopes)(void *ctx, const char *token, size_t n);
 };
 
-/* options and what they name must outlive it. Errors: HOST (memory), IO (the port is taken). */
+/* A socket that listens there, port 0: on any free one. Errors: IO (the port is taken), USAGE (no
+ * address of this host). */
+enum kg_code kg_svc_listen(const char *host, int port, int *fd, struct kg_err *err) KG_MUST_USE;
+/* options and what they name must outlive it. Errors: HOST (memory). */
 enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_options *options,
                               struct kg_svc_http **out, struct kg_err *err) KG_MUST_USE;
 /* Exchanges that are open are answered 503 first. NULL is nothing. */
 void kg_svc_http_close(struct kg_svc_http *h);
-int kg_svc_http_port(const struct kg_svc_http *h);
 /* Takes no more connections; those that are there go on. */
 void kg_svc_http_stop(struct kg_svc_http *h);
 

@@ -1,0 +1,398 @@
+/* The HTTP server: exchanges on top of evhttp. evhttp reads nothing from a connection while its
+ * request has no answer, so a request outlives its client's going; it is freed with the connection
+ * when writing fails, which the close callback tells. */
+#include "svc/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "svc/http_private.h"
+
+enum { IDLE_S = 150, HEADER_BYTES = 64 << 10, BACKLOG = 4096 };
+
+struct kg_svc_http {
+    const struct kg_svc_http_options *o;
+    struct evhttp *http;
+    struct evhttp_bound_socket *socket;
+    struct kg_svc_exchange *open;
+    bool closing;
+};
+
+/* --- exchanges --- */
+
+static void end(struct kg_svc_exchange *x)
+{
+    *x->link = x->next;
+    if (x->next != NULL) {
+        x->next->link = x->link;
+    }
+    evhttp_clear_headers(&x->query);
+    free(x->body);
+    free(x);
+}
+
+/* The request is evhttp's again. */
+static struct evhttp_request *release(struct kg_svc_exchange *x)
+{
+    struct evhttp_request *req = x->req;
+    struct evhttp_connection *c = req != NULL ? evhttp_request_get_connection(req) : NULL;
+    if (c != NULL) {
+        evhttp_connection_set_closecb(c, NULL, NULL);
+    }
+    return req;
+}
+
+static void on_close(struct evhttp_connection *c, void *arg)
+{
+    struct kg_svc_exchange *x = arg;
+    (void)c;
+    x->req = NULL;
+    if (x->gone != NULL) {
+        x->gone(x, x->gone_arg);
+        end(x);
+    }
+}
+
+void kg_svc_on_gone(struct kg_svc_exchange *x, void (*gone)(struct kg_svc_exchange *x, void *arg),
+                    void *arg)
+{
+    x->gone = gone;
+    x->gone_arg = arg;
+}
+
+const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x)
+{
+    return &x->request;
+}
+
+const char *kg_svc_query(const struct kg_svc_exchange *x, const char *name)
+{
+    return evhttp_find_header(&x->query, name);
+}
+
+const char *kg_svc_query_unknown(const struct kg_svc_exchange *x, const char *const *known)
+{
+    struct evkeyval *kv;
+    TAILQ_FOREACH(kv, &x->query, next)
+    {
+        size_t i = 0;
+        while (known[i] != NULL && strcasecmp(known[i], kv->key) != 0) {
+            i++;
+        }
+        if (known[i] == NULL) {
+            return kv->key;
+        }
+    }
+    return NULL;
+}
+
+void kg_svc_header(struct kg_svc_exchange *x, const char *name, const char *value)
+{
+    if (x->req != NULL) {
+        evhttp_add_header(evhttp_request_get_output_headers(x->req), name, value);
+    }
+}
+
+static const char *reason(int status)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } known[] = {{200, "OK"},           {202, "Accepted"},          {204, "No Content"},
+                 {400, "Bad Request"},  {401, "Unauthorized"},      {403, "Forbidden"},
+                 {404, "Not Found"},    {405, "Method Not Allowed"}, {409, "Conflict"},
+                 {413, "Too Large"},    {429, "Too Many Requests"}, {500, "Server Error"},
+                 {503, "Unavailable"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].status == status) {
+            return known[i].text;
+        }
+    }
+    return "Status";
+}
+
+static void add_headers(struct kg_svc_exchange *x, const char *type)
+{
+    kg_svc_header(x, "Content-Type", type);
+    kg_svc_header(x, "Cache-Control", "no-store");
+    kg_svc_header(x, "X-Content-Type-Options", "nosniff");
+    if (x->http->closing) {
+        kg_svc_header(x, "Connection", "close");
+    }
+}
+
+void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const void *body,
+                  size_t n)
+{
+    add_headers(x, type);
+    struct evhttp_request *req = release(x);
+    if (req != NULL) {
+        struct evbuffer *out = evbuffer_new();
+        bool whole = out != NULL && evbuffer_add(out, body, n) == 0;
+        evhttp_send_reply(req, whole ? status : 503, reason(whole ? status : 503), out);
+        if (out != NULL) {
+            evbuffer_free(out);
+        }
+    }
+    end(x);
+}
+
+void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type)
+{
+    add_headers(x, type);
+    x->streams = true;
+    if (x->req != NULL) {
+        evhttp_send_reply_start(x->req, status, reason(status));
+    }
+}
+
+size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n)
+{
+    struct evbuffer *piece = x->req != NULL && n > 0 ? evbuffer_new() : NULL;
+    if (piece != NULL) {
+        evbuffer_add(piece, bytes, n);
+        evhttp_send_reply_chunk(x->req, piece);
+        evbuffer_free(piece);
+    }
+    struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
+    return c != NULL ? evbuffer_get_length(
+                           bufferevent_get_output(evhttp_connection_get_bufferevent(c)))
+                     : 0;
+}
+
+void kg_svc_stream_end(struct kg_svc_exchange *x)
+{
+    struct evhttp_request *req = release(x);
+    if (req != NULL) {
+        evhttp_send_reply_end(req);
+    }
+    end(x);
+}
+
+/* --- requests --- */
+
+/* Two lengths, or a length beside chunks: a proxy in front may have read another body. */
+static bool smuggles(struct evhttp_request *req)
+{
+    int lengths = 0, codings = 0;
+    struct evkeyval *kv;
+    TAILQ_FOREACH(kv, evhttp_request_get_input_headers(req), next)
+    {
+        lengths += strcasecmp(kv->key, "Content-Length") == 0;
+        codings += strcasecmp(kv->key, "Transfer-Encoding") == 0;
+    }
+    return lengths + codings > 1;
+}
+
+static const char *header(struct evhttp_request *req, const char *name)
+{
+    const char *value = evhttp_find_header(evhttp_request_get_input_headers(req), name);
+    return value != NULL ? value : "";
+}
+
+static unsigned scopes_of(const struct kg_svc_exchange *x)
+{
+    const struct kg_svc_http_options *o = x->http->o;
+    if (o->scopes == NULL) {
+        return KG_SVC_ALL;
+    }
+    const char *given = header(x->req, "Authorization");
+    return strncasecmp(given, "Bearer ", 7) == 0 ? o->scopes(o->ctx, given + 7, strlen(given + 7))
+                                                 : 0;
+}
+
+static const char *method_name(struct evhttp_request *req)
+{
+    switch (evhttp_request_get_command(req)) {
+    case EVHTTP_REQ_GET:
+        return "GET";
+    case EVHTTP_REQ_POST:
+        return "POST";
+    case EVHTTP_REQ_DELETE:
+        return "DELETE";
+    case EVHTTP_REQ_PUT:
+        return "PUT";
+    case EVHTTP_REQ_HEAD:
+        return "HEAD";
+    default:
+        return "OTHER";
+    }
+}
+
+/* Body, path and query of the request; false: it was answered. */
+static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS], size_t *n)
+{
+    struct kg_svc_request *r = &x->request;
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(x->req);
+    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+    const char *query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
+    struct evbuffer *in = evhttp_request_get_input_buffer(x->req);
+    r->len = evbuffer_get_length(in);
+    r->body = x->body = malloc(r->len + 1);
+    r->method = method_name(x->req);
+    r->path = path != NULL ? path : "/";
+    r->type = header(x->req, "Content-Type");
+    r->accept = header(x->req, "Accept");
+    if (x->body == NULL) {
+        kg_svc_reply_error(x, 503, "no_memory", "", "no memory for the body");
+        return false;
+    }
+    evbuffer_remove(in, x->body, r->len);
+    x->body[r->len] = '\0';
+    if (smuggles(x->req)) {
+        kg_svc_header(x, "Connection", "close");
+        kg_svc_reply_error(x, 400, "bad_length", "", "the request has more than one length");
+        return false;
+    }
+    if (!kg_svc_path_split(r->path, x->path, segment, n)) {
+        kg_svc_reply_error(x, 400, "bad_path", "", "the path is no path of this service");
+        return false;
+    }
+    if (query != NULL && evhttp_parse_query_str(query, &x->query) != 0) {
+        kg_svc_reply_error(x, 400, "bad_query", "", "the query is no list of NAME=VALUE");
+        return false;
+    }
+    return true;
+}
+
+static void route(struct kg_svc_exchange *x, const char *const *segment, size_t n)
+{
+    const struct kg_svc_http_options *o = x->http->o;
+    bool path_known = false;
+    for (size_t i = 0; i < o->nroutes; i++) {
+        const struct kg_svc_route *r = &o->routes[i];
+        if (!kg_svc_path_fits(r->pattern, segment, n, x->request.arg, x->args)) {
+            continue;
+        }
+        path_known = true;
+        if (strcmp(r->method, x->request.method) != 0) {
+            continue;
+        }
+        x->request.scopes = r->scope != KG_SVC_OPEN ? scopes_of(x) : KG_SVC_ALL;
+        if (x->request.scopes == 0) {
+            kg_svc_header(x, "WWW-Authenticate", "Bearer");
+            kg_svc_reply_error(x, 401, "no_token", "", "a token of this service is needed");
+        } else if (r->scope != KG_SVC_OPEN && (x->request.scopes & r->scope) == 0) {
+            kg_svc_reply_error(x, 403, "no_scope", "", "the token is not meant for this");
+        } else {
+            r->handle(x, o->ctx);
+        }
+        return;
+    }
+    kg_svc_reply_error(x, path_known ? 405 : 404, path_known ? "bad_method" : "no_path", "",
+                       path_known ? "the path has no such method" : "no such path");
+}
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+    struct kg_svc_http *h = arg;
+    struct kg_svc_exchange *x = calloc(1, sizeof *x);
+    if (x == NULL) {
+        evhttp_send_reply(req, 503, reason(503), NULL);
+        return;
+    }
+    x->http = h;
+    x->req = req;
+    TAILQ_INIT(&x->query);
+    x->next = h->open;
+    x->link = &h->open;
+    if (h->open != NULL) {
+        h->open->link = &x->next;
+    }
+    h->open = x;
+    evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, x);
+    const char *segment[KG_SVC_SEGMENTS];
+    size_t n = 0;
+    if (take(x, segment, &n)) {
+        route(x, segment, n);
+    }
+}
+
+/* --- the server --- */
+
+enum kg_code kg_svc_listen(const char *host, int port, int *fd, struct kg_err *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
+    struct addrinfo *a = NULL;
+    char service[16];
+    snprintf(service, sizeof service, "%d", port);
+    if (getaddrinfo(host, service, &hints, &a) != 0) {
+        return kg_fail(err, KG_E_USAGE, "%.100s: not an address", host);
+    }
+    int one = 1, s = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool bound = s >= 0 && setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+                 bind(s, a->ai_addr, a->ai_addrlen) == 0 && listen(s, BACKLOG) == 0;
+    int why = errno;
+    freeaddrinfo(a);
+    if (!bound) {
+        if (s >= 0) {
+            close(s);
+        }
+        return kg_fail(err, why == EADDRNOTAVAIL ? KG_E_USAGE : KG_E_IO,
+                       "cannot serve at %.100s:%d: %s", host, port, strerror(why));
+    }
+    *fd = s;
+    return KG_OK;
+}
+
+enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_options *options,
+                              struct kg_svc_http **out, struct kg_err *err)
+{
+    *out = NULL;
+    struct kg_svc_http *h = calloc(1, sizeof *h);
+    if (h != NULL) {
+        h->o = options;
+        h->http = evhttp_new(base);
+        h->socket = h->http != NULL ? evhttp_accept_socket_with_handle(h->http, options->fd) : NULL;
+    }
+    if (h == NULL || h->socket == NULL) {
+        if (h != NULL && h->http != NULL) {
+            evhttp_free(h->http);
+        }
+        free(h);
+        return kg_fail_memory(err, KG_E_HOST, "no memory for an HTTP server");
+    }
+    evhttp_set_timeout(h->http, IDLE_S);
+    evhttp_set_max_headers_size(h->http, HEADER_BYTES);
+    evhttp_set_max_body_size(h->http, (ev_ssize_t)options->body_bytes);
+    evhttp_set_gencb(h->http, on_request, h);
+    *out = h;
+    return KG_OK;
+}
+
+void kg_svc_http_stop(struct kg_svc_http *h)
+{
+    h->closing = true;
+    if (h->socket != NULL) {
+        evhttp_del_accept_socket(h->http, h->socket);
+        h->socket = NULL;
+    }
+}
+
+void kg_svc_http_close(struct kg_svc_http *h)
+{
+    if (h == NULL) {
+        return;
+    }
+    h->closing = true;
+    while (h->open != NULL) {
+        struct kg_svc_exchange *x = h->open;
+        if (x->gone != NULL) {
+            x->gone(x, x->gone_arg);
+        }
+        if (x->streams) {
+            kg_svc_stream_end(x);
+        } else {
+            kg_svc_reply_error(x, 503, "stopping", "", "the service stops; ask again");
+        }
+    }
+    evhttp_free(h->http);
+    free(h);
+}

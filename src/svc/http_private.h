@@ -1,0 +1,36 @@
+/* Private to http*.c: an exchange, and how a path is matched. */
+#ifndef KG_SVC_HTTP_PRIVATE_H
+#define KG_SVC_HTTP_PRIVATE_H
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <sys/queue.h>
+
+#include "svc/http.h"
+
+enum { KG_SVC_SEGMENTS = 16, KG_SVC_PATH_MAX = 2048 };
+
+struct kg_svc_exchange {
+    struct kg_svc_http *http;
+    struct evhttp_request *req; /* NULL: its connection is gone */
+    struct kg_svc_request request;
+    struct evkeyvalq query;
+    char *body;
+    char path[KG_SVC_PATH_MAX];
+    char args[KG_SVC_PATH_MAX]; /* that request.arg points into */
+    bool streams;
+    void (*gone)(struct kg_svc_exchange *x, void *arg);
+    void *gone_arg;
+    struct kg_svc_exchange *next, **link; /* of those that are open */
+};
+
+/* A path as sent [no query] into segments, decoded, empty ones left out: *n of them, all in room
+ * [KG_SVC_PATH_MAX]. False: too long, too many, or a byte that may not be there. */
+bool kg_svc_path_split(const char *raw, char *room, const char *segment[KG_SVC_SEGMENTS],
+                       size_t *n);
+/* Does the pattern fit? arg and room [KG_SVC_PATH_MAX]: as in struct kg_svc_request. */
+bool kg_svc_path_fits(const char *pattern, const char *const *segment, size_t n,
+                      const char *arg[KG_SVC_ARGS], char *room);
+
+#endif

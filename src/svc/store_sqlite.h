@@ -1,0 +1,106 @@
+/* Private to store_sqlite*.c: the store in a SQLite database of one folder, which one process has at
+ * a time. Writes go through one connection, reads through another (WAL). Statements are prepared
+ * once, on first use. */
+#ifndef KG_SVC_STORE_SQLITE_H
+#define KG_SVC_STORE_SQLITE_H
+
+#include <sqlite3.h>
+
+#include "svc/store.h"
+
+enum sql {
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_BY_KEY,
+    SQL_WAITING,
+    SQL_LANE,
+    SQL_SUBMIT,
+    SQL_TASK_ADD,
+    SQL_TASK_DROP,
+    SQL_EVENT,
+    SQL_LANES,
+    SQL_CLAIM,
+    SQL_SERVED,
+    SQL_JOB, /* of the writer, within its group */
+    SQL_TASK,
+    SQL_RENEW,
+    SQL_END,
+    SQL_AGAIN,
+    SQL_REQUEUE,
+    SQL_EXPIRED,
+    SQL_LATE,
+    SQL_EXTEND,
+    SQL_COUNT_UP,
+    SQL_WRITES, /* those above are the writer's; those below the reader's */
+    SQL_GET,
+    SQL_GET_TASK,
+    SQL_LIST,
+    SQL_LIST_BATCH,
+    SQL_EVENTS,
+    SQL_EVENTS_OF,
+    SQL_COUNTS,
+    SQL_COUNTERS,
+    SQL_OLDEST,
+    SQL_N
+};
+extern const char *const kg_svc_sql[SQL_N];
+extern const char kg_svc_sql_schema[];
+enum { KG_SVC_SCHEMA = 1 };
+
+struct kg_svc_sqlite {
+    struct kg_svc_store base;
+    sqlite3 *write, *read;
+    sqlite3_stmt *stmt[SQL_N];
+    int lock;
+    char path[4096];
+};
+
+/* The statement, with its values bound: one letter each in types. t: const char *; i: int64_t. They
+ * must live until it is done. NULL and *err: IO. */
+sqlite3_stmt *kg_svc_sql_bind(struct kg_svc_sqlite *s, enum sql which, struct kg_err *err,
+                              const char *types, ...);
+/* One row is there: true. *err is set (code not OK) where the step failed. Ends the statement when
+ * there is none. */
+bool kg_svc_sql_row(struct kg_svc_sqlite *s, sqlite3_stmt *st, struct kg_err *err);
+/* Steps a statement without rows to its end. *changed: rows that it changed; or NULL. */
+enum kg_code kg_svc_sql_done(struct kg_svc_sqlite *s, sqlite3_stmt *st, int64_t *changed,
+                             struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_svc_sql_fail(sqlite3 *db, const char *path, struct kg_err *err);
+/* Columns of SQL_JOB, SQL_GET, SQL_LIST into a job that is initialised. */
+enum kg_code kg_svc_sql_job(sqlite3_stmt *st, struct kg_svc_job *out, struct kg_err *err)
+    KG_MUST_USE;
+enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *id,
+                              const char *type, const char *detail, struct kg_err *err) KG_MUST_USE;
+
+/* The functions of the row, by file. */
+enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
+                                  char id[KG_ULID_LEN], bool *known, struct kg_err *err);
+enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *s, const struct kg_svc_ask *ask,
+                                 struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
+enum kg_code kg_svc_sqlite_renew(struct kg_svc_store *s, const char *id, const char *claim,
+                                 int64_t fence, int64_t until_ms, struct kg_err *err);
+enum kg_code kg_svc_sqlite_finish(struct kg_svc_store *s, const struct kg_svc_end *e,
+                                  struct kg_err *err);
+enum kg_code kg_svc_sqlite_failed(struct kg_svc_store *s, const struct kg_svc_end *e,
+                                  struct kg_err *err);
+enum kg_code kg_svc_sqlite_give_back(struct kg_svc_store *s, const struct kg_svc_end *e,
+                                     struct kg_err *err);
+enum kg_code kg_svc_sqlite_cancel(struct kg_svc_store *s, const char *id, int64_t now_ms,
+                                  bool *changed, struct kg_err *err);
+enum kg_code kg_svc_sqlite_requeue(struct kg_svc_store *s, const char *id, int64_t now_ms,
+                                   struct kg_err *err);
+enum kg_code kg_svc_sqlite_expire(struct kg_svc_store *s, int64_t now_ms, int64_t *n,
+                                  struct kg_err *err);
+enum kg_code kg_svc_sqlite_extend(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
+enum kg_code kg_svc_sqlite_get(struct kg_svc_store *s, const char *id, bool with_task,
+                               struct kg_svc_job *out, struct kg_err *err);
+enum kg_code kg_svc_sqlite_list(struct kg_svc_store *s, const struct kg_svc_filter *f,
+                                kg_svc_on_job *each, void *ctx, struct kg_err *err);
+enum kg_code kg_svc_sqlite_events(struct kg_svc_store *s, int64_t after, const char *id,
+                                  size_t limit, kg_svc_on_event *each, void *ctx,
+                                  struct kg_err *err);
+enum kg_code kg_svc_sqlite_stats(struct kg_svc_store *s, struct kg_svc_stats *out,
+                                 struct kg_err *err);
+
+#endif

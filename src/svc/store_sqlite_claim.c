@@ -1,0 +1,121 @@
+/* The SQLite store: claims. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "svc/lanes.h"
+#include "svc/store_sqlite.h"
+
+struct choice {
+    struct kg_svc_lane *lane;
+    size_t n, cap;
+};
+
+static bool serves(const struct kg_svc_ask *ask, const char *device)
+{
+    for (size_t i = 0; i < ask->ndevices; i++) {
+        if (strcmp(ask->devices[i], device) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum kg_code load(struct kg_svc_sqlite *s, const struct kg_svc_ask *ask, struct choice *c,
+                         struct kg_err *err)
+{
+    struct kg_err e = KG_ERR_INIT;
+    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_LANES, &e, "");
+    while (st != NULL && kg_svc_sql_row(s, st, &e)) {
+        if (!serves(ask, (const char *)sqlite3_column_text(st, 5)) ||
+            sqlite3_column_text(st, 7) == NULL) {
+            continue;
+        }
+        if (c->n == c->cap) {
+            size_t cap = c->cap > 0 ? 2 * c->cap : 64;
+            struct kg_svc_lane *more = realloc(c->lane, cap * sizeof *more);
+            if (more == NULL) {
+                sqlite3_reset(st);
+                return kg_fail_memory(err, KG_E_HOST, "no memory for %zu lanes", cap);
+            }
+            c->lane = more;
+            c->cap = cap;
+        }
+        struct kg_svc_lane *l = &c->lane[c->n++];
+        l->id = sqlite3_column_int64(st, 0);
+        snprintf(l->name, sizeof l->name, "%s", (const char *)sqlite3_column_text(st, 1));
+        l->priority = sqlite3_column_int(st, 2);
+        l->waiting = sqlite3_column_int64(st, 3);
+        l->served_ms = sqlite3_column_int64(st, 4);
+        l->holders = sqlite3_column_int64(st, 6);
+        snprintf(l->first, sizeof l->first, "%s", (const char *)sqlite3_column_text(st, 7));
+    }
+    if (e.code != KG_OK) {
+        *err = e;
+    }
+    return e.code;
+}
+
+static enum kg_code take(struct kg_svc_sqlite *s, const struct kg_svc_ask *ask, int64_t lane,
+                         const char *id, struct kg_svc_job *out, struct kg_err *err)
+{
+    struct kg_key secret;
+    char claim[KG_SVC_CLAIM_LEN];
+    if (kg_rng_secret(&secret, err) != KG_OK) {
+        return err->code;
+    }
+    kg_key_hex(secret, claim);
+    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_CLAIM, err, "tttii", id, claim, ask->worker,
+                                       ask->now_ms + ask->term_ms, ask->now_ms);
+    if (kg_svc_sql_done(s, st, NULL, err) != KG_OK ||
+        kg_svc_sql_done(s, kg_svc_sql_bind(s, SQL_SERVED, err, "ii", lane, ask->now_ms), NULL,
+                        err) != KG_OK ||
+        kg_svc_sql_event(s, ask->now_ms, id, "claimed", ask->worker, err) != KG_OK) {
+        return err->code;
+    }
+    struct kg_err e = KG_ERR_INIT;
+    st = kg_svc_sql_bind(s, SQL_JOB, &e, "t", id);
+    if (st != NULL && kg_svc_sql_row(s, st, &e)) {
+        (void)!kg_svc_sql_job(st, out, &e);
+        sqlite3_reset(st);
+    }
+    st = e.code == KG_OK ? kg_svc_sql_bind(s, SQL_TASK, &e, "t", id) : NULL;
+    if (st != NULL && kg_svc_sql_row(s, st, &e)) {
+        (void)!kg_svc_job_keep(out, &out->task, (const char *)sqlite3_column_text(st, 0),
+                               (size_t)sqlite3_column_bytes(st, 0), &e);
+        sqlite3_reset(st);
+    }
+    if (e.code != KG_OK) {
+        *err = e;
+    }
+    return e.code;
+}
+
+enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc_ask *ask,
+                                 struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err)
+{
+    struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
+    struct choice c = {NULL, 0, 0};
+    bool *busy = calloc(ask->nslots + 1, sizeof *busy);
+    enum kg_code code =
+        busy != NULL ? load(s, ask, &c, err) : kg_fail_memory(err, KG_E_HOST, "no memory");
+    *n = 0;
+    for (int others = 0; others < 2 && code == KG_OK; others++) {
+        for (size_t i = 0; i < ask->nslots && code == KG_OK; i++) {
+            size_t at = busy[i] ? c.n
+                                : kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms,
+                                                      others > 0);
+            if (at == c.n) {
+                continue;
+            }
+            code = take(s, ask, c.lane[at].id, c.lane[at].first, &out[*n], err);
+            busy[i] = true;
+            of[(*n)++] = i;
+            c.n = 0; /* each choice sees what the one before has changed */
+            code = code != KG_OK ? code : load(s, ask, &c, err);
+        }
+    }
+    free(c.lane);
+    free(busy);
+    return code;
+}

@@ -1,0 +1,103 @@
+/* Schema and statements of the SQLite store. States and priorities are numbers of their enums:
+ * 0 waiting, 1 running, 2 done, 3 cancelled, 4 dead. */
+#include "svc/store_sqlite.h"
+
+/* Triggers keep the counts of lanes and states, so no statement can forget them. A lane vanishes in
+ * the statement that empties it. Tasks, which are large, have a table of their own. */
+const char kg_svc_sql_schema[] =
+    "CREATE TABLE jobs("
+    " id TEXT PRIMARY KEY, key TEXT NOT NULL, body_hash TEXT NOT NULL, lane INTEGER NOT NULL,"
+    " device TEXT NOT NULL, configuration TEXT NOT NULL, problem TEXT NOT NULL,"
+    " priority INTEGER NOT NULL, deadline INTEGER NOT NULL, batch TEXT NOT NULL,"
+    " batch_at INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL,"
+    " fence INTEGER NOT NULL, claim TEXT NOT NULL, worker TEXT NOT NULL,"
+    " claim_until INTEGER NOT NULL, created INTEGER NOT NULL, started INTEGER NOT NULL,"
+    " finished INTEGER NOT NULL, segment TEXT NOT NULL, offset INTEGER NOT NULL,"
+    " len INTEGER NOT NULL, sum TEXT NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,"
+    " error TEXT NOT NULL, blame TEXT NOT NULL, message TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE UNIQUE INDEX jobs_key ON jobs(key) WHERE key<>'';"
+    "CREATE INDEX jobs_waiting ON jobs(lane,id) WHERE state=0;"
+    "CREATE INDEX jobs_oldest ON jobs(created) WHERE state=0;"
+    "CREATE INDEX jobs_deadline ON jobs(deadline) WHERE state=0 AND deadline>0;"
+    "CREATE INDEX jobs_claims ON jobs(claim_until) WHERE state=1;"
+    "CREATE INDEX jobs_state ON jobs(state,id);"
+    "CREATE INDEX jobs_problem ON jobs(problem,id);"
+    "CREATE INDEX jobs_batch ON jobs(batch,batch_at) WHERE batch<>'';"
+    "CREATE TABLE tasks(id TEXT PRIMARY KEY, task TEXT NOT NULL);"
+    "CREATE TABLE lanes("
+    " id INTEGER PRIMARY KEY, name TEXT NOT NULL, device TEXT NOT NULL, priority INTEGER NOT NULL,"
+    " waiting INTEGER NOT NULL, running INTEGER NOT NULL, served INTEGER NOT NULL,"
+    " UNIQUE(name,priority));"
+    "CREATE TABLE events("
+    " seq INTEGER PRIMARY KEY AUTOINCREMENT, ms INTEGER NOT NULL, id TEXT NOT NULL,"
+    " type TEXT NOT NULL, detail TEXT NOT NULL);"
+    "CREATE INDEX events_of ON events(id,seq);"
+    "CREATE TABLE states(state INTEGER PRIMARY KEY, n INTEGER NOT NULL);"
+    "INSERT INTO states VALUES(0,0),(1,0),(2,0),(3,0),(4,0);"
+    "CREATE TABLE counters(name TEXT PRIMARY KEY, n INTEGER NOT NULL);"
+    "INSERT INTO counters VALUES('expired',0),('refused',0);"
+    "CREATE TRIGGER job_new AFTER INSERT ON jobs BEGIN"
+    " UPDATE states SET n=n+1 WHERE state=new.state;"
+    " UPDATE lanes SET waiting=waiting+1 WHERE id=new.lane; END;"
+    "CREATE TRIGGER job_moved AFTER UPDATE OF state ON jobs WHEN old.state<>new.state BEGIN"
+    " UPDATE states SET n=n-1 WHERE state=old.state;"
+    " UPDATE states SET n=n+1 WHERE state=new.state;"
+    " UPDATE lanes SET waiting=waiting+(new.state=0)-(old.state=0),"
+    "  running=running+(new.state=1)-(old.state=1) WHERE id=new.lane;"
+    " DELETE FROM lanes WHERE id=new.lane AND waiting=0 AND running=0; END;";
+
+#define COLUMNS                                                                                    \
+    "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
+    "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \
+    "verdict,reason,error,blame,message"
+
+const char *const kg_svc_sql[SQL_N] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_BY_KEY] = "SELECT id,body_hash FROM jobs WHERE key=?1 AND key<>''",
+    [SQL_WAITING] = "SELECT n FROM states WHERE state=0",
+    [SQL_LANE] = "INSERT INTO lanes(name,device,priority,waiting,running,served)"
+                 " VALUES(?1,?2,?3,0,0,?4) ON CONFLICT(name,priority) DO UPDATE SET"
+                 " served=CASE WHEN waiting=0 THEN excluded.served ELSE served END RETURNING id",
+    [SQL_SUBMIT] = "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,0,0,'','',0,?12,"
+                   "0,0,'',0,0,'','','','','','')",
+    [SQL_TASK_ADD] = "INSERT INTO tasks VALUES(?1,?2)",
+    [SQL_TASK_DROP] = "DELETE FROM tasks WHERE id=?1",
+    [SQL_EVENT] = "INSERT INTO events(ms,id,type,detail) VALUES(?1,?2,?3,?4)",
+    [SQL_LANES] = "SELECT id,name,priority,waiting,served,device,"
+                  "(SELECT sum(running) FROM lanes b WHERE b.name=lanes.name),"
+                  "(SELECT min(id) FROM jobs WHERE lane=lanes.id AND state=0)"
+                  " FROM lanes WHERE waiting>0",
+    [SQL_CLAIM] = "UPDATE jobs SET state=1,attempts=attempts+1,fence=fence+1,claim=?2,worker=?3,"
+                  "claim_until=?4,started=?5 WHERE id=?1 AND state=0",
+    [SQL_SERVED] = "UPDATE lanes SET served=?2 WHERE id=?1",
+    [SQL_JOB] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
+    [SQL_TASK] = "SELECT task FROM tasks WHERE id=?1",
+    [SQL_RENEW] = "UPDATE jobs SET claim_until=?4 WHERE id=?1 AND state=1 AND claim=?2 AND fence=?3",
+    [SQL_END] = "UPDATE jobs SET state=?2,finished=?3,claim='',segment=?4,offset=?5,len=?6,sum=?7,"
+                "verdict=?8,reason=?9,error=?10,blame=?11,message=?12 WHERE id=?1",
+    [SQL_AGAIN] = "UPDATE jobs SET state=0,claim='',attempts=?2 WHERE id=?1",
+    [SQL_REQUEUE] = "UPDATE jobs SET state=0,attempts=0,lane=?2,finished=0,segment='',offset=0,"
+                    "len=0,sum='',error='',blame='',message='' WHERE id=?1",
+    [SQL_EXPIRED] = "SELECT id FROM jobs WHERE state=1 AND claim_until<=?1 LIMIT 1",
+    [SQL_LATE] = "SELECT id FROM jobs WHERE state=0 AND deadline>0 AND deadline<=?1 LIMIT 1",
+    [SQL_EXTEND] = "UPDATE jobs SET claim_until=?1 WHERE state=1 AND claim_until<?1",
+    [SQL_COUNT_UP] = "UPDATE counters SET n=n+1 WHERE name=?1",
+    [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
+    [SQL_GET_TASK] = "SELECT task FROM tasks WHERE id=?1",
+    [SQL_LIST] = "SELECT " COLUMNS " FROM jobs WHERE (?1<0 OR state=?1) AND (?2='' OR problem=?2)"
+                 " AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4) AND (?5='' OR id<?5)"
+                 " ORDER BY id DESC LIMIT ?6",
+    [SQL_LIST_BATCH] = "SELECT " COLUMNS " FROM jobs WHERE batch=?1 AND batch<>''"
+                       " AND batch_at>=?2 ORDER BY batch_at LIMIT ?3",
+    [SQL_EVENTS] = "SELECT seq,ms,id,type,detail FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
+    [SQL_EVENTS_OF] = "SELECT seq,ms,id,type,detail FROM events WHERE id=?3 AND seq>?1"
+                      " ORDER BY seq LIMIT ?2",
+    [SQL_COUNTS] = "SELECT state,n FROM states",
+    [SQL_COUNTERS] = "SELECT (SELECT n FROM counters WHERE name='expired'),"
+                     "(SELECT n FROM counters WHERE name='refused'),"
+                     "(SELECT count(*) FROM lanes WHERE waiting>0),"
+                     "(SELECT max(seq) FROM events)",
+    [SQL_OLDEST] = "SELECT min(created) FROM jobs WHERE state=0",
+};
