@@ -1,7 +1,8 @@
 /* The commands of kgym and what they share. Exit status: 0 done and good news, 1 done and the
  * candidate or the check failed, 2 usage, configuration or infrastructure error.
  *   cli/gym    commands of the gym itself: they print what it knows of problems, records and hosts
- *   cli/learn  commands that use the gym: of its headers they include gym/kgym.h alone */
+ *   cli/learn  commands that use the gym: of its headers they include gym/kgym.h alone
+ *   cli/svc    the service: it tells src/svc what the gym knows */
 #ifndef KG_CLI_CLI_H
 #define KG_CLI_CLI_H
 
@@ -22,6 +23,11 @@ const struct kg_command *kg_cli_commands(size_t *n);
 /* What a pool executes; no help and no completion names them. */
 enum { KG_CLI_ROLES = 2 };
 extern const struct kg_command kg_cli_roles[KG_CLI_ROLES];
+/* The same of `kgym serve`. */
+#define KG_SERVE_API    "serve-api"
+#define KG_SERVE_WORKER "serve-worker"
+int kg_cmd_serve_api(int argc, char **argv);
+int kg_cmd_serve_worker(int argc, char **argv);
 
 int kg_cmd_eval(int argc, char **argv);
 int kg_cmd_problems(int argc, char **argv);
@@ -33,6 +39,7 @@ int kg_cmd_kernelbench(int argc, char **argv);
 int kg_cmd_train(int argc, char **argv);
 int kg_cmd_sft(int argc, char **argv);
 int kg_cmd_generate(int argc, char **argv);
+int kg_cmd_serve(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);

@@ -17,11 +17,18 @@ static const struct kg_command commands[] = {
     {"train", kg_cmd_train, "train a small model on generated kernels, by SFT and RL"},
     {"sft", kg_cmd_sft, "train a model on conversations, whole or as an adapter"},
     {"generate", kg_cmd_generate, "let a model answer, as text or as ids with log-probs"},
+    {"serve", kg_cmd_serve, "judge replies that come over HTTP, and lose none"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
     {"completion", kg_cmd_completion, "shell completion for bash or zsh"},
     {"help", kg_cmd_help, "a command's help, or a page: `kgym help card`"},
     {"version", kg_cmd_version, "the version"},
+};
+
+/* What `kgym serve` executes. */
+static const struct kg_command serve_roles[] = {
+    {KG_SERVE_API, kg_cmd_serve_api, ""},
+    {KG_SERVE_WORKER, kg_cmd_serve_worker, ""},
 };
 
 const struct kg_command *kg_cli_commands(size_t *n)
@@ -93,6 +100,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < KG_CLI_ROLES; i++) {
         if (strcmp(argv[1], kg_cli_roles[i].name) == 0) {
             return kg_cli_roles[i].run(argc - 1, argv + 1);
+        }
+    }
+    for (size_t i = 0; i < sizeof serve_roles / sizeof *serve_roles; i++) {
+        if (strcmp(argv[1], serve_roles[i].name) == 0) {
+            return serve_roles[i].run(argc - 1, argv + 1);
         }
     }
     return unknown(word);

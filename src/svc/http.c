@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -67,6 +68,18 @@ void kg_svc_on_gone(struct kg_svc_exchange *x, void (*gone)(struct kg_svc_exchan
     x->gone_arg = arg;
 }
 
+bool kg_svc_is_there(const struct kg_svc_exchange *x)
+{
+    char byte;
+    struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
+    if (c == NULL) {
+        return false;
+    }
+    int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c));
+    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
 const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x)
 {
     return &x->request;
@@ -105,10 +118,10 @@ static const char *reason(int status)
     static const struct {
         int status;
         const char *text;
-    } known[] = {{200, "OK"},           {202, "Accepted"},          {204, "No Content"},
-                 {400, "Bad Request"},  {401, "Unauthorized"},      {403, "Forbidden"},
-                 {404, "Not Found"},    {405, "Method Not Allowed"}, {409, "Conflict"},
-                 {413, "Too Large"},    {429, "Too Many Requests"}, {500, "Server Error"},
+    } known[] = {{200, "OK"},          {202, "Accepted"},           {204, "No Content"},
+                 {400, "Bad Request"}, {401, "Unauthorized"},       {403, "Forbidden"},
+                 {404, "Not Found"},   {405, "Method Not Allowed"}, {409, "Conflict"},
+                 {413, "Too Large"},   {429, "Too Many Requests"},  {500, "Server Error"},
                  {503, "Unavailable"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].status == status) {
@@ -162,9 +175,9 @@ size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n)
         evbuffer_free(piece);
     }
     struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
-    return c != NULL ? evbuffer_get_length(
-                           bufferevent_get_output(evhttp_connection_get_bufferevent(c)))
-                     : 0;
+    return c != NULL
+               ? evbuffer_get_length(bufferevent_get_output(evhttp_connection_get_bufferevent(c)))
+               : 0;
 }
 
 void kg_svc_stream_end(struct kg_svc_exchange *x)
@@ -204,8 +217,8 @@ static unsigned scopes_of(const struct kg_svc_exchange *x)
         return KG_SVC_ALL;
     }
     const char *given = header(x->req, "Authorization");
-    return strncasecmp(given, "Bearer ", 7) == 0 ? o->scopes(o->ctx, given + 7, strlen(given + 7))
-                                                 : 0;
+    size_t n = strlen(given);
+    return n > 7 && strncasecmp(given, "Bearer ", 7) == 0 ? o->scopes(o->ctx, given + 7, n - 7) : 0;
 }
 
 static const char *method_name(struct evhttp_request *req)
@@ -237,9 +250,12 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
     r->len = evbuffer_get_length(in);
     r->body = x->body = malloc(r->len + 1);
     r->method = method_name(x->req);
-    r->path = path != NULL ? path : "/";
-    r->type = header(x->req, "Content-Type");
-    r->accept = header(x->req, "Accept");
+    snprintf(x->raw, sizeof x->raw, "%s", path != NULL ? path : "/");
+    snprintf(x->type, sizeof x->type, "%s", header(x->req, "Content-Type"));
+    snprintf(x->accept, sizeof x->accept, "%s", header(x->req, "Accept"));
+    r->path = x->raw;
+    r->type = x->type;
+    r->accept = x->accept;
     if (x->body == NULL) {
         kg_svc_reply_error(x, 503, "no_memory", "", "no memory for the body");
         return false;
@@ -251,7 +267,8 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
         kg_svc_reply_error(x, 400, "bad_length", "", "the request has more than one length");
         return false;
     }
-    if (!kg_svc_path_split(r->path, x->path, segment, n)) {
+    if ((path != NULL && strlen(path) >= sizeof x->raw) ||
+        !kg_svc_path_split(r->path, x->path, segment, n)) {
         kg_svc_reply_error(x, 400, "bad_path", "", "the path is no path of this service");
         return false;
     }

@@ -33,7 +33,7 @@ enum { KG_SVC_ARGS = 4 };
 
 struct kg_svc_request {
     const char *method;           /* "GET" */
-    const char *path;             /* decoded, without the query; repeated slashes are one */
+    const char *path;             /* as sent, without the query */
     const char *arg[KG_SVC_ARGS]; /* what stood for `*` in the route's pattern; else NULL */
     const char *body;             /* [len] bytes, NUL behind them */
     size_t len;
@@ -100,6 +100,9 @@ void kg_svc_stream_end(struct kg_svc_exchange *x);
  * ended when it returns. Without it the answer of such an exchange is dropped. */
 void kg_svc_on_gone(struct kg_svc_exchange *x, void (*gone)(struct kg_svc_exchange *x, void *arg),
                     void *arg);
+
+/* False: the client has closed its side. For what would be lost with it, such as a claim. */
+bool kg_svc_is_there(const struct kg_svc_exchange *x);
 
 /* --- strict bodies --- */
 

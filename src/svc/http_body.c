@@ -100,6 +100,10 @@ const char *kg_svc_body_text(struct kg_svc_exchange *x, const json_t *body, cons
     if (text == NULL) {
         *ok = false;
         kg_svc_reply_error(x, 400, "bad_type", name, "`%s` must be a string", name);
+    } else if (strlen(text) != json_string_length(value)) {
+        *ok = false;
+        text = NULL;
+        kg_svc_reply_error(x, 400, "bad_text", name, "`%s` must hold no NUL", name);
     }
     return text;
 }

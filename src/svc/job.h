@@ -71,7 +71,7 @@ struct kg_svc_job {
     int64_t created_ms, started_ms, finished_ms; /* started: the last attempt */
 
     struct kg_svc_place record;
-    const char *verdict, *reason;      /* of a record; "": none */
+    const char *verdict, *reason;        /* of a record; "": none */
     const char *error, *blame, *message; /* of a job, or a record, without a verdict */
 };
 

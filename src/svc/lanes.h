@@ -22,8 +22,9 @@ struct kg_svc_lane {
     int64_t id;
     char name[KG_SHA256_HEX];
     int priority;
-    int64_t waiting, holders; /* holders: slots that run a job of this name, whatever its priority */
-    int64_t served_ms; /* when a job of it was claimed last, or when it got its first one */
+    int64_t waiting,
+        holders;             /* holders: slots that run a job of this name, whatever its priority */
+    int64_t served_ms;       /* when a job of it was claimed last, or when it got its first one */
     char first[KG_ULID_LEN]; /* its oldest waiting job */
 };
 

@@ -103,9 +103,8 @@ enum kg_code kg_svc_segments_append(struct kg_svc_segments *s, const char *recor
         return kg_fail_memory(err, KG_E_HOST, "no memory to compress a record");
     }
     size_t n = ZSTD_compressCCtx(s->zip, frame, room, record, len, 3);
-    enum kg_code code = ZSTD_isError(n)
-                            ? kg_fail(err, KG_E_HOST, "zstd: %s", ZSTD_getErrorName(n))
-                            : kg_file_write_all(s->fd, frame, n, err);
+    enum kg_code code = ZSTD_isError(n) ? kg_fail(err, KG_E_HOST, "zstd: %s", ZSTD_getErrorName(n))
+                                        : kg_file_write_all(s->fd, frame, n, err);
     if (code == KG_OK) {
         memset(out, 0, sizeof *out);
         snprintf(out->segment, sizeof out->segment, "%s", s->name);
@@ -183,10 +182,10 @@ static enum kg_code unpack(const char *path, const struct kg_svc_place *p, const
         return kg_fail_memory(err, KG_E_HOST, "no memory for a record");
     }
     size_t got = ZSTD_decompress(text, (size_t)size, frame, n);
-    enum kg_code code = ZSTD_isError(got) || got != size
-                            ? kg_fail(err, KG_E_IO, "%s: the record at %lld is damaged", path,
-                                      (long long)p->offset)
-                            : KG_OK;
+    enum kg_code code =
+        ZSTD_isError(got) || got != size
+            ? kg_fail(err, KG_E_IO, "%s: the record at %lld is damaged", path, (long long)p->offset)
+            : KG_OK;
     if (code == KG_OK) {
         kg_buf_add(out, text, got);
         code = kg_buf_ok(out) ? KG_OK : kg_fail(err, KG_E_LIMIT, "%s: a record is too long", path);

@@ -7,8 +7,8 @@
  *
  * One record per job is ever visible. finish(), fail() and give_back() name claim and fence; where
  * they are not those of the running attempt, nothing changes, KG_E_NOT_FOUND is returned and the
- * refusal is counted. A job whose claim has run out is taken back by expire(): it waits again, or is
- * dead after KG_SVC_ATTEMPTS.
+ * refusal is counted. A job whose claim has run out is taken back by expire(): it waits again, or
+ * is dead after KG_SVC_ATTEMPTS.
  *
  * Threads. Calls between begin() and commit(), these included, are made by one thread at a time;
  * reads may be made by one other thread meanwhile.
@@ -49,10 +49,10 @@ struct kg_svc_end {
 };
 
 struct kg_svc_filter {
-    int state;                              /* enum kg_svc_state; -1: any */
-    const char *problem, *verdict, *batch;  /* NULL: any */
-    const char *after;                      /* id: those before it in the list are left out */
-    bool by_line;                           /* of a batch, in order of its lines from `from` on */
+    int state;                             /* enum kg_svc_state; -1: any */
+    const char *problem, *verdict, *batch; /* NULL: any */
+    const char *after;                     /* id: those before it in the list are left out */
+    bool by_line;                          /* of a batch, in order of its lines from `from` on */
     int64_t from;
     size_t limit;
 };
@@ -87,9 +87,9 @@ struct kg_svc_store_kind {
     enum kg_code (*commit)(struct kg_svc_store *s, struct kg_err *err);
     void (*rollback)(struct kg_svc_store *s);
 
-    /* Accepts job, whose id, task, lane, priority, body_hash, created_ms the caller has set. Where a
-     * job has its key already: *known is true and *id [KG_ULID_LEN] is that job's; USAGE if that one
-     * asked for something else. FULL: `most` jobs wait already (0: no limit). */
+    /* Accepts job, whose id, task, lane, priority, body_hash, created_ms the caller has set. Where
+     * a job has its key already: *known is true and *id [KG_ULID_LEN] is that job's; USAGE if that
+     * one asked for something else. FULL: `most` jobs wait already (0: no limit). */
     enum kg_code (*submit)(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
                            char id[KG_ULID_LEN], bool *known, struct kg_err *err);
     /* Claims at most one job for each slot: out [nslots], where of[i] is the slot of out[i]; *n of
@@ -116,8 +116,8 @@ struct kg_svc_store_kind {
     /* Takes back claims that have run out, and ends waiting jobs whose deadline has passed. *n: how
      * many jobs changed. */
     enum kg_code (*expire)(struct kg_svc_store *s, int64_t now_ms, int64_t *n, struct kg_err *err);
-    /* Claims that run last until_ms at least: after a start of the service, when their holders could
-     * not renew them. */
+    /* Claims that run last until_ms at least: after a start of the service, when their holders
+     * could not renew them. */
     enum kg_code (*extend)(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
 
     /* out: initialised. NOT_FOUND. with_task: its task as well. */

@@ -27,9 +27,9 @@ sqlite3_stmt *kg_svc_sql_bind(struct kg_svc_sqlite *s, enum sql which, struct kg
                               const char *types, ...)
 {
     sqlite3 *db = connection(s, which);
-    if (s->stmt[which] == NULL && sqlite3_prepare_v3(db, kg_svc_sql[which], -1,
-                                                     SQLITE_PREPARE_PERSISTENT, &s->stmt[which],
-                                                     NULL) != SQLITE_OK) {
+    if (s->stmt[which] == NULL &&
+        sqlite3_prepare_v3(db, kg_svc_sql[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which],
+                           NULL) != SQLITE_OK) {
         kg_svc_sql_fail(db, s->path, err);
         return NULL;
     }
@@ -39,9 +39,9 @@ sqlite3_stmt *kg_svc_sql_bind(struct kg_svc_sqlite *s, enum sql which, struct kg
     va_start(ap, types);
     int code = SQLITE_OK;
     for (int i = 0; types[i] != '\0' && code == SQLITE_OK; i++) {
-        code = types[i] == 't' ? sqlite3_bind_text(st, i + 1, va_arg(ap, const char *), -1,
-                                                   SQLITE_STATIC)
-                               : sqlite3_bind_int64(st, i + 1, va_arg(ap, int64_t));
+        code = types[i] == 't'
+                   ? sqlite3_bind_text(st, i + 1, va_arg(ap, const char *), -1, SQLITE_STATIC)
+                   : sqlite3_bind_int64(st, i + 1, va_arg(ap, int64_t));
     }
     va_end(ap);
     if (code != SQLITE_OK) {
@@ -84,8 +84,8 @@ enum kg_code kg_svc_sql_done(struct kg_svc_sqlite *s, sqlite3_stmt *st, int64_t 
     return KG_OK;
 }
 
-enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *id,
-                              const char *type, const char *detail, struct kg_err *err)
+enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *id, const char *type,
+                              const char *detail, struct kg_err *err)
 {
     return kg_svc_sql_done(s, kg_svc_sql_bind(s, SQL_EVENT, err, "ittt", ms, id, type, detail),
                            NULL, err);
@@ -206,8 +206,8 @@ static enum kg_code open_files(struct kg_svc_sqlite *s, struct kg_err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     if (sqlite3_open_v2(s->path, &s->write, flags | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK ||
-        run_text(s, "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000", err)
-            != KG_OK) {
+        run_text(s, "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000",
+                 err) != KG_OK) {
         return kg_svc_sql_fail(s->write, s->path, err);
     }
     if (migrate(s, err) != KG_OK) {

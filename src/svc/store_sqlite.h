@@ -1,5 +1,5 @@
-/* Private to store_sqlite*.c: the store in a SQLite database of one folder, which one process has at
- * a time. Writes go through one connection, reads through another (WAL). Statements are prepared
+/* Private to store_sqlite*.c: the store in a SQLite database of one folder, which one process has
+ * at a time. Writes go through one connection, reads through another (WAL). Statements are prepared
  * once, on first use. */
 #ifndef KG_SVC_STORE_SQLITE_H
 #define KG_SVC_STORE_SQLITE_H
@@ -68,14 +68,15 @@ enum kg_code kg_svc_sql_done(struct kg_svc_sqlite *s, sqlite3_stmt *st, int64_t 
                              struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_svc_sql_fail(sqlite3 *db, const char *path, struct kg_err *err);
 /* Columns of SQL_JOB, SQL_GET, SQL_LIST into a job that is initialised. */
-enum kg_code kg_svc_sql_job(sqlite3_stmt *st, struct kg_svc_job *out, struct kg_err *err)
-    KG_MUST_USE;
-enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *id,
-                              const char *type, const char *detail, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_svc_sql_job(sqlite3_stmt *st, struct kg_svc_job *out,
+                            struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *id, const char *type,
+                              const char *detail, struct kg_err *err) KG_MUST_USE;
 
 /* The functions of the row, by file. */
-enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
-                                  char id[KG_ULID_LEN], bool *known, struct kg_err *err);
+enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *s, const struct kg_svc_job *job,
+                                  int64_t most, char id[KG_ULID_LEN], bool *known,
+                                  struct kg_err *err);
 enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *s, const struct kg_svc_ask *ask,
                                  struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
 enum kg_code kg_svc_sqlite_renew(struct kg_svc_store *s, const char *id, const char *claim,

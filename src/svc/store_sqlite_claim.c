@@ -102,9 +102,9 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc
     *n = 0;
     for (int others = 0; others < 2 && code == KG_OK; others++) {
         for (size_t i = 0; i < ask->nslots && code == KG_OK; i++) {
-            size_t at = busy[i] ? c.n
-                                : kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms,
-                                                      others > 0);
+            size_t at =
+                busy[i] ? c.n
+                        : kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms, others > 0);
             if (at == c.n) {
                 continue;
             }

@@ -35,8 +35,8 @@ static enum kg_code lane_of(struct kg_svc_sqlite *s, const struct kg_svc_job *jo
     char name[KG_SHA256_HEX];
     kg_svc_lane_name(job, name);
     struct kg_err e = KG_ERR_INIT;
-    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_LANE, &e, "ttii", name, job->device,
-                                       (int64_t)job->priority, now_ms);
+    sqlite3_stmt *st =
+        kg_svc_sql_bind(s, SQL_LANE, &e, "ttii", name, job->device, (int64_t)job->priority, now_ms);
     while (st != NULL && kg_svc_sql_row(s, st, &e)) {
         *lane = sqlite3_column_int64(st, 0);
     }
@@ -63,8 +63,10 @@ static enum kg_code known_key(struct kg_svc_sqlite *s, const struct kg_svc_job *
         return e.code;
     }
     return same ? KG_OK
-                : kg_fail(err, KG_E_USAGE, "the key belongs to job %s, which asked for something "
-                                           "else", id);
+                : kg_fail(err, KG_E_USAGE,
+                          "the key belongs to job %s, which asked for something "
+                          "else",
+                          id);
 }
 
 static enum kg_code room(struct kg_svc_sqlite *s, int64_t most, struct kg_err *err)
@@ -96,10 +98,10 @@ enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *store, const struct kg_sv
     if (room(s, most, err) != KG_OK || lane_of(s, job, job->created_ms, &lane, err) != KG_OK) {
         return err->code;
     }
-    sqlite3_stmt *st = kg_svc_sql_bind(
-        s, SQL_SUBMIT, err, "tttitttiitii", job->id, job->key, job->body_hash, lane, job->device,
-        job->configuration, job->problem, (int64_t)job->priority, job->deadline_ms, job->batch,
-        job->batch_at, job->created_ms);
+    sqlite3_stmt *st =
+        kg_svc_sql_bind(s, SQL_SUBMIT, err, "tttitttiitii", job->id, job->key, job->body_hash, lane,
+                        job->device, job->configuration, job->problem, (int64_t)job->priority,
+                        job->deadline_ms, job->batch, job->batch_at, job->created_ms);
     if (kg_svc_sql_done(s, st, NULL, err) != KG_OK) {
         return err->code;
     }
@@ -237,8 +239,11 @@ enum kg_code kg_svc_sqlite_cancel(struct kg_svc_store *store, const char *id, in
     *changed = false;
     enum kg_code code = look(s, id, &job, err);
     if (code == KG_OK && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING)) {
-        const struct kg_svc_end e = {.id = id, .now_ms = now_ms, .error = "cancelled",
-                                     .blame = "host", .message = "the job was cancelled"};
+        const struct kg_svc_end e = {.id = id,
+                                     .now_ms = now_ms,
+                                     .error = "cancelled",
+                                     .blame = "host",
+                                     .message = "the job was cancelled"};
         *changed = true;
         code = end_job(s, &e, KG_SVC_CANCELLED, err) != KG_OK
                    ? err->code
@@ -290,12 +295,12 @@ static enum kg_code first(struct kg_svc_sqlite *s, enum sql which, int64_t now_m
 static enum kg_code take_back(struct kg_svc_sqlite *s, const struct kg_svc_job *job, int64_t now_ms,
                               struct kg_err *err)
 {
-    const struct kg_svc_end e = {
-        .id = job->id,
-        .now_ms = now_ms,
-        .error = "gym",
-        .blame = "gym",
-        .message = "each attempt ended without an answer: its worker was gone"};
+    const struct kg_svc_end e = {.id = job->id,
+                                 .now_ms = now_ms,
+                                 .error = "gym",
+                                 .blame = "gym",
+                                 .message =
+                                     "each attempt ended without an answer: its worker was gone"};
     sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_COUNT_UP, err, "t", "expired");
     return kg_svc_sql_done(s, st, NULL, err) != KG_OK ? err->code
                                                       : again(s, job, &e, "expired", err);
@@ -323,8 +328,7 @@ enum kg_code kg_svc_sqlite_expire(struct kg_svc_store *store, int64_t now_ms, in
         for (bool there = true; there;) {
             struct kg_svc_job job;
             kg_svc_job_init(&job);
-            enum kg_code code =
-                first(s, late ? SQL_LATE : SQL_EXPIRED, now_ms, &job, &there, err);
+            enum kg_code code = first(s, late ? SQL_LATE : SQL_EXPIRED, now_ms, &job, &there, err);
             if (code == KG_OK && there) {
                 *n += 1;
                 code = late ? too_late(s, &job, now_ms, err) : take_back(s, &job, now_ms, err);

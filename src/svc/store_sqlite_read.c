@@ -19,9 +19,9 @@ enum kg_code kg_svc_sql_job(sqlite3_stmt *st, struct kg_svc_job *j, struct kg_er
     const struct {
         const char **field;
         int column;
-    } kept[] = {{&j->key, 1},     {&j->device, 3},   {&j->configuration, 4}, {&j->problem, 5},
-                {&j->batch, 8},   {&j->worker, 14},  {&j->verdict, 23},      {&j->reason, 24},
-                {&j->error, 25},  {&j->blame, 26},   {&j->message, 27}};
+    } kept[] = {{&j->key, 1},    {&j->device, 3},  {&j->configuration, 4}, {&j->problem, 5},
+                {&j->batch, 8},  {&j->worker, 14}, {&j->verdict, 23},      {&j->reason, 24},
+                {&j->error, 25}, {&j->blame, 26},  {&j->message, 27}};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         const char *t = text_of(st, kept[i].column);
         if (kg_svc_job_keep(j, kept[i].field, t, strlen(t), err) != KG_OK) {
@@ -83,13 +83,12 @@ enum kg_code kg_svc_sqlite_list(struct kg_svc_store *store, const struct kg_svc_
 {
     struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
     struct kg_err e = KG_ERR_INIT;
-    sqlite3_stmt *st =
-        f->by_line
-            ? kg_svc_sql_bind(s, SQL_LIST_BATCH, &e, "tii", or_any(f->batch), f->from,
-                              (int64_t)f->limit)
-            : kg_svc_sql_bind(s, SQL_LIST, &e, "itttti", (int64_t)f->state, or_any(f->problem),
-                              or_any(f->verdict), or_any(f->batch), or_any(f->after),
-                              (int64_t)f->limit);
+    sqlite3_stmt *st = f->by_line
+                           ? kg_svc_sql_bind(s, SQL_LIST_BATCH, &e, "tii", or_any(f->batch),
+                                             f->from, (int64_t)f->limit)
+                           : kg_svc_sql_bind(s, SQL_LIST, &e, "itttti", (int64_t)f->state,
+                                             or_any(f->problem), or_any(f->verdict),
+                                             or_any(f->batch), or_any(f->after), (int64_t)f->limit);
     bool more = st != NULL;
     while (more && kg_svc_sql_row(s, st, &e)) {
         struct kg_svc_job job;
@@ -112,9 +111,9 @@ enum kg_code kg_svc_sqlite_events(struct kg_svc_store *store, int64_t after, con
 {
     struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
     struct kg_err e = KG_ERR_INIT;
-    sqlite3_stmt *st =
-        id != NULL ? kg_svc_sql_bind(s, SQL_EVENTS_OF, &e, "iit", after, (int64_t)limit, id)
-                   : kg_svc_sql_bind(s, SQL_EVENTS, &e, "ii", after, (int64_t)limit);
+    sqlite3_stmt *st = id != NULL
+                           ? kg_svc_sql_bind(s, SQL_EVENTS_OF, &e, "iit", after, (int64_t)limit, id)
+                           : kg_svc_sql_bind(s, SQL_EVENTS, &e, "ii", after, (int64_t)limit);
     bool more = st != NULL;
     while (more && kg_svc_sql_row(s, st, &e)) {
         const struct kg_svc_event event = {.seq = sqlite3_column_int64(st, 0),

@@ -74,7 +74,8 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_SERVED] = "UPDATE lanes SET served=?2 WHERE id=?1",
     [SQL_JOB] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
     [SQL_TASK] = "SELECT task FROM tasks WHERE id=?1",
-    [SQL_RENEW] = "UPDATE jobs SET claim_until=?4 WHERE id=?1 AND state=1 AND claim=?2 AND fence=?3",
+    [SQL_RENEW] =
+        "UPDATE jobs SET claim_until=?4 WHERE id=?1 AND state=1 AND claim=?2 AND fence=?3",
     [SQL_END] = "UPDATE jobs SET state=?2,finished=?3,claim='',segment=?4,offset=?5,len=?6,sum=?7,"
                 "verdict=?8,reason=?9,error=?10,blame=?11,message=?12 WHERE id=?1",
     [SQL_AGAIN] = "UPDATE jobs SET state=0,claim='',attempts=?2 WHERE id=?1",

@@ -1,0 +1,199 @@
+/* kgym serve: the service, and the two commands that it executes: its api process and its worker. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/svc/serve.h"
+#include "svc/api.h"
+#include "svc/serve.h"
+#include "svc/worker.h"
+
+#define OPT_STRUCT struct kg_serve_config
+#include "base/opt_rows.h"
+
+static const struct kg_opt table[] = {
+    TEXT("host", host, "127.0.0.1", "Address to serve at: one of this host's loopback addresses."),
+    INT("port", port, 0, 65535, "10907", "", "Port to serve at; 0: any free one."),
+    TEXT("folder", folder, "runs/serve", "Folder of the store and its records."),
+    BOOL("work", work, "yes", "Judge on this host; no: jobs wait."),
+    INT("jobs", jobs, 0, 512, "0", "", "Evaluations at once on this host; 0: as a batch has."),
+    INT("queue_limit", queue_limit, 0, 100000000, "1000000", "",
+        "Jobs that may wait; more are refused with 429. 0: no limit."),
+    INT("body_mb", body_mb, 1, 1024, "64", "MB", "Largest body of a request."),
+    REAL("term", term_s, 2, 3600, "30", "s",
+         "A claim that its worker has not renewed for so long is taken back."),
+};
+
+const struct kg_opts *kg_serve_options(void)
+{
+    static const struct kg_opts opts = {table, sizeof table / sizeof *table, NULL};
+    return &opts;
+}
+
+static void usage(FILE *f)
+{
+    struct kg_buf keys;
+    fputs("usage: kgym serve [--port N] [--folder DIR] [--jobs N] [...]\n\n"
+          "Judges replies that come over HTTP: docs/service.md. What is accepted is kept in\n"
+          "the folder, and so is each record: a service that is killed goes on where it was\n"
+          "when it is started again.\n\n"
+          "Example: kgym serve &\n"
+          "         curl -s 'http://127.0.0.1:10907/v1/evaluations?wait=60' \\\n"
+          "           -d '{\"problem\": \"softmax\", \"source\": \"...\"}'\n\n"
+          "Options:\n\n",
+          f);
+    kg_buf_init(&keys, 1u << 16);
+    kg_opts_help(kg_serve_options(), &keys);
+    fputs(keys.data, f);
+    kg_buf_deinit(&keys);
+    fputs("\nexit status: 0 ended by SIGTERM or Ctrl-C, 2 error\n", f);
+}
+
+static enum kg_code parse(struct kg_serve_config *c, bool *help, int argc, char **argv,
+                          struct kg_err *err)
+{
+    static const char *const flags[] = {"--help", NULL};
+    kg_opts_defaults(kg_serve_options(), c);
+    for (int i = 1, used = 0; i < argc; i += used) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            *help = true;
+            used = 1;
+        } else if (kg_opts_flag(kg_serve_options(), c, argc, argv, i, &used, err) != KG_OK) {
+            return err->code;
+        } else if (used == 0) {
+            return kg_cli_unknown("serve", argv[i], flags, kg_serve_options(), err);
+        }
+    }
+    return KG_OK;
+}
+
+/* Without tokens whoever reaches the port may submit, so only this host may. */
+static bool is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+/* --- the parent --- */
+
+struct parent {
+    const struct kg_serve_config *config;
+    char port[16], jobs[16];
+    char *argv[8];
+};
+
+static char *const *worker_argv(void *ctx, int port)
+{
+    static char program[] = "kgym", role[] = KG_SERVE_WORKER;
+    struct parent *p = ctx;
+    if (!p->config->work) {
+        return NULL;
+    }
+    snprintf(p->port, sizeof p->port, "%d", port);
+    snprintf(p->jobs, sizeof p->jobs, "%lld", (long long)p->config->jobs);
+    char *const words[] = {program, role, (char *)(uintptr_t)p->config->host, p->port, p->jobs,
+                           NULL};
+    memcpy(p->argv, words, sizeof words);
+    return p->argv;
+}
+
+static void ready(void *ctx, int port)
+{
+    const struct parent *p = ctx;
+    bool six = strchr(p->config->host, ':') != NULL;
+    printf("kgym serve: http://%s%s%s:%d, store in %s\n", six ? "[" : "", p->config->host,
+           six ? "]" : "", port, p->config->folder);
+    fflush(stdout);
+}
+
+static enum kg_code serve(const struct kg_serve_config *c, int argc, char **argv,
+                          struct kg_err *err)
+{
+    static char program[] = "kgym", role[] = KG_SERVE_API;
+    struct parent p = {.config = c};
+    char **api = calloc((size_t)argc + 2, sizeof *api);
+    KG_ASSERT(api != NULL);
+    api[0] = program;
+    api[1] = role;
+    memcpy(api + 2, argv + 1, (size_t)(argc - 1) * sizeof *api);
+    const struct kg_svc_serve_options o = {.host = c->host,
+                                           .port = (int)c->port,
+                                           .api = api,
+                                           .worker = worker_argv,
+                                           .ready = ready,
+                                           .ctx = &p};
+    kg_log_role("serve");
+    enum kg_code code = kg_svc_serve(&o, err);
+    free(api);
+    return code;
+}
+
+int kg_cmd_serve(int argc, char **argv)
+{
+    struct kg_serve_config c;
+    struct kg_err err = KG_ERR_INIT;
+    bool help = false;
+    enum kg_code code = parse(&c, &help, argc, argv, &err);
+    if (code == KG_OK && help) {
+        usage(stdout);
+        return KG_STATUS_GOOD;
+    }
+    if (code == KG_OK && !is_loopback(c.host)) {
+        code = kg_fail(&err, KG_E_USAGE,
+                       "--host %s: there are no tokens yet, so only loopback is served", c.host);
+    }
+    code = code != KG_OK ? code : serve(&c, argc, argv, &err);
+    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
+}
+
+/* --- what it executes --- */
+
+int kg_cmd_serve_api(int argc, char **argv)
+{
+    struct kg_serve_config c;
+    struct kg_svc_gym gym;
+    struct kg_err err = KG_ERR_INIT;
+    bool help = false;
+    kg_log_role("api");
+    if (fcntl(KG_SVC_SERVE_FD, F_GETFD) < 0) {
+        fprintf(stderr, "kgym %s: only `kgym serve` starts this\n", argv[0]);
+        return KG_STATUS_ERROR;
+    }
+    enum kg_code code = parse(&c, &help, argc, argv, &err);
+    code = code != KG_OK ? code : kg_serve_gym(&gym, &err);
+    if (code == KG_OK) {
+        const struct kg_svc_api_options o = {.fd = KG_SVC_SERVE_FD,
+                                             .folder = c.folder,
+                                             .queue_limit = c.queue_limit,
+                                             .body_bytes = c.body_mb << 20,
+                                             .term_ms = (int64_t)(c.term_s * 1000),
+                                             .kind = &kg_svc_store_sqlite,
+                                             .gym = &gym};
+        code = kg_svc_api_run(&o, &err);
+    }
+    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
+}
+
+int kg_cmd_serve_worker(int argc, char **argv)
+{
+    struct kg_err err = KG_ERR_INIT;
+    char folder[4000], program[4096];
+    kg_log_role("worker");
+    if (argc != 4) {
+        fprintf(stderr, "kgym %s: only `kgym serve` starts this\n", argv[0]);
+        return KG_STATUS_ERROR;
+    }
+    enum kg_code code = kg_file_self_dir(folder, sizeof folder, &err);
+    if (code == KG_OK) {
+        snprintf(program, sizeof program, "%s/kgym", folder);
+        const struct kg_svc_worker_options o = {.host = argv[1],
+                                                .port = atoi(argv[2]),
+                                                .jobs = atoi(argv[3]),
+                                                .program = program};
+        code = kg_svc_worker_run(&o, &err);
+    }
+    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
+}

@@ -1,0 +1,22 @@
+/* Private to the command `serve`: its settings, and the gym as the service asks it. */
+#ifndef KG_CLI_SVC_SERVE_H
+#define KG_CLI_SVC_SERVE_H
+
+#include "base/opt.h"
+#include "svc/gym.h"
+
+struct kg_serve_config {
+    char host[64], folder[1024];
+    int64_t port, jobs, queue_limit, body_mb;
+    double term_s;
+    bool work;
+};
+
+const struct kg_opts *kg_serve_options(void);
+
+/* The gym of this program. Errors: those of finding the suites. */
+enum kg_code kg_serve_gym(struct kg_svc_gym *out, struct kg_err *err) KG_MUST_USE;
+/* Keys of the gym that a client may set, NULL-terminated. */
+extern const char *const kg_serve_client_keys[];
+
+#endif

@@ -1,0 +1,135 @@
+/* The gym as the service asks it: may a client set this, and which problems are there? */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/yaml.h"
+#include "cli/gym/problems_set.h"
+#include "cli/svc/serve.h"
+#include "gym/eval/config.h"
+#include "gym/eval/executor.h"
+
+/* What is judged, and how well it is measured. None of them names a file, a program, a device or a
+ * limit of the sandbox. */
+const char *const kg_serve_client_keys[] = {
+    "staged",          "stage.static",       "stage.tiny",
+    "stage.full",      "stage.timing",       "stage.profile",
+    "multi_input",     "variants",           "laws",
+    "hack_checks",     "timing.method",      "timing.pairs",
+    "timing.processes", "timing.min_processes", "timing.block_pairs",
+    "timing.blocks",   "timing.min_blocks",  "timing.block_half_width",
+    "timing.half_width", "timing.widest",    "timing.warmups",
+    "timing.trials",   "timing.trim",        "timing.cold",
+    "library",         "library.share",      "league",
+    "precision",       "torch.shapes",       "torch.shapes_gate",
+    NULL};
+
+static struct kg_paths paths;
+static json_t *listed;
+
+static bool among(const char *const *list, const char *key, size_t n)
+{
+    for (; *list != NULL; list++) {
+        if (strlen(*list) == n && memcmp(*list, key, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
+                             const char *const *set, size_t nset, struct kg_err *err)
+{
+    struct kg_config c;
+    (void)ctx;
+    if (preset != NULL && !among(kg_config_presets(), preset, strlen(preset))) {
+        return kg_fail(err, KG_E_USAGE, "no such preset: `kgym options` lists them");
+    }
+    if (kg_config_load(&c, preset, NULL, environ, err) != KG_OK) {
+        return err->code;
+    }
+    for (size_t i = 0; i < nset; i++) {
+        if (!among(kg_serve_client_keys, set[i], strcspn(set[i], "="))) {
+            size_t n = 0;
+            char key[64];
+            while (kg_serve_client_keys[n] != NULL) {
+                n++;
+            }
+            snprintf(key, sizeof key, "%.*s", (int)strcspn(set[i], "="), set[i]);
+            const char *near = kg_nearest(key, kg_serve_client_keys, n);
+            return kg_fail(err, KG_E_USAGE,
+                           near != NULL ? "a client cannot set that; did you mean `%s`?"
+                                        : "a client cannot set that%s",
+                           near != NULL ? near : "");
+        }
+        if (kg_opts_set_pair(kg_config_options(), &c, set[i], "set", err) != KG_OK) {
+            return err->code;
+        }
+    }
+    if (rewards != NULL && kg_config_check_rewards(rewards, err) != KG_OK) {
+        return err->code;
+    }
+    return kg_config_check(&c, err);
+}
+
+static enum kg_code problem(void *ctx, const char *name, char device[KG_SVC_DEVICE_MAX],
+                            struct kg_err *err)
+{
+    const struct kg_executor *x;
+    char path[1200];
+    (void)ctx;
+    if (kg_executor_find(&paths, name, &x, path, sizeof path, err) != KG_OK) {
+        return err->code;
+    }
+    snprintf(device, KG_SVC_DEVICE_MAX, "%s", strcmp(x->language, "c") == 0 ? "cpu" : "torch");
+    return KG_OK;
+}
+
+static void add(json_t *list, const struct kg_cli_item *it)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_problem_facts f;
+    const struct kg_executor *x;
+    char path[1200];
+    if (kg_executor_find(&paths, it->path[0] ? it->path : it->word, &x, path, sizeof path, &err) !=
+        KG_OK) {
+        return;
+    }
+    if (x->facts(path, &f, &err) == KG_OK) {
+        json_array_append_new(list, json_pack("{s:o, s:s, s:s, s:i, s:o}", "problem",
+                                              kg_json_text(it->word, strlen(it->word)), "suite",
+                                              f.suite, "language", x->language, "level", f.level,
+                                              "desc", kg_json_text(f.desc, strlen(f.desc))));
+    }
+    kg_problem_facts_deinit(&f);
+}
+
+/* The suites do not change while the service runs, so they are read once. */
+static enum kg_code problems(void *ctx, json_t *list, struct kg_err *err)
+{
+    struct kg_cli_set set;
+    struct kg_cli_item it;
+    (void)ctx;
+    if (listed == NULL) {
+        if (kg_cli_set_open(&paths, NULL, 0, &set, err) != KG_OK) {
+            return err->code;
+        }
+        listed = json_array();
+        while (kg_cli_set_next(&set, &it)) {
+            add(listed, &it);
+        }
+        kg_cli_set_close(&set);
+    }
+    json_array_extend(list, listed);
+    return KG_OK;
+}
+
+enum kg_code kg_serve_gym(struct kg_svc_gym *out, struct kg_err *err)
+{
+    struct kg_config c;
+    if (kg_config_load(&c, NULL, NULL, environ, err) != KG_OK ||
+        kg_paths_find(c.suites, &paths, err) != KG_OK) {
+        return err->code;
+    }
+    *out = (struct kg_svc_gym){.settings = settings, .problem = problem, .problems = problems};
+    return KG_OK;
+}

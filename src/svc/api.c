@@ -1,0 +1,170 @@
+/* The api process: its routes, its clock, its start and end. */
+#include "svc/api.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "svc/api_private.h"
+
+enum { SEGMENT_BYTES = 256 << 20 };
+
+static const struct kg_svc_route routes[] = {
+    {"POST", "/v1/evaluations", KG_SVC_SUBMIT, kg_svc_post_evaluation},
+    {"GET", "/v1/evaluations", KG_SVC_READ, kg_svc_list_evaluations},
+    {"GET", "/v1/evaluations/*", KG_SVC_READ, kg_svc_get_evaluation},
+    {"DELETE", "/v1/evaluations/*", KG_SVC_SUBMIT, kg_svc_delete_evaluation},
+    {"POST", "/v1/evaluations/*/requeue", KG_SVC_ADMIN, kg_svc_requeue_evaluation},
+    {"POST", "/v1/batches", KG_SVC_SUBMIT, kg_svc_post_batch},
+    {"GET", "/v1/batches/*", KG_SVC_READ, kg_svc_get_batch},
+    {"GET", "/v1/batches/*/records", KG_SVC_READ, kg_svc_batch_records},
+    {"GET", "/v1/events", KG_SVC_READ, kg_svc_get_events},
+    {"GET", "/v1/problems", KG_SVC_READ, kg_svc_get_problems},
+    {"GET", "/v1/stats", KG_SVC_READ, kg_svc_get_stats},
+    {"GET", "/v1/live", KG_SVC_OPEN, kg_svc_get_live},
+    {"GET", "/v1/ready", KG_SVC_OPEN, kg_svc_get_ready},
+    {"POST", "/v1/worker/claim", KG_SVC_WORKER, kg_svc_post_claim},
+    {"POST", "/v1/worker/renew", KG_SVC_WORKER, kg_svc_post_renew},
+    {"POST", "/v1/worker/finish", KG_SVC_WORKER, kg_svc_post_finish},
+    {"POST", "/v1/worker/leave", KG_SVC_WORKER, kg_svc_post_leave},
+};
+
+/* --- the clock: claims that ran out, deadlines, waits whose time is up --- */
+
+struct expire_op {
+    struct kg_svc_op op;
+    struct kg_svc_api *api;
+    int64_t n;
+};
+
+static enum kg_code run_expire(struct kg_svc_op *op, struct kg_svc_store *store,
+                               struct kg_svc_segments *segments, struct kg_err *err)
+{
+    struct expire_op *o = (struct expire_op *)op;
+    (void)segments;
+    return store->kind->expire(store, kg_svc_now_ms(), &o->n, err);
+}
+
+static void expire_done(struct kg_svc_op *op)
+{
+    struct expire_op *o = (struct expire_op *)op;
+    if (op->err.code != KG_OK) {
+        kg_log(KG_LOG_ERROR, "%s", op->err.message);
+    } else if (o->n > 0) {
+        o->api->fresh = true;
+        kg_svc_ended(o->api, NULL);
+    }
+    free(o);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+    struct kg_svc_api *a = arg;
+    (void)fd;
+    (void)what;
+    struct expire_op *o = calloc(1, sizeof *o);
+    if (o != NULL) {
+        *o = (struct expire_op){.op = {.run = run_expire, .done = expire_done}, .api = a};
+        kg_svc_writer_post(a->writer, &o->op);
+    }
+    kg_svc_polls_tick(a);
+    kg_svc_streams_pump(a);
+}
+
+static void after_group(void *ctx)
+{
+    struct kg_svc_api *a = ctx;
+    kg_svc_polls_look(a);
+    kg_svc_streams_pump(a);
+}
+
+/* --- start and end --- */
+
+static void on_signal(evutil_socket_t signal, short what, void *arg)
+{
+    struct kg_svc_api *a = arg;
+    (void)signal;
+    (void)what;
+    a->stopping = true;
+    kg_svc_http_stop(a->http);
+    const struct timeval soon = {.tv_sec = 0, .tv_usec = 100000}; /* for what is being written */
+    kg_svc_polls_tick(a);
+    kg_svc_streams_pump(a);
+    event_base_loopexit(a->base, &soon);
+}
+
+/* Claims go on: their holders could not renew them while nobody served. */
+static enum kg_code resume(struct kg_svc_api *a, struct kg_err *err)
+{
+    const struct kg_svc_store_kind *k = a->store->kind;
+    if (k->begin(a->store, err) != KG_OK) {
+        return err->code;
+    }
+    if (k->extend(a->store, kg_svc_now_ms() + a->o->term_ms, err) != KG_OK) {
+        k->rollback(a->store);
+        return err->code;
+    }
+    return k->commit(a->store, err);
+}
+
+static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_options *http,
+                             struct kg_err *err)
+{
+    const struct kg_svc_api_options *o = a->o;
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%.4000s/segments", o->folder);
+    a->base = event_base_new();
+    if (a->base == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for an event loop");
+    }
+    if (o->kind->open(o->folder, &a->store, err) != KG_OK || resume(a, err) != KG_OK ||
+        kg_svc_segments_open(folder, SEGMENT_BYTES, &a->segments, err) != KG_OK ||
+        kg_svc_writer_open(a->base, a->store, a->segments, after_group, a, &a->writer, err) !=
+            KG_OK) {
+        return err->code;
+    }
+    return kg_svc_http_open(a->base, http, &a->http, err);
+}
+
+static void close_all(struct kg_svc_api *a)
+{
+    kg_svc_writer_close(a->writer);
+    kg_svc_http_close(a->http);
+    kg_svc_segments_close(a->segments);
+    if (a->store != NULL) {
+        a->store->kind->close(a->store);
+    }
+    if (a->base != NULL) {
+        event_base_free(a->base);
+    }
+}
+
+enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *err)
+{
+    struct kg_svc_api a = {.o = o, .begun_ms = kg_svc_now_ms()};
+    const struct kg_svc_http_options http = {.fd = o->fd,
+                                             .body_bytes = o->body_bytes,
+                                             .routes = routes,
+                                             .nroutes = sizeof routes / sizeof *routes,
+                                             .ctx = &a};
+    enum kg_code code = open_all(&a, &http, err);
+    if (code == KG_OK) {
+        const struct timeval second = {.tv_sec = 1, .tv_usec = 0};
+        struct event *tick = event_new(a.base, -1, EV_PERSIST, on_tick, &a);
+        struct event *term = evsignal_new(a.base, SIGTERM, on_signal, &a);
+        struct event *interrupt = evsignal_new(a.base, SIGINT, on_signal, &a);
+        KG_ASSERT(tick != NULL && term != NULL && interrupt != NULL);
+        signal(SIGPIPE, SIG_IGN);
+        event_add(tick, &second);
+        event_add(term, NULL);
+        event_add(interrupt, NULL);
+        event_base_dispatch(a.base);
+        event_free(tick);
+        event_free(term);
+        event_free(interrupt);
+    }
+    close_all(&a);
+    return code;
+}

@@ -1,0 +1,23 @@
+/* The api process of the service: routes of /v1 over a store. It judges nothing and starts nothing;
+ * workers ask it for jobs (api_worker.c). It keeps no state that matters: what it has accepted is
+ * in the store. */
+#ifndef KG_SVC_API_H
+#define KG_SVC_API_H
+
+#include "svc/gym.h"
+#include "svc/store.h"
+
+struct kg_svc_api_options {
+    int fd;             /* a socket that listens; taken */
+    const char *folder; /* of the store and its segments */
+    int64_t queue_limit;
+    int64_t body_bytes;
+    int64_t term_ms; /* of a claim without renewal */
+    const struct kg_svc_store_kind *kind;
+    const struct kg_svc_gym *gym;
+};
+
+/* Serves until SIGTERM or SIGINT. Errors: of the store, HOST. */
+enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *err) KG_MUST_USE;
+
+#endif

@@ -1,0 +1,116 @@
+/* POST /v1/worker/finish: how an attempt ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "svc/api_private.h"
+
+struct finish_op {
+    struct kg_svc_op op;
+    struct kg_svc_api *api;
+    struct kg_svc_exchange *x;
+    json_t *body;
+    const char *outcome;
+};
+
+static const char *text(const json_t *body, const char *name)
+{
+    return json_string_value(json_object_get(body, name));
+}
+
+static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
+                        struct kg_svc_segments *segments, struct kg_err *err)
+{
+    struct finish_op *o = (struct finish_op *)op;
+    const json_t *b = o->body, *record = json_object_get(b, "record");
+    struct kg_svc_place place;
+    struct kg_svc_end e = {.id = text(b, "id"),
+                           .claim = text(b, "claim"),
+                           .fence = json_integer_value(json_object_get(b, "fence")),
+                           .now_ms = kg_svc_now_ms(),
+                           .verdict = text(b, "verdict"),
+                           .reason = text(b, "reason"),
+                           .error = text(b, "error"),
+                           .blame = text(b, "blame"),
+                           .message = text(b, "message")};
+    if (strcmp(o->outcome, "handed_back") == 0) {
+        return store->kind->give_back(store, &e, err);
+    }
+    if (json_is_string(record)) {
+        if (kg_svc_segments_append(segments, json_string_value(record), json_string_length(record),
+                                   &place, err) != KG_OK) {
+            return err->code;
+        }
+        e.record = &place;
+    }
+    return strcmp(o->outcome, "failed") == 0 ? store->kind->fail(store, &e, err)
+                                             : store->kind->finish(store, &e, err);
+}
+
+static void done(struct kg_svc_op *op)
+{
+    struct finish_op *o = (struct finish_op *)op;
+    if (op->err.code == KG_E_NOT_FOUND) {
+        kg_svc_reply_error(o->x, 409, "claim_ended", "", "%s", op->err.message);
+    } else if (op->err.code != KG_OK) {
+        kg_svc_answer_error(o->x, &op->err, "");
+    } else {
+        kg_svc_reply_json(o->x, 200, json_pack("{s:b}", "accepted", 1));
+        o->api->fresh = o->api->fresh || strcmp(o->outcome, "finished") != 0;
+        kg_svc_ended(o->api, text(o->body, "id"));
+    }
+    json_decref(o->body);
+    free(o);
+}
+
+/* A record is stored, and given out, as it is: it must be one JSON object in one line. */
+static bool is_record(const json_t *record)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j = NULL;
+    const char *t = json_string_value(record);
+    size_t n = json_string_length(record);
+    bool ok = t != NULL && memchr(t, '\n', n) == NULL &&
+              kg_json_parse(t, n, "record", &j, &err) == KG_OK && json_is_object(j);
+    json_decref(j);
+    return ok;
+}
+
+static bool is_outcome(const char *outcome)
+{
+    return outcome != NULL &&
+           (strcmp(outcome, "finished") == 0 || strcmp(outcome, "failed") == 0 ||
+            strcmp(outcome, "handed_back") == 0);
+}
+
+void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
+{
+    static const char *const members[] = {"id",      "claim",  "fence", "outcome", "record",
+                                          "verdict", "reason", "error", "blame",   "message",
+                                          NULL};
+    json_t *body = kg_svc_body(x, members);
+    if (body == NULL) {
+        return;
+    }
+    const char *outcome = text(body, "outcome");
+    const json_t *record = json_object_get(body, "record");
+    bool needs = outcome != NULL && strcmp(outcome, "finished") == 0;
+    if (!is_outcome(outcome) || text(body, "id") == NULL || text(body, "claim") == NULL ||
+        !json_is_integer(json_object_get(body, "fence"))) {
+        json_decref(body);
+        kg_svc_reply_error(x, 400, "bad_finish", "outcome",
+                           "`id`, `claim`, `fence` and `outcome` (finished, failed, handed_back) "
+                           "are needed");
+        return;
+    }
+    if ((record != NULL || needs) && !is_record(record)) {
+        json_decref(body);
+        kg_svc_reply_error(x, 400, "bad_record", "record",
+                           "`record` must be a text: one JSON object in one line");
+        return;
+    }
+    struct finish_op *o = calloc(1, sizeof *o);
+    KG_ASSERT(o != NULL);
+    *o = (struct finish_op){
+        .op = {.run = run, .done = done}, .api = ctx, .x = x, .body = body, .outcome = outcome};
+    kg_svc_writer_post(o->api->writer, &o->op);
+}

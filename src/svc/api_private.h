@@ -1,0 +1,84 @@
+/* Private to api*.c: the state of an api process, and what its files share. */
+#ifndef KG_SVC_API_PRIVATE_H
+#define KG_SVC_API_PRIVATE_H
+
+#include "svc/api.h"
+#include "svc/http.h"
+#include "svc/writer.h"
+
+enum { KG_SVC_WAIT_MAX_S = 300, KG_SVC_BATCH_MAX = 10000 };
+
+struct kg_svc_api {
+    const struct kg_svc_api_options *o;
+    struct event_base *base;
+    struct kg_svc_store *store;
+    struct kg_svc_segments *segments;
+    struct kg_svc_writer *writer;
+    struct kg_svc_http *http;
+    struct kg_svc_wait *waits;     /* answers that wait for a job to end */
+    struct kg_svc_poll *polls;     /* workers that wait for a job, or for news */
+    struct kg_svc_stream *streams; /* of events and of batches */
+    bool fresh; /* since the last group a job has begun to wait */
+    bool stopping;
+    int64_t begun_ms;
+};
+
+/* --- one job as an answer --- */
+
+/* {"id", "state", ...}, without the record. */
+json_t *kg_svc_job_json(const struct kg_svc_job *job);
+/* Answers with the job, and its record where it has one. */
+void kg_svc_answer_job(struct kg_svc_api *a, struct kg_svc_exchange *x, int status,
+                       const struct kg_svc_job *job);
+/* The record, or {"state", "error", ...} of a job that has none, as one line. */
+enum kg_code kg_svc_record_line(struct kg_svc_api *a, const struct kg_svc_job *job,
+                                struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
+/* Answers an error of the store: 404, 409, 429 or 503. */
+void kg_svc_answer_error(struct kg_svc_exchange *x, const struct kg_err *err, const char *field);
+/* ?NAME=S, seconds from 0 to most; 0 where it is absent. False: 400 was answered. */
+bool kg_svc_query_number(struct kg_svc_exchange *x, const char *name, double most, double *out);
+
+/* --- what waits --- */
+
+/* Answers with job `id` once it has ended, or after seconds with 202. */
+void kg_svc_wait_for(struct kg_svc_api *a, struct kg_svc_exchange *x, const char *id,
+                     double seconds);
+/* A job has ended: its waits are answered. id NULL: look at all. */
+void kg_svc_ended(struct kg_svc_api *a, const char *id);
+/* A running job was cancelled: the worker is told. */
+void kg_svc_tell_worker(struct kg_svc_api *a, const char *worker, const char *id);
+/* After each group, and each second. */
+void kg_svc_polls_look(struct kg_svc_api *a);
+void kg_svc_polls_tick(struct kg_svc_api *a);
+void kg_svc_streams_pump(struct kg_svc_api *a);
+
+/* --- a submission --- */
+
+struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
+    const char *problem, *problem_source, *tag;
+    json_t *text; /* a string: reply or source; borrowed */
+    bool source;
+    const char *preset, *rewards, *key;
+    enum kg_svc_priority priority;
+    double deadline_s;
+    const json_t *set; /* object; NULL: none */
+};
+
+/* A job of it; 400 or 404 was answered where false. line: of a batch, for messages; -1: none. */
+bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
+                     const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job);
+/* One of reply and source (NULL: absent), as text and source of *ask. False: 400 was answered. */
+bool kg_svc_take_text(struct kg_svc_exchange *x, json_t *reply, json_t *source, int line,
+                      struct kg_svc_ask_for *ask);
+/* NULL: normal. False: 400 was answered. */
+bool kg_svc_read_priority(struct kg_svc_exchange *x, const char *text, enum kg_svc_priority *out);
+
+/* --- routes --- */
+
+kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evaluations,
+    kg_svc_delete_evaluation, kg_svc_requeue_evaluation, kg_svc_post_batch, kg_svc_get_batch,
+    kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_stats,
+    kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew, kg_svc_post_finish,
+    kg_svc_post_leave;
+
+#endif

@@ -1,0 +1,219 @@
+/* Reads, cancelling and queueing again, and what the service says of itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "svc/api_private.h"
+
+void kg_svc_get_evaluation(struct kg_svc_exchange *x, void *ctx)
+{
+    double wait = 0;
+    if (kg_svc_query_number(x, "wait", KG_SVC_WAIT_MAX_S, &wait)) {
+        struct kg_svc_api *a = ctx;
+        const char *id = kg_svc_request(x)->arg[0];
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        if (kg_svc_query(x, "wait") != NULL) {
+            kg_svc_wait_for(a, x, id, wait);
+        } else if (a->store->kind->get(a->store, id, false, &job, &err) != KG_OK) {
+            kg_svc_answer_error(x, &err, "");
+        } else {
+            kg_svc_answer_job(a, x, 200, &job);
+        }
+        kg_svc_job_deinit(&job);
+    }
+}
+
+struct listing {
+    json_t *jobs;
+    char last[KG_ULID_LEN];
+};
+
+static bool add_job(void *ctx, const struct kg_svc_job *job)
+{
+    struct listing *l = ctx;
+    json_array_append_new(l->jobs, kg_svc_job_json(job));
+    snprintf(l->last, sizeof l->last, "%s", job->id);
+    return true;
+}
+
+void kg_svc_list_evaluations(struct kg_svc_exchange *x, void *ctx)
+{
+    static const char *const known[] = {"state", "problem", "verdict", "batch",
+                                        "after", "limit",   NULL};
+    struct kg_svc_api *a = ctx;
+    struct kg_err err = KG_ERR_INIT;
+    double limit = 0;
+    enum kg_svc_state state;
+    const char *wanted = kg_svc_query(x, "state");
+    if (kg_svc_query_unknown(x, known) != NULL) {
+        kg_svc_reply_error(x, 400, "bad_query", "",
+                           "the query may have state, problem, verdict, batch, after, limit");
+        return;
+    }
+    if (!kg_svc_query_number(x, "limit", 1000, &limit)) {
+        return;
+    }
+    if (wanted != NULL && !kg_svc_state_parse(wanted, &state)) {
+        kg_svc_reply_error(x, 400, "bad_query", "state",
+                           "`state` must be waiting, running, done, cancelled or dead");
+        return;
+    }
+    struct listing l = {.jobs = json_array()};
+    const struct kg_svc_filter f = {.state = wanted != NULL ? (int)state : -1,
+                                    .problem = kg_svc_query(x, "problem"),
+                                    .verdict = kg_svc_query(x, "verdict"),
+                                    .batch = kg_svc_query(x, "batch"),
+                                    .after = kg_svc_query(x, "after"),
+                                    .limit = limit >= 1 ? (size_t)limit : 100};
+    if (a->store->kind->list(a->store, &f, add_job, &l, &err) != KG_OK) {
+        json_decref(l.jobs);
+        kg_svc_answer_error(x, &err, "");
+        return;
+    }
+    bool more = json_array_size(l.jobs) == f.limit;
+    kg_svc_reply_json(x, 200,
+                      json_pack("{s:o, s:s?}", "evaluations", l.jobs, "next",
+                                more ? l.last : NULL));
+}
+
+/* --- changes --- */
+
+struct change_op {
+    struct kg_svc_op op;
+    struct kg_svc_api *api;
+    struct kg_svc_exchange *x;
+    char id[KG_ULID_LEN];
+    bool requeue, changed;
+};
+
+static enum kg_code run_change(struct kg_svc_op *op, struct kg_svc_store *store,
+                               struct kg_svc_segments *segments, struct kg_err *err)
+{
+    struct change_op *o = (struct change_op *)op;
+    (void)segments;
+    return o->requeue ? store->kind->requeue(store, o->id, kg_svc_now_ms(), err)
+                      : store->kind->cancel(store, o->id, kg_svc_now_ms(), &o->changed, err);
+}
+
+static void change_done(struct kg_svc_op *op)
+{
+    struct change_op *o = (struct change_op *)op;
+    struct kg_svc_api *a = o->api;
+    struct kg_err err = op->err;
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    if (err.code == KG_OK &&
+        a->store->kind->get(a->store, o->id, false, &job, &err) == KG_OK) {
+        a->fresh = a->fresh || o->requeue;
+        if (o->changed) {
+            kg_svc_tell_worker(a, job.worker, o->id);
+            kg_svc_ended(a, o->id);
+        }
+        kg_svc_answer_job(a, o->x, 200, &job);
+    } else {
+        kg_svc_answer_error(o->x, &err, "");
+    }
+    kg_svc_job_deinit(&job);
+    free(o);
+}
+
+static void change(struct kg_svc_exchange *x, struct kg_svc_api *a, bool requeue)
+{
+    struct change_op *o = calloc(1, sizeof *o);
+    KG_ASSERT(o != NULL);
+    *o = (struct change_op){
+        .op = {.run = run_change, .done = change_done}, .api = a, .x = x, .requeue = requeue};
+    snprintf(o->id, sizeof o->id, "%s", kg_svc_request(x)->arg[0]);
+    kg_svc_writer_post(a->writer, &o->op);
+}
+
+void kg_svc_delete_evaluation(struct kg_svc_exchange *x, void *ctx)
+{
+    change(x, ctx, false);
+}
+
+void kg_svc_requeue_evaluation(struct kg_svc_exchange *x, void *ctx)
+{
+    change(x, ctx, true);
+}
+
+/* --- the service itself --- */
+
+void kg_svc_get_problems(struct kg_svc_exchange *x, void *ctx)
+{
+    struct kg_svc_api *a = ctx;
+    struct kg_err err = KG_ERR_INIT;
+    json_t *list = json_array();
+    if (a->o->gym->problems(a->o->gym->ctx, list, &err) != KG_OK) {
+        json_decref(list);
+        kg_svc_reply_error(x, 503, "no_problems", "", "the suites can't be read");
+        return;
+    }
+    kg_svc_reply_json(x, 200, json_pack("{s:o}", "problems", list));
+}
+
+void kg_svc_get_stats(struct kg_svc_exchange *x, void *ctx)
+{
+    struct kg_svc_api *a = ctx;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_svc_stats s;
+    if (a->store->kind->stats(a->store, &s, &err) != KG_OK) {
+        kg_svc_answer_error(x, &err, "");
+        return;
+    }
+    int64_t now = kg_svc_now_ms();
+    json_t *jobs = json_object();
+    for (int i = 0; i < KG_SVC_STATES; i++) {
+        json_object_set_new(jobs, kg_svc_state_name((enum kg_svc_state)i),
+                            json_integer(s.jobs[i]));
+    }
+    kg_svc_reply_json(
+        x, 200,
+        json_pack("{s:o, s:I, s:f, s:I, s:I, s:f, s:s}", "jobs", jobs, "lanes",
+                  (json_int_t)s.lanes, "oldest_waiting_s",
+                  s.oldest_ms > 0 ? (double)(now - s.oldest_ms) / 1000 : 0.0, "claims_expired",
+                  (json_int_t)s.expired, "answers_refused", (json_int_t)s.refused, "uptime_s",
+                  (double)(now - a->begun_ms) / 1000, "store", a->store->kind->name));
+}
+
+void kg_svc_get_live(struct kg_svc_exchange *x, void *ctx)
+{
+    (void)ctx;
+    kg_svc_reply_json(x, 200, json_pack("{s:b}", "live", 1));
+}
+
+/* Ready: the store commits. */
+struct ready_op {
+    struct kg_svc_op op;
+    struct kg_svc_exchange *x;
+};
+
+static enum kg_code run_ready(struct kg_svc_op *op, struct kg_svc_store *store,
+                              struct kg_svc_segments *segments, struct kg_err *err)
+{
+    (void)op;
+    (void)segments;
+    int64_t n;
+    return store->kind->expire(store, kg_svc_now_ms(), &n, err);
+}
+
+static void ready_done(struct kg_svc_op *op)
+{
+    struct ready_op *o = (struct ready_op *)op;
+    if (op->err.code == KG_OK) {
+        kg_svc_reply_json(o->x, 200, json_pack("{s:b}", "ready", 1));
+    } else {
+        kg_svc_answer_error(o->x, &op->err, "");
+    }
+    free(o);
+}
+
+void kg_svc_get_ready(struct kg_svc_exchange *x, void *ctx)
+{
+    struct kg_svc_api *a = ctx;
+    struct ready_op *o = calloc(1, sizeof *o);
+    KG_ASSERT(o != NULL);
+    *o = (struct ready_op){.op = {.run = run_ready, .done = ready_done}, .x = x};
+    kg_svc_writer_post(a->writer, &o->op);
+}

@@ -1,0 +1,367 @@
+/* POST /v1/evaluations, and what a batch's line has in common with it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "svc/api_private.h"
+
+static const char *const members[] = {"problem",  "problem_source", "reply",      "source", "preset",
+                                      "set",      "rewards",        "priority",   "key",
+                                      "deadline_s", "tag",          NULL};
+
+enum { DEADLINE_MAX_S = 7 * 86400, SETTINGS_MAX = 64 };
+
+/* Where in a batch: "line 3: ". */
+static const char *place(int line, char out[32])
+{
+    out[0] = '\0';
+    if (line >= 0) {
+        snprintf(out, 32, "line %d: ", line + 1);
+    }
+    return out;
+}
+
+static bool is_path(const char *problem)
+{
+    const char *dot = strrchr(problem, '.');
+    return strpbrk(problem, "/#\\") != NULL ||
+           (dot != NULL && (strcmp(dot, ".c") == 0 || strcmp(dot, ".py") == 0 ||
+                            strcmp(dot, ".jsonl") == 0));
+}
+
+/* --- configuration --- */
+
+struct settings {
+    char text[SETTINGS_MAX][512];
+    const char *list[SETTINGS_MAX];
+    size_t n;
+};
+
+static bool add_setting(struct settings *s, const char *key, const json_t *value)
+{
+    if (s->n == SETTINGS_MAX) {
+        return false;
+    }
+    char *out = s->text[s->n];
+    const size_t cap = sizeof s->text[0];
+    int n = json_is_string(value)    ? snprintf(out, cap, "%s=%s", key, json_string_value(value))
+            : json_is_integer(value) ? snprintf(out, cap, "%s=%lld", key,
+                                                (long long)json_integer_value(value))
+            : json_is_real(value)    ? snprintf(out, cap, "%s=%.17g", key, json_real_value(value))
+            : json_is_boolean(value)
+                ? snprintf(out, cap, "%s=%s", key, json_is_true(value) ? "yes" : "no")
+                : -1;
+    s->list[s->n++] = out;
+    return n > 0 && (size_t)n < cap;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* {"preset":..., "set":[...]}, settings in order of their names, so that equal ones share a lane. */
+static bool configure(struct kg_svc_api *a, struct kg_svc_exchange *x,
+                      const struct kg_svc_ask_for *ask, struct kg_buf *out)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct settings *s = calloc(1, sizeof *s);
+    KG_ASSERT(s != NULL);
+    const char *key;
+    json_t *value;
+    bool ok = true;
+    json_object_foreach((json_t *)(uintptr_t)ask->set, key, value)
+    {
+        ok = ok && add_setting(s, key, value);
+    }
+    if (!ok) {
+        kg_svc_reply_error(x, 400, "bad_set", "set",
+                           "`set` must have at most %d short values: texts, numbers, booleans",
+                           SETTINGS_MAX);
+        free(s);
+        return false;
+    }
+    qsort(s->list, s->n, sizeof *s->list, by_text);
+    const struct kg_svc_gym *g = a->o->gym;
+    if (g->settings(g->ctx, ask->preset, ask->rewards, s->list, s->n, &err) != KG_OK) {
+        kg_svc_reply_error(x, 400, "bad_setting", ask->set != NULL ? "set" : "preset", "%s",
+                           err.message);
+        free(s);
+        return false;
+    }
+    json_t *set = json_array();
+    for (size_t i = 0; i < s->n; i++) {
+        json_array_append_new(set, kg_json_text(s->list[i], strlen(s->list[i])));
+    }
+    json_t *j = json_pack("{s:s?, s:o}", "preset", ask->preset, "set", set);
+    kg_json_dump(j, out);
+    json_decref(j);
+    free(s);
+    return true;
+}
+
+/* --- the problem --- */
+
+/* The text of a problem says its language: C begins with a comment or a directive. */
+static const char *file_of_source(const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    bool c = strncmp(text, "/*", 2) == 0 || strncmp(text, "//", 2) == 0 ||
+             strncmp(text, "#include", 8) == 0;
+    return c ? "problem.c" : "problem.py";
+}
+
+static bool find_problem(struct kg_svc_api *a, struct kg_svc_exchange *x,
+                         const struct kg_svc_ask_for *ask, int line, struct kg_buf *name,
+                         char device[KG_SVC_DEVICE_MAX])
+{
+    struct kg_err err = KG_ERR_INIT;
+    const struct kg_svc_gym *g = a->o->gym;
+    char at[32], sum[KG_SHA256_HEX];
+    place(line, at);
+    if ((ask->problem == NULL) == (ask->problem_source == NULL)) {
+        kg_svc_reply_error(x, 400, "bad_body", "problem",
+                           "%sone of `problem` and `problem_source` is needed", at);
+        return false;
+    }
+    if (ask->problem_source != NULL) {
+        kg_sha256_hex(ask->problem_source, strlen(ask->problem_source), sum);
+        kg_buf_addf(name, "sha256:%s", sum);
+        bool c = strcmp(file_of_source(ask->problem_source), "problem.c") == 0;
+        snprintf(device, KG_SVC_DEVICE_MAX, "%s", c ? "cpu" : "torch");
+        return true;
+    }
+    if (is_path(ask->problem) || strlen(ask->problem) > 200) {
+        kg_svc_reply_error(x, 400, "bad_problem", "problem",
+                           "%s`problem` must be a name of the suites, not a path", at);
+        return false;
+    }
+    if (g->problem(g->ctx, ask->problem, device, &err) != KG_OK) {
+        kg_svc_reply_error(x, err.code == KG_E_NOT_FOUND ? 404 : 503, "no_problem", "problem",
+                           "%s%s", at, err.message);
+        return false;
+    }
+    kg_buf_adds(name, ask->problem);
+    return true;
+}
+
+static json_t *task_of(const struct kg_svc_ask_for *ask)
+{
+    const char *problem = ask->problem != NULL ? ask->problem : file_of_source(ask->problem_source);
+    json_t *j = json_pack("{s:s, s:O, s:b}", "problem", problem, "text", ask->text, "source",
+                          ask->source);
+    if (ask->problem_source != NULL) {
+        json_object_set_new(j, "problem_text", json_string(ask->problem_source));
+    }
+    if (ask->rewards != NULL) {
+        json_object_set_new(j, "rewards", json_string(ask->rewards));
+    }
+    if (ask->tag != NULL) {
+        json_object_set_new(j, "tag", json_string(ask->tag));
+    }
+    return j;
+}
+
+/* --- the job --- */
+
+static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4], const struct kg_svc_ask_for *ask,
+                     const char *device)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_sha256 h;
+    bool whole = true;
+    for (int i = 0; i < 3; i++) {
+        whole = whole && kg_buf_ok(&text[i]);
+    }
+    if (ask->key != NULL) {
+        kg_buf_addf(&text[3], "e/%s", ask->key);
+    }
+    kg_sha256_begin(&h);
+    for (int i = 0; i < 3; i++) {
+        kg_sha256_part(&h, text[i].data, text[i].len);
+    }
+    const char *priority = kg_svc_priority_name(job->priority);
+    kg_sha256_part(&h, priority, strlen(priority));
+    kg_sha256_part(&h, &ask->deadline_s, sizeof ask->deadline_s);
+    kg_sha256_end(&h, job->body_hash);
+    return whole &&
+           kg_svc_job_keep(job, &job->problem, text[0].data, text[0].len, &err) == KG_OK &&
+           kg_svc_job_keep(job, &job->configuration, text[1].data, text[1].len, &err) == KG_OK &&
+           kg_svc_job_keep(job, &job->task, text[2].data, text[2].len, &err) == KG_OK &&
+           kg_svc_job_keep(job, &job->key, text[3].data, text[3].len, &err) == KG_OK &&
+           kg_svc_job_keep(job, &job->device, device, strlen(device), &err) == KG_OK &&
+           kg_ulid_new(job->id, &err) == KG_OK;
+}
+
+bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
+                     const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job)
+{
+    struct kg_buf text[4]; /* problem, configuration, task, key */
+    char device[KG_SVC_DEVICE_MAX] = "";
+    for (int i = 0; i < 4; i++) {
+        kg_buf_init(&text[i], i == 2 ? KG_SVC_TASK_MAX : 64u << 10);
+    }
+    bool ok = find_problem(a, x, ask, line, &text[0], device) && configure(a, x, ask, &text[1]);
+    if (ok) {
+        json_t *task = task_of(ask);
+        kg_json_dump(task, &text[2]);
+        json_decref(task);
+        job->priority = ask->priority;
+        job->created_ms = kg_svc_now_ms();
+        job->deadline_ms =
+            ask->deadline_s > 0 ? job->created_ms + (int64_t)(ask->deadline_s * 1000) : 0;
+        ok = keep_all(job, text, ask, device);
+        if (!ok) {
+            kg_svc_reply_error(x, 413, "too_large", "", "the job is too large");
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        kg_buf_deinit(&text[i]);
+    }
+    return ok;
+}
+
+/* --- the request --- */
+
+struct submit_op {
+    struct kg_svc_op op;
+    struct kg_svc_api *api;
+    struct kg_svc_exchange *x;
+    struct kg_svc_job job;
+    double wait_s;
+    char id[KG_ULID_LEN];
+    bool known;
+};
+
+static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
+                        struct kg_svc_segments *segments, struct kg_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    (void)segments;
+    return store->kind->submit(store, &o->job, o->api->o->queue_limit, o->id, &o->known, err);
+}
+
+static void done(struct kg_svc_op *op)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    if (op->err.code != KG_OK) {
+        kg_svc_answer_error(o->x, &op->err, "key");
+    } else {
+        o->api->fresh = o->api->fresh || !o->known;
+        kg_svc_wait_for(o->api, o->x, o->id, o->wait_s);
+    }
+    kg_svc_job_deinit(&o->job);
+    free(o);
+}
+
+bool kg_svc_read_priority(struct kg_svc_exchange *x, const char *text, enum kg_svc_priority *out)
+{
+    *out = KG_SVC_NORMAL;
+    if (text != NULL && !kg_svc_priority_parse(text, out)) {
+        kg_svc_reply_error(x, 400, "bad_priority", "priority",
+                           "`priority` must be high, normal or low");
+        return false;
+    }
+    return true;
+}
+
+static bool read_rest(struct kg_svc_exchange *x, const json_t *body, struct kg_svc_ask_for *ask)
+{
+    const json_t *deadline = json_object_get(body, "deadline_s");
+    const json_t *set = json_object_get(body, "set");
+    if (deadline != NULL && !json_is_null(deadline)) {
+        ask->deadline_s = json_number_value(deadline);
+        if (!(ask->deadline_s > 0 && ask->deadline_s <= DEADLINE_MAX_S)) {
+            kg_svc_reply_error(x, 400, "bad_deadline", "deadline_s",
+                               "`deadline_s` must be a number of seconds, at most %d",
+                               DEADLINE_MAX_S);
+            return false;
+        }
+    }
+    if (set != NULL && !json_is_null(set) && !json_is_object(set)) {
+        kg_svc_reply_error(x, 400, "bad_set", "set", "`set` must be an object of options");
+        return false;
+    }
+    ask->set = json_is_object(set) ? set : NULL;
+    size_t key = ask->key != NULL ? strlen(ask->key) : 1, tag = ask->tag ? strlen(ask->tag) : 1;
+    if (key == 0 || key > KG_SVC_KEY_MAX || tag == 0 || tag > KG_SVC_KEY_MAX) {
+        kg_svc_reply_error(x, 400, "bad_key", key == 0 || key > KG_SVC_KEY_MAX ? "key" : "tag",
+                           "`key` and `tag` have 1 to %d bytes", KG_SVC_KEY_MAX);
+        return false;
+    }
+    return true;
+}
+
+bool kg_svc_take_text(struct kg_svc_exchange *x, json_t *reply, json_t *source, int line,
+                      struct kg_svc_ask_for *ask)
+{
+    char at[32];
+    reply = json_is_null(reply) ? NULL : reply;
+    source = json_is_null(source) ? NULL : source;
+    ask->text = reply != NULL ? reply : source;
+    ask->source = reply == NULL;
+    if ((reply == NULL) == (source == NULL) || !json_is_string(ask->text)) {
+        kg_svc_reply_error(x, 400, "bad_body", "reply",
+                           "%sone of `reply` and `source` is needed, a string", place(line, at));
+        return false;
+    }
+    return true;
+}
+
+/* The body as what is asked for. False: it was answered. */
+static bool read_body(struct kg_svc_exchange *x, const json_t *body, struct kg_svc_ask_for *ask)
+{
+    bool ok = true;
+    const char *priority = NULL;
+    json_t *reply = json_object_get(body, "reply"), *source = json_object_get(body, "source");
+    const struct {
+        const char *name, **out;
+    } texts[] = {{"problem", &ask->problem}, {"problem_source", &ask->problem_source},
+                 {"preset", &ask->preset},   {"rewards", &ask->rewards},
+                 {"key", &ask->key},         {"tag", &ask->tag},
+                 {"priority", &priority}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && ok; i++) {
+        *texts[i].out = kg_svc_body_text(x, body, texts[i].name, &ok);
+    }
+    if (!ok) {
+        return false;
+    }
+    if (!kg_svc_take_text(x, reply, source, -1, ask)) {
+        return false;
+    }
+    return kg_svc_read_priority(x, priority, &ask->priority) && read_rest(x, body, ask);
+}
+
+void kg_svc_post_evaluation(struct kg_svc_exchange *x, void *ctx)
+{
+    struct kg_svc_api *a = ctx;
+    static const char *const query[] = {"wait", NULL};
+    double wait = 0;
+    const char *unknown = kg_svc_query_unknown(x, query);
+    if (unknown != NULL) {
+        kg_svc_reply_error(x, 400, "bad_query", "", "the query may have `wait` only");
+        return;
+    }
+    if (!kg_svc_query_number(x, "wait", KG_SVC_WAIT_MAX_S, &wait)) {
+        return;
+    }
+    json_t *body = kg_svc_body(x, members);
+    if (body == NULL) {
+        return;
+    }
+    struct kg_svc_ask_for ask = {.problem = NULL};
+    struct submit_op *o = calloc(1, sizeof *o);
+    KG_ASSERT(o != NULL);
+    kg_svc_job_init(&o->job);
+    if (read_body(x, body, &ask) && kg_svc_make_job(a, x, &ask, -1, &o->job)) {
+        o->op.run = run;
+        o->op.done = done;
+        o->api = a;
+        o->x = x;
+        o->wait_s = wait;
+        kg_svc_writer_post(a->writer, &o->op);
+    } else {
+        kg_svc_job_deinit(&o->job);
+        free(o);
+    }
+    json_decref(body);
+}

@@ -1,0 +1,143 @@
+/* The parent of a service. */
+#include "svc/serve.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "svc/http.h"
+
+enum { GRACE_S = 10, DEATHS = 5, CALM_S = 60, EARLY_S = 2, STATUS_ERROR = 2 };
+
+struct child {
+    const char *name;
+    char *const *argv; /* NULL: there is none */
+    int fd;            /* given to it; -1: none */
+    pid_t pid;         /* 0: it does not run */
+    int64_t begun_ns;
+    int deaths; /* since it last ran for CALM_S */
+};
+
+static enum kg_code start(struct child *c, struct kg_err *err)
+{
+    pid_t parent = getpid(), pid = fork();
+    if (pid < 0) {
+        return kg_fail(err, KG_E_HOST, "cannot start a process: %s", strerror(errno));
+    }
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        bool given = c->fd < 0 || ((c->fd == KG_SVC_SERVE_FD || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) &&
+                                   fcntl(KG_SVC_SERVE_FD, F_SETFD, 0) == 0);
+        if (getppid() != parent || !given) {
+            _exit(STATUS_ERROR);
+        }
+        execv("/proc/self/exe", c->argv);
+        _exit(STATUS_ERROR);
+    }
+    c->pid = pid;
+    c->begun_ns = kg_clock_ns();
+    return KG_OK;
+}
+
+/* A child has ended by itself. */
+static enum kg_code restart(struct child *c, int status, struct kg_err *err)
+{
+    double lived_s = (double)(kg_clock_ns() - c->begun_ns) * 1e-9;
+    c->pid = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_ERROR && lived_s < EARLY_S) {
+        return kg_fail(err, KG_E_GYM, "the %s process could not start", c->name);
+    }
+    c->deaths = lived_s < CALM_S ? c->deaths + 1 : 1;
+    if (c->deaths > DEATHS) {
+        return kg_fail(err, KG_E_GYM, "the %s process ends again and again", c->name);
+    }
+    kg_log(KG_LOG_WARN, "the %s process ended (status %d): another one starts", c->name, status);
+    return start(c, err);
+}
+
+static void end(struct child *c)
+{
+    int64_t until_ns = kg_clock_ns() + (int64_t)GRACE_S * 1000000000;
+    const struct timespec slice = {0, 10 * 1000000};
+    int status;
+    if (c->pid == 0) {
+        return;
+    }
+    kill(c->pid, SIGTERM);
+    while (waitpid(c->pid, &status, WNOHANG) == 0) {
+        if (kg_clock_ns() > until_ns) {
+            kill(c->pid, SIGKILL);
+            waitpid(c->pid, &status, 0);
+            break;
+        }
+        nanosleep(&slice, NULL);
+    }
+    c->pid = 0;
+}
+
+static enum kg_code reap(struct child *child, int n, struct kg_err *err)
+{
+    for (int i = 0; i < n; i++) {
+        int status;
+        if (child[i].pid > 0 && waitpid(child[i].pid, &status, WNOHANG) == child[i].pid &&
+            restart(&child[i], status, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_storage a;
+    socklen_t n = sizeof a;
+    if (getsockname(fd, (struct sockaddr *)&a, &n) != 0) {
+        return 0;
+    }
+    return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
+                                         : ((struct sockaddr_in *)&a)->sin_port);
+}
+
+enum kg_code kg_svc_serve(const struct kg_svc_serve_options *o, struct kg_err *err)
+{
+    sigset_t set;
+    int fd = -1, signal = SIGCHLD;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if (kg_svc_listen(o->host, o->port, &fd, err) != KG_OK) {
+        return err->code;
+    }
+    int port = port_of(fd);
+    struct child child[2] = {{.name = "api", .argv = o->api, .fd = fd},
+                             {.name = "worker", .argv = o->worker(o->ctx, port), .fd = -1}};
+    int n = child[1].argv != NULL ? 2 : 1;
+    enum kg_code code = KG_OK;
+    for (int i = 0; i < n && code == KG_OK; i++) {
+        code = start(&child[i], err);
+    }
+    if (code == KG_OK) {
+        o->ready(o->ctx, port);
+    }
+    while (code == KG_OK && (signal = sigwaitinfo(&set, NULL)) != SIGTERM && signal != SIGINT) {
+        code = signal == SIGCHLD ? reap(child, n, err) : KG_OK;
+    }
+    end(&child[1]); /* it hands back what it holds, and is heard */
+    end(&child[0]);
+    close(fd);
+    return code;
+}

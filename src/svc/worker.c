@@ -1,0 +1,421 @@
+/* The worker: claims, renewals and answers, in one loop. */
+#include "svc/worker.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "svc/worker_private.h"
+
+enum { CLAIM_WAIT_S = 20, NEWS_WAIT_S = 5, TIMEOUT_S = 45, AGAIN_MS = 300, LEAVE_S = 5 };
+
+static void claim(struct kg_svc_worker *w);
+static void renew(struct kg_svc_worker *w);
+static void send_answer(struct kg_svc_claimed *c);
+
+static void later(struct event *e, int ms)
+{
+    const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+    evtimer_add(e, &t);
+}
+
+static void end_if_done(struct kg_svc_worker *w)
+{
+    if (w->stopping && w->left && w->held == NULL && !w->claiming) {
+        event_base_loopbreak(w->base);
+    }
+}
+
+/* --- what it holds --- */
+
+static void drop(struct kg_svc_claimed *c)
+{
+    struct kg_svc_claimed **at = &c->worker->held;
+    while (*at != c) {
+        at = &(*at)->next;
+    }
+    *at = c->next;
+    if (c->retry != NULL) {
+        event_free(c->retry);
+    }
+    json_decref(c->answer);
+    free(c);
+}
+
+static void on_answered(void *ctx, int status, const json_t *answer)
+{
+    struct kg_svc_claimed *c = ctx;
+    struct kg_svc_worker *w = c->worker;
+    (void)answer;
+    if (status == 0 || status == 429 || status >= 500) {
+        later(c->retry, AGAIN_MS);
+        return;
+    }
+    if (status != 200 && status != 409) {
+        kg_log(KG_LOG_ERROR, "the service refused an answer with status %d", status);
+    }
+    drop(c);
+    end_if_done(w);
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    send_answer(arg);
+}
+
+static void send_answer(struct kg_svc_claimed *c)
+{
+    kg_svc_client_post(c->worker->answers, "/v1/worker/finish", json_incref(c->answer), on_answered,
+                       c);
+}
+
+/* The attempt has ended: its slot is free, and the service is told until it has heard. */
+static void end_attempt(struct kg_svc_claimed *c, const char *outcome, json_t *more)
+{
+    struct kg_svc_worker *w = c->worker;
+    if (c->pool != NULL) {
+        c->pool->running--;
+        c->pool = NULL;
+    }
+    w->slot[c->slot].busy = false;
+    if (c->lost) {
+        json_decref(more);
+        drop(c);
+        end_if_done(w);
+    } else {
+        c->answer = json_pack("{s:s, s:s, s:I, s:s}", "id", c->id, "claim", c->claim, "fence",
+                              (json_int_t)c->fence, "outcome", outcome);
+        json_object_update(c->answer, more);
+        json_decref(more);
+        c->retry = evtimer_new(w->base, on_retry, c);
+        KG_ASSERT(c->retry != NULL);
+        send_answer(c);
+    }
+    claim(w);
+}
+
+static json_t *error_of(const char *code, const char *blame, const char *message)
+{
+    return json_pack("{s:s, s:s, s:o}", "error", code, "blame", blame, "message",
+                     kg_json_text(message, strlen(message)));
+}
+
+/* --- results --- */
+
+static const char *code_name(enum kgym_code code)
+{
+    static const char *const names[] = {"ok",    "usage",     "input",     "not_found", "io",
+                                        "limit", "host",      "problem",   "gym",       "cancelled",
+                                        "needs_gpu", "full"};
+    return (size_t)code < sizeof names / sizeof *names ? names[code] : "gym";
+}
+
+/* May another attempt end otherwise, with no change of what was asked? */
+static bool passes(enum kgym_code code)
+{
+    return code == KGYM_E_GYM || code == KGYM_E_HOST || code == KGYM_E_IO || code == KGYM_E_FULL;
+}
+
+static json_t *result_json(const struct kgym_result *r)
+{
+    json_t *j = json_pack("{s:o}", "record", json_stringn(r->record, r->record_len));
+    if (r->verdict != NULL) {
+        json_object_set_new(j, "verdict", json_string(r->verdict));
+    }
+    if (r->reason != NULL) {
+        json_object_set_new(j, "reason", json_string(r->reason));
+    }
+    if (r->error != KGYM_OK) {
+        const char *m = r->message != NULL ? r->message : "";
+        const char *blame = r->error == KGYM_E_GYM       ? "gym"
+                            : r->error == KGYM_E_PROBLEM ? "problem"
+                                                         : "host";
+        json_t *e = error_of(code_name(r->error), blame, m);
+        json_object_update(j, e);
+        json_decref(e);
+    }
+    return j;
+}
+
+void kg_svc_worker_result(struct kg_svc_pool *p, const struct kgym_result *r,
+                          const struct kgym_error *err)
+{
+    for (struct kg_svc_claimed *c = p->worker->held, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->pool != p || (r != NULL && c->task != r->id)) {
+            continue;
+        }
+        if (r == NULL) {
+            end_attempt(c, "failed", error_of(code_name(err->code), "gym", err->message));
+            next = p->worker->held; /* the list may have changed */
+            continue;
+        }
+        end_attempt(c, passes(r->error) ? "failed" : "finished", result_json(r));
+        return;
+    }
+}
+
+/* --- claims --- */
+
+static void begin(struct kg_svc_worker *w, const json_t *v)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_svc_claimed *c = calloc(1, sizeof *c);
+    KG_ASSERT(c != NULL);
+    json_int_t slot = json_integer_value(json_object_get(v, "slot"));
+    const char *lane = json_string_value(json_object_get(v, "lane"));
+    const char *id = json_string_value(json_object_get(v, "id"));
+    const char *secret = json_string_value(json_object_get(v, "claim"));
+    c->worker = w;
+    c->slot = slot >= 0 && slot < w->nslots ? w->asked[slot] : 0;
+    c->fence = json_integer_value(json_object_get(v, "fence"));
+    snprintf(c->id, sizeof c->id, "%s", id != NULL ? id : "");
+    snprintf(c->claim, sizeof c->claim, "%s", secret != NULL ? secret : "");
+    c->next = w->held;
+    w->held = c;
+    w->slot[c->slot].busy = true;
+    if (lane != NULL && strcmp(lane, w->slot[c->slot].lane) != 0) {
+        snprintf(w->slot[c->slot].lane, sizeof w->slot[0].lane, "%s", lane);
+        w->slot[c->slot].since_ms = kg_svc_now_ms();
+    }
+    if (w->stopping) {
+        end_attempt(c, "handed_back", json_object());
+        return;
+    }
+    struct kg_svc_pool *p = kg_svc_pool_for(w, json_object_get(v, "configuration"), &err);
+    double deadline = json_number_value(json_object_get(v, "deadline_s"));
+    if (p == NULL || kg_svc_pool_submit(p, json_object_get(v, "task"), deadline, &c->task, &err) !=
+                         KG_OK) {
+        end_attempt(c, "failed", error_of(kg_code_name(err.code), "gym", err.message));
+        return;
+    }
+    c->pool = p;
+}
+
+static void on_claimed(void *ctx, int status, const json_t *answer)
+{
+    struct kg_svc_worker *w = ctx;
+    size_t i;
+    json_t *v;
+    w->claiming = false;
+    if (status != 200) {
+        later(w->again, AGAIN_MS);
+        end_if_done(w);
+        return;
+    }
+    w->claiming = true; /* begin() may free slots: they are claimed for below */
+    json_array_foreach(json_object_get(answer, "claims"), i, v)
+    {
+        begin(w, v);
+    }
+    w->claiming = false;
+    renew(w);
+    claim(w);
+    end_if_done(w);
+}
+
+static void claim(struct kg_svc_worker *w)
+{
+    if (w->claiming || w->stopping) {
+        return;
+    }
+    json_t *slots = json_array();
+    int64_t now = kg_svc_now_ms();
+    int n = 0;
+    for (int i = 0; i < w->nslots; i++) {
+        if (!w->slot[i].busy) {
+            w->asked[n++] = i;
+            json_array_append_new(
+                slots, json_pack("{s:s, s:I}", "lane", w->slot[i].lane, "held_ms",
+                                 (json_int_t)(w->slot[i].since_ms ? now - w->slot[i].since_ms : 0)));
+        }
+    }
+    if (n == 0) {
+        json_decref(slots);
+        return;
+    }
+    w->claiming = true;
+    kg_svc_client_post(w->claims, "/v1/worker/claim",
+                       json_pack("{s:s, s:[s,s], s:o, s:i}", "worker", w->name, "devices", "cpu",
+                                 "torch", "slots", slots, "wait_s", CLAIM_WAIT_S),
+                       on_claimed, w);
+}
+
+/* --- renewals --- */
+
+static void lose(struct kg_svc_worker *w, const char *id)
+{
+    struct kgym_error ignored;
+    for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
+        if (id != NULL && strcmp(c->id, id) == 0 && !c->lost) {
+            c->lost = true;
+            if (c->pool != NULL) {
+                kgym_cancel(c->pool->pool, c->task, &ignored);
+            }
+        }
+    }
+}
+
+static void on_news(void *ctx, int status, const json_t *answer)
+{
+    struct kg_svc_worker *w = ctx;
+    size_t i;
+    json_t *v;
+    w->renewing = false;
+    if (status != 200) {
+        later(w->again, AGAIN_MS);
+        return;
+    }
+    json_array_foreach(json_object_get(answer, "lost"), i, v)
+    {
+        lose(w, json_string_value(v));
+    }
+    renew(w);
+}
+
+static void renew(struct kg_svc_worker *w)
+{
+    if (w->renewing || w->held == NULL || w->stopping) {
+        return;
+    }
+    json_t *claims = json_array();
+    for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
+        if (!c->lost) {
+            json_array_append_new(claims, json_pack("{s:s, s:s, s:I}", "id", c->id, "claim",
+                                                    c->claim, "fence", (json_int_t)c->fence));
+        }
+    }
+    w->renewing = true;
+    kg_svc_client_post(
+        w->news, "/v1/worker/renew",
+        json_pack("{s:s, s:o, s:i}", "worker", w->name, "claims", claims, "wait_s", NEWS_WAIT_S),
+        on_news, w);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    claim(arg);
+    renew(arg);
+}
+
+/* --- start and end --- */
+
+static void on_left(void *ctx, int status, const json_t *answer)
+{
+    struct kg_svc_worker *w = ctx;
+    (void)status;
+    (void)answer;
+    w->left = true;
+    end_if_done(w);
+}
+
+static void on_signal(evutil_socket_t signal, short what, void *arg)
+{
+    struct kg_svc_worker *w = arg;
+    struct kgym_error ignored;
+    (void)signal;
+    (void)what;
+    if (w->stopping) {
+        return;
+    }
+    w->stopping = true;
+    for (struct kg_svc_claimed *c = w->held, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->answer == NULL) {
+            if (c->pool != NULL) {
+                kgym_cancel(c->pool->pool, c->task, &ignored);
+            }
+            end_attempt(c, "handed_back", json_object());
+        }
+    }
+    kg_svc_client_post(w->answers, "/v1/worker/leave", json_pack("{s:s}", "worker", w->name),
+                       on_left, w);
+    const struct timeval most = {.tv_sec = LEAVE_S, .tv_usec = 0};
+    event_base_loopexit(w->base, &most);
+}
+
+static enum kg_code open_worker(struct kg_svc_worker *w, struct kg_err *err)
+{
+    const struct kg_svc_worker_options *o = w->o;
+    char host[64] = "", id[KG_ULID_LEN];
+    gethostname(host, sizeof host - 1);
+    if (kg_ulid_new(id, err) != KG_OK) {
+        return err->code;
+    }
+    snprintf(w->name, sizeof w->name, "%.60s-%s", host, id);
+    for (int i = 0; i < KG_SVC_POOLS; i++) {
+        w->pool[i].worker = w;
+    }
+    json_t *plain = json_pack("{s:[]}", "set");
+    struct kg_svc_pool *p = kg_svc_pool_for(w, plain, err);
+    json_decref(plain);
+    struct kgym_info info = {.size = sizeof info};
+    struct kgym_error e;
+    if (p == NULL) {
+        return err->code;
+    }
+    if (kgym_info(p->pool, &info, &e) != KGYM_OK) {
+        return kg_fail(err, KG_E_GYM, "%s", e.message);
+    }
+    w->nslots = info.workers < KG_SVC_WORKER_SLOTS ? info.workers : KG_SVC_WORKER_SLOTS;
+    if (kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->claims, err) !=
+            KG_OK ||
+        kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->news, err) !=
+            KG_OK ||
+        kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->answers, err) !=
+            KG_OK) {
+        return err->code;
+    }
+    w->again = evtimer_new(w->base, on_again, w);
+    return w->again != NULL ? KG_OK : kg_fail_memory(err, KG_E_HOST, "no memory for a timer");
+}
+
+static void close_worker(struct kg_svc_worker *w)
+{
+    kg_svc_client_close(w->claims);
+    kg_svc_client_close(w->news);
+    kg_svc_client_close(w->answers);
+    kg_svc_pools_close(w);
+    while (w->held != NULL) {
+        drop(w->held);
+    }
+    if (w->again != NULL) {
+        event_free(w->again);
+    }
+    event_base_free(w->base);
+    free(w);
+}
+
+enum kg_code kg_svc_worker_run(const struct kg_svc_worker_options *o, struct kg_err *err)
+{
+    struct kg_svc_worker *w = calloc(1, sizeof *w);
+    struct event_base *base = event_base_new();
+    if (w == NULL || base == NULL) {
+        free(w);
+        return kg_fail_memory(err, KG_E_HOST, "no memory for a worker");
+    }
+    w->o = o;
+    w->base = base;
+    signal(SIGPIPE, SIG_IGN);
+    enum kg_code code = open_worker(w, err);
+    if (code == KG_OK) {
+        struct event *term = evsignal_new(base, SIGTERM, on_signal, w);
+        struct event *interrupt = evsignal_new(base, SIGINT, on_signal, w);
+        KG_ASSERT(term != NULL && interrupt != NULL);
+        event_add(term, NULL);
+        event_add(interrupt, NULL);
+        claim(w);
+        event_base_dispatch(base);
+        event_free(term);
+        event_free(interrupt);
+    }
+    close_worker(w);
+    return code;
+}
