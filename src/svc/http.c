@@ -239,18 +239,31 @@ static const char *method_name(struct evhttp_request *req)
     }
 }
 
+/* Path and query as they were sent: a path that begins with two slashes names no host here. */
+static bool target(struct kg_svc_exchange *x, const char **query)
+{
+    const char *sent = evhttp_request_get_uri(x->req);
+    if (sent == NULL || sent[0] != '/') {
+        const struct evhttp_uri *uri = sent != NULL ? evhttp_request_get_evhttp_uri(x->req) : NULL;
+        const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+        *query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
+        return path != NULL && snprintf(x->raw, sizeof x->raw, "%s", path) < (int)sizeof x->raw;
+    }
+    size_t n = strcspn(sent, "?#");
+    *query = sent[n] == '?' ? sent + n + 1 : NULL;
+    return snprintf(x->raw, sizeof x->raw, "%.*s", (int)n, sent) < (int)sizeof x->raw;
+}
+
 /* Body, path and query of the request; false: it was answered. */
 static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS], size_t *n)
 {
     struct kg_svc_request *r = &x->request;
-    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(x->req);
-    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
-    const char *query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
     struct evbuffer *in = evhttp_request_get_input_buffer(x->req);
+    const char *query = NULL;
+    bool whole = target(x, &query);
     r->len = evbuffer_get_length(in);
     r->body = x->body = malloc(r->len + 1);
     r->method = method_name(x->req);
-    snprintf(x->raw, sizeof x->raw, "%s", path != NULL ? path : "/");
     snprintf(x->type, sizeof x->type, "%s", header(x->req, "Content-Type"));
     snprintf(x->accept, sizeof x->accept, "%s", header(x->req, "Accept"));
     r->path = x->raw;
@@ -267,8 +280,7 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
         kg_svc_reply_error(x, 400, "bad_length", "", "the request has more than one length");
         return false;
     }
-    if ((path != NULL && strlen(path) >= sizeof x->raw) ||
-        !kg_svc_path_split(r->path, x->path, segment, n)) {
+    if (!whole || !kg_svc_path_split(r->path, x->path, segment, n)) {
         kg_svc_reply_error(x, 400, "bad_path", "", "the path is no path of this service");
         return false;
     }

@@ -1,0 +1,544 @@
+/* Conformance of a store: what any row of functions must do. Each test opens a store of its own in
+ * a fresh folder, so a further implementation is a further call of cmocka_run_group_tests. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/file.h"
+#include "svc/lanes.h"
+#include "svc/store.h"
+
+#define T0 1000000 /* ms: when the tests begin */
+
+static const struct kg_svc_store_kind *kind = &kg_svc_store_sqlite;
+static struct kg_svc_store *store;
+static struct kg_err err;
+static char folder[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/svc-store-XXXXXX");
+    err = (struct kg_err)KG_ERR_INIT;
+    return mkdtemp(folder) == NULL || kind->open(folder, &store, &err) != KG_OK;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kind->close(store);
+    return kg_file_remove_tree(folder, &err) != KG_OK;
+}
+
+static void begin(void)
+{
+    assert_int_equal(kind->begin(store, &err), KG_OK);
+}
+
+static void commit(void)
+{
+    assert_int_equal(kind->commit(store, &err), KG_OK);
+}
+
+struct wish {
+    const char *problem, *key, *hash;
+    enum kg_svc_priority priority;
+    int64_t now_ms, deadline_ms, most;
+};
+
+/* Within a group. id: of the job. */
+static enum kg_code submit(const struct wish *w, char id[KG_ULID_LEN], bool *known)
+{
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
+    job.problem = w->problem;
+    job.key = w->key != NULL ? w->key : "";
+    job.device = "cpu";
+    job.configuration = "{}";
+    job.task = "{\"text\":\"t\"}";
+    job.priority = w->priority;
+    job.created_ms = w->now_ms != 0 ? w->now_ms : T0;
+    job.deadline_ms = w->deadline_ms;
+    snprintf(job.body_hash, sizeof job.body_hash, "%s", w->hash != NULL ? w->hash : "h");
+    enum kg_code code = kind->submit(store, &job, w->most, id, known, &err);
+    kg_svc_job_deinit(&job);
+    return code;
+}
+
+static void add(const char *problem, enum kg_svc_priority priority, int64_t now_ms,
+                char id[KG_ULID_LEN])
+{
+    bool known;
+    begin();
+    const struct wish w = {.problem = problem, .priority = priority, .now_ms = now_ms};
+    assert_int_equal(submit(&w, id, &known), KG_OK);
+    assert_false(known);
+    commit();
+}
+
+struct taken {
+    char id[KG_ULID_LEN], claim[KG_SVC_CLAIM_LEN], lane[KG_SHA256_HEX], problem[64], task[64];
+    int64_t fence;
+};
+
+/* One slot that holds `lane` for held_ms; false: no job. */
+static bool claim(const char *worker, const char *lane, int64_t held_ms, int64_t now_ms,
+                  struct taken *out)
+{
+    static const char *const devices[] = {"cpu"};
+    const struct kg_svc_slot slot = {lane, held_ms};
+    const struct kg_svc_ask ask = {.worker = worker,
+                                   .devices = devices,
+                                   .ndevices = 1,
+                                   .slots = &slot,
+                                   .nslots = 1,
+                                   .term_ms = 1000,
+                                   .now_ms = now_ms};
+    struct kg_svc_job job;
+    size_t of, n;
+    kg_svc_job_init(&job);
+    begin();
+    assert_int_equal(kind->claim(store, &ask, &job, &of, &n, &err), KG_OK);
+    commit();
+    if (n > 0) {
+        memset(out, 0, sizeof *out);
+        snprintf(out->id, sizeof out->id, "%s", job.id);
+        snprintf(out->claim, sizeof out->claim, "%s", job.claim);
+        snprintf(out->problem, sizeof out->problem, "%s", job.problem);
+        snprintf(out->task, sizeof out->task, "%s", job.task);
+        kg_svc_lane_name(&job, out->lane);
+        out->fence = job.fence;
+        assert_int_equal(job.state, KG_SVC_RUNNING);
+    }
+    kg_svc_job_deinit(&job);
+    return n > 0;
+}
+
+typedef enum kg_code ending(struct kg_svc_store *, const struct kg_svc_end *, struct kg_err *);
+
+static enum kg_code end_as(ending *how, const struct taken *t, int64_t now_ms)
+{
+    static const struct kg_svc_place place = {.segment = "S", .offset = 7, .len = 9, .sum = "x"};
+    const struct kg_svc_end e = {.id = t->id,
+                                 .claim = t->claim,
+                                 .fence = t->fence,
+                                 .now_ms = now_ms,
+                                 .record = &place,
+                                 .verdict = "ok"};
+    begin();
+    enum kg_code code = how(store, &e, &err);
+    commit();
+    return code;
+}
+
+static int64_t expire(int64_t now_ms)
+{
+    int64_t n;
+    begin();
+    assert_int_equal(kind->expire(store, now_ms, &n, &err), KG_OK);
+    commit();
+    return n;
+}
+
+static enum kg_svc_state state_of(const char *id, int *attempts)
+{
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    assert_int_equal(kind->get(store, id, true, &job, &err), KG_OK);
+    enum kg_svc_state s = job.state;
+    if (attempts != NULL) {
+        *attempts = job.attempts;
+    }
+    kg_svc_job_deinit(&job);
+    return s;
+}
+
+static struct kg_svc_stats stats(void)
+{
+    struct kg_svc_stats s;
+    assert_int_equal(kind->stats(store, &s, &err), KG_OK);
+    return s;
+}
+
+/* --- acceptance --- */
+
+static void a_job_goes_through(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    (void)state;
+    add("relu", KG_SVC_NORMAL, T0, id);
+    assert_int_equal(stats().jobs[KG_SVC_WAITING], 1);
+    assert_int_equal(stats().oldest_ms, T0);
+    assert_true(claim("w", "", 0, T0 + 1, &t));
+    assert_string_equal(t.id, id);
+    assert_string_equal(t.task, "{\"text\":\"t\"}");
+    assert_int_equal(strlen(t.claim), KG_SVC_CLAIM_LEN - 1);
+    assert_false(claim("w", "", 0, T0 + 1, &t));
+    assert_int_equal(end_as(kind->finish, &t, T0 + 5), KG_OK);
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    assert_int_equal(kind->get(store, id, true, &job, &err), KG_OK);
+    assert_int_equal(job.state, KG_SVC_DONE);
+    assert_string_equal(job.verdict, "ok");
+    assert_string_equal(job.record.segment, "S");
+    assert_int_equal(job.record.offset, 7);
+    assert_int_equal(job.finished_ms, T0 + 5);
+    assert_string_equal(job.task, ""); /* the store stays small */
+    kg_svc_job_deinit(&job);
+    assert_int_equal(stats().jobs[KG_SVC_DONE], 1);
+    assert_int_equal(stats().lanes, 0);
+}
+
+static void a_key_names_one_job(void **state)
+{
+    char first[KG_ULID_LEN], id[KG_ULID_LEN];
+    bool known;
+    (void)state;
+    begin();
+    assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k"}, first, &known), KG_OK);
+    assert_false(known);
+    assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k"}, id, &known), KG_OK);
+    assert_true(known);
+    assert_string_equal(id, first);
+    assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k", .hash = "other"}, id, &known),
+                     KG_E_USAGE);
+    commit();
+    assert_int_equal(stats().jobs[KG_SVC_WAITING], 1);
+}
+
+static void a_full_queue_refuses(void **state)
+{
+    char id[KG_ULID_LEN];
+    bool known;
+    (void)state;
+    begin();
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(submit(&(struct wish){.problem = "p", .most = 2}, id, &known), KG_OK);
+    }
+    assert_int_equal(submit(&(struct wish){.problem = "p", .most = 2}, id, &known), KG_E_FULL);
+    commit();
+    assert_int_equal(stats().jobs[KG_SVC_WAITING], 2);
+}
+
+static void what_is_rolled_back_is_not_there(void **state)
+{
+    char id[KG_ULID_LEN], kept[KG_ULID_LEN];
+    bool known;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, kept);
+    begin();
+    assert_int_equal(submit(&(struct wish){.problem = "p"}, id, &known), KG_OK);
+    kind->rollback(store);
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    assert_int_equal(kind->get(store, id, false, &job, &err), KG_E_NOT_FOUND);
+    kg_svc_job_deinit(&job);
+    kind->close(store); /* and what was committed is there after a start anew */
+    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(state_of(kept, NULL), KG_SVC_WAITING);
+}
+
+/* --- claims --- */
+
+static void an_old_claim_is_refused(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken old, now;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("a", "", 0, T0, &old));
+    assert_int_equal(expire(T0 + 999), 0);
+    assert_int_equal(expire(T0 + 1000), 1);
+    assert_true(claim("b", "", 0, T0 + 1001, &now));
+    assert_string_not_equal(now.claim, old.claim);
+    assert_true(now.fence > old.fence);
+    assert_int_equal(end_as(kind->finish, &old, T0 + 1002), KG_E_NOT_FOUND);
+    assert_int_equal(end_as(kind->fail, &old, T0 + 1002), KG_E_NOT_FOUND);
+    assert_int_equal(end_as(kind->give_back, &old, T0 + 1002), KG_E_NOT_FOUND);
+    struct taken forged = now;
+    forged.claim[0] = forged.claim[0] == '0' ? '1' : '0'; /* the fence alone is no claim */
+    assert_int_equal(end_as(kind->finish, &forged, T0 + 1002), KG_E_NOT_FOUND);
+    forged = now;
+    forged.fence = old.fence; /* nor is the claim alone */
+    assert_int_equal(end_as(kind->finish, &forged, T0 + 1002), KG_E_NOT_FOUND);
+    assert_int_equal(state_of(id, NULL), KG_SVC_RUNNING);
+    assert_int_equal(end_as(kind->finish, &now, T0 + 1003), KG_OK);
+    assert_int_equal(end_as(kind->finish, &now, T0 + 1004), KG_E_NOT_FOUND); /* once only */
+    assert_int_equal(stats().refused, 6);
+    assert_int_equal(stats().expired, 1);
+}
+
+static enum kg_code renew(const struct taken *t, int64_t until_ms)
+{
+    begin();
+    enum kg_code code = kind->renew(store, t->id, t->claim, t->fence, until_ms, &err);
+    commit();
+    return code;
+}
+
+static void a_renewed_claim_lasts(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_int_equal(renew(&t, T0 + 5000), KG_OK);
+    assert_int_equal(expire(T0 + 4999), 0);
+    begin();
+    assert_int_equal(kind->extend(store, T0 + 9000, &err), KG_OK);
+    commit();
+    assert_int_equal(expire(T0 + 8999), 0);
+    assert_int_equal(expire(T0 + 9000), 1);
+    assert_int_equal(renew(&t, T0 + 20000), KG_E_NOT_FOUND);
+}
+
+static void three_attempts_then_dead(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    int attempts;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_int_equal(end_as(kind->give_back, &t, T0), KG_OK); /* is not counted */
+    assert_int_equal(state_of(id, &attempts), KG_SVC_WAITING);
+    assert_int_equal(attempts, 0);
+    for (int i = 1; i <= KG_SVC_ATTEMPTS; i++) {
+        assert_true(claim("a", "", 0, T0, &t));
+        if (i == 2) {
+            assert_int_equal(end_as(kind->fail, &t, T0), KG_OK);
+        } else {
+            assert_int_equal(expire(T0 + 1000), 1);
+        }
+        assert_int_equal(state_of(id, &attempts),
+                         i < KG_SVC_ATTEMPTS ? KG_SVC_WAITING : KG_SVC_DEAD);
+        assert_int_equal(attempts, i);
+    }
+    assert_false(claim("a", "", 0, T0, &t));
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    assert_int_equal(kind->get(store, id, true, &job, &err), KG_OK);
+    assert_string_equal(job.blame, "gym"); /* no fault of the candidate */
+    assert_string_equal(job.verdict, "");
+    kg_svc_job_deinit(&job);
+    begin();
+    assert_int_equal(kind->requeue(store, id, T0, &err), KG_OK);
+    assert_int_equal(kind->requeue(store, id, T0, &err), KG_E_USAGE);
+    commit();
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_string_equal(t.task, "{\"text\":\"t\"}"); /* a dead job keeps it */
+    assert_int_equal(end_as(kind->finish, &t, T0), KG_OK);
+}
+
+static void a_cancelled_job_has_ended(void **state)
+{
+    char waits[KG_ULID_LEN], runs[KG_ULID_LEN];
+    struct taken t;
+    bool changed;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, runs);
+    add("q", KG_SVC_NORMAL, T0, waits);
+    assert_true(claim("a", "", 0, T0, &t));
+    begin();
+    assert_int_equal(kind->cancel(store, runs, T0, &changed, &err), KG_OK);
+    assert_true(changed);
+    assert_int_equal(kind->cancel(store, waits, T0, &changed, &err), KG_OK);
+    assert_true(changed);
+    assert_int_equal(kind->cancel(store, waits, T0, &changed, &err), KG_OK);
+    assert_false(changed);
+    assert_int_equal(kind->cancel(store, "none", T0, &changed, &err), KG_E_NOT_FOUND);
+    commit();
+    assert_int_equal(renew(&t, T0 + 9000), KG_E_NOT_FOUND); /* so its holder hears of it */
+    assert_int_equal(end_as(kind->finish, &t, T0), KG_E_NOT_FOUND);
+    assert_int_equal(state_of(runs, NULL), KG_SVC_CANCELLED);
+    assert_false(claim("a", "", 0, T0, &t));
+}
+
+static void a_deadline_ends_what_waits(void **state)
+{
+    char id[KG_ULID_LEN];
+    bool known;
+    (void)state;
+    begin();
+    assert_int_equal(
+        submit(&(struct wish){.problem = "p", .deadline_ms = T0 + 50}, id, &known), KG_OK);
+    commit();
+    assert_int_equal(expire(T0 + 49), 0);
+    assert_int_equal(expire(T0 + 50), 1);
+    assert_int_equal(state_of(id, NULL), KG_SVC_CANCELLED);
+}
+
+/* --- lanes --- */
+
+static void a_slot_stays_with_its_problem(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken a, b, next;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        add("p", KG_SVC_NORMAL, T0, id);
+        add("q", KG_SVC_NORMAL, T0, id);
+    }
+    assert_true(claim("a", "", 0, T0, &a));
+    assert_string_equal(a.problem, "p"); /* the oldest */
+    assert_true(claim("b", "", 0, T0, &b));
+    assert_string_equal(b.problem, "q"); /* nobody holds it */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(end_as(kind->finish, &b, T0), KG_OK);
+        assert_true(claim("b", b.lane, 1, T0, &next));
+        assert_string_equal(next.problem, "q");
+        b = next;
+    }
+    assert_int_equal(end_as(kind->finish, &b, T0), KG_OK);
+    assert_true(claim("b", b.lane, 1, T0, &next)); /* its lane is empty: it joins another */
+    assert_string_equal(next.problem, "p");
+}
+
+/* A worker of one slot and an endless supply of high jobs: the low one's turn comes in time. */
+static void no_lane_starves(void **state)
+{
+    char id[KG_ULID_LEN], low[KG_ULID_LEN];
+    struct taken t;
+    int64_t now = T0, since = T0;
+    char lane[KG_SHA256_HEX] = "";
+    (void)state;
+    add("low", KG_SVC_LOW, now, low);
+    while (state_of(low, NULL) == KG_SVC_WAITING) {
+        add("high", KG_SVC_HIGH, now, id);
+        assert_true(claim("w", lane, now - since, now, &t));
+        if (strcmp(lane, t.lane) != 0) {
+            snprintf(lane, sizeof lane, "%s", t.lane);
+            since = now;
+        }
+        now += 500;
+        assert_int_equal(end_as(kind->finish, &t, now), KG_OK);
+        assert_true(now - T0 <= KG_SVC_LANE_WAIT_MS + KG_SVC_TURN_MS + 1000);
+    }
+    assert_true(now - T0 > KG_SVC_LANE_WAIT_MS); /* and not before */
+}
+
+static void a_job_goes_where_it_can_run(void **state)
+{
+    static const char *const devices[] = {"torch"};
+    const struct kg_svc_slot slot = {"", 0};
+    const struct kg_svc_ask ask = {
+        .worker = "w", .devices = devices, .ndevices = 1, .slots = &slot, .nslots = 1};
+    struct kg_svc_job job;
+    char id[KG_ULID_LEN];
+    size_t of, n;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    kg_svc_job_init(&job);
+    begin();
+    assert_int_equal(kind->claim(store, &ask, &job, &of, &n, &err), KG_OK);
+    commit();
+    kg_svc_job_deinit(&job);
+    assert_int_equal(n, 0);
+}
+
+/* --- reads --- */
+
+static bool note(void *ctx, const struct kg_svc_event *e)
+{
+    char *out = ctx;
+    size_t n = strlen(out);
+    snprintf(out + n, 512 - n, "%s ", e->type);
+    return true;
+}
+
+static bool count(void *ctx, const struct kg_svc_job *job)
+{
+    (void)job;
+    ++*(int *)ctx;
+    return true;
+}
+
+static void events_and_lists(void **state)
+{
+    char id[KG_ULID_LEN], other[KG_ULID_LEN], text[512] = "";
+    struct taken t;
+    int n = 0;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    add("q", KG_SVC_NORMAL, T0, other);
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_int_equal(end_as(kind->finish, &t, T0), KG_OK);
+    assert_int_equal(kind->events(store, 0, id, 100, note, text, &err), KG_OK);
+    assert_string_equal(text, "submitted claimed finished ");
+    text[0] = '\0';
+    assert_int_equal(kind->events(store, 2, NULL, 100, note, text, &err), KG_OK);
+    assert_string_equal(text, "claimed finished ");
+    assert_int_equal(stats().last_event, 4);
+    assert_int_equal(kind->list(store, &(struct kg_svc_filter){.state = -1, .limit = 10}, count, &n,
+                                &err),
+                     KG_OK);
+    assert_int_equal(n, 2);
+    n = 0;
+    const struct kg_svc_filter f = {
+        .state = KG_SVC_DONE, .problem = "p", .verdict = "ok", .limit = 10};
+    assert_int_equal(kind->list(store, &f, count, &n, &err), KG_OK);
+    assert_int_equal(n, 1);
+    n = 0;
+    const struct kg_svc_filter after = {.state = -1, .after = id, .limit = 10};
+    assert_int_equal(kind->list(store, &after, count, &n, &err), KG_OK);
+    assert_int_equal(n, 0); /* newest first: nothing is older than the first job */
+}
+
+/* --- of SQLite alone --- */
+
+static void a_newer_store_is_refused(void **state)
+{
+    char path[128];
+    sqlite3 *db;
+    (void)state;
+    kind->close(store);
+    store = NULL;
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(kind->open(folder, &store, &err), KG_E_USAGE);
+    assert_null(store);
+}
+
+static void a_store_has_one_server(void **state)
+{
+    struct kg_svc_store *second;
+    (void)state;
+    assert_int_equal(kind->open(folder, &second, &err), KG_E_USAGE);
+    assert_null(second);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_job_goes_through),
+        T(a_key_names_one_job),
+        T(a_full_queue_refuses),
+        T(what_is_rolled_back_is_not_there),
+        T(an_old_claim_is_refused),
+        T(a_renewed_claim_lasts),
+        T(three_attempts_then_dead),
+        T(a_cancelled_job_has_ended),
+        T(a_deadline_ends_what_waits),
+        T(a_slot_stays_with_its_problem),
+        T(no_lane_starves),
+        T(a_job_goes_where_it_can_run),
+        T(events_and_lists),
+        T(a_newer_store_is_refused),
+        T(a_store_has_one_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
