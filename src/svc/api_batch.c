@@ -5,7 +5,7 @@
 #include "svc/api_private.h"
 
 static const char *const members[] = {"id", "problem", "reply", "source", NULL};
-static const char *const parameters[] = {"preset",   "set", "rewards", "priority",
+static const char *const parameters[] = {"preset",     "set", "rewards", "priority",
                                          "deadline_s", "key", NULL};
 
 struct batch_op {
@@ -66,8 +66,9 @@ static void done(struct kg_svc_op *op)
         kg_svc_answer_error(o->x, &err, "key");
     } else {
         a->fresh = a->fresh || !o->known;
-        kg_svc_reply_json(o->x, 202, json_pack("{s:s, s:I}", "id", o->known ? first.batch : o->id,
-                                               "lines", (json_int_t)o->n));
+        kg_svc_reply_json(o->x, 202,
+                          json_pack("{s:s, s:I}", "id", o->known ? first.batch : o->id, "lines",
+                                    (json_int_t)o->n));
     }
     kg_svc_job_deinit(&first);
     free_batch(o);
@@ -104,8 +105,7 @@ static bool read_query(struct kg_svc_exchange *x, struct kg_svc_ask_for *ask, js
     ask->rewards = kg_svc_query(x, "rewards");
     ask->key = kg_svc_query(x, "key");
     if (ask->key != NULL && (ask->key[0] == '\0' || strlen(ask->key) > KG_SVC_KEY_MAX - 8)) {
-        kg_svc_reply_error(x, 400, "bad_key", "key", "`key` has 1 to %d bytes",
-                           KG_SVC_KEY_MAX - 8);
+        kg_svc_reply_error(x, 400, "bad_key", "key", "`key` has 1 to %d bytes", KG_SVC_KEY_MAX - 8);
         return false;
     }
     ask->set = set;

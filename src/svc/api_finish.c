@@ -77,16 +77,15 @@ static bool is_record(const json_t *record)
 
 static bool is_outcome(const char *outcome)
 {
-    return outcome != NULL &&
-           (strcmp(outcome, "finished") == 0 || strcmp(outcome, "failed") == 0 ||
-            strcmp(outcome, "handed_back") == 0);
+    return outcome != NULL && (strcmp(outcome, "finished") == 0 || strcmp(outcome, "failed") == 0 ||
+                               strcmp(outcome, "handed_back") == 0);
 }
 
 void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
 {
-    static const char *const members[] = {"id",      "claim",  "fence", "outcome", "record",
-                                          "verdict", "reason", "error", "blame",   "message",
-                                          NULL};
+    static const char *const members[] = {"id",     "claim",   "fence",  "outcome",
+                                          "record", "verdict", "reason", "error",
+                                          "blame",  "message", NULL};
     json_t *body = kg_svc_body(x, members);
     if (body == NULL) {
         return;

@@ -24,15 +24,14 @@ static json_t *error_json(const struct kg_svc_job *job)
 
 json_t *kg_svc_job_json(const struct kg_svc_job *job)
 {
-    return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-                     job->id, "state", kg_svc_state_name(job->state), "problem",
-                     text_or_null(job->problem), "priority", kg_svc_priority_name(job->priority),
-                     "key", text_or_null(job->key[0] != '\0' ? job->key + 2 : ""), "batch",
-                     text_or_null(job->batch), "attempts", (json_int_t)job->attempts, "created",
-                     time_or_null(job->created_ms), "started", time_or_null(job->started_ms),
-                     "finished", time_or_null(job->finished_ms), "verdict",
-                     text_or_null(job->verdict), "reason", text_or_null(job->reason), "error",
-                     error_json(job));
+    return json_pack(
+        "{s:s, s:s, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "id", job->id, "state",
+        kg_svc_state_name(job->state), "problem", text_or_null(job->problem), "priority",
+        kg_svc_priority_name(job->priority), "key",
+        text_or_null(job->key[0] != '\0' ? job->key + 2 : ""), "batch", text_or_null(job->batch),
+        "attempts", (json_int_t)job->attempts, "created", time_or_null(job->created_ms), "started",
+        time_or_null(job->started_ms), "finished", time_or_null(job->finished_ms), "verdict",
+        text_or_null(job->verdict), "reason", text_or_null(job->reason), "error", error_json(job));
 }
 
 enum kg_code kg_svc_record_line(struct kg_svc_api *a, const struct kg_svc_job *job,

@@ -72,9 +72,8 @@ void kg_svc_list_evaluations(struct kg_svc_exchange *x, void *ctx)
         return;
     }
     bool more = json_array_size(l.jobs) == f.limit;
-    kg_svc_reply_json(x, 200,
-                      json_pack("{s:o, s:s?}", "evaluations", l.jobs, "next",
-                                more ? l.last : NULL));
+    kg_svc_reply_json(
+        x, 200, json_pack("{s:o, s:s?}", "evaluations", l.jobs, "next", more ? l.last : NULL));
 }
 
 /* --- changes --- */
@@ -103,8 +102,7 @@ static void change_done(struct kg_svc_op *op)
     struct kg_err err = op->err;
     struct kg_svc_job job;
     kg_svc_job_init(&job);
-    if (err.code == KG_OK &&
-        a->store->kind->get(a->store, o->id, false, &job, &err) == KG_OK) {
+    if (err.code == KG_OK && a->store->kind->get(a->store, o->id, false, &job, &err) == KG_OK) {
         a->fresh = a->fresh || o->requeue;
         if (o->changed) {
             kg_svc_tell_worker(a, job.worker, o->id);
@@ -165,16 +163,14 @@ void kg_svc_get_stats(struct kg_svc_exchange *x, void *ctx)
     int64_t now = kg_svc_now_ms();
     json_t *jobs = json_object();
     for (int i = 0; i < KG_SVC_STATES; i++) {
-        json_object_set_new(jobs, kg_svc_state_name((enum kg_svc_state)i),
-                            json_integer(s.jobs[i]));
+        json_object_set_new(jobs, kg_svc_state_name((enum kg_svc_state)i), json_integer(s.jobs[i]));
     }
     kg_svc_reply_json(
         x, 200,
-        json_pack("{s:o, s:I, s:f, s:I, s:I, s:f, s:s}", "jobs", jobs, "lanes",
-                  (json_int_t)s.lanes, "oldest_waiting_s",
-                  s.oldest_ms > 0 ? (double)(now - s.oldest_ms) / 1000 : 0.0, "claims_expired",
-                  (json_int_t)s.expired, "answers_refused", (json_int_t)s.refused, "uptime_s",
-                  (double)(now - a->begun_ms) / 1000, "store", a->store->kind->name));
+        json_pack("{s:o, s:I, s:f, s:I, s:I, s:f, s:s}", "jobs", jobs, "lanes", (json_int_t)s.lanes,
+                  "oldest_waiting_s", s.oldest_ms > 0 ? (double)(now - s.oldest_ms) / 1000 : 0.0,
+                  "claims_expired", (json_int_t)s.expired, "answers_refused", (json_int_t)s.refused,
+                  "uptime_s", (double)(now - a->begun_ms) / 1000, "store", a->store->kind->name));
 }
 
 void kg_svc_get_live(struct kg_svc_exchange *x, void *ctx)

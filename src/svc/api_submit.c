@@ -4,9 +4,9 @@
 
 #include "svc/api_private.h"
 
-static const char *const members[] = {"problem",  "problem_source", "reply",      "source", "preset",
-                                      "set",      "rewards",        "priority",   "key",
-                                      "deadline_s", "tag",          NULL};
+static const char *const members[] = {
+    "problem", "problem_source", "reply", "source",     "preset", "set",
+    "rewards", "priority",       "key",   "deadline_s", "tag",    NULL};
 
 enum { DEADLINE_MAX_S = 7 * 86400, SETTINGS_MAX = 64 };
 
@@ -24,8 +24,8 @@ static bool is_path(const char *problem)
 {
     const char *dot = strrchr(problem, '.');
     return strpbrk(problem, "/#\\") != NULL ||
-           (dot != NULL && (strcmp(dot, ".c") == 0 || strcmp(dot, ".py") == 0 ||
-                            strcmp(dot, ".jsonl") == 0));
+           (dot != NULL &&
+            (strcmp(dot, ".c") == 0 || strcmp(dot, ".py") == 0 || strcmp(dot, ".jsonl") == 0));
 }
 
 /* --- configuration --- */
@@ -43,10 +43,10 @@ static bool add_setting(struct settings *s, const char *key, const json_t *value
     }
     char *out = s->text[s->n];
     const size_t cap = sizeof s->text[0];
-    int n = json_is_string(value)    ? snprintf(out, cap, "%s=%s", key, json_string_value(value))
-            : json_is_integer(value) ? snprintf(out, cap, "%s=%lld", key,
-                                                (long long)json_integer_value(value))
-            : json_is_real(value)    ? snprintf(out, cap, "%s=%.17g", key, json_real_value(value))
+    int n = json_is_string(value) ? snprintf(out, cap, "%s=%s", key, json_string_value(value))
+            : json_is_integer(value)
+                ? snprintf(out, cap, "%s=%lld", key, (long long)json_integer_value(value))
+            : json_is_real(value) ? snprintf(out, cap, "%s=%.17g", key, json_real_value(value))
             : json_is_boolean(value)
                 ? snprintf(out, cap, "%s=%s", key, json_is_true(value) ? "yes" : "no")
                 : -1;
@@ -59,7 +59,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* {"preset":..., "set":[...]}, settings in order of their names, so that equal ones share a lane. */
+/* {"preset":..., "set":[...]}, settings in order of their names, so that equal ones share a lane.
+ */
 static bool configure(struct kg_svc_api *a, struct kg_svc_exchange *x,
                       const struct kg_svc_ask_for *ask, struct kg_buf *out)
 {
@@ -147,8 +148,8 @@ static bool find_problem(struct kg_svc_api *a, struct kg_svc_exchange *x,
 static json_t *task_of(const struct kg_svc_ask_for *ask)
 {
     const char *problem = ask->problem != NULL ? ask->problem : file_of_source(ask->problem_source);
-    json_t *j = json_pack("{s:s, s:O, s:b}", "problem", problem, "text", ask->text, "source",
-                          ask->source);
+    json_t *j =
+        json_pack("{s:s, s:O, s:b}", "problem", problem, "text", ask->text, "source", ask->source);
     if (ask->problem_source != NULL) {
         json_object_set_new(j, "problem_text", json_string(ask->problem_source));
     }
@@ -163,8 +164,8 @@ static json_t *task_of(const struct kg_svc_ask_for *ask)
 
 /* --- the job --- */
 
-static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4], const struct kg_svc_ask_for *ask,
-                     const char *device)
+static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4],
+                     const struct kg_svc_ask_for *ask, const char *device)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_sha256 h;
@@ -183,8 +184,7 @@ static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4], const struct
     kg_sha256_part(&h, priority, strlen(priority));
     kg_sha256_part(&h, &ask->deadline_s, sizeof ask->deadline_s);
     kg_sha256_end(&h, job->body_hash);
-    return whole &&
-           kg_svc_job_keep(job, &job->problem, text[0].data, text[0].len, &err) == KG_OK &&
+    return whole && kg_svc_job_keep(job, &job->problem, text[0].data, text[0].len, &err) == KG_OK &&
            kg_svc_job_keep(job, &job->configuration, text[1].data, text[1].len, &err) == KG_OK &&
            kg_svc_job_keep(job, &job->task, text[2].data, text[2].len, &err) == KG_OK &&
            kg_svc_job_keep(job, &job->key, text[3].data, text[3].len, &err) == KG_OK &&

@@ -38,8 +38,9 @@ static enum kg_code start(struct child *c, struct kg_err *err)
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        bool given = c->fd < 0 || ((c->fd == KG_SVC_SERVE_FD || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) &&
-                                   fcntl(KG_SVC_SERVE_FD, F_SETFD, 0) == 0);
+        bool given =
+            c->fd < 0 || ((c->fd == KG_SVC_SERVE_FD || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) &&
+                          fcntl(KG_SVC_SERVE_FD, F_SETFD, 0) == 0);
         if (getppid() != parent || !given) {
             _exit(STATUS_ERROR);
         }

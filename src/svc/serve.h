@@ -11,7 +11,7 @@ enum { KG_SVC_SERVE_FD = 3 }; /* the socket, in the api process */
 
 struct kg_svc_serve_options {
     const char *host;
-    int port; /* 0: any free one */
+    int port;         /* 0: any free one */
     char *const *api; /* argv of the program, NULL-terminated */
     /* argv of the local worker; *port is where it asks. NULL: no local worker. */
     char *const *(*worker)(void *ctx, int port);

@@ -109,9 +109,9 @@ static json_t *error_of(const char *code, const char *blame, const char *message
 
 static const char *code_name(enum kgym_code code)
 {
-    static const char *const names[] = {"ok",    "usage",     "input",     "not_found", "io",
-                                        "limit", "host",      "problem",   "gym",       "cancelled",
-                                        "needs_gpu", "full"};
+    static const char *const names[] = {"ok",  "usage",     "input",     "not_found",
+                                        "io",  "limit",     "host",      "problem",
+                                        "gym", "cancelled", "needs_gpu", "full"};
     return (size_t)code < sizeof names / sizeof *names ? names[code] : "gym";
 }
 
@@ -189,8 +189,8 @@ static void begin(struct kg_svc_worker *w, const json_t *v)
     }
     struct kg_svc_pool *p = kg_svc_pool_for(w, json_object_get(v, "configuration"), &err);
     double deadline = json_number_value(json_object_get(v, "deadline_s"));
-    if (p == NULL || kg_svc_pool_submit(p, json_object_get(v, "task"), deadline, &c->task, &err) !=
-                         KG_OK) {
+    if (p == NULL ||
+        kg_svc_pool_submit(p, json_object_get(v, "task"), deadline, &c->task, &err) != KG_OK) {
         end_attempt(c, "failed", error_of(kg_code_name(err.code), "gym", err.message));
         return;
     }
@@ -231,8 +231,9 @@ static void claim(struct kg_svc_worker *w)
         if (!w->slot[i].busy) {
             w->asked[n++] = i;
             json_array_append_new(
-                slots, json_pack("{s:s, s:I}", "lane", w->slot[i].lane, "held_ms",
-                                 (json_int_t)(w->slot[i].since_ms ? now - w->slot[i].since_ms : 0)));
+                slots,
+                json_pack("{s:s, s:I}", "lane", w->slot[i].lane, "held_ms",
+                          (json_int_t)(w->slot[i].since_ms ? now - w->slot[i].since_ms : 0)));
         }
     }
     if (n == 0) {

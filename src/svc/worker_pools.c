@@ -145,18 +145,18 @@ enum kg_code kg_svc_pool_submit(struct kg_svc_pool *p, const json_t *task, doubl
 {
     const json_t *problem_text = json_object_get(task, "problem_text");
     const json_t *text = json_object_get(task, "text");
-    const struct kgym_task t = {
-        .size = sizeof t,
-        .problem = json_string_value(json_object_get(task, "problem")),
-        .problem_text = json_string_value(problem_text),
-        .problem_text_len = json_string_length(problem_text),
-        .text = json_string_value(text),
-        .text_len = json_string_length(text),
-        .source = json_is_true(json_object_get(task, "source")),
-        .tag = json_string_value(json_object_get(task, "tag")),
-        .deadline_s = deadline_s,
-        .rewards = json_string_value(json_object_get(task, "rewards")),
-        .stop_after = json_string_value(json_object_get(task, "stop_after"))};
+    const struct kgym_task t = {.size = sizeof t,
+                                .problem = json_string_value(json_object_get(task, "problem")),
+                                .problem_text = json_string_value(problem_text),
+                                .problem_text_len = json_string_length(problem_text),
+                                .text = json_string_value(text),
+                                .text_len = json_string_length(text),
+                                .source = json_is_true(json_object_get(task, "source")),
+                                .tag = json_string_value(json_object_get(task, "tag")),
+                                .deadline_s = deadline_s,
+                                .rewards = json_string_value(json_object_get(task, "rewards")),
+                                .stop_after =
+                                    json_string_value(json_object_get(task, "stop_after"))};
     struct kgym_error e;
     if (kgym_submit(p->pool, &t, id, &e) != KGYM_OK) {
         fail_from(err, &e);

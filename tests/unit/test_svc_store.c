@@ -209,8 +209,9 @@ static void a_key_names_one_job(void **state)
     assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k"}, id, &known), KG_OK);
     assert_true(known);
     assert_string_equal(id, first);
-    assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k", .hash = "other"}, id, &known),
-                     KG_E_USAGE);
+    assert_int_equal(
+        submit(&(struct wish){.problem = "p", .key = "k", .hash = "other"}, id, &known),
+        KG_E_USAGE);
     commit();
     assert_int_equal(stats().jobs[KG_SVC_WAITING], 1);
 }
@@ -370,8 +371,8 @@ static void a_deadline_ends_what_waits(void **state)
     bool known;
     (void)state;
     begin();
-    assert_int_equal(
-        submit(&(struct wish){.problem = "p", .deadline_ms = T0 + 50}, id, &known), KG_OK);
+    assert_int_equal(submit(&(struct wish){.problem = "p", .deadline_ms = T0 + 50}, id, &known),
+                     KG_OK);
     commit();
     assert_int_equal(expire(T0 + 49), 0);
     assert_int_equal(expire(T0 + 50), 1);
@@ -479,9 +480,9 @@ static void events_and_lists(void **state)
     assert_int_equal(kind->events(store, 2, NULL, 100, note, text, &err), KG_OK);
     assert_string_equal(text, "claimed finished ");
     assert_int_equal(stats().last_event, 4);
-    assert_int_equal(kind->list(store, &(struct kg_svc_filter){.state = -1, .limit = 10}, count, &n,
-                                &err),
-                     KG_OK);
+    assert_int_equal(
+        kind->list(store, &(struct kg_svc_filter){.state = -1, .limit = 10}, count, &n, &err),
+        KG_OK);
     assert_int_equal(n, 2);
     n = 0;
     const struct kg_svc_filter f = {

@@ -1,4 +1,5 @@
-/* kgym serve: the service, and the two commands that it executes: its api process and its worker. */
+/* kgym serve: the service, and the two commands that it executes: its api process and its worker.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,8 +95,8 @@ static char *const *worker_argv(void *ctx, int port)
     }
     snprintf(p->port, sizeof p->port, "%d", port);
     snprintf(p->jobs, sizeof p->jobs, "%lld", (long long)p->config->jobs);
-    char *const words[] = {program, role, (char *)(uintptr_t)p->config->host, p->port, p->jobs,
-                           NULL};
+    char *const words[] = {program, role,    (char *)(uintptr_t)p->config->host,
+                           p->port, p->jobs, NULL};
     memcpy(p->argv, words, sizeof words);
     return p->argv;
 }
@@ -189,10 +190,8 @@ int kg_cmd_serve_worker(int argc, char **argv)
     enum kg_code code = kg_file_self_dir(folder, sizeof folder, &err);
     if (code == KG_OK) {
         snprintf(program, sizeof program, "%s/kgym", folder);
-        const struct kg_svc_worker_options o = {.host = argv[1],
-                                                .port = atoi(argv[2]),
-                                                .jobs = atoi(argv[3]),
-                                                .program = program};
+        const struct kg_svc_worker_options o = {
+            .host = argv[1], .port = atoi(argv[2]), .jobs = atoi(argv[3]), .program = program};
         code = kg_svc_worker_run(&o, &err);
     }
     return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);

@@ -10,18 +10,37 @@
 
 /* What is judged, and how well it is measured. None of them names a file, a program, a device or a
  * limit of the sandbox. */
-const char *const kg_serve_client_keys[] = {
-    "staged",          "stage.static",       "stage.tiny",
-    "stage.full",      "stage.timing",       "stage.profile",
-    "multi_input",     "variants",           "laws",
-    "hack_checks",     "timing.method",      "timing.pairs",
-    "timing.processes", "timing.min_processes", "timing.block_pairs",
-    "timing.blocks",   "timing.min_blocks",  "timing.block_half_width",
-    "timing.half_width", "timing.widest",    "timing.warmups",
-    "timing.trials",   "timing.trim",        "timing.cold",
-    "library",         "library.share",      "league",
-    "precision",       "torch.shapes",       "torch.shapes_gate",
-    NULL};
+const char *const kg_serve_client_keys[] = {"staged",
+                                            "stage.static",
+                                            "stage.tiny",
+                                            "stage.full",
+                                            "stage.timing",
+                                            "stage.profile",
+                                            "multi_input",
+                                            "variants",
+                                            "laws",
+                                            "hack_checks",
+                                            "timing.method",
+                                            "timing.pairs",
+                                            "timing.processes",
+                                            "timing.min_processes",
+                                            "timing.block_pairs",
+                                            "timing.blocks",
+                                            "timing.min_blocks",
+                                            "timing.block_half_width",
+                                            "timing.half_width",
+                                            "timing.widest",
+                                            "timing.warmups",
+                                            "timing.trials",
+                                            "timing.trim",
+                                            "timing.cold",
+                                            "library",
+                                            "library.share",
+                                            "league",
+                                            "precision",
+                                            "torch.shapes",
+                                            "torch.shapes_gate",
+                                            NULL};
 
 static struct kg_paths paths;
 static json_t *listed;

@@ -1,0 +1,36 @@
+/* Tests of the service: `kgym serve` in a folder of its own, and an HTTP client that says exactly
+ * what it is told to. Every wait ends by a failed test after a minute or more, never by a guess. */
+#ifndef KG_TESTS_SUPPORT_SVC_RIG_H
+#define KG_TESTS_SUPPORT_SVC_RIG_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+extern int svc_port;   /* of the service that runs */
+extern pid_t svc_pid;  /* of its parent; 0: none runs */
+int svc_setup(void **state);    /* a new folder */
+int svc_teardown(void **state); /* ends what runs, and removes the folder */
+const char *svc_folder(void);
+/* Starts it with these options, split at blanks, on the port that it had before. */
+void svc_start(const char *options);
+/* Sends the signal to the parent and waits for its end; returns the exit status, -1: killed. */
+int svc_end(int sig);
+/* The process that the parent runs in this role: "serve-api" or "serve-worker". */
+pid_t svc_child(const char *role);
+
+/* One request on a connection of its own. headers: whole lines, or "". The body of the answer is in
+ * *out (may be NULL), which is reset. Returns the status; 0: the connection ended without one. */
+int svc_request(const char *method, const char *path, const char *headers, const char *body,
+                size_t len, struct kg_buf *out);
+/* The same with JSON both ways; expects the status. body: text. The caller frees the answer. */
+json_t *svc_json(int status, const char *method, const char *path, const char *body);
+/* Sends bytes as they are, and returns the status of what comes. */
+int svc_raw(const char *bytes, size_t n);
+/* A member of a JSON object, "" if it is no string. */
+const char *svc_text(const json_t *j, const char *name);
+/* Asks until the job is in this state. */
+void svc_await(const char *id, const char *state);
+
+#endif

@@ -1,0 +1,343 @@
+/* The service as its clients see it: `kgym serve` with an api process, a worker and a store. Jobs
+ * are replies without code, which take milliseconds, and a candidate that never ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/svc_rig.h"
+
+#define EMPTY "{\"problem\": \"silu\", \"reply\": \"nothing\"}"
+#define ENDLESS                                                                                    \
+    "{\"problem\": \"silu\", \"key\": \"endless\", \"set\": {\"stage.timing\": false},"            \
+    " \"source\": \"void silu(const float *x, float *y, long n) "                                   \
+    "{ (void)x; (void)y; (void)n; for (volatile int i = 0;; i++) { } }\"}"
+
+static void id_of(const json_t *j, char out[32])
+{
+    snprintf(out, 32, "%s", svc_text(j, "id"));
+    assert_int_equal(strlen(out), 26);
+}
+
+static void submit(const char *body, char id[32])
+{
+    json_t *j = svc_json(202, "POST", "/v1/evaluations", body);
+    id_of(j, id);
+    json_decref(j);
+}
+
+static int64_t attempts_of(const char *id)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    json_t *j = svc_json(200, "GET", path, "");
+    int64_t n = json_integer_value(json_object_get(j, "attempts"));
+    json_decref(j);
+    return n;
+}
+
+static void a_post_that_waits_gets_the_record(void **state)
+{
+    (void)state;
+    svc_start("--jobs 1");
+    json_t *j = svc_json(200, "POST", "/v1/evaluations?wait=200", EMPTY);
+    assert_string_equal(svc_text(j, "state"), "done");
+    assert_string_equal(svc_text(j, "verdict"), "no_code");
+    const json_t *record = json_object_get(j, "record");
+    assert_string_equal(svc_text(record, "schema"), "kgym.record/1");
+    json_t *zero = svc_json(202, "POST", "/v1/evaluations?wait=0", EMPTY);
+    assert_true(json_is_null(json_object_get(zero, "record")));
+    json_decref(zero);
+    json_decref(j);
+    assert_int_equal(svc_end(SIGTERM), 0);
+}
+
+static void a_key_names_one_job(void **state)
+{
+    char first[32], again[32];
+    (void)state;
+    svc_start("--no-work");
+    submit("{\"problem\": \"silu\", \"reply\": \"a\", \"key\": \"k\"}", first);
+    submit("{\"key\": \"k\", \"reply\": \"a\", \"problem\": \"silu\"}", again);
+    assert_string_equal(first, again);
+    json_decref(svc_json(409, "POST", "/v1/evaluations",
+                         "{\"problem\": \"silu\", \"reply\": \"b\", \"key\": \"k\"}"));
+}
+
+static void all_that_was_accepted_is_answered_after_a_kill(void **state)
+{
+    enum { N = 12 };
+    char id[N][32], running[32];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "1", 1);
+    svc_start("--jobs 2 --term 2");
+    submit(ENDLESS, running);
+    svc_await(running, "running");
+    for (int i = 0; i < N; i++) {
+        submit(EMPTY, id[i]);
+    }
+    assert_int_equal(svc_end(SIGKILL), -1);
+    svc_start("--jobs 2 --term 2");
+    for (int i = 0; i < N; i++) {
+        svc_await(id[i], "done");
+    }
+    svc_await(running, "done");
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "jobs"), "done")),
+                     N + 1);
+    json_decref(j);
+    unsetenv("KGYM_DEADLINE_RUN");
+}
+
+/* The run deadline is far away, so the second job is judged because the first one's candidate has
+ * been ended. */
+static void a_cancelled_job_frees_its_worker(void **state)
+{
+    char id[32], path[128];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "3000", 1);
+    setenv("KGYM_DEADLINE_EVAL", "3000", 1);
+    svc_start("--jobs 1");
+    submit(ENDLESS, id);
+    svc_await(id, "running");
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    json_t *j = svc_json(200, "DELETE", path, "");
+    assert_string_equal(svc_text(j, "state"), "cancelled");
+    json_decref(j);
+    json_decref(svc_json(200, "POST", "/v1/evaluations?wait=200", EMPTY));
+    json_decref(svc_json(200, "DELETE", path, "")); /* once more: nothing changes */
+    json_decref(svc_json(404, "DELETE", "/v1/evaluations/none", ""));
+    unsetenv("KGYM_DEADLINE_RUN");
+    unsetenv("KGYM_DEADLINE_EVAL");
+}
+
+static void a_new_api_process_interrupts_nothing(void **state)
+{
+    char id[32];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "3", 1);
+    svc_start("--jobs 1");
+    submit(ENDLESS, id);
+    svc_await(id, "running");
+    kill(svc_child("serve-api"), SIGKILL);
+    svc_await(id, "done");
+    assert_int_equal(attempts_of(id), 1);
+    unsetenv("KGYM_DEADLINE_RUN");
+}
+
+static void a_worker_hands_back_what_it_holds(void **state)
+{
+    char id[32];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "1", 1);
+    svc_start("--jobs 1");
+    submit(ENDLESS, id);
+    svc_await(id, "running");
+    assert_int_equal(svc_end(SIGTERM), 0);
+    svc_start("--no-work");
+    svc_await(id, "waiting");
+    assert_int_equal(attempts_of(id), 0);
+    assert_int_equal(svc_end(SIGTERM), 0);
+    svc_start("--jobs 1");
+    svc_await(id, "done");
+    assert_int_equal(attempts_of(id), 1);
+    unsetenv("KGYM_DEADLINE_RUN");
+}
+
+static void a_killed_worker_is_replaced(void **state)
+{
+    char id[32];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "1", 1);
+    svc_start("--jobs 1 --term 2");
+    submit(ENDLESS, id);
+    svc_await(id, "running");
+    kill(svc_child("serve-worker"), SIGKILL);
+    svc_await(id, "done");
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    assert_true(json_integer_value(json_object_get(j, "claims_expired")) <= 1);
+    json_decref(j);
+    unsetenv("KGYM_DEADLINE_RUN");
+}
+
+/* --- batches --- */
+
+static void batch_lines(struct kg_buf *out, int n)
+{
+    for (int i = 0; i < n; i++) {
+        kg_buf_addf(out, "{\"id\": \"l%d\", \"problem\": \"%s\", \"reply\": \"nothing\"}\n", i,
+                    i % 2 ? "silu" : "softmax");
+    }
+}
+
+static void a_batch_comes_back_in_order(void **state)
+{
+    enum { N = 20 };
+    struct kg_buf lines, out;
+    char id[32], again[32], path[128], want[16];
+    (void)state;
+    kg_buf_init(&lines, 1 << 20);
+    kg_buf_init(&out, 64 << 20);
+    batch_lines(&lines, N);
+    svc_start("--jobs 2");
+    json_t *j = svc_json(202, "POST", "/v1/batches?key=b", lines.data);
+    id_of(j, id);
+    json_decref(j);
+    j = svc_json(202, "POST", "/v1/batches?key=b", lines.data);
+    id_of(j, again);
+    json_decref(j);
+    assert_string_equal(id, again);
+    snprintf(path, sizeof path, "/v1/batches/%s/records?offset=3", id);
+    assert_int_equal(svc_request("GET", path, "", "", 0, &out), 200);
+    int at = 3;
+    for (char *line = strtok(out.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        json_t *r = json_loads(line, 0, NULL);
+        snprintf(want, sizeof want, "l%d", at++);
+        assert_string_equal(svc_text(r, "batch_id"), want);
+        json_decref(r);
+    }
+    assert_int_equal(at, N);
+    kg_buf_reset(&lines);
+    batch_lines(&lines, N - 1);
+    json_decref(svc_json(409, "POST", "/v1/batches?key=b", lines.data));
+    snprintf(path, sizeof path, "/v1/batches/%s", id);
+    j = svc_json(200, "GET", path, "");
+    assert_int_equal(json_integer_value(json_object_get(j, "lines")), N);
+    json_decref(j);
+    kg_buf_deinit(&lines);
+    kg_buf_deinit(&out);
+}
+
+/* --- what is refused --- */
+
+static const struct {
+    int status;
+    const char *method, *path, *body, *code, *field;
+} refused[] = {
+    {400, "POST", "/v1/evaluations", "{\"problm\": 1}", "unknown_member", "problm"},
+    {400, "POST", "/v1/evaluations", "[1]", "bad_body", ""},
+    {400, "POST", "/v1/evaluations", "{", "bad_json", ""},
+    {400, "POST", "/v1/evaluations", "{\"reply\": \"a\", \"reply\": \"b\"}", "bad_json", ""},
+    {404, "POST", "/v1/evaluations", "{\"problem\": \"slui\", \"reply\": \"a\"}", "no_problem",
+     "problem"},
+    {400, "POST", "/v1/evaluations", "{\"problem\": \"/etc/passwd\", \"reply\": \"a\"}",
+     "bad_problem", "problem"},
+    {400, "POST", "/v1/evaluations", "{\"problem\": \"silu.c\", \"reply\": \"a\"}", "bad_problem",
+     "problem"},
+    {400, "POST", "/v1/evaluations", "{\"problem\": \"silu\"}", "bad_body", "reply"},
+    {400, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": 5}", "bad_body", "reply"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"source\": \"b\"}", "bad_body", "reply"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"python\": \"/bin/sh\"}}",
+     "bad_setting", "set"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"device\": \"cpu\"}}", "bad_setting",
+     "set"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"laws\": []}}", "bad_set", "set"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"preset\": \"/x.yaml\"}", "bad_setting",
+     "preset"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"priority\": \"urgent\"}", "bad_priority",
+     "priority"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"deadline_s\": -1}", "bad_deadline",
+     "deadline_s"},
+    {400, "POST", "/v1/evaluations?wait=1000", EMPTY, "bad_query", "wait"},
+    {400, "POST", "/v1/evaluations?wiat=1", EMPTY, "bad_query", ""},
+    {400, "GET", "/v1/evaluations?state=lost", "", "bad_query", "state"},
+    {404, "GET", "/v1/evaluations/none", "", "not_found", ""},
+    {404, "GET", "/v1/batches/none", "", "not_found", ""},
+    {404, "GET", "/v2", "", "no_path", ""},
+    {405, "PUT", "/v1/evaluations", "", "bad_method", ""},
+    {400, "POST", "/v1/batches", "", "bad_body", ""},
+    {400, "POST", "/v1/batches", "{\"id\": \"a\", \"problem\": \"silu\", \"reply_file\": \"x\"}",
+     "bad_line", ""},
+    {400, "POST", "/v1/worker/finish", "{\"id\": \"x\"}", "bad_finish", "outcome"},
+    {409, "POST", "/v1/evaluations/x/requeue", "", "", ""},
+};
+
+static void what_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        int status = strstr(refused[i].path, "requeue") != NULL ? 404 : refused[i].status;
+        json_t *j = svc_json(status, refused[i].method, refused[i].path, refused[i].body);
+        if (refused[i].code[0] != '\0') {
+            assert_string_equal(svc_text(j, "code"), refused[i].code);
+            assert_string_equal(svc_text(j, "field"), refused[i].field);
+        }
+        assert_true(svc_text(j, "message")[0] != '\0');
+        json_decref(j);
+    }
+    json_t *j = svc_json(200, "GET", "//v1///stats/", ""); /* slashes do not matter */
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "jobs"), "waiting")), 0);
+    json_decref(j);
+}
+
+static void requests_that_hide_another_are_refused(void **state)
+{
+    static const char *const raw[] = {
+        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nContent-Length: 40\r\n\r\n"
+        "{}",
+        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: -4\r\n\r\n{}",
+        "GARBAGE\r\n\r\n",
+    };
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
+        int status = svc_raw(raw[i], strlen(raw[i]));
+        if (status != 400 && status != 413 && status != 0) {
+            fail_msg("request %zu: %d", i, status);
+        }
+    }
+    json_decref(svc_json(200, "GET", "/v1/live", ""));
+}
+
+static void serving_others_needs_tokens(void **state)
+{
+    char command[512];
+    (void)state;
+    snprintf(command, sizeof command,
+             "${KGYM_BUILD:-build/release}/kgym serve --host 0.0.0.0 --port 0 --folder %s/x "
+             ">/dev/null 2>&1",
+             svc_folder());
+    int status = system(command);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_post_that_waits_gets_the_record),
+        T(a_key_names_one_job),
+        T(all_that_was_accepted_is_answered_after_a_kill),
+        T(a_cancelled_job_frees_its_worker),
+        T(a_new_api_process_interrupts_nothing),
+        T(a_worker_hands_back_what_it_holds),
+        T(a_killed_worker_is_replaced),
+        T(a_batch_comes_back_in_order),
+        T(what_is_wrong_is_refused),
+        T(requests_that_hide_another_are_refused),
+        T(serving_others_needs_tokens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
