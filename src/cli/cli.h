@@ -60,6 +60,7 @@ extern const char *const kg_cli_eval_flags[];
 extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
 extern const char *const kg_cli_sft_flags[];
 extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
+extern const char *const kg_cli_serve_flags[];  /* all, those of its table too */
 
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;

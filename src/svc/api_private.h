@@ -67,6 +67,8 @@ struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
 /* A job of it; 400 or 404 was answered where false. line: of a batch, for messages; -1: none. */
 bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
                      const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job);
+/* Is this word a path, or a row of a file, rather than a name of the suites? */
+bool kg_svc_is_path(const char *problem);
 /* One of reply and source (NULL: absent), as text and source of *ask. False: 400 was answered. */
 bool kg_svc_take_text(struct kg_svc_exchange *x, json_t *reply, json_t *source, int line,
                       struct kg_svc_ask_for *ask);
@@ -77,7 +79,8 @@ bool kg_svc_read_priority(struct kg_svc_exchange *x, const char *text, enum kg_s
 
 kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evaluations,
     kg_svc_delete_evaluation, kg_svc_requeue_evaluation, kg_svc_post_batch, kg_svc_get_batch,
-    kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_stats, kg_svc_get_live,
+    kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_prompt,
+    kg_svc_get_stats, kg_svc_get_live,
     kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew, kg_svc_post_finish, kg_svc_post_leave;
 
 #endif

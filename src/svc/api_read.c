@@ -151,6 +151,37 @@ void kg_svc_get_problems(struct kg_svc_exchange *x, void *ctx)
     kg_svc_reply_json(x, 200, json_pack("{s:o}", "problems", list));
 }
 
+void kg_svc_get_prompt(struct kg_svc_exchange *x, void *ctx)
+{
+    static const char *const known[] = {"language", NULL};
+    struct kg_svc_api *a = ctx;
+    const char *name = kg_svc_request(x)->arg[0];
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf text;
+    if (kg_svc_query_unknown(x, known) != NULL) {
+        kg_svc_reply_error(x, 400, "bad_query", "", "the query may have `language` only");
+        return;
+    }
+    if (kg_svc_is_path(name)) {
+        kg_svc_reply_error(x, 400, "bad_problem", "problem",
+                           "`problem` must be a name of the suites, not a path");
+        return;
+    }
+    kg_buf_init(&text, 4u << 20);
+    enum kg_code code =
+        a->o->gym->prompt(a->o->gym->ctx, name, kg_svc_query(x, "language"), &text, &err);
+    if (code == KG_OK) {
+        kg_svc_reply_json(x, 200, json_pack("{s:s, s:o}", "problem", name, "prompt",
+                                            kg_json_text(text.data, text.len)));
+    } else if (code == KG_E_USAGE) {
+        kg_svc_reply_error(x, 400, "bad_query", "language", "%s", err.message);
+    } else {
+        kg_svc_reply_error(x, code == KG_E_NOT_FOUND ? 404 : 503, "no_problem", "problem", "%s",
+                           err.message);
+    }
+    kg_buf_deinit(&text);
+}
+
 void kg_svc_get_stats(struct kg_svc_exchange *x, void *ctx)
 {
     struct kg_svc_api *a = ctx;

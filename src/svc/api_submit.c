@@ -20,7 +20,7 @@ static const char *place(int line, char out[32])
     return out;
 }
 
-static bool is_path(const char *problem)
+bool kg_svc_is_path(const char *problem)
 {
     const char *dot = strrchr(problem, '.');
     return strpbrk(problem, "/#\\") != NULL ||
@@ -131,7 +131,7 @@ static bool find_problem(struct kg_svc_api *a, struct kg_svc_exchange *x,
         snprintf(device, KG_SVC_DEVICE_MAX, "%s", c ? "cpu" : "torch");
         return true;
     }
-    if (is_path(ask->problem) || strlen(ask->problem) > 200) {
+    if (kg_svc_is_path(ask->problem) || strlen(ask->problem) > 200) {
         kg_svc_reply_error(x, 400, "bad_problem", "problem",
                            "%s`problem` must be a name of the suites, not a path", at);
         return false;

@@ -17,6 +17,10 @@ struct kg_svc_gym {
      * Errors: NOT_FOUND, with the nearest name. */
     enum kg_code (*problem)(void *ctx, const char *name, char device[KG_SVC_DEVICE_MAX],
                             struct kg_err *err);
+    /* The first message for a problem (docs/prompts.md). language: of the answer to a PyTorch
+     * problem; NULL: the default. Errors: NOT_FOUND, USAGE (language), others. */
+    enum kg_code (*prompt)(void *ctx, const char *name, const char *language, struct kg_buf *out,
+                           struct kg_err *err);
     /* Adds {"problem", "suite", "language", "level", "desc"} of each to list. */
     enum kg_code (*problems)(void *ctx, json_t *list, struct kg_err *err);
 };

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "tests/support/svc_rig.h"
 
 #define EMPTY "{\"problem\": \"silu\", \"reply\": \"nothing\"}"
@@ -217,6 +218,125 @@ static void a_batch_comes_back_in_order(void **state)
     kg_buf_deinit(&out);
 }
 
+static void load_lines(const char *text, json_t *out[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strcspn(text, "\n");
+        out[i] = json_loadb(text, len, 0, NULL);
+        assert_non_null(out[i]);
+        text += len + 1;
+    }
+    assert_string_equal(text, "");
+}
+
+static void assert_same(const json_t *a, const json_t *b, const char *key)
+{
+    if (!json_equal(json_object_get(a, key), json_object_get(b, key))) {
+        char *x = json_dumps(json_object_get(a, key), JSON_ENCODE_ANY);
+        char *y = json_dumps(json_object_get(b, key), JSON_ENCODE_ANY);
+        fail_msg("%s: %s in the service, %s in a batch", key, x, y);
+    }
+}
+
+/* Records of the service are those of `kgym eval --batch`, key by key; what differs by chance, by
+ * time or by process is left out. */
+static void records_equal_those_of_a_batch(void **state)
+{
+    static const char lines[] =
+        "{\"id\": \"none\", \"problem\": \"silu\", \"reply\": \"nothing\"}\n"
+        "{\"id\": \"broken\", \"problem\": \"silu\", \"source\": \"void silu(\"}\n"
+        "{\"id\": \"wrong\", \"problem\": \"silu\", \"source\":"
+        " \"void silu(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }"
+        "\"}\n";
+    static const char *const same[] = {"schema",   "batch_id", "input_sha256", "problem",
+                                       "candidate", "verdict", "reason",       "config",
+                                       "rewards",  "error",    NULL};
+    enum { N = 3 };
+    json_t *served[N], *judged[N];
+    struct kg_buf out;
+    char path[128], command[1024];
+    (void)state;
+    kg_buf_init(&out, 64 << 20);
+    svc_start("--jobs 2");
+    json_t *j = svc_json(202, "POST", "/v1/batches?rewards=dr-kernel,binary", lines);
+    snprintf(path, sizeof path, "/v1/batches/%s/records", svc_text(j, "id"));
+    json_decref(j);
+    assert_int_equal(svc_request("GET", path, "", "", 0, &out), 200);
+    load_lines(out.data, served, N);
+    snprintf(path, sizeof path, "%s/in.jsonl", svc_folder());
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_file_write_atomic(path, lines, strlen(lines), &err), KG_OK);
+    snprintf(command, sizeof command,
+             "${KGYM_BUILD:-build/release}/kgym eval --batch %s --out %s/out.jsonl "
+             "--rewards dr-kernel,binary >/dev/null 2>&1",
+             path, svc_folder());
+    (void)!system(command);
+    snprintf(path, sizeof path, "%s/out.jsonl", svc_folder());
+    kg_buf_reset(&out);
+    assert_int_equal(kg_file_read(path, &out, &err), KG_OK);
+    load_lines(out.data, judged, N);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(json_object_size(served[i]), json_object_size(judged[i]));
+        for (size_t k = 0; same[k] != NULL; k++) {
+            assert_same(served[i], judged[i], same[k]);
+        }
+        json_decref(served[i]);
+        json_decref(judged[i]);
+    }
+    kg_buf_deinit(&out);
+}
+
+static void a_prompt_and_the_problems(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    json_t *j = svc_json(200, "GET", "/v1/problems/silu/prompt", "");
+    assert_non_null(strstr(svc_text(j, "prompt"), "void silu("));
+    json_decref(j);
+    json_decref(svc_json(404, "GET", "/v1/problems/slui/prompt", ""));
+    json_decref(svc_json(400, "GET", "/v1/problems/..%2Fsilu.c/prompt", ""));
+    json_decref(svc_json(400, "GET", "/v1/problems/silu/prompt?language=latin", ""));
+    j = svc_json(200, "GET", "/v1/problems", "");
+    assert_true(json_array_size(json_object_get(j, "problems")) > 50);
+    json_decref(j);
+}
+
+static void events_are_sent_as_they_happen(void **state)
+{
+    struct kg_buf out;
+    char id[32], path[128];
+    (void)state;
+    kg_buf_init(&out, 1 << 20);
+    svc_start("--no-work");
+    submit(EMPTY, id);
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    json_decref(svc_json(200, "DELETE", path, ""));
+    snprintf(path, sizeof path, "/v1/events?job=%s", id);
+    json_t *j = svc_json(200, "GET", path, "");
+    const json_t *events = json_object_get(j, "events");
+    assert_int_equal(json_array_size(events), 2);
+    assert_string_equal(svc_text(json_array_get(events, 1), "type"), "cancelled");
+    json_decref(j);
+    /* A stream lasts until its service ends, so that end shows all that came. */
+    pid_t reader = fork();
+    if (reader == 0) {
+        int status = svc_request("GET", "/v1/events?after=1", "Accept: text/event-stream\r\n", "",
+                                 0, &out);
+        bool whole = strstr(out.data, "id: 2\nevent: cancelled\n") != NULL &&
+                     strstr(out.data, "id: 3\nevent: submitted\n") != NULL &&
+                     strstr(out.data, "id: 1\n") == NULL;
+        _exit(status == 200 && whole ? 0 : 1);
+    }
+    submit(EMPTY, id);
+    svc_await(id, "waiting");
+    sleep(1);
+    assert_int_equal(svc_end(SIGTERM), 0);
+    int status;
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    kg_buf_deinit(&out);
+}
+
 /* --- what is refused --- */
 
 static const struct {
@@ -335,6 +455,9 @@ int main(void)
         T(a_worker_hands_back_what_it_holds),
         T(a_killed_worker_is_replaced),
         T(a_batch_comes_back_in_order),
+        T(records_equal_those_of_a_batch),
+        T(a_prompt_and_the_problems),
+        T(events_are_sent_as_they_happen),
         T(what_is_wrong_is_refused),
         T(requests_that_hide_another_are_refused),
         T(serving_others_needs_tokens),

@@ -21,7 +21,7 @@ static const struct {
     {"--batch|--replay|--record|--config|--baseline|--records|--trace|--out|--data|--valid|"
      "--prompt-file|--messages|--tokenizer",
      "@file"},
-    {"--model|--adapter|--run|--problems|--suites|suites|--cache|cache", "@dir"},
+    {"--model|--adapter|--run|--problems|--suites|suites|--cache|cache|--folder", "@dir"},
     {"--device|device", "auto cpu cuda:0"},
     {"--compiler|compiler", "gcc clang"},
     {"--python|python", "@file"},
@@ -104,7 +104,7 @@ static void add_values(struct kg_buf *out)
         out,
         "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k|"
         "--seed|--part|--triples|--stop-at|--prompt|--system|--max-tokens|--temperature|--top-p|"
-        "--top-k|--min-p|--n|--threads",
+        "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
@@ -183,7 +183,9 @@ static void add_command_words(struct kg_buf *out)
     kg_buf_adds(out, "\" ;;\n");
     add_kernelbench(out);
     add_case(out, "report", "@file --out --title --recheck --json --help");
-    kg_buf_adds(out, "    train) echo \"@file");
+    kg_buf_adds(out, "    serve) echo \"");
+    add_words(out, kg_cli_serve_flags);
+    kg_buf_adds(out, "\" ;;\n    train) echo \"@file");
     add_words(out, kg_cli_train_flags);
     kg_buf_adds(out, "\" ;;\n    sft) echo \"@file");
     add_words(out, kg_cli_sft_flags);

@@ -13,6 +13,10 @@
 #include "svc/serve.h"
 #include "svc/worker.h"
 
+const char *const kg_cli_serve_flags[] = {"--host",  "--port",    "--folder", "--work",
+                                          "--no-work", "--jobs", "--queue-limit", "--body-mb",
+                                          "--term",  "--help",    NULL};
+
 #define OPT_STRUCT struct kg_serve_config
 #include "base/opt_rows.h"
 

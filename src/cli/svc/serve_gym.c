@@ -103,6 +103,25 @@ static enum kg_code problem(void *ctx, const char *name, char device[KG_SVC_DEVI
     return KG_OK;
 }
 
+static enum kg_code prompt(void *ctx, const char *name, const char *language, struct kg_buf *out,
+                           struct kg_err *err)
+{
+    const struct kg_executor *x;
+    struct kg_config c;
+    struct kg_prompt_spec spec = {0};
+    char path[1200];
+    (void)ctx;
+    if (language != NULL && !kg_prompt_language_parse(language, &spec.language)) {
+        return kg_fail(err, KG_E_USAGE, "`language` must be triton, cuda or pytorch");
+    }
+    if (kg_config_load(&c, NULL, NULL, environ, err) != KG_OK ||
+        kg_executor_find(&paths, name, &x, path, sizeof path, err) != KG_OK) {
+        return err->code;
+    }
+    spec.league = c.league;
+    return x->prompt(path, &spec, NULL, out, err);
+}
+
 static void add(json_t *list, const struct kg_cli_item *it)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -149,6 +168,7 @@ enum kg_code kg_serve_gym(struct kg_svc_gym *out, struct kg_err *err)
         kg_paths_find(c.suites, &paths, err) != KG_OK) {
         return err->code;
     }
-    *out = (struct kg_svc_gym){.settings = settings, .problem = problem, .problems = problems};
+    *out = (struct kg_svc_gym){
+        .settings = settings, .problem = problem, .prompt = prompt, .problems = problems};
     return KG_OK;
 }
