@@ -80,7 +80,7 @@ bool kg_svc_read_priority(struct kg_svc_exchange *x, const char *text, enum kg_s
 kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evaluations,
     kg_svc_delete_evaluation, kg_svc_requeue_evaluation, kg_svc_post_batch, kg_svc_get_batch,
     kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_prompt,
-    kg_svc_get_stats, kg_svc_get_live,
-    kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew, kg_svc_post_finish, kg_svc_post_leave;
+    kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
+    kg_svc_post_finish, kg_svc_post_leave;
 
 #endif

@@ -171,8 +171,9 @@ void kg_svc_get_prompt(struct kg_svc_exchange *x, void *ctx)
     enum kg_code code =
         a->o->gym->prompt(a->o->gym->ctx, name, kg_svc_query(x, "language"), &text, &err);
     if (code == KG_OK) {
-        kg_svc_reply_json(x, 200, json_pack("{s:s, s:o}", "problem", name, "prompt",
-                                            kg_json_text(text.data, text.len)));
+        kg_svc_reply_json(
+            x, 200,
+            json_pack("{s:s, s:o}", "problem", name, "prompt", kg_json_text(text.data, text.len)));
     } else if (code == KG_E_USAGE) {
         kg_svc_reply_error(x, 400, "bad_query", "language", "%s", err.message);
     } else {

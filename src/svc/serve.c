@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "svc/http.h"
 
-enum { GRACE_S = 10, DEATHS = 5, CALM_S = 60, EARLY_S = 2, STATUS_ERROR = 2 };
+enum { GRACE_S = 10, DEATHS = 5, CALM_S = 60, EARLY_S = 2, STATUS_ERROR = 2, LISTEN_TRIES = 100 };
 
 struct child {
     const char *name;
@@ -100,6 +100,19 @@ static enum kg_code reap(struct child *child, int n, struct kg_err *err)
     return KG_OK;
 }
 
+/* The processes of a service that was killed a moment ago may still have the port. */
+static enum kg_code listen_soon(const struct kg_svc_serve_options *o, int *fd, struct kg_err *err)
+{
+    const struct timespec slice = {0, 20 * 1000000};
+    for (int tries = 0; kg_svc_listen(o->host, o->port, fd, err) != KG_OK; tries++) {
+        if (err->code != KG_E_IO || tries == LISTEN_TRIES) {
+            return err->code;
+        }
+        nanosleep(&slice, NULL);
+    }
+    return KG_OK;
+}
+
 static int port_of(int fd)
 {
     struct sockaddr_storage a;
@@ -120,7 +133,7 @@ enum kg_code kg_svc_serve(const struct kg_svc_serve_options *o, struct kg_err *e
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    if (kg_svc_listen(o->host, o->port, &fd, err) != KG_OK) {
+    if (listen_soon(o, &fd, err) != KG_OK) {
         return err->code;
     }
     int port = port_of(fd);

@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 
+enum { LOCK_TRIES = 100, LOCK_WAIT_US = 20000 };
+
 enum kg_code kg_svc_sql_fail(sqlite3 *db, const char *path, struct kg_err *err)
 {
     int code = sqlite3_errcode(db) & 0xff;
@@ -150,9 +152,14 @@ static enum kg_code take_lock(struct kg_svc_sqlite *s, const char *folder, struc
     if (s->lock < 0) {
         return kg_fail(err, KG_E_IO, "%s: cannot make: %s", path, strerror(errno));
     }
-    return flock(s->lock, LOCK_EX | LOCK_NB) == 0
-               ? KG_OK
-               : kg_fail(err, KG_E_USAGE, "%s: another process serves this store", folder);
+    /* A process that was killed with its parent may take a moment to go. */
+    for (int tries = 0; flock(s->lock, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (tries == LOCK_TRIES) {
+            return kg_fail(err, KG_E_USAGE, "%s: another process serves this store", folder);
+        }
+        usleep(LOCK_WAIT_US);
+    }
+    return KG_OK;
 }
 
 static enum kg_code run_text(struct kg_svc_sqlite *s, const char *sql, struct kg_err *err)

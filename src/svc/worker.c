@@ -174,6 +174,7 @@ static void begin(struct kg_svc_worker *w, const json_t *v)
     c->worker = w;
     c->slot = slot >= 0 && slot < w->nslots ? w->asked[slot] : 0;
     c->fence = json_integer_value(json_object_get(v, "fence"));
+    w->term_ms = json_integer_value(json_object_get(v, "term_ms"));
     snprintf(c->id, sizeof c->id, "%s", id != NULL ? id : "");
     snprintf(c->claim, sizeof c->claim, "%s", secret != NULL ? secret : "");
     c->next = w->held;
@@ -291,11 +292,13 @@ static void renew(struct kg_svc_worker *w)
                                                     c->claim, "fence", (json_int_t)c->fence));
         }
     }
+    /* While the request waits for news nothing is renewed: a third of the term leaves two tries. */
+    double third_s = (double)w->term_ms / 3000;
     w->renewing = true;
-    kg_svc_client_post(
-        w->news, "/v1/worker/renew",
-        json_pack("{s:s, s:o, s:i}", "worker", w->name, "claims", claims, "wait_s", NEWS_WAIT_S),
-        on_news, w);
+    kg_svc_client_post(w->news, "/v1/worker/renew",
+                       json_pack("{s:s, s:o, s:f}", "worker", w->name, "claims", claims, "wait_s",
+                                 third_s < NEWS_WAIT_S ? third_s : NEWS_WAIT_S),
+                       on_news, w);
 }
 
 static void on_again(evutil_socket_t fd, short what, void *arg)

@@ -50,6 +50,7 @@ struct kg_svc_worker {
         int64_t since_ms; /* that it holds this lane */
     } slot[KG_SVC_WORKER_SLOTS];
     int nslots;
+    int64_t term_ms;                /* of its claims */
     int asked[KG_SVC_WORKER_SLOTS]; /* slots of the claim under way */
     bool claiming, renewing, stopping, left;
     struct event *again; /* claim or renew after a failure */

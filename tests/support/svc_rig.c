@@ -215,12 +215,35 @@ int svc_request(const char *method, const char *path, const char *headers, const
         return 0;
     }
     kg_buf_init(&head, 1 << 16);
-    kg_buf_addf(&head, "%s %s HTTP/1.1\r\nHost: t\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n",
+    kg_buf_addf(&head,
+                "%s %s HTTP/1.1\r\nHost: t\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n",
                 method, path, headers, len);
     send_all(s, head.data, head.len);
     send_all(s, body, len);
     kg_buf_deinit(&head);
     return receive(s, out);
+}
+
+int svc_open(const char *path, const char *headers)
+{
+    char head[1024];
+    int s = dial();
+    assert_true(s >= 0);
+    snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: t\r\n%s\r\n", path, headers);
+    send_all(s, head, strlen(head));
+    return s;
+}
+
+void svc_read_until(int connection, const char *word, struct kg_buf *out)
+{
+    char piece[4096];
+    while (strstr(out->data, word) == NULL) {
+        ssize_t n = recv(connection, piece, sizeof piece, 0);
+        if (n <= 0) {
+            fail_msg("the answer ended without %s: %.400s", word, out->data);
+        }
+        kg_buf_add(out, piece, (size_t)n);
+    }
 }
 
 int svc_raw(const char *bytes, size_t n)

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 
-extern int svc_port;   /* of the service that runs */
-extern pid_t svc_pid;  /* of its parent; 0: none runs */
+extern int svc_port;            /* of the service that runs */
+extern pid_t svc_pid;           /* of its parent; 0: none runs */
 int svc_setup(void **state);    /* a new folder */
 int svc_teardown(void **state); /* ends what runs, and removes the folder */
 const char *svc_folder(void);
@@ -26,6 +26,10 @@ int svc_request(const char *method, const char *path, const char *headers, const
                 size_t len, struct kg_buf *out);
 /* The same with JSON both ways; expects the status. body: text. The caller frees the answer. */
 json_t *svc_json(int status, const char *method, const char *path, const char *body);
+/* A GET whose answer is read piece by piece: returns the connection. svc_read_until adds to *out
+ * until it holds the word, and fails if the connection ends before. */
+int svc_open(const char *path, const char *headers);
+void svc_read_until(int connection, const char *word, struct kg_buf *out);
 /* Sends bytes as they are, and returns the status of what comes. */
 int svc_raw(const char *bytes, size_t n);
 /* A member of a JSON object, "" if it is no string. */

@@ -20,7 +20,7 @@
 #define EMPTY "{\"problem\": \"silu\", \"reply\": \"nothing\"}"
 #define ENDLESS                                                                                    \
     "{\"problem\": \"silu\", \"key\": \"endless\", \"set\": {\"stage.timing\": false},"            \
-    " \"source\": \"void silu(const float *x, float *y, long n) "                                   \
+    " \"source\": \"void silu(const float *x, float *y, long n) "                                  \
     "{ (void)x; (void)y; (void)n; for (volatile int i = 0;; i++) { } }\"}"
 
 static void id_of(const json_t *j, char out[32])
@@ -79,15 +79,15 @@ static void all_that_was_accepted_is_answered_after_a_kill(void **state)
     enum { N = 12 };
     char id[N][32], running[32];
     (void)state;
-    setenv("KGYM_DEADLINE_RUN", "1", 1);
-    svc_start("--jobs 2 --term 2");
+    setenv("KGYM_DEADLINE_RUN", "0.3", 1);
+    svc_start("--jobs 2 --term 1");
     submit(ENDLESS, running);
     svc_await(running, "running");
     for (int i = 0; i < N; i++) {
         submit(EMPTY, id[i]);
     }
     assert_int_equal(svc_end(SIGKILL), -1);
-    svc_start("--jobs 2 --term 2");
+    svc_start("--jobs 2 --term 1");
     for (int i = 0; i < N; i++) {
         svc_await(id[i], "done");
     }
@@ -125,7 +125,7 @@ static void a_new_api_process_interrupts_nothing(void **state)
 {
     char id[32];
     (void)state;
-    setenv("KGYM_DEADLINE_RUN", "3", 1);
+    setenv("KGYM_DEADLINE_RUN", "1", 1);
     svc_start("--jobs 1");
     submit(ENDLESS, id);
     svc_await(id, "running");
@@ -139,7 +139,7 @@ static void a_worker_hands_back_what_it_holds(void **state)
 {
     char id[32];
     (void)state;
-    setenv("KGYM_DEADLINE_RUN", "1", 1);
+    setenv("KGYM_DEADLINE_RUN", "0.3", 1);
     svc_start("--jobs 1");
     submit(ENDLESS, id);
     svc_await(id, "running");
@@ -158,8 +158,8 @@ static void a_killed_worker_is_replaced(void **state)
 {
     char id[32];
     (void)state;
-    setenv("KGYM_DEADLINE_RUN", "1", 1);
-    svc_start("--jobs 1 --term 2");
+    setenv("KGYM_DEADLINE_RUN", "0.3", 1);
+    svc_start("--jobs 1 --term 1");
     submit(ENDLESS, id);
     svc_await(id, "running");
     kill(svc_child("serve-worker"), SIGKILL);
@@ -246,11 +246,12 @@ static void records_equal_those_of_a_batch(void **state)
         "{\"id\": \"none\", \"problem\": \"silu\", \"reply\": \"nothing\"}\n"
         "{\"id\": \"broken\", \"problem\": \"silu\", \"source\": \"void silu(\"}\n"
         "{\"id\": \"wrong\", \"problem\": \"silu\", \"source\":"
-        " \"void silu(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }"
+        " \"void silu(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = "
+        "x[i]; }"
         "\"}\n";
-    static const char *const same[] = {"schema",   "batch_id", "input_sha256", "problem",
-                                       "candidate", "verdict", "reason",       "config",
-                                       "rewards",  "error",    NULL};
+    static const char *const same[] = {
+        "schema", "batch_id", "input_sha256", "problem", "candidate", "verdict",
+        "reason", "config",   "rewards",      "error",   NULL};
     enum { N = 3 };
     json_t *served[N], *judged[N];
     struct kg_buf out;
@@ -317,23 +318,13 @@ static void events_are_sent_as_they_happen(void **state)
     assert_int_equal(json_array_size(events), 2);
     assert_string_equal(svc_text(json_array_get(events, 1), "type"), "cancelled");
     json_decref(j);
-    /* A stream lasts until its service ends, so that end shows all that came. */
-    pid_t reader = fork();
-    if (reader == 0) {
-        int status = svc_request("GET", "/v1/events?after=1", "Accept: text/event-stream\r\n", "",
-                                 0, &out);
-        bool whole = strstr(out.data, "id: 2\nevent: cancelled\n") != NULL &&
-                     strstr(out.data, "id: 3\nevent: submitted\n") != NULL &&
-                     strstr(out.data, "id: 1\n") == NULL;
-        _exit(status == 200 && whole ? 0 : 1);
-    }
+    int stream = svc_open("/v1/events?after=1", "Accept: text/event-stream\r\n");
+    svc_read_until(stream, "id: 2\nevent: cancelled\n", &out);
+    assert_null(strstr(out.data, "id: 1\n"));
     submit(EMPTY, id);
-    svc_await(id, "waiting");
-    sleep(1);
-    assert_int_equal(svc_end(SIGTERM), 0);
-    int status;
-    assert_int_equal(waitpid(reader, &status, 0), reader);
-    assert_int_equal(status, 0);
+    svc_read_until(stream, "id: 3\nevent: submitted\n", &out);
+    assert_int_equal(svc_end(SIGTERM), 0); /* an open stream keeps nobody from ending */
+    close(stream);
     kg_buf_deinit(&out);
 }
 
@@ -355,25 +346,23 @@ static const struct {
      "problem"},
     {400, "POST", "/v1/evaluations", "{\"problem\": \"silu\"}", "bad_body", "reply"},
     {400, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": 5}", "bad_body", "reply"},
+    {400, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"a\", \"source\": \"b\"}",
+     "bad_body", "reply"},
     {400, "POST", "/v1/evaluations",
-     "{\"problem\": \"silu\", \"reply\": \"a\", \"source\": \"b\"}", "bad_body", "reply"},
-    {400, "POST", "/v1/evaluations",
-     "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"python\": \"/bin/sh\"}}",
-     "bad_setting", "set"},
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"python\": \"/bin/sh\"}}", "bad_setting",
+     "set"},
     {400, "POST", "/v1/evaluations",
      "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"device\": \"cpu\"}}", "bad_setting",
      "set"},
     {400, "POST", "/v1/evaluations",
      "{\"problem\": \"silu\", \"reply\": \"a\", \"set\": {\"laws\": []}}", "bad_set", "set"},
     {400, "POST", "/v1/evaluations",
-     "{\"problem\": \"silu\", \"reply\": \"a\", \"preset\": \"/x.yaml\"}", "bad_setting",
-     "preset"},
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"preset\": \"/x.yaml\"}", "bad_setting", "preset"},
     {400, "POST", "/v1/evaluations",
      "{\"problem\": \"silu\", \"reply\": \"a\", \"priority\": \"urgent\"}", "bad_priority",
      "priority"},
     {400, "POST", "/v1/evaluations",
-     "{\"problem\": \"silu\", \"reply\": \"a\", \"deadline_s\": -1}", "bad_deadline",
-     "deadline_s"},
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"deadline_s\": -1}", "bad_deadline", "deadline_s"},
     {400, "POST", "/v1/evaluations?wait=1000", EMPTY, "bad_query", "wait"},
     {400, "POST", "/v1/evaluations?wiat=1", EMPTY, "bad_query", ""},
     {400, "GET", "/v1/evaluations?state=lost", "", "bad_query", "state"},
@@ -410,11 +399,13 @@ static void what_is_wrong_is_refused(void **state)
 static void requests_that_hide_another_are_refused(void **state)
 {
     static const char *const raw[] = {
-        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nContent-Length: 40\r\n\r\n"
+        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nContent-Length: "
+        "40\r\n\r\n"
         "{}",
         "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n"
         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: "
+        "chunked\r\n\r\nzz\r\n{}\r\n",
         "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: -4\r\n\r\n{}",
         "GARBAGE\r\n\r\n",
     };

@@ -13,9 +13,9 @@
 #include "svc/serve.h"
 #include "svc/worker.h"
 
-const char *const kg_cli_serve_flags[] = {"--host",  "--port",    "--folder", "--work",
-                                          "--no-work", "--jobs", "--queue-limit", "--body-mb",
-                                          "--term",  "--help",    NULL};
+const char *const kg_cli_serve_flags[] = {
+    "--host",        "--port",    "--folder", "--work", "--no-work", "--jobs",
+    "--queue-limit", "--body-mb", "--term",   "--help", NULL};
 
 #define OPT_STRUCT struct kg_serve_config
 #include "base/opt_rows.h"
@@ -29,7 +29,7 @@ static const struct kg_opt table[] = {
     INT("queue_limit", queue_limit, 0, 100000000, "1000000", "",
         "Jobs that may wait; more are refused with 429. 0: no limit."),
     INT("body_mb", body_mb, 1, 1024, "64", "MB", "Largest body of a request."),
-    REAL("term", term_s, 2, 3600, "30", "s",
+    REAL("term", term_s, 1, 3600, "30", "s",
          "A claim that its worker has not renewed for so long is taken back."),
 };
 
