@@ -1,6 +1,4 @@
-/* The HTTP server: exchanges on top of evhttp. evhttp reads nothing from a connection while its
- * request has no answer, so a request outlives its client's going; it is freed with the connection
- * when writing fails, which the close callback tells. */
+/* The HTTP server: what comes in, and which handler gets it. */
 #include "svc/http.h"
 
 #include <arpa/inet.h>
@@ -17,177 +15,6 @@
 #include "svc/http_private.h"
 
 enum { IDLE_S = 150, HEADER_BYTES = 64 << 10, BACKLOG = 4096 };
-
-struct kg_svc_http {
-    const struct kg_svc_http_options *o;
-    struct evhttp *http;
-    struct evhttp_bound_socket *socket;
-    struct kg_svc_exchange *open;
-    bool closing;
-};
-
-/* --- exchanges --- */
-
-static void end(struct kg_svc_exchange *x)
-{
-    *x->link = x->next;
-    if (x->next != NULL) {
-        x->next->link = x->link;
-    }
-    evhttp_clear_headers(&x->query);
-    free(x->body);
-    free(x);
-}
-
-/* The request is evhttp's again. */
-static struct evhttp_request *release(struct kg_svc_exchange *x)
-{
-    struct evhttp_request *req = x->req;
-    struct evhttp_connection *c = req != NULL ? evhttp_request_get_connection(req) : NULL;
-    if (c != NULL) {
-        evhttp_connection_set_closecb(c, NULL, NULL);
-    }
-    return req;
-}
-
-static void on_close(struct evhttp_connection *c, void *arg)
-{
-    struct kg_svc_exchange *x = arg;
-    (void)c;
-    x->req = NULL;
-    if (x->gone != NULL) {
-        x->gone(x, x->gone_arg);
-        end(x);
-    }
-}
-
-void kg_svc_on_gone(struct kg_svc_exchange *x, void (*gone)(struct kg_svc_exchange *x, void *arg),
-                    void *arg)
-{
-    x->gone = gone;
-    x->gone_arg = arg;
-}
-
-bool kg_svc_is_there(const struct kg_svc_exchange *x)
-{
-    char byte;
-    struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
-    if (c == NULL) {
-        return false;
-    }
-    int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c));
-    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
-}
-
-const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x)
-{
-    return &x->request;
-}
-
-const char *kg_svc_query(const struct kg_svc_exchange *x, const char *name)
-{
-    return evhttp_find_header(&x->query, name);
-}
-
-const char *kg_svc_query_unknown(const struct kg_svc_exchange *x, const char *const *known)
-{
-    struct evkeyval *kv;
-    TAILQ_FOREACH(kv, &x->query, next)
-    {
-        size_t i = 0;
-        while (known[i] != NULL && strcasecmp(known[i], kv->key) != 0) {
-            i++;
-        }
-        if (known[i] == NULL) {
-            return kv->key;
-        }
-    }
-    return NULL;
-}
-
-void kg_svc_header(struct kg_svc_exchange *x, const char *name, const char *value)
-{
-    if (x->req != NULL) {
-        evhttp_add_header(evhttp_request_get_output_headers(x->req), name, value);
-    }
-}
-
-static const char *reason(int status)
-{
-    static const struct {
-        int status;
-        const char *text;
-    } known[] = {{200, "OK"},          {202, "Accepted"},           {204, "No Content"},
-                 {400, "Bad Request"}, {401, "Unauthorized"},       {403, "Forbidden"},
-                 {404, "Not Found"},   {405, "Method Not Allowed"}, {409, "Conflict"},
-                 {413, "Too Large"},   {429, "Too Many Requests"},  {500, "Server Error"},
-                 {503, "Unavailable"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].status == status) {
-            return known[i].text;
-        }
-    }
-    return "Status";
-}
-
-static void add_headers(struct kg_svc_exchange *x, const char *type)
-{
-    kg_svc_header(x, "Content-Type", type);
-    kg_svc_header(x, "Cache-Control", "no-store");
-    kg_svc_header(x, "X-Content-Type-Options", "nosniff");
-    if (x->http->closing) {
-        kg_svc_header(x, "Connection", "close");
-    }
-}
-
-void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const void *body,
-                  size_t n)
-{
-    add_headers(x, type);
-    struct evhttp_request *req = release(x);
-    if (req != NULL) {
-        struct evbuffer *out = evbuffer_new();
-        bool whole = out != NULL && evbuffer_add(out, body, n) == 0;
-        evhttp_send_reply(req, whole ? status : 503, reason(whole ? status : 503), out);
-        if (out != NULL) {
-            evbuffer_free(out);
-        }
-    }
-    end(x);
-}
-
-void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type)
-{
-    add_headers(x, type);
-    x->streams = true;
-    if (x->req != NULL) {
-        evhttp_send_reply_start(x->req, status, reason(status));
-    }
-}
-
-size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n)
-{
-    struct evbuffer *piece = x->req != NULL && n > 0 ? evbuffer_new() : NULL;
-    if (piece != NULL) {
-        evbuffer_add(piece, bytes, n);
-        evhttp_send_reply_chunk(x->req, piece);
-        evbuffer_free(piece);
-    }
-    struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
-    return c != NULL
-               ? evbuffer_get_length(bufferevent_get_output(evhttp_connection_get_bufferevent(c)))
-               : 0;
-}
-
-void kg_svc_stream_end(struct kg_svc_exchange *x)
-{
-    struct evhttp_request *req = release(x);
-    if (req != NULL) {
-        evhttp_send_reply_end(req);
-    }
-    end(x);
-}
 
 /* --- requests --- */
 
@@ -324,7 +151,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     struct kg_svc_http *h = arg;
     struct kg_svc_exchange *x = calloc(1, sizeof *x);
     if (x == NULL) {
-        evhttp_send_reply(req, 503, reason(503), NULL);
+        evhttp_send_reply(req, 503, kg_svc_reason(503), NULL);
         return;
     }
     x->http = h;
@@ -336,7 +163,7 @@ static void on_request(struct evhttp_request *req, void *arg)
         h->open->link = &x->next;
     }
     h->open = x;
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, x);
+    evhttp_connection_set_closecb(evhttp_request_get_connection(req), kg_svc_exchange_closed, x);
     const char *segment[KG_SVC_SEGMENTS];
     size_t n = 0;
     if (take(x, segment, &n)) {

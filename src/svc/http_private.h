@@ -1,4 +1,4 @@
-/* Private to http*.c: an exchange, and how a path is matched. */
+/* Private to http*.c: the server, an exchange, and how a path is matched. */
 #ifndef KG_SVC_HTTP_PRIVATE_H
 #define KG_SVC_HTTP_PRIVATE_H
 
@@ -10,6 +10,14 @@
 #include "svc/http.h"
 
 enum { KG_SVC_SEGMENTS = 16, KG_SVC_PATH_MAX = 2048 };
+
+struct kg_svc_http {
+    const struct kg_svc_http_options *o;
+    struct evhttp *http;
+    struct evhttp_bound_socket *socket;
+    struct kg_svc_exchange *open;
+    bool closing;
+};
 
 struct kg_svc_exchange {
     struct kg_svc_http *http;
@@ -25,6 +33,10 @@ struct kg_svc_exchange {
     void *gone_arg;
     struct kg_svc_exchange *next, **link; /* of those that are open */
 };
+
+/* Of evhttp: the connection of exchange x is gone. */
+void kg_svc_exchange_closed(struct evhttp_connection *c, void *x);
+const char *kg_svc_reason(int status); /* "OK", "Not Found", ...; static */
 
 /* A path as sent [no query] into segments, decoded, empty ones left out: *n of them, all in room
  * [KG_SVC_PATH_MAX]. False: too long, too many, or a byte that may not be there. */

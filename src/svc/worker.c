@@ -7,156 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "svc/worker_private.h"
 
-enum { CLAIM_WAIT_S = 20, NEWS_WAIT_S = 5, TIMEOUT_S = 45, AGAIN_MS = 300, LEAVE_S = 5 };
+enum { CLAIM_WAIT_S = 20, NEWS_WAIT_S = 5, TIMEOUT_S = 45, LEAVE_S = 5 };
 
-static void claim(struct kg_svc_worker *w);
 static void renew(struct kg_svc_worker *w);
-static void send_answer(struct kg_svc_claimed *c);
 
-static void later(struct event *e, int ms)
-{
-    const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
-    evtimer_add(e, &t);
-}
-
-static void end_if_done(struct kg_svc_worker *w)
+void kg_svc_worker_end_if_done(struct kg_svc_worker *w)
 {
     if (w->stopping && w->left && w->held == NULL && !w->claiming) {
         event_base_loopbreak(w->base);
-    }
-}
-
-/* --- what it holds --- */
-
-static void drop(struct kg_svc_claimed *c)
-{
-    struct kg_svc_claimed **at = &c->worker->held;
-    while (*at != c) {
-        at = &(*at)->next;
-    }
-    *at = c->next;
-    if (c->retry != NULL) {
-        event_free(c->retry);
-    }
-    json_decref(c->answer);
-    free(c);
-}
-
-static void on_answered(void *ctx, int status, const json_t *answer)
-{
-    struct kg_svc_claimed *c = ctx;
-    struct kg_svc_worker *w = c->worker;
-    (void)answer;
-    if (status == 0 || status == 429 || status >= 500) {
-        later(c->retry, AGAIN_MS);
-        return;
-    }
-    if (status != 200 && status != 409) {
-        kg_log(KG_LOG_ERROR, "the service refused an answer with status %d", status);
-    }
-    drop(c);
-    end_if_done(w);
-}
-
-static void on_retry(evutil_socket_t fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    send_answer(arg);
-}
-
-static void send_answer(struct kg_svc_claimed *c)
-{
-    kg_svc_client_post(c->worker->answers, "/v1/worker/finish", json_incref(c->answer), on_answered,
-                       c);
-}
-
-/* The attempt has ended: its slot is free, and the service is told until it has heard. */
-static void end_attempt(struct kg_svc_claimed *c, const char *outcome, json_t *more)
-{
-    struct kg_svc_worker *w = c->worker;
-    if (c->pool != NULL) {
-        c->pool->running--;
-        c->pool = NULL;
-    }
-    w->slot[c->slot].busy = false;
-    if (c->lost) {
-        json_decref(more);
-        drop(c);
-        end_if_done(w);
-    } else {
-        c->answer = json_pack("{s:s, s:s, s:I, s:s}", "id", c->id, "claim", c->claim, "fence",
-                              (json_int_t)c->fence, "outcome", outcome);
-        json_object_update(c->answer, more);
-        json_decref(more);
-        c->retry = evtimer_new(w->base, on_retry, c);
-        KG_ASSERT(c->retry != NULL);
-        send_answer(c);
-    }
-    claim(w);
-}
-
-static json_t *error_of(const char *code, const char *blame, const char *message)
-{
-    return json_pack("{s:s, s:s, s:o}", "error", code, "blame", blame, "message",
-                     kg_json_text(message, strlen(message)));
-}
-
-/* --- results --- */
-
-static const char *code_name(enum kgym_code code)
-{
-    static const char *const names[] = {"ok",  "usage",     "input",     "not_found",
-                                        "io",  "limit",     "host",      "problem",
-                                        "gym", "cancelled", "needs_gpu", "full"};
-    return (size_t)code < sizeof names / sizeof *names ? names[code] : "gym";
-}
-
-/* May another attempt end otherwise, with no change of what was asked? */
-static bool passes(enum kgym_code code)
-{
-    return code == KGYM_E_GYM || code == KGYM_E_HOST || code == KGYM_E_IO || code == KGYM_E_FULL;
-}
-
-static json_t *result_json(const struct kgym_result *r)
-{
-    json_t *j = json_pack("{s:o}", "record", json_stringn(r->record, r->record_len));
-    if (r->verdict != NULL) {
-        json_object_set_new(j, "verdict", json_string(r->verdict));
-    }
-    if (r->reason != NULL) {
-        json_object_set_new(j, "reason", json_string(r->reason));
-    }
-    if (r->error != KGYM_OK) {
-        const char *m = r->message != NULL ? r->message : "";
-        const char *blame = r->error == KGYM_E_GYM       ? "gym"
-                            : r->error == KGYM_E_PROBLEM ? "problem"
-                                                         : "host";
-        json_t *e = error_of(code_name(r->error), blame, m);
-        json_object_update(j, e);
-        json_decref(e);
-    }
-    return j;
-}
-
-void kg_svc_worker_result(struct kg_svc_pool *p, const struct kgym_result *r,
-                          const struct kgym_error *err)
-{
-    for (struct kg_svc_claimed *c = p->worker->held, *next; c != NULL; c = next) {
-        next = c->next;
-        if (c->pool != p || (r != NULL && c->task != r->id)) {
-            continue;
-        }
-        if (r == NULL) {
-            end_attempt(c, "failed", error_of(code_name(err->code), "gym", err->message));
-            next = p->worker->held; /* the list may have changed */
-            continue;
-        }
-        end_attempt(c, passes(r->error) ? "failed" : "finished", result_json(r));
-        return;
     }
 }
 
@@ -185,14 +45,15 @@ static void begin(struct kg_svc_worker *w, const json_t *v)
         w->slot[c->slot].since_ms = kg_svc_now_ms();
     }
     if (w->stopping) {
-        end_attempt(c, "handed_back", json_object());
+        kg_svc_worker_end_attempt(c, "handed_back", json_object());
         return;
     }
     struct kg_svc_pool *p = kg_svc_pool_for(w, json_object_get(v, "configuration"), &err);
     double deadline = json_number_value(json_object_get(v, "deadline_s"));
     if (p == NULL ||
         kg_svc_pool_submit(p, json_object_get(v, "task"), deadline, &c->task, &err) != KG_OK) {
-        end_attempt(c, "failed", error_of(kg_code_name(err.code), "gym", err.message));
+        kg_svc_worker_end_attempt(c, "failed",
+                                  kg_svc_worker_error(kg_code_name(err.code), "gym", err.message));
         return;
     }
     c->pool = p;
@@ -205,8 +66,8 @@ static void on_claimed(void *ctx, int status, const json_t *answer)
     json_t *v;
     w->claiming = false;
     if (status != 200) {
-        later(w->again, AGAIN_MS);
-        end_if_done(w);
+        kg_svc_worker_later(w->again, KG_SVC_AGAIN_MS);
+        kg_svc_worker_end_if_done(w);
         return;
     }
     w->claiming = true; /* begin() may free slots: they are claimed for below */
@@ -216,11 +77,11 @@ static void on_claimed(void *ctx, int status, const json_t *answer)
     }
     w->claiming = false;
     renew(w);
-    claim(w);
-    end_if_done(w);
+    kg_svc_worker_claim(w);
+    kg_svc_worker_end_if_done(w);
 }
 
-static void claim(struct kg_svc_worker *w)
+void kg_svc_worker_claim(struct kg_svc_worker *w)
 {
     if (w->claiming || w->stopping) {
         return;
@@ -270,7 +131,7 @@ static void on_news(void *ctx, int status, const json_t *answer)
     json_t *v;
     w->renewing = false;
     if (status != 200) {
-        later(w->again, AGAIN_MS);
+        kg_svc_worker_later(w->again, KG_SVC_AGAIN_MS);
         return;
     }
     json_array_foreach(json_object_get(answer, "lost"), i, v)
@@ -305,7 +166,7 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
-    claim(arg);
+    kg_svc_worker_claim(arg);
     renew(arg);
 }
 
@@ -317,7 +178,7 @@ static void on_left(void *ctx, int status, const json_t *answer)
     (void)status;
     (void)answer;
     w->left = true;
-    end_if_done(w);
+    kg_svc_worker_end_if_done(w);
 }
 
 static void on_signal(evutil_socket_t signal, short what, void *arg)
@@ -336,7 +197,7 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
             if (c->pool != NULL) {
                 kgym_cancel(c->pool->pool, c->task, &ignored);
             }
-            end_attempt(c, "handed_back", json_object());
+            kg_svc_worker_end_attempt(c, "handed_back", json_object());
         }
     }
     kg_svc_client_post(w->answers, "/v1/worker/leave", json_pack("{s:s}", "worker", w->name),
@@ -388,7 +249,7 @@ static void close_worker(struct kg_svc_worker *w)
     kg_svc_client_close(w->answers);
     kg_svc_pools_close(w);
     while (w->held != NULL) {
-        drop(w->held);
+        kg_svc_worker_drop(w->held);
     }
     if (w->again != NULL) {
         event_free(w->again);
@@ -415,7 +276,7 @@ enum kg_code kg_svc_worker_run(const struct kg_svc_worker_options *o, struct kg_
         KG_ASSERT(term != NULL && interrupt != NULL);
         event_add(term, NULL);
         event_add(interrupt, NULL);
-        claim(w);
+        kg_svc_worker_claim(w);
         event_base_dispatch(base);
         event_free(term);
         event_free(interrupt);

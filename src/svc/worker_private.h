@@ -56,6 +56,19 @@ struct kg_svc_worker {
     struct event *again; /* claim or renew after a failure */
 };
 
+enum { KG_SVC_AGAIN_MS = 300 }; /* after a request that had no answer */
+void kg_svc_worker_later(struct event *e, int ms);
+/* Claims for all idle slots; nothing where it claims already, or stops. */
+void kg_svc_worker_claim(struct kg_svc_worker *w);
+/* Ends the loop of a worker that stops, once nothing is held. */
+void kg_svc_worker_end_if_done(struct kg_svc_worker *w);
+/* The attempt has ended: its slot is free, and the service is told until it has heard. more:
+ * members of the answer; taken. c may be gone afterwards. */
+void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, json_t *more);
+void kg_svc_worker_drop(struct kg_svc_claimed *c); /* forgets it */
+/* {"error", "blame", "message"} */
+json_t *kg_svc_worker_error(const char *code, const char *blame, const char *message);
+
 /* The pool for a configuration (JSON); it is opened where there is none. NULL and *err: as of
  * kgym_open. */
 struct kg_svc_pool *kg_svc_pool_for(struct kg_svc_worker *w, const json_t *configuration,

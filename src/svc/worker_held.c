@@ -1,0 +1,145 @@
+/* What a worker holds, from its result to the answer that the service has heard. */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "svc/worker_private.h"
+
+static void send_answer(struct kg_svc_claimed *c);
+
+void kg_svc_worker_later(struct event *e, int ms)
+{
+    const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+    evtimer_add(e, &t);
+}
+
+void kg_svc_worker_drop(struct kg_svc_claimed *c)
+{
+    struct kg_svc_claimed **at = &c->worker->held;
+    while (*at != c) {
+        at = &(*at)->next;
+    }
+    *at = c->next;
+    if (c->retry != NULL) {
+        event_free(c->retry);
+    }
+    json_decref(c->answer);
+    free(c);
+}
+
+static void on_answered(void *ctx, int status, const json_t *answer)
+{
+    struct kg_svc_claimed *c = ctx;
+    struct kg_svc_worker *w = c->worker;
+    (void)answer;
+    if (status == 0 || status == 429 || status >= 500) {
+        kg_svc_worker_later(c->retry, KG_SVC_AGAIN_MS);
+        return;
+    }
+    if (status != 200 && status != 409) {
+        kg_log(KG_LOG_ERROR, "the service refused an answer with status %d", status);
+    }
+    kg_svc_worker_drop(c);
+    kg_svc_worker_end_if_done(w);
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    send_answer(arg);
+}
+
+static void send_answer(struct kg_svc_claimed *c)
+{
+    kg_svc_client_post(c->worker->answers, "/v1/worker/finish", json_incref(c->answer), on_answered,
+                       c);
+}
+
+/* The attempt has ended: its slot is free, and the service is told until it has heard. */
+void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, json_t *more)
+{
+    struct kg_svc_worker *w = c->worker;
+    if (c->pool != NULL) {
+        c->pool->running--;
+        c->pool = NULL;
+    }
+    w->slot[c->slot].busy = false;
+    if (c->lost) {
+        json_decref(more);
+        kg_svc_worker_drop(c);
+        kg_svc_worker_end_if_done(w);
+    } else {
+        c->answer = json_pack("{s:s, s:s, s:I, s:s}", "id", c->id, "claim", c->claim, "fence",
+                              (json_int_t)c->fence, "outcome", outcome);
+        json_object_update(c->answer, more);
+        json_decref(more);
+        c->retry = evtimer_new(w->base, on_retry, c);
+        KG_ASSERT(c->retry != NULL);
+        send_answer(c);
+    }
+    kg_svc_worker_claim(w);
+}
+
+json_t *kg_svc_worker_error(const char *code, const char *blame, const char *message)
+{
+    return json_pack("{s:s, s:s, s:o}", "error", code, "blame", blame, "message",
+                     kg_json_text(message, strlen(message)));
+}
+
+/* --- results --- */
+
+static const char *code_name(enum kgym_code code)
+{
+    static const char *const names[] = {"ok",  "usage",     "input",     "not_found",
+                                        "io",  "limit",     "host",      "problem",
+                                        "gym", "cancelled", "needs_gpu", "full"};
+    return (size_t)code < sizeof names / sizeof *names ? names[code] : "gym";
+}
+
+/* May another attempt end otherwise, with no change of what was asked? */
+static bool passes(enum kgym_code code)
+{
+    return code == KGYM_E_GYM || code == KGYM_E_HOST || code == KGYM_E_IO || code == KGYM_E_FULL;
+}
+
+static json_t *result_json(const struct kgym_result *r)
+{
+    json_t *j = json_pack("{s:o}", "record", json_stringn(r->record, r->record_len));
+    if (r->verdict != NULL) {
+        json_object_set_new(j, "verdict", json_string(r->verdict));
+    }
+    if (r->reason != NULL) {
+        json_object_set_new(j, "reason", json_string(r->reason));
+    }
+    if (r->error != KGYM_OK) {
+        const char *m = r->message != NULL ? r->message : "";
+        const char *blame = r->error == KGYM_E_GYM       ? "gym"
+                            : r->error == KGYM_E_PROBLEM ? "problem"
+                                                         : "host";
+        json_t *e = kg_svc_worker_error(code_name(r->error), blame, m);
+        json_object_update(j, e);
+        json_decref(e);
+    }
+    return j;
+}
+
+void kg_svc_worker_result(struct kg_svc_pool *p, const struct kgym_result *r,
+                          const struct kgym_error *err)
+{
+    for (struct kg_svc_claimed *c = p->worker->held, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->pool != p || (r != NULL && c->task != r->id)) {
+            continue;
+        }
+        if (r == NULL) {
+            kg_svc_worker_end_attempt(
+                c, "failed", kg_svc_worker_error(code_name(err->code), "gym", err->message));
+            next = p->worker->held; /* the list may have changed */
+            continue;
+        }
+        kg_svc_worker_end_attempt(c, passes(r->error) ? "failed" : "finished", result_json(r));
+        return;
+    }
+}
