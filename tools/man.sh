@@ -18,6 +18,7 @@ feedback kgym-feedback 7 what kgym tells a model about its candidate
 batches kgym-batches 7 judging many replies with kgym
 timing kgym-timing 7 how kgym measures a speed-up
 verification kgym-verification 7 how kgym decides that an answer is right
+service kgym-service 7 judging replies over HTTP with kgym
 security kgym-security 7 how kgym confines candidates
 record kgym-record 5 the record of one evaluation, kgym.record/1
 problems kgym-problem 5 problems in C for kgym
