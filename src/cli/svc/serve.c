@@ -39,29 +39,34 @@ const struct kg_opts *kg_serve_options(void)
     return &opts;
 }
 
-static void usage(FILE *f)
-{
-    struct kg_buf keys;
-    fputs("usage: kgym serve [--port N] [--folder DIR] [--jobs N] [...]\n\n"
-          "Judges replies that come over HTTP: docs/service.md. What is accepted is kept in\n"
-          "the folder, and so is each record: a service that is killed goes on where it was\n"
-          "when it is started again.\n\n"
-          "Example: kgym serve &\n"
-          "         curl -s 'http://127.0.0.1:10907/v1/evaluations?wait=60' \\\n"
-          "           -d '{\"problem\": \"softmax\", \"source\": \"...\"}'\n\n"
-          "Options:\n\n",
-          f);
-    kg_buf_init(&keys, 1u << 16);
-    kg_opts_help(kg_serve_options(), &keys);
-    fputs(keys.data, f);
-    kg_buf_deinit(&keys);
-    fputs("\nexit status: 0 ended by SIGTERM or Ctrl-C, 2 error\n", f);
-}
+static const char help_text[] =
+    "usage: kgym serve [--port N] [--folder DIR] [--jobs N] [...]\n"
+    "\n"
+    "Judges replies that come over HTTP: docs/service.md. What is accepted is kept in\n"
+    "the folder, and so is each record: a service that is killed goes on where it was\n"
+    "when it is started again.\n"
+    "\n"
+    "  --host ADDRESS     a loopback address of this host (default 127.0.0.1)\n"
+    "  --port N           port (default 10907); 0: any free one\n"
+    "  --folder DIR       store and records (default runs/serve)\n"
+    "  --jobs N           evaluations at once (default: as a batch has)\n"
+    "  --no-work          judge nothing: jobs wait\n"
+    "  --queue-limit N    jobs that may wait; more are refused with 429 (default\n"
+    "                     1000000); 0: no limit\n"
+    "  --body-mb N        largest body of a request (default 64)\n"
+    "  --term S           a claim that its worker has not renewed for so many seconds\n"
+    "                     is taken back (default 30)\n"
+    "\n"
+    "Example:\n"
+    "  kgym serve &\n"
+    "  curl -s 'http://127.0.0.1:10907/v1/evaluations?wait=60' \\\n"
+    "    -d '{\"problem\": \"softmax\", \"source\": \"...\"}'\n"
+    "\n"
+    "exit status: 0 ended by SIGTERM or Ctrl-C, 2 error\n";
 
 static enum kg_code parse(struct kg_serve_config *c, bool *help, int argc, char **argv,
                           struct kg_err *err)
 {
-    static const char *const flags[] = {"--help", NULL};
     kg_opts_defaults(kg_serve_options(), c);
     for (int i = 1, used = 0; i < argc; i += used) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -70,7 +75,7 @@ static enum kg_code parse(struct kg_serve_config *c, bool *help, int argc, char 
         } else if (kg_opts_flag(kg_serve_options(), c, argc, argv, i, &used, err) != KG_OK) {
             return err->code;
         } else if (used == 0) {
-            return kg_cli_unknown("serve", argv[i], flags, kg_serve_options(), err);
+            return kg_cli_unknown("serve", argv[i], kg_cli_serve_flags, NULL, err);
         }
     }
     return KG_OK;
@@ -143,7 +148,7 @@ int kg_cmd_serve(int argc, char **argv)
     bool help = false;
     enum kg_code code = parse(&c, &help, argc, argv, &err);
     if (code == KG_OK && help) {
-        usage(stdout);
+        fputs(help_text, stdout);
         return KG_STATUS_GOOD;
     }
     if (code == KG_OK && !is_loopback(c.host)) {
