@@ -122,6 +122,7 @@ static void layers(void **state)
                              "#include \"gym/kgym.h\"\n#include \"cli/cli.h\"\n");
     put("src/rl/m/a.c", "#include \"rl/m/a.h\"\n#include \"lm/lm.h\"\n#include \"gym/kgym.h\"\n");
     put("src/rl/m/b.c", "#include \"rl/n/a.h\"\n");
+    put("src/svc/a.c", "#include \"svc/a.h\"\n#include \"base/a.h\"\n#include \"gym/kgym.h\"\n");
     put("src/lm/train/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
     put("src/lm/model/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
     put("src/lm/ops/a.inc", "#include \"lm/ops/a.h\"\n");
@@ -145,6 +146,10 @@ static void layers(void **state)
         {"src/cli/gym/d.c", "#include \"rl/a.h\"\n", "src/cli/gym/d.c:1: cli may not"},
         {"src/cli/learn/c.c", "#include \"gym/y/b.h\"\n", "src/cli/learn/c.c:1: cli may not"},
         {"src/cli/learn/d.c", "#include \"cli/gym/a.h\"\n", "src/cli/learn/d.c:1: cli may not"},
+        {"src/svc/b.c", "#include \"gym/y/b.h\"\n", "src/svc/b.c:1: svc may not include"},
+        {"src/svc/c.c", "#include \"rl/a.h\"\n", "src/svc/c.c:1: svc may not include"},
+        {"src/cli/svc/c.c", "#include \"gym/x/a.h\"\n", "src/cli/svc/c.c:1: cli/svc may not"},
+        {"src/cli/svc/d.c", "#include \"rl/a.h\"\n", "src/cli/svc/d.c:1: cli may not"},
         {"src/rl/n/b.c", "#include \"gym/y/b.h\"\n", "src/rl/n/b.c:1: rl may not include"},
         {"src/rl/n/c.c", "#include \"rl/m/a.h\"\n", "src/rl/n/c.c:1: rl/n may not include"},
         {"src/lm/train/b.c", "#include \"rl/a.h\"\n", "src/lm/train/b.c:1: lm may not"},
