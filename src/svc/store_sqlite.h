@@ -36,6 +36,8 @@ enum sql {
     SQL_GET,
     SQL_GET_TASK,
     SQL_LIST,
+    SQL_LIST_STATE,
+    SQL_LIST_PROBLEM,
     SQL_LIST_BATCH,
     SQL_EVENTS,
     SQL_EVENTS_OF,

@@ -83,10 +83,11 @@ enum kg_code kg_svc_sqlite_list(struct kg_svc_store *store, const struct kg_svc_
 {
     struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
     struct kg_err e = KG_ERR_INIT;
+    enum sql by = f->problem != NULL ? SQL_LIST_PROBLEM : f->state >= 0 ? SQL_LIST_STATE : SQL_LIST;
     sqlite3_stmt *st = f->by_line
                            ? kg_svc_sql_bind(s, SQL_LIST_BATCH, &e, "tii", or_any(f->batch),
                                              f->from, (int64_t)f->limit)
-                           : kg_svc_sql_bind(s, SQL_LIST, &e, "itttti", (int64_t)f->state,
+                           : kg_svc_sql_bind(s, by, &e, "itttti", (int64_t)f->state,
                                              or_any(f->problem), or_any(f->verdict),
                                              or_any(f->batch), or_any(f->after), (int64_t)f->limit);
     bool more = st != NULL;

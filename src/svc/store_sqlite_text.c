@@ -51,6 +51,12 @@ const char kg_svc_sql_schema[] =
     "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \
     "verdict,reason,error,blame,message"
 
+/* by: the condition that an index serves; the others filter what it finds. */
+#define LISTED(by)                                                                                 \
+    "SELECT " COLUMNS " FROM jobs WHERE " by " AND (?1<0 OR state=?1)"                             \
+    " AND (?2='' OR problem=?2) AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4)"                 \
+    " AND (?5='' OR id<?5) ORDER BY id DESC LIMIT ?6"
+
 const char *const kg_svc_sql[SQL_N] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
@@ -87,9 +93,9 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_COUNT_UP] = "UPDATE counters SET n=n+1 WHERE name=?1",
     [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
     [SQL_GET_TASK] = "SELECT task FROM tasks WHERE id=?1",
-    [SQL_LIST] = "SELECT " COLUMNS " FROM jobs WHERE (?1<0 OR state=?1) AND (?2='' OR problem=?2)"
-                 " AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4) AND (?5='' OR id<?5)"
-                 " ORDER BY id DESC LIMIT ?6",
+    [SQL_LIST] = LISTED("1"),
+    [SQL_LIST_STATE] = LISTED("state=?1"),
+    [SQL_LIST_PROBLEM] = LISTED("problem=?2"),
     [SQL_LIST_BATCH] = "SELECT " COLUMNS " FROM jobs WHERE batch=?1 AND batch<>''"
                        " AND batch_at>=?2 ORDER BY batch_at LIMIT ?3",
     [SQL_EVENTS] = "SELECT seq,ms,id,type,detail FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",

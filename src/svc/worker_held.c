@@ -98,13 +98,30 @@ static const char *code_name(enum kgym_code code)
     return (size_t)code < sizeof names / sizeof *names ? names[code] : "gym";
 }
 
-/* May another attempt end otherwise, with no change of what was asked? */
-static bool passes(enum kgym_code code)
+/* Whose fault the record says its error is: "host", "gym", "problem", "candidate"; "": no error. */
+static void read_blame(const struct kgym_result *r, char out[16])
 {
-    return code == KGYM_E_GYM || code == KGYM_E_HOST || code == KGYM_E_IO || code == KGYM_E_FULL;
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *record = NULL;
+    out[0] = '\0';
+    if (r->error != KGYM_OK &&
+        kg_json_parse(r->record, r->record_len, "record", &record, &ignored) == KG_OK) {
+        const char *blame =
+            json_string_value(json_object_get(json_object_get(record, "error"), "blame"));
+        snprintf(out, 16, "%s", blame != NULL ? blame : "host");
+    }
+    json_decref(record);
 }
 
-static json_t *result_json(const struct kgym_result *r)
+/* May another attempt end otherwise, with no change of what was asked? What a candidate may have
+ * brought about is its answer. */
+static bool passes(enum kgym_code code, const char *blame)
+{
+    return strcmp(blame, "candidate") != 0 && strcmp(blame, "problem") != 0 &&
+           (code == KGYM_E_GYM || code == KGYM_E_HOST || code == KGYM_E_IO || code == KGYM_E_FULL);
+}
+
+static json_t *result_json(const struct kgym_result *r, const char *blame)
 {
     json_t *j = json_pack("{s:o}", "record", json_stringn(r->record, r->record_len));
     if (r->verdict != NULL) {
@@ -114,11 +131,8 @@ static json_t *result_json(const struct kgym_result *r)
         json_object_set_new(j, "reason", json_string(r->reason));
     }
     if (r->error != KGYM_OK) {
-        const char *m = r->message != NULL ? r->message : "";
-        const char *blame = r->error == KGYM_E_GYM       ? "gym"
-                            : r->error == KGYM_E_PROBLEM ? "problem"
-                                                         : "host";
-        json_t *e = kg_svc_worker_error(code_name(r->error), blame, m);
+        json_t *e =
+            kg_svc_worker_error(code_name(r->error), blame, r->message != NULL ? r->message : "");
         json_object_update(j, e);
         json_decref(e);
     }
@@ -139,7 +153,10 @@ void kg_svc_worker_result(struct kg_svc_pool *p, const struct kgym_result *r,
             next = p->worker->held; /* the list may have changed */
             continue;
         }
-        kg_svc_worker_end_attempt(c, passes(r->error) ? "failed" : "finished", result_json(r));
+        char blame[16];
+        read_blame(r, blame);
+        kg_svc_worker_end_attempt(c, passes(r->error, blame) ? "failed" : "finished",
+                                  result_json(r, blame));
         return;
     }
 }
