@@ -170,6 +170,71 @@ static void a_killed_worker_is_replaced(void **state)
     unsetenv("KGYM_DEADLINE_RUN");
 }
 
+/* --- the worker's side, played by the test --- */
+
+/* One claim, or NULL. */
+static json_t *claim_one(void)
+{
+    json_t *j = svc_json(200, "POST", "/v1/worker/claim",
+                         "{\"worker\": \"w\", \"devices\": [\"cpu\"], \"slots\": [{}]}");
+    json_t *first = json_incref(json_array_get(json_object_get(j, "claims"), 0));
+    json_decref(j);
+    return first;
+}
+
+static void end_claim(int status, const json_t *claim, const char *outcome, const char *more)
+{
+    char body[1024];
+    snprintf(body, sizeof body,
+             "{\"id\": \"%s\", \"claim\": \"%s\", \"fence\": %lld, \"outcome\": \"%s\"%s}",
+             svc_text(claim, "id"), svc_text(claim, "claim"),
+             (long long)json_integer_value(json_object_get(claim, "fence")), outcome, more);
+    json_decref(svc_json(status, "POST", "/v1/worker/finish", body));
+}
+
+/* Three attempts that fail end in an error of the gym, never in a verdict; it can be asked again.
+ */
+static void a_job_that_fails_is_dead_and_comes_back(void **state)
+{
+    static const char why[] = ", \"error\": \"gym\", \"blame\": \"gym\", \"message\": \"m\"";
+    char id[32], path[128];
+    json_t *claim, *old = NULL;
+    (void)state;
+    svc_start("--no-work");
+    submit(EMPTY, id);
+    for (int i = 0; i < 3; i++) {
+        claim = claim_one();
+        assert_non_null(claim);
+        assert_string_equal(svc_text(json_object_get(claim, "task"), "text"), "nothing");
+        end_claim(200, claim, "failed", why);
+        end_claim(409, claim, "failed", why); /* once only */
+        json_decref(old);
+        old = claim;
+    }
+    assert_null(claim_one());
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    json_t *j = svc_json(200, "GET", path, "");
+    assert_string_equal(svc_text(j, "state"), "dead");
+    assert_string_equal(svc_text(json_object_get(j, "error"), "blame"), "gym");
+    assert_true(json_is_null(json_object_get(j, "verdict")));
+    json_decref(j);
+    snprintf(path, sizeof path, "/v1/evaluations/%s/requeue", id);
+    json_decref(svc_json(200, "POST", path, ""));
+    json_decref(svc_json(409, "POST", path, ""));
+    claim = claim_one();
+    end_claim(409, old, "finished", ", \"record\": \"{\\\"old\\\": 1}\"");
+    end_claim(400, claim, "finished", ", \"record\": \"no object\"");
+    end_claim(200, claim, "finished", ", \"record\": \"{\\\"new\\\":  1}\", \"verdict\": \"ok\"");
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    struct kg_buf out;
+    kg_buf_init(&out, 1 << 20);
+    assert_int_equal(svc_request("GET", path, "", "", 0, &out), 200);
+    assert_non_null(strstr(out.data, "\"record\":{\"new\":  1}")); /* byte for byte */
+    kg_buf_deinit(&out);
+    json_decref(claim);
+    json_decref(old);
+}
+
 /* --- batches --- */
 
 static void batch_lines(struct kg_buf *out, int n)
@@ -445,6 +510,7 @@ int main(void)
         T(a_new_api_process_interrupts_nothing),
         T(a_worker_hands_back_what_it_holds),
         T(a_killed_worker_is_replaced),
+        T(a_job_that_fails_is_dead_and_comes_back),
         T(a_batch_comes_back_in_order),
         T(records_equal_those_of_a_batch),
         T(a_prompt_and_the_problems),
