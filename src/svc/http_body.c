@@ -32,8 +32,10 @@ void kg_svc_reply_error(struct kg_svc_exchange *x, int status, const char *code,
 /* A name of the client's fit for a message: short, and no word of a source. */
 static bool shown(const char *name)
 {
-    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
-    return name[n] == '\0' && n <= 40 && n > 0;
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+    size_t n = strlen(name);
+    return n > 0 && n <= 40 && strspn(name, plain) == n;
 }
 
 static bool among(const char *name, const char *const *known)
