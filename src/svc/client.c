@@ -66,8 +66,9 @@ void kg_svc_client_close(struct kg_svc_client *c)
     if (c != NULL) {
         c->closing = true;
         evhttp_connection_free(c->connection);
-        while (c->calls != NULL) {
-            end_call(c->calls);
+        for (struct call *k = c->calls, *next; k != NULL; k = next) {
+            next = k->next;
+            free(k);
         }
         free(c->token);
         free(c);

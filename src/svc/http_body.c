@@ -32,8 +32,7 @@ void kg_svc_reply_error(struct kg_svc_exchange *x, int status, const char *code,
 /* A name of the client's fit for a message: short, and no word of a source. */
 static bool shown(const char *name)
 {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
     size_t n = strlen(name);
     return n > 0 && n <= 40 && strspn(name, plain) == n;
 }

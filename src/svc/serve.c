@@ -115,13 +115,17 @@ static enum kg_code listen_soon(const struct kg_svc_serve_options *o, int *fd, s
 
 static int port_of(int fd)
 {
-    struct sockaddr_storage a;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } a;
     socklen_t n = sizeof a;
-    if (getsockname(fd, (struct sockaddr *)&a, &n) != 0) {
+    memset(&a, 0, sizeof a);
+    if (getsockname(fd, &a.any, &n) != 0) {
         return 0;
     }
-    return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
-                                         : ((struct sockaddr_in *)&a)->sin_port);
+    return ntohs(a.any.sa_family == AF_INET6 ? a.six.sin6_port : a.four.sin_port);
 }
 
 enum kg_code kg_svc_serve(const struct kg_svc_serve_options *o, struct kg_err *err)

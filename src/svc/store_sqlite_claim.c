@@ -97,15 +97,17 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc
     struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
     struct choice c = {NULL, 0, 0};
     bool *busy = calloc(ask->nslots + 1, sizeof *busy);
-    enum kg_code code =
-        busy != NULL ? load(s, ask, &c, err) : kg_fail_memory(err, KG_E_HOST, "no memory");
     *n = 0;
+    if (busy == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for %zu slots", ask->nslots);
+    }
+    enum kg_code code = load(s, ask, &c, err);
     for (int others = 0; others < 2 && code == KG_OK; others++) {
         for (size_t i = 0; i < ask->nslots && code == KG_OK; i++) {
             size_t at =
                 busy[i] ? c.n
                         : kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms, others > 0);
-            if (at == c.n) {
+            if (at == c.n || c.lane == NULL) {
                 continue;
             }
             code = take(s, ask, c.lane[at].id, c.lane[at].first, &out[*n], err);

@@ -38,6 +38,10 @@ static void begin(struct kg_svc_worker *w, const json_t *v)
     snprintf(c->id, sizeof c->id, "%s", id != NULL ? id : "");
     snprintf(c->claim, sizeof c->claim, "%s", secret != NULL ? secret : "");
     c->next = w->held;
+    c->link = &w->held;
+    if (c->next != NULL) {
+        c->next->link = &c->next;
+    }
     w->held = c;
     w->slot[c->slot].busy = true;
     if (lane != NULL && strcmp(lane, w->slot[c->slot].lane) != 0) {

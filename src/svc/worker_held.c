@@ -16,11 +16,10 @@ void kg_svc_worker_later(struct event *e, int ms)
 
 void kg_svc_worker_drop(struct kg_svc_claimed *c)
 {
-    struct kg_svc_claimed **at = &c->worker->held;
-    while (*at != c) {
-        at = &(*at)->next;
+    *c->link = c->next;
+    if (c->next != NULL) {
+        c->next->link = c->link;
     }
-    *at = c->next;
     if (c->retry != NULL) {
         event_free(c->retry);
     }
@@ -142,21 +141,20 @@ static json_t *result_json(const struct kgym_result *r, const char *blame)
 void kg_svc_worker_result(struct kg_svc_pool *p, const struct kgym_result *r,
                           const struct kgym_error *err)
 {
+    char blame[16];
     for (struct kg_svc_claimed *c = p->worker->held, *next; c != NULL; c = next) {
-        next = c->next;
+        next = c->next; /* the end of an attempt may free c, and no other */
         if (c->pool != p || (r != NULL && c->task != r->id)) {
             continue;
         }
         if (r == NULL) {
             kg_svc_worker_end_attempt(
                 c, "failed", kg_svc_worker_error(code_name(err->code), "gym", err->message));
-            next = p->worker->held; /* the list may have changed */
-            continue;
+        } else {
+            read_blame(r, blame);
+            kg_svc_worker_end_attempt(c, passes(r->error, blame) ? "failed" : "finished",
+                                      result_json(r, blame));
+            return;
         }
-        char blame[16];
-        read_blame(r, blame);
-        kg_svc_worker_end_attempt(c, passes(r->error, blame) ? "failed" : "finished",
-                                  result_json(r, blame));
-        return;
     }
 }

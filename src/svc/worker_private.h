@@ -34,7 +34,7 @@ struct kg_svc_claimed {
     json_t *answer; /* how it ended; NULL: it runs */
     struct event *retry;
     struct kg_svc_worker *worker;
-    struct kg_svc_claimed *next;
+    struct kg_svc_claimed *next, **link;
 };
 
 struct kg_svc_worker {
