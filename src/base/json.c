@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static const char *place(bool one_line, int line, int column, char out[32])
 }
 
 static enum kg_code parse(const char *text, size_t len, const char *source, bool one_line,
-                          json_t **out, struct kg_err *err)
+                          size_t flags, json_t **out, struct kg_err *err)
 {
     int line, column;
     char at[32];
@@ -63,7 +64,7 @@ static enum kg_code parse(const char *text, size_t len, const char *source, bool
                        place(one_line, line, column, at), MAX_DEPTH);
     }
     json_error_t e;
-    *out = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+    *out = json_loadb(text, len, flags | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
     if (*out != NULL) {
         return KG_OK;
     }
@@ -81,13 +82,67 @@ static enum kg_code parse(const char *text, size_t len, const char *source, bool
 enum kg_code kg_json_parse(const char *text, size_t len, const char *source, json_t **out,
                            struct kg_err *err)
 {
-    return parse(text, len, source, false, out, err);
+    return parse(text, len, source, false, JSON_REJECT_DUPLICATES, out, err);
 }
 
 enum kg_code kg_json_parse_line(const char *text, size_t len, const char *source, json_t **out,
                                 struct kg_err *err)
 {
-    return parse(text, len, source, true, out, err);
+    return parse(text, len, source, true, JSON_REJECT_DUPLICATES, out, err);
+}
+
+/* The code unit of an escape \uXXXX at text, -1 where there is none. */
+static int code_unit(const char *text, size_t len)
+{
+    int unit = 0;
+    if (len < 6 || text[0] != '\\' || text[1] != 'u') {
+        return -1;
+    }
+    for (int i = 2; i < 6; i++) {
+        int c = text[i] | 0x20, digit = c >= '0' && c <= '9' ? c - '0' : c - 'a' + 10;
+        if (!isxdigit((unsigned char)text[i])) {
+            return -1;
+        }
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* Each half of a surrogate pair that stands alone becomes U+FFFD, in place. */
+static void mend_surrogates(char *text, size_t len)
+{
+    for (size_t i = 0; i + 1 < len; i++) {
+        if (text[i] != '\\') {
+            continue;
+        }
+        int unit = code_unit(text + i, len - i);
+        if (unit < 0xD800 || unit > 0xDFFF) {
+            i++; /* also past the second of two backslashes */
+            continue;
+        }
+        int next = code_unit(text + i + 6, len - i > 6 ? len - i - 6 : 0);
+        if (unit < 0xDC00 && next >= 0xDC00 && next <= 0xDFFF) {
+            i += 11;
+        } else {
+            memcpy(text + i + 2, "fffd", 4);
+            i += 5;
+        }
+    }
+}
+
+enum kg_code kg_json_parse_loose(const char *text, size_t len, const char *source, json_t **out,
+                                 struct kg_err *err)
+{
+    char *mended = malloc(len + 1);
+    *out = NULL;
+    if (mended == NULL) {
+        return kg_fail(err, KG_E_HOST, "%s: no memory for %zu bytes of JSON", source, len);
+    }
+    memcpy(mended, text, len);
+    mend_surrogates(mended, len);
+    enum kg_code code = parse(mended, len, source, false, 0, out, err);
+    free(mended);
+    return code;
 }
 
 json_t *kg_json_text(const char *bytes, size_t len)

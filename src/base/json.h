@@ -16,6 +16,10 @@ enum kg_code kg_json_parse(const char *text, size_t len, const char *source, jso
  * "batch.jsonl:12" gives "batch.jsonl:12:7: ...". */
 enum kg_code kg_json_parse_line(const char *text, size_t len, const char *source, json_t **out,
                                 struct kg_err *err) KG_MUST_USE;
+/* As other JSON readers take it: of duplicate keys the last one counts, and a lone surrogate
+ * (\ud800) becomes U+FFFD. For bodies of foreign protocols; no file of the gym's is read so. */
+enum kg_code kg_json_parse_loose(const char *text, size_t len, const char *source, json_t **out,
+                                 struct kg_err *err) KG_MUST_USE;
 /* A JSON string from bytes that may hold anything: invalid UTF-8 becomes U+FFFD, NUL is dropped. */
 json_t *kg_json_text(const char *bytes, size_t len);
 /* One line, no trailing newline, keys in insertion order, reals with 17 digits trimmed. */

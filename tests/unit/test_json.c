@@ -198,6 +198,35 @@ static void any_bytes_become_text(void **state)
     }
 }
 
+static void foreign_bodies_are_read_loosely(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j;
+    static const struct {
+        const char *text, *value;
+    } cases[] = {
+        {"{\"a\": \"x\", \"a\": \"y\"}", "y"},
+        {"{\"a\": \"\\ud800\"}", BAD},
+        {"{\"a\": \"\\uDC00z\"}", BAD "z"},
+        {"{\"a\": \"\\ud83d\\ude00\"}", "\xf0\x9f\x98\x80"},
+        {"{\"a\": \"\\ud83d\\ud83d\\ude00\"}", BAD "\xf0\x9f\x98\x80"},
+        {"{\"a\": \"\\\\ud800\"}", "\\ud800"},
+        {"{\"a\": \"\\\\\\ud800\"}", "\\" BAD},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(kg_json_parse_loose(cases[i].text, strlen(cases[i].text), "f", &j, &err),
+                         KG_OK);
+        assert_string_equal(json_string_value(json_object_get(j, "a")), cases[i].value);
+        json_decref(j);
+    }
+    static const char *const bad[] = {"{\"a\": \"\\ud8", "\\ud800", "{\"a\": \"\\ud8zz\"}", "\\"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(kg_json_parse_loose(bad[i], strlen(bad[i]), "f", &j, &err), KG_E_INPUT);
+        assert_null(j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +240,7 @@ int main(void)
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(nul_in_and_around_strings),
         cmocka_unit_test(any_bytes_become_text),
+        cmocka_unit_test(foreign_bodies_are_read_loosely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
