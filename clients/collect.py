@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Collects trajectories of several turns: a model behind an OpenAI-compatible endpoint writes
+kernels, `kgym serve` judges them and says what to tell the model.
+
+    clients/collect.py --endpoint http://127.0.0.1:8000/v1 --model M --problems relu,softmax \\
+        --samples 8 --turns 3 --out trajectories.jsonl
+
+OUT gets one line of kgym.trajectory/1 (docs/trajectory.md) for each problem and sample, which
+`kgym sft` reads. The same command goes on where an earlier one was stopped or killed. A reply is
+on disk, in OUT.partial, before it is judged, and its evaluation has a key of its own: none is
+sampled or judged twice. Exit status: 0, all are there; 1, some are not, and the same command
+tries them again; 2, the command is wrong.
+
+What the gym could not judge ends a trajectory as `infra`, or `defect` where the problem is at
+fault; it has no reward. Standard library only, with kgym.py beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import http.client
+import json
+import os
+import random
+import sys
+import threading
+import time
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, Dict, List, Optional, Tuple
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from kgym import Gym, GymError, Refused  # noqa: E402
+
+
+class Full(Exception):
+    """The conversation no longer fits the model's context."""
+
+
+class Unreachable(Exception):
+    """The endpoint gives no reply."""
+
+
+class Endpoint:
+    """POST BASE/chat/completions, asked again until deadline_s."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.at = urllib.parse.urlsplit(options.endpoint.rstrip("/") + "/chat/completions")
+        self.options = options
+        self.key = os.environ.get(options.api_key_env, "")
+        if self.at.scheme not in ("http", "https") or not self.at.hostname:
+            raise ValueError(f"not a URL of an endpoint: {options.endpoint}")
+
+    def reply(self, messages: List[Dict[str, str]]) -> Tuple[str, str, Dict[str, Any]]:
+        """(text, "stop" or "length", extra)."""
+        o = self.options
+        body = {"model": o.model, "messages": messages, "temperature": o.temperature,
+                "top_p": o.top_p, "max_tokens": o.max_tokens}
+        if o.logprobs:
+            body["logprobs"] = True
+        end, pause = time.monotonic() + o.deadline_s, 0.5
+        while True:
+            status, got = self._once(body)
+            if status == 200 and isinstance(got, dict) and got.get("choices"):
+                return _reply_of(got)
+            said = json.dumps(got)[:300]
+            if status == 400 and "context" in said.lower():
+                raise Full(said)
+            fatal = 400 <= status < 500 and status not in (408, 409, 425, 429)
+            if fatal or time.monotonic() + pause >= end:
+                raise Unreachable(f"endpoint: status {status}: {said}")
+            time.sleep(pause * (0.5 + random.random()))
+            pause = min(2 * pause, 20.0)
+
+    def _once(self, body: Dict[str, Any]) -> Tuple[int, Any]:
+        kind = (http.client.HTTPSConnection if self.at.scheme == "https"
+                else http.client.HTTPConnection)
+        headers = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = "Bearer " + self.key
+        connection = kind(str(self.at.hostname), self.at.port, timeout=self.options.deadline_s)
+        try:
+            connection.request("POST", self.at.path, json.dumps(body).encode(), headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            return 0, str(error) or type(error).__name__
+        finally:
+            connection.close()
+
+
+def _reply_of(got: Dict[str, Any]) -> Tuple[str, str, Dict[str, Any]]:
+    choice = got["choices"][0]
+    message = choice.get("message") or {}
+    extra: Dict[str, Any] = {"usage": got.get("usage")}
+    content = (choice.get("logprobs") or {}).get("content")
+    if content:
+        extra["tokens"] = [token.get("token") for token in content]
+        extra["logp"] = [token.get("logprob") for token in content]
+    finish = "length" if choice.get("finish_reason") == "length" else "stop"
+    text = str(message.get("content") or "").encode("utf-8", "replace").decode()
+    return text, finish, extra
+
+
+class Files:
+    """OUT and OUT.partial: whole lines, synced before they count. A line that a kill has cut off is
+    taken away."""
+
+    def __init__(self, out: str) -> None:
+        self.out, self.partial = out, out + ".partial"
+        self.lock = threading.Lock()
+        self.done = {line["id"] for line in self._lines(self.out)}
+        self.turns: Dict[Tuple[str, int], Dict[str, Any]] = {
+            (line["id"], line["turn"]): line for line in self._lines(self.partial)}
+
+    @staticmethod
+    def _lines(path: str) -> List[Dict[str, Any]]:
+        try:
+            with open(path, "rb") as f:
+                data = f.read()
+        except FileNotFoundError:
+            return []
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            os.truncate(path, whole)
+        return [json.loads(line) for line in data[:whole].splitlines() if line]
+
+    def _append(self, path: str, line: Dict[str, Any]) -> None:
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+        with self.lock, open(path, "ab") as f:
+            f.write(text.encode("utf-8", "replace"))
+            f.flush()
+            os.fsync(f.fileno())
+
+    def keep_reply(self, id: str, turn: int, reply: str, finish: str,
+                   extra: Dict[str, Any]) -> None:
+        self._append(self.partial, {"id": id, "turn": turn, "reply": reply, "finish": finish,
+                                    "extra": extra})
+
+    def finish(self, line: Dict[str, Any]) -> None:
+        self._append(self.out, line)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Collector:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.o = options
+        self.gym = Gym(options.gym, timeout_s=options.deadline_s)
+        self.endpoint = Endpoint(options)
+        self.files = Files(options.out)
+
+    def trajectory(self, problem: str, sample: int) -> None:
+        """One conversation, from its first turn that is not on disk."""
+        o = self.o
+        id = f"{o.run}-{problem}-{sample}"
+        prompt = self.gym.prompt(problem, o.language)
+        line: Dict[str, Any] = {
+            "schema": "kgym.trajectory/1", "id": id, "group": f"{o.run}-{problem}",
+            "problem": {"name": problem, "hash": "", "level": None}, "configuration": "",
+            "source": "serve", "system": o.system, "prompt": prompt, "turns": [], "end": "done",
+            "extra": {"model": o.model, "temperature": o.temperature, "top_p": o.top_p}}
+        messages = [{"role": "user", "content": prompt}]
+        if o.system:
+            messages.insert(0, {"role": "system", "content": o.system})
+        for n in range(1, o.turns + 1):
+            try:
+                reply, finish, extra = self._reply(id, n, messages)
+            except Full:
+                if n == 1:
+                    raise
+                line["end"] = "full"
+                break
+            turn, end = self._turn(line, n, reply, finish, extra)
+            line["turns"].append(turn)
+            if end:
+                line["end"] = end
+                break
+            messages += [{"role": "assistant", "content": reply},
+                         {"role": "user", "content": turn["feedback"]}]
+        line["turns"][-1]["feedback"] = None
+        self.files.finish(line)
+
+    def _reply(self, id: str, n: int,
+               messages: List[Dict[str, str]]) -> Tuple[str, str, Dict[str, Any]]:
+        kept = self.files.turns.get((id, n))
+        if kept:
+            return kept["reply"], kept["finish"], kept["extra"]
+        reply, finish, extra = self.endpoint.reply(messages)
+        self.files.keep_reply(id, n, reply, finish, extra)
+        return reply, finish, extra
+
+    def _turn(self, line: Dict[str, Any], n: int, reply: str, finish: str,
+              extra: Dict[str, Any]) -> Tuple[Dict[str, Any], Optional[str]]:
+        """(the turn, how the trajectory ends here; None: it goes on)."""
+        o, problem = self.o, line["problem"]
+        evaluation, record, text = self.gym.evaluate_raw(
+            problem["name"], reply=reply, preset=o.preset, rewards=o.rewards,
+            key=_sha256(f"{line['id']}/{n}/{_sha256(reply)}"))
+        about = record.get("problem") or {}
+        problem.update(hash=about.get("sha256") or problem["hash"],
+                       level=about.get("level", problem["level"]))
+        line["configuration"] = _sha256(json.dumps(record.get("config"), sort_keys=True,
+                                                   separators=(",", ":")))
+        error = record.get("error") or {}
+        judged = isinstance(record.get("verdict"), str)
+        lost = bool(error) and error.get("blame") != "candidate"
+        speedup = record.get("speedup") or {}
+        turn = {
+            "turn": n, "reply": reply, "finish": finish,
+            "record": _sha256(text) if judged else None,
+            "verdict": record.get("verdict") or "", "reason": record.get("reason") or "",
+            "speedup": speedup.get("ratio"), "speedup_lo": speedup.get("lo"),
+            "coverage": record.get("coverage"),
+            "rewards": {} if lost else {name: reward["value"] for name, reward
+                                        in (record.get("rewards") or {}).items()},
+            "feedback": None, "shared": False, "extra": dict(extra, evaluation=evaluation)}
+        if lost:
+            return turn, "defect" if error.get("blame") == "problem" else "infra"
+        if n < o.turns:
+            turn["feedback"] = self.gym.feedback(evaluation)
+        return turn, None
+
+    def run(self) -> int:
+        work = [(problem, sample) for sample in range(self.o.samples)
+                for problem in self.o.problems
+                if f"{self.o.run}-{problem}-{sample}" not in self.files.done]
+        left = 0
+        with ThreadPoolExecutor(max_workers=self.o.jobs) as pool:
+            runs = {pool.submit(self.trajectory, *item): item for item in work}
+            for run in as_completed(runs):
+                try:
+                    run.result()
+                except (GymError, Unreachable, Full) as error:
+                    left += 1
+                    problem, sample = runs[run]
+                    print(f"collect: {problem} {sample}: {error}", file=sys.stderr, flush=True)
+                    if isinstance(error, Refused) and error.status in (401, 403):
+                        pool.shutdown(wait=True, cancel_futures=True)
+                        break
+        if left == 0 and os.path.exists(self.files.partial):
+            os.remove(self.files.partial)
+        print(f"collect: {len(work) - left} written, {len(self.files.done)} were there, "
+              f"{left} left", file=sys.stderr)
+        return 1 if left else 0
+
+
+def _problems(text: str) -> List[str]:
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as f:
+            names = [line.strip() for line in f]
+    else:
+        names = text.split(",")
+    names = [name for name in names if name]
+    if not names or len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError("names of problems, each once, are needed")
+    return names
+
+
+def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
+    p = argparse.ArgumentParser(description="Collect trajectories of several turns.")
+    p.add_argument("--endpoint", required=True, help="base URL, such as http://host:8000/v1")
+    p.add_argument("--model", required=True)
+    p.add_argument("--api-key-env", default="OPENAI_API_KEY", help="variable that holds the key")
+    p.add_argument("--gym", default=None, help="URL of kgym serve (KGYM_URL)")
+    p.add_argument("--problems", required=True, type=_problems, help="A,B,... or @FILE")
+    p.add_argument("--samples", type=int, default=1, help="conversations of each problem")
+    p.add_argument("--turns", type=int, default=3, help="replies of each conversation")
+    p.add_argument("--jobs", type=int, default=16, help="conversations at a time")
+    p.add_argument("--out", required=True, help="file of trajectories")
+    p.add_argument("--run", default="collect", help="name that ids and keys begin with")
+    p.add_argument("--preset", default=None, help="how the gym judges (docs/presets.md)")
+    p.add_argument("--rewards", default=None, help="presets of rewards (docs/rewards.md)")
+    p.add_argument("--language", default=None, help="of answers to PyTorch problems")
+    p.add_argument("--system", default=None, help="system message")
+    p.add_argument("--temperature", type=float, default=1.0)
+    p.add_argument("--top-p", type=float, default=1.0)
+    p.add_argument("--max-tokens", type=int, default=8192)
+    p.add_argument("--logprobs", action="store_true", help="keep tokens and log-probabilities")
+    p.add_argument("--deadline-s", type=float, default=3600, help="of one reply or evaluation")
+    o = p.parse_args(arguments)
+    if o.samples < 1 or o.turns < 1 or o.jobs < 1:
+        p.error("--samples, --turns and --jobs must be at least 1")
+    return o
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    try:
+        return Collector(_options(arguments)).run()
+    except ValueError as error:
+        print(f"collect: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
