@@ -1,5 +1,5 @@
-/* A body of KernelGYM's protocol to a request, and any JSON as a record to a result: what is accepted
- * is whole and within bounds, and a refusal repeats no long part of the body. */
+/* A body of KernelGYM's protocol to a request, and any JSON as a record to a result: what is
+ * accepted is whole and within bounds, and a refusal repeats no long part of the body. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -101,7 +101,8 @@ static bool is_batch(const json_t *j, struct kg_kernelgym_refusal *no)
     const json_t *id = json_object_get(j, "batch_id"), *tasks = json_object_get(j, "tasks");
     size_t n = json_array_size(tasks);
     if (!json_is_string(id)) {
-        return kg_kernelgym_refuse(no, false, "batch_id: %s", id ? "must be a string" : "is missing");
+        return kg_kernelgym_refuse(no, false, "batch_id: %s",
+                                   id ? "must be a string" : "is missing");
     }
     if (!json_is_array(tasks)) {
         return kg_kernelgym_refuse(no, false, "tasks: %s", tasks ? "must be a list" : "is missing");
@@ -163,9 +164,9 @@ static json_t *part(const struct kg_kernelgym_request *r, const char *whose, jso
 
 json_t *kg_kernelgym_validation(const struct kg_kernelgym_request *r)
 {
-    static const char *const info[] = {"backend",           "num_correct_trials", "num_perf_trials",
-                                       "timeout",           "priority",           "force_refresh",
-                                       "device_preference", "workflow"};
+    static const char *const info[] = {
+        "backend",  "num_correct_trials", "num_perf_trials",   "timeout",
+        "priority", "force_refresh",      "device_preference", "workflow"};
     char candidate[112];
     int n = snprintf(candidate, sizeof candidate, "%.100sNew", r->entry);
     json_t *errors = json_array(), *about = json_object();
@@ -176,13 +177,13 @@ json_t *kg_kernelgym_validation(const struct kg_kernelgym_request *r)
         json_object_set(about, info[i], json_object_get(r->body, info[i]));
     }
     json_object_set_new(about, "workflow", json_string("kernelbench"));
-    return json_pack(
-        "{s:b, s:o, s:o, s:o, s:{s:O, s:O}, s:{}, s:s, s:s, s:o}", "valid", !r->failure_code,
-        "errors", errors, "reference", part(r, "Reference", json_incref(json_object_get(r->body, "entry_point"))),
-        "kernel", part(r, "Kernel", kg_json_text(candidate, (size_t)n)), "cache",
-        "use_reference_cache", json_object_get(r->body, "use_reference_cache"), "uuid",
-        json_object_get(r->echo, "uuid"), "resources", "task_id", r->task_id, "workflow",
-        "kernelbench", "request_info", about);
+    return json_pack("{s:b, s:o, s:o, s:o, s:{s:O, s:O}, s:{}, s:s, s:s, s:o}", "valid",
+                     !r->failure_code, "errors", errors, "reference",
+                     part(r, "Reference", json_incref(json_object_get(r->body, "entry_point"))),
+                     "kernel", part(r, "Kernel", kg_json_text(candidate, (size_t)n)), "cache",
+                     "use_reference_cache", json_object_get(r->body, "use_reference_cache"), "uuid",
+                     json_object_get(r->echo, "uuid"), "resources", "task_id", r->task_id,
+                     "workflow", "kernelbench", "request_info", about);
 }
 
 json_t *kg_kernelgym_refusal_body(const struct kg_kernelgym_refusal *no, int64_t now_us)

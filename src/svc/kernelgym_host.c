@@ -67,15 +67,14 @@ static json_t *devices(const struct kg_kernelgym_counts *c)
 json_t *kg_kernelgym_health(const struct kg_kernelgym_counts *c)
 {
     json_int_t ended = c->completed + c->failed;
-    return json_pack(
-        "{s:s, s:o, s:o, s:{s:I, s:I, s:I}, s:{s:f, s:f, s:o, s:o}, s:I, s:I, s:f}", "status",
-        "healthy", "timestamp", kg_kernelgym_time(c->now_us), "gpu_status", devices(c),
-        "queue_status", "pending", (json_int_t)c->pending, "processing", (json_int_t)c->processing,
-        "completed", ended, "memory_usage", "cpu_percent", finite_or_0(c->cpu_percent),
-        "memory_percent", finite_or_0(c->memory_percent), "memory_available",
-        gigabytes(c->memory_free_bytes), "memory_total", gigabytes(c->memory_bytes), "active_tasks",
-        (json_int_t)c->processing, "total_processed", ended, "uptime",
-        (double)(c->now_us - c->since_us) / 1e6);
+    return json_pack("{s:s, s:o, s:o, s:{s:I, s:I, s:I}, s:{s:f, s:f, s:o, s:o}, s:I, s:I, s:f}",
+                     "status", "healthy", "timestamp", kg_kernelgym_time(c->now_us), "gpu_status",
+                     devices(c), "queue_status", "pending", (json_int_t)c->pending, "processing",
+                     (json_int_t)c->processing, "completed", ended, "memory_usage", "cpu_percent",
+                     finite_or_0(c->cpu_percent), "memory_percent", finite_or_0(c->memory_percent),
+                     "memory_available", gigabytes(c->memory_free_bytes), "memory_total",
+                     gigabytes(c->memory_bytes), "active_tasks", (json_int_t)c->processing,
+                     "total_processed", ended, "uptime", (double)(c->now_us - c->since_us) / 1e6);
 }
 
 json_t *kg_kernelgym_metrics(const struct kg_kernelgym_counts *c)
@@ -108,7 +107,7 @@ json_t *kg_kernelgym_queue(const struct kg_kernelgym_counts *c)
     return json_pack("{s:I, s:{s:I}, s:o, s:I, s:{s:I, s:I, s:I}, s:f}", "pending",
                      (json_int_t)c->pending, "pending_by_prefix", "kernelgym",
                      (json_int_t)c->pending, "worker_queues", workers, "processing",
-                     (json_int_t)c->processing, "by_priority", "low",
-                     (json_int_t)c->by_priority[0], "normal", (json_int_t)c->by_priority[1], "high",
-                     (json_int_t)c->by_priority[2], "oldest_pending_s", finite_or_0(c->oldest_s));
+                     (json_int_t)c->processing, "by_priority", "low", (json_int_t)c->by_priority[0],
+                     "normal", (json_int_t)c->by_priority[1], "high", (json_int_t)c->by_priority[2],
+                     "oldest_pending_s", finite_or_0(c->oldest_s));
 }

@@ -1,5 +1,5 @@
-/* What KernelGYM's clients ask of the server itself: `/`, /health, /metrics, /queue/status. Made from
- * counters that the service keeps in memory, so that an answer takes no time. Pure. */
+/* What KernelGYM's clients ask of the server itself: `/`, /health, /metrics, /queue/status. Made
+ * from counters that the service keeps in memory, so that an answer takes no time. Pure. */
 #ifndef KG_SVC_KERNELGYM_HOST_H
 #define KG_SVC_KERNELGYM_HOST_H
 

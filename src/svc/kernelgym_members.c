@@ -208,9 +208,9 @@ static bool is_choice(const struct member *m, const json_t *v)
 static json_t *coerced(const struct member *m, json_t *v, const char *where,
                        struct kg_kernelgym_refusal *no)
 {
-    static const char *const wanted[] = {[INT] = "a whole number", [BOOL] = "true or false",
-                                         [TEXT] = "a string",      [CHOICE] = "a known word",
-                                         [LIST] = "a list",        [OBJECT] = "an object"};
+    static const char *const wanted[] = {
+        [INT] = "a whole number",  [BOOL] = "true or false", [TEXT] = "a string",
+        [CHOICE] = "a known word", [LIST] = "a list",        [OBJECT] = "an object"};
     long number = 0;
     bool flag = false;
     bool good = m->type == INT      ? int_of(v, &number)
@@ -232,7 +232,9 @@ static json_t *coerced(const struct member *m, json_t *v, const char *where,
     if (m->type == TEXT && !text_fits(m, v, where, no)) {
         return NULL;
     }
-    return m->type == INT ? json_integer(number) : m->type == BOOL ? json_boolean(flag) : json_incref(v);
+    return m->type == INT    ? json_integer(number)
+           : m->type == BOOL ? json_boolean(flag)
+                             : json_incref(v);
 }
 
 bool kg_kernelgym_members(json_t *task, const char *where, struct kg_kernelgym_refusal *no)

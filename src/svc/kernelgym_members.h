@@ -1,5 +1,6 @@
-/* Members of KernelGYM's requests: one table of names, types, bounds and defaults, and the coercions
- * that its server makes (docs/trainers.md). Private to kernelgym_request.c and kernelgym_forms.c. */
+/* Members of KernelGYM's requests: one table of names, types, bounds and defaults, and the
+ * coercions that its server makes (docs/trainers.md). Private to kernelgym_request.c and
+ * kernelgym_forms.c. */
 #ifndef KG_SVC_KERNELGYM_MEMBERS_H
 #define KG_SVC_KERNELGYM_MEMBERS_H
 

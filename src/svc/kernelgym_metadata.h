@@ -1,6 +1,7 @@
 /* `metadata` of a KernelGYM result: names and types of that protocol, and what kgym adds
  * (docs/trainers.md). A model reads it, so it holds no seed, no input and no answer. At most 32 KiB
- * as JSON. Private to kernelgym_reply.c. */
+ * as JSON.
+ * Private to kernelgym_*.c. */
 #ifndef KG_SVC_KERNELGYM_METADATA_H
 #define KG_SVC_KERNELGYM_METADATA_H
 
@@ -11,6 +12,8 @@ enum { KG_KERNELGYM_TEXT_MOST = 8192 }; /* bytes of a text, its middle left out 
 /* A new object. fault NULL: nobody's. */
 json_t *kg_kernelgym_metadata(const json_t *record, const struct kg_kernelgym_task *t,
                               const char *fault);
+/* Adds times, phases and coverage. */
+void kg_kernelgym_put_numbers(json_t *m, const json_t *record, const struct kg_kernelgym_task *t);
 /* The first entry of this check; NULL: none. */
 const json_t *kg_kernelgym_evidence(const json_t *record, const char *check);
 /* A text for the wire: harmless characters, at most so many bytes, head and tail. */

@@ -25,25 +25,30 @@ static const struct outcome
              "CORRECTNESS_ERROR",
              "Kernel produced incorrect results: ",
              "candidate"},
-    raised = {KG_KERNELGYM_COMPLETED,       true,       false, false, "RUNTIME_ERROR",
+    raised = {KG_KERNELGYM_COMPLETED,      true,       false, false, "RUNTIME_ERROR",
               "Kernel execution failed: ", "candidate"},
-    died = {KG_KERNELGYM_FAILED,         false,      false, false, "RUNTIME_ERROR",
+    died = {KG_KERNELGYM_FAILED,        false,      false, false, "RUNTIME_ERROR",
             "Task processing failed: ", "candidate"},
-    late = {KG_KERNELGYM_FAILED,         false,      false, false, "TIMEOUT_ERROR",
+    late = {KG_KERNELGYM_FAILED,        false,      false, false, "TIMEOUT_ERROR",
             "Task processing failed: ", "candidate"},
     unbuilt = {KG_KERNELGYM_FAILED,           false,      false, false, "COMPILATION_ERROR",
                "Kernel compilation failed: ", "candidate"},
-    absent = {KG_KERNELGYM_FAILED,              false,      false, false, "VALIDATION_ERROR",
-              "Kernel code validation failed: ", "candidate"},
+    absent = {KG_KERNELGYM_FAILED,
+              false,
+              false,
+              false,
+              "VALIDATION_ERROR",
+              "Kernel code validation failed: ",
+              "candidate"},
     unsuited = {KG_KERNELGYM_FAILED,          false,      false, false, "RESOURCE_ERROR",
                 "Kernel evaluation failed: ", "candidate"},
     defective = {KG_KERNELGYM_FAILED,  false,      false, false, "VALIDATION_ERROR",
                  "Reference failed: ", "reference"},
     too_large = {KG_KERNELGYM_FAILED,  false,      false, false, "RESOURCE_ERROR",
                  "Reference failed: ", "reference"},
-    overdue = {KG_KERNELGYM_FAILED,         false,   false, false, "TIMEOUT_ERROR",
+    overdue = {KG_KERNELGYM_FAILED,        false,   false, false, "TIMEOUT_ERROR",
                "Task processing failed: ", "system"},
-    unable = {KG_KERNELGYM_FAILED,      false,   false, false, "SYSTEM_ERROR",
+    unable = {KG_KERNELGYM_FAILED,   false,   false, false, "SYSTEM_ERROR",
               "Evaluation failed: ", "system"},
     cancelled = {KG_KERNELGYM_FAILED, false, false, false, "SYSTEM_ERROR", "Task cancelled", NULL};
 
@@ -73,9 +78,9 @@ static bool raised_in_constructor(const json_t *record)
 
 static const struct outcome *of_build(const json_t *record, const char *reason)
 {
-    return is(reason, "missing_entry")                                       ? &absent
+    return is(reason, "missing_entry")                           ? &absent
            : is(reason, "load") && raised_in_constructor(record) ? &raised
-                                                                             : &unbuilt;
+                                                                 : &unbuilt;
 }
 
 /* Of the process that ended, or of an exception in it. */
@@ -275,15 +280,12 @@ json_t *kg_kernelgym_status(const json_t *result, const struct kg_kernelgym_task
 {
     bool failed = is(text(result, "status"), "failed");
     bool ended = failed || is(text(result, "status"), "completed");
-    json_t *j = json_pack("{s:O, s:O, s:n, s:n, s:o, s:o}", "task_id",
-                          json_object_get(result, "task_id"), "status",
-                          json_object_get(result, "status"), "progress", "estimated_completion",
-                          "queue_position",
-                          !ended && t->waits && t->position > 0 ? json_integer(t->position)
-                                                                : json_null(),
-                          "assigned_device",
-                          !ended && !t->waits && t->device ? kg_kernelgym_text(t->device, 100)
-                                                           : json_null());
+    json_t *j = json_pack(
+        "{s:O, s:O, s:n, s:n, s:o, s:o}", "task_id", json_object_get(result, "task_id"), "status",
+        json_object_get(result, "status"), "progress", "estimated_completion", "queue_position",
+        !ended && t->waits && t->position > 0 ? json_integer(t->position) : json_null(),
+        "assigned_device",
+        !ended && !t->waits && t->device ? kg_kernelgym_text(t->device, 100) : json_null());
     if (failed) {
         json_object_set(j, "error_message", json_object_get(result, "error_message"));
     }
@@ -327,10 +329,9 @@ json_t *kg_kernelgym_batch(const char *id, json_t *results, int64_t submitted_us
         failed += is(text(r, "status"), "failed");
     }
     size_t n = json_array_size(results);
-    return json_pack("{s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o}", "batch_id",
-                     kg_json_text(id, strlen(id)), "total_tasks", (json_int_t)n, "completed_tasks",
-                     (json_int_t)(n - failed), "failed_tasks", (json_int_t)failed, "results",
-                     results, "batch_status", "completed", "submitted_at",
-                     kg_kernelgym_time(submitted_us), "completed_at",
-                     kg_kernelgym_time(completed_us));
+    return json_pack(
+        "{s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o}", "batch_id", kg_json_text(id, strlen(id)),
+        "total_tasks", (json_int_t)n, "completed_tasks", (json_int_t)(n - failed), "failed_tasks",
+        (json_int_t)failed, "results", results, "batch_status", "completed", "submitted_at",
+        kg_kernelgym_time(submitted_us), "completed_at", kg_kernelgym_time(completed_us));
 }

@@ -1,11 +1,11 @@
-/* Answers of the KernelGYM protocol (docs/trainers.md), made from a record (kgym.record/1), what the
- * request asked to be repeated, and the times of the job. Pure.
+/* Answers of the KernelGYM protocol (docs/trainers.md), made from a record (kgym.record/1), what
+ * the request asked to be repeated, and the times of the job. Pure.
  *
  * Codes and states come from the record's own words for a verdict, never from a text that a
  * candidate can print. A speed-up is given where the gym itself would reward it: measured, trusted,
  * by a candidate that its league admits. What the gym could not do is `SYSTEM_ERROR` with
- * `fault` "system", or "reference" where the problem is at fault. Stock clients of the protocol turn
- * every failed task into their penalty; they have no word for "ask again".
+ * `fault` "system", or "reference" where the problem is at fault. Stock clients of the protocol
+ * turn every failed task into their penalty; they have no word for "ask again".
  *
  * Ownership: each call returns a new object. Numbers are finite, strings UTF-8 without control
  * characters but line breaks and tabs. Threads: calls are independent. */
@@ -27,12 +27,12 @@ struct kg_kernelgym_task {
     const char *id;
     const json_t *echo; /* of the request (kernelgym_request.h); NULL: none */
     int64_t submitted_us, started_us, completed_us;
-    int attempts;        /* that were made; 0: not known */
-    bool cancelled;      /* by its client */
-    bool cached;         /* the record was made for an equal request */
-    bool waits;          /* without a result: not begun */
-    int64_t position;    /* in the queue, from 1; 0: not known */
-    const char *device;  /* that it runs on; NULL: not known */
+    int attempts;       /* that were made; 0: not known */
+    bool cancelled;     /* by its client */
+    bool cached;        /* the record was made for an equal request */
+    bool waits;         /* without a result: not begun */
+    int64_t position;   /* in the queue, from 1; 0: not known */
+    const char *device; /* that it runs on; NULL: not known */
 };
 
 /* Status and the 14 members of a result. record NULL: none yet (`pending`, `processing`), or

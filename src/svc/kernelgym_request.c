@@ -183,8 +183,8 @@ static const char *yes_or_no(bool x)
 static void make_options(struct kg_kernelgym_request *r, const struct kg_kernelgym_settings *s)
 {
     const char *backend = json_string_value(member(r, "backend"));
-    bool decoys = flag(r, "run_triton_detection", "enable_triton_detection",
-                       strcmp(backend, "triton") == 0);
+    bool decoys =
+        flag(r, "run_triton_detection", "enable_triton_detection", strcmp(backend, "triton") == 0);
     bool profile = flag(r, "enable_profiling", NULL, !s->no_profile) || decoys;
     long pairs = number(r, "num_perf_trials"), warmups = number(r, "num_warmup");
     long blocks = (pairs + PAIRS_OF_A_BLOCK - 1) / PAIRS_OF_A_BLOCK;

@@ -2,9 +2,9 @@
  * out. Pure: no socket, no store, no clock.
  *
  * A body that KernelGYM's own server would not accept is refused with status 400, in one of two
- * forms. A refusal names the member and the rule, and repeats nothing of the body. A request that is
- * accepted may still be one that cannot be judged (no class in the source): `failure_code` is set
- * then, and its result is there at once.
+ * forms. A refusal names the member and the rule, and repeats nothing of the body. A request that
+ * is accepted may still be one that cannot be judged (no class in the source): `failure_code` is
+ * set then, and its result is there at once.
  *
  * Ownership: a request owns all that its pointers name, until deinit. Texts may hold NUL bytes.
  * Threads: calls are independent. */

@@ -115,8 +115,9 @@ static bool read_openrlhf(struct kg_trainers_request *r, struct kg_trainers_refu
             return refuse(no, field, "query and prompt must be strings");
         }
         if (!cut(query, prompt, &r->item[i])) {
-            return refuse(no, field, "does not hold its prompt, so there is no telling where the "
-                                     "answer begins");
+            return refuse(no, field,
+                          "does not hold its prompt, so there is no telling where the "
+                          "answer begins");
         }
         snprintf(field, sizeof field, "labels.%zu", i);
         if (!fill(json_array_get(json_object_get(r->body, "labels"), i), field, &r->item[i], no)) {
@@ -139,8 +140,9 @@ bool kg_trainers_read(const char *body, size_t len, struct kg_trainers_request *
     out->form = openrlhf ? KG_TRAINERS_OPENRLHF : KG_TRAINERS_SLIME;
     bool good = openrlhf != slime
                     ? (openrlhf ? read_openrlhf(out, no) : read_slime(out, no))
-                    : refuse(no, "", "an object with either `response` and `label`, or `query`, "
-                                     "`prompts` and `labels` is needed");
+                    : refuse(no, "",
+                             "an object with either `response` and `label`, or `query`, "
+                             "`prompts` and `labels` is needed");
     if (!good) {
         kg_trainers_deinit(out);
     }

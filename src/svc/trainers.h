@@ -1,13 +1,14 @@
-/* `POST /v1/reward`: the bodies in which trainers ask a remote model for rewards, as jobs of the gym,
- * and the gym's rewards as their answers (docs/trainers.md). Pure: no socket, no store, no clock.
+/* `POST /v1/reward`: the bodies in which trainers ask a remote model for rewards, as jobs of the
+ * gym, and the gym's rewards as their answers (docs/trainers.md). Pure: no socket, no store, no
+ * clock.
  *
  *   slime     {"prompt", "response", "label"}        a number
  *   OpenRLHF  {"query": [], "prompts": [], "labels": []}   {"rewards": [], "scores": []}
  *
  * A label names the problem. A query is a prompt and its answer in one text: it is cut after its
- * prompt, so that an example in the prompt is never judged; a query that does not hold its prompt is
- * refused. Where the gym could not judge there is no reward: the whole request is answered 503, and
- * the trainer asks again. It never becomes 0.
+ * prompt, so that an example in the prompt is never judged; a query that does not hold its prompt
+ * is refused. Where the gym could not judge there is no reward: the whole request is answered 503,
+ * and the trainer asks again. It never becomes 0.
  *
  * Ownership: a request owns all that its pointers name, until deinit. Threads: calls are
  * independent. */
@@ -47,9 +48,9 @@ bool kg_trainers_read(const char *body, size_t len, struct kg_trainers_request *
                       struct kg_trainers_refusal *no);
 void kg_trainers_deinit(struct kg_trainers_request *r); /* idempotent */
 
-/* The reward of a record by this preset. false: there is none, since the gym, the host or the problem
- * kept it from being judged, or nothing was judged, or the record was made without this preset;
- * why [n] says which. */
+/* The reward of a record by this preset. false: there is none, since the gym, the host or the
+ * problem kept it from being judged, or nothing was judged, or the record was made without this
+ * preset; why [n] says which. */
 bool kg_trainers_reward(const json_t *record, const char *preset, double *out, char *why, size_t n);
 
 /* The answer: a new value. rewards: [r->n], finite. */

@@ -23,8 +23,8 @@ static const char *body_with(const char *member)
 {
     static char text[4096];
     snprintf(text, sizeof text,
-             "{\"task_id\": \"t\", \"reference_code\": \"" REFERENCE "\", \"kernel_code\": \"" KERNEL
-             "\"%s%s}",
+             "{\"task_id\": \"t\", \"reference_code\": \"" REFERENCE
+             "\", \"kernel_code\": \"" KERNEL "\"%s%s}",
              *member ? ", " : "", member);
     return text;
 }
@@ -118,9 +118,9 @@ static void members_become_options(void **state)
         kg_opts_defaults(kg_config_options(), &c);
         json_array_foreach(r.options, k, o)
         {
-            assert_int_equal(kg_opts_set_pair(kg_config_options(), &c, json_string_value(o), "test",
-                                              &err),
-                             KG_OK);
+            assert_int_equal(
+                kg_opts_set_pair(kg_config_options(), &c, json_string_value(o), "test", &err),
+                KG_OK);
         }
         assert_int_equal(kg_config_check(&c, &err), KG_OK);
         kg_kernelgym_request_deinit(&r);
@@ -149,16 +149,35 @@ static void values_are_coerced(void **state)
         kg_kernelgym_request_deinit(&r);
     }
     static const char *const bad[] = {
-        "\"timeout\": 300.5",     "\"timeout\": \"300.5\"",       "\"timeout\": \"\"",
-        "\"timeout\": null",      "\"timeout\": true",            "\"timeout\": 9",
-        "\"timeout\": 3601",      "\"timeout\": \"30 0\"",        "\"timeout\": \"300.\"",
-        "\"timeout\": [300]",     "\"force_refresh\": 2",         "\"force_refresh\": \" yes\"",
-        "\"is_valid\": null",     "\"backend\": \"Triton\"",      "\"backend\": 1",
-        "\"priority\": null",     "\"entry_point\": 5",           "\"cases\": {}",
-        "\"resources\": []",      "\"num_correct_trials\": 0",    "\"num_correct_trials\": 21",
-        "\"num_perf_trials\": 0", "\"num_warmup\": 101",          "\"task_id\": \"\"",
-        "\"task_id\": null",      "\"task_id\": \"a\\u0000b\"",   "\"toolkit\": null",
-        "\"uuid\": 5",            "\"kernel_code\": \"  short \"",
+        "\"timeout\": 300.5",
+        "\"timeout\": \"300.5\"",
+        "\"timeout\": \"\"",
+        "\"timeout\": null",
+        "\"timeout\": true",
+        "\"timeout\": 9",
+        "\"timeout\": 3601",
+        "\"timeout\": \"30 0\"",
+        "\"timeout\": \"300.\"",
+        "\"timeout\": [300]",
+        "\"force_refresh\": 2",
+        "\"force_refresh\": \" yes\"",
+        "\"is_valid\": null",
+        "\"backend\": \"Triton\"",
+        "\"backend\": 1",
+        "\"priority\": null",
+        "\"entry_point\": 5",
+        "\"cases\": {}",
+        "\"resources\": []",
+        "\"num_correct_trials\": 0",
+        "\"num_correct_trials\": 21",
+        "\"num_perf_trials\": 0",
+        "\"num_warmup\": 101",
+        "\"task_id\": \"\"",
+        "\"task_id\": null",
+        "\"task_id\": \"a\\u0000b\"",
+        "\"toolkit\": null",
+        "\"uuid\": 5",
+        "\"kernel_code\": \"  short \"",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char name[32];
@@ -198,9 +217,10 @@ static void unknown_and_duplicate_members(void **state)
 {
     (void)state;
     struct kg_kernelgym_request r;
-    accepted(body_with("\"unknown\": [1], \"timeout\": 50, \"timeout\": 60, \"detect_decoy_kernel\": "
-                       "null, \"workflow\": \" KernelBench \", \"resources\": {\"gpus\": null}"),
-             &r);
+    accepted(
+        body_with("\"unknown\": [1], \"timeout\": 50, \"timeout\": 60, \"detect_decoy_kernel\": "
+                  "null, \"workflow\": \" KernelBench \", \"resources\": {\"gpus\": null}"),
+        &r);
     assert_int_equal(r.budget_s, 60);
     assert_true(r.polls);
     assert_null(r.failure_code);
@@ -215,8 +235,8 @@ static bool reads(size_t n, const char *tail, struct kg_kernelgym_request *r)
     struct kg_buf b;
     struct kg_kernelgym_refusal no;
     kg_buf_init(&b, 1 << 20);
-    kg_buf_adds(&b, "{\"task_id\": \"t\", \"reference_code\": \"" REFERENCE
-                    "\", \"kernel_code\": \"");
+    kg_buf_adds(&b,
+                "{\"task_id\": \"t\", \"reference_code\": \"" REFERENCE "\", \"kernel_code\": \"");
     for (size_t i = 0; i < n; i++) {
         kg_buf_adds(&b, "\xf0\x9f\x98\x80");
     }
@@ -265,8 +285,9 @@ static void some_requests_cannot_be_judged(void **state)
     fails_at_once("\"resources\": {\"gpus\": []}", bad, "resources.gpus must be an integer");
     fails_at_once("\"resources\": {\"gpus\": 2}", "RESOURCE_ERROR", "at most 1");
     fails_at_once("\"resources\": {\"gpus\": \"1\"}", NULL, "");
-    fails_at_once("\"entry_point\": \"Other\"", bad, "Reference code validation failed: Code must "
-                                                     "contain a 'Other' class");
+    fails_at_once("\"entry_point\": \"Other\"", bad,
+                  "Reference code validation failed: Code must "
+                  "contain a 'Other' class");
     fails_at_once("\"entry_point\": \"\"", bad, "Reference code validation failed: ");
     fails_at_once("\"entry_point\": \"a b\"", bad, "Reference code validation failed: ");
     fails_at_once("\"kernel_code\": \"class ModelNewer: pass\"", bad,
@@ -345,7 +366,8 @@ static void one_bad_task_refuses_a_batch(void **state)
     assert_true(kg_kernelgym_batch_read(body, strlen(body), &own, &b, &no));
     assert_int_equal(b.n, 2);
     kg_kernelgym_batch_deinit(&b);
-    snprintf(body, sizeof body, "{\"batch_id\": \"b\", \"tasks\": [%s, {\"task_id\": \"t\"}]}", good);
+    snprintf(body, sizeof body, "{\"batch_id\": \"b\", \"tasks\": [%s, {\"task_id\": \"t\"}]}",
+             good);
     assert_false(kg_kernelgym_batch_read(body, strlen(body), &own, &b, &no));
     assert_string_equal(no.message, "tasks.1.kernel_code: is missing");
     static const char *const bad[] = {"{\"tasks\": []}", "{\"batch_id\": \"b\"}",
@@ -368,7 +390,8 @@ static void reports_of_a_request(void **state)
     assert_true(json_is_true(json_object_get(json_object_get(j, "reference"), "valid")));
     assert_true(json_is_false(json_object_get(json_object_get(j, "kernel"), "valid")));
     assert_string_equal(
-        json_string_value(json_object_get(json_object_get(j, "kernel"), "entry_point")), "ModelNew");
+        json_string_value(json_object_get(json_object_get(j, "kernel"), "entry_point")),
+        "ModelNew");
     assert_int_equal(json_object_size(json_object_get(j, "request_info")), 8);
     json_decref(j);
     kg_kernelgym_request_deinit(&r);
@@ -379,9 +402,9 @@ static void settings_that_earn_nothing_are_refused(void **state)
     (void)state;
     struct kg_err err = KG_ERR_INIT;
     assert_int_equal(kg_kernelgym_check(&own, &err), KG_OK);
-    assert_int_equal(kg_kernelgym_check(&(struct kg_kernelgym_settings){.preset = "kernelbench"},
-                                        &err),
-                     KG_E_USAGE);
+    assert_int_equal(
+        kg_kernelgym_check(&(struct kg_kernelgym_settings){.preset = "kernelbench"}, &err),
+        KG_E_USAGE);
     assert_int_equal(kg_kernelgym_check(&(struct kg_kernelgym_settings){.precision = "bf16"}, &err),
                      KG_E_USAGE);
     struct kg_kernelgym_settings s = {.precision = "fp32", .no_profile = true};

@@ -1,4 +1,5 @@
-/* KernelGYM's answers: every outcome of its table, what its clients compute from them, and bounds. */
+/* KernelGYM's answers: every outcome of its table, what its clients compute from them, and bounds.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +15,9 @@
 #include "svc/kernelgym_reply.h"
 
 static const char *const fourteen[] = {
-    "task_id",       "status",        "compiled",          "correctness",    "decoy_kernel",
+    "task_id",           "status",         "compiled",     "correctness",    "decoy_kernel",
     "reference_runtime", "kernel_runtime", "speedup",      "metadata",       "error_message",
-    "error_code",    "submitted_at",  "completed_at",      "processing_time"};
+    "error_code",        "submitted_at",   "completed_at", "processing_time"};
 
 static const struct kg_kernelgym_task task = {.id = "t",
                                               .submitted_us = 1769903999000001,
@@ -42,7 +43,8 @@ static json_t *record_of(const char *members)
         "\"stages\": [{\"name\": \"compile\", \"status\": \"pass\", \"ns\": 5000000}],"
         "\"timing\": {\"status\": \"off\", \"why\": null, \"candidate_ns\": null,"
         "\"reference_ns\": null, \"shortest_ns\": 100000, \"samples\": null, \"claims\": null},"
-        "\"coverage\": null, \"league\": {\"name\": \"tf32\", \"eligible\": true, \"findings\": []},"
+        "\"coverage\": null, \"league\": {\"name\": \"tf32\", \"eligible\": true, \"findings\": "
+        "[]},"
         "\"evidence\": [], \"peak_bytes\": 1000, \"isolation\": {\"level\": \"L2\"},"
         "\"environment\": {\"cpu\": \"c\", \"device\": \"cuda:0\", \"device_name\": \"G\"},"
         "\"config\": {\"precision\": \"tf32\"}, \"private\": {\"key\": \"SECRETKEY\"}}");
@@ -111,8 +113,8 @@ static const struct {
      "CORRECTNESS_ERROR", "Kernel produced incorrect results", "candidate"},
     {"{\"verdict\": \"wrong\", \"reason\": \"dtype\", \"message\": \"m\"}", "completed", T, F, F,
      "CORRECTNESS_ERROR", "Kernel produced incorrect results", "candidate"},
-    {"{\"verdict\": \"crash\", \"reason\": \"exception\", \"message\": \"m\", " RAISED("its call")
-     "}",
+    {"{\"verdict\": \"crash\", \"reason\": \"exception\", \"message\": \"m\", " RAISED(
+         "its call") "}",
      "completed", T, F, F, "RUNTIME_ERROR", "Kernel execution failed: m", "candidate"},
     {"{\"verdict\": \"crash\", \"reason\": \"device\", \"message\": \"m\"}", "completed", T, F, F,
      "RUNTIME_ERROR", "Kernel execution failed: m", "candidate"},
@@ -122,13 +124,14 @@ static const struct {
     {"{\"verdict\": \"compile_error\", \"reason\": \"load\", \"message\": \"m\", " RAISED(
          "importing it") "}",
      "failed", F, F, F, "COMPILATION_ERROR", "Kernel compilation failed: m", "candidate"},
-    {"{\"verdict\": \"compile_error\", \"reason\": \"syntax\", \"message\": \"line 2: cuda block\"}",
+    {"{\"verdict\": \"compile_error\", \"reason\": \"syntax\", \"message\": \"line 2: cuda "
+     "block\"}",
      "failed", F, F, F, "COMPILATION_ERROR", "Kernel compilation failed: line 2: cuda block",
      "candidate"},
-    {"{\"verdict\": \"compile_error\", \"reason\": \"missing_entry\", \"message\": \"m\"}", "failed",
-     F, F, F, "VALIDATION_ERROR", "Kernel code validation failed: m", "candidate"},
-    {"{\"verdict\": \"no_code\", \"reason\": \"missing_entry\", \"message\": \"m\"}", "failed", F, F,
-     F, "VALIDATION_ERROR", "Kernel code validation failed: m", "candidate"},
+    {"{\"verdict\": \"compile_error\", \"reason\": \"missing_entry\", \"message\": \"m\"}",
+     "failed", F, F, F, "VALIDATION_ERROR", "Kernel code validation failed: m", "candidate"},
+    {"{\"verdict\": \"no_code\", \"reason\": \"missing_entry\", \"message\": \"m\"}", "failed", F,
+     F, F, "VALIDATION_ERROR", "Kernel code validation failed: m", "candidate"},
     {"{\"verdict\": \"rejected\", \"reason\": \"asm\", \"message\": \"m\"}", "failed", F, F, F,
      "COMPILATION_ERROR", "Kernel compilation failed: m", "candidate"},
     {"{\"verdict\": \"crash\", \"reason\": \"signal\", \"message\": \"m\"}", "failed", F, F, F,
@@ -179,14 +182,14 @@ static void every_outcome(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
         json_t *r = result_of(outcomes[i].members), *m = json_object_get(r, "metadata");
-        bool good = strcmp(text(r, "status"), outcomes[i].status) == 0 &&
-                    json_is_true(json_object_get(r, "compiled")) == outcomes[i].compiled &&
-                    json_is_true(json_object_get(r, "correctness")) == outcomes[i].correct &&
-                    json_is_true(json_object_get(r, "decoy_kernel")) == outcomes[i].decoy &&
-                    strcmp(text(r, "error_code"), outcomes[i].code) == 0 &&
-                    strcmp(text(m, "fault"), outcomes[i].fault) == 0 &&
-                    strncmp(text(r, "error_message"), outcomes[i].begins,
-                            strlen(outcomes[i].begins)) == 0;
+        bool good =
+            strcmp(text(r, "status"), outcomes[i].status) == 0 &&
+            json_is_true(json_object_get(r, "compiled")) == outcomes[i].compiled &&
+            json_is_true(json_object_get(r, "correctness")) == outcomes[i].correct &&
+            json_is_true(json_object_get(r, "decoy_kernel")) == outcomes[i].decoy &&
+            strcmp(text(r, "error_code"), outcomes[i].code) == 0 &&
+            strcmp(text(m, "fault"), outcomes[i].fault) == 0 &&
+            strncmp(text(r, "error_message"), outcomes[i].begins, strlen(outcomes[i].begins)) == 0;
         if (!good) {
             char *s = json_dumps(r, 0);
             fail_msg("%s\n%s", outcomes[i].members, s);
@@ -265,7 +268,8 @@ static void own_kernels_are_counted_by_device_time(void **state)
     assert_true(fabs(number(m, "total_kernel_run_time_in_profiling_us") - 50) < 1e-9);
     assert_string_equal(text(m, "triton_profiler_matches"), "[\"mine\"]");
     assert_string_equal(text(m, "coverage_basis"), "device_time");
-    assert_int_equal(json_array_size(json_object_get(json_object_get(m, "profiling"), "kernels")), 3);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(m, "profiling"), "kernels")),
+                     3);
     json_decref(r);
     r = result_of("{\"verdict\": \"ok\"}"); /* a profile that was not taken proves nothing */
     m = json_object_get(r, "metadata");
@@ -304,9 +308,10 @@ static void metadata_says_where_and_how(void **state)
 static void what_was_asked_is_heeded(void **state)
 {
     (void)state;
-    json_t *echo = parsed("{\"backend\": \"cuda\", \"uuid\": \"u\", \"cache_type\": \"regular\","
-                          "\"reference_backend\": \"compile\", \"verbose\": false,"
-                          "\"profiling\": false, \"correctness\": false, \"num_correct_trials\": 7}");
+    json_t *echo =
+        parsed("{\"backend\": \"cuda\", \"uuid\": \"u\", \"cache_type\": \"regular\","
+               "\"reference_backend\": \"compile\", \"verbose\": false,"
+               "\"profiling\": false, \"correctness\": false, \"num_correct_trials\": 7}");
     struct kg_kernelgym_task t = task;
     t.echo = echo;
     json_t *record = record_of("{\"coverage\": 0.5}");
@@ -322,8 +327,9 @@ static void what_was_asked_is_heeded(void **state)
     assert_non_null(json_object_get(m, "num_custom_kernels"));
     json_decref(r);
     json_decref(record);
-    record = record_of("{\"verdict\": \"compile_error\", \"reason\": \"syntax\", \"message\": \"m\","
-                       "\"evidence\": [{\"check\": \"compiler\", \"text\": \"LOG\"}]}");
+    record =
+        record_of("{\"verdict\": \"compile_error\", \"reason\": \"syntax\", \"message\": \"m\","
+                  "\"evidence\": [{\"check\": \"compiler\", \"text\": \"LOG\"}]}");
     r = kg_kernelgym_result(record, &t);
     assert_null(strstr(text(r, "error_message"), "LOG"));
     json_decref(r);
@@ -390,7 +396,8 @@ static void tasks_without_a_record(void **state)
     assert_string_equal(text(r, "error_code"), "SYSTEM_ERROR");
     assert_true(json_is_true(json_object_get(json_object_get(r, "metadata"), "cancelled")));
     json_decref(r);
-    r = kg_kernelgym_failed(&task, "VALIDATION_ERROR", "candidate", "Kernel code validation failed");
+    r = kg_kernelgym_failed(&task, "VALIDATION_ERROR", "candidate",
+                            "Kernel code validation failed");
     has_the_members(r);
     assert_string_equal(text(r, "status"), "failed");
     json_decref(r);
@@ -469,8 +476,7 @@ static void records_of_the_gym(void **state)
         json_t *j = kg_record_json(&r, false), *result = kg_kernelgym_result(j, &task);
         has_the_members(result);
         bool ok = r.verdict == KG_V_OK;
-        assert_int_equal(json_is_true(json_object_get(result, "correctness")),
-                         ok);
+        assert_int_equal(json_is_true(json_object_get(result, "correctness")), ok);
         assert_true(ok || number(result, "speedup") == 0);
         json_decref(result);
         json_decref(j);

@@ -1,4 +1,5 @@
-/* Trainers' bodies: which text is judged, which problem is meant, and which records have no reward. */
+/* Trainers' bodies: which text is judged, which problem is meant, and which records have no reward.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,8 +42,9 @@ static void slime_gives_a_response(void **state)
     (void)state;
     struct kg_trainers_request r;
     double reward = 2.5;
-    accepted("{\"prompt\": [{\"role\": \"user\"}], \"response\": \"```c x```\", \"label\": \"relu\"}",
-             &r);
+    accepted(
+        "{\"prompt\": [{\"role\": \"user\"}], \"response\": \"```c x```\", \"label\": \"relu\"}",
+        &r);
     assert_int_equal(r.n, 1);
     reply_is(&r, 0, "relu", "```c x```");
     json_t *j = kg_trainers_answer(&r, &reward);
@@ -99,9 +101,9 @@ static void bad_bodies_are_refused(void **state)
     refused("{}", "");
     refused("{\"response\": \"x\", \"query\": []}", "");
     refused("{\"response\": 5, \"label\": \"relu\"}", "response");
-    static const char *const labels[] = {"null",      "5",           "\"\"",
-                                         "\"../a\"",  "\"/etc/p.c\"", "\"a\\\\b\"",
-                                         "\".hidden\"", "\"a\\u0000b\""};
+    static const char *const labels[] = {
+        "null",         "5",          "\"\"",        "\"../a\"",
+        "\"/etc/p.c\"", "\"a\\\\b\"", "\".hidden\"", "\"a\\u0000b\""};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         char body[128];
         snprintf(body, sizeof body, "{\"response\": \"SECRET\", \"label\": %s}", labels[i]);
@@ -139,8 +141,8 @@ static void what_the_gym_could_not_has_no_reward(void **state)
     double x = 7;
     assert_true(reward_of("{\"verdict\": \"ok\", \"error\": null, " REWARDS "}", &x));
     assert_true(x == 2.82);
-    assert_true(reward_of("{\"verdict\": \"wrong\", \"rewards\": {\"dr-kernel\": {\"value\": 0}}}",
-                          &x));
+    assert_true(
+        reward_of("{\"verdict\": \"wrong\", \"rewards\": {\"dr-kernel\": {\"value\": 0}}}", &x));
     assert_true(x == 0);
     assert_true(reward_of("{\"verdict\": null, \"error\": {\"blame\": \"candidate\"}, \"rewards\": "
                           "{\"dr-kernel\": {\"value\": 0}}}",
