@@ -23,6 +23,8 @@ static const struct kg_svc_route routes[] = {
     {"GET", "/v1/events", KG_SVC_READ, kg_svc_get_events},
     {"GET", "/v1/problems", KG_SVC_READ, kg_svc_get_problems},
     {"GET", "/v1/problems/*/prompt", KG_SVC_READ, kg_svc_get_prompt},
+    {"GET", "/v1/evaluations/*/feedback", KG_SVC_READ, kg_svc_get_feedback},
+    {"POST", "/v1/reward", KG_SVC_SUBMIT, kg_svc_post_reward},
     {"GET", "/v1/stats", KG_SVC_READ, kg_svc_get_stats},
     {"GET", "/v1/live", KG_SVC_OPEN, kg_svc_get_live},
     {"GET", "/v1/ready", KG_SVC_OPEN, kg_svc_get_ready},

@@ -16,6 +16,7 @@ struct kg_svc_api {
     struct kg_svc_writer *writer;
     struct kg_svc_http *http;
     struct kg_svc_wait *waits;     /* answers that wait for a job to end */
+    struct kg_svc_group *groups;   /* the same for several jobs */
     struct kg_svc_poll *polls;     /* workers that wait for a job, or for news */
     struct kg_svc_stream *streams; /* of events and of batches */
     bool fresh;                    /* since the last group a job has begun to wait */
@@ -45,6 +46,8 @@ void kg_svc_wait_for(struct kg_svc_api *a, struct kg_svc_exchange *x, const char
                      double seconds);
 /* A job has ended: its waits are answered. id NULL: look at all. */
 void kg_svc_ended(struct kg_svc_api *a, const char *id);
+/* The same of groups (api_group.h); kg_svc_ended() calls it. */
+void kg_svc_groups_ended(struct kg_svc_api *a, const char *id);
 /* A running job was cancelled: the worker is told. */
 void kg_svc_tell_worker(struct kg_svc_api *a, const char *worker, const char *id);
 /* After each group, and each second. */
@@ -82,5 +85,6 @@ kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evalua
     kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_prompt,
     kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
     kg_svc_post_finish, kg_svc_post_leave;
+kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
 
 #endif

@@ -96,4 +96,5 @@ void kg_svc_ended(struct kg_svc_api *a, const char *id)
             remove_wait(w);
         }
     }
+    kg_svc_groups_ended(a, id);
 }

@@ -1,4 +1,5 @@
-/* The numbers of `metadata`: times and their spread, phases, and whose the time of the device is. */
+/* The numbers of `metadata`: times and their spread, phases, and whose the time of the device is.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,253 @@
+/* POST /v1/reward: trainers' bodies as jobs of one group, and an answer once all have ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "svc/api_group.h"
+#include "svc/trainers.h"
+
+enum {
+    WAIT_S = 100,  /* below the 120 s after which slime gives up, and OpenRLHF's 180 s */
+    ANEW_MOST = 8, /* jobs that are made for one reply, one after the other */
+};
+
+struct reward {
+    struct kg_svc_op op;
+    struct kg_svc_api *api;
+    struct kg_svc_exchange *x;
+    struct kg_trainers_request request;
+    struct item {
+        struct kg_svc_job job; /* as it is submitted */
+        int anew;              /* jobs of this reply that were lost before */
+        bool known;            /* there was a job */
+    } * item;                  /* [n] */
+    char (*id)[KG_ULID_LEN];   /* [n] of the jobs */
+    size_t n;
+    char preset[64]; /* of the reward */
+    double wait_s;
+};
+
+static void destroy(void *ctx)
+{
+    struct reward *r = ctx;
+    for (size_t i = 0; i < r->n; i++) {
+        kg_svc_job_deinit(&r->item[i].job);
+    }
+    kg_trainers_deinit(&r->request);
+    free(r->item);
+    free(r->id);
+    free(r);
+}
+
+/* --- the jobs --- */
+
+/* It ended, and not by what its candidate did: another try may have a verdict. */
+static bool was_lost(const struct kg_svc_job *job)
+{
+    bool done =
+        job->state == KG_SVC_DONE && job->error[0] != '\0' && strcmp(job->blame, "candidate") != 0;
+    return done || job->state == KG_SVC_DEAD || job->state == KG_SVC_CANCELLED;
+}
+
+static enum kg_code name_it(const struct reward *r, size_t i, struct kg_err *err)
+{
+    struct item *item = &r->item[i];
+    struct kg_sha256 h;
+    char sum[KG_SHA256_HEX], key[KG_SVC_KEY_MAX];
+    const char *asked = r->request.item[i].key;
+    kg_sha256_begin(&h);
+    kg_sha256_part(&h, asked, strlen(asked));
+    kg_sha256_part(&h, item->job.body_hash, strlen(item->job.body_hash));
+    kg_sha256_part(&h, &item->anew, sizeof item->anew);
+    kg_sha256_end(&h, sum);
+    int n = snprintf(key, sizeof key, "r/%s", sum);
+    return kg_svc_job_keep(&item->job, &item->job.key, key, (size_t)n, err);
+}
+
+static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
+                        struct kg_svc_segments *segments, struct kg_err *err)
+{
+    struct reward *r = (struct reward *)op;
+    (void)segments;
+    for (size_t i = 0; i < r->n; i++) {
+        if (name_it(r, i, err) != KG_OK ||
+            store->kind->submit(store, &r->item[i].job, r->api->o->queue_limit, r->id[i],
+                                &r->item[i].known, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+/* A retry joins the job of its item. Where that was lost before this request, the next job begins.
+ * A problem that is at fault stays so. */
+static bool some_begin_anew(struct reward *r)
+{
+    const struct kg_svc_store_kind *kind = r->api->store->kind;
+    bool some = false;
+    for (size_t i = 0; i < r->n; i++) {
+        struct item *item = &r->item[i];
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        if (item->known && item->anew < ANEW_MOST - 1 &&
+            kind->get(r->api->store, r->id[i], false, &job, &err) == KG_OK && was_lost(&job) &&
+            strcmp(job.blame, "problem") != 0) {
+            item->anew++;
+            some = true;
+        }
+        kg_svc_job_deinit(&job);
+    }
+    return some;
+}
+
+/* --- the answer --- */
+
+static void unavailable(struct reward *r, const char *why)
+{
+    kg_svc_header(r->x, "Retry-After", "1");
+    kg_svc_reply_error(r->x, 503, "no_reward", "", "%s: ask again", why);
+}
+
+/* The reward of a job that has ended. False: there is none, and why says so. */
+static bool reward_of(struct reward *r, const struct kg_svc_job *job, double *out, char *why,
+                      size_t n)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf text;
+    json_t *record = NULL;
+    bool good = false;
+    kg_buf_init(&text, KG_SVC_RECORD_MAX);
+    snprintf(why, n, "job %s has no record", job->id);
+    if (job->record.segment[0] != '\0' &&
+        kg_svc_segments_read(r->api->segments, &job->record, &text, &err) == KG_OK &&
+        kg_json_parse(text.data, text.len, "record", &record, &err) == KG_OK) {
+        good = kg_trainers_reward(record, r->preset, out, why, n);
+    }
+    json_decref(record);
+    kg_buf_deinit(&text);
+    return good;
+}
+
+/* True: answered. now: answer also where a job still runs. */
+static bool answer(void *ctx, bool now)
+{
+    struct reward *r = ctx;
+    double *rewards = calloc(r->n, sizeof *rewards);
+    char why[300] = "the evaluations still run";
+    bool whole = true;
+    KG_ASSERT(rewards != NULL);
+    for (size_t i = 0; i < r->n; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        bool there = r->api->store->kind->get(r->api->store, r->id[i], false, &job, &err) == KG_OK;
+        if (there && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING) && !now) {
+            kg_svc_job_deinit(&job);
+            free(rewards);
+            return false;
+        }
+        whole = there && reward_of(r, &job, &rewards[i], why, sizeof why) && whole;
+        kg_svc_job_deinit(&job);
+    }
+    if (whole) {
+        kg_svc_reply_json(r->x, 200, kg_trainers_answer(&r->request, rewards));
+    } else {
+        unavailable(r, why);
+    }
+    free(rewards);
+    return true;
+}
+
+static void done(struct kg_svc_op *op)
+{
+    struct reward *r = (struct reward *)op;
+    struct kg_svc_api *a = r->api;
+    if (op->err.code != KG_OK) {
+        kg_svc_answer_error(r->x, &op->err, "");
+        destroy(r);
+        return;
+    }
+    if (some_begin_anew(r)) {
+        kg_svc_writer_post(a->writer, &r->op);
+        return;
+    }
+    a->fresh = true;
+    kg_svc_group_wait(a, r->x, r->id, r->n, r->wait_s, answer, destroy, r);
+}
+
+/* --- the request --- */
+
+/* False: it was answered. */
+static bool make_jobs(struct reward *r, const char *preset)
+{
+    size_t n = r->request.n;
+    r->item = calloc(n, sizeof *r->item);
+    r->id = calloc(n, sizeof *r->id);
+    KG_ASSERT(r->item != NULL && r->id != NULL);
+    for (size_t i = 0; i < n; i++) {
+        const struct kg_trainers_item *item = &r->request.item[i];
+        json_t *text = json_stringn(item->reply, item->reply_len);
+        const struct kg_svc_ask_for ask = {.problem = item->problem,
+                                           .text = text,
+                                           .preset = preset,
+                                           .rewards = r->preset,
+                                           .priority = KG_SVC_NORMAL};
+        kg_svc_job_init(&r->item[r->n++].job);
+        bool made = text != NULL &&
+                    kg_svc_make_job(r->api, r->x, &ask, n > 1 ? (int)i : -1, &r->item[i].job);
+        json_decref(text);
+        if (!made) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ?reward=NAME&preset=NAME&wait=S. False: 400 was answered. */
+static bool read_query(struct kg_svc_exchange *x, struct reward *r)
+{
+    static const char *const known[] = {"reward", "preset", "wait", NULL};
+    const char *reward = kg_svc_query(x, "reward");
+    reward = reward != NULL ? reward : "dr-kernel";
+    if (kg_svc_query_unknown(x, known) != NULL) {
+        kg_svc_reply_error(x, 400, "bad_query", "", "the query may have reward, preset, wait");
+        return false;
+    }
+    if (strlen(reward) >= sizeof r->preset || strpbrk(reward, ", ") != NULL || *reward == '\0') {
+        kg_svc_reply_error(x, 400, "bad_query", "reward", "`reward` must be one preset's name");
+        return false;
+    }
+    snprintf(r->preset, sizeof r->preset, "%s", reward);
+    r->wait_s = WAIT_S;
+    return kg_svc_query(x, "wait") == NULL || kg_svc_query_number(x, "wait", WAIT_S, &r->wait_s);
+}
+
+void kg_svc_post_reward(struct kg_svc_exchange *x, void *ctx)
+{
+    const struct kg_svc_request *q = kg_svc_request(x);
+    const char *preset = kg_svc_query(x, "preset");
+    struct kg_trainers_refusal no;
+    struct reward *r = calloc(1, sizeof *r);
+    KG_ASSERT(r != NULL);
+    *r = (struct reward){.op = {.run = run, .done = done}, .api = ctx, .x = x};
+    if (!read_query(x, r)) {
+        destroy(r);
+        return;
+    }
+    if (preset != NULL && strcmp(preset, "kernelbench") == 0) {
+        kg_svc_reply_error(x, 400, "bad_query", "preset",
+                           "the preset `kernelbench` earns no reward");
+        destroy(r);
+        return;
+    }
+    if (!kg_trainers_read(q->body, q->len, &r->request, &no)) {
+        kg_svc_reply_error(x, no.status, "bad_body", no.field, "%s", no.message);
+        destroy(r);
+        return;
+    }
+    if (make_jobs(r, preset)) {
+        kg_svc_writer_post(r->api->writer, &r->op);
+    } else {
+        destroy(r);
+    }
+}
