@@ -174,8 +174,8 @@ struct kgym_task {
     enum kgym_kind kind;
     /* The problem: a name of the suites, or a path as `kgym eval` takes it. */
     const char *problem;
-    /* Or the problem's own text, a file name that says its language (NAME.c or NAME.py) in
-     * `problem`. NULL: `problem` is looked up. */
+    /* Or the problem's own text, a file name that says its form in `problem`: NAME.c, NAME.py, or
+     * NAME.jsonl#1 for a row (docs/pytorch.md). NULL: `problem` is looked up. */
     const char *problem_text;
     size_t problem_text_len;
     /* The model's reply; with `source` the candidate byte for byte. At most 64 MB. */

@@ -108,7 +108,8 @@ static bool split(const struct kg_frame *f, struct parts *p)
     return true;
 }
 
-/* A problem that came as text becomes a file of the name that came with it. */
+/* A problem that came as text becomes a file of the name that came with it. NAME.jsonl#1 is a file
+ * of one row. */
 static enum kg_code keep_problem(struct role *role, const struct parts *p, const char *name,
                                  char *path, size_t cap, struct kg_err *err)
 {
@@ -123,8 +124,15 @@ static enum kg_code keep_problem(struct role *role, const struct parts *p, const
     if (n < 0 || (size_t)n >= cap) {
         return kg_fail(err, KG_E_USAGE, "problem: the name is too long");
     }
+    char file[1200];
+    const char *row = strstr(base, ".jsonl#");
+    size_t len = row ? (size_t)(row - base) + strlen(".jsonl") : strlen(base);
+    n = snprintf(file, sizeof file, "%s/%.*s", role->given, (int)len, base);
+    if (n < 0 || (size_t)n >= sizeof file) {
+        return kg_fail(err, KG_E_USAGE, "problem: the name is too long");
+    }
     return kg_file_mkdirs(role->given, 0755, err) == KG_OK
-               ? kg_file_write_atomic(path, p->problem, p->problem_len, err)
+               ? kg_file_write_atomic(file, p->problem, p->problem_len, err)
                : err->code;
 }
 
