@@ -86,5 +86,9 @@ kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evalua
     kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
     kg_svc_post_finish, kg_svc_post_leave;
 kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
+kg_svc_handler kg_svc_kernelgym_evaluate, kg_svc_kernelgym_workflow, kg_svc_kernelgym_batch,
+    kg_svc_kernelgym_validate, kg_svc_kernelgym_get_status, kg_svc_kernelgym_get_results,
+    kg_svc_kernelgym_get_workflow, kg_svc_kernelgym_cancel, kg_svc_kernelgym_get_health,
+    kg_svc_kernelgym_get_queue, kg_svc_kernelgym_get_root;
 
 #endif

@@ -1,0 +1,251 @@
+/* KernelGYM's requests: /evaluate, /evaluate/batch, /workflow/submit, /debug/validate. */
+#include "svc/api_kernelgym.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "svc/api_group.h"
+
+enum { WAIT_S = 300, GENERATIONS_TRIED = 16 };
+
+static const struct kg_kernelgym_settings own;
+
+enum form { EVALUATE, WORKFLOW, BATCH };
+
+struct submission {
+    struct kg_svc_op op;
+    struct kg_svc_api *api;
+    struct kg_svc_exchange *x;
+    enum form form;
+    struct kg_kernelgym_batch batch; /* of one task where it is not BATCH */
+    struct task {
+        struct kg_svc_job job;
+        int64_t generation;
+        char older[KG_ULID_LEN]; /* to be cancelled; "": none */
+        bool there, cancelled;   /* there: the job was found, and is joined */
+    } * task;                    /* [batch.n] */
+    char (*id)[KG_ULID_LEN];     /* [batch.n] of the jobs */
+    int64_t begun_ms;
+};
+
+static void destroy(void *ctx)
+{
+    struct submission *s = ctx;
+    for (size_t i = 0; s->task && i < s->batch.n; i++) {
+        kg_svc_job_deinit(&s->task[i].job);
+    }
+    kg_kernelgym_batch_deinit(&s->batch);
+    free(s->task);
+    free(s->id);
+    free(s);
+}
+
+static void refuse(struct kg_svc_exchange *x, const struct kg_kernelgym_refusal *no)
+{
+    if (!no->detail) {
+        kg_svc_header(x, "X-Error-Code", "VALIDATION_ERROR");
+    }
+    kg_svc_reply_json(x, no->status, kg_kernelgym_refusal_body(no, kg_svc_now_ms() * 1000));
+}
+
+/* --- accepting --- */
+
+/* Joins the last job of the id if it asks the same, else the next generation begins. */
+static enum kg_code place(struct submission *s, size_t i, struct kg_err *err)
+{
+    const struct kg_kernelgym_request *r = &s->batch.task[i];
+    struct task *t = &s->task[i];
+    struct kg_svc_job last;
+    kg_svc_job_init(&last);
+    enum kg_code code = kg_svc_kernelgym_last(s->api, r->task_id, &last, err);
+    if (code == KG_OK && strcmp(last.body_hash, r->content_key) == 0 && !r->force_refresh) {
+        t->there = true;
+        snprintf(s->id[i], KG_ULID_LEN, "%s", last.id);
+    } else if (code == KG_OK) {
+        t->generation = last.batch_at + 1;
+        snprintf(t->older, sizeof t->older, "%s", last.id);
+    }
+    kg_svc_job_deinit(&last);
+    return code == KG_E_NOT_FOUND ? KG_OK : code;
+}
+
+static enum kg_code submit(struct submission *s, size_t i, struct kg_svc_store *store,
+                           struct kg_err *err)
+{
+    struct task *t = &s->task[i];
+    bool known;
+    enum kg_code code = KG_E_USAGE;
+    int64_t first = t->generation;
+    /* Another request of the same id may have taken the generation meanwhile. No limit to the queue:
+     * these clients take a refusal for a failed task. */
+    for (int n = 0; n < GENERATIONS_TRIED && code == KG_E_USAGE; n++) {
+        struct kg_err taken = KG_ERR_INIT;
+        kg_svc_job_deinit(&t->job);
+        kg_svc_job_init(&t->job);
+        code = kg_svc_kernelgym_job(&s->batch.task[i], first + n, &t->job, &taken);
+        code = code == KG_OK ? store->kind->submit(store, &t->job, 0, s->id[i], &known, &taken)
+                             : code;
+        *err = code == KG_OK ? *err : taken;
+    }
+    if (code == KG_OK && t->older[0] != '\0') {
+        struct kg_err gone = KG_ERR_INIT;
+        code = store->kind->cancel(store, t->older, kg_svc_now_ms(), &t->cancelled, &gone);
+        code = code == KG_E_NOT_FOUND ? KG_OK : code;
+    }
+    return code;
+}
+
+static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
+                        struct kg_svc_segments *segments, struct kg_err *err)
+{
+    struct submission *s = (struct submission *)op;
+    (void)segments;
+    for (size_t i = 0; i < s->batch.n; i++) {
+        if (!s->task[i].there && submit(s, i, store, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+/* --- answering --- */
+
+static json_t *body_of(struct submission *s, json_t *results)
+{
+    if (s->form == BATCH) {
+        return kg_kernelgym_batch(s->batch.id, results, s->begun_ms * 1000, kg_svc_now_ms() * 1000);
+    }
+    json_t *one = json_incref(json_array_get(results, 0));
+    json_decref(results);
+    return s->form == WORKFLOW ? kg_kernelgym_workflow(one) : one;
+}
+
+/* Status 200 whatever became of them: another one is an endless loop for these clients. */
+static bool answer(void *ctx, bool now)
+{
+    struct submission *s = ctx;
+    json_t *results = json_array();
+    for (size_t i = 0; i < s->batch.n; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        bool there = s->api->store->kind->get(s->api->store, s->id[i], false, &job, &err) == KG_OK;
+        bool runs = there && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING);
+        if (runs && !now) {
+            kg_svc_job_deinit(&job);
+            json_decref(results);
+            return false;
+        }
+        json_array_append_new(results,
+                              kg_svc_kernelgym_view(s->api, s->batch.task[i].task_id, &job, NULL));
+        kg_svc_job_deinit(&job);
+    }
+    kg_svc_reply_json(s->x, 200, body_of(s, results));
+    return true;
+}
+
+static void tell_of_cancelled(struct submission *s)
+{
+    for (size_t i = 0; i < s->batch.n; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        if (s->task[i].cancelled &&
+            s->api->store->kind->get(s->api->store, s->task[i].older, false, &job, &err) == KG_OK) {
+            kg_svc_tell_worker(s->api, job.worker, job.id);
+            kg_svc_ended(s->api, job.id);
+        }
+        kg_svc_job_deinit(&job);
+    }
+}
+
+static void done(struct kg_svc_op *op)
+{
+    struct submission *s = (struct submission *)op;
+    double wait = s->form != BATCH && s->batch.task[0].polls ? 0 : WAIT_S;
+    if (op->err.code != KG_OK) {
+        kg_svc_reply_json(s->x, 503,
+                          json_pack("{s:s}", "detail", "the task can't be recorded now: ask again"));
+        destroy(s);
+        return;
+    }
+    s->api->fresh = true;
+    tell_of_cancelled(s);
+    kg_svc_group_wait(s->api, s->x, s->id, s->batch.n, wait, answer, destroy, s);
+}
+
+/* --- requests --- */
+
+static bool read_one(struct submission *s, struct kg_kernelgym_refusal *no)
+{
+    const struct kg_svc_request *q = kg_svc_request(s->x);
+    if (s->form == BATCH) {
+        return kg_kernelgym_batch_read(q->body, q->len, &own, &s->batch, no);
+    }
+    s->batch.task = calloc(1, sizeof *s->batch.task);
+    KG_ASSERT(s->batch.task != NULL);
+    bool good = s->form == WORKFLOW
+                    ? kg_kernelgym_workflow_read(q->body, q->len, &own, s->batch.task, no)
+                    : kg_kernelgym_request_read(q->body, q->len, &own, s->batch.task, no);
+    s->batch.n = good;
+    return good;
+}
+
+static void post(struct kg_svc_exchange *x, struct kg_svc_api *a, enum form form)
+{
+    struct kg_kernelgym_refusal no;
+    struct kg_err err = KG_ERR_INIT;
+    struct submission *s = calloc(1, sizeof *s);
+    KG_ASSERT(s != NULL);
+    *s = (struct submission){.op = {.run = run, .done = done},
+                             .api = a,
+                             .x = x,
+                             .form = form,
+                             .begun_ms = kg_svc_now_ms()};
+    if (!read_one(s, &no)) {
+        refuse(x, &no);
+        destroy(s);
+        return;
+    }
+    s->task = calloc(s->batch.n, sizeof *s->task);
+    s->id = calloc(s->batch.n, sizeof *s->id);
+    KG_ASSERT(s->task != NULL && s->id != NULL);
+    for (size_t i = 0; i < s->batch.n; i++) {
+        kg_svc_job_init(&s->task[i].job);
+        if (place(s, i, &err) != KG_OK) {
+            kg_svc_reply_json(x, 503, json_pack("{s:s}", "detail", "the store can't be read now"));
+            destroy(s);
+            return;
+        }
+    }
+    kg_svc_writer_post(a->writer, &s->op);
+}
+
+void kg_svc_kernelgym_evaluate(struct kg_svc_exchange *x, void *ctx)
+{
+    post(x, ctx, EVALUATE);
+}
+
+void kg_svc_kernelgym_workflow(struct kg_svc_exchange *x, void *ctx)
+{
+    post(x, ctx, WORKFLOW);
+}
+
+void kg_svc_kernelgym_batch(struct kg_svc_exchange *x, void *ctx)
+{
+    post(x, ctx, BATCH);
+}
+
+void kg_svc_kernelgym_validate(struct kg_svc_exchange *x, void *ctx)
+{
+    const struct kg_svc_request *q = kg_svc_request(x);
+    struct kg_kernelgym_request r;
+    struct kg_kernelgym_refusal no;
+    (void)ctx;
+    if (!kg_kernelgym_request_read(q->body, q->len, &own, &r, &no)) {
+        refuse(x, &no);
+        return;
+    }
+    kg_svc_reply_json(x, 200, kg_kernelgym_validation(&r));
+    kg_kernelgym_request_deinit(&r);
+}

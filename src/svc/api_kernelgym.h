@@ -1,0 +1,25 @@
+/* Private to api_kernelgym*.c: tasks of KernelGYM's clients as jobs (docs/trainers.md).
+ *
+ * The jobs of one task id are a batch of the store, whose lines are the id's generations: another
+ * content under the same id is the next line, and the one before is cancelled. What the answer must
+ * repeat of the request is the job's tag, which the record brings back. So nothing is kept beside the
+ * store, and any api process answers for any id. */
+#ifndef KG_SVC_API_KERNELGYM_H
+#define KG_SVC_API_KERNELGYM_H
+
+#include "svc/api_private.h"
+#include "svc/kernelgym_reply.h"
+#include "svc/kernelgym_request.h"
+
+/* Fills job, an initialised one, for this generation. Errors: LIMIT, HOST. */
+enum kg_code kg_svc_kernelgym_job(const struct kg_kernelgym_request *r, int64_t generation,
+                                  struct kg_svc_job *job, struct kg_err *err) KG_MUST_USE;
+/* The last job of a task id. Errors: NOT_FOUND, those of the store. */
+enum kg_code kg_svc_kernelgym_last(struct kg_svc_api *a, const char *task_id,
+                                   struct kg_svc_job *job, struct kg_err *err) KG_MUST_USE;
+/* The result of a job, as an object of 14 members, and the status object where status is not NULL.
+ * Neither is ever NULL. */
+json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
+                              const struct kg_svc_job *job, json_t **status);
+
+#endif

@@ -1,0 +1,277 @@
+/* KernelGYM's clients at a service that runs. The test is the worker: it claims jobs over HTTP and
+ * answers with records of its own, so nothing is judged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "tests/support/svc_rig.h"
+
+#define OK_RECORD                                                                                  \
+    "\"verdict\": \"ok\", \"speedup\": {\"ratio\": 2.0, \"pairs\": 9}, \"timing\": {\"status\": "  \
+    "\"measured\", \"candidate_ns\": 400000, \"reference_ns\": 800000, \"shortest_ns\": 100000}"
+#define SYNTAX_RECORD                                                                              \
+    "\"verdict\": \"compile_error\", \"reason\": \"syntax\", \"message\": \"line 2: bad\""
+
+/* A request: the id and more members, which begin with a comma. */
+static const char *ask(const char *id, const char *more)
+{
+    static char text[2048];
+    snprintf(text, sizeof text,
+             "{\"task_id\": \"%s\", \"reference_code\": \"class Model: pass\\nclass Net: pass\", "
+             "\"kernel_code\": \"class ModelNew: pass\\nclass NetNew: pass\"%s}",
+             id, more);
+    return text;
+}
+
+static int64_t jobs_in(const char *state)
+{
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    int64_t n = json_integer_value(json_object_get(json_object_get(j, "jobs"), state));
+    json_decref(j);
+    return n;
+}
+
+/* The next job. The caller frees it. */
+static json_t *claim(void)
+{
+    json_t *j = svc_json(200, "POST", "/v1/worker/claim",
+                         "{\"worker\": \"stub\", \"devices\": [\"torch\"], \"slots\": "
+                         "[{\"lane\": \"\", \"held_ms\": 0}], \"wait_s\": 20}");
+    json_t *one = json_incref(json_array_get(json_object_get(j, "claims"), 0));
+    json_decref(j);
+    assert_non_null(one);
+    return one;
+}
+
+/* Answers a claim with these members of a record; as the gym does, the tag comes back in it. */
+static void finish(json_t *claimed, const char *members, int status)
+{
+    char record[4096];
+    char *tag = json_dumps(json_object_get(json_object_get(claimed, "task"), "tag"),
+                           JSON_ENCODE_ANY);
+    assert_non_null(tag);
+    snprintf(record, sizeof record,
+             "{\"schema\": \"kgym.record/1\", \"batch_id\": %s, \"error\": null, \"compiled\": "
+             "true, %s}",
+             tag, members);
+    json_t *j = json_pack("{s:O, s:O, s:O, s:s, s:s, s:s}", "id", json_object_get(claimed, "id"),
+                          "claim", json_object_get(claimed, "claim"), "fence",
+                          json_object_get(claimed, "fence"), "outcome", "finished", "record",
+                          record, "verdict", "ok");
+    char *body = json_dumps(j, 0);
+    json_decref(svc_json(status, "POST", "/v1/worker/finish", body));
+    free(body);
+    free(tag);
+    json_decref(j);
+    json_decref(claimed);
+}
+
+static void status_is(const char *path, const char *status)
+{
+    json_t *j = svc_json(200, "GET", path, "");
+    assert_string_equal(svc_text(j, "status"), status);
+    assert_int_equal(json_object_get(j, "error_message") != NULL, strcmp(status, "failed") == 0);
+    json_decref(j);
+}
+
+#define POLLS ", \"detect_decoy_kernel\": true"
+
+static void a_polling_client_gets_its_result(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    json_t *j = svc_json(200, "POST", "/evaluate", ask("t", POLLS ", \"uuid\": \"u\""));
+    assert_int_equal(json_object_size(j), 14);
+    assert_string_equal(svc_text(j, "status"), "pending");
+    json_decref(j);
+    status_is("/status/t", "pending");
+    json_decref(svc_json(404, "GET", "/results/t", ""));
+    json_decref(svc_json(404, "GET", "/status/other", ""));
+    json_decref(svc_json(200, "POST", "//evaluate/", ask("t", POLLS ", \"uuid\": \"u\"")));
+    assert_int_equal(jobs_in("waiting"), 1);
+
+    assert_int_equal(svc_end(SIGKILL), -1); /* accepted is accepted */
+    svc_start("--no-work");
+    status_is("/status/t", "pending");
+    json_t *claimed = claim();
+    const json_t *task = json_object_get(claimed, "task");
+    assert_string_equal(svc_text(task, "problem"), "kernelgym.py");
+    assert_true(json_is_true(json_object_get(task, "source")));
+    status_is("/status/t", "processing");
+    finish(claimed, OK_RECORD, 200);
+    status_is("/status/t", "completed");
+    j = svc_json(200, "GET", "/results/t", "");
+    assert_int_equal(json_object_size(j), 14);
+    assert_true(json_number_value(json_object_get(j, "speedup")) == 2);
+    const json_t *m = json_object_get(j, "metadata");
+    assert_string_equal(svc_text(m, "uuid"), "u");
+    assert_string_equal(svc_text(m, "backend"), "triton");
+    assert_int_equal(strlen(svc_text(m, "content_key")), 64);
+    json_t *again = svc_json(200, "POST", "/evaluate", ask("t", POLLS ", \"uuid\": \"u\""));
+    assert_true(json_equal(j, again));
+    json_decref(again);
+    json_decref(j);
+    assert_int_equal(jobs_in("done"), 1);
+}
+
+static void other_content_is_another_generation(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    json_t *first = claim();
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS ", \"num_perf_trials\": 5")));
+    assert_int_equal(jobs_in("cancelled"), 1);
+    finish(first, OK_RECORD, 409); /* the older one has no say any more */
+    status_is("/status/t", "pending");
+    finish(claim(), SYNTAX_RECORD, 200);
+    json_t *j = svc_json(200, "GET", "/status/t", "");
+    assert_string_equal(svc_text(j, "error_message"), "Kernel compilation failed: line 2: bad");
+    json_decref(j);
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS ", \"force_refresh\": true"
+                                                              ", \"num_perf_trials\": 5")));
+    status_is("/status/t", "pending");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("u", POLLS)));
+    assert_int_equal(jobs_in("waiting"), 2);
+}
+
+static void a_cancelled_task_stays_so(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("a/b c", POLLS)));
+    status_is("/status/a%2Fb%20c", "pending");
+    status_is("/status/a/b%20c", "pending");
+    json_t *j = svc_json(200, "DELETE", "/tasks/a/b%20c", "");
+    assert_string_equal(svc_text(j, "message"), "Task a/b c cancelled successfully");
+    json_decref(j);
+    json_decref(svc_json(404, "DELETE", "/tasks/a/b%20c", ""));
+    j = svc_json(200, "GET", "/results/a/b%20c", "");
+    assert_string_equal(svc_text(j, "status"), "failed");
+    assert_string_equal(svc_text(j, "error_message"), "Task cancelled");
+    json_decref(j);
+    status_is("/status/a/b%20c", "failed");
+    json_decref(svc_json(404, "DELETE", "/tasks/none", ""));
+}
+
+/* A process that judges n jobs, one after the other. */
+static pid_t judge(int n)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        for (int i = 0; i < n; i++) {
+            finish(claim(), OK_RECORD, 200);
+        }
+        _exit(0);
+    }
+    return pid;
+}
+
+static void ends_well(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void a_post_waits_for_its_result(void **state)
+{
+    char body[4096], one[2048];
+    (void)state;
+    svc_start("--no-work");
+    pid_t pid = judge(4);
+    json_t *j = svc_json(200, "POST", "/evaluate", ask("one", ""));
+    assert_string_equal(svc_text(j, "status"), "completed");
+    json_decref(j);
+    snprintf(body, sizeof body, "{\"task_id\": \"two\", \"payload\": %s}", ask("x", ""));
+    j = svc_json(200, "POST", "/workflow/submit", body);
+    assert_string_equal(svc_text(j, "task_id"), "two");
+    assert_true(json_is_true(json_object_get(json_object_get(j, "result"), "correctness")));
+    json_decref(j);
+    json_decref(svc_json(200, "GET", "/workflow/results/two", ""));
+    snprintf(one, sizeof one, "%s", ask("b1", ""));
+    snprintf(body, sizeof body, "{\"batch_id\": \"b\", \"tasks\": [%s, %s]}", one, ask("b2", ""));
+    j = svc_json(200, "POST", "/evaluate/batch", body);
+    const json_t *results = json_object_get(j, "results");
+    assert_string_equal(svc_text(json_array_get(results, 0), "task_id"), "b1");
+    assert_string_equal(svc_text(json_array_get(results, 1), "task_id"), "b2");
+    assert_int_equal(json_integer_value(json_object_get(j, "completed_tasks")), 2);
+    json_decref(j);
+    ends_well(pid);
+}
+
+static void another_class_makes_a_row(void **state)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *row;
+    (void)state;
+    svc_start("--no-work");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS ", \"entry_point\": \"Net\"")));
+    json_t *claimed = claim();
+    const json_t *task = json_object_get(claimed, "task");
+    const char *text = svc_text(task, "problem_text");
+    assert_string_equal(svc_text(task, "problem"), "kernelgym.jsonl#1");
+    assert_int_equal(kg_json_parse(text, strlen(text), "row", &row, &err), KG_OK);
+    assert_string_equal(svc_text(row, "entry_point"), "Net");
+    assert_non_null(strstr(svc_text(row, "python_code"), "class Net"));
+    json_decref(row);
+    json_decref(claimed);
+}
+
+static void refusals_and_the_server_itself(void **state)
+{
+    struct kg_buf out;
+    (void)state;
+    svc_start("--no-work");
+    kg_buf_init(&out, 1 << 16);
+    const char *body = "{\"task_id\": \"t\", \"reference_code\": \"class Secret: pass\"}";
+    assert_int_equal(svc_request("POST", "/evaluate", "", body, strlen(body), &out), 400);
+    assert_non_null(strstr(out.data, "VALIDATION_ERROR"));
+    assert_null(strstr(out.data, "Secret"));
+    kg_buf_deinit(&out);
+    json_t *j = svc_json(400, "POST", "/evaluate", ask("t", ", \"workflow\": \"other\""));
+    assert_true(strlen(svc_text(j, "detail")) > 0);
+    json_decref(j);
+    j = svc_json(200, "POST", "/debug/validate", ask("t", ""));
+    assert_true(json_is_true(json_object_get(j, "valid")));
+    json_decref(j);
+    assert_int_equal(jobs_in("waiting"), 0);
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    j = svc_json(200, "GET", "/health", "");
+    assert_string_equal(svc_text(j, "status"), "healthy");
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(j, "queue_status"), "pending")), 1);
+    json_decref(j);
+    j = svc_json(200, "GET", "/queue/status", "");
+    assert_int_equal(json_integer_value(json_object_get(j, "pending")), 1);
+    json_decref(j);
+    j = svc_json(200, "GET", "/", "");
+    assert_string_equal(svc_text(j, "name"), "KernelGYM");
+    json_decref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_polling_client_gets_its_result, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(other_content_is_another_generation, svc_setup,
+                                        svc_teardown),
+        cmocka_unit_test_setup_teardown(a_cancelled_task_stays_so, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(a_post_waits_for_its_result, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(another_class_makes_a_row, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(refusals_and_the_server_itself, svc_setup, svc_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
