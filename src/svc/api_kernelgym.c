@@ -76,15 +76,15 @@ static enum kg_code submit(struct submission *s, size_t i, struct kg_svc_store *
     bool known;
     enum kg_code code = KG_E_USAGE;
     int64_t first = t->generation;
-    /* Another request of the same id may have taken the generation meanwhile. No limit to the queue:
-     * these clients take a refusal for a failed task. */
+    /* Another request of the same id may have taken the generation meanwhile. No limit to the
+     * queue: these clients take a refusal for a failed task. */
     for (int n = 0; n < GENERATIONS_TRIED && code == KG_E_USAGE; n++) {
         struct kg_err taken = KG_ERR_INIT;
         kg_svc_job_deinit(&t->job);
         kg_svc_job_init(&t->job);
         code = kg_svc_kernelgym_job(&s->batch.task[i], first + n, &t->job, &taken);
-        code = code == KG_OK ? store->kind->submit(store, &t->job, 0, s->id[i], &known, &taken)
-                             : code;
+        code =
+            code == KG_OK ? store->kind->submit(store, &t->job, 0, s->id[i], &known, &taken) : code;
         *err = code == KG_OK ? *err : taken;
     }
     if (code == KG_OK && t->older[0] != '\0') {
@@ -164,8 +164,8 @@ static void done(struct kg_svc_op *op)
     struct submission *s = (struct submission *)op;
     double wait = s->form != BATCH && s->batch.task[0].polls ? 0 : WAIT_S;
     if (op->err.code != KG_OK) {
-        kg_svc_reply_json(s->x, 503,
-                          json_pack("{s:s}", "detail", "the task can't be recorded now: ask again"));
+        kg_svc_reply_json(
+            s->x, 503, json_pack("{s:s}", "detail", "the task can't be recorded now: ask again"));
         destroy(s);
         return;
     }

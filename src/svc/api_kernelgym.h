@@ -2,8 +2,8 @@
  *
  * The jobs of one task id are a batch of the store, whose lines are the id's generations: another
  * content under the same id is the next line, and the one before is cancelled. What the answer must
- * repeat of the request is the job's tag, which the record brings back. So nothing is kept beside the
- * store, and any api process answers for any id. */
+ * repeat of the request is the job's tag, which the record brings back. So nothing is kept beside
+ * the store, and any api process answers for any id. */
 #ifndef KG_SVC_API_KERNELGYM_H
 #define KG_SVC_API_KERNELGYM_H
 

@@ -9,8 +9,8 @@
 /* What a result repeats, in the 200 bytes of a tag: texts that do not fit are left out. */
 static void tag_of(const struct kg_kernelgym_request *r, struct kg_buf *out)
 {
-    static const char *const small[] = {"backend", "num_correct_trials", "verbose", "profiling",
-                                        "correctness", "cache_type"};
+    static const char *const small[] = {"backend",   "num_correct_trials", "verbose",
+                                        "profiling", "correctness",        "cache_type"};
     static const char *const texts[] = {"reference_backend", "uuid"};
     for (size_t most = sizeof texts / sizeof *texts + 1; most-- > 0;) {
         json_t *list = json_array();
@@ -32,9 +32,9 @@ static void tag_of(const struct kg_kernelgym_request *r, struct kg_buf *out)
 
 static json_t *echo_of(const json_t *record, const struct kg_svc_job *job)
 {
-    static const char *const names[] = {"backend",     "num_correct_trials", "verbose",
-                                        "profiling",   "correctness",        "cache_type",
-                                        "reference_backend", "uuid"};
+    static const char *const names[] = {
+        "backend",     "num_correct_trials", "verbose",           "profiling",
+        "correctness", "cache_type",         "reference_backend", "uuid"};
     const char *tag = json_string_value(json_object_get(record, "batch_id"));
     json_t *list = tag ? json_loads(tag, 0, NULL) : NULL, *echo = json_object();
     for (size_t i = 0; i < sizeof names / sizeof *names && i < json_array_size(list); i++) {
@@ -203,8 +203,8 @@ json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
         result = kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system",
                                      job->message[0] ? job->message : "the attempts failed");
     } else if (job->state == KG_SVC_DONE && !record) {
-        result = kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system",
-                                     "the stored record cannot be read");
+        result =
+            kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system", "the stored record cannot be read");
     } else {
         result = kg_kernelgym_result(record, &t);
     }

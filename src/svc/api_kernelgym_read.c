@@ -15,8 +15,7 @@ static void detail(struct kg_svc_exchange *x, int status, const char *before, co
     struct kg_buf text;
     kg_buf_init(&text, 2048);
     kg_buf_addf(&text, "%s%.1000s%s", before, id, after);
-    kg_svc_reply_json(x, status,
-                      json_pack("{s:o}", "detail", kg_json_text(text.data, text.len)));
+    kg_svc_reply_json(x, status, json_pack("{s:o}", "detail", kg_json_text(text.data, text.len)));
     kg_buf_deinit(&text);
 }
 
@@ -48,8 +47,9 @@ static void show(struct kg_svc_exchange *x, struct kg_svc_api *a, enum view view
         } else if (runs) {
             detail(x, 404, "Task ", id, " not found or not finished");
         } else {
-            kg_svc_reply_json(x, 200, view == RESULT ? json_incref(result)
-                                                     : kg_kernelgym_workflow(json_incref(result)));
+            kg_svc_reply_json(x, 200,
+                              view == RESULT ? json_incref(result)
+                                             : kg_kernelgym_workflow(json_incref(result)));
         }
         json_decref(status);
         json_decref(result);
@@ -136,9 +136,9 @@ static void look_at_host(struct kg_kernelgym_counts *c)
     int64_t page = sysconf(_SC_PAGESIZE);
     c->memory_bytes = sysconf(_SC_PHYS_PAGES) * page;
     c->memory_free_bytes = sysconf(_SC_AVPHYS_PAGES) * page;
-    c->memory_percent = c->memory_bytes > 0 ? 100 - 100 * (double)c->memory_free_bytes /
-                                                        (double)c->memory_bytes
-                                            : 0;
+    c->memory_percent = c->memory_bytes > 0
+                            ? 100 - 100 * (double)c->memory_free_bytes / (double)c->memory_bytes
+                            : 0;
 }
 
 /* What the store counts, KernelGYM's tasks and others together. Errors: of the store. */

@@ -1,6 +1,7 @@
 /* Builds `metadata`: what was asked, where it ran, what went wrong. */
 #include "svc/kernelgym_metadata.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,9 +30,26 @@ static bool is_harmless(uint32_t cp)
     return cp == '\n' || cp == '\t' || kg_utf8_in_line(cp);
 }
 
+/* The bytes of the folders before a file's name, where a path begins at s; else 0. */
+static size_t folders(const char *s, size_t n)
+{
+    size_t last = 0;
+    for (size_t i = 0;
+         i < n && s[0] == '/' && (isalnum((unsigned char)s[i]) || strchr("/._+-", s[i])); i++) {
+        last = s[i] == '/' ? i + 1 : last;
+    }
+    return last > 1 ? last : 0;
+}
+
+/* Control characters become `?`, paths of the host lose their folders. */
 static void add_harmless(struct kg_buf *out, const char *s, size_t n)
 {
     for (size_t at = 0; at < n;) {
+        bool begins = at == 0 || strchr(" \t\n'\"`(", s[at - 1]) != NULL;
+        at += begins ? folders(s + at, n - at) : 0;
+        if (at >= n) {
+            break;
+        }
         uint32_t cp;
         bool ok;
         size_t took = kg_utf8_next(s + at, n - at, &cp, &ok);
@@ -99,6 +117,23 @@ static void put_text(json_t *m, const char *key, const char *s, size_t most)
     }
 }
 
+/* The record's own line would tell shapes and kinds of inputs that are not public. */
+json_t *kg_kernelgym_mistake(const json_t *record)
+{
+    static const char *const open[] = {"shape", "dtype", "structure", "params"};
+    const char *reason = text(record, "reason");
+    const char *share = text(kg_kernelgym_evidence(record, "mismatch"), "share");
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        if (strcmp(reason, open[i]) == 0) {
+            return kg_kernelgym_text(text(record, "message"), LOG_MOST);
+        }
+    }
+    char line[SHORT];
+    snprintf(line, sizeof line, "%.60s%s%.20s", *reason ? reason : "wrong",
+             *share ? ", share of elements: " : "", share);
+    return kg_json_text(line, strlen(line));
+}
+
 /* --- what was asked --- */
 
 static void put_request(json_t *m, const struct kg_kernelgym_task *t)
@@ -140,7 +175,7 @@ static void put_place(json_t *m, const json_t *record)
     const json_t *where = get(record, "environment");
     const char *name = text(where, "device_name");
     put_text(m, "hardware", *name ? name : text(where, "cpu"), SHORT);
-    put_text(m, "gpu_name", name, SHORT);
+    put_text(m, "gpu_name", strncmp(text(where, "device"), "cuda", 4) == 0 ? name : "", SHORT);
     put_text(m, "device", text(where, "device"), SHORT);
     put_text(m, "sandbox", text(get(record, "isolation"), "level"), SHORT);
     put_text(m, "league", text(get(record, "league"), "name"), SHORT);
@@ -179,15 +214,18 @@ static void put_failure(json_t *m, const json_t *record, const struct kg_kernelg
     bool brief = json_is_false(get(t->echo, "verbose"));
     const char *verdict = text(record, "verdict"), *reason = text(record, "reason");
     const char *log = text(kg_kernelgym_evidence(record, "compiler"), "text");
+    const char *during = text(kg_kernelgym_evidence(record, "exception"), "during");
+    bool import = strcmp(during, "importing it") == 0;
     put_exception(m, record, brief);
-    if (strcmp(verdict, "compile_error") == 0 || strcmp(verdict, "rejected") == 0) {
+    bool built = json_object_get(m, "model_load_error") && !import;
+    if ((strcmp(verdict, "compile_error") == 0 && !built) || strcmp(verdict, "rejected") == 0) {
         put_text(m, "compilation_error", *log && !brief ? log : text(record, "message"),
                  brief ? SHORT : LOG_MOST);
         put_text(m, "compilation_error_name", *reason ? reason : verdict, SHORT);
     } else if (strcmp(verdict, "no_code") == 0) {
         put_text(m, "validation_error", text(record, "message"), SHORT);
     } else if (strcmp(verdict, "wrong") == 0) {
-        put_text(m, "correctness_issue", text(record, "message"), brief ? SHORT : LOG_MOST);
+        json_object_set_new(m, "correctness_issue", kg_kernelgym_mistake(record));
         put_text(m, "correctness_issue_name", reason, SHORT);
     }
     if (json_is_object(get(record, "error"))) {

@@ -16,7 +16,11 @@ json_t *kg_kernelgym_metadata(const json_t *record, const struct kg_kernelgym_ta
 void kg_kernelgym_put_numbers(json_t *m, const json_t *record, const struct kg_kernelgym_task *t);
 /* The first entry of this check; NULL: none. */
 const json_t *kg_kernelgym_evidence(const json_t *record, const char *check);
-/* A text for the wire: harmless characters, at most so many bytes, head and tail. */
+/* What is wrong with an answer, as far as a model may know: the reason, and the share of elements;
+ * of a wrong shape, type or structure the record's line. */
+json_t *kg_kernelgym_mistake(const json_t *record);
+/* A text for the wire: harmless characters, no folders of the host, at most so many bytes, head and
+ * tail. */
 json_t *kg_kernelgym_text(const char *s, size_t most);
 
 #endif

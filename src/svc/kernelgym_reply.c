@@ -207,9 +207,11 @@ static json_t *message_of(const json_t *record, const struct outcome *o,
     why = *why ? why : "the evaluation stopped before a verdict";
     kg_buf_init(&b, 1 << 20);
     kg_buf_adds(&b, o->begins);
+    json_t *mistake = o == &wrong ? kg_kernelgym_mistake(record) : NULL;
     if (o != &cancelled) {
-        kg_buf_adds(&b, why);
+        kg_buf_adds(&b, mistake ? json_string_value(mistake) : why);
     }
+    json_decref(mistake);
     if (o == &unbuilt && *log && !brief) {
         kg_buf_addf(&b, "\n%s", log);
     }

@@ -366,6 +366,32 @@ static void texts_are_bounded_and_harmless(void **state)
     kg_buf_deinit(&b);
 }
 
+/* A model reads all of it. */
+static void nothing_hidden_is_told(void **state)
+{
+    (void)state;
+    json_t *r =
+        result_of("{\"verdict\": \"wrong\", \"reason\": \"value\", \"message\": \"law `own`\", "
+                  "\"evidence\": [{\"check\": \"mismatch\", \"law\": \"own\", \"got\": 7.25, "
+                  "\"share\": \"<10%\"}]}");
+    char *all = json_dumps(r, 0);
+    assert_null(strstr(all, "own`"));
+    assert_null(strstr(all, "7.25"));
+    assert_string_equal(text(r, "error_message"),
+                        "Kernel produced incorrect results: value, share of elements: <10%");
+    free(all);
+    json_decref(r);
+    r = result_of("{\"error\": {\"code\": \"problem\", \"blame\": \"problem\", \"message\": "
+                  "\"/tmp/kgym-1/given/kernelgym.py: bad, 3 / 4, `/a/b c` /x\"}}");
+    assert_string_equal(text(r, "error_message"),
+                        "Reference failed: kernelgym.py: bad, 3 / 4, `b c` /x");
+    json_decref(r);
+    r = result_of(
+        "{\"verdict\": \"wrong\", \"reason\": \"shape\", \"message\": \"[2] is not [3]\"}");
+    assert_non_null(strstr(text(r, "error_message"), "[2] is not [3]"));
+    json_decref(r);
+}
+
 static void tasks_without_a_record(void **state)
 {
     (void)state;
@@ -493,6 +519,7 @@ int main(void)
         cmocka_unit_test(metadata_says_where_and_how),
         cmocka_unit_test(what_was_asked_is_heeded),
         cmocka_unit_test(texts_are_bounded_and_harmless),
+        cmocka_unit_test(nothing_hidden_is_told),
         cmocka_unit_test(tasks_without_a_record),
         cmocka_unit_test(forms_around_results),
         cmocka_unit_test(counters_of_the_host),

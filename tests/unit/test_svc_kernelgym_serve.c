@@ -58,17 +58,17 @@ static json_t *claim(void)
 static void finish(json_t *claimed, const char *members, int status)
 {
     char record[4096];
-    char *tag = json_dumps(json_object_get(json_object_get(claimed, "task"), "tag"),
-                           JSON_ENCODE_ANY);
+    char *tag =
+        json_dumps(json_object_get(json_object_get(claimed, "task"), "tag"), JSON_ENCODE_ANY);
     assert_non_null(tag);
     snprintf(record, sizeof record,
              "{\"schema\": \"kgym.record/1\", \"batch_id\": %s, \"error\": null, \"compiled\": "
              "true, %s}",
              tag, members);
-    json_t *j = json_pack("{s:O, s:O, s:O, s:s, s:s, s:s}", "id", json_object_get(claimed, "id"),
-                          "claim", json_object_get(claimed, "claim"), "fence",
-                          json_object_get(claimed, "fence"), "outcome", "finished", "record",
-                          record, "verdict", "ok");
+    json_t *j =
+        json_pack("{s:O, s:O, s:O, s:s, s:s, s:s}", "id", json_object_get(claimed, "id"), "claim",
+                  json_object_get(claimed, "claim"), "fence", json_object_get(claimed, "fence"),
+                  "outcome", "finished", "record", record, "verdict", "ok");
     char *body = json_dumps(j, 0);
     json_decref(svc_json(status, "POST", "/v1/worker/finish", body));
     free(body);
@@ -139,8 +139,9 @@ static void other_content_is_another_generation(void **state)
     json_t *j = svc_json(200, "GET", "/status/t", "");
     assert_string_equal(svc_text(j, "error_message"), "Kernel compilation failed: line 2: bad");
     json_decref(j);
-    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS ", \"force_refresh\": true"
-                                                              ", \"num_perf_trials\": 5")));
+    json_decref(svc_json(200, "POST", "/evaluate",
+                         ask("t", POLLS ", \"force_refresh\": true"
+                                        ", \"num_perf_trials\": 5")));
     status_is("/status/t", "pending");
     json_decref(svc_json(200, "POST", "/evaluate", ask("u", POLLS)));
     assert_int_equal(jobs_in("waiting"), 2);
