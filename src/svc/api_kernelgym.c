@@ -25,6 +25,7 @@ struct submission {
         bool there, cancelled;   /* there: the job was found, and is joined */
     } * task;                    /* [batch.n] */
     char (*id)[KG_ULID_LEN];     /* [batch.n] of the jobs */
+    json_t *results;             /* of the first tasks, which have ended */
     int64_t begun_ms;
 };
 
@@ -35,6 +36,7 @@ static void destroy(void *ctx)
         kg_svc_job_deinit(&s->task[i].job);
     }
     kg_kernelgym_batch_deinit(&s->batch);
+    json_decref(s->results);
     free(s->task);
     free(s->id);
     free(s);
@@ -110,13 +112,13 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
 
 /* --- answering --- */
 
-static json_t *body_of(struct submission *s, json_t *results)
+static json_t *body_of(struct submission *s)
 {
     if (s->form == BATCH) {
-        return kg_kernelgym_batch(s->batch.id, results, s->begun_ms * 1000, kg_svc_now_ms() * 1000);
+        return kg_kernelgym_batch(s->batch.id, json_incref(s->results), s->begun_ms * 1000,
+                                  kg_svc_now_ms() * 1000);
     }
-    json_t *one = json_incref(json_array_get(results, 0));
-    json_decref(results);
+    json_t *one = json_incref(json_array_get(s->results, 0));
     return s->form == WORKFLOW ? kg_kernelgym_workflow(one) : one;
 }
 
@@ -124,8 +126,7 @@ static json_t *body_of(struct submission *s, json_t *results)
 static bool answer(void *ctx, bool now)
 {
     struct submission *s = ctx;
-    json_t *results = json_array();
-    for (size_t i = 0; i < s->batch.n; i++) {
+    for (size_t i = json_array_size(s->results); i < s->batch.n; i++) {
         struct kg_err err = KG_ERR_INIT;
         struct kg_svc_job job;
         kg_svc_job_init(&job);
@@ -133,14 +134,13 @@ static bool answer(void *ctx, bool now)
         bool runs = there && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING);
         if (runs && !now) {
             kg_svc_job_deinit(&job);
-            json_decref(results);
             return false;
         }
-        json_array_append_new(results,
+        json_array_append_new(s->results,
                               kg_svc_kernelgym_view(s->api, s->batch.task[i].task_id, &job, NULL));
         kg_svc_job_deinit(&job);
     }
-    kg_svc_reply_json(s->x, 200, body_of(s, results));
+    kg_svc_reply_json(s->x, 200, body_of(s));
     return true;
 }
 
@@ -201,6 +201,7 @@ static void post(struct kg_svc_exchange *x, struct kg_svc_api *a, enum form form
                              .api = a,
                              .x = x,
                              .form = form,
+                             .results = json_array(),
                              .begun_ms = kg_svc_now_ms()};
     if (!read_one(s, &no)) {
         refuse(x, &no);

@@ -22,6 +22,10 @@ struct reward {
     } * item;                  /* [n] */
     char (*id)[KG_ULID_LEN];   /* [n] of the jobs */
     size_t n;
+    double *value; /* [n] rewards of the items before `ready`, which have ended */
+    size_t ready;
+    bool missing;    /* one of them has none, */
+    char why[300];   /* and why */
     char preset[64]; /* of the reward */
     double wait_s;
 };
@@ -34,6 +38,7 @@ static void destroy(void *ctx)
     }
     kg_trainers_deinit(&r->request);
     free(r->item);
+    free(r->value);
     free(r->id);
     free(r);
 }
@@ -117,44 +122,43 @@ static bool reward_of(struct reward *r, const struct kg_svc_job *job, double *ou
     json_t *record = NULL;
     bool good = false;
     kg_buf_init(&text, KG_SVC_RECORD_MAX);
-    snprintf(why, n, "job %s has no record", job->id);
     if (job->record.segment[0] != '\0' &&
         kg_svc_segments_read(r->api->segments, &job->record, &text, &err) == KG_OK &&
         kg_json_parse(text.data, text.len, "record", &record, &err) == KG_OK) {
         good = kg_trainers_reward(record, r->preset, out, why, n);
+    } else {
+        snprintf(why, n, "job %s has no record", job->id);
     }
     json_decref(record);
     kg_buf_deinit(&text);
     return good;
 }
 
-/* True: answered. now: answer also where a job still runs. */
+/* Looks at the items that had not ended when it looked last. True: answered. now: answer also where
+ * a job still runs. */
 static bool answer(void *ctx, bool now)
 {
     struct reward *r = ctx;
-    double *rewards = calloc(r->n, sizeof *rewards);
-    char why[300] = "the evaluations still run";
-    bool whole = true;
-    KG_ASSERT(rewards != NULL);
-    for (size_t i = 0; i < r->n; i++) {
+    for (bool runs = false; r->ready < r->n && !runs; r->ready += !runs) {
         struct kg_err err = KG_ERR_INIT;
         struct kg_svc_job job;
         kg_svc_job_init(&job);
-        bool there = r->api->store->kind->get(r->api->store, r->id[i], false, &job, &err) == KG_OK;
-        if (there && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING) && !now) {
-            kg_svc_job_deinit(&job);
-            free(rewards);
-            return false;
+        bool there =
+            r->api->store->kind->get(r->api->store, r->id[r->ready], false, &job, &err) == KG_OK;
+        runs = there && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING);
+        if (!runs && !r->missing) {
+            r->missing = !reward_of(r, &job, &r->value[r->ready], r->why, sizeof r->why);
         }
-        whole = there && reward_of(r, &job, &rewards[i], why, sizeof why) && whole;
         kg_svc_job_deinit(&job);
     }
-    if (whole) {
-        kg_svc_reply_json(r->x, 200, kg_trainers_answer(&r->request, rewards));
-    } else {
-        unavailable(r, why);
+    if (r->ready < r->n && !now) {
+        return false;
     }
-    free(rewards);
+    if (r->ready < r->n || r->missing) {
+        unavailable(r, r->missing ? r->why : "the evaluations still run");
+    } else {
+        kg_svc_reply_json(r->x, 200, kg_trainers_answer(&r->request, r->value));
+    }
     return true;
 }
 
@@ -183,7 +187,8 @@ static bool make_jobs(struct reward *r, const char *preset)
     size_t n = r->request.n;
     r->item = calloc(n, sizeof *r->item);
     r->id = calloc(n, sizeof *r->id);
-    KG_ASSERT(r->item != NULL && r->id != NULL);
+    r->value = calloc(n, sizeof *r->value);
+    KG_ASSERT(r->item != NULL && r->id != NULL && r->value != NULL);
     for (size_t i = 0; i < n; i++) {
         const struct kg_trainers_item *item = &r->request.item[i];
         json_t *text = json_stringn(item->reply, item->reply_len);
