@@ -15,7 +15,8 @@ struct batch_op {
     struct kg_svc_job *job; /* [n] */
     size_t n;
     char id[KG_ULID_LEN];
-    bool known;
+    char first[KG_ULID_LEN], other[KG_ULID_LEN]; /* jobs that the lines are */
+    bool known, other_known;                     /* first, other: from before */
 };
 
 static void free_batch(struct batch_op *o)
@@ -27,7 +28,8 @@ static void free_batch(struct batch_op *o)
     free(o);
 }
 
-/* A key's first line tells whether the batch is known, since all its lines share one hash. */
+/* A key's first line tells whether the batch is known, since all its lines share one hash; the
+ * others are then known as well. */
 static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err)
 {
@@ -38,15 +40,9 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
         most = most >= (int64_t)o->n ? most - (int64_t)o->n + 1 : -1;
     }
     for (size_t i = 0; i < o->n; i++) {
-        char id[KG_ULID_LEN];
-        bool known = false;
-        if (store->kind->submit(store, &o->job[i], i == 0 ? most : 0, id, &known, err) != KG_OK) {
+        if (store->kind->submit(store, &o->job[i], i == 0 ? most : 0, i == 0 ? o->first : o->other,
+                                i == 0 ? &o->known : &o->other_known, err) != KG_OK) {
             return err->code;
-        }
-        if (i == 0 && known) {
-            snprintf(o->id, sizeof o->id, "%s", id);
-            o->known = true;
-            return KG_OK;
         }
     }
     return KG_OK;
@@ -60,7 +56,7 @@ static void done(struct kg_svc_op *op)
     struct kg_svc_job first;
     kg_svc_job_init(&first);
     if (err.code == KG_OK && o->known) {
-        (void)!a->store->kind->get(a->store, o->id, false, &first, &err);
+        (void)!a->store->kind->get(a->store, o->first, false, &first, &err);
     }
     if (err.code != KG_OK) {
         kg_svc_answer_error(o->x, &err, "key");

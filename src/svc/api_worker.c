@@ -236,8 +236,9 @@ struct renew_op {
     struct kg_svc_op op;
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
-    json_t *body, *lost;
+    json_t *body;
     double wait_s;
+    struct kg_err each[]; /* one for each claim of the body */
 };
 
 static enum kg_code run_renew(struct kg_svc_op *op, struct kg_svc_store *store,
@@ -249,18 +250,15 @@ static enum kg_code run_renew(struct kg_svc_op *op, struct kg_svc_store *store,
     size_t i;
     json_t *v;
     (void)segments;
-    json_array_clear(o->lost);
+    memset(o->each, 0, json_array_size(claims) * sizeof *o->each);
     json_array_foreach(claims, i, v)
     {
-        json_t *id = json_object_get(v, "id");
-        struct kg_err e = KG_ERR_INIT;
-        enum kg_code code = store->kind->renew(
-            store, json_string_value(id), json_string_value(json_object_get(v, "claim")),
-            json_integer_value(json_object_get(v, "fence")), until, &e);
-        if (code == KG_E_NOT_FOUND) {
-            json_array_append(o->lost, id);
-        } else if (code != KG_OK) {
-            *err = e;
+        const char *id = json_string_value(json_object_get(v, "id"));
+        const char *claim = json_string_value(json_object_get(v, "claim"));
+        int64_t fence = json_integer_value(json_object_get(v, "fence"));
+        enum kg_code code = store->kind->renew(store, id, claim, fence, until, &o->each[i]);
+        if (code != KG_OK && code != KG_E_NOT_FOUND) {
+            *err = o->each[i];
             return code;
         }
     }
@@ -270,12 +268,19 @@ static enum kg_code run_renew(struct kg_svc_op *op, struct kg_svc_store *store,
 static void renew_done(struct kg_svc_op *op)
 {
     struct renew_op *o = (struct renew_op *)op;
-    json_t *news = json_pack("{s:o}", "lost", o->lost);
+    json_t *lost = json_array(), *news = json_pack("{s:o}", "lost", lost), *v;
+    size_t i;
+    json_array_foreach(json_object_get(o->body, "claims"), i, v)
+    {
+        if (o->each[i].code == KG_E_NOT_FOUND) {
+            json_array_append(lost, json_object_get(v, "id"));
+        }
+    }
     if (op->err.code != KG_OK) {
         json_decref(news);
         json_decref(o->body);
         kg_svc_answer_error(o->x, &op->err, "");
-    } else if (json_array_size(o->lost) > 0 || o->wait_s <= 0 || o->api->stopping) {
+    } else if (json_array_size(lost) > 0 || o->wait_s <= 0 || o->api->stopping) {
         json_decref(o->body);
         kg_svc_reply_json(o->x, 200, news);
     } else {
@@ -323,13 +328,13 @@ void kg_svc_post_renew(struct kg_svc_exchange *x, void *ctx)
                            "`claims` must list id, claim and fence; `worker` names their holder");
         return;
     }
-    struct renew_op *o = calloc(1, sizeof *o);
+    size_t n = json_array_size(json_object_get(body, "claims"));
+    struct renew_op *o = calloc(1, sizeof *o + n * sizeof o->each[0]);
     KG_ASSERT(o != NULL);
     *o = (struct renew_op){.op = {.run = run_renew, .done = renew_done},
                            .api = ctx,
                            .x = x,
                            .body = body,
-                           .lost = json_array(),
                            .wait_s = wait};
     kg_svc_writer_post(o->api->writer, &o->op);
 }

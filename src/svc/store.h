@@ -10,6 +10,12 @@
  * refusal is counted. A job whose claim has run out is taken back by expire(): it waits again, or
  * is dead after KG_SVC_ATTEMPTS.
  *
+ * Answers. A call between begin() and commit() may answer at once, or only take its arguments,
+ * return KG_OK and answer in commit(). So whoever asks looks at *err and at what it gave pointers
+ * to after commit() alone, and keeps them until commit() or rollback() has returned. Calls that
+ * follow one another with the same err are a chain: the first that fails fills it, and those after
+ * it are left out.
+ *
  * Threads. Calls between begin() and commit(), these included, are made by one thread at a time;
  * reads may be made by one other thread meanwhile.
  *
