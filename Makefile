@@ -14,7 +14,7 @@ MARCH   ?= native
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Wpointer-arith -Wcast-qual -Wno-format-truncation
-PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc libevent_core libevent_extra sqlite3 libzstd
+PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc libevent_core libevent_extra sqlite3 libzstd hiredis
 CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
 SAN_asan     := -fsanitize=address -fno-sanitize-recover=all
@@ -257,6 +257,9 @@ $(B)/libfakenvml.so: tests/fake_cuda/fake_nvml.c tests/fake_cuda/fake_nvml.h
 
 # This object holds the text of the kernels.
 $(B)/obj/src/gym/device/cuda_source.o: $(KERNELS)
+
+# Holds the script of the Redis store.
+$(B)/obj/src/svc/store_redis_group.o: src/svc/store_redis.lua
 
 # Hold texts of first messages.
 $(B)/obj/src/gym/prompt/demonstration.o: $(wildcard problems/demonstrations/*)

@@ -29,9 +29,9 @@ make_venv() {
 }
 
 need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev
-  libpcre2-dev libutf8proc-dev libevent-dev libsqlite3-dev libzstd-dev git)
+  libpcre2-dev libutf8proc-dev libevent-dev libsqlite3-dev libzstd-dev libhiredis-dev git)
 if [ "${1:-}" = test ] || [ "${1:-}" = check ]; then
-  need+=(libcmocka-dev patch jq python3)
+  need+=(libcmocka-dev patch jq python3 redis-server)
 fi
 if [ "${1:-}" = check ]; then
   need+=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev)

@@ -73,6 +73,21 @@ static void expire_done(struct kg_svc_op *op)
     free(o);
 }
 
+/* What happened through other processes that share the store: jobs that wait are offered, and waits
+ * for jobs that have ended are answered. */
+static void look_at_others(struct kg_svc_api *a)
+{
+    struct kg_svc_stats s;
+    struct kg_err err = KG_ERR_INIT;
+    if (a->store->kind->share != NULL && a->store->kind->stats(a->store, &s, &err) == KG_OK &&
+        s.last_event != a->seen) {
+        a->seen = s.last_event;
+        a->fresh = true;
+        kg_svc_ended(a, NULL);
+        kg_svc_polls_look(a);
+    }
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     struct kg_svc_api *a = arg;
@@ -83,6 +98,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         *o = (struct expire_op){.op = {.run = run_expire, .done = expire_done}, .api = a};
         kg_svc_writer_post(a->writer, &o->op);
     }
+    look_at_others(a);
     kg_svc_polls_tick(a);
     kg_svc_streams_pump(a);
 }
@@ -133,8 +149,9 @@ static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_opti
     if (a->base == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for an event loop");
     }
-    if (o->kind->open(o->folder, &a->store, err) != KG_OK || resume(a, err) != KG_OK ||
+    if (o->kind->open(o->place, &a->store, err) != KG_OK || resume(a, err) != KG_OK ||
         kg_svc_segments_open(folder, SEGMENT_BYTES, &a->segments, err) != KG_OK ||
+        (o->kind->share != NULL && o->kind->share(a->store, folder, err) != KG_OK) ||
         kg_svc_writer_open(a->base, a->store, a->segments, after_group, a, &a->writer, err) !=
             KG_OK) {
         return err->code;

@@ -9,7 +9,8 @@
 
 struct kg_svc_api_options {
     int fd;             /* a socket that listens; taken */
-    const char *folder; /* of the store and its segments */
+    const char *folder; /* of the segments */
+    const char *place;  /* of the store, as its kind takes it */
     int64_t queue_limit;
     int64_t body_bytes;
     int64_t term_ms; /* of a claim without renewal */

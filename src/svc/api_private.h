@@ -21,6 +21,7 @@ struct kg_svc_api {
     struct kg_svc_stream *streams; /* of events and of batches */
     bool fresh;                    /* since the last group a job has begun to wait */
     bool stopping;
+    int64_t seen; /* the last event that all waits were looked at for */
     int64_t begun_ms;
 };
 

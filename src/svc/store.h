@@ -85,9 +85,13 @@ struct kg_svc_stats {
 
 struct kg_svc_store_kind {
     const char *name; /* "sqlite" */
-    /* place: a folder (sqlite). Errors: IO, HOST, USAGE (a store of a newer schema). */
+    /* place: a folder (sqlite), an address (redis). Errors: IO, HOST, USAGE (a store of a newer
+     * schema). */
     enum kg_code (*open)(const char *place, struct kg_svc_store **out, struct kg_err *err);
     void (*close)(struct kg_svc_store *s); /* NULL is nothing */
+    /* Is this the folder of records that all who share the store have? The first process marks it.
+     * folder: is there. USAGE: it is another one. NULL: nobody shares the store. */
+    enum kg_code (*share)(struct kg_svc_store *s, const char *folder, struct kg_err *err);
 
     enum kg_code (*begin)(struct kg_svc_store *s, struct kg_err *err);
     enum kg_code (*commit)(struct kg_svc_store *s, struct kg_err *err);
@@ -139,5 +143,11 @@ struct kg_svc_store_kind {
 };
 
 extern const struct kg_svc_store_kind kg_svc_store_sqlite;
+/* place: "redis://[user:password@]host[:port][/db]", or "redis+unix://[user:password@]/path" of a
+ * socket. Any number of processes share it. open() refuses (USAGE) a server that may lose what it
+ * has answered (docs/service.md names the settings). The process ignores SIGPIPE. */
+extern const struct kg_svc_store_kind kg_svc_store_redis;
+/* The same, on any server. */
+extern const struct kg_svc_store_kind kg_svc_store_redis_relaxed;
 
 #endif

@@ -1,5 +1,6 @@
-/* Conformance of a store: what any row of functions must do. Each test opens a store of its own in
- * a fresh folder, so a further implementation is a further call of cmocka_run_group_tests. */
+/* Conformance of a store: what any row of functions must do. Each test opens an empty store, so a
+ * further implementation is a further call of cmocka_run_group_tests. Answers are looked at after
+ * commit(), as store.h has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "base/file.h"
 #include "svc/lanes.h"
 #include "svc/store.h"
+#include "tests/support/redis_server.h"
 
 #define T0 1000000 /* ms: when the tests begin */
 
@@ -21,13 +23,18 @@ static const struct kg_svc_store_kind *kind = &kg_svc_store_sqlite;
 static struct kg_svc_store *store;
 static struct kg_err err;
 static char folder[64];
+static const char *place = folder;
+static struct redis_server server;
 
 static int setup(void **state)
 {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/svc-store-XXXXXX");
     err = (struct kg_err)KG_ERR_INIT;
-    return mkdtemp(folder) == NULL || kind->open(folder, &store, &err) != KG_OK;
+    if (kind == &kg_svc_store_redis && !redis_server_tell(&server, "FLUSHALL")) {
+        return 1;
+    }
+    return mkdtemp(folder) == NULL || kind->open(place, &store, &err) != KG_OK;
 }
 
 static int teardown(void **state)
@@ -44,7 +51,17 @@ static void begin(void)
 
 static void commit(void)
 {
-    assert_int_equal(kind->commit(store, &err), KG_OK);
+    struct kg_err e = KG_ERR_INIT;
+    assert_int_equal(kind->commit(store, &e), KG_OK);
+}
+
+/* Of the one call of a group. */
+static enum kg_code commit_one(void)
+{
+    commit();
+    enum kg_code code = err.code;
+    err = (struct kg_err)KG_ERR_INIT;
+    return code;
 }
 
 struct wish {
@@ -53,8 +70,8 @@ struct wish {
     int64_t now_ms, deadline_ms, most;
 };
 
-/* Within a group. id: of the job. */
-static enum kg_code submit(const struct wish *w, char id[KG_ULID_LEN], bool *known)
+/* Within a group. id: of the job; e: its answer. */
+static void submit(const struct wish *w, char id[KG_ULID_LEN], bool *known, struct kg_err *e)
 {
     struct kg_svc_job job;
     kg_svc_job_init(&job);
@@ -68,9 +85,9 @@ static enum kg_code submit(const struct wish *w, char id[KG_ULID_LEN], bool *kno
     job.created_ms = w->now_ms != 0 ? w->now_ms : T0;
     job.deadline_ms = w->deadline_ms;
     snprintf(job.body_hash, sizeof job.body_hash, "%s", w->hash != NULL ? w->hash : "h");
-    enum kg_code code = kind->submit(store, &job, w->most, id, known, &err);
+    *e = (struct kg_err)KG_ERR_INIT;
+    (void)!kind->submit(store, &job, w->most, id, known, e);
     kg_svc_job_deinit(&job);
-    return code;
 }
 
 static void add(const char *problem, enum kg_svc_priority priority, int64_t now_ms,
@@ -79,9 +96,9 @@ static void add(const char *problem, enum kg_svc_priority priority, int64_t now_
     bool known;
     begin();
     const struct wish w = {.problem = problem, .priority = priority, .now_ms = now_ms};
-    assert_int_equal(submit(&w, id, &known), KG_OK);
+    submit(&w, id, &known, &err);
+    assert_int_equal(commit_one(), KG_OK);
     assert_false(known);
-    commit();
 }
 
 struct taken {
@@ -126,17 +143,16 @@ typedef enum kg_code ending(struct kg_svc_store *, const struct kg_svc_end *, st
 
 static enum kg_code end_as(ending *how, const struct taken *t, int64_t now_ms)
 {
-    static const struct kg_svc_place place = {.segment = "S", .offset = 7, .len = 9, .sum = "x"};
+    static const struct kg_svc_place record = {.segment = "S", .offset = 7, .len = 9, .sum = "x"};
     const struct kg_svc_end e = {.id = t->id,
                                  .claim = t->claim,
                                  .fence = t->fence,
                                  .now_ms = now_ms,
-                                 .record = &place,
+                                 .record = &record,
                                  .verdict = "ok"};
     begin();
-    enum kg_code code = how(store, &e, &err);
-    commit();
-    return code;
+    (void)!how(store, &e, &err);
+    return commit_one();
 }
 
 static int64_t expire(int64_t now_ms)
@@ -200,19 +216,21 @@ static void a_job_goes_through(void **state)
 
 static void a_key_names_one_job(void **state)
 {
-    char first[KG_ULID_LEN], id[KG_ULID_LEN];
-    bool known;
+    char first[KG_ULID_LEN], id[KG_ULID_LEN], other[KG_ULID_LEN];
+    bool known[3];
+    struct kg_err e[3];
     (void)state;
     begin();
-    assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k"}, first, &known), KG_OK);
-    assert_false(known);
-    assert_int_equal(submit(&(struct wish){.problem = "p", .key = "k"}, id, &known), KG_OK);
-    assert_true(known);
-    assert_string_equal(id, first);
-    assert_int_equal(
-        submit(&(struct wish){.problem = "p", .key = "k", .hash = "other"}, id, &known),
-        KG_E_USAGE);
+    submit(&(struct wish){.problem = "p", .key = "k"}, first, &known[0], &e[0]);
+    submit(&(struct wish){.problem = "p", .key = "k"}, id, &known[1], &e[1]);
+    submit(&(struct wish){.problem = "p", .key = "k", .hash = "other"}, other, &known[2], &e[2]);
     commit();
+    assert_int_equal(e[0].code, KG_OK);
+    assert_false(known[0]);
+    assert_int_equal(e[1].code, KG_OK);
+    assert_true(known[1]);
+    assert_string_equal(id, first);
+    assert_int_equal(e[2].code, KG_E_USAGE);
     assert_int_equal(stats().jobs[KG_SVC_WAITING], 1);
 }
 
@@ -220,13 +238,42 @@ static void a_full_queue_refuses(void **state)
 {
     char id[KG_ULID_LEN];
     bool known;
+    struct kg_err e[3];
     (void)state;
     begin();
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(submit(&(struct wish){.problem = "p", .most = 2}, id, &known), KG_OK);
+    for (int i = 0; i < 3; i++) {
+        submit(&(struct wish){.problem = "p", .most = 2}, id, &known, &e[i]);
     }
-    assert_int_equal(submit(&(struct wish){.problem = "p", .most = 2}, id, &known), KG_E_FULL);
     commit();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(e[i].code, i < 2 ? KG_OK : KG_E_FULL);
+    }
+    assert_int_equal(stats().jobs[KG_SVC_WAITING], 2);
+}
+
+/* A batch is accepted whole or not at all, whoever asks at once or in commit(). */
+static void after_a_refusal_a_chain_ends(void **state)
+{
+    char id[KG_ULID_LEN];
+    bool known;
+    struct kg_svc_job job;
+    struct kg_err chain = KG_ERR_INIT, alone;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    kg_svc_job_init(&job);
+    begin();
+    for (int64_t i = 0; i < 3; i++) {
+        assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
+        job.problem = job.device = job.configuration = job.task = "p";
+        if (kind->submit(store, &job, i == 0 ? 1 : 0, id, &known, &chain) != KG_OK) {
+            break;
+        }
+    }
+    submit(&(struct wish){.problem = "q"}, id, &known, &alone);
+    commit();
+    kg_svc_job_deinit(&job);
+    assert_int_equal(chain.code, KG_E_FULL);
+    assert_int_equal(alone.code, KG_OK);
     assert_int_equal(stats().jobs[KG_SVC_WAITING], 2);
 }
 
@@ -237,14 +284,14 @@ static void what_is_rolled_back_is_not_there(void **state)
     (void)state;
     add("p", KG_SVC_NORMAL, T0, kept);
     begin();
-    assert_int_equal(submit(&(struct wish){.problem = "p"}, id, &known), KG_OK);
+    submit(&(struct wish){.problem = "p"}, id, &known, &err);
     kind->rollback(store);
     struct kg_svc_job job;
     kg_svc_job_init(&job);
     assert_int_equal(kind->get(store, id, false, &job, &err), KG_E_NOT_FOUND);
     kg_svc_job_deinit(&job);
     kind->close(store); /* and what was committed is there after a start anew */
-    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(kind->open(place, &store, &err), KG_OK);
     assert_int_equal(state_of(kept, NULL), KG_SVC_WAITING);
 }
 
@@ -281,9 +328,8 @@ static void an_old_claim_is_refused(void **state)
 static enum kg_code renew(const struct taken *t, int64_t until_ms)
 {
     begin();
-    enum kg_code code = kind->renew(store, t->id, t->claim, t->fence, until_ms, &err);
-    commit();
-    return code;
+    (void)!kind->renew(store, t->id, t->claim, t->fence, until_ms, &err);
+    return commit_one();
 }
 
 static void a_renewed_claim_lasts(void **state)
@@ -308,6 +354,7 @@ static void three_attempts_then_dead(void **state)
     char id[KG_ULID_LEN];
     struct taken t;
     int attempts;
+    struct kg_err again = KG_ERR_INIT;
     (void)state;
     add("p", KG_SVC_NORMAL, T0, id);
     assert_true(claim("a", "", 0, T0, &t));
@@ -333,9 +380,10 @@ static void three_attempts_then_dead(void **state)
     assert_string_equal(job.verdict, "");
     kg_svc_job_deinit(&job);
     begin();
-    assert_int_equal(kind->requeue(store, id, T0, &err), KG_OK);
-    assert_int_equal(kind->requeue(store, id, T0, &err), KG_E_USAGE);
-    commit();
+    (void)!kind->requeue(store, id, T0, &err);
+    (void)!kind->requeue(store, id, T0, &again);
+    assert_int_equal(commit_one(), KG_OK);
+    assert_int_equal(again.code, KG_E_USAGE);
     assert_true(claim("a", "", 0, T0, &t));
     assert_string_equal(t.task, "{\"text\":\"t\"}"); /* a dead job keeps it */
     assert_int_equal(end_as(kind->finish, &t, T0), KG_OK);
@@ -345,20 +393,22 @@ static void a_cancelled_job_has_ended(void **state)
 {
     char waits[KG_ULID_LEN], runs[KG_ULID_LEN];
     struct taken t;
-    bool changed;
+    bool changed[4];
+    struct kg_err e[4] = {KG_ERR_INIT, KG_ERR_INIT, KG_ERR_INIT, KG_ERR_INIT};
     (void)state;
     add("p", KG_SVC_NORMAL, T0, runs);
     add("q", KG_SVC_NORMAL, T0, waits);
     assert_true(claim("a", "", 0, T0, &t));
     begin();
-    assert_int_equal(kind->cancel(store, runs, T0, &changed, &err), KG_OK);
-    assert_true(changed);
-    assert_int_equal(kind->cancel(store, waits, T0, &changed, &err), KG_OK);
-    assert_true(changed);
-    assert_int_equal(kind->cancel(store, waits, T0, &changed, &err), KG_OK);
-    assert_false(changed);
-    assert_int_equal(kind->cancel(store, "none", T0, &changed, &err), KG_E_NOT_FOUND);
+    const char *const ids[] = {runs, waits, waits, "none"};
+    for (int i = 0; i < 4; i++) {
+        (void)!kind->cancel(store, ids[i], T0, &changed[i], &e[i]);
+    }
     commit();
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(e[i].code, i < 3 ? KG_OK : KG_E_NOT_FOUND);
+        assert_int_equal(changed[i], i < 2);
+    }
     assert_int_equal(renew(&t, T0 + 9000), KG_E_NOT_FOUND); /* so its holder hears of it */
     assert_int_equal(end_as(kind->finish, &t, T0), KG_E_NOT_FOUND);
     assert_int_equal(state_of(runs, NULL), KG_SVC_CANCELLED);
@@ -371,9 +421,8 @@ static void a_deadline_ends_what_waits(void **state)
     bool known;
     (void)state;
     begin();
-    assert_int_equal(submit(&(struct wish){.problem = "p", .deadline_ms = T0 + 50}, id, &known),
-                     KG_OK);
-    commit();
+    submit(&(struct wish){.problem = "p", .deadline_ms = T0 + 50}, id, &known, &err);
+    assert_int_equal(commit_one(), KG_OK);
     assert_int_equal(expire(T0 + 49), 0);
     assert_int_equal(expire(T0 + 50), 1);
     assert_int_equal(state_of(id, NULL), KG_SVC_CANCELLED);
@@ -521,25 +570,36 @@ static void a_store_has_one_server(void **state)
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define ALL                                                                                        \
+    T(a_job_goes_through), T(a_key_names_one_job), T(a_full_queue_refuses),                        \
+        T(after_a_refusal_a_chain_ends), T(what_is_rolled_back_is_not_there),                      \
+        T(an_old_claim_is_refused), T(a_renewed_claim_lasts), T(three_attempts_then_dead),         \
+        T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),                               \
+        T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
+        T(events_and_lists)
+
+static int in_redis(void)
+{
+    const struct CMUnitTest tests[] = {ALL};
+    if (!redis_server_there()) {
+        print_message("skipped: no redis-server is installed\n");
+        return 0;
+    }
+    char user[160];
+    redis_server_start(&server, NULL);
+    kind = &kg_svc_store_redis;
+    snprintf(user, sizeof user, "redis+unix://few:pw@%s/socket", server.folder);
+    place = user;
+    assert_true(
+        redis_server_tell(&server, "ACL SETUSER few on >pw ~kgym:* -@all " REDIS_SERVER_COMMANDS));
+    int failed = cmocka_run_group_tests_name("redis", tests, NULL, NULL);
+    redis_server_end(&server);
+    return failed;
+}
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        T(a_job_goes_through),
-        T(a_key_names_one_job),
-        T(a_full_queue_refuses),
-        T(what_is_rolled_back_is_not_there),
-        T(an_old_claim_is_refused),
-        T(a_renewed_claim_lasts),
-        T(three_attempts_then_dead),
-        T(a_cancelled_job_has_ended),
-        T(a_deadline_ends_what_waits),
-        T(a_slot_stays_with_its_problem),
-        T(no_lane_starves),
-        T(a_job_goes_where_it_can_run),
-        T(events_and_lists),
-        T(a_newer_store_is_refused),
-        T(a_store_has_one_server),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {ALL, T(a_newer_store_is_refused), T(a_store_has_one_server)};
+    int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
+    return failed + in_redis();
 }

@@ -24,6 +24,10 @@ static const struct kg_opt table[] = {
     TEXT("host", host, "127.0.0.1", "Address to serve at: one of this host's loopback addresses."),
     INT("port", port, 0, 65535, "10907", "", "Port to serve at; 0: any free one."),
     TEXT("folder", folder, "runs/serve", "Folder of the store and its records."),
+    TEXT("store", store, "",
+         "A store in Redis that several services share: redis://[user:password@]host:port[/db]. "
+         "Their folders are one then, too. Empty: SQLite in the folder."),
+    BOOL("store_relaxed", store_relaxed, "no", "Take a Redis that may lose what it has accepted."),
     BOOL("work", work, "yes", "Judge on this host; no: jobs wait."),
     INT("jobs", jobs, 0, 512, "0", "", "Evaluations at once on this host; 0: as a batch has."),
     INT("queue_limit", queue_limit, 0, 100000000, "1000000", "",
@@ -114,8 +118,9 @@ static void ready(void *ctx, int port)
 {
     const struct parent *p = ctx;
     bool six = strchr(p->config->host, ':') != NULL;
-    printf("kgym serve: http://%s%s%s:%d, store in %s\n", six ? "[" : "", p->config->host,
-           six ? "]" : "", port, p->config->folder);
+    printf("kgym serve: http://%s%s%s:%d, %s in %s\n", six ? "[" : "", p->config->host,
+           six ? "]" : "", port, p->config->store[0] != '\0' ? "records" : "store",
+           p->config->folder);
     fflush(stdout);
 }
 
@@ -161,6 +166,13 @@ int kg_cmd_serve(int argc, char **argv)
 
 /* --- what it executes --- */
 
+static const struct kg_svc_store_kind *kind_of(const struct kg_serve_config *c)
+{
+    return c->store[0] == '\0' ? &kg_svc_store_sqlite
+           : c->store_relaxed  ? &kg_svc_store_redis_relaxed
+                               : &kg_svc_store_redis;
+}
+
 int kg_cmd_serve_api(int argc, char **argv)
 {
     struct kg_serve_config c;
@@ -180,7 +192,8 @@ int kg_cmd_serve_api(int argc, char **argv)
                                              .queue_limit = c.queue_limit,
                                              .body_bytes = c.body_mb << 20,
                                              .term_ms = (int64_t)(c.term_s * 1000),
-                                             .kind = &kg_svc_store_sqlite,
+                                             .kind = kind_of(&c),
+                                             .place = c.store[0] != '\0' ? c.store : c.folder,
                                              .gym = &gym};
         code = kg_svc_api_run(&o, &err);
     }

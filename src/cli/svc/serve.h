@@ -6,10 +6,10 @@
 #include "svc/gym.h"
 
 struct kg_serve_config {
-    char host[64], folder[1024];
+    char host[64], folder[1024], store[1024];
     int64_t port, jobs, queue_limit, body_mb;
     double term_s;
-    bool work;
+    bool work, store_relaxed;
 };
 
 const struct kg_opts *kg_serve_options(void);

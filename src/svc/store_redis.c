@@ -1,0 +1,165 @@
+/* The Redis store: opening it, and its rows of functions. */
+#include "svc/store_redis.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { SCHEMA = 1, GROUP_BYTES = 512 << 20 };
+
+static void close_store(struct kg_svc_store *store)
+{
+    struct kg_svc_redis *s = (struct kg_svc_redis *)store;
+    if (s == NULL) {
+        return;
+    }
+    kg_svc_link_down(&s->write);
+    kg_svc_link_down(&s->read);
+    kg_buf_deinit(&s->args);
+    free(s->op);
+    free(s);
+}
+
+/* Marks an empty server with the schema, and refuses a newer one. */
+static enum kg_code check_schema(struct kg_svc_redis *s, struct kg_err *err)
+{
+    char mine[16];
+    snprintf(mine, sizeof mine, "%d", SCHEMA);
+    const char *const set[] = {"SET", "kgym:schema", mine, "NX"};
+    const char *const get[] = {"GET", "kgym:schema"};
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 4, set);
+    if (r == NULL) {
+        return err->code;
+    }
+    freeReplyObject(r);
+    r = kg_svc_link_ask(s, &s->write, err, 2, get);
+    if (r == NULL) {
+        return err->code;
+    }
+    long schema = r->str != NULL ? strtol(r->str, NULL, 10) : 0;
+    freeReplyObject(r);
+    return schema <= SCHEMA
+               ? KG_OK
+               : kg_fail(err, KG_E_USAGE,
+                         "%s: the store has schema %ld, and this kgym knows %d: use a newer kgym",
+                         s->place.shown, schema, SCHEMA);
+}
+
+static enum kg_code open_as(const char *place, const struct kg_svc_store_kind *kind, bool relaxed,
+                            struct kg_svc_store **out, struct kg_err *err)
+{
+    *out = NULL;
+    struct kg_svc_redis *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for a store");
+    }
+    s->base.kind = kind;
+    kg_buf_init(&s->args, GROUP_BYTES);
+    if (kg_svc_redis_parse(place, &s->place, err) != KG_OK ||
+        kg_ulid_new(s->handle, err) != KG_OK || kg_svc_redis_check(s, relaxed, err) != KG_OK ||
+        check_schema(s, err) != KG_OK || kg_svc_redis_load(s, err) != KG_OK ||
+        kg_svc_link_up(s, &s->read, err) != KG_OK) {
+        close_store(&s->base);
+        return err->code;
+    }
+    *out = &s->base;
+    return KG_OK;
+}
+
+static enum kg_code open_store(const char *place, struct kg_svc_store **out, struct kg_err *err)
+{
+    return open_as(place, &kg_svc_store_redis, false, out, err);
+}
+
+static enum kg_code open_relaxed(const char *place, struct kg_svc_store **out, struct kg_err *err)
+{
+    return open_as(place, &kg_svc_store_redis_relaxed, true, out, err);
+}
+
+/* --- the folder of records, which all who share the store must share --- */
+
+/* The mark of a folder: a text that its first process wrote there. */
+static enum kg_code read_mark(const char *folder, char out[KG_ULID_LEN], struct kg_err *err)
+{
+    char path[4096], fresh[KG_ULID_LEN];
+    struct kg_buf text;
+    snprintf(path, sizeof path, "%.4000s/shared-by", folder);
+    if (kg_ulid_new(fresh, err) != KG_OK) {
+        return err->code;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        enum kg_code code = kg_file_write_all(fd, fresh, KG_ULID_LEN - 1, err);
+        bool kept = code == KG_OK && fsync(fd) == 0;
+        close(fd);
+        if (!kept) {
+            unlink(path);
+            return kg_fail(err, KG_E_IO, "%s: cannot write", path);
+        }
+    }
+    kg_buf_init(&text, KG_ULID_LEN);
+    if (kg_file_read(path, &text, err) == KG_OK && text.len != KG_ULID_LEN - 1) {
+        kg_fail(err, KG_E_IO, "%s: is just being written; start once more", path);
+    }
+    snprintf(out, KG_ULID_LEN, "%s", text.data);
+    kg_buf_deinit(&text);
+    return err->code;
+}
+
+static enum kg_code share(struct kg_svc_store *store, const char *folder, struct kg_err *err)
+{
+    struct kg_svc_redis *s = (struct kg_svc_redis *)store;
+    char mark[KG_ULID_LEN];
+    if (read_mark(folder, mark, err) != KG_OK) {
+        return err->code;
+    }
+    const char *const set[] = {"SET", "kgym:folder", mark, "NX"};
+    const char *const get[] = {"GET", "kgym:folder"};
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 4, set);
+    if (r == NULL) {
+        return err->code;
+    }
+    freeReplyObject(r);
+    r = kg_svc_link_ask(s, &s->write, err, 2, get);
+    if (r == NULL) {
+        return err->code;
+    }
+    bool same = r->str != NULL && strcmp(r->str, mark) == 0;
+    freeReplyObject(r);
+    return same ? KG_OK
+                : kg_fail(err, KG_E_USAGE,
+                          "%s: is not the folder of records that the others who serve %s have: "
+                          "share one between all of them",
+                          folder, s->place.shown);
+}
+
+/* clang-format off */
+#define FUNCTIONS                                                                                  \
+    .close = close_store,                                                                          \
+    .share = share,                                                                                \
+    .begin = kg_svc_redis_begin,                                                                   \
+    .commit = kg_svc_redis_commit,                                                                 \
+    .rollback = kg_svc_redis_rollback,                                                             \
+    .submit = kg_svc_redis_submit,                                                                 \
+    .claim = kg_svc_redis_claim,                                                                   \
+    .renew = kg_svc_redis_renew,                                                                   \
+    .finish = kg_svc_redis_finish,                                                                 \
+    .fail = kg_svc_redis_failed,                                                                   \
+    .give_back = kg_svc_redis_give_back,                                                           \
+    .cancel = kg_svc_redis_cancel,                                                                 \
+    .requeue = kg_svc_redis_requeue,                                                               \
+    .expire = kg_svc_redis_expire,                                                                 \
+    .extend = kg_svc_redis_extend,                                                                 \
+    .get = kg_svc_redis_get,                                                                       \
+    .list = kg_svc_redis_list,                                                                     \
+    .events = kg_svc_redis_events,                                                                 \
+    .stats = kg_svc_redis_stats
+/* clang-format on */
+
+const struct kg_svc_store_kind kg_svc_store_redis = {
+    .name = "redis", .open = open_store, FUNCTIONS};
+const struct kg_svc_store_kind kg_svc_store_redis_relaxed = {
+    .name = "redis, relaxed", .open = open_relaxed, FUNCTIONS};

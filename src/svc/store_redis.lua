@@ -1,0 +1,381 @@
+-- One group of the Redis store: all that lies between begin() and commit(), in one call, so that
+-- Redis does and logs all of it or nothing. store.h says what each operation promises.
+--
+-- KEYS[1] is what the store's process did last. A group that is sent again, because its answer was
+-- lost, gets that answer and changes nothing; an older one that arrives late is refused.
+-- ARGV: the group's number, then for each operation its chain, its name, its arguments. Once an
+-- operation of a chain has failed, the rest of the chain is left out. No operation writes before
+-- it knows that it succeeds.
+--
+-- States are numbers of enum kg_svc_state: 0 waiting, 1 running, 2 done, 3 cancelled, 4 dead.
+local P, ATTEMPTS = 'kgym:', 3
+local LANE_WAIT_MS, TURN_MS = 60000, 15000 -- of lanes.h
+local EXPIRE_MOST, TRIM_MOST, EVENTS_KEEP_MS, LAST_KEEP_MS = 1000, 100, 3600000, 86400000
+local call = redis.call
+local at = 0
+
+local function arg()
+  at = at + 1
+  return ARGV[at]
+end
+
+local function args(names)
+  local out = {}
+  for i = 1, #names do out[names[i]] = arg() end
+  return out
+end
+
+local function int(n) return string.format('%.0f', n) end
+
+-- --- what all operations share ---
+
+local FIELDS = {'state', 'attempts', 'fence', 'claim', 'worker', 'name', 'device', 'priority',
+                'created', 'deadline'}
+
+local function load(id)
+  local v = call('HMGET', P .. 'job:' .. id, unpack(FIELDS))
+  if not v[1] then return nil end
+  local j = {id = id}
+  for i = 1, #FIELDS do j[FIELDS[i]] = v[i] end
+  return j
+end
+
+local function event(j, ms, type, detail)
+  local seq = int(call('HINCRBY', P .. 'counts', 'events', 1))
+  call('XADD', P .. 'events', seq .. '-0', 'ms', ms, 'id', j.id, 'type', type, 'detail', detail)
+  call('RPUSH', P .. 'life:' .. j.id, seq .. ' ' .. ms .. ' ' .. type .. ' ' .. detail)
+end
+
+local function count(j, state)
+  if j.state then
+    call('HINCRBY', P .. 'counts', 'state' .. j.state, -1)
+    call('ZREM', P .. 'state:' .. j.state, j.id)
+  end
+  call('HINCRBY', P .. 'counts', 'state' .. state, 1)
+  call('ZADD', P .. 'state:' .. state, 0, j.id)
+  call('HSET', P .. 'job:' .. j.id, 'state', state)
+  j.state = state
+end
+
+local function lane_of(j) return j.priority .. '/' .. j.name .. '/' .. j.device end
+
+local function enter_lane(j, now)
+  local lane = lane_of(j)
+  call('ZADD', P .. 'lane:' .. lane, 0, j.id)
+  call('ZADD', P .. 'lanes', 'NX', now, lane)
+  call('ZADD', P .. 'waiting', j.created, j.id)
+  if j.deadline ~= '0' then call('ZADD', P .. 'late', j.deadline, j.id) end
+end
+
+local function leave_lane(j)
+  local lane = lane_of(j)
+  call('ZREM', P .. 'lane:' .. lane, j.id)
+  if call('ZCARD', P .. 'lane:' .. lane) == 0 then call('ZREM', P .. 'lanes', lane) end
+  call('ZREM', P .. 'waiting', j.id)
+  call('ZREM', P .. 'late', j.id)
+end
+
+local function hold(j, n)
+  if call('HINCRBY', P .. 'holders', j.name, n) == 0 then call('HDEL', P .. 'holders', j.name) end
+end
+
+-- Takes the job out of where its state has it: its lane, or the claims.
+local function leave(j)
+  if j.state == '0' then leave_lane(j) end
+  if j.state == '1' then
+    call('ZREM', P .. 'claims', j.id)
+    hold(j, -1)
+  end
+end
+
+local ENDING = {'segment', 'offset', 'len', 'sum', 'verdict', 'reason', 'error', 'blame', 'message'}
+
+local function end_job(j, state, e)
+  local key = P .. 'job:' .. j.id
+  leave(j)
+  count(j, state)
+  call('HSET', key, 'finished', e.now, 'claim', '')
+  for i = 1, #ENDING do
+    local v = e[ENDING[i]]
+    if v and v ~= '' then call('HSET', key, ENDING[i], v) end
+  end
+  if e.verdict and e.verdict ~= '' then call('ZADD', P .. 'verdict:' .. e.verdict, 0, j.id) end
+  if state ~= '4' then call('HDEL', key, 'task') end -- a dead one may be asked for again
+  call('ZADD', P .. 'ended', e.now, j.id)
+end
+
+local function wait_again(j, attempts, now)
+  leave(j)
+  count(j, '0')
+  call('HSET', P .. 'job:' .. j.id, 'claim', '', 'attempts', int(attempts))
+  enter_lane(j, now)
+end
+
+-- The job waits again; after its last attempt it is dead.
+local function again(j, e, type)
+  event(j, e.now, type, j.worker)
+  if tonumber(j.attempts) < ATTEMPTS then return wait_again(j, j.attempts, e.now) end
+  end_job(j, '4', e)
+  event(j, e.now, 'dead', '')
+end
+
+-- --- claims ---
+
+local function lanes_for(devices)
+  local out, all = {}, call('ZRANGE', P .. 'lanes', 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do
+    local priority, name, device = string.match(all[i], '^(%d)/(%x+)/(.*)$')
+    if devices[device] then
+      local queue = P .. 'lane:' .. all[i]
+      out[#out + 1] = {
+        lane = all[i], name = name, priority = tonumber(priority), served = tonumber(all[i + 1]),
+        waiting = call('ZCARD', queue), first = call('ZRANGE', queue, 0, 0)[1],
+        holders = tonumber(call('HGET', P .. 'holders', name) or '0')}
+    end
+  end
+  return out
+end
+
+local function better(a, b)
+  if (a.holders == 0) ~= (b.holders == 0) then return a.holders == 0 end
+  if a.holders > 0 then
+    local mine, other = a.waiting / (a.holders + 1), b.waiting / (b.holders + 1)
+    if mine ~= other then return mine > other end
+  end
+  return a.first < b.first
+end
+
+-- The rules of lanes.h. nil: none.
+local function choose(lanes, slot, now, others_too)
+  local best, priority = nil, nil
+  if slot.lane == '' or tonumber(slot.held) >= TURN_MS then
+    for _, l in ipairs(lanes) do
+      if now - l.served >= LANE_WAIT_MS and (not best or l.served < best.served) then best = l end
+    end
+    if best then return best end
+  end
+  for _, l in ipairs(lanes) do
+    if not priority or l.priority < priority then priority = l.priority end
+  end
+  for _, l in ipairs(lanes) do
+    if l.priority == priority then
+      if l.name == slot.lane then return l end
+      if others_too and (not best or better(l, best)) then best = l end
+    end
+  end
+  return best
+end
+
+local function take(l, slot, ask)
+  local j = load(l.first)
+  leave_lane(j)
+  count(j, '1')
+  call('HSET', P .. 'job:' .. j.id, 'attempts', int(j.attempts + 1), 'fence', int(j.fence + 1),
+       'claim', slot.secret, 'worker', ask.worker, 'claim_until', ask.till, 'started', ask.now)
+  call('ZADD', P .. 'claims', ask.till, j.id)
+  call('ZADD', P .. 'lanes', 'XX', ask.now, l.lane)
+  hold(j, 1)
+  event(j, ask.now, 'claimed', ask.worker)
+  return j.id
+end
+
+-- --- operations: each reads its arguments, then answers {word, ...} ---
+
+local op = {}
+
+function op.submit()
+  local j = args({'id', 'key', 'body_hash', 'device', 'configuration', 'problem', 'priority',
+                  'deadline', 'batch', 'batch_at', 'created', 'task', 'name', 'most'})
+  local key = P .. 'job:' .. j.id
+  return function()
+    local other = j.key ~= '' and call('GET', P .. 'key:' .. j.key)
+    if other then
+      local same = call('HGET', P .. 'job:' .. other, 'body_hash') == j.body_hash
+      return {same and 'known' or 'taken', other}
+    end
+    if call('EXISTS', key) == 1 then return {'ok'} end -- sent again by a process in doubt
+    local n = tonumber(call('HGET', P .. 'counts', 'state0') or '0')
+    if j.most ~= '0' and n >= tonumber(j.most) then return {'full', int(n)} end
+    call('HSET', key, 'id', j.id, 'key', j.key, 'body_hash', j.body_hash, 'device', j.device,
+         'configuration', j.configuration, 'problem', j.problem, 'priority', j.priority,
+         'deadline', j.deadline, 'batch', j.batch, 'batch_at', j.batch_at, 'created', j.created,
+         'task', j.task, 'name', j.name, 'attempts', '0', 'fence', '0')
+    if j.key ~= '' then call('SET', P .. 'key:' .. j.key, j.id) end
+    call('ZADD', P .. 'all', 0, j.id)
+    call('ZADD', P .. 'problem:' .. j.problem, 0, j.id)
+    if j.batch ~= '' then call('ZADD', P .. 'batch:' .. j.batch, j.batch_at, j.id) end
+    count(j, '0')
+    enter_lane(j, j.created)
+    event(j, j.created, 'submitted', j.problem)
+    return {'ok'}
+  end
+end
+
+function op.claim()
+  local ask, devices, slots = args({'worker', 'till', 'now'}), {}, {}
+  for _ = 1, tonumber(arg()) do devices[arg()] = true end
+  for i = 1, tonumber(arg()) do slots[i] = args({'lane', 'held', 'secret'}) end
+  return function()
+    local out, busy = {'claimed'}, {}
+    for pass = 1, 2 do
+      for i, slot in ipairs(slots) do
+        local l = not busy[i] and choose(lanes_for(devices), slot, tonumber(ask.now), pass == 2)
+        if l then
+          busy[i] = true
+          out[#out + 1] = int(i - 1)
+          out[#out + 1] = take(l, slot, ask)
+        end
+      end
+    end
+    return out
+  end
+end
+
+-- The job, if claim and fence are those of its running attempt; else nil and the answer.
+local function held(e, counts)
+  local j = load(e.id)
+  if not j then return nil, {'none'} end
+  if j.state == '1' and j.fence == e.fence and j.claim == e.claim then return j end
+  if counts then call('HINCRBY', P .. 'counts', 'refused', 1) end
+  return nil, {'gone'}
+end
+
+function op.renew()
+  local e = args({'id', 'claim', 'fence', 'till'})
+  return function()
+    local j, no = held(e, false)
+    if not j then return no end
+    call('HSET', P .. 'job:' .. e.id, 'claim_until', e.till)
+    call('ZADD', P .. 'claims', e.till, e.id)
+    return {'ok'}
+  end
+end
+
+-- An operation that ends the running attempt.
+local function ending(act)
+  return function()
+    local e = args({'id', 'claim', 'fence', 'now', unpack(ENDING)})
+    return function()
+      local j, no = held(e, true)
+      if not j then return no end
+      act(j, e)
+      return {'ok'}
+    end
+  end
+end
+
+op.finish = ending(function(j, e)
+  end_job(j, '2', e)
+  event(j, e.now, 'finished', e.verdict ~= '' and e.verdict or e.error)
+end)
+
+op.fail = ending(function(j, e) again(j, e, 'failed') end)
+
+op.give_back = ending(function(j, e)
+  wait_again(j, j.attempts - 1, e.now)
+  event(j, e.now, 'handed_back', j.worker)
+end)
+
+local function cancel(j, now, message, detail)
+  end_job(j, '3', {now = now, error = 'cancelled', blame = 'host', message = message})
+  event(j, now, 'cancelled', detail)
+end
+
+function op.cancel()
+  local e = args({'id', 'now'})
+  return function()
+    local j = load(e.id)
+    if not j then return {'none'} end
+    if j.state ~= '0' and j.state ~= '1' then return {'ok', '0'} end
+    cancel(j, e.now, 'the job was cancelled', '')
+    return {'ok', '1'}
+  end
+end
+
+function op.requeue()
+  local e = args({'id', 'now'})
+  return function()
+    local j = load(e.id)
+    if not j then return {'none'} end
+    if j.state ~= '4' then return {'alive', j.state} end
+    call('ZREM', P .. 'ended', e.id)
+    call('HDEL', P .. 'job:' .. e.id, 'finished', unpack(ENDING))
+    wait_again(j, 0, e.now)
+    event(j, e.now, 'requeued', '')
+    return {'ok'}
+  end
+end
+
+-- Entries of the stream go by id, an hour after their job has ended: its record is durable then.
+-- The job keeps its own list of them.
+local function trim(now)
+  local ids = call('ZRANGE', P .. 'ended', '-inf', int(now - EVENTS_KEEP_MS), 'BYSCORE', 'LIMIT', 0,
+                   TRIM_MOST)
+  for _, id in ipairs(ids) do
+    for _, line in ipairs(call('LRANGE', P .. 'life:' .. id, 0, -1)) do
+      call('XDEL', P .. 'events', string.match(line, '^%d+') .. '-0')
+    end
+    call('ZREM', P .. 'ended', id)
+  end
+end
+
+function op.expire()
+  local now = arg()
+  return function()
+    local range = {'-inf', now, 'BYSCORE', 'LIMIT', 0, EXPIRE_MOST}
+    local run_out, late = call('ZRANGE', P .. 'claims', unpack(range)), nil
+    for _, id in ipairs(run_out) do
+      call('HINCRBY', P .. 'counts', 'expired', 1)
+      again(load(id), {now = now, error = 'gym', blame = 'gym',
+                       message = 'each attempt ended without an answer: its worker was gone'},
+            'expired')
+    end
+    late = call('ZRANGE', P .. 'late', unpack(range))
+    for _, id in ipairs(late) do
+      cancel(load(id), now, 'the deadline passed while the job waited', 'deadline')
+    end
+    trim(now)
+    return {'ok', int(#run_out + #late)}
+  end
+end
+
+function op.extend()
+  local till = arg()
+  return function()
+    for _, id in ipairs(call('ZRANGE', P .. 'claims', '-inf', '(' .. till, 'BYSCORE')) do
+      call('HSET', P .. 'job:' .. id, 'claim_until', till)
+      call('ZADD', P .. 'claims', till, id)
+    end
+    return {'ok'}
+  end
+end
+
+-- --- the group ---
+
+-- Claims are kept as ids, and answered with the jobs.
+local function with_jobs(answers)
+  for _, a in ipairs(answers) do
+    if a[1] == 'claimed' then
+      for i = 3, #a, 2 do a[i] = call('HGETALL', P .. 'job:' .. a[i]) end
+    end
+  end
+  return answers
+end
+
+local group = tonumber(arg())
+local seen = tonumber(call('HGET', KEYS[1], 'group') or '0')
+if seen == group then return with_jobs(cmsgpack.unpack(call('HGET', KEYS[1], 'answer'))) end
+if seen > group then return redis.error_reply('STALE this group came late') end
+
+local answers, failed = {}, {}
+local fine = {ok = true, known = true, claimed = true}
+while at < #ARGV do
+  local chain = arg()
+  local act = op[arg()]() -- takes its arguments in any case
+  local answer = failed[chain] and {'skipped'} or act()
+  failed[chain] = failed[chain] or not fine[answer[1]]
+  answers[#answers + 1] = answer
+end
+call('HSET', KEYS[1], 'group', int(group), 'answer', cmsgpack.pack(answers))
+call('PEXPIRE', KEYS[1], LAST_KEEP_MS)
+return with_jobs(answers)

@@ -1,0 +1,232 @@
+/* The Redis store: what is asked of the script, and what it answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "svc/store_redis.h"
+
+static struct kg_svc_redis *own(struct kg_svc_store *s)
+{
+    return (struct kg_svc_redis *)s;
+}
+
+/* --- what is asked --- */
+
+enum kg_code kg_svc_redis_submit(struct kg_svc_store *store, const struct kg_svc_job *job,
+                                 int64_t most, char id[KG_ULID_LEN], bool *known,
+                                 struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    char name[KG_SHA256_HEX];
+    struct kg_svc_redis_op *op = kg_svc_redis_op(s, "submit", OP_SUBMIT, job->id, err);
+    if (op == NULL) {
+        return err->code;
+    }
+    op->u.submit.id = id;
+    op->u.submit.known = known;
+    *known = false;
+    snprintf(id, KG_ULID_LEN, "%s", job->id);
+    kg_svc_lane_name(job, name);
+    kg_svc_redis_add(s, "ttttttiitiitti", job->id, job->key, job->body_hash, job->device,
+                     job->configuration, job->problem, (int64_t)job->priority, job->deadline_ms,
+                     job->batch, job->batch_at, job->created_ms, job->task, name, most);
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_claim(struct kg_svc_store *store, const struct kg_svc_ask *ask,
+                                struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    struct kg_svc_redis_op *op = kg_svc_redis_op(s, "claim", OP_CLAIM, "", err);
+    if (op == NULL) {
+        return err->code;
+    }
+    op->u.claim.out = out;
+    op->u.claim.of = of;
+    op->u.claim.n = n;
+    op->u.claim.nslots = ask->nslots;
+    *n = 0;
+    kg_svc_redis_add(s, "tiii", ask->worker, ask->now_ms + ask->term_ms, ask->now_ms,
+                     (int64_t)ask->ndevices);
+    for (size_t i = 0; i < ask->ndevices; i++) {
+        kg_svc_redis_add(s, "t", ask->devices[i]);
+    }
+    kg_svc_redis_add(s, "i", (int64_t)ask->nslots);
+    for (size_t i = 0; i < ask->nslots; i++) {
+        struct kg_key secret;
+        char claim[KG_SVC_CLAIM_LEN];
+        if (kg_rng_secret(&secret, err) != KG_OK) {
+            return err->code;
+        }
+        kg_key_hex(secret, claim);
+        kg_svc_redis_add(s, "tit", ask->slots[i].lane, ask->slots[i].held_ms, claim);
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_renew(struct kg_svc_store *store, const char *id, const char *claim,
+                                int64_t fence, int64_t until_ms, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    if (kg_svc_redis_op(s, "renew", OP_CHANGE, id, err) == NULL) {
+        return err->code;
+    }
+    kg_svc_redis_add(s, "ttii", id, claim, fence, until_ms);
+    return KG_OK;
+}
+
+static enum kg_code end_attempt(struct kg_svc_store *store, const char *name,
+                                const struct kg_svc_end *e, struct kg_err *err)
+{
+    static const struct kg_svc_place nowhere;
+    struct kg_svc_redis *s = own(store);
+    const struct kg_svc_place *p = e->record != NULL ? e->record : &nowhere;
+    if (kg_svc_redis_op(s, name, OP_CHANGE, e->id, err) == NULL) {
+        return err->code;
+    }
+    kg_svc_redis_add(s, "ttiitiitttttt", e->id, e->claim, e->fence, e->now_ms, p->segment,
+                     p->offset, p->len, p->sum, e->verdict, e->reason, e->error, e->blame,
+                     e->message);
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_finish(struct kg_svc_store *store, const struct kg_svc_end *e,
+                                 struct kg_err *err)
+{
+    return end_attempt(store, "finish", e, err);
+}
+
+enum kg_code kg_svc_redis_failed(struct kg_svc_store *store, const struct kg_svc_end *e,
+                                 struct kg_err *err)
+{
+    return end_attempt(store, "fail", e, err);
+}
+
+enum kg_code kg_svc_redis_give_back(struct kg_svc_store *store, const struct kg_svc_end *e,
+                                    struct kg_err *err)
+{
+    return end_attempt(store, "give_back", e, err);
+}
+
+enum kg_code kg_svc_redis_cancel(struct kg_svc_store *store, const char *id, int64_t now_ms,
+                                 bool *changed, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    struct kg_svc_redis_op *op = kg_svc_redis_op(s, "cancel", OP_CANCEL, id, err);
+    if (op == NULL) {
+        return err->code;
+    }
+    op->u.changed = changed;
+    *changed = false;
+    kg_svc_redis_add(s, "ti", id, now_ms);
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_requeue(struct kg_svc_store *store, const char *id, int64_t now_ms,
+                                  struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    if (kg_svc_redis_op(s, "requeue", OP_CHANGE, id, err) == NULL) {
+        return err->code;
+    }
+    kg_svc_redis_add(s, "ti", id, now_ms);
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_expire(struct kg_svc_store *store, int64_t now_ms, int64_t *n,
+                                 struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    struct kg_svc_redis_op *op = kg_svc_redis_op(s, "expire", OP_EXPIRE, "", err);
+    if (op == NULL) {
+        return err->code;
+    }
+    op->u.count = n;
+    *n = 0;
+    kg_svc_redis_add(s, "i", now_ms);
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_extend(struct kg_svc_store *store, int64_t until_ms, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    if (kg_svc_redis_op(s, "extend", OP_CHANGE, "", err) == NULL) {
+        return err->code;
+    }
+    kg_svc_redis_add(s, "i", until_ms);
+    return KG_OK;
+}
+
+/* --- what it answers --- */
+
+static const char *text_at(const redisReply *array, size_t i)
+{
+    return i < array->elements && array->element[i]->str != NULL ? array->element[i]->str : "";
+}
+
+static enum kg_code give_job(const redisReply *fields, struct kg_svc_job *job, struct kg_err *err)
+{
+    for (size_t i = 0; i + 1 < fields->elements; i += 2) {
+        if (kg_svc_redis_field(job, text_at(fields, i), fields->element[i + 1], err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+/* slot, job, slot, job. A job that was cancelled since, which only a group that was sent twice can
+ * find, is left out. */
+static enum kg_code give_claims(const struct kg_svc_redis_op *op, const redisReply *a,
+                                struct kg_err *err)
+{
+    *op->u.claim.n = 0;
+    for (size_t i = 1; i + 1 < a->elements && *op->u.claim.n < op->u.claim.nslots; i += 2) {
+        struct kg_svc_job *job = &op->u.claim.out[*op->u.claim.n];
+        if (give_job(a->element[i + 1], job, err) != KG_OK) {
+            return err->code;
+        }
+        if (job->state == KG_SVC_RUNNING) {
+            op->u.claim.of[(*op->u.claim.n)++] = strtoul(text_at(a, i), NULL, 10);
+        } else {
+            kg_svc_job_deinit(job);
+            kg_svc_job_init(job);
+        }
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisReply *a,
+                               struct kg_err *err)
+{
+    const char *word = a->type == REDIS_REPLY_ARRAY ? text_at(a, 0) : "";
+    bool ok = strcmp(word, "ok") == 0, known = strcmp(word, "known") == 0;
+    if (strcmp(word, "claimed") == 0 && op->type == OP_CLAIM) {
+        return give_claims(op, a, err);
+    }
+    if ((known || strcmp(word, "taken") == 0) && op->type == OP_SUBMIT) {
+        *op->u.submit.known = true;
+        snprintf(op->u.submit.id, KG_ULID_LEN, "%.26s", text_at(a, 1));
+    }
+    if (ok && op->type == OP_CANCEL) {
+        *op->u.changed = text_at(a, 1)[0] == '1';
+    } else if (ok && op->type == OP_EXPIRE) {
+        *op->u.count = strtoll(text_at(a, 1), NULL, 10);
+    }
+    if (strcmp(word, "taken") == 0) {
+        kg_fail(op->err, KG_E_USAGE, "the key belongs to job %.26s, which asked for something else",
+                text_at(a, 1));
+    } else if (strcmp(word, "full") == 0) {
+        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", text_at(a, 1));
+    } else if (strcmp(word, "none") == 0) {
+        kg_fail(op->err, KG_E_NOT_FOUND, "no job %s", op->id);
+    } else if (strcmp(word, "gone") == 0) {
+        kg_fail(op->err, KG_E_NOT_FOUND, "the claim on job %s has ended", op->id);
+    } else if (strcmp(word, "alive") == 0) {
+        int state = text_at(a, 1)[0] - '0';
+        kg_fail(op->err, KG_E_USAGE, "job %s is not dead but %s", op->id,
+                state >= 0 && state < KG_SVC_STATES ? kg_svc_state_name(state) : "lost");
+    } else if (!ok && !known && strcmp(word, "skipped") != 0) {
+        return kg_fail(err, KG_E_IO, "the script answered `%.40s`", word);
+    }
+    return KG_OK;
+}
