@@ -22,11 +22,14 @@ struct submission {
         struct kg_svc_job job;
         int64_t generation;
         char older[KG_ULID_LEN]; /* to be cancelled; "": none */
-        bool there, cancelled;   /* there: the job was found, and is joined */
+        bool there;              /* the job was found and is joined, or is accepted */
+        bool known, cancelled;   /* the store's answers: the job was there, the older one ended */
+        struct kg_err err;       /* USAGE: another request has the generation */
     } * task;                    /* [batch.n] */
     char (*id)[KG_ULID_LEN];     /* [batch.n] of the jobs */
     json_t *results;             /* of the first tasks, which have ended */
     int64_t begun_ms;
+    int tries; /* in which a generation was taken */
 };
 
 static void destroy(void *ctx)
@@ -71,30 +74,25 @@ static enum kg_code place(struct submission *s, size_t i, struct kg_err *err)
     return code == KG_E_NOT_FOUND ? KG_OK : code;
 }
 
-static enum kg_code submit(struct submission *s, size_t i, struct kg_svc_store *store,
-                           struct kg_err *err)
+/* No limit to the queue: these clients take a refusal for a failed task. */
+static enum kg_code submit(struct submission *s, size_t i, struct kg_svc_store *store)
 {
     struct task *t = &s->task[i];
-    bool known;
-    enum kg_code code = KG_E_USAGE;
-    int64_t first = t->generation;
-    /* Another request of the same id may have taken the generation meanwhile. No limit to the
-     * queue: these clients take a refusal for a failed task. */
-    for (int n = 0; n < GENERATIONS_TRIED && code == KG_E_USAGE; n++) {
-        struct kg_err taken = KG_ERR_INIT;
-        kg_svc_job_deinit(&t->job);
-        kg_svc_job_init(&t->job);
-        code = kg_svc_kernelgym_job(&s->batch.task[i], first + n, &t->job, &taken);
-        code =
-            code == KG_OK ? store->kind->submit(store, &t->job, 0, s->id[i], &known, &taken) : code;
-        *err = code == KG_OK ? *err : taken;
+    const struct kg_svc_store_kind *kind = store->kind;
+    t->err = (struct kg_err)KG_ERR_INIT;
+    kg_svc_job_deinit(&t->job);
+    kg_svc_job_init(&t->job);
+    if (kg_svc_kernelgym_job(&s->batch.task[i], t->generation, &t->job, &t->err) != KG_OK ||
+        kind->submit(store, &t->job, 0, s->id[i], &t->known, &t->err) != KG_OK ||
+        t->older[0] == '\0') {
+        return t->err.code;
     }
-    if (code == KG_OK && t->older[0] != '\0') {
-        struct kg_err gone = KG_ERR_INIT;
-        code = store->kind->cancel(store, t->older, kg_svc_now_ms(), &t->cancelled, &gone);
-        code = code == KG_E_NOT_FOUND ? KG_OK : code;
-    }
-    return code;
+    return kind->cancel(store, t->older, kg_svc_now_ms(), &t->cancelled, &t->err);
+}
+
+static bool is_answer(enum kg_code code)
+{
+    return code == KG_OK || code == KG_E_USAGE || code == KG_E_NOT_FOUND;
 }
 
 static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
@@ -103,11 +101,27 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
     struct submission *s = (struct submission *)op;
     (void)segments;
     for (size_t i = 0; i < s->batch.n; i++) {
-        if (!s->task[i].there && submit(s, i, store, err) != KG_OK) {
+        if (!s->task[i].there && !is_answer(submit(s, i, store))) {
+            *err = s->task[i].err;
             return err->code;
         }
     }
     return KG_OK;
+}
+
+/* Another request of the same id may have taken the generation meanwhile: the next one is tried. */
+static bool some_begin_anew(struct submission *s)
+{
+    bool some = false;
+    for (size_t i = 0; i < s->batch.n; i++) {
+        struct task *t = &s->task[i];
+        bool taken = !t->there && t->err.code == KG_E_USAGE;
+        t->there = !taken;
+        t->generation += taken;
+        some = some || taken;
+    }
+    s->tries += some;
+    return some;
 }
 
 /* --- answering --- */
@@ -163,7 +177,12 @@ static void done(struct kg_svc_op *op)
 {
     struct submission *s = (struct submission *)op;
     double wait = s->form != BATCH && s->batch.task[0].polls ? 0 : WAIT_S;
-    if (op->err.code != KG_OK) {
+    bool recorded = op->err.code == KG_OK, again = recorded && some_begin_anew(s);
+    if (again && s->tries < GENERATIONS_TRIED) {
+        kg_svc_writer_post(s->api->writer, &s->op);
+        return;
+    }
+    if (!recorded || again) {
         kg_svc_reply_json(
             s->x, 503, json_pack("{s:s}", "detail", "the task can't be recorded now: ask again"));
         destroy(s);

@@ -46,8 +46,8 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         out->least[rung] =
             out->rest + out->judge[rung] + most(call, z->call) + (single ? 0 : 2 * z->state);
     }
-    out->all = out->least[KG_TM_ONE] + 2 * z->call +
-               KG_TL_COUNT * (z->in + z->answer + z->wide) + least(kept, KEPT) + z->ports;
+    out->all = out->least[KG_TM_ONE] + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide) +
+               least(kept, KEPT) + z->ports;
 }
 
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity)
