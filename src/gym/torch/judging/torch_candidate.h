@@ -26,6 +26,10 @@ enum kg_stage_result kg_tcandidate_ask(struct kg_evaluation *e, const struct kg_
                                        struct kg_err *err);
 enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum kg_stage stage,
                                         struct kg_err *err);
+/* State that a case of the law wants: another set of parameters, or the same afresh where calls
+ * change it. */
+enum kg_stage_result kg_tcandidate_state(struct kg_evaluation *e, const struct kg_tinstance *s,
+                                         enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
 /* One case through candidate and judge. */
 enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
                                         enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
