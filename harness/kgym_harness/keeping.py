@@ -263,7 +263,8 @@ def changed(subject, named, again, seed, law, which):
     kinds = subject.keeps
     one, made = [t for _, t in named], [t for _, t in named]
     if not compares(subject, law, which):
-        made[which] = inside.changed(one[which], subject.terms, seed)
+        values = inside.changed(one[which], subject.terms, seed)
+        made[which] = values if values is one[which] else _laid(values, one[which])
         return [(path, t) for (path, _), t in zip(named, made)]
     for i, of in sorted(kinds.items()):
         k = _partner(i, one, kinds)

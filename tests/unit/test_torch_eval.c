@@ -1011,6 +1011,9 @@ static bool judge_has(int id)
            KG_OK;
 }
 
+#define LARGE_CALL "    def forward(self, x):\n        return torch.relu(x) + x\n"
+static const char large[] = HEAD "class ModelNew(nn.Module):\n" LARGE_CALL;
+
 /* No more of the laws that are drawn than an evaluation asks have cases at a time, and each serves
  * a number of evaluations; of one that cannot be asked nothing is kept but that. */
 static void laws_that_are_drawn_take_turns(void **state)
@@ -1020,16 +1023,21 @@ static void laws_that_are_drawn_take_turns(void **state)
     uint64_t rank[KG_TL_COUNT];
     struct kg_record r;
     need_torch();
-    judge("affine.py", good, KG_ST_FULL, &r);
+    put("large.py", HEAD "class Model(nn.Module):\n" LARGE_CALL "\n\ndef get_inputs():\n"
+                         "    return [torch.randn(1024, 256)]\n\n\n"
+                         "def get_init_inputs():\n    return []\n");
+    judge("large.py", large, KG_ST_FULL, &r);
     kg_record_deinit(&r);
+    struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
+    int64_t *memory = &kg_torch_of(worker)->judge.facts.memory_bytes, was = *memory;
+    int64_t held = kg_torch_of(worker)->judge.bytes;
     kg_torch_forget(worker, KG_FORGET_PROBLEM);
     worker->config = config;
     worker->config.laws = 3;
-    int64_t *memory = &kg_torch_of(worker)->judge.facts.memory_bytes, was = *memory;
-    *memory = 1 << 12; /* not enough for all laws at once */
-    struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
+    *memory =
+        6 * held; /* room for its cases, but not for all laws in the part that they may take */
     for (int k = 0; k < 3; k++) {
-        judge("affine.py", good, KG_ST_FULL, &r);
+        judge("large.py", large, KG_ST_FULL, &r);
         assert_string_equal(kg_verdict_name(r.verdict), "ok");
         kg_record_deinit(&r);
         assert_int_equal(drawn_laws(there), 3);
@@ -1049,7 +1057,7 @@ static void laws_that_are_drawn_take_turns(void **state)
     for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
         assert_int_equal(rank[l], there[l] ? 0 : before[l] ? 4 : 1); /* others before them */
     }
-    judge("affine.py", good, KG_ST_FULL, &r);
+    judge("large.py", large, KG_ST_FULL, &r);
     kg_record_deinit(&r);
     assert_int_equal(drawn_laws(there), 3);
     for (int l = KG_TL_DRAWN; l < KG_TL_COUNT; l++) {
