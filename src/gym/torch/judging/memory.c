@@ -17,11 +17,11 @@
 #define POOL      (64 * MB)  /* port.c: what PyTorch's pool has besides the answers */
 #define DESCRIBES 8          /* times the inputs' bytes, while a task is described */
 #define FEW       (256 * MB) /* inputs of a problem that is not described */
-#define LEFT                                                                                       \
-    6 /* times the state, of a case whose call changes it: masters, in float, in double, a         \
-         candidate's */
-#define DEFAULT 4 /* the part of a device that a judge may take where nothing is planned */
-#define COPIES  3 /* of inputs on every rung: the judge's, and in two regions */
+#define DEFAULT   4 /* the part of a device that a judge may take where nothing is planned */
+#define COPIES    3 /* of inputs on every rung: the judge's, and in two regions */
+/* Times the state, of a case whose call changes it: masters, what the reference leaves in float and
+ * in double, and a candidate's. */
+#define LEFT 6
 
 static const char *const rungs[] = {
     [KG_TM_NONE] = "none",        [KG_TM_RESIDENT] = "resident", [KG_TM_ONE] = "one case",
