@@ -74,8 +74,8 @@ static void each_rung_judges(void **state)
     expect_on(0, by_rows, new_rows, "ok", "none", "fp64");
     expect_on(65536, by_rows, new_rows, "ok", "resident", "fp64");
     expect_on(640, by_rows, new_rows, "ok", "one case", "fp64");
-    expect_on(512, by_rows, new_rows, "ok", "sliced", "fp64");
-    expect_on(512, by_rows, wrong_row, "wrong/value", "sliced", "fp64");
+    expect_on(530, by_rows, new_rows, "ok", "sliced", "fp64");
+    expect_on(530, by_rows, wrong_row, "wrong/value", "sliced", "fp64");
     expect_on(400, by_rows, new_rows, "ok", "hosted", "fp64");
     expect_on(400, by_rows, wrong_row, "wrong/value", "hosted", "fp64");
 }
@@ -85,8 +85,8 @@ static void slices_that_depend_on_each_other(void **state)
 {
     (void)state;
     need_torch();
-    expect_on(512, by_columns, new_columns, "ok", "fp32", "fp32");
-    expect_on(512, by_columns, wrong_row, "wrong/value", "fp32", "fp32");
+    expect_on(530, by_columns, new_columns, "ok", "fp32", "fp32");
+    expect_on(530, by_columns, wrong_row, "wrong/value", "fp32", "fp32");
     expect_on(400, by_columns, new_columns, "ok", "fp32 hosted", "fp32");
 }
 
@@ -103,22 +103,26 @@ static void a_candidate_is_not_blamed_for_a_tight_device(void **state)
     need_torch();
     static const char greedy[] =
         HEAD MODEL("ModelNew") "        raise torch.OutOfMemoryError('CUDA out of memory')\n";
+    static const char words[] =
+        HEAD MODEL("ModelNew") "        raise ValueError('CUDA out of memory')\n";
     static const struct {
         int64_t mb;
-        const char *want;
-    } table[] = {{470, "error/limit"}, {640, "out_of_memory/device"}};
+        const char *text, *want;
+    } table[] = {{400, greedy, "error/limit"},
+                 {400, words, "crash/exception"},
+                 {640, greedy, "out_of_memory/device"}};
     put("large.py", by_rows);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct kg_record r;
         char got[100];
         open_with(table[i].mb);
         share_the_device(false);
-        judge("large.py", greedy, KG_ST_FULL, &r);
+        judge("large.py", table[i].text, KG_ST_FULL, &r);
         seen(&r, got, sizeof got);
         assert_string_equal(got, table[i].want);
         if (r.has_error) {
             assert_int_equal(r.error.blame, KG_BLAME_HOST);
-            assert_non_null(strstr(r.error.message, "470 MB may be used"));
+            assert_non_null(strstr(r.error.message, "400 MB may be used"));
         }
         kg_record_deinit(&r);
     }
@@ -131,14 +135,14 @@ static void what_does_not_fit_twice_is_not_timed(void **state)
     struct kg_record r;
     need_torch();
     put("large.py", by_rows);
-    open_with(470);
+    open_with(400);
     share_the_device(true);
     judge("large.py", new_rows, KG_ST_TIMING, &r);
     assert_int_equal(r.verdict, KG_V_OK);
     assert_int_equal(r.timing.status, KG_T_NOT_MEASURED);
     assert_non_null(r.timing.why);
     assert_non_null(strstr(r.timing.why, "do not fit cpu together"));
-    assert_non_null(strstr(r.timing.why, "where 470 MB may be used"));
+    assert_non_null(strstr(r.timing.why, "where 400 MB may be used"));
     assert_false(r.has_speedup);
     kg_record_deinit(&r);
 }

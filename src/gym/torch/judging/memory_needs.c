@@ -7,6 +7,10 @@
 #define SHARE   4         /* and no more than this part is taken for comfort */
 #define SMALL   (64 * MB) /* what the judge rounds up, and holds besides */
 
+/* What a rung should have room for, besides what it needs: nothing, what a candidate is owed, and
+ * what both sides allocate while they are timed. */
+enum wish { NOTHING, OWED, TIMED };
+
 static uint64_t most(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -50,22 +54,37 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
                least(kept, KEPT) + z->ports;
 }
 
-enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity)
+uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
 {
-    if (n->all <= capacity / COMFORT) {
-        return KG_TM_RESIDENT;
-    }
-    for (enum kg_tmemory_rung rung = KG_TM_ONE; rung < KG_TM_RUNGS; rung++) {
-        if ((slices || !kg_trung_slices(rung)) && n->least[rung] <= capacity) {
+    return n->rest + n->judge[rung] + n->calls;
+}
+
+/* The first rung of these, from the highest on, that fits. */
+static enum kg_tmemory_rung first_of(const struct kg_tneeds *n, enum kg_tmemory_rung from,
+                                     enum kg_tmemory_rung to, bool slices, enum wish wish,
+                                     uint64_t capacity)
+{
+    for (enum kg_tmemory_rung rung = from; rung <= to; rung++) {
+        uint64_t need = n->least[rung] + (wish >= OWED ? n->owed : 0);
+        need = wish == TIMED ? most(need, kg_tneeds_timed(n, rung)) : need;
+        if ((slices || !kg_trung_slices(rung)) && need <= capacity) {
             return rung;
         }
     }
     return KG_TM_NONE;
 }
 
-uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
+enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity)
 {
-    return n->rest + n->judge[rung] + n->calls;
+    static const enum kg_tmemory_rung from[] = {KG_TM_ONE, KG_TM_SINGLE};
+    static const enum kg_tmemory_rung to[] = {KG_TM_HOSTED, KG_TM_LAST};
+    enum kg_tmemory_rung rung = n->all <= capacity / COMFORT ? KG_TM_RESIDENT : KG_TM_NONE;
+    for (int oracle = 0; oracle < 2; oracle++) {
+        for (int wish = TIMED; wish >= NOTHING && rung == KG_TM_NONE; wish--) {
+            rung = first_of(n, from[oracle], to[oracle], slices, (enum wish)wish, capacity);
+        }
+    }
+    return rung;
 }
 
 uint64_t kg_tneeds_reservation(const struct kg_tneeds *n, enum kg_tmemory_rung rung,

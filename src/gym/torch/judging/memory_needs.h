@@ -35,7 +35,9 @@ struct kg_tshares {
 };
 
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out);
-/* The highest rung that fits; KG_TM_NONE: not one does. slices: the oracle may work in slices. */
+/* The highest rung that fits, of those that leave a candidate what it is owed and let both sides be
+ * timed; else of those that leave it that; else of all. A rung whose oracle is in double goes
+ * before one in float. KG_TM_NONE: not one fits. slices: the oracle may work in slices. */
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity);
 /* Does the oracle work in slices; does the host keep its answers; are there none in double? */
 bool kg_trung_slices(enum kg_tmemory_rung rung);

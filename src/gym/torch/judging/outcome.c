@@ -194,10 +194,10 @@ static const char *whose_memory(const struct kg_evaluation *e, const json_t *rep
 }
 
 /* It says that the device has no memory, of which less was left for it than it is owed. */
-static bool is_starved(const struct kg_evaluation *e, const json_t *reply)
+static bool is_starved(const struct kg_evaluation *e, enum kg_tstatus said, const json_t *reply)
 {
-    return e->on_device && strcmp(text_of(reply, "memory"), "device") == 0 &&
-           kg_tmemory_is_tight(e->w);
+    return said == KG_TA_OUT_OF_MEMORY && e->on_device &&
+           strcmp(text_of(reply, "memory"), "device") == 0 && kg_tmemory_is_tight(e->w);
 }
 
 /* The place is evidence of its own: the card shows the line with a mark, as it does for C. */
@@ -242,7 +242,7 @@ static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand 
     if (lacks_gpu(e, said, reply)) {
         return kg_toutcome_needs_gpu(err, message);
     }
-    if (is_starved(e, reply)) {
+    if (is_starved(e, said, reply)) {
         (void)!kg_tmemory_excuse(e->w, message, err);
         return KG_STAGE_ERROR;
     }
