@@ -146,7 +146,8 @@ def _touched(one, other, kinds, seed, large):
         value = _amount(draw, k, unit, large)
         value = max(-HALF_MOST, min(HALF_MOST, value)) if one.dtype == torch.float16 else value
         row, column = at // n % copy.shape[-2] if copy.dim() > 1 else 0, at % n
-        flat[at] = abs(value) if positive and row == column else value
+        value = abs(value) if positive and row == column else value
+        flat[at] = value
         if "symmetric" in kinds:
             flat[at // (n * n) * n * n + column * n + row] = value
     return copy
