@@ -6,6 +6,7 @@
 #include "gym/torch/onboard/panel_source.h"
 #include "gym/torch/problem/input_plan.h"
 #include "gym/torch/problem/module.h"
+#include "gym/torch/problem/own_law.h"
 #include "gym/torch/problem/suite.h"
 #include "gym/torch/problem/task.h"
 
@@ -26,7 +27,8 @@ static void sound(const struct kg_task_desc *d)
     KG_ASSERT(d->terms >= 0 && d->terms <= KG_TASK_TERMS);
     for (int law = 0; law < KG_TL_COUNT; law++) {
         int64_t k = kg_tplan_k(d, (enum kg_tlaw)law);
-        KG_ASSERT(k >= 1 && k <= (int64_t)1 << (law == KG_TL_EQUAL ? 40 : 20));
+        KG_ASSERT(k >= 1 && k <= (int64_t)1
+                                     << (law == KG_TL_EQUAL || kg_tplan_touches(law) ? 40 : 20));
     }
     for (size_t i = 0; i < d->nstate; i++) {
         struct kg_dj_law law;

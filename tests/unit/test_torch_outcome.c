@@ -29,6 +29,7 @@ static void bench_open(struct bench *b, const char *device)
     kg_torch_of(b->w)->problem = &b->problem;
     b->r.candidate.code = "import torch\n";
     b->e = (struct kg_evaluation){.w = b->w, .r = &b->r, .code = "x.cuda()\n", .code_len = 9};
+    b->e.on_device = strcmp(device, "cpu") != 0;
     b->e.run = calloc(1, sizeof(struct kg_torch_run));
     kg_torch_run_of(&b->e)->instance = &kg_torch_of(b->w)->instance[KG_INSTANCE_PUBLISHED];
 }
