@@ -5,7 +5,7 @@
 #   tests/long.sh BUILD
 # Not part of it, because it takes hours or an idle machine: all mutants (`make mutants`), both corpora at
 # published sizes with their controls (`make corpus`), fuzzing (`make fuzz`), measurements (`make bench`).
-# TEST_MUTANTS: size of the sample (default 8).
+# TEST_MUTANTS: size of the sample (default 6).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 b=${1:?usage: tests/long.sh BUILD}
@@ -21,7 +21,7 @@ part() {
 }
 part 'programs that take long' tests/run.sh "$b" --long
 part 'all programs, sanitized' make --no-print-directory sanitize
-part "${TEST_MUTANTS:-8} mutants" tests/mutants.sh --sample "${TEST_MUTANTS:-8}"
+part "${TEST_MUTANTS:-6} mutants" tests/mutants.sh --sample "${TEST_MUTANTS:-6}"
 [ -z "$whole" ] || cat "$tally" >>"$whole"
 [ ${#failed[@]} -eq 0 ] || printf 'failed: %s\n' "${failed[@]}"
 tests/run.sh --sum "$tally" && [ ${#failed[@]} -eq 0 ]

@@ -43,7 +43,7 @@ list=${TEST_LIST:-$(dirname "$0")/programs.txt}
 is() { grep -qx "$1  *$2" "$list"; } # is long NAME
 
 # Those whose time is mostly that of Python, of compilers or of whole runs, where other programs run the same C code.
-others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision test_rl_chains_gym test_rl_chains_long test_rl_resume_long test_rl_switches test_demo_train test_option_ends test_torch_choices_long test_torch_samples test_kb_wrong"
+others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel test_torch_precision test_rl_chains_gym test_rl_chains_long test_rl_resume_long test_rl_switches test_demo_train test_option_ends test_torch_choices_long test_torch_samples test_torch_memory test_kb_wrong"
 case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no others_s= ;; esac
 
 progs=()

@@ -69,7 +69,7 @@ enum who { REF, CAND, NUL, WHOS };
 static struct {
     /* what to put into reports of timed calls; 0 and false: leave it */
     int64_t window_ns[WHOS];
-    double scatter;    /* the candidate's windows are up to 8 times this share longer */
+    double scatter;    /* the candidate's windows are longer by this share, times up to 8^7 */
     double drift;      /* the candidate's windows grow by this share from call to call */
     int64_t jitter_ns; /* every second null call takes so much longer */
     int64_t raised_ns; /* and each once the candidate is there */
@@ -136,8 +136,9 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (who == CAND) {
         int n = spy.calls[CAND];
-        rep->window_ns += (int64_t)(spy.scatter * (double)((unsigned)n * 2654435761u >> 29) *
-                                    (double)rep->window_ns);
+        unsigned eights = (unsigned)n * 2654435761u >> 29;
+        rep->window_ns +=
+            (int64_t)(spy.scatter * (double)((1u << 3 * eights) - 1) * (double)rep->window_ns);
         rep->window_ns += (int64_t)(spy.drift * n * (double)rep->window_ns);
         rep->loud = spy.loud_from > 0 && n >= spy.loud_from && n < spy.loud_from + spy.loud_calls;
         rep->loud = rep->loud && !(spy.loud_often && n % 2);
@@ -369,7 +370,8 @@ static void the_oracle_comes_last(void **state)
     const json_t *t = evidence(&r, "pairs");
     int64_t mixed_in = number(t, "verified_before") + number(t, "calls") - r.timing.warmups -
                        r.speedup.pairs - number(t, "others") - number(t, "repeated");
-    assert_true(r.speedup.pairs > 4 || mixed_in == 0); /* the calls that it owes are pairs */
+    /* The calls that it owes are pairs; besides, before each pair one call may be mixed in. */
+    assert_true(r.speedup.pairs > 4 || mixed_in <= 4);
     assert_int_equal(spy.oracle_last, KG_DJ_KEPT_SLOTS);
     assert_true(number(evidence(&r, "pairs"), "with_oracle") >= KG_DJ_KEPT_SLOTS);
     kg_record_deinit(&r);
@@ -606,7 +608,7 @@ static void wide_intervals(void **state)
     worker->config.timing_blocks = worker->config.timing_min_blocks = PLANNED;
     worker->config.timing_widest = 2;
     windows(4050000, 2050000, 50000);
-    spy.scatter = 50;
+    spy.scatter = 1;
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.timing.status, KG_T_NOT_TRUSTED);
     assert_non_null(strstr(r.timing.why, "its interval is too wide"));
