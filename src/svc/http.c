@@ -122,6 +122,12 @@ static void route(struct kg_svc_exchange *x, const char *const *segment, size_t 
 {
     const struct kg_svc_http_options *o = x->http->o;
     bool path_known = false;
+    if (kg_svc_is_foreign(x->req)) {
+        kg_svc_reply_error(x, 403, "foreign", "",
+                           "the request must name this host by its address or as `localhost`, and "
+                           "come from no page of another site");
+        return;
+    }
     for (size_t i = 0; i < o->nroutes; i++) {
         const struct kg_svc_route *r = &o->routes[i];
         if (!kg_svc_path_fits(r->pattern, segment, n, x->request.arg, x->args)) {

@@ -8,7 +8,8 @@
  * nothing of a body.
  *
  * The server refuses by itself: an unknown path (404), another method (405), a body over the limit
- * (413), a missing or wrong token (401), a token without the route's scope (403). */
+ * (413), a missing or wrong token (401), a token without the route's scope (403), and what a page
+ * of another site sends (403). */
 #ifndef KG_SVC_HTTP_H
 #define KG_SVC_HTTP_H
 

@@ -46,4 +46,8 @@ bool kg_svc_path_split(const char *raw, char *room, const char *segment[KG_SVC_S
 bool kg_svc_path_fits(const char *pattern, const char *const *segment, size_t n,
                       const char *arg[KG_SVC_ARGS], char *room);
 
+/* Does a page of another site send it? True where its Host is neither an address nor `localhost`,
+ * and where it has an Origin other than http://HOST. What is bound is always an address. */
+bool kg_svc_is_foreign(struct evhttp_request *req);
+
 #endif

@@ -215,9 +215,10 @@ int svc_request(const char *method, const char *path, const char *headers, const
         return 0;
     }
     kg_buf_init(&head, 1 << 16);
-    kg_buf_addf(&head,
-                "%s %s HTTP/1.1\r\nHost: t\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n",
-                method, path, headers, len);
+    kg_buf_addf(
+        &head,
+        "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n",
+        method, path, headers, len);
     send_all(s, head.data, head.len);
     send_all(s, body, len);
     kg_buf_deinit(&head);
@@ -229,7 +230,7 @@ int svc_open(const char *path, const char *headers)
     char head[1024];
     int s = dial();
     assert_true(s >= 0);
-    snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: t\r\n%s\r\n", path, headers);
+    snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n", path, headers);
     send_all(s, head, strlen(head));
     return s;
 }

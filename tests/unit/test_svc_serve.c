@@ -464,14 +464,14 @@ static void what_is_wrong_is_refused(void **state)
 static void requests_that_hide_another_are_refused(void **state)
 {
     static const char *const raw[] = {
-        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nContent-Length: "
+        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nContent-Length: "
         "40\r\n\r\n"
         "{}",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n"
+        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\n"
         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: "
+        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: "
         "chunked\r\n\r\nzz\r\n{}\r\n",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: t\r\nContent-Length: -4\r\n\r\n{}",
+        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -4\r\n\r\n{}",
         "GARBAGE\r\n\r\n",
     };
     (void)state;
@@ -483,6 +483,38 @@ static void requests_that_hide_another_are_refused(void **state)
         }
     }
     json_decref(svc_json(200, "GET", "/v1/live", ""));
+}
+
+static void pages_of_other_sites_are_refused(void **state)
+{
+    static const struct {
+        int status;
+        const char *headers;
+    } asked[] = {
+        {200, "Host: localhost:10907\r\n"},
+        {200, "Host: [::1]:10907\r\n"},
+        {200, "Host: 127.0.0.1:10907\r\nOrigin: http://127.0.0.1:10907\r\n"},
+        {403, "Host: 127.0.0.1:10907\r\nOrigin: http://127.0.0.1:10908\r\n"},
+        {403, "Host: 127.0.0.1:10907\r\nOrigin: null\r\n"},
+        {403, "Host: localhost.evil.example\r\n"},
+        {403, "Host: evil.example:10907\r\nOrigin: http://evil.example:10907\r\n"},
+        {403, "Host: 127.0.0.1:10907.evil.example\r\n"},
+        {403, "Host: 127.0.0.1.evil.example\r\n"},
+        {403, "Host: [::1].evil.example\r\n"},
+    };
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        char text[512];
+        int n = snprintf(text, sizeof text, "GET /v1/live HTTP/1.1\r\n%sConnection: close\r\n\r\n",
+                         asked[i].headers);
+        int status = svc_raw(text, (size_t)n);
+        if (status != asked[i].status) {
+            fail_msg("%s: %d, not %d", asked[i].headers, status, asked[i].status);
+        }
+    }
+    static const char old[] = "GET /v1/live HTTP/1.0\r\n\r\n"; /* no Host at all */
+    assert_int_equal(svc_raw(old, sizeof old - 1), 200);
 }
 
 static void serving_others_needs_tokens(void **state)
@@ -517,6 +549,7 @@ int main(void)
         T(events_are_sent_as_they_happen),
         T(what_is_wrong_is_refused),
         T(requests_that_hide_another_are_refused),
+        T(pages_of_other_sites_are_refused),
         T(serving_others_needs_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
