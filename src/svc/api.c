@@ -99,6 +99,10 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         kg_svc_writer_post(a->writer, &o->op);
     }
     look_at_others(a);
+    if (a->unread) {
+        a->unread = false;
+        kg_svc_ended(a, NULL);
+    }
     kg_svc_polls_tick(a);
     kg_svc_streams_pump(a);
 }

@@ -136,7 +136,13 @@ static json_t *body_of(struct submission *s)
     return s->form == WORKFLOW ? kg_kernelgym_workflow(one) : one;
 }
 
-/* Status 200 whatever became of them: another one is an endless loop for these clients. */
+static void ask_again(struct kg_svc_exchange *x, const char *what)
+{
+    kg_svc_reply_json(x, 503, json_pack("{s:s+}", "detail", what, ": ask again"));
+}
+
+/* Status 200 whatever became of them: another one is an endless loop for these clients. But what
+ * can't be read is no failed task, which they would take for the candidate's. */
 static bool answer(void *ctx, bool now)
 {
     struct submission *s = ctx;
@@ -144,15 +150,23 @@ static bool answer(void *ctx, bool now)
         struct kg_err err = KG_ERR_INIT;
         struct kg_svc_job job;
         kg_svc_job_init(&job);
-        bool there = s->api->store->kind->get(s->api->store, s->id[i], false, &job, &err) == KG_OK;
-        bool runs = there && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING);
-        if (runs && !now) {
-            kg_svc_job_deinit(&job);
+        enum kg_code code = s->api->store->kind->get(s->api->store, s->id[i], false, &job, &err);
+        bool unread = code != KG_OK && code != KG_E_NOT_FOUND;
+        bool runs = job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING;
+        bool later = !now && (unread || (code == KG_OK && runs));
+        json_t *result = code == KG_OK && !later
+                             ? kg_svc_kernelgym_view(s->api, s->batch.task[i].task_id, &job, NULL)
+                             : NULL;
+        kg_svc_job_deinit(&job);
+        if (later) {
+            s->api->unread = s->api->unread || unread;
             return false;
         }
-        json_array_append_new(s->results,
-                              kg_svc_kernelgym_view(s->api, s->batch.task[i].task_id, &job, NULL));
-        kg_svc_job_deinit(&job);
+        if (result == NULL) {
+            ask_again(s->x, "the task can't be read now");
+            return true;
+        }
+        json_array_append_new(s->results, result);
     }
     kg_svc_reply_json(s->x, 200, body_of(s));
     return true;
@@ -183,8 +197,7 @@ static void done(struct kg_svc_op *op)
         return;
     }
     if (!recorded || again) {
-        kg_svc_reply_json(
-            s->x, 503, json_pack("{s:s}", "detail", "the task can't be recorded now: ask again"));
+        ask_again(s->x, "the task can't be recorded now");
         destroy(s);
         return;
     }

@@ -18,7 +18,7 @@ enum kg_code kg_svc_kernelgym_job(const struct kg_kernelgym_request *r, int64_t 
 enum kg_code kg_svc_kernelgym_last(struct kg_svc_api *a, const char *task_id,
                                    struct kg_svc_job *job, struct kg_err *err) KG_MUST_USE;
 /* The result of a job, as an object of 14 members, and the status object where status is not NULL.
- * Neither is ever NULL. */
+ * NULL, and no status: there is a record, and it can't be read now. */
 json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                               const struct kg_svc_job *job, json_t **status);
 

@@ -170,26 +170,30 @@ enum kg_code kg_svc_kernelgym_last(struct kg_svc_api *a, const char *task_id,
                       : kg_fail(err, KG_E_NOT_FOUND, "no such task");
 }
 
-static json_t *record_of(struct kg_svc_api *a, const struct kg_svc_job *job)
+/* False: there is a record, and it can't be read. *out NULL: there is none. */
+static bool read_record(struct kg_svc_api *a, const struct kg_svc_job *job, json_t **out)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf text;
-    json_t *record = NULL;
-    kg_buf_init(&text, KG_SVC_RECORD_MAX);
-    if (job->record.segment[0] == '\0' ||
-        kg_svc_segments_read(a->segments, &job->record, &text, &err) != KG_OK ||
-        kg_json_parse(text.data, text.len, "record", &record, &err) != KG_OK) {
-        record = NULL;
+    *out = NULL;
+    if (job->state != KG_SVC_DONE || job->record.segment[0] == '\0') {
+        return true;
     }
+    kg_buf_init(&text, KG_SVC_RECORD_MAX);
+    bool good = kg_svc_segments_read(a->segments, &job->record, &text, &err) == KG_OK &&
+                kg_json_parse(text.data, text.len, "record", out, &err) == KG_OK;
     kg_buf_deinit(&text);
-    return record;
+    return good;
 }
 
 json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                               const struct kg_svc_job *job, json_t **status)
 {
-    json_t *record = job->state == KG_SVC_DONE ? record_of(a, job) : NULL;
-    json_t *echo = echo_of(record, job), *result;
+    json_t *record, *result;
+    if (!read_record(a, job, &record)) {
+        return NULL;
+    }
+    json_t *echo = echo_of(record, job);
     const struct kg_kernelgym_task t = {.id = task_id,
                                         .echo = echo,
                                         .submitted_us = job->created_ms * 1000,
@@ -203,8 +207,7 @@ json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
         result = kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system",
                                      job->message[0] ? job->message : "the attempts failed");
     } else if (job->state == KG_SVC_DONE && !record) {
-        result =
-            kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system", "the stored record cannot be read");
+        result = kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system", "the task has no record");
     } else {
         result = kg_kernelgym_result(record, &t);
     }

@@ -40,9 +40,11 @@ static void show(struct kg_svc_exchange *x, struct kg_svc_api *a, enum view view
     struct kg_svc_job job;
     kg_svc_job_init(&job);
     if (find(x, a, " not found", &job)) {
-        json_t *status, *result = kg_svc_kernelgym_view(a, id, &job, &status);
+        json_t *status = NULL, *result = kg_svc_kernelgym_view(a, id, &job, &status);
         bool runs = job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING;
-        if (view == STATUS) {
+        if (result == NULL) {
+            detail(x, 503, "the record can't be read now: ask again", "", "");
+        } else if (view == STATUS) {
             kg_svc_reply_json(x, 200, json_incref(status));
         } else if (runs) {
             detail(x, 404, "Task ", id, " not found or not finished");

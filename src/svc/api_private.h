@@ -20,6 +20,7 @@ struct kg_svc_api {
     struct kg_svc_poll *polls;     /* workers that wait for a job, or for news */
     struct kg_svc_stream *streams; /* of events and of batches */
     bool fresh;                    /* since the last group a job has begun to wait */
+    bool unread;                   /* a wait could not be looked at: the next tick does */
     bool stopping;
     int64_t seen; /* the last event that all waits were looked at for */
     int64_t begun_ms;

@@ -213,6 +213,28 @@ static void a_post_waits_for_its_result(void **state)
     ends_well(pid);
 }
 
+/* A failed task would be the client's penalty for a candidate that was judged well. */
+static void what_cannot_be_read_is_no_failed_task(void **state)
+{
+    char command[256];
+    (void)state;
+    svc_start("--no-work");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    finish(claim(), OK_RECORD, 200);
+    status_is("/status/t", "completed");
+    snprintf(command, sizeof command, "mv %s/store/segments %s/away", svc_folder(), svc_folder());
+    assert_int_equal(system(command), 0);
+    json_decref(svc_json(503, "GET", "/status/t", ""));
+    json_decref(svc_json(503, "GET", "/results/t", ""));
+    json_t *j = svc_json(503, "POST", "/evaluate", ask("t", POLLS));
+    assert_non_null(strstr(svc_text(j, "detail"), "ask again"));
+    json_decref(j);
+    json_decref(svc_json(503, "POST", "/evaluate", ask("t", "")));
+    snprintf(command, sizeof command, "mv %s/away %s/store/segments", svc_folder(), svc_folder());
+    assert_int_equal(system(command), 0);
+    status_is("/status/t", "completed");
+}
+
 static void another_class_makes_a_row(void **state)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -271,6 +293,8 @@ int main(void)
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(a_cancelled_task_stays_so, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(a_post_waits_for_its_result, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_no_failed_task, svc_setup,
+                                        svc_teardown),
         cmocka_unit_test_setup_teardown(another_class_makes_a_row, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(refusals_and_the_server_itself, svc_setup, svc_teardown),
     };
