@@ -55,7 +55,8 @@ static void refuse(struct kg_svc_exchange *x, const struct kg_kernelgym_refusal 
 
 /* --- accepting --- */
 
-/* Joins the last job of the id if it asks the same, else the next generation begins. */
+/* Joins the last job of the id if it asks the same and was not lost, else the next generation
+ * begins. */
 static enum kg_code place(struct submission *s, size_t i, struct kg_err *err)
 {
     const struct kg_kernelgym_request *r = &s->batch.task[i];
@@ -63,7 +64,8 @@ static enum kg_code place(struct submission *s, size_t i, struct kg_err *err)
     struct kg_svc_job last;
     kg_svc_job_init(&last);
     enum kg_code code = kg_svc_kernelgym_last(s->api, r->task_id, &last, err);
-    if (code == KG_OK && strcmp(last.body_hash, r->content_key) == 0 && !r->force_refresh) {
+    bool same = code == KG_OK && strcmp(last.body_hash, r->content_key) == 0;
+    if (same && !r->force_refresh && !kg_svc_job_was_lost(&last)) {
         t->there = true;
         snprintf(s->id[i], KG_ULID_LEN, "%s", last.id);
     } else if (code == KG_OK) {

@@ -45,14 +45,6 @@ static void destroy(void *ctx)
 
 /* --- the jobs --- */
 
-/* It ended, and not by what its candidate did: another try may have a verdict. */
-static bool was_lost(const struct kg_svc_job *job)
-{
-    bool done =
-        job->state == KG_SVC_DONE && job->error[0] != '\0' && strcmp(job->blame, "candidate") != 0;
-    return done || job->state == KG_SVC_DEAD || job->state == KG_SVC_CANCELLED;
-}
-
 static enum kg_code name_it(const struct reward *r, size_t i, struct kg_err *err)
 {
     struct item *item = &r->item[i];
@@ -83,8 +75,7 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
     return KG_OK;
 }
 
-/* A retry joins the job of its item. Where that was lost before this request, the next job begins.
- * A problem that is at fault stays so. */
+/* A retry joins the job of its item. Where that was lost before this request, the next begins. */
 static bool some_begin_anew(struct reward *r)
 {
     const struct kg_svc_store_kind *kind = r->api->store->kind;
@@ -95,8 +86,8 @@ static bool some_begin_anew(struct reward *r)
         struct kg_svc_job job;
         kg_svc_job_init(&job);
         if (item->known && item->anew < ANEW_MOST - 1 &&
-            kind->get(r->api->store, r->id[i], false, &job, &err) == KG_OK && was_lost(&job) &&
-            strcmp(job.blame, "problem") != 0) {
+            kind->get(r->api->store, r->id[i], false, &job, &err) == KG_OK &&
+            kg_svc_job_was_lost(&job)) {
             item->anew++;
             some = true;
         }

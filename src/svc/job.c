@@ -72,6 +72,14 @@ enum kg_code kg_svc_job_keep(struct kg_svc_job *job, const char **field, const c
     return KG_OK;
 }
 
+bool kg_svc_job_was_lost(const struct kg_svc_job *job)
+{
+    bool done =
+        job->state == KG_SVC_DONE && job->error[0] != '\0' && strcmp(job->blame, "candidate") != 0;
+    return (done || job->state == KG_SVC_DEAD || job->state == KG_SVC_CANCELLED) &&
+           strcmp(job->blame, "problem") != 0;
+}
+
 void kg_svc_lane_name(const struct kg_svc_job *job, char out[KG_SHA256_HEX])
 {
     struct kg_sha256 h;

@@ -81,6 +81,8 @@ void kg_svc_job_deinit(struct kg_svc_job *job);
 /* A copy of text [n bytes] in the job's arena. Errors: LIMIT. */
 enum kg_code kg_svc_job_keep(struct kg_svc_job *job, const char **field, const char *text, size_t n,
                              struct kg_err *err) KG_MUST_USE;
+/* It ended, and not by what its candidate or its problem did: another try may have a verdict. */
+bool kg_svc_job_was_lost(const struct kg_svc_job *job);
 /* What the lane's place in a slot is compared by: device, configuration and problem as one text.
  * Lanes of one problem that differ in priority have the same. */
 void kg_svc_lane_name(const struct kg_svc_job *job, char out[KG_SHA256_HEX]);

@@ -147,6 +147,41 @@ static void other_content_is_another_generation(void **state)
     assert_int_equal(jobs_in("waiting"), 2);
 }
 
+/* A claim that fails by a fault of the host. */
+static void fail_claim(json_t *claimed)
+{
+    json_t *j = json_pack(
+        "{s:O, s:O, s:O, s:s, s:s, s:s, s:s}", "id", json_object_get(claimed, "id"), "claim",
+        json_object_get(claimed, "claim"), "fence", json_object_get(claimed, "fence"), "outcome",
+        "failed", "error", "host", "blame", "host", "message", "m");
+    char *body = json_dumps(j, 0);
+    json_decref(svc_json(200, "POST", "/v1/worker/finish", body));
+    free(body);
+    json_decref(j);
+    json_decref(claimed);
+}
+
+static void a_task_that_was_lost_is_judged_anew(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    json_decref(svc_json(200, "DELETE", "/tasks/t", ""));
+    status_is("/status/t", "failed");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    status_is("/status/t", "pending");
+    for (int i = 0; i < 3; i++) {
+        fail_claim(claim());
+    }
+    assert_int_equal(jobs_in("dead"), 1);
+    status_is("/status/t", "failed");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    finish(claim(), OK_RECORD, 200);
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    status_is("/status/t", "completed");
+    assert_int_equal(jobs_in("done"), 1);
+}
+
 static void a_cancelled_task_stays_so(void **state)
 {
     (void)state;
@@ -290,6 +325,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_polling_client_gets_its_result, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(other_content_is_another_generation, svc_setup,
+                                        svc_teardown),
+        cmocka_unit_test_setup_teardown(a_task_that_was_lost_is_judged_anew, svc_setup,
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(a_cancelled_task_stays_so, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(a_post_waits_for_its_result, svc_setup, svc_teardown),
