@@ -55,6 +55,13 @@ static void refuse(struct kg_svc_exchange *x, const struct kg_kernelgym_refusal 
 
 /* --- accepting --- */
 
+/* It can't be judged, and its client reads the answer. One that polls reads the state of a job. */
+static bool has_no_job(const struct submission *s, size_t i)
+{
+    const struct kg_kernelgym_request *r = &s->batch.task[i];
+    return r->failure_code != NULL && (s->form == BATCH || !r->polls);
+}
+
 /* Joins the last job of the id if it asks the same and was not lost, else the next generation
  * begins. */
 static enum kg_code place(struct submission *s, size_t i, struct kg_err *err)
@@ -103,7 +110,7 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
     struct submission *s = (struct submission *)op;
     (void)segments;
     for (size_t i = 0; i < s->batch.n; i++) {
-        if (!s->task[i].there && !is_answer(submit(s, i, store))) {
+        if (!has_no_job(s, i) && !s->task[i].there && !is_answer(submit(s, i, store))) {
             *err = s->task[i].err;
             return err->code;
         }
@@ -149,6 +156,11 @@ static bool answer(void *ctx, bool now)
 {
     struct submission *s = ctx;
     for (size_t i = json_array_size(s->results); i < s->batch.n; i++) {
+        if (has_no_job(s, i)) {
+            json_array_append_new(s->results,
+                                  kg_svc_kernelgym_unjudged(&s->batch.task[i], s->begun_ms * 1000));
+            continue;
+        }
         struct kg_err err = KG_ERR_INIT;
         struct kg_svc_job job;
         kg_svc_job_init(&job);
@@ -247,7 +259,7 @@ static void post(struct kg_svc_exchange *x, struct kg_svc_api *a, enum form form
     KG_ASSERT(s->task != NULL && s->id != NULL);
     for (size_t i = 0; i < s->batch.n; i++) {
         kg_svc_job_init(&s->task[i].job);
-        if (place(s, i, &err) != KG_OK) {
+        if (!has_no_job(s, i) && place(s, i, &err) != KG_OK) {
             kg_svc_reply_json(x, 503, json_pack("{s:s}", "detail", "the store can't be read now"));
             destroy(s);
             return;

@@ -22,4 +22,7 @@ enum kg_code kg_svc_kernelgym_last(struct kg_svc_api *a, const char *task_id,
 json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                               const struct kg_svc_job *job, json_t **status);
 
+/* The result of a request with a failure_code, without a job. at_us: when it came. */
+json_t *kg_svc_kernelgym_unjudged(const struct kg_kernelgym_request *r, int64_t at_us);
+
 #endif

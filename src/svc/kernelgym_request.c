@@ -35,16 +35,18 @@ enum kg_code kg_kernelgym_check(const struct kg_kernelgym_settings *s, struct kg
 
 /* --- is there anything to judge? --- */
 
-static void fails(struct kg_kernelgym_request *r, const char *code, const char *fmt, ...)
-    KG_PRINTF(3, 4);
+static void fails(struct kg_kernelgym_request *r, const char *code, const char *fault,
+                  const char *fmt, ...) KG_PRINTF(4, 5);
 
-static void fails(struct kg_kernelgym_request *r, const char *code, const char *fmt, ...)
+static void fails(struct kg_kernelgym_request *r, const char *code, const char *fault,
+                  const char *fmt, ...)
 {
     va_list args;
     if (r->failure_code) {
         return; /* the first one is told */
     }
     r->failure_code = code;
+    r->failure_fault = fault;
     va_start(args, fmt);
     vsnprintf(r->failure, sizeof r->failure, fmt, args);
     va_end(args);
@@ -96,18 +98,18 @@ static void look_for_classes(struct kg_kernelgym_request *r, size_t entry_len)
 {
     char candidate[110];
     if (!is_class_name(r->entry, entry_len)) {
-        fails(r, "VALIDATION_ERROR",
+        fails(r, "VALIDATION_ERROR", "reference",
               "Reference code validation failed: entry_point must be the name of a class: at most "
               "100 ASCII letters, digits and _");
         return;
     }
     snprintf(candidate, sizeof candidate, "%sNew", r->entry);
     if (!may_bind(&r->reference, r->entry)) {
-        fails(r, "VALIDATION_ERROR",
+        fails(r, "VALIDATION_ERROR", "reference",
               "Reference code validation failed: Code must contain a '%s' class", r->entry);
     }
     if (!may_bind(&r->kernel, candidate)) {
-        fails(r, "VALIDATION_ERROR",
+        fails(r, "VALIDATION_ERROR", "candidate",
               "Kernel code validation failed: Code must contain a '%s' class", candidate);
     }
 }
@@ -134,11 +136,12 @@ static void look_at_resources(struct kg_kernelgym_request *r, int most)
         return;
     }
     if (!gpus_of(v, &gpus)) {
-        fails(r, "VALIDATION_ERROR", "resources.gpus must be an integer");
+        fails(r, "VALIDATION_ERROR", "system", "resources.gpus must be an integer");
     } else if (gpus < 1) {
-        fails(r, "VALIDATION_ERROR", "resources.gpus must be >= 1");
+        fails(r, "VALIDATION_ERROR", "system", "resources.gpus must be >= 1");
     } else if (gpus >= most + 1.0) {
-        fails(r, "RESOURCE_ERROR", "resources.gpus: an evaluation has at most %d here", most);
+        fails(r, "RESOURCE_ERROR", "system", "resources.gpus: an evaluation has at most %d here",
+              most);
     }
 }
 

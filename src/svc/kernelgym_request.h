@@ -4,7 +4,8 @@
  * A body that KernelGYM's own server would not accept is refused with status 400, in one of two
  * forms. A refusal names the member and the rule, and repeats nothing of the body. A request that
  * is accepted may still be one that cannot be judged (no class in the source): `failure_code` is
- * set then, and its result is there at once.
+ * set then. A client that waits for its result gets it at once. One that polls needs a job whose
+ * state it can read.
  *
  * Ownership: a request owns all that its pointers name, until deinit. Texts may hold NUL bytes.
  * Threads: calls are independent. */
@@ -59,7 +60,8 @@ struct kg_kernelgym_request {
     /* SHA-256 of all that the verdict depends on: sources, class, options. Two requests with equal
      * keys ask the same. `task_id`, `uuid` and `priority` are not part of it. */
     char content_key[KG_SHA256_HEX];
-    const char *failure_code; /* static; NULL: to be judged */
+    const char *failure_code;  /* static; NULL: to be judged */
+    const char *failure_fault; /* "candidate", "reference", "system"; of failure_code */
     char failure[240];
 };
 

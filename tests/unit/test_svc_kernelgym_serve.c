@@ -270,6 +270,33 @@ static void what_cannot_be_read_is_no_failed_task(void **state)
     status_is("/status/t", "completed");
 }
 
+static void what_cannot_be_judged_gets_no_job(void **state)
+{
+    char body[4096], one[2048];
+    (void)state;
+    svc_start("--no-work");
+    json_t *j = svc_json(200, "POST", "/evaluate", ask("t", ", \"entry_point\": \"Other\""));
+    assert_int_equal(json_object_size(j), 14);
+    assert_string_equal(svc_text(j, "status"), "failed");
+    assert_string_equal(svc_text(j, "error_code"), "VALIDATION_ERROR");
+    assert_string_equal(svc_text(json_object_get(j, "metadata"), "fault"), "reference");
+    assert_int_equal(strlen(svc_text(json_object_get(j, "metadata"), "content_key")), 64);
+    json_decref(j);
+    pid_t pid = judge(1);
+    snprintf(one, sizeof one, "%s", ask("b1", ", \"entry_point\": \"Other\""));
+    snprintf(body, sizeof body, "{\"batch_id\": \"b\", \"tasks\": [%s, %s]}", one, ask("b2", ""));
+    j = svc_json(200, "POST", "/evaluate/batch", body);
+    const json_t *results = json_object_get(j, "results");
+    assert_string_equal(svc_text(json_array_get(results, 0), "status"), "failed");
+    assert_string_equal(svc_text(json_array_get(results, 1), "status"), "completed");
+    json_decref(j);
+    ends_well(pid);
+    assert_int_equal(jobs_in("done"), 1);
+    assert_int_equal(jobs_in("waiting"), 0);
+    json_decref(svc_json(200, "POST", "/evaluate", ask("p", POLLS ", \"entry_point\": \"Other\"")));
+    status_is("/status/p", "pending");
+}
+
 static void another_class_makes_a_row(void **state)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -332,6 +359,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_post_waits_for_its_result, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_no_failed_task, svc_setup,
                                         svc_teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_judged_gets_no_job, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(another_class_makes_a_row, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(refusals_and_the_server_itself, svc_setup, svc_teardown),
     };
