@@ -5,11 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "svc/api_private.h"
 
-enum { SEGMENT_BYTES = 256 << 20 };
+enum { SEGMENT_BYTES = 256 << 20, OPEN_MOST = 4096 };
 
 static const struct kg_svc_route routes[] = {
     {"POST", "/v1/evaluations", KG_SVC_SUBMIT, kg_svc_post_evaluation},
@@ -163,6 +164,21 @@ static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_opti
     return kg_svc_http_open(a->base, http, &a->http, err);
 }
 
+/* Each client that waits holds a file, and the soft limit is 1024 on most hosts. Returns how many
+ * may wait: half of the files, since the store and clients that ask nothing hold some, too. */
+static size_t raise_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
+        return OPEN_MOST;
+    }
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0) {
+        getrlimit(RLIMIT_NOFILE, &files);
+    }
+    return files.rlim_cur < 2 * OPEN_MOST ? (size_t)(files.rlim_cur / 2) : OPEN_MOST;
+}
+
 static void close_all(struct kg_svc_api *a)
 {
     kg_svc_writer_close(a->writer);
@@ -181,6 +197,7 @@ enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *e
     struct kg_svc_api a = {.o = o, .begun_ms = kg_svc_now_ms()};
     const struct kg_svc_http_options http = {.fd = o->fd,
                                              .body_bytes = o->body_bytes,
+                                             .most_open = raise_files(),
                                              .routes = routes,
                                              .nroutes = sizeof routes / sizeof *routes,
                                              .ctx = &a};

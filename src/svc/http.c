@@ -15,6 +15,7 @@
 #include "svc/http_private.h"
 
 enum { IDLE_S = 150, HEADER_BYTES = 64 << 10, BACKLOG = 4096 };
+enum { BODIES_MOST = 1 << 30 }; /* bytes, of all exchanges that are open */
 
 /* --- requests --- */
 
@@ -81,6 +82,22 @@ static bool target(struct kg_svc_exchange *x, const char **query)
     return snprintf(x->raw, sizeof x->raw, "%.*s", (int)n, sent) < (int)sizeof x->raw;
 }
 
+/* False: there are too many, and it was answered. Body bytes count from here on. */
+static bool admit(struct kg_svc_exchange *x)
+{
+    struct kg_svc_http *h = x->http;
+    size_t len = evbuffer_get_length(evhttp_request_get_input_buffer(x->req));
+    if (h->nopen > h->o->most_open || len > BODIES_MOST - h->bytes) {
+        kg_svc_header(x, "Connection", "close");
+        kg_svc_header(x, "Retry-After", "5");
+        kg_svc_reply_error(x, 503, "busy", "", "too many requests at once: ask again");
+        return false;
+    }
+    x->request.len = len;
+    h->bytes += len;
+    return true;
+}
+
 /* Body, path and query of the request; false: it was answered. */
 static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS], size_t *n)
 {
@@ -88,7 +105,6 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
     struct evbuffer *in = evhttp_request_get_input_buffer(x->req);
     const char *query = NULL;
     bool whole = target(x, &query);
-    r->len = evbuffer_get_length(in);
     r->body = x->body = malloc(r->len + 1);
     r->method = method_name(x->req);
     snprintf(x->type, sizeof x->type, "%s", header(x->req, "Content-Type"));
@@ -169,10 +185,11 @@ static void on_request(struct evhttp_request *req, void *arg)
         h->open->link = &x->next;
     }
     h->open = x;
+    h->nopen++;
     evhttp_connection_set_closecb(evhttp_request_get_connection(req), kg_svc_exchange_closed, x);
     const char *segment[KG_SVC_SEGMENTS];
     size_t n = 0;
-    if (take(x, segment, &n)) {
+    if (admit(x) && take(x, segment, &n)) {
         route(x, segment, n);
     }
 }

@@ -8,8 +8,8 @@
  * nothing of a body.
  *
  * The server refuses by itself: an unknown path (404), another method (405), a body over the limit
- * (413), a missing or wrong token (401), a token without the route's scope (403), and what a page
- * of another site sends (403). */
+ * (413), more exchanges or bytes of bodies at once than it holds (503), a missing or wrong token
+ * (401), a token without the route's scope (403), and what a page of another site sends (403). */
 #ifndef KG_SVC_HTTP_H
 #define KG_SVC_HTTP_H
 
@@ -63,6 +63,7 @@ struct kg_svc_route {
 struct kg_svc_http_options {
     int fd; /* a socket that listens; taken */
     int64_t body_bytes;
+    size_t most_open; /* exchanges at once; more are answered 503 */
     const struct kg_svc_route *routes;
     size_t nroutes;
     void *ctx; /* of handlers */

@@ -16,6 +16,7 @@ struct kg_svc_http {
     struct evhttp *http;
     struct evhttp_bound_socket *socket;
     struct kg_svc_exchange *open;
+    size_t nopen, bytes; /* of open; of their bodies */
     bool closing;
 };
 

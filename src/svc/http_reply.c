@@ -15,6 +15,8 @@ static void end(struct kg_svc_exchange *x)
     if (x->next != NULL) {
         x->next->link = x->link;
     }
+    x->http->nopen--;
+    x->http->bytes -= x->request.len;
     evhttp_clear_headers(&x->query);
     free(x->body);
     free(x);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -517,6 +518,43 @@ static void pages_of_other_sites_are_refused(void **state)
     assert_int_equal(svc_raw(old, sizeof old - 1), 200);
 }
 
+/* A new api process under a small limit of files, so that few clients are many. */
+static void more_clients_than_files_are_refused(void **state)
+{
+    enum { FILES = 128, HELD = FILES / 2 };
+    const struct rlimit few = {.rlim_cur = 64, .rlim_max = FILES};
+    struct kg_buf out;
+    struct kg_err err = KG_ERR_INIT;
+    char path[64];
+    int held[HELD];
+    (void)state;
+    kg_buf_init(&out, 1 << 20);
+    svc_start("--no-work");
+    assert_int_equal(prlimit(svc_pid, RLIMIT_NOFILE, &few, NULL), 0);
+    pid_t api = svc_child("serve-api");
+    kill(api, SIGKILL);
+    while (svc_child("serve-api") == api) {
+        usleep(1000);
+    }
+    for (int i = 0; i < HELD; i++) {
+        kg_buf_reset(&out);
+        held[i] = svc_open("/v1/events", "Accept: text/event-stream\r\n");
+        svc_read_until(held[i], ": kgym", &out);
+    }
+    assert_int_equal(svc_request("GET", "/v1/live", "", "", 0, &out), 503);
+    assert_non_null(strstr(out.data, "\"busy\""));
+    snprintf(path, sizeof path, "/proc/%d/limits", (int)svc_child("serve-api"));
+    kg_buf_reset(&out);
+    assert_int_equal(kg_file_read(path, &out, &err), KG_OK);
+    const char *line = strstr(out.data, "Max open files");
+    assert_non_null(line);
+    assert_int_equal(atoi(line + strlen("Max open files")), FILES); /* the soft one */
+    for (int i = 0; i < HELD; i++) {
+        close(held[i]);
+    }
+    kg_buf_deinit(&out);
+}
+
 static void serving_others_needs_tokens(void **state)
 {
     char command[512];
@@ -550,6 +588,7 @@ int main(void)
         T(what_is_wrong_is_refused),
         T(requests_that_hide_another_are_refused),
         T(pages_of_other_sites_are_refused),
+        T(more_clients_than_files_are_refused),
         T(serving_others_needs_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
