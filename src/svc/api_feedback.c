@@ -23,12 +23,16 @@ static void reply_feedback(struct kg_svc_exchange *x, const struct kg_svc_job *j
 void kg_svc_get_feedback(struct kg_svc_exchange *x, void *ctx)
 {
     struct kg_svc_api *a = ctx;
+    const char *id = kg_svc_path_id(x);
+    if (id == NULL) {
+        return;
+    }
     struct kg_err err = KG_ERR_INIT;
     struct kg_svc_job job;
     struct kg_buf record;
     kg_svc_job_init(&job);
     kg_buf_init(&record, KG_SVC_RECORD_MAX);
-    if (a->store->kind->get(a->store, kg_svc_request(x)->arg[0], false, &job, &err) != KG_OK) {
+    if (a->store->kind->get(a->store, id, false, &job, &err) != KG_OK) {
         kg_svc_answer_error(x, &err, "");
     } else if (job.record.segment[0] == '\0') {
         kg_svc_reply_error(x, 409, "no_record", "", "the evaluation has no record: its state is %s",

@@ -92,6 +92,16 @@ void kg_svc_answer_error(struct kg_svc_exchange *x, const struct kg_err *err, co
     }
 }
 
+const char *kg_svc_path_id(struct kg_svc_exchange *x)
+{
+    const char *id = kg_svc_request(x)->arg[0];
+    if (strlen(id) != KG_ULID_LEN - 1) { /* a longer one would be cut to the id of another job */
+        kg_svc_reply_error(x, 404, "not_found", "", "no job %.40s", id);
+        return NULL;
+    }
+    return id;
+}
+
 bool kg_svc_query_number(struct kg_svc_exchange *x, const char *name, double most, double *out)
 {
     const char *text = kg_svc_query(x, name);

@@ -38,6 +38,8 @@ enum kg_code kg_svc_record_line(struct kg_svc_api *a, const struct kg_svc_job *j
                                 struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
 /* Answers an error of the store: 404, 409, 429 or 503. */
 void kg_svc_answer_error(struct kg_svc_exchange *x, const struct kg_err *err, const char *field);
+/* The id in the path. NULL: it can be none of a job, and 404 was answered. */
+const char *kg_svc_path_id(struct kg_svc_exchange *x);
 /* ?NAME=S, seconds from 0 to most; 0 where it is absent. False: 400 was answered. */
 bool kg_svc_query_number(struct kg_svc_exchange *x, const char *name, double most, double *out);
 

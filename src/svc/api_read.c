@@ -7,9 +7,9 @@
 void kg_svc_get_evaluation(struct kg_svc_exchange *x, void *ctx)
 {
     double wait = 0;
-    if (kg_svc_query_number(x, "wait", KG_SVC_WAIT_MAX_S, &wait)) {
+    const char *id = kg_svc_path_id(x);
+    if (id != NULL && kg_svc_query_number(x, "wait", KG_SVC_WAIT_MAX_S, &wait)) {
         struct kg_svc_api *a = ctx;
-        const char *id = kg_svc_request(x)->arg[0];
         struct kg_err err = KG_ERR_INIT;
         struct kg_svc_job job;
         kg_svc_job_init(&job);
@@ -118,11 +118,15 @@ static void change_done(struct kg_svc_op *op)
 
 static void change(struct kg_svc_exchange *x, struct kg_svc_api *a, bool requeue)
 {
+    const char *id = kg_svc_path_id(x);
+    if (id == NULL) {
+        return;
+    }
     struct change_op *o = calloc(1, sizeof *o);
     KG_ASSERT(o != NULL);
     *o = (struct change_op){
         .op = {.run = run_change, .done = change_done}, .api = a, .x = x, .requeue = requeue};
-    snprintf(o->id, sizeof o->id, "%s", kg_svc_request(x)->arg[0]);
+    snprintf(o->id, sizeof o->id, "%s", id);
     kg_svc_writer_post(a->writer, &o->op);
 }
 

@@ -6,6 +6,7 @@
 #include "svc/api_private.h"
 
 enum { STREAM_AHEAD = 1 << 20, PIECE = 64, KEEP_ALIVE_MS = 15000 };
+enum { BATCH_MAX = 128 }; /* of an id; that of KernelGYM's tasks has 70 bytes */
 
 struct kg_svc_stream {
     struct kg_svc_api *api;
@@ -13,7 +14,7 @@ struct kg_svc_stream {
     bool events, full, broken;
     int64_t after; /* the last event that was sent */
     char job[KG_ULID_LEN];
-    char batch[KG_ULID_LEN];
+    char batch[BATCH_MAX];
     int64_t at, n; /* lines sent, lines in all */
     int64_t sent_ms;
     size_t moved; /* of one look */
@@ -99,6 +100,10 @@ void kg_svc_get_events(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_error(x, 400, "bad_query", "", "the query may have after, job, limit");
         return;
     }
+    if (job != NULL && strlen(job) != KG_ULID_LEN - 1) {
+        kg_svc_reply_error(x, 400, "bad_query", "job", "`job` must be the id of an evaluation");
+        return;
+    }
     if (!kg_svc_query_number(x, "after", 9e15, &after) ||
         !kg_svc_query_number(x, "limit", 10000, &limit)) {
         return;
@@ -173,6 +178,10 @@ void kg_svc_batch_records(struct kg_svc_exchange *x, void *ctx)
         return;
     }
     const char *batch = kg_svc_request(x)->arg[0];
+    if (strlen(batch) >= BATCH_MAX) {
+        kg_svc_reply_error(x, 404, "not_found", "", "no such batch");
+        return;
+    }
     if (lines_of(a, batch, &n, &err) != KG_OK) {
         kg_svc_answer_error(x, &err, "");
         return;

@@ -85,6 +85,21 @@ static void status_is(const char *path, const char *status)
     json_decref(j);
 }
 
+/* The id of such a batch is longer than others are; its stream ends all the same. */
+static void records_of_its_batch_end(void)
+{
+    char path[256];
+    struct kg_buf out;
+    kg_buf_init(&out, 1 << 20);
+    json_t *j = svc_json(200, "GET", "/v1/evaluations", "");
+    const json_t *job = json_array_get(json_object_get(j, "evaluations"), 0);
+    snprintf(path, sizeof path, "/v1/batches/%s/records", svc_text(job, "batch"));
+    assert_int_equal(svc_request("GET", path, "", "", 0, &out), 200);
+    assert_non_null(strstr(out.data, "kgym.record/1"));
+    json_decref(j);
+    kg_buf_deinit(&out);
+}
+
 #define POLLS ", \"detect_decoy_kernel\": true"
 
 static void a_polling_client_gets_its_result(void **state)
@@ -123,6 +138,7 @@ static void a_polling_client_gets_its_result(void **state)
     json_decref(again);
     json_decref(j);
     assert_int_equal(jobs_in("done"), 1);
+    records_of_its_batch_end();
 }
 
 static void other_content_is_another_generation(void **state)

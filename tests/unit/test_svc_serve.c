@@ -75,6 +75,29 @@ static void a_key_names_one_job(void **state)
                          "{\"problem\": \"silu\", \"reply\": \"b\", \"key\": \"k\"}"));
 }
 
+static void an_id_with_a_tail_is_no_id(void **state)
+{
+    static const struct {
+        int status;
+        const char *method, *path;
+    } asked[] = {{404, "DELETE", "/v1/evaluations/%sA"},
+                 {404, "GET", "/v1/evaluations/%sA?wait=1"},
+                 {404, "POST", "/v1/evaluations/%sA/requeue"},
+                 {404, "GET", "/v1/evaluations/%sA/feedback"},
+                 {400, "GET", "/v1/events?job=%sA"}};
+    char id[32], path[128];
+    (void)state;
+    svc_start("--no-work");
+    submit(EMPTY, id);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *tail = strstr(asked[i].path, "%s") + 2;
+        snprintf(path, sizeof path, "%.*s%s%s", (int)(tail - 2 - asked[i].path), asked[i].path, id,
+                 tail);
+        json_decref(svc_json(asked[i].status, asked[i].method, path, ""));
+    }
+    svc_await(id, "waiting");
+}
+
 static void all_that_was_accepted_is_answered_after_a_kill(void **state)
 {
     enum { N = 12 };
@@ -575,6 +598,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_post_that_waits_gets_the_record),
         T(a_key_names_one_job),
+        T(an_id_with_a_tail_is_no_id),
         T(all_that_was_accepted_is_answered_after_a_kill),
         T(a_cancelled_job_frees_its_worker),
         T(a_new_api_process_interrupts_nothing),
