@@ -1,6 +1,7 @@
 /* Exchanges and their answers, on top of evhttp. evhttp reads nothing from a connection while its
- * request has no answer, so a request outlives its client's going; it is freed with the connection
- * when writing fails, which the close callback tells. */
+ * request has no answer, so a request outlives its client's going. That is found when writing
+ * fails, and the close callback tells it. A request whose answer was not whole then is no longer
+ * the connection's: evhttp has cut it off, and never frees it. Any other one goes with it. */
 #include <errno.h>
 #include <event2/bufferevent.h>
 #include <stdlib.h>
@@ -37,6 +38,9 @@ void kg_svc_exchange_closed(struct evhttp_connection *c, void *arg)
 {
     struct kg_svc_exchange *x = arg;
     (void)c;
+    if (evhttp_request_get_connection(x->req) == NULL) {
+        evhttp_request_free(x->req);
+    }
     x->req = NULL;
     if (x->gone != NULL) {
         x->gone(x, x->gone_arg);
