@@ -37,6 +37,7 @@ static enum kg_code start(struct child *c, struct kg_err *err)
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        setpgid(0, 0); /* an interrupt of the terminal is the parent's, which ends both in order */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         bool given =
             c->fd < 0 || ((c->fd == KG_SVC_SERVE_FD || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) &&

@@ -178,6 +178,25 @@ static void a_worker_hands_back_what_it_holds(void **state)
     unsetenv("KGYM_DEADLINE_RUN");
 }
 
+/* A terminal's interrupt goes to the whole group of the parent. */
+static void an_interrupt_ends_all_in_order(void **state)
+{
+    char id[32];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "3000", 1);
+    svc_start("--jobs 1");
+    assert_int_equal(getpgid(svc_pid), getpgrp());
+    assert_int_not_equal(getpgid(svc_child("serve-api")), getpgrp());
+    assert_int_not_equal(getpgid(svc_child("serve-worker")), getpgrp());
+    submit(ENDLESS, id);
+    svc_await(id, "running");
+    assert_int_equal(svc_end(SIGINT), 0);
+    svc_start("--no-work");
+    svc_await(id, "waiting");
+    assert_int_equal(attempts_of(id), 0);
+    unsetenv("KGYM_DEADLINE_RUN");
+}
+
 static void a_killed_worker_is_replaced(void **state)
 {
     char id[32];
@@ -596,23 +615,15 @@ static void serving_others_needs_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_post_that_waits_gets_the_record),
-        T(a_key_names_one_job),
-        T(an_id_with_a_tail_is_no_id),
-        T(all_that_was_accepted_is_answered_after_a_kill),
-        T(a_cancelled_job_frees_its_worker),
-        T(a_new_api_process_interrupts_nothing),
-        T(a_worker_hands_back_what_it_holds),
-        T(a_killed_worker_is_replaced),
-        T(a_job_that_fails_is_dead_and_comes_back),
-        T(a_batch_comes_back_in_order),
-        T(records_equal_those_of_a_batch),
-        T(a_prompt_and_the_problems),
-        T(events_are_sent_as_they_happen),
-        T(what_is_wrong_is_refused),
-        T(requests_that_hide_another_are_refused),
-        T(pages_of_other_sites_are_refused),
-        T(more_clients_than_files_are_refused),
+        T(a_post_that_waits_gets_the_record), T(a_key_names_one_job),
+        T(an_id_with_a_tail_is_no_id),        T(all_that_was_accepted_is_answered_after_a_kill),
+        T(a_cancelled_job_frees_its_worker),  T(a_new_api_process_interrupts_nothing),
+        T(a_worker_hands_back_what_it_holds), T(an_interrupt_ends_all_in_order),
+        T(a_killed_worker_is_replaced),       T(a_job_that_fails_is_dead_and_comes_back),
+        T(a_batch_comes_back_in_order),       T(records_equal_those_of_a_batch),
+        T(a_prompt_and_the_problems),         T(events_are_sent_as_they_happen),
+        T(what_is_wrong_is_refused),          T(requests_that_hide_another_are_refused),
+        T(pages_of_other_sites_are_refused),  T(more_clients_than_files_are_refused),
         T(serving_others_needs_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
