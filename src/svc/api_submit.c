@@ -165,7 +165,7 @@ static json_t *task_of(const struct kg_svc_ask_for *ask)
 /* --- the job --- */
 
 static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4],
-                     const struct kg_svc_ask_for *ask, const char *device)
+                     const struct kg_svc_ask_for *ask, bool in_batch, const char *device)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_sha256 h;
@@ -174,7 +174,8 @@ static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4],
         whole = whole && kg_buf_ok(&text[i]);
     }
     if (ask->key != NULL) {
-        kg_buf_addf(&text[3], "e/%s", ask->key);
+        /* a line's key, KEY#N, may look like that of a single job */
+        kg_buf_addf(&text[3], "%s/%s", in_batch ? "b" : "e", ask->key);
     }
     kg_sha256_begin(&h);
     for (int i = 0; i < 3; i++) {
@@ -209,7 +210,7 @@ bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
         job->created_ms = kg_svc_now_ms();
         job->deadline_ms =
             ask->deadline_s > 0 ? job->created_ms + (int64_t)(ask->deadline_s * 1000) : 0;
-        ok = keep_all(job, text, ask, device);
+        ok = keep_all(job, text, ask, line >= 0, device);
         if (!ok) {
             kg_svc_reply_error(x, 413, "too_large", "", "the job is too large");
         }

@@ -75,6 +75,21 @@ static void a_key_names_one_job(void **state)
                          "{\"problem\": \"silu\", \"reply\": \"b\", \"key\": \"k\"}"));
 }
 
+/* A job whose key looks like that of a batch's line takes nothing from the batch. */
+static void a_batch_has_keys_of_its_own(void **state)
+{
+    char id[32];
+    (void)state;
+    svc_start("--no-work");
+    submit("{\"problem\": \"silu\", \"reply\": \"a\", \"key\": \"b#1\"}", id);
+    json_decref(svc_json(202, "POST", "/v1/batches?key=b",
+                         "{\"id\": \"x\", \"problem\": \"silu\", \"reply\": \"a\"}\n"
+                         "{\"id\": \"y\", \"problem\": \"silu\", \"reply\": \"b\"}\n"));
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "jobs"), "waiting")), 3);
+    json_decref(j);
+}
+
 static void an_id_with_a_tail_is_no_id(void **state)
 {
     static const struct {
@@ -615,15 +630,25 @@ static void serving_others_needs_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_post_that_waits_gets_the_record), T(a_key_names_one_job),
-        T(an_id_with_a_tail_is_no_id),        T(all_that_was_accepted_is_answered_after_a_kill),
-        T(a_cancelled_job_frees_its_worker),  T(a_new_api_process_interrupts_nothing),
-        T(a_worker_hands_back_what_it_holds), T(an_interrupt_ends_all_in_order),
-        T(a_killed_worker_is_replaced),       T(a_job_that_fails_is_dead_and_comes_back),
-        T(a_batch_comes_back_in_order),       T(records_equal_those_of_a_batch),
-        T(a_prompt_and_the_problems),         T(events_are_sent_as_they_happen),
-        T(what_is_wrong_is_refused),          T(requests_that_hide_another_are_refused),
-        T(pages_of_other_sites_are_refused),  T(more_clients_than_files_are_refused),
+        T(a_post_that_waits_gets_the_record),
+        T(a_key_names_one_job),
+        T(a_batch_has_keys_of_its_own),
+        T(an_id_with_a_tail_is_no_id),
+        T(all_that_was_accepted_is_answered_after_a_kill),
+        T(a_cancelled_job_frees_its_worker),
+        T(a_new_api_process_interrupts_nothing),
+        T(a_worker_hands_back_what_it_holds),
+        T(an_interrupt_ends_all_in_order),
+        T(a_killed_worker_is_replaced),
+        T(a_job_that_fails_is_dead_and_comes_back),
+        T(a_batch_comes_back_in_order),
+        T(records_equal_those_of_a_batch),
+        T(a_prompt_and_the_problems),
+        T(events_are_sent_as_they_happen),
+        T(what_is_wrong_is_refused),
+        T(requests_that_hide_another_are_refused),
+        T(pages_of_other_sites_are_refused),
+        T(more_clients_than_files_are_refused),
         T(serving_others_needs_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
