@@ -145,6 +145,10 @@ ifeq ($(shell uname -m),x86_64)
 $(B)/obj/src/lm/ops/avx2.o: CFLAGS += -mavx2 -mfma
 $(B)/obj/src/lm/ops/avx512.o: CFLAGS += -mavx512f -mavx2 -mfma -mprefer-vector-width=512
 endif
+ifneq ($(SAN),)
+# With optimisation and the places of variables, gcc takes minutes for each of them.
+$(B)/obj/src/lm/ops/%.o: CFLAGS += -O1 -fno-var-tracking
+endif
 
 # The rest can be part of the shared library too (below). Each function has a section of its own, so that
 # the libraries hold only what a public call reaches.
