@@ -3,6 +3,7 @@
 #   tests/run.sh BUILD              all programs but those that tests/programs.txt calls long
 #   tests/run.sh BUILD --long       those that it calls long
 #   tests/run.sh BUILD --all        both
+#   tests/run.sh BUILD --python     all programs but the long ones, of those whose source names Python or PyTorch
 #   tests/run.sh BUILD NAME ...     these
 #   tests/run.sh --sum FILE         no program: the last line for all runs that wrote to FILE (TEST_TALLY)
 #
@@ -14,7 +15,8 @@
 # Lines that begin with "told: " or "skip: " are shown below their program.
 #
 # Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
-# need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't.
+# need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't. Sanitized
+# programs all run side by side, since none of their times means anything; only light ones keep to one CPU.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none). There a test that
 # skips has failed. Sanitized builds skip tests that take too long, and the programs of `others_s` below.
 #
@@ -25,6 +27,7 @@
 #   TEST_TALLY=FILE    append the counts of this run to FILE
 #   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
 #   TEST_LIST=FILE     read this list, not tests/programs.txt (for the test of this script)
+#   TEST_SOURCES=FOLDER  the sources of test programs (for the test of this script)
 set -uo pipefail
 
 if [ "${1:-}" = --sum ]; then
@@ -48,12 +51,13 @@ case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no other
 
 progs=()
 case ${1:-} in
-'' | --long | --all)
+'' | --long | --all | --python)
   for t in "$b"/tests/*; do
     n=$(basename "$t")
     case ${1:-} in
     --long) is long "$n" || continue ;;
     '') ! is long "$n" || continue ;;
+    --python) ! is long "$n" && grep -qiE 'python|torch' "${TEST_SOURCES:-$(dirname "$0")/unit}/$n.c" 2>/dev/null || continue ;;
     esac
     progs+=("$n")
   done
@@ -114,10 +118,11 @@ judge() {
   if [ "$f" -eq 0 ] && { [ "$ran" -eq 0 ] || [ "$rc" -ne 0 ] || [ "$open" -ne 0 ]; }; then f=1; fi
 }
 
-# Runs the program $1, its output in the file $2, on the CPU $3 if one is named; sets rc and what judge sets.
+# Runs the program $1, its output in the file $2, in the lane $3 if it has one, on the CPU $4 if one is named;
+# sets rc and what judge sets.
 run_one() {
   rc=0
-  bash -c 'echo $$ >"$0"; exec "$@"' "$work/${3:-alone}.pid" ${3:+taskset -c "$3"} \
+  bash -c 'echo $$ >"$0"; exec "$@"' "$work/${3:-alone}.pid" ${4:+taskset -c "$4"} \
     timeout "${TEST_TIMEOUT:-600}" "$b/tests/$1" >"$2" 2>&1 || rc=$?
   rm -f "$work/${3:-alone}.pid"
   judge "$2"
@@ -162,7 +167,7 @@ for n in "${progs[@]}"; do
   elif [ ! -x "$b/tests/$n" ] || [ ! -f "$b/tests/$n" ]; then
     echo "$b/tests/$n: no such test program"
     failed=$((failed + 1)) names+=" $n"
-  elif [ ${#lanes[@]} -gt 1 ] && is light "$n"; then
+  elif [ ${#lanes[@]} -gt 1 ] && { [ $sanitized = yes ] || is light "$n"; }; then
     light+=("$n")
   else
     first+=("$n")
@@ -183,15 +188,18 @@ run_lane() { # CPU
   for n in "${light[@]}"; do
     mkdir "$work/$n.taken" 2>/dev/null || continue
     start=$(date +%s.%N)
-    run_one "$n" "$work/$n.log" "$1"
+    run_one "$n" "$work/$n.log" "$1" $(is light "$n" && echo "$1")
     echo "$rc $(since "$start")" >"$work/$n.new"
     mv "$work/$n.new" "$work/$n.end"
   done
 }
 
-# In the list's order, which puts the longest first.
+# Those that are not light, then the others in the list's order, which puts the longest first.
 if [ ${#light[@]} -gt 0 ]; then
-  mapfile -t light < <(awk '$1 == "light" {print $2}' "$list" | grep -Fx -f <(printf '%s\n' "${light[@]}"))
+  mapfile -t light < <(
+    for n in "${light[@]}"; do is light "$n" || echo "$n"; done
+    awk '$1 == "light" {print $2}' "$list" | grep -Fx -f <(printf '%s\n' "${light[@]}")
+  )
   set -m # else the shell would have its background jobs ignore SIGINT, and all that they start
   for cpu in "${lanes[@]}"; do run_lane "$cpu" & done
   set +m

@@ -1,8 +1,10 @@
-/* The gym's verdicts on generated candidates: every operator in every style, 300 chains drawn at
- * random, 20 problems checked, and 200 first turns with a flaw. */
+/* The gym's verdicts on generated candidates: every operator in every style, 120 chains drawn at
+ * random, 20 problems checked, and 80 first turns with a flaw. */
 #include "chains_rig.h"
 
-static struct rl_chain drawn[300];
+enum { CHAINS = 120, CHECKED = 20, FLAWS = 80 };
+
+static struct rl_chain drawn[CHAINS];
 
 /* The same chains in each run, so that a failure is a change's doing; KGYM_TEST_SEED=N draws
  * others. */
@@ -17,7 +19,7 @@ static int setup(void **state)
     struct rl_split s;
     rl_split_init(&s, value, 0);
     for (int side = 0; side < 4; side++) { /* pairs and triples of both sides */
-        rl_split_list(&s, 2 + side % 2, side / 2, drawn + 75 * side, 75);
+        rl_split_list(&s, 2 + side % 2, side / 2, drawn + CHAINS / 4 * side, CHAINS / 4);
     }
     return 0;
 }
@@ -39,7 +41,7 @@ static void test_every_operator_in_every_style(void **state)
 static void test_random_chains(void **state)
 {
     (void)state;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < CHAINS; i++) {
         chains_ask_style(&drawn[i], chains_any_style(&drawn[i]), "ok");
     }
     chains_collect();
@@ -48,7 +50,7 @@ static void test_random_chains(void **state)
 static void test_random_problems_are_fit(void **state)
 {
     (void)state;
-    for (int i = 0; i < 300; i += 15) {
+    for (int i = 0; i < CHAINS; i += CHAINS / CHECKED) {
         chains_ask(&drawn[i], NULL, "fit", "check");
     }
     chains_collect();
@@ -60,7 +62,7 @@ static void test_random_flaws(void **state)
     struct kg_buf text;
     char what[100], name[48];
     kg_buf_init(&text, RL_CHAIN_BYTES);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < FLAWS; i++) {
         struct rl_talk t;
         rl_talk_draw(&drawn[i], &rl_talk_mix_default, NULL, &chains_rng, &t);
         kg_buf_reset(&text);

@@ -32,8 +32,8 @@ static const char fails[] = "echo '[ RUN      ] c'\necho '[  FAILED  ] c'\nexit 
 /* Without the settings of the run that this test is part of. */
 static int setup(void **state)
 {
-    static const char *const names[] = {"TEST_RETRY", "TEST_TIMEOUT", "TEST_LANES",
-                                        "TEST_TALLY", "TEST_DEV",     "TEST_LIST"};
+    static const char *const names[] = {"TEST_RETRY", "TEST_TIMEOUT", "TEST_LANES",  "TEST_TALLY",
+                                        "TEST_DEV",   "TEST_LIST",    "TEST_SOURCES"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         unsetenv(names[i]);
     }
@@ -201,6 +201,11 @@ static void test_light_programs(void **state)
     rig_expect(0, AGAIN("TEST_LIST=../list", "release"));
     rig_shows("shaky                              again    1 passed");
     rig_shows("4 passed, 0 failed, 0 skipped");
+    rig_run("rm -f left right"); /* sanitized, any program runs beside others */
+    program("sanitize", "left", WAITS_FOR("right"));
+    program("sanitize", "right", WAITS_FOR("left"));
+    rig_expect(0, RUN("TEST_LIST=/dev/null", "sanitize"));
+    rig_shows("2 passed, 0 failed, 0 skipped");
     /* a light program meets SIGINT as others do */
     program("release", "shaky",
             "grep -q 'SigIgn:.*[2367abef].$' /proc/self/status && exit 1\n" PASSES);
@@ -249,6 +254,20 @@ static void test_pythons_programs(void **state)
     rig_expect(1, RUN("KGYM_TEST_GPU=0", "sanitize") " test_torch_league");
     program("release", "test_torch_league", fails);
     rig_expect(1, RUN("KGYM_TEST_GPU=0", "release"));
+}
+
+static void test_programs_that_name_python(void **state)
+{
+    (void)state;
+    rig_run("mkdir -p sources; echo '/* PyTorch */' >sources/with.c; echo '/* C */' >sources/c.c");
+    program("release", "with", good);
+    program("release", "c", fails);
+    program("release", "replay", fails); /* has no source there */
+    rig_expect(0, RUN("TEST_SOURCES=../sources", "release") " --python");
+    rig_shows("1 passed, 0 failed, 0 skipped");
+    rig_text("list", "long with\n");
+    rig_expect(0, RUN("TEST_LIST=../list TEST_SOURCES=../sources", "release") " --python");
+    rig_shows("0 passed, 0 failed, 0 skipped");
 }
 
 static void test_nothing_skips_on_a_gpu(void **state)
@@ -313,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup(test_the_slowest_and_the_sum, fresh),
         cmocka_unit_test(test_the_bare_root),
         cmocka_unit_test_setup(test_pythons_programs, fresh),
+        cmocka_unit_test_setup(test_programs_that_name_python, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
     };
