@@ -11,7 +11,8 @@
 # test, and when cmocka's last line is missing ("N test(s) run"). Skipped tests do not make it fail.
 # A program that fails is run once more, alone, because a busy host disturbs clocks, processes and control
 # groups. Both outputs are shown, and "again" marks it. The second run counts.
-# The ten programs that took the longest, and the names of those that failed, stand before the last line.
+# The ten programs that took the longest, the lines that failed, and the names of programs that failed stand
+# before the last line.
 # Lines that begin with "told: " or "skip: " are shown below their program.
 #
 # Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
@@ -136,6 +137,8 @@ show_failure() { # NAME LOG
   if [ "$strict" = 1 ]; then grep '^skip: ' "$2" | sort -u | sed 's/^/  | with a GPU nothing may skip: /'; fi
   # last, since what a sanitizer says of the memory of a test that stopped may be longer than that
   grep -n -A 1 '^\[  ERROR   \]' "$2" | sed 's/^/  | line /' | head -20
+  { grep -A 2 "^\[  ERROR   \]" "$2" | grep -v '^--$' || echo "exit status $rc"; } | head -6 |
+    sed "s/.*\[   LINE   \] --- //; s/^/  $1: /" >>"$work/why"
 }
 
 # A program's line and its counts. What it took: the sum of its runs.
@@ -224,6 +227,7 @@ if [ ${#progs[@]} -gt 10 ]; then
   echo "the ten slowest of ${#progs[@]} programs, which took $SECONDS s together:"
   sort -k1,1nr "$work/times" | head -10 | awk '{printf "  %6.1f s  %s\n", $1, $2}'
 fi
+[ ! -s "$work/why" ] || { echo "what failed, or failed once:"; cat "$work/why"; }
 [ -z "$names" ] || echo "failed:$names"
 [ -z "${TEST_TALLY:-}" ] || echo "$passed $failed $skipped" >>"$TEST_TALLY"
 echo "$passed passed, $failed failed, $skipped skipped"

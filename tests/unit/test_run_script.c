@@ -64,6 +64,12 @@ static void test_counts_and_what_is_told(void **state)
     rig_shows("\nfailed: dies fails\n1 passed, 2 failed, 1 skipped");
     rig_expect(1, RUN("KGYM_TEST_GPU=0", "release") " good lacking");
     rig_shows("\nfailed: lacking\n1 passed, 1 failed, 0 skipped");
+    program("release", "errs",
+            BEGIN "echo '[  ERROR   ] --- 1 != 2'\n"
+                  "echo '[   LINE   ] --- t.c:9: error: Failure!'\nexit 1\n");
+    rig_expect(1, RUN("", "release") " errs");
+    rig_shows("what failed, or failed once:\n  errs: [  ERROR   ] --- 1 != 2\n"
+              "  errs: t.c:9: error: Failure!\nfailed: errs\n");
 }
 
 /* Several processes print to one log, each its own lines; these may come in any order. */
@@ -200,6 +206,7 @@ static void test_light_programs(void **state)
     program("release", "shaky", second_time);
     rig_expect(0, AGAIN("TEST_LIST=../list", "release"));
     rig_shows("shaky                              again    1 passed");
+    rig_shows("what failed, or failed once:\n  shaky: exit status 1\n");
     rig_shows("4 passed, 0 failed, 0 skipped");
     rig_run("rm -f left right"); /* sanitized, any program runs beside others */
     program("sanitize", "left", WAITS_FOR("right"));
