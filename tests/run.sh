@@ -9,8 +9,8 @@
 #
 # A program fails when one of its tests fails, when it ends with another exit status than 0, when it runs no
 # test, and when cmocka's last line is missing ("N test(s) run"). Skipped tests do not make it fail.
-# A program that fails is run once more, alone, because a busy host disturbs clocks, processes and control
-# groups. Both outputs are shown, and "again" marks it. The second run counts.
+# A program that fails is run again, alone, twice at most, because a busy host disturbs clocks, processes and
+# control groups. All outputs are shown, and "again" marks it. The last run counts.
 # The ten programs that took the longest, the lines that failed, and the names of programs that failed stand
 # before the last line.
 # Lines that begin with "told: " or "skip: " are shown below their program.
@@ -22,7 +22,7 @@
 # skips has failed. Sanitized builds skip tests that take too long, and the programs of `others_s` below.
 #
 # Environment:
-#   TEST_RETRY=0       run nothing twice
+#   TEST_RETRY=N       run what fails so many times more (default 2)
 #   TEST_TIMEOUT=N     seconds that one program may take (default 600)
 #   TEST_LANES=N       light programs at once (default: one on each CPU, four at most)
 #   TEST_TALLY=FILE    append the counts of this run to FILE
@@ -153,13 +153,16 @@ report() { # NAME MARK LOG SECONDS
 
 since() { awk -v a="$1" -v b="$(date +%s.%N)" 'BEGIN {printf "%.1f", b - a}'; }
 
-# The second run of a program that has failed.
-once_more() { # NAME LOG; sets mark
+# Further runs of a program that has failed.
+run_again() { # NAME LOG; sets mark
+  local i
   show_failure "$1" "$2"
   mark=FAILED
-  [ "${TEST_RETRY:-1}" != 0 ] || return
-  run_one "$1" "$2"
-  if [ "$f" -gt 0 ]; then show_failure "$1" "$2"; else mark=again; fi
+  for ((i = 0; i < ${TEST_RETRY:-2}; i++)); do
+    run_one "$1" "$2"
+    [ "$f" -gt 0 ] || { mark=again; return; }
+    show_failure "$1" "$2"
+  done
 }
 
 passed=0 failed=0 skipped=0 names=
@@ -180,7 +183,7 @@ done
 for n in ${first[@]+"${first[@]}"}; do
   start=$(date +%s.%N) mark=ok
   run_one "$n" "$work/log"
-  [ "$f" -eq 0 ] || once_more "$n" "$work/log"
+  [ "$f" -eq 0 ] || run_again "$n" "$work/log"
   report "$n" $mark "$work/log" "$(since "$start")"
 done
 
@@ -219,7 +222,7 @@ for n in ${again[@]+"${again[@]}"}; do # alone
   read -r rc took <"$work/$n.end"
   start=$(date +%s.%N)
   judge "$work/$n.log"
-  once_more "$n" "$work/$n.log"
+  run_again "$n" "$work/$n.log"
   report "$n" $mark "$work/$n.log" "$(awk -v a="$took" -v b="$(since "$start")" 'BEGIN {printf "%.1f", a + b}')"
 done
 

@@ -149,6 +149,11 @@ static void test_a_retry(void **state)
     rig_expect(1, AGAIN("", "release") " bad");
     rig_shows("bad                                FAILED   0 passed   0 skipped");
     rig_shows("\n0 passed, 1 failed, 0 skipped\n");
+    program("release", "third", "echo >>../runs\n[ $(wc -l <../runs) = 3 ] || exit 1\n" PASSES);
+    rig_run("rm -f runs");
+    rig_expect(0, AGAIN("", "release") " third");
+    rig_run("rm -f runs");
+    rig_expect(1, AGAIN("TEST_RETRY=1", "release") " third");
 }
 
 static void test_long_programs(void **state)

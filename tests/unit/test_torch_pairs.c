@@ -182,8 +182,8 @@ static int setup(void **state)
     (void)state;
     rig_defaults();
     snprintf(config.rewards, sizeof config.rewards, "kevin");
-    config.deadline_run = 3;
-    config.torch_first_call = 3;
+    config.deadline_run = 8;
+    config.torch_first_call = 8;
     /* all blocks, whatever a host's windows are like: tests count calls. Where the plan ends a
      * measurement is for those to say that put windows there (PLANNED) */
     config.timing_blocks = config.timing_min_blocks = 8;
