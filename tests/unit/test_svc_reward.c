@@ -90,6 +90,25 @@ static void a_retry_joins_its_job(void **state)
     assert_int_equal(jobs_in("done"), 1);
 }
 
+/* Two items and room for one: neither waits. Known ones need no room of their own. */
+static void a_full_queue_takes_all_items_or_none(void **state)
+{
+    static const char two[] = "{\"query\": [\"pa\", \"pb\"], \"prompts\": [\"p\", \"p\"],"
+                              " \"labels\": [\"silu\", \"silu\"]}";
+    (void)state;
+    svc_start("--no-work --queue-limit 2");
+    json_decref(svc_json(503, "POST", REWARD "&wait=0", SLIME));
+    json_decref(svc_json(429, "POST", REWARD "&wait=0", two));
+    assert_int_equal(jobs_in("waiting"), 1);
+    json_decref(svc_json(503, "POST", REWARD "&wait=0", SLIME));
+    assert_int_equal(svc_end(SIGTERM), 0);
+    svc_start("--no-work --queue-limit 3");
+    json_decref(svc_json(503, "POST", REWARD "&wait=0", two));
+    assert_int_equal(jobs_in("waiting"), 3);
+    json_decref(svc_json(503, "POST", REWARD "&wait=0", two));
+    assert_int_equal(jobs_in("waiting"), 3);
+}
+
 /* A job that ended without a verdict is no reward, neither 0; the next request has it judged anew.
  */
 static void what_was_lost_is_judged_anew(void **state)
@@ -186,6 +205,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_example_in_a_prompt_is_not_judged, svc_setup,
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(a_retry_joins_its_job, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(a_full_queue_takes_all_items_or_none, svc_setup,
+                                        svc_teardown),
         cmocka_unit_test_setup_teardown(what_was_lost_is_judged_anew, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(bad_requests_are_refused, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(feedback_of_a_judged_reply, svc_setup, svc_teardown),
