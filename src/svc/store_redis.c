@@ -23,19 +23,27 @@ static void close_store(struct kg_svc_store *store)
     free(s);
 }
 
+/* The value that a key has for good: mine, if nobody has set it before. The caller frees it. NULL:
+ * *err. */
+static redisReply *settle(struct kg_svc_redis *s, const char *key, const char *mine,
+                          struct kg_err *err)
+{
+    const char *const set[] = {"SET", key, mine, "NX"};
+    const char *const get[] = {"GET", key};
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 4, set);
+    if (r == NULL) {
+        return NULL;
+    }
+    freeReplyObject(r);
+    return kg_svc_link_ask(s, &s->write, err, 2, get);
+}
+
 /* Marks an empty server with the schema, and refuses a newer one. */
 static enum kg_code check_schema(struct kg_svc_redis *s, struct kg_err *err)
 {
     char mine[16];
     snprintf(mine, sizeof mine, "%d", SCHEMA);
-    const char *const set[] = {"SET", "kgym:schema", mine, "NX"};
-    const char *const get[] = {"GET", "kgym:schema"};
-    redisReply *r = kg_svc_link_ask(s, &s->write, err, 4, set);
-    if (r == NULL) {
-        return err->code;
-    }
-    freeReplyObject(r);
-    r = kg_svc_link_ask(s, &s->write, err, 2, get);
+    redisReply *r = settle(s, "kgym:schema", mine, err);
     if (r == NULL) {
         return err->code;
     }
@@ -116,14 +124,7 @@ static enum kg_code share(struct kg_svc_store *store, const char *folder, struct
     if (read_mark(folder, mark, err) != KG_OK) {
         return err->code;
     }
-    const char *const set[] = {"SET", "kgym:folder", mark, "NX"};
-    const char *const get[] = {"GET", "kgym:folder"};
-    redisReply *r = kg_svc_link_ask(s, &s->write, err, 4, set);
-    if (r == NULL) {
-        return err->code;
-    }
-    freeReplyObject(r);
-    r = kg_svc_link_ask(s, &s->write, err, 2, get);
+    redisReply *r = settle(s, "kgym:folder", mark, err);
     if (r == NULL) {
         return err->code;
     }
