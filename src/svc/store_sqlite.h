@@ -30,6 +30,8 @@ enum sql {
     SQL_REQUEUE,
     SQL_EXPIRED,
     SQL_LATE,
+    SQL_OLD_EVENTS,
+    SQL_EVENT_DROP,
     SQL_EXTEND,
     SQL_COUNT_UP,
     SQL_WRITES, /* those above are the writer's; those below the reader's */
@@ -49,6 +51,7 @@ enum sql {
 extern const char *const kg_svc_sql[SQL_N];
 extern const char kg_svc_sql_schema[];
 enum { KG_SVC_SCHEMA = 1 };
+enum { KG_SVC_EVENTS_KEEP_MS = 7 * 86400 * 1000 };
 
 struct kg_svc_sqlite {
     struct kg_svc_store base;
@@ -56,6 +59,7 @@ struct kg_svc_sqlite {
     sqlite3_stmt *stmt[SQL_N];
     int lock;
     char path[4096];
+    int64_t looked; /* seq of the event that trim() looked at last; 0: it begins anew */
 };
 
 /* The statement, with its values bound: one letter each in types. t: const char *; i: int64_t. They
@@ -74,6 +78,11 @@ enum kg_code kg_svc_sql_job(sqlite3_stmt *st, struct kg_svc_job *out,
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *id, const char *type,
                               const char *detail, struct kg_err *err) KG_MUST_USE;
+
+/* Of the writer's group: events go KG_SVC_EVENTS_KEEP_MS after their job's end, a few at each call.
+ * Errors: IO. */
+enum kg_code kg_svc_sqlite_trim(struct kg_svc_sqlite *s, int64_t now_ms,
+                                struct kg_err *err) KG_MUST_USE;
 
 /* The functions of the row, by file. */
 enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *s, const struct kg_svc_job *job,

@@ -339,7 +339,7 @@ enum kg_code kg_svc_sqlite_expire(struct kg_svc_store *store, int64_t now_ms, in
             }
         }
     }
-    return KG_OK;
+    return kg_svc_sqlite_trim(s, now_ms, err);
 }
 
 enum kg_code kg_svc_sqlite_extend(struct kg_svc_store *store, int64_t until_ms, struct kg_err *err)

@@ -89,6 +89,10 @@ const char *const kg_svc_sql[SQL_N] = {
                     "len=0,sum='',error='',blame='',message='' WHERE id=?1",
     [SQL_EXPIRED] = "SELECT id FROM jobs WHERE state=1 AND claim_until<=?1 LIMIT 1",
     [SQL_LATE] = "SELECT id FROM jobs WHERE state=0 AND deadline>0 AND deadline<=?1 LIMIT 1",
+    [SQL_OLD_EVENTS] = "SELECT e.seq,e.ms,j.state>1 AND j.finished<=?2"
+                       " FROM events e JOIN jobs j ON j.id=e.id"
+                       " WHERE e.seq>?1 ORDER BY e.seq LIMIT ?3",
+    [SQL_EVENT_DROP] = "DELETE FROM events WHERE seq=?1",
     [SQL_EXTEND] = "UPDATE jobs SET claim_until=?1 WHERE state=1 AND claim_until<?1",
     [SQL_COUNT_UP] = "UPDATE counters SET n=n+1 WHERE name=?1",
     [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
@@ -105,6 +109,6 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_COUNTERS] = "SELECT (SELECT n FROM counters WHERE name='expired'),"
                      "(SELECT n FROM counters WHERE name='refused'),"
                      "(SELECT count(*) FROM lanes WHERE waiting>0),"
-                     "(SELECT max(seq) FROM events)",
+                     "(SELECT seq FROM sqlite_sequence WHERE name='events')",
     [SQL_OLDEST] = "SELECT min(created) FROM jobs WHERE state=0",
 };

@@ -544,6 +544,76 @@ static void events_and_lists(void **state)
     assert_int_equal(n, 0); /* newest first: nothing is older than the first job */
 }
 
+static bool count_event(void *ctx, const struct kg_svc_event *e)
+{
+    (void)e;
+    ++*(int *)ctx;
+    return true;
+}
+
+static bool last_seq(void *ctx, const struct kg_svc_event *e)
+{
+    *(int64_t *)ctx = e->seq;
+    return true;
+}
+
+/* Long after a job's end its events have left the list of all; those of a job that waits stay, and
+ * numbers go on. */
+static void events_of_ended_jobs_go(void **state)
+{
+    const int64_t week = (int64_t)7 * 86400 * 1000;
+    char waits[KG_ULID_LEN], id[KG_ULID_LEN], text[512] = "";
+    struct taken t;
+    int64_t seq = 0;
+    (void)state;
+    add("p", KG_SVC_HIGH, T0, id);
+    add("q", KG_SVC_LOW, T0, waits);
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_int_equal(end_as(kind->finish, &t, T0 + 500), KG_OK);
+    assert_int_equal(expire(T0 + 1000), 0);
+    assert_int_equal(kind->events(store, 0, NULL, 100, note, text, &err), KG_OK);
+    assert_string_equal(text, "submitted submitted claimed finished ");
+    for (int64_t late = 0; late < 3; late++) {
+        text[0] = '\0';
+        assert_int_equal(expire(T0 + 500 + week + late), 0);
+        assert_int_equal(kind->events(store, 0, NULL, 100, note, text, &err), KG_OK);
+        assert_string_equal(text, "submitted ");
+    }
+    text[0] = '\0';
+    assert_int_equal(kind->events(store, 0, waits, 100, note, text, &err), KG_OK);
+    assert_string_equal(text, "submitted ");
+    assert_int_equal(stats().last_event, 4);
+    add("r", KG_SVC_NORMAL, T0, id);
+    assert_int_equal(kind->events(store, 0, NULL, 100, last_seq, &seq, &err), KG_OK);
+    assert_int_equal(seq, 5);
+}
+
+/* More old events of jobs that wait than one call looks at hide nothing. */
+static void old_events_that_stay_hide_none(void **state)
+{
+    enum { WAITING = 1500 };
+    char id[KG_ULID_LEN];
+    const int64_t later = T0 + (int64_t)8 * 86400 * 1000;
+    struct taken t;
+    bool known;
+    (void)state;
+    begin();
+    for (int i = 0; i < WAITING; i++) {
+        submit(&(struct wish){.problem = "p", .priority = KG_SVC_LOW}, id, &known, &err);
+    }
+    commit();
+    add("q", KG_SVC_HIGH, T0, id);
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_string_equal(t.id, id);
+    assert_int_equal(end_as(kind->finish, &t, T0), KG_OK);
+    for (int64_t i = 0; i < 3; i++) {
+        assert_int_equal(expire(later + i), 0);
+    }
+    int n = 0;
+    assert_int_equal(kind->events(store, 0, NULL, 2 * WAITING, count_event, &n, &err), KG_OK);
+    assert_int_equal(n, WAITING);
+}
+
 /* --- of SQLite alone --- */
 
 static void a_newer_store_is_refused(void **state)
@@ -576,7 +646,7 @@ static void a_store_has_one_server(void **state)
         T(an_old_claim_is_refused), T(a_renewed_claim_lasts), T(three_attempts_then_dead),         \
         T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),                               \
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
-        T(events_and_lists)
+        T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none)
 
 static int in_redis(void)
 {
