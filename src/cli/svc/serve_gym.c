@@ -42,6 +42,8 @@ const char *const kg_serve_client_keys[] = {"staged",
                                             "torch.shapes_gate",
                                             NULL};
 
+enum { FOUND_MOST = 100000 }; /* names; a problem of a suite has several */
+
 static struct kg_paths paths;
 static json_t *listed;
 
@@ -55,6 +57,26 @@ static bool among(const char *const *list, const char *key, size_t n)
     return false;
 }
 
+/* What a preset and the environment say. Neither changes while the service runs, and reading them
+ * takes about a millisecond, which a batch would pay for each line. preset: known, or NULL. */
+static enum kg_code configuration_of(const char *preset, struct kg_config *out, struct kg_err *err)
+{
+    static struct kg_config kept;
+    static char kept_preset[64];
+    static bool there;
+    const char *name = preset != NULL ? preset : "";
+    if (!there || strcmp(kept_preset, name) != 0) {
+        there = false;
+        if (kg_config_load(&kept, preset, NULL, environ, err) != KG_OK) {
+            return err->code;
+        }
+        snprintf(kept_preset, sizeof kept_preset, "%s", name);
+        there = strlen(name) < sizeof kept_preset;
+    }
+    *out = kept;
+    return KG_OK;
+}
+
 static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
                              const char *const *set, size_t nset, struct kg_err *err)
 {
@@ -63,7 +85,7 @@ static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
     if (preset != NULL && !among(kg_config_presets(), preset, strlen(preset))) {
         return kg_fail(err, KG_E_USAGE, "no such preset: `kgym options` lists them");
     }
-    if (kg_config_load(&c, preset, NULL, environ, err) != KG_OK) {
+    if (configuration_of(preset, &c, err) != KG_OK) {
         return err->code;
     }
     for (size_t i = 0; i < nset; i++) {
@@ -90,16 +112,28 @@ static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
     return kg_config_check(&c, err);
 }
 
+/* Names that were found are kept: the suites do not change while the service runs, and a walk
+ * through their folders takes about a millisecond. */
 static enum kg_code problem(void *ctx, const char *name, char device[KG_SVC_DEVICE_MAX],
                             struct kg_err *err)
 {
+    static json_t *found;
     const struct kg_executor *x;
     char path[1200];
     (void)ctx;
+    found = found != NULL ? found : json_object();
+    const char *kept = json_string_value(json_object_get(found, name));
+    if (kept != NULL) {
+        snprintf(device, KG_SVC_DEVICE_MAX, "%s", kept);
+        return KG_OK;
+    }
     if (kg_executor_find(&paths, name, &x, path, sizeof path, err) != KG_OK) {
         return err->code;
     }
     snprintf(device, KG_SVC_DEVICE_MAX, "%s", strcmp(x->language, "c") == 0 ? "cpu" : "torch");
+    if (json_object_size(found) < FOUND_MOST) {
+        json_object_set_new(found, name, json_string(device));
+    }
     return KG_OK;
 }
 
