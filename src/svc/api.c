@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "svc/api_private.h"
 
 enum { SEGMENT_BYTES = 256 << 20, OPEN_MOST = 4096 };
+enum { STORE_WAIT_MS = 300000, STORE_AGAIN_MS = 200 };
 
 static const struct kg_svc_route routes[] = {
     {"POST", "/v1/evaluations", KG_SVC_SUBMIT, kg_svc_post_evaluation},
@@ -144,6 +146,28 @@ static enum kg_code resume(struct kg_svc_api *a, struct kg_err *err)
     return k->commit(a->store, err);
 }
 
+/* A server of others' may be away just now: it is waited for, since the parent gives up where an api
+ * process can't start. */
+static enum kg_code open_store(struct kg_svc_api *a, struct kg_err *err)
+{
+    const struct kg_svc_store_kind *kind = a->o->kind;
+    for (int64_t left_ms = kind->share != NULL ? STORE_WAIT_MS : 0;; left_ms -= STORE_AGAIN_MS) {
+        *err = (struct kg_err)KG_ERR_INIT;
+        if (kind->open(a->o->place, &a->store, err) == KG_OK && resume(a, err) == KG_OK) {
+            return KG_OK;
+        }
+        if (err->code != KG_E_IO || left_ms <= 0) {
+            return err->code;
+        }
+        if (left_ms == STORE_WAIT_MS) {
+            kg_log(KG_LOG_WARN, "%s: waiting for it", err->message);
+        }
+        kind->close(a->store);
+        a->store = NULL;
+        usleep(STORE_AGAIN_MS * 1000);
+    }
+}
+
 static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_options *http,
                              struct kg_err *err)
 {
@@ -154,7 +178,7 @@ static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_opti
     if (a->base == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for an event loop");
     }
-    if (o->kind->open(o->place, &a->store, err) != KG_OK || resume(a, err) != KG_OK ||
+    if (open_store(a, err) != KG_OK ||
         kg_svc_segments_open(folder, SEGMENT_BYTES, &a->segments, err) != KG_OK ||
         (o->kind->share != NULL && o->kind->share(a->store, folder, err) != KG_OK) ||
         kg_svc_writer_open(a->base, a->store, a->segments, after_group, a, &a->writer, err) !=
