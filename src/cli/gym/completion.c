@@ -104,7 +104,7 @@ static void add_values(struct kg_buf *out)
         out,
         "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k|"
         "--seed|--part|--triples|--stop-at|--prompt|--system|--max-tokens|--temperature|--top-p|"
-        "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term",
+        "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term|--store",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }

@@ -15,7 +15,7 @@
 
 const char *const kg_cli_serve_flags[] = {
     "--host",        "--port",    "--folder", "--work", "--no-work", "--jobs",
-    "--queue-limit", "--body-mb", "--term",   "--help", NULL};
+    "--queue-limit", "--body-mb", "--term",   "--store", "--store-file", "--store-relaxed", "--help", NULL};
 
 #define OPT_STRUCT struct kg_serve_config
 #include "base/opt_rows.h"
@@ -27,6 +27,9 @@ static const struct kg_opt table[] = {
     TEXT("store", store, "",
          "A store in Redis that several services share: redis://[user:password@]host:port[/db]. "
          "Their folders are one then, too. Empty: SQLite in the folder."),
+    TEXT("store_file", store_file, "",
+         "A file that nobody else may read, with what `--store` would have: so the password is on no "
+         "command line."),
     BOOL("store_relaxed", store_relaxed, "no", "Take a Redis that may lose what it has accepted."),
     BOOL("work", work, "yes", "Judge on this host; no: jobs wait."),
     INT("jobs", jobs, 0, 512, "0", "", "Evaluations at once on this host; 0: as a batch has."),
@@ -57,6 +60,9 @@ static const char help_text[] =
     "  --no-work          judge nothing: jobs wait\n"
     "  --queue-limit N    jobs that may wait; more are refused with 429 (default\n"
     "                     1000000); 0: no limit\n"
+    "  --store URL        a store in Redis: redis://[user:password@]host:port[/db]\n"
+    "  --store-file FILE  a file of yours alone that has this URL, so that no password\n"
+    "                     is on the command line\n"
     "  --body-mb N        largest body of a request (default 64)\n"
     "  --term S           a claim that its worker has not renewed for so many seconds\n"
     "                     is taken back (default 30)\n"
@@ -82,7 +88,7 @@ static enum kg_code parse(struct kg_serve_config *c, bool *help, int argc, char 
             return kg_cli_unknown("serve", argv[i], kg_cli_serve_flags, NULL, err);
         }
     }
-    return KG_OK;
+    return c->store_file[0] != '\0' && !*help ? kg_serve_store_file(c, err) : KG_OK;
 }
 
 /* Without tokens whoever reaches the port may submit, so only this host may. */

@@ -6,13 +6,16 @@
 #include "svc/gym.h"
 
 struct kg_serve_config {
-    char host[64], folder[1024], store[1024];
+    char host[64], folder[1024], store[1024], store_file[1024];
     int64_t port, jobs, queue_limit, body_mb;
     double term_s;
     bool work, store_relaxed;
 };
 
 const struct kg_opts *kg_serve_options(void);
+/* c->store from the first line of c->store_file. Errors: USAGE (a store is named twice, others may
+ * read the file, it has no such line), IO. */
+enum kg_code kg_serve_store_file(struct kg_serve_config *c, struct kg_err *err) KG_MUST_USE;
 
 /* The gym of this program. Errors: those of finding the suites. */
 enum kg_code kg_serve_gym(struct kg_svc_gym *out, struct kg_err *err) KG_MUST_USE;
