@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-30}
 sanitize=-fsanitize=address,undefined
-libraries=$(pkg-config --libs jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc libevent_core libevent_extra sqlite3 libzstd)
+libraries=$(pkg-config --libs jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc libevent_core libevent_extra sqlite3 libzstd hiredis)
 b=build/fuzz
 
 names=("$@")
