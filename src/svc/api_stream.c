@@ -17,7 +17,8 @@ struct kg_svc_stream {
     char batch[BATCH_MAX];
     int64_t at, n; /* lines sent, lines in all */
     int64_t sent_ms;
-    size_t moved; /* of one look */
+    size_t moved;        /* of one look */
+    struct kg_buf *page; /* events of one look, which go out together */
     struct kg_svc_stream *next;
 };
 
@@ -70,17 +71,31 @@ static json_t *event_json(const struct kg_svc_event *e)
 static bool send_event(void *ctx, const struct kg_svc_event *e)
 {
     struct kg_svc_stream *s = ctx;
-    struct kg_buf b;
-    kg_buf_init(&b, 1 << 16);
-    kg_buf_addf(&b, "id: %lld\nevent: %s\ndata: ", (long long)e->seq, e->type);
+    kg_buf_addf(s->page, "id: %lld\nevent: %s\ndata: ", (long long)e->seq, e->type);
     json_t *j = event_json(e);
-    kg_json_dump(j, &b);
+    kg_json_dump(j, s->page);
     json_decref(j);
-    kg_buf_adds(&b, "\n\n");
+    kg_buf_adds(s->page, "\n\n");
     s->after = e->seq;
-    send_bytes(s, b.data, b.len);
-    kg_buf_deinit(&b);
-    return !s->full;
+    return true;
+}
+
+/* Events after the last one that was sent, as one chunk: libevent spends about a kilobyte on each
+ * chunk, which is ten times an event. */
+static enum kg_code send_events(struct kg_svc_stream *s, struct kg_err *err)
+{
+    const struct kg_svc_store_kind *k = s->api->store->kind;
+    struct kg_buf page;
+    kg_buf_init(&page, PIECE << 16);
+    s->page = &page;
+    enum kg_code code = k->events(s->api->store, s->after, s->job[0] ? s->job : NULL, PIECE,
+                                  send_event, s, err);
+    if (page.len > 0) {
+        send_bytes(s, page.data, page.len);
+    }
+    kg_buf_deinit(&page);
+    s->page = NULL;
+    return code;
 }
 
 static bool add_event(void *ctx, const struct kg_svc_event *e)
@@ -243,8 +258,7 @@ static bool pump(struct kg_svc_stream *s)
         s->moved = 0;
         enum kg_code code;
         if (s->events) {
-            code = a->store->kind->events(a->store, s->after, s->job[0] ? s->job : NULL, PIECE,
-                                          send_event, s, &err);
+            code = send_events(s, &err);
         } else {
             const struct kg_svc_filter f = {
                 .state = -1, .batch = s->batch, .by_line = true, .from = s->at, .limit = PIECE};
