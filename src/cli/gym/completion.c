@@ -185,6 +185,8 @@ static void add_command_words(struct kg_buf *out)
     add_case(out, "report", "@file --out --title --recheck --json --help");
     kg_buf_adds(out, "    serve) echo \"");
     add_words(out, kg_cli_serve_flags);
+    kg_buf_adds(out, "\" ;;\n    token) echo \"");
+    add_words(out, kg_cli_token_words);
     kg_buf_adds(out, "\" ;;\n    train) echo \"@file");
     add_words(out, kg_cli_train_flags);
     kg_buf_adds(out, "\" ;;\n    sft) echo \"@file");
