@@ -216,6 +216,12 @@ static void close_all(struct kg_svc_api *a)
     }
 }
 
+static unsigned scopes(void *ctx, const char *token, size_t n)
+{
+    const struct kg_svc_api *a = ctx;
+    return kg_svc_auth_scopes(a->auth, token, n);
+}
+
 enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *err)
 {
     struct kg_svc_api a = {.o = o, .begun_ms = kg_svc_now_ms()};
@@ -224,7 +230,9 @@ enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *e
                                              .most_open = raise_files(),
                                              .routes = routes,
                                              .nroutes = sizeof routes / sizeof *routes,
-                                             .ctx = &a};
+                                             .ctx = &a,
+                                             .scopes = scopes};
+    a.auth = kg_svc_auth_open(o->folder, o->worker_token, o->needs_tokens);
     enum kg_code code = open_all(&a, &http, err);
     if (code == KG_OK) {
         const struct timeval second = {.tv_sec = 1, .tv_usec = 0};
@@ -242,5 +250,6 @@ enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *e
         event_free(interrupt);
     }
     close_all(&a);
+    kg_svc_auth_close(a.auth);
     return code;
 }

@@ -13,7 +13,9 @@ struct kg_svc_api_options {
     const char *place;  /* of the store, as its kind takes it */
     int64_t queue_limit;
     int64_t body_bytes;
-    int64_t term_ms; /* of a claim without renewal */
+    int64_t term_ms;          /* of a claim without renewal */
+    const char *worker_token; /* of the local worker; NULL: none */
+    bool needs_tokens;        /* serves nobody without one (auth.h) */
     const struct kg_svc_store_kind *kind;
     const struct kg_svc_gym *gym;
 };

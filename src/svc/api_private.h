@@ -3,6 +3,7 @@
 #define KG_SVC_API_PRIVATE_H
 
 #include "svc/api.h"
+#include "svc/auth.h"
 #include "svc/http.h"
 #include "svc/writer.h"
 
@@ -15,6 +16,7 @@ struct kg_svc_api {
     struct kg_svc_segments *segments;
     struct kg_svc_writer *writer;
     struct kg_svc_http *http;
+    struct kg_svc_auth *auth;
     struct kg_svc_wait *waits;     /* answers that wait for a job to end */
     struct kg_svc_group *groups;   /* the same for several jobs */
     struct kg_svc_poll *polls;     /* workers that wait for a job, or for news */

@@ -38,15 +38,18 @@ static const char *header(struct evhttp_request *req, const char *name)
     return value != NULL ? value : "";
 }
 
-static unsigned scopes_of(const struct kg_svc_exchange *x)
+static unsigned scopes_of(const struct kg_svc_http_options *o, const char *token)
 {
-    const struct kg_svc_http_options *o = x->http->o;
-    if (o->scopes == NULL) {
-        return KG_SVC_ALL;
-    }
-    const char *given = header(x->req, "Authorization");
+    return o->scopes == NULL ? KG_SVC_ALL
+                             : o->scopes(o->ctx, token, token != NULL ? strlen(token) : 0);
+}
+
+/* What follows `Bearer`; NULL: there is none. */
+static const char *token_of(struct evhttp_request *req)
+{
+    const char *given = header(req, "Authorization");
     size_t n = strlen(given);
-    return n > 7 && strncasecmp(given, "Bearer ", 7) == 0 ? o->scopes(o->ctx, given + 7, n - 7) : 0;
+    return n > 7 && strncasecmp(given, "Bearer ", 7) == 0 ? given + 7 : NULL;
 }
 
 static const char *method_name(struct evhttp_request *req)
@@ -138,7 +141,8 @@ static void route(struct kg_svc_exchange *x, const char *const *segment, size_t 
 {
     const struct kg_svc_http_options *o = x->http->o;
     bool path_known = false;
-    if (kg_svc_is_foreign(x->req)) {
+    /* A page of another site has no token, and a host that asks for one may have a name. */
+    if (scopes_of(o, NULL) != 0 && kg_svc_is_foreign(x->req)) {
         kg_svc_reply_error(x, 403, "foreign", "",
                            "the request must name this host by its address or as `localhost`, and "
                            "come from no page of another site");
@@ -153,7 +157,7 @@ static void route(struct kg_svc_exchange *x, const char *const *segment, size_t 
         if (strcmp(r->method, x->request.method) != 0) {
             continue;
         }
-        x->request.scopes = r->scope != KG_SVC_OPEN ? scopes_of(x) : KG_SVC_ALL;
+        x->request.scopes = r->scope != KG_SVC_OPEN ? scopes_of(o, token_of(x->req)) : KG_SVC_ALL;
         if (x->request.scopes == 0) {
             kg_svc_header(x, "WWW-Authenticate", "Bearer");
             kg_svc_reply_error(x, 401, "no_token", "", "a token of this service is needed");

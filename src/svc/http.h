@@ -67,7 +67,8 @@ struct kg_svc_http_options {
     const struct kg_svc_route *routes;
     size_t nroutes;
     void *ctx; /* of handlers */
-    /* Scopes of a token [n bytes, never NUL]; 0: unknown. NULL: no token is asked for. */
+    /* Scopes of the token of a request [n bytes, never NUL]; token NULL: it has none. 0: refused.
+     * NULL: no token is asked for. */
     unsigned (*scopes)(void *ctx, const char *token, size_t n);
 };
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,7 +22,8 @@ enum { GRACE_S = 10, DEATHS = 5, CALM_S = 60, EARLY_S = 2, STATUS_ERROR = 2, LIS
 struct child {
     const char *name;
     char *const *argv; /* NULL: there is none */
-    int fd;            /* given to it; -1: none */
+    int fd;            /* the socket, given to it; -1: none */
+    int token;         /* the file, given to it */
     pid_t pid;         /* 0: it does not run */
     int64_t begun_ns;
     int deaths; /* since it last ran for CALM_S */
@@ -39,10 +41,8 @@ static enum kg_code start(struct child *c, struct kg_err *err)
         sigprocmask(SIG_SETMASK, &none, NULL);
         setpgid(0, 0); /* an interrupt of the terminal is the parent's, which ends both in order */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        bool given =
-            c->fd < 0 || ((c->fd == KG_SVC_SERVE_FD || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) &&
-                          fcntl(KG_SVC_SERVE_FD, F_SETFD, 0) == 0);
-        if (getppid() != parent || !given) {
+        if (getppid() != parent || !(c->fd < 0 || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) ||
+            dup2(c->token, KG_SVC_TOKEN_FD) < 0) {
             _exit(STATUS_ERROR);
         }
         execv("/proc/self/exe", c->argv);
@@ -51,6 +51,39 @@ static enum kg_code start(struct child *c, struct kg_err *err)
     c->pid = pid;
     c->begun_ns = kg_clock_ns();
     return KG_OK;
+}
+
+/* fd as a number that no child expects. */
+static int apart(int fd)
+{
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, KG_SVC_TOKEN_FD + 1);
+    close(fd);
+    return other;
+}
+
+/* A file without a name that holds a new token. */
+static enum kg_code make_token(int *fd, struct kg_err *err)
+{
+    char token[KG_SVC_TOKEN_LEN];
+    if (kg_svc_token_new(token, err) != KG_OK) {
+        return err->code;
+    }
+    *fd = memfd_create("token", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    *fd = *fd >= 0 ? apart(*fd) : -1;
+    if (*fd < 0 || write(*fd, token, sizeof token) != (ssize_t)sizeof token ||
+        fcntl(*fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        return kg_fail(err, KG_E_HOST, "cannot keep a token: %s", strerror(errno));
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_svc_serve_token(char out[KG_SVC_TOKEN_LEN], struct kg_err *err)
+{
+    ssize_t n = pread(KG_SVC_TOKEN_FD, out, KG_SVC_TOKEN_LEN, 0);
+    close(KG_SVC_TOKEN_FD);
+    return n == KG_SVC_TOKEN_LEN && out[n - 1] == '\0'
+               ? KG_OK
+               : kg_fail(err, KG_E_HOST, "the parent gave no token");
 }
 
 /* A child has ended by itself. */
@@ -132,18 +165,20 @@ static int port_of(int fd)
 enum kg_code kg_svc_serve(const struct kg_svc_serve_options *o, struct kg_err *err)
 {
     sigset_t set;
-    int fd = -1, signal = SIGCHLD;
+    int fd = -1, token = -1, signal = SIGCHLD;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    if (listen_soon(o, &fd, err) != KG_OK) {
+    if (listen_soon(o, &fd, err) != KG_OK || make_token(&token, err) != KG_OK) {
         return err->code;
     }
+    fd = apart(fd);
     int port = port_of(fd);
-    struct child child[2] = {{.name = "api", .argv = o->api, .fd = fd},
-                             {.name = "worker", .argv = o->worker(o->ctx, port), .fd = -1}};
+    struct child child[2] = {
+        {.name = "api", .argv = o->api, .fd = fd, .token = token},
+        {.name = "worker", .argv = o->worker(o->ctx, port), .fd = -1, .token = token}};
     int n = child[1].argv != NULL ? 2 : 1;
     enum kg_code code = KG_OK;
     for (int i = 0; i < n && code == KG_OK; i++) {
@@ -158,5 +193,6 @@ enum kg_code kg_svc_serve(const struct kg_svc_serve_options *o, struct kg_err *e
     end(&child[1]); /* it hands back what it holds, and is heard */
     end(&child[0]);
     close(fd);
+    close(token);
     return code;
 }

@@ -5,9 +5,12 @@
 #ifndef KG_SVC_SERVE_H
 #define KG_SVC_SERVE_H
 
-#include "base/err.h"
+#include "svc/tokens.h"
 
-enum { KG_SVC_SERVE_FD = 3 }; /* the socket, in the api process */
+enum {
+    KG_SVC_SERVE_FD = 3, /* the socket, in the api process */
+    KG_SVC_TOKEN_FD = 4  /* a file with the local worker's token, in both */
+};
 
 struct kg_svc_serve_options {
     const char *host;
@@ -18,6 +21,10 @@ struct kg_svc_serve_options {
     void (*ready)(void *ctx, int port); /* it listens */
     void *ctx;
 };
+
+/* In a child of kg_svc_serve(): the token, once. It is in no argument and in no environment, which
+ * other processes of the user can read. Errors: HOST. */
+enum kg_code kg_svc_serve_token(char out[KG_SVC_TOKEN_LEN], struct kg_err *err) KG_MUST_USE;
 
 /* Until SIGTERM or SIGINT. Errors: USAGE, IO (of listening), GYM (a process ends again and again),
  * HOST. */

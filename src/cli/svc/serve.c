@@ -21,7 +21,8 @@ const char *const kg_cli_serve_flags[] = {
 #include "base/opt_rows.h"
 
 static const struct kg_opt table[] = {
-    TEXT("host", host, "127.0.0.1", "Address to serve at: one of this host's loopback addresses."),
+    TEXT("host", host, "127.0.0.1",
+         "Address to serve at. One that is no loopback address needs tokens."),
     INT("port", port, 0, 65535, "10907", "", "Port to serve at; 0: any free one."),
     TEXT("folder", folder, "runs/serve", "Folder of the store and its records."),
     TEXT("store", store, "",
@@ -53,7 +54,8 @@ static const char help_text[] =
     "the folder, and so is each record: a service that is killed goes on where it was\n"
     "when it is started again.\n"
     "\n"
-    "  --host ADDRESS     a loopback address of this host (default 127.0.0.1)\n"
+    "  --host ADDRESS     address to serve at (default 127.0.0.1); beyond\n"
+    "                     loopback tokens are needed: `kgym token --help`\n"
     "  --port N           port (default 10907); 0: any free one\n"
     "  --folder DIR       store and records (default runs/serve)\n"
     "  --jobs N           evaluations at once (default: as a batch has)\n"
@@ -91,10 +93,25 @@ static enum kg_code parse(struct kg_serve_config *c, bool *help, int argc, char 
     return c->store_file[0] != '\0' && !*help ? kg_serve_store_file(c, err) : KG_OK;
 }
 
-/* Without tokens whoever reaches the port may submit, so only this host may. */
+/* Without tokens whoever reaches the port may do everything, so only this host may. */
 static bool is_loopback(const char *host)
 {
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static enum kg_code need_tokens(const struct kg_serve_config *c, struct kg_err *err)
+{
+    struct kg_svc_token *all;
+    size_t n;
+    bool there;
+    enum kg_code code = kg_svc_tokens_load(c->folder, &all, &n, &there, err);
+    free(all);
+    return code == KG_OK && n == 0
+               ? kg_fail(err, KG_E_USAGE,
+                         "--host %s: others can reach that, so tokens are needed: run `kgym token "
+                         "add --name NAME --folder %s`",
+                         c->host, c->folder)
+               : code;
 }
 
 /* --- the parent --- */
@@ -162,10 +179,7 @@ int kg_cmd_serve(int argc, char **argv)
         fputs(help_text, stdout);
         return KG_STATUS_GOOD;
     }
-    if (code == KG_OK && !is_loopback(c.host)) {
-        code = kg_fail(&err, KG_E_USAGE,
-                       "--host %s: there are no tokens yet, so only loopback is served", c.host);
-    }
+    code = code != KG_OK || is_loopback(c.host) ? code : need_tokens(&c, &err);
     code = code != KG_OK ? code : serve(&c, argc, argv, &err);
     return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
 }
@@ -184,6 +198,7 @@ int kg_cmd_serve_api(int argc, char **argv)
     struct kg_serve_config c;
     struct kg_svc_gym gym;
     struct kg_err err = KG_ERR_INIT;
+    char token[KG_SVC_TOKEN_LEN];
     bool help = false;
     kg_log_role("api");
     if (fcntl(KG_SVC_SERVE_FD, F_GETFD) < 0) {
@@ -191,6 +206,7 @@ int kg_cmd_serve_api(int argc, char **argv)
         return KG_STATUS_ERROR;
     }
     enum kg_code code = parse(&c, &help, argc, argv, &err);
+    code = code != KG_OK ? code : kg_svc_serve_token(token, &err);
     code = code != KG_OK ? code : kg_serve_gym(&gym, &err);
     if (code == KG_OK) {
         const struct kg_svc_api_options o = {.fd = KG_SVC_SERVE_FD,
@@ -198,6 +214,8 @@ int kg_cmd_serve_api(int argc, char **argv)
                                              .queue_limit = c.queue_limit,
                                              .body_bytes = c.body_mb << 20,
                                              .term_ms = (int64_t)(c.term_s * 1000),
+                                             .worker_token = token,
+                                             .needs_tokens = !is_loopback(c.host),
                                              .kind = kind_of(&c),
                                              .place = c.store[0] != '\0' ? c.store : c.folder,
                                              .gym = &gym};
@@ -209,17 +227,21 @@ int kg_cmd_serve_api(int argc, char **argv)
 int kg_cmd_serve_worker(int argc, char **argv)
 {
     struct kg_err err = KG_ERR_INIT;
-    char folder[4000], program[4096];
+    char folder[4000], program[4096], token[KG_SVC_TOKEN_LEN];
     kg_log_role("worker");
     if (argc != 4) {
         fprintf(stderr, "kgym %s: only `kgym serve` starts this\n", argv[0]);
         return KG_STATUS_ERROR;
     }
-    enum kg_code code = kg_file_self_dir(folder, sizeof folder, &err);
+    enum kg_code code = kg_svc_serve_token(token, &err);
+    code = code != KG_OK ? code : kg_file_self_dir(folder, sizeof folder, &err);
     if (code == KG_OK) {
         snprintf(program, sizeof program, "%s/kgym", folder);
-        const struct kg_svc_worker_options o = {
-            .host = argv[1], .port = atoi(argv[2]), .jobs = atoi(argv[3]), .program = program};
+        const struct kg_svc_worker_options o = {.host = argv[1],
+                                                .port = atoi(argv[2]),
+                                                .token = token,
+                                                .jobs = atoi(argv[3]),
+                                                .program = program};
         code = kg_svc_worker_run(&o, &err);
     }
     return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
