@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "svc/api_private.h"
+#include "svc/confine.h"
 
 enum { SEGMENT_BYTES = 256 << 20, OPEN_MOST = 4096 };
 enum { STORE_WAIT_MS = 300000, STORE_AGAIN_MS = 200 };
@@ -168,6 +169,21 @@ static enum kg_code open_store(struct kg_svc_api *a, struct kg_err *err)
     }
 }
 
+/* Before the first thread, and before a request is parsed. */
+static enum kg_code confine(const struct kg_svc_api_options *o, struct kg_err *err)
+{
+    char lacks[KG_SVC_LACKS_MAX];
+    const struct kg_svc_reach reach = {
+        .folder = o->folder,
+        .reads = o->gym->reads,
+        .connects = o->kind->connects != NULL ? o->kind->connects(o->place) : KG_SVC_NO_CONNECTION};
+    enum kg_code code = kg_svc_confine(&reach, lacks, err);
+    if (code == KG_OK && lacks[0] != '\0') {
+        kg_log(KG_LOG_WARN, "the api process is not confined: this host has no %s", lacks);
+    }
+    return code;
+}
+
 static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_options *http,
                              struct kg_err *err)
 {
@@ -181,6 +197,7 @@ static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_opti
     if (open_store(a, err) != KG_OK ||
         kg_svc_segments_open(folder, SEGMENT_BYTES, &a->segments, err) != KG_OK ||
         (o->kind->share != NULL && o->kind->share(a->store, folder, err) != KG_OK) ||
+        confine(o, err) != KG_OK ||
         kg_svc_writer_open(a->base, a->store, a->segments, after_group, a, &a->writer, err) !=
             KG_OK) {
         return err->code;

@@ -23,6 +23,8 @@ struct kg_svc_gym {
                            struct kg_err *err);
     /* Adds {"problem", "suite", "language", "level", "desc"} of each to list. */
     enum kg_code (*problems)(void *ctx, json_t *list, struct kg_err *err);
+    /* Files and folders that the calls above read, NULL-terminated. */
+    const char *const *reads;
 };
 
 #endif

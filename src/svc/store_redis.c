@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "svc/confine.h"
 
 enum { SCHEMA = 1, GROUP_BYTES = 512 << 20 };
 
@@ -137,10 +138,21 @@ static enum kg_code share(struct kg_svc_store *store, const char *folder, struct
                           folder, s->place.shown);
 }
 
+static int connects(const char *place)
+{
+    struct kg_svc_redis_place p;
+    struct kg_err ignored = KG_ERR_INIT;
+    if (kg_svc_redis_parse(place, &p, &ignored) != KG_OK) {
+        return KG_SVC_NO_CONNECTION;
+    }
+    return p.socket[0] != '\0' ? KG_SVC_LOCAL_SOCKET : p.port;
+}
+
 /* clang-format off */
 #define FUNCTIONS                                                                                  \
     .close = close_store,                                                                          \
     .share = share,                                                                                \
+    .connects = connects,                                                                          \
     .begin = kg_svc_redis_begin,                                                                   \
     .commit = kg_svc_redis_commit,                                                                 \
     .rollback = kg_svc_redis_rollback,                                                             \

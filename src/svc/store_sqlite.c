@@ -213,14 +213,18 @@ static enum kg_code open_files(struct kg_svc_sqlite *s, struct kg_err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     if (sqlite3_open_v2(s->path, &s->write, flags | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK ||
-        run_text(s, "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000",
+        run_text(s,
+                 "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000;"
+                 "PRAGMA temp_store=MEMORY",
                  err) != KG_OK) {
         return kg_svc_sql_fail(s->write, s->path, err);
     }
     if (migrate(s, err) != KG_OK) {
         return err->code;
     }
-    if (sqlite3_open_v2(s->path, &s->read, flags, NULL) != SQLITE_OK) {
+    /* No temporary files: the api process may not write where they would be. */
+    if (sqlite3_open_v2(s->path, &s->read, flags, NULL) != SQLITE_OK ||
+        sqlite3_exec(s->read, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL) != SQLITE_OK) {
         return kg_svc_sql_fail(s->read, s->path, err);
     }
     sqlite3_busy_timeout(s->read, 10000);

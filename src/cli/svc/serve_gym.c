@@ -202,7 +202,12 @@ enum kg_code kg_serve_gym(struct kg_svc_gym *out, struct kg_err *err)
         kg_paths_find(c.suites, &paths, err) != KG_OK) {
         return err->code;
     }
-    *out = (struct kg_svc_gym){
-        .settings = settings, .problem = problem, .prompt = prompt, .problems = problems};
+    static const char *reads[KG_MAX_SUITES + 1];
+    memcpy(reads, paths.suites, paths.nsuites * sizeof *reads);
+    *out = (struct kg_svc_gym){.settings = settings,
+                               .problem = problem,
+                               .prompt = prompt,
+                               .problems = problems,
+                               .reads = reads};
     return KG_OK;
 }
