@@ -22,12 +22,13 @@ struct config {
 static const char *const methods[] = {"paired", "calibrated", NULL};
 #define AT(f) offsetof(struct config, f), sizeof((struct config *)0)->f
 static const struct kg_opt table[] = {
-    {"staged", KG_OPT_BOOL, AT(staged), 0, 0, NULL, "true", "", "Stop early.", false},
-    {"timing.pairs", KG_OPT_INT, AT(pairs), -10, 1e15, NULL, "20", "", "Pairs.", false},
+    {"staged", KG_OPT_BOOL, AT(staged), 0, 0, NULL, "true", "", "Stop early.", false, false},
+    {"timing.pairs", KG_OPT_INT, AT(pairs), -10, 1e15, NULL, "20", "", "Pairs.", false, false},
     {"timing.half_width", KG_OPT_REAL, AT(half_width), -1e300, 1e300, NULL, "0.02", "", "Width.",
+     false, false},
+    {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "Method.", false,
      false},
-    {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "Method.", false},
-    {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Rewards.", false},
+    {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Rewards.", false, false},
 };
 static const struct kg_opts opts = {.table = table, .n = sizeof table / sizeof *table};
 

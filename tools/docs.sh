@@ -7,7 +7,8 @@ kgym=$1 folder=$2
   echo "# Configuration keys"
   echo
   echo "Printed by \`kgym options --markdown\` from the table that parses them; do not edit."
-  echo "Precedence: defaults < preset < configuration file < environment < flags."
+  echo "Precedence: defaults < preset < configuration file < environment < flags. A client of the service"
+  echo "may set those marked \`client\` ([service.md](service.md))."
   echo
   "$kgym" options --markdown
 } >"$folder/options.md"

@@ -24,6 +24,9 @@ struct kg_opt {
     const char *unit;         /* "s", "MB", "" */
     const char *help;         /* one sentence */
     bool beside;              /* no part of what is asked for: where things lie, who is refused */
+    bool client;              /* a client of the service may set it for its own job: it says what is
+                                 judged or how well it is measured, and names no file, program,
+                                 device or limit of the host */
 };
 
 /* Takes a key that is not in the table, such as one that is passed on: value number i of it, from

@@ -160,8 +160,13 @@ void kg_opts_markdown(const struct kg_opts *o, struct kg_buf *out)
                                         [KG_OPT_REAL] = "number",
                                         [KG_OPT_STRING] = "text",
                                         [KG_OPT_ENUM] = "one of"};
-    kg_buf_adds(out, "| key | flag | environment | values | default | meaning |\n"
-                     "|---|---|---|---|---|---|\n");
+    bool clients = false; /* of a table without such options nobody asks */
+    for (size_t i = 0; i < o->n; i++) {
+        clients = clients || o->table[i].client;
+    }
+    kg_buf_addf(out, "| key | flag | environment | values | default |%s meaning |\n",
+                clients ? " client |" : "");
+    kg_buf_addf(out, "|---|---|---|---|---|%s---|\n", clients ? "---|" : "");
     for (size_t i = 0; i < o->n; i++) {
         const struct kg_opt *opt = &o->table[i];
         char env[KG_OPT_KEY_MAX + 8];
@@ -179,7 +184,7 @@ void kg_opts_markdown(const struct kg_opts *o, struct kg_buf *out)
             add_cell(opt->def, out);
             kg_buf_addc(out, '`');
         }
-        kg_buf_adds(out, " | ");
+        kg_buf_adds(out, clients ? opt->client ? " | yes | " : " | | " : " | ");
         add_cell(opt->help, out);
         kg_buf_adds(out, " |\n");
     }

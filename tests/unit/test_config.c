@@ -318,6 +318,107 @@ static void every_option_has_help_and_survives_a_dump(void **state)
     kg_buf_deinit(&again);
 }
 
+/* Every option is on one of two sides. A new one fails here until somebody has decided. */
+static void a_client_may_set_what_is_judged_and_no_more(void **state)
+{
+    static const char *const ours[] = {"preset",
+                                       "protocol",
+                                       "rewards",
+                                       "quarantine",
+                                       "deadline.compile",
+                                       "deadline.run",
+                                       "deadline.eval",
+                                       "limit.memory_mb",
+                                       "limit.compile_memory_mb",
+                                       "limit.processes",
+                                       "limit.file_mb",
+                                       "limit.scratch_mb",
+                                       "limit.output_kb",
+                                       "timing.least_calls",
+                                       "timing.least_life",
+                                       "timing.null_calls",
+                                       "timing.waits",
+                                       "timing.primers",
+                                       "timing.asides",
+                                       "timing.fresh_candidate",
+                                       "timing.fresh_references",
+                                       "timing.budget",
+                                       "timing.exclusive",
+                                       "compiler",
+                                       "device",
+                                       "device.memory_mb",
+                                       "python",
+                                       "torch.deadline_compile",
+                                       "torch.deadline_eval",
+                                       "torch.first_call",
+                                       "torch.memory_mb",
+                                       "torch.tiny_elements",
+                                       "torch.spare",
+                                       "torch.contexts_apart",
+                                       "torch.connections",
+                                       "torch.builds_mb",
+                                       "kernelbench.trials",
+                                       "kernelbench.tolerance",
+                                       "suites",
+                                       "cache",
+                                       "seed",
+                                       "allow_unconfined",
+                                       "reward.cap",
+                                       "reward.hack_penalty",
+                                       "reward.s_deadzone",
+                                       "reward.step",
+                                       "reward.anneal_steps",
+                                       "reward.kevin_cap"};
+    static const char *const theirs[] = {"staged",
+                                         "stage.static",
+                                         "stage.tiny",
+                                         "stage.full",
+                                         "stage.timing",
+                                         "stage.profile",
+                                         "multi_input",
+                                         "variants",
+                                         "laws",
+                                         "hack_checks",
+                                         "timing.method",
+                                         "timing.pairs",
+                                         "timing.processes",
+                                         "timing.min_processes",
+                                         "timing.block_pairs",
+                                         "timing.blocks",
+                                         "timing.min_blocks",
+                                         "timing.block_half_width",
+                                         "timing.half_width",
+                                         "timing.widest",
+                                         "timing.warmups",
+                                         "timing.trials",
+                                         "timing.trim",
+                                         "timing.cold",
+                                         "library",
+                                         "library.share",
+                                         "league",
+                                         "precision",
+                                         "torch.shapes",
+                                         "torch.shapes_gate"};
+    const struct kg_opts *o = kg_config_options();
+    (void)state;
+    assert_int_equal(o->n, sizeof ours / sizeof *ours + sizeof theirs / sizeof *theirs);
+    for (size_t i = 0; i < o->n; i++) {
+        const struct kg_opt *opt = &o->table[i];
+        const char *const *side = opt->client ? theirs : ours;
+        size_t n = opt->client ? sizeof theirs / sizeof *theirs : sizeof ours / sizeof *ours;
+        bool found = false;
+        for (size_t k = 0; k < n; k++) {
+            found = found || strcmp(side[k], opt->key) == 0;
+        }
+        if (!found) {
+            fail_msg("%s is on the other side", opt->key);
+        }
+        /* A text names a file, a program or a device, but for these two lists of words. */
+        assert_true(!opt->client || opt->type != KG_OPT_STRING || strcmp(opt->key, "league") == 0 ||
+                    strcmp(opt->key, "precision") == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +430,7 @@ int main(void)
         cmocka_unit_test(ranges_belong_to_the_table),
         cmocka_unit_test(later_sources_win),
         cmocka_unit_test(every_option_has_help_and_survives_a_dump),
+        cmocka_unit_test(a_client_may_set_what_is_judged_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

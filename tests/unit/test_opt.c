@@ -28,13 +28,16 @@ static const char *const methods[] = {"paired", "calibrated", NULL};
 #define AT(f) offsetof(struct config, f), sizeof((struct config *)0)->f
 static const struct kg_opt table[] = {
     {"staged", KG_OPT_BOOL, AT(staged), 0, 0, NULL, "true", "", "Stop at the first failing stage.",
+     false, false},
+    {"timing.pairs", KG_OPT_INT, AT(pairs), 1, 1000, NULL, "20", "", "Pairs per process.", false,
      false},
-    {"timing.pairs", KG_OPT_INT, AT(pairs), 1, 1000, NULL, "20", "", "Pairs per process.", false},
     {"timing.half_width", KG_OPT_REAL, AT(half_width), 0, 0.5, NULL, "0.02", "s",
      "Planned half-width of the interval; measuring stops early once it is reached, or later.",
+     false, false},
+    {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "How to time.", false,
      false},
-    {"timing.method", KG_OPT_ENUM, AT(method), 0, 0, methods, "paired", "", "How to time.", false},
-    {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Reward presets, a|b.", false},
+    {"rewards", KG_OPT_STRING, AT(rewards), 0, 0, NULL, "", "", "Reward presets, a|b.", false,
+     false},
 };
 static const struct kg_opts opts = {.table = table, .n = sizeof table / sizeof *table};
 
@@ -478,8 +481,8 @@ static void markdown_golden(void **state)
 static void broken_tables_are_bugs(void **state)
 {
     (void)state;
-    static const struct kg_opt good = {"timing.pairs", KG_OPT_INT, AT(pairs), 1,       9,
-                                       NULL,           "2",        "",        "Help.", false};
+    static const struct kg_opt good = {"timing.pairs", KG_OPT_INT, AT(pairs), 1, 9, NULL, "2", "",
+                                       "Help.",        false,      false};
     struct kg_opt bad[8][2];
     for (int i = 0; i < 8; i++) {
         bad[i][0] = good;

@@ -19,7 +19,5 @@ enum kg_code kg_serve_store_file(struct kg_serve_config *c, struct kg_err *err) 
 
 /* The gym of this program. Errors: those of finding the suites. */
 enum kg_code kg_serve_gym(struct kg_svc_gym *out, struct kg_err *err) KG_MUST_USE;
-/* Keys of the gym that a client may set, NULL-terminated. */
-extern const char *const kg_serve_client_keys[];
 
 #endif

@@ -8,39 +8,7 @@
 #include "gym/eval/config.h"
 #include "gym/eval/executor.h"
 
-/* What is judged, and how well it is measured. None of them names a file, a program, a device or a
- * limit of the sandbox. */
-const char *const kg_serve_client_keys[] = {"staged",
-                                            "stage.static",
-                                            "stage.tiny",
-                                            "stage.full",
-                                            "stage.timing",
-                                            "stage.profile",
-                                            "multi_input",
-                                            "variants",
-                                            "laws",
-                                            "hack_checks",
-                                            "timing.method",
-                                            "timing.pairs",
-                                            "timing.processes",
-                                            "timing.min_processes",
-                                            "timing.block_pairs",
-                                            "timing.blocks",
-                                            "timing.min_blocks",
-                                            "timing.block_half_width",
-                                            "timing.half_width",
-                                            "timing.widest",
-                                            "timing.warmups",
-                                            "timing.trials",
-                                            "timing.trim",
-                                            "timing.cold",
-                                            "library",
-                                            "library.share",
-                                            "league",
-                                            "precision",
-                                            "torch.shapes",
-                                            "torch.shapes_gate",
-                                            NULL};
+enum { KEYS_MAX = 256 };
 
 enum { FOUND_MOST = 100000 }; /* names; a problem of a suite has several */
 
@@ -77,6 +45,30 @@ static enum kg_code configuration_of(const char *preset, struct kg_config *out, 
     return KG_OK;
 }
 
+/* Is the key of this pair a client's? */
+static enum kg_code may_set(const char *pair, struct kg_err *err)
+{
+    const struct kg_opts *o = kg_config_options();
+    const char *keys[KEYS_MAX];
+    char key[KG_OPT_KEY_MAX];
+    size_t n = 0;
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(pair, "="), pair);
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->table[i].client && strcmp(o->table[i].key, key) == 0) {
+            return KG_OK;
+        }
+        if (o->table[i].client) {
+            KG_ASSERT(n < KEYS_MAX);
+            keys[n++] = o->table[i].key;
+        }
+    }
+    const char *near = kg_nearest(key, keys, n);
+    return kg_fail(err, KG_E_USAGE,
+                   near != NULL ? "a client cannot set that; did you mean `%s`?"
+                                : "a client cannot set that%s",
+                   near != NULL ? near : "");
+}
+
 static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
                              const char *const *set, size_t nset, struct kg_err *err)
 {
@@ -89,18 +81,8 @@ static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
         return err->code;
     }
     for (size_t i = 0; i < nset; i++) {
-        if (!among(kg_serve_client_keys, set[i], strcspn(set[i], "="))) {
-            size_t n = 0;
-            char key[64];
-            while (kg_serve_client_keys[n] != NULL) {
-                n++;
-            }
-            snprintf(key, sizeof key, "%.*s", (int)strcspn(set[i], "="), set[i]);
-            const char *near = kg_nearest(key, kg_serve_client_keys, n);
-            return kg_fail(err, KG_E_USAGE,
-                           near != NULL ? "a client cannot set that; did you mean `%s`?"
-                                        : "a client cannot set that%s",
-                           near != NULL ? near : "");
+        if (may_set(set[i], err) != KG_OK) {
+            return err->code;
         }
         if (kg_opts_set_pair(kg_config_options(), &c, set[i], "set", err) != KG_OK) {
             return err->code;
