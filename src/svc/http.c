@@ -12,25 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "svc/http_grammar.h"
 #include "svc/http_private.h"
 
-enum { IDLE_S = 150, HEADER_BYTES = 64 << 10, BACKLOG = 4096 };
+enum { IDLE_S = 150, BACKLOG = 4096 };
 enum { BODIES_MOST = 1 << 30 }; /* bytes, of all exchanges that are open */
 
 /* --- requests --- */
-
-/* Two lengths, or a length beside chunks: a proxy in front may have read another body. */
-static bool smuggles(struct evhttp_request *req)
-{
-    int lengths = 0, codings = 0;
-    struct evkeyval *kv;
-    TAILQ_FOREACH(kv, evhttp_request_get_input_headers(req), next)
-    {
-        lengths += strcasecmp(kv->key, "Content-Length") == 0;
-        codings += strcasecmp(kv->key, "Transfer-Encoding") == 0;
-    }
-    return lengths + codings > 1;
-}
 
 static const char *header(struct evhttp_request *req, const char *name)
 {
@@ -121,11 +109,6 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
     }
     evbuffer_remove(in, x->body, r->len);
     x->body[r->len] = '\0';
-    if (smuggles(x->req)) {
-        kg_svc_header(x, "Connection", "close");
-        kg_svc_reply_error(x, 400, "bad_length", "", "the request has more than one length");
-        return false;
-    }
     if (!whole || !kg_svc_path_split(r->path, x->path, segment, n)) {
         kg_svc_reply_error(x, 400, "bad_path", "", "the path is no path of this service");
         return false;
@@ -243,7 +226,8 @@ enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_
         return kg_fail_memory(err, KG_E_HOST, "no memory for an HTTP server");
     }
     evhttp_set_timeout(h->http, IDLE_S);
-    evhttp_set_max_headers_size(h->http, HEADER_BYTES);
+    kg_svc_guard(h->http, options->body_bytes);
+    evhttp_set_max_headers_size(h->http, KG_SVC_HEAD_BYTES);
     evhttp_set_max_body_size(h->http, (ev_ssize_t)options->body_bytes);
     evhttp_set_gencb(h->http, on_request, h);
     *out = h;

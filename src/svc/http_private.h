@@ -47,6 +47,10 @@ bool kg_svc_path_split(const char *raw, char *room, const char *segment[KG_SVC_S
 bool kg_svc_path_fits(const char *pattern, const char *const *segment, size_t n,
                       const char *arg[KG_SVC_ARGS], char *room);
 
+/* Puts the grammar (http_grammar.h) in front of a server: what it refuses is answered 400, 405, 413
+ * or 431 and closed. A connection whose buffers get other callbacks than evhttp's is left alone. */
+void kg_svc_guard(struct evhttp *http, int64_t body_max);
+
 /* Does a page of another site send it? True where its Host is neither an address nor `localhost`,
  * and where it has an Origin other than http://HOST. What is bound is always an address. */
 bool kg_svc_is_foreign(struct evhttp_request *req);

@@ -1,0 +1,160 @@
+/* The grammar of requests: what is refused, and that it does not matter how the bytes come. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "svc/http_grammar.h"
+
+#define POST    "POST /v1/evaluations HTTP/1.1\r\nHost: a\r\n"
+#define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
+
+enum { BODY_MAX = 1000 };
+
+/* Of n bytes, given in pieces. */
+static int status_of(const char *bytes, size_t n, size_t piece, const char **code)
+{
+    struct kg_svc_grammar g = {.body_max = BODY_MAX};
+    for (size_t i = 0; i < n; i += piece) {
+        if (!kg_svc_grammar_read(&g, bytes + i, n - i < piece ? n - i : piece)) {
+            break;
+        }
+    }
+    *code = g.refusal.status != 0 ? g.refusal.code : "";
+    return g.refusal.status;
+}
+
+static void expect(int status, const char *code, const char *bytes, size_t n)
+{
+    const char *got;
+    for (size_t piece = 1; piece < 2 * n + 1; piece = 2 * piece + 1) {
+        int s = status_of(bytes, n, piece, &got);
+        if (s != status || strcmp(got, code) != 0) {
+            fail_msg("pieces of %zu: %d %s, not %d %s: %.200s", piece, s, got, status, code, bytes);
+        }
+    }
+}
+
+#define GOOD(text)              expect(0, "", text, sizeof(text) - 1)
+#define BAD(status, code, text) expect(status, code, text, sizeof(text) - 1)
+
+static void requests_that_all_read_alike_pass(void **state)
+{
+    (void)state;
+    GOOD("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    GOOD("GET / HTTP/1.0\r\n\r\n");
+    GOOD("HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    GOOD(POST "Content-Length: 2\r\n\r\n{}" POST "content-length:0\r\n\r\n");
+    GOOD(POST "Content-Length:   2  \r\n\r\n\r\n" POST "\r\n");
+    GOOD(POST "Content-Length: 1000\r\n\r\n");
+    GOOD(POST "Expect: 100-Continue\r\nX-Y: a\tb \xc3\xa4\r\nX-Y:\r\n\r\n");
+    GOOD(CHUNKED "2\r\n{}\r\n00a\r\n0123456789\r\n0\r\n\r\n" POST "\r\n");
+    GOOD(POST "transfer-encoding: Chunked\r\n\r\n3E8\r\n");
+    GOOD("DELETE /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}");
+}
+
+static void requests_that_could_hide_another_are_refused(void **state)
+{
+    (void)state;
+    BAD(400, "bad_length", POST "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}");
+    BAD(400, "bad_length", POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n");
+    BAD(400, "bad_length", POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n");
+    BAD(400, "bad_length", POST "Transfer-Encoding: gzip, chunked\r\n\r\n");
+    BAD(400, "bad_length", POST "Transfer-Encoding: identity\r\n\r\n");
+    BAD(400, "bad_length", POST "Transfer-Encoding: \tchunked\r\n\r\n");
+    BAD(400, "bad_length", POST "Transfer-Encoding: chunked\t\r\n\r\n");
+    BAD(400, "bad_length", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n");
+    BAD(400, "bad_length", "HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}");
+    BAD(400, "bad_length", "HEAD / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    BAD(400, "bad_length", POST "Content-Length: +2\r\n\r\n{}");
+    BAD(400, "bad_length", POST "Content-Length: -2\r\n\r\n{}");
+    BAD(400, "bad_length", POST "Content-Length: 0x2\r\n\r\n{}");
+    BAD(400, "bad_length", POST "Content-Length: 2, 2\r\n\r\n{}");
+    BAD(400, "bad_length", POST "Content-Length: \r\n\r\n{}");
+    BAD(400, "bad_length", POST "Content-Length: 99999999999999999999\r\n\r\n{}");
+    BAD(400, "bad_request", POST "Content-Length: 2\0\r\n\r\n{}");
+    BAD(400, "bad_request", POST "Content-Length : 2\r\n\r\n{}");
+    BAD(400, "bad_request", POST "X: a\r\n Content-Length: 2\r\n\r\n{}");
+    BAD(400, "bad_request", POST "X: a\rContent-Length: 2\r\n\r\n{}");
+    BAD(400, "bad_request", POST "Content-Length: 2\n\n{}");
+    BAD(400, "bad_request", POST "X: a\r\n\n");
+    BAD(400, "bad_request", "GET / HTTP/1.1\nHost: a\n\n");
+    BAD(400, "bad_request", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
+    BAD(400, "bad_request", "GET / HTTP/1.1\r\n\r\n");
+}
+
+static void broken_chunks_are_refused(void **state)
+{
+    (void)state;
+    BAD(400, "bad_chunk", CHUNKED "zz\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "-2\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "+2\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "0x2\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED " 2\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "2 \r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "2;a=b\r\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "2\n{}\r\n");
+    BAD(400, "bad_chunk", CHUNKED "2\r\n{}xx");
+    BAD(400, "bad_chunk", CHUNKED "2\r\n{}\n0\r\n\r\n");
+    BAD(400, "bad_chunk", CHUNKED "100000000\r\n");
+    BAD(400, "bad_chunk", CHUNKED "0\r\nContent-Length: 5\r\n\r\n");
+    BAD(400, "bad_chunk", CHUNKED "0\r\n\n");
+}
+
+static void what_is_no_http_is_refused(void **state)
+{
+    (void)state;
+    BAD(400, "bad_request", "GARBAGE\r\n\r\n");
+    BAD(400, "bad_request", "\r\nGET / HTTP/1.1\r\n");
+    BAD(400, "bad_request", " / HTTP/1.1\r\n");
+    BAD(400, "bad_request", "get / HTTP/1.1\r\n");
+    BAD(400, "bad_request", "GET  HTTP/1.1\r\n");
+    BAD(400, "bad_request", "GET /\r\n");
+    BAD(400, "bad_request", "GET / HTTP/2.0\r\n");
+    BAD(400, "bad_request", "GET /a b HTTP/1.1\r\n");
+    BAD(400, "bad_request", POST "Host\r\n\r\n");
+    BAD(400, "bad_request", POST ": a\r\n\r\n");
+    BAD(400, "bad_request", POST "Expect: foo\r\n\r\n");
+    BAD(405, "bad_method", "PATCH / HTTP/1.1\r\n");
+    BAD(405, "bad_method", "CONNECT a:80 HTTP/1.1\r\n");
+}
+
+static void limits_have_statuses_of_their_own(void **state)
+{
+    enum { LONG = KG_SVC_HEAD_BYTES + 100 };
+    char *text = malloc(LONG);
+    (void)state;
+    BAD(413, "too_large", POST "Content-Length: 1001\r\n\r\n");
+    BAD(413, "too_large", CHUNKED "3e9\r\n");
+    BAD(413, "too_large", CHUNKED "2\r\n{}\r\n3e7\r\n");
+    BAD(413, "too_large", CHUNKED "ffffffff\r\n");
+    assert_non_null(text);
+    memset(text, 'a', LONG);
+    memcpy(text, "GET /", 5);
+    expect(431, "long_headers", text, LONG);
+    memcpy(text, POST "X: ", sizeof(POST "X: ") - 1);
+    expect(431, "long_headers", text, LONG);
+    for (size_t i = sizeof(POST) - 1; i + 6 <= LONG; i += 6) {
+        memcpy(text + i, "X: a\r\n", 6);
+    }
+    expect(431, "long_headers", text, LONG);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_that_all_read_alike_pass),
+        cmocka_unit_test(requests_that_could_hide_another_are_refused),
+        cmocka_unit_test(broken_chunks_are_refused),
+        cmocka_unit_test(what_is_no_http_is_refused),
+        cmocka_unit_test(limits_have_statuses_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
