@@ -120,12 +120,50 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
     return true;
 }
 
+/* One client must not hold all exchanges, or workers can't renew what they hold. A token of theirs
+ * has no bound, since many may share it. Two tokens with the same hash share a bound. */
+static bool takes_share(struct kg_svc_exchange *x, const char *token)
+{
+    size_t hash = 5381;
+    for (const char *c = token; *c != '\0'; c++) {
+        hash = hash * 33 + (unsigned char)*c;
+    }
+    size_t *share = &x->http->shares[hash % KG_SVC_SHARES];
+    if (*share >= (x->http->o->most_open + 1) / 2) {
+        return false;
+    }
+    x->share = share;
+    ++*share;
+    return true;
+}
+
+/* asked: the server asks for tokens. */
+static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool asked)
+{
+    const struct kg_svc_http_options *o = x->http->o;
+    const char *token = token_of(x->req);
+    x->request.scopes = r->scope != KG_SVC_OPEN ? scopes_of(o, token) : KG_SVC_ALL;
+    if (x->request.scopes == 0) {
+        kg_svc_header(x, "WWW-Authenticate", "Bearer");
+        kg_svc_reply_error(x, 401, "no_token", "", "a token of this service is needed");
+    } else if (r->scope != KG_SVC_OPEN && (x->request.scopes & r->scope) == 0) {
+        kg_svc_reply_error(x, 403, "no_scope", "", "the token is not meant for this");
+    } else if (asked && r->scope != KG_SVC_OPEN && (x->request.scopes & KG_SVC_WORKER) == 0 &&
+               !takes_share(x, token)) {
+        kg_svc_header(x, "Retry-After", "5");
+        kg_svc_reply_error(x, 429, "too_many", "",
+                           "the token has half of all requests open that can be: ask again");
+    } else {
+        r->handle(x, o->ctx);
+    }
+}
+
 static void route(struct kg_svc_exchange *x, const char *const *segment, size_t n)
 {
     const struct kg_svc_http_options *o = x->http->o;
-    bool path_known = false;
+    bool path_known = false, asked = scopes_of(o, NULL) == 0;
     /* A page of another site has no token, and a host that asks for one may have a name. */
-    if (scopes_of(o, NULL) != 0 && kg_svc_is_foreign(x->req)) {
+    if (!asked && kg_svc_is_foreign(x->req)) {
         kg_svc_reply_error(x, 403, "foreign", "",
                            "the request must name this host by its address or as `localhost`, and "
                            "come from no page of another site");
@@ -137,19 +175,10 @@ static void route(struct kg_svc_exchange *x, const char *const *segment, size_t 
             continue;
         }
         path_known = true;
-        if (strcmp(r->method, x->request.method) != 0) {
-            continue;
+        if (strcmp(r->method, x->request.method) == 0) {
+            enter(x, r, asked);
+            return;
         }
-        x->request.scopes = r->scope != KG_SVC_OPEN ? scopes_of(o, token_of(x->req)) : KG_SVC_ALL;
-        if (x->request.scopes == 0) {
-            kg_svc_header(x, "WWW-Authenticate", "Bearer");
-            kg_svc_reply_error(x, 401, "no_token", "", "a token of this service is needed");
-        } else if (r->scope != KG_SVC_OPEN && (x->request.scopes & r->scope) == 0) {
-            kg_svc_reply_error(x, 403, "no_scope", "", "the token is not meant for this");
-        } else {
-            r->handle(x, o->ctx);
-        }
-        return;
     }
     kg_svc_reply_error(x, path_known ? 405 : 404, path_known ? "bad_method" : "no_path", "",
                        path_known ? "the path has no such method" : "no such path");

@@ -7,9 +7,11 @@
  * where a handler cares. Handlers answer errors in one shape, {code, message, field}, which repeats
  * nothing of a body.
  *
- * The server refuses by itself: an unknown path (404), another method (405), a body over the limit
- * (413), more exchanges or bytes of bodies at once than it holds (503), a missing or wrong token
- * (401), a token without the route's scope (403), and what a page of another site sends (403). */
+ * The server refuses by itself: what is no strict HTTP (400), an unknown path (404), another method
+ * (405), a body (413) or headers (431) over the limit, more exchanges or bytes of bodies at once
+ * than it holds (503), a missing or wrong token (401), a token without the route's scope (403) or
+ * with half of all exchanges (429), and, where no token is asked for, what a page of another site
+ * sends (403). */
 #ifndef KG_SVC_HTTP_H
 #define KG_SVC_HTTP_H
 

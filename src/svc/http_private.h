@@ -9,14 +9,15 @@
 
 #include "svc/http.h"
 
-enum { KG_SVC_SEGMENTS = 16, KG_SVC_PATH_MAX = 2048 };
+enum { KG_SVC_SEGMENTS = 16, KG_SVC_PATH_MAX = 2048, KG_SVC_SHARES = 1024 };
 
 struct kg_svc_http {
     const struct kg_svc_http_options *o;
     struct evhttp *http;
     struct evhttp_bound_socket *socket;
     struct kg_svc_exchange *open;
-    size_t nopen, bytes; /* of open; of their bodies */
+    size_t nopen, bytes;          /* of open; of their bodies */
+    size_t shares[KG_SVC_SHARES]; /* exchanges of each token, by a hash of it */
     bool closing;
 };
 
@@ -29,6 +30,7 @@ struct kg_svc_exchange {
     char raw[KG_SVC_PATH_MAX], type[128], accept[256];
     char path[KG_SVC_PATH_MAX];
     char args[KG_SVC_PATH_MAX]; /* that request.arg points into */
+    size_t *share;              /* of its token; NULL: it counts to none */
     bool streams;
     void (*gone)(struct kg_svc_exchange *x, void *arg);
     void *gone_arg;

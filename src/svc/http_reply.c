@@ -18,6 +18,9 @@ static void end(struct kg_svc_exchange *x)
     }
     x->http->nopen--;
     x->http->bytes -= x->request.len;
+    if (x->share != NULL) {
+        --*x->share;
+    }
     evhttp_clear_headers(&x->query);
     free(x->body);
     free(x);
