@@ -1,4 +1,5 @@
-/* The grammar of requests: what is refused, and that it does not matter how the bytes come. */
+/* The grammar of requests: what is refused, that it does not matter how the bytes come, and that it
+ * stands in front of a service. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,12 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "svc/http_grammar.h"
+#include "tests/support/svc_rig.h"
 
 #define POST    "POST /v1/evaluations HTTP/1.1\r\nHost: a\r\n"
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
@@ -147,6 +153,134 @@ static void limits_have_statuses_of_their_own(void **state)
     free(text);
 }
 
+/* --- a service --- */
+
+static int dial(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                            .sin_port = htons((uint16_t)svc_port)};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct timeval most = {.tv_sec = 200};
+    assert_true(s >= 0);
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    assert_int_equal(connect(s, (struct sockaddr *)&a, sizeof a), 0);
+    return s;
+}
+
+/* Sends the bytes and reads until the service closes, which it must do by itself. */
+static void until_closed(const char *bytes, size_t n, struct kg_buf *out)
+{
+    char piece[4096];
+    int s = dial();
+    ssize_t got;
+    kg_buf_reset(out);
+    assert_int_equal(send(s, bytes, n, MSG_NOSIGNAL), (ssize_t)n);
+    while ((got = recv(s, piece, sizeof piece, 0)) > 0) {
+        kg_buf_add(out, piece, (size_t)got);
+    }
+    assert_int_equal(got, 0);
+    close(s);
+}
+
+/* One answer, in the service's shape. */
+static void refused_and_closed(int status, const char *code, const char *bytes, size_t n)
+{
+    struct kg_buf out;
+    kg_buf_init(&out, 1 << 20);
+    until_closed(bytes, n, &out);
+    const char *body = strstr(out.data, "\r\n\r\n");
+    json_t *j = body != NULL ? json_loads(body + 4, 0, NULL) : NULL;
+    if (strncmp(out.data, "HTTP/1.1 ", 9) != 0 || atoi(out.data + 9) != status || j == NULL ||
+        strcmp(svc_text(j, "code"), code) != 0 || svc_text(j, "message")[0] == '\0' ||
+        !json_is_null(json_object_get(j, "field"))) {
+        fail_msg("not %d %s, but %.300s, to %.200s", status, code, out.data, bytes);
+    }
+    json_decref(j);
+    kg_buf_deinit(&out);
+}
+
+#define REFUSED(status, code, text) refused_and_closed(status, code, text, sizeof(text) - 1)
+
+static void a_service_refuses_and_closes(void **state)
+{
+    enum { LONG = 100000 };
+    char *text = malloc(LONG);
+    (void)state;
+    svc_start("--no-work");
+    REFUSED(400, "bad_length", POST "Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}");
+    REFUSED(400, "bad_length", POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0");
+    REFUSED(400, "bad_length", POST "Content-Length: -4\r\n\r\n{}");
+    REFUSED(400, "bad_chunk", CHUNKED "zz\r\n{}\r\n");
+    REFUSED(400, "bad_chunk", CHUNKED "2\r\n{}xx0\r\n\r\n");
+    REFUSED(400, "bad_request", POST "X: a\rContent-Length: 2\r\n\r\n{}");
+    REFUSED(400, "bad_request", "GARBAGE\r\n\r\n");
+    REFUSED(405, "bad_method", "PATCH / HTTP/1.1\r\nHost: a\r\n\r\n");
+    REFUSED(413, "too_large", POST "Content-Length: 999999999999\r\n\r\n{}");
+    assert_non_null(text);
+    memset(text, 'a', LONG);
+    memcpy(text, "GET /", 5);
+    refused_and_closed(431, "long_headers", text, LONG);
+    free(text);
+    json_decref(svc_json(200, "GET", "/v1/live", ""));
+}
+
+/* What is refused takes all with it that came before and has no answer yet, and what follows. */
+static void nothing_is_hidden_behind_a_refusal(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    REFUSED(400, "bad_request",
+            "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 39\r\n\r\n"
+            "{\"problem\": \"silu\", \"reply\": \"nothing\"}"
+            "GET / HTTP/1.1\r\nHost : a\r\n\r\n"
+            "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 39\r\n\r\n"
+            "{\"problem\": \"silu\", \"reply\": \"nothing\"}");
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "jobs"), "waiting")), 0);
+    json_decref(j);
+}
+
+/* Requests on one connection, some of them in pieces: evhttp takes what the grammar lets pass. */
+static void good_requests_share_a_connection(void **state)
+{
+    static const char *const pieces[] = {
+        "GET /v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /v1/li",
+        "ve HTTP/1.1\r\nHost: 127.0.0.1\r\n\r",
+        "\nPOST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1",
+        "\r\n{\r",
+        "\n1\r\n}\r\n0\r\n\r\nGET /v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        "Connection: close\r\n\r\n"};
+    static const int status[] = {200, 200, 400, 200};
+    char piece[4096];
+    struct kg_buf out;
+    ssize_t got;
+    (void)state;
+    svc_start("--no-work");
+    kg_buf_init(&out, 1 << 20);
+    int s = dial();
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        assert_true(send(s, pieces[i], strlen(pieces[i]), MSG_NOSIGNAL) > 0);
+        usleep(20000); /* so that they come apart; together they pass as well */
+    }
+    while ((got = recv(s, piece, sizeof piece, 0)) > 0) {
+        kg_buf_add(&out, piece, (size_t)got);
+    }
+    assert_int_equal(got, 0);
+    close(s);
+    const char *at = out.data;
+    for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+        at = strstr(at, "HTTP/1.1 ");
+        assert_non_null(at);
+        at += strlen("HTTP/1.1 ");
+        assert_int_equal(atoi(at), status[i]);
+    }
+    assert_null(strstr(at, "HTTP/1.1 "));
+    kg_buf_deinit(&out);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +289,9 @@ int main(void)
         cmocka_unit_test(broken_chunks_are_refused),
         cmocka_unit_test(what_is_no_http_is_refused),
         cmocka_unit_test(limits_have_statuses_of_their_own),
+        T(a_service_refuses_and_closes),
+        T(nothing_is_hidden_behind_a_refusal),
+        T(good_requests_share_a_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -519,30 +519,6 @@ static void what_is_wrong_is_refused(void **state)
     json_decref(j);
 }
 
-static void requests_that_hide_another_are_refused(void **state)
-{
-    static const char *const raw[] = {
-        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nContent-Length: "
-        "40\r\n\r\n"
-        "{}",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\n"
-        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: "
-        "chunked\r\n\r\nzz\r\n{}\r\n",
-        "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -4\r\n\r\n{}",
-        "GARBAGE\r\n\r\n",
-    };
-    (void)state;
-    svc_start("--no-work");
-    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
-        int status = svc_raw(raw[i], strlen(raw[i]));
-        if (status != 400 && status != 413 && status != 0) {
-            fail_msg("request %zu: %d", i, status);
-        }
-    }
-    json_decref(svc_json(200, "GET", "/v1/live", ""));
-}
-
 static void pages_of_other_sites_are_refused(void **state)
 {
     static const struct {
@@ -646,7 +622,6 @@ int main(void)
         T(a_prompt_and_the_problems),
         T(events_are_sent_as_they_happen),
         T(what_is_wrong_is_refused),
-        T(requests_that_hide_another_are_refused),
         T(pages_of_other_sites_are_refused),
         T(more_clients_than_files_are_refused),
         T(serving_others_needs_tokens),
