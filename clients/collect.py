@@ -149,7 +149,7 @@ def _sha256(text: str) -> str:
 class Collector:
     def __init__(self, options: argparse.Namespace) -> None:
         self.o = options
-        self.gym = Gym(options.gym, timeout_s=options.deadline_s)
+        self.gym = Gym(options.gym, timeout_s=options.deadline_s, token_file=options.token_file)
         self.endpoint = Endpoint(options)
         self.files = Files(options.out)
 
@@ -266,6 +266,8 @@ def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
     p.add_argument("--model", required=True)
     p.add_argument("--api-key-env", default="OPENAI_API_KEY", help="variable that holds the key")
     p.add_argument("--gym", default=None, help="URL of kgym serve (KGYM_URL)")
+    p.add_argument("--token-file", default=None,
+                   help="file whose first line is a token of the gym (KGYM_TOKEN)")
     p.add_argument("--problems", required=True, type=_problems, help="A,B,... or @FILE")
     p.add_argument("--samples", type=int, default=1, help="conversations of each problem")
     p.add_argument("--turns", type=int, default=3, help="replies of each conversation")
@@ -289,10 +291,11 @@ def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     try:
-        return Collector(_options(arguments)).run()
-    except ValueError as error:
+        collector = Collector(_options(arguments))
+    except (ValueError, OSError) as error:
         print(f"collect: {error}", file=sys.stderr)
         return 2
+    return collector.run()
 
 
 if __name__ == "__main__":

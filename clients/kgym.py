@@ -12,8 +12,8 @@ Trainers take one of these by name (docs/trainers.md):
     make_reward_func      the same with another reward, or another column
 
 What the gym could not do raises GymError. It is never a reward, above all not 0: a trainer would
-learn from it. Set in the environment: KGYM_URL, KGYM_TOKEN, KGYM_REWARD (dr-kernel),
-KGYM_TIMEOUT_S (3600: of one evaluation, its wait in the queue included).
+learn from it. Set in the environment: KGYM_URL, KGYM_TOKEN or KGYM_TOKEN_FILE, KGYM_REWARD
+(dr-kernel), KGYM_TIMEOUT_S (3600: of one evaluation, its wait in the queue included).
 
 A Gym may be used by several threads; each call has a connection of its own.
 """
@@ -74,13 +74,28 @@ def reward_of(record: Record, preset: str = "dr-kernel") -> float:
     return float(value)
 
 
+def _token(path: Optional[str]) -> str:
+    """A file that was asked for wins over the environment. Without any: ""."""
+    if not path:
+        token = os.environ.get("KGYM_TOKEN") or ""
+        path = os.environ.get("KGYM_TOKEN_FILE") or ""
+        if token or not path:
+            return token
+    with open(path, encoding="ascii") as f:
+        token = f.readline().strip()
+    if not token:
+        raise ValueError(f"{path}: its first line holds no token")
+    return token
+
+
 class Gym:
-    """A service. url None: KGYM_URL, else http://127.0.0.1:10907."""
+    """A service. url None: KGYM_URL, else http://127.0.0.1:10907. token: of `kgym token add`, or
+    the first line of token_file; None: KGYM_TOKEN, else that of the file KGYM_TOKEN_FILE."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None,
-                 timeout_s: Optional[float] = None) -> None:
+                 timeout_s: Optional[float] = None, token_file: Optional[str] = None) -> None:
         self.url = url or os.environ.get("KGYM_URL") or "http://127.0.0.1:10907"
-        self.token = token or os.environ.get("KGYM_TOKEN") or ""
+        self.token = token or _token(token_file)
         self.timeout_s = timeout_s or float(os.environ.get("KGYM_TIMEOUT_S") or 3600)
         self._at = urllib.parse.urlsplit(self.url)
         if self._at.scheme not in ("http", "https") or not self._at.hostname:

@@ -101,6 +101,15 @@ class Form(Rig):
         self.run_to(2, "relu,relu")
         self.run_to(2, "relu", "--samples", "0")
 
+    def test_a_token_is_read_from_a_file(self):
+        path = os.path.join(self.folder.name, "token")
+        self.service.token = "s3cret"
+        self.run_to(1, "relu")
+        self.run_to(2, "relu", "--token-file", path)
+        with open(path, "w", encoding="ascii") as f:
+            f.write("s3cret\n")
+        self.run_to(0, "relu", "--token-file", path)
+
 
 class Restart(Rig):
     def test_everything_is_killed_in_the_middle(self):

@@ -3,8 +3,10 @@ made up. Run by tests/unit/test_clients.c."""
 
 import os
 import sys
+import tempfile
 import threading
 import unittest
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "clients")]
@@ -72,6 +74,17 @@ class Evaluations(Rig):
         self.assertEqual(caught.exception.status, 401)
         gym = kgym.Gym(self.server.url, token="s3cret")
         self.assertEqual(gym.evaluate("relu", reply="x")["verdict"], "ok")
+        with tempfile.NamedTemporaryFile("w", suffix=".token") as f:
+            f.write("s3cret\nmore\n")
+            f.flush()
+            self.assertEqual(kgym.Gym(self.server.url, token_file=f.name).token, "s3cret")
+            with mock.patch.dict(os.environ, KGYM_TOKEN="other", KGYM_TOKEN_FILE=f.name):
+                self.assertEqual(kgym.Gym(self.server.url).token, "other")
+                self.assertEqual(kgym.Gym(self.server.url, token_file=f.name).token, "s3cret")
+                del os.environ["KGYM_TOKEN"]
+                self.assertEqual(kgym.Gym(self.server.url).token, "s3cret")
+                os.environ["KGYM_TOKEN_FILE"] = os.devnull
+                self.assertRaises(ValueError, kgym.Gym, self.server.url)
 
     def test_a_job_that_was_given_up_has_no_record(self):
         with self.assertRaises(kgym.GymError) as caught:
