@@ -92,8 +92,8 @@ struct kg_svc_store_kind {
     /* Is this the folder of records that all who share the store have? The first process marks it.
      * folder: is there. USAGE: it is another one. NULL: nobody shares the store. */
     enum kg_code (*share)(struct kg_svc_store *s, const char *folder, struct kg_err *err);
-    /* What a store at that place connects to while it serves: as of struct kg_svc_reach (confine.h).
-     * NULL: nothing. */
+    /* What a store at that place connects to while it serves: as of struct kg_svc_reach
+     * (confine.h). NULL: nothing. */
     int (*connects)(const char *place);
 
     enum kg_code (*begin)(struct kg_svc_store *s, struct kg_err *err);

@@ -24,7 +24,8 @@ struct kg_svc_token {
 
 /* A new random token. Errors: HOST. */
 enum kg_code kg_svc_token_new(char out[KG_SVC_TOKEN_LEN], struct kg_err *err) KG_MUST_USE;
-/* For a client: the token that is the first line of a file. Errors: NOT_FOUND, IO, INPUT (it is none). */
+/* For a client: the token that is the first line of a file. Errors: NOT_FOUND, IO, INPUT (it is
+ * none). */
 enum kg_code kg_svc_token_read(const char *path, char out[KG_SVC_TOKEN_LEN],
                                struct kg_err *err) KG_MUST_USE;
 
