@@ -137,7 +137,7 @@ static bool takes_share(struct kg_svc_exchange *x, const char *token)
     return true;
 }
 
-/* asked: the server asks for tokens. */
+/* asked: the server asked for tokens a moment ago. */
 static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool asked)
 {
     const struct kg_svc_http_options *o = x->http->o;
@@ -148,8 +148,8 @@ static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool 
         kg_svc_reply_error(x, 401, "no_token", "", "a token of this service is needed");
     } else if (r->scope != KG_SVC_OPEN && (x->request.scopes & r->scope) == 0) {
         kg_svc_reply_error(x, 403, "no_scope", "", "the token is not meant for this");
-    } else if (asked && r->scope != KG_SVC_OPEN && (x->request.scopes & KG_SVC_WORKER) == 0 &&
-               !takes_share(x, token)) {
+    } else if (asked && token != NULL && r->scope != KG_SVC_OPEN &&
+               (x->request.scopes & KG_SVC_WORKER) == 0 && !takes_share(x, token)) {
         kg_svc_header(x, "Retry-After", "5");
         kg_svc_reply_error(x, 429, "too_many", "",
                            "the token has half of all requests open that can be: ask again");
