@@ -263,7 +263,7 @@ $(B)/libfakenvml.so: tests/fake_cuda/fake_nvml.c tests/fake_cuda/fake_nvml.h
 $(B)/obj/src/gym/device/cuda_source.o: $(KERNELS)
 
 # Holds the script of the Redis store.
-$(B)/obj/src/svc/store_redis_group.o: src/svc/store_redis.lua
+$(B)/obj/src/svc/store_redis_group.o: src/svc/store_redis_traj.lua src/svc/store_redis.lua
 
 # Hold texts of first messages.
 $(B)/obj/src/gym/prompt/demonstration.o: $(wildcard problems/demonstrations/*)

@@ -25,6 +25,7 @@
 #define KG_SVC_STORE_H
 
 #include "svc/job.h"
+#include "svc/traj.h"
 
 struct kg_svc_store {
     const struct kg_svc_store_kind *kind;
@@ -143,6 +144,8 @@ struct kg_svc_store_kind {
     enum kg_code (*events)(struct kg_svc_store *s, int64_t after, const char *id, size_t limit,
                            kg_svc_on_event *each, void *ctx, struct kg_err *err);
     enum kg_code (*stats)(struct kg_svc_store *s, struct kg_svc_stats *out, struct kg_err *err);
+
+    const struct kg_svc_traj_rows *trajectories;
 };
 
 extern const struct kg_svc_store_kind kg_svc_store_sqlite;

@@ -169,7 +169,8 @@ static int connects(const char *place)
     .get = kg_svc_redis_get,                                                                       \
     .list = kg_svc_redis_list,                                                                     \
     .events = kg_svc_redis_events,                                                                 \
-    .stats = kg_svc_redis_stats
+    .stats = kg_svc_redis_stats,                                                                   \
+    .trajectories = &kg_svc_redis_traj
 /* clang-format on */
 
 const struct kg_svc_store_kind kg_svc_store_redis = {

@@ -4,7 +4,8 @@
  * sets of waiting jobs for each lane (lane:PRIORITY/NAME/DEVICE), of lanes by when they were served
  * (lanes), of claims by deadline (claims), of waiting jobs by age and by deadline (waiting, late);
  * those that lists go by (all, state:N, problem:, verdict:, batch:); a stream of events; counts.
- * store_redis.lua changes them, one call for each group.
+ * store_redis_traj.lua names those of trajectories. store_redis.lua changes them, one call for each
+ * group.
  *
  * A link is one connection, which comes back by itself: an operation that finds it broken tries
  * once, and then none does before the back-off is over (50 ms, doubled to 2 s). */
@@ -31,7 +32,17 @@ struct kg_svc_redis_place {
 
 /* An operation of a group, whose answer comes with commit(). */
 struct kg_svc_redis_op {
-    enum { OP_SUBMIT, OP_CLAIM, OP_CHANGE, OP_CANCEL, OP_EXPIRE } type;
+    enum {
+        OP_SUBMIT,
+        OP_CLAIM,
+        OP_CHANGE,
+        OP_CANCEL,
+        OP_EXPIRE,
+        OP_TRAJ_OPEN, /* this one and those after it: store_redis_traj.c */
+        OP_TRAJ_TAKE,
+        OP_TRAJ_PUT_OFF,
+        OP_TRAJ_END
+    } type;
     struct kg_err *err;
     char id[KG_ULID_LEN];
     union {
@@ -102,9 +113,17 @@ void kg_svc_redis_rollback(struct kg_svc_store *store);
 enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisReply *answer,
                                struct kg_err *err) KG_MUST_USE;
 
+/* The same for an operation on a trajectory. */
+enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redisReply *answer,
+                                    struct kg_err *err) KG_MUST_USE;
+/* The arguments of a job that is submitted, in the script's order. */
+void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job, int64_t most);
+
 /* Name and value of a field of a job's hash into a job that is initialised. */
 enum kg_code kg_svc_redis_field(struct kg_svc_job *job, const char *name, const redisReply *value,
                                 struct kg_err *err) KG_MUST_USE;
+
+extern const struct kg_svc_traj_rows kg_svc_redis_traj;
 
 /* --- the functions of the row, by file --- */
 

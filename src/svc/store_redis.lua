@@ -350,6 +350,8 @@ function op.extend()
   end
 end
 
+add_trajectories(op, args) -- store_redis_traj.lua
+
 -- --- the group ---
 
 -- Claims are kept as ids, and answered with the jobs.

@@ -17,7 +17,6 @@ enum kg_code kg_svc_redis_submit(struct kg_svc_store *store, const struct kg_svc
                                  struct kg_err *err)
 {
     struct kg_svc_redis *s = own(store);
-    char name[KG_SHA256_HEX];
     struct kg_svc_redis_op *op = kg_svc_redis_op(s, "submit", OP_SUBMIT, job->id, err);
     if (op == NULL) {
         return err->code;
@@ -26,11 +25,17 @@ enum kg_code kg_svc_redis_submit(struct kg_svc_store *store, const struct kg_svc
     op->u.submit.known = known;
     *known = false;
     snprintf(id, KG_ULID_LEN, "%s", job->id);
+    kg_svc_redis_add_job(s, job, most);
+    return KG_OK;
+}
+
+void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job, int64_t most)
+{
+    char name[KG_SHA256_HEX];
     kg_svc_lane_name(job, name);
     kg_svc_redis_add(s, "ttttttiitiitti", job->id, job->key, job->body_hash, job->device,
                      job->configuration, job->problem, (int64_t)job->priority, job->deadline_ms,
                      job->batch, job->batch_at, job->created_ms, job->task, name, most);
-    return KG_OK;
 }
 
 enum kg_code kg_svc_redis_claim(struct kg_svc_store *store, const struct kg_svc_ask *ask,
@@ -202,6 +207,9 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
     bool ok = strcmp(word, "ok") == 0, known = strcmp(word, "known") == 0;
     if (strcmp(word, "claimed") == 0 && op->type == OP_CLAIM) {
         return give_claims(op, a, err);
+    }
+    if (op->type >= OP_TRAJ_OPEN) {
+        return kg_svc_redis_give_traj(op, a, err);
     }
     if ((known || strcmp(word, "taken") == 0) && op->type == OP_SUBMIT) {
         *op->u.submit.known = true;

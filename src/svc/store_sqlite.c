@@ -182,7 +182,7 @@ static enum kg_code version_of(struct kg_svc_sqlite *s, int *version, struct kg_
 /* From the version that is there, step by step. */
 static enum kg_code migrate(struct kg_svc_sqlite *s, struct kg_err *err)
 {
-    static const char *const steps[KG_SVC_SCHEMA] = {kg_svc_sql_schema};
+    static const char *const steps[KG_SVC_SCHEMA] = {kg_svc_sql_schema, kg_svc_sql_schema_traj};
     int version;
     char mark[64];
     if (version_of(s, &version, err) != KG_OK) {
@@ -273,4 +273,5 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .list = kg_svc_sqlite_list,
     .events = kg_svc_sqlite_events,
     .stats = kg_svc_sqlite_stats,
+    .trajectories = &kg_svc_sqlite_traj,
 };

@@ -34,6 +34,15 @@ enum sql {
     SQL_EVENT_DROP,
     SQL_EXTEND,
     SQL_COUNT_UP,
+    SQL_TRAJ_KEY,
+    SQL_TRAJ_OPEN,
+    SQL_TRAJ, /* of the writer, within its group */
+    SQL_TURN,
+    SQL_TURN_ADD,
+    SQL_TURN_AGAIN,
+    SQL_TRAJ_TAKEN,
+    SQL_TRAJ_PUT_OFF,
+    SQL_TRAJ_END,
     SQL_WRITES, /* those above are the writer's; those below the reader's */
     SQL_GET,
     SQL_GET_TASK,
@@ -46,11 +55,17 @@ enum sql {
     SQL_COUNTS,
     SQL_COUNTERS,
     SQL_OLDEST,
+    SQL_TRAJ_GET,
+    SQL_TURNS,
+    SQL_TRAJ_LIST,
+    SQL_TRAJ_LIST_PROBLEM,
+    SQL_TRAJ_ENDED,
+    SQL_TRAJ_DUE,
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
-extern const char kg_svc_sql_schema[];
-enum { KG_SVC_SCHEMA = 1 };
+extern const char kg_svc_sql_schema[], kg_svc_sql_schema_traj[];
+enum { KG_SVC_SCHEMA = 2 };
 enum { KG_SVC_EVENTS_KEEP_MS = 7 * 86400 * 1000 };
 
 struct kg_svc_sqlite {
@@ -83,6 +98,7 @@ enum kg_code kg_svc_sql_event(struct kg_svc_sqlite *s, int64_t ms, const char *i
  * Errors: IO. */
 enum kg_code kg_svc_sqlite_trim(struct kg_svc_sqlite *s, int64_t now_ms,
                                 struct kg_err *err) KG_MUST_USE;
+extern const struct kg_svc_traj_rows kg_svc_sqlite_traj;
 
 /* The functions of the row, by file. */
 enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *s, const struct kg_svc_job *job,

@@ -46,6 +46,24 @@ const char kg_svc_sql_schema[] =
     "  running=running+(new.state=1)-(old.state=1) WHERE id=new.lane;"
     " DELETE FROM lanes WHERE id=new.lane AND waiting=0 AND running=0; END;";
 
+/* seq counts the ends of trajectories; 0: it is open. */
+const char kg_svc_sql_schema_traj[] =
+    "CREATE TABLE trajectories("
+    " id TEXT PRIMARY KEY, key TEXT NOT NULL, body_hash TEXT NOT NULL, problem TEXT NOT NULL,"
+    " grp TEXT NOT NULL, most INTEGER NOT NULL, idle INTEGER NOT NULL, created INTEGER NOT NULL,"
+    " due INTEGER NOT NULL, segment TEXT NOT NULL, offset INTEGER NOT NULL, len INTEGER NOT NULL,"
+    " sum TEXT NOT NULL, turns INTEGER NOT NULL, seq INTEGER NOT NULL, ended INTEGER NOT NULL,"
+    " how TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE UNIQUE INDEX trajectories_key ON trajectories(key) WHERE key<>'';"
+    "CREATE INDEX trajectories_problem ON trajectories(problem,id);"
+    "CREATE INDEX trajectories_due ON trajectories(due) WHERE seq=0;"
+    "CREATE UNIQUE INDEX trajectories_ended ON trajectories(seq) WHERE seq>0;"
+    "CREATE TABLE turns("
+    " trajectory TEXT NOT NULL, n INTEGER NOT NULL, hash TEXT NOT NULL, job TEXT NOT NULL,"
+    " jobs INTEGER NOT NULL, taken INTEGER NOT NULL, segment TEXT NOT NULL,"
+    " offset INTEGER NOT NULL, len INTEGER NOT NULL, sum TEXT NOT NULL,"
+    " PRIMARY KEY(trajectory,n)) WITHOUT ROWID;";
+
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
     "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \
@@ -56,6 +74,14 @@ const char kg_svc_sql_schema[] =
     "SELECT " COLUMNS " FROM jobs WHERE " by " AND (?1<0 OR state=?1)"                             \
     " AND (?2='' OR problem=?2) AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4)"                 \
     " AND (?5='' OR id<?5) ORDER BY id DESC LIMIT ?6"
+
+#define TRAJ                                                                                       \
+    "SELECT id,key,body_hash,problem,grp,most,idle,created,due,segment,offset,len,sum,turns,seq,"  \
+    "ended,how FROM trajectories WHERE "
+#define TURN "SELECT trajectory,n,hash,job,jobs,taken,segment,offset,len,sum FROM turns WHERE "
+#define TRAJ_LIST(by)                                                                              \
+    TRAJ by " AND (?1='' OR problem=?1) AND (?2='' OR grp=?2) AND (?3='' OR id<?3)"                \
+            " ORDER BY id DESC LIMIT ?4"
 
 const char *const kg_svc_sql[SQL_N] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -110,5 +136,23 @@ const char *const kg_svc_sql[SQL_N] = {
                      "(SELECT n FROM counters WHERE name='refused'),"
                      "(SELECT count(*) FROM lanes WHERE waiting>0),"
                      "(SELECT seq FROM sqlite_sequence WHERE name='events')",
+    [SQL_TRAJ_KEY] = "SELECT id,body_hash FROM trajectories WHERE key=?1 AND key<>''",
+    [SQL_TRAJ_OPEN] = "INSERT INTO trajectories VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,"
+                      "0,0,0,'')",
+    [SQL_TRAJ] = TRAJ "id=?1",
+    [SQL_TURN] = TURN "trajectory=?1 AND n=?2",
+    [SQL_TURN_ADD] = "INSERT INTO turns VALUES(?1,?2,?3,?4,1,?5,?6,?7,?8,?9)",
+    [SQL_TURN_AGAIN] = "UPDATE turns SET job=?3,jobs=jobs+1 WHERE trajectory=?1 AND n=?2",
+    [SQL_TRAJ_TAKEN] = "UPDATE trajectories SET turns=max(turns,?2),due=?3 WHERE id=?1",
+    [SQL_TRAJ_PUT_OFF] = "UPDATE trajectories SET due=?3 WHERE id=?1 AND turns=?2 AND seq=0",
+    [SQL_TRAJ_END] = "UPDATE trajectories SET ended=?4,how=?3,"
+                     "seq=(SELECT coalesce(max(seq),0)+1 FROM trajectories WHERE seq>0)"
+                     " WHERE id=?1 AND seq=0 AND (?2<0 OR turns=?2)",
+    [SQL_TRAJ_GET] = TRAJ "id=?1",
+    [SQL_TURNS] = TURN "trajectory=?1 AND n>=?2 ORDER BY n LIMIT ?3",
+    [SQL_TRAJ_LIST] = TRAJ_LIST("1"),
+    [SQL_TRAJ_LIST_PROBLEM] = TRAJ_LIST("problem=?1"),
+    [SQL_TRAJ_ENDED] = TRAJ "seq>0 AND seq>?1 ORDER BY seq LIMIT ?2",
+    [SQL_TRAJ_DUE] = TRAJ "seq=0 AND due<=?1 ORDER BY due LIMIT ?2",
     [SQL_OLDEST] = "SELECT min(created) FROM jobs WHERE state=0",
 };
