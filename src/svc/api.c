@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "svc/api_private.h"
 #include "svc/confine.h"
+#include "svc/trajectories.h"
 
 enum { SEGMENT_BYTES = 256 << 20, OPEN_MOST = 4096 };
 enum { STORE_WAIT_MS = 300000, STORE_AGAIN_MS = 200 };
@@ -28,6 +29,13 @@ static const struct kg_svc_route routes[] = {
     {"GET", "/v1/problems", KG_SVC_READ, kg_svc_get_problems},
     {"GET", "/v1/problems/*/prompt", KG_SVC_READ, kg_svc_get_prompt},
     {"GET", "/v1/evaluations/*/feedback", KG_SVC_READ, kg_svc_get_feedback},
+    {"POST", "/v1/trajectories", KG_SVC_SUBMIT, kg_svc_open_trajectory},
+    {"GET", "/v1/trajectories", KG_SVC_READ, kg_svc_list_trajectories},
+    {"GET", "/v1/trajectories/export", KG_SVC_READ, kg_svc_export_trajectories},
+    {"GET", "/v1/trajectories/*", KG_SVC_READ, kg_svc_get_trajectory},
+    {"DELETE", "/v1/trajectories/*", KG_SVC_SUBMIT, kg_svc_close_trajectory},
+    {"POST", "/v1/trajectories/*/turns", KG_SVC_SUBMIT, kg_svc_post_turn},
+    {"GET", "/v1/trajectories/*/turns/*", KG_SVC_READ, kg_svc_get_turn},
     {"POST", "/v1/reward", KG_SVC_SUBMIT, kg_svc_post_reward},
     {"GET", "/", KG_SVC_OPEN, kg_svc_kernelgym_get_root},
     {"POST", "/evaluate", KG_SVC_SUBMIT, kg_svc_kernelgym_evaluate},
@@ -109,6 +117,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     }
     kg_svc_polls_tick(a);
     kg_svc_streams_pump(a);
+    kg_svc_traj_tick(a);
 }
 
 static void after_group(void *ctx)

@@ -65,7 +65,9 @@ void kg_svc_group_wait(struct kg_svc_api *a, struct kg_svc_exchange *x, char (*i
                               .tv_usec = (suseconds_t)(fmod(seconds, 1) * 1e6)};
     evtimer_add(g->timer, &t);
     a->groups = g;
-    kg_svc_on_gone(x, on_gone, g);
+    if (x != NULL) {
+        kg_svc_on_gone(x, on_gone, g);
+    }
 }
 
 void kg_svc_groups_ended(struct kg_svc_api *a, const char *id)

@@ -76,6 +76,14 @@ struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
 /* A job of it; 400 or 404 was answered where false. line: of a batch, for messages; -1: none. */
 bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
                      const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job);
+/* The same, without a request: *no says why where false. */
+struct kg_svc_refusal {
+    int status;
+    const char *code, *field; /* static */
+    char message[480];
+};
+bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int line,
+                    struct kg_svc_job *job, struct kg_svc_refusal *no);
 /* Is this word a path, or a row of a file, rather than a name of the suites? */
 bool kg_svc_is_path(const char *problem);
 /* One of reply and source (NULL: absent), as text and source of *ask. False: 400 was answered. */
@@ -92,6 +100,8 @@ kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evalua
     kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
     kg_svc_post_finish, kg_svc_post_leave;
 kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
+kg_svc_handler kg_svc_open_trajectory, kg_svc_list_trajectories, kg_svc_export_trajectories,
+    kg_svc_get_trajectory, kg_svc_close_trajectory, kg_svc_post_turn, kg_svc_get_turn;
 kg_svc_handler kg_svc_kernelgym_evaluate, kg_svc_kernelgym_workflow, kg_svc_kernelgym_batch,
     kg_svc_kernelgym_validate, kg_svc_kernelgym_get_status, kg_svc_kernelgym_get_results,
     kg_svc_kernelgym_get_workflow, kg_svc_kernelgym_cancel, kg_svc_kernelgym_get_health,

@@ -10,6 +10,20 @@ static const char *const members[] = {
 
 enum { DEADLINE_MAX_S = 7 * 86400, SETTINGS_MAX = 64 };
 
+/* Fills *no; false. */
+static KG_PRINTF(5, 6) bool refuse(struct kg_svc_refusal *no, int status, const char *code,
+                                   const char *field, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(no->message, sizeof no->message, fmt, ap);
+    va_end(ap);
+    no->status = status;
+    no->code = code;
+    no->field = field;
+    return false;
+}
+
 /* Where in a batch: "line 3: ". */
 static const char *place(int line, char out[32])
 {
@@ -61,8 +75,8 @@ static int by_text(const void *a, const void *b)
 
 /* {"preset":..., "set":[...]}, settings in order of their names, so that equal ones share a lane.
  */
-static bool configure(struct kg_svc_api *a, struct kg_svc_exchange *x,
-                      const struct kg_svc_ask_for *ask, struct kg_buf *out)
+static bool configure(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, struct kg_buf *out,
+                      struct kg_svc_refusal *no)
 {
     struct kg_err err = KG_ERR_INIT;
     struct settings *s = calloc(1, sizeof *s);
@@ -75,19 +89,17 @@ static bool configure(struct kg_svc_api *a, struct kg_svc_exchange *x,
         ok = ok && add_setting(s, key, value);
     }
     if (!ok) {
-        kg_svc_reply_error(x, 400, "bad_set", "set",
-                           "`set` must have at most %d short values: texts, numbers, booleans",
-                           SETTINGS_MAX);
         free(s);
-        return false;
+        return refuse(no, 400, "bad_set", "set",
+                      "`set` must have at most %d short values: texts, numbers, booleans",
+                      SETTINGS_MAX);
     }
     qsort(s->list, s->n, sizeof *s->list, by_text);
     const struct kg_svc_gym *g = a->o->gym;
     if (g->settings(g->ctx, ask->preset, ask->rewards, s->list, s->n, &err) != KG_OK) {
-        kg_svc_reply_error(x, 400, "bad_setting", ask->set != NULL ? "set" : "preset", "%s",
-                           err.message);
         free(s);
-        return false;
+        return refuse(no, 400, "bad_setting", ask->set != NULL ? "set" : "preset", "%s",
+                      err.message);
     }
     json_t *set = json_array();
     for (size_t i = 0; i < s->n; i++) {
@@ -111,18 +123,17 @@ static const char *file_of_source(const char *text)
     return c ? "problem.c" : "problem.py";
 }
 
-static bool find_problem(struct kg_svc_api *a, struct kg_svc_exchange *x,
-                         const struct kg_svc_ask_for *ask, int line, struct kg_buf *name,
-                         char device[KG_SVC_DEVICE_MAX])
+static bool find_problem(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int line,
+                         struct kg_buf *name, char device[KG_SVC_DEVICE_MAX],
+                         struct kg_svc_refusal *no)
 {
     struct kg_err err = KG_ERR_INIT;
     const struct kg_svc_gym *g = a->o->gym;
     char at[32], sum[KG_SHA256_HEX];
     place(line, at);
     if ((ask->problem == NULL) == (ask->problem_source == NULL)) {
-        kg_svc_reply_error(x, 400, "bad_body", "problem",
-                           "%sone of `problem` and `problem_source` is needed", at);
-        return false;
+        return refuse(no, 400, "bad_body", "problem",
+                      "%sone of `problem` and `problem_source` is needed", at);
     }
     if (ask->problem_source != NULL) {
         kg_sha256_hex(ask->problem_source, strlen(ask->problem_source), sum);
@@ -132,14 +143,12 @@ static bool find_problem(struct kg_svc_api *a, struct kg_svc_exchange *x,
         return true;
     }
     if (kg_svc_is_path(ask->problem) || strlen(ask->problem) > 200) {
-        kg_svc_reply_error(x, 400, "bad_problem", "problem",
-                           "%s`problem` must be a name of the suites, not a path", at);
-        return false;
+        return refuse(no, 400, "bad_problem", "problem",
+                      "%s`problem` must be a name of the suites, not a path", at);
     }
     if (g->problem(g->ctx, ask->problem, device, &err) != KG_OK) {
-        kg_svc_reply_error(x, err.code == KG_E_NOT_FOUND ? 404 : 503, "no_problem", "problem",
-                           "%s%s", at, err.message);
-        return false;
+        return refuse(no, err.code == KG_E_NOT_FOUND ? 404 : 503, "no_problem", "problem", "%s%s",
+                      at, err.message);
     }
     kg_buf_adds(name, ask->problem);
     return true;
@@ -193,15 +202,15 @@ static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4],
            kg_ulid_new(job->id, &err) == KG_OK;
 }
 
-bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
-                     const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job)
+bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int line,
+                    struct kg_svc_job *job, struct kg_svc_refusal *no)
 {
     struct kg_buf text[4]; /* problem, configuration, task, key */
     char device[KG_SVC_DEVICE_MAX] = "";
     for (int i = 0; i < 4; i++) {
         kg_buf_init(&text[i], i == 2 ? KG_SVC_TASK_MAX : 64u << 10);
     }
-    bool ok = find_problem(a, x, ask, line, &text[0], device) && configure(a, x, ask, &text[1]);
+    bool ok = find_problem(a, ask, line, &text[0], device, no) && configure(a, ask, &text[1], no);
     if (ok) {
         json_t *task = task_of(ask);
         kg_json_dump(task, &text[2]);
@@ -210,13 +219,22 @@ bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
         job->created_ms = kg_svc_now_ms();
         job->deadline_ms =
             ask->deadline_s > 0 ? job->created_ms + (int64_t)(ask->deadline_s * 1000) : 0;
-        ok = keep_all(job, text, ask, line >= 0, device);
-        if (!ok) {
-            kg_svc_reply_error(x, 413, "too_large", "", "the job is too large");
-        }
+        ok = keep_all(job, text, ask, line >= 0, device) ||
+             refuse(no, 413, "too_large", "", "the job is too large");
     }
     for (int i = 0; i < 4; i++) {
         kg_buf_deinit(&text[i]);
+    }
+    return ok;
+}
+
+bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
+                     const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job)
+{
+    struct kg_svc_refusal no;
+    bool ok = kg_svc_try_job(a, ask, line, job, &no);
+    if (!ok) {
+        kg_svc_reply_error(x, no.status, no.code, no.field, "%s", no.message);
     }
     return ok;
 }

@@ -100,6 +100,9 @@ void kg_svc_header(struct kg_svc_exchange *x, const char *name, const char *valu
 void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type);
 size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n);
 void kg_svc_stream_end(struct kg_svc_exchange *x);
+/* The same where the answer is not whole: its connection breaks before the last piece, so that the
+ * client knows. */
+void kg_svc_stream_cut(struct kg_svc_exchange *x);
 
 /* Called when the client's connection is found closed, instead of any answer: the exchange has
  * ended when it returns. Without it the answer of such an exchange is dropped. */
@@ -114,6 +117,9 @@ bool kg_svc_is_there(const struct kg_svc_exchange *x);
 /* The body as an object with members among known (NULL-terminated) only. Else answers 400 (the
  * nearest name is in the message) and returns NULL: the exchange has ended. The caller owns it. */
 json_t *kg_svc_body(struct kg_svc_exchange *x, const char *const *known);
+/* The same of what is left of the body, text [len bytes]. */
+json_t *kg_svc_body_of(struct kg_svc_exchange *x, const char *text, size_t len,
+                       const char *const *known);
 /* A member of the body. *ok false: another type; 400 was answered. NULL: absent, or not ok. */
 const char *kg_svc_body_text(struct kg_svc_exchange *x, const json_t *body, const char *name,
                              bool *ok);

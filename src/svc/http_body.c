@@ -66,9 +66,15 @@ static void refuse_member(struct kg_svc_exchange *x, const char *name, const cha
 json_t *kg_svc_body(struct kg_svc_exchange *x, const char *const *known)
 {
     const struct kg_svc_request *r = kg_svc_request(x);
+    return kg_svc_body_of(x, r->body, r->len, known);
+}
+
+json_t *kg_svc_body_of(struct kg_svc_exchange *x, const char *text, size_t len,
+                       const char *const *known)
+{
     struct kg_err err = KG_ERR_INIT;
     json_t *body = NULL;
-    if (kg_json_parse(r->body, r->len, "body", &body, &err) != KG_OK) {
+    if (kg_json_parse(text, len, "body", &body, &err) != KG_OK) {
         kg_svc_reply_error(x, 400, "bad_json", "", "the body is no JSON with unique keys");
         return NULL;
     }

@@ -178,3 +178,12 @@ void kg_svc_stream_end(struct kg_svc_exchange *x)
     }
     end(x);
 }
+
+void kg_svc_stream_cut(struct kg_svc_exchange *x)
+{
+    struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
+    if (c != NULL) {
+        shutdown(bufferevent_getfd(evhttp_connection_get_bufferevent(c)), SHUT_RDWR);
+    }
+    kg_svc_stream_end(x);
+}

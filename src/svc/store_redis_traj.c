@@ -107,8 +107,8 @@ static void refuse(const struct kg_svc_redis_op *op, const redisReply *a, const 
 enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redisReply *a,
                                     struct kg_err *err)
 {
-    static const char *const words[] = {"none", "full",  "taken", "over",    "other",
-                                        "lost", "gap",   "ok",    "known",   "skipped"};
+    static const char *const words[] = {"none", "full", "taken", "over",  "other",
+                                        "lost", "gap",  "ok",    "known", "skipped"};
     const char *word = a->type == REDIS_REPLY_ARRAY ? text_at(a, 0) : "";
     bool there = false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -139,7 +139,8 @@ static const struct {
 } fields[] = {
 #define FIELD(name, type, member)                                                                  \
     {                                                                                              \
-        name, type, offsetof(struct kg_svc_traj, member), sizeof(((struct kg_svc_traj *)0)->member) \
+        name, type, offsetof(struct kg_svc_traj, member),                                          \
+            sizeof(((struct kg_svc_traj *)0)->member)                                              \
     }
     FIELD("id", TEXT, id),
     FIELD("key", TEXT, key),
@@ -187,8 +188,7 @@ static enum kg_code get(struct kg_svc_store *store, const char *id, struct kg_sv
         }
     }
     freeReplyObject(r);
-    return out->id[0] != '\0' ? KG_OK
-                              : kg_fail(err, KG_E_NOT_FOUND, "no trajectory %.40s", id);
+    return out->id[0] != '\0' ? KG_OK : kg_fail(err, KG_E_NOT_FOUND, "no trajectory %.40s", id);
 }
 
 /* "hash job jobs taken segment offset len sum" */
@@ -252,7 +252,8 @@ static redisReply *next_ids(struct kg_svc_redis *s, const struct kg_svc_traj_fil
         snprintf(key, sizeof key, "kgym:trajs%s%.200s", f->problem != NULL ? ":problem:" : "",
                  f->problem != NULL ? f->problem : "");
         snprintf(from, sizeof from, "%s%.26s", last[0] != '\0' ? "(" : "+", last);
-        const char *const newest[] = {"ZRANGE", key, from, "-", "BYLEX", "REV", "LIMIT", "0", count};
+        const char *const newest[] = {"ZRANGE", key,     from, "-",  "BYLEX",
+                                      "REV",    "LIMIT", "0",  count};
         return kg_svc_link_ask(s, &s->read, err, 9, newest);
     }
     bool ended = f->by == KG_SVC_TRAJ_ENDED;
@@ -290,8 +291,7 @@ static enum kg_code list(struct kg_svc_store *store, const struct kg_svc_traj_fi
                 freeReplyObject(ids);
                 return err->code;
             }
-            if (f->by != KG_SVC_TRAJ_NEWEST || f->group == NULL ||
-                strcmp(f->group, t.group) == 0) {
+            if (f->by != KG_SVC_TRAJ_NEWEST || f->group == NULL || strcmp(f->group, t.group) == 0) {
                 left--;
                 goes_on = each(ctx, &t);
             }

@@ -81,10 +81,8 @@ static enum kg_code find(struct kg_svc_sqlite *s, enum sql which, const char *id
                          struct kg_svc_traj *out, struct kg_err *err)
 {
     bool there;
-    enum kg_code code =
-        first(s, kg_svc_sql_bind(s, which, err, "t", id), out, NULL, &there, err);
-    return code != KG_OK || there ? code
-                                  : kg_fail(err, KG_E_NOT_FOUND, "no trajectory %.40s", id);
+    enum kg_code code = first(s, kg_svc_sql_bind(s, which, err, "t", id), out, NULL, &there, err);
+    return code != KG_OK || there ? code : kg_fail(err, KG_E_NOT_FOUND, "no trajectory %.40s", id);
 }
 
 /* --- changes --- */
@@ -122,9 +120,8 @@ static enum kg_code open_traj(struct kg_svc_store *store, const struct kg_svc_tr
 }
 
 /* May turn t be taken, or taken again with another job? *known: it is there. */
-static enum kg_code may_take(struct kg_svc_sqlite *s, const struct kg_svc_turn *t,
-                             const char *lost, struct kg_svc_turn *old, bool *known,
-                             struct kg_err *err)
+static enum kg_code may_take(struct kg_svc_sqlite *s, const struct kg_svc_turn *t, const char *lost,
+                             struct kg_svc_turn *old, bool *known, struct kg_err *err)
 {
     struct kg_svc_traj traj;
     if (find(s, SQL_TRAJ, t->trajectory, &traj, err) != KG_OK ||

@@ -16,7 +16,8 @@ enum {
     KG_SVC_TURNS_MAX = 64,      /* turns of one trajectory */
     KG_SVC_TURN_JOBS = 8,       /* jobs that are made for one turn, one after the other was lost */
     KG_SVC_TRAJ_END = 16,       /* bytes of how it ended, NUL included */
-    KG_SVC_EXTRA_MAX = 4 << 20, /* bytes of a turn's `extra` */
+    KG_SVC_EXTRA_MAX = 4 << 20, /* bytes of a turn's `extra`, and of its reply */
+    KG_SVC_META_MAX = 64 << 10, /* of `meta`, `usage`, `system` */
 };
 
 struct kg_svc_traj {
@@ -25,10 +26,10 @@ struct kg_svc_traj {
     char body_hash[KG_SHA256_HEX];
     char problem[KG_SVC_KEY_MAX + 1], group[KG_SVC_KEY_MAX + 1]; /* group "": none */
     int64_t most_turns, idle_ms, created_ms;
-    int64_t due_ms;           /* it is looked at then: does it end? */
-    struct kg_svc_place head; /* what it was opened with (traj_text.h) */
-    int64_t turns;            /* taken so far */
-    int64_t seq, ended_ms;    /* 0: open */
+    int64_t due_ms;            /* it is looked at then: does it end? */
+    struct kg_svc_place head;  /* what it was opened with (traj_text.h) */
+    int64_t turns;             /* taken so far */
+    int64_t seq, ended_ms;     /* 0: open */
     char end[KG_SVC_TRAJ_END]; /* "done", "full", "idle", "infra", "defect"; "": open */
 };
 

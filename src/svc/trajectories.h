@@ -3,7 +3,8 @@
  * status and a JSON text, to a function of the caller's.
  *
  * An answer comes exactly once, in the loop: before the call returns, or later. ctx must live until
- * then. What is answered with 200 or 202 is durable. Errors are {code, message, field} as of http.h.
+ * then. What is answered with 200 or 202 is durable. Errors are {code, message, field} as of
+ * http.h.
  *
  * Turn n has been judged when its job has ended with a verdict, or with an error that the candidate
  * brought about; then the answer is 200 with the turn (docs/service.md, "Trajectories"), and the
@@ -21,7 +22,7 @@ struct kg_svc_api;
 typedef void kg_svc_traj_answer(void *ctx, int status, const char *text, size_t len);
 
 struct kg_svc_traj_wish {
-    const char *problem; /* a name of the suites */
+    const char *problem;                                            /* a name of the suites */
     const char *preset, *rewards, *language, *system, *group, *key; /* NULL: none */
     const json_t *set;    /* object of options; NULL: none */
     const char *priority; /* NULL: normal */
@@ -32,9 +33,9 @@ struct kg_svc_traj_wish {
 };
 
 struct kg_svc_turn_wish {
-    int n;          /* from 1 */
-    json_t *reply;  /* a string; borrowed */
-    const char *finish;     /* "stop", "length"; NULL: stop */
+    int n;                     /* from 1 */
+    json_t *reply;             /* a string; borrowed */
+    const char *finish;        /* "stop", "length"; NULL: stop */
     const char *extra, *usage; /* JSON texts, which come back byte for byte; NULL: none */
     size_t extra_len, usage_len;
 };
