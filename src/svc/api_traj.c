@@ -83,8 +83,8 @@ static double seconds(const json_t *body, const char *name)
 
 void kg_svc_open_trajectory(struct kg_svc_exchange *x, void *ctx)
 {
-    static const char *const members[] = {"problem",  "preset", "set",  "rewards",   "priority",
-                                          "language", "system", "group", "meta",     "max_turns",
+    static const char *const members[] = {"problem",  "preset", "set",   "rewards", "priority",
+                                          "language", "system", "group", "meta",    "max_turns",
                                           "idle_s",   "key",    NULL};
     static const char *const raw[] = {"meta"}, *const query[] = {NULL};
     struct kg_svc_slice meta;

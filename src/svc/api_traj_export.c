@@ -14,13 +14,14 @@ enum { AHEAD = 4 << 20, PIECE = 16, PAUSE_US = 5000, LINE_MAX = 1 << 30 };
 
 enum form { WHOLE, CHAT, TURNS };
 
-struct export {
+struct export
+{
     struct kg_svc_op op;
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
     enum form form;
     char problem[KG_SVC_KEY_MAX + 1], verdict[64], preset[64]; /* "": any, or the first */
-    bool floor, extra; /* floor: least is asked for */
+    bool floor, extra;                                         /* floor: least is asked for */
     double least;
     int64_t at; /* seq of the last one that was looked at */
     struct event *timer;
@@ -56,8 +57,8 @@ static bool wants(const struct export *e, int i)
     if (e->verdict[0] != '\0' && (verdict == NULL || strcmp(verdict, e->verdict) != 0)) {
         return false;
     }
-    return !e->floor || (turn != NULL && kg_svc_told_reward(turn, preset_of(e), &reward) &&
-                         reward >= e->least);
+    return !e->floor ||
+           (turn != NULL && kg_svc_told_reward(turn, preset_of(e), &reward) && reward >= e->least);
 }
 
 static void add_rows(const struct export *e, struct kg_buf *out)
@@ -74,8 +75,8 @@ static void add_rows(const struct export *e, struct kg_buf *out)
 static enum kg_code add_lines(struct export *e, const char *id, struct kg_buf *out,
                               struct kg_err *err)
 {
-    enum kg_code code = kg_svc_tell(e->api, id, KG_SVC_TELL_RECORDS | KG_SVC_TELL_CONTENTS,
-                                    &e->told, err);
+    enum kg_code code =
+        kg_svc_tell(e->api, id, KG_SVC_TELL_RECORDS | KG_SVC_TELL_CONTENTS, &e->told, err);
     if (code != KG_OK) {
         kg_svc_told_deinit(&e->told);
         return code;
@@ -109,8 +110,7 @@ static bool add_row(void *ctx, const struct kg_svc_traj *t)
 /* The next lines, as far as the client reads. *ends: there are no more. */
 static enum kg_code send_page(struct export *e, bool *ends, struct kg_err *err)
 {
-    const struct kg_svc_traj_filter f = {
-        .by = KG_SVC_TRAJ_ENDED, .above = e->at, .limit = PIECE};
+    const struct kg_svc_traj_filter f = {.by = KG_SVC_TRAJ_ENDED, .above = e->at, .limit = PIECE};
     struct page p = {.n = 0};
     if (e->api->store->kind->trajectories->list(e->api->store, &f, add_row, &p, err) != KG_OK) {
         return err->code;
@@ -257,8 +257,8 @@ static bool read_words(struct export *e)
 
 static bool read_query(struct export *e)
 {
-    static const char *const known[] = {"form",  "problem", "verdict", "least",
-                                        "reward", "after",  "extra",   NULL};
+    static const char *const known[] = {"form",   "problem", "verdict", "least",
+                                        "reward", "after",   "extra",   NULL};
     if (kg_svc_query_unknown(e->x, known) != NULL) {
         kg_svc_reply_error(
             e->x, 400, "bad_query", "",

@@ -226,19 +226,20 @@ static enum kg_code turns(struct kg_svc_store *store, const char *id, int64_t n,
     if (r == NULL) {
         return err->code;
     }
+    enum kg_code code = KG_OK;
     bool more = true;
     for (size_t i = 0; i < r->elements && more && r->element[i]->str != NULL; i++) {
         struct kg_svc_turn t = {.n = n + (int64_t)i};
         snprintf(t.trajectory, sizeof t.trajectory, "%.26s", id);
         if (!read_turn(r->element[i]->str, &t)) {
-            kg_fail(err, KG_E_IO, "%s: turn %lld of %.26s can't be read", s->place.shown,
-                    (long long)t.n, id);
+            code = kg_fail(err, KG_E_IO, "%s: turn %lld of %.26s can't be read", s->place.shown,
+                           (long long)t.n, id);
             break;
         }
         more = each(ctx, &t);
     }
     freeReplyObject(r);
-    return err->code;
+    return code;
 }
 
 /* Ids of the next page of a list. last: of the page before; "": none. */

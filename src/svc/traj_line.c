@@ -264,11 +264,11 @@ void kg_svc_told_chat(const struct kg_svc_told *t, const char *preset, struct kg
         }
     }
     bool paid = best >= 0 && kg_svc_told_reward(&t->turn[best], preset, &reward);
-    begin(out, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "id", t->row.id, "problem",
-                         t->row.problem, "group", text_or_null(t->row.group), "best",
-                         best_of(t, preset), "verdict",
-                         best >= 0 ? text_of(t->turn[best].parsed, "verdict") : json_null(),
-                         "reward", paid ? json_real(reward) : json_null(), "messages", messages));
+    begin(out,
+          json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "id", t->row.id, "problem",
+                    t->row.problem, "group", text_or_null(t->row.group), "best", best_of(t, preset),
+                    "verdict", best >= 0 ? text_of(t->turn[best].parsed, "verdict") : json_null(),
+                    "reward", paid ? json_real(reward) : json_null(), "messages", messages));
     kg_svc_traj_splice(out, "meta", t->meta, "null");
     kg_svc_traj_one_line(out->data + from, out->len - from);
 }
@@ -279,9 +279,9 @@ void kg_svc_told_row(const struct kg_svc_told *t, size_t i, const char *preset, 
     size_t from = out->len;
     double reward;
     const struct kg_svc_told_turn *turn = &t->turn[i];
-    json_t *o = json_pack("{s:s, s:s, s:o, s:o}", "trajectory", t->row.id, "problem",
-                          t->row.problem, "group", text_or_null(t->row.group), "messages",
-                          kg_svc_told_messages(t, i));
+    json_t *o =
+        json_pack("{s:s, s:s, s:o, s:o}", "trajectory", t->row.id, "problem", t->row.problem,
+                  "group", text_or_null(t->row.group), "messages", kg_svc_told_messages(t, i));
     put_turn(o, turn, i, i + 1 == t->n);
     put(o, "reward", kg_svc_told_reward(turn, preset, &reward) ? json_real(reward) : json_null());
     begin(out, o);

@@ -28,9 +28,9 @@ static enum kg_svc_turn_state state_of(const struct kg_svc_job *job)
     if (job->state == KG_SVC_RUNNING) {
         return KG_SVC_TURN_RUNNING;
     }
-    return kg_svc_job_was_lost(job)                 ? KG_SVC_TURN_LOST
-           : strcmp(job->blame, "problem") == 0     ? KG_SVC_TURN_DEFECT
-                                                    : KG_SVC_TURN_JUDGED;
+    return kg_svc_job_was_lost(job)             ? KG_SVC_TURN_LOST
+           : strcmp(job->blame, "problem") == 0 ? KG_SVC_TURN_DEFECT
+                                                : KG_SVC_TURN_JUDGED;
 }
 
 static enum kg_code read_record(struct kg_svc_api *a, const struct kg_svc_job *job,
@@ -45,8 +45,8 @@ static enum kg_code read_record(struct kg_svc_api *a, const struct kg_svc_job *j
         kg_json_parse(t->record.data, t->record.len, "record", &t->parsed, err) != KG_OK) {
         return err->code;
     }
-    if (t->state == KG_SVC_TURN_JUDGED && kgym_feedback(t->record.data, t->record.len, &options,
-                                                        &t->feedback, &e) != KGYM_OK) {
+    if (t->state == KG_SVC_TURN_JUDGED &&
+        kgym_feedback(t->record.data, t->record.len, &options, &t->feedback, &e) != KGYM_OK) {
         return kg_fail(err, KG_E_IO, "a record can't be told");
     }
     return KG_OK;
@@ -59,14 +59,17 @@ static enum kg_code read_content(struct kg_svc_api *a, struct kg_svc_told_turn *
     struct kg_svc_slice cut[2];
     struct kg_buf rest;
     kg_buf_init(&rest, KG_SVC_RECORD_MAX);
-    if (kg_svc_segments_read(a->segments, &t->row.content, &t->content, err) == KG_OK &&
+    bool ok =
+        kg_svc_segments_read(a->segments, &t->row.content, &t->content, err) == KG_OK &&
         kg_svc_traj_cut(t->content.data, t->content.len, names, 2, cut, &rest, err) == KG_OK &&
-        kg_json_parse(rest.data, rest.len, "turn", &t->sent, err) == KG_OK) {
-        t->usage = cut[0];
-        t->extra = cut[1];
-    }
+        kg_json_parse(rest.data, rest.len, "turn", &t->sent, err) == KG_OK;
     kg_buf_deinit(&rest);
-    return err->code;
+    if (!ok) {
+        return err->code;
+    }
+    t->usage = cut[0];
+    t->extra = cut[1];
+    return KG_OK;
 }
 
 static enum kg_code read_turn(struct kg_svc_api *a, unsigned what, struct kg_svc_told_turn *t,
@@ -103,16 +106,15 @@ static enum kg_code read_head(struct kg_svc_api *a, struct kg_svc_told *t, struc
     static const char *const names[] = {"meta"};
     struct kg_buf rest;
     kg_buf_init(&rest, KG_SVC_RECORD_MAX);
-    if (kg_svc_segments_read(a->segments, &t->row.head, &t->head, err) == KG_OK &&
-        kg_svc_traj_cut(t->head.data, t->head.len, names, 1, &t->meta, &rest, err) == KG_OK) {
-        (void)!kg_json_parse(rest.data, rest.len, "trajectory", &t->opened, err);
-    }
+    bool ok = kg_svc_segments_read(a->segments, &t->row.head, &t->head, err) == KG_OK &&
+              kg_svc_traj_cut(t->head.data, t->head.len, names, 1, &t->meta, &rest, err) == KG_OK &&
+              kg_json_parse(rest.data, rest.len, "trajectory", &t->opened, err) == KG_OK;
     kg_buf_deinit(&rest);
-    return err->code;
+    return ok ? KG_OK : err->code;
 }
 
-enum kg_code kg_svc_tell(struct kg_svc_api *a, const char *id, unsigned what,
-                         struct kg_svc_told *t, struct kg_err *err)
+enum kg_code kg_svc_tell(struct kg_svc_api *a, const char *id, unsigned what, struct kg_svc_told *t,
+                         struct kg_err *err)
 {
     const struct kg_svc_traj_rows *rows = a->store->kind->trajectories;
     memset(t, 0, sizeof *t);
@@ -152,9 +154,8 @@ bool kg_svc_told_reward(const struct kg_svc_told_turn *t, const char *preset, do
     if (t->state != KG_SVC_TURN_JUDGED || !json_is_object(rewards)) {
         return false;
     }
-    const json_t *reward = preset != NULL
-                               ? json_object_get(rewards, preset)
-                               : json_object_iter_value(json_object_iter(rewards));
+    const json_t *reward = preset != NULL ? json_object_get(rewards, preset)
+                                          : json_object_iter_value(json_object_iter(rewards));
     const json_t *v = json_object_get(reward, "value");
     *out = json_number_value(v);
     return json_is_number(v) && isfinite(*out);
@@ -177,9 +178,9 @@ bool kg_svc_told_is_done(const struct kg_svc_told *t)
 {
     const struct kg_svc_told_turn *last = t->n > 0 ? &t->turn[t->n - 1] : NULL;
     return t->row.seq > 0 ||
-           (last != NULL && (last->state == KG_SVC_TURN_DEFECT ||
-                             (last->state == KG_SVC_TURN_JUDGED &&
-                              (int64_t)t->n == t->row.most_turns)));
+           (last != NULL &&
+            (last->state == KG_SVC_TURN_DEFECT ||
+             (last->state == KG_SVC_TURN_JUDGED && (int64_t)t->n == t->row.most_turns)));
 }
 
 const char *kg_svc_told_end(const struct kg_svc_told *t)

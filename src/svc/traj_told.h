@@ -20,14 +20,14 @@ enum kg_svc_turn_state {
 struct kg_svc_told_turn {
     struct kg_svc_turn row;
     enum kg_svc_turn_state state;
-    int64_t finished_ms;     /* of its job; 0: it has not ended */
-    json_t *error;           /* {code, blame, message}; NULL: none */
-    struct kg_buf record;    /* as the service has it; empty: none */
-    json_t *parsed;          /* the record; NULL: none */
-    struct kg_buf content;   /* as it was sent; empty where contents are not asked for */
-    json_t *sent;            /* {reply, finish}, of the content */
+    int64_t finished_ms;              /* of its job; 0: it has not ended */
+    json_t *error;                    /* {code, blame, message}; NULL: none */
+    struct kg_buf record;             /* as the service has it; empty: none */
+    json_t *parsed;                   /* the record; NULL: none */
+    struct kg_buf content;            /* as it was sent; empty where contents are not asked for */
+    json_t *sent;                     /* {reply, finish}, of the content */
     struct kg_svc_slice usage, extra; /* in content */
-    char *feedback;          /* kgym_free; NULL: none */
+    char *feedback;                   /* kgym_free; NULL: none */
 };
 
 struct kg_svc_told {
@@ -74,7 +74,8 @@ void kg_svc_told_turn(const struct kg_svc_told *t, size_t i, bool content, struc
 void kg_svc_told_line(const struct kg_svc_told *t, bool extra, struct kg_buf *out);
 /* {id, problem, group, messages, best, verdict, reward}. */
 void kg_svc_told_chat(const struct kg_svc_told *t, const char *preset, struct kg_buf *out);
-/* Turn i as a row: {trajectory, problem, group, messages, turn, reply, ...}; messages: before it. */
+/* Turn i as a row: {trajectory, problem, group, messages, turn, reply, ...}; messages: before it.
+ */
 void kg_svc_told_row(const struct kg_svc_told *t, size_t i, const char *preset, bool extra,
                      struct kg_buf *out);
 

@@ -48,8 +48,7 @@ static bool has_ended(const struct look *l)
     struct kg_svc_job job;
     kg_svc_job_init(&job);
     enum kg_code code = l->who.api->store->kind->get(l->who.api->store, l->job, false, &job, &err);
-    bool runs =
-        code == KG_OK && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING);
+    bool runs = code == KG_OK && (job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING);
     kg_svc_job_deinit(&job);
     return !runs;
 }
@@ -244,8 +243,7 @@ static bool prepare(struct take_op *o, const struct kg_svc_turn_wish *w,
         return false;
     }
     o->turn.taken_ms = kg_svc_now_ms();
-    o->due_ms =
-        o->turn.taken_ms + (n == t->row.most_turns ? (int64_t)LOOK_MS : t->row.idle_ms);
+    o->due_ms = o->turn.taken_ms + (n == t->row.most_turns ? (int64_t)LOOK_MS : t->row.idle_ms);
     snprintf(o->turn.trajectory, sizeof o->turn.trajectory, "%s", t->row.id);
     return true;
 }

@@ -19,9 +19,9 @@ void kg_svc_traj_refuse(const struct kg_svc_traj_asker *who, int status, const c
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    json_t *j = json_pack("{s:s, s:o, s:s?}", "code", code, "message",
-                          kg_json_text(message, strlen(message)), "field",
-                          field[0] != '\0' ? field : NULL);
+    json_t *j =
+        json_pack("{s:s, s:o, s:s?}", "code", code, "message",
+                  kg_json_text(message, strlen(message)), "field", field[0] != '\0' ? field : NULL);
     kg_buf_init(&text, 1u << 16);
     kg_json_dump(j, &text);
     json_decref(j);
@@ -165,14 +165,14 @@ static bool check_wish(const struct kg_svc_traj_asker *who, const struct kg_svc_
     const struct {
         const char *name;
         bool ok;
-    } limits[] = {{"problem", w->problem != NULL && w->problem[0] != '\0'},
-                  {"key", fits(w->key, 1, KG_SVC_KEY_MAX)},
-                  {"group", fits(w->group, 1, KG_SVC_KEY_MAX)},
-                  {"system", fits(w->system, 1, KG_SVC_META_MAX)},
-                  {"max_turns", w->most_turns >= 0 && w->most_turns <= KG_SVC_TURNS_MAX},
-                  {"idle_s", w->idle_s >= 0 && w->idle_s <= IDLE_MAX_S},
-                  {"meta", w->meta == NULL ||
-                               (w->meta_len <= KG_SVC_META_MAX && w->meta[0] == '{')}};
+    } limits[] = {
+        {"problem", w->problem != NULL && w->problem[0] != '\0'},
+        {"key", fits(w->key, 1, KG_SVC_KEY_MAX)},
+        {"group", fits(w->group, 1, KG_SVC_KEY_MAX)},
+        {"system", fits(w->system, 1, KG_SVC_META_MAX)},
+        {"max_turns", w->most_turns >= 0 && w->most_turns <= KG_SVC_TURNS_MAX},
+        {"idle_s", w->idle_s >= 0 && w->idle_s <= IDLE_MAX_S},
+        {"meta", w->meta == NULL || (w->meta_len <= KG_SVC_META_MAX && w->meta[0] == '{')}};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (!limits[i].ok) {
             kg_svc_traj_refuse(who, 400, "bad_value", limits[i].name,
@@ -202,9 +202,12 @@ static bool ask_prompt(const struct kg_svc_traj_asker *who, const struct kg_svc_
     enum kg_code code = g->prompt(g->ctx, w->problem, w->language, out, &err);
     if (code != KG_OK) {
         bool language = code == KG_E_USAGE;
-        kg_svc_traj_refuse(who, language ? 400 : code == KG_E_NOT_FOUND ? 404 : 503,
-                           language ? "bad_value" : "no_problem",
-                           language ? "language" : "problem", "%s", err.message);
+        kg_svc_traj_refuse(who,
+                           language                 ? 400
+                           : code == KG_E_NOT_FOUND ? 404
+                                                    : 503,
+                           language ? "bad_value" : "no_problem", language ? "language" : "problem",
+                           "%s", err.message);
     }
     return code == KG_OK;
 }
@@ -307,9 +310,9 @@ static enum kg_code run_end(struct kg_svc_op *op, struct kg_svc_store *store,
     struct end_op *o = (struct end_op *)op;
     const struct kg_svc_traj_rows *rows = store->kind->trajectories;
     (void)segments;
-    return o->due_ms > 0 ? rows->put_off(store, o->id, o->turns, o->due_ms, err)
-                         : rows->end(store, o->id, o->turns, o->how, kg_svc_now_ms(), &o->changed,
-                                     err);
+    return o->due_ms > 0
+               ? rows->put_off(store, o->id, o->turns, o->due_ms, err)
+               : rows->end(store, o->id, o->turns, o->how, kg_svc_now_ms(), &o->changed, err);
 }
 
 static void end_done(struct kg_svc_op *op)
@@ -409,8 +412,7 @@ void kg_svc_traj_tick(struct kg_svc_api *a)
 {
     struct kg_err err = KG_ERR_INIT;
     int64_t now = kg_svc_now_ms();
-    const struct kg_svc_traj_filter f = {
-        .by = KG_SVC_TRAJ_DUE, .above = now, .limit = DUE_MOST};
+    const struct kg_svc_traj_filter f = {.by = KG_SVC_TRAJ_DUE, .above = now, .limit = DUE_MOST};
     struct due *d = calloc(1, sizeof *d);
     struct kg_svc_told *t = malloc(sizeof *t);
     KG_ASSERT(d != NULL && t != NULL);
