@@ -6,10 +6,10 @@ kernels, `kgym serve` judges them and says what to tell the model.
         --samples 8 --turns 3 --out trajectories.jsonl
 
 OUT gets one line of kgym.trajectory/1 (docs/trajectory.md) for each problem and sample, which
-`kgym sft` reads. The same command goes on where an earlier one was stopped or killed. A reply is
-on disk, in OUT.partial, before it is judged, and its evaluation has a key of its own: none is
-sampled or judged twice. Exit status: 0, all are there; 1, some are not, and the same command
-tries them again; 2, the command is wrong.
+`kgym sft` reads. The service holds the conversations, under keys of --run, problem and sample. So
+the same command goes on where an earlier one was stopped or killed, on another host, too: what
+the service has taken is neither sampled nor judged again. Exit status: 0, all are there; 1, some
+are not, and the same command tries them again; 2, the command is wrong.
 
 What the gym could not judge ends a trajectory as `infra`, or `defect` where the problem is at
 fault; it has no reward. Standard library only, with kgym.py beside it.
@@ -18,7 +18,6 @@ fault; it has no reward. Standard library only, with kgym.py beside it.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import http.client
 import json
 import os
@@ -32,6 +31,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from kgym import Gym, GymError, Refused  # noqa: E402
+
+LOST_MOST = 2  # times that a turn which the gym could not judge is sent
 
 
 class Full(Exception):
@@ -103,16 +104,13 @@ def _reply_of(got: Dict[str, Any]) -> Tuple[str, str, Dict[str, Any]]:
     return text, finish, extra
 
 
-class Files:
-    """OUT and OUT.partial: whole lines, synced before they count. A line that a kill has cut off is
-    taken away."""
+class File:
+    """OUT: whole lines, synced. A line that a kill has cut off is taken away."""
 
     def __init__(self, out: str) -> None:
-        self.out, self.partial = out, out + ".partial"
+        self.out = out
         self.lock = threading.Lock()
-        self.done = {line["id"] for line in self._lines(self.out)}
-        self.turns: Dict[Tuple[str, int], Dict[str, Any]] = {
-            (line["id"], line["turn"]): line for line in self._lines(self.partial)}
+        self.done = {line["id"] for line in self._lines(out)}
 
     @staticmethod
     def _lines(path: str) -> List[Dict[str, Any]]:
@@ -126,108 +124,112 @@ class Files:
             os.truncate(path, whole)
         return [json.loads(line) for line in data[:whole].splitlines() if line]
 
-    def _append(self, path: str, line: Dict[str, Any]) -> None:
-        text = json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
-        with self.lock, open(path, "ab") as f:
-            f.write(text.encode("utf-8", "replace"))
+    def add(self, text: str) -> None:
+        with self.lock, open(self.out, "ab") as f:
+            f.write(text.encode("utf-8", "replace") + b"\n")
             f.flush()
             os.fsync(f.fileno())
 
-    def keep_reply(self, id: str, turn: int, reply: str, finish: str,
-                   extra: Dict[str, Any]) -> None:
-        self._append(self.partial, {"id": id, "turn": turn, "reply": reply, "finish": finish,
-                                    "extra": extra})
 
-    def finish(self, line: Dict[str, Any]) -> None:
-        self._append(self.out, line)
+class Service(Gym):
+    """The trajectories of a service (docs/service.md)."""
 
+    def open(self, body: Dict[str, Any]) -> Dict[str, Any]:
+        return self._call("POST", "/v1/trajectories", body)
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    def turn(self, id: str, body: Dict[str, Any]) -> Dict[str, Any]:
+        """Turn n, once it has ended. What the gym lost is sent again, LOST_MOST times in all: each
+        time is three attempts of the service. Then its state is "lost" still."""
+        path = f"/v1/trajectories/{id}/turns"
+        end = time.monotonic() + self.timeout_s
+        for _ in range(LOST_MOST):
+            got = self._until(end, "POST", path, body, 0)[0]
+            while got["state"] in ("waiting", "running"):
+                if time.monotonic() >= end:
+                    raise GymError(f"a turn of {id} had no verdict in {self.timeout_s:g} s", "late")
+                got = self.look(id, body["n"], max(1.0, min(60.0, end - time.monotonic())))
+            if got["state"] != "lost":
+                break
+        return got
+
+    def look(self, id: str, n: int, wait: float) -> Dict[str, Any]:
+        path = f"/v1/trajectories/{id}/turns/{n}?wait={wait:.0f}"
+        return self._until(time.monotonic() + self.timeout_s, "GET", path, None, wait)[0]
+
+    def close(self, id: str, how: str) -> None:
+        self._call("DELETE", f"/v1/trajectories/{id}?end={how}")
+
+    def whole(self, id: str) -> Dict[str, Any]:
+        return self._call("GET", f"/v1/trajectories/{id}")
 
 
 class Collector:
     def __init__(self, options: argparse.Namespace) -> None:
         self.o = options
-        self.gym = Gym(options.gym, timeout_s=options.deadline_s, token_file=options.token_file)
+        self.gym = Service(options.gym, timeout_s=options.deadline_s,
+                           token_file=options.token_file)
         self.endpoint = Endpoint(options)
-        self.files = Files(options.out)
+        self.file = File(options.out)
 
     def trajectory(self, problem: str, sample: int) -> None:
-        """One conversation, from its first turn that is not on disk."""
+        """One conversation, from its first turn that the service has not taken."""
         o = self.o
-        id = f"{o.run}-{problem}-{sample}"
-        prompt = self.gym.prompt(problem, o.language)
-        line: Dict[str, Any] = {
-            "schema": "kgym.trajectory/1", "id": id, "group": f"{o.run}-{problem}",
-            "problem": {"name": problem, "hash": "", "level": None}, "configuration": "",
-            "source": "serve", "system": o.system, "prompt": prompt, "turns": [], "end": "done",
-            "extra": {"model": o.model, "temperature": o.temperature, "top_p": o.top_p}}
-        messages = [{"role": "user", "content": prompt}]
-        if o.system:
-            messages.insert(0, {"role": "system", "content": o.system})
-        for n in range(1, o.turns + 1):
+        name = f"{o.run}-{problem}-{sample}"
+        wish = {"problem": problem, "key": name, "group": f"{o.run}-{problem}",
+                "max_turns": o.turns, "idle_s": 30 * 86400, "preset": o.preset,
+                "rewards": o.rewards, "language": o.language, "system": o.system,
+                "meta": {"name": name, "model": o.model, "temperature": o.temperature,
+                         "top_p": o.top_p}}
+        opened = self.gym.open({key: value for key, value in wish.items() if value is not None})
+        id, messages, n = str(opened["id"]), list(opened["messages"]), int(opened["turns"])
+        if n and not opened["done"] and messages[-1]["role"] == "assistant":
+            n = self._judge_again(id, n, messages)
+        while n < o.turns and opened["state"] == "open" and not opened["done"]:
             try:
-                reply, finish, extra = self._reply(id, n, messages)
+                reply, finish, extra = self.endpoint.reply(messages)
             except Full:
-                if n == 1:
+                if n == 0:
                     raise
-                line["end"] = "full"
+                self.gym.close(id, "full")
                 break
-            turn, end = self._turn(line, n, reply, finish, extra)
-            line["turns"].append(turn)
-            if end:
-                line["end"] = end
+            n += 1
+            if not self._turn(id, {"n": n, "reply": reply, "finish": finish, "extra": extra,
+                                   "usage": extra.pop("usage")}, messages):
                 break
-            messages += [{"role": "assistant", "content": reply},
-                         {"role": "user", "content": turn["feedback"]}]
-        line["turns"][-1]["feedback"] = None
-        self.files.finish(line)
+        self._write(id, name)
 
-    def _reply(self, id: str, n: int,
-               messages: List[Dict[str, str]]) -> Tuple[str, str, Dict[str, Any]]:
-        kept = self.files.turns.get((id, n))
-        if kept:
-            return kept["reply"], kept["finish"], kept["extra"]
-        reply, finish, extra = self.endpoint.reply(messages)
-        self.files.keep_reply(id, n, reply, finish, extra)
-        return reply, finish, extra
+    def _judge_again(self, id: str, n: int, messages: List[Dict[str, str]]) -> int:
+        """Turn n was taken, and its feedback is not there yet. Returns the turns that have it."""
+        got = self.gym.look(id, n, 0)
+        body = {name: got[name] for name in ("n", "reply", "finish", "extra", "usage")}
+        del messages[-1]
+        return n if self._turn(id, body, messages) else self.o.turns
 
-    def _turn(self, line: Dict[str, Any], n: int, reply: str, finish: str,
-              extra: Dict[str, Any]) -> Tuple[Dict[str, Any], Optional[str]]:
-        """(the turn, how the trajectory ends here; None: it goes on)."""
-        o, problem = self.o, line["problem"]
-        evaluation, record, text = self.gym.evaluate_raw(
-            problem["name"], reply=reply, preset=o.preset, rewards=o.rewards,
-            key=_sha256(f"{line['id']}/{n}/{_sha256(reply)}"))
-        about = record.get("problem") or {}
-        problem.update(hash=about.get("sha256") or problem["hash"],
-                       level=about.get("level", problem["level"]))
-        line["configuration"] = _sha256(json.dumps(record.get("config"), sort_keys=True,
-                                                   separators=(",", ":")))
-        error = record.get("error") or {}
-        judged = isinstance(record.get("verdict"), str)
-        lost = bool(error) and error.get("blame") != "candidate"
-        speedup = record.get("speedup") or {}
-        turn = {
-            "turn": n, "reply": reply, "finish": finish,
-            "record": _sha256(text) if judged else None,
-            "verdict": record.get("verdict") or "", "reason": record.get("reason") or "",
-            "speedup": speedup.get("ratio"), "speedup_lo": speedup.get("lo"),
-            "coverage": record.get("coverage"),
-            "rewards": {} if lost else {name: reward["value"] for name, reward
-                                        in (record.get("rewards") or {}).items()},
-            "feedback": None, "shared": False, "extra": dict(extra, evaluation=evaluation)}
-        if lost:
-            return turn, "defect" if error.get("blame") == "problem" else "infra"
-        if n < o.turns:
-            turn["feedback"] = self.gym.feedback(evaluation)
-        return turn, None
+    def _turn(self, id: str, body: Dict[str, Any], messages: List[Dict[str, str]]) -> bool:
+        """False: no turn follows."""
+        got = self.gym.turn(id, body)
+        if got["state"] == "lost":
+            self.gym.close(id, "infra")
+            return False
+        messages += [{"role": "assistant", "content": body["reply"]},
+                     {"role": "user", "content": got["feedback"] or ""}]
+        return not got["done"]
+
+    def _write(self, id: str, name: str) -> None:
+        whole = self.gym.whole(id)
+        if whole["end"] == "open":  # its last turn is judged, and the service is about to end it
+            last = whole["turns"][-1] if whole["turns"] else {}
+            whole["end"] = "defect" if last.get("state") == "defect" else "done"
+        whole["extra"] = dict(whole["extra"], trajectory=whole["id"])
+        whole["id"] = name
+        if whole["turns"]:
+            whole["turns"][-1]["feedback"] = None
+        self.file.add(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
 
     def run(self) -> int:
         work = [(problem, sample) for sample in range(self.o.samples)
                 for problem in self.o.problems
-                if f"{self.o.run}-{problem}-{sample}" not in self.files.done]
+                if f"{self.o.run}-{problem}-{sample}" not in self.file.done]
         left = 0
         with ThreadPoolExecutor(max_workers=self.o.jobs) as pool:
             runs = {pool.submit(self.trajectory, *item): item for item in work}
@@ -241,9 +243,7 @@ class Collector:
                     if isinstance(error, Refused) and error.status in (401, 403):
                         pool.shutdown(wait=True, cancel_futures=True)
                         break
-        if left == 0 and os.path.exists(self.files.partial):
-            os.remove(self.files.partial)
-        print(f"collect: {len(work) - left} written, {len(self.files.done)} were there, "
+        print(f"collect: {len(work) - left} written, {len(self.file.done)} were there, "
               f"{left} left", file=sys.stderr)
         return 1 if left else 0
 

@@ -2,6 +2,7 @@
 demand. A reply says by a word in it what becomes of it; see Service.FATES. Its jobs outlive a
 restart of the server, as those of the real one do."""
 
+import hashlib
 import json
 import threading
 import urllib.parse
@@ -34,6 +35,7 @@ class Service:
         self.seen = {}  # word -> how often it was asked for
         self.samples = 0  # replies of the model
         self.conversations = set()
+        self.trajectories = {}  # id -> {wish, turns: [{body, job}]}
         self.token = ""
         self.failing = False
 
@@ -64,6 +66,102 @@ class Service:
             job = {"id": id, "state": "dead", "record": None,
                    "error": {"code": "gym", "blame": "gym", "message": "three attempts failed"}}
         return job
+
+
+    # --- trajectories ---
+
+    def open(self, wish):
+        with self.lock:
+            id = next((i for i, t in self.trajectories.items() if t["wish"]["key"] == wish["key"]),
+                      None)
+            if id is None:
+                id = f"T{len(self.trajectories):05d}"
+                self.trajectories[id] = {"wish": wish, "turns": [], "end": "open"}
+            return id, self.trajectories[id]
+
+    def take(self, id, body):
+        """(status, answer)"""
+        with self.lock:
+            t = self.trajectories[id]
+            turns, n = t["turns"], body["n"]
+            if n <= len(turns) and turns[n - 1]["body"] != body:
+                return 409, {"code": "conflict", "message": "other content", "field": ""}
+            if n > len(turns) + 1 or (t["end"] != "open" and n > len(turns)):
+                return 409, {"code": "conflict", "message": "not the next", "field": ""}
+            old = turns[n - 1] if n <= len(turns) else None
+            if old is None or (lost(old["job"]) and old["jobs"] < 8):
+                job = self.job(f"J{len(self.jobs):05d}",
+                               {"reply": body["reply"], "problem": t["wish"]["problem"]})
+                self.jobs[job["id"]] = job
+                turn = {"body": body, "job": job, "jobs": old["jobs"] + 1 if old else 1}
+                turns[n - 1:n] = [turn]
+            elif lost(old["job"]):
+                return 409, {"code": "conflict", "message": "lost 8 times", "field": ""}
+            if lost(turns[n - 1]["job"]):  # it is lost a moment later
+                return 202, dict(self.turn(id, n), state="waiting")
+            return 200, self.turn(id, n)
+
+    def turn(self, id, n):
+        t = self.trajectories[id]
+        turn = t["turns"][n - 1]
+        job = turn["job"]
+        record = job["record"] or {}
+        error = record.get("error") or job["error"] or {}
+        state = ("lost" if lost(job) else
+                 "defect" if error.get("blame") == "problem" else "judged")
+        done = state == "defect" or (state == "judged" and n == t["wish"]["max_turns"])
+        if done:
+            t["end"] = "defect" if state == "defect" else "done"
+        paid = record.get("rewards") or {}
+        return dict(turn["body"], trajectory=id, state=state, evaluation=job["id"],
+                    error=error or None, done=done, verdict=record.get("verdict"),
+                    rewards={k: v["value"] for k, v in paid.items()} if state == "judged" else {},
+                    feedback=f"Your answer: {record.get('verdict')}." if state == "judged" else None)
+
+    def whole(self, id):
+        t = self.trajectories[id]
+        wish = t["wish"]
+        turns = []
+        for n, kept in enumerate(t["turns"], 1):
+            got, record = self.turn(id, n), kept["job"]["record"] or {}
+            text = json.dumps(record, separators=(",", ":")).encode()
+            speedup = record.get("speedup") or {}
+            turns.append({"turn": n, "reply": got["reply"], "finish": got["finish"],
+                          "record": hashlib.sha256(text).hexdigest() if got["verdict"] else None,
+                          "verdict": got["verdict"] or "", "reason": record.get("reason") or "",
+                          "speedup": speedup.get("ratio"), "speedup_lo": speedup.get("lo"),
+                          "coverage": record.get("coverage"), "rewards": got["rewards"],
+                          "feedback": got["feedback"], "shared": False, "extra": got["extra"],
+                          "state": got["state"], "evaluation": got["evaluation"],
+                          "error": got["error"], "usage": got["usage"]})
+        return {"schema": "kgym.trajectory/1", "id": id, "group": wish["group"],
+                "problem": {"name": wish["problem"], "hash": "ab" * 32, "level": 1},
+                "configuration": "cd" * 32, "source": "serve", "system": wish.get("system"),
+                "prompt": prompt(wish), "turns": turns, "end": t["end"], "best": None,
+                "extra": {}, "meta": wish["meta"]}
+
+    def opened(self, id):
+        t = self.trajectories[id]
+        wish = t["wish"]
+        messages = [{"role": "user", "content": prompt(wish)}]
+        if wish.get("system"):
+            messages.insert(0, {"role": "system", "content": wish["system"]})
+        turns = [self.turn(id, n) for n in range(1, len(t["turns"]) + 1)]
+        for turn in turns:
+            messages.append({"role": "assistant", "content": turn["reply"]})
+            if turn["feedback"] and turn["n"] < wish["max_turns"]:
+                messages.append({"role": "user", "content": turn["feedback"]})
+        return {"id": id, "state": "open" if t["end"] == "open" else "ended", "turns": len(turns),
+                "done": bool(turns) and turns[-1]["done"], "messages": messages}
+
+
+def lost(job):
+    error = (job["record"] or {}).get("error") or job["error"] or {}
+    return error.get("blame", "candidate") not in ("candidate", "problem")
+
+
+def prompt(wish):
+    return f"Write {wish['problem']} in {wish.get('language') or 'c'}.\n```c\nexample\n```"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -111,6 +209,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.evaluate(body)
         if path[:2] == ["v1", "evaluations"] and len(path) >= 3:
             return self.get(path[2], path[3:])
+        if path[:2] == ["v1", "trajectories"]:
+            return self.trajectory(path[2:], body, urllib.parse.parse_qs(at.query))
         if path[:2] == ["v1", "problems"]:
             return self.problem(path[2:], urllib.parse.parse_qs(at.query))
         self.answer(404, {"code": "not_found", "message": "no such path", "field": ""})
@@ -141,6 +241,21 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, {"feedback": f"Your answer: {job['record']['verdict']}."})
         self.answer(200, job)
 
+    def trajectory(self, rest, body, query):
+        service = self.server.service
+        if not rest:
+            if body["problem"] == "nothing":
+                return self.answer(404, {"code": "no_problem", "message": "unknown",
+                                         "field": "problem"})
+            return self.answer(200, service.opened(service.open(body)[0]))
+        if rest[1:] == ["turns"]:
+            return self.answer(*service.take(rest[0], body))
+        if rest[1:2] == ["turns"]:
+            return self.answer(200, service.turn(rest[0], int(rest[2])))
+        if self.command == "DELETE":
+            service.trajectories[rest[0]]["end"] = query["end"][0]
+        self.answer(200, service.whole(rest[0]))
+
     def problem(self, rest, query):
         if not rest:
             return self.answer(200, {"problems": [{"problem": "relu"}, {"problem": "gelu"}]})
@@ -148,7 +263,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(404, {"code": "no_problem", "message": "unknown",
                                      "field": "problem"})
         language = (query.get("language") or ["c"])[0]
-        self.answer(200, {"prompt": f"Write {rest[0]} in {language}.\n```c\nexample\n```"})
+        self.answer(200, {"prompt": prompt({"problem": rest[0], "language": language})})
 
     def complete(self, body):
         """The model: no two of its replies are the same."""
