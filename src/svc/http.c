@@ -89,6 +89,17 @@ static bool admit(struct kg_svc_exchange *x)
     return true;
 }
 
+bool kg_svc_socket_hold(struct kg_svc_exchange *x, size_t bytes)
+{
+    struct kg_svc_http *h = x->http;
+    if (bytes > BODIES_MOST - (h->bytes - x->request.len)) {
+        return false;
+    }
+    h->bytes += bytes - x->request.len;
+    x->request.len = bytes;
+    return true;
+}
+
 /* Body, path and query of the request; false: it was answered. */
 static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS], size_t *n)
 {
@@ -280,6 +291,10 @@ void kg_svc_http_close(struct kg_svc_http *h)
     h->closing = true;
     while (h->open != NULL) {
         struct kg_svc_exchange *x = h->open;
+        if (x->socket != NULL) {
+            kg_svc_socket_stop(x);
+            continue;
+        }
         if (x->gone != NULL) {
             x->gone(x, x->gone_arg);
         }

@@ -47,6 +47,8 @@ struct kg_svc_request {
 
 /* The request of an exchange; lives as long. */
 const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x);
+/* A header of the request as sent; "": it is not there. */
+const char *kg_svc_request_header(const struct kg_svc_exchange *x, const char *name);
 /* A parameter of the query, decoded; NULL: it is not there. */
 const char *kg_svc_query(const struct kg_svc_exchange *x, const char *name);
 /* The name of a parameter that is not among known (NULL-terminated); NULL: none. */
@@ -108,6 +110,32 @@ void kg_svc_stream_cut(struct kg_svc_exchange *x);
  * ended when it returns. Without it the answer of such an exchange is dropped. */
 void kg_svc_on_gone(struct kg_svc_exchange *x, void (*gone)(struct kg_svc_exchange *x, void *arg),
                     void *arg);
+
+/* --- a connection that goes on in another protocol --- */
+
+/* Answers 101 with the headers that were added. From then on the connection's bytes are the
+ * caller's, and the exchange, which counts as an open one, lives until kg_svc_socket_end(). False:
+ * the client has gone; the exchange has ended.
+ *   bytes: [n] that came. It must not end the exchange.
+ *   drained: nothing waits to be written any more.
+ *   gone: the connection was closed or broke, or the server ends; the exchange has ended when it
+ *         returns, and no other call follows. */
+struct kg_svc_socket_calls {
+    void (*bytes)(void *arg, const char *bytes, size_t n);
+    void (*drained)(void *arg);
+    void (*gone)(void *arg);
+};
+bool kg_svc_socket_begin(struct kg_svc_exchange *x, const struct kg_svc_socket_calls *calls,
+                         void *arg) KG_MUST_USE;
+/* Writes; returns the bytes that the client has not read yet. */
+size_t kg_svc_socket_write(struct kg_svc_exchange *x, const void *bytes, size_t n);
+/* Is what comes read? It is from the beginning. Meanwhile nobody notices a client that goes. */
+void kg_svc_socket_read(struct kg_svc_exchange *x, bool on);
+/* Memory that the caller holds for it, in place of what it held before: bytes of the server's limit
+ * on bodies. False: that is reached, and nothing changes. */
+bool kg_svc_socket_hold(struct kg_svc_exchange *x, size_t bytes) KG_MUST_USE;
+/* Closes the connection, and ends the exchange. What was not written yet is lost. Not from gone. */
+void kg_svc_socket_end(struct kg_svc_exchange *x);
 
 /* False: the client has closed its side. For what would be lost with it, such as a claim. */
 bool kg_svc_is_there(const struct kg_svc_exchange *x);

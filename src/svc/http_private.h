@@ -32,11 +32,16 @@ struct kg_svc_exchange {
     char args[KG_SVC_PATH_MAX]; /* that request.arg points into */
     size_t *share;              /* of its token; NULL: it counts to none */
     bool streams;
+    const struct kg_svc_socket_calls *socket; /* NULL: it speaks HTTP */
+    void *socket_arg;
     void (*gone)(struct kg_svc_exchange *x, void *arg);
     void *gone_arg;
     struct kg_svc_exchange *next, **link; /* of those that are open */
 };
 
+void kg_svc_exchange_end(struct kg_svc_exchange *x); /* forgets it, without an answer */
+/* The server ends: gone is called. */
+void kg_svc_socket_stop(struct kg_svc_exchange *x);
 /* Of evhttp: the connection of exchange x is gone. */
 void kg_svc_exchange_closed(struct evhttp_connection *c, void *x);
 const char *kg_svc_reason(int status); /* "OK", "Not Found", ...; static */

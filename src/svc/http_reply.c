@@ -10,7 +10,7 @@
 
 #include "svc/http_private.h"
 
-static void end(struct kg_svc_exchange *x)
+void kg_svc_exchange_end(struct kg_svc_exchange *x)
 {
     *x->link = x->next;
     if (x->next != NULL) {
@@ -47,7 +47,7 @@ void kg_svc_exchange_closed(struct evhttp_connection *c, void *arg)
     x->req = NULL;
     if (x->gone != NULL) {
         x->gone(x, x->gone_arg);
-        end(x);
+        kg_svc_exchange_end(x);
     }
 }
 
@@ -73,6 +73,13 @@ bool kg_svc_is_there(const struct kg_svc_exchange *x)
 const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x)
 {
     return &x->request;
+}
+
+const char *kg_svc_request_header(const struct kg_svc_exchange *x, const char *name)
+{
+    const char *value =
+        x->req != NULL ? evhttp_find_header(evhttp_request_get_input_headers(x->req), name) : NULL;
+    return value != NULL ? value : "";
 }
 
 const char *kg_svc_query(const struct kg_svc_exchange *x, const char *name)
@@ -108,11 +115,11 @@ const char *kg_svc_reason(int status)
     static const struct {
         int status;
         const char *text;
-    } known[] = {{200, "OK"},          {202, "Accepted"},           {204, "No Content"},
-                 {400, "Bad Request"}, {401, "Unauthorized"},       {403, "Forbidden"},
-                 {404, "Not Found"},   {405, "Method Not Allowed"}, {409, "Conflict"},
-                 {413, "Too Large"},   {429, "Too Many Requests"},  {500, "Server Error"},
-                 {503, "Unavailable"}};
+    } known[] = {{200, "OK"},           {202, "Accepted"},           {204, "No Content"},
+                 {400, "Bad Request"},  {401, "Unauthorized"},       {403, "Forbidden"},
+                 {404, "Not Found"},    {405, "Method Not Allowed"}, {409, "Conflict"},
+                 {413, "Too Large"},    {426, "Upgrade Required"},   {429, "Too Many Requests"},
+                 {500, "Server Error"}, {503, "Unavailable"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].status == status) {
             return known[i].text;
@@ -144,7 +151,7 @@ void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const
             evbuffer_free(out);
         }
     }
-    end(x);
+    kg_svc_exchange_end(x);
 }
 
 void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type)
@@ -176,7 +183,7 @@ void kg_svc_stream_end(struct kg_svc_exchange *x)
     if (req != NULL) {
         evhttp_send_reply_end(req);
     }
-    end(x);
+    kg_svc_exchange_end(x);
 }
 
 void kg_svc_stream_cut(struct kg_svc_exchange *x)
