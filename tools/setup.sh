@@ -7,6 +7,8 @@
 #   tools/setup.sh torch    the project's own Python environment, .venv at the root, with torch, triton,
 #                           numpy and einops (KernelBench's level 3) from PyPI: about a minute and 5 GB. What
 #                           it has is left alone.
+#   tools/setup.sh trainers the packages of trainers whose code the tests call, from PyPI, in build/trainers-venv:
+#                           some seconds and 40 MB, since only what a client needs of them is installed.
 set -euo pipefail
 
 venv=$(cd "$(dirname "$0")/.." && pwd)/.venv
@@ -27,6 +29,23 @@ make_venv() {
   fi
   echo "setup: done"
 }
+
+# The clients of OpenEnv and TRL's own call of a reward function need little of what these packages ask for: without
+# the rest (gradio, transformers, datasets) this takes seconds. aiohttp and httpx are what slime, OpenRLHF and
+# KernelGYM send by (tools/peers-check.sh).
+if [ "${1:-}" = trainers ]; then
+  trainers=${venv%/*}/build/trainers-venv
+  needed=(websockets requests aiohttp httpx)
+  called=(openenv-core==0.3.0 trl==1.16.0)
+  [ "$(cat "$trainers/complete" 2>/dev/null)" != "${needed[*]} ${called[*]}" ] || exit 0
+  rm -rf "$trainers"
+  python3 -m venv "$trainers"
+  "$trainers/bin/pip" install --quiet --disable-pip-version-check "${needed[@]}"
+  "$trainers/bin/pip" install --quiet --disable-pip-version-check --no-deps "${called[@]}"
+  echo "${needed[*]} ${called[*]}" >"$trainers/complete"
+  echo "setup: done"
+  exit 0
+fi
 
 need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev
   libpcre2-dev libutf8proc-dev libevent-dev libsqlite3-dev libzstd-dev libhiredis-dev git)
