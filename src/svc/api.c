@@ -47,6 +47,9 @@ static const struct kg_svc_route routes[] = {
     {"DELETE", "/tasks/**", KG_SVC_SUBMIT, kg_svc_kernelgym_cancel},
     {"POST", "/debug/validate", KG_SVC_READ, kg_svc_kernelgym_validate},
     {"GET", "/health", KG_SVC_OPEN, kg_svc_kernelgym_get_health},
+    {"GET", "/ws", KG_SVC_SUBMIT, kg_svc_get_ws},
+    {"GET", "/schema", KG_SVC_OPEN, kg_svc_get_schema},
+    {"GET", "/metadata", KG_SVC_OPEN, kg_svc_get_metadata},
     {"GET", "/queue/status", KG_SVC_READ, kg_svc_kernelgym_get_queue},
     {"GET", "/v1/stats", KG_SVC_READ, kg_svc_get_stats},
     {"GET", "/v1/live", KG_SVC_OPEN, kg_svc_get_live},
@@ -139,6 +142,7 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
     const struct timeval soon = {.tv_sec = 0, .tv_usec = 100000}; /* for what is being written */
     kg_svc_polls_tick(a);
     kg_svc_streams_pump(a);
+    kg_svc_sessions_stop(a);
     event_base_loopexit(a->base, &soon);
 }
 
@@ -233,6 +237,7 @@ static void close_all(struct kg_svc_api *a)
 {
     kg_svc_writer_close(a->writer);
     kg_svc_http_close(a->http);
+    kg_svc_sessions_end(a);
     kg_svc_segments_close(a->segments);
     if (a->store != NULL) {
         a->store->kind->close(a->store);

@@ -26,6 +26,8 @@ struct kg_svc_api {
     bool stopping;
     int64_t seen; /* the last event that all waits were looked at for */
     int64_t begun_ms;
+    /* of OpenEnv's clients */
+    struct kg_svc_session *sessions;
 };
 
 /* --- one job as an answer --- */
@@ -60,6 +62,9 @@ void kg_svc_tell_worker(struct kg_svc_api *a, const char *worker, const char *id
 void kg_svc_polls_look(struct kg_svc_api *a);
 void kg_svc_polls_tick(struct kg_svc_api *a);
 void kg_svc_streams_pump(struct kg_svc_api *a);
+/* Sockets of OpenEnv's clients begin to close; what is left of their sessions is released. */
+void kg_svc_sessions_stop(struct kg_svc_api *a);
+void kg_svc_sessions_end(struct kg_svc_api *a);
 
 /* --- a submission --- */
 
@@ -102,6 +107,7 @@ kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evalua
 kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
 kg_svc_handler kg_svc_open_trajectory, kg_svc_list_trajectories, kg_svc_export_trajectories,
     kg_svc_get_trajectory, kg_svc_close_trajectory, kg_svc_post_turn, kg_svc_get_turn;
+kg_svc_handler kg_svc_get_ws, kg_svc_get_schema, kg_svc_get_metadata;
 kg_svc_handler kg_svc_kernelgym_evaluate, kg_svc_kernelgym_workflow, kg_svc_kernelgym_batch,
     kg_svc_kernelgym_validate, kg_svc_kernelgym_get_status, kg_svc_kernelgym_get_results,
     kg_svc_kernelgym_get_workflow, kg_svc_kernelgym_cancel, kg_svc_kernelgym_get_health,

@@ -69,9 +69,20 @@ static void trl_gets_rewards(void **state)
     passes(python, "check_trl.py", site);
 }
 
+static void openenv_plays_episodes(void **state)
+{
+    char site[2048], python[4096];
+    (void)state;
+    find_site(site, sizeof site);
+    snprintf(python, sizeof python, "%s/build/trainers-venv/bin/python", tree());
+    svc_start("--jobs 2");
+    passes(python, "check_openenv.py", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(openenv_plays_episodes, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(trl_gets_rewards, svc_setup, svc_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
