@@ -160,8 +160,8 @@ static enum kg_code resume(struct kg_svc_api *a, struct kg_err *err)
     return k->commit(a->store, err);
 }
 
-/* A server of others' may be away just now: it is waited for, since the parent gives up where an api
- * process can't start. */
+/* A server of others' may be away just now: it is waited for, since the parent gives up where an
+ * api process can't start. */
 static enum kg_code open_store(struct kg_svc_api *a, struct kg_err *err)
 {
     const struct kg_svc_store_kind *kind = a->o->kind;

@@ -88,8 +88,8 @@ static enum kg_code send_events(struct kg_svc_stream *s, struct kg_err *err)
     struct kg_buf page;
     kg_buf_init(&page, PIECE << 16);
     s->page = &page;
-    enum kg_code code = k->events(s->api->store, s->after, s->job[0] ? s->job : NULL, PIECE,
-                                  send_event, s, err);
+    enum kg_code code =
+        k->events(s->api->store, s->after, s->job[0] ? s->job : NULL, PIECE, send_event, s, err);
     if (page.len > 0) {
         send_bytes(s, page.data, page.len);
     }

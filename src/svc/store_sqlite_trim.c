@@ -1,6 +1,6 @@
-/* The SQLite store: events that nobody will ask for any more. They are looked at from the oldest on,
- * some at each call, so a call has a bound in time. Those of a job that has not ended stay, and are
- * looked at again once the walk has come to events that are too young. */
+/* The SQLite store: events that nobody will ask for any more. They are looked at from the oldest
+ * on, some at each call, so a call has a bound in time. Those of a job that has not ended stay, and
+ * are looked at again once the walk has come to events that are too young. */
 #include "svc/store_sqlite.h"
 
 enum { LOOKED_AT = 1000 }; /* events at each call, and a call comes each second */
@@ -12,8 +12,8 @@ enum kg_code kg_svc_sqlite_trim(struct kg_svc_sqlite *s, int64_t now_ms, struct 
     size_t n = 0;
     bool more = true;
     struct kg_err e = KG_ERR_INIT;
-    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_OLD_EVENTS, &e, "iii", s->looked, since,
-                                       (int64_t)LOOKED_AT);
+    sqlite3_stmt *st =
+        kg_svc_sql_bind(s, SQL_OLD_EVENTS, &e, "iii", s->looked, since, (int64_t)LOOKED_AT);
     while (st != NULL && more && kg_svc_sql_row(s, st, &e)) {
         more = sqlite3_column_int64(st, 1) <= since;
         if (more) {

@@ -14,8 +14,8 @@
 #include "svc/worker.h"
 
 const char *const kg_cli_serve_flags[] = {
-    "--host",        "--port",    "--folder", "--work", "--no-work", "--jobs",
-    "--queue-limit", "--body-mb", "--term",   "--store", "--store-file", "--store-relaxed", "--help", NULL};
+    "--host",    "--port", "--folder", "--work",       "--no-work",       "--jobs", "--queue-limit",
+    "--body-mb", "--term", "--store",  "--store-file", "--store-relaxed", "--help", NULL};
 
 #define OPT_STRUCT struct kg_serve_config
 #include "base/opt_rows.h"
@@ -29,7 +29,8 @@ static const struct kg_opt table[] = {
          "A store in Redis that several services share: redis://[user:password@]host:port[/db]. "
          "Their folders are one then, too. Empty: SQLite in the folder."),
     TEXT("store_file", store_file, "",
-         "A file that nobody else may read, with what `--store` would have: so the password is on no "
+         "A file that nobody else may read, with what `--store` would have: so the password is on "
+         "no "
          "command line."),
     BOOL("store_relaxed", store_relaxed, "no", "Take a Redis that may lose what it has accepted."),
     BOOL("work", work, "yes", "Judge on this host; no: jobs wait."),

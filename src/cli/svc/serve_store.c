@@ -25,8 +25,8 @@ enum kg_code kg_serve_store_file(struct kg_serve_config *c, struct kg_err *err)
     ssize_t n = S_ISREG(st.st_mode) ? read(fd, text, sizeof text - 1) : 0;
     close(fd);
     if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        return kg_fail(err, KG_E_USAGE,
-                       "--store-file %s: others may use this file: `chmod 600` it", c->store_file);
+        return kg_fail(err, KG_E_USAGE, "--store-file %s: others may use this file: `chmod 600` it",
+                       c->store_file);
     }
     text[n > 0 ? n : 0] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
