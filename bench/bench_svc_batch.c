@@ -89,7 +89,8 @@ static double by_service(int port)
 static double by_command(int jobs)
 {
     static const char *const set[] = {"stage.timing=no", NULL};
-    const struct kg_bench_batch b = {.in = "in.jsonl", .out = "out.jsonl", .jobs = jobs, .set = set};
+    const struct kg_bench_batch b = {
+        .in = "in.jsonl", .out = "out.jsonl", .jobs = jobs, .set = set};
     kg_bench_write("in.jsonl", lines.data, lines.len);
     return kg_bench_batch_run(&b);
 }
@@ -125,9 +126,9 @@ int main(int argc, char **argv)
     printf("kgym eval --batch  %8.1f per s\nthe service        %8.1f per s\n", n / b, n / a);
     printf("service / command: %.3f; %.1f ms more for each evaluation\n", b / a,
            1e3 * (a - b) / n * jobs);
-    kg_bench_json("svc_batch", json_pack("{s:i, s:i, s:f, s:f, s:f}", "lines", n, "jobs", jobs,
-                                         "service_per_s", n / a, "command_per_s", n / b, "ratio",
-                                         b / a));
+    kg_bench_json("svc_batch",
+                  json_pack("{s:i, s:i, s:f, s:f, s:f}", "lines", n, "jobs", jobs, "service_per_s",
+                            n / a, "command_per_s", n / b, "ratio", b / a));
     kg_buf_deinit(&lines);
     return 0;
 }

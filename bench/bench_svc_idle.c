@@ -1,6 +1,6 @@
-/* What waits costs: memory of an api process for each idle stream of events, and rates of claims and
- * status reads with an empty queue and with a long one.
- *   build/release/bench/bench_svc_idle [streams=4000] [jobs=100000] [seconds=3] */
+/* What waits costs: memory of an api process for each idle stream of events, and rates of claims
+ * and status reads with an empty queue and with a long one. build/release/bench/bench_svc_idle
+ * [streams=4000] [jobs=100000] [seconds=3] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

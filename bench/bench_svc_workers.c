@@ -1,6 +1,6 @@
-/* Jobs a second from end to end, with stub workers: jobs come in batches of 100, workers claim, hold
- * each for a while, renew what they hold every 10 s, and answer with a record of 2 KB. Memory of an
- * api process at half the time and at the end tells whether it grows.
+/* Jobs a second from end to end, with stub workers: jobs come in batches of 100, workers claim,
+ * hold each for a while, renew what they hold every 10 s, and answer with a record of 2 KB. Memory
+ * of an api process at half the time and at the end tells whether it grows.
  *   build/release/bench/bench_svc_workers [store=sqlite] [seconds=10] [workers=8] [slots=16]
  *                                         [hold_ms=0] [services=1]
  * store: sqlite, redis. A driver of 1,000 GPUs: redis 60 1000 16 8000 2. */
@@ -117,10 +117,10 @@ static bool ask(void *ctx, int i, struct kg_bench_request *out)
     (void)ctx;
     kg_buf_reset(&body);
     out->method = "POST";
-    out->kind = i < workers                           ? CLAIM
-                : i < workers + FINISHERS             ? FINISH
-                : i < workers + FINISHERS + RENEWERS  ? RENEW
-                                                      : SUBMIT;
+    out->kind = i < workers                          ? CLAIM
+                : i < workers + FINISHERS            ? FINISH
+                : i < workers + FINISHERS + RENEWERS ? RENEW
+                                                     : SUBMIT;
     bool has = out->kind == CLAIM    ? ask_claim(i, out)
                : out->kind == FINISH ? ask_finish(i - workers, out)
                : out->kind == RENEW  ? ask_renew(out)

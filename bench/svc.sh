@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The benches of the service, one after the other, in about five minutes: what docs/service.md plans from.
 #   bench/svc.sh [BUILD] [quick]      default: build/release; quick: small sizes, only to see that all run
-# Tables on the screen and in build/bench-results/svc.txt, JSON lines in build/bench-results/svc.jsonl.
+# Tables on the screen and in svc.txt, JSON lines in svc.jsonl, both in $BENCH_OUT (build/bench-results).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 b=$(cd "${1:-build/release}" && pwd) || exit 2
 mode=${2:-usual}
 export KGYM_BUILD=$b XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache}
-out=build/bench-results
+out=${BENCH_OUT:-build/bench-results}
 mkdir -p "$out"
 : >"$out/svc.txt"
 : >"$out/svc.jsonl"

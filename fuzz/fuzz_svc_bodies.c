@@ -185,11 +185,8 @@ static void remove_folder(void)
 static void open_server(void)
 {
     static struct kg_svc_api_options o = {.folder = "/tmp", .term_ms = 1000, .gym = &gym};
-    static struct kg_svc_http_options http = {.body_bytes = 1 << 20,
-                                              .most_open = 16,
-                                              .routes = routes,
-                                              .nroutes = ROUTES,
-                                              .ctx = &api};
+    static struct kg_svc_http_options http = {
+        .body_bytes = 1 << 20, .most_open = 16, .routes = routes, .nroutes = ROUTES, .ctx = &api};
     struct kg_err err = KG_ERR_INIT;
     socklen_t n = sizeof address;
     KG_ASSERT(kg_svc_listen("127.0.0.1", 0, &http.fd, &err) == KG_OK);

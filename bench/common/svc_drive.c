@@ -240,9 +240,9 @@ void kg_bench_drive(const struct kg_bench_drive *d, struct kg_bench_driven *out)
 void kg_bench_streams_open(int port, const char *path, int *fd, int n)
 {
     char text[512];
-    int len = snprintf(text, sizeof text,
-                       "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n",
-                       path);
+    int len =
+        snprintf(text, sizeof text,
+                 "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n", path);
     for (int i = 0; i < n; i++) {
         fd[i] = dial(port);
         kg_bench_need(send(fd[i], text, (size_t)len, MSG_NOSIGNAL) == len, "a stream broke");

@@ -1,7 +1,7 @@
-/* Drives a service over HTTP: `kgym serve` in the bench's folder, and any number of connections that
- * ask one request after the other, all in one thread (epoll). A bench says what a connection asks
- * next, and gets each answer. An answer that never comes, or a connection that breaks, ends the
- * bench. */
+/* Drives a service over HTTP: `kgym serve` in the bench's folder, and any number of connections
+ * that ask one request after the other, all in one thread (epoll). A bench says what a connection
+ * asks next, and gets each answer. An answer that never comes, or a connection that breaks, ends
+ * the bench. */
 #ifndef KG_BENCH_SVC_DRIVE_H
 #define KG_BENCH_SVC_DRIVE_H
 

@@ -214,7 +214,8 @@ void svc_load_check(struct svc_load *l)
         }
     }
     l->faults.doubled += all > l->n ? (int)(all - l->n) : 0;
-    print_message("%d jobs, %lld dead ones asked again: %d lost, %d changed, %d doubled, %d refused\n",
-                  (int)l->n, (long long)dead, (int)l->faults.lost, (int)l->faults.changed,
-                  (int)l->faults.doubled, (int)l->faults.refused);
+    print_message(
+        "%d jobs, %lld dead ones asked again: %d lost, %d changed, %d doubled, %d refused\n",
+        (int)l->n, (long long)dead, (int)l->faults.lost, (int)l->faults.changed,
+        (int)l->faults.doubled, (int)l->faults.refused);
 }

@@ -14,9 +14,9 @@
 enum { SVC_LOAD_CLIENTS = 2, SVC_LOAD_MOST = 20000, SVC_LOAD_PORTS = 2 };
 
 struct svc_load_entry {
-    char key[32], id[32];     /* id "": it was never answered */
-    char sum[KG_SHA256_HEX];  /* of its record when it was first seen; "": not yet */
-    bool endless;             /* its candidate never ends; else there is no code in the reply */
+    char key[32], id[32];    /* id "": it was never answered */
+    char sum[KG_SHA256_HEX]; /* of its record when it was first seen; "": not yet */
+    bool endless;            /* its candidate never ends; else there is no code in the reply */
 };
 
 struct svc_load_faults {

@@ -400,6 +400,24 @@ static void the_page_tells_whose_process_differs(void **state)
     }
 }
 
+/* All benches of the service, by their script. */
+static void service_benches_run(void **state)
+{
+    static const char *const names[] = {"svc_batch", "svc_http", "svc_workers", "svc_idle"};
+    char command[2048];
+    (void)state;
+    need();
+    snprintf(command, sizeof command,
+             "BENCH_OUT='%s/svc' timeout 200 '%s/bench/svc.sh' '%s' quick >/dev/null", folder, tree,
+             build);
+    assert_int_equal(run_quietly(command), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(command, sizeof command,
+                 "grep -q '^{\"bench\":\"%s\",\"host\":.*}$' '%s/svc/svc.jsonl'", names[i], folder);
+        assert_int_equal(run_quietly(command), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +437,7 @@ int main(void)
         cmocka_unit_test(train_memory_runs),
         cmocka_unit_test(timing_runs),
         cmocka_unit_test(torch_ratio_runs),
+        cmocka_unit_test(service_benches_run),
         cmocka_unit_test(wrong_arguments_and_a_missing_kgym_are_errors),
         cmocka_unit_test(the_page_has_a_section_for_every_bench_that_ran),
         cmocka_unit_test(the_page_hides_no_row_of_a_commit),

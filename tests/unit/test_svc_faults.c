@@ -170,10 +170,9 @@ static pid_t find(enum victim v, uint64_t turn)
 /* Which of them how often, of 20. */
 static enum victim choose(struct kg_rng *r)
 {
-    static const enum victim often[20] = {API,   API,       API,       API,       API,
-                                          API,   WORKER,    WORKER,    WORKER,    WORKER,
-                                          JUDGE, JUDGE,     JUDGE,     CANDIDATE, CANDIDATE,
-                                          REDIS, PARENT,    PARENT,    REDIS,     REDIS};
+    static const enum victim often[20] = {
+        API,   API,   API,   API,       API,       API,   WORKER, WORKER, WORKER, WORKER,
+        JUDGE, JUDGE, JUDGE, CANDIDATE, CANDIDATE, REDIS, PARENT, PARENT, REDIS,  REDIS};
     enum victim v = often[kg_rng_below(r, 20)];
     return v == REDIS && !with_redis ? API : v;
 }

@@ -149,8 +149,8 @@ static void a_password_is_on_no_command_line(void **state)
     char path[128], options[256], text[256], command[512];
     (void)state;
     need_redis();
-    assert_true(redis_server_tell(&server, "ACL SETUSER few on >secretword ~kgym:* -@all "
-                                           REDIS_SERVER_COMMANDS));
+    assert_true(redis_server_tell(
+        &server, "ACL SETUSER few on >secretword ~kgym:* -@all " REDIS_SERVER_COMMANDS));
     snprintf(path, sizeof path, "%s/store-url", svc_folder());
     int n = snprintf(text, sizeof text, "redis+unix://few:secretword@%s/socket\n", server.folder);
     FILE *f = fopen(path, "w");
@@ -282,9 +282,12 @@ static void who_does_not_read_costs_a_bounded_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_wall_clock_that_jumps_moves_no_deadline), T(a_full_disk_refuses_and_keeps),
-        T(redis_comes_back),                          T(a_password_is_on_no_command_line),
-        T(half_a_request_holds_up_nobody),            T(who_does_not_read_costs_a_bounded_memory),
+        T(a_wall_clock_that_jumps_moves_no_deadline),
+        T(a_full_disk_refuses_and_keeps),
+        T(redis_comes_back),
+        T(a_password_is_on_no_command_line),
+        T(half_a_request_holds_up_nobody),
+        T(who_does_not_read_costs_a_bounded_memory),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
