@@ -173,6 +173,8 @@ enum kg_code kg_svc_tokens_load(const char *folder, struct kg_svc_token **out, s
     *n = 0;
     *there = lstat(path, &st) == 0 || errno != ENOENT;
     if (!*there) {
+        *out = calloc(1, sizeof **out);
+        KG_ASSERT(*out != NULL);
         return KG_OK;
     }
     if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
@@ -225,14 +227,14 @@ static enum kg_code take_turn(const char *folder, int *fd, struct kg_err *err)
     }
     snprintf(path, sizeof path, "%.4000s/tokens.lock", folder);
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (*fd < 0 || flock(*fd, LOCK_EX) != 0) {
-        kg_fail(err, KG_E_IO, "%s: cannot lock it: %s", path, strerror(errno));
-        if (*fd >= 0) {
-            close(*fd);
-        }
-        return err->code;
+    if (*fd >= 0 && flock(*fd, LOCK_EX) == 0) {
+        return KG_OK;
     }
-    return KG_OK;
+    int why = errno;
+    if (*fd >= 0) {
+        close(*fd);
+    }
+    return kg_fail(err, KG_E_IO, "%s: cannot lock it: %s", path, strerror(why));
 }
 
 static size_t find(const struct kg_svc_token *all, size_t n, const char *name)
@@ -253,6 +255,7 @@ static enum kg_code append(const char *folder, struct kg_svc_token *all, size_t 
     if (n == KG_SVC_TOKENS_MAX) {
         return kg_fail(err, KG_E_LIMIT, "there are %d tokens: revoke some", KG_SVC_TOKENS_MAX);
     }
+    KG_ASSERT(all != NULL);
     all[n] = *one; /* load leaves room for it */
     return save(folder, all, n + 1, err);
 }
@@ -261,9 +264,9 @@ enum kg_code kg_svc_tokens_add(const char *folder, const char *name, unsigned sc
                                char token[KG_SVC_TOKEN_LEN], struct kg_err *err)
 {
     struct kg_svc_token *all = NULL, one = {.scopes = scopes, .made_s = time(NULL)};
-    size_t n;
+    size_t n = 0;
     bool there;
-    int turn;
+    int turn = -1;
     if (!is_name(name)) {
         return kg_fail(err, KG_E_USAGE,
                        "a name has 1 to %d letters, digits, dots, dashes and underscores",
@@ -275,10 +278,6 @@ enum kg_code kg_svc_tokens_add(const char *folder, const char *name, unsigned sc
     }
     kg_sha256_hex(token, strlen(token), one.hash);
     enum kg_code code = kg_svc_tokens_load(folder, &all, &n, &there, err);
-    if (code == KG_OK && !there) {
-        all = calloc(1, sizeof *all);
-        KG_ASSERT(all != NULL);
-    }
     code = code != KG_OK ? code : append(folder, all, n, &one, err);
     free(all);
     close(turn);
@@ -287,10 +286,10 @@ enum kg_code kg_svc_tokens_add(const char *folder, const char *name, unsigned sc
 
 enum kg_code kg_svc_tokens_revoke(const char *folder, const char *name, struct kg_err *err)
 {
-    struct kg_svc_token *all;
-    size_t n;
+    struct kg_svc_token *all = NULL;
+    size_t n = 0;
     bool there;
-    int turn;
+    int turn = -1;
     if (take_turn(folder, &turn, err) != KG_OK) {
         return err->code;
     }

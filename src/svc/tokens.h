@@ -33,8 +33,8 @@ enum kg_code kg_svc_token_read(const char *path, char out[KG_SVC_TOKEN_LEN],
 void kg_svc_scopes_text(unsigned scopes, char out[64]);
 enum kg_code kg_svc_scopes_parse(const char *text, unsigned *out, struct kg_err *err) KG_MUST_USE;
 
-/* Those of a folder: [*n] in *out, which the caller frees. *there: is there a file at all?
- * Errors: IO, INPUT. */
+/* Those of a folder: [*n] in *out, with room for one more, which the caller frees. *there: is there
+ * a file at all? Errors: IO, INPUT. */
 enum kg_code kg_svc_tokens_load(const char *folder, struct kg_svc_token **out, size_t *n,
                                 bool *there, struct kg_err *err) KG_MUST_USE;
 /* Adds one and returns the token. Errors: USAGE (the name is taken, or is no plain word), LIMIT,
