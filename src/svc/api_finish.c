@@ -1,4 +1,5 @@
 /* POST /v1/worker/finish: how an attempt ended. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@ struct finish_op {
     struct kg_svc_exchange *x;
     json_t *body;
     const char *outcome;
+    char stage[32]; /* of the record */
+    double speedup;
 };
 
 static const char *text(const json_t *body, const char *name)
@@ -31,7 +34,9 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                            .reason = text(b, "reason"),
                            .error = text(b, "error"),
                            .blame = text(b, "blame"),
-                           .message = text(b, "message")};
+                           .message = text(b, "message"),
+                           .stage = o->stage,
+                           .speedup = o->speedup};
     if (strcmp(o->outcome, "handed_back") == 0) {
         return store->kind->give_back(store, &e, err);
     }
@@ -62,8 +67,20 @@ static void done(struct kg_svc_op *op)
     free(o);
 }
 
+/* What lists and counts show of a record. Only a time that was measured by the gym is a speed. */
+static void look_into(const json_t *record, char stage[32], double *speedup)
+{
+    const json_t *timing = json_object_get(record, "timing");
+    const char *status = text(timing, "status"), *entered = text(record, "stage");
+    double ratio = json_number_value(json_object_get(json_object_get(record, "speedup"), "ratio"));
+    bool measured = status != NULL && strcmp(status, "measured") == 0 &&
+                    !json_is_object(json_object_get(timing, "claims"));
+    snprintf(stage, 32, "%s", entered != NULL ? entered : "");
+    *speedup = measured && isfinite(ratio) && ratio > 0 ? ratio : 0;
+}
+
 /* A record is stored, and given out, as it is: it must be one JSON object in one line. */
-static bool is_record(const json_t *record)
+static bool is_record(const json_t *record, char stage[32], double *speedup)
 {
     struct kg_err err = KG_ERR_INIT;
     json_t *j = NULL;
@@ -71,6 +88,9 @@ static bool is_record(const json_t *record)
     size_t n = json_string_length(record);
     bool ok = t != NULL && memchr(t, '\n', n) == NULL &&
               kg_json_parse(t, n, "record", &j, &err) == KG_OK && json_is_object(j);
+    if (ok) {
+        look_into(j, stage, speedup);
+    }
     json_decref(j);
     return ok;
 }
@@ -92,6 +112,8 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     }
     const char *outcome = text(body, "outcome");
     const json_t *record = json_object_get(body, "record");
+    char stage[32] = "";
+    double speedup = 0;
     bool needs = outcome != NULL && strcmp(outcome, "finished") == 0;
     if (!is_outcome(outcome) || text(body, "id") == NULL || text(body, "claim") == NULL ||
         !json_is_integer(json_object_get(body, "fence"))) {
@@ -101,7 +123,7 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
                            "are needed");
         return;
     }
-    if ((record != NULL || needs) && !is_record(record)) {
+    if ((record != NULL || needs) && !is_record(record, stage, &speedup)) {
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_record", "record",
                            "`record` must be a text: one JSON object in one line");
@@ -109,7 +131,12 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     }
     struct finish_op *o = calloc(1, sizeof *o);
     KG_ASSERT(o != NULL);
-    *o = (struct finish_op){
-        .op = {.run = run, .done = done}, .api = ctx, .x = x, .body = body, .outcome = outcome};
+    *o = (struct finish_op){.op = {.run = run, .done = done},
+                            .api = ctx,
+                            .x = x,
+                            .body = body,
+                            .outcome = outcome,
+                            .speedup = speedup};
+    memcpy(o->stage, stage, sizeof o->stage);
     kg_svc_writer_post(o->api->writer, &o->op);
 }

@@ -24,16 +24,9 @@ void kg_svc_get_evaluation(struct kg_svc_exchange *x, void *ctx)
     }
 }
 
-struct listing {
-    json_t *jobs;
-    char last[KG_ULID_LEN];
-};
-
 static bool add_job(void *ctx, const struct kg_svc_job *job)
 {
-    struct listing *l = ctx;
-    json_array_append_new(l->jobs, kg_svc_job_json(job));
-    snprintf(l->last, sizeof l->last, "%s", job->id);
+    json_array_append_new(ctx, kg_svc_job_json(job));
     return true;
 }
 
@@ -59,21 +52,23 @@ void kg_svc_list_evaluations(struct kg_svc_exchange *x, void *ctx)
                            "`state` must be waiting, running, done, cancelled or dead");
         return;
     }
-    struct listing l = {.jobs = json_array()};
+    char next[KG_ULID_LEN] = "";
+    json_t *jobs = json_array();
     const struct kg_svc_filter f = {.state = wanted != NULL ? (int)state : -1,
                                     .problem = kg_svc_query(x, "problem"),
                                     .verdict = kg_svc_query(x, "verdict"),
                                     .batch = kg_svc_query(x, "batch"),
                                     .after = kg_svc_query(x, "after"),
-                                    .limit = limit >= 1 ? (size_t)limit : 100};
-    if (a->store->kind->list(a->store, &f, add_job, &l, &err) != KG_OK) {
-        json_decref(l.jobs);
+                                    .limit = limit >= 1 ? (size_t)limit : 100,
+                                    .next = next};
+    if (a->store->kind->list(a->store, &f, add_job, jobs, &err) != KG_OK) {
+        json_decref(jobs);
         kg_svc_answer_error(x, &err, "");
         return;
     }
-    bool more = json_array_size(l.jobs) == f.limit;
     kg_svc_reply_json(
-        x, 200, json_pack("{s:o, s:s?}", "evaluations", l.jobs, "next", more ? l.last : NULL));
+        x, 200,
+        json_pack("{s:o, s:s?}", "evaluations", jobs, "next", next[0] != '\0' ? next : NULL));
 }
 
 /* --- changes --- */

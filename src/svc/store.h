@@ -31,6 +31,12 @@ struct kg_svc_store {
     const struct kg_svc_store_kind *kind;
 };
 
+enum {
+    KG_SVC_LOOK_MOST = 5120, /* jobs that a page of a list may cost */
+    KG_SVC_TALLIES = 500,    /* kinds of ends that are counted apart; further ones are not */
+    KG_SVC_MINUTES = 60
+};
+
 struct kg_svc_slot {
     const char *lane; /* kg_svc_lane_name() of what it holds; "": nothing */
     int64_t held_ms;  /* for how long */
@@ -53,6 +59,8 @@ struct kg_svc_end {
     const struct kg_svc_place *record;   /* NULL: none */
     const char *verdict, *reason;        /* NULL: none */
     const char *error, *blame, *message; /* NULL: none */
+    const char *stage;                   /* the last one that the record entered; NULL: unknown */
+    double speedup;                      /* as measured; 0: none */
 };
 
 struct kg_svc_filter {
@@ -62,6 +70,9 @@ struct kg_svc_filter {
     bool by_line;                          /* of a batch, in order of its lines from `from` on */
     int64_t from;
     size_t limit;
+    /* [KG_ULID_LEN], by_line false: where the next page begins, "" at the end. A store may then
+     * look at KG_SVC_LOOK_MOST jobs and no more, so a page may be short. NULL: not wanted. */
+    char *next;
 };
 
 /* Something that happened to a job. type: "submitted", "claimed", "finished", "failed", "expired",
@@ -83,6 +94,23 @@ struct kg_svc_stats {
     int64_t refused;    /* answers under an old claim */
     int64_t last_event; /* seq */
 };
+
+/* How many jobs are done, by how. verdict "": an error, and reason is its code. */
+struct kg_svc_tally {
+    const char *verdict, *reason, *stage;
+    int64_t n;
+};
+typedef bool kg_svc_on_tally(void *ctx, const struct kg_svc_tally *t);
+
+/* Jobs of a problem of the suites that are done. id, speedup: the first of those that are fastest;
+ * "" and 0: none was timed. */
+struct kg_svc_best {
+    const char *problem;
+    int64_t done, ok;
+    double speedup;
+    const char *id;
+};
+typedef bool kg_svc_on_best(void *ctx, const struct kg_svc_best *b);
 
 struct kg_svc_store_kind {
     const char *name; /* "sqlite" */
@@ -146,6 +174,14 @@ struct kg_svc_store_kind {
     enum kg_code (*stats)(struct kg_svc_store *s, struct kg_svc_stats *out, struct kg_err *err);
 
     const struct kg_svc_traj_rows *trajectories;
+    /* Counts that finish() keeps: they cost the same however many jobs there are. */
+    enum kg_code (*tallies)(struct kg_svc_store *s, kg_svc_on_tally *each, void *ctx,
+                            struct kg_err *err);
+    enum kg_code (*bests)(struct kg_svc_store *s, kg_svc_on_best *each, void *ctx,
+                          struct kg_err *err);
+    /* out [KG_SVC_MINUTES]: jobs done in the minute of now_ms, and in each one before it. */
+    enum kg_code (*minutes)(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
+                            struct kg_err *err);
 };
 
 extern const struct kg_svc_store_kind kg_svc_store_sqlite;

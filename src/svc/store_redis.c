@@ -170,7 +170,10 @@ static int connects(const char *place)
     .list = kg_svc_redis_list,                                                                     \
     .events = kg_svc_redis_events,                                                                 \
     .stats = kg_svc_redis_stats,                                                                   \
-    .trajectories = &kg_svc_redis_traj
+    .trajectories = &kg_svc_redis_traj,                                                             \
+    .tallies = kg_svc_redis_tallies,                                                               \
+    .bests = kg_svc_redis_bests,                                                                   \
+    .minutes = kg_svc_redis_minutes
 /* clang-format on */
 
 const struct kg_svc_store_kind kg_svc_store_redis = {

@@ -3,9 +3,9 @@
  * Keys begin with "kgym:". A hash per job (job:ID) and the list of its events (life:ID); sorted
  * sets of waiting jobs for each lane (lane:PRIORITY/NAME/DEVICE), of lanes by when they were served
  * (lanes), of claims by deadline (claims), of waiting jobs by age and by deadline (waiting, late);
- * those that lists go by (all, state:N, problem:, verdict:, batch:); a stream of events; counts.
- * store_redis_traj.lua names those of trajectories. store_redis.lua changes them, one call for each
- * group.
+ * those that lists go by (all, state:N, problem:, verdict:, batch:); a stream of events; counts,
+ * and those of the dashboard (tallies, bests, minutes). store_redis_traj.lua names those of
+ * trajectories. store_redis.lua changes them, one call for each group.
  *
  * A link is one connection, which comes back by itself: an operation that finds it broken tries
  * once, and then none does before the back-off is over (50 ms, doubled to 2 s). */
@@ -155,5 +155,11 @@ enum kg_code kg_svc_redis_events(struct kg_svc_store *s, int64_t after, const ch
                                  struct kg_err *err);
 enum kg_code kg_svc_redis_stats(struct kg_svc_store *s, struct kg_svc_stats *out,
                                 struct kg_err *err);
+enum kg_code kg_svc_redis_tallies(struct kg_svc_store *s, kg_svc_on_tally *each, void *ctx,
+                                  struct kg_err *err);
+enum kg_code kg_svc_redis_bests(struct kg_svc_store *s, kg_svc_on_best *each, void *ctx,
+                                struct kg_err *err);
+enum kg_code kg_svc_redis_minutes(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
+                                  struct kg_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 -- States are numbers of enum kg_svc_state: 0 waiting, 1 running, 2 done, 3 cancelled, 4 dead.
 local P, ATTEMPTS = 'kgym:', 3
 local LANE_WAIT_MS, TURN_MS = 60000, 15000 -- of lanes.h
+local TALLIES, MINUTES = 500, 60 -- of store.h
 local EXPIRE_MOST, TRIM_MOST, EVENTS_KEEP_MS, LAST_KEEP_MS = 1000, 100, 3600000, 86400000
 local call = redis.call
 local at = 0
@@ -30,7 +31,7 @@ local function int(n) return string.format('%.0f', n) end
 -- --- what all operations share ---
 
 local FIELDS = {'state', 'attempts', 'fence', 'claim', 'worker', 'name', 'device', 'priority',
-                'created', 'deadline'}
+                'created', 'deadline', 'problem'}
 
 local function load(id)
   local v = call('HMGET', P .. 'job:' .. id, unpack(FIELDS))
@@ -255,6 +256,7 @@ end
 local function ending(act)
   return function()
     local e = args({'id', 'claim', 'fence', 'now', unpack(ENDING)})
+    e.stage, e.speedup = arg(), arg()
     return function()
       local j, no = held(e, true)
       if not j then return no end
@@ -264,8 +266,29 @@ local function ending(act)
   end
 end
 
+-- How many have ended how, in which minute, and which one of a problem is the fastest.
+local function tally(j, e)
+  local kind = table.concat({e.verdict, e.verdict ~= '' and e.reason or e.error, e.stage}, '\t')
+  if call('HGET', P .. 'tallies', kind) then
+    call('HINCRBY', P .. 'tallies', kind, 1)
+  elseif call('HINCRBY', P .. 'counts', 'tallies', 1) <= TALLIES then
+    call('HSET', P .. 'tallies', kind, 1)
+  end
+  local minute = math.floor(e.now / 60000)
+  local slot = int(minute % MINUTES)
+  local at, n = string.match(call('HGET', P .. 'minutes', slot) or '', '^(%d+) (%d+)$')
+  call('HSET', P .. 'minutes', slot, int(minute) .. ' ' .. int(at == int(minute) and n + 1 or 1))
+  if string.sub(j.problem, 1, 7) == 'sha256:' then return end -- a text of a client's
+  local done, ok, speedup, id =
+    string.match(call('HGET', P .. 'bests', j.problem) or '0 0 0 ', '^(%d+) (%d+) (%S+) (.*)$')
+  if tonumber(e.speedup) > tonumber(speedup) then speedup, id = e.speedup, j.id end
+  call('HSET', P .. 'bests', j.problem, int(done + 1) .. ' ' ..
+       int(ok + (e.verdict == 'ok' and 1 or 0)) .. ' ' .. speedup .. ' ' .. id)
+end
+
 op.finish = ending(function(j, e)
   end_job(j, '2', e)
+  tally(j, e)
   event(j, e.now, 'finished', e.verdict ~= '' and e.verdict or e.error)
 end)
 

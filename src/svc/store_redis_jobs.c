@@ -85,13 +85,15 @@ static enum kg_code end_attempt(struct kg_svc_store *store, const char *name,
 {
     static const struct kg_svc_place nowhere;
     struct kg_svc_redis *s = own(store);
+    char speedup[32];
     const struct kg_svc_place *p = e->record != NULL ? e->record : &nowhere;
     if (kg_svc_redis_op(s, name, OP_CHANGE, e->id, err) == NULL) {
         return err->code;
     }
-    kg_svc_redis_add(s, "ttiitiitttttt", e->id, e->claim, e->fence, e->now_ms, p->segment,
+    snprintf(speedup, sizeof speedup, "%.9g", e->speedup);
+    kg_svc_redis_add(s, "ttiitiitttttttt", e->id, e->claim, e->fence, e->now_ms, p->segment,
                      p->offset, p->len, p->sum, e->verdict, e->reason, e->error, e->blame,
-                     e->message);
+                     e->message, e->stage, speedup);
     return KG_OK;
 }
 

@@ -218,7 +218,7 @@ struct listing {
     void *ctx;
     size_t left;
     bool more;
-    char last[KG_ULID_LEN];
+    char last[KG_ULID_LEN]; /* that was looked at */
 };
 
 /* Jobs of these ids, in one round trip. */
@@ -232,7 +232,6 @@ static enum kg_code list_page(struct kg_svc_redis *s, const struct kg_svc_filter
         struct get g = {.argc = 0};
         make_get(&g, ids->element[i]->str, false);
         redisAppendCommandArgv(s->read.c, g.argc, g.argv, NULL);
-        snprintf(l->last, sizeof l->last, "%.26s", ids->element[i]->str);
     }
     for (size_t i = 0; i < ids->elements; i++) {
         redisReply *r = kg_svc_link_answer(s, &s->read, err);
@@ -244,6 +243,9 @@ static enum kg_code list_page(struct kg_svc_redis *s, const struct kg_svc_filter
         kg_svc_job_init(&job);
         enum kg_code code = read_job(r, &job, err);
         freeReplyObject(r);
+        if (code == KG_OK && l->more && l->left > 0) {
+            snprintf(l->last, sizeof l->last, "%.26s", ids->element[i]->str);
+        }
         if (code == KG_OK && l->more && l->left > 0 && job.id[0] != '\0' && fits(f, &job)) {
             l->left--;
             l->more = l->each(l->ctx, &job);
@@ -265,7 +267,13 @@ enum kg_code kg_svc_redis_list(struct kg_svc_store *store, const struct kg_svc_f
     if (f->after != NULL) {
         snprintf(l.last, sizeof l.last, "%.26s", f->after);
     }
+    if (f->next != NULL) {
+        f->next[0] = '\0';
+    }
     for (size_t skip = 0; l.more && l.left > 0; skip += PAGE) {
+        if (f->next != NULL && skip >= KG_SVC_LOOK_MOST) {
+            break;
+        }
         redisReply *ids = next_ids(s, f, l.last, skip, err);
         if (ids == NULL) {
             return err->code;
@@ -273,14 +281,17 @@ enum kg_code kg_svc_redis_list(struct kg_svc_store *store, const struct kg_svc_f
         bool last = ids->elements < PAGE;
         enum kg_code code = list_page(s, f, ids, &l, err);
         freeReplyObject(ids);
-        if (code != KG_OK || last) {
+        if (code != KG_OK || (last && l.left > 0)) {
             return code;
         }
+    }
+    if (f->next != NULL) {
+        snprintf(f->next, KG_ULID_LEN, "%s", l.last);
     }
     return KG_OK;
 }
 
-/* --- events and counts --- */
+/* --- events --- */
 
 static enum kg_code events_of(struct kg_svc_redis *s, int64_t after, const char *id, size_t limit,
                               kg_svc_on_event *each, void *ctx, struct kg_err *err)
@@ -346,52 +357,6 @@ enum kg_code kg_svc_redis_events(struct kg_svc_store *store, int64_t after, cons
         struct kg_svc_event e;
         more = !read_event(r->element[i], &e) || each(ctx, &e);
     }
-    freeReplyObject(r);
-    return KG_OK;
-}
-
-static void read_counts(const redisReply *r, struct kg_svc_stats *out)
-{
-    for (size_t i = 0; i + 1 < r->elements; i += 2) {
-        const char *name = r->element[i]->str;
-        int64_t n = strtoll(r->element[i + 1]->str, NULL, 10);
-        if (strncmp(name, "state", 5) == 0 && name[5] >= '0' && name[5] < '0' + KG_SVC_STATES) {
-            out->jobs[name[5] - '0'] = n;
-        } else if (strcmp(name, "expired") == 0) {
-            out->expired = n;
-        } else if (strcmp(name, "refused") == 0) {
-            out->refused = n;
-        } else if (strcmp(name, "events") == 0) {
-            out->last_event = n;
-        }
-    }
-}
-
-enum kg_code kg_svc_redis_stats(struct kg_svc_store *store, struct kg_svc_stats *out,
-                                struct kg_err *err)
-{
-    struct kg_svc_redis *s = own(store);
-    static const char *const counts[] = {"HGETALL", "kgym:counts"};
-    static const char *const lanes[] = {"ZCARD", "kgym:lanes"};
-    static const char *const oldest[] = {"ZRANGE", "kgym:waiting", "0", "0", "WITHSCORES"};
-    memset(out, 0, sizeof *out);
-    redisReply *r = kg_svc_link_ask(s, &s->read, err, 2, counts);
-    if (r == NULL) {
-        return err->code;
-    }
-    read_counts(r, out);
-    freeReplyObject(r);
-    r = kg_svc_link_ask(s, &s->read, err, 2, lanes);
-    if (r == NULL) {
-        return err->code;
-    }
-    out->lanes = r->integer;
-    freeReplyObject(r);
-    r = kg_svc_link_ask(s, &s->read, err, 5, oldest);
-    if (r == NULL) {
-        return err->code;
-    }
-    out->oldest_ms = r->elements == 2 ? strtoll(r->element[1]->str, NULL, 10) : 0;
     freeReplyObject(r);
     return KG_OK;
 }

@@ -182,7 +182,8 @@ static enum kg_code version_of(struct kg_svc_sqlite *s, int *version, struct kg_
 /* From the version that is there, step by step. */
 static enum kg_code migrate(struct kg_svc_sqlite *s, struct kg_err *err)
 {
-    static const char *const steps[KG_SVC_SCHEMA] = {kg_svc_sql_schema, kg_svc_sql_schema_traj};
+    static const char *const steps[KG_SVC_SCHEMA] = {kg_svc_sql_schema, kg_svc_sql_schema_traj,
+                                                     kg_svc_sql_tallies};
     int version;
     char mark[64];
     if (version_of(s, &version, err) != KG_OK) {
@@ -274,4 +275,7 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .events = kg_svc_sqlite_events,
     .stats = kg_svc_sqlite_stats,
     .trajectories = &kg_svc_sqlite_traj,
+    .tallies = kg_svc_sqlite_tallies,
+    .bests = kg_svc_sqlite_bests,
+    .minutes = kg_svc_sqlite_minutes,
 };

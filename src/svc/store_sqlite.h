@@ -43,12 +43,20 @@ enum sql {
     SQL_TRAJ_TAKEN,
     SQL_TRAJ_PUT_OFF,
     SQL_TRAJ_END,
+    SQL_TALLY_UP,
+    SQL_TALLY_NEW,
+    SQL_BEST,
+    SQL_MINUTE,
     SQL_WRITES, /* those above are the writer's; those below the reader's */
     SQL_GET,
     SQL_GET_TASK,
     SQL_LIST,
     SQL_LIST_STATE,
     SQL_LIST_PROBLEM,
+    SQL_LIST_PROBLEM_STATE,
+    SQL_LIST_VERDICT,
+    SQL_LIST_PROBLEM_VERDICT,
+    SQL_LIST_OF_BATCH,
     SQL_LIST_BATCH,
     SQL_EVENTS,
     SQL_EVENTS_OF,
@@ -61,11 +69,15 @@ enum sql {
     SQL_TRAJ_LIST_PROBLEM,
     SQL_TRAJ_ENDED,
     SQL_TRAJ_DUE,
+    SQL_TALLIES,
+    SQL_BESTS,
+    SQL_MINUTES,
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
-extern const char kg_svc_sql_schema[], kg_svc_sql_schema_traj[];
-enum { KG_SVC_SCHEMA = 2 };
+/* What each step of the schema adds. */
+extern const char kg_svc_sql_schema[], kg_svc_sql_schema_traj[], kg_svc_sql_tallies[];
+enum { KG_SVC_SCHEMA = 3 };
 enum { KG_SVC_EVENTS_KEEP_MS = 7 * 86400 * 1000 };
 
 struct kg_svc_sqlite {
@@ -130,5 +142,14 @@ enum kg_code kg_svc_sqlite_events(struct kg_svc_store *s, int64_t after, const c
                                   struct kg_err *err);
 enum kg_code kg_svc_sqlite_stats(struct kg_svc_store *s, struct kg_svc_stats *out,
                                  struct kg_err *err);
+/* A job ended with a record: it is counted. Within a group. */
+enum kg_code kg_svc_sqlite_count(struct kg_svc_sqlite *s, const struct kg_svc_job *job,
+                                 const struct kg_svc_end *e, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_svc_sqlite_tallies(struct kg_svc_store *s, kg_svc_on_tally *each, void *ctx,
+                                   struct kg_err *err);
+enum kg_code kg_svc_sqlite_bests(struct kg_svc_store *s, kg_svc_on_best *each, void *ctx,
+                                 struct kg_err *err);
+enum kg_code kg_svc_sqlite_minutes(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
+                                   struct kg_err *err);
 
 #endif

@@ -162,6 +162,7 @@ enum kg_code kg_svc_sqlite_finish(struct kg_svc_store *store, const struct kg_sv
     kg_svc_job_init(&job);
     enum kg_code code = held(s, e, &job, err);
     code = code != KG_OK ? code : end_job(s, e, KG_SVC_DONE, err);
+    code = code != KG_OK ? code : kg_svc_sqlite_count(s, &job, e, err);
     const char *detail = e->verdict != NULL ? e->verdict : e->error != NULL ? e->error : "";
     code = code != KG_OK ? code : kg_svc_sql_event(s, e->now_ms, e->id, "finished", detail, err);
     kg_svc_job_deinit(&job);

@@ -78,16 +78,45 @@ static const char *or_any(const char *text)
     return text != NULL ? text : "";
 }
 
+/* The statement whose index leaves least to filter: a batch has 10,000 lines at most, and only a
+ * job that is done has a verdict. */
+static enum sql list_by(const struct kg_svc_filter *f)
+{
+    bool problem = f->problem != NULL && f->problem[0] != '\0';
+    if (f->batch != NULL && f->batch[0] != '\0') {
+        return SQL_LIST_OF_BATCH;
+    }
+    if (f->verdict != NULL && f->verdict[0] != '\0') {
+        return problem ? SQL_LIST_PROBLEM_VERDICT : SQL_LIST_VERDICT;
+    }
+    if (problem) {
+        return f->state >= 0 ? SQL_LIST_PROBLEM_STATE : SQL_LIST_PROBLEM;
+    }
+    return f->state >= 0 ? SQL_LIST_STATE : SQL_LIST;
+}
+
+static bool fits_none(const struct kg_svc_filter *f)
+{
+    return !f->by_line && f->verdict != NULL && f->verdict[0] != '\0' && f->state >= 0 &&
+           f->state != KG_SVC_DONE;
+}
+
 enum kg_code kg_svc_sqlite_list(struct kg_svc_store *store, const struct kg_svc_filter *f,
                                 kg_svc_on_job *each, void *ctx, struct kg_err *err)
 {
     struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
     struct kg_err e = KG_ERR_INIT;
-    enum sql by = f->problem != NULL ? SQL_LIST_PROBLEM : f->state >= 0 ? SQL_LIST_STATE : SQL_LIST;
+    size_t left = f->limit;
+    if (f->next != NULL) {
+        f->next[0] = '\0';
+    }
+    if (fits_none(f)) {
+        return KG_OK;
+    }
     sqlite3_stmt *st = f->by_line
                            ? kg_svc_sql_bind(s, SQL_LIST_BATCH, &e, "tii", or_any(f->batch),
                                              f->from, (int64_t)f->limit)
-                           : kg_svc_sql_bind(s, by, &e, "itttti", (int64_t)f->state,
+                           : kg_svc_sql_bind(s, list_by(f), &e, "itttti", (int64_t)f->state,
                                              or_any(f->problem), or_any(f->verdict),
                                              or_any(f->batch), or_any(f->after), (int64_t)f->limit);
     bool more = st != NULL;
@@ -95,6 +124,9 @@ enum kg_code kg_svc_sqlite_list(struct kg_svc_store *store, const struct kg_svc_
         struct kg_svc_job job;
         kg_svc_job_init(&job);
         more = kg_svc_sql_job(st, &job, &e) == KG_OK && each(ctx, &job);
+        if (--left == 0 && f->next != NULL) {
+            snprintf(f->next, KG_ULID_LEN, "%s", job.id);
+        }
         kg_svc_job_deinit(&job);
     }
     if (st != NULL) {

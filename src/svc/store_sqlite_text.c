@@ -64,6 +64,25 @@ const char kg_svc_sql_schema_traj[] =
     " offset INTEGER NOT NULL, len INTEGER NOT NULL, sum TEXT NOT NULL,"
     " PRIMARY KEY(trajectory,n)) WITHOUT ROWID;";
 
+/* Counts for the dashboard, and an index for each filter of the lists. Jobs that were there before
+ * are counted without their stage and speed, which are in their records only. */
+const char kg_svc_sql_tallies[] =
+    "CREATE INDEX jobs_verdict ON jobs(verdict,id) WHERE verdict<>'';"
+    "CREATE INDEX jobs_problem_verdict ON jobs(problem,verdict,id) WHERE verdict<>'';"
+    "CREATE INDEX jobs_problem_state ON jobs(problem,state,id);"
+    "CREATE INDEX jobs_of_batch ON jobs(batch,id) WHERE batch<>'';"
+    "CREATE TABLE tallies("
+    " verdict TEXT, reason TEXT, stage TEXT, n INTEGER NOT NULL,"
+    " PRIMARY KEY(verdict,reason,stage)) WITHOUT ROWID;"
+    "CREATE TABLE bests("
+    " problem TEXT PRIMARY KEY, done INTEGER NOT NULL, ok INTEGER NOT NULL,"
+    " speedup REAL NOT NULL, id TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE minutes(slot INTEGER PRIMARY KEY, minute INTEGER NOT NULL, n INTEGER NOT NULL);"
+    "INSERT INTO tallies SELECT verdict,CASE verdict WHEN '' THEN error ELSE reason END r,'',"
+    " count(*) FROM jobs WHERE state=2 GROUP BY verdict,r LIMIT 500;"
+    "INSERT INTO bests SELECT problem,count(*),sum(verdict='ok'),0,'' FROM jobs"
+    " WHERE state=2 AND problem NOT LIKE 'sha256:%' GROUP BY problem;";
+
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
     "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \
@@ -121,11 +140,25 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_EVENT_DROP] = "DELETE FROM events WHERE seq=?1",
     [SQL_EXTEND] = "UPDATE jobs SET claim_until=?1 WHERE state=1 AND claim_until<?1",
     [SQL_COUNT_UP] = "UPDATE counters SET n=n+1 WHERE name=?1",
+    [SQL_TALLY_UP] = "UPDATE tallies SET n=n+1 WHERE verdict=?1 AND reason=?2 AND stage=?3",
+    [SQL_TALLY_NEW] = "INSERT INTO tallies SELECT ?1,?2,?3,1"
+                      " WHERE (SELECT count(*) FROM tallies)<?4",
+    [SQL_BEST] = "INSERT INTO bests VALUES(?1,1,?2,CAST(?3 AS REAL),?4) ON CONFLICT(problem)"
+                 " DO UPDATE SET done=done+1,ok=ok+excluded.ok,"
+                 "id=CASE WHEN excluded.speedup>speedup THEN excluded.id ELSE id END,"
+                 "speedup=max(speedup,excluded.speedup)",
+    [SQL_MINUTE] = "INSERT INTO minutes VALUES(?1,?2,1) ON CONFLICT(slot) DO UPDATE SET"
+                   " n=CASE WHEN minute=excluded.minute THEN n+1 ELSE 1 END,"
+                   "minute=excluded.minute",
     [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
     [SQL_GET_TASK] = "SELECT task FROM tasks WHERE id=?1",
     [SQL_LIST] = LISTED("1"),
     [SQL_LIST_STATE] = LISTED("state=?1"),
     [SQL_LIST_PROBLEM] = LISTED("problem=?2"),
+    [SQL_LIST_PROBLEM_STATE] = LISTED("problem=?2 AND state=?1"),
+    [SQL_LIST_VERDICT] = LISTED("verdict=?3 AND verdict<>''"),
+    [SQL_LIST_PROBLEM_VERDICT] = LISTED("problem=?2 AND verdict=?3 AND verdict<>''"),
+    [SQL_LIST_OF_BATCH] = LISTED("batch=?4 AND batch<>''"),
     [SQL_LIST_BATCH] = "SELECT " COLUMNS " FROM jobs WHERE batch=?1 AND batch<>''"
                        " AND batch_at>=?2 ORDER BY batch_at LIMIT ?3",
     [SQL_EVENTS] = "SELECT seq,ms,id,type,detail FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
@@ -155,4 +188,7 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_TRAJ_ENDED] = TRAJ "seq>0 AND seq>?1 ORDER BY seq LIMIT ?2",
     [SQL_TRAJ_DUE] = TRAJ "seq=0 AND due<=?1 ORDER BY due LIMIT ?2",
     [SQL_OLDEST] = "SELECT min(created) FROM jobs WHERE state=0",
+    [SQL_TALLIES] = "SELECT verdict,reason,stage,n FROM tallies ORDER BY n DESC",
+    [SQL_BESTS] = "SELECT problem,done,ok,speedup,id FROM bests ORDER BY problem",
+    [SQL_MINUTES] = "SELECT minute,n FROM minutes",
 };

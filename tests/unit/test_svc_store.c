@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "svc/lanes.h"
 #include "svc/store.h"
+#include "svc/store_sqlite.h"
 #include "tests/support/redis_server.h"
 
 #define T0 1000000 /* ms: when the tests begin */
@@ -614,7 +615,197 @@ static void old_events_that_stay_hide_none(void **state)
     assert_int_equal(n, WAITING);
 }
 
+/* --- counts and pages --- */
+
+static void finish_as(const char *problem, int64_t now_ms, const char *verdict, const char *reason,
+                      const char *stage, double speedup)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    add(problem, KG_SVC_NORMAL, now_ms, id);
+    assert_true(claim("a", "", 0, now_ms, &t));
+    const struct kg_svc_end e = {.id = t.id,
+                                 .claim = t.claim,
+                                 .fence = t.fence,
+                                 .now_ms = now_ms,
+                                 .verdict = verdict,
+                                 .reason = reason,
+                                 .error = verdict == NULL ? "host" : NULL,
+                                 .stage = stage,
+                                 .speedup = speedup};
+    begin();
+    (void)!kind->finish(store, &e, &err);
+    assert_int_equal(commit_one(), KG_OK);
+}
+
+static bool note_tally(void *ctx, const struct kg_svc_tally *t)
+{
+    char one[128], *out = ctx;
+    snprintf(one, sizeof one, "[%s %s %s %d]", t->verdict, t->reason, t->stage, (int)t->n);
+    strncat(out, one, 511 - strlen(out));
+    return true;
+}
+
+static bool note_best(void *ctx, const struct kg_svc_best *b)
+{
+    char one[128], *out = ctx;
+    snprintf(one, sizeof one, "[%s %d %d %g %s]", b->problem, (int)b->done, (int)b->ok, b->speedup,
+             b->id[0] != '\0' ? "id" : "-");
+    strncat(out, one, 511 - strlen(out));
+    return true;
+}
+
+static void ends_are_counted(void **state)
+{
+    char text[512] = "";
+    int64_t minutes[KG_SVC_MINUTES];
+    (void)state;
+    finish_as("relu", T0, "ok", NULL, "timing", 1.5);
+    finish_as("relu", T0, "ok", NULL, "timing", 2.25);
+    finish_as("relu", T0 + 60000, "ok", NULL, "timing", 1.75);
+    finish_as("gelu", T0 + 60000, "hack", "replay", "full", 0);
+    finish_as("sha256:00", T0 + 60000, NULL, NULL, "tiny", 0);
+    assert_int_equal(kind->tallies(store, note_tally, text, &err), KG_OK);
+    assert_non_null(strstr(text, "[ok  timing 3]"));
+    assert_non_null(strstr(text, "[hack replay full 1]"));
+    assert_non_null(strstr(text, "[ host tiny 1]"));
+    text[0] = '\0';
+    assert_int_equal(kind->bests(store, note_best, text, &err), KG_OK);
+    assert_non_null(strstr(text, "[relu 3 3 2.25 id]"));
+    assert_non_null(strstr(text, "[gelu 1 0 0 -]"));
+    assert_null(strstr(text, "sha256"));
+    assert_int_equal(kind->minutes(store, T0 + 60000, minutes, &err), KG_OK);
+    assert_int_equal(minutes[0], 3);
+    assert_int_equal(minutes[1], 2);
+    assert_int_equal(minutes[2], 0);
+    finish_as("relu", T0 + (int64_t)KG_SVC_MINUTES * 60000, "wrong", "value", "full", 0);
+    assert_int_equal(kind->minutes(store, T0 + (int64_t)KG_SVC_MINUTES * 60000, minutes, &err),
+                     KG_OK);
+    assert_int_equal(minutes[0], 1); /* it has the place of the first one */
+    assert_int_equal(minutes[KG_SVC_MINUTES - 1], 3);
+}
+
+static bool count_tally(void *ctx, const struct kg_svc_tally *t)
+{
+    *(int64_t *)ctx += t->n;
+    return true;
+}
+
+/* A worker that makes up reasons fills no store. */
+static void kinds_of_ends_are_bounded(void **state)
+{
+    char reason[32];
+    int64_t n = 0;
+    (void)state;
+    for (int i = 0; i < KG_SVC_TALLIES + 3; i++) {
+        snprintf(reason, sizeof reason, "r%d", i);
+        finish_as("relu", T0, "wrong", reason, "full", 0);
+    }
+    finish_as("relu", T0, "wrong", "r7", "full", 0); /* a known one counts */
+    assert_int_equal(kind->tallies(store, count_tally, &n, &err), KG_OK);
+    assert_int_equal(n, KG_SVC_TALLIES + 1);
+}
+
+/* Follows the pages of a list: how many jobs they hold. */
+static int through_pages(struct kg_svc_filter f)
+{
+    char next[KG_ULID_LEN], after[KG_ULID_LEN];
+    int n = 0;
+    for (int page = 0; page < 20; page++) {
+        f.next = next;
+        assert_int_equal(kind->list(store, &f, count, &n, &err), KG_OK);
+        if (next[0] == '\0') {
+            return n;
+        }
+        memcpy(after, next, sizeof after);
+        f.after = after;
+    }
+    return -1;
+}
+
+static void pages_follow_each_other(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        finish_as(i % 2 == 0 ? "even" : "odd", T0 + i, i % 3 == 0 ? "ok" : "wrong", NULL, "", 0);
+    }
+    assert_int_equal(through_pages((struct kg_svc_filter){.state = -1, .limit = 2}), 7);
+    assert_int_equal(
+        through_pages((struct kg_svc_filter){.state = KG_SVC_DONE, .problem = "even", .limit = 1}),
+        4);
+    assert_int_equal(through_pages((struct kg_svc_filter){
+                         .state = -1, .problem = "even", .verdict = "ok", .limit = 1}),
+                     2);
+    assert_int_equal(
+        through_pages((struct kg_svc_filter){.state = -1, .verdict = "ok", .limit = 10}), 3);
+    assert_int_equal(
+        through_pages((struct kg_svc_filter){.state = KG_SVC_DEAD, .verdict = "ok", .limit = 1}),
+        0);
+}
+
 /* --- of SQLite alone --- */
+
+/* A list that had to look at all jobs, or to sort them, would take longer with each of them. */
+static void each_filter_has_an_index(void **state)
+{
+    static const struct {
+        enum sql sql;
+        const char *index;
+    } lists[] = {{SQL_LIST, "PRIMARY KEY"},
+                 {SQL_LIST_STATE, "jobs_state"},
+                 {SQL_LIST_PROBLEM, "jobs_problem"},
+                 {SQL_LIST_PROBLEM_STATE, "jobs_problem_state"},
+                 {SQL_LIST_VERDICT, "jobs_verdict"},
+                 {SQL_LIST_PROBLEM_VERDICT, "jobs_problem_verdict"},
+                 {SQL_LIST_OF_BATCH, "jobs_of_batch"},
+                 {SQL_LIST_BATCH, "jobs_batch"}};
+    char path[128], query[4096];
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    (void)state;
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char word[64];
+        snprintf(word, sizeof word, i == 0 ? "USING %s" : "INDEX %s (", lists[i].index);
+        snprintf(query, sizeof query, "EXPLAIN QUERY PLAN %s", kg_svc_sql[lists[i].sql]);
+        assert_int_equal(sqlite3_prepare_v2(db, query, -1, &st, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+        const char *plan = (const char *)sqlite3_column_text(st, 3);
+        if (i > 0 && strstr(plan, word) == NULL) {
+            fail_msg("%s: %s", word, plan);
+        }
+        assert_int_equal(sqlite3_step(st), SQLITE_DONE); /* no sorting after it */
+        sqlite3_finalize(st);
+    }
+    sqlite3_close(db);
+}
+
+/* A store of the first schema: its jobs are counted as it is opened. */
+static void an_older_store_is_migrated(void **state)
+{
+    char path[128], text[512] = "";
+    sqlite3 *db;
+    (void)state;
+    finish_as("relu", T0, "ok", NULL, "timing", 2);
+    kind->close(store);
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "DROP TABLE tallies; DROP TABLE bests; DROP TABLE minutes;"
+                                  "DROP INDEX jobs_verdict; DROP INDEX jobs_problem_verdict;"
+                                  "DROP INDEX jobs_problem_state; DROP INDEX jobs_of_batch;"
+                                  "PRAGMA user_version=1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(kind->tallies(store, note_tally, text, &err), KG_OK);
+    assert_string_equal(text, "[ok   1]");
+    text[0] = '\0';
+    assert_int_equal(kind->bests(store, note_best, text, &err), KG_OK);
+    assert_string_equal(text, "[relu 1 1 0 -]");
+}
 
 static void a_newer_store_is_refused(void **state)
 {
@@ -646,7 +837,8 @@ static void a_store_has_one_server(void **state)
         T(an_old_claim_is_refused), T(a_renewed_claim_lasts), T(three_attempts_then_dead),         \
         T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),                               \
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
-        T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none)
+        T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none),        \
+        T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other)
 
 static int in_redis(void)
 {
@@ -669,7 +861,8 @@ static int in_redis(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ALL, T(a_newer_store_is_refused), T(a_store_has_one_server)};
+    const struct CMUnitTest tests[] = {ALL, T(a_newer_store_is_refused), T(a_store_has_one_server),
+                                       T(each_filter_has_an_index), T(an_older_store_is_migrated)};
     int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
     return failed + in_redis();
 }
