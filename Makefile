@@ -48,7 +48,7 @@ TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT))
 REPLAYS := $(patsubst fuzz/%.c,$(B)/tests/replay_%,$(FUZZ))
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(BENCH))
 
-.PHONY: all help setup torch goldens demo demo-check demo-gym test test-long unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
+.PHONY: all help setup torch goldens demo demo-check demo-gym test test-long test-ui unit programs check sanitize asan ubsan corpus mutants fuzz bench docs format clean
 .DEFAULT_GOAL := all
 
 all: $(B)/kgym $(B)/kgym-runner $(B)/kgops/libkgops.so $(B)/kgops/kgops.h $(LIBRARIES) $(B)/null.so $(B)/libkgym_probe.so ## build everything
@@ -85,6 +85,11 @@ test-long: ## the tests that take long: kill series, whole corpora, sanitizers, 
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) programs
 	@tests/long.sh $(B)
+
+test-ui: ## the dashboard in headless Chromium; pictures of its pages in build/ui
+	@tools/setup.sh ui
+	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/kgym
+	@KGYM_TREE=$(CURDIR) /usr/bin/python3 tests/ui/run.py $(B)/kgym build/ui
 
 programs: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
 
@@ -264,6 +269,9 @@ $(B)/obj/src/gym/device/cuda_source.o: $(KERNELS)
 
 # Holds the script of the Redis store.
 $(B)/obj/src/svc/store_redis_group.o: src/svc/store_redis_traj.lua src/svc/store_redis.lua
+
+# Holds the files of the dashboard.
+$(B)/obj/src/svc/api_ui.o: $(wildcard web/*)
 
 # Hold texts of first messages.
 $(B)/obj/src/gym/prompt/demonstration.o: $(wildcard problems/demonstrations/*)

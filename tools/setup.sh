@@ -4,6 +4,7 @@
 #   tools/setup.sh          to build and run
 #   tools/setup.sh test     also what the tests need
 #   tools/setup.sh check    also what `make check` and `make fuzz` need
+#   tools/setup.sh ui       also what `make test-ui` needs: Chromium and Debian's selenium for Python
 #   tools/setup.sh torch    the project's own Python environment, .venv at the root, with torch, triton,
 #                           numpy and einops (KernelBench's level 3) from PyPI: about a minute and 5 GB. What
 #                           it has is left alone.
@@ -51,6 +52,9 @@ need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi
   libpcre2-dev libutf8proc-dev libevent-dev libsqlite3-dev libzstd-dev libhiredis-dev git)
 if [ "${1:-}" = test ] || [ "${1:-}" = check ]; then
   need+=(libcmocka-dev patch jq python3)
+fi
+if [ "${1:-}" = ui ]; then
+  need+=(chromium chromium-driver python3-selenium fonts-dejavu-core)
 fi
 if [ "${1:-}" = check ]; then
   # Debian starts a server when redis-server is installed, so `make test` goes without where it is missing.

@@ -108,6 +108,7 @@ kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
 kg_svc_handler kg_svc_open_trajectory, kg_svc_list_trajectories, kg_svc_export_trajectories,
     kg_svc_get_trajectory, kg_svc_close_trajectory, kg_svc_post_turn, kg_svc_get_turn;
 kg_svc_handler kg_svc_get_ws, kg_svc_get_schema, kg_svc_get_metadata;
+kg_svc_handler kg_svc_get_overview, kg_svc_get_bests, kg_svc_get_ui, kg_svc_get_root;
 kg_svc_handler kg_svc_kernelgym_evaluate, kg_svc_kernelgym_workflow, kg_svc_kernelgym_batch,
     kg_svc_kernelgym_validate, kg_svc_kernelgym_get_status, kg_svc_kernelgym_get_results,
     kg_svc_kernelgym_get_workflow, kg_svc_kernelgym_cancel, kg_svc_kernelgym_get_health,

@@ -111,9 +111,11 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
     r->method = method_name(x->req);
     snprintf(x->type, sizeof x->type, "%s", header(x->req, "Content-Type"));
     snprintf(x->accept, sizeof x->accept, "%s", header(x->req, "Accept"));
+    snprintf(x->known, sizeof x->known, "%s", header(x->req, "If-None-Match"));
     r->path = x->raw;
     r->type = x->type;
     r->accept = x->accept;
+    r->known = x->known;
     if (x->body == NULL) {
         kg_svc_reply_error(x, 503, "no_memory", "", "no memory for the body");
         return false;

@@ -42,6 +42,7 @@ struct kg_svc_request {
     size_t len;
     const char *type;   /* Content-Type; "": none */
     const char *accept; /* Accept; "": none */
+    const char *known;  /* If-None-Match; "": none */
     unsigned scopes;    /* of the token; all of them where the server asks for none */
 };
 
@@ -94,7 +95,8 @@ void kg_svc_reply_json(struct kg_svc_exchange *x, int status, json_t *body); /* 
 /* {code, message, field}; field "": none. code: a word such as "bad_body". */
 void kg_svc_reply_error(struct kg_svc_exchange *x, int status, const char *code, const char *field,
                         const char *fmt, ...) KG_PRINTF(5, 6);
-/* Another header of the answer; before it. value holds no line break. */
+/* Another header of the answer; before it. value holds no line break. Cache-Control is `no-store`
+ * where none was added. */
 void kg_svc_header(struct kg_svc_exchange *x, const char *name, const char *value);
 
 /* An answer in pieces: begin, any number of adds, end, which ends the exchange. add returns the

@@ -27,7 +27,7 @@ struct kg_svc_exchange {
     struct kg_svc_request request;
     struct evkeyvalq query;
     char *body;
-    char raw[KG_SVC_PATH_MAX], type[128], accept[256];
+    char raw[KG_SVC_PATH_MAX], type[128], accept[256], known[128];
     char path[KG_SVC_PATH_MAX];
     char args[KG_SVC_PATH_MAX]; /* that request.arg points into */
     size_t *share;              /* of its token; NULL: it counts to none */

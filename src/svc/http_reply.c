@@ -116,10 +116,11 @@ const char *kg_svc_reason(int status)
         int status;
         const char *text;
     } known[] = {{200, "OK"},           {202, "Accepted"},           {204, "No Content"},
-                 {400, "Bad Request"},  {401, "Unauthorized"},       {403, "Forbidden"},
-                 {404, "Not Found"},    {405, "Method Not Allowed"}, {409, "Conflict"},
-                 {413, "Too Large"},    {426, "Upgrade Required"},   {429, "Too Many Requests"},
-                 {500, "Server Error"}, {503, "Unavailable"}};
+                 {302, "Found"},        {304, "Not Modified"},       {400, "Bad Request"},
+                 {401, "Unauthorized"}, {403, "Forbidden"},          {404, "Not Found"},
+                 {405, "Method Not Allowed"}, {409, "Conflict"},     {413, "Too Large"},
+                 {426, "Upgrade Required"}, {429, "Too Many Requests"}, {500, "Server Error"},
+                 {503, "Unavailable"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].status == status) {
             return known[i].text;
@@ -131,7 +132,10 @@ const char *kg_svc_reason(int status)
 static void add_headers(struct kg_svc_exchange *x, const char *type)
 {
     kg_svc_header(x, "Content-Type", type);
-    kg_svc_header(x, "Cache-Control", "no-store");
+    if (x->req != NULL &&
+        evhttp_find_header(evhttp_request_get_output_headers(x->req), "Cache-Control") == NULL) {
+        kg_svc_header(x, "Cache-Control", "no-store");
+    }
     kg_svc_header(x, "X-Content-Type-Options", "nosniff");
     if (x->http->closing) {
         kg_svc_header(x, "Connection", "close");

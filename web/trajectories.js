@@ -1,0 +1,57 @@
+// Trajectories: a list, and one of them turn by turn.
+
+import { get, getIfThere } from './api.js';
+import { chip, count, empty, facts, h, pre, section, shortId, table, time } from './dom.js';
+import { diff } from './diff.js';
+
+const nameOf = (t) => t.problem?.name ?? t.problem ?? t.id;
+const numberOf = (turn) => turn.n ?? turn.turn;
+const turnsOf = (t) => (Array.isArray(t.turns) ? t.turns.length : t.turns);
+
+export function trajectories(view) {
+  return async () => {
+    const answer = await getIfThere('trajectories?limit=100', view.signal);
+    return [h('h1', null, 'Trajectories'), section('', 'A trajectory is a problem and the turns that a model took at it.',
+      table('trajectories', [
+        { head: 'Opened', cls: 'fit', cell: (t) => time(t.created) },
+        { head: 'Problem', cell: (t) => h('a', { href: `#/trajectories/${encodeURIComponent(t.id)}`, 'data-key': `t-${t.id}` }, nameOf(t)) },
+        { head: 'State', cls: 'fit', cell: (t) => t.state ?? '–' },
+        { head: 'turns', cls: 'n', cell: (t) => count(turnsOf(t)) },
+        { head: 'best turn', cls: 'n', cell: (t) => t.best ?? '–' },
+        { head: 'id', cls: 'fit', cell: (t) => shortId(t.id) },
+      ], answer?.trajectories ?? [], 'None yet.'))];
+  };
+}
+
+// The code of a reply: its last fenced block, or all of it.
+export function codeOf(reply) {
+  const blocks = [...String(reply ?? '').matchAll(/^```[^\n]*\n([\s\S]*?)^```/gm)];
+  return blocks.length > 0 ? blocks.at(-1)[1] : String(reply ?? '');
+}
+
+const rewardsOf = (rewards) => Object.entries(rewards ?? {}).map(([name, r]) => {
+  const value = typeof r === 'object' && r !== null ? r.value : r;
+  return `${name} ${typeof value === 'number' ? value.toFixed(3) : '–'}`;
+}).join(', ');
+
+function turn(t, before, best) {
+  return section(`Turn ${numberOf(t)}`, null,
+    h('p', null, t.verdict ? chip(t.verdict, t.reason) : chip(t.state ?? 'running'), ' ', best === numberOf(t) && chip('ok', 'best turn'), ' ',
+      t.evaluation && h('a', { href: `#/evaluations/${encodeURIComponent(t.evaluation)}` }, 'its evaluation')),
+    facts([['Rewards', rewardsOf(t.rewards)]]),
+    h('h3', null, before ? 'What changed since the turn before' : 'Code'),
+    before ? diff(codeOf(before.reply), codeOf(t.reply)) : pre(codeOf(t.reply)),
+    h('details', { 'data-key': `reply-${numberOf(t)}` }, h('summary', null, 'The whole reply'), pre(String(t.reply ?? ''))),
+    t.feedback && [h('h3', null, 'Feedback'), pre(String(t.feedback))]);
+}
+
+export function trajectory(view) {
+  const [id] = view.args;
+  return async () => {
+    const t = await get(`trajectories/${encodeURIComponent(id)}`, view.signal);
+    const turns = Array.isArray(t.turns) ? t.turns : [];
+    return [h('h1', null, nameOf(t)), h('p', { class: 'sub mono' }, id),
+      section('', null, facts([['State', t.state], ['Group', t.group], ['Turns', turns.length], ['Best turn', t.best], ['Opened', t.created && time(t.created)]])),
+      turns.length > 0 ? turns.map((x, i) => turn(x, turns[i - 1], t.best)) : section('Turns', null, empty('None yet.'))].flat();
+  };
+}
