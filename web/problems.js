@@ -1,6 +1,6 @@
 // The problems of the suites, how often each was solved, and its fastest kernel.
 
-import { get, getIfThere } from './api.js';
+import { get } from './api.js';
 import { code, count, empty, h, link, outcome, percent, pre, ratio, section, span, table, time } from './dom.js';
 import { speed } from './evaluation.js';
 
@@ -47,7 +47,7 @@ export function problem(view) {
   let prompt = null;
   view.live = (e) => e.type === 'finished';
   return async () => {
-    prompt ??= (await getIfThere(`problems/${path}/prompt`, view.signal))?.prompt;
+    prompt ??= (await get(`problems/${path}/prompt`, view.signal).catch(() => null))?.prompt ?? '';
     const [best, list] = await Promise.all([get('bests', view.signal), get(`evaluations?limit=20&problem=${path}`, view.signal)]);
     const b = best.problems.find((p) => p.problem === name);
     const fastest = b?.id ? await get(`evaluations/${b.id}`, view.signal) : null;

@@ -17,7 +17,8 @@ export function trajectories(view) {
         { head: 'Problem', cell: (t) => h('a', { href: `#/trajectories/${encodeURIComponent(t.id)}`, 'data-key': `t-${t.id}` }, nameOf(t)) },
         { head: 'State', cls: 'fit', cell: (t) => t.state ?? '–' },
         { head: 'turns', cls: 'n', cell: (t) => count(turnsOf(t)) },
-        { head: 'best turn', cls: 'n', cell: (t) => t.best ?? '–' },
+        { head: 'at most', cls: 'n extra', cell: (t) => t.max_turns ?? '–' },
+        { head: 'Ended', cls: 'fit', cell: (t) => t.end ?? '–' },
         { head: 'id', cls: 'fit', cell: (t) => shortId(t.id) },
       ], answer?.trajectories ?? [], 'None yet.'))];
   };
@@ -50,8 +51,9 @@ export function trajectory(view) {
   return async () => {
     const t = await get(`trajectories/${encodeURIComponent(id)}`, view.signal);
     const turns = Array.isArray(t.turns) ? t.turns : [];
+    const best = t.best ?? t.extra?.best;
     return [h('h1', null, nameOf(t)), h('p', { class: 'sub mono' }, id),
-      section('', null, facts([['State', t.state], ['Group', t.group], ['Turns', turns.length], ['Best turn', t.best], ['Opened', t.created && time(t.created)]])),
-      turns.length > 0 ? turns.map((x, i) => turn(x, turns[i - 1], t.best)) : section('Turns', null, empty('None yet.'))].flat();
+      section('', null, facts([['State', t.state], ['Ended', t.end], ['Group', t.group], ['Turns', turns.length], ['Best turn', best], ['Opened', t.created && time(t.created)]])),
+      turns.length > 0 ? turns.map((x, i) => turn(x, turns[i - 1], best)) : section('Turns', null, empty('None yet.'))].flat();
   };
 }
