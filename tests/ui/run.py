@@ -220,6 +220,34 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.active("e.name + e.value"), "problemsoft")
         self.service.judge(self.service.answers[0])
 
+    def test_a_trajectory_turn_by_turn(self):
+        turns = [{"turn": i + 1, "state": "judged", "evaluation": self.ids[i], "verdict": verdict,
+                  "reason": "", "rewards": {"dr-kernel": reward}, "feedback": EVIL if i == 0 else None,
+                  "reply": f"{EVIL}\n```c\n{self.service.answers[i]['candidate']['code']}```\n"}
+                 for i, (verdict, reward) in enumerate((("wrong", 0.0), ("ok", 1.25)))]
+        one = {"id": "0" * 26, "problem": {"name": "softmax"}, "group": "g", "state": "ended",
+               "end": "done", "best": 2, "turns": turns}
+        row = {**one, "problem": "softmax", "turns": 2, "max_turns": 3, "created": 1.7e9}
+        gate = Gate(self.service.root, {"/v1/trajectories": {"trajectories": [row]},
+                                        "/v1/trajectories/" + one["id"]: one})
+        self.addCleanup(gate.close)
+        self.open_locked(gate)
+        self.browser.find_element(By.ID, "token").send_keys(Gate.TOKEN, Keys.ENTER)
+        self.until(self.drawn)
+        for mode in MODES:
+            for width in WIDTHS:
+                self.look(mode, width)
+                self.browser.get(gate.root + "/ui/#/trajectories")
+                self.until(lambda: "softmax" in self.text())
+                self.browser.find_element(By.CSS_SELECTOR, "td a").send_keys(Keys.ENTER)
+                self.until(lambda: "Turn 2" in self.text())
+                for word in ("fast_expf", "best turn", "dr-kernel 1.250", EVIL):
+                    self.assertIn(word, self.text())
+                self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, "main img, main script"), [])
+                self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".diff .add")), 3)
+                self.assertLessEqual(self.browser.execute_script("return document.documentElement.scrollWidth"), width)
+                self.browser.save_screenshot(f"{PICTURES}/trajectory-{mode}-{width}.png")
+
     def test_a_token_is_asked_for_once(self):
         gate = Gate(self.service.root)
         self.addCleanup(gate.close)
@@ -244,12 +272,14 @@ class Pages(unittest.TestCase):
 
 
 class Gate:
-    """Passes requests on to a service, those of /v1 only with a token: as a service with tokens does."""
+    """Passes requests on to a service, those of /v1 only with a token: as a service with tokens does.
+    own: answers of its own, by path."""
 
     TOKEN = "a-token-of-this-test"
 
-    def __init__(self, service):
+    def __init__(self, service, own=None):
         gate = self
+        own = own or {}
         self.paths, self.streams, self.closed = [], [], threading.Event()
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -268,6 +298,9 @@ class Gate:
                     self.wfile.write(b": kgym\n\n")
                     self.wfile.flush()
                     gate.closed.wait()
+                    return
+                if self.path.split("?")[0] in own:
+                    self.answer(200, "application/json", json.dumps(own[self.path.split("?")[0]]).encode())
                     return
                 request = urllib.request.Request(service + self.path, headers={"Accept": self.headers["Accept"]})
                 try:

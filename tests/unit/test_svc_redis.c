@@ -335,6 +335,44 @@ static void lists_go_on_past_a_page(void **state)
     kg_buf_deinit(&text);
 }
 
+/* A filter that no set serves costs a page so many jobs at most: the next page goes on from there.
+ */
+static void a_page_looks_at_so_many_jobs(void **state)
+{
+    enum { N = KG_SVC_LOOK_MOST + 10 };
+    char next[KG_ULID_LEN], after[KG_ULID_LEN], id[KG_ULID_LEN], first[KG_ULID_LEN] = "";
+    bool known;
+    (void)state;
+    need_redis();
+    assert_int_equal(kind->begin(store, &err), KG_OK);
+    for (int i = 0; i < N; i++) {
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
+        job.problem = "p";
+        job.device = job.configuration = job.task = i == 0 ? "first" : "x";
+        (void)!kind->submit(store, &job, 0, id, &known, &err);
+        if (i == 0) {
+            memcpy(first, id, sizeof first);
+        }
+        kg_svc_job_deinit(&job);
+    }
+    assert_int_equal(kind->commit(store, &err), KG_OK);
+    assert_int_equal(kind->begin(store, &err), KG_OK);
+    (void)!kind->cancel(store, first, T0, &known, &err);
+    assert_int_equal(kind->commit(store, &err), KG_OK);
+    id[0] = '\0';
+    struct kg_svc_filter f = {.state = KG_SVC_CANCELLED, .problem = "p", .limit = 5, .next = next};
+    assert_int_equal(kind->list(store, &f, note_id, id, &err), KG_OK);
+    assert_string_equal(id, "");
+    assert_int_equal(strlen(next), KG_ULID_LEN - 1);
+    memcpy(after, next, sizeof after);
+    f.after = after;
+    assert_int_equal(kind->list(store, &f, note_id, id, &err), KG_OK);
+    assert_string_equal(id, first);
+    assert_string_equal(next, "");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -347,6 +385,7 @@ int main(void)
         T(a_claim_follows_the_rules_of_lanes),
         T(events_go_by_id),
         T(lists_go_on_past_a_page),
+        T(a_page_looks_at_so_many_jobs),
     };
     signal(SIGPIPE, SIG_IGN); /* as the api process does */
     return cmocka_run_group_tests(tests, NULL, NULL);
