@@ -1,6 +1,8 @@
 // The service: requests, the token, and events as they happen. The token is kept until the tab is
 // closed, and goes to this service only.
 
+import { h } from './dom.js';
+
 const root = new URL('..', document.baseURI);
 const KEPT = 'kgym.token';
 let asking = null; // while the dialog is open: its promise
@@ -19,13 +21,14 @@ function headers(accept) {
 }
 
 // The dialog that asks for a token. It is one, however many requests wait for it.
-function askForToken(h) {
+function askForToken(refused) {
   asking ??= new Promise((resolve) => {
     const field = h('input', { type: 'password', id: 'token', autocomplete: 'off', required: true });
     const dialog = h('dialog', { 'aria-labelledby': 'token-title' },
       h('form', { method: 'dialog' },
         h('h2', { id: 'token-title' }, 'This service asks for a token'),
         h('p', null, 'A token with the scope read shows all pages. It is kept until this tab is closed.'),
+        refused && h('p', { class: 'bad', role: 'alert' }, 'That token does not open this service.'),
         h('label', { for: 'token' }, 'Token', field),
         h('button', { class: 'primary', type: 'submit' }, 'Go on')));
     dialog.querySelector('form').addEventListener('submit', (e) => {
@@ -49,10 +52,13 @@ async function send(path, accept, signal) {
   for (;;) {
     const sent = sessionStorage.getItem(KEPT);
     const answer = await fetch(new URL(path, root), { headers: headers(accept), cache: 'no-store', signal });
-    if (answer.status !== 401) return answer;
+    const refused = answer.status === 403 && sent !== null; // a token that is meant for something else
+    if (answer.status !== 401 && !refused) return answer;
     if (sent === sessionStorage.getItem(KEPT)) {
       sessionStorage.removeItem(KEPT);
-      await askForToken((await import('./dom.js')).h);
+      await askForToken(sent !== null);
+    } else {
+      await asking;
     }
   }
 }

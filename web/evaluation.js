@@ -44,7 +44,7 @@ function rewards(record) {
   const list = Object.entries(record.rewards ?? {});
   return list.length > 0 && section('Rewards', null, table('rewards', [
     { head: 'Preset', cls: 'fit', cell: ([name]) => name }, { head: 'Reward', cls: 'n', cell: ([, r]) => r.value?.toFixed(3) ?? '–' },
-    { head: 'Terms', cell: ([, r]) => Object.entries(r.terms ?? {}).map(([k, v]) => `${k} ${v}`).join(', ') },
+    { head: 'Terms', cell: ([, r]) => Object.entries(r.terms ?? {}).map(([k, v]) => `${k} ${typeof v === 'number' ? Number(v.toFixed(3)) : v}`).join(', ') },
     { head: 'Why', cls: 'text', cell: ([, r]) => (r.why ? show(r.why) : '') }], list, ''));
 }
 

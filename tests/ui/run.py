@@ -256,6 +256,7 @@ class Pages(unittest.TestCase):
         field.send_keys("wrong", Keys.ENTER)
         self.until(lambda: self.browser.find_elements(By.ID, "token") and
                    self.browser.find_element(By.ID, "token").get_attribute("value") == "")
+        self.assertIn("does not open", self.browser.find_element(By.TAG_NAME, "dialog").text)
         self.browser.find_element(By.ID, "token").send_keys(Gate.TOKEN, Keys.ENTER)
         self.until(self.drawn)
         self.live()
