@@ -67,7 +67,8 @@ static void done(struct kg_svc_op *op)
     free(o);
 }
 
-/* What lists and counts show of a record. Only a time that was measured by the gym is a speed. */
+/* What lists and counts show of a record. Only a time that was measured by the gym is a speed: a
+ * hack may have been timed as well, so its speed is left out below. */
 static void look_into(const json_t *record, char stage[32], double *speedup)
 {
     const json_t *timing = json_object_get(record, "timing");
@@ -131,12 +132,14 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     }
     struct finish_op *o = calloc(1, sizeof *o);
     KG_ASSERT(o != NULL);
+    const char *verdict = text(body, "verdict");
+    bool ok = verdict != NULL && strcmp(verdict, "ok") == 0;
     *o = (struct finish_op){.op = {.run = run, .done = done},
                             .api = ctx,
                             .x = x,
                             .body = body,
                             .outcome = outcome,
-                            .speedup = speedup};
+                            .speedup = ok ? speedup : 0};
     memcpy(o->stage, stage, sizeof o->stage);
     kg_svc_writer_post(o->api->writer, &o->op);
 }

@@ -276,8 +276,8 @@ local function tally(j, e)
   end
   local minute = math.floor(e.now / 60000)
   local slot = int(minute % MINUTES)
-  local at, n = string.match(call('HGET', P .. 'minutes', slot) or '', '^(%d+) (%d+)$')
-  call('HSET', P .. 'minutes', slot, int(minute) .. ' ' .. int(at == int(minute) and n + 1 or 1))
+  local last, n = string.match(call('HGET', P .. 'minutes', slot) or '', '^(%d+) (%d+)$')
+  call('HSET', P .. 'minutes', slot, int(minute) .. ' ' .. int(last == int(minute) and n + 1 or 1))
   if string.sub(j.problem, 1, 7) == 'sha256:' then return end -- a text of a client's
   local done, ok, speedup, id =
     string.match(call('HGET', P .. 'bests', j.problem) or '0 0 0 ', '^(%d+) (%d+) (%S+) (.*)$')

@@ -153,7 +153,7 @@ static void a_browser_is_led_to_the_dashboard(void **state)
 }
 
 /* Of a record the counts take stage and speed, where the gym has measured it. */
-static void judge(const char *timing)
+static void judge(const char *verdict, const char *timing)
 {
     json_decref(
         svc_json(202, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"r\"}"));
@@ -167,7 +167,7 @@ static void judge(const char *timing)
     json_t *end =
         json_pack("{s:O, s:O, s:O, s:s, s:s, s:s}", "id", json_object_get(c, "id"), "claim",
                   json_object_get(c, "claim"), "fence", json_object_get(c, "fence"), "outcome",
-                  "finished", "record", record, "verdict", "ok");
+                  "finished", "record", record, "verdict", verdict);
     char *text = json_dumps(end, 0);
     json_decref(svc_json(200, "POST", "/v1/worker/finish", text));
     free(text);
@@ -178,15 +178,16 @@ static void judge(const char *timing)
 static void counts_come_from_records(void **state)
 {
     (void)state;
-    judge("{\"status\": \"not_trusted\", \"claims\": null}");
-    judge("{\"status\": \"measured\", \"claims\": {\"trials\": 5}}");
+    judge("ok", "{\"status\": \"not_trusted\", \"claims\": null}");
+    judge("ok", "{\"status\": \"measured\", \"claims\": {\"trials\": 5}}");
+    judge("hack", "{\"status\": \"measured\", \"claims\": null}");
     json_t *j = svc_json(200, "GET", "/v1/bests", "");
     const json_t *b = json_array_get(json_object_get(j, "problems"), 0);
     assert_string_equal(svc_text(b, "problem"), "silu");
     assert_int_equal(json_integer_value(json_object_get(b, "ok")), 2);
     assert_true(json_is_null(json_object_get(b, "speedup")));
     json_decref(j);
-    judge("{\"status\": \"measured\", \"claims\": null}");
+    judge("ok", "{\"status\": \"measured\", \"claims\": null}");
     j = svc_json(200, "GET", "/v1/bests", "");
     b = json_array_get(json_object_get(j, "problems"), 0);
     assert_true(json_real_value(json_object_get(b, "speedup")) == 2.5);
