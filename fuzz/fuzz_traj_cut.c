@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct kg_buf rest;
     json_t *whole = NULL, *left = NULL;
     kg_buf_init(&rest, size + 64);
-    bool is_object = kg_json_parse(text, size, "whole", &whole, &ignored) == KG_OK &&
-                     json_is_object(whole);
+    bool is_object =
+        kg_json_parse(text, size, "whole", &whole, &ignored) == KG_OK && json_is_object(whole);
     bool taken = kg_svc_traj_cut(text, size, names, 2, cut, &rest, &err) == KG_OK;
     KG_ASSERT(taken || !is_object); /* it refuses nothing that jansson takes */
     if (is_object) {

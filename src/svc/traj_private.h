@@ -1,4 +1,4 @@
-/* Private to trajectories.c and traj_turns.c: answers. */
+/* Private to trajectories.c, traj_turns.c and traj_end.c: answers. */
 #ifndef KG_SVC_TRAJ_PRIVATE_H
 #define KG_SVC_TRAJ_PRIVATE_H
 
@@ -21,6 +21,11 @@ void kg_svc_traj_refuse(const struct kg_svc_traj_asker *who, int status, const c
 void kg_svc_traj_fail(const struct kg_svc_traj_asker *who, const struct kg_err *err);
 /* text is released. */
 void kg_svc_traj_give(const struct kg_svc_traj_asker *who, int status, struct kg_buf *text);
+/* Answers with what `write` adds of trajectory id. */
+void kg_svc_traj_give_told(const struct kg_svc_traj_asker *who, const char *id,
+                           void (*write)(const struct kg_svc_told *t, struct kg_buf *out));
+/* kg_svc_told_line() with `extra`. */
+void kg_svc_traj_write_line(const struct kg_svc_told *t, struct kg_buf *out);
 /* Ends it, if it still has so many turns; nobody waits for that. */
 void kg_svc_traj_end_soon(struct kg_svc_api *a, const char *id, int64_t turns, const char *how);
 

@@ -90,9 +90,8 @@ static enum kg_code take(const char *id, int64_t n, const char *hash, const char
 {
     struct kg_err e = KG_ERR_INIT;
     struct kg_svc_job job;
-    struct kg_svc_turn t = {.n = n,
-                            .taken_ms = T0 + n,
-                            .content = {.segment = "C", .offset = 3, .len = 4, .sum = "y"}};
+    struct kg_svc_turn t = {
+        .n = n, .taken_ms = T0 + n, .content = {.segment = "C", .offset = 3, .len = 4, .sum = "y"}};
     snprintf(t.trajectory, sizeof t.trajectory, "%s", id);
     snprintf(t.hash, sizeof t.hash, "%s", hash);
     kg_svc_job_init(&job);

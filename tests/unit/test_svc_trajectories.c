@@ -1,5 +1,6 @@
 /* Trajectories of the service: members that come back byte for byte, conversations through `kgym
- * serve`, their ends and their export. Replies are without code, so each turn takes milliseconds. */
+ * serve`, their ends and their export. Replies are without code, so each turn takes milliseconds.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,9 @@
 #include "tests/support/svc_rig.h"
 
 #define OPEN "{\"problem\": \"silu\", \"max_turns\": 2, \"rewards\": \"ladder,dr-kernel\"%s}"
-#define RAW "{\"ids\": [12345678901234567890, 1],\r\n \"logp\":[1e-3 ,0.10,-0.0], \"t\": \"\\u00e9\\ud800\"}"
+#define RAW                                                                                        \
+    "{\"ids\": [12345678901234567890, 1],\r\n \"logp\":[1e-3 ,0.10,-0.0], \"t\": "                 \
+    "\"\\u00e9\\ud800\"}"
 
 enum { PATH = 256, PATIENCE_S = 240 };
 
@@ -47,10 +50,25 @@ static void cut_is(const char *text, const char *value, const char *rest_wanted)
 
 static void a_member_is_cut_out(void **state)
 {
-    static const char *const bad[] = {
-        "", "[]", "{\"a\":01}", "{\"a\":1,}", "{\"a\":[1,]}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}",
-        "{\"a\":.5}", "{\"a\":1.}", "{\"a\":1e}", "{\"a\":nul}", "{a:1}", "{\"a\" 1}", "{\"a\":1} x",
-        "{\"a\":\"\n\"}", "{\"a\":\"\xff\"}", "{\"a\":{\"b\":1]}", "{\"a\":-}", "{\"a\":\"b}"};
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "{\"a\":01}",
+                                      "{\"a\":1,}",
+                                      "{\"a\":[1,]}",
+                                      "{\"a\":\"\\x\"}",
+                                      "{\"a\":\"\\u12\"}",
+                                      "{\"a\":.5}",
+                                      "{\"a\":1.}",
+                                      "{\"a\":1e}",
+                                      "{\"a\":nul}",
+                                      "{a:1}",
+                                      "{\"a\" 1}",
+                                      "{\"a\":1} x",
+                                      "{\"a\":\"\n\"}",
+                                      "{\"a\":\"\xff\"}",
+                                      "{\"a\":{\"b\":1]}",
+                                      "{\"a\":-}",
+                                      "{\"a\":\"b}"};
     char deep[400];
     (void)state;
     cut_is("{\"n\":1, \"extra\" : " RAW "  }", RAW, "{\"n\":1,\"extra\":null}");
@@ -144,9 +162,9 @@ static void check_answer(const json_t *j, int n, bool done)
 
 static void check_whole(const char *id)
 {
-    static const char *const members[] = {"schema", "id",     "group",  "problem", "configuration",
-                                          "source", "system", "prompt", "turns",   "end",
-                                          "extra"};
+    static const char *const members[] = {"schema",        "id",     "group",  "problem",
+                                          "configuration", "source", "system", "prompt",
+                                          "turns",         "end",    "extra"};
     static const char *const of_turn[] = {"turn",       "reply",    "finish",  "record", "verdict",
                                           "reason",     "speedup",  "rewards", "shared", "feedback",
                                           "speedup_lo", "coverage", "extra"};
@@ -526,7 +544,8 @@ static void bad_requests(void **state)
         {400, "POST", "/v1/trajectories", "{\"problem\": \"silu\", \"meta\": [1]}", "meta"},
         {400, "POST", "/v1/trajectories", "{\"problem\": \"silu\", \"set\": {\"python\": \"/x\"}}",
          "set"},
-        {400, "POST", "/v1/trajectories", "{\"problem\": \"silu\", \"preset\": \"none\"}", "preset"},
+        {400, "POST", "/v1/trajectories", "{\"problem\": \"silu\", \"preset\": \"none\"}",
+         "preset"},
         {400, "POST", "/v1/trajectories", "{\"problem\": 01}", ""},
         {404, "GET", "/v1/trajectories/01ARZ3NDEKTSV4RRFFQ69G5FAV", "", ""},
         {404, "GET", "/v1/trajectories/x", "", ""},
