@@ -70,7 +70,9 @@ void kg_svc_sessions_end(struct kg_svc_api *a);
 
 struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
     const char *problem, *problem_source, *tag;
-    json_t *text; /* a string: reply or source; borrowed */
+    const char *problem_file;        /* of problem_source: NAME.c or NAME.py; NULL: by its text */
+    const char *stop_after, *replay; /* as in struct kgym_task; NULL: none */
+    json_t *text;                    /* a string: reply or source; borrowed */
     bool source;
     const char *preset, *rewards, *key;
     enum kg_svc_priority priority;
@@ -91,6 +93,9 @@ bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int 
                     struct kg_svc_job *job, struct kg_svc_refusal *no);
 /* Is this word a path, or a row of a file, rather than a name of the suites? */
 bool kg_svc_is_path(const char *problem);
+/* Is this the name of a problem's file, without a folder: it ends in .c or .py? */
+bool kg_svc_is_file_name(const char *name);
+bool kg_svc_is_stage(const char *name); /* of an evaluation */
 /* One of reply and source (NULL: absent), as text and source of *ask. False: 400 was answered. */
 bool kg_svc_take_text(struct kg_svc_exchange *x, json_t *reply, json_t *source, int line,
                       struct kg_svc_ask_for *ask);

@@ -5,8 +5,9 @@
 #include "svc/api_private.h"
 
 static const char *const members[] = {
-    "problem", "problem_source", "reply", "source",     "preset", "set",
-    "rewards", "priority",       "key",   "deadline_s", "tag",    NULL};
+    "problem", "problem_source", "problem_file", "reply",      "source", "preset",     "set",
+    "rewards", "priority",       "key",          "deadline_s", "tag",    "stop_after", "replay",
+    NULL};
 
 enum { DEADLINE_MAX_S = 7 * 86400, SETTINGS_MAX = 64 };
 
@@ -115,8 +116,12 @@ static bool configure(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, st
 /* --- the problem --- */
 
 /* The text of a problem says its language: C begins with a comment or a directive. */
-static const char *file_of_source(const char *text)
+static const char *file_of_source(const struct kg_svc_ask_for *ask)
 {
+    const char *text = ask->problem_source;
+    if (ask->problem_file != NULL) {
+        return ask->problem_file;
+    }
     text += strspn(text, " \t\r\n");
     bool c = strncmp(text, "/*", 2) == 0 || strncmp(text, "//", 2) == 0 ||
              strncmp(text, "#include", 8) == 0;
@@ -138,7 +143,8 @@ static bool find_problem(struct kg_svc_api *a, const struct kg_svc_ask_for *ask,
     if (ask->problem_source != NULL) {
         kg_sha256_hex(ask->problem_source, strlen(ask->problem_source), sum);
         kg_buf_addf(name, "sha256:%s", sum);
-        bool c = strcmp(file_of_source(ask->problem_source), "problem.c") == 0;
+        const char *file = file_of_source(ask);
+        bool c = strcmp(strrchr(file, '.'), ".c") == 0;
         snprintf(device, KG_SVC_DEVICE_MAX, "%s", c ? "cpu" : "torch");
         return true;
     }
@@ -156,7 +162,7 @@ static bool find_problem(struct kg_svc_api *a, const struct kg_svc_ask_for *ask,
 
 static json_t *task_of(const struct kg_svc_ask_for *ask)
 {
-    const char *problem = ask->problem != NULL ? ask->problem : file_of_source(ask->problem_source);
+    const char *problem = ask->problem != NULL ? ask->problem : file_of_source(ask);
     json_t *j =
         json_pack("{s:s, s:O, s:b}", "problem", problem, "text", ask->text, "source", ask->source);
     if (ask->problem_source != NULL) {
@@ -167,6 +173,12 @@ static json_t *task_of(const struct kg_svc_ask_for *ask)
     }
     if (ask->tag != NULL) {
         json_object_set_new(j, "tag", json_string(ask->tag));
+    }
+    if (ask->stop_after != NULL) {
+        json_object_set_new(j, "stop_after", json_string(ask->stop_after));
+    }
+    if (ask->replay != NULL) {
+        json_object_set_new(j, "replay", json_string(ask->replay));
     }
     return j;
 }
@@ -301,6 +313,17 @@ static bool read_rest(struct kg_svc_exchange *x, const json_t *body, struct kg_s
         return false;
     }
     ask->set = json_is_object(set) ? set : NULL;
+    if (ask->problem_file != NULL &&
+        (ask->problem_source == NULL || !kg_svc_is_file_name(ask->problem_file))) {
+        kg_svc_reply_error(x, 400, "bad_problem", "problem_file",
+                           "`problem_file` goes with `problem_source`: NAME.c or NAME.py");
+        return false;
+    }
+    if (ask->stop_after != NULL && !kg_svc_is_stage(ask->stop_after)) {
+        kg_svc_reply_error(x, 400, "bad_stage", "stop_after",
+                           "`stop_after` must be extract, static, compile, tiny, full or timing");
+        return false;
+    }
     size_t key = ask->key != NULL ? strlen(ask->key) : 1, tag = ask->tag ? strlen(ask->tag) : 1;
     if (key == 0 || key > KG_SVC_KEY_MAX || tag == 0 || tag > KG_SVC_KEY_MAX) {
         kg_svc_reply_error(x, 400, "bad_key", key == 0 || key > KG_SVC_KEY_MAX ? "key" : "tag",
@@ -337,7 +360,8 @@ static bool read_body(struct kg_svc_exchange *x, const json_t *body, struct kg_s
     } texts[] = {{"problem", &ask->problem}, {"problem_source", &ask->problem_source},
                  {"preset", &ask->preset},   {"rewards", &ask->rewards},
                  {"key", &ask->key},         {"tag", &ask->tag},
-                 {"priority", &priority}};
+                 {"priority", &priority},    {"problem_file", &ask->problem_file},
+                 {"replay", &ask->replay},   {"stop_after", &ask->stop_after}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts && ok; i++) {
         *texts[i].out = kg_svc_body_text(x, body, texts[i].name, &ok);
     }

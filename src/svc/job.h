@@ -57,7 +57,8 @@ struct kg_svc_job {
     enum kg_svc_priority priority;
     int64_t deadline_ms; /* the answer must be there; 0: no limit */
     /* What the worker gets, JSON: {"problem", "problem_text"?, "text", "source"?, "tag"?,
-     * "rewards"?, "stop_after"?}, as in struct kgym_task. "" once the job is done or cancelled. */
+     * "rewards"?, "stop_after"?, "replay"?}, as in struct kgym_task. "" once the job is done or
+     * cancelled. */
     const char *task;
     const char *batch; /* id of its batch; "": none */
     int64_t batch_at;  /* its line there, from 0 */

@@ -144,7 +144,7 @@ enum kg_code kg_svc_pool_submit(struct kg_svc_pool *p, const json_t *task, doubl
                                 uint64_t *id, struct kg_err *err)
 {
     const json_t *problem_text = json_object_get(task, "problem_text");
-    const json_t *text = json_object_get(task, "text");
+    const json_t *text = json_object_get(task, "text"), *replay = json_object_get(task, "replay");
     const struct kgym_task t = {.size = sizeof t,
                                 .problem = json_string_value(json_object_get(task, "problem")),
                                 .problem_text = json_string_value(problem_text),
@@ -156,7 +156,9 @@ enum kg_code kg_svc_pool_submit(struct kg_svc_pool *p, const json_t *task, doubl
                                 .deadline_s = deadline_s,
                                 .rewards = json_string_value(json_object_get(task, "rewards")),
                                 .stop_after =
-                                    json_string_value(json_object_get(task, "stop_after"))};
+                                    json_string_value(json_object_get(task, "stop_after")),
+                                .replay = json_string_value(replay),
+                                .replay_len = json_string_length(replay)};
     struct kgym_error e;
     if (kgym_submit(p->pool, &t, id, &e) != KGYM_OK) {
         fail_from(err, &e);
