@@ -104,12 +104,33 @@ static bool add_event(void *ctx, const struct kg_svc_event *e)
     return true;
 }
 
+/* ?after=N, or ?after=now. False: it was answered. */
+static bool read_after(struct kg_svc_api *a, struct kg_svc_exchange *x, int64_t *out)
+{
+    const char *text = kg_svc_query(x, "after");
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_svc_stats s;
+    double after = 0;
+    if (text == NULL || strcmp(text, "now") != 0) {
+        bool good = kg_svc_query_number(x, "after", 9e15, &after);
+        *out = (int64_t)after;
+        return good;
+    }
+    if (a->store->kind->stats(a->store, &s, &err) != KG_OK) {
+        kg_svc_answer_error(x, &err, "");
+        return false;
+    }
+    *out = s.last_event;
+    return true;
+}
+
 void kg_svc_get_events(struct kg_svc_exchange *x, void *ctx)
 {
     static const char *const known[] = {"after", "job", "limit", NULL};
     struct kg_svc_api *a = ctx;
     struct kg_err err = KG_ERR_INIT;
-    double after = 0, limit = 0;
+    int64_t after;
+    double limit = 0;
     const char *job = kg_svc_query(x, "job");
     if (kg_svc_query_unknown(x, known) != NULL) {
         kg_svc_reply_error(x, 400, "bad_query", "", "the query may have after, job, limit");
@@ -119,22 +140,21 @@ void kg_svc_get_events(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_error(x, 400, "bad_query", "job", "`job` must be the id of an evaluation");
         return;
     }
-    if (!kg_svc_query_number(x, "after", 9e15, &after) ||
-        !kg_svc_query_number(x, "limit", 10000, &limit)) {
+    if (!read_after(a, x, &after) || !kg_svc_query_number(x, "limit", 10000, &limit)) {
         return;
     }
     if (strstr(kg_svc_request(x)->accept, "text/event-stream") != NULL) {
         struct kg_svc_stream *s = new_stream(a, x, "text/event-stream");
         s->events = true;
-        s->after = (int64_t)after;
+        s->after = after;
         snprintf(s->job, sizeof s->job, "%s", job != NULL ? job : "");
         send_bytes(s, ": kgym\n\n", 8);
         kg_svc_streams_pump(a);
         return;
     }
     json_t *list = json_array();
-    if (a->store->kind->events(a->store, (int64_t)after, job, limit >= 1 ? (size_t)limit : 1000,
-                               add_event, list, &err) != KG_OK) {
+    if (a->store->kind->events(a->store, after, job, limit >= 1 ? (size_t)limit : 1000, add_event,
+                               list, &err) != KG_OK) {
         json_decref(list);
         kg_svc_answer_error(x, &err, "");
         return;

@@ -1,4 +1,4 @@
-/* The worker's side of HTTP. */
+/* The client's side of HTTP: a worker's, and that of a pool whose judge is a service. */
 #include "svc/client.h"
 
 #include <event2/buffer.h>
@@ -12,7 +12,7 @@
 struct kg_svc_client {
     struct event_base *base;
     struct evhttp_connection *connection;
-    char host[256], *token;
+    char host[260], *token; /* host: as the header has it */
     struct call *calls;
     bool closing;
 };
@@ -31,7 +31,8 @@ enum kg_code kg_svc_client_open(struct event_base *base, const char *host, int p
     *out = NULL;
     struct kg_svc_client *c = calloc(1, sizeof *c);
     if (c != NULL) {
-        snprintf(c->host, sizeof c->host, "%s", host);
+        bool six = strchr(host, ':') != NULL;
+        snprintf(c->host, sizeof c->host, "%s%.250s%s", six ? "[" : "", host, six ? "]" : "");
         c->base = base;
         c->connection = evhttp_connection_base_new(base, NULL, host, (unsigned short)port);
     }
@@ -107,10 +108,18 @@ static void on_unsent(evutil_socket_t fd, short what, void *arg)
     on_reply(NULL, arg);
 }
 
-void kg_svc_client_post(struct kg_svc_client *c, const char *path, json_t *body,
-                        kg_svc_on_answer *done, void *ctx)
+static void add_body(struct evhttp_request *req, const void *body, size_t n)
 {
-    struct kg_buf text;
+    evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Type", "application/json");
+    evbuffer_add(evhttp_request_get_output_buffer(req), body, n);
+}
+
+void kg_svc_client_ask(struct kg_svc_client *c, const char *method, const char *path,
+                       const void *body, size_t n, kg_svc_on_answer *done, void *ctx)
+{
+    enum evhttp_cmd_type type = strcmp(method, "POST") == 0     ? EVHTTP_REQ_POST
+                                : strcmp(method, "DELETE") == 0 ? EVHTTP_REQ_DELETE
+                                                                : EVHTTP_REQ_GET;
     struct call *k = calloc(1, sizeof *k);
     KG_ASSERT(k != NULL);
     *k = (struct call){.client = c, .done = done, .ctx = ctx, .next = c->calls, .link = &c->calls};
@@ -118,21 +127,29 @@ void kg_svc_client_post(struct kg_svc_client *c, const char *path, json_t *body,
         c->calls->link = &k->next;
     }
     c->calls = k;
-    kg_buf_init(&text, (size_t)2 * KG_SVC_TASK_MAX);
-    kg_json_dump(body, &text);
-    json_decref(body);
     struct evhttp_request *req = evhttp_request_new(on_reply, k);
     KG_ASSERT(req != NULL);
     struct evkeyvalq *h = evhttp_request_get_output_headers(req);
     evhttp_add_header(h, "Host", c->host);
-    evhttp_add_header(h, "Content-Type", "application/json");
     if (c->token != NULL) {
         evhttp_add_header(h, "Authorization", c->token);
     }
-    evbuffer_add(evhttp_request_get_output_buffer(req), text.data, text.len);
-    kg_buf_deinit(&text);
-    if (evhttp_make_request(c->connection, req, EVHTTP_REQ_POST, path) != 0) {
+    if (body != NULL) {
+        add_body(req, body, n);
+    }
+    if (evhttp_make_request(c->connection, req, type, path) != 0) {
         const struct timeval now = {0, 0}; /* evhttp has freed the request */
         event_base_once(c->base, -1, EV_TIMEOUT, on_unsent, k, &now);
     }
+}
+
+void kg_svc_client_post(struct kg_svc_client *c, const char *path, json_t *body,
+                        kg_svc_on_answer *done, void *ctx)
+{
+    struct kg_buf text;
+    kg_buf_init(&text, (size_t)2 * KG_SVC_TASK_MAX);
+    kg_json_dump(body, &text);
+    json_decref(body);
+    kg_svc_client_ask(c, "POST", path, text.data, text.len, done, ctx);
+    kg_buf_deinit(&text);
 }

@@ -1,5 +1,5 @@
-/* A connection of a worker to an api process: JSON bodies over HTTP/1.1, answers by callback in the
- * loop of event_base. Requests of one client are sent one after the other. */
+/* A connection of a worker, or of a pool, to an api process: JSON bodies over HTTP/1.1, answers by
+ * callback in the loop of event_base. Requests of one client are sent one after the other. */
 #ifndef KG_SVC_CLIENT_H
 #define KG_SVC_CLIENT_H
 
@@ -17,6 +17,9 @@ void kg_svc_client_close(struct kg_svc_client *c);
 
 /* status 0: no answer came. answer: borrowed; NULL: no JSON. */
 typedef void kg_svc_on_answer(void *ctx, int status, const json_t *answer);
+/* method: GET, POST, DELETE. path: with its query. body [n bytes] is copied; NULL: none. */
+void kg_svc_client_ask(struct kg_svc_client *c, const char *method, const char *path,
+                       const void *body, size_t n, kg_svc_on_answer *done, void *ctx);
 /* Takes body. The callback always comes, and never before this returns. */
 void kg_svc_client_post(struct kg_svc_client *c, const char *path, json_t *body,
                         kg_svc_on_answer *done, void *ctx);
