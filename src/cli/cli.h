@@ -28,6 +28,7 @@ extern const struct kg_command kg_cli_roles[KG_CLI_ROLES];
 #define KG_SERVE_WORKER "serve-worker"
 int kg_cmd_serve_api(int argc, char **argv);
 int kg_cmd_serve_worker(int argc, char **argv);
+int kg_cmd_pool_remote(int argc, char **argv); /* what a pool with a service executes */
 
 int kg_cmd_eval(int argc, char **argv);
 int kg_cmd_problems(int argc, char **argv);

@@ -26,8 +26,9 @@ static const struct kg_command commands[] = {
     {"version", kg_cmd_version, "the version"},
 };
 
-/* What `kgym serve` executes. */
+/* What `kgym serve` executes, and a pool whose judge is a service. */
 static const struct kg_command serve_roles[] = {
+    {"pool-remote", kg_cmd_pool_remote, ""},
     {KG_SERVE_API, kg_cmd_serve_api, ""},
     {KG_SERVE_WORKER, kg_cmd_serve_worker, ""},
 };

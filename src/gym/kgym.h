@@ -116,6 +116,16 @@ struct kgym_options {
     const char *trace;
     /* The program `kgym`; NULL: $KGYM_PROGRAM, else the one beside the library, else of $PATH. */
     const char *program;
+    /* A service that judges, "http://host:port" (docs/library.md, "A pool elsewhere"); NULL: this
+     * host does. Then `workers` bounds the tasks that are at the service at once (0: 1024), and
+     * cores, devices and trace must be NULL. */
+    const char *gym;
+    /* File whose first word is the service's token; NULL: $KGYM_TOKEN, or none. */
+    const char *token_file;
+    /* A name for what the caller does, 1 to 100 letters, digits, `.`, `_` or `-`; NULL: a new one.
+     * Tasks of one run with the same content and tag are one job of the service, also those of
+     * another process: so a caller that was killed goes on, and nothing is judged twice. */
+    const char *run;
 };
 
 /* Starts a pool. options NULL: all defaults. Workers start when there is work for them. Blocks

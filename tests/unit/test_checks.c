@@ -111,7 +111,8 @@ static void format(void **state)
 static void layers(void **state)
 {
     (void)state;
-    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli/gym: y\nrl/m: rl/n\nrl/n:\n");
+    put("tools/check/edges.txt", "# a table\n\nx: y\ny:\nz/w: y\ncli/gym: y\nremote: y\n"
+                                 "rl/m: rl/n\nrl/n:\n");
     put("src/base/a.c", "#include \"base/a.h\"\n#include <stdio.h>\n");
     put("src/gym/z/w/a.c", "#include \"gym/z/w/a.h\"\n#include \"gym/y/b.h\"\n");
     put("src/gym/x/a.c", "#include \"base/a.h\"\n#include \"gym/y/b.h\"\n");
@@ -122,6 +123,7 @@ static void layers(void **state)
                              "#include \"gym/kgym.h\"\n#include \"cli/cli.h\"\n");
     put("src/rl/m/a.c", "#include \"rl/m/a.h\"\n#include \"lm/lm.h\"\n#include \"gym/kgym.h\"\n");
     put("src/rl/m/b.c", "#include \"rl/n/a.h\"\n");
+    put("src/remote/a.c", "#include \"svc/a.h\"\n#include \"gym/y/a.h\"\n");
     put("src/svc/a.c", "#include \"svc/a.h\"\n#include \"base/a.h\"\n#include \"gym/kgym.h\"\n");
     put("src/lm/train/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
     put("src/lm/model/a.c", "#include \"lm/ops/a.h\"\n#include \"lm/model/a.h\"\n");
@@ -148,6 +150,9 @@ static void layers(void **state)
         {"src/cli/learn/d.c", "#include \"cli/gym/a.h\"\n", "src/cli/learn/d.c:1: cli may not"},
         {"src/svc/b.c", "#include \"gym/y/b.h\"\n", "src/svc/b.c:1: svc may not include"},
         {"src/svc/c.c", "#include \"rl/a.h\"\n", "src/svc/c.c:1: svc may not include"},
+        {"src/remote/b.c", "#include \"gym/x/a.h\"\n", "src/remote/b.c:1: remote may not include"},
+        {"src/remote/c.c", "#include \"rl/a.h\"\n", "src/remote/c.c:1: remote may not include"},
+        {"src/svc/d.c", "#include \"remote/a.h\"\n", "src/svc/d.c:1: svc may not include"},
         {"src/cli/svc/c.c", "#include \"gym/x/a.h\"\n", "src/cli/svc/c.c:1: cli/svc may not"},
         {"src/cli/svc/d.c", "#include \"rl/a.h\"\n", "src/cli/svc/d.c:1: cli may not"},
         {"src/rl/n/b.c", "#include \"gym/y/b.h\"\n", "src/rl/n/b.c:1: rl may not include"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A layer includes what is below it, never what is above: base <- gym <- cli, and base <- lm <- rl <- cli.
 # The learner, rl, and its commands, cli/learn, see the gym through its public header alone; so does cli itself, which
-# sees none. So does the service, svc; its commands, cli/svc, tell it what the gym knows. The commands of the gym, cli/gym, are part of it. Within the engine, lm: ops <- model <- the
+# sees none. So does the service, svc; its commands, cli/svc, tell it what the gym knows. A pool whose judge is a service, remote, sees gym and svc. The commands of the gym, cli/gym, are part of it. Within the engine, lm: ops <- model <- the
 # others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the
 # gym. Within the gym, within rl, and for cli/gym and cli/svc, edges.txt says which folder may include which; the table has no loop
 # and no edge that nothing uses.
@@ -40,7 +40,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     for (name in may) walk(name, "")
   }
   FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer ~ /^(gym|rl|cli)$/ ? folder(FILENAME) : layer }
-  /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|lm|rl)\// {
+  /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|remote|lm|rl)\// {
     name = $0
     sub(/^[^"<]*["<]/, "", name)
     sub(/[">].*$/, "", name)
@@ -55,11 +55,12 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     else if (layer == "rl") ok = name ~ /^(base|lm|rl)\// || name == "gym/kgym.h"
     else if (from == "cli/gym") ok = name ~ /^(base|gym|cli)\//
     else if (layer == "svc") ok = name ~ /^(base|svc)\// || name == "gym/kgym.h"
-    else if (from == "cli/svc") ok = name ~ /^(base|gym|svc|cli|cli\/gym)\//
+    else if (layer == "remote") ok = name ~ /^(base|gym|svc|remote)\//
+    else if (from == "cli/svc") ok = name ~ /^(base|gym|svc|remote|cli|cli\/gym)\//
     else if (from == "cli/learn") ok = name ~ /^(base|lm|rl|cli\/learn)\// || name == "cli/cli.h" || name == "gym/kgym.h"
     else if (layer == "cli") ok = name ~ /^(base|cli)\//
     if (!ok || name ~ /\.\./) { printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name; next }
-    if (((layer == "gym" || from == "cli/gym" || from == "cli/svc") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//)) {
+    if (((layer == "gym" || layer == "remote" || from == "cli/gym" || from == "cli/svc") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//)) {
       to_folder = folder("src/" name)
       used[from, to_folder] = 1
       if (from != to_folder && !((from, to_folder) in edge))

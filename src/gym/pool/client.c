@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ulid.h"
 #include "base/version.h"
 #include "gym/pool/spawn.h"
 
@@ -56,6 +57,17 @@ bool kg_client_copy(void *out, size_t known, const void *given, size_t size)
     return true;
 }
 
+/* Where a service judges: its address, and the name of the run that keys are made of. */
+static bool set_service(json_t *head, const struct kgym_options *o)
+{
+    char own[KG_ULID_LEN];
+    struct kg_err ignored = KG_ERR_INIT;
+    return !o->gym ||
+           (kg_ulid_new(own, &ignored) == KG_OK && kg_client_set_text(head, "gym", o->gym) &&
+            kg_client_set_text(head, "token_file", o->token_file) &&
+            kg_client_set_text(head, "run", o->run) && kg_client_set_text(head, "own_run", own));
+}
+
 /* NULL: no memory. A setting that was left out would change every verdict, so each step counts. */
 static json_t *options_json(const struct kgym_options *o)
 {
@@ -73,7 +85,7 @@ static json_t *options_json(const struct kgym_options *o)
     good = good && kg_client_set_text(head, "preset", o->preset) &&
            kg_client_set_text(head, "config", o->config_file) &&
            kg_client_set_text(head, "devices", o->devices) &&
-           kg_client_set_text(head, "trace", o->trace);
+           kg_client_set_text(head, "trace", o->trace) && set_service(head, o);
     if (!good) {
         json_decref(head);
         head = NULL;
@@ -108,6 +120,7 @@ static struct kgym_pool *make_pool(const struct kgym_options *o)
         p->next_id = 1;
         p->queue_limit = o->queue_limit > 0 ? o->queue_limit : QUEUE_LIMIT;
         p->options = options_json(o);
+        p->remote = o->gym != NULL;
         p->held = json_array();
         p->replies = json_object();
     }
@@ -125,6 +138,9 @@ enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **
     }
     if (o.queue_limit < 0 || o.queue_limit > QUEUE_MOST) {
         return fail(err, KG_E_USAGE, "options: queue_limit is not between 1 and 65536");
+    }
+    if (!o.gym && (o.token_file || o.run)) {
+        return fail(err, KG_E_USAGE, "options: token_file and run go with gym");
     }
     struct kgym_pool *p = make_pool(&o);
     if (!p || !p->options || !p->held || !p->replies) {
@@ -144,6 +160,9 @@ void kgym_close(struct kgym_pool *p)
 {
     if (!p) {
         return;
+    }
+    if (p->remote && kg_channel_queue(&p->channel, KG_FRAME_CLOSE, json_object(), "", 0)) {
+        (void)kg_channel_flush(&p->channel);
     }
     kg_client_end(p);
     for (size_t i = 0; i < p->ntasks; i++) {

@@ -35,6 +35,7 @@ struct kgym_pool {
     int wake, poll_fd; /* eventfd that is set while results wait; epoll of it and the socket */
     char program[4096];
     json_t *options; /* of the OPEN frame */
+    bool remote;     /* a service judges: src/remote is the supervisor */
     int queue_limit;
     bool draining;
     int workers;      /* wanted; 0: as the supervisor has it */

@@ -44,8 +44,10 @@ static enum kg_code greeted(struct kgym_pool *p, struct kg_err *err)
 
 enum kg_code kg_client_start(struct kgym_pool *p, struct kg_err *err)
 {
-    const struct kg_role role = {
-        .program = p->program, .name = KG_ROLE_SUPERVISOR, .shared = -1, .own_session = true};
+    const struct kg_role role = {.program = p->program,
+                                 .name = p->remote ? KG_ROLE_REMOTE : KG_ROLE_SUPERVISOR,
+                                 .shared = -1,
+                                 .own_session = true};
     int sock;
     if (kg_role_start(&role, &p->supervisor, &sock, err) != KG_OK) {
         p->supervisor = -1;
@@ -159,7 +161,10 @@ void kg_client_restart(struct kgym_pool *p)
     }
     count_death(p);
     kg_client_end(p);
-    if (++p->deaths > MOST_DEATHS) {
+    bool said = json_object_set_new(p->options, "again", json_true()) == 0;
+    if (!said) {
+        kg_fail_memory(&p->broken, KG_E_LIMIT, "no memory to start another supervisor");
+    } else if (++p->deaths > MOST_DEATHS) {
         kg_fail(&p->broken, KG_E_GYM, "the pool's supervisor died %d times without a result",
                 p->deaths);
     } else if (kg_client_start(p, &err) != KG_OK) {

@@ -9,6 +9,7 @@
 /* The hidden commands of `kgym`. */
 #define KG_ROLE_SUPERVISOR "pool-supervisor"
 #define KG_ROLE_WORKER     "pool-worker"
+#define KG_ROLE_REMOTE     "pool-remote" /* in the supervisor's place where a service judges */
 /* Descriptors of a role. */
 #define KG_ROLE_SOCKET 3 /* to whoever started it */
 #define KG_ROLE_SHARED 4 /* of a worker: memory that all workers of a device share */

@@ -9,9 +9,16 @@
 
 #include "gym/eval/config.h"
 #include "gym/pool/worker_process.h"
+#include "gym/prompt/prompt.h"
 
 /* The role `kgym pool-supervisor`. fd: the socket to the client. Returns the exit status. */
 int kg_pool_supervise(int fd);
+
+/* Appends the first message that a REQUEST asks for: problem, language, plain; with `given` the
+ * body is the problem's text. spec: device and league. Some milliseconds. */
+enum kg_code kg_pool_prompt(const char *suites, const struct kg_frame *f,
+                            struct kg_prompt_spec *spec, struct kg_buf *out,
+                            struct kg_err *err) KG_MUST_USE;
 
 /* --- private to supervisor*.c --- */
 
@@ -66,8 +73,7 @@ void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const s
 int kg_supervisor_tend(struct kg_supervisor *s);
 /* A frame of the client. */
 void kg_supervisor_obey(struct kg_supervisor *s, struct kg_frame *f);
-/* Appends the first message that the request asks for: problem, language, plain; with `given` the
- * body is the problem's text. Some milliseconds. */
+/* The same with device and league of the pool. */
 enum kg_code kg_supervisor_prompt(const struct kg_supervisor *s, const struct kg_frame *f,
                                   struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
 /* Workers wanted from now on. */

@@ -27,19 +27,18 @@ static enum kg_code keep(const struct kg_frame *f, const char *name, char *folde
     return kg_file_write_atomic(path, f->body, f->len, err);
 }
 
-enum kg_code kg_supervisor_prompt(const struct kg_supervisor *s, const struct kg_frame *f,
-                                  struct kg_buf *out, struct kg_err *err)
+enum kg_code kg_pool_prompt(const char *suites, const struct kg_frame *f,
+                            struct kg_prompt_spec *spec, struct kg_buf *out, struct kg_err *err)
 {
     struct kg_paths paths;
     struct kg_err ignored = KG_ERR_INIT;
     char folder[512] = "", path[768];
     const char *problem = kg_frame_text(f->head, "problem");
     const char *language = kg_frame_text(f->head, "language");
-    struct kg_prompt_spec spec = {.limit = KG_PROMPT_MAX_BYTES}; /* the client measures it */
-    spec.style =
+    spec->limit = KG_PROMPT_MAX_BYTES; /* the client measures it */
+    spec->style =
         json_is_true(json_object_get(f->head, "plain")) ? KG_FEEDBACK_PLAIN : KG_FEEDBACK_MARKDOWN;
-    kg_prompt_spec_of(&s->config, &spec);
-    if (!problem || (language && !kg_prompt_language_parse(language, &spec.language))) {
+    if (!problem || (language && !kg_prompt_language_parse(language, &spec->language))) {
         return kg_fail(err, KG_E_USAGE, "prompt: no problem, or no such language");
     }
     enum kg_code code = KG_OK;
@@ -47,10 +46,18 @@ enum kg_code kg_supervisor_prompt(const struct kg_supervisor *s, const struct kg
         code = keep(f, problem, folder, sizeof folder, path, sizeof path, err);
         problem = path;
     }
-    code = code == KG_OK ? kg_paths_find(s->config.suites, &paths, err) : code;
-    code = code == KG_OK ? kg_prompt_for(&paths, problem, &spec, out, err) : code;
+    code = code == KG_OK ? kg_paths_find(suites, &paths, err) : code;
+    code = code == KG_OK ? kg_prompt_for(&paths, problem, spec, out, err) : code;
     if (folder[0]) {
         (void)!kg_file_remove_tree(folder, &ignored);
     }
     return code;
+}
+
+enum kg_code kg_supervisor_prompt(const struct kg_supervisor *s, const struct kg_frame *f,
+                                  struct kg_buf *out, struct kg_err *err)
+{
+    struct kg_prompt_spec spec = {0};
+    kg_prompt_spec_of(&s->config, &spec);
+    return kg_pool_prompt(s->config.suites, f, &spec, out, err);
 }
