@@ -42,6 +42,7 @@ int kg_cmd_sft(int argc, char **argv);
 int kg_cmd_generate(int argc, char **argv);
 int kg_cmd_serve(int argc, char **argv);
 int kg_cmd_token(int argc, char **argv);
+int kg_cmd_submit(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);
@@ -62,8 +63,9 @@ extern const char *const kg_cli_eval_flags[];
 extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
 extern const char *const kg_cli_sft_flags[];
 extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
-extern const char *const kg_cli_serve_flags[];  /* all, those of its table too */
-extern const char *const kg_cli_token_words[];  /* verbs and flags */
+extern const char *const kg_cli_submit_flags[];
+extern const char *const kg_cli_serve_flags[]; /* all, those of its table too */
+extern const char *const kg_cli_token_words[]; /* verbs and flags */
 
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;

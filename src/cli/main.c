@@ -19,6 +19,7 @@ static const struct kg_command commands[] = {
     {"generate", kg_cmd_generate, "let a model answer, as text or as ids with log-probs"},
     {"serve", kg_cmd_serve, "judge replies that come over HTTP, and lose none"},
     {"token", kg_cmd_token, "who may use a service, and for what"},
+    {"submit", kg_cmd_submit, "as eval, judged by a service"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
     {"completion", kg_cmd_completion, "shell completion for bash or zsh"},

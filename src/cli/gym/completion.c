@@ -18,7 +18,8 @@
 static const struct {
     const char *option, *values;
 } given[] = {
-    {"--batch|--replay|--record|--config|--baseline|--records|--trace|--out|--data|--valid|"
+    {"--token-file|--batch|--replay|--record|--config|--baseline|--records|--trace|--out|--data|--"
+     "valid|"
      "--prompt-file|--messages|--tokenizer",
      "@file"},
     {"--model|--adapter|--run|--problems|--suites|suites|--cache|cache|--folder", "@dir"},
@@ -104,7 +105,8 @@ static void add_values(struct kg_buf *out)
         out,
         "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k|"
         "--seed|--part|--triples|--stop-at|--prompt|--system|--max-tokens|--temperature|--top-p|"
-        "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term|--store",
+        "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term|--store|--url|"
+        "--gym",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
@@ -183,6 +185,10 @@ static void add_command_words(struct kg_buf *out)
     kg_buf_adds(out, "\" ;;\n");
     add_kernelbench(out);
     add_case(out, "report", "@file --out --title --recheck --json --help");
+    kg_buf_adds(out, "    submit) echo \"@problem");
+    add_words(out, kg_cli_submit_flags);
+    add_table(out, kg_cli_submit_flags);
+    kg_buf_adds(out, "\" ;;\n");
     kg_buf_adds(out, "    serve) echo \"");
     add_words(out, kg_cli_serve_flags);
     kg_buf_adds(out, "\" ;;\n    token) echo \"");

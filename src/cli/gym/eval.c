@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/term.h"
 #include "base/ulid.h"
-#include "cli/gym/config.h"
+#include "cli/gym/eval_args.h"
 #include "cli/gym/eval_batch.h"
 #include "gym/card/card.h"
 #include "gym/eval/executor.h"
@@ -41,6 +41,9 @@ static const char help_text[] =
     "                    CPUs; half of them where a GPU is used and timed)\n"
     "  --trace FILE      write where the time goes, for ui.perfetto.dev or\n"
     "                    chrome://tracing\n"
+    "  --gym URL         a service judges (`kgym serve`); --jobs is then how many\n"
+    "                    lines of a batch are there at once\n"
+    "  --token-file F    its token; default: the variable KGYM_TOKEN\n"
     "  --preset NAME     evaluation preset (below)\n"
     "  --device D        where PyTorch problems run: cpu, cuda:0, auto\n"
     "  --config F.yaml   configuration file\n"
@@ -54,6 +57,7 @@ static const char help_text[] =
     "  kgym eval 04_gelu_tanh answer.py --device cpu\n"
     "  kgym eval rows.jsonl#12 reply.md\n"
     "  kgym eval --batch replies.jsonl --out records.jsonl --rewards dr-kernel,binary\n"
+    "  kgym eval --batch replies.jsonl --out records.jsonl --gym http://gpu1:10907\n"
     "\n"
     "exit status: 0 verdict ok, 1 any other verdict, 2 error\n"
     "\n";
@@ -71,117 +75,14 @@ static void print_presets(void)
     }
 }
 
-const char *const kg_cli_eval_flags[] = {
-    "--source",  "--json",  "--public",      "--stop-after", "--replay", "--reward",
-    "--rewards", "--batch", "--out",         "--jobs",       "--preset", "--config",
-    "--set",     "--trace", "--dump-config", "--help",       NULL};
-
-struct args {
-    struct kg_cli_config config;
-    const char *problem, *reply, *stop_after, *replay, *batch, *out, *jobs, *trace;
-    bool source, json, public_only, dump, help;
-};
-
-static bool take_switch(struct args *a, const char *word)
-{
-    const struct {
-        const char *name;
-        bool *field;
-    } list[] = {
-        {"--source", &a->source},    {"--json", &a->json}, {"--public", &a->public_only},
-        {"--dump-config", &a->dump}, {"--help", &a->help}, {"-h", &a->help},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (strcmp(word, list[i].name) == 0) {
-            return *list[i].field = true;
-        }
-    }
-    return false;
-}
-
-static enum kg_code take_value(struct args *a, int argc, char **argv, int at, int *used,
-                               struct kg_err *err)
-{
-    const struct {
-        const char *name;
-        const char **field;
-    } list[] = {
-        {"--stop-after", &a->stop_after}, {"--replay", &a->replay}, {"--reward", &a->config.reward},
-        {"--batch", &a->batch},           {"--out", &a->out},       {"--jobs", &a->jobs},
-        {"--trace", &a->trace},
-    };
-    *used = 0;
-    for (size_t i = 0; i < sizeof list / sizeof *list && *used == 0; i++) {
-        if (kg_cli_value(list[i].name, argc, argv, at, used, list[i].field, err) != KG_OK) {
-            return err->code;
-        }
-    }
-    return KG_OK;
-}
-
-static enum kg_code parse(struct args *a, int argc, char **argv, struct kg_err *err)
-{
-    for (int i = 1; i < argc;) {
-        int used = take_switch(a, argv[i]);
-        if (!used && take_value(a, argc, argv, i, &used, err) != KG_OK) {
-            return err->code;
-        }
-        if (!used && kg_cli_config_word(&a->config, argc, argv, i, &used, err) != KG_OK) {
-            return err->code;
-        }
-        if (!used && argv[i][0] == '-' && argv[i][1]) {
-            return kg_cli_unknown("eval", argv[i], kg_cli_eval_flags, kg_config_options(), err);
-        }
-        if (!used && !a->problem) {
-            a->problem = argv[i];
-        } else if (!used && !a->reply) {
-            a->reply = argv[i];
-        } else if (!used) {
-            return kg_fail(err, KG_E_USAGE, "one word too many: `%.100s`", argv[i]);
-        }
-        i += used ? used : 1;
-    }
-    return KG_OK;
-}
-
-static enum kg_code check(const struct args *a, struct kg_err *err)
-{
-    enum kg_stage stop;
-    if (a->stop_after && !kg_stage_parse(a->stop_after, &stop)) {
-        return kg_fail(err, KG_E_USAGE,
-                       "--stop-after %s: no such stage (extract, static, compile, tiny, full, "
-                       "timing, profile)",
-                       a->stop_after);
-    }
-    if (a->batch && (a->problem || !a->out)) {
-        return kg_fail(err, KG_E_USAGE,
-                       a->out ? "--batch takes no PROBLEM and REPLY" : "--batch needs --out FILE");
-    }
-    if (!a->batch && (a->out || a->jobs)) {
-        return kg_fail(err, KG_E_USAGE, "--out and --jobs go with --batch");
-    }
-    if (!a->batch && !a->dump && !a->reply) {
-        return kg_fail(err, KG_E_USAGE, "PROBLEM and REPLY are needed; see `kgym eval --help`");
-    }
-    if (a->reply && !a->source) {
-        const char *dot = strrchr(a->reply, '.');
-        if (dot && strcmp(dot, ".cu") == 0) {
-            return kg_fail(err, KG_E_USAGE,
-                           "%s: .cu candidates are not built yet; a candidate ends in .c or .py",
-                           a->reply);
-        }
-    }
-    return KG_OK;
-}
-
-static bool is_source(const struct args *a)
+static bool is_source(const struct kg_eval_args *a)
 {
     return a->source || (a->reply && kg_executor_of_candidate(a->reply));
 }
 
 /* A file whose name says that it is in another language than the problem is a slip, no candidate.
  * Problems that are not found are reported later. */
-static enum kg_code check_language(const struct args *a, const struct kg_config *config,
+static enum kg_code check_language(const struct kg_eval_args *a, const struct kg_config *config,
                                    struct kg_err *err)
 {
     struct kg_paths paths;
@@ -201,7 +102,7 @@ static enum kg_code check_language(const struct args *a, const struct kg_config 
 
 /* The file of the problem, without the line of a row; "" where none is found, which is reported
  * later. */
-static void problem_file(const struct args *a, const struct kg_config *config, char *out,
+static void problem_file(const struct kg_eval_args *a, const struct kg_config *config, char *out,
                          size_t cap)
 {
     struct kg_paths paths;
@@ -216,7 +117,7 @@ static void problem_file(const struct args *a, const struct kg_config *config, c
 }
 
 /* A trace is made anew: it takes the place of no file that the command reads or writes. */
-static enum kg_code check_trace(const struct args *a, const struct kg_config *config,
+static enum kg_code check_trace(const struct kg_eval_args *a, const struct kg_config *config,
                                 struct kg_err *err)
 {
     char problem[1024];
@@ -252,7 +153,8 @@ static enum kg_code load_replay(const char *path, struct kg_buf *out, struct kg_
                           path);
 }
 
-static enum kg_code show(const struct args *a, const struct kg_record *r, struct kg_err *err)
+static enum kg_code show(const struct kg_eval_args *a, const struct kg_record *r,
+                         struct kg_err *err)
 {
     struct kg_buf out;
     kg_buf_init(&out, 64u << 20);
@@ -291,11 +193,12 @@ static void fail_record(struct kg_record *r, const struct kg_err *cause)
 }
 
 /* The record of one task, by a pool of one worker. */
-static enum kg_code judge(const struct args *a, const struct kg_config *config,
+static enum kg_code judge(const struct kg_eval_args *a, const struct kg_config *config,
                           const struct kg_buf *text, const struct kg_buf *replay,
                           struct kg_record *r, struct kg_err *err)
 {
-    const struct kgym_options options = {.workers = 1, .trace = a->trace};
+    const struct kgym_options options = {
+        .workers = 1, .trace = a->trace, .gym = a->gym, .token_file = a->token_file};
     const struct kgym_task task = {.size = sizeof task,
                                    .problem = a->problem,
                                    .text = text->data,
@@ -331,7 +234,7 @@ static enum kg_code judge(const struct args *a, const struct kg_config *config,
     return err->code;
 }
 
-static int judge_one(const struct args *a, const struct kg_config *config)
+static int judge_one(const struct kg_eval_args *a, const struct kg_config *config)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf text, replay;
@@ -346,10 +249,10 @@ static int judge_one(const struct args *a, const struct kg_config *config)
     }
     int status = status_of(&r);
     if ((!r.has_error || a->json) && show(a, &r, &err) != KG_OK) {
-        status = kg_cli_fail("eval", &err);
+        status = kg_cli_fail(a->command, &err);
     }
     if (r.has_error) {
-        kg_cli_fail("eval", &r.error);
+        kg_cli_fail(a->command, &r.error);
     }
     kg_record_deinit(&r);
     kg_buf_deinit(&replay);
@@ -357,24 +260,23 @@ static int judge_one(const struct args *a, const struct kg_config *config)
     return status;
 }
 
-int kg_cmd_eval(int argc, char **argv)
+int kg_eval_main(struct kg_eval_args *a, const char *help, int argc, char **argv)
 {
-    struct args a = {0};
     struct kg_err err = KG_ERR_INIT;
     struct kg_config config;
-    if (parse(&a, argc, argv, &err) != KG_OK) {
-        return kg_cli_fail("eval", &err);
+    if (kg_eval_args_parse(a, argc, argv, &err) != KG_OK) {
+        return kg_cli_fail(a->command, &err);
     }
-    if (a.help) {
-        fputs(help_text, stdout);
+    if (a->help) {
+        fputs(help, stdout);
         print_presets();
         return KG_STATUS_GOOD;
     }
-    if (check(&a, &err) != KG_OK ||
-        kg_cli_config_resolve(&a.config, argc, argv, &config, &err) != KG_OK) {
-        return kg_cli_fail("eval", &err);
+    if (kg_eval_args_check(a, &err) != KG_OK ||
+        kg_cli_config_resolve(&a->config, argc, argv, &config, &err) != KG_OK) {
+        return kg_cli_fail(a->command, &err);
     }
-    if (a.dump) {
+    if (a->dump) {
         struct kg_buf out;
         kg_buf_init(&out, 1 << 20);
         kg_opts_dump(kg_config_options(), &config, true, &out);
@@ -382,12 +284,26 @@ int kg_cmd_eval(int argc, char **argv)
         kg_buf_deinit(&out);
         return KG_STATUS_GOOD;
     }
-    if ((!a.batch && check_language(&a, &config, &err) != KG_OK) ||
-        check_trace(&a, &config, &err) != KG_OK) {
-        return kg_cli_fail("eval", &err);
+    if ((!a->batch && check_language(a, &config, &err) != KG_OK) ||
+        check_trace(a, &config, &err) != KG_OK) {
+        return kg_cli_fail(a->command, &err);
     }
     kg_cli_signals();
-    return a.batch
-               ? kg_cli_batch(&config, a.batch, a.out, a.jobs, a.public_only, a.stop_after, a.trace)
-               : judge_one(&a, &config);
+    const struct kg_cli_batch_args batch = {.command = a->command,
+                                            .in = a->batch,
+                                            .out = a->out,
+                                            .jobs = a->jobs,
+                                            .stop_after = a->stop_after,
+                                            .trace = a->trace,
+                                            .gym = a->gym,
+                                            .token_file = a->token_file,
+                                            .places = true,
+                                            .public_only = a->public_only};
+    return a->batch ? kg_cli_batch(&config, &batch) : judge_one(a, &config);
+}
+
+int kg_cmd_eval(int argc, char **argv)
+{
+    struct kg_eval_args a = {.command = "eval", .gym_flag = "--gym", .flags = kg_cli_eval_flags};
+    return kg_eval_main(&a, help_text, argc, argv);
 }

@@ -82,25 +82,25 @@ static enum kg_code job_count(const char *text, int *out, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *config, const char *in,
-                              const char *out, const char *jobs, bool public_only,
-                              const char *stop_after, const char *trace,
+enum kg_code kg_cli_batch_run(const struct kg_config *config, const struct kg_cli_batch_args *a,
                               struct kg_batch_result *res, int64_t *ok, struct kg_err *err)
 {
-    struct tally t = {.command = command,
-                      .in = in,
-                      .places = strcmp(command, "eval") == 0,
-                      .timing = config->stage_timing};
-    struct kg_batch_spec spec = {.in = in,
-                                 .out = out,
-                                 .public_only = public_only,
-                                 .stop_after = stop_after,
-                                 .trace = trace,
+    struct tally t = {.command = a->command,
+                      .in = a->in,
+                      .places = a->places,
+                      .timing = config->stage_timing && a->gym == NULL};
+    struct kg_batch_spec spec = {.in = a->in,
+                                 .out = a->out,
+                                 .public_only = a->public_only,
+                                 .stop_after = a->stop_after,
+                                 .trace = a->trace,
+                                 .gym = a->gym,
+                                 .token_file = a->token_file,
                                  .cancelled = &kg_cli_cancelled,
                                  .opened = on_opened,
                                  .progress = on_progress,
                                  .ctx = &t};
-    if (job_count(jobs, &spec.jobs, err) != KG_OK) {
+    if (job_count(a->jobs, &spec.jobs, err) != KG_OK) {
         return err->code;
     }
     kg_buf_init(&t.shown, 16 << 10);
@@ -114,20 +114,18 @@ enum kg_code kg_cli_batch_run(const char *command, const struct kg_config *confi
     return code;
 }
 
-int kg_cli_batch(const struct kg_config *config, const char *in, const char *out, const char *jobs,
-                 bool public_only, const char *stop_after, const char *trace)
+int kg_cli_batch(const struct kg_config *config, const struct kg_cli_batch_args *a)
 {
     struct kg_err err = KG_ERR_INIT;
     struct kg_batch_result res = {0};
     int64_t ok = 0;
-    if (kg_cli_batch_run("eval", config, in, out, jobs, public_only, stop_after, trace, &res, &ok,
-                         &err) != KG_OK) {
-        return kg_cli_fail("eval", &err);
+    if (kg_cli_batch_run(config, a, &res, &ok, &err) != KG_OK) {
+        return kg_cli_fail(a->command, &err);
     }
     fprintf(stderr,
             "%lld line%s: %lld with a verdict (%lld ok), %lld with an error; %lld kept from an "
             "earlier run; records in %s\n",
             (long long)res.lines, res.lines == 1 ? "" : "s", (long long)res.verdicts, (long long)ok,
-            (long long)res.errors, (long long)res.resumed, out);
+            (long long)res.errors, (long long)res.resumed, a->out);
     return res.errors ? KG_STATUS_ERROR : KG_STATUS_GOOD;
 }

@@ -42,8 +42,9 @@ static enum kg_code judge(struct kg_cli_kb *a, const struct kg_config *config, s
         return err->code;
     }
     kg_cli_signals();
-    if (kg_cli_batch_run("kernelbench", config, j->store.batch, j->store.part, a->jobs, false, NULL,
-                         NULL, &j->batch, &ok, err) != KG_OK ||
+    const struct kg_cli_batch_args batch = {
+        .command = "kernelbench", .in = j->store.batch, .out = j->store.part, .jobs = a->jobs};
+    if (kg_cli_batch_run(config, &batch, &j->batch, &ok, err) != KG_OK ||
         kg_kb_store_end(&j->store, err) != KG_OK) {
         return err->code;
     }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/ulid.h"
 #include "gym/batch/batch_items.h"
+#include "gym/batch/batch_name.h"
 #include "gym/batch/batch_resume.h"
 #include "gym/pool/configured.h"
 
@@ -29,6 +30,7 @@ struct batch {
     uint64_t submitted;
     struct kg_batch_out out;
     struct kg_batch_ahead ahead;
+    struct kg_batch_name name;
     struct kgym_pool *pool;
     int64_t done;
 };
@@ -201,9 +203,10 @@ static enum kg_code run(struct batch *b, struct kg_err *err)
         struct kgym_result *r = NULL;
         if (cancelled(b)) {
             return kg_fail(err, KG_E_CANCELLED,
-                           "interrupted with %lld of %zu lines judged and kept; the same command "
+                           "interrupted with %lld of %zu lines judged and kept%s; the same command "
                            "resumes",
-                           (long long)b->done, b->items.n);
+                           (long long)b->done, b->items.n,
+                           b->spec->gym ? ", the others cancelled at the service" : "");
         }
         if (open_window(b, err) != KG_OK) {
             return err->code;
@@ -231,7 +234,10 @@ static enum kg_code open_pool(struct batch *b, struct kg_err *err)
     const struct kgym_options options = {.workers = b->spec->jobs,
                                          .public_only = b->spec->public_only,
                                          .trace = b->spec->trace,
-                                         .queue_limit = 2 * WINDOW};
+                                         .queue_limit = 2 * WINDOW,
+                                         .gym = b->spec->gym,
+                                         .token_file = b->spec->token_file,
+                                         .run = b->name.path[0] ? b->name.name : NULL};
     struct kgym_info info = {.size = sizeof info};
     struct kgym_error e;
     if (kg_pool_open(b->config, &options, &b->pool, err) != KG_OK) {
@@ -257,12 +263,21 @@ static enum kg_code prepare(struct batch *b, struct kg_err *err)
     if (!b->ready || !b->line_of || !b->bytes) {
         return kg_fail(err, KG_E_LIMIT, "no memory for %zu lines", b->items.n);
     }
-    return kg_batch_resume(&b->items, b->config, b->spec, b->ready, &b->out, &b->ahead, err);
+    bool anew = !kg_file_exists(b->spec->out);
+    if (kg_batch_resume(&b->items, b->config, b->spec, b->ready, &b->out, &b->ahead, err) !=
+        KG_OK) {
+        return err->code;
+    }
+    return b->spec->gym && b->out.end >= 0 ? kg_batch_name_take(&b->name, b->spec->out, anew, err)
+                                           : KG_OK;
 }
 
 static enum kg_code close_all(struct batch *b, enum kg_code code, struct kg_err *err)
 {
     kgym_close(b->pool);
+    if (code == KG_OK) {
+        kg_batch_name_drop(&b->name);
+    }
     if (b->ready) {
         const struct kg_batch_waiting w = waiting(b);
         kg_batch_ahead_end(&b->ahead, &w);

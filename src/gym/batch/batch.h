@@ -24,6 +24,7 @@ struct kg_batch_spec {
     bool public_only;
     const char *stop_after;        /* the last stage, or NULL */
     const char *trace;             /* file for a trace, or NULL */
+    const char *gym, *token_file;  /* a service that judges, or NULL: this host does */
     const volatile int *cancelled; /* not zero: end as soon as possible; or NULL */
     /* Once the pool is open: how many workers it has, for how many cores. May be NULL. */
     int (*opened)(void *ctx, int workers, int cores); /* returns how many it shall have */
