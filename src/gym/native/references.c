@@ -261,7 +261,8 @@ enum kg_code kg_native_problem(struct kg_worker *w, const char *name, struct kg_
         return err->code;
     }
     struct kg_native *n = kg_native_of(w);
-    if (n->problem && n->judge_open && strcmp(n->problem->sha256, p->sha256) == 0) {
+    if (n->problem && n->judge_open && strcmp(n->problem->sha256, p->sha256) == 0 &&
+        strcmp(n->problem->suite, p->suite) == 0) { /* a copy elsewhere has another record */
         kg_problem_destroy(p);
         return KG_OK;
     }
