@@ -7,13 +7,14 @@
 #include "cli/cli.h"
 #include "rl/run/run_save.h"
 
-const char *const kg_cli_train_flags[] = {"--set",   "--out",  "--resume", "--dry-run",
-                                          "--check", "--dump", "--help",   NULL};
+const char *const kg_cli_train_flags[] = {"--set",        "--out",     "--resume", "--gym",
+                                          "--token-file", "--dry-run", "--check",  "--dump",
+                                          "--help",       NULL};
 
 #define SETS 128
 
 struct args {
-    const char *config, *out, *resume;
+    const char *config, *out, *resume, *gym, *token_file;
     const char *set[SETS];
     int nset;
     bool dry, check, dump, help;
@@ -32,6 +33,8 @@ static void usage(FILE *f)
           "                   checkpoints\n"
           "  --resume RUN     goes on with a run that was broken off, from its last\n"
           "                   checkpoint; a CONFIG and --set are only compared\n"
+          "  --gym URL        a service judges (`kgym serve`); the key `service`\n"
+          "  --token-file F   its token (key `token_file`); else the variable KGYM_TOKEN\n"
           "  --set KEY=VALUE  overrides the file; gym.KEY=VALUE sets a key of the gym\n"
           "  --dry-run        no model: correct, wrong, hacking and garbage replies go\n"
           "                   through the loop; exit status 1 if the gym rewards them\n"
@@ -62,11 +65,17 @@ static enum kg_code word(struct args *a, int argc, char **argv, int at, int *use
         *flag = true;
         return KG_OK;
     }
-    if (kg_cli_value("--out", argc, argv, at, used, &a->out, err) != KG_OK || *used) {
-        return err->code;
-    }
-    if (kg_cli_value("--resume", argc, argv, at, used, &a->resume, err) != KG_OK || *used) {
-        return err->code;
+    const struct {
+        const char *name, **field;
+    } list[] = {{"--out", &a->out},
+                {"--resume", &a->resume},
+                {"--gym", &a->gym},
+                {"--token-file", &a->token_file}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (kg_cli_value(list[i].name, argc, argv, at, used, list[i].field, err) != KG_OK ||
+            *used) {
+            return err->code;
+        }
     }
     if (kg_cli_value("--set", argc, argv, at, used, &value, err) != KG_OK) {
         return err->code;
@@ -122,6 +131,12 @@ static enum kg_code resolve(const struct args *a, struct rl_config *c, struct kg
     enum kg_code code = rl_config_file(c, a->config != NULL ? a->config : path, err);
     for (int i = 0; i < a->nset && code == KG_OK; i++) {
         code = rl_config_pair(c, a->set[i], "--set", err);
+    }
+    if (code == KG_OK && a->gym != NULL) {
+        code = kg_opts_set(rl_options(), c, "service", a->gym, "--gym", err);
+    }
+    if (code == KG_OK && a->token_file != NULL) {
+        code = kg_opts_set(rl_options(), c, "token_file", a->token_file, "--token-file", err);
     }
     if (code == KG_OK && c->journal[0] != '\0') {
         snprintf(path, sizeof path, "%s", c->journal);

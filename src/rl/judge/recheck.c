@@ -102,7 +102,9 @@ static enum kg_code open_pool(struct rl_recheck *r, struct kg_err *err)
                                    .preset = r->o.preset ? r->o.preset : "default",
                                    .settings = r->o.settings,
                                    .nsettings = r->o.nsettings,
-                                   .workers = r->o.workers};
+                                   .workers = r->o.workers,
+                                   .gym = r->o.gym,
+                                   .token_file = r->o.token_file};
     return r->pool != NULL || kgym_open(&o, &r->pool, &e) == KGYM_OK ? KG_OK
                                                                      : rl_judge_fail(err, &e);
 }

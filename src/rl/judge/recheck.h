@@ -22,8 +22,9 @@ struct rl_recheck_options {
     const char *preset;          /* of the gym; NULL: "default" */
     const char *const *settings; /* "key=value" of the gym, after the preset */
     size_t nsettings;
-    int workers;          /* of the pool; 0: one for each core */
-    volatile int *cancel; /* not 0: end with KG_E_CANCELLED; NULL: none */
+    const char *gym, *token_file; /* a service that judges; NULL: this host does */
+    int workers;                  /* of the pool; 0: one for each core */
+    volatile int *cancel;         /* not 0: end with KG_E_CANCELLED; NULL: none */
 };
 
 enum rl_recheck_state {

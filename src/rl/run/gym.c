@@ -6,6 +6,11 @@
 
 enum { IN_FLIGHT = 512 };
 
+static const char *given(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
 enum kg_code rl_gym_open(const struct rl_config *c, struct kgym_pool **out, struct kg_err *err)
 {
     const char *settings[RL_GYM_KEYS + 1];
@@ -17,8 +22,12 @@ enum kg_code rl_gym_open(const struct rl_config *c, struct kgym_pool **out, stru
     snprintf(reward, sizeof reward, "rewards=%s",
              rl_config_reward(c)); /* so an unknown one is refused */
     settings[c->ngym] = reward;
-    const struct kgym_options o = {
-        .size = sizeof o, .preset = c->gym_preset, .settings = settings, .nsettings = c->ngym + 1};
+    const struct kgym_options o = {.size = sizeof o,
+                                   .preset = c->gym_preset,
+                                   .settings = settings,
+                                   .nsettings = c->ngym + 1,
+                                   .gym = given(c->service),
+                                   .token_file = given(c->token_file)};
     return kgym_open(&o, out, &e) == KGYM_OK ? KG_OK : rl_judge_fail(err, &e);
 }
 

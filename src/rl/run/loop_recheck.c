@@ -4,7 +4,11 @@
 enum kg_code rl_loop_open_recheck(const struct rl_run *run, struct rl_recheck **out,
                                   struct kg_err *err)
 {
-    const struct rl_recheck_options o = {.seed = (uint64_t)run->config->seed,
+    const struct rl_config *c = run->config;
+    const struct rl_recheck_options o = {.gym = c->service[0] != '\0' ? c->service : NULL,
+                                         .token_file =
+                                             c->token_file[0] != '\0' ? c->token_file : NULL,
+                                         .seed = (uint64_t)run->config->seed,
                                          .one_in = (int)run->config->recheck,
                                          .cancel = run->cancel};
     *out = NULL;

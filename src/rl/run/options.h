@@ -75,6 +75,7 @@ struct rl_config {
     char gym[RL_GYM_KEYS][RL_GYM_KEY];
     size_t ngym;
     char gym_preset[32];
+    char service[300], token_file[1024];
 };
 
 const struct kg_opts *rl_options(void);

@@ -162,7 +162,8 @@ enum kg_code rl_run_save_sft(const struct rl_run *run, struct kg_err *err)
 /* Keys that change no bit of what a run computes. */
 static bool is_beside(const char *line)
 {
-    static const char *const keys[] = {"threads", "journal", "checkpoint", "checkpoint_seconds"};
+    static const char *const keys[] = {"threads", "journal",   "checkpoint", "checkpoint_seconds",
+                                       "service", "token_file"};
     size_t n = strcspn(line, ":\n");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strlen(keys[i]) == n && memcmp(line, keys[i], n) == 0) {
