@@ -13,7 +13,7 @@
 #include "svc/confine.h"
 #include "svc/trajectories.h"
 
-enum { SEGMENT_BYTES = 256 << 20, OPEN_MOST = 4096 };
+enum { SEGMENT_BYTES = 256 << 20, OPEN_MOST = 4096, STOP_S = 5 };
 enum { STORE_WAIT_MS = 300000, STORE_AGAIN_MS = 200 };
 
 static const struct kg_svc_route routes[] = {
@@ -62,6 +62,9 @@ static const struct kg_svc_route routes[] = {
     {"POST", "/v1/worker/renew", KG_SVC_WORKER, kg_svc_post_renew},
     {"POST", "/v1/worker/finish", KG_SVC_WORKER, kg_svc_post_finish},
     {"POST", "/v1/worker/leave", KG_SVC_WORKER, kg_svc_post_leave},
+    {"POST", "/v1/worker/hello", KG_SVC_WORKER, kg_svc_post_hello},
+    {"GET", "/v1/devices", KG_SVC_READ, kg_svc_get_devices},
+    {"POST", "/v1/devices/enable", KG_SVC_ADMIN, kg_svc_post_enable},
 };
 
 /* --- the clock: claims that ran out, deadlines, waits whose time is up --- */
@@ -100,8 +103,10 @@ static void look_at_others(struct kg_svc_api *a)
     struct kg_err err = KG_ERR_INIT;
     if (a->store->kind->share != NULL && a->store->kind->stats(a->store, &s, &err) == KG_OK &&
         s.last_event != a->seen) {
+        int64_t before = a->seen;
         a->seen = s.last_event;
         a->fresh = true;
+        kg_svc_tell_cancelled(a, before);
         kg_svc_ended(a, NULL);
         kg_svc_polls_look(a);
     }
@@ -117,11 +122,13 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         *o = (struct expire_op){.op = {.run = run_expire, .done = expire_done}, .api = a};
         kg_svc_writer_post(a->writer, &o->op);
     }
+    kg_svc_notices_tick(a);
     look_at_others(a);
     if (a->unread) {
         a->unread = false;
         kg_svc_ended(a, NULL);
     }
+    kg_svc_polls_look(a);
     kg_svc_polls_tick(a);
     kg_svc_streams_pump(a);
     kg_svc_traj_tick(a);
@@ -136,18 +143,33 @@ static void after_group(void *ctx)
 
 /* --- start and end --- */
 
+/* Whatever was accepted is answered, and its answer is sent, before the loop ends. */
+static void on_answered(void *ctx)
+{
+    struct kg_svc_api *a = ctx;
+    event_base_loopbreak(a->base);
+}
+
 static void on_signal(evutil_socket_t signal, short what, void *arg)
 {
     struct kg_svc_api *a = arg;
     (void)signal;
     (void)what;
+    if (a->stopping) {
+        return;
+    }
     a->stopping = true;
-    kg_svc_http_stop(a->http);
-    const struct timeval soon = {.tv_sec = 0, .tv_usec = 100000}; /* for what is being written */
+    kg_svc_http_stop(a->http, on_answered, a);
     kg_svc_polls_tick(a);
+    kg_svc_waits_stop(a);
+    kg_svc_groups_stop(a);
     kg_svc_streams_pump(a);
     kg_svc_sessions_stop(a);
-    event_base_loopexit(a->base, &soon);
+    const struct timeval most = {.tv_sec = STOP_S, .tv_usec = 0};
+    event_base_loopexit(a->base, &most);
+    if (kg_svc_http_is_idle(a->http)) {
+        event_base_loopbreak(a->base);
+    }
 }
 
 /* Claims go on: their holders could not renew them while nobody served. */
@@ -201,6 +223,16 @@ static enum kg_code confine(const struct kg_svc_api_options *o, struct kg_err *e
     return code;
 }
 
+/* Nothing waits yet for what happened before. */
+static enum kg_code first_event(struct kg_svc_api *a, struct kg_err *err)
+{
+    struct kg_svc_stats s;
+    if (a->store->kind->stats(a->store, &s, err) == KG_OK) {
+        a->seen = s.last_event;
+    }
+    return err->code;
+}
+
 static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_options *http,
                              struct kg_err *err)
 {
@@ -219,7 +251,9 @@ static enum kg_code open_all(struct kg_svc_api *a, const struct kg_svc_http_opti
             KG_OK) {
         return err->code;
     }
-    return kg_svc_http_open(a->base, http, &a->http, err);
+    kg_svc_notices_read(a);
+    return first_event(a, err) != KG_OK ? err->code
+                                        : kg_svc_http_open(a->base, http, &a->http, err);
 }
 
 /* Each client that waits holds a file, and the soft limit is 1024 on most hosts. Returns how many
@@ -243,6 +277,7 @@ static void close_all(struct kg_svc_api *a)
     kg_svc_http_close(a->http);
     kg_svc_sessions_end(a);
     kg_svc_segments_close(a->segments);
+    kg_svc_notices_close(a);
     if (a->store != NULL) {
         a->store->kind->close(a->store);
     }

@@ -10,8 +10,8 @@ struct finish_op {
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
     json_t *body;
-    const char *outcome;
-    char stage[32]; /* of the record */
+    const char *outcome, *device, *reason; /* device: that is put aside; NULL: none */
+    char stage[32];                        /* of the record */
     double speedup;
 };
 
@@ -47,8 +47,13 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
         }
         e.record = &place;
     }
-    return strcmp(o->outcome, "failed") == 0 ? store->kind->fail(store, &e, err)
-                                             : store->kind->finish(store, &e, err);
+    if (strcmp(o->outcome, "failed") != 0) {
+        return store->kind->finish(store, &e, err);
+    }
+    enum kg_code code = store->kind->fail(store, &e, err);
+    return code == KG_OK && o->device != NULL
+               ? kg_svc_put_aside(store, o->device, o->reason, err)
+               : code;
 }
 
 static void done(struct kg_svc_op *op)
@@ -59,6 +64,9 @@ static void done(struct kg_svc_op *op)
     } else if (op->err.code != KG_OK) {
         kg_svc_answer_error(o->x, &op->err, "");
     } else {
+        if (o->device != NULL) {
+            kg_svc_notices_read(o->api);
+        }
         kg_svc_reply_json(o->x, 200, json_pack("{s:b}", "accepted", 1));
         o->api->fresh = o->api->fresh || strcmp(o->outcome, "finished") != 0;
         kg_svc_ended(o->api, text(o->body, "id"));
@@ -102,11 +110,19 @@ static bool is_outcome(const char *outcome)
                                strcmp(outcome, "handed_back") == 0);
 }
 
+/* A worker puts aside devices of its own, and only when an attempt there has failed. */
+static bool is_aside(struct kg_svc_api *a, const json_t *body, const json_t *aside)
+{
+    const char *device = text(aside, "device");
+    return strcmp(text(body, "outcome"), "failed") == 0 && device != NULL &&
+           text(aside, "reason") != NULL && kg_svc_has_device(a, text(body, "id"), device);
+}
+
 void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
 {
     static const char *const members[] = {"id",     "claim",   "fence",  "outcome",
                                           "record", "verdict", "reason", "error",
-                                          "blame",  "message", NULL};
+                                          "blame",  "message", "aside",  NULL};
     json_t *body = kg_svc_body(x, members);
     if (body == NULL) {
         return;
@@ -115,6 +131,7 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     const json_t *record = json_object_get(body, "record");
     char stage[32] = "";
     double speedup = 0;
+    const json_t *aside = json_object_get(body, "aside");
     bool needs = outcome != NULL && strcmp(outcome, "finished") == 0;
     if (!is_outcome(outcome) || text(body, "id") == NULL || text(body, "claim") == NULL ||
         !json_is_integer(json_object_get(body, "fence"))) {
@@ -130,6 +147,12 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
                            "`record` must be a text: one JSON object in one line");
         return;
     }
+    if (aside != NULL && !is_aside(ctx, body, aside)) {
+        json_decref(body);
+        kg_svc_reply_error(x, 400, "bad_aside", "aside",
+                           "`aside` must have `device`, one of this worker's, and `reason`");
+        return;
+    }
     struct finish_op *o = calloc(1, sizeof *o);
     KG_ASSERT(o != NULL);
     const char *verdict = text(body, "verdict");
@@ -139,6 +162,8 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
                             .x = x,
                             .body = body,
                             .outcome = outcome,
+                            .device = text(aside, "device"),
+                            .reason = text(aside, "reason"),
                             .speedup = ok ? speedup : 0};
     memcpy(o->stage, stage, sizeof o->stage);
     kg_svc_writer_post(o->api->writer, &o->op);

@@ -70,6 +70,14 @@ void kg_svc_group_wait(struct kg_svc_api *a, struct kg_svc_exchange *x, char (*i
     }
 }
 
+void kg_svc_groups_stop(struct kg_svc_api *a)
+{
+    while (a->groups != NULL) {
+        a->groups->answer(a->groups->ctx, true);
+        remove_group(a->groups);
+    }
+}
+
 void kg_svc_groups_ended(struct kg_svc_api *a, const char *id)
 {
     for (struct kg_svc_group *g = a->groups, *next; g != NULL; g = next) {

@@ -53,6 +53,9 @@ void kg_svc_answer_job(struct kg_svc_api *a, struct kg_svc_exchange *x, int stat
     struct kg_buf text;
     kg_buf_init(&text, (size_t)KG_SVC_RECORD_MAX + (1u << 20));
     json_t *head = kg_svc_job_json(job);
+    if (job->state == KG_SVC_WAITING && status == 200) {
+        json_object_set_new(head, "waits_for", kg_svc_waits_for(a, job));
+    }
     kg_json_dump(head, &text);
     json_decref(head);
     KG_ASSERT(text.len > 0 && text.data[text.len - 1] == '}');

@@ -194,7 +194,7 @@ static void tell_of_cancelled(struct submission *s)
         kg_svc_job_init(&job);
         if (s->task[i].cancelled &&
             s->api->store->kind->get(s->api->store, s->task[i].older, false, &job, &err) == KG_OK) {
-            kg_svc_tell_worker(s->api, job.worker, job.id);
+            kg_svc_tell_worker(s->api, &job);
             kg_svc_ended(s->api, job.id);
         }
         kg_svc_job_deinit(&job);

@@ -105,7 +105,13 @@ static void cancel_done(struct kg_svc_op *op)
         snprintf(message, sizeof message, "Task %.300s cancelled successfully", id);
         kg_svc_reply_json(c->x, 200,
                           json_pack("{s:o}", "message", kg_json_text(message, strlen(message))));
-        kg_svc_tell_worker(c->api, c->worker, c->id);
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_svc_job job;
+        kg_svc_job_init(&job);
+        if (c->api->store->kind->get(c->api->store, c->id, false, &job, &err) == KG_OK) {
+            kg_svc_tell_worker(c->api, &job);
+        }
+        kg_svc_job_deinit(&job);
         kg_svc_ended(c->api, c->id);
     }
     free(c);

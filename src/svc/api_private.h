@@ -25,6 +25,8 @@ struct kg_svc_api {
     bool unread;                   /* a wait could not be looked at: the next tick does */
     bool stopping;
     int64_t seen; /* the last event that all waits were looked at for */
+    json_t *workers, *asides; /* notices of the store, by name, as they were at notices_ms */
+    int64_t notices_ms;
     int64_t begun_ms;
     /* of OpenEnv's clients */
     struct kg_svc_session *sessions;
@@ -56,15 +58,37 @@ void kg_svc_wait_for(struct kg_svc_api *a, struct kg_svc_exchange *x, const char
 void kg_svc_ended(struct kg_svc_api *a, const char *id);
 /* The same of groups (api_group.h); kg_svc_ended() calls it. */
 void kg_svc_groups_ended(struct kg_svc_api *a, const char *id);
-/* A running job was cancelled: the worker is told. */
-void kg_svc_tell_worker(struct kg_svc_api *a, const char *worker, const char *id);
+/* A job that ran was cancelled: its worker is told which claim has ended. */
+void kg_svc_tell_worker(struct kg_svc_api *a, const struct kg_svc_job *job);
+/* The same of all that was cancelled after this event, by whichever process. */
+void kg_svc_tell_cancelled(struct kg_svc_api *a, int64_t after);
+/* The service stops: all that waits is answered with what there is. */
+void kg_svc_waits_stop(struct kg_svc_api *a);
+void kg_svc_groups_stop(struct kg_svc_api *a);
 /* After each group, and each second. */
 void kg_svc_polls_look(struct kg_svc_api *a);
 void kg_svc_polls_tick(struct kg_svc_api *a);
+/* This worker's requests that wait are answered now: its claims, or its news as well. */
+void kg_svc_polls_end(struct kg_svc_api *a, const char *worker, bool claims_only);
 void kg_svc_streams_pump(struct kg_svc_api *a);
 /* Sockets of OpenEnv's clients begin to close; what is left of their sessions is released. */
 void kg_svc_sessions_stop(struct kg_svc_api *a);
 void kg_svc_sessions_end(struct kg_svc_api *a);
+
+/* --- workers and devices (api_devices.c) --- */
+
+/* Reads the notices of the store; tick: where they are older than a second. */
+void kg_svc_notices_read(struct kg_svc_api *a);
+void kg_svc_notices_tick(struct kg_svc_api *a);
+void kg_svc_notices_close(struct kg_svc_api *a);
+bool kg_svc_is_aside(const struct kg_svc_api *a, const char *device);
+/* Is this a device of the worker that claimed job `id` last? */
+bool kg_svc_has_device(struct kg_svc_api *a, const char *id, const char *device);
+/* Within a group. Errors: of the store. */
+enum kg_code kg_svc_put_aside(struct kg_svc_store *store, const char *device, const char *reason,
+                              struct kg_err *err) KG_MUST_USE;
+/* {"code", "message", "devices", "waiting", "lacks"}: why a waiting job waits. */
+json_t *kg_svc_waits_for(struct kg_svc_api *a, const struct kg_svc_job *job);
 
 /* --- a submission --- */
 
@@ -108,7 +132,8 @@ kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evalua
     kg_svc_delete_evaluation, kg_svc_requeue_evaluation, kg_svc_post_batch, kg_svc_get_batch,
     kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_prompt,
     kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
-    kg_svc_post_finish, kg_svc_post_leave;
+    kg_svc_post_finish, kg_svc_post_leave, kg_svc_post_hello, kg_svc_get_devices,
+    kg_svc_post_enable;
 kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
 kg_svc_handler kg_svc_open_trajectory, kg_svc_list_trajectories, kg_svc_export_trajectories,
     kg_svc_get_trajectory, kg_svc_close_trajectory, kg_svc_post_turn, kg_svc_get_turn;

@@ -100,7 +100,7 @@ static void change_done(struct kg_svc_op *op)
     if (err.code == KG_OK && a->store->kind->get(a->store, o->id, false, &job, &err) == KG_OK) {
         a->fresh = a->fresh || o->requeue;
         if (o->changed) {
-            kg_svc_tell_worker(a, job.worker, o->id);
+            kg_svc_tell_worker(a, &job);
             kg_svc_ended(a, o->id);
         }
         kg_svc_answer_job(a, o->x, 200, &job);

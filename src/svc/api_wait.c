@@ -88,6 +88,14 @@ void kg_svc_wait_for(struct kg_svc_api *a, struct kg_svc_exchange *x, const char
     kg_svc_on_gone(x, on_gone, w);
 }
 
+void kg_svc_waits_stop(struct kg_svc_api *a)
+{
+    while (a->waits != NULL) {
+        answer(a, a->waits->x, a->waits->id, true);
+        remove_wait(a->waits);
+    }
+}
+
 void kg_svc_ended(struct kg_svc_api *a, const char *id)
 {
     for (struct kg_svc_wait *w = a->waits, *next; w != NULL; w = next) {

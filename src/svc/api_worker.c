@@ -1,26 +1,10 @@
-/* What workers ask: claims, renewals with news, and answers. */
+/* What workers ask: renewals with news, and which of their requests wait. Claims: api_claim.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "svc/api_private.h"
+#include "svc/api_worker.h"
 
-enum { SLOTS_MAX = 512, DEVICES_MAX = 16, HELD_MAX = 8192 };
-
-/* A worker's request that waits: for a job (an idle claim), or for news of its claims. */
-struct kg_svc_poll {
-    struct kg_svc_op op; /* of a claim; must be first */
-    struct kg_svc_api *api;
-    struct kg_svc_exchange *x;
-    json_t *body;
-    const char *worker;
-    bool is_claim, posted, gone;
-    int64_t until_ms;
-    const char *devices[DEVICES_MAX];
-    struct kg_svc_slot *slot; /* [nslots], as are the next two */
-    struct kg_svc_job *job;
-    size_t *of, ndevices, nslots, n;
-    struct kg_svc_poll *next;
-};
+enum { HELD_MAX = 8192, EVENTS_AT_ONCE = 1000 };
 
 static void unlink_poll(struct kg_svc_poll *p)
 {
@@ -31,13 +15,15 @@ static void unlink_poll(struct kg_svc_poll *p)
     *at = p->next;
 }
 
-static void free_poll(struct kg_svc_poll *p)
+void kg_svc_poll_free(struct kg_svc_poll *p)
 {
     unlink_poll(p);
     json_decref(p->body);
     free(p->slot);
     free(p->job);
     free(p->of);
+    free(p->on);
+    free(p->device);
     free(p);
 }
 
@@ -47,11 +33,11 @@ static void on_gone(struct kg_svc_exchange *x, void *arg)
     (void)x;
     p->gone = true;
     if (!p->posted) {
-        free_poll(p);
+        kg_svc_poll_free(p);
     }
 }
 
-static struct kg_svc_poll *new_poll(struct kg_svc_api *a, struct kg_svc_exchange *x, json_t *body,
+struct kg_svc_poll *kg_svc_poll_new(struct kg_svc_api *a, struct kg_svc_exchange *x, json_t *body,
                                     double wait_s)
 {
     struct kg_svc_poll *p = calloc(1, sizeof *p);
@@ -67,8 +53,7 @@ static struct kg_svc_poll *new_poll(struct kg_svc_api *a, struct kg_svc_exchange
     return p;
 }
 
-/* Answers, and ends the poll. */
-static void answer(struct kg_svc_poll *p, json_t *body)
+void kg_svc_poll_answer(struct kg_svc_poll *p, json_t *body)
 {
     if (p->gone) {
         json_decref(body);
@@ -76,158 +61,30 @@ static void answer(struct kg_svc_poll *p, json_t *body)
         kg_svc_on_gone(p->x, NULL, NULL);
         kg_svc_reply_json(p->x, 200, body);
     }
-    free_poll(p);
+    kg_svc_poll_free(p);
 }
 
-static bool read_wait(struct kg_svc_exchange *x, const json_t *body, double *out)
+json_t *kg_svc_worker_body(struct kg_svc_exchange *x, const char *const *known, double *wait_s)
 {
-    const json_t *wait = json_object_get(body, "wait_s");
-    *out = json_number_value(wait);
-    if (wait != NULL && (!json_is_number(wait) || !(*out >= 0 && *out <= 60))) {
-        kg_svc_reply_error(x, 400, "bad_wait", "wait_s", "`wait_s` must be a number from 0 to 60");
-        return false;
-    }
-    return true;
-}
-
-/* --- claims --- */
-
-static enum kg_code run_claim(struct kg_svc_op *op, struct kg_svc_store *store,
-                              struct kg_svc_segments *segments, struct kg_err *err)
-{
-    struct kg_svc_poll *p = (struct kg_svc_poll *)op;
-    (void)segments;
-    for (size_t i = 0; i < p->nslots; i++) { /* an earlier try may have failed half-way */
-        kg_svc_job_deinit(&p->job[i]);
-        kg_svc_job_init(&p->job[i]);
-    }
-    const struct kg_svc_ask ask = {.worker = p->worker,
-                                   .devices = p->devices,
-                                   .ndevices = p->ndevices,
-                                   .slots = p->slot,
-                                   .nslots = p->nslots,
-                                   .term_ms = p->api->o->term_ms,
-                                   .now_ms = kg_svc_now_ms()};
-    return store->kind->claim(store, &ask, p->job, p->of, &p->n, err);
-}
-
-static json_t *raw(const char *text)
-{
-    return json_loads(text, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
-}
-
-static json_t *claim_json(const struct kg_svc_poll *p, size_t i)
-{
-    const struct kg_svc_job *j = &p->job[i];
-    char lane[KG_SHA256_HEX];
-    kg_svc_lane_name(j, lane);
-    json_t *out =
-        json_pack("{s:I, s:s, s:s, s:I, s:s, s:I, s:o, s:o}", "slot", (json_int_t)p->of[i], "id",
-                  j->id, "claim", j->claim, "fence", (json_int_t)j->fence, "lane", lane, "term_ms",
-                  (json_int_t)p->api->o->term_ms, "configuration", raw(j->configuration), "task",
-                  raw(j->task));
-    if (j->deadline_ms > 0) {
-        double left = (double)(j->deadline_ms - kg_svc_now_ms()) / 1000;
-        json_object_set_new(out, "deadline_s", json_real(left > 0.01 ? left : 0.01));
-    }
-    return out;
-}
-
-static void free_jobs(struct kg_svc_poll *p)
-{
-    for (size_t i = 0; i < p->nslots; i++) {
-        kg_svc_job_deinit(&p->job[i]);
-    }
-}
-
-static void claim_done(struct kg_svc_op *op)
-{
-    struct kg_svc_poll *p = (struct kg_svc_poll *)op;
-    p->posted = false;
-    if (op->err.code != KG_OK && !p->gone) {
-        struct kg_err err = op->err;
-        struct kg_svc_exchange *x = p->x;
-        free_jobs(p);
-        free_poll(p);
-        kg_svc_on_gone(x, NULL, NULL);
-        kg_svc_answer_error(x, &err, "");
-        return;
-    }
-    if (p->n == 0 && !p->gone && !p->api->stopping && kg_svc_now_ms() < p->until_ms) {
-        free_jobs(p);
-        memset(p->job, 0, p->nslots * sizeof *p->job);
-        return; /* it waits for a job */
-    }
-    json_t *claims = json_array();
-    for (size_t i = 0; i < p->n; i++) {
-        json_array_append_new(claims, claim_json(p, i));
-    }
-    free_jobs(p);
-    answer(p, json_pack("{s:o}", "claims", claims));
-}
-
-static void post_claim(struct kg_svc_poll *p)
-{
-    p->posted = true;
-    p->op.run = run_claim;
-    p->op.done = claim_done;
-    kg_svc_writer_post(p->api->writer, &p->op);
-}
-
-static bool read_slots(struct kg_svc_poll *p)
-{
-    const json_t *devices = json_object_get(p->body, "devices");
-    const json_t *slots = json_object_get(p->body, "slots");
-    size_t i;
-    json_t *v;
-    if (p->worker == NULL || strlen(p->worker) > 100 || json_array_size(devices) == 0 ||
-        json_array_size(devices) > DEVICES_MAX || json_array_size(slots) == 0 ||
-        json_array_size(slots) > SLOTS_MAX) {
-        return false;
-    }
-    json_array_foreach(devices, i, v)
-    {
-        p->devices[p->ndevices] = json_string_value(v);
-        if (p->devices[p->ndevices++] == NULL) {
-            return false;
-        }
-    }
-    p->slot = calloc(json_array_size(slots), sizeof *p->slot);
-    p->job = calloc(json_array_size(slots), sizeof *p->job);
-    p->of = calloc(json_array_size(slots), sizeof *p->of);
-    KG_ASSERT(p->slot != NULL && p->job != NULL && p->of != NULL);
-    json_array_foreach(slots, i, v)
-    {
-        const char *lane = json_string_value(json_object_get(v, "lane"));
-        const json_t *held = json_object_get(v, "held_ms");
-        p->slot[p->nslots++] =
-            (struct kg_svc_slot){lane != NULL ? lane : "", json_integer_value(held)};
-    }
-    return true;
-}
-
-void kg_svc_post_claim(struct kg_svc_exchange *x, void *ctx)
-{
-    static const char *const members[] = {"worker", "devices", "slots", "wait_s", NULL};
-    double wait;
-    json_t *body = kg_svc_body(x, members);
+    json_t *body = kg_svc_body(x, known);
     if (body == NULL) {
-        return;
+        return NULL;
     }
-    if (!read_wait(x, body, &wait)) {
+    const char *worker = json_string_value(json_object_get(body, "worker"));
+    const json_t *wait = json_object_get(body, "wait_s");
+    *wait_s = json_number_value(wait);
+    if (worker == NULL || strlen(worker) > KG_SVC_WORKER_NAME_MAX) {
         json_decref(body);
-        return;
+        kg_svc_reply_error(x, 400, "bad_claim", "worker",
+                           "`worker` must be a name of at most %d bytes", KG_SVC_WORKER_NAME_MAX);
+        return NULL;
     }
-    struct kg_svc_poll *p = new_poll(ctx, x, body, wait);
-    p->is_claim = true;
-    if (!read_slots(p)) {
-        kg_svc_on_gone(x, NULL, NULL);
-        free_poll(p);
-        kg_svc_reply_error(x, 400, "bad_claim", "",
-                           "`worker`, `devices` and 1 to %d `slots` are needed", SLOTS_MAX);
-        return;
+    if (wait != NULL && (!json_is_number(wait) || !(*wait_s >= 0 && *wait_s <= 60))) {
+        json_decref(body);
+        kg_svc_reply_error(x, 400, "bad_wait", "wait_s", "`wait_s` must be a number from 0 to 60");
+        return NULL;
     }
-    post_claim(p);
+    return body;
 }
 
 /* --- renewals, and news --- */
@@ -273,7 +130,8 @@ static void renew_done(struct kg_svc_op *op)
     json_array_foreach(json_object_get(o->body, "claims"), i, v)
     {
         if (o->each[i].code == KG_E_NOT_FOUND) {
-            json_array_append(lost, json_object_get(v, "id"));
+            json_array_append_new(lost, json_pack("{s:O, s:O}", "id", json_object_get(v, "id"),
+                                                  "fence", json_object_get(v, "fence")));
         }
     }
     if (op->err.code != KG_OK) {
@@ -285,7 +143,7 @@ static void renew_done(struct kg_svc_op *op)
         kg_svc_reply_json(o->x, 200, news);
     } else {
         json_decref(news);
-        new_poll(o->api, o->x, o->body, o->wait_s);
+        kg_svc_poll_new(o->api, o->x, o->body, o->wait_s);
     }
     free(o);
 }
@@ -295,8 +153,7 @@ static bool are_claims(const json_t *body)
     const json_t *claims = json_object_get(body, "claims");
     size_t i;
     json_t *v;
-    if (!json_is_array(claims) || json_array_size(claims) > HELD_MAX ||
-        !json_is_string(json_object_get(body, "worker"))) {
+    if (!json_is_array(claims) || json_array_size(claims) > HELD_MAX) {
         return false;
     }
     json_array_foreach(claims, i, v)
@@ -314,18 +171,14 @@ void kg_svc_post_renew(struct kg_svc_exchange *x, void *ctx)
 {
     static const char *const members[] = {"worker", "claims", "wait_s", NULL};
     double wait;
-    json_t *body = kg_svc_body(x, members);
+    json_t *body = kg_svc_worker_body(x, members, &wait);
     if (body == NULL) {
-        return;
-    }
-    if (!read_wait(x, body, &wait)) {
-        json_decref(body);
         return;
     }
     if (!are_claims(body)) {
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_claim", "claims",
-                           "`claims` must list id, claim and fence; `worker` names their holder");
+                           "`claims` must list id, claim and fence");
         return;
     }
     size_t n = json_array_size(json_object_get(body, "claims"));
@@ -339,14 +192,55 @@ void kg_svc_post_renew(struct kg_svc_exchange *x, void *ctx)
     kg_svc_writer_post(o->api->writer, &o->op);
 }
 
-void kg_svc_tell_worker(struct kg_svc_api *a, const char *worker, const char *id)
+void kg_svc_tell_worker(struct kg_svc_api *a, const struct kg_svc_job *job)
 {
     for (struct kg_svc_poll *p = a->polls, *next; p != NULL; p = next) {
         next = p->next;
-        if (!p->is_claim && p->worker != NULL && strcmp(p->worker, worker) == 0) {
-            answer(p, json_pack("{s:[s]}", "lost", id));
+        if (!p->is_claim && strcmp(p->worker, job->worker) == 0) {
+            kg_svc_poll_answer(p, json_pack("{s:[{s:s, s:I}]}", "lost", "id", job->id, "fence",
+                                            (json_int_t)job->fence));
         }
     }
+}
+
+struct cancelled {
+    char id[EVENTS_AT_ONCE][KG_ULID_LEN];
+    size_t n, seen;
+    int64_t last;
+};
+
+static bool add_cancelled(void *ctx, const struct kg_svc_event *e)
+{
+    struct cancelled *c = ctx;
+    if (strcmp(e->type, "cancelled") == 0) {
+        snprintf(c->id[c->n++], KG_ULID_LEN, "%s", e->id);
+    }
+    c->seen++;
+    c->last = e->seq;
+    return true;
+}
+
+void kg_svc_tell_cancelled(struct kg_svc_api *a, int64_t after)
+{
+    struct cancelled *c = calloc(1, sizeof *c);
+    struct kg_err err = KG_ERR_INIT;
+    KG_ASSERT(c != NULL);
+    c->last = after;
+    do {
+        c->n = c->seen = 0;
+        enum kg_code code = a->store->kind->events(a->store, c->last, NULL, EVENTS_AT_ONCE,
+                                                   add_cancelled, c, &err);
+        for (size_t i = 0; i < c->n && code == KG_OK; i++) {
+            struct kg_svc_job job;
+            kg_svc_job_init(&job);
+            code = a->store->kind->get(a->store, c->id[i], false, &job, &err);
+            if (code == KG_OK && job.worker[0] != '\0') {
+                kg_svc_tell_worker(a, &job);
+            }
+            kg_svc_job_deinit(&job);
+        }
+    } while (c->seen == EVENTS_AT_ONCE && err.code == KG_OK);
+    free(c);
 }
 
 void kg_svc_polls_look(struct kg_svc_api *a)
@@ -359,30 +253,20 @@ void kg_svc_polls_look(struct kg_svc_api *a)
             continue;
         }
         if (kg_svc_is_there(p->x)) {
-            post_claim(p);
+            kg_svc_claim_again(p);
         } else { /* a job that it claimed would wait for nobody */
-            answer(p, json_pack("{s:[]}", "claims"));
+            kg_svc_poll_answer(p, json_pack("{s:[]}", "claims"));
         }
     }
 }
 
-void kg_svc_post_leave(struct kg_svc_exchange *x, void *ctx)
+void kg_svc_polls_end(struct kg_svc_api *a, const char *worker, bool claims_only)
 {
-    static const char *const members[] = {"worker", NULL};
-    struct kg_svc_api *a = ctx;
-    json_t *body = kg_svc_body(x, members);
-    if (body == NULL) {
-        return;
-    }
-    const char *worker = json_string_value(json_object_get(body, "worker"));
-    for (struct kg_svc_poll *p = a->polls, *next; p != NULL; p = next) {
-        next = p->next;
-        if (worker != NULL && p->worker != NULL && strcmp(p->worker, worker) == 0) {
+    for (struct kg_svc_poll *p = a->polls; p != NULL; p = p->next) {
+        if (strcmp(p->worker, worker) == 0 && (p->is_claim || !claims_only)) {
             p->until_ms = 0;
         }
     }
-    json_decref(body);
-    kg_svc_reply_json(x, 200, json_pack("{s:b}", "left", 1));
     kg_svc_polls_tick(a);
 }
 
@@ -393,7 +277,7 @@ void kg_svc_polls_tick(struct kg_svc_api *a)
     for (struct kg_svc_poll *p = a->polls, *next; p != NULL; p = next) {
         next = p->next;
         if (!p->posted && (now >= p->until_ms || a->stopping)) {
-            answer(p, json_pack("{s:[]}", p->is_claim ? "claims" : "lost"));
+            kg_svc_poll_answer(p, json_pack("{s:[]}", p->is_claim ? "claims" : "lost"));
         }
     }
 }

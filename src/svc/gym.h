@@ -4,8 +4,7 @@
 #define KG_SVC_GYM_H
 
 #include "base/json.h"
-
-enum { KG_SVC_DEVICE_MAX = 32 };
+#include "svc/offer.h"
 
 struct kg_svc_gym {
     void *ctx;
@@ -13,7 +12,8 @@ struct kg_svc_gym {
      * options that are marked as a client's. Errors: USAGE. */
     enum kg_code (*settings)(void *ctx, const char *preset, const char *rewards,
                              const char *const *set, size_t nset, struct kg_err *err);
-    /* A problem of the suites by its name. device: the class of devices that it needs.
+    /* A problem of the suites by its name. device: the class of devices that it needs, a
+     * word of offer.h.
      * Errors: NOT_FOUND, with the nearest name. */
     enum kg_code (*problem)(void *ctx, const char *name, char device[KG_SVC_DEVICE_MAX],
                             struct kg_err *err);

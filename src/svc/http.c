@@ -276,13 +276,20 @@ enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_
     return KG_OK;
 }
 
-void kg_svc_http_stop(struct kg_svc_http *h)
+void kg_svc_http_stop(struct kg_svc_http *h, void (*idle)(void *ctx), void *ctx)
 {
     h->closing = true;
+    h->idle = idle;
+    h->idle_ctx = ctx;
     if (h->socket != NULL) {
         evhttp_del_accept_socket(h->http, h->socket);
         h->socket = NULL;
     }
+}
+
+bool kg_svc_http_is_idle(const struct kg_svc_http *h)
+{
+    return h->nopen == 0 && h->unsent == 0;
 }
 
 void kg_svc_http_close(struct kg_svc_http *h)

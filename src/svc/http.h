@@ -85,8 +85,10 @@ enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_
                               struct kg_svc_http **out, struct kg_err *err) KG_MUST_USE;
 /* Exchanges that are open are answered 503 first. NULL is nothing. */
 void kg_svc_http_close(struct kg_svc_http *h);
-/* Takes no more connections; those that are there go on. */
-void kg_svc_http_stop(struct kg_svc_http *h);
+/* Takes no more connections; those that are there go on. idle is called each time that all requests
+ * are answered, and their answers sent. */
+void kg_svc_http_stop(struct kg_svc_http *h, void (*idle)(void *ctx), void *ctx);
+bool kg_svc_http_is_idle(const struct kg_svc_http *h);
 
 /* Answers; each ends the exchange. body is copied. */
 void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const void *body,

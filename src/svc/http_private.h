@@ -19,6 +19,9 @@ struct kg_svc_http {
     size_t nopen, bytes;          /* of open; of their bodies */
     size_t shares[KG_SVC_SHARES]; /* exchanges of each token, by a hash of it */
     bool closing;
+    size_t unsent; /* answers of a server that stops */
+    void (*idle)(void *ctx);
+    void *idle_ctx;
 };
 
 struct kg_svc_exchange {

@@ -10,8 +10,16 @@
 
 #include "svc/http_private.h"
 
+static void tell_idle(struct kg_svc_http *h)
+{
+    if (h->idle != NULL && kg_svc_http_is_idle(h)) {
+        h->idle(h->idle_ctx);
+    }
+}
+
 void kg_svc_exchange_end(struct kg_svc_exchange *x)
 {
+    struct kg_svc_http *h = x->http;
     *x->link = x->next;
     if (x->next != NULL) {
         x->next->link = x->link;
@@ -24,6 +32,15 @@ void kg_svc_exchange_end(struct kg_svc_exchange *x)
     evhttp_clear_headers(&x->query);
     free(x->body);
     free(x);
+    tell_idle(h);
+}
+
+static void on_sent(struct evhttp_request *req, void *arg)
+{
+    struct kg_svc_http *h = arg;
+    (void)req;
+    h->unsent--;
+    tell_idle(h);
 }
 
 /* The request is evhttp's again. */
@@ -33,6 +50,10 @@ static struct evhttp_request *release(struct kg_svc_exchange *x)
     struct evhttp_connection *c = req != NULL ? evhttp_request_get_connection(req) : NULL;
     if (c != NULL) {
         evhttp_connection_set_closecb(c, NULL, NULL);
+        if (x->http->closing) { /* it is waited for */
+            x->http->unsent++;
+            evhttp_request_set_on_complete_cb(req, on_sent, x->http);
+        }
     }
     return req;
 }

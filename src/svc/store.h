@@ -25,6 +25,7 @@
 #define KG_SVC_STORE_H
 
 #include "svc/job.h"
+#include "svc/offer.h"
 #include "svc/traj.h"
 
 struct kg_svc_store {
@@ -40,11 +41,12 @@ enum {
 struct kg_svc_slot {
     const char *lane; /* kg_svc_lane_name() of what it holds; "": nothing */
     int64_t held_ms;  /* for how long */
+    const struct kg_svc_offer *offer; /* of its device; NULL: `devices` of the ask */
 };
 
 struct kg_svc_ask {
     const char *worker;
-    const char *const *devices; /* classes that the worker serves */
+    const char *const *devices; /* what slots without an offer of their own offer: words */
     size_t ndevices;
     const struct kg_svc_slot *slots; /* that are idle */
     size_t nslots;
@@ -81,6 +83,13 @@ struct kg_svc_event {
     int64_t seq, ms;
     const char *id, *type, *detail; /* detail: a worker's name, a verdict, or "" */
 };
+/* What api processes tell each other through the store: "worker" (its devices, by its name), and
+ * "aside" (why nothing runs there, by a device's name). text: JSON. */
+struct kg_svc_notice {
+    const char *kind, *name, *text;
+    int64_t until_ms; /* forgotten then */
+};
+typedef bool kg_svc_on_notice(void *ctx, const struct kg_svc_notice *notice);
 /* False: no more of them. */
 typedef bool kg_svc_on_event(void *ctx, const struct kg_svc_event *e);
 /* job lives during the call only. */
@@ -162,6 +171,14 @@ struct kg_svc_store_kind {
      * could not renew them. */
     enum kg_code (*extend)(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
 
+    /* Writes a notice in place of the one of that kind and name. text NULL: it is forgotten now;
+     * NOT_FOUND: there was none. */
+    enum kg_code (*notice)(struct kg_svc_store *s, const struct kg_svc_notice *notice, int64_t now_ms,
+                         struct kg_err *err);
+
+    /* Notes of a kind that are not forgotten, in order of their names. */
+    enum kg_code (*notices)(struct kg_svc_store *s, const char *kind, int64_t now_ms,
+                          kg_svc_on_notice *each, void *ctx, struct kg_err *err);
     /* out: initialised. NOT_FOUND. with_task: its task as well. */
     enum kg_code (*get)(struct kg_svc_store *s, const char *id, bool with_task,
                         struct kg_svc_job *out, struct kg_err *err);

@@ -166,6 +166,8 @@ static int connects(const char *place)
     .requeue = kg_svc_redis_requeue,                                                               \
     .expire = kg_svc_redis_expire,                                                                 \
     .extend = kg_svc_redis_extend,                                                                 \
+    .notice = kg_svc_redis_notice,                                                                     \
+    .notices = kg_svc_redis_notices,                                                                   \
     .get = kg_svc_redis_get,                                                                       \
     .list = kg_svc_redis_list,                                                                     \
     .events = kg_svc_redis_events,                                                                 \

@@ -4,8 +4,9 @@
  * sets of waiting jobs for each lane (lane:PRIORITY/NAME/DEVICE), of lanes by when they were served
  * (lanes), of claims by deadline (claims), of waiting jobs by age and by deadline (waiting, late);
  * those that lists go by (all, state:N, problem:, verdict:, batch:); a stream of events; counts,
- * and those of the dashboard (tallies, bests, minutes). store_redis_traj.lua names those of
- * trajectories. store_redis.lua changes them, one call for each group.
+ * and those of the dashboard (tallies, bests, minutes); notices, in a hash and a sorted set for
+ * each kind (notices:KIND, until:KIND). store_redis_traj.lua names those of trajectories.
+ * store_redis.lua changes them, one call for each group.
  *
  * A link is one connection, which comes back by itself: an operation that finds it broken tries
  * once, and then none does before the back-off is over (50 ms, doubled to 2 s). */
@@ -146,6 +147,10 @@ enum kg_code kg_svc_redis_requeue(struct kg_svc_store *s, const char *id, int64_
 enum kg_code kg_svc_redis_expire(struct kg_svc_store *s, int64_t now_ms, int64_t *n,
                                  struct kg_err *err);
 enum kg_code kg_svc_redis_extend(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
+enum kg_code kg_svc_redis_notice(struct kg_svc_store *s, const struct kg_svc_notice *notice,
+                               int64_t now_ms, struct kg_err *err);
+enum kg_code kg_svc_redis_notices(struct kg_svc_store *s, const char *kind, int64_t now_ms,
+                                kg_svc_on_notice *each, void *ctx, struct kg_err *err);
 enum kg_code kg_svc_redis_get(struct kg_svc_store *s, const char *id, bool with_task,
                               struct kg_svc_job *out, struct kg_err *err);
 enum kg_code kg_svc_redis_list(struct kg_svc_store *s, const struct kg_svc_filter *f,

@@ -122,11 +122,24 @@ end
 
 -- --- claims ---
 
-local function lanes_for(devices)
+-- As kg_svc_offer_serves() of offer.h.
+local function serves(offer, needs)
+  for word in string.gmatch(needs, '%S+') do
+    local kind, n = string.match(word, '^(%a+):(%d+)$')
+    if kind == 'memory' or kind == 'isolation' then
+      if offer[kind] < tonumber(n) then return false end
+    elseif not offer.words[word] then
+      return false
+    end
+  end
+  return next(offer.words) ~= nil
+end
+
+local function lanes_for(offer)
   local out, all = {}, call('ZRANGE', P .. 'lanes', 0, -1, 'WITHSCORES')
   for i = 1, #all, 2 do
     local priority, name, device = string.match(all[i], '^(%d)/(%x+)/(.*)$')
-    if devices[device] then
+    if serves(offer, device) then
       local queue = P .. 'lane:' .. all[i]
       out[#out + 1] = {
         lane = all[i], name = name, priority = tonumber(priority), served = tonumber(all[i + 1]),
@@ -213,14 +226,24 @@ function op.submit()
 end
 
 function op.claim()
-  local ask, devices, slots = args({'worker', 'till', 'now'}), {}, {}
-  for _ = 1, tonumber(arg()) do devices[arg()] = true end
-  for i = 1, tonumber(arg()) do slots[i] = args({'lane', 'held', 'secret'}) end
+  local ask, slots = args({'worker', 'till', 'now'}), {}
+  for i = 1, tonumber(arg()) do
+    slots[i] = args({'lane', 'held', 'secret'})
+    local words = tonumber(arg())
+    if words < 0 then
+      slots[i].offer = slots[i - 1].offer
+    else
+      local o = {words = {}}
+      for _ = 1, words do o.words[arg()] = true end
+      o.memory, o.isolation = tonumber(arg()), tonumber(arg())
+      slots[i].offer = o
+    end
+  end
   return function()
     local out, busy = {'claimed'}, {}
     for pass = 1, 2 do
       for i, slot in ipairs(slots) do
-        local l = not busy[i] and choose(lanes_for(devices), slot, tonumber(ask.now), pass == 2)
+        local l = not busy[i] and choose(lanes_for(slot.offer), slot, tonumber(ask.now), pass == 2)
         if l then
           busy[i] = true
           out[#out + 1] = int(i - 1)
@@ -373,6 +396,23 @@ function op.extend()
   end
 end
 
+function op.notice()
+  local n = args({'kind', 'name', 'text', 'till', 'now'})
+  return function()
+    local notices, till = P .. 'notices:' .. n.kind, P .. 'until:' .. n.kind
+    for _, old in ipairs(call('ZRANGE', till, '-inf', n.now, 'BYSCORE', 'LIMIT', 0, TRIM_MOST)) do
+      call('ZREM', till, old)
+      call('HDEL', notices, old)
+    end
+    if n.text == '' then
+      call('ZREM', till, n.name)
+      return {call('HDEL', notices, n.name) == 1 and 'ok' or 'unknown'}
+    end
+    call('ZADD', till, n.till, n.name)
+    call('HSET', notices, n.name, n.till .. ' ' .. n.text)
+    return {'ok'}
+  end
+end
 add_trajectories(op, args) -- store_redis_traj.lua
 
 -- --- the group ---

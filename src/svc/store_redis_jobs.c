@@ -38,6 +38,22 @@ void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job, 
                      job->batch, job->batch_at, job->created_ms, job->task, name, most);
 }
 
+/* Number of words, words, memory, isolation; -1: that of the slot before. */
+static void add_offer(struct kg_svc_redis *s, const struct kg_svc_ask *ask, size_t i)
+{
+    const struct kg_svc_offer all = {.words = ask->devices, .nwords = ask->ndevices};
+    if (i > 0 && ask->slots[i].offer == ask->slots[i - 1].offer) {
+        kg_svc_redis_add(s, "i", (int64_t)-1);
+        return;
+    }
+    const struct kg_svc_offer *o = ask->slots[i].offer != NULL ? ask->slots[i].offer : &all;
+    kg_svc_redis_add(s, "i", (int64_t)o->nwords);
+    for (size_t k = 0; k < o->nwords; k++) {
+        kg_svc_redis_add(s, "t", o->words[k]);
+    }
+    kg_svc_redis_add(s, "ii", o->memory_mb, (int64_t)o->isolation);
+}
+
 enum kg_code kg_svc_redis_claim(struct kg_svc_store *store, const struct kg_svc_ask *ask,
                                 struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err)
 {
@@ -51,11 +67,7 @@ enum kg_code kg_svc_redis_claim(struct kg_svc_store *store, const struct kg_svc_
     op->u.claim.n = n;
     op->u.claim.nslots = ask->nslots;
     *n = 0;
-    kg_svc_redis_add(s, "tiii", ask->worker, ask->now_ms + ask->term_ms, ask->now_ms,
-                     (int64_t)ask->ndevices);
-    for (size_t i = 0; i < ask->ndevices; i++) {
-        kg_svc_redis_add(s, "t", ask->devices[i]);
-    }
+    kg_svc_redis_add(s, "tii", ask->worker, ask->now_ms + ask->term_ms, ask->now_ms);
     kg_svc_redis_add(s, "i", (int64_t)ask->nslots);
     for (size_t i = 0; i < ask->nslots; i++) {
         struct kg_key secret;
@@ -65,6 +77,7 @@ enum kg_code kg_svc_redis_claim(struct kg_svc_store *store, const struct kg_svc_
         }
         kg_key_hex(secret, claim);
         kg_svc_redis_add(s, "tit", ask->slots[i].lane, ask->slots[i].held_ms, claim);
+        add_offer(s, ask, i);
     }
     return KG_OK;
 }
@@ -164,6 +177,17 @@ enum kg_code kg_svc_redis_extend(struct kg_svc_store *store, int64_t until_ms, s
     return KG_OK;
 }
 
+enum kg_code kg_svc_redis_notice(struct kg_svc_store *store, const struct kg_svc_notice *notice,
+                               int64_t now_ms, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    if (kg_svc_redis_op(s, "notice", OP_CHANGE, notice->name, err) == NULL) {
+        return err->code;
+    }
+    kg_svc_redis_add(s, "tttii", notice->kind, notice->name, notice->text, notice->until_ms, now_ms);
+    return KG_OK;
+}
+
 /* --- what it answers --- */
 
 static const char *text_at(const redisReply *array, size_t i)
@@ -229,6 +253,8 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
         kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", text_at(a, 1));
     } else if (strcmp(word, "none") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "no job %s", op->id);
+    } else if (strcmp(word, "unknown") == 0) {
+        kg_fail(op->err, KG_E_NOT_FOUND, "no such notice");
     } else if (strcmp(word, "gone") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "the claim on job %s has ended", op->id);
     } else if (strcmp(word, "alive") == 0) {

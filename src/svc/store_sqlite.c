@@ -183,7 +183,7 @@ static enum kg_code version_of(struct kg_svc_sqlite *s, int *version, struct kg_
 static enum kg_code migrate(struct kg_svc_sqlite *s, struct kg_err *err)
 {
     static const char *const steps[KG_SVC_SCHEMA] = {kg_svc_sql_schema, kg_svc_sql_schema_traj,
-                                                     kg_svc_sql_tallies};
+                                                     kg_svc_sql_tallies, kg_svc_sql_notices};
     int version;
     char mark[64];
     if (version_of(s, &version, err) != KG_OK) {
@@ -270,6 +270,8 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .requeue = kg_svc_sqlite_requeue,
     .expire = kg_svc_sqlite_expire,
     .extend = kg_svc_sqlite_extend,
+    .notice = kg_svc_sqlite_notice,
+    .notices = kg_svc_sqlite_notices,
     .get = kg_svc_sqlite_get,
     .list = kg_svc_sqlite_list,
     .events = kg_svc_sqlite_events,

@@ -47,6 +47,9 @@ enum sql {
     SQL_TALLY_NEW,
     SQL_BEST,
     SQL_MINUTE,
+    SQL_NOTICE,
+    SQL_NOTICE_DROP,
+    SQL_NOTICES_OLD,
     SQL_WRITES, /* those above are the writer's; those below the reader's */
     SQL_GET,
     SQL_GET_TASK,
@@ -72,12 +75,14 @@ enum sql {
     SQL_TALLIES,
     SQL_BESTS,
     SQL_MINUTES,
+    SQL_NOTICES,
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
 /* What each step of the schema adds. */
-extern const char kg_svc_sql_schema[], kg_svc_sql_schema_traj[], kg_svc_sql_tallies[];
-enum { KG_SVC_SCHEMA = 3 };
+extern const char kg_svc_sql_schema[], kg_svc_sql_schema_traj[], kg_svc_sql_tallies[],
+    kg_svc_sql_notices[];
+enum { KG_SVC_SCHEMA = 4 };
 enum { KG_SVC_EVENTS_KEEP_MS = 7 * 86400 * 1000 };
 
 struct kg_svc_sqlite {
@@ -133,6 +138,10 @@ enum kg_code kg_svc_sqlite_requeue(struct kg_svc_store *s, const char *id, int64
 enum kg_code kg_svc_sqlite_expire(struct kg_svc_store *s, int64_t now_ms, int64_t *n,
                                   struct kg_err *err);
 enum kg_code kg_svc_sqlite_extend(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
+enum kg_code kg_svc_sqlite_notice(struct kg_svc_store *s, const struct kg_svc_notice *notice,
+                                int64_t now_ms, struct kg_err *err);
+enum kg_code kg_svc_sqlite_notices(struct kg_svc_store *s, const char *kind, int64_t now_ms,
+                                 kg_svc_on_notice *each, void *ctx, struct kg_err *err);
 enum kg_code kg_svc_sqlite_get(struct kg_svc_store *s, const char *id, bool with_task,
                                struct kg_svc_job *out, struct kg_err *err);
 enum kg_code kg_svc_sqlite_list(struct kg_svc_store *s, const struct kg_svc_filter *f,

@@ -9,25 +9,19 @@
 struct choice {
     struct kg_svc_lane *lane;
     size_t n, cap;
+    const struct kg_svc_offer *of; /* whose lanes these are; NULL: they are out of date */
 };
 
-static bool serves(const struct kg_svc_ask *ask, const char *device)
-{
-    for (size_t i = 0; i < ask->ndevices; i++) {
-        if (strcmp(ask->devices[i], device) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum kg_code load(struct kg_svc_sqlite *s, const struct kg_svc_ask *ask, struct choice *c,
-                         struct kg_err *err)
+/* Lanes that the offer serves. */
+static enum kg_code load(struct kg_svc_sqlite *s, const struct kg_svc_offer *offer,
+                         struct choice *c, struct kg_err *err)
 {
     struct kg_err e = KG_ERR_INIT;
+    c->n = 0;
+    c->of = offer;
     sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_LANES, &e, "");
     while (st != NULL && kg_svc_sql_row(s, st, &e)) {
-        if (!serves(ask, (const char *)sqlite3_column_text(st, 5)) ||
+        if (!kg_svc_offer_serves(offer, (const char *)sqlite3_column_text(st, 5)) ||
             sqlite3_column_text(st, 7) == NULL) {
             continue;
         }
@@ -95,26 +89,30 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc
                                  struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err)
 {
     struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
-    struct choice c = {NULL, 0, 0};
+    struct choice c = {NULL, 0, 0, NULL};
+    const struct kg_svc_offer all = {.words = ask->devices, .nwords = ask->ndevices};
     bool *busy = calloc(ask->nslots + 1, sizeof *busy);
     *n = 0;
     if (busy == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for %zu slots", ask->nslots);
     }
-    enum kg_code code = load(s, ask, &c, err);
+    enum kg_code code = KG_OK;
     for (int others = 0; others < 2 && code == KG_OK; others++) {
         for (size_t i = 0; i < ask->nslots && code == KG_OK; i++) {
+            const struct kg_svc_offer *offer =
+                ask->slots[i].offer != NULL ? ask->slots[i].offer : &all;
+            if (busy[i] || (c.of != offer && (code = load(s, offer, &c, err)) != KG_OK)) {
+                continue;
+            }
             size_t at =
-                busy[i] ? c.n
-                        : kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms, others > 0);
+                kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms, others > 0);
             if (at == c.n || c.lane == NULL) {
                 continue;
             }
             code = take(s, ask, c.lane[at].id, c.lane[at].first, &out[*n], err);
             busy[i] = true;
             of[(*n)++] = i;
-            c.n = 0; /* each choice sees what the one before has changed */
-            code = code != KG_OK ? code : load(s, ask, &c, err);
+            c.of = NULL; /* each choice sees what the one before has changed */
         }
     }
     free(c.lane);

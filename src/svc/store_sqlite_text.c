@@ -83,6 +83,11 @@ const char kg_svc_sql_tallies[] =
     "INSERT INTO bests SELECT problem,count(*),sum(verdict='ok'),0,'' FROM jobs"
     " WHERE state=2 AND problem NOT LIKE 'sha256:%' GROUP BY problem;";
 
+const char kg_svc_sql_notices[] =
+    "CREATE TABLE notices("
+    " kind TEXT NOT NULL, name TEXT NOT NULL, until INTEGER NOT NULL, text TEXT NOT NULL,"
+    " PRIMARY KEY(kind,name)) WITHOUT ROWID;";
+
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
     "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \
@@ -150,6 +155,9 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_MINUTE] = "INSERT INTO minutes VALUES(?1,?2,1) ON CONFLICT(slot) DO UPDATE SET"
                    " n=CASE WHEN minute=excluded.minute THEN n+1 ELSE 1 END,"
                    "minute=excluded.minute",
+    [SQL_NOTICE] = "INSERT OR REPLACE INTO notices VALUES(?1,?2,?3,?4)",
+    [SQL_NOTICE_DROP] = "DELETE FROM notices WHERE kind=?1 AND name=?2",
+    [SQL_NOTICES_OLD] = "DELETE FROM notices WHERE until<=?1",
     [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
     [SQL_GET_TASK] = "SELECT task FROM tasks WHERE id=?1",
     [SQL_LIST] = LISTED("1"),
@@ -187,6 +195,7 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_TRAJ_LIST_PROBLEM] = TRAJ_LIST("problem=?1"),
     [SQL_TRAJ_ENDED] = TRAJ "seq>0 AND seq>?1 ORDER BY seq LIMIT ?2",
     [SQL_TRAJ_DUE] = TRAJ "seq=0 AND due<=?1 ORDER BY due LIMIT ?2",
+    [SQL_NOTICES] = "SELECT name,text,until FROM notices WHERE kind=?1 AND until>?2 ORDER BY name",
     [SQL_OLDEST] = "SELECT min(created) FROM jobs WHERE state=0",
     [SQL_TALLIES] = "SELECT verdict,reason,stage,n FROM tallies ORDER BY n DESC",
     [SQL_BESTS] = "SELECT problem,done,ok,speedup,id FROM bests ORDER BY problem",

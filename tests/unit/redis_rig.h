@@ -95,7 +95,7 @@ static enum kg_code claim(struct kg_svc_store *s, size_t slots, const char *lane
     struct kg_svc_slot slot[SLOTS];
     *n = 0;
     for (size_t i = 0; i < SLOTS; i++) {
-        slot[i] = (struct kg_svc_slot){lane, 0};
+        slot[i] = (struct kg_svc_slot){.lane = lane};
         kg_svc_job_init(&jobs[i]);
     }
     const struct kg_svc_ask ask = {.worker = "w",

@@ -169,7 +169,7 @@ static struct kg_svc_lane lane(const char *name, int priority, int64_t waiting, 
 
 static void rules_of_choice(void **state)
 {
-    const struct kg_svc_slot none = {"", 0}, holds = {"c", 0};
+    const struct kg_svc_slot none = {.lane = ""}, holds = {.lane = "c"};
     (void)state;
     struct kg_svc_lane l[] = {lane("a", 1, 10, 2, "1"), lane("b", 1, 9, 1, "3"),
                               lane("c", 1, 1, 5, "4"), lane("d", 2, 99, 0, "0")};
@@ -190,7 +190,8 @@ static void rules_of_choice(void **state)
     }
     assert_int_equal(kg_svc_lanes_choose(l, 4, &none, KG_SVC_LANE_WAIT_MS - 1, true), 0);
     assert_int_equal(kg_svc_lanes_choose(l, 4, &none, KG_SVC_LANE_WAIT_MS, true), 3); /* 0: due */
-    const struct kg_svc_slot busy = {"a", KG_SVC_TURN_MS - 1}, turn = {"a", KG_SVC_TURN_MS};
+    const struct kg_svc_slot busy = {.lane = "a", .held_ms = KG_SVC_TURN_MS - 1};
+    const struct kg_svc_slot turn = {.lane = "a", .held_ms = KG_SVC_TURN_MS};
     assert_int_equal(kg_svc_lanes_choose(l, 4, &busy, KG_SVC_LANE_WAIT_MS, true), 0);
     assert_int_equal(kg_svc_lanes_choose(l, 4, &turn, KG_SVC_LANE_WAIT_MS, true), 3);
 }

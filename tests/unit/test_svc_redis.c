@@ -198,7 +198,7 @@ static void a_claim_follows_the_rules_of_lanes(void **state)
             continue;
         }
         const char *lane = m.lane[kg_rng_below(&rng, LANES)].name;
-        const struct kg_svc_slot slot = {lane, 0};
+        const struct kg_svc_slot slot = {.lane = lane};
         size_t want = kg_svc_lanes_choose(m.lane, LANES, &slot, now_ms, true);
         char first[KG_ULID_LEN] = "";
         if (want < LANES) {

@@ -112,7 +112,7 @@ static bool claim(const char *worker, const char *lane, int64_t held_ms, int64_t
                   struct taken *out)
 {
     static const char *const devices[] = {"cpu"};
-    const struct kg_svc_slot slot = {lane, held_ms};
+    const struct kg_svc_slot slot = {.lane = lane, .held_ms = held_ms};
     const struct kg_svc_ask ask = {.worker = worker,
                                    .devices = devices,
                                    .ndevices = 1,
@@ -481,7 +481,7 @@ static void no_lane_starves(void **state)
 static void a_job_goes_where_it_can_run(void **state)
 {
     static const char *const devices[] = {"torch"};
-    const struct kg_svc_slot slot = {"", 0};
+    const struct kg_svc_slot slot = {.lane = ""};
     const struct kg_svc_ask ask = {
         .worker = "w", .devices = devices, .ndevices = 1, .slots = &slot, .nslots = 1};
     struct kg_svc_job job;
@@ -495,6 +495,128 @@ static void a_job_goes_where_it_can_run(void **state)
     commit();
     kg_svc_job_deinit(&job);
     assert_int_equal(n, 0);
+}
+
+static void add_needing(const char *needs, char id[KG_ULID_LEN])
+{
+    struct kg_svc_job job;
+    bool known;
+    kg_svc_job_init(&job);
+    assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
+    job.problem = "p";
+    job.device = needs;
+    job.configuration = job.task = "{}";
+    job.priority = KG_SVC_NORMAL;
+    job.created_ms = T0;
+    begin();
+    (void)!kind->submit(store, &job, 0, id, &known, &err);
+    assert_int_equal(commit_one(), KG_OK);
+    kg_svc_job_deinit(&job);
+}
+
+/* Each slot asks for its own device, and each need is compared as offer.h has it. */
+static void a_device_must_offer_all_that_is_needed(void **state)
+{
+    static const char *const small_words[] = {"cpu", "torch"};
+    static const char *const large_words[] = {"cpu", "torch", "cuda", "model:H100"};
+    static const char *const needs[] = {"torch",
+                                        "cuda torch",
+                                        "memory:4000 torch",
+                                        "memory:4001 torch",
+                                        "isolation:2 torch",
+                                        "isolation:3 torch",
+                                        "cuda model:H100 torch",
+                                        "cuda model:H10 torch",
+                                        "cuda model:A100 torch"};
+    static const bool by_small[] = {1, 0, 1, 0, 0, 0, 0, 0, 0};
+    static const bool by_large[] = {1, 1, 1, 1, 1, 0, 1, 0, 0};
+    const struct kg_svc_offer small = {small_words, 2, 4000, 1}, large = {large_words, 4, 80000, 2};
+    const struct kg_svc_offer none = {.memory_mb = 80000, .isolation = 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        const struct kg_svc_slot slots[] = {{.lane = "", .offer = &none},
+                                            {.lane = "", .offer = &small},
+                                            {.lane = "", .offer = &large}};
+        struct kg_svc_job job[3];
+        size_t of[3], n;
+        bool gone, small_first = i % 2 == 0;
+        char id[KG_ULID_LEN];
+        add_needing(needs[i], id);
+        for (int side = 0; side < 2; side++) {
+            bool is_small = (side == 0) == small_first;
+            const struct kg_svc_slot mine[] = {slots[0], slots[is_small ? 1 : 2]};
+            const struct kg_svc_ask ask = {
+                .worker = "w", .slots = mine, .nslots = 2, .term_ms = 1000, .now_ms = T0};
+            kg_svc_job_init(&job[0]);
+            kg_svc_job_init(&job[1]);
+            begin();
+            assert_int_equal(kind->claim(store, &ask, job, of, &n, &err), KG_OK);
+            commit();
+            if (n != (is_small ? by_small[i] : by_large[i])) {
+                fail_msg("`%s`: %zu claims by the %s device", needs[i], n,
+                         is_small ? "small" : "large");
+            }
+            if (n == 1) {
+                assert_int_equal(of[0], 1);
+                struct taken t = {.fence = job[0].fence};
+                snprintf(t.id, sizeof t.id, "%s", job[0].id);
+                snprintf(t.claim, sizeof t.claim, "%s", job[0].claim);
+                assert_int_equal(end_as(kind->give_back, &t, T0), KG_OK);
+            }
+            kg_svc_job_deinit(&job[0]);
+            kg_svc_job_deinit(&job[1]);
+        }
+        begin();
+        assert_int_equal(kind->cancel(store, id, T0, &gone, &err), KG_OK);
+        commit();
+    }
+}
+
+/* --- notices --- */
+
+static enum kg_code write_notice(const char *sort, const char *name, const char *text,
+                               int64_t until_ms, int64_t now_ms)
+{
+    const struct kg_svc_notice n = {sort, name, text, until_ms};
+    begin();
+    (void)!kind->notice(store, &n, now_ms, &err);
+    return commit_one();
+}
+
+static bool add_notice(void *ctx, const struct kg_svc_notice *n)
+{
+    char *out = ctx;
+    size_t len = strlen(out);
+    snprintf(out + len, 256 - len, "%s=%s@%d ", n->name, n->text, (int)(n->until_ms - T0));
+    return true;
+}
+
+static const char *notices_of(const char *sort, int64_t now_ms)
+{
+    static char text[256];
+    text[0] = '\0';
+    assert_int_equal(kind->notices(store, sort, now_ms, add_notice, text, &err), KG_OK);
+    return text;
+}
+
+static void a_notice_is_kept_until_its_time(void **state)
+{
+    (void)state;
+    assert_string_equal(notices_of("worker", T0), "");
+    assert_int_equal(write_notice("worker", "b 1", "{\"x y\": 1}", T0 + 10, T0), KG_OK);
+    assert_int_equal(write_notice("worker", "a", "old", T0 + 10, T0), KG_OK);
+    assert_int_equal(write_notice("worker", "a", "new", T0 + 20, T0), KG_OK);
+    assert_int_equal(write_notice("aside", "a", "why", T0 + 30, T0), KG_OK);
+    assert_string_equal(notices_of("worker", T0 + 9), "a=new@20 b 1={\"x y\": 1}@10 ");
+    assert_string_equal(notices_of("worker", T0 + 10), "a=new@20 ");
+    assert_string_equal(notices_of("aside", T0 + 10), "a=why@30 ");
+    assert_int_equal(write_notice("aside", "a", NULL, 0, T0 + 10), KG_OK);
+    assert_int_equal(write_notice("aside", "a", NULL, 0, T0 + 10), KG_E_NOT_FOUND);
+    assert_int_equal(write_notice("worker", "b 1", NULL, 0, T0 + 10), KG_E_NOT_FOUND); /* its time */
+    assert_string_equal(notices_of("aside", T0 + 10), "");
+    kind->close(store);
+    assert_int_equal(kind->open(place, &store, &err), KG_OK);
+    assert_string_equal(notices_of("worker", T0 + 10), "a=new@20 ");
 }
 
 /* --- reads --- */
@@ -781,43 +903,45 @@ static void each_filter_has_an_index(void **state)
     sqlite3_close(db);
 }
 
+static void change_file(const char *sql)
+{
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 /* A store of the first schema: its jobs are counted as it is opened. */
 static void an_older_store_is_migrated(void **state)
 {
-    char path[128], text[512] = "";
-    sqlite3 *db;
+    char id[KG_ULID_LEN], text[512] = "";
     (void)state;
     finish_as("relu", T0, "ok", NULL, "timing", 2);
+    add("p", KG_SVC_NORMAL, T0, id);
     kind->close(store);
-    snprintf(path, sizeof path, "%s/store.db", folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db,
-                                  "DROP TABLE tallies; DROP TABLE bests; DROP TABLE minutes;"
-                                  "DROP INDEX jobs_verdict; DROP INDEX jobs_problem_verdict;"
-                                  "DROP INDEX jobs_problem_state; DROP INDEX jobs_of_batch;"
-                                  "PRAGMA user_version=1",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(db);
+    change_file("DROP TABLE trajectories; DROP TABLE turns; DROP TABLE tallies; DROP TABLE bests;"
+                "DROP TABLE minutes; DROP TABLE notices;"
+                "DROP INDEX jobs_verdict; DROP INDEX jobs_problem_verdict;"
+                "DROP INDEX jobs_problem_state; DROP INDEX jobs_of_batch; PRAGMA user_version=1");
     assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(state_of(id, NULL), KG_SVC_WAITING);
     assert_int_equal(kind->tallies(store, note_tally, text, &err), KG_OK);
     assert_string_equal(text, "[ok   1]");
     text[0] = '\0';
     assert_int_equal(kind->bests(store, note_best, text, &err), KG_OK);
     assert_string_equal(text, "[relu 1 1 0 -]");
+    assert_int_equal(write_notice("worker", "a", "t", T0 + 1, T0), KG_OK);
+    assert_string_equal(notices_of("worker", T0), "a=t@1 ");
 }
 
 static void a_newer_store_is_refused(void **state)
 {
-    char path[128];
-    sqlite3 *db;
     (void)state;
     kind->close(store);
     store = NULL;
-    snprintf(path, sizeof path, "%s/store.db", folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    change_file("PRAGMA user_version=99");
     assert_int_equal(kind->open(folder, &store, &err), KG_E_USAGE);
     assert_null(store);
 }
@@ -837,6 +961,7 @@ static void a_store_has_one_server(void **state)
         T(an_old_claim_is_refused), T(a_renewed_claim_lasts), T(three_attempts_then_dead),         \
         T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),                               \
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
+        T(a_device_must_offer_all_that_is_needed), T(a_notice_is_kept_until_its_time),             \
         T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none),        \
         T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other)
 
