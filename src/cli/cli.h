@@ -26,9 +26,11 @@ extern const struct kg_command kg_cli_roles[KG_CLI_ROLES];
 /* The same of `kgym serve`. */
 #define KG_SERVE_API    "serve-api"
 #define KG_SERVE_WORKER "serve-worker"
+#define KG_SERVE_FACTS  "serve-facts" /* of a worker as well */
 int kg_cmd_serve_api(int argc, char **argv);
 int kg_cmd_serve_worker(int argc, char **argv);
 int kg_cmd_pool_remote(int argc, char **argv); /* what a pool with a service executes */
+int kg_cmd_serve_facts(int argc, char **argv);
 
 int kg_cmd_eval(int argc, char **argv);
 int kg_cmd_problems(int argc, char **argv);
@@ -43,6 +45,7 @@ int kg_cmd_generate(int argc, char **argv);
 int kg_cmd_serve(int argc, char **argv);
 int kg_cmd_token(int argc, char **argv);
 int kg_cmd_submit(int argc, char **argv);
+int kg_cmd_worker(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);
@@ -64,8 +67,9 @@ extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
 extern const char *const kg_cli_sft_flags[];
 extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
 extern const char *const kg_cli_submit_flags[];
-extern const char *const kg_cli_serve_flags[]; /* all, those of its table too */
-extern const char *const kg_cli_token_words[]; /* verbs and flags */
+extern const char *const kg_cli_serve_flags[];  /* all, those of its table too */
+extern const char *const kg_cli_worker_words[]; /* the same */
+extern const char *const kg_cli_token_words[];  /* verbs and flags */
 
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;

@@ -18,6 +18,7 @@ static const struct kg_command commands[] = {
     {"sft", kg_cmd_sft, "train a model on conversations, whole or as an adapter"},
     {"generate", kg_cmd_generate, "let a model answer, as text or as ids with log-probs"},
     {"serve", kg_cmd_serve, "judge replies that come over HTTP, and lose none"},
+    {"worker", kg_cmd_worker, "judge for a service on another host"},
     {"token", kg_cmd_token, "who may use a service, and for what"},
     {"submit", kg_cmd_submit, "as eval, judged by a service"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
@@ -32,6 +33,7 @@ static const struct kg_command serve_roles[] = {
     {"pool-remote", kg_cmd_pool_remote, ""},
     {KG_SERVE_API, kg_cmd_serve_api, ""},
     {KG_SERVE_WORKER, kg_cmd_serve_worker, ""},
+    {KG_SERVE_FACTS, kg_cmd_serve_facts, ""},
 };
 
 const struct kg_command *kg_cli_commands(size_t *n)

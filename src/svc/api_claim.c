@@ -36,10 +36,10 @@ static json_t *claim_json(const struct kg_svc_poll *p, size_t i)
     char lane[KG_SHA256_HEX];
     kg_svc_lane_name(j, lane);
     json_t *out =
-        json_pack("{s:I, s:s, s:s, s:I, s:s, s:I, s:o, s:o}", "slot", (json_int_t)p->of[i], "id",
-                  j->id, "claim", j->claim, "fence", (json_int_t)j->fence, "lane", lane, "term_ms",
-                  (json_int_t)p->api->o->term_ms, "configuration", raw(j->configuration), "task",
-                  raw(j->task));
+        json_pack("{s:I, s:s, s:s, s:I, s:s, s:s, s:I, s:o, s:o}", "slot", (json_int_t)p->of[i],
+                  "id", j->id, "claim", j->claim, "fence", (json_int_t)j->fence, "lane", lane,
+                  "needs", j->device, "term_ms", (json_int_t)p->api->o->term_ms, "configuration",
+                  raw(j->configuration), "task", raw(j->task));
     if (j->deadline_ms > 0) {
         double left = (double)(j->deadline_ms - kg_svc_now_ms()) / 1000;
         json_object_set_new(out, "deadline_s", json_real(left > 0.01 ? left : 0.01));

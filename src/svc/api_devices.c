@@ -1,4 +1,4 @@
-/* Workers and their devices: what they say of themselves, who is put aside, and why a job waits.
+/* Workers and their devices: what they say of themselves, and who is put aside.
  * Both are notices in the store, so any api process answers for all workers. Each reads them once a
  * second. */
 #include <stdlib.h>
@@ -69,7 +69,7 @@ bool kg_svc_is_aside(const struct kg_svc_api *a, const char *device)
     return device[0] != '\0' && json_object_get(a->asides, device) != NULL;
 }
 
-static bool is_there(const json_t *worker, int64_t now_ms)
+bool kg_svc_worker_is_there(const json_t *worker, int64_t now_ms)
 {
     return now_ms - json_integer_value(json_object_get(worker, "seen_ms")) < GONE_MS;
 }
@@ -116,10 +116,10 @@ static json_t *device_of(const json_t *v)
         return NULL;
     }
     json_t *none = holds != NULL ? NULL : json_array();
-    json_t *out = json_pack("{s:s, s:O, s:I, s:i, s:O, s:O}", "name", name, "words",
-                            json_object_get(v, "words"), "memory_mb", (json_int_t)o.memory_mb,
-                            "isolation", o.isolation, "slots", slots, "holds",
-                            holds != NULL ? holds : none);
+    json_t *out =
+        json_pack("{s:s, s:O, s:I, s:i, s:O, s:O}", "name", name, "words",
+                  json_object_get(v, "words"), "memory_mb", (json_int_t)o.memory_mb, "isolation",
+                  o.isolation, "slots", slots, "holds", holds != NULL ? holds : none);
     json_decref(none);
     return out;
 }
@@ -136,11 +136,11 @@ struct notice_op {
 };
 
 static enum kg_code run_notice(struct kg_svc_op *op, struct kg_svc_store *store,
-                             struct kg_svc_segments *segments, struct kg_err *err)
+                               struct kg_svc_segments *segments, struct kg_err *err)
 {
     struct notice_op *o = (struct notice_op *)op;
-    const struct kg_svc_notice n = {
-        o->kind, o->name.data, o->text.len > 0 ? o->text.data : NULL, o->until_ms};
+    const struct kg_svc_notice n = {o->kind, o->name.data, o->text.len > 0 ? o->text.data : NULL,
+                                    o->until_ms};
     (void)segments;
     return store->kind->notice(store, &n, kg_svc_now_ms(), err);
 }
@@ -165,17 +165,17 @@ static void notice_done(struct kg_svc_op *op)
 
 /* text NULL: forgets it. Takes answer. */
 static void post_notice(struct kg_svc_api *a, struct kg_svc_exchange *x, const char *kind,
-                      const char *name, const json_t *text, json_t *answer, bool must)
+                        const char *name, const json_t *text, json_t *answer, bool must)
 {
     struct notice_op *o = calloc(1, sizeof *o);
     KG_ASSERT(o != NULL);
     *o = (struct notice_op){.op = {.run = run_notice, .done = notice_done},
-                          .api = a,
-                          .x = x,
-                          .kind = kind,
-                          .until_ms = kg_svc_now_ms() + WORKER_KEEP_MS,
-                          .answer = answer,
-                          .must = must};
+                            .api = a,
+                            .x = x,
+                            .kind = kind,
+                            .until_ms = kg_svc_now_ms() + WORKER_KEEP_MS,
+                            .answer = answer,
+                            .must = must};
     kg_buf_init(&o->name, 1024);
     kg_buf_init(&o->text, STATE_BYTES);
     kg_buf_adds(&o->name, name);
@@ -214,7 +214,7 @@ void kg_svc_post_hello(struct kg_svc_exchange *x, void *ctx)
             kg_svc_polls_end(a, worker, true);
         }
         post_notice(a, x, "worker", worker, state,
-                  json_pack("{s:I}", "term_ms", (json_int_t)a->o->term_ms), false);
+                    json_pack("{s:I}", "term_ms", (json_int_t)a->o->term_ms), false);
         json_decref(state);
     } else {
         kg_svc_reply_error(x, 400, "bad_worker", "devices",
@@ -267,8 +267,8 @@ enum kg_code kg_svc_put_aside(struct kg_svc_store *store, const char *device, co
     int64_t now = kg_svc_now_ms();
     kg_buf_init(&text, 4096);
     size_t n = strlen(reason) < REASON_MAX ? strlen(reason) : REASON_MAX;
-    json_t *why = json_pack("{s:o, s:I}", "reason", kg_json_text(reason, n), "since_ms",
-                            (json_int_t)now);
+    json_t *why =
+        json_pack("{s:o, s:I}", "reason", kg_json_text(reason, n), "since_ms", (json_int_t)now);
     kg_json_dump(why, &text);
     json_decref(why);
     const struct kg_svc_notice notice = {"aside", device, text.data, now + FOREVER_MS};
@@ -281,7 +281,7 @@ void kg_svc_post_enable(struct kg_svc_exchange *x, void *ctx)
 {
     static const char *const members[] = {"device", NULL};
     json_t *body = kg_svc_body(x, members);
-    bool ok;
+    bool ok = true;
     if (body == NULL) {
         return;
     }
@@ -291,7 +291,7 @@ void kg_svc_post_enable(struct kg_svc_exchange *x, void *ctx)
                            "`device` must be a name of GET /v1/devices");
     } else if (ok) {
         post_notice(ctx, x, "aside", device, NULL,
-                  json_pack("{s:s, s:b}", "device", device, "enabled", 1), true);
+                    json_pack("{s:s, s:b}", "device", device, "enabled", 1), true);
     }
     json_decref(body);
 }
@@ -309,8 +309,8 @@ static json_t *device_json(const struct kg_svc_api *a, const char *worker, const
     json_t *out = json_copy((json_t *)(uintptr_t)d);
     const char *name = json_string_value(json_object_get(d, "name"));
     const json_t *aside = json_object_get(a->asides, name);
-    const char *state = aside != NULL             ? "aside"
-                        : !is_there(w, now_ms)    ? "gone"
+    const char *state = aside != NULL                                      ? "aside"
+                        : !kg_svc_worker_is_there(w, now_ms)               ? "gone"
                         : json_array_size(json_object_get(d, "holds")) > 0 ? "working"
                                                                            : "idle";
     json_object_set_new(out, "state", json_string(state));
@@ -341,83 +341,4 @@ void kg_svc_get_devices(struct kg_svc_exchange *x, void *ctx)
         }
     }
     kg_svc_reply_json(x, 200, json_pack("{s:o}", "devices", out));
-}
-
-/* --- why a job waits --- */
-
-struct reason {
-    const char *needs;
-    size_t there, serve, aside; /* devices: of workers that are there; that could; put aside */
-    bool met[KG_SVC_NEEDS_MAX + 1]; /* each need by itself, by some device */
-};
-
-static void look_at(struct reason *r, const struct kg_svc_api *a, const json_t *device)
-{
-    const char *words[KG_SVC_WORDS_MAX], *word, *at = r->needs;
-    struct kg_svc_offer o;
-    if (!kg_svc_offer_read(device, words, &o)) {
-        return;
-    }
-    bool aside = kg_svc_is_aside(a, json_string_value(json_object_get(device, "name")));
-    bool serves = kg_svc_offer_serves(&o, r->needs);
-    r->there++;
-    r->serve += serves && !aside;
-    r->aside += serves && aside;
-    for (size_t i = 0, n; i <= KG_SVC_NEEDS_MAX && (n = kg_svc_needs_next(&at, &word)) > 0; i++) {
-        r->met[i] = r->met[i] || kg_svc_offer_meets(&o, word, n);
-    }
-}
-
-/* Needs that no device meets; where each is met by some, all: none meets them together. */
-static json_t *lacking(const struct reason *r)
-{
-    for (int all = 0; all < 2; all++) {
-        const char *word, *at = r->needs;
-        json_t *list = json_array();
-        for (size_t i = 0, n; i <= KG_SVC_NEEDS_MAX && (n = kg_svc_needs_next(&at, &word)) > 0;
-             i++) {
-            if (all || !r->met[i]) {
-                json_array_append_new(list, json_stringn(word, n));
-            }
-        }
-        if (json_array_size(list) > 0) {
-            return list;
-        }
-        json_decref(list);
-    }
-    return json_array();
-}
-
-json_t *kg_svc_waits_for(struct kg_svc_api *a, const struct kg_svc_job *job)
-{
-    struct reason r = {.needs = job->device};
-    struct kg_svc_stats s = {.lanes = 0};
-    struct kg_err ignored = KG_ERR_INIT;
-    json_t *w, *d;
-    const char *worker;
-    size_t i;
-    kg_svc_notices_tick(a);
-    json_object_foreach(a->workers, worker, w)
-    {
-        json_array_foreach(json_object_get(w, "devices"), i, d)
-        {
-            if (is_there(w, kg_svc_now_ms())) {
-                look_at(&r, a, d);
-            }
-        }
-    }
-    (void)!a->store->kind->stats(a->store, &s, &ignored);
-    const char *code = r.there == 0 ? "no_worker" : r.serve > 0 ? "turn" : r.aside > 0 ? "aside"
-                                                                                       : "no_device";
-    const char *message =
-        r.there == 0   ? "no worker has joined"
-        : r.serve > 0  ? "devices that can run it have other jobs first"
-        : r.aside > 0  ? "each device that can run it is put aside: GET /v1/devices says why"
-                       : "no device of a worker offers what it needs";
-    json_t *out = json_pack("{s:s, s:s, s:I, s:I}", "code", code, "message", message, "devices",
-                            (json_int_t)r.serve, "waiting",
-                            (json_int_t)s.jobs[KG_SVC_WAITING]);
-    json_object_set_new(out, "lacks", r.there > 0 && r.serve + r.aside == 0 ? lacking(&r)
-                                                                            : json_array());
-    return out;
 }

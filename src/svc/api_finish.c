@@ -51,9 +51,8 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
         return store->kind->finish(store, &e, err);
     }
     enum kg_code code = store->kind->fail(store, &e, err);
-    return code == KG_OK && o->device != NULL
-               ? kg_svc_put_aside(store, o->device, o->reason, err)
-               : code;
+    return code == KG_OK && o->device != NULL ? kg_svc_put_aside(store, o->device, o->reason, err)
+                                              : code;
 }
 
 static void done(struct kg_svc_op *op)

@@ -24,7 +24,7 @@ struct kg_svc_api {
     bool fresh;                    /* since the last group a job has begun to wait */
     bool unread;                   /* a wait could not be looked at: the next tick does */
     bool stopping;
-    int64_t seen; /* the last event that all waits were looked at for */
+    int64_t seen;             /* the last event that all waits were looked at for */
     json_t *workers, *asides; /* notices of the store, by name, as they were at notices_ms */
     int64_t notices_ms;
     int64_t begun_ms;
@@ -101,7 +101,8 @@ struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
     const char *preset, *rewards, *key;
     enum kg_svc_priority priority;
     double deadline_s;
-    const json_t *set; /* object; NULL: none */
+    const json_t *set;   /* object; NULL: none */
+    const json_t *needs; /* list of words (offer.h); NULL: none */
 };
 
 /* A job of it; 400 or 404 was answered where false. line: of a batch, for messages; -1: none. */

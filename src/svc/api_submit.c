@@ -7,7 +7,7 @@
 static const char *const members[] = {
     "problem", "problem_source", "problem_file", "reply",      "source", "preset",     "set",
     "rewards", "priority",       "key",          "deadline_s", "tag",    "stop_after", "replay",
-    NULL};
+    "needs",   NULL};
 
 enum { DEADLINE_MAX_S = 7 * 86400, SETTINGS_MAX = 64 };
 
@@ -205,6 +205,9 @@ static bool keep_all(struct kg_svc_job *job, struct kg_buf text[4],
     const char *priority = kg_svc_priority_name(job->priority);
     kg_sha256_part(&h, priority, strlen(priority));
     kg_sha256_part(&h, &ask->deadline_s, sizeof ask->deadline_s);
+    if (ask->needs != NULL) {
+        kg_sha256_part(&h, device, strlen(device));
+    }
     kg_sha256_end(&h, job->body_hash);
     return whole && kg_svc_job_keep(job, &job->problem, text[0].data, text[0].len, &err) == KG_OK &&
            kg_svc_job_keep(job, &job->configuration, text[1].data, text[1].len, &err) == KG_OK &&
@@ -218,11 +221,17 @@ bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int 
                     struct kg_svc_job *job, struct kg_svc_refusal *no)
 {
     struct kg_buf text[4]; /* problem, configuration, task, key */
-    char device[KG_SVC_DEVICE_MAX] = "";
+    char class[KG_SVC_DEVICE_MAX] = "", device[KG_SVC_DEVICE_MAX] = "";
     for (int i = 0; i < 4; i++) {
         kg_buf_init(&text[i], i == 2 ? KG_SVC_TASK_MAX : 64u << 10);
     }
-    bool ok = find_problem(a, ask, line, &text[0], device, no) && configure(a, ask, &text[1], no);
+    bool ok = find_problem(a, ask, line, &text[0], class, no) && configure(a, ask, &text[1], no);
+    if (ok && !kg_svc_needs_text(class, ask->needs, device)) {
+        ok = refuse(no, 400, "bad_needs", "needs",
+                    "`needs` must list at most %d of cuda, torch, memory:MB, isolation:LEVEL, "
+                    "model:WORD",
+                    KG_SVC_NEEDS_MAX);
+    }
     if (ok) {
         json_t *task = task_of(ask);
         kg_json_dump(task, &text[2]);
@@ -298,7 +307,7 @@ bool kg_svc_read_priority(struct kg_svc_exchange *x, const char *text, enum kg_s
 static bool read_rest(struct kg_svc_exchange *x, const json_t *body, struct kg_svc_ask_for *ask)
 {
     const json_t *deadline = json_object_get(body, "deadline_s");
-    const json_t *set = json_object_get(body, "set");
+    const json_t *set = json_object_get(body, "set"), *needs = json_object_get(body, "needs");
     if (deadline != NULL && !json_is_null(deadline)) {
         ask->deadline_s = json_number_value(deadline);
         if (!(ask->deadline_s > 0 && ask->deadline_s <= DEADLINE_MAX_S)) {
@@ -324,6 +333,7 @@ static bool read_rest(struct kg_svc_exchange *x, const json_t *body, struct kg_s
                            "`stop_after` must be extract, static, compile, tiny, full or timing");
         return false;
     }
+    ask->needs = json_is_null(needs) ? NULL : needs;
     size_t key = ask->key != NULL ? strlen(ask->key) : 1, tag = ask->tag ? strlen(ask->tag) : 1;
     if (key == 0 || key > KG_SVC_KEY_MAX || tag == 0 || tag > KG_SVC_KEY_MAX) {
         kg_svc_reply_error(x, 400, "bad_key", key == 0 || key > KG_SVC_KEY_MAX ? "key" : "tag",

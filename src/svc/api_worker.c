@@ -177,8 +177,7 @@ void kg_svc_post_renew(struct kg_svc_exchange *x, void *ctx)
     }
     if (!are_claims(body)) {
         json_decref(body);
-        kg_svc_reply_error(x, 400, "bad_claim", "claims",
-                           "`claims` must list id, claim and fence");
+        kg_svc_reply_error(x, 400, "bad_claim", "claims", "`claims` must list id, claim and fence");
         return;
     }
     size_t n = json_array_size(json_object_get(body, "claims"));
@@ -228,8 +227,8 @@ void kg_svc_tell_cancelled(struct kg_svc_api *a, int64_t after)
     c->last = after;
     do {
         c->n = c->seen = 0;
-        enum kg_code code = a->store->kind->events(a->store, c->last, NULL, EVENTS_AT_ONCE,
-                                                   add_cancelled, c, &err);
+        enum kg_code code =
+            a->store->kind->events(a->store, c->last, NULL, EVENTS_AT_ONCE, add_cancelled, c, &err);
         for (size_t i = 0; i < c->n && code == KG_OK; i++) {
             struct kg_svc_job job;
             kg_svc_job_init(&job);

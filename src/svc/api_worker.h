@@ -1,5 +1,5 @@
-/* Private to api_worker.c and api_claim.c: a worker's request that waits, for a job (an idle claim)
- * or for news of its claims. */
+/* Private to api_worker.c, api_claim.c, api_devices.c and api_reason.c: a worker's request that
+ * waits, for a job (an idle claim) or for news of its claims. */
 #ifndef KG_SVC_API_WORKER_H
 #define KG_SVC_API_WORKER_H
 
@@ -39,6 +39,8 @@ struct kg_svc_poll *kg_svc_poll_new(struct kg_svc_api *a, struct kg_svc_exchange
 void kg_svc_poll_free(struct kg_svc_poll *p);
 /* Answers 200 with body, which is taken, and ends the poll. */
 void kg_svc_poll_answer(struct kg_svc_poll *p, json_t *body);
+/* Has this worker (a notice's text) been heard of lately? */
+bool kg_svc_worker_is_there(const json_t *worker, int64_t now_ms);
 /* Looks for a job once more. */
 void kg_svc_claim_again(struct kg_svc_poll *p);
 

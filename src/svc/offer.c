@@ -101,7 +101,7 @@ static bool is_need(const char *w)
     if (w == NULL || strlen(w) >= KG_SVC_WORD_MAX) {
         return false;
     }
-    const char *number = strncmp(w, "memory:", 7) == 0      ? w + 7
+    const char *number = strncmp(w, "memory:", 7) == 0       ? w + 7
                          : strncmp(w, "isolation:", 10) == 0 ? w + 10
                                                              : NULL;
     if (number != NULL) {

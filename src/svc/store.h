@@ -39,8 +39,8 @@ enum {
 };
 
 struct kg_svc_slot {
-    const char *lane; /* kg_svc_lane_name() of what it holds; "": nothing */
-    int64_t held_ms;  /* for how long */
+    const char *lane;                 /* kg_svc_lane_name() of what it holds; "": nothing */
+    int64_t held_ms;                  /* for how long */
     const struct kg_svc_offer *offer; /* of its device; NULL: `devices` of the ask */
 };
 
@@ -173,12 +173,12 @@ struct kg_svc_store_kind {
 
     /* Writes a notice in place of the one of that kind and name. text NULL: it is forgotten now;
      * NOT_FOUND: there was none. */
-    enum kg_code (*notice)(struct kg_svc_store *s, const struct kg_svc_notice *notice, int64_t now_ms,
-                         struct kg_err *err);
+    enum kg_code (*notice)(struct kg_svc_store *s, const struct kg_svc_notice *notice,
+                           int64_t now_ms, struct kg_err *err);
 
     /* Notes of a kind that are not forgotten, in order of their names. */
     enum kg_code (*notices)(struct kg_svc_store *s, const char *kind, int64_t now_ms,
-                          kg_svc_on_notice *each, void *ctx, struct kg_err *err);
+                            kg_svc_on_notice *each, void *ctx, struct kg_err *err);
     /* out: initialised. NOT_FOUND. with_task: its task as well. */
     enum kg_code (*get)(struct kg_svc_store *s, const char *id, bool with_task,
                         struct kg_svc_job *out, struct kg_err *err);

@@ -148,9 +148,9 @@ enum kg_code kg_svc_redis_expire(struct kg_svc_store *s, int64_t now_ms, int64_t
                                  struct kg_err *err);
 enum kg_code kg_svc_redis_extend(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
 enum kg_code kg_svc_redis_notice(struct kg_svc_store *s, const struct kg_svc_notice *notice,
-                               int64_t now_ms, struct kg_err *err);
+                                 int64_t now_ms, struct kg_err *err);
 enum kg_code kg_svc_redis_notices(struct kg_svc_store *s, const char *kind, int64_t now_ms,
-                                kg_svc_on_notice *each, void *ctx, struct kg_err *err);
+                                  kg_svc_on_notice *each, void *ctx, struct kg_err *err);
 enum kg_code kg_svc_redis_get(struct kg_svc_store *s, const char *id, bool with_task,
                               struct kg_svc_job *out, struct kg_err *err);
 enum kg_code kg_svc_redis_list(struct kg_svc_store *s, const struct kg_svc_filter *f,

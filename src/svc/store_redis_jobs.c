@@ -178,13 +178,14 @@ enum kg_code kg_svc_redis_extend(struct kg_svc_store *store, int64_t until_ms, s
 }
 
 enum kg_code kg_svc_redis_notice(struct kg_svc_store *store, const struct kg_svc_notice *notice,
-                               int64_t now_ms, struct kg_err *err)
+                                 int64_t now_ms, struct kg_err *err)
 {
     struct kg_svc_redis *s = own(store);
     if (kg_svc_redis_op(s, "notice", OP_CHANGE, notice->name, err) == NULL) {
         return err->code;
     }
-    kg_svc_redis_add(s, "tttii", notice->kind, notice->name, notice->text, notice->until_ms, now_ms);
+    kg_svc_redis_add(s, "tttii", notice->kind, notice->name, notice->text, notice->until_ms,
+                     now_ms);
     return KG_OK;
 }
 

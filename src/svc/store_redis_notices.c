@@ -20,14 +20,14 @@ static void give(const struct found *f, size_t n, const char *kind, int64_t now_
     for (size_t i = 0; i < n && more; i++) {
         char *end;
         int64_t until_ms = strtoll(f[i].line, &end, 10);
-        const struct kg_svc_notice notice = {
-            kind, f[i].name, *end == ' ' ? end + 1 : end, until_ms};
+        const struct kg_svc_notice notice = {kind, f[i].name, *end == ' ' ? end + 1 : end,
+                                             until_ms};
         more = notice.until_ms <= now_ms || each(ctx, &notice);
     }
 }
 
 enum kg_code kg_svc_redis_notices(struct kg_svc_store *store, const char *kind, int64_t now_ms,
-                                kg_svc_on_notice *each, void *ctx, struct kg_err *err)
+                                  kg_svc_on_notice *each, void *ctx, struct kg_err *err)
 {
     struct kg_svc_redis *s = (struct kg_svc_redis *)store;
     char key[64];

@@ -104,8 +104,7 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc
             if (busy[i] || (c.of != offer && (code = load(s, offer, &c, err)) != KG_OK)) {
                 continue;
             }
-            size_t at =
-                kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms, others > 0);
+            size_t at = kg_svc_lanes_choose(c.lane, c.n, &ask->slots[i], ask->now_ms, others > 0);
             if (at == c.n || c.lane == NULL) {
                 continue;
             }

@@ -352,7 +352,7 @@ enum kg_code kg_svc_sqlite_extend(struct kg_svc_store *store, int64_t until_ms, 
 /* --- notices --- */
 
 enum kg_code kg_svc_sqlite_notice(struct kg_svc_store *store, const struct kg_svc_notice *notice,
-                                int64_t now_ms, struct kg_err *err)
+                                  int64_t now_ms, struct kg_err *err)
 {
     struct kg_svc_sqlite *s = own(store);
     int64_t changed = 0;
@@ -360,10 +360,11 @@ enum kg_code kg_svc_sqlite_notice(struct kg_svc_store *store, const struct kg_sv
         KG_OK) {
         return err->code;
     }
-    sqlite3_stmt *st = notice->text != NULL
-                           ? kg_svc_sql_bind(s, SQL_NOTICE, err, "ttit", notice->kind, notice->name,
-                                             notice->until_ms, notice->text)
-                           : kg_svc_sql_bind(s, SQL_NOTICE_DROP, err, "tt", notice->kind, notice->name);
+    sqlite3_stmt *st =
+        notice->text != NULL
+            ? kg_svc_sql_bind(s, SQL_NOTICE, err, "ttit", notice->kind, notice->name,
+                              notice->until_ms, notice->text)
+            : kg_svc_sql_bind(s, SQL_NOTICE_DROP, err, "tt", notice->kind, notice->name);
     if (kg_svc_sql_done(s, st, &changed, err) != KG_OK) {
         return err->code;
     }

@@ -1,15 +1,18 @@
 /* The worker: claims, renewals and answers, in one loop. */
 #include "svc/worker.h"
 
+#include <ctype.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "svc/worker_private.h"
 
-enum { CLAIM_WAIT_S = 20, NEWS_WAIT_S = 5, TIMEOUT_S = 45, LEAVE_S = 5 };
+enum { CLAIM_WAIT_S = 20, NEWS_WAIT_S = 5, TIMEOUT_S = 45, NEWS_TIMEOUT_S = 15, LEAVE_S = 5 };
+enum { WATCH_MS = 200, FIRST_TERM_MS = 30000 };
 
 static void renew(struct kg_svc_worker *w);
 
@@ -18,6 +21,43 @@ void kg_svc_worker_end_if_done(struct kg_svc_worker *w)
     if (w->stopping && w->left && w->held == NULL && !w->claiming) {
         event_base_loopbreak(w->base);
     }
+}
+
+int kg_svc_worker_pause(struct kg_svc_worker *w)
+{
+    int now = w->pause_ms, sixth = (int)(w->term_ms / 6);
+    int most = sixth < KG_SVC_AGAIN_MOST_MS ? sixth : KG_SVC_AGAIN_MOST_MS;
+    most = most > KG_SVC_AGAIN_MS ? most : KG_SVC_AGAIN_MS;
+    w->pause_ms = 2 * now < most ? 2 * now : most;
+    return now < most ? now : most;
+}
+
+/* True: it was answered as it should. Else it is asked again later, or, without the right token,
+ * not at all. */
+static bool heard(struct kg_svc_worker *w, int status)
+{
+    if (status == 200) {
+        if (w->silent) {
+            kg_log(KG_LOG_WARN, "the service at %s:%d answers again", w->o->host, w->o->port);
+        }
+        w->silent = false;
+        w->pause_ms = KG_SVC_AGAIN_MS;
+        return true;
+    }
+    if (status == 401 || status == 403) {
+        w->refused = true;
+        event_base_loopbreak(w->base);
+        return false;
+    }
+    if (!w->silent && !w->stopping) {
+        kg_log(KG_LOG_WARN, "the service at %s:%d does not answer (status %d): asking again",
+               w->o->host, w->o->port, status);
+    }
+    w->silent = true;
+    if (!evtimer_pending(w->again, NULL)) {
+        kg_svc_worker_later(w->again, kg_svc_worker_pause(w));
+    }
+    return false;
 }
 
 /* --- claims --- */
@@ -35,6 +75,10 @@ static void begin(struct kg_svc_worker *w, const json_t *v)
     c->slot = slot >= 0 && slot < w->nslots ? w->asked[slot] : 0;
     c->fence = json_integer_value(json_object_get(v, "fence"));
     w->term_ms = json_integer_value(json_object_get(v, "term_ms"));
+    const char *needs = json_string_value(json_object_get(v, "needs"));
+    c->torch = needs != NULL && strstr(needs, "torch") != NULL;
+    c->until_ms = kg_svc_now_ms() + w->term_ms;
+    c->canaries = -1;
     snprintf(c->id, sizeof c->id, "%s", id != NULL ? id : "");
     snprintf(c->claim, sizeof c->claim, "%s", secret != NULL ? secret : "");
     c->next = w->held;
@@ -52,12 +96,12 @@ static void begin(struct kg_svc_worker *w, const json_t *v)
         kg_svc_worker_end_attempt(c, "handed_back", json_object());
         return;
     }
-    struct kg_svc_pool *p = kg_svc_pool_for(w, json_object_get(v, "configuration"), &err);
+    struct kg_svc_pool *p = kg_svc_pool_for(w, c->slot, json_object_get(v, "configuration"), &err);
     double deadline = json_number_value(json_object_get(v, "deadline_s"));
     if (p == NULL ||
         kg_svc_pool_submit(p, json_object_get(v, "task"), deadline, &c->task, &err) != KG_OK) {
-        kg_svc_worker_end_attempt(c, "failed",
-                                  kg_svc_worker_error(kg_code_name(err.code), "gym", err.message));
+        kg_svc_worker_fail_attempt(c,
+                                   kg_svc_worker_error(kg_code_name(err.code), "gym", err.message));
         return;
     }
     c->pool = p;
@@ -69,8 +113,7 @@ static void on_claimed(void *ctx, int status, const json_t *answer)
     size_t i;
     json_t *v;
     w->claiming = false;
-    if (status != 200) {
-        kg_svc_worker_later(w->again, KG_SVC_AGAIN_MS);
+    if (!heard(w, status)) {
         kg_svc_worker_end_if_done(w);
         return;
     }
@@ -97,9 +140,9 @@ void kg_svc_worker_claim(struct kg_svc_worker *w)
         if (!w->slot[i].busy) {
             w->asked[n++] = i;
             json_array_append_new(
-                slots,
-                json_pack("{s:s, s:I}", "lane", w->slot[i].lane, "held_ms",
-                          (json_int_t)(w->slot[i].since_ms ? now - w->slot[i].since_ms : 0)));
+                slots, json_pack("{s:s, s:I, s:i}", "lane", w->slot[i].lane, "held_ms",
+                                 (json_int_t)(w->slot[i].since_ms ? now - w->slot[i].since_ms : 0),
+                                 "device", w->slot[i].device));
         }
     }
     if (n == 0) {
@@ -108,22 +151,45 @@ void kg_svc_worker_claim(struct kg_svc_worker *w)
     }
     w->claiming = true;
     kg_svc_client_post(w->claims, "/v1/worker/claim",
-                       json_pack("{s:s, s:[s,s], s:o, s:i}", "worker", w->name, "devices", "cpu",
-                                 "torch", "slots", slots, "wait_s", CLAIM_WAIT_S),
+                       json_pack("{s:s, s:o, s:o, s:i}", "worker", w->name, "devices",
+                                 kg_svc_devices_json(w, false), "slots", slots, "wait_s",
+                                 CLAIM_WAIT_S),
                        on_claimed, w);
 }
 
 /* --- renewals --- */
 
-static void lose(struct kg_svc_worker *w, const char *id)
+static void lose(struct kg_svc_claimed *c)
 {
     struct kgym_error ignored;
+    c->lost = true;
+    if (c->pool != NULL) {
+        kgym_cancel(c->pool->pool, c->task, &ignored);
+    }
+}
+
+/* The same job may be held under a newer claim by now. */
+static void lose_claim(struct kg_svc_worker *w, const json_t *news)
+{
+    const char *id = json_string_value(json_object_get(news, "id"));
+    json_int_t fence = json_integer_value(json_object_get(news, "fence"));
     for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
-        if (id != NULL && strcmp(c->id, id) == 0 && !c->lost) {
-            c->lost = true;
-            if (c->pool != NULL) {
-                kgym_cancel(c->pool->pool, c->task, &ignored);
-            }
+        if (id != NULL && strcmp(c->id, id) == 0 && c->fence == fence && !c->lost) {
+            lose(c);
+        }
+    }
+}
+
+/* A claim that could not be renewed for its term is another's, or will be. */
+static void on_watch(evutil_socket_t fd, short what, void *arg)
+{
+    struct kg_svc_worker *w = arg;
+    int64_t now = kg_svc_now_ms();
+    (void)fd;
+    (void)what;
+    for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
+        if (c->answer == NULL && !c->lost && now > c->until_ms) {
+            lose(c);
         }
     }
 }
@@ -134,13 +200,15 @@ static void on_news(void *ctx, int status, const json_t *answer)
     size_t i;
     json_t *v;
     w->renewing = false;
-    if (status != 200) {
-        kg_svc_worker_later(w->again, KG_SVC_AGAIN_MS);
+    if (!heard(w, status)) {
         return;
+    }
+    for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
+        c->until_ms = c->asked ? w->renewed_ms + w->term_ms : c->until_ms;
     }
     json_array_foreach(json_object_get(answer, "lost"), i, v)
     {
-        lose(w, json_string_value(v));
+        lose_claim(w, v);
     }
     renew(w);
 }
@@ -152,7 +220,8 @@ static void renew(struct kg_svc_worker *w)
     }
     json_t *claims = json_array();
     for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
-        if (!c->lost) {
+        c->asked = !c->lost;
+        if (c->asked) {
             json_array_append_new(claims, json_pack("{s:s, s:s, s:I}", "id", c->id, "claim",
                                                     c->claim, "fence", (json_int_t)c->fence));
         }
@@ -160,6 +229,7 @@ static void renew(struct kg_svc_worker *w)
     /* While the request waits for news nothing is renewed: a third of the term leaves two tries. */
     double third_s = (double)w->term_ms / 3000;
     w->renewing = true;
+    w->renewed_ms = kg_svc_now_ms();
     kg_svc_client_post(w->news, "/v1/worker/renew",
                        json_pack("{s:s, s:o, s:f}", "worker", w->name, "claims", claims, "wait_s",
                                  third_s < NEWS_WAIT_S ? third_s : NEWS_WAIT_S),
@@ -210,40 +280,48 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
     event_base_loopexit(w->base, &most);
 }
 
+static enum kg_code name_worker(struct kg_svc_worker *w, struct kg_err *err)
+{
+    char id[KG_ULID_LEN];
+    if (w->o->name != NULL) {
+        snprintf(w->host, sizeof w->host, "%s", w->o->name);
+    } else if (gethostname(w->host, sizeof w->host - 1) != 0 || w->host[0] == '\0') {
+        snprintf(w->host, sizeof w->host, "host");
+    }
+    for (char *at = w->host; *at != '\0'; at++) {
+        *at = isalnum((unsigned char)*at) || strchr("-._", *at) != NULL ? *at : '-';
+    }
+    if (kg_ulid_new(id, err) == KG_OK) {
+        snprintf(w->name, sizeof w->name, "%s-%s", w->host, id);
+    }
+    return err->code;
+}
+
 static enum kg_code open_worker(struct kg_svc_worker *w, struct kg_err *err)
 {
     const struct kg_svc_worker_options *o = w->o;
-    char host[64] = "", id[KG_ULID_LEN];
-    gethostname(host, sizeof host - 1);
-    if (kg_ulid_new(id, err) != KG_OK) {
-        return err->code;
-    }
-    snprintf(w->name, sizeof w->name, "%.60s-%s", host, id);
-    for (int i = 0; i < KG_SVC_POOLS; i++) {
-        w->pool[i].worker = w;
-    }
-    json_t *plain = json_pack("{s:[]}", "set");
-    struct kg_svc_pool *p = kg_svc_pool_for(w, plain, err);
-    json_decref(plain);
-    struct kgym_info info = {.size = sizeof info};
-    struct kgym_error e;
-    if (p == NULL) {
-        return err->code;
-    }
-    if (kgym_info(p->pool, &info, &e) != KGYM_OK) {
-        return kg_fail(err, KG_E_GYM, "%s", e.message);
-    }
-    w->nslots = info.workers < KG_SVC_WORKER_SLOTS ? info.workers : KG_SVC_WORKER_SLOTS;
-    if (kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->claims, err) !=
-            KG_OK ||
-        kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->news, err) !=
-            KG_OK ||
-        kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->answers, err) !=
-            KG_OK) {
-        return err->code;
-    }
+    const struct {
+        struct kg_svc_client **client;
+        int timeout_s;
+    } links[] = {{&w->claims, TIMEOUT_S}, {&w->news, NEWS_TIMEOUT_S}, {&w->answers, TIMEOUT_S}};
+    w->term_ms = FIRST_TERM_MS;
+    w->pause_ms = KG_SVC_AGAIN_MS;
     w->again = evtimer_new(w->base, on_again, w);
-    return w->again != NULL ? KG_OK : kg_fail_memory(err, KG_E_HOST, "no memory for a timer");
+    w->watch = event_new(w->base, -1, EV_PERSIST, on_watch, w);
+    if (w->again == NULL || w->watch == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for a timer");
+    }
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        if (kg_svc_client_open(w->base, o->host, o->port, o->token, links[i].timeout_s,
+                               links[i].client, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    const struct timeval watch = {.tv_sec = 0, .tv_usec = WATCH_MS * 1000};
+    event_add(w->watch, &watch);
+    return name_worker(w, err) != KG_OK || kg_svc_devices_open(w, err) != KG_OK
+               ? err->code
+               : kg_svc_slots_open(w, err);
 }
 
 static void close_worker(struct kg_svc_worker *w)
@@ -251,12 +329,16 @@ static void close_worker(struct kg_svc_worker *w)
     kg_svc_client_close(w->claims);
     kg_svc_client_close(w->news);
     kg_svc_client_close(w->answers);
+    kg_svc_devices_close(w);
     kg_svc_pools_close(w);
     while (w->held != NULL) {
         kg_svc_worker_drop(w->held);
     }
     if (w->again != NULL) {
         event_free(w->again);
+    }
+    if (w->watch != NULL) {
+        event_free(w->watch);
     }
     event_base_free(w->base);
     free(w);
@@ -284,6 +366,11 @@ enum kg_code kg_svc_worker_run(const struct kg_svc_worker_options *o, struct kg_
         event_base_dispatch(base);
         event_free(term);
         event_free(interrupt);
+        code = w->refused ? kg_fail(err, KG_E_USAGE,
+                                    "the service at %s:%d refuses this worker's token: it needs "
+                                    "one with scope `worker`",
+                                    o->host, o->port)
+                          : KG_OK;
     }
     close_worker(w);
     return code;

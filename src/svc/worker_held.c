@@ -6,7 +6,10 @@
 #include "base/log.h"
 #include "svc/worker_private.h"
 
+enum { CANARIES = 2 };
+
 static void send_answer(struct kg_svc_claimed *c);
+static void start_canary(struct kg_svc_claimed *c);
 
 void kg_svc_worker_later(struct event *e, int ms)
 {
@@ -24,6 +27,7 @@ void kg_svc_worker_drop(struct kg_svc_claimed *c)
         event_free(c->retry);
     }
     json_decref(c->answer);
+    json_decref(c->failed);
     free(c);
 }
 
@@ -33,21 +37,42 @@ static void on_answered(void *ctx, int status, const json_t *answer)
     struct kg_svc_worker *w = c->worker;
     (void)answer;
     if (status == 0 || status == 429 || status >= 500) {
-        kg_svc_worker_later(c->retry, KG_SVC_AGAIN_MS);
+        kg_svc_worker_later(c->retry, kg_svc_worker_pause(w));
         return;
     }
     if (status != 200 && status != 409) {
         kg_log(KG_LOG_ERROR, "the service refused an answer with status %d", status);
     }
+    bool aside = json_object_get(c->answer, "aside") != NULL;
+    int slot = c->slot;
     kg_svc_worker_drop(c);
+    if (aside) {
+        w->slot[slot].busy = false;
+        kg_svc_worker_claim(w);
+    }
     kg_svc_worker_end_if_done(w);
 }
 
+/* An answer again, or the next canary. */
 static void on_retry(evutil_socket_t fd, short what, void *arg)
 {
+    struct kg_svc_claimed *c = arg;
     (void)fd;
     (void)what;
-    send_answer(arg);
+    if (c->answer != NULL) {
+        send_answer(c);
+    } else {
+        start_canary(c);
+    }
+}
+
+static struct event *retry_of(struct kg_svc_claimed *c)
+{
+    if (c->retry == NULL) {
+        c->retry = evtimer_new(c->worker->base, on_retry, c);
+        KG_ASSERT(c->retry != NULL);
+    }
+    return c->retry;
 }
 
 static void send_answer(struct kg_svc_claimed *c)
@@ -56,15 +81,21 @@ static void send_answer(struct kg_svc_claimed *c)
                        c);
 }
 
-/* The attempt has ended: its slot is free, and the service is told until it has heard. */
-void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, json_t *more)
+static void leave_pool(struct kg_svc_claimed *c)
 {
-    struct kg_svc_worker *w = c->worker;
     if (c->pool != NULL) {
         c->pool->running--;
         c->pool = NULL;
     }
-    w->slot[c->slot].busy = false;
+}
+
+/* The attempt has ended: its slot is free, and the service is told until it has heard. */
+void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, json_t *more)
+{
+    struct kg_svc_worker *w = c->worker;
+    bool aside = json_object_get(more, "aside") != NULL;
+    leave_pool(c);
+    w->slot[c->slot].busy = aside && !c->lost; /* until the service knows */
     if (c->lost) {
         json_decref(more);
         kg_svc_worker_drop(c);
@@ -74,8 +105,7 @@ void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, js
                               (json_int_t)c->fence, "outcome", outcome);
         json_object_update(c->answer, more);
         json_decref(more);
-        c->retry = evtimer_new(w->base, on_retry, c);
-        KG_ASSERT(c->retry != NULL);
+        (void)retry_of(c);
         send_answer(c);
     }
     kg_svc_worker_claim(w);
@@ -85,6 +115,62 @@ json_t *kg_svc_worker_error(const char *code, const char *blame, const char *mes
 {
     return json_pack("{s:s, s:s, s:o}", "error", code, "blame", blame, "message",
                      kg_json_text(message, strlen(message)));
+}
+
+/* --- canaries --- */
+
+void kg_svc_worker_fail_attempt(struct kg_svc_claimed *c, json_t *more)
+{
+    const struct kg_svc_worker *w = c->worker;
+    const struct kg_svc_device *d = &w->device[w->slot[c->slot].device];
+    if (c->lost || w->stopping || kg_svc_device_canary(d, c->torch) == NULL) {
+        kg_svc_worker_end_attempt(c, "failed", more);
+        return;
+    }
+    leave_pool(c);
+    c->canaries = 0;
+    c->failed = more;
+    kg_svc_worker_later(retry_of(c), 0); /* the pool that told of it is done with it then */
+}
+
+/* A canary has ended. message: why it failed; NULL: it has passed. */
+static void count_canary(struct kg_svc_claimed *c, const char *message)
+{
+    const struct kg_svc_worker *w = c->worker;
+    const struct kg_svc_device *d = &w->device[w->slot[c->slot].device];
+    json_t *more = json_incref(c->failed);
+    leave_pool(c);
+    if (message != NULL && ++c->canaries < CANARIES && !c->lost) {
+        json_decref(more);
+        kg_svc_worker_later(retry_of(c), 0);
+        return;
+    }
+    if (message != NULL) {
+        kg_log(KG_LOG_ERROR, "%s is put aside: a known good candidate failed there twice", d->name);
+        json_object_set_new(more, "aside",
+                            json_pack("{s:s, s:o}", "device", d->name, "reason",
+                                      kg_json_text(message, strlen(message))));
+    }
+    kg_svc_worker_end_attempt(c, "failed", more);
+}
+
+static void start_canary(struct kg_svc_claimed *c)
+{
+    struct kg_svc_worker *w = c->worker;
+    struct kg_err err = KG_ERR_INIT;
+    const json_t *canary = kg_svc_device_canary(&w->device[w->slot[c->slot].device], c->torch);
+    json_t *task = json_pack("{s:O, s:O, s:O, s:b}", "problem", json_object_get(canary, "problem"),
+                             "text", json_object_get(canary, "text"), "stop_after",
+                             json_object_get(canary, "stop_after"), "source", 1);
+    json_t *plain = json_pack("{s:[]}", "set");
+    struct kg_svc_pool *p = kg_svc_pool_for(w, c->slot, plain, &err);
+    if (p != NULL && kg_svc_pool_submit(p, task, 0, &c->task, &err) == KG_OK) {
+        c->pool = p;
+    } else {
+        count_canary(c, err.message);
+    }
+    json_decref(task);
+    json_decref(plain);
 }
 
 /* --- results --- */
@@ -138,23 +224,38 @@ static json_t *result_json(const struct kgym_result *r, const char *blame)
     return j;
 }
 
+/* r NULL: its pool has ended. */
+static void take_result(struct kg_svc_claimed *c, const struct kgym_result *r,
+                        const struct kgym_error *err)
+{
+    char blame[16];
+    if (c->canaries >= 0) {
+        const char *why = r == NULL ? err->message : r->error != KGYM_OK ? r->message : r->verdict;
+        bool passed = r != NULL && r->error == KGYM_OK && (r->verdict == NULL || r->correct == 1);
+        count_canary(c, passed ? NULL : why != NULL ? why : "it ended without a verdict");
+    } else if (r == NULL) {
+        kg_svc_worker_fail_attempt(c,
+                                   kg_svc_worker_error(code_name(err->code), "gym", err->message));
+    } else {
+        read_blame(r, blame);
+        if (passes(r->error, blame)) {
+            kg_svc_worker_fail_attempt(c, result_json(r, blame));
+        } else {
+            kg_svc_worker_end_attempt(c, "finished", result_json(r, blame));
+        }
+    }
+}
+
 void kg_svc_worker_result(struct kg_svc_pool *p, const struct kgym_result *r,
                           const struct kgym_error *err)
 {
-    char blame[16];
     for (struct kg_svc_claimed *c = p->worker->held, *next; c != NULL; c = next) {
         next = c->next; /* the end of an attempt may free c, and no other */
-        if (c->pool != p || (r != NULL && c->task != r->id)) {
-            continue;
-        }
-        if (r == NULL) {
-            kg_svc_worker_end_attempt(
-                c, "failed", kg_svc_worker_error(code_name(err->code), "gym", err->message));
-        } else {
-            read_blame(r, blame);
-            kg_svc_worker_end_attempt(c, passes(r->error, blame) ? "failed" : "finished",
-                                      result_json(r, blame));
-            return;
+        if (c->pool == p && (r == NULL || c->task == r->id)) {
+            take_result(c, r, err);
+            if (r != NULL) {
+                return;
+            }
         }
     }
 }

@@ -1,11 +1,14 @@
-/* Pools of a worker: one for each configuration that it was asked for lately. */
+/* Slots of a worker and their pools: one for each configuration that a slot was asked for lately.
+ * A pool has one worker process, on the slot's core. Nothing runs on a slot beside its one
+ * evaluation, so no two evaluations share a core, whatever their configurations are. */
 #include <event2/event.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "svc/worker_private.h"
 
-enum { SETTINGS_MAX = 64 };
+enum { SETTINGS_MAX = 128 };
 
 static void fail_from(struct kg_err *err, const struct kgym_error *e)
 {
@@ -33,13 +36,15 @@ static void close_pool(struct kg_svc_pool *p)
     }
     kgym_close(p->pool);
     free(p->configuration);
-    *p = (struct kg_svc_pool){.worker = p->worker};
+    *p = (struct kg_svc_pool){.worker = p->worker, .slot = p->slot};
 }
 
 void kg_svc_pools_close(struct kg_svc_worker *w)
 {
-    for (int i = 0; i < KG_SVC_POOLS; i++) {
-        close_pool(&w->pool[i]);
+    for (int i = 0; i < w->nslots; i++) {
+        for (int k = 0; k < KG_SVC_POOLS_KEPT; k++) {
+            close_pool(&w->slot[i].pool[k]);
+        }
     }
 }
 
@@ -61,72 +66,80 @@ static void on_results(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* A free place. Where many pools are open, the one that nobody has used for longest ends first. */
-static struct kg_svc_pool *place(struct kg_svc_worker *w)
+/* A free place. Where there is none, the pool that was not used for longest ends. */
+static struct kg_svc_pool *place(struct kg_svc_worker *w, int slot)
 {
-    struct kg_svc_pool *oldest = NULL, *spare = NULL;
-    int open = 0;
-    for (int i = 0; i < KG_SVC_POOLS; i++) {
-        struct kg_svc_pool *p = &w->pool[i];
-        open += p->configuration != NULL;
+    struct kg_svc_pool *oldest = &w->slot[slot].pool[0];
+    for (int i = 0; i < KG_SVC_POOLS_KEPT; i++) {
+        struct kg_svc_pool *p = &w->slot[slot].pool[i];
         if (p->configuration == NULL) {
-            spare = spare != NULL ? spare : p;
-        } else if (p->running == 0 && (oldest == NULL || p->used_ms < oldest->used_ms)) {
-            oldest = p;
+            return p;
+        }
+        oldest = p->used_ms < oldest->used_ms ? p : oldest;
+    }
+    close_pool(oldest);
+    return oldest;
+}
+
+/* The settings of this host come first: a client's can't be any of them. */
+static size_t settings_of(const struct kg_svc_worker *w, const json_t *configuration,
+                          const char *out[SETTINGS_MAX])
+{
+    size_t n = 0, i;
+    json_t *v;
+    for (i = 0; i < w->o->nsettings && n < SETTINGS_MAX; i++) {
+        out[n++] = w->o->settings[i];
+    }
+    json_array_foreach(json_object_get(configuration, "set"), i, v)
+    {
+        if (n < SETTINGS_MAX && json_is_string(v)) {
+            out[n++] = json_string_value(v);
         }
     }
-    if (open >= KG_SVC_POOLS_KEPT && oldest != NULL) {
-        close_pool(oldest);
-    }
-    KG_ASSERT(spare != NULL);
-    return spare;
+    return n;
 }
 
 static enum kg_code open_pool(struct kg_svc_pool *p, const json_t *configuration,
                               struct kg_err *err)
 {
-    const json_t *set = json_object_get(configuration, "set");
+    struct kg_svc_worker *w = p->worker;
     const char *settings[SETTINGS_MAX];
-    size_t n = 0, i;
-    json_t *v;
-    json_array_foreach(set, i, v)
-    {
-        if (n < SETTINGS_MAX && json_is_string(v)) {
-            settings[n++] = json_string_value(v);
-        }
-    }
+    const char *device = w->device[w->slot[p->slot].device].given;
     const struct kgym_options o = {.size = sizeof o,
                                    .preset =
                                        json_string_value(json_object_get(configuration, "preset")),
                                    .settings = settings,
-                                   .nsettings = n,
-                                   .workers = p->worker->o->jobs,
-                                   .program = p->worker->o->program};
+                                   .nsettings = settings_of(w, configuration, settings),
+                                   .workers = 1,
+                                   .cores = &w->slot[p->slot].core,
+                                   .ncores = 1,
+                                   .devices = device[0] != '\0' ? device : NULL,
+                                   .program = w->o->program};
     struct kgym_error e;
     if (kgym_open(&o, &p->pool, &e) != KGYM_OK) {
         p->pool = NULL;
         fail_from(err, &e);
         return err->code;
     }
-    p->event = event_new(p->worker->base, kgym_fd(p->pool), EV_READ | EV_PERSIST, on_results, p);
+    p->event = event_new(w->base, kgym_fd(p->pool), EV_READ | EV_PERSIST, on_results, p);
     KG_ASSERT(p->event != NULL);
     event_add(p->event, NULL);
     return KG_OK;
 }
 
-struct kg_svc_pool *kg_svc_pool_for(struct kg_svc_worker *w, const json_t *configuration,
+struct kg_svc_pool *kg_svc_pool_for(struct kg_svc_worker *w, int slot, const json_t *configuration,
                                     struct kg_err *err)
 {
     struct kg_buf text;
     struct kg_svc_pool *p = NULL;
     kg_buf_init(&text, 1 << 20);
     kg_json_dump(configuration, &text);
-    for (int i = 0; i < KG_SVC_POOLS && p == NULL; i++) {
-        struct kg_svc_pool *q = &w->pool[i];
+    for (int i = 0; i < KG_SVC_POOLS_KEPT && p == NULL; i++) {
+        struct kg_svc_pool *q = &w->slot[slot].pool[i];
         p = q->configuration != NULL && strcmp(q->configuration, text.data) == 0 ? q : NULL;
     }
     if (p == NULL) {
-        p = place(w);
+        p = place(w, slot);
         if (open_pool(p, configuration, err) != KG_OK) {
             p = NULL;
         } else {
@@ -138,6 +151,59 @@ struct kg_svc_pool *kg_svc_pool_for(struct kg_svc_worker *w, const json_t *confi
     }
     kg_buf_deinit(&text);
     return p;
+}
+
+/* A pool of all slots would have so many workers. It judges nothing. */
+static enum kg_code count_slots(struct kg_svc_worker *w, struct kg_err *err)
+{
+    const char *settings[SETTINGS_MAX];
+    const struct kgym_options o = {.size = sizeof o,
+                                   .settings = settings,
+                                   .nsettings = settings_of(w, NULL, settings),
+                                   .workers = w->o->jobs,
+                                   .devices = w->o->devices,
+                                   .program = w->o->program};
+    struct kgym_info info = {.size = sizeof info};
+    struct kgym_pool *pool;
+    struct kgym_error e;
+    if (kgym_open(&o, &pool, &e) != KGYM_OK) {
+        fail_from(err, &e);
+        return err->code;
+    }
+    if (kgym_info(pool, &info, &e) != KGYM_OK) {
+        fail_from(err, &e);
+    }
+    kgym_close(pool);
+    w->nslots = info.workers < KG_SVC_WORKER_SLOTS ? info.workers : KG_SVC_WORKER_SLOTS;
+    return err->code;
+}
+
+enum kg_code kg_svc_slots_open(struct kg_svc_worker *w, struct kg_err *err)
+{
+    int core[CPU_SETSIZE], ncores = 0;
+    cpu_set_t may;
+    if (count_slots(w, err) != KG_OK) {
+        return err->code;
+    }
+    if (sched_getaffinity(0, sizeof may, &may) == 0) {
+        for (int i = CPU_SETSIZE - 1; i >= 0; i--) { /* as a pool takes them */
+            if (CPU_ISSET(i, &may)) {
+                core[ncores++] = i;
+            }
+        }
+    }
+    if (ncores == 0) {
+        return kg_fail(err, KG_E_HOST, "no core that this process may use is known");
+    }
+    for (int i = 0; i < w->nslots; i++) {
+        w->slot[i].core = core[i % ncores];
+        w->slot[i].device = (int)((int64_t)i * w->ndevices / w->nslots);
+        for (int k = 0; k < KG_SVC_POOLS_KEPT; k++) {
+            w->slot[i].pool[k].worker = w;
+            w->slot[i].pool[k].slot = i;
+        }
+    }
+    return KG_OK;
 }
 
 enum kg_code kg_svc_pool_submit(struct kg_svc_pool *p, const json_t *task, double deadline_s,

@@ -191,6 +191,8 @@ static void add_command_words(struct kg_buf *out)
     kg_buf_adds(out, "\" ;;\n");
     kg_buf_adds(out, "    serve) echo \"");
     add_words(out, kg_cli_serve_flags);
+    kg_buf_adds(out, "\" ;;\n    worker) echo \"");
+    add_words(out, kg_cli_worker_words);
     kg_buf_adds(out, "\" ;;\n    token) echo \"");
     add_words(out, kg_cli_token_words);
     kg_buf_adds(out, "\" ;;\n    train) echo \"@file");

@@ -242,7 +242,8 @@ int kg_cmd_serve_worker(int argc, char **argv)
                                                 .port = atoi(argv[2]),
                                                 .token = token,
                                                 .jobs = atoi(argv[3]),
-                                                .program = program};
+                                                .program = program,
+                                                .facts = KG_SERVE_FACTS};
         code = kg_svc_worker_run(&o, &err);
     }
     return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
