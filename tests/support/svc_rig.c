@@ -23,6 +23,7 @@
 
 enum { PATIENCE_S = 240 };
 
+const char *svc_headers = "";
 int svc_port;
 pid_t svc_pid;
 static char folder[64];
@@ -32,6 +33,7 @@ int svc_setup(void **state)
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/svc-XXXXXX");
     svc_port = 0;
+    svc_headers = "";
     return mkdtemp(folder) == NULL;
 }
 
@@ -87,9 +89,12 @@ void svc_start(const char *options)
     }
     close(out[0]);
     said[have] = '\0';
-    const char *at = strstr(said, "127.0.0.1:");
+    const char *at = strchr(said, ',');
     assert_non_null(at);
-    svc_port = atoi(at + strlen("127.0.0.1:"));
+    while (at > said && *at != ':') {
+        at--;
+    }
+    svc_port = atoi(at + 1);
     for (int64_t until = patience(); svc_request("GET", "/v1/ready", "", "", 0, NULL) != 200;) {
         assert_true(kg_clock_ns() < until);
         rest();
@@ -260,7 +265,7 @@ json_t *svc_json(int status, const char *method, const char *path, const char *b
 {
     struct kg_buf out;
     kg_buf_init(&out, 256u << 20);
-    int got = svc_request(method, path, "", body, strlen(body), &out);
+    int got = svc_request(method, path, svc_headers, body, strlen(body), &out);
     if (got != status) {
         fail_msg("%s %s: %d, not %d: %.400s", method, path, got, status, out.data);
     }

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+extern const char *svc_headers; /* whole lines that svc_json sends; svc_setup: "" */
 extern int svc_port;            /* of the service that runs */
 extern pid_t svc_pid;           /* of its parent; 0: none runs */
 int svc_setup(void **state);    /* a new folder */

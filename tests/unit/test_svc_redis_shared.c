@@ -351,14 +351,66 @@ static void two_services_share_a_store(void **state)
     assert_int_equal(svc_teardown(state), 0);
 }
 
+/* A worker that waits for news at one service hears of what another one has cancelled, long before
+ * it would have renewed its claims. */
+static void a_worker_hears_of_what_another_service_cancelled(void **state)
+{
+    char options[256], path[64], body[512];
+    int status;
+    (void)state;
+    need_redis();
+    assert_int_equal(svc_setup(state), 0);
+    snprintf(options, sizeof options, "--store %s --no-work", server.place);
+    svc_start(options);
+    const pid_t first_pid = svc_pid;
+    const int first_port = svc_port;
+    svc_port = 0;
+    svc_start(options);
+    json_t *j =
+        svc_json(202, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"nothing\"}");
+    snprintf(path, sizeof path, "/v1/evaluations/%s", svc_text(j, "id"));
+    json_decref(j);
+    j = svc_json(200, "POST", "/v1/worker/claim",
+                 "{\"worker\": \"w\", \"devices\": [\"cpu\"], \"slots\": [{}]}");
+    const json_t *c = json_array_get(json_object_get(j, "claims"), 0);
+    assert_string_equal(svc_text(c, "id"), path + strlen("/v1/evaluations/"));
+    snprintf(body, sizeof body,
+             "{\"worker\": \"w\", \"wait_s\": 60, \"claims\": [{\"id\": \"%s\", \"claim\": "
+             "\"%s\", \"fence\": 1}]}",
+             svc_text(c, "id"), svc_text(c, "claim"));
+    json_decref(j);
+    pid_t other = fork();
+    if (other == 0) {
+        svc_port = first_port;
+        usleep(300000); /* the poll is there by then; an earlier end would be told at once */
+        _exit(svc_request("DELETE", path, "", "", 0, NULL) == 200 ? 0 : 1);
+    }
+    j = svc_json(200, "POST", "/v1/worker/renew", body);
+    const json_t *lost = json_array_get(json_object_get(j, "lost"), 0);
+    assert_string_equal(svc_text(lost, "id"), path + strlen("/v1/evaluations/"));
+    assert_int_equal(json_integer_value(json_object_get(lost, "fence")), 1);
+    json_decref(j);
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    const pid_t second_pid = svc_pid;
+    svc_pid = first_pid;
+    assert_int_equal(svc_end(SIGTERM), 0);
+    svc_pid = second_pid;
+    assert_int_equal(svc_teardown(state), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_kill_loses_nothing_that_was_accepted), T(a_short_restart_is_not_noticed),
-        T(a_group_sent_twice_is_done_once),        T(kills_at_any_moment_lose_nothing),
-        T(two_processes_never_claim_one_job),      T(two_services_share_a_store),
+        T(a_kill_loses_nothing_that_was_accepted),
+        T(a_short_restart_is_not_noticed),
+        T(a_group_sent_twice_is_done_once),
+        T(kills_at_any_moment_lose_nothing),
+        T(two_processes_never_claim_one_job),
+        T(two_services_share_a_store),
+        T(a_worker_hears_of_what_another_service_cancelled),
     };
     signal(SIGPIPE, SIG_IGN); /* as the api process does */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,14 @@ static int64_t attempts_of(const char *id)
     return n;
 }
 
+static void batch_lines(struct kg_buf *out, int n)
+{
+    for (int i = 0; i < n; i++) {
+        kg_buf_addf(out, "{\"id\": \"l%d\", \"problem\": \"%s\", \"reply\": \"nothing\"}\n", i,
+                    i % 2 ? "silu" : "softmax");
+    }
+}
+
 static void a_post_that_waits_gets_the_record(void **state)
 {
     (void)state;
@@ -174,6 +182,47 @@ static void a_new_api_process_interrupts_nothing(void **state)
     unsetenv("KGYM_DEADLINE_RUN");
 }
 
+static int64_t waiting(void)
+{
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    int64_t n = json_integer_value(json_object_get(json_object_get(j, "jobs"), "waiting"));
+    json_decref(j);
+    return n;
+}
+
+/* The service stops while it reads or writes a large batch, early and late: what it has accepted it
+ * has answered, and the other way round. */
+static void what_was_accepted_is_answered_before_the_end(void **state)
+{
+    enum { N = 300, TEXT = 60000 };
+    static const useconds_t after_us[] = {30000, 120000};
+    struct kg_buf lines;
+    char path[64];
+    int64_t accepted = 0;
+    (void)state;
+    kg_buf_init(&lines, 64 << 20);
+    for (int i = 0; i < N; i++) {
+        kg_buf_addf(&lines, "{\"id\": \"l%d\", \"problem\": \"silu\", \"reply\": \"%0*d\"}\n", i,
+                    TEXT, i);
+    }
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof after_us / sizeof *after_us; i++) {
+        pid_t api = svc_child("serve-api"), stops = fork();
+        if (stops == 0) {
+            usleep(after_us[i]);
+            kill(api, SIGTERM);
+            _exit(0);
+        }
+        snprintf(path, sizeof path, "/v1/batches?key=%zu", i);
+        int status = svc_request("POST", path, "", lines.data, lines.len, NULL);
+        assert_true(status == 202 || status == 0 || status == 503);
+        accepted += status == 202 ? N : 0;
+        waitpid(stops, NULL, 0);
+        assert_int_equal(waiting(), accepted);
+    }
+    kg_buf_deinit(&lines);
+}
+
 static void a_worker_hands_back_what_it_holds(void **state)
 {
     char id[32];
@@ -294,14 +343,6 @@ static void a_job_that_fails_is_dead_and_comes_back(void **state)
 }
 
 /* --- batches --- */
-
-static void batch_lines(struct kg_buf *out, int n)
-{
-    for (int i = 0; i < n; i++) {
-        kg_buf_addf(out, "{\"id\": \"l%d\", \"problem\": \"%s\", \"reply\": \"nothing\"}\n", i,
-                    i % 2 ? "silu" : "softmax");
-    }
-}
 
 static void a_batch_comes_back_in_order(void **state)
 {
@@ -613,6 +654,7 @@ int main(void)
         T(all_that_was_accepted_is_answered_after_a_kill),
         T(a_cancelled_job_frees_its_worker),
         T(a_new_api_process_interrupts_nothing),
+        T(what_was_accepted_is_answered_before_the_end),
         T(a_worker_hands_back_what_it_holds),
         T(an_interrupt_ends_all_in_order),
         T(a_killed_worker_is_replaced),

@@ -575,7 +575,7 @@ static void a_device_must_offer_all_that_is_needed(void **state)
 /* --- notices --- */
 
 static enum kg_code write_notice(const char *sort, const char *name, const char *text,
-                               int64_t until_ms, int64_t now_ms)
+                                 int64_t until_ms, int64_t now_ms)
 {
     const struct kg_svc_notice n = {sort, name, text, until_ms};
     begin();
@@ -612,7 +612,8 @@ static void a_notice_is_kept_until_its_time(void **state)
     assert_string_equal(notices_of("aside", T0 + 10), "a=why@30 ");
     assert_int_equal(write_notice("aside", "a", NULL, 0, T0 + 10), KG_OK);
     assert_int_equal(write_notice("aside", "a", NULL, 0, T0 + 10), KG_E_NOT_FOUND);
-    assert_int_equal(write_notice("worker", "b 1", NULL, 0, T0 + 10), KG_E_NOT_FOUND); /* its time */
+    assert_int_equal(write_notice("worker", "b 1", NULL, 0, T0 + 10),
+                     KG_E_NOT_FOUND); /* its time */
     assert_string_equal(notices_of("aside", T0 + 10), "");
     kind->close(store);
     assert_int_equal(kind->open(place, &store, &err), KG_OK);
