@@ -95,6 +95,13 @@ typedef bool kg_svc_on_event(void *ctx, const struct kg_svc_event *e);
 /* job lives during the call only. */
 typedef bool kg_svc_on_job(void *ctx, const struct kg_svc_job *job);
 
+struct kg_svc_count {
+    const char *name; /* a word of metrics.h, without NUL, at most 100 bytes */
+    int64_t n;
+};
+typedef bool kg_svc_on_count(void *ctx, const char *name, int64_t n);
+typedef bool kg_svc_on_note(void *ctx, const char *name, const char *text);
+
 struct kg_svc_stats {
     int64_t jobs[KG_SVC_STATES];
     int64_t lanes;      /* with a job that waits */
@@ -199,6 +206,20 @@ struct kg_svc_store_kind {
     /* out [KG_SVC_MINUTES]: jobs done in the minute of now_ms, and in each one before it. */
     enum kg_code (*minutes)(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
                             struct kg_err *err);
+
+    /* Counters. Each event counts itself, by the store, as "event:TYPE"; one that is finished as
+     * "event:finished:DETAIL". tally() adds to others, in a group: list [n]. */
+    enum kg_code (*tally)(struct kg_svc_store *s, const struct kg_svc_count *list, size_t n,
+                          struct kg_err *err);
+    enum kg_code (*counts)(struct kg_svc_store *s, kg_svc_on_count *each, void *ctx,
+                           struct kg_err *err);
+    /* Short texts by name, for what belongs to no job, such as who has registered. note() is a
+     * change of a group; text NULL removes it. notes(): those whose name begins so. There are few:
+     * whoever keeps them bounds their number. */
+    enum kg_code (*note)(struct kg_svc_store *s, const char *name, const char *text,
+                         struct kg_err *err);
+    enum kg_code (*notes)(struct kg_svc_store *s, const char *prefix, kg_svc_on_note *each,
+                          void *ctx, struct kg_err *err);
 };
 
 extern const struct kg_svc_store_kind kg_svc_store_sqlite;

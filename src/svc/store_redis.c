@@ -175,7 +175,11 @@ static int connects(const char *place)
     .trajectories = &kg_svc_redis_traj,                                                             \
     .tallies = kg_svc_redis_tallies,                                                               \
     .bests = kg_svc_redis_bests,                                                                   \
-    .minutes = kg_svc_redis_minutes
+    .minutes = kg_svc_redis_minutes,                                                               \
+    .tally = kg_svc_redis_tally,                                                                   \
+    .counts = kg_svc_redis_counts,                                                                 \
+    .note = kg_svc_redis_note,                                                                     \
+    .notes = kg_svc_redis_notes
 /* clang-format on */
 
 const struct kg_svc_store_kind kg_svc_store_redis = {

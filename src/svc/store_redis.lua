@@ -45,6 +45,7 @@ local function event(j, ms, type, detail)
   local seq = int(call('HINCRBY', P .. 'counts', 'events', 1))
   call('XADD', P .. 'events', seq .. '-0', 'ms', ms, 'id', j.id, 'type', type, 'detail', detail)
   call('RPUSH', P .. 'life:' .. j.id, seq .. ' ' .. ms .. ' ' .. type .. ' ' .. detail)
+  call('HINCRBY', P .. 'counts', 'event:' .. type .. (type == 'finished' and ':' .. detail or ''), 1)
 end
 
 local function count(j, state)
@@ -396,6 +397,26 @@ function op.extend()
   end
 end
 
+function op.tally()
+  local names, by = {}, {}
+  for i = 1, tonumber(arg()) do names[i], by[i] = arg(), arg() end
+  return function()
+    for i = 1, #names do call('HINCRBY', P .. 'counts', names[i], by[i]) end
+    return {'ok'}
+  end
+end
+
+function op.note()
+  local e = args({'name', 'there', 'text'})
+  return function()
+    if e.there == '1' then
+      call('HSET', P .. 'notes', e.name, e.text)
+    else
+      call('HDEL', P .. 'notes', e.name)
+    end
+    return {'ok'}
+  end
+end
 function op.notice()
   local n = args({'kind', 'name', 'text', 'till', 'now'})
   return function()

@@ -169,47 +169,6 @@ static enum kg_code run_text(struct kg_svc_sqlite *s, const char *sql, struct kg
                : kg_svc_sql_fail(s->write, s->path, err);
 }
 
-static enum kg_code version_of(struct kg_svc_sqlite *s, int *version, struct kg_err *err)
-{
-    sqlite3_stmt *st = NULL;
-    bool there = sqlite3_prepare_v2(s->write, "PRAGMA user_version", -1, &st, NULL) == SQLITE_OK &&
-                 sqlite3_step(st) == SQLITE_ROW;
-    *version = there ? sqlite3_column_int(st, 0) : 0;
-    sqlite3_finalize(st);
-    return there ? KG_OK : kg_svc_sql_fail(s->write, s->path, err);
-}
-
-/* From the version that is there, step by step. */
-static enum kg_code migrate(struct kg_svc_sqlite *s, struct kg_err *err)
-{
-    static const char *const steps[KG_SVC_SCHEMA] = {kg_svc_sql_schema, kg_svc_sql_schema_traj,
-                                                     kg_svc_sql_tallies, kg_svc_sql_notices};
-    int version;
-    char mark[64];
-    if (version_of(s, &version, err) != KG_OK) {
-        return err->code;
-    }
-    if (version > KG_SVC_SCHEMA) {
-        return kg_fail(err, KG_E_USAGE,
-                       "%s: the store has schema %d, and this kgym knows %d: use a newer kgym",
-                       s->path, version, KG_SVC_SCHEMA);
-    }
-    for (; version < KG_SVC_SCHEMA; version++) {
-        snprintf(mark, sizeof mark, "PRAGMA user_version=%d", version + 1);
-        if (begin(&s->base, err) != KG_OK) {
-            return err->code;
-        }
-        if (run_text(s, steps[version], err) != KG_OK || run_text(s, mark, err) != KG_OK) {
-            rollback(&s->base);
-            return err->code;
-        }
-        if (commit(&s->base, err) != KG_OK) {
-            return err->code;
-        }
-    }
-    return KG_OK;
-}
-
 static enum kg_code open_files(struct kg_svc_sqlite *s, struct kg_err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
@@ -220,7 +179,7 @@ static enum kg_code open_files(struct kg_svc_sqlite *s, struct kg_err *err)
                  err) != KG_OK) {
         return kg_svc_sql_fail(s->write, s->path, err);
     }
-    if (migrate(s, err) != KG_OK) {
+    if (kg_svc_sql_migrate(s->write, s->path, kg_svc_sql_steps, KG_SVC_SCHEMA, err) != KG_OK) {
         return err->code;
     }
     /* No temporary files: the api process may not write where they would be. */
@@ -280,4 +239,8 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .tallies = kg_svc_sqlite_tallies,
     .bests = kg_svc_sqlite_bests,
     .minutes = kg_svc_sqlite_minutes,
+    .tally = kg_svc_sqlite_tally,
+    .counts = kg_svc_sqlite_counts,
+    .note = kg_svc_sqlite_note,
+    .notes = kg_svc_sqlite_notes,
 };

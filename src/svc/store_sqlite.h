@@ -50,6 +50,9 @@ enum sql {
     SQL_NOTICE,
     SQL_NOTICE_DROP,
     SQL_NOTICES_OLD,
+    SQL_TALLY,
+    SQL_NOTE,
+    SQL_NOTE_DROP,
     SQL_WRITES, /* those above are the writer's; those below the reader's */
     SQL_GET,
     SQL_GET_TASK,
@@ -76,13 +79,21 @@ enum sql {
     SQL_BESTS,
     SQL_MINUTES,
     SQL_NOTICES,
+    SQL_COUNTER_LIST,
+    SQL_NOTES,
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
-/* What each step of the schema adds. */
-extern const char kg_svc_sql_schema[], kg_svc_sql_schema_traj[], kg_svc_sql_tallies[],
-    kg_svc_sql_notices[];
-enum { KG_SVC_SCHEMA = 4 };
+enum { KG_SVC_SCHEMA = 5 };
+/* Step i leads from schema i to i + 1. A step is never changed once it was published. */
+extern const char *const kg_svc_sql_steps[KG_SVC_SCHEMA];
+/* Brings a database to schema n by the steps that it lacks, each in a transaction of its own.
+ * Errors: USAGE (a newer schema), IO: the database is as the last whole step left it. */
+enum kg_code kg_svc_sql_migrate(sqlite3 *db, const char *path, const char *const *steps, int n,
+                                struct kg_err *err) KG_MUST_USE;
+/* The schema of a database. Errors: IO. */
+enum kg_code kg_svc_sql_version(sqlite3 *db, const char *path, int *version,
+                                struct kg_err *err) KG_MUST_USE;
 enum { KG_SVC_EVENTS_KEEP_MS = 7 * 86400 * 1000 };
 
 struct kg_svc_sqlite {
@@ -160,5 +171,13 @@ enum kg_code kg_svc_sqlite_bests(struct kg_svc_store *s, kg_svc_on_best *each, v
                                  struct kg_err *err);
 enum kg_code kg_svc_sqlite_minutes(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
                                    struct kg_err *err);
+enum kg_code kg_svc_sqlite_tally(struct kg_svc_store *s, const struct kg_svc_count *list, size_t n,
+                                 struct kg_err *err);
+enum kg_code kg_svc_sqlite_counts(struct kg_svc_store *s, kg_svc_on_count *each, void *ctx,
+                                  struct kg_err *err);
+enum kg_code kg_svc_sqlite_note(struct kg_svc_store *s, const char *name, const char *text,
+                                struct kg_err *err);
+enum kg_code kg_svc_sqlite_notes(struct kg_svc_store *s, const char *prefix, kg_svc_on_note *each,
+                                 void *ctx, struct kg_err *err);
 
 #endif

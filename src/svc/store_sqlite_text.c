@@ -4,7 +4,7 @@
 
 /* Triggers keep the counts of lanes and states, so no statement can forget them. A lane vanishes in
  * the statement that empties it. Tasks, which are large, have a table of their own. */
-const char kg_svc_sql_schema[] =
+static const char first[] =
     "CREATE TABLE jobs("
     " id TEXT PRIMARY KEY, key TEXT NOT NULL, body_hash TEXT NOT NULL, lane INTEGER NOT NULL,"
     " device TEXT NOT NULL, configuration TEXT NOT NULL, problem TEXT NOT NULL,"
@@ -47,7 +47,7 @@ const char kg_svc_sql_schema[] =
     " DELETE FROM lanes WHERE id=new.lane AND waiting=0 AND running=0; END;";
 
 /* seq counts the ends of trajectories; 0: it is open. */
-const char kg_svc_sql_schema_traj[] =
+static const char trajectories[] =
     "CREATE TABLE trajectories("
     " id TEXT PRIMARY KEY, key TEXT NOT NULL, body_hash TEXT NOT NULL, problem TEXT NOT NULL,"
     " grp TEXT NOT NULL, most INTEGER NOT NULL, idle INTEGER NOT NULL, created INTEGER NOT NULL,"
@@ -66,7 +66,7 @@ const char kg_svc_sql_schema_traj[] =
 
 /* Counts for the dashboard, and an index for each filter of the lists. Jobs that were there before
  * are counted without their stage and speed, which are in their records only. */
-const char kg_svc_sql_tallies[] =
+static const char tallies[] =
     "CREATE INDEX jobs_verdict ON jobs(verdict,id) WHERE verdict<>'';"
     "CREATE INDEX jobs_problem_verdict ON jobs(problem,verdict,id) WHERE verdict<>'';"
     "CREATE INDEX jobs_problem_state ON jobs(problem,state,id);"
@@ -83,10 +83,26 @@ const char kg_svc_sql_tallies[] =
     "INSERT INTO bests SELECT problem,count(*),sum(verdict='ok'),0,'' FROM jobs"
     " WHERE state=2 AND problem NOT LIKE 'sha256:%' GROUP BY problem;";
 
-const char kg_svc_sql_notices[] =
+static const char notices[] =
     "CREATE TABLE notices("
     " kind TEXT NOT NULL, name TEXT NOT NULL, until INTEGER NOT NULL, text TEXT NOT NULL,"
     " PRIMARY KEY(kind,name)) WITHOUT ROWID;";
+
+/* What an event is counted as. The trigger counts each, so no statement can forget it. */
+#define COUNTED(of)                                                                                \
+    "'event:'||" of "type||CASE " of "type WHEN 'finished' THEN ':'||" of "detail ELSE '' END"
+
+static const char counters_and_notes[] =
+    "CREATE TABLE notes(name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
+    "INSERT INTO counters SELECT " COUNTED(
+        "") ",count(*) FROM events GROUP BY 1;"
+            "CREATE TRIGGER event_new AFTER INSERT ON events BEGIN"
+            " INSERT INTO counters VALUES(" COUNTED(
+                "new.") ",1)"
+                        " ON CONFLICT(name) DO UPDATE SET n=n+1; END;";
+
+const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first, trajectories, tallies, notices,
+                                                     counters_and_notes};
 
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
@@ -158,6 +174,11 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_NOTICE] = "INSERT OR REPLACE INTO notices VALUES(?1,?2,?3,?4)",
     [SQL_NOTICE_DROP] = "DELETE FROM notices WHERE kind=?1 AND name=?2",
     [SQL_NOTICES_OLD] = "DELETE FROM notices WHERE until<=?1",
+    [SQL_TALLY] = "INSERT INTO counters VALUES(?1,?2)"
+                  " ON CONFLICT(name) DO UPDATE SET n=n+excluded.n",
+    [SQL_NOTE] = "INSERT INTO notes VALUES(?1,?2)"
+                 " ON CONFLICT(name) DO UPDATE SET text=excluded.text",
+    [SQL_NOTE_DROP] = "DELETE FROM notes WHERE name=?1",
     [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
     [SQL_GET_TASK] = "SELECT task FROM tasks WHERE id=?1",
     [SQL_LIST] = LISTED("1"),
@@ -200,4 +221,6 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_TALLIES] = "SELECT verdict,reason,stage,n FROM tallies ORDER BY n DESC",
     [SQL_BESTS] = "SELECT problem,done,ok,speedup,id FROM bests ORDER BY problem",
     [SQL_MINUTES] = "SELECT minute,n FROM minutes",
+    [SQL_COUNTER_LIST] = "SELECT name,n FROM counters WHERE instr(name,':')>0 ORDER BY name",
+    [SQL_NOTES] = "SELECT name,text FROM notes WHERE substr(name,1,length(?1))=?1 ORDER BY name",
 };

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "svc/lanes.h"
-#include "svc/store.h"
 #include "svc/store_sqlite.h"
 #include "tests/support/redis_server.h"
 
@@ -866,6 +866,80 @@ static void pages_follow_each_other(void **state)
         0);
 }
 
+struct tallied {
+    char text[512];
+};
+
+static bool add_count(void *ctx, const char *name, int64_t n)
+{
+    struct tallied *t = ctx;
+    size_t at = strlen(t->text);
+    assert_true(at < sizeof t->text - 1);
+    snprintf(t->text + at, sizeof t->text - at, "%s=%lld ", name, (long long)n);
+    return true;
+}
+
+static bool has(const struct tallied *t, const char *word)
+{
+    return strstr(t->text, word) != NULL;
+}
+
+/* Counters outlive the process, and what is rolled back was not counted. */
+static void events_are_counted(void **state)
+{
+    const struct kg_svc_count list[] = {{"time:full:sum", 700}, {"time:full:3", 1}};
+    char id[KG_ULID_LEN];
+    struct taken t;
+    struct tallied all = {""};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        add("p", KG_SVC_NORMAL, T0, id);
+        assert_true(claim("a", "", 0, T0, &t));
+        assert_int_equal(end_as(i == 0 ? kind->finish : kind->fail, &t, T0), KG_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        begin();
+        assert_int_equal(kind->tally(store, list, 2, &err), KG_OK);
+        if (i < 2) {
+            commit();
+        } else {
+            kind->rollback(store);
+        }
+    }
+    kind->close(store);
+    assert_int_equal(kind->open(place, &store, &err), KG_OK);
+    assert_int_equal(kind->counts(store, add_count, &all, &err), KG_OK);
+    assert_true(has(&all, "event:submitted=2 "));
+    assert_true(has(&all, "event:claimed=2 "));
+    assert_true(has(&all, "event:finished:ok=1 "));
+    assert_true(has(&all, "event:failed=1 "));
+    assert_true(has(&all, "time:full:sum=1400 "));
+    assert_true(has(&all, "time:full:3=2 "));
+}
+
+static bool add_note(void *ctx, const char *name, const char *text)
+{
+    struct tallied *t = ctx;
+    size_t at = strlen(t->text);
+    snprintf(t->text + at, sizeof t->text - at, "%s=%s ", name, text);
+    return true;
+}
+
+static void notes_are_kept(void **state)
+{
+    static const char *const change[][2] = {{"a/1", "x"},   {"a/2", "y"},  {"b/1", "z"},
+                                            {"a/1", "new"}, {"a/2", NULL}, {"a/3", NULL}};
+    struct tallied all = {""};
+    (void)state;
+    begin();
+    for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
+        assert_int_equal(kind->note(store, change[i][0], change[i][1], &err), KG_OK);
+    }
+    commit();
+    assert_int_equal(kind->notes(store, "a/", add_note, &all, &err), KG_OK);
+    assert_string_equal(all.text, "a/1=new ");
+}
+
 /* --- of SQLite alone --- */
 
 /* A list that had to look at all jobs, or to sort them, would take longer with each of them. */
@@ -914,29 +988,6 @@ static void change_file(const char *sql)
     sqlite3_close(db);
 }
 
-/* A store of the first schema: its jobs are counted as it is opened. */
-static void an_older_store_is_migrated(void **state)
-{
-    char id[KG_ULID_LEN], text[512] = "";
-    (void)state;
-    finish_as("relu", T0, "ok", NULL, "timing", 2);
-    add("p", KG_SVC_NORMAL, T0, id);
-    kind->close(store);
-    change_file("DROP TABLE trajectories; DROP TABLE turns; DROP TABLE tallies; DROP TABLE bests;"
-                "DROP TABLE minutes; DROP TABLE notices;"
-                "DROP INDEX jobs_verdict; DROP INDEX jobs_problem_verdict;"
-                "DROP INDEX jobs_problem_state; DROP INDEX jobs_of_batch; PRAGMA user_version=1");
-    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
-    assert_int_equal(state_of(id, NULL), KG_SVC_WAITING);
-    assert_int_equal(kind->tallies(store, note_tally, text, &err), KG_OK);
-    assert_string_equal(text, "[ok   1]");
-    text[0] = '\0';
-    assert_int_equal(kind->bests(store, note_best, text, &err), KG_OK);
-    assert_string_equal(text, "[relu 1 1 0 -]");
-    assert_int_equal(write_notice("worker", "a", "t", T0 + 1, T0), KG_OK);
-    assert_string_equal(notices_of("worker", T0), "a=t@1 ");
-}
-
 static void a_newer_store_is_refused(void **state)
 {
     (void)state;
@@ -945,6 +996,94 @@ static void a_newer_store_is_refused(void **state)
     change_file("PRAGMA user_version=99");
     assert_int_equal(kind->open(folder, &store, &err), KG_E_USAGE);
     assert_null(store);
+}
+
+static sqlite3 *open_file(void)
+{
+    char path[128];
+    sqlite3 *db;
+    kind->close(store);
+    store = NULL;
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    return db;
+}
+
+static int version_of(sqlite3 *db)
+{
+    int version = -1;
+    assert_int_equal(kg_svc_sql_version(db, "db", &version, &err), KG_OK);
+    return version;
+}
+
+/* A store that an older kgym has left: its jobs are there, and its events are counted. */
+static void an_older_store_is_migrated(void **state)
+{
+    static const char left[] =
+        "INSERT INTO lanes VALUES(1,'n','cpu',1,0,0,0);"
+        "INSERT INTO jobs VALUES('01JOLDOLDOLDOLDOLDOLDOLDOL','','h',1,'cpu','{}','p',1,0,'',0,0,0,"
+        "0,'','',0,5,0,0,'',0,0,'','','','','','');"
+        "INSERT INTO tasks VALUES('01JOLDOLDOLDOLDOLDOLDOLDOL','old');"
+        "INSERT INTO jobs SELECT '01JOLDOLDOLDOLDOLDOLDOLDOM',key,body_hash,lane,device,"
+        "configuration,'relu',priority,deadline,batch,batch_at,2,attempts,fence,claim,worker,"
+        "claim_until,created,started,finished,segment,offset,len,sum,'ok',reason,error,blame,"
+        "message FROM jobs;"
+        "INSERT INTO events(ms,id,type,detail) VALUES(5,'01J','submitted','p'),(6,'01J','finished',"
+        "'ok'),(7,'01J','finished','ok'),(8,'01J','finished','wrong')";
+    struct tallied all = {""};
+    struct taken t;
+    char path[128], text[512] = "";
+    (void)state;
+    sqlite3 *db = open_file();
+    sqlite3_close(db);
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(kg_svc_sql_migrate(db, path, kg_svc_sql_steps, 1, &err), KG_OK);
+    assert_int_equal(sqlite3_exec(db, left, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(version_of(db), 1);
+    sqlite3_close(db);
+    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(kind->counts(store, add_count, &all, &err), KG_OK);
+    assert_true(has(&all, "event:submitted=1 "));
+    assert_true(has(&all, "event:finished:ok=2 "));
+    assert_true(has(&all, "event:finished:wrong=1 "));
+    assert_int_equal(kind->tallies(store, note_tally, text, &err), KG_OK);
+    assert_string_equal(text, "[ok   1]");
+    text[0] = '\0';
+    assert_int_equal(kind->bests(store, note_best, text, &err), KG_OK);
+    assert_string_equal(text, "[relu 1 1 0 -]");
+    assert_int_equal(write_notice("worker", "a", "t", T0 + 1, T0), KG_OK);
+    assert_string_equal(notices_of("worker", T0), "a=t@1 ");
+    assert_int_equal(stats().jobs[KG_SVC_WAITING], 1);
+    assert_int_equal(state_of("01JOLDOLDOLDOLDOLDOLDOLDOL", NULL), KG_SVC_WAITING);
+    assert_true(claim("w", "", 0, T0, &t));
+    assert_string_equal(t.task, "old");
+    db = open_file();
+    assert_int_equal(version_of(db), KG_SVC_SCHEMA);
+    sqlite3_close(db);
+    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+}
+
+/* A step that fails leaves the schema before it, whole. */
+static void a_step_that_fails_changes_nothing(void **state)
+{
+    static const char *const steps[] = {"CREATE TABLE a(x)", "CREATE TABLE b(x);NO SUCH WORD",
+                                        "CREATE TABLE c(x)"};
+    static const char *const mended[] = {"CREATE TABLE a(x)", "CREATE TABLE b(x)",
+                                         "CREATE TABLE c(x)"};
+    struct kg_err e = KG_ERR_INIT;
+    sqlite3 *db;
+    (void)state;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(kg_svc_sql_migrate(db, "db", steps, 3, &e), KG_E_IO);
+    assert_int_equal(version_of(db), 1);
+    assert_int_equal(sqlite3_exec(db, "SELECT * FROM b", NULL, NULL, NULL), SQLITE_ERROR);
+    assert_int_equal(kg_svc_sql_migrate(db, "db", mended, 3, &e), KG_OK);
+    assert_int_equal(version_of(db), 3);
+    assert_int_equal(kg_svc_sql_migrate(db, "db", mended, 3, &e), KG_OK);
+    assert_int_equal(kg_svc_sql_migrate(db, "db", mended, 2, &e), KG_E_USAGE);
+    sqlite3_close(db);
 }
 
 static void a_store_has_one_server(void **state)
@@ -964,7 +1103,8 @@ static void a_store_has_one_server(void **state)
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
         T(a_device_must_offer_all_that_is_needed), T(a_notice_is_kept_until_its_time),             \
         T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none),        \
-        T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other)
+        T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other),             \
+        T(events_are_counted), T(notes_are_kept)
 
 static int in_redis(void)
 {
@@ -987,8 +1127,12 @@ static int in_redis(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ALL, T(a_newer_store_is_refused), T(a_store_has_one_server),
-                                       T(each_filter_has_an_index), T(an_older_store_is_migrated)};
+    const struct CMUnitTest tests[] = {ALL,
+                                       T(a_newer_store_is_refused),
+                                       T(a_store_has_one_server),
+                                       T(each_filter_has_an_index),
+                                       T(an_older_store_is_migrated),
+                                       cmocka_unit_test(a_step_that_fails_changes_nothing)};
     int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
     return failed + in_redis();
 }
