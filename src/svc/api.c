@@ -55,6 +55,17 @@ static const struct kg_svc_route routes[] = {
     {"GET", "/schema", KG_SVC_OPEN, kg_svc_get_schema},
     {"GET", "/metadata", KG_SVC_OPEN, kg_svc_get_metadata},
     {"GET", "/queue/status", KG_SVC_READ, kg_svc_kernelgym_get_queue},
+    {"GET", "/workers/status", KG_SVC_READ, kg_svc_kernelgym_get_workers},
+    {"POST", "/worker/register", KG_SVC_WORKER, kg_svc_kernelgym_register},
+    {"POST", "/worker/heartbeat", KG_SVC_WORKER, kg_svc_kernelgym_heartbeat},
+    {"POST", "/worker/unregister", KG_SVC_WORKER, kg_svc_kernelgym_unregister},
+    {"POST", "/worker/evict_from_lb", KG_SVC_WORKER, kg_svc_kernelgym_evict},
+    {"POST", "/node/allocate", KG_SVC_WORKER, kg_svc_kernelgym_allocate},
+    {"GET", "/monitoring/problematic-codes", KG_SVC_READ, kg_svc_kernelgym_problematic},
+    {"GET", "/monitoring/retry-queue", KG_SVC_READ, kg_svc_kernelgym_retry_queue},
+    {"GET", "/monitoring/worker-health", KG_SVC_READ, kg_svc_kernelgym_worker_health},
+    {"POST", "/monitoring/clear-error-history/*", KG_SVC_ADMIN, kg_svc_kernelgym_clear_errors},
+    {"GET", "/metrics", KG_SVC_READ, kg_svc_get_metrics},
     {"GET", "/v1/stats", KG_SVC_READ, kg_svc_get_stats},
     {"GET", "/v1/live", KG_SVC_OPEN, kg_svc_get_live},
     {"GET", "/v1/ready", KG_SVC_OPEN, kg_svc_get_ready},
@@ -132,6 +143,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     kg_svc_polls_tick(a);
     kg_svc_streams_pump(a);
     kg_svc_traj_tick(a);
+    kg_svc_meters_flush(a);
 }
 
 static void after_group(void *ctx)
@@ -176,9 +188,11 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 static enum kg_code resume(struct kg_svc_api *a, struct kg_err *err)
 {
     const struct kg_svc_store_kind *k = a->store->kind;
-    if (k->begin(a->store, err) != KG_OK) {
+    struct kg_svc_stats s;
+    if (k->stats(a->store, &s, err) != KG_OK || k->begin(a->store, err) != KG_OK) {
         return err->code;
     }
+    a->ended_before = s.jobs[KG_SVC_DONE] + s.jobs[KG_SVC_CANCELLED] + s.jobs[KG_SVC_DEAD];
     if (k->extend(a->store, kg_svc_now_ms() + a->o->term_ms, err) != KG_OK) {
         k->rollback(a->store);
         return err->code;
@@ -273,9 +287,13 @@ static size_t raise_files(void)
 
 static void close_all(struct kg_svc_api *a)
 {
+    if (a->writer != NULL) {
+        kg_svc_meters_flush(a);
+    }
     kg_svc_writer_close(a->writer);
     kg_svc_http_close(a->http);
     kg_svc_sessions_end(a);
+    kg_svc_meters_close(a);
     kg_svc_segments_close(a->segments);
     kg_svc_notices_close(a);
     if (a->store != NULL) {
@@ -300,9 +318,11 @@ enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *e
                                              .most_open = raise_files(),
                                              .routes = routes,
                                              .nroutes = sizeof routes / sizeof *routes,
+                                             .answered = kg_svc_meters_answered,
                                              .ctx = &a,
                                              .scopes = scopes};
     a.auth = kg_svc_auth_open(o->folder, o->worker_token, o->needs_tokens);
+    kg_svc_meters_open(&a);
     enum kg_code code = open_all(&a, &http, err);
     if (code == KG_OK) {
         const struct timeval second = {.tv_sec = 1, .tv_usec = 0};

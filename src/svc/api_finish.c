@@ -9,7 +9,7 @@ struct finish_op {
     struct kg_svc_op op;
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
-    json_t *body;
+    json_t *body, *record;                 /* record: parsed; NULL: none */
     const char *outcome, *device, *reason; /* device: that is put aside; NULL: none */
     char stage[32];                        /* of the record */
     double speedup;
@@ -69,7 +69,11 @@ static void done(struct kg_svc_op *op)
         kg_svc_reply_json(o->x, 200, json_pack("{s:b}", "accepted", 1));
         o->api->fresh = o->api->fresh || strcmp(o->outcome, "finished") != 0;
         kg_svc_ended(o->api, text(o->body, "id"));
+        if (strcmp(o->outcome, "finished") == 0) {
+            kg_svc_meters_record(o->api, o->record);
+        }
     }
+    json_decref(o->record);
     json_decref(o->body);
     free(o);
 }
@@ -87,20 +91,30 @@ static void look_into(const json_t *record, char stage[32], double *speedup)
     *speedup = measured && isfinite(ratio) && ratio > 0 ? ratio : 0;
 }
 
-/* A record is stored, and given out, as it is: it must be one JSON object in one line. */
-static bool is_record(const json_t *record, char stage[32], double *speedup)
+/* A record is stored, and given out, as it is: it must be one JSON object in one line. NULL: it is
+ * none. */
+static json_t *parse_record(const json_t *record)
 {
     struct kg_err err = KG_ERR_INIT;
     json_t *j = NULL;
     const char *t = json_string_value(record);
     size_t n = json_string_length(record);
-    bool ok = t != NULL && memchr(t, '\n', n) == NULL &&
-              kg_json_parse(t, n, "record", &j, &err) == KG_OK && json_is_object(j);
-    if (ok) {
-        look_into(j, stage, speedup);
+    if (t == NULL || memchr(t, '\n', n) != NULL ||
+        kg_json_parse(t, n, "record", &j, &err) != KG_OK) {
+        return NULL;
     }
-    json_decref(j);
-    return ok;
+    if (!json_is_object(j)) {
+        json_decref(j);
+        return NULL;
+    }
+    return j;
+}
+
+/* Names of verdicts and of errors are labels of /metrics, too. NULL is none. */
+static bool is_word(const char *text)
+{
+    size_t n = text != NULL ? strspn(text, "abcdefghijklmnopqrstuvwxyz_") : 1;
+    return n > 0 && n <= 40 && (text == NULL || text[n] == '\0');
 }
 
 static bool is_outcome(const char *outcome)
@@ -133,20 +147,24 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     const json_t *aside = json_object_get(body, "aside");
     bool needs = outcome != NULL && strcmp(outcome, "finished") == 0;
     if (!is_outcome(outcome) || text(body, "id") == NULL || text(body, "claim") == NULL ||
-        !json_is_integer(json_object_get(body, "fence"))) {
+        !json_is_integer(json_object_get(body, "fence")) || !is_word(text(body, "verdict")) ||
+        !is_word(text(body, "error"))) {
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_finish", "outcome",
                            "`id`, `claim`, `fence` and `outcome` (finished, failed, handed_back) "
-                           "are needed");
+                           "are needed; `verdict` and `error` are names");
         return;
     }
-    if ((record != NULL || needs) && !is_record(record, stage, &speedup)) {
+    json_t *parsed = parse_record(record);
+    if ((record != NULL || needs) && parsed == NULL) {
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_record", "record",
                            "`record` must be a text: one JSON object in one line");
         return;
     }
+    look_into(parsed, stage, &speedup);
     if (aside != NULL && !is_aside(ctx, body, aside)) {
+        json_decref(parsed);
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_aside", "aside",
                            "`aside` must have `device`, one of this worker's, and `reason`");
@@ -160,6 +178,7 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
                             .api = ctx,
                             .x = x,
                             .body = body,
+                            .record = parsed,
                             .outcome = outcome,
                             .device = text(aside, "device"),
                             .reason = text(aside, "reason"),

@@ -22,6 +22,12 @@ enum kg_code kg_svc_kernelgym_last(struct kg_svc_api *a, const char *task_id,
 json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                               const struct kg_svc_job *job, json_t **status);
 
+/* Answers {"detail": ...}, the second form of KernelGYM's errors; id may be a client's text. */
+void kg_svc_kernelgym_detail(struct kg_svc_exchange *x, int status, const char *before,
+                             const char *id, const char *after);
+/* The first form, with status 400. */
+void kg_svc_kernelgym_bad(struct kg_svc_exchange *x, const char *message);
+
 /* The result of a request with a failure_code, without a job. at_us: when it came. */
 json_t *kg_svc_kernelgym_unjudged(const struct kg_kernelgym_request *r, int64_t at_us);
 

@@ -1,16 +1,13 @@
-/* What KernelGYM's clients read: status and results of a task, and the state of the server; and how
- * they cancel. */
+/* What KernelGYM's clients read of a task: its status and its results; and how they cancel it. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "svc/api_kernelgym.h"
-#include "svc/kernelgym_host.h"
 
 enum view { STATUS, RESULT, WORKFLOW };
 
-static void detail(struct kg_svc_exchange *x, int status, const char *before, const char *id,
-                   const char *after)
+void kg_svc_kernelgym_detail(struct kg_svc_exchange *x, int status, const char *before,
+                             const char *id, const char *after)
 {
     struct kg_buf text;
     kg_buf_init(&text, 2048);
@@ -27,9 +24,9 @@ static bool find(struct kg_svc_exchange *x, struct kg_svc_api *a, const char *un
     struct kg_err err = KG_ERR_INIT;
     enum kg_code code = kg_svc_kernelgym_last(a, id, job, &err);
     if (code == KG_E_NOT_FOUND) {
-        detail(x, 404, "Task ", id, unknown);
+        kg_svc_kernelgym_detail(x, 404, "Task ", id, unknown);
     } else if (code != KG_OK) {
-        detail(x, 503, "the store can't be read now", "", "");
+        kg_svc_kernelgym_detail(x, 503, "the store can't be read now", "", "");
     }
     return code == KG_OK;
 }
@@ -43,11 +40,11 @@ static void show(struct kg_svc_exchange *x, struct kg_svc_api *a, enum view view
         json_t *status = NULL, *result = kg_svc_kernelgym_view(a, id, &job, &status);
         bool runs = job.state == KG_SVC_WAITING || job.state == KG_SVC_RUNNING;
         if (result == NULL) {
-            detail(x, 503, "the record can't be read now: ask again", "", "");
+            kg_svc_kernelgym_detail(x, 503, "the record can't be read now: ask again", "", "");
         } else if (view == STATUS) {
             kg_svc_reply_json(x, 200, json_incref(status));
         } else if (runs) {
-            detail(x, 404, "Task ", id, " not found or not finished");
+            kg_svc_kernelgym_detail(x, 404, "Task ", id, " not found or not finished");
         } else {
             kg_svc_reply_json(x, 200,
                               view == RESULT ? json_incref(result)
@@ -97,9 +94,9 @@ static void cancel_done(struct kg_svc_op *op)
     struct cancel *c = (struct cancel *)op;
     const char *id = kg_svc_request(c->x)->arg[0];
     if (op->err.code != KG_OK && op->err.code != KG_E_NOT_FOUND) {
-        detail(c->x, 503, "the task can't be cancelled now: ask again", "", "");
+        kg_svc_kernelgym_detail(c->x, 503, "the task can't be cancelled now: ask again", "", "");
     } else if (op->err.code != KG_OK || !c->changed) {
-        detail(c->x, 404, "Task ", id, " not found or cannot be cancelled");
+        kg_svc_kernelgym_detail(c->x, 404, "Task ", id, " not found or cannot be cancelled");
     } else {
         char message[400];
         snprintf(message, sizeof message, "Task %.300s cancelled successfully", id);
@@ -130,68 +127,4 @@ void kg_svc_kernelgym_cancel(struct kg_svc_exchange *x, void *ctx)
         kg_svc_writer_post(c->api->writer, &c->op);
     }
     kg_svc_job_deinit(&job);
-}
-
-/* --- the server --- */
-
-static void look_at_host(struct kg_kernelgym_counts *c)
-{
-    double load = 0;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (getloadavg(&load, 1) == 1 && cores > 0) {
-        c->cpu_percent = load < (double)cores ? 100 * load / (double)cores : 100;
-    }
-    int64_t page = sysconf(_SC_PAGESIZE);
-    c->memory_bytes = sysconf(_SC_PHYS_PAGES) * page;
-    c->memory_free_bytes = sysconf(_SC_AVPHYS_PAGES) * page;
-    c->memory_percent = c->memory_bytes > 0
-                            ? 100 - 100 * (double)c->memory_free_bytes / (double)c->memory_bytes
-                            : 0;
-}
-
-/* What the store counts, KernelGYM's tasks and others together. Errors: of the store. */
-static enum kg_code count(struct kg_svc_api *a, struct kg_kernelgym_counts *c, struct kg_err *err)
-{
-    struct kg_svc_stats s;
-    int64_t now_ms = kg_svc_now_ms();
-    if (a->store->kind->stats(a->store, &s, err) != KG_OK) {
-        return err->code;
-    }
-    *c = (struct kg_kernelgym_counts){.now_us = now_ms * 1000,
-                                      .since_us = a->begun_ms * 1000,
-                                      .pending = s.jobs[KG_SVC_WAITING],
-                                      .processing = s.jobs[KG_SVC_RUNNING],
-                                      .completed = s.jobs[KG_SVC_DONE],
-                                      .failed = s.jobs[KG_SVC_CANCELLED] + s.jobs[KG_SVC_DEAD]};
-    c->oldest_s = s.oldest_ms > 0 ? (double)(now_ms - s.oldest_ms) / 1000 : 0;
-    look_at_host(c);
-    return KG_OK;
-}
-
-static void tell(struct kg_svc_exchange *x, struct kg_svc_api *a,
-                 json_t *(*form)(const struct kg_kernelgym_counts *c))
-{
-    struct kg_kernelgym_counts c;
-    struct kg_err err = KG_ERR_INIT;
-    if (count(a, &c, &err) == KG_OK) {
-        kg_svc_reply_json(x, 200, form(&c));
-    } else {
-        detail(x, 503, "the store can't be read now", "", "");
-    }
-}
-
-void kg_svc_kernelgym_get_health(struct kg_svc_exchange *x, void *ctx)
-{
-    tell(x, ctx, kg_kernelgym_health);
-}
-
-void kg_svc_kernelgym_get_queue(struct kg_svc_exchange *x, void *ctx)
-{
-    tell(x, ctx, kg_kernelgym_queue);
-}
-
-void kg_svc_kernelgym_get_root(struct kg_svc_exchange *x, void *ctx)
-{
-    (void)ctx;
-    kg_svc_reply_json(x, 200, kg_kernelgym_root(kg_svc_now_ms() * 1000));
 }

@@ -21,13 +21,16 @@ struct kg_svc_api {
     struct kg_svc_group *groups;   /* the same for several jobs */
     struct kg_svc_poll *polls;     /* workers that wait for a job, or for news */
     struct kg_svc_stream *streams; /* of events and of batches */
+    struct kg_svc_meters *meters;  /* api_metrics.c */
     bool fresh;                    /* since the last group a job has begun to wait */
     bool unread;                   /* a wait could not be looked at: the next tick does */
     bool stopping;
+    bool allocating;          /* a node of KernelGYM: one at a time */
     int64_t seen;             /* the last event that all waits were looked at for */
     json_t *workers, *asides; /* notices of the store, by name, as they were at notices_ms */
     int64_t notices_ms;
     int64_t begun_ms;
+    int64_t ended_before; /* jobs that had ended by then */
     /* of OpenEnv's clients */
     struct kg_svc_session *sessions;
 };
@@ -90,6 +93,18 @@ enum kg_code kg_svc_put_aside(struct kg_svc_store *store, const char *device, co
 /* {"code", "message", "devices", "waiting", "lacks"}: why a waiting job waits. */
 json_t *kg_svc_waits_for(struct kg_svc_api *a, const struct kg_svc_job *job);
 
+/* --- monitoring (api_metrics.c) --- */
+
+void kg_svc_meters_open(struct kg_svc_api *a);
+void kg_svc_meters_close(struct kg_svc_api *a);
+/* A job has ended with this record: its durations are gathered. */
+void kg_svc_meters_record(struct kg_svc_api *a, const json_t *record);
+/* What was gathered goes into the store. */
+void kg_svc_meters_flush(struct kg_svc_api *a);
+/* `answered` of struct kg_svc_http_options. */
+void kg_svc_meters_answered(void *ctx, const struct kg_svc_route *route, int status, size_t in,
+                            size_t out);
+
 /* --- a submission --- */
 
 struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
@@ -135,7 +150,7 @@ kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evalua
     kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
     kg_svc_post_finish, kg_svc_post_leave, kg_svc_post_hello, kg_svc_get_devices,
     kg_svc_post_enable;
-kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback;
+kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback, kg_svc_get_metrics;
 kg_svc_handler kg_svc_open_trajectory, kg_svc_list_trajectories, kg_svc_export_trajectories,
     kg_svc_get_trajectory, kg_svc_close_trajectory, kg_svc_post_turn, kg_svc_get_turn;
 kg_svc_handler kg_svc_get_ws, kg_svc_get_schema, kg_svc_get_metadata;
@@ -143,6 +158,10 @@ kg_svc_handler kg_svc_get_overview, kg_svc_get_bests, kg_svc_get_ui, kg_svc_get_
 kg_svc_handler kg_svc_kernelgym_evaluate, kg_svc_kernelgym_workflow, kg_svc_kernelgym_batch,
     kg_svc_kernelgym_validate, kg_svc_kernelgym_get_status, kg_svc_kernelgym_get_results,
     kg_svc_kernelgym_get_workflow, kg_svc_kernelgym_cancel, kg_svc_kernelgym_get_health,
-    kg_svc_kernelgym_get_queue, kg_svc_kernelgym_get_root;
+    kg_svc_kernelgym_get_queue, kg_svc_kernelgym_get_root, kg_svc_kernelgym_get_metrics,
+    kg_svc_kernelgym_register, kg_svc_kernelgym_heartbeat, kg_svc_kernelgym_unregister,
+    kg_svc_kernelgym_evict, kg_svc_kernelgym_allocate, kg_svc_kernelgym_get_workers,
+    kg_svc_kernelgym_worker_health, kg_svc_kernelgym_problematic, kg_svc_kernelgym_retry_queue,
+    kg_svc_kernelgym_clear_errors;
 
 #endif

@@ -189,6 +189,7 @@ static void route(struct kg_svc_exchange *x, const char *const *segment, size_t 
         }
         path_known = true;
         if (strcmp(r->method, x->request.method) == 0) {
+            x->route = r;
             enter(x, r, asked);
             return;
         }

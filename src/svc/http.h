@@ -75,6 +75,10 @@ struct kg_svc_http_options {
     /* Scopes of the token of a request [n bytes, never NUL]; token NULL: it has none. 0: refused.
      * NULL: no token is asked for. */
     unsigned (*scopes)(void *ctx, const char *token, size_t n);
+    /* An exchange has ended. route NULL: none fitted; status 0: its client had gone; in, out: bytes
+     * of the bodies. NULL: nobody is told. */
+    void (*answered)(void *ctx, const struct kg_svc_route *route, int status, size_t in,
+                     size_t out);
 };
 
 /* A socket that listens there, port 0: on any free one. Errors: IO (the port is taken), USAGE (no
@@ -89,6 +93,8 @@ void kg_svc_http_close(struct kg_svc_http *h);
  * are answered, and their answers sent. */
 void kg_svc_http_stop(struct kg_svc_http *h, void (*idle)(void *ctx), void *ctx);
 bool kg_svc_http_is_idle(const struct kg_svc_http *h);
+
+size_t kg_svc_http_open_requests(const struct kg_svc_http *h); /* without an answer yet */
 
 /* Answers; each ends the exchange. body is copied. */
 void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const void *body,

@@ -37,6 +37,9 @@ struct kg_svc_exchange {
     bool streams;
     const struct kg_svc_socket_calls *socket; /* NULL: it speaks HTTP */
     void *socket_arg;
+    const struct kg_svc_route *route; /* NULL: none fits */
+    int status;                       /* that was answered; 0: none */
+    size_t sent;                      /* bytes of the answer's body */
     void (*gone)(struct kg_svc_exchange *x, void *arg);
     void *gone_arg;
     struct kg_svc_exchange *next, **link; /* of those that are open */

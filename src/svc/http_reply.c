@@ -20,6 +20,9 @@ static void tell_idle(struct kg_svc_http *h)
 void kg_svc_exchange_end(struct kg_svc_exchange *x)
 {
     struct kg_svc_http *h = x->http;
+    if (h->o->answered != NULL) {
+        h->o->answered(h->o->ctx, x->route, x->status, x->request.len, x->sent);
+    }
     *x->link = x->next;
     if (x->next != NULL) {
         x->next->link = x->link;
@@ -171,6 +174,8 @@ void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const
     if (req != NULL) {
         struct evbuffer *out = evbuffer_new();
         bool whole = out != NULL && evbuffer_add(out, body, n) == 0;
+        x->status = whole ? status : 503;
+        x->sent = whole ? n : 0;
         evhttp_send_reply(req, whole ? status : 503, kg_svc_reason(whole ? status : 503), out);
         if (out != NULL) {
             evbuffer_free(out);
@@ -179,11 +184,17 @@ void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const
     kg_svc_exchange_end(x);
 }
 
+size_t kg_svc_http_open_requests(const struct kg_svc_http *h)
+{
+    return h->nopen;
+}
+
 void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type)
 {
     add_headers(x, type);
     x->streams = true;
     if (x->req != NULL) {
+        x->status = status;
         evhttp_send_reply_start(x->req, status, kg_svc_reason(status));
     }
 }
@@ -193,6 +204,7 @@ size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n)
     struct evbuffer *piece = x->req != NULL && n > 0 ? evbuffer_new() : NULL;
     if (piece != NULL) {
         evbuffer_add(piece, bytes, n);
+        x->sent += n;
         evhttp_send_reply_chunk(x->req, piece);
         evbuffer_free(piece);
     }

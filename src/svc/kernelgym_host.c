@@ -88,7 +88,8 @@ json_t *kg_kernelgym_metrics(const struct kg_kernelgym_counts *c)
     return json_pack(
         "{s:o, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}, s:{s:I, s:I, s:I}, s:{s:I, s:I, s:I}}",
         "timestamp", kg_kernelgym_time(c->now_us), "performance_metrics", "avg_processing_time",
-        share(c->processing_s, ended), "throughput_per_hour", share(ended, hours), "success_rate",
+        share(c->processing_s, (double)c->processed), "throughput_per_hour",
+        share(ended - (double)c->ended_before, hours), "success_rate",
         share((double)c->completed, ended), "resource_metrics", "avg_gpu_utilization",
         100 * share((double)busy, (double)c->nworkers), "memory_usage_percent",
         finite_or_0(c->memory_percent), "cpu_usage_percent", finite_or_0(c->cpu_percent),
@@ -104,10 +105,8 @@ json_t *kg_kernelgym_queue(const struct kg_kernelgym_counts *c)
     for (size_t i = 0; i < c->nworkers; i++) {
         json_object_set_new(workers, c->worker[i].name, json_integer(c->worker[i].running));
     }
-    return json_pack("{s:I, s:{s:I}, s:o, s:I, s:{s:I, s:I, s:I}, s:f}", "pending",
-                     (json_int_t)c->pending, "pending_by_prefix", "kernelgym",
-                     (json_int_t)c->pending, "worker_queues", workers, "processing",
-                     (json_int_t)c->processing, "by_priority", "low", (json_int_t)c->by_priority[0],
-                     "normal", (json_int_t)c->by_priority[1], "high", (json_int_t)c->by_priority[2],
-                     "oldest_pending_s", finite_or_0(c->oldest_s));
+    return json_pack("{s:I, s:{s:I}, s:o, s:I, s:f}", "pending", (json_int_t)c->pending,
+                     "pending_by_prefix", "kernelgym", (json_int_t)c->pending, "worker_queues",
+                     workers, "processing", (json_int_t)c->processing, "oldest_pending_s",
+                     finite_or_0(c->oldest_s));
 }

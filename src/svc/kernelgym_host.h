@@ -20,11 +20,12 @@ struct kg_kernelgym_worker {
 struct kg_kernelgym_counts {
     int64_t now_us, since_us; /* microseconds since 1970: now, and when the service began */
     int64_t pending, processing;
-    int64_t by_priority[3];    /* pending: low, normal, high */
     int64_t completed, failed; /* tasks that ended, as KernelGYM names them */
     int64_t compilation_errors, runtime_errors, timeout_errors;
-    double processing_s; /* of all that ended, together */
-    double oldest_s;     /* the longest wait of what waits */
+    int64_t ended_before; /* of those that ended: before since_us */
+    int64_t processed;    /* evaluations with a record */
+    double processing_s;  /* of these, together */
+    double oldest_s;      /* the longest wait of what waits */
     double cpu_percent, memory_percent;
     int64_t memory_bytes, memory_free_bytes; /* of the host */
     const struct kg_kernelgym_device *device;

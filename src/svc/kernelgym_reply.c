@@ -324,16 +324,19 @@ json_t *kg_kernelgym_workflow(json_t *result)
 json_t *kg_kernelgym_batch(const char *id, json_t *results, int64_t submitted_us,
                            int64_t completed_us)
 {
-    size_t i, failed = 0;
+    size_t i, failed = 0, completed = 0;
     json_t *r;
     json_array_foreach(results, i, r)
     {
         failed += is(text(r, "status"), "failed");
+        completed += is(text(r, "status"), "completed");
     }
     size_t n = json_array_size(results);
-    return json_pack(
-        "{s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o}", "batch_id", kg_json_text(id, strlen(id)),
-        "total_tasks", (json_int_t)n, "completed_tasks", (json_int_t)(n - failed), "failed_tasks",
-        (json_int_t)failed, "results", results, "batch_status", "completed", "submitted_at",
-        kg_kernelgym_time(submitted_us), "completed_at", kg_kernelgym_time(completed_us));
+    bool ended = completed + failed == n;
+    return json_pack("{s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o}", "batch_id",
+                     kg_json_text(id, strlen(id)), "total_tasks", (json_int_t)n, "completed_tasks",
+                     (json_int_t)completed, "failed_tasks", (json_int_t)failed, "results", results,
+                     "batch_status", ended ? "completed" : "processing", "submitted_at",
+                     kg_kernelgym_time(submitted_us), "completed_at",
+                     ended ? kg_kernelgym_time(completed_us) : json_null());
 }

@@ -46,7 +46,8 @@ json_t *kg_kernelgym_failed(const struct kg_kernelgym_task *t, const char *code,
 json_t *kg_kernelgym_status(const json_t *result, const struct kg_kernelgym_task *t);
 /* Of /workflow: the result as a member. Takes result. */
 json_t *kg_kernelgym_workflow(json_t *result);
-/* Of /evaluate/batch. Takes results, a list in the order of the request. */
+/* Of /evaluate/batch. Takes results, a list in the order of the request. Where some have not ended,
+ * its `batch_status` is `processing`, and there is no `completed_at`. */
 json_t *kg_kernelgym_batch(const char *id, json_t *results, int64_t submitted_us,
                            int64_t completed_us);
 

@@ -447,6 +447,16 @@ static void forms_around_results(void **state)
     assert_int_equal(number(b, "failed_tasks"), 1);
     assert_string_equal(text(b, "batch_status"), "completed");
     json_decref(b);
+    const struct kg_kernelgym_task waits = {.id = "w", .submitted_us = 1, .waits = true};
+    list = json_array();
+    json_array_append_new(list, result_of("{\"verdict\": \"wrong\", \"reason\": \"value\"}"));
+    json_array_append_new(list, kg_kernelgym_result(NULL, &waits));
+    b = kg_kernelgym_batch("b", list, 1769903999000001, 1769904001500001);
+    assert_int_equal(number(b, "completed_tasks"), 1); /* what waits has not */
+    assert_int_equal(number(b, "failed_tasks"), 0);
+    assert_string_equal(text(b, "batch_status"), "processing");
+    assert_true(json_is_null(json_object_get(b, "completed_at")));
+    json_decref(b);
 }
 
 static void counters_of_the_host(void **state)
@@ -460,6 +470,8 @@ static void counters_of_the_host(void **state)
                                     .processing = 1,
                                     .completed = 3,
                                     .failed = 1,
+                                    .ended_before = 2,
+                                    .processed = 4,
                                     .processing_s = 8,
                                     .cpu_percent = NAN,
                                     .device = &gpu,
@@ -475,7 +487,7 @@ static void counters_of_the_host(void **state)
         text(json_object_get(json_object_get(h, "gpu_status"), "cuda:0"), "memory_used_percent"),
         "10.0%");
     json_t *p = json_object_get(m, "performance_metrics");
-    assert_true(number(p, "success_rate") == 0.75 && number(p, "throughput_per_hour") == 2 &&
+    assert_true(number(p, "success_rate") == 0.75 && number(p, "throughput_per_hour") == 1 &&
                 number(p, "avg_processing_time") == 2);
     assert_int_equal(number(json_object_get(m, "resource_metrics"), "avg_gpu_utilization"), 50);
     assert_int_equal(number(json_object_get(q, "pending_by_prefix"), "kernelgym"), 5);
