@@ -5,6 +5,7 @@
 #define KG_SVC_API_H
 
 #include "svc/gym.h"
+#include "svc/kernelgym_request.h"
 #include "svc/store.h"
 
 struct kg_svc_api_options {
@@ -18,6 +19,7 @@ struct kg_svc_api_options {
     bool needs_tokens;        /* serves nobody without one (auth.h) */
     const struct kg_svc_store_kind *kind;
     const struct kg_svc_gym *gym;
+    struct kg_kernelgym_settings kernelgym; /* of requests by that protocol */
 };
 
 /* Serves until SIGTERM or SIGINT. Errors: of the store, HOST. */

@@ -8,8 +8,6 @@
 
 enum { WAIT_S = 300, GENERATIONS_TRIED = 16 };
 
-static const struct kg_kernelgym_settings own;
-
 enum form { EVALUATE, WORKFLOW, BATCH };
 
 struct submission {
@@ -225,14 +223,15 @@ static void done(struct kg_svc_op *op)
 static bool read_one(struct submission *s, struct kg_kernelgym_refusal *no)
 {
     const struct kg_svc_request *q = kg_svc_request(s->x);
+    const struct kg_kernelgym_settings *own = &s->api->o->kernelgym;
     if (s->form == BATCH) {
-        return kg_kernelgym_batch_read(q->body, q->len, &own, &s->batch, no);
+        return kg_kernelgym_batch_read(q->body, q->len, own, &s->batch, no);
     }
     s->batch.task = calloc(1, sizeof *s->batch.task);
     KG_ASSERT(s->batch.task != NULL);
     bool good = s->form == WORKFLOW
-                    ? kg_kernelgym_workflow_read(q->body, q->len, &own, s->batch.task, no)
-                    : kg_kernelgym_request_read(q->body, q->len, &own, s->batch.task, no);
+                    ? kg_kernelgym_workflow_read(q->body, q->len, own, s->batch.task, no)
+                    : kg_kernelgym_request_read(q->body, q->len, own, s->batch.task, no);
     s->batch.n = good;
     return good;
 }
@@ -286,10 +285,10 @@ void kg_svc_kernelgym_batch(struct kg_svc_exchange *x, void *ctx)
 void kg_svc_kernelgym_validate(struct kg_svc_exchange *x, void *ctx)
 {
     const struct kg_svc_request *q = kg_svc_request(x);
+    const struct kg_svc_api *a = ctx;
     struct kg_kernelgym_request r;
     struct kg_kernelgym_refusal no;
-    (void)ctx;
-    if (!kg_kernelgym_request_read(q->body, q->len, &own, &r, &no)) {
+    if (!kg_kernelgym_request_read(q->body, q->len, &a->o->kernelgym, &r, &no)) {
         refuse(x, &no);
         return;
     }

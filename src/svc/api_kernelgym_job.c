@@ -57,7 +57,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* {"set": [...]} in order, so that equal settings share a lane. */
+/* {"preset", "set": [...]} in order, so that equal settings share a lane. */
 static void configuration_of(const struct kg_kernelgym_request *r, struct kg_buf *out)
 {
     size_t n = json_array_size(r->options);
@@ -71,7 +71,8 @@ static void configuration_of(const struct kg_kernelgym_request *r, struct kg_buf
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(set, json_string(list[i]));
     }
-    json_t *j = json_pack("{s:o}", "set", set);
+    json_t *j = r->preset ? json_pack("{s:s, s:o}", "preset", r->preset, "set", set)
+                          : json_pack("{s:o}", "set", set);
     kg_json_dump(j, out);
     json_decref(j);
     free(list);

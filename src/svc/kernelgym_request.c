@@ -257,6 +257,9 @@ static void make_key(struct kg_kernelgym_request *r)
     kg_sha256_part(&h, r->kernel.bytes, r->kernel.len);
     kg_sha256_part(&h, r->entry, strlen(r->entry));
     kg_sha256_part(&h, b.data, b.len);
+    if (r->preset) {
+        kg_sha256_part(&h, r->preset, strlen(r->preset));
+    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char text[24];
         const json_t *v = member(r, parts[i]);
@@ -327,6 +330,7 @@ bool kg_kernelgym_request_take(json_t *task, const char *where,
                     : *priority == 'n' ? KG_KERNELGYM_NORMAL
                                        : KG_KERNELGYM_HIGH;
     out->force_refresh = json_is_true(member(out, "force_refresh"));
+    out->preset = s->preset;
     out->polls = member(out, "detect_decoy_kernel") != NULL;
     look_at_resources(out, s->most_gpus > 0 ? s->most_gpus : 1);
     look_for_classes(out, json_string_length(member(out, "entry_point")));

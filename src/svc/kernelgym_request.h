@@ -51,9 +51,10 @@ struct kg_kernelgym_request {
     const char *entry; /* of the reference; the candidate defines it with `New` at its end */
     enum kg_kernelgym_priority priority;
     bool force_refresh;
-    bool polls;       /* it said `detect_decoy_kernel`: a client that polls */
-    int64_t budget_s; /* of the evaluation, without its wait */
-    json_t *options;  /* owned: ["key=value", ...] over the preset */
+    bool polls;         /* it said `detect_decoy_kernel`: a client that polls */
+    const char *preset; /* of the settings; NULL: none */
+    int64_t budget_s;   /* of the evaluation, without its wait */
+    json_t *options;    /* owned: ["key=value", ...] over the preset */
     /* Owned: what the answer must repeat or heed, small. Kept beside the job, since a result is
      * made from it and the record alone. */
     json_t *echo;

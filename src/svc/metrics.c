@@ -34,8 +34,9 @@ static void add_time(struct kg_svc_times *t, size_t which, int64_t us)
 
 static bool microseconds(const json_t *ns, int64_t *out)
 {
-    *out = json_integer_value(ns) / 1000;
-    return json_is_integer(ns) && *out >= 0 && *out < (int64_t)1 << 50;
+    int64_t n = json_integer_value(ns);
+    *out = n / 1000;
+    return json_is_integer(ns) && n >= 0 && *out < (int64_t)1 << 50;
 }
 
 void kg_svc_times_add(struct kg_svc_times *t, const json_t *record)

@@ -13,9 +13,24 @@
 #include "svc/serve.h"
 #include "svc/worker.h"
 
-const char *const kg_cli_serve_flags[] = {
-    "--host",    "--port", "--folder", "--work",       "--no-work",       "--jobs", "--queue-limit",
-    "--body-mb", "--term", "--store",  "--store-file", "--store-relaxed", "--help", NULL};
+const char *const kg_cli_serve_flags[] = {"--host",
+                                          "--port",
+                                          "--folder",
+                                          "--work",
+                                          "--no-work",
+                                          "--jobs",
+                                          "--queue-limit",
+                                          "--body-mb",
+                                          "--term",
+                                          "--store",
+                                          "--store-file",
+                                          "--store-relaxed",
+                                          "--kernelgym-precision",
+                                          "--kernelgym-preset",
+                                          "--help",
+                                          NULL};
+
+static const char *const precisions[] = {"tf32", "fp32", NULL};
 
 #define OPT_STRUCT struct kg_serve_config
 #include "base/opt_rows.h"
@@ -40,6 +55,10 @@ static const struct kg_opt table[] = {
     INT("body_mb", body_mb, 1, 1024, "64", "MB", "Largest body of a request."),
     REAL("term", term_s, 1, 3600, "30", "s",
          "A claim that its worker has not renewed for so long is taken back."),
+    ENUM("kernelgym.precision", kernelgym_precision, precisions, "tf32",
+         "Arithmetic, and so the league, of requests by KernelGYM's protocol."),
+    TEXT("kernelgym.preset", kernelgym_preset, "",
+         "Preset of these requests; empty: as of others without one. `kernelbench` is refused."),
 };
 
 const struct kg_opts *kg_serve_options(void)
@@ -69,6 +88,9 @@ static const char help_text[] =
     "  --body-mb N        largest body of a request (default 64)\n"
     "  --term S           a claim that its worker has not renewed for so many seconds\n"
     "                     is taken back (default 30)\n"
+    "  --kernelgym-precision P  arithmetic of requests by KernelGYM's protocol: tf32\n"
+    "                     (default), fp32\n"
+    "  --kernelgym-preset P  preset of these requests; not `kernelbench`\n"
     "\n"
     "Example:\n"
     "  kgym serve &\n"
@@ -113,6 +135,13 @@ static enum kg_code need_tokens(const struct kg_serve_config *c, struct kg_err *
                          "add --name NAME --folder %s`",
                          c->host, c->folder)
                : code;
+}
+
+static struct kg_kernelgym_settings kernelgym_of(const struct kg_serve_config *c)
+{
+    return (struct kg_kernelgym_settings){
+        .preset = c->kernelgym_preset[0] != '\0' ? c->kernelgym_preset : NULL,
+        .precision = precisions[c->kernelgym_precision]};
 }
 
 /* --- the parent --- */
@@ -180,7 +209,9 @@ int kg_cmd_serve(int argc, char **argv)
         fputs(help_text, stdout);
         return KG_STATUS_GOOD;
     }
+    const struct kg_kernelgym_settings kernelgym = kernelgym_of(&c);
     code = code != KG_OK || is_loopback(c.host) ? code : need_tokens(&c, &err);
+    code = code != KG_OK ? code : kg_kernelgym_check(&kernelgym, &err);
     code = code != KG_OK ? code : serve(&c, argc, argv, &err);
     return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);
 }
@@ -209,6 +240,9 @@ int kg_cmd_serve_api(int argc, char **argv)
     enum kg_code code = parse(&c, &help, argc, argv, &err);
     code = code != KG_OK ? code : kg_svc_serve_token(token, &err);
     code = code != KG_OK ? code : kg_serve_gym(&gym, &err);
+    if (code == KG_OK && c.kernelgym_preset[0] != '\0') {
+        code = gym.settings(gym.ctx, c.kernelgym_preset, NULL, NULL, 0, &err);
+    }
     if (code == KG_OK) {
         const struct kg_svc_api_options o = {.fd = KG_SVC_SERVE_FD,
                                              .folder = c.folder,
@@ -219,7 +253,8 @@ int kg_cmd_serve_api(int argc, char **argv)
                                              .needs_tokens = !is_loopback(c.host),
                                              .kind = kind_of(&c),
                                              .place = c.store[0] != '\0' ? c.store : c.folder,
-                                             .gym = &gym};
+                                             .gym = &gym,
+                                             .kernelgym = kernelgym_of(&c)};
         code = kg_svc_api_run(&o, &err);
     }
     return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("serve", &err);

@@ -10,6 +10,8 @@ struct kg_serve_config {
     int64_t port, jobs, queue_limit, body_mb;
     double term_s;
     bool work, store_relaxed;
+    int kernelgym_precision;
+    char kernelgym_preset[64];
 };
 
 const struct kg_opts *kg_serve_options(void);
