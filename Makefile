@@ -273,6 +273,9 @@ $(B)/obj/src/svc/store_redis_group.o: src/svc/store_redis_traj.lua src/svc/store
 # Holds the files of the dashboard.
 $(B)/obj/src/svc/api_ui.o: $(wildcard web/*)
 
+# Holds the description of the service's routes.
+$(B)/obj/src/svc/openapi.o: src/svc/openapi.json
+
 # Hold texts of first messages.
 $(B)/obj/src/gym/prompt/demonstration.o: $(wildcard problems/demonstrations/*)
 $(B)/obj/src/gym/native/operators.o: docs/kgops.md

@@ -65,6 +65,7 @@ static const struct kg_svc_route routes[] = {
     {"GET", "/monitoring/retry-queue", KG_SVC_READ, kg_svc_kernelgym_retry_queue},
     {"GET", "/monitoring/worker-health", KG_SVC_READ, kg_svc_kernelgym_worker_health},
     {"POST", "/monitoring/clear-error-history/*", KG_SVC_ADMIN, kg_svc_kernelgym_clear_errors},
+    {"GET", "/openapi.json", KG_SVC_OPEN, kg_svc_get_openapi},
     {"GET", "/metrics", KG_SVC_READ, kg_svc_get_metrics},
     {"GET", "/v1/stats", KG_SVC_READ, kg_svc_get_stats},
     {"GET", "/v1/live", KG_SVC_OPEN, kg_svc_get_live},
@@ -77,6 +78,12 @@ static const struct kg_svc_route routes[] = {
     {"GET", "/v1/devices", KG_SVC_READ, kg_svc_get_devices},
     {"POST", "/v1/devices/enable", KG_SVC_ADMIN, kg_svc_post_enable},
 };
+
+const struct kg_svc_route *kg_svc_api_routes(size_t *n)
+{
+    *n = sizeof routes / sizeof *routes;
+    return routes;
+}
 
 /* --- the clock: claims that ran out, deadlines, waits whose time is up --- */
 

@@ -144,13 +144,19 @@ bool kg_svc_read_priority(struct kg_svc_exchange *x, const char *text, enum kg_s
 
 /* --- routes --- */
 
+/* The table, for tests that hold it to openapi.json. */
+const struct kg_svc_route *kg_svc_api_routes(size_t *n);
+/* OpenAPI 3.1, a JSON text. Each route has its place there; those of other methods and scopes too.
+ */
+extern const char kg_svc_openapi[];
+
 kg_svc_handler kg_svc_post_evaluation, kg_svc_get_evaluation, kg_svc_list_evaluations,
     kg_svc_delete_evaluation, kg_svc_requeue_evaluation, kg_svc_post_batch, kg_svc_get_batch,
     kg_svc_batch_records, kg_svc_get_events, kg_svc_get_problems, kg_svc_get_prompt,
     kg_svc_get_stats, kg_svc_get_live, kg_svc_get_ready, kg_svc_post_claim, kg_svc_post_renew,
     kg_svc_post_finish, kg_svc_post_leave, kg_svc_post_hello, kg_svc_get_devices,
     kg_svc_post_enable;
-kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback, kg_svc_get_metrics;
+kg_svc_handler kg_svc_post_reward, kg_svc_get_feedback, kg_svc_get_metrics, kg_svc_get_openapi;
 kg_svc_handler kg_svc_open_trajectory, kg_svc_list_trajectories, kg_svc_export_trajectories,
     kg_svc_get_trajectory, kg_svc_close_trajectory, kg_svc_post_turn, kg_svc_get_turn;
 kg_svc_handler kg_svc_get_ws, kg_svc_get_schema, kg_svc_get_metadata;

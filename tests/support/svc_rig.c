@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/support/cobject.h"
+#include "tests/support/svc_schema.h"
 
 enum { PATIENCE_S = 240 };
 
@@ -186,8 +187,19 @@ static void unchunk(struct kg_buf *b, char *body)
     kg_buf_deinit(&whole);
 }
 
-/* Reads to the end of the connection. */
-static int receive(int s, struct kg_buf *out)
+/* Value of a header that is there once, up to a blank or `;`. */
+static void header_of(const char *head, const char *name, char out[64])
+{
+    const char *at = strcasestr(head, name);
+    out[0] = '\0';
+    if (at != NULL) {
+        at += strlen(name) + strspn(at + strlen(name), ": ");
+        snprintf(out, 64, "%.*s", (int)strcspn(at, "; \r\n"), at);
+    }
+}
+
+/* Reads to the end of the connection. type: of the body. */
+static int receive(int s, struct kg_buf *out, char type[64])
 {
     char piece[65536];
     struct kg_buf all;
@@ -200,6 +212,7 @@ static int receive(int s, struct kg_buf *out)
     char *body = strstr(all.data, "\r\n\r\n");
     if (out != NULL && body != NULL) {
         *body = '\0';
+        header_of(all.data, "\nContent-Type", type);
         bool chunked = strstr(all.data, "chunked") != NULL;
         kg_buf_reset(out);
         kg_buf_add(out, body + 4, all.len - (size_t)(body + 4 - all.data));
@@ -214,11 +227,13 @@ static int receive(int s, struct kg_buf *out)
 int svc_request(const char *method, const char *path, const char *headers, const char *body,
                 size_t len, struct kg_buf *out)
 {
-    struct kg_buf head;
+    struct kg_buf head, own;
+    char type[64] = "";
     int s = dial();
     if (s < 0) {
         return 0;
     }
+    kg_buf_init(&own, 256u << 20);
     kg_buf_init(&head, 1 << 16);
     kg_buf_addf(
         &head,
@@ -227,7 +242,14 @@ int svc_request(const char *method, const char *path, const char *headers, const
     send_all(s, head.data, head.len);
     send_all(s, body, len);
     kg_buf_deinit(&head);
-    return receive(s, out);
+    struct kg_buf *answer = out != NULL ? out : &own;
+    kg_buf_reset(answer);
+    int status = receive(s, answer, type);
+    if (status != 0) {
+        svc_schema_hold(method, path, status, type, answer->data, answer->len);
+    }
+    kg_buf_deinit(&own);
+    return status;
 }
 
 int svc_open(const char *path, const char *headers)
@@ -258,7 +280,7 @@ int svc_raw(const char *bytes, size_t n)
     assert_true(s >= 0);
     send_all(s, bytes, n);
     shutdown(s, SHUT_WR);
-    return receive(s, NULL);
+    return receive(s, NULL, NULL);
 }
 
 json_t *svc_json(int status, const char *method, const char *path, const char *body)

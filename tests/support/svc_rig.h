@@ -21,8 +21,9 @@ int svc_end(int sig);
 /* The process that the parent runs in this role: "serve-api" or "serve-worker". */
 pid_t svc_child(const char *role);
 
-/* One request on a connection of its own. headers: whole lines, or "". The body of the answer is in
- * *out (may be NULL), which is reset. Returns the status; 0: the connection ended without one. */
+/* One request on a connection of its own. The answer is held to openapi.json. headers: whole lines,
+ * or "". The body of the answer is in *out (may be NULL), which is reset. Returns the status; 0:
+ * the connection ended without one. */
 int svc_request(const char *method, const char *path, const char *headers, const char *body,
                 size_t len, struct kg_buf *out);
 /* The same with JSON both ways; expects the status. body: text. The caller frees the answer. */

@@ -364,13 +364,13 @@ static void a_request_has_the_precision_of_the_service(void **state)
 {
     (void)state;
     for (int fp32 = 0; fp32 < 2; fp32++) {
-        svc_start(fp32 ? "--no-work --kernelgym-precision fp32 --kernelgym-preset full"
+        svc_start(fp32 ? "--no-work --kernelgym-precision fp32 --kernelgym-preset quick"
                        : "--no-work");
         evaluate(fp32 ? "b" : "a");
         json_t *claimed = svc_stub_claim("torch");
         char *text = json_dumps(json_object_get(claimed, "configuration"), JSON_ENCODE_ANY);
         assert_non_null(strstr(text, fp32 ? "precision=fp32" : "precision=tf32"));
-        assert_int_equal(strstr(text, "full\\\"") != NULL || strstr(text, "\"full\"") != NULL,
+        assert_int_equal(strstr(text, "quick\\\"") != NULL || strstr(text, "\"quick\"") != NULL,
                          fp32);
         free(text);
         svc_stub_finish(claimed, SVC_STUB_RECORD("\"ok\""), "ok", 200);
