@@ -46,6 +46,9 @@ int kg_cmd_serve(int argc, char **argv);
 int kg_cmd_token(int argc, char **argv);
 int kg_cmd_submit(int argc, char **argv);
 int kg_cmd_worker(int argc, char **argv);
+int kg_cmd_show(int argc, char **argv);
+int kg_cmd_top(int argc, char **argv);
+int kg_cmd_store(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);
@@ -70,6 +73,9 @@ extern const char *const kg_cli_submit_flags[];
 extern const char *const kg_cli_serve_flags[];  /* all, those of its table too */
 extern const char *const kg_cli_worker_words[]; /* the same */
 extern const char *const kg_cli_token_words[];  /* verbs and flags */
+extern const char *const kg_cli_show_flags[];
+extern const char *const kg_cli_top_flags[];
+extern const char *const kg_cli_store_flags[];
 
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;

@@ -182,12 +182,24 @@ void kg_svc_get_prompt(struct kg_svc_exchange *x, void *ctx)
     kg_buf_deinit(&text);
 }
 
+static bool add_outcome(void *ctx, const char *name, int64_t n)
+{
+    static const char prefix[] = "event:finished:";
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0) {
+        json_object_set_new(ctx, name + sizeof prefix - 1, json_integer(n));
+    }
+    return true;
+}
+
 void kg_svc_get_stats(struct kg_svc_exchange *x, void *ctx)
 {
     struct kg_svc_api *a = ctx;
     struct kg_err err = KG_ERR_INIT;
     struct kg_svc_stats s;
-    if (a->store->kind->stats(a->store, &s, &err) != KG_OK) {
+    json_t *outcomes = json_object(); /* records by verdict, or by the code of an error */
+    if (a->store->kind->stats(a->store, &s, &err) != KG_OK ||
+        a->store->kind->counts(a->store, add_outcome, outcomes, &err) != KG_OK) {
+        json_decref(outcomes);
         kg_svc_answer_error(x, &err, "");
         return;
     }
@@ -198,10 +210,11 @@ void kg_svc_get_stats(struct kg_svc_exchange *x, void *ctx)
     }
     kg_svc_reply_json(
         x, 200,
-        json_pack("{s:o, s:I, s:f, s:I, s:I, s:f, s:s}", "jobs", jobs, "lanes", (json_int_t)s.lanes,
-                  "oldest_waiting_s", s.oldest_ms > 0 ? (double)(now - s.oldest_ms) / 1000 : 0.0,
-                  "claims_expired", (json_int_t)s.expired, "answers_refused", (json_int_t)s.refused,
-                  "uptime_s", (double)(now - a->begun_ms) / 1000, "store", a->store->kind->name));
+        json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:f, s:s}", "jobs", jobs, "outcomes", outcomes,
+                  "lanes", (json_int_t)s.lanes, "oldest_waiting_s",
+                  s.oldest_ms > 0 ? (double)(now - s.oldest_ms) / 1000 : 0.0, "claims_expired",
+                  (json_int_t)s.expired, "answers_refused", (json_int_t)s.refused, "uptime_s",
+                  (double)(now - a->begun_ms) / 1000, "store", a->store->kind->name));
 }
 
 void kg_svc_get_live(struct kg_svc_exchange *x, void *ctx)

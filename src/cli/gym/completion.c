@@ -195,6 +195,12 @@ static void add_command_words(struct kg_buf *out)
     add_words(out, kg_cli_worker_words);
     kg_buf_adds(out, "\" ;;\n    token) echo \"");
     add_words(out, kg_cli_token_words);
+    kg_buf_adds(out, "\" ;;\n    show) echo \"");
+    add_words(out, kg_cli_show_flags);
+    kg_buf_adds(out, "\" ;;\n    top) echo \"");
+    add_words(out, kg_cli_top_flags);
+    kg_buf_adds(out, "\" ;;\n    store) echo \"backup restore check @dir");
+    add_words(out, kg_cli_store_flags);
     kg_buf_adds(out, "\" ;;\n    train) echo \"@file");
     add_words(out, kg_cli_train_flags);
     kg_buf_adds(out, "\" ;;\n    sft) echo \"@file");

@@ -1,0 +1,204 @@
+/* kgym show: the whole life of a job. */
+#include <string.h>
+#include <time.h>
+
+#include "base/term.h"
+#include "cli/cli.h"
+#include "cli/svc/watch.h"
+
+enum { ID_LEN = 26 };
+
+const char *const kg_cli_show_flags[] = {"--url", "--token-file", "--json", "--help", NULL};
+
+static const char help_text[] =
+    "usage: kgym show JOB [--url URL] [--token-file F] [--json]\n"
+    "\n"
+    "The whole life of a job of the service: its state, why it waits, what happened\n"
+    "to it and when, and what its record says.\n"
+    "\n"
+    "  --url URL         the service (default KGYM_URL, else http://127.0.0.1:10907)\n"
+    "  --token-file F    a file with the token for it (default: KGYM_TOKEN)\n"
+    "  --json            one JSON object: the job, its record and its events\n"
+    "\n"
+    "Example:\n"
+    "  kgym show 01JAVR6Q8T3N5Z0E2M4K6W8YBC\n"
+    "\n"
+    "exit status: 0 shown, 1 there is no such job, 2 error\n";
+
+static void clock_of(double seconds, char out[32])
+{
+    struct tm tm;
+    time_t whole = (time_t)seconds;
+    char day[24] = "?";
+    if (gmtime_r(&whole, &tm) != NULL) {
+        strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm);
+    }
+    snprintf(out, 32, "%s.%03d", day, (int)((seconds - (double)whole) * 1000));
+}
+
+static void line(struct kg_buf *out, const char *name, const char *value)
+{
+    if (value[0] != '\0') {
+        kg_buf_addf(out, "  %-10s ", name);
+        kg_term_add_line(out, value);
+        kg_buf_addc(out, '\n');
+    }
+}
+
+/* What a job that has not ended waits for. */
+static void why(struct kg_buf *out, const json_t *job, const json_t *stats)
+{
+    const json_t *reason = json_object_get(job, "waits_for");
+    const json_t *jobs = json_object_get(stats, "jobs");
+    char text[160];
+    if (strcmp(kg_watch_text(job, "state"), "waiting") != 0) {
+        return;
+    }
+    if (json_is_string(reason)) {
+        line(out, "waits for", json_string_value(reason));
+        return;
+    }
+    snprintf(text, sizeof text, "a free slot: %.0f jobs wait, %.0f run",
+             kg_watch_number(jobs, "waiting"), kg_watch_number(jobs, "running"));
+    line(out, "waits for", text);
+}
+
+static void record(struct kg_buf *out, const json_t *job)
+{
+    const json_t *r = json_object_get(job, "record"), *stages = json_object_get(r, "stages");
+    const json_t *speedup = json_object_get(r, "speedup");
+    char text[160];
+    if (!json_is_object(r)) {
+        return;
+    }
+    line(out, "verdict", kg_watch_text(r, "verdict"));
+    line(out, "reason", kg_watch_text(r, "reason"));
+    line(out, "message", kg_watch_text(r, "message"));
+    if (json_is_object(speedup)) {
+        snprintf(text, sizeof text, "%.3f", kg_watch_number(speedup, "ratio"));
+        line(out, "speed-up", text);
+    }
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        const json_t *s = json_array_get(stages, i);
+        const char *status = kg_watch_text(s, "status");
+        if (strcmp(status, "pass") == 0 || strcmp(status, "fail") == 0) {
+            snprintf(text, sizeof text, "%-8.20s %s  %.1f ms", kg_watch_text(s, "name"), status,
+                     kg_watch_number(s, "ns") / 1e6);
+            line(out, i == 0 ? "stages" : " ", text);
+        }
+    }
+}
+
+static void error(struct kg_buf *out, const json_t *job)
+{
+    const json_t *e = json_object_get(job, "error");
+    char text[400];
+    if (json_is_object(e)) {
+        snprintf(text, sizeof text, "%.60s (blame %.20s): %.300s", kg_watch_text(e, "code"),
+                 kg_watch_text(e, "blame"), kg_watch_text(e, "message"));
+        line(out, "error", text);
+    }
+}
+
+static void life(struct kg_buf *out, const json_t *events)
+{
+    double first = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *e = json_array_get(events, i);
+        double at = kg_watch_number(e, "time");
+        char when[32], text[300];
+        clock_of(at, when);
+        first = i == 0 ? at : first;
+        snprintf(text, sizeof text, "%s  +%8.3f s  %-11.20s %.150s", when, at - first,
+                 kg_watch_text(e, "type"), kg_watch_text(e, "detail"));
+        line(out, i == 0 ? "life (UTC)" : " ", text);
+    }
+}
+
+static void print(const json_t *job, const json_t *events, const json_t *stats)
+{
+    struct kg_buf out;
+    char text[64];
+    bool colour = kg_term_colour(stdout);
+    kg_buf_init(&out, 1 << 20);
+    kg_term_add(&out, colour, KG_BOLD, kg_watch_text(job, "id"));
+    kg_buf_adds(&out, "  ");
+    kg_term_add(&out, colour, KG_CYAN, kg_watch_text(job, "state"));
+    kg_buf_addc(&out, '\n');
+    line(&out, "problem", kg_watch_text(job, "problem"));
+    line(&out, "batch", kg_watch_text(job, "batch"));
+    line(&out, "key", kg_watch_text(job, "key"));
+    line(&out, "priority", kg_watch_text(job, "priority"));
+    snprintf(text, sizeof text, "%.0f", kg_watch_number(job, "attempts"));
+    line(&out, "attempts", text);
+    why(&out, job, stats);
+    error(&out, job);
+    record(&out, job);
+    life(&out, events);
+    fputs(out.data, stdout);
+    kg_buf_deinit(&out);
+}
+
+static enum kg_code show(struct kg_watch *w, const char *id, bool json, struct kg_err *err)
+{
+    char path[128];
+    json_t *job = NULL, *events = NULL, *stats = NULL;
+    if (strlen(id) != ID_LEN || strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != ID_LEN) {
+        return kg_fail(err, KG_E_USAGE, "%.60s: is no id of a job: it has 26 digits and capitals",
+                       id);
+    }
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    enum kg_code code = kg_watch_get(w, path, &job, err);
+    snprintf(path, sizeof path, "/v1/events?job=%s&limit=1000", id);
+    code = code != KG_OK ? code : kg_watch_get(w, path, &events, err);
+    code = code != KG_OK ? code : kg_watch_get(w, "/v1/stats", &stats, err);
+    json_t *list = json_object_get(events, "events");
+    if (code == KG_OK && json) {
+        json_object_set(job, "events", list);
+        json_dumpf(job, stdout, JSON_COMPACT);
+        putchar('\n');
+    } else if (code == KG_OK) {
+        print(job, list, stats);
+    }
+    json_decref(job);
+    json_decref(events);
+    json_decref(stats);
+    return code;
+}
+
+int kg_cmd_show(int argc, char **argv)
+{
+    struct kg_watch w = {.url = NULL};
+    struct kg_err err = KG_ERR_INIT;
+    const char *id = NULL;
+    bool json = false;
+    for (int i = 1, used = 0; i < argc; i += used) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help_text, stdout);
+            return KG_STATUS_GOOD;
+        }
+        if (kg_watch_word(&w, argc, argv, i, &used, &err) != KG_OK) {
+            return kg_cli_fail("show", &err);
+        }
+        if (used > 0) {
+            continue;
+        }
+        used = 1;
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (argv[i][0] != '-' && id == NULL) {
+            id = argv[i];
+        } else {
+            (void)!kg_cli_unknown("show", argv[i], kg_cli_show_flags, NULL, &err);
+            return kg_cli_fail("show", &err);
+        }
+    }
+    enum kg_code code = id != NULL ? kg_watch_open(&w, &err)
+                                   : kg_fail(&err, KG_E_USAGE, "which job? `kgym show JOB`");
+    code = code != KG_OK ? code : show(&w, id, json, &err);
+    if (code == KG_E_NOT_FOUND) {
+        kg_cli_fail("show", &err);
+        return KG_STATUS_BAD;
+    }
+    return code == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("show", &err);
+}

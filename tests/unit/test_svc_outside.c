@@ -1,0 +1,230 @@
+/* The service from outside: `kgym show`, `kgym top`, `kgym store`. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "svc/store_backup.h"
+#include "svc/store_sqlite.h"
+#include "tests/support/cobject.h"
+#include "tests/support/svc_rig.h"
+#include "tests/support/svc_stub.h"
+
+#define OK_RECORD SVC_STUB_RECORD("\"ok\"")
+
+/* Runs kgym with these arguments; its output, both streams, is in text [4096]. */
+static int kgym(char text[4096], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int kgym(char text[4096], const char *fmt, ...)
+{
+    char words[1024], line[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    snprintf(line, sizeof line, "%s %s 2>&1", cobject_built("kgym"), words);
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    size_t n = fread(text, 1, 4095, f);
+    text[n] = '\0';
+    int status = pclose(f);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void has(const char *text, const char *word)
+{
+    if (strstr(text, word) == NULL) {
+        fail_msg("no `%s` in: %s", word, text);
+    }
+}
+
+static void submit(char id[32])
+{
+    json_t *j = svc_json(202, "POST", "/v1/evaluations",
+                         "{\"problem\": \"silu\", \"reply\": \"secret words\"}");
+    snprintf(id, 32, "%s", svc_text(j, "id"));
+    json_decref(j);
+}
+
+static void show_tells_a_whole_life(void **state)
+{
+    char id[32], text[4096];
+    (void)state;
+    svc_start("--no-work");
+    submit(id);
+    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 0);
+    has(text, "waiting");
+    has(text, "waits for");
+    svc_stub_fail(svc_stub_claim("cpu"));
+    svc_stub_finish(svc_stub_claim("cpu"), OK_RECORD, "ok", 200);
+    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 0);
+    static const char *const words[] = {"done",   "attempts   2", "submitted",     "claimed",
+                                        "failed", "finished",     "verdict    ok", "compile"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        has(text, words[i]);
+    }
+    assert_null(strstr(text, "secret"));
+    assert_int_equal(kgym(text, "show %s --json --url http://127.0.0.1:%d", id, svc_port), 0);
+    json_t *j = json_loads(text, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(j, "events")), 5);
+    json_decref(j);
+    id[25] = id[25] == '0' ? '1' : '0';
+    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 1);
+    assert_int_equal(kgym(text, "show no-id --url http://127.0.0.1:%d", svc_port), 2);
+    assert_int_equal(kgym(text, "show %s --url https://127.0.0.1/x", id), 2);
+    assert_int_equal(kgym(text, "show"), 2);
+    assert_int_equal(svc_end(SIGTERM), 0);
+    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 2);
+    has(text, "nobody answers");
+}
+
+static void top_is_printed_once_to_a_file(void **state)
+{
+    char id[32], text[4096];
+    (void)state;
+    svc_start("--no-work");
+    submit(id);
+    svc_stub_finish(svc_stub_claim("cpu"), OK_RECORD, "ok", 200);
+    submit(id);
+    assert_int_equal(kgym(text, "top --url http://127.0.0.1:%d", svc_port), 0);
+    has(text, "waiting 1 in 1 lanes");
+    has(text, "done 1");
+    has(text, "  ok ");
+    assert_null(strstr(text, "\033")); /* no terminal, no escapes */
+    assert_int_equal(kgym(text, "top --never"), 2);
+}
+
+/* --- backup --- */
+
+static pid_t load(int n)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < n; i++) {
+            char id[32];
+            submit(id);
+            svc_stub_finish(svc_stub_claim("cpu"), OK_RECORD, "ok", 200);
+        }
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+/* Copies are made while jobs end. Each is a store: what it has accepted is there, once, with its
+ * record, and its service goes on. */
+static void a_copy_under_load_is_whole(void **state)
+{
+    enum { COPIES = 4, JOBS = 60 };
+    struct kg_svc_inventory last = {0};
+    char text[4096], line[256];
+    int status;
+    (void)state;
+    svc_start("--no-work");
+    pid_t pid = load(JOBS);
+    for (int i = 0; i < COPIES; i++) {
+        usleep(100000);
+        assert_int_equal(
+            kgym(text, "store backup %s/store --to %s/copy%d", svc_folder(), svc_folder(), i), 0);
+        has(text, " 0 damaged");
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    snprintf(line, sizeof line, "%s/copy%d", svc_folder(), COPIES - 1);
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_svc_store_check(line, &last, &err), KG_OK);
+    assert_int_equal(last.damaged, 0);
+    assert_int_equal(svc_end(SIGTERM), 0);
+    snprintf(line, sizeof line, "rm -r %s/store", svc_folder());
+    assert_int_equal(system(line), 0);
+    assert_int_equal(
+        kgym(text, "store restore %s/copy%d --to %s/store", svc_folder(), COPIES - 1, svc_folder()),
+        0);
+    svc_start("--no-work");
+    json_t *j = svc_json(200, "GET", "/v1/evaluations?limit=1000", "");
+    const json_t *list = json_object_get(j, "evaluations");
+    assert_int_equal(json_array_size(list), last.jobs);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *job = json_array_get(list, i);
+        snprintf(line, sizeof line, "/v1/evaluations/%s", svc_text(job, "id"));
+        json_t *one = svc_json(200, "GET", line, "");
+        assert_int_equal(json_is_object(json_object_get(one, "record")),
+                         strcmp(svc_text(job, "state"), "done") == 0);
+        json_decref(one);
+    }
+    json_decref(j);
+}
+
+static void make_store(void)
+{
+    char id[32];
+    svc_start("--no-work");
+    submit(id);
+    svc_stub_finish(svc_stub_claim("cpu"), OK_RECORD, "ok", 200);
+    assert_int_equal(svc_end(SIGTERM), 0);
+}
+
+static void what_is_damaged_is_no_backup(void **state)
+{
+    char text[4096], line[256];
+    struct stat st;
+    (void)state;
+    make_store();
+    assert_int_equal(kgym(text, "store check %s/store", svc_folder()), 0);
+    snprintf(line, sizeof line,
+             "for f in %s/store/segments/*.zst; do printf X | dd of=$f bs=1 "
+             "seek=20 conv=notrunc 2>/dev/null; done",
+             svc_folder());
+    assert_int_equal(system(line), 0);
+    assert_int_equal(kgym(text, "store check %s/store", svc_folder()), 1);
+    has(text, "1 damaged");
+    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
+                     2);
+    snprintf(line, sizeof line, "%s/copy", svc_folder());
+    assert_int_equal(stat(line, &st), -1); /* whole or not at all */
+    snprintf(line, sizeof line, "test -z \"$(ls -d %s/copy* 2>/dev/null)\"", svc_folder());
+    assert_int_equal(system(line), 0);
+}
+
+static void a_copy_replaces_nothing(void **state)
+{
+    char text[4096], path[128];
+    sqlite3 *db;
+    (void)state;
+    make_store();
+    assert_int_equal(kgym(text, "store backup %s/store --to %s/store", svc_folder(), svc_folder()),
+                     2);
+    has(text, "must be a new folder");
+    assert_int_equal(kgym(text, "store backup %s --to %s/copy", svc_folder(), svc_folder()), 2);
+    has(text, "has no store.db");
+    assert_int_equal(kgym(text, "store backup %s/store", svc_folder()), 2);
+    assert_int_equal(kgym(text, "store bakcup %s/store --to x", svc_folder()), 2);
+    has(text, "backup");
+    snprintf(path, sizeof path, "%s/store/store.db", svc_folder());
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
+                     2);
+    has(text, "use a newer kgym");
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {T(show_tells_a_whole_life), T(top_is_printed_once_to_a_file),
+                                       T(a_copy_under_load_is_whole),
+                                       T(what_is_damaged_is_no_backup), T(a_copy_replaces_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
