@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/opt.h"
 
 enum { KG_STATUS_GOOD = 0, KG_STATUS_BAD = 1, KG_STATUS_ERROR = 2 };
@@ -54,6 +55,11 @@ int kg_cmd_options(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);
 int kg_cmd_version(int argc, char **argv);
 void kg_cli_usage(FILE *f); /* what `kgym --help` prints */
+
+/* A store of the service, a folder or redis://...: adds to out {"kind", "keeps": is it whole, and
+ * does it keep what it has accepted, "why" it does not, counts}. Errors: USAGE (no store, a newer
+ * schema), IO. */
+enum kg_code kg_cli_look_at_store(const char *place, json_t *out, struct kg_err *err) KG_MUST_USE;
 
 /* A line of text that may quote a model's: it can neither drive the terminal nor make a line. */
 void kg_cli_line(FILE *f, const char *before, const char *text);

@@ -18,6 +18,7 @@
 #include "svc/store_backup.h"
 #include "svc/store_sqlite.h"
 #include "tests/support/cobject.h"
+#include "tests/support/redis_server.h"
 #include "tests/support/svc_rig.h"
 #include "tests/support/svc_stub.h"
 
@@ -181,6 +182,12 @@ static void what_is_damaged_is_no_backup(void **state)
     (void)state;
     make_store();
     assert_int_equal(kgym(text, "store check %s/store", svc_folder()), 0);
+    assert_int_equal(kgym(text, "doctor --store %s/store --json", svc_folder()), 0);
+    json_t *j = json_loads(text, 0, NULL);
+    assert_true(json_is_true(json_object_get(j, "keeps")));
+    assert_int_equal(json_integer_value(json_object_get(j, "records")), 1);
+    json_decref(j);
+    assert_int_equal(kgym(text, "doctor --store %s", svc_folder()), 2);
     snprintf(line, sizeof line,
              "for f in %s/store/segments/*.zst; do printf X | dd of=$f bs=1 "
              "seek=20 conv=notrunc 2>/dev/null; done",
@@ -188,6 +195,8 @@ static void what_is_damaged_is_no_backup(void **state)
     assert_int_equal(system(line), 0);
     assert_int_equal(kgym(text, "store check %s/store", svc_folder()), 1);
     has(text, "1 damaged");
+    assert_int_equal(kgym(text, "doctor --store %s/store", svc_folder()), 1);
+    has(text, "restore a backup");
     assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
                      2);
     snprintf(line, sizeof line, "%s/copy", svc_folder());
@@ -219,12 +228,35 @@ static void a_copy_replaces_nothing(void **state)
     has(text, "use a newer kgym");
 }
 
+/* A server that may lose what it has accepted is shown, with the setting that is wrong. */
+static void doctor_looks_at_redis(void **state)
+{
+    static const char *const lax[] = {"appendfsync everysec", NULL};
+    struct redis_server server;
+    char text[4096];
+    (void)state;
+    if (!redis_server_there()) {
+        print_message("skipped: no redis-server is installed\n");
+        return;
+    }
+    redis_server_start(&server, NULL);
+    assert_int_equal(kgym(text, "doctor --store %s", server.place), 0);
+    has(text, "keeps what it has accepted");
+    redis_server_end(&server);
+    redis_server_start(&server, lax);
+    assert_int_equal(kgym(text, "doctor --store %s", server.place), 1);
+    has(text, "appendfsync");
+    redis_server_end(&server);
+    assert_int_equal(kgym(text, "doctor --store %s", server.place), 2);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(show_tells_a_whole_life), T(top_is_printed_once_to_a_file),
-                                       T(a_copy_under_load_is_whole),
-                                       T(what_is_damaged_is_no_backup), T(a_copy_replaces_nothing)};
+    const struct CMUnitTest tests[] = {
+        T(show_tells_a_whole_life),    T(top_is_printed_once_to_a_file),
+        T(a_copy_under_load_is_whole), T(what_is_damaged_is_no_backup),
+        T(a_copy_replaces_nothing),    cmocka_unit_test(doctor_looks_at_redis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

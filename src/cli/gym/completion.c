@@ -162,8 +162,8 @@ static void add_commands(struct kg_buf *out)
 
 static void add_command_words(struct kg_buf *out)
 {
-    static const char *const doctor[] = {"--json", "--quick", "--config", "--preset",
-                                         "--set",  "--help",  NULL};
+    static const char *const doctor[] = {"--json",   "--quick", "--store", "--config",
+                                         "--preset", "--set",   "--help",  NULL};
     static const char *const problems[] = {"--json", "--resume", "--config", "--preset",
                                            "--set",  "--help",   NULL};
     kg_buf_adds(out, "__kgym_words()\n{\n    case $1 in\n    eval) echo \"@problem");

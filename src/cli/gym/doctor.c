@@ -20,6 +20,7 @@
 
 static const char help_text[] =
     "usage: kgym doctor [--device D] [--quick] [--json]\n"
+    "       kgym doctor --store PLACE [--json]\n"
     "\n"
     "What this host allows and measures: compiler, sandbox ladder, and how well it\n"
     "keeps time: the cost of a hand-off (K), and a null test, the reference against\n"
@@ -29,6 +30,8 @@ static const char help_text[] =
     "\n"
     "  --device D        where PyTorch problems would run: cpu, cuda:0, auto\n"
     "  --quick           leave out the measurements and PyTorch\n"
+    "  --store PLACE     examine this store of the service and nothing else: its\n"
+    "                    folder, or redis://...; each record is read\n"
     "  --json            one JSON object\n"
     "  --set KEY=VALUE   any configuration key, such as compiler (`kgym options`\n"
     "                    lists them)\n"
@@ -258,11 +261,39 @@ static int examine(struct kg_doctor *d, const struct kg_config *config)
     return code != KG_OK ? kg_cli_fail("doctor", &err) : d->bad ? KG_STATUS_BAD : KG_STATUS_GOOD;
 }
 
+/* A password in a place is not repeated: the store's own words name it without. */
+static int examine_store(struct kg_doctor *d)
+{
+    struct kg_err err = KG_ERR_INIT;
+    enum kg_code code = kg_cli_look_at_store(d->store, d->out, &err);
+    const char *why = json_string_value(json_object_get(d->out, "why")), *name;
+    json_t *n;
+    if (code != KG_OK) {
+        return kg_cli_fail("doctor", &err);
+    }
+    kg_term_add(&d->text, d->colour, KG_BOLD, "store\n");
+    kg_doctor_line(d, why == NULL, json_string_value(json_object_get(d->out, "kind")),
+                   why == NULL ? "it is whole, and keeps what it has accepted" : why);
+    json_object_foreach(d->out, name, n)
+    {
+        if (json_is_integer(n)) {
+            kg_buf_addf(&d->text, "  %-10s %lld\n", name, (long long)json_integer_value(n));
+        }
+    }
+    if (d->json) {
+        kg_buf_reset(&d->text);
+        kg_json_dump(d->out, &d->text);
+        kg_buf_addc(&d->text, '\n');
+    }
+    fputs(d->text.data, stdout);
+    return why != NULL ? KG_STATUS_BAD : KG_STATUS_GOOD;
+}
+
 static enum kg_code parse(struct kg_doctor *d, struct kg_cli_config *cc, int argc, char **argv,
                           struct kg_err *err)
 {
-    static const char *const flags[] = {"--json", "--quick", "--config", "--preset",
-                                        "--set",  "--help",  NULL};
+    static const char *const flags[] = {"--json",   "--quick", "--store", "--config",
+                                        "--preset", "--set",   "--help",  NULL};
     for (int i = 1; i < argc;) {
         int used = 1;
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -271,6 +302,11 @@ static enum kg_code parse(struct kg_doctor *d, struct kg_cli_config *cc, int arg
             d->json = true;
         } else if (strcmp(argv[i], "--quick") == 0) {
             d->quick = true;
+        } else if (kg_cli_value("--store", argc, argv, i, &used, &d->store, err) != KG_OK ||
+                   used > 0) {
+            if (err->code != KG_OK) {
+                return err->code;
+            }
         } else if (kg_cli_config_word(cc, argc, argv, i, &used, err) != KG_OK) {
             return err->code;
         }
@@ -302,7 +338,7 @@ int kg_cmd_doctor(int argc, char **argv)
     kg_sandbox_sweep();
     kg_buf_init(&d.text, 1 << 18);
     d.out = json_object();
-    int status = examine(&d, &config);
+    int status = d.store != NULL ? examine_store(&d) : examine(&d, &config);
     kg_buf_deinit(&d.text);
     json_decref(d.out);
     return status;

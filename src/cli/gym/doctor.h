@@ -8,6 +8,7 @@
 
 struct kg_doctor {
     bool json, quick, help, colour, bad;
+    const char *store; /* the one to examine; NULL: the host */
     json_t *out;
     struct kg_buf text;
 };
