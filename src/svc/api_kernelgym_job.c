@@ -4,6 +4,8 @@
 
 #include "svc/api_kernelgym.h"
 
+enum { COUNT_MS = 1000 };
+
 /* --- to a job --- */
 
 /* What a result repeats, in the 200 bytes of a tag: texts that do not fit are left out. */
@@ -187,6 +189,20 @@ static bool read_record(struct kg_svc_api *a, const struct kg_svc_job *job, json
     return good;
 }
 
+/* Jobs wait in lanes, not in one line, so the place of a task is not known: it is at most the last
+ * of all. The count is that of the last second, since clients ask often. */
+static int64_t position_at_most(struct kg_svc_api *a)
+{
+    struct kg_svc_stats s;
+    struct kg_err ignored = KG_ERR_INIT;
+    int64_t now = kg_svc_now_ms();
+    if (now - a->waiting_ms >= COUNT_MS && a->store->kind->stats(a->store, &s, &ignored) == KG_OK) {
+        a->waiting = s.jobs[KG_SVC_WAITING];
+        a->waiting_ms = now;
+    }
+    return a->waiting > 0 ? a->waiting : 1;
+}
+
 json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                               const struct kg_svc_job *job, json_t **status)
 {
@@ -203,6 +219,8 @@ json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                                         .attempts = job->attempts,
                                         .cancelled = job->state == KG_SVC_CANCELLED,
                                         .waits = job->state == KG_SVC_WAITING,
+                                        .position =
+                                            job->state == KG_SVC_WAITING ? position_at_most(a) : 0,
                                         .device = job->worker[0] ? job->worker : NULL};
     if (job->state == KG_SVC_DEAD) {
         result = kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system",

@@ -291,7 +291,7 @@ json_t *svc_json(int status, const char *method, const char *path, const char *b
     if (got != status) {
         fail_msg("%s %s: %d, not %d: %.400s", method, path, got, status, out.data);
     }
-    json_t *j = json_loads(out.data, JSON_DECODE_ANY, NULL);
+    json_t *j = json_loads(out.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (j == NULL) {
         fail_msg("%s %s: no JSON: %.400s", method, path, out.data);
     }
