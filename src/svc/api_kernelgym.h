@@ -28,6 +28,11 @@ void kg_svc_kernelgym_detail(struct kg_svc_exchange *x, int status, const char *
 /* The first form, with status 400. */
 void kg_svc_kernelgym_bad(struct kg_svc_exchange *x, const char *message);
 
+/* Notes of the store. CLEARED and a content's key: since when its crashes count, in ms. */
+#define KG_SVC_KERNELGYM_CLEARED "kernelgym/cleared/"
+/* {id: note} of those that begin so; ids hold no slash. NULL: the store can't be read. */
+json_t *kg_svc_kernelgym_notes(struct kg_svc_api *a, const char *prefix);
+
 /* The result of a request with a failure_code, without a job. at_us: when it came. */
 json_t *kg_svc_kernelgym_unjudged(const struct kg_kernelgym_request *r, int64_t at_us);
 

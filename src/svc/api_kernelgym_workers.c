@@ -10,16 +10,12 @@
 
 #define WORKERS "kernelgym/worker/"
 #define NODES   "kernelgym/node/"
-#define CLEARED "kernelgym/cleared/"
 
 enum {
     WORD_MOST = 200,   /* bytes of a name */
     NOTES_MOST = 4096, /* workers, and nodes */
     LIVE_MS = 30000,   /* a worker without a heartbeat for three intervals is gone */
-    ROUNDS = 64,       /* another request allocates: it is waited for so many groups */
-    CRASHES_MOST = 1000,
-    RETRIES_LOOK = 5000,
-    RETRIES_SHOWN = 10
+    ROUNDS = 64        /* another request allocates: it is waited for so many groups */
 };
 
 enum what { REGISTER, HEARTBEAT, UNREGISTER, EVICT, ALLOCATE, CLEAR };
@@ -37,8 +33,7 @@ static bool add_note(void *ctx, const char *name, const char *text)
     return json_object_size(ctx) < NOTES_MOST;
 }
 
-/* {id: note} of those that begin so; ids hold no slash. NULL: the store can't be read. */
-static json_t *read_notes(struct kg_svc_api *a, const char *prefix)
+json_t *kg_svc_kernelgym_notes(struct kg_svc_api *a, const char *prefix)
 {
     struct kg_err err = KG_ERR_INIT;
     json_t *all = json_object();
@@ -198,7 +193,7 @@ static json_t *worker_note(const struct asked *w, const json_t *old)
 
 static json_t *workers_or_refuse(struct kg_svc_api *a, struct kg_svc_exchange *x, const char *id)
 {
-    json_t *all = read_notes(a, WORKERS);
+    json_t *all = kg_svc_kernelgym_notes(a, WORKERS);
     if (all == NULL || (json_object_size(all) >= NOTES_MOST && json_object_get(all, id) == NULL)) {
         kg_svc_kernelgym_detail(x, 503, all == NULL ? "the store can't be read now" : "too many",
                                 "", "");
@@ -317,7 +312,7 @@ static void allocate(struct change *c)
         post(c);
         return;
     }
-    json_t *all = read_notes(a, NODES);
+    json_t *all = kg_svc_kernelgym_notes(a, NODES);
     if (all == NULL || json_object_size(all) >= NOTES_MOST) {
         finish(c, 503);
         json_decref(all);
@@ -355,7 +350,7 @@ void kg_svc_kernelgym_allocate(struct kg_svc_exchange *x, void *ctx)
 
 static json_t *all_shown(struct kg_svc_api *a)
 {
-    json_t *all = read_notes(a, WORKERS), *out = all != NULL ? json_object() : NULL, *w;
+    json_t *all = kg_svc_kernelgym_notes(a, WORKERS), *out = all != NULL ? json_object() : NULL, *w;
     const char *id;
     json_object_foreach(all, id, w)
     {
@@ -390,107 +385,6 @@ void kg_svc_kernelgym_worker_health(struct kg_svc_exchange *x, void *ctx)
     }
 }
 
-struct crashes {
-    json_t *cleared, *counts;
-};
-
-/* Crashes by content, without those before its history was cleared. */
-static bool add_crash(void *ctx, const struct kg_svc_job *job)
-{
-    struct crashes *c = ctx;
-    int64_t since = json_integer_value(json_object_get(c->cleared, job->body_hash));
-    if (strncmp(job->batch, "kernelgym-", 10) == 0 && job->finished_ms > since) {
-        int64_t n = json_integer_value(json_object_get(c->counts, job->body_hash));
-        json_object_set_new(c->counts, job->body_hash, json_integer(n + 1));
-    }
-    return true;
-}
-
-/* Falling: the most frequent of those that are left, again and again. */
-static json_t *most_first(json_t *counts, int64_t least)
-{
-    json_t *out = json_array(), *n;
-    const char *hash;
-    for (;;) {
-        const char *best = NULL;
-        int64_t most = least - 1;
-        json_object_foreach(counts, hash, n)
-        {
-            if (json_integer_value(n) > most) {
-                most = json_integer_value(n);
-                best = hash;
-            }
-        }
-        if (best == NULL) {
-            return out;
-        }
-        json_array_append_new(
-            out, json_pack("{s:s, s:I}", "code_hash", best, "error_count", (json_int_t)most));
-        json_object_del(counts, best);
-    }
-}
-
-void kg_svc_kernelgym_problematic(struct kg_svc_exchange *x, void *ctx)
-{
-    struct kg_svc_api *a = ctx;
-    const char *given = kg_svc_query(x, "min_errors");
-    char *end = NULL;
-    long least = given != NULL ? strtol(given, &end, 10) : 3;
-    if (given != NULL && (end == given || *end != '\0' || least < -1000000 || least > 1000000)) {
-        kg_svc_kernelgym_bad(x, "query.min_errors: must be an integer");
-        return;
-    }
-    const struct kg_svc_filter f = {.state = -1, .verdict = "crash", .limit = CRASHES_MOST};
-    struct kg_err err = KG_ERR_INIT;
-    struct crashes c = {.cleared = read_notes(a, CLEARED), .counts = json_object()};
-    if (c.cleared == NULL || a->store->kind->list(a->store, &f, add_crash, &c, &err) != KG_OK) {
-        unreadable(x);
-    } else {
-        json_t *codes = most_first(c.counts, least);
-        kg_svc_reply_json(x, 200,
-                          json_pack("{s:s, s:i, s:o, s:I}", "status", "success",
-                                    "min_errors_threshold", (int)least, "problematic_codes", codes,
-                                    "total_count", (json_int_t)json_array_size(codes)));
-    }
-    json_decref(c.cleared);
-    json_decref(c.counts);
-}
-
-struct retries {
-    json_t *rows;
-    int64_t n;
-};
-
-static bool add_retry(void *ctx, const struct kg_svc_job *job)
-{
-    struct retries *r = ctx;
-    if (job->attempts > 0) {
-        r->n++;
-        if (json_array_size(r->rows) < RETRIES_SHOWN) {
-            json_array_append_new(r->rows, json_pack("{s:s, s:i, s:o}", "task_id", job->id,
-                                                     "retry_count", job->attempts, "scheduled_for",
-                                                     kg_kernelgym_time(kg_svc_now_ms() * 1000)));
-        }
-    }
-    return true;
-}
-
-void kg_svc_kernelgym_retry_queue(struct kg_svc_exchange *x, void *ctx)
-{
-    struct kg_svc_api *a = ctx;
-    const struct kg_svc_filter f = {.state = KG_SVC_WAITING, .limit = RETRIES_LOOK};
-    struct retries r = {.rows = json_array()};
-    struct kg_err err = KG_ERR_INIT;
-    if (a->store->kind->list(a->store, &f, add_retry, &r, &err) != KG_OK) {
-        json_decref(r.rows);
-        unreadable(x);
-        return;
-    }
-    kg_svc_reply_json(x, 200,
-                      json_pack("{s:s, s:I, s:o}", "status", "success", "retry_queue_size",
-                                (json_int_t)r.n, "next_retries", r.rows));
-}
-
 void kg_svc_kernelgym_clear_errors(struct kg_svc_exchange *x, void *ctx)
 {
     const char *hash = kg_svc_request(x)->arg[0];
@@ -501,5 +395,5 @@ void kg_svc_kernelgym_clear_errors(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_json(x, 200, answer); /* of no content: nothing is kept */
         return;
     }
-    change(ctx, x, CLEAR, CLEARED, hash, json_integer(kg_svc_now_ms()), answer);
+    change(ctx, x, CLEAR, KG_SVC_KERNELGYM_CLEARED, hash, json_integer(kg_svc_now_ms()), answer);
 }

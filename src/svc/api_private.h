@@ -30,10 +30,9 @@ struct kg_svc_api {
     json_t *workers, *asides; /* notices of the store, by name, as they were at notices_ms */
     int64_t notices_ms;
     int64_t begun_ms;
-    int64_t waiting, waiting_ms; /* jobs that waited, and when they were counted */
-    int64_t ended_before; /* jobs that had ended by then */
-    /* of OpenEnv's clients */
-    struct kg_svc_session *sessions;
+    int64_t waiting, waiting_ms;     /* jobs that waited, and when they were counted */
+    int64_t ended_before;            /* jobs that had ended by then */
+    struct kg_svc_session *sessions; /* of OpenEnv's clients */
 };
 
 /* --- one job as an answer --- */
