@@ -52,7 +52,7 @@ static enum kg_code count(struct kg_svc_api *a, struct kg_kernelgym_counts *c, s
 static void tell(struct kg_svc_exchange *x, struct kg_svc_api *a,
                  json_t *(*form)(const struct kg_kernelgym_counts *c))
 {
-    struct kg_kernelgym_counts c;
+    struct kg_kernelgym_counts c = {.now_us = 0};
     struct kg_err err = KG_ERR_INIT;
     if (count(a, &c, &err) == KG_OK) {
         kg_svc_reply_json(x, 200, form(&c));
@@ -111,7 +111,7 @@ static void sort_out(const struct kg_svc_counted *all, struct kg_kernelgym_count
 void kg_svc_kernelgym_get_metrics(struct kg_svc_exchange *x, void *ctx)
 {
     struct kg_svc_api *a = ctx;
-    struct kg_kernelgym_counts c;
+    struct kg_kernelgym_counts c = {.now_us = 0};
     struct kg_svc_counted all = {0};
     struct kg_err err = KG_ERR_INIT;
     if (count(a, &c, &err) == KG_OK &&

@@ -144,7 +144,7 @@ static void one(struct kg_buf *out, const char *name, const char *label, const c
                 int64_t n)
 {
     kg_buf_adds(out, name);
-    if (label != NULL) {
+    if (label != NULL && value != NULL) {
         kg_buf_addf(out, "{%s=\"", label);
         add_value(out, value);
         kg_buf_adds(out, "\"}");

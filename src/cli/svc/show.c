@@ -193,8 +193,11 @@ int kg_cmd_show(int argc, char **argv)
             return kg_cli_fail("show", &err);
         }
     }
-    enum kg_code code = id != NULL ? kg_watch_open(&w, &err)
-                                   : kg_fail(&err, KG_E_USAGE, "which job? `kgym show JOB`");
+    if (id == NULL) {
+        kg_fail(&err, KG_E_USAGE, "which job? `kgym show JOB`");
+        return kg_cli_fail("show", &err);
+    }
+    enum kg_code code = kg_watch_open(&w, &err);
     code = code != KG_OK ? code : show(&w, id, json, &err);
     if (code == KG_E_NOT_FOUND) {
         kg_cli_fail("show", &err);

@@ -84,5 +84,6 @@ int kg_cmd_store(int argc, char **argv)
                 "usage: kgym store backup|restore FOLDER --to FOLDER, or check "
                 "FOLDER");
     }
-    return err.code == KG_OK ? run(word[0], word[1], to) : kg_cli_fail("store", &err);
+    return err.code == KG_OK && word[0] != NULL ? run(word[0], word[1], to)
+                                                : kg_cli_fail("store", &err);
 }
