@@ -121,9 +121,9 @@ static void redis_comes_back(void **state)
     assert_int_equal(svc_request("GET", "/v1/ready", "", "", 0, NULL), 503);
     for (int i = 0; i < 2; i++) {
         kill(svc_child("serve-api"), SIGKILL);
-        usleep(300000);
+        usleep(500000);
+        assert_int_equal(waitpid(svc_pid, &(int){0}, WNOHANG), 0);
     }
-    assert_int_equal(waitpid(svc_pid, &(int){0}, WNOHANG), 0);
     redis_server_again(&server);
     await_ready();
     assert_int_equal(jobs_in("waiting"), 1);
