@@ -169,7 +169,7 @@ static bool make_all(struct kg_svc_api *a, struct kg_svc_exchange *x,
     struct kg_err err = KG_ERR_INIT;
     json_t *ids = json_object();
     bool ok = true;
-    for (size_t at = 0, n; at < r->len && ok; at += n + 1) {
+    for (size_t at = 0, n; ok && at < r->len; at += n + 1) { /* not ok: r is gone */
         const char *end = memchr(r->body + at, '\n', r->len - at);
         n = end != NULL ? (size_t)(end - r->body) - at : r->len - at;
         if (strspn(r->body + at, " \t\r") >= n) {
