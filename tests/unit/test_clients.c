@@ -1,4 +1,4 @@
-/* The Python clients, against a stand-in for the service: tests/clients/check_*.py. */
+/* The Python clients, against a stand-in for the service, and the service: tests/clients/check_*.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,11 +68,18 @@ static void collecting_goes_on_after_a_kill(void **state)
     unlink(path);
 }
 
+static void collecting_goes_on_with_the_service(void **state)
+{
+    (void)state;
+    passes("check_collect_serve.py");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_client_never_makes_up_a_reward),
         cmocka_unit_test(collecting_goes_on_after_a_kill),
+        cmocka_unit_test(collecting_goes_on_with_the_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
