@@ -53,7 +53,8 @@ static void read_turn(sqlite3_stmt *st, struct kg_svc_turn *t)
     read_place(st, 6, &t->content);
 }
 
-/* The first row of a statement, by one of the two above; *there: was there one? */
+/* The first row of a statement, into traj or turn, of which the other is NULL; *there: was there
+ * one? */
 static enum kg_code first(struct kg_svc_sqlite *s, sqlite3_stmt *st, struct kg_svc_traj *traj,
                           struct kg_svc_turn *turn, bool *there, struct kg_err *err)
 {
@@ -66,7 +67,8 @@ static enum kg_code first(struct kg_svc_sqlite *s, sqlite3_stmt *st, struct kg_s
         *there = true;
         if (traj != NULL) {
             read_traj(st, traj);
-        } else {
+        }
+        if (turn != NULL) {
             read_turn(st, turn);
         }
         sqlite3_reset(st);

@@ -1,4 +1,5 @@
-/* The Python clients, against a stand-in for the service, and the service: tests/clients/check_*.py. */
+/* The Python clients, against a stand-in for the service, and the service:
+ * tests/clients/check_*.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
