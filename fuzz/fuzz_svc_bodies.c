@@ -68,7 +68,7 @@ static enum kg_code claim(struct kg_svc_store *s, const struct kg_svc_ask *ask,
                           struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err)
 {
     (void)s;
-    KG_ASSERT(ask->worker != NULL && ask->nslots > 0 && ask->ndevices > 0);
+    KG_ASSERT(ask->worker != NULL && ask->nslots > 0);
     of[0] = 0;
     *n = 1;
     return kg_svc_job_keep(&out[0], &out[0].configuration, "{}", 2, err) != KG_OK
