@@ -14,7 +14,7 @@
 #include "svc/worker_private.h"
 
 #define NOTHING "unknown" /* what a device offers that has no facts; no job needs that */
-enum { FACTS_BYTES = 1 << 20, HELLO_MS = 5000 };
+enum { FACTS_BYTES = 1 << 20, HELLO_MS = 5000, AGAIN_MS = 1000, AGAIN_DOUBLED = 6 };
 
 static void name_device(struct kg_svc_device *d)
 {
@@ -95,9 +95,16 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
         return;
     }
     end_look(d);
+    json_decref(d->facts);
     if (kg_json_parse(d->found.data, d->found.len, "facts", &d->facts, &err) != KG_OK) {
-        kg_log(KG_LOG_ERROR, "%s: it can't be looked at, so it judges nothing", d->name);
+        int doubled = d->failures < AGAIN_DOUBLED ? d->failures : AGAIN_DOUBLED;
+        d->failures++;
+        kg_log(KG_LOG_ERROR, "%s: it can't be looked at, so it judges nothing; once more in %d s",
+               d->name, (AGAIN_MS << doubled) / 1000);
         d->facts = json_pack("{s:[s]}", "words", NOTHING);
+        kg_svc_worker_later(d->again, AGAIN_MS << doubled);
+    } else {
+        d->failures = 0;
     }
     name_device(d);
     kg_svc_worker_greet(d->worker, true);
@@ -137,6 +144,20 @@ static enum kg_code look_at(struct kg_svc_device *d, struct kg_err *err)
     KG_ASSERT(d->look != NULL);
     event_add(d->look, NULL);
     return KG_OK;
+}
+
+/* A host that is busy, or whose memory was short, may have been the cause. */
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+    struct kg_svc_device *d = arg;
+    struct kg_err err = KG_ERR_INIT;
+    (void)fd;
+    (void)what;
+    kg_buf_reset(&d->found);
+    if (look_at(d, &err) != KG_OK) {
+        kg_log(KG_LOG_ERROR, "%s: %s", d->name, err.message);
+        kg_svc_worker_later(d->again, AGAIN_MS << AGAIN_DOUBLED);
+    }
 }
 
 /* --- what the service is told --- */
@@ -180,6 +201,8 @@ static void add_device(struct kg_svc_worker *w, const char *given, size_t n)
     *d = (struct kg_svc_device){.worker = w, .look_fd = -1};
     snprintf(d->given, sizeof d->given, "%.*s", (int)n, given);
     kg_buf_init(&d->found, FACTS_BYTES);
+    d->again = evtimer_new(w->base, on_again, d);
+    KG_ASSERT(d->again != NULL);
     name_device(d);
 }
 
@@ -210,6 +233,7 @@ void kg_svc_devices_close(struct kg_svc_worker *w)
 {
     for (int i = 0; i < w->ndevices; i++) {
         end_look(&w->device[i]);
+        event_free(w->device[i].again);
         json_decref(w->device[i].facts);
         kg_buf_deinit(&w->device[i].found);
     }

@@ -52,7 +52,8 @@ struct kg_svc_device {
     int look_fd;    /* -1: nobody looks */
     int look_pid;
     struct kg_buf found;
-    struct event *look;
+    struct event *look, *again; /* again: after a look that failed */
+    int failures;               /* looks that failed, one after the other */
 };
 
 struct kg_svc_worker {

@@ -163,13 +163,17 @@ static void await_facts(const char *name)
     fail_msg("nothing is known of %s", name);
 }
 
+/* A device whose compiler is missing judges nothing, and is looked at again: here, once it is
+ * there. */
 static void a_device_without_facts_judges_nothing(void **state)
 {
-    char words[256], id[32];
+    char words[256], id[32], compiler[128];
     (void)state;
     svc_start("--no-work");
+    snprintf(compiler, sizeof compiler, "%s/cc", svc_folder());
     snprintf(words, sizeof words,
-             "--join http://127.0.0.1:%d --name odd --jobs 1 --set compiler=/bin/no", svc_port);
+             "--join http://127.0.0.1:%d --name odd --jobs 1 --set compiler=%s", svc_port,
+             compiler);
     worker[0] = start_worker(words, -1);
     for (bool known = false; !known;) {
         json_t *d = await_device("odd/cpu", "state", "idle");
@@ -181,6 +185,9 @@ static void a_device_without_facts_judges_nothing(void **state)
     json_t *w = await_reason(id, "no_device");
     assert_true(has_text(json_object_get(w, "lacks"), "cpu"));
     json_decref(w);
+    assert_int_equal(symlink("/usr/bin/gcc", compiler), 0);
+    await_facts("odd/cpu");
+    svc_await(id, "done");
     assert_int_equal(end_worker(0, SIGTERM), 0);
 }
 
