@@ -132,6 +132,28 @@ static enum kg_code events(struct kg_svc_store *s, int64_t after, const char *id
     return KG_OK;
 }
 
+static enum kg_code notice(struct kg_svc_store *s, const struct kg_svc_notice *notice,
+                           int64_t now_ms, struct kg_err *err)
+{
+    (void)s;
+    (void)now_ms;
+    (void)err;
+    KG_ASSERT(notice->kind != NULL && notice->name != NULL);
+    return KG_OK;
+}
+
+static enum kg_code notices(struct kg_svc_store *s, const char *kind, int64_t now_ms,
+                            kg_svc_on_notice *each, void *ctx, struct kg_err *err)
+{
+    (void)s;
+    (void)kind;
+    (void)now_ms;
+    (void)each;
+    (void)ctx;
+    (void)err;
+    return KG_OK;
+}
+
 static const struct kg_svc_store_kind stub = {.name = "stub",
                                               .begin = fine,
                                               .commit = fine,
@@ -144,7 +166,9 @@ static const struct kg_svc_store_kind stub = {.name = "stub",
                                               .give_back = end,
                                               .get = get,
                                               .list = list,
-                                              .events = events};
+                                              .events = events,
+                                              .notice = notice,
+                                              .notices = notices};
 
 static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
                              const char *const *set, size_t nset, struct kg_err *err)
@@ -194,6 +218,7 @@ static void open_server(void)
     KG_ASSERT(mkdtemp(folder) != NULL);
     api = (struct kg_svc_api){.o = &o, .base = event_base_new(), .store = &store};
     api.stopping = true; /* nothing waits, and no stream goes on */
+    kg_svc_meters_open(&api);
     KG_ASSERT(kg_svc_segments_open(folder, 1 << 20, &api.segments, &err) == KG_OK);
     atexit(remove_folder);
     KG_ASSERT(kg_svc_writer_open(api.base, &store, api.segments, NULL, NULL, &api.writer, &err) ==
