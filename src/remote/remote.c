@@ -43,8 +43,7 @@ static void add_info(const struct kg_remote *r, json_t *reply)
 {
     const struct kg_remote_task *t;
     int running = 0, queued = 0;
-    TAILQ_FOREACH(t, &r->all, all)
-    {
+    for (t = TAILQ_FIRST(&r->all); t != NULL; t = TAILQ_NEXT(t, all)) {
         running += t->running && !t->answered;
         queued += !t->running && !t->answered;
     }
@@ -206,7 +205,9 @@ static enum kg_code greet_client(struct kg_remote *r)
     kg_frame_deinit(&f);
     json_t *head =
         json_pack("{s:s, s:i, s:i}", "version", KG_VERSION, "workers", r->most, "cores", 0);
-    err = code == KG_OK ? (struct kg_err)KG_ERR_INIT : err;
+    if (code == KG_OK) {
+        err = (struct kg_err)KG_ERR_INIT;
+    }
     head = kg_frame_put_error(head, &err);
     return kg_channel_send(&r->client, KG_FRAME_REPLY, head, "", 0) ? code : KG_E_GYM;
 }

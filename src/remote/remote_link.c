@@ -109,8 +109,7 @@ static bool send_request(struct kg_remote_link *l, struct kg_remote_task *t)
 static struct kg_remote_task *next_task(struct kg_remote *r)
 {
     struct kg_remote_task *t;
-    TAILQ_FOREACH(t, &r->todo, todo)
-    {
+    for (t = TAILQ_FIRST(&r->todo); t != NULL; t = TAILQ_NEXT(t, todo)) {
         if (t->there || r->nthere < r->most) {
             break;
         }

@@ -17,11 +17,12 @@ extern char **environ;
 static enum kg_code read_url(struct kg_remote *r, const char *url, struct kg_err *err)
 {
     static const char scheme[] = "http://";
-    const char *at = url + sizeof scheme - 1;
-    if (strncmp(url, scheme, sizeof scheme - 1) != 0 || strlen(url) >= sizeof r->url) {
+    const size_t skip = sizeof scheme - 1;
+    if (strncmp(url, scheme, skip) != 0 || strlen(url) >= sizeof r->url) {
         return kg_fail(err, KG_E_USAGE, "gym: `%.100s` is no address of the form http://host:port",
                        url);
     }
+    const char *at = url + skip;
     bool six = *at == '[';
     size_t n = strcspn(at + six, six ? "]" : ":/");
     const char *after = at + six + n;

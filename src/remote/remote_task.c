@@ -88,8 +88,7 @@ void kg_remote_cancel(struct kg_remote *r, uint64_t id)
 {
     struct kg_err e = KG_ERR_INIT;
     struct kg_remote_task *t;
-    TAILQ_FOREACH(t, &r->all, all)
-    {
+    for (t = TAILQ_FIRST(&r->all); t != NULL; t = TAILQ_NEXT(t, all)) {
         if (t->id == id && !t->answered) {
             kg_fail(&e, KG_E_CANCELLED, "cancelled by the caller");
             end_by(r, t, &e);
@@ -148,8 +147,7 @@ void kg_remote_want(struct kg_remote *r, struct kg_remote_task *t, enum kg_remot
 void kg_remote_ask_all(struct kg_remote *r)
 {
     struct kg_remote_task *t;
-    TAILQ_FOREACH(t, &r->all, all)
-    {
+    for (t = TAILQ_FIRST(&r->all); t != NULL; t = TAILQ_NEXT(t, all)) {
         if (t->asking) {
             t->moved = true;
         } else if (t->want == KG_REMOTE_NOTHING) {
@@ -171,8 +169,7 @@ void kg_remote_event(struct kg_remote *r, const json_t *event)
     if (id == NULL || type == NULL || strlen(id) >= KG_ULID_LEN) {
         return;
     }
-    TAILQ_FOREACH(t, &r->all, all)
-    {
+    for (t = TAILQ_FIRST(&r->all); t != NULL; t = TAILQ_NEXT(t, all)) {
         if (strcmp(t->job, id) == 0) {
             break;
         }

@@ -75,10 +75,11 @@ static void on_piece(struct evhttp_request *req, void *arg)
     struct kg_svc_follow *f = arg;
     struct evbuffer *in = evhttp_request_get_input_buffer(req);
     size_t n = evbuffer_get_length(in);
-    const char *at = (const char *)evbuffer_pullup(in, -1), *end = at + n;
+    const char *at = (const char *)evbuffer_pullup(in, -1);
     if (f->closing || at == NULL || evhttp_request_get_response_code(req) != 200) {
         return;
     }
+    const char *end = at + n;
     if (!f->begun) {
         f->begun = true;
         f->calls.begun(f->calls.ctx);
