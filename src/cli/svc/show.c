@@ -48,14 +48,14 @@ static void line(struct kg_buf *out, const char *name, const char *value)
 /* What a job that has not ended waits for. */
 static void why(struct kg_buf *out, const json_t *job, const json_t *stats)
 {
-    const json_t *reason = json_object_get(job, "waits_for");
+    const char *reason = kg_watch_text(json_object_get(job, "waits_for"), "message");
     const json_t *jobs = json_object_get(stats, "jobs");
     char text[160];
     if (strcmp(kg_watch_text(job, "state"), "waiting") != 0) {
         return;
     }
-    if (json_is_string(reason)) {
-        line(out, "waits for", json_string_value(reason));
+    if (reason[0] != '\0') {
+        line(out, "waits for", reason);
         return;
     }
     snprintf(text, sizeof text, "a free slot: %.0f jobs wait, %.0f run",
