@@ -54,6 +54,7 @@ struct asked {
     const char *set[SETTINGS];
     size_t nset;
     bool help, enables;
+    char cache[1100]; /* a pair of set */
 };
 
 static enum kg_code take_value(struct asked *a, int argc, char **argv, int at, int *used,
@@ -128,6 +129,7 @@ static enum kg_code parse_url(const char *url, struct place *out, struct kg_err 
 {
     char host[256];
     const char *at = url + 7, *end;
+    KG_ASSERT(url != NULL);
     if (strncmp(url, "http://", 7) != 0) {
         return kg_fail(err, KG_E_USAGE, "%.200s: must be http://HOST[:PORT]", url);
     }
@@ -197,16 +199,16 @@ static enum kg_code read_jobs(const struct asked *a, int *out, struct kg_err *er
 
 static enum kg_code join(struct asked *a, const char *token, struct kg_err *err)
 {
-    struct place place;
-    char folder[4000], program[4096], cache[1100];
+    struct place place = {.port = 0};
+    char folder[4000], program[4096];
     int jobs;
     if (a->name != NULL && !is_plain(a->name)) {
         return kg_fail(err, KG_E_USAGE,
                        "--name must be letters, digits, `-`, `.` and `_`, 60 at most");
     }
     if (a->folder != NULL) {
-        snprintf(cache, sizeof cache, "cache=%.1024s", a->folder);
-        a->set[a->nset++] = cache;
+        snprintf(a->cache, sizeof a->cache, "cache=%.1024s", a->folder);
+        a->set[a->nset++] = a->cache;
     }
     if (read_jobs(a, &jobs, err) != KG_OK || check_set(a, err) != KG_OK ||
         parse_url(a->join, &place, err) != KG_OK ||
@@ -247,8 +249,9 @@ static void on_reply(void *ctx, int status, const json_t *answer)
 
 static enum kg_code enable(const struct asked *a, const char *token, struct kg_err *err)
 {
-    struct place place;
+    struct place place = {.port = 0};
     struct kg_svc_client *client = NULL;
+    KG_ASSERT(a->enable != NULL);
     if (parse_url(a->url, &place, err) != KG_OK) {
         return err->code;
     }
