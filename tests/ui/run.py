@@ -25,8 +25,6 @@ from service import EVIL, Service
 PROGRAM, PICTURES = "", ""
 UPDATE_S = 2  # issue of the service: an update shows within this time
 MODES, WIDTHS = ("light", "dark"), (390, 1400)
-# Parts of the service that may be missing: the page shows that, and the browser's console says so.
-MAY_BE_MISSING = ("/v1/devices", "/v1/trajectories")
 
 
 def start_browser():
@@ -97,8 +95,7 @@ class Pages(unittest.TestCase):
         """No error on the console (a broken policy is one), and no request to anybody else."""
         root = root or self.service.root
         errors = [e["message"] for e in self.browser.get_log("browser") if e["level"] != "INFO"]
-        self.assertEqual([e for e in errors if not ("404" in e and any(m in e for m in MAY_BE_MISSING))],
-                         [], where)
+        self.assertEqual(errors, [], where)
         for entry in self.browser.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
