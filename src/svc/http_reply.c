@@ -139,11 +139,21 @@ const char *kg_svc_reason(int status)
     static const struct {
         int status;
         const char *text;
-    } known[] = {{200, "OK"},           {202, "Accepted"},           {204, "No Content"},
-                 {302, "Found"},        {304, "Not Modified"},       {400, "Bad Request"},
-                 {401, "Unauthorized"}, {403, "Forbidden"},          {404, "Not Found"},
-                 {405, "Method Not Allowed"}, {409, "Conflict"},     {413, "Too Large"},
-                 {426, "Upgrade Required"}, {429, "Too Many Requests"}, {500, "Server Error"},
+    } known[] = {{200, "OK"},
+                 {202, "Accepted"},
+                 {204, "No Content"},
+                 {302, "Found"},
+                 {304, "Not Modified"},
+                 {400, "Bad Request"},
+                 {401, "Unauthorized"},
+                 {403, "Forbidden"},
+                 {404, "Not Found"},
+                 {405, "Method Not Allowed"},
+                 {409, "Conflict"},
+                 {413, "Too Large"},
+                 {426, "Upgrade Required"},
+                 {429, "Too Many Requests"},
+                 {500, "Server Error"},
                  {503, "Unavailable"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].status == status) {

@@ -125,7 +125,7 @@ static enum kg_code open_traj(struct kg_svc_store *store, const struct kg_svc_tr
 static enum kg_code may_take(struct kg_svc_sqlite *s, const struct kg_svc_turn *t, const char *lost,
                              struct kg_svc_turn *old, bool *known, struct kg_err *err)
 {
-    struct kg_svc_traj traj;
+    struct kg_svc_traj traj = {.seq = 0};
     if (find(s, SQL_TRAJ, t->trajectory, &traj, err) != KG_OK ||
         first(s, kg_svc_sql_bind(s, SQL_TURN, err, "ti", t->trajectory, t->n), NULL, old, known,
               err) != KG_OK) {
