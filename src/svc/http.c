@@ -6,6 +6,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <netdb.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,12 +33,23 @@ static unsigned scopes_of(const struct kg_svc_http_options *o, const char *token
                              : o->scopes(o->ctx, token, token != NULL ? strlen(token) : 0);
 }
 
-/* What follows `Bearer`; NULL: there is none. */
-static const char *token_of(struct evhttp_request *req)
+/* What follows `Bearer`, or the password of `Basic`, since some clients take a token in their URL
+ * alone; NULL: there is none. */
+static const char *token_of(struct kg_svc_exchange *x)
 {
-    const char *given = header(req, "Authorization");
+    const char *given = header(x->req, "Authorization");
     size_t n = strlen(given);
-    return n > 7 && strncasecmp(given, "Bearer ", 7) == 0 ? given + 7 : NULL;
+    if (n > 7 && strncasecmp(given, "Bearer ", 7) == 0) {
+        return given + 7;
+    }
+    if (n <= 6 || strncasecmp(given, "Basic ", 6) != 0 || (n - 6) / 4 * 3 >= sizeof x->token) {
+        return NULL;
+    }
+    int got = EVP_DecodeBlock((unsigned char *)x->token, (const unsigned char *)given + 6,
+                              (int)(n - 6)); /* zeros where it is padded */
+    x->token[got > 0 ? got : 0] = '\0';
+    char *colon = strchr(x->token, ':');
+    return colon != NULL ? colon + 1 : NULL;
 }
 
 static const char *method_name(struct evhttp_request *req)
@@ -154,7 +166,7 @@ static bool takes_share(struct kg_svc_exchange *x, const char *token)
 static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool asked)
 {
     const struct kg_svc_http_options *o = x->http->o;
-    const char *token = token_of(x->req);
+    const char *token = token_of(x);
     x->request.scopes = r->scope != KG_SVC_OPEN ? scopes_of(o, token) : KG_SVC_ALL;
     if (x->request.scopes == 0) {
         kg_svc_header(x, "WWW-Authenticate", "Bearer");

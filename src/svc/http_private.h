@@ -33,6 +33,7 @@ struct kg_svc_exchange {
     char raw[KG_SVC_PATH_MAX], type[128], accept[256], known[128];
     char path[KG_SVC_PATH_MAX];
     char args[KG_SVC_PATH_MAX]; /* that request.arg points into */
+    char token[256];            /* of `Basic` */
     size_t *share;              /* of its token; NULL: it counts to none */
     bool streams;
     const struct kg_svc_socket_calls *socket; /* NULL: it speaks HTTP */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -186,6 +187,27 @@ static int ask(const char *token, const char *method, const char *path, const ch
     char headers[256];
     snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", token);
     return svc_request(method, path, token[0] != '\0' ? headers : "", body, strlen(body), NULL);
+}
+
+/* Some clients take a token in their URL alone, as `http://any:TOKEN@host`. */
+static void a_token_may_be_a_password(void **state)
+{
+    static const struct {
+        const char *before;
+        int status;
+    } asked[] = {{"any:", 200}, {":", 200}, {"", 401}, {"any:x", 401}};
+    char token[KG_SVC_TOKEN_LEN], plain[200], coded[300], headers[400];
+    (void)state;
+    svc_start("--no-work");
+    add("t", KG_SVC_READ, token);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        int n = snprintf(plain, sizeof plain, "%s%s", asked[i].before, token);
+        EVP_EncodeBlock((unsigned char *)coded, (const unsigned char *)plain, n);
+        snprintf(headers, sizeof headers, "Authorization: Basic %s\r\n", coded);
+        assert_int_equal(svc_request("GET", "/v1/stats", headers, "", 0, NULL), asked[i].status);
+    }
+    snprintf(headers, sizeof headers, "Authorization: Basic !!!!\r\n");
+    assert_int_equal(svc_request("GET", "/v1/stats", headers, "", 0, NULL), 401);
 }
 
 static void each_scope_opens_its_routes(void **state)
@@ -412,6 +434,7 @@ int main(void)
         T(scopes_are_words),
         T(who_is_let_in_follows_the_file),
         T(a_file_that_says_nothing_lets_nobody_in),
+        T(a_token_may_be_a_password),
         T(each_scope_opens_its_routes),
         T(the_local_worker_has_a_token),
         T(a_token_holds_half_of_the_requests_at_most),

@@ -372,8 +372,9 @@ static void the_oracle_comes_last(void **state)
                        r.speedup.pairs - number(t, "others") - number(t, "repeated");
     /* The calls that it owes are pairs; besides, before each pair one call may be mixed in. */
     assert_true(r.speedup.pairs > 4 || mixed_in <= 4);
-    assert_int_equal(spy.oracle_last, KG_DJ_KEPT_SLOTS);
-    assert_true(number(evidence(&r, "pairs"), "with_oracle") >= KG_DJ_KEPT_SLOTS);
+    /* A call whose inputs can't be made twice keeps its place empty: it is asked about at once. */
+    assert_in_range(spy.oracle_last, 1, KG_DJ_KEPT_SLOTS);
+    assert_true(number(evidence(&r, "pairs"), "with_oracle") >= spy.oracle_last);
     kg_record_deinit(&r);
 }
 
@@ -430,7 +431,7 @@ static void digits_that_few_inputs_lose(void **state)
            HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
                 "        return (x + 4096) - 4096 if x[0, 0] > 0 else x * 1\n",
            "ok", &r);
-    assert_true(number(evidence(&r, "pairs"), "with_oracle") >= KG_DJ_KEPT_SLOTS);
+    assert_true(number(evidence(&r, "pairs"), "with_oracle") > 0);
     kg_record_deinit(&r);
     bool refused = false;
     for (int i = 0; i < 10 && !refused; i++) { /* some of a few calls, on half of the inputs */
