@@ -52,7 +52,7 @@ others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_leagu
   test_demo_train test_option_ends test_torch_choices_long test_torch_samples test_torch_memory test_kb_wrong
   test_rl_report test_torch_kills test_torch_long_state test_batch_kills test_faults_kills test_torch_faults
   test_torch_spare test_torch_structure test_torch_strain test_torch_onboard test_clients test_kb_identity
-  test_torch_compile test_torch_descriptions test_sum_orders test_torch_inputs"
+  test_torch_compile test_torch_descriptions test_sum_orders test_torch_inputs test_svc_faults"
 others_s=$(echo $others_s)
 case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no others_s= ;; esac
 
