@@ -13,9 +13,13 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -235,6 +239,40 @@ static void end_services(void)
     }
 }
 
+static bool is_ready(int port)
+{
+    static const char ask[] = "GET /v1/ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct timeval most = {.tv_sec = 1};
+    char got[16] = "";
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ready = s >= 0 && setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) == 0 &&
+                 connect(s, (const struct sockaddr *)&at, sizeof at) == 0 &&
+                 send(s, ask, sizeof ask - 1, MSG_NOSIGNAL) > 0 &&
+                 recv(s, got, sizeof got - 1, MSG_WAITALL) > 12 &&
+                 strncmp(got, "HTTP/1.1 200", 12) == 0;
+    close(s);
+    return ready;
+}
+
+/* After the last kill. A service gives up whose processes die again and again, and ends some time
+ * later: it is started anew, as an init would. */
+static void all_are_ready(void)
+{
+    int64_t until = after_ms((int64_t)PATIENCE_S * 1000);
+    for (int ready = 0; ready < nservices;) {
+        assert_true(kg_clock_ns() < until);
+        usleep(100000);
+        start_what_ended();
+        ready = 0;
+        for (int i = 0; i < nservices; i++) {
+            ready += is_ready(service[i].port);
+        }
+    }
+}
+
 static void kill_under_load(int64_t kills)
 {
     const uint64_t seed = (uint64_t)setting("FAULT_SEED", 1);
@@ -250,12 +288,8 @@ static void kill_under_load(int64_t kills)
     struct svc_load *l = svc_load_new(port, nservices);
     svc_load_start(l, client);
     run_plan(kills, seed, client);
-    for (int i = 0; i < nservices; i++) { /* the last kill may have been a parent's */
-        start_what_ended();
-        usleep(100000);
-    }
+    all_are_ready();
     svc_load_stop(l, client);
-    start_what_ended();
     svc_load_check(l);
     assert_true(l->n > SVC_LOAD_CLIENTS);
     assert_int_equal(l->faults.lost, 0);
