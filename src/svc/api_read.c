@@ -229,16 +229,6 @@ struct ready_op {
     struct kg_svc_exchange *x;
 };
 
-static enum kg_code run_ready(struct kg_svc_op *op, struct kg_svc_store *store,
-                              struct kg_svc_segments *segments, struct kg_err *err)
-{
-    (void)op;
-    (void)store;
-    (void)segments;
-    (void)err;
-    return KG_OK;
-}
-
 static void ready_done(struct kg_svc_op *op)
 {
     struct ready_op *o = (struct ready_op *)op;
@@ -255,6 +245,6 @@ void kg_svc_get_ready(struct kg_svc_exchange *x, void *ctx)
     struct kg_svc_api *a = ctx;
     struct ready_op *o = calloc(1, sizeof *o);
     KG_ASSERT(o != NULL);
-    *o = (struct ready_op){.op = {.run = run_ready, .done = ready_done}, .x = x};
+    *o = (struct ready_op){.op = {.done = ready_done}, .x = x};
     kg_svc_writer_post(a->writer, &o->op);
 }

@@ -159,16 +159,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
-                        struct kg_svc_segments *segments, struct kg_err *err)
-{
-    (void)op;
-    (void)store;
-    (void)segments;
-    (void)err;
-    return KG_OK;
-}
-
 static void done(struct kg_svc_op *op)
 {
     static const struct timeval now = {.tv_usec = 0};
@@ -275,7 +265,7 @@ void kg_svc_export_trajectories(struct kg_svc_exchange *x, void *ctx)
 {
     struct export *e = calloc(1, sizeof *e);
     KG_ASSERT(e != NULL);
-    e->op = (struct kg_svc_op){.run = run, .done = done};
+    e->op = (struct kg_svc_op){.done = done};
     e->api = ctx;
     e->x = x;
     if (read_query(e)) {

@@ -61,7 +61,7 @@ static enum kg_code group(struct kg_svc_writer *w, struct kg_svc_op *first,
     }
     for (struct kg_svc_op *op = first; op != until; op = op->next) {
         op->err = (struct kg_err)KG_ERR_INIT;
-        enum kg_code code = op->run(op, w->store, w->segments, &op->err);
+        enum kg_code code = op->run != NULL ? op->run(op, w->store, w->segments, &op->err) : KG_OK;
         if (!is_answer(code)) {
             *err = op->err;
             k->rollback(w->store);

@@ -15,7 +15,8 @@ struct event_base;
 struct kg_svc_writer;
 
 struct kg_svc_op {
-    /* KG_E_NOT_FOUND, USAGE and FULL are answers: the group goes on. */
+    /* KG_E_NOT_FOUND, USAGE and FULL are answers: the group goes on. NULL: nothing is changed, and
+     * `done` tells whether a group goes through. */
     enum kg_code (*run)(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err);
     void (*done)(struct kg_svc_op *op);
