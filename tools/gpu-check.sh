@@ -17,10 +17,13 @@
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH);
 #                                  GPU_SET: long (compute) or short (shipped ones, nearly all below 0.1 ms on an H200)
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
+#   tools/gpu-check.sh service     KernelGYM's protocol and /v1 with real kernels, against a service of its own on
+#                                  GPU_DEVICE (cuda:0; cpu leaves out what needs a GPU): GPU_JOBS slots (4), GPU_POSTS
+#                                  requests at once (768)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one step (240; kills
-# 300, throughput and corpora 900).
+# 300, service 470, throughput and corpora 900).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 pack=${GPU_PACK:-build/gpu}
@@ -215,12 +218,20 @@ do_extension() {
   show torch_extension
 }
 
+# The script ends in order before its limit does it.
+do_service() {
+  local seconds=${GPU_SECONDS:-470}
+  step service python3 -B tools/gpu-service.py "$PWD/$pack/kgym" "$out" --device "${GPU_DEVICE:-cuda:0}" \
+    --jobs "${GPU_JOBS:-4}" --posts "${GPU_POSTS:-768}" --seconds $((seconds - 25))
+  cat "$out/service.txt"
+}
+
 failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | corpora | profile | timing | kills | throughput | extension) enter; "do_$stage" ;;
+  device | judge | torch | corpora | profile | timing | kills | throughput | extension | service) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,27s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
