@@ -251,8 +251,13 @@ static void put_integrity(json_t *m, const json_t *record)
         json_array_append_new(reasons,
                               kg_kernelgym_text(text(json_array_get(findings, i), "rule"), SHORT));
     }
+    bool unowned = strcmp(text(record, "verdict"), "ok") == 0 && kg_kernelgym_unowned(record);
+    if (unowned) {
+        json_array_append_new(reasons, json_string("no_own_kernel"));
+    }
     bool eligible = !json_is_false(get(get(record, "league"), "eligible"));
-    put(m, "integrity", json_pack("{s:b, s:o}", "ok", !hack && eligible, "reasons", reasons));
+    put(m, "integrity",
+        json_pack("{s:b, s:o}", "ok", !hack && !unowned && eligible, "reasons", reasons));
 }
 
 json_t *kg_kernelgym_metadata(const json_t *record, const struct kg_kernelgym_task *t,

@@ -16,6 +16,10 @@ json_t *kg_kernelgym_metadata(const json_t *record, const struct kg_kernelgym_ta
 void kg_kernelgym_put_numbers(json_t *m, const json_t *record, const struct kg_kernelgym_task *t);
 /* The first entry of this check; NULL: none. */
 const json_t *kg_kernelgym_evidence(const json_t *record, const char *check);
+/* A profile was taken, and none of the device's time in it is in kernels of the candidate's own.
+ * That there is no profile proves nothing, and neither do claims that contradict the judge's clock:
+ * their coverage is 0, without shares. */
+bool kg_kernelgym_unowned(const json_t *record);
 /* What is wrong with an answer, as far as a model may know: the reason, and the share of elements;
  * of a wrong shape, type or structure the record's line. */
 json_t *kg_kernelgym_mistake(const json_t *record);

@@ -135,6 +135,14 @@ static bool counts(const json_t *kernel)
            !json_is_true(get(kernel, "idle"));
 }
 
+bool kg_kernelgym_unowned(const json_t *record)
+{
+    const json_t *shares = kg_kernelgym_evidence(record, "coverage");
+    const json_t *coverage = get(record, "coverage"), *own = get(shares, "own");
+    return json_is_number(coverage) && json_is_number(own) && json_number_value(coverage) <= 0 &&
+           json_number_value(own) <= 0 && number(shares, "busy_ns") > 0;
+}
+
 /* The rows of the longest kernels, and how many are the candidate's. */
 static json_t *kernels_of(const json_t *record, double busy_us, json_int_t *own, json_t *matches)
 {

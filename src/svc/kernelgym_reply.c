@@ -105,11 +105,16 @@ static bool admitted(const json_t *record)
     return !json_is_false(json_object_get(json_object_get(record, "league"), "eligible"));
 }
 
+static const struct outcome *of_ok(const json_t *record)
+{
+    return admitted(record) && !kg_kernelgym_unowned(record) ? &right : &decoy;
+}
+
 static const struct outcome *of_verdict(const json_t *record, const char *verdict)
 {
     const char *reason = text(record, "reason");
     bool killed = kg_kernelgym_evidence(record, "limit") != NULL;
-    return is(verdict, "ok")              ? (admitted(record) ? &right : &decoy)
+    return is(verdict, "ok")              ? of_ok(record)
            : is(verdict, "wrong")         ? &wrong
            : is(verdict, "hack")          ? of_hack(reason)
            : is(verdict, "no_code")       ? &absent

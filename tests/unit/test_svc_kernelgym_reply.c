@@ -270,6 +270,7 @@ static void own_kernels_are_counted_by_device_time(void **state)
     assert_string_equal(text(m, "coverage_basis"), "device_time");
     assert_int_equal(json_array_size(json_object_get(json_object_get(m, "profiling"), "kernels")),
                      3);
+    assert_true(json_is_false(json_object_get(r, "decoy_kernel")));
     json_decref(r);
     r = result_of("{\"verdict\": \"ok\"}"); /* a profile that was not taken proves nothing */
     m = json_object_get(r, "metadata");
@@ -277,6 +278,38 @@ static void own_kernels_are_counted_by_device_time(void **state)
     assert_null(json_object_get(m, "total_kernel_run_time_in_profiling_us"));
     assert_true(json_is_false(json_object_get(r, "decoy_kernel")));
     json_decref(r);
+}
+
+#define SHARES(coverage, own, busy)                                                                \
+    "{\"verdict\": \"ok\", \"coverage\": " coverage ", \"evidence\": [{\"check\": \"coverage\", "  \
+    "\"coverage\": 0, \"own\": " own ", \"busy_ns\": " busy "}], " TIMED "}"
+
+static void without_own_kernels_it_is_a_decoy(void **state)
+{
+    static const struct {
+        const char *record;
+        bool decoy;
+    } cases[] = {
+        {SHARES("0.0", "0.0", "50000"), true},
+        {SHARES("0.3", "0.3", "50000"), false},
+        {SHARES("0.0", "0.3", "50000"), false}, /* the gym would have said hack/decoy */
+        {SHARES("0.0", "0.0", "0"), false},     /* no work of the device was seen */
+        {SHARES("null", "0.0", "50000"), false},
+        {"{\"verdict\": \"ok\", \"coverage\": 0.0, \"evidence\": "
+         "[{\"check\": \"coverage\", \"why\": \"w\"}], " TIMED "}",
+         false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *r = result_of(cases[i].record);
+        assert_true(json_is_true(json_object_get(r, "decoy_kernel")) == cases[i].decoy);
+        assert_true(json_is_true(json_object_get(r, "correctness")));
+        const json_t *m = json_object_get(json_object_get(r, "metadata"), "integrity");
+        assert_true(json_is_true(json_object_get(m, "ok")) == !cases[i].decoy);
+        assert_int_equal(json_array_size(json_object_get(m, "reasons")), cases[i].decoy);
+        assert_true((number(r, "speedup") > 0) == !cases[i].decoy);
+        json_decref(r);
+    }
 }
 
 static void metadata_says_where_and_how(void **state)
@@ -528,6 +561,7 @@ int main(void)
         cmocka_unit_test(every_outcome),
         cmocka_unit_test(speed_is_what_the_gym_rewards),
         cmocka_unit_test(own_kernels_are_counted_by_device_time),
+        cmocka_unit_test(without_own_kernels_it_is_a_decoy),
         cmocka_unit_test(metadata_says_where_and_how),
         cmocka_unit_test(what_was_asked_is_heeded),
         cmocka_unit_test(texts_are_bounded_and_harmless),
