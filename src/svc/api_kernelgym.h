@@ -8,6 +8,7 @@
 #define KG_SVC_API_KERNELGYM_H
 
 #include "svc/api_private.h"
+#include "svc/kernelgym_host.h"
 #include "svc/kernelgym_reply.h"
 #include "svc/kernelgym_request.h"
 
@@ -32,6 +33,20 @@ void kg_svc_kernelgym_bad(struct kg_svc_exchange *x, const char *message);
 #define KG_SVC_KERNELGYM_CLEARED "kernelgym/cleared/"
 /* {id: note} of those that begin so; ids hold no slash. NULL: the store can't be read. */
 json_t *kg_svc_kernelgym_notes(struct kg_svc_api *a, const char *prefix);
+
+/* Devices of the service's own workers (api_kernelgym_devices.c). */
+enum { KG_SVC_KERNELGYM_MODEL = 200 };
+struct kg_svc_kernelgym_devices {
+    struct kg_kernelgym_device *gpu; /* names are borrowed from the notices */
+    struct kg_kernelgym_worker *worker;
+    char (*model)[KG_SVC_KERNELGYM_MODEL];
+    size_t ngpus, nworkers;
+};
+/* Those of workers that are there, until the notices are read again; then close it. */
+void kg_svc_kernelgym_devices_open(struct kg_svc_api *a, struct kg_svc_kernelgym_devices *out);
+void kg_svc_kernelgym_devices_close(struct kg_svc_kernelgym_devices *d);
+/* A new object: all devices that GET /v1/devices lists, as members of /workers/status. */
+json_t *kg_svc_kernelgym_own_workers(struct kg_svc_api *a);
 
 /* The result of a request with a failure_code, without a job. at_us: when it came. */
 json_t *kg_svc_kernelgym_unjudged(const struct kg_kernelgym_request *r, int64_t at_us);

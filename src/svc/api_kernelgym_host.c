@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "svc/api_kernelgym.h"
-#include "svc/kernelgym_host.h"
 #include "svc/metrics.h"
 
 void kg_svc_kernelgym_bad(struct kg_svc_exchange *x, const char *message)
@@ -30,8 +29,10 @@ static void look_at_host(struct kg_kernelgym_counts *c)
                             : 0;
 }
 
-/* What the store counts, KernelGYM's tasks and others together. Errors: of the store. */
-static enum kg_code count(struct kg_svc_api *a, struct kg_kernelgym_counts *c, struct kg_err *err)
+/* What the store counts, KernelGYM's tasks and others together. d, opened, lives as long as c.
+ * Errors: of the store. */
+static enum kg_code count(struct kg_svc_api *a, const struct kg_svc_kernelgym_devices *d,
+                          struct kg_kernelgym_counts *c, struct kg_err *err)
 {
     struct kg_svc_stats s;
     int64_t now_ms = kg_svc_now_ms();
@@ -43,7 +44,11 @@ static enum kg_code count(struct kg_svc_api *a, struct kg_kernelgym_counts *c, s
                                       .pending = s.jobs[KG_SVC_WAITING],
                                       .processing = s.jobs[KG_SVC_RUNNING],
                                       .completed = s.jobs[KG_SVC_DONE],
-                                      .failed = s.jobs[KG_SVC_CANCELLED] + s.jobs[KG_SVC_DEAD]};
+                                      .failed = s.jobs[KG_SVC_CANCELLED] + s.jobs[KG_SVC_DEAD],
+                                      .device = d->gpu,
+                                      .ndevices = d->ngpus,
+                                      .worker = d->worker,
+                                      .nworkers = d->nworkers};
     c->oldest_s = s.oldest_ms > 0 ? (double)(now_ms - s.oldest_ms) / 1000 : 0;
     look_at_host(c);
     return KG_OK;
@@ -53,12 +58,15 @@ static void tell(struct kg_svc_exchange *x, struct kg_svc_api *a,
                  json_t *(*form)(const struct kg_kernelgym_counts *c))
 {
     struct kg_kernelgym_counts c = {.now_us = 0};
+    struct kg_svc_kernelgym_devices d;
     struct kg_err err = KG_ERR_INIT;
-    if (count(a, &c, &err) == KG_OK) {
+    kg_svc_kernelgym_devices_open(a, &d);
+    if (count(a, &d, &c, &err) == KG_OK) {
         kg_svc_reply_json(x, 200, form(&c));
     } else {
         kg_svc_kernelgym_detail(x, 503, "the store can't be read now", "", "");
     }
+    kg_svc_kernelgym_devices_close(&d);
 }
 
 void kg_svc_kernelgym_get_health(struct kg_svc_exchange *x, void *ctx)
@@ -113,8 +121,10 @@ void kg_svc_kernelgym_get_metrics(struct kg_svc_exchange *x, void *ctx)
     struct kg_svc_api *a = ctx;
     struct kg_kernelgym_counts c = {.now_us = 0};
     struct kg_svc_counted all = {0};
+    struct kg_svc_kernelgym_devices d;
     struct kg_err err = KG_ERR_INIT;
-    if (count(a, &c, &err) == KG_OK &&
+    kg_svc_kernelgym_devices_open(a, &d);
+    if (count(a, &d, &c, &err) == KG_OK &&
         a->store->kind->counts(a->store, kg_svc_counted_add, &all, &err) == KG_OK) {
         sort_out(&all, &c);
         c.ended_before = a->ended_before;
@@ -122,5 +132,6 @@ void kg_svc_kernelgym_get_metrics(struct kg_svc_exchange *x, void *ctx)
     } else {
         kg_svc_kernelgym_detail(x, 503, "the store can't be read now", "", "");
     }
+    kg_svc_kernelgym_devices_close(&d);
     kg_svc_counted_deinit(&all);
 }

@@ -350,7 +350,8 @@ void kg_svc_kernelgym_allocate(struct kg_svc_exchange *x, void *ctx)
 
 static json_t *all_shown(struct kg_svc_api *a)
 {
-    json_t *all = kg_svc_kernelgym_notes(a, WORKERS), *out = all != NULL ? json_object() : NULL, *w;
+    json_t *all = kg_svc_kernelgym_notes(a, WORKERS), *w;
+    json_t *out = all != NULL ? kg_svc_kernelgym_own_workers(a) : NULL;
     const char *id;
     json_object_foreach(all, id, w)
     {

@@ -287,6 +287,70 @@ static void kernelgym_workers_register(void **state)
     json_decref(j);
 }
 
+/* A worker of kgym's own, which the test plays, with two devices. */
+static void say_hello(const char *host, const char *words)
+{
+    char body[1024];
+    snprintf(body, sizeof body,
+             "{\"worker\": \"%s-1\", \"host\": \"%s\", \"devices\": ["
+             "{\"name\": \"%s/cuda:0\", \"words\": [%s], \"memory_mb\": 81920, \"slots\": 2, "
+             "\"holds\": [\"01ARZ3NDEKTSV4RRFFQ69G5FAV\"]}, "
+             "{\"name\": \"%s/cpu\", \"words\": [\"cpu\"], \"slots\": 1}]}",
+             host, host, host, words, host);
+    json_decref(svc_json(200, "POST", "/v1/worker/hello", body));
+}
+
+/* What is known of devices is a second old at most. */
+static json_t *health_with(size_t gpus)
+{
+    for (int tries = 0; tries < 600; tries++) {
+        json_t *h = svc_json(200, "GET", "/health", "");
+        if (json_object_size(json_object_get(h, "gpu_status")) == gpus) {
+            return h;
+        }
+        json_decref(h);
+        usleep(100000);
+    }
+    fail();
+    return NULL;
+}
+
+static void own_devices_are_told(void **state)
+{
+    static const char words[] =
+        "\"cpu\", \"cuda\", \"model:NVIDIA\", \"model:H100\", \"model:80GB\"";
+    (void)state;
+    svc_start("--no-work");
+    json_decref(health_with(0));
+    say_hello("one", words);
+    json_decref(health_with(1));
+    say_hello("two", words);
+    json_t *h = health_with(2), *gpus = json_object_get(h, "gpu_status"), *gpu;
+    const char *name;
+    json_object_foreach(gpus, name, gpu)
+    {
+        assert_string_equal(svc_text(gpu, "name"), "NVIDIA H100 80GB");
+        assert_string_equal(svc_text(gpu, "memory_total"), "80.0GB");
+        assert_true(json_is_true(json_object_get(gpu, "available")));
+    }
+    assert_non_null(json_object_get(gpus, "cuda:0"));
+    json_decref(h);
+    json_t *j = svc_json(200, "GET", "/queue/status", "");
+    const json_t *queues = json_object_get(j, "worker_queues");
+    assert_int_equal(json_object_size(queues), 4);
+    assert_int_equal(json_integer_value(json_object_get(queues, "one/cuda:0")), 1);
+    assert_int_equal(json_integer_value(json_object_get(queues, "one/cpu")), 0);
+    json_decref(j);
+    j = svc_json(200, "GET", "/metrics", "");
+    assert_int_equal(number(j, "resource_metrics", "avg_gpu_utilization"), 50);
+    json_decref(j);
+    post(200, "/worker/register?worker_id=w&device=cuda:0&hostname=h");
+    worker_is("w", "status", "online");
+    worker_is("two/cuda:0", "status", "online");
+    worker_is("two/cuda:0", "device", "cuda:0");
+    worker_is("two/cpu", "hostname", "two");
+}
+
 static void node_is(const char *query, const char *node)
 {
     char path[128];
@@ -400,6 +464,7 @@ int main(void)
                                        cmocka_unit_test(numbers_that_are_none_are_left_out),
                                        T(kernelgym_reads_its_form),
                                        T(kernelgym_workers_register),
+                                       T(own_devices_are_told),
                                        T(nodes_keep_their_names),
                                        T(crashes_are_listed_by_content),
                                        T(a_request_has_the_precision_of_the_service),
