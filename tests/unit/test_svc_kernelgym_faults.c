@@ -16,7 +16,8 @@
  *   T23, T26, T28, T29 test_svc_kernelgym, _reply (outcomes, entry points; `kernel_simple` is
  *       refused: no judge for it)                            T34 test_svc_kernelgym (options)
  *   T24, T25, T27, T30 to T33, T40 to T49, T51 to T53 are the gym's own: its corpora of honest and
- *       hostile candidates (tests/torch, tests/hostile) and tools/gpu-check.sh
+ *       hostile candidates (tests/torch, tests/hostile) and tools/gpu-check.sh, whose stage
+ *       `service` sends Triton kernels by this protocol
  *   T50 test_svc_store (an_old_claim...), T54 test_svc_kernelgym_reply (texts...), tokens */
 #include <setjmp.h>
 #include <stdarg.h>
