@@ -174,6 +174,9 @@ def said(result):
     share = coverage(result)
     if share is not None:
         words.append(f"own {share:.2f}")
+    why = (result["metadata"] or {}).get("timing_why")
+    if why and result["correctness"]:
+        words.append(f"({why})")
     return " ".join(w for w in words if w)
 
 

@@ -62,6 +62,8 @@ def workers(run):
     first = s.good("GET", "/workers/status")
     found = [f"{name}: {sorted(w)}" for name, w in first.items()
              if not {"device", "status", "last_heartbeat", "node_id", "hostname"} <= set(w)]
+    if all(w["status"] != "online" for name, w in first.items() if name != "w-1"):
+        found.append("none of the service's own is online")
     time.sleep(0.01)
     s.good("POST", "/worker/heartbeat" + query)
     if s.good("GET", "/workers/status")["w-1"]["last_heartbeat"] <= first["w-1"]["last_heartbeat"]:
