@@ -207,12 +207,33 @@ static void a_piece_without_a_scale(void **state)
     s->dev.ops->free(&s->dev, y);
 }
 
+/* What one answer leaves is the next one's, if it is large enough; the larger of two stays. */
+static void a_block_is_used_again(void **state)
+{
+    (void)state;
+    struct kg_dj_answer a = {0}, b = {0};
+    assert_int_equal(kg_dj_hosted_room(s, &a, 4000, &err), KG_OK);
+    void *large = a.host_block;
+    assert_int_equal(kg_dj_hosted_room(s, &b, 1000, &err), KG_OK);
+    kg_dj_hosted_drop(s, &a);
+    kg_dj_hosted_drop(s, &b);
+    assert_true(a.host_block == NULL && s->spare == large && s->spare_cap == 4000);
+    assert_int_equal(kg_dj_hosted_room(s, &b, 3000, &err), KG_OK);
+    assert_true(b.host_block == large && b.host_cap == 4000 && s->spare == NULL);
+    kg_dj_hosted_drop(s, &b);
+    assert_int_equal(kg_dj_hosted_room(s, &b, 5000, &err), KG_OK);
+    assert_true(b.host_cap == 5000 && s->spare_cap == 0);
+    assert_int_equal(kg_dj_hosted_room(s, &b, KG_DJM_MOST + 1, &err), KG_E_HOST);
+    assert_true(b.host_block == NULL && b.host_cap == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_find_what_the_whole_finds),
         cmocka_unit_test(the_rms_is_of_the_whole),
         cmocka_unit_test(a_piece_without_a_scale),
+        cmocka_unit_test(a_block_is_used_again),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -29,14 +29,14 @@ static bool in_pieces(const struct kg_dj_state *s, bool oracle, const struct kg_
 }
 
 /* Room for what the host keeps. */
-static enum kg_code place_hosted(const struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
+static enum kg_code place_hosted(struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
                                  const struct kg_dj_claims *claims, struct kg_err *err)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < claims->n; i++) {
         n += by_host(s, oracle, &claims->leaf[i]) ? kg_tleaf_count(&claims->leaf[i]) : 0;
     }
-    if (kg_dj_hosted_room(a, n * sizeof(double), err) != KG_OK) {
+    if (kg_dj_hosted_room(s, a, n * sizeof(double), err) != KG_OK) {
         return err->code;
     }
     n = 0;
@@ -70,7 +70,7 @@ static uint64_t place_copies(const struct kg_dj_state *s, struct kg_dj_answer *a
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a)
 {
     kg_dj_release(s, &a->block, &a->cap);
-    kg_dj_hosted_drop(a);
+    kg_dj_hosted_drop(s, a);
     a->there = false;
 }
 

@@ -355,6 +355,18 @@ static void cpu_close(struct kg_device *d)
     d->self = NULL;
 }
 
+static void *cpu_host_alloc(struct kg_device *d, uint64_t bytes)
+{
+    (void)d;
+    return malloc(bytes > 0 ? bytes : 1);
+}
+
+static void cpu_host_free(struct kg_device *d, void *at)
+{
+    (void)d;
+    free(at);
+}
+
 const struct kg_device_ops kg_device_cpu = {
     .kind = "cpu",
     .open = cpu_open,
@@ -366,6 +378,8 @@ const struct kg_device_ops kg_device_cpu = {
     .copy = cpu_copy,
     .upload = cpu_upload,
     .download = cpu_download,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
     .fill = cpu_fill,
     .pattern = cpu_pattern,
     .check = cpu_check,

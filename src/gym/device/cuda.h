@@ -100,6 +100,8 @@ void kg_cuda_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t byte
 void kg_cuda_upload(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes);
 enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
                               struct kg_err *err);
+void *kg_cuda_host_alloc(struct kg_device *d, uint64_t bytes);
+void kg_cuda_host_free(struct kg_device *d, void *at);
 /* cuda_spans.c: */
 void kg_cuda_pattern(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t word);
 enum kg_code kg_cuda_check(struct kg_device *d, const struct kg_dspan *span, size_t n,

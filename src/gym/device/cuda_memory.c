@@ -183,3 +183,20 @@ enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint
     }
     return kg_cuda_wait(c, "download", err);
 }
+
+/* Pinned: copies from and to other memory of the host are five to ten times slower, and their first
+ * one also makes its pages. */
+void *kg_cuda_host_alloc(struct kg_device *d, uint64_t bytes)
+{
+    void *at = NULL;
+    int code = kg_cuda_of(d)->cu.host_alloc(&at, bytes > 0 ? bytes : 1, KG_CU_HOST_PORTABLE);
+    return code == KG_CU_SUCCESS ? at : NULL;
+}
+
+void kg_cuda_host_free(struct kg_device *d, void *at)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    if (at != NULL) {
+        kg_cuda_note(c, c->cu.host_free(at), "free");
+    }
+}

@@ -36,6 +36,7 @@ void kg_dj_state_deinit(struct kg_dj_state *s)
     kg_dj_release(s, &s->aside, &s->aside_cap);
     kg_dj_answer_drop(s, &s->other);
     kg_dj_kept_drop(s, -1);
+    kg_dj_hosted_drop_spare(s);
     kg_rng_deinit(&s->rng);
     kg_device_close(&s->dev);
 }
@@ -52,6 +53,9 @@ static enum kg_code set_cap(struct kg_dj_state *s, const struct kg_djm_req *req)
 {
     s->cap = (int64_t)req->in_bytes;
     s->host_over = req->out_bytes;
+    if (s->host_over == 0) {
+        kg_dj_hosted_drop_spare(s);
+    }
     return KG_OK;
 }
 

@@ -113,6 +113,8 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* of `candidate`; -1: none */
     uint64_t aside, aside_cap;          /* for pieces of what is moved or widened; 0: none yet */
+    void *spare;                        /* memory of the host that no answer uses; hosted.c */
+    uint64_t spare_cap;                 /* its bytes; 0: there is none */
     struct kg_dj_answer other;          /* side OTHER */
     int other_case;
     struct kg_dj_kept kept[KG_DJ_KEPT_SLOTS];
@@ -211,14 +213,16 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
 
 /* hosted.c: values of an oracle that the host keeps, since the device has no room for them.
- * room: host memory of at least so many bytes. take: floating output i from `src` in OUT, in
+ * room: host memory of at least so many bytes. drop: it becomes the spare block, which the next
+ * answer gets, where it is larger than that. take: floating output i from `src` in OUT, in
  * pieces, with the digest of what lies there and its poison as take() of device.h. bounds, compare:
  * as the functions of device.h, for output i of a case, y being the address of what is compared;
  * values that the host keeps are compared piece by piece. The result is that of the whole, but
  * e_ref, which is no less. */
-enum kg_code kg_dj_hosted_room(struct kg_dj_answer *a, uint64_t bytes,
+enum kg_code kg_dj_hosted_room(struct kg_dj_state *s, struct kg_dj_answer *a, uint64_t bytes,
                                struct kg_err *err) KG_MUST_USE;
-void kg_dj_hosted_drop(struct kg_dj_answer *a);
+void kg_dj_hosted_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
+void kg_dj_hosted_drop_spare(struct kg_dj_state *s);
 enum kg_code kg_dj_hosted_take(struct kg_dj_state *s, double *to, struct kg_dtake whole,
                                uint64_t word, struct kg_dtake *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
