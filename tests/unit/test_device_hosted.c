@@ -36,7 +36,7 @@ static int setup(void **state)
     whole = calloc(1, sizeof *whole);
     hosted = calloc(1, sizeof *hosted);
     assert_int_equal(kg_dj_state_init(s, "cpu", 1 << 30, &err), KG_OK);
-    s->piece = PIECE;
+    s->part = 2 * PIECE;
     struct kg_key key = {.w = {7, 11}};
     kg_rng_init(&rng, key, 0);
     return 0;

@@ -25,7 +25,7 @@ static bool by_host(const struct kg_dj_state *s, bool oracle, const struct kg_tl
 /* Large ones are widened piece by piece, so that there is no copy of the whole beside. */
 static bool in_pieces(const struct kg_dj_state *s, bool oracle, const struct kg_tleaf *leaf)
 {
-    return (widens(oracle, leaf) && leaf->bytes > KG_DJ_ASIDE) || by_host(s, oracle, leaf);
+    return (widens(oracle, leaf) && leaf->bytes > s->part) || by_host(s, oracle, leaf);
 }
 
 /* Room for what the host keeps. */
@@ -93,11 +93,11 @@ static enum kg_code take_pieces(struct kg_dj_state *s, uint64_t to, struct kg_dt
                                 uint64_t word, struct kg_dtake *out, struct kg_err *err)
 {
     uint64_t size = kg_tdtype_bytes((enum kg_tdtype)whole.dtype);
-    if (kg_dj_reserve(s, &s->aside, &s->aside_cap, KG_DJ_ASIDE, err) != KG_OK) {
+    if (kg_dj_reserve(s, &s->aside, &s->aside_cap, s->part, err) != KG_OK) {
         return err->code;
     }
     for (uint64_t done = 0, n; done < whole.bytes; done += n) {
-        n = whole.bytes - done < KG_DJ_ASIDE ? whole.bytes - done : KG_DJ_ASIDE;
+        n = whole.bytes - done < s->part ? whole.bytes - done : s->part;
         struct kg_dtake piece = whole;
         piece.dst = s->aside;
         piece.src += done;

@@ -77,8 +77,8 @@ struct kg_device_ops {
     enum kg_code (*download)(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
                              struct kg_err *err);
 
-    /* Memory of the host that upload and download reach at full speed where the device has such; its
-     * contents are undefined. NULL: there is none left. */
+    /* Memory of the host that upload and download reach at full speed where the device has such;
+     * its contents are undefined. NULL: there is none left. */
     void *(*host_alloc)(struct kg_device *d, uint64_t bytes);
     void (*host_free)(struct kg_device *d, void *at); /* NULL: does nothing */
 

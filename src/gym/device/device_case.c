@@ -134,8 +134,8 @@ enum kg_code kg_dj_do_move(struct kg_dj_state *s, const struct kg_djm_req *req, 
     struct kg_dj_case *c;
     struct kg_tleaf old[KG_TWIRE_LEAVES];
     if (kg_dj_case_need(s, req->id, &c, err) != KG_OK ||
-        kg_dj_reserve(s, &s->aside, &s->aside_cap, c->bytes < KG_DJ_ASIDE ? c->bytes : KG_DJ_ASIDE,
-                      err) != KG_OK) {
+        kg_dj_reserve(s, &s->aside, &s->aside_cap, c->bytes < s->part ? c->bytes : s->part, err) !=
+            KG_OK) {
         return err->code;
     }
     memcpy(old, c->leaf, c->n * sizeof *old);

@@ -42,6 +42,13 @@ struct kg_dj_facts {
     bool sealed;        /* runners cannot write to IN, so it is not checked after a call */
 };
 
+/* Most bytes that the judge moves, or widens, at once. A GPU needs more of them for each start of a
+ * kernel to count for nothing. */
+static inline uint64_t kg_dj_part(const struct kg_dj_facts *f)
+{
+    return (uint64_t)(f->clock ? 128 : 16) << 20;
+}
+
 /* How long the request under way has waited for the device. Shared by broker and judge only. The
  * judge adds this time to a call's deadline, because the runner did not use it. */
 struct kg_dj_pause {

@@ -16,7 +16,7 @@ enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t
     }
     kg_rng_init(&s->rng, key, 0);
     s->guard = kg_device_poison(key);
-    s->piece = KG_DJ_PIECE;
+    s->part = kg_dj_part(&s->dev.facts);
     s->cap = cap > 0 ? cap : s->dev.facts.memory_bytes / 4;
     return KG_OK;
 }

@@ -10,9 +10,7 @@
 #include "gym/device/device_msg.h"
 #include "gym/device/points.h"
 
-#define KG_DJ_RING  256                  /* answers remembered per port */
-#define KG_DJ_ASIDE ((uint64_t)16 << 20) /* most bytes that are moved or widened at once */
-#define KG_DJ_PIECE (KG_DJ_ASIDE / 2)
+#define KG_DJ_RING 256 /* answers remembered per port */
 
 /* One tensor of an answer that a port's runner gave, and what was expected. */
 struct kg_dj_seen {
@@ -105,7 +103,7 @@ struct kg_dj_state {
     int64_t cap, held; /* cap, and use, of private memory in bytes */
     uint64_t
         host_over;     /* an oracle's values of more bytes, as f64, are kept by the host; 0: none */
-    uint64_t piece;    /* bytes of f64 that come to the device at once; KG_DJ_PIECE but in tests */
+    uint64_t part;     /* most bytes that are moved or widened at once: kg_dj_part, but in tests */
     struct kg_rng rng; /* draws nonces */
     uint64_t guard;    /* the pattern between masters */
     struct kg_dj_port port[KG_DJ_PORTS];

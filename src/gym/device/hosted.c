@@ -67,11 +67,11 @@ enum kg_code kg_dj_hosted_take(struct kg_dj_state *s, double *to, struct kg_dtak
                                uint64_t word, struct kg_dtake *out, struct kg_err *err)
 {
     uint64_t size = kg_tdtype_bytes((enum kg_tdtype)whole.dtype), n;
-    uint64_t count = whole.bytes / size, most = s->piece / sizeof(double);
-    if (kg_dj_reserve(s, &s->aside, &s->aside_cap, KG_DJ_ASIDE, err) != KG_OK) {
+    uint64_t count = whole.bytes / size, most = s->part / 2 / sizeof(double);
+    if (kg_dj_reserve(s, &s->aside, &s->aside_cap, s->part, err) != KG_OK) {
         return err->code;
     }
-    uint64_t wide = s->aside + KG_DJ_PIECE;
+    uint64_t wide = s->aside + s->part / 2;
     for (uint64_t at = 0; at < count; at += n) {
         n = count - at < most ? count - at : most;
         struct kg_dtake piece = whole;
@@ -114,8 +114,8 @@ static enum kg_code first(struct kg_dj_state *s, const struct kg_dj_case *c, uin
                            .r = c->side[0].at[i],
                            .size = kg_tdtype_bytes(dtype),
                            .n = kg_tleaf_count(l),
-                           .most = s->piece / sizeof(double)};
-    return kg_dj_reserve(s, &s->aside, &s->aside_cap, KG_DJ_ASIDE, err);
+                           .most = s->part / 2 / sizeof(double)};
+    return kg_dj_reserve(s, &s->aside, &s->aside_cap, s->part, err);
 }
 
 /* False: there are no more. */

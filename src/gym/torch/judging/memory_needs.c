@@ -5,7 +5,7 @@
 #define KEPT    (2 * KG_DJ_KEPT_SLOTS * 128 * MB) /* answers that wait for the oracle */
 #define COMFORT 8         /* all cases stay where they need so small a part of the device, */
 #define SHARE   4         /* and no more than this part is taken for comfort */
-#define SMALL   (64 * MB) /* what the judge rounds up, and holds besides */
+#define SMALL   (48 * MB) /* what the judge rounds up, and holds besides */
 
 /* What a rung should have room for, besides what it needs: nothing, what a candidate is owed, and
  * what both sides allocate while they are timed. */
@@ -46,7 +46,7 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         bool single = kg_trung_is_single(rung);
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
         uint64_t wide = kg_trung_hosts(rung) ? 0 : z->wide;
-        out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + SMALL;
+        out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->part + SMALL;
         out->least[rung] =
             out->rest + out->judge[rung] + most(call, z->call) + (single ? 0 : 2 * z->state);
     }

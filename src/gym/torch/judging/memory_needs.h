@@ -17,6 +17,7 @@ struct kg_tsizes {
     uint64_t call;                    /* what a call allocates */
     uint64_t ports;                   /* regions of reference and candidate */
     uint64_t contexts;                /* of the driver, for all processes */
+    uint64_t part;                    /* what the judge moves or widens at once */
 };
 
 struct kg_tneeds {
