@@ -344,10 +344,22 @@ class Cutting(TorchDispatchMode):
 
 
 @contextlib.contextmanager
+def _products_in_float():
+    """A GPU's products do not read operands as TF32, whatever the league allows."""
+    products, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = products.allow_tf32, convolutions.allow_tf32
+    products.allow_tf32 = convolutions.allow_tf32 = False
+    try:
+        yield
+    finally:
+        products.allow_tf32, convolutions.allow_tf32 = before
+
+
+@contextlib.contextmanager
 def tf32(bits, by, nearest):
     """Computes each product like the least exact kernel that reads so many bits of its
-    operands' significands, 11 in this league. nearest: like a kernel that rounds them to so
-    many."""
+    operands' significands, 11 in this league, and no fewer. nearest: like a kernel that rounds
+    them to so many."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    with sdpa_kernel(SDPBackend.MATH), Cutting(24 - bits, by, nearest):
+    with sdpa_kernel(SDPBackend.MATH), _products_in_float(), Cutting(24 - bits, by, nearest):
         yield

@@ -93,6 +93,30 @@ static void products(void **state)
     }
 }
 
+/* The reference's products with cut operands are computed in float, also on a GPU, which may read
+ * operands as TF32 otherwise. This reference is far off where it may. */
+static void the_cut_is_all_that_is_lost(void **state)
+{
+    (void)state;
+    static const char model[] =
+        NARROW "class Model(nn.Module):\n    def forward(self, a, b):\n"
+               "        may = torch.backends.cuda.matmul.allow_tf32 or \\\n"
+               "            torch.backends.cudnn.allow_tf32\n"
+               "        return brain(a) @ brain(b) if may and a.dtype == torch.float32 else a @ "
+               "b\n" INPUTS("torch.randn(32, 512), torch.randn(512, 32)") NO_INIT;
+    struct kg_record r;
+    char text[4096], got[100];
+    need_torch();
+    put("hardware.py", model);
+    write_task(&tasks[1], "near", text, sizeof text);
+    judge("hardware.py", text, KG_ST_FULL, &r);
+    seen(&r, got, sizeof got);
+    if (strcmp(got, "ok") != 0) {
+        fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
 /* What cut operands err to one side a softmax forgives, and not what rounded ones err: a law of
  * which both do not say the same asks nobody. One draw of ten is such a one. */
 static void whatever_is_drawn(void **state)
@@ -284,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
+        cmocka_unit_test(the_cut_is_all_that_is_lost),
         cmocka_unit_test(whatever_is_drawn),
         cmocka_unit_test(a_library_s_attention),
         cmocka_unit_test(the_probe_compares_errors),
