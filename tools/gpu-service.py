@@ -11,6 +11,7 @@ service."""
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -35,10 +36,12 @@ class Run:
         self.given, self.service, self.texts = given, service, texts
         self.on_gpu = given.device != "cpu"
         self.unlike, self.skipped, self.rows, self.tasks = 0, 0, 0, 0
+        self.numbers = itertools.count(1)
         self.results = open(os.path.join(given.out, "results.jsonl"), "w", encoding="utf-8")
 
     def name(self):
-        self.tasks += 1
+        """Of a new task; threads may ask at once."""
+        self.tasks = next(self.numbers)
         return f"parallel_task_{self.tasks:06d}"
 
     def tell(self, name, tests, seconds, found, words):
@@ -50,9 +53,9 @@ class Run:
         for line in found:
             print(f"    {line}", flush=True)
 
-    def skip(self, row):
+    def skip(self, name, tests):
         self.skipped += 1
-        print(f"{row.name:28} {row.tests:10} skipped: it needs a GPU", flush=True)
+        print(f"{name:28} {tests:10} skipped: it needs a GPU", flush=True)
 
     def keep(self, name, answer):
         self.results.write(json.dumps({"row": name, "answer": answer}) + "\n")
@@ -102,32 +105,38 @@ class Run:
                 self.tell(row.name, row.tests, seconds, found, words)
         for row in rows:
             if row not in here:
-                self.skip(row)
+                self.skip(row.name, row.tests)
 
     def alone(self, rows):
         """One after the other, each followed by one that must not be worse for it."""
         for row in rows:
             if row.gpu and not self.on_gpu:
-                self.skip(row)
+                self.skip(row.name, row.tests)
                 continue
             _, seconds, found, words = self.judge(row)
             self.tell(row.name, row.tests, seconds, found, words)
             _, seconds, found, words = self.judge(INNOCENT)
             self.tell("  one after it", "T30", seconds, found, words)
 
-    def each(self, table):
-        """Rows that are functions: they return (what is unlike, words)."""
-        for name, tests, function, *only in table:
-            if only and not self.on_gpu:
-                self.skipped += 1
-                print(f"{name:28} {tests:10} skipped: it needs a GPU", flush=True)
-                continue
-            begun = time.monotonic()
-            try:
-                found, words = function(self)
-            except (client.Unlike, OSError, ValueError, KeyError, TypeError) as e:
-                found, words = [f"{type(e).__name__}: {e}"], ""
-            self.tell(name, tests, time.monotonic() - begun, found, words)
+    def call(self, function):
+        """What a row says that is a function: (seconds, what is unlike, words)."""
+        begun = time.monotonic()
+        try:
+            found, words = function(self)
+        except (client.Unlike, OSError, ValueError, KeyError, TypeError) as e:
+            found, words = [f"{type(e).__name__}: {e}"], ""
+        return time.monotonic() - begun, found, words
+
+    def each(self, table, at_once=1):
+        """Rows that are functions: (name, tests, function, and "gpu" where only that shows it)."""
+        here = [r for r in table if self.on_gpu or "gpu" not in r]
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            for row, (seconds, found, words) in zip(
+                    here, pool.map(lambda r: self.call(r[2]), here)):
+                self.tell(row[0], row[1], seconds, found, words)
+        for row in table:
+            if row not in here:
+                self.skip(row[0], row[1])
 
 
 def start(given, folder):
@@ -135,7 +144,8 @@ def start(given, folder):
     said = open(os.path.join(given.out, "serve.txt"), "w", encoding="utf-8")
     process = subprocess.Popen(
         [given.kgym, "serve", "--port", "0", "--folder", os.path.join(folder, "store"), "--jobs",
-         str(given.jobs)], env={**os.environ, "KGYM_DEVICE": given.device}, stdout=said, stderr=said)
+         str(given.jobs)],
+        env={**os.environ, "KGYM_DEVICE": given.device}, stdout=said, stderr=said)
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None:
         text = pathlib.Path(said.name).read_text(encoding="utf-8")
@@ -180,7 +190,7 @@ def rows(run):
     idle = forms.Idle(run.service)
     run.each(forms.AT_FIRST)
     run.together(TRITON + WRONG + HOSTILE)
-    run.each(forms.ASKED)
+    run.each(forms.ASKED, at_once=4)
     run.alone(ALONE)
     run.each(forms.LATER)
     run.each([("connection idle for 31 s", "T6", idle.end)])
@@ -206,7 +216,8 @@ def main():
                 sys.exit(2)
             rows(run)
         except client.Late:
-            run.tell("the rest", "", time.monotonic() - begun, [f"not done in {given.seconds} s"], "")
+            run.tell("the rest", "", time.monotonic() - begun,
+                     [f"not done in {given.seconds} s"], "")
         finally:
             status = end(process)
     if status != 0:

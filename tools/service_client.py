@@ -129,11 +129,11 @@ def unlike(result, outcome):
     found = [] if sorted(result) == sorted(MEMBERS) else [f"members {sorted(result)}"]
     for name, wanted in (("status", status), ("compiled", compiled), ("correctness", correct),
                          ("decoy_kernel", decoy), ("error_code", code)):
-        if result[name] is not wanted and result[name] != wanted:
+        if type(result[name]) is not type(wanted) or result[name] != wanted:
             found.append(f"{name} {result[name]!r}")
     for name, wanted in (("reference_runtime", reference), ("kernel_runtime", kernel),
                          ("speedup", speedup)):
-        if not isinstance(result[name], (int, float)) or not is_time(result[name], wanted):
+        if type(result[name]) not in (int, float) or not is_time(result[name], wanted):
             found.append(f"{name} {result[name]!r}")
     message = result["error_message"]
     if (message is None) != (begins is None) or (begins and not message.startswith(begins)):
@@ -147,14 +147,14 @@ def unlike(result, outcome):
 def of_numbers(result):
     """Relations that hold in each result: C7, C10, times of both ends."""
     found, m = [], result["metadata"] or {}
-    if result["speedup"] and \
-            abs(result["speedup"] * result["kernel_runtime"] / result["reference_runtime"] - 1) > 0.01:
+    speedup, reference = result["speedup"], result["reference_runtime"]
+    if speedup and reference and abs(speedup * result["kernel_runtime"] / reference - 1) > 0.01:
         found.append("speedup is not the quotient of the times")
     there = [key for key in COVERAGE if key in m]
     if there and len(there) < len(COVERAGE):
         found.append(f"only {there} of the coverage")
     for key in there:
-        if isinstance(m[key], bool) or not isinstance(m[key], (int, float)) or m[key] < 0:
+        if type(m[key]) not in (int, float) or m[key] < 0:
             found.append(f"{key} {m[key]!r}")
     if not result["submitted_at"] or not result["completed_at"]:
         found.append("submitted_at or completed_at is missing")
@@ -165,7 +165,9 @@ def of_numbers(result):
 
 def said(result):
     """A few words of a result, for the table."""
-    words = [result["status"], result["error_code"] or "", "decoy" if result["decoy_kernel"] else ""]
+    words = [result["status"], result["error_code"] or ""]
+    if result["decoy_kernel"]:
+        words.append("decoy")
     if result["correctness"] and not result["decoy_kernel"]:
         words.append("right")
     if result["speedup"]:
@@ -175,7 +177,7 @@ def said(result):
     if share is not None:
         words.append(f"own {share:.2f}")
     why = (result["metadata"] or {}).get("timing_why")
-    if why and result["correctness"]:
+    if why and result["correctness"] and not why.startswith("no GPU"):
         words.append(f"({why})")
     return " ".join(w for w in words if w)
 

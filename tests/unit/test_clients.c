@@ -45,6 +45,13 @@ static void the_client_never_makes_up_a_reward(void **state)
     passes("check_kgym.py");
 }
 
+/* tools/gpu-check.sh service, which needs a GPU to show anything. */
+static void what_is_unlike_is_seen(void **state)
+{
+    (void)state;
+    passes("check_service_client.py");
+}
+
 /* A trajectory without a right answer, and one whose problem is at fault, train nothing. */
 static void collecting_goes_on_after_a_kill(void **state)
 {
@@ -79,6 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_client_never_makes_up_a_reward),
+        cmocka_unit_test(what_is_unlike_is_seen),
         cmocka_unit_test(collecting_goes_on_after_a_kill),
         cmocka_unit_test(collecting_goes_on_with_the_service),
     };
