@@ -26,16 +26,17 @@ static bool read_words(const json_t *device, char model[KG_SVC_KERNELGYM_MODEL])
 {
     static const char begins[] = "model:";
     bool gpu = false;
-    size_t i, n = 0;
+    size_t i;
     json_t *word;
     model[0] = '\0';
     json_array_foreach(json_object_get(device, "words"), i, word)
     {
         const char *s = json_string_value(word);
+        size_t n = strlen(model);
         gpu = gpu || strcmp(s, "cuda") == 0;
-        if (strncmp(s, begins, strlen(begins)) == 0 && n < KG_SVC_KERNELGYM_MODEL) {
-            n += (size_t)snprintf(model + n, KG_SVC_KERNELGYM_MODEL - n, "%s%s", n > 0 ? " " : "",
-                                  s + strlen(begins));
+        if (strncmp(s, begins, strlen(begins)) == 0) {
+            snprintf(model + n, KG_SVC_KERNELGYM_MODEL - n, "%s%s", n > 0 ? " " : "",
+                     s + strlen(begins));
         }
     }
     return gpu;
