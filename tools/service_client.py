@@ -150,6 +150,9 @@ def of_numbers(result):
     speedup, reference = result["speedup"], result["reference_runtime"]
     if speedup and reference and abs(speedup * result["kernel_runtime"] / reference - 1) > 0.01:
         found.append("speedup is not the quotient of the times")
+    windows = (m.get("timing") or {}).get("reference") or {}
+    if speedup and windows and not 0.5 < windows["median"] / reference < 2:
+        found.append(f"metadata.timing.reference {windows['median']}, not near {reference}")
     there = [key for key in COVERAGE if key in m]
     if there and len(there) < len(COVERAGE):
         found.append(f"only {there} of the coverage")

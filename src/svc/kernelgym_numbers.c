@@ -50,17 +50,16 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* In ms, of all windows of all processes, K subtracted; null where there is none. */
+/* In ms, of all windows of all processes, which are after K; null where there is none. */
 static json_t *spread_of(const json_t *samples, const char *side)
 {
     double *x = calloc(WINDOWS_MOST, sizeof *x), sum = 0, square = 0;
     size_t n = 0;
     KG_ASSERT(x != NULL);
     for (size_t s = 0; s < json_array_size(samples); s++) {
-        const json_t *sample = json_array_get(samples, s), *list = get(sample, side);
-        double overhead = number(sample, "overhead_ns");
+        const json_t *list = get(json_array_get(samples, s), side);
         for (size_t i = 0; i < json_array_size(list) && n < WINDOWS_MOST; i++) {
-            double window = json_number_value(json_array_get(list, i)) - overhead;
+            double window = json_number_value(json_array_get(list, i));
             x[n++] = (isfinite(window) && window > 0 ? window : 1) / 1e6;
         }
     }

@@ -52,6 +52,12 @@ class Unlike(unittest.TestCase):
         self.differs("untimed", speedup=1.0)
         self.differs("success", completed_at=None)
 
+    def test_spread_and_time_are_of_one_size(self):
+        near = {"timing": {"reference": {"median": 2.1}, "kernel": {"median": 2.0}}}
+        self.assertEqual(client.unlike({**result_of("success"), "metadata": near}, "success"), [])
+        for median in (1e-6, 0.9, 4.5):
+            self.differs("success", metadata={"timing": {"reference": {"median": median}}})
+
     def test_coverage(self):
         numbers = dict(zip(client.COVERAGE, (1, 2, 5.0, 10.0)))
         right = {**result_of("success"), "metadata": numbers}
