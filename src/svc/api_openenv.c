@@ -103,9 +103,34 @@ static bool is_ulid(const char *id)
            strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == KG_ULID_LEN - 1;
 }
 
-/* A name of the suites' problems: the same one for the same word. The caller frees it; NULL: the
- * suites can't be read. */
-static json_t *draw_problem(const struct kg_svc_api *a, const char *word)
+/* The first of list [n], from this place on and round, that a device can judge, since the job of
+ * another would wait for ever; where there is none, the first. A row of a file has no name that an
+ * episode may begin with. */
+static json_t *first_served(struct kg_svc_api *a, const json_t *list, size_t at)
+{
+    const struct kg_svc_gym *g = a->o->gym;
+    size_t n = json_array_size(list);
+    json_t *first = NULL;
+    char device[KG_SVC_DEVICE_MAX], none[KG_SVC_DEVICE_MAX] = ""; /* none: nobody offers that */
+    for (size_t i = 0; i < n; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        json_t *name = json_object_get(json_array_get(list, (at + i) % n), "problem");
+        const char *word = json_string_value(name);
+        if (kg_svc_is_path(word) || g->problem(g->ctx, word, device, &err) != KG_OK) {
+            continue;
+        }
+        first = first != NULL ? first : name;
+        if (strcmp(device, none) != 0 && kg_svc_is_served(a, device)) {
+            return name;
+        }
+        snprintf(none, sizeof none, "%s", device);
+    }
+    return first;
+}
+
+/* A name of the suites' problems: the same one for the same word, as long as the same devices are
+ * there. The caller frees it; NULL: the suites can't be read. */
+static json_t *draw_problem(struct kg_svc_api *a, const char *word)
 {
     struct kg_err err = KG_ERR_INIT;
     char sum[KG_SHA256_HEX], first[16];
@@ -114,7 +139,7 @@ static json_t *draw_problem(const struct kg_svc_api *a, const char *word)
         kg_sha256_hex(word, strlen(word), sum);
         snprintf(first, sizeof first, "%.15s", sum);
         size_t at = strtoull(first, NULL, 16) % json_array_size(list);
-        name = json_incref(json_object_get(json_array_get(list, at), "problem"));
+        name = json_incref(first_served(a, list, at));
     }
     json_decref(list);
     return name;
@@ -139,6 +164,7 @@ static void open_episode(struct kg_svc_session *s)
     }
     const struct kg_svc_traj_wish w = {.problem = m->problem != NULL ? m->problem
                                                                      : json_string_value(drawn),
+                                       .drawn_by = m->problem == NULL ? word : NULL,
                                        .preset = m->preset,
                                        .rewards = m->rewards != NULL ? m->rewards : REWARDS,
                                        .language = m->language,

@@ -92,6 +92,9 @@ enum kg_code kg_svc_put_aside(struct kg_svc_store *store, const char *device, co
                               struct kg_err *err) KG_MUST_USE;
 /* {"code", "message", "devices", "waiting", "lacks"}: why a waiting job waits. */
 json_t *kg_svc_waits_for(struct kg_svc_api *a, const struct kg_svc_job *job);
+/* Is there a device that offers these needs (offer.h) and is not put aside? True as well where no
+ * device is known: one may still join. */
+bool kg_svc_is_served(struct kg_svc_api *a, const char *needs);
 
 /* --- monitoring (api_metrics.c) --- */
 

@@ -45,34 +45,55 @@ static json_t *lacking(const struct reason *r)
     return json_array();
 }
 
-json_t *kg_svc_waits_for(struct kg_svc_api *a, const struct kg_svc_job *job)
+/* Each device of each worker that is there. */
+static struct reason look_at_all(struct kg_svc_api *a, const char *needs)
 {
-    struct reason r = {.needs = job->device};
-    struct kg_svc_stats s = {.lanes = 0};
-    struct kg_err ignored = KG_ERR_INIT;
-    json_t *w, *d;
+    struct reason r = {.needs = needs};
     const char *worker;
+    json_t *w, *d;
     size_t i;
     kg_svc_notices_tick(a);
-    json_object_foreach(a->workers, worker,
-                        w){json_array_foreach(json_object_get(w, "devices"), i, d){
-        if (kg_svc_worker_is_there(w, kg_svc_now_ms())){look_at(&r, a, d);
+    json_object_foreach(a->workers, worker, w)
+    {
+        bool there = kg_svc_worker_is_there(w, kg_svc_now_ms());
+        json_array_foreach(json_object_get(w, "devices"), i, d)
+        {
+            if (there) {
+                look_at(&r, a, d);
+            }
+        }
+    }
+    return r;
 }
+
+bool kg_svc_is_served(struct kg_svc_api *a, const char *needs)
+{
+    struct reason r = look_at_all(a, needs);
+    if (r.there == 0) { /* one may have joined since they were read */
+        kg_svc_notices_read(a);
+        r = look_at_all(a, needs);
+    }
+    return r.there == 0 || r.serve > 0;
 }
-}
-(void)!a->store->kind->stats(a->store, &s, &ignored);
-const char *code = r.there == 0  ? "no_worker"
-                   : r.serve > 0 ? "turn"
-                   : r.aside > 0 ? "aside"
-                                 : "no_device";
-const char *message = r.there == 0  ? "no worker has joined"
-                      : r.serve > 0 ? "devices that can run it have other jobs first"
-                      : r.aside > 0
-                          ? "each device that can run it is put aside: GET /v1/devices says why"
-                          : "no device of a worker offers what it needs";
-json_t *out = json_pack("{s:s, s:s, s:I, s:I}", "code", code, "message", message, "devices",
-                        (json_int_t)r.serve, "waiting", (json_int_t)s.jobs[KG_SVC_WAITING]);
-json_object_set_new(out, "lacks",
-                    r.there > 0 && r.serve + r.aside == 0 ? lacking(&r) : json_array());
-return out;
+
+json_t *kg_svc_waits_for(struct kg_svc_api *a, const struct kg_svc_job *job)
+{
+    const struct reason r = look_at_all(a, job->device);
+    struct kg_svc_stats s = {.lanes = 0};
+    struct kg_err ignored = KG_ERR_INIT;
+    (void)!a->store->kind->stats(a->store, &s, &ignored);
+    const char *code = r.there == 0  ? "no_worker"
+                       : r.serve > 0 ? "turn"
+                       : r.aside > 0 ? "aside"
+                                     : "no_device";
+    const char *message = r.there == 0  ? "no worker has joined"
+                          : r.serve > 0 ? "devices that can run it have other jobs first"
+                          : r.aside > 0
+                              ? "each device that can run it is put aside: GET /v1/devices says why"
+                              : "no device of a worker offers what it needs";
+    json_t *out = json_pack("{s:s, s:s, s:I, s:I}", "code", code, "message", message, "devices",
+                            (json_int_t)r.serve, "waiting", (json_int_t)s.jobs[KG_SVC_WAITING]);
+    json_object_set_new(out, "lacks",
+                        r.there > 0 && r.serve + r.aside == 0 ? lacking(&r) : json_array());
+    return out;
 }

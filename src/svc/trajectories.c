@@ -185,7 +185,7 @@ static bool check_wish(const struct kg_svc_traj_asker *who, const struct kg_svc_
 
 static json_t *head_json(const struct kg_svc_traj_wish *w, const struct kg_buf *prompt)
 {
-    json_t *head = json_pack("{s:s, s:s?, s:O?, s:s?, s:s?, s:s?, s:s?}", "problem", w->problem,
+    json_t *head = json_pack("{s:s?, s:s?, s:O?, s:s?, s:s?, s:s?, s:s?}", "problem", w->problem,
                              "preset", w->preset, "set", w->set, "rewards", w->rewards, "priority",
                              w->priority, "language", w->language, "system", w->system);
     json_object_set_new(head, "prompt", kg_json_text(prompt->data, prompt->len));
@@ -241,19 +241,25 @@ static bool prepare(struct open_op *o, const struct kg_svc_traj_wish *w)
     return ok;
 }
 
-/* The prompt is left out of the hash: a gym that is newer may tell another one. */
+/* The prompt is left out of the hash: a gym that is newer may tell another one. So is a problem
+ * that was drawn. */
 static void hash_wish(const struct kg_svc_traj *row, const struct kg_svc_traj_wish *w,
                       char out[KG_SHA256_HEX])
 {
     struct kg_sha256 h;
     struct kg_buf none, text;
+    struct kg_svc_traj_wish named = *w;
+    named.problem = w->drawn_by == NULL ? w->problem : NULL;
     kg_buf_init(&none, 16);
     kg_buf_init(&text, 1u << 20);
-    json_t *head = head_json(w, &none);
+    json_t *head = head_json(&named, &none);
     kg_json_dump(head, &text);
     json_decref(head);
     kg_sha256_begin(&h);
     kg_sha256_part(&h, text.data, text.len);
+    if (w->drawn_by != NULL) {
+        kg_sha256_part(&h, w->drawn_by, strlen(w->drawn_by));
+    }
     kg_sha256_part(&h, row->group, strlen(row->group));
     kg_sha256_part(&h, w->meta != NULL ? w->meta : "", w->meta_len);
     kg_sha256_part(&h, &row->most_turns, sizeof row->most_turns);

@@ -22,7 +22,10 @@ struct kg_svc_api;
 typedef void kg_svc_traj_answer(void *ctx, int status, const char *text, size_t len);
 
 struct kg_svc_traj_wish {
-    const char *problem;                                            /* a name of the suites */
+    const char *problem; /* a name of the suites */
+    /* NULL: the client named the problem. Else it was drawn by this word, which tells one wish of a
+     * key from another in place of the problem: a draw may have another outcome later. */
+    const char *drawn_by;
     const char *preset, *rewards, *language, *system, *group, *key; /* NULL: none */
     const json_t *set;    /* object of options; NULL: none */
     const char *priority; /* NULL: normal */

@@ -435,6 +435,98 @@ static void what_the_gym_could_not_do_is_an_error(void **state)
     ws_end(&c);
 }
 
+/* --- problems that are drawn --- */
+
+/* Resets with these members; the problem that was drawn, which the caller frees. */
+static json_t *draw(struct client *c, const char *members)
+{
+    char text[256];
+    snprintf(text, sizeof text, "{\"type\": \"reset\", \"data\": {%s}}", members);
+    ws_say(c, text);
+    json_t *j = ws_get(c);
+    const json_t *seen = json_object_get(json_object_get(j, "data"), "observation");
+    json_t *name = json_incref(json_object_get(seen, "problem"));
+    assert_non_null(name);
+    json_decref(j);
+    return name;
+}
+
+/* Where it is in the list of problems. */
+static size_t place_of(const json_t *list, const json_t *name)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_equal(json_object_get(json_array_get(list, i), "problem"), name)) {
+            return i;
+        }
+    }
+    fail_msg("it drew %s", json_string_value(name));
+    return 0;
+}
+
+static bool is_c(const json_t *list, size_t at)
+{
+    return strcmp(svc_text(json_array_get(list, at), "language"), "c") == 0;
+}
+
+static void await_device(void)
+{
+    for (size_t n = 0; n == 0;) {
+        json_t *j = svc_json(200, "GET", "/v1/devices", "");
+        n = json_array_size(json_object_get(j, "devices"));
+        json_decref(j);
+    }
+}
+
+/* Without a device all problems are drawn; with one, the next that it can judge. A host without
+ * PyTorch has none for most of them. An episode that was begun keeps its problem. */
+static void a_drawn_problem_can_be_judged(void **state)
+{
+    enum { SEEDS = 12 };
+    char members[64], kept[64] = "", id[32];
+    size_t first[SEEDS], others = 0;
+    struct client c;
+    (void)state;
+    svc_start("--no-work");
+    json_t *all = svc_json(200, "GET", "/v1/problems", "");
+    const json_t *list = json_object_get(all, "problems");
+    ws_open(&c);
+    for (int i = 0; i < SEEDS; i++) {
+        snprintf(members, sizeof members, "\"seed\": %d", i);
+        json_t *name = draw(&c, members);
+        first[i] = place_of(list, name);
+        json_decref(name);
+        if (!is_c(list, first[i])) {
+            others++;
+            snprintf(kept, sizeof kept, "\"seed\": %d, \"episode_id\": \"kept\"", i);
+        }
+    }
+    assert_in_range(others, 1, SEEDS - 1);
+    json_t *before = draw(&c, kept);
+    ws_end(&c); /* without a close */
+    assert_int_equal(svc_end(SIGTERM), 0);
+
+    svc_start("--jobs 1");
+    await_device();
+    ws_open(&c);
+    json_t *after = draw(&c, kept);
+    assert_true(json_equal(before, after));
+    for (int i = 0; i < SEEDS; i++) {
+        snprintf(members, sizeof members, "\"seed\": %d", i);
+        json_t *name = draw(&c, members);
+        while (!is_c(list, first[i])) {
+            first[i] = (first[i] + 1) % json_array_size(list);
+        }
+        assert_int_equal(place_of(list, name), first[i]);
+        json_decref(name);
+    }
+    ws_say(&c, STEP);
+    is_turn(ws_get(&c), 1, id);
+    ws_end(&c);
+    json_decref(before);
+    json_decref(after);
+    json_decref(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +545,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_says_nothing_is_closed, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(what_the_gym_could_not_do_is_an_error, svc_setup,
                                         svc_teardown),
+        cmocka_unit_test_setup_teardown(a_drawn_problem_can_be_judged, svc_setup, svc_teardown),
     };
+    char python[2048]; /* nothing here needs PyTorch, and one test needs that it is not there */
+    const char *tree = getenv("KGYM_TREE");
+    snprintf(python, sizeof python, "%s/tests/support/python-without-torch", tree ? tree : ".");
+    setenv("KGYM_PYTHON", python, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
