@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "rl/methods/streams.h"
 
 #define LOOK_MS 200 /* between two looks at cancel */
@@ -21,8 +22,13 @@ struct rl_recheck {
 
 const char *rl_recheck_state_name(enum rl_recheck_state s)
 {
-    static const char *const name[] = {"waits", "held", "wrong", "slower", "no_verdict"};
+    static const char *const name[] = {"waits", "held", "wrong", "slower", "untimed", "no_verdict"};
     return name[s];
+}
+
+bool rl_recheck_counts_in(enum rl_recheck_state s)
+{
+    return s == RL_RECHECK_HELD || s == RL_RECHECK_WRONG || s == RL_RECHECK_SLOWER;
 }
 
 enum kg_code rl_recheck_create(const struct rl_recheck_options *o, struct rl_recheck **out,
@@ -138,8 +144,25 @@ void rl_recheck_speeds(const struct rl_recheck_counts *c, double *first, double 
     *again = exp(c->again_log / (double)c->timed);
 }
 
+/* A busy host may have no time of a candidate, or one in too wide an interval. */
+static bool is_timed(const struct kgym_result *k)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *record = NULL;
+    if (k->record == NULL ||
+        kg_json_parse(k->record, k->record_len, "record", &record, &ignored) != KG_OK) {
+        return false;
+    }
+    const char *status =
+        json_string_value(json_object_get(json_object_get(record, "timing"), "status"));
+    bool timed = status != NULL && strcmp(status, "measured") == 0 && k->speedup > 0;
+    json_decref(record);
+    return timed;
+}
+
 static void judge(struct rl_recheck_item *item, const struct kgym_result *k)
 {
+    bool fast = item->first_speedup > RL_RECHECK_FAST;
     snprintf(item->name, sizeof item->name, "%s", k->verdict ? k->verdict : "");
     if (k->verdict == NULL) {
         item->state = RL_RECHECK_NO_VERDICT;
@@ -149,11 +172,14 @@ static void judge(struct rl_recheck_item *item, const struct kgym_result *k)
         item->state = RL_RECHECK_WRONG;
         return;
     }
-    item->speedup = number(k->speedup);
+    if (!is_timed(k)) {
+        item->state = fast ? RL_RECHECK_UNTIMED : RL_RECHECK_HELD;
+        return;
+    }
+    item->speedup = k->speedup;
     item->speedup_lo = number(k->speedup_lo);
     item->speedup_hi = number(k->speedup_hi);
-    bool slower = item->first_speedup > RL_RECHECK_FAST && !(item->speedup > RL_RECHECK_FAST);
-    item->state = slower ? RL_RECHECK_SLOWER : RL_RECHECK_HELD;
+    item->state = fast && !(item->speedup > RL_RECHECK_FAST) ? RL_RECHECK_SLOWER : RL_RECHECK_HELD;
 }
 
 /* *took: a result was there. */
@@ -174,10 +200,11 @@ static enum kg_code take(struct rl_recheck *r, int timeout_ms, bool *took, struc
     kgym_result_free(k);
     enum rl_recheck_state s = r->item[i].state;
     r->done++;
-    r->counts.failed += s == RL_RECHECK_NO_VERDICT;
-    r->counts.checked += s != RL_RECHECK_NO_VERDICT;
+    bool counts = rl_recheck_counts_in(s);
+    r->counts.failed += !counts;
+    r->counts.checked += counts;
     r->counts.held += s == RL_RECHECK_HELD;
-    r->counts.disagreed += s == RL_RECHECK_WRONG || s == RL_RECHECK_SLOWER;
+    r->counts.disagreed += counts && s != RL_RECHECK_HELD;
     count_speed(&r->counts, &r->item[i]);
     *took = true;
     return KG_OK;

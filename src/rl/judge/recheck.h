@@ -28,14 +28,18 @@ struct rl_recheck_options {
 };
 
 enum rl_recheck_state {
-    RL_RECHECK_WAITS,     /* not judged yet */
-    RL_RECHECK_HELD,      /* ok again, and above 1.2x again if it was */
-    RL_RECHECK_WRONG,     /* another verdict than ok */
-    RL_RECHECK_SLOWER,    /* ok, but no longer above 1.2x */
-    RL_RECHECK_NO_VERDICT /* the gym had none: it counts neither way */
+    RL_RECHECK_WAITS,  /* not judged yet */
+    RL_RECHECK_HELD,   /* ok again, and above 1.2x again if it was */
+    RL_RECHECK_WRONG,  /* another verdict than ok */
+    RL_RECHECK_SLOWER, /* ok, but no longer above 1.2x */
+    /* These two count neither way: */
+    RL_RECHECK_UNTIMED,   /* ok, and it was above 1.2x; the gym has no time now that it trusts */
+    RL_RECHECK_NO_VERDICT /* the gym had none */
 };
 /* "held", "wrong", ...; static. */
 const char *rl_recheck_state_name(enum rl_recheck_state s);
+/* Does it count, as held or as not? */
+bool rl_recheck_counts_in(enum rl_recheck_state s);
 
 /* One reply. The caller fills all down to `first_speedup`. */
 struct rl_recheck_item {
@@ -45,8 +49,9 @@ struct rl_recheck_item {
     size_t len;
     double first_speedup; /* 0: not measured */
     enum rl_recheck_state state;
-    char name[24];                          /* the second verdict; "": none */
-    double speedup, speedup_lo, speedup_hi; /* of the second record; 0: not measured */
+    char name[24]; /* the second verdict; "": none */
+    /* Of the second record; 0: not measured, or not trusted. */
+    double speedup, speedup_lo, speedup_hi;
 };
 
 struct rl_recheck_counts {
@@ -55,7 +60,7 @@ struct rl_recheck_counts {
     uint64_t checked;   /* of them: judged again */
     uint64_t held;      /* of them */
     uint64_t disagreed; /* of them: checked - held */
-    uint64_t failed;    /* no verdict */
+    uint64_t failed;    /* no verdict, or no time where one is needed */
     /* Of those that were right and timed both times: sums of ln s. What was chosen because it
      * looked fast is slower the second time, by chance alone. */
     uint64_t timed;

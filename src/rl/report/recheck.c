@@ -51,7 +51,7 @@ static json_t *result_of(const struct list *l, const char *preset)
     json_t *o = json_object(), *items = json_array();
     long held = 0, n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        bool judged = l->item[i].state != RL_RECHECK_NO_VERDICT;
+        bool judged = rl_recheck_counts_in(l->item[i].state);
         n += i < l->random && judged;
         held += i < l->random && l->item[i].state == RL_RECHECK_HELD;
         json_array_append_new(items, item_json(l, i));
