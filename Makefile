@@ -211,9 +211,11 @@ $(B)/kgops/kgops.h: kgops/kgops.h
 	@cp $< $@
 
 # What a Python runner calls through ctypes: the sandbox's steps, from the same sources. Needs libc only.
-LADDER  := $(wildcard $(patsubst %,src/gym/sandbox/%.c,child mounts netns ids landlock image seccomp_load)) src/base/message.c
+LADDER  := $(wildcard $(patsubst %,src/gym/sandbox/%.c,child mounts netns ids landlock image seccomp_load)) \
+           src/base/message.c src/base/ruleset.c
 $(B)/libkgym_probe.so: $(wildcard src/probe/*.c) $(LADDER) $(wildcard src/probe/*.h) src/gym/tensor/tensor_wire.h src/gym/run/wire.h \
-                       src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/base/message.h
+                       src/gym/sandbox/plan.h src/gym/sandbox/sandbox.h src/gym/sandbox/seccomp.h src/base/message.h \
+                       src/base/ruleset.h
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-z,defs -Wl,-z,now $(filter %.c,$^) -o $@ -ldl

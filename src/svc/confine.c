@@ -1,5 +1,4 @@
-/* Landlock and a filter of system calls around the api process. The kernel's numbers are repeated
- * here, because distributions ship headers that are older than their kernels. */
+/* Landlock and a filter of system calls around the api process. */
 #include "svc/confine.h"
 
 #include <errno.h>
@@ -11,52 +10,17 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#define SYS_landlock_add_rule       445
-#define SYS_landlock_restrict_self  446
-#endif
+#include "base/ruleset.h"
 
 /* --- files, TCP, signals --- */
 
-/* Source: include/uapi/linux/landlock.h, Linux 6.12. */
 enum {
-    EXECUTE = 1 << 0,
-    WRITE_FILE = 1 << 1,
-    READ_FILE = 1 << 2,
-    READ_DIR = 1 << 3,
-    REMOVE_FILE = 1 << 5,
-    MAKE_REG = 1 << 8,
-    ALL_ABI1 = (1 << 13) - 1,
-    REFER = 1 << 13,     /* ABI 2 */
-    TRUNCATE = 1 << 14,  /* ABI 3 */
-    IOCTL_DEV = 1 << 15, /* ABI 5 */
-    TO_READ = READ_FILE | READ_DIR,
-    TO_CHANGE = TO_READ | WRITE_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE,
-    OF_A_FILE = READ_FILE | WRITE_FILE | TRUNCATE
+    TO_READ = KG_RULE_READ_FILE | KG_RULE_READ_DIR,
+    TO_CHANGE =
+        TO_READ | KG_RULE_WRITE_FILE | KG_RULE_REMOVE_FILE | KG_RULE_MAKE_REG | KG_RULE_TRUNCATE
 };
-enum { NET_BIND = 1, NET_CONNECT = 2 /* ABI 4 */, SCOPE_SOCKET_SIGNAL = 3 /* ABI 6 */ };
-enum { CREATE_VERSION = 1, RULE_PATH = 1, RULE_PORT = 2 };
-
-struct ruleset {
-    uint64_t fs, net, scoped;
-};
-struct path_rule {
-    uint64_t allowed;
-    int32_t fd;
-} __attribute__((packed));
-struct port_rule {
-    uint64_t allowed, port;
-};
-
-static int landlock_abi(void)
-{
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
-    return abi < 0 ? 0 : (int)abi;
-}
 
 static enum kg_code failed(const char *what, struct kg_err *err)
 {
@@ -67,37 +31,35 @@ static enum kg_code failed(const char *what, struct kg_err *err)
 static enum kg_code allow_path(int rules, const char *path, uint64_t rights, struct kg_err *err)
 {
     struct stat st;
-    struct path_rule rule = {rights, open(path, O_PATH | O_CLOEXEC)};
-    if (rule.fd < 0) {
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? KG_OK : failed(path, err);
     }
-    if (fstat(rule.fd, &st) == 0 && !S_ISDIR(st.st_mode)) {
-        rule.allowed &= OF_A_FILE;
+    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        rights &= KG_RULE_OF_A_FILE;
     }
-    bool done = syscall(SYS_landlock_add_rule, rules, RULE_PATH, &rule, 0) == 0;
-    enum kg_code code = done ? KG_OK : failed(path, err);
-    close(rule.fd);
+    enum kg_code code = kg_ruleset_allow(rules, fd, rights) == 0 ? KG_OK : failed(path, err);
+    close(fd);
     return code;
 }
 
-static enum kg_code allow_all(int rules, const struct kg_svc_reach *reach,
-                              const struct ruleset *set, struct kg_err *err)
+static enum kg_code allow_all(int rules, int abi, uint64_t handled,
+                              const struct kg_svc_reach *reach, struct kg_err *err)
 {
     /* Names of hosts are looked up again when the connection to the store is. */
     static const char *const names[] = {"/etc/hosts",     "/etc/resolv.conf", "/etc/nsswitch.conf",
                                         "/etc/host.conf", "/etc/gai.conf",    NULL};
     const char *const *list[] = {reach->reads, reach->connects > 0 ? names : NULL};
-    enum kg_code code = allow_path(rules, reach->folder, TO_CHANGE & set->fs, err);
+    enum kg_code code = allow_path(rules, reach->folder, TO_CHANGE & handled, err);
     /* What it knows of itself: a sanitizer looks for leaks there when the process ends. */
-    code = code != KG_OK ? code : allow_path(rules, "/proc/self", TO_READ & set->fs, err);
+    code = code != KG_OK ? code : allow_path(rules, "/proc/self", TO_READ & handled, err);
     for (size_t l = 0; l < 2; l++) {
         for (size_t i = 0; code == KG_OK && list[l] != NULL && list[l][i] != NULL; i++) {
-            code = allow_path(rules, list[l][i], TO_READ & set->fs, err);
+            code = allow_path(rules, list[l][i], TO_READ & handled, err);
         }
     }
-    struct port_rule port = {NET_CONNECT, (uint64_t)reach->connects};
-    if (code == KG_OK && reach->connects > 0 && set->net != 0 &&
-        syscall(SYS_landlock_add_rule, rules, RULE_PORT, &port, 0) != 0) {
+    if (code == KG_OK && reach->connects > 0 && abi >= KG_RULESET_ABI_TCP &&
+        kg_ruleset_allow_connect(rules, (uint16_t)reach->connects) != 0) {
         return failed("allow a port", err);
     }
     return code;
@@ -105,17 +67,13 @@ static enum kg_code allow_all(int rules, const struct kg_svc_reach *reach,
 
 static enum kg_code restrict_files(int abi, const struct kg_svc_reach *reach, struct kg_err *err)
 {
-    struct ruleset set = {.fs = ALL_ABI1 | (abi >= 2 ? REFER : 0) | (abi >= 3 ? TRUNCATE : 0) |
-                                (abi >= 5 ? IOCTL_DEV : 0),
-                          .net = abi >= 4 ? NET_BIND | NET_CONNECT : 0,
-                          .scoped = abi >= 6 ? SCOPE_SOCKET_SIGNAL : 0};
-    size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-    int rules = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0);
+    uint64_t handled;
+    int rules = kg_ruleset_create(abi, &handled);
     if (rules < 0) {
         return failed("create a ruleset", err);
     }
-    enum kg_code code = allow_all(rules, reach, &set, err);
-    if (code == KG_OK && syscall(SYS_landlock_restrict_self, rules, 0) != 0) {
+    enum kg_code code = allow_all(rules, abi, handled, reach, err);
+    if (code == KG_OK && kg_ruleset_restrict(rules) != 0) {
         code = failed("restrict itself", err);
     }
     close(rules);
@@ -269,7 +227,7 @@ static bool is_alone(void)
 enum kg_code kg_svc_confine(const struct kg_svc_reach *reach, char lacks[KG_SVC_LACKS_MAX],
                             struct kg_err *err)
 {
-    int abi = landlock_abi();
+    int abi = kg_ruleset_abi();
     lacks[0] = '\0';
     if (!is_alone()) {
         return kg_fail(err, KG_E_HOST, "an api process with threads cannot confine itself");

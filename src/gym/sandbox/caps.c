@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ruleset.h"
 #include "gym/sandbox/cgroup.h"
 #include "gym/sandbox/plan.h"
 
@@ -31,7 +32,7 @@ static void look(struct kg_host_caps *c)
     char why[120] = "";
     c->root = geteuid() == 0;
     c->steps = KG_ALL_STEPS;
-    c->landlock_abi = kg_landlock_abi();
+    c->landlock_abi = kg_ruleset_abi();
     if (c->landlock_abi == 0) {
         drop(c, KG_STEP_LANDLOCK, "the kernel has no Landlock, or it is not in its lsm= list");
     }

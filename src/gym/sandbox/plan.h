@@ -114,8 +114,6 @@ int kg_plan_save(const struct kg_plan *plan);
  * process, and stay the caller's. NULL: errno is set. */
 struct kg_plan *kg_plan_load(int fd, int ctl_fd, const int *fds, size_t nfds);
 
-int kg_landlock_abi(void); /* 0: none */
-
 /* Spawns with exactly these steps, whatever the host is said to allow. On failure *failed is the
  * step's bit, or 0. probe: nothing is executed. */
 enum kg_code kg_spawn_steps(const struct kg_sandbox_spec *spec, uint32_t steps, bool probe,
