@@ -19,7 +19,8 @@
 # need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't. Sanitized
 # programs all run side by side, since none of their times means anything; only light ones keep to one CPU.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none). There a test that
-# skips has failed. Sanitized builds skip tests that take too long, and the programs of `others_s` below.
+# skips has failed. Sanitized builds skip tests that take too long, and the programs that tests/programs.txt calls
+# unsanitized, unless they are named.
 #
 # Environment:
 #   TEST_RETRY=N       run what fails so many times more (default 2)
@@ -46,15 +47,8 @@ list=${TEST_LIST:-$(dirname "$0")/programs.txt}
 [ -r "$list" ] || { echo "tests: cannot read $list" >&2; exit 2; }
 is() { grep -qx "$1  *$2" "$list"; } # is long NAME
 
-# Those whose time is mostly that of Python, of compilers or of whole runs, where other programs run the same C code.
-others_s="test_cli_kernelbench test_cli_problems test_torch_cli test_torch_league test_torch_panel
-  test_torch_precision test_rl_chains_gym test_rl_chains_long test_rl_resume_long test_rl_switches
-  test_demo_train test_option_ends test_torch_choices_long test_torch_samples test_torch_memory test_kb_wrong
-  test_rl_report test_torch_kills test_torch_long_state test_batch_kills test_faults_kills test_torch_faults
-  test_torch_spare test_torch_structure test_torch_strain test_torch_onboard test_clients test_kb_identity
-  test_torch_compile test_torch_descriptions test_sum_orders test_torch_inputs test_svc_faults"
-others_s=$(echo $others_s)
-case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no others_s= ;; esac
+case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no ;; esac
+skips=$sanitized # programs that the list calls unsanitized
 
 progs=()
 case ${1:-} in
@@ -69,7 +63,7 @@ case ${1:-} in
     progs+=("$n")
   done
   ;;
-*) progs=("$@") others_s= ;;
+*) progs=("$@") skips=no ;;
 esac
 
 gpu_here() {
@@ -174,7 +168,7 @@ run_again() { # NAME LOG; sets mark
 passed=0 failed=0 skipped=0 names=
 first=() light=()
 for n in "${progs[@]}"; do
-  if [[ " $others_s " == *" $n "* ]]; then
+  if [ $skips = yes ] && is unsanitized "$n"; then
     printf '%-34s skipped, sanitized: its time is Python'"'"'s\n' "$n"
   elif [ ! -x "$b/tests/$n" ] || [ ! -f "$b/tests/$n" ]; then
     echo "$b/tests/$n: no such test program"
