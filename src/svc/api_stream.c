@@ -178,7 +178,7 @@ static bool send_record(void *ctx, const struct kg_svc_job *job)
         send_bytes(s, line.data, line.len);
         s->at++;
     } else {
-        s->broken = true; /* the stream ends short: its reader asks again from there */
+        s->broken = true; /* its reader asks again from there */
     }
     kg_buf_deinit(&line);
     return !s->full && !s->broken;
@@ -301,9 +301,14 @@ void kg_svc_streams_pump(struct kg_svc_api *a)
         next = s->next;
         if (!pump(s)) {
             struct kg_svc_exchange *x = s->x;
+            bool whole = s->events ? !s->broken : s->at >= s->n;
             kg_svc_on_gone(x, NULL, NULL);
             free_stream(s);
-            kg_svc_stream_end(x);
+            if (whole) {
+                kg_svc_stream_end(x);
+            } else {
+                kg_svc_stream_cut(x);
+            }
         }
     }
 }

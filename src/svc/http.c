@@ -321,7 +321,7 @@ void kg_svc_http_close(struct kg_svc_http *h)
             x->gone(x, x->gone_arg);
         }
         if (x->streams) {
-            kg_svc_stream_end(x);
+            kg_svc_stream_cut(x);
         } else {
             kg_svc_reply_error(x, 503, "stopping", "", "the service stops; ask again");
         }

@@ -233,11 +233,23 @@ void kg_svc_stream_end(struct kg_svc_exchange *x)
     kg_svc_exchange_end(x);
 }
 
+/* Gives the kernel what it takes of the bytes that wait. */
+static void write_out(struct bufferevent *b)
+{
+    struct evbuffer *out = bufferevent_get_output(b);
+    evbuffer_unfreeze(out, 1); /* a bufferevent keeps others from its front */
+    while (evbuffer_get_length(out) > 0 && evbuffer_write(out, bufferevent_getfd(b)) > 0) {
+    }
+    evbuffer_freeze(out, 1);
+}
+
 void kg_svc_stream_cut(struct kg_svc_exchange *x)
 {
     struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
     if (c != NULL) {
-        shutdown(bufferevent_getfd(evhttp_connection_get_bufferevent(c)), SHUT_RDWR);
+        struct bufferevent *b = evhttp_connection_get_bufferevent(c);
+        write_out(b);
+        shutdown(bufferevent_getfd(b), SHUT_RDWR);
     }
     kg_svc_stream_end(x);
 }

@@ -1,0 +1,111 @@
+/* Clients of the service that mean harm, or err: what is odd is refused as a whole, what breaks off
+ * shows that it does, and who has gone holds nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <glob.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tests/support/svc_rig.h"
+#include "tests/support/svc_stub.h"
+
+#define LINE(id) "{\"id\": \"" id "\", \"problem\": \"silu\", \"reply\": \"a\"}\n"
+
+/* The rest of what comes on a connection, which is closed. */
+static void read_all(int connection, struct kg_buf *out)
+{
+    char piece[4096];
+    for (ssize_t n; (n = recv(connection, piece, sizeof piece, 0)) > 0;) {
+        kg_buf_add(out, piece, (size_t)n);
+    }
+    close(connection);
+}
+
+/* --- answers that break off --- */
+
+static void records_path(const char *lines, char out[128])
+{
+    json_t *j = svc_json(202, "POST", "/v1/batches", lines);
+    snprintf(out, 128, "/v1/batches/%s/records", svc_text(j, "id"));
+    json_decref(j);
+}
+
+static bool ends_whole(const struct kg_buf *answer)
+{
+    static const char last[] = "\r\n0\r\n\r\n";
+    const size_t n = sizeof last - 1;
+    return answer->len >= n && memcmp(answer->data + answer->len - n, last, n) == 0;
+}
+
+static void damage_segments(void)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf bytes;
+    char pattern[256];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/store/segments/*", svc_folder());
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        kg_buf_init(&bytes, 1 << 20);
+        assert_int_equal(kg_file_read(found.gl_pathv[i], &bytes, &err), KG_OK);
+        for (size_t k = 0; k < bytes.len; k++) {
+            bytes.data[k] ^= 1;
+        }
+        assert_int_equal(kg_file_write_atomic(found.gl_pathv[i], bytes.data, bytes.len, &err),
+                         KG_OK);
+        kg_buf_deinit(&bytes);
+    }
+    globfree(&found);
+}
+
+/* A reader must not take a part of the records for all of them. */
+static void records_that_break_off_do_not_end(void **state)
+{
+    struct kg_buf out;
+    char path[128];
+    (void)state;
+    kg_buf_init(&out, 1 << 20);
+    svc_start("--no-work");
+    records_path(LINE("a") LINE("b"), path);
+    svc_stub_finish(svc_stub_claim("cpu"), SVC_STUB_RECORD("\"ok\""), "ok", 200);
+    svc_stub_finish(svc_stub_claim("cpu"), SVC_STUB_RECORD("\"ok\""), "ok", 200);
+    int reader = svc_open(path, "Connection: close\r\n");
+    read_all(reader, &out);
+    assert_true(ends_whole(&out));
+    kg_buf_reset(&out);
+    records_path(LINE("a") LINE("b"), path);
+    svc_stub_finish(svc_stub_claim("cpu"), SVC_STUB_RECORD("\"ok\""), "ok", 200);
+    reader = svc_open(path, "Connection: close\r\n");
+    svc_read_until(reader, "kgym.record", &out);
+    assert_int_equal(svc_end(SIGTERM), 0); /* the second one has no record yet */
+    read_all(reader, &out);
+    assert_false(ends_whole(&out));
+    svc_start("--no-work");
+    damage_segments();
+    kg_buf_reset(&out);
+    reader = svc_open(path, "Connection: close\r\n");
+    read_all(reader, &out);
+    assert_non_null(strstr(out.data, "200 OK"));
+    assert_false(ends_whole(&out));
+    kg_buf_deinit(&out);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(records_that_break_off_do_not_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
