@@ -70,15 +70,19 @@ static const char *method_name(struct evhttp_request *req)
     }
 }
 
-/* Path and query as they were sent: a path that begins with two slashes names no host here. */
+/* Path and query as they were sent: a path that begins with two slashes names no host here. Where a
+ * URL was sent, its host is that of the Host header, which was looked at; else a reader in front
+ * may have taken the request for another one. */
 static bool target(struct kg_svc_exchange *x, const char **query)
 {
-    const char *sent = evhttp_request_get_uri(x->req);
+    const char *sent = evhttp_request_get_uri(x->req), *host = header(x->req, "Host");
+    const size_t scheme = sizeof "http://" - 1;
+    if (sent != NULL && strncasecmp(sent, "http://", scheme) == 0 && host[0] != '\0' &&
+        strncasecmp(sent + scheme, host, strlen(host)) == 0) {
+        sent += scheme + strlen(host);
+    }
     if (sent == NULL || sent[0] != '/') {
-        const struct evhttp_uri *uri = sent != NULL ? evhttp_request_get_evhttp_uri(x->req) : NULL;
-        const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
-        *query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
-        return path != NULL && snprintf(x->raw, sizeof x->raw, "%s", path) < (int)sizeof x->raw;
+        return false;
     }
     size_t n = strcspn(sent, "?#");
     *query = sent[n] == '?' ? sent + n + 1 : NULL;
@@ -183,6 +187,14 @@ static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool 
     }
 }
 
+/* What is for everybody may be asked for by HEAD, as balancers of load do. No such route streams.
+ */
+static bool is_head_of(const struct kg_svc_route *r, const struct kg_svc_exchange *x)
+{
+    return r->scope == KG_SVC_OPEN && strcmp(r->method, "GET") == 0 &&
+           strcmp(x->request.method, "HEAD") == 0;
+}
+
 static void route(struct kg_svc_exchange *x, const char *const *segment, size_t n)
 {
     const struct kg_svc_http_options *o = x->http->o;
@@ -200,7 +212,7 @@ static void route(struct kg_svc_exchange *x, const char *const *segment, size_t 
             continue;
         }
         path_known = true;
-        if (strcmp(r->method, x->request.method) == 0) {
+        if (strcmp(r->method, x->request.method) == 0 || is_head_of(r, x)) {
             x->route = r;
             enter(x, r, asked);
             return;

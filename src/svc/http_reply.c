@@ -180,6 +180,13 @@ void kg_svc_reply(struct kg_svc_exchange *x, int status, const char *type, const
                   size_t n)
 {
     add_headers(x, type);
+    bool bodiless = x->req != NULL && evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
+    if (bodiless) { /* evhttp would send the body, which its reader takes for the next answer */
+        char length[24];
+        snprintf(length, sizeof length, "%zu", n);
+        kg_svc_header(x, "Content-Length", length);
+        n = 0;
+    }
     struct evhttp_request *req = release(x);
     if (req != NULL) {
         struct evbuffer *out = evbuffer_new();

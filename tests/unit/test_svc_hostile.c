@@ -100,12 +100,73 @@ static void records_that_break_off_do_not_end(void **state)
     kg_buf_deinit(&out);
 }
 
+/* --- requests --- */
+
+/* The answers to bytes that are sent as they are, all of them. */
+static void send_raw(const char *bytes, struct kg_buf *out)
+{
+    int connection = svc_open("/v1/live", "");
+    kg_buf_reset(out);
+    svc_read_until(connection, "true}", out);
+    kg_buf_reset(out);
+    assert_int_equal(send(connection, bytes, strlen(bytes), MSG_NOSIGNAL), strlen(bytes));
+    read_all(connection, out);
+}
+
+/* A body in an answer to HEAD is the next answer for whoever reads it. */
+static void head_is_answered_without_a_body(void **state)
+{
+    static const char open[] = "HEAD /v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+                               "GET /v2 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    static const char other[] = "HEAD /v1/stats HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+                                "GET /v2 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    struct kg_buf out;
+    (void)state;
+    kg_buf_init(&out, 1 << 20);
+    svc_start("--no-work");
+    send_raw(open, &out);
+    assert_int_equal(strncmp(out.data, "HTTP/1.1 200", 12), 0);
+    assert_non_null(strstr(out.data, "Content-Length: 14\r\n"));
+    assert_non_null(strstr(out.data, "\r\n\r\nHTTP/1.1 404"));
+    send_raw(other, &out);
+    assert_int_equal(strncmp(out.data, "HTTP/1.1 405", 12), 0);
+    assert_non_null(strstr(out.data, "\r\n\r\nHTTP/1.1 404"));
+    kg_buf_deinit(&out);
+}
+
+static void a_url_must_name_the_host_of_the_request(void **state)
+{
+    static const struct {
+        const char *target;
+        int status;
+    } asked[] = {{"http://127.0.0.1/v1/live", 200},
+                 {"HTTP://127.0.0.1/v1/live?", 200},
+                 {"http://evil.example/v1/live", 400},
+                 {"http://127.0.0.1.evil/v1/live", 400},
+                 {"http://127.0.0.1@evil/v1/live", 400},
+                 {"ftp://127.0.0.1/v1/live", 400},
+                 {"v1/live", 400},
+                 {"*", 400}};
+    char text[256];
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        int n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+                         asked[i].target);
+        int status = svc_raw(text, (size_t)n);
+        if (status != asked[i].status) {
+            fail_msg("%s: %d, not %d", asked[i].target, status, asked[i].status);
+        }
+    }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(records_that_break_off_do_not_end),
+        T(records_that_break_off_do_not_end),       T(head_is_answered_without_a_body),
+        T(a_url_must_name_the_host_of_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
