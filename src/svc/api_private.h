@@ -134,7 +134,7 @@ struct kg_svc_refusal {
 };
 bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int line,
                     struct kg_svc_job *job, struct kg_svc_refusal *no);
-/* Is this word a path, or a row of a file, rather than a name of the suites? */
+/* Is this word a path, rather than a name of the suites (NAME, or NAME.jsonl#LINE)? */
 bool kg_svc_is_path(const char *problem);
 /* Is this the name of a problem's file, without a folder: it ends in .c or .py? */
 bool kg_svc_is_file_name(const char *name);

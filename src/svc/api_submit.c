@@ -30,10 +30,20 @@ static const char *place(int line, char out[32])
     return out;
 }
 
+/* NAME.jsonl#LINE: a row of a file of the suites, as GET /v1/problems lists it. */
+static bool is_row(const char *problem)
+{
+    static const char ending[] = ".jsonl";
+    const char *line = strchr(problem, '#');
+    size_t n = line != NULL ? (size_t)(line - problem) : 0, m = sizeof ending - 1;
+    return n > m && memcmp(line - m, ending, m) == 0 && line[1] >= '1' && line[1] <= '9' &&
+           strspn(line + 1, "0123456789") == strlen(line + 1);
+}
+
 bool kg_svc_is_path(const char *problem)
 {
     const char *dot = strrchr(problem, '.');
-    return strpbrk(problem, "/#\\") != NULL ||
+    return strpbrk(problem, "/\\") != NULL || (strchr(problem, '#') != NULL && !is_row(problem)) ||
            (dot != NULL &&
             (strcmp(dot, ".c") == 0 || strcmp(dot, ".py") == 0 || strcmp(dot, ".jsonl") == 0));
 }

@@ -160,13 +160,58 @@ static void a_url_must_name_the_host_of_the_request(void **state)
     }
 }
 
+/* --- names, queries, lines --- */
+
+/* What is listed can be judged; a row of a file is listed as a name. */
+static void all_problems_that_are_listed_are_taken(void **state)
+{
+    struct kg_buf lines;
+    bool rows = false;
+    size_t i;
+    const json_t *p;
+    (void)state;
+    kg_buf_init(&lines, 1 << 20);
+    svc_start("--no-work");
+    json_t *j = svc_json(200, "GET", "/v1/problems", "");
+    json_array_foreach(json_object_get(j, "problems"), i, p)
+    {
+        const char *name = svc_text(p, "problem");
+        rows = rows || strcmp(name, "rows.jsonl#1") == 0;
+        kg_buf_addf(&lines, "{\"id\": \"%zu\", \"problem\": \"%s\", \"reply\": \"a\"}\n", i, name);
+    }
+    json_decref(j);
+    assert_true(rows);
+    json_decref(svc_json(202, "POST", "/v1/batches", lines.data));
+    json_decref(svc_json(200, "GET", "/v1/problems/rows.jsonl%231/prompt", ""));
+    kg_buf_deinit(&lines);
+}
+
+/* A row that no suite has is none, also where the service was started beside a file of its name. */
+static void a_row_is_not_looked_for_elsewhere(void **state)
+{
+    static const char row[] = "{\"python_code\": \"class A: pass\", \"entry_point\": \"A\"}\n";
+    struct kg_err err = KG_ERR_INIT;
+    char here[4096];
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(svc_folder()), 0);
+    assert_int_equal(kg_file_write_atomic("mine.jsonl", row, strlen(row), &err), KG_OK);
+    svc_start("--no-work");
+    assert_int_equal(chdir(here), 0);
+    json_decref(svc_json(404, "POST", "/v1/evaluations",
+                         "{\"problem\": \"mine.jsonl#1\", \"reply\": \"a\"}"));
+    json_decref(svc_json(404, "GET", "/v1/problems/mine.jsonl%231/prompt", ""));
+    json_decref(svc_json(400, "GET", "/v1/problems/mine.jsonl/prompt", ""));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(records_that_break_off_do_not_end),       T(head_is_answered_without_a_body),
-        T(a_url_must_name_the_host_of_the_request),
+        T(a_url_must_name_the_host_of_the_request), T(all_problems_that_are_listed_are_taken),
+        T(a_row_is_not_looked_for_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

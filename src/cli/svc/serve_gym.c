@@ -94,14 +94,48 @@ static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
     return kg_config_check(&c, err);
 }
 
+static enum kg_code list_all(struct kg_err *err);
+
+/* A row of a file: only one that is listed, since a file of that name may lie where the service was
+ * started. */
+static enum kg_code row(const char *name, const char **language, struct kg_err *err)
+{
+    size_t i;
+    const json_t *p;
+    if (list_all(err) != KG_OK) {
+        return err->code;
+    }
+    json_array_foreach(listed, i, p)
+    {
+        if (strcmp(json_string_value(json_object_get(p, "problem")), name) == 0) {
+            *language = json_string_value(json_object_get(p, "language"));
+            return KG_OK;
+        }
+    }
+    return kg_fail(err, KG_E_NOT_FOUND, "no problem '%.60s' in the suites", name);
+}
+
+static enum kg_code find(const char *name, const char **language, struct kg_err *err)
+{
+    const struct kg_executor *x;
+    char path[1200];
+    if (strchr(name, '#') != NULL) {
+        return row(name, language, err);
+    }
+    enum kg_code code = kg_executor_find(&paths, name, &x, path, sizeof path, err);
+    if (code == KG_OK) {
+        *language = x->language;
+    }
+    return code;
+}
+
 /* Names that were found are kept: the suites do not change while the service runs, and a walk
  * through their folders takes about a millisecond. */
 static enum kg_code problem(void *ctx, const char *name, char device[KG_SVC_DEVICE_MAX],
                             struct kg_err *err)
 {
     static json_t *found;
-    const struct kg_executor *x;
-    char path[1200];
+    const char *language;
     (void)ctx;
     found = found != NULL ? found : json_object();
     const char *kept = json_string_value(json_object_get(found, name));
@@ -109,10 +143,10 @@ static enum kg_code problem(void *ctx, const char *name, char device[KG_SVC_DEVI
         snprintf(device, KG_SVC_DEVICE_MAX, "%s", kept);
         return KG_OK;
     }
-    if (kg_executor_find(&paths, name, &x, path, sizeof path, err) != KG_OK) {
+    if (find(name, &language, err) != KG_OK) {
         return err->code;
     }
-    snprintf(device, KG_SVC_DEVICE_MAX, "%s", strcmp(x->language, "c") == 0 ? "cpu" : "torch");
+    snprintf(device, KG_SVC_DEVICE_MAX, "%s", strcmp(language, "c") == 0 ? "cpu" : "torch");
     if (json_object_size(found) < FOUND_MOST) {
         json_object_set_new(found, name, json_string(device));
     }
@@ -125,12 +159,13 @@ static enum kg_code prompt(void *ctx, const char *name, const char *language, st
     const struct kg_executor *x;
     struct kg_config c;
     struct kg_prompt_spec spec = {0};
+    const char *its;
     char path[1200];
     (void)ctx;
     if (language != NULL && !kg_prompt_language_parse(language, &spec.language)) {
         return kg_fail(err, KG_E_USAGE, "`language` must be triton, cuda or pytorch");
     }
-    if (kg_config_load(&c, NULL, NULL, environ, err) != KG_OK ||
+    if (kg_config_load(&c, NULL, NULL, environ, err) != KG_OK || find(name, &its, err) != KG_OK ||
         kg_executor_find(&paths, name, &x, path, sizeof path, err) != KG_OK) {
         return err->code;
     }
@@ -158,11 +193,10 @@ static void add(json_t *list, const struct kg_cli_item *it)
 }
 
 /* The suites do not change while the service runs, so they are read once. */
-static enum kg_code problems(void *ctx, json_t *list, struct kg_err *err)
+static enum kg_code list_all(struct kg_err *err)
 {
     struct kg_cli_set set;
     struct kg_cli_item it;
-    (void)ctx;
     if (listed == NULL) {
         if (kg_cli_set_open(&paths, NULL, 0, &set, err) != KG_OK) {
             return err->code;
@@ -172,6 +206,15 @@ static enum kg_code problems(void *ctx, json_t *list, struct kg_err *err)
             add(listed, &it);
         }
         kg_cli_set_close(&set);
+    }
+    return KG_OK;
+}
+
+static enum kg_code problems(void *ctx, json_t *list, struct kg_err *err)
+{
+    (void)ctx;
+    if (list_all(err) != KG_OK) {
+        return err->code;
     }
     json_array_extend(list, listed);
     return KG_OK;
