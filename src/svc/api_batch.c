@@ -111,6 +111,12 @@ static bool read_query(struct kg_svc_exchange *x, struct kg_svc_ask_for *ask, js
 
 /* --- lines --- */
 
+/* Is the value a name? It holds no NUL then: what follows one would be lost. */
+static bool is_name(const char *member)
+{
+    return strcmp(member, "id") == 0 || strcmp(member, "problem") == 0;
+}
+
 static bool read_line(struct kg_svc_exchange *x, const char *text, size_t len, size_t at,
                       json_t **out)
 {
@@ -129,10 +135,12 @@ static bool read_line(struct kg_svc_exchange *x, const char *text, size_t len, s
         while (members[i] != NULL && strcmp(members[i], name) != 0) {
             i++;
         }
-        if (members[i] == NULL || !json_is_string(value)) {
+        if (members[i] == NULL || !json_is_string(value) ||
+            (is_name(members[i]) &&
+             strlen(json_string_value(value)) != json_string_length(value))) {
             kg_svc_reply_error(x, 400, "bad_line", "",
-                               "line %zu: a line has `id`, `problem`, and `reply` or `source`: "
-                               "texts, and no other member",
+                               "line %zu: a line has `id` and `problem`, which hold no NUL, and "
+                               "`reply` or `source`: texts, and no other member",
                                at + 1);
             json_decref(*out);
             return false;

@@ -113,12 +113,43 @@ bool kg_svc_query_number(struct kg_svc_exchange *x, const char *name, double mos
     if (text == NULL) {
         return true;
     }
+    bool decimal =
+        text[0] >= '0' && text[0] <= '9' && strchr(text, 'x') == NULL && strchr(text, 'X') == NULL;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= 0 && value <= most)) {
+    if (!decimal || *end != '\0' || !(value >= 0 && value <= most)) {
         kg_svc_reply_error(x, 400, "bad_query", name, "`%s` must be a number from 0 to %g", name,
                            most);
         return false;
     }
     *out = value;
+    return true;
+}
+
+bool kg_svc_query_whole(struct kg_svc_exchange *x, const char *name, int64_t most, int64_t *out)
+{
+    const char *text = kg_svc_query(x, name);
+    size_t n = text != NULL ? strlen(text) : 0;
+    *out = 0;
+    if (text == NULL) {
+        return true;
+    }
+    if (n == 0 || n > 18 || strspn(text, "0123456789") != n || strtoll(text, NULL, 10) > most) {
+        kg_svc_reply_error(x, 400, "bad_query", name, "`%s` must be a whole number from 0 to %lld",
+                           name, (long long)most);
+        return false;
+    }
+    *out = strtoll(text, NULL, 10);
+    return true;
+}
+
+bool kg_svc_query_cursor(struct kg_svc_exchange *x, const char **out)
+{
+    static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    *out = kg_svc_query(x, "after");
+    if (*out != NULL &&
+        (strlen(*out) != KG_ULID_LEN - 1 || strspn(*out, letters) != KG_ULID_LEN - 1)) {
+        kg_svc_reply_error(x, 400, "bad_query", "after", "`after` must be `next` of a list");
+        return false;
+    }
     return true;
 }

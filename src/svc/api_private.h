@@ -51,6 +51,11 @@ void kg_svc_answer_error(struct kg_svc_exchange *x, const struct kg_err *err, co
 const char *kg_svc_path_id(struct kg_svc_exchange *x);
 /* ?NAME=S, seconds from 0 to most; 0 where it is absent. False: 400 was answered. */
 bool kg_svc_query_number(struct kg_svc_exchange *x, const char *name, double most, double *out);
+/* The same of a whole number. */
+bool kg_svc_query_whole(struct kg_svc_exchange *x, const char *name, int64_t most, int64_t *out);
+/* ?after=ID, where the last page of a list ended; NULL where it is absent. False: 400 was answered,
+ * since what is no id would begin the list anew. */
+bool kg_svc_query_cursor(struct kg_svc_exchange *x, const char **out);
 
 /* --- what waits --- */
 

@@ -6,7 +6,12 @@
 
 void kg_svc_get_evaluation(struct kg_svc_exchange *x, void *ctx)
 {
+    static const char *const known[] = {"wait", NULL};
     double wait = 0;
+    if (kg_svc_query_unknown(x, known) != NULL) {
+        kg_svc_reply_error(x, 400, "bad_query", "", "the query may have `wait` only");
+        return;
+    }
     const char *id = kg_svc_path_id(x);
     if (id != NULL && kg_svc_query_number(x, "wait", KG_SVC_WAIT_MAX_S, &wait)) {
         struct kg_svc_api *a = ctx;
@@ -36,15 +41,15 @@ void kg_svc_list_evaluations(struct kg_svc_exchange *x, void *ctx)
                                         "after", "limit",   NULL};
     struct kg_svc_api *a = ctx;
     struct kg_err err = KG_ERR_INIT;
-    double limit = 0;
+    int64_t limit = 0;
     enum kg_svc_state state;
-    const char *wanted = kg_svc_query(x, "state");
+    const char *after, *wanted = kg_svc_query(x, "state");
     if (kg_svc_query_unknown(x, known) != NULL) {
         kg_svc_reply_error(x, 400, "bad_query", "",
                            "the query may have state, problem, verdict, batch, after, limit");
         return;
     }
-    if (!kg_svc_query_number(x, "limit", 1000, &limit)) {
+    if (!kg_svc_query_whole(x, "limit", 1000, &limit) || !kg_svc_query_cursor(x, &after)) {
         return;
     }
     if (wanted != NULL && !kg_svc_state_parse(wanted, &state)) {
@@ -58,7 +63,7 @@ void kg_svc_list_evaluations(struct kg_svc_exchange *x, void *ctx)
                                     .problem = kg_svc_query(x, "problem"),
                                     .verdict = kg_svc_query(x, "verdict"),
                                     .batch = kg_svc_query(x, "batch"),
-                                    .after = kg_svc_query(x, "after"),
+                                    .after = after,
                                     .limit = limit >= 1 ? (size_t)limit : 100,
                                     .next = next};
     if (a->store->kind->list(a->store, &f, add_job, jobs, &err) != KG_OK) {
@@ -155,13 +160,15 @@ void kg_svc_get_prompt(struct kg_svc_exchange *x, void *ctx)
     static const char *const known[] = {"language", NULL};
     struct kg_svc_api *a = ctx;
     const char *name = kg_svc_request(x)->arg[0];
-    struct kg_err err = KG_ERR_INIT;
+    struct kg_err err = KG_ERR_INIT, ignored = KG_ERR_INIT;
     struct kg_buf text;
+    char device[KG_SVC_DEVICE_MAX];
     if (kg_svc_query_unknown(x, known) != NULL) {
         kg_svc_reply_error(x, 400, "bad_query", "", "the query may have `language` only");
         return;
     }
-    if (kg_svc_is_path(name)) {
+    if (kg_svc_is_path(name) ||
+        a->o->gym->problem(a->o->gym->ctx, name, device, &ignored) == KG_E_USAGE) {
         kg_svc_reply_error(x, 400, "bad_problem", "problem",
                            "`problem` must be a name of the suites, not a path");
         return;

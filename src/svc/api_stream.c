@@ -6,6 +6,7 @@
 #include "svc/api_private.h"
 
 enum { STREAM_AHEAD = 1 << 20, PIECE = 64, KEEP_ALIVE_MS = 15000 };
+#define EVENT_MOST INT64_C(9000000000000000)
 enum { BATCH_MAX = 128 }; /* of an id; that of KernelGYM's tasks has 70 bytes */
 
 struct kg_svc_stream {
@@ -110,11 +111,8 @@ static bool read_after(struct kg_svc_api *a, struct kg_svc_exchange *x, int64_t 
     const char *text = kg_svc_query(x, "after");
     struct kg_err err = KG_ERR_INIT;
     struct kg_svc_stats s;
-    double after = 0;
     if (text == NULL || strcmp(text, "now") != 0) {
-        bool good = kg_svc_query_number(x, "after", 9e15, &after);
-        *out = (int64_t)after;
-        return good;
+        return kg_svc_query_whole(x, "after", EVENT_MOST, out);
     }
     if (a->store->kind->stats(a->store, &s, &err) != KG_OK) {
         kg_svc_answer_error(x, &err, "");
@@ -130,7 +128,7 @@ void kg_svc_get_events(struct kg_svc_exchange *x, void *ctx)
     struct kg_svc_api *a = ctx;
     struct kg_err err = KG_ERR_INIT;
     int64_t after;
-    double limit = 0;
+    int64_t limit = 0;
     const char *job = kg_svc_query(x, "job");
     if (kg_svc_query_unknown(x, known) != NULL) {
         kg_svc_reply_error(x, 400, "bad_query", "", "the query may have after, job, limit");
@@ -140,7 +138,7 @@ void kg_svc_get_events(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_error(x, 400, "bad_query", "job", "`job` must be the id of an evaluation");
         return;
     }
-    if (!read_after(a, x, &after) || !kg_svc_query_number(x, "limit", 10000, &limit)) {
+    if (!read_after(a, x, &after) || !kg_svc_query_whole(x, "limit", 10000, &limit)) {
         return;
     }
     if (strstr(kg_svc_request(x)->accept, "text/event-stream") != NULL) {
@@ -207,9 +205,13 @@ void kg_svc_batch_records(struct kg_svc_exchange *x, void *ctx)
 {
     struct kg_svc_api *a = ctx;
     struct kg_err err = KG_ERR_INIT;
-    double offset = 0;
-    int64_t n;
-    if (!kg_svc_query_number(x, "offset", KG_SVC_BATCH_MAX, &offset)) {
+    static const char *const known[] = {"offset", NULL};
+    int64_t offset = 0, n;
+    if (kg_svc_query_unknown(x, known) != NULL) {
+        kg_svc_reply_error(x, 400, "bad_query", "", "the query may have `offset` only");
+        return;
+    }
+    if (!kg_svc_query_whole(x, "offset", KG_SVC_BATCH_MAX, &offset)) {
         return;
     }
     const char *batch = kg_svc_request(x)->arg[0];
@@ -223,7 +225,7 @@ void kg_svc_batch_records(struct kg_svc_exchange *x, void *ctx)
     }
     struct kg_svc_stream *s = new_stream(a, x, "application/x-ndjson");
     snprintf(s->batch, sizeof s->batch, "%s", batch);
-    s->at = (int64_t)offset;
+    s->at = offset;
     s->n = n;
     kg_svc_streams_pump(a);
 }

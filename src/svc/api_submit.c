@@ -79,6 +79,19 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Settings that were refused: the member at fault. */
+static const char *which_is_wrong(const struct kg_svc_gym *g, const struct kg_svc_ask_for *ask,
+                                  const struct settings *s)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    if (g->settings(g->ctx, ask->preset, NULL, NULL, 0, &ignored) != KG_OK) {
+        return "preset";
+    }
+    ignored = (struct kg_err)KG_ERR_INIT;
+    return g->settings(g->ctx, ask->preset, NULL, s->list, s->n, &ignored) != KG_OK ? "set"
+                                                                                    : "rewards";
+}
+
 /* {"preset":..., "set":[...]}, settings in order of their names, so that equal ones share a lane.
  */
 static bool configure(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, struct kg_buf *out,
@@ -103,9 +116,9 @@ static bool configure(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, st
     qsort(s->list, s->n, sizeof *s->list, by_text);
     const struct kg_svc_gym *g = a->o->gym;
     if (g->settings(g->ctx, ask->preset, ask->rewards, s->list, s->n, &err) != KG_OK) {
+        const char *field = which_is_wrong(g, ask, s);
         free(s);
-        return refuse(no, 400, "bad_setting", ask->set != NULL ? "set" : "preset", "%s",
-                      err.message);
+        return refuse(no, 400, "bad_setting", field, "%s", err.message);
     }
     json_t *set = json_array();
     for (size_t i = 0; i < s->n; i++) {
@@ -158,7 +171,8 @@ static bool find_problem(struct kg_svc_api *a, const struct kg_svc_ask_for *ask,
                       "%s`problem` must be a name of the suites, not a path", at);
     }
     if (g->problem(g->ctx, ask->problem, device, &err) != KG_OK) {
-        return refuse(no, err.code == KG_E_NOT_FOUND ? 404 : 503, "no_problem", "problem", "%s%s",
+        int status = err.code == KG_E_NOT_FOUND ? 404 : err.code == KG_E_USAGE ? 400 : 503;
+        return refuse(no, status, status == 400 ? "bad_problem" : "no_problem", "problem", "%s%s",
                       at, err.message);
     }
     kg_buf_adds(name, ask->problem);

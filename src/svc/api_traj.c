@@ -216,16 +216,17 @@ void kg_svc_list_trajectories(struct kg_svc_exchange *x, void *ctx)
     static const char *const known[] = {"problem", "group", "after", "limit", NULL};
     struct kg_svc_api *a = ctx;
     struct kg_err err = KG_ERR_INIT;
-    double limit = 0;
+    int64_t limit = 0;
+    const char *after;
     if (!only_query(x, known, "problem, group, after, limit") ||
-        !kg_svc_query_number(x, "limit", 1000, &limit)) {
+        !kg_svc_query_whole(x, "limit", 1000, &limit) || !kg_svc_query_cursor(x, &after)) {
         return;
     }
     struct listing l = {.list = json_array()};
     const struct kg_svc_traj_filter f = {.by = KG_SVC_TRAJ_NEWEST,
                                          .problem = kg_svc_query(x, "problem"),
                                          .group = kg_svc_query(x, "group"),
-                                         .after = kg_svc_query(x, "after"),
+                                         .after = after,
                                          .limit = limit >= 1 ? (size_t)limit : 100};
     if (a->store->kind->trajectories->list(a->store, &f, add_listed, &l, &err) != KG_OK) {
         json_decref(l.list);

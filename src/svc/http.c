@@ -18,6 +18,7 @@
 
 enum { IDLE_S = 150, BACKLOG = 4096 };
 enum { BODIES_MOST = 1 << 30 }; /* bytes, of all exchanges that are open */
+enum { PARAMETERS_MOST = 32 };  /* of a query; no route has as many */
 
 /* --- requests --- */
 
@@ -116,6 +117,23 @@ bool kg_svc_socket_hold(struct kg_svc_exchange *x, size_t bytes)
     return true;
 }
 
+/* Is a name there twice, or are there more than any route has? */
+static bool names_twice(const struct kg_svc_exchange *x)
+{
+    const struct evkeyval *kv = TAILQ_FIRST(&x->query), *other;
+    for (int n = 0; kv != NULL; kv = TAILQ_NEXT(kv, next), n++) {
+        for (other = TAILQ_NEXT(kv, next); other != NULL; other = TAILQ_NEXT(other, next)) {
+            if (strcasecmp(kv->key, other->key) == 0) {
+                return true;
+            }
+        }
+        if (n == PARAMETERS_MOST) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Body, path and query of the request; false: it was answered. */
 static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS], size_t *n)
 {
@@ -142,8 +160,10 @@ static bool take(struct kg_svc_exchange *x, const char *segment[KG_SVC_SEGMENTS]
         kg_svc_reply_error(x, 400, "bad_path", "", "the path is no path of this service");
         return false;
     }
-    if (query != NULL && evhttp_parse_query_str(query, &x->query) != 0) {
-        kg_svc_reply_error(x, 400, "bad_query", "", "the query is no list of NAME=VALUE");
+    if (query != NULL && (strstr(query, "%00") != NULL ||
+                          evhttp_parse_query_str(query, &x->query) != 0 || names_twice(x))) {
+        kg_svc_reply_error(x, 400, "bad_query", "",
+                           "the query is no list of NAME=VALUE, each name once, without NUL");
         return false;
     }
     return true;

@@ -204,6 +204,57 @@ static void a_row_is_not_looked_for_elsewhere(void **state)
     json_decref(svc_json(400, "GET", "/v1/problems/mine.jsonl/prompt", ""));
 }
 
+static const struct {
+    int status;
+    const char *method, *path, *body, *code, *field;
+} refused[] = {
+    {400, "GET", "/v1/evaluations?limit=1&limit=2", "", "bad_query", ""},
+    {400, "GET", "/v1/evaluations?LIMIT=1&limit=2", "", "bad_query", ""},
+    {400, "GET", "/v1/evaluations?problem=silu%00x", "", "bad_query", ""},
+    {400, "GET", "/v1/evaluations?limit=1.5", "", "bad_query", "limit"},
+    {400, "GET", "/v1/evaluations?limit=0x1", "", "bad_query", "limit"},
+    {400, "GET", "/v1/evaluations?limit=1001", "", "bad_query", "limit"},
+    {400, "GET", "/v1/evaluations?limit=99999999999999999999", "", "bad_query", "limit"},
+    {400, "GET", "/v1/evaluations?after=x", "", "bad_query", "after"},
+    {400, "GET", "/v1/evaluations?after=0123456789abcdefghjkmnpqrs", "", "bad_query", "after"},
+    {400, "GET", "/v1/trajectories?after=x", "", "bad_query", "after"},
+    {400, "GET", "/v1/trajectories?limit=-1", "", "bad_query", "limit"},
+    {400, "GET", "/v1/events?after=1e3", "", "bad_query", "after"},
+    {400, "GET", "/v1/evaluations/x?wiat=1", "", "bad_query", ""},
+    {400, "GET", "/v1/evaluations/00000000000000000000000000?wait=0x1", "", "bad_query", "wait"},
+    {400, "GET", "/v1/evaluations/00000000000000000000000000?wait=%2B1", "", "bad_query", "wait"},
+    {400, "GET", "/v1/batches/x/records?ofset=1", "", "bad_query", ""},
+    {400, "GET", "/v1/batches/x/records?offset=0.5", "", "bad_query", "offset"},
+    {400, "POST", "/v1/evaluations", "{\"problem\": \"\", \"reply\": \"a\"}", "bad_problem",
+     "problem"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"rewards\": \"nope\"}", "bad_setting", "rewards"},
+    {400, "POST", "/v1/evaluations",
+     "{\"problem\": \"silu\", \"reply\": \"a\", \"preset\": \"nope\", \"set\": {\"laws\": 2}}",
+     "bad_setting", "preset"},
+    {400, "POST", "/v1/batches", "{\"id\": \"a\", \"problem\": \"silu\\u0000x\", \"reply\": \"a\"}",
+     "bad_line", ""},
+    {400, "POST", "/v1/batches", "{\"id\": \"a\\u0000x\", \"problem\": \"silu\", \"reply\": \"a\"}",
+     "bad_line", ""},
+};
+
+/* Where a part could be read in another way than its sender means, nothing of it is done. */
+static void what_is_understood_in_part_is_refused(void **state)
+{
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        json_t *j =
+            svc_json(refused[i].status, refused[i].method, refused[i].path, refused[i].body);
+        if (strcmp(svc_text(j, "code"), refused[i].code) != 0 ||
+            strcmp(svc_text(j, "field"), refused[i].field) != 0) {
+            fail_msg("%s %s: %s, %s", refused[i].path, refused[i].body, svc_text(j, "code"),
+                     svc_text(j, "field"));
+        }
+        json_decref(j);
+    }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -211,7 +262,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(records_that_break_off_do_not_end),       T(head_is_answered_without_a_body),
         T(a_url_must_name_the_host_of_the_request), T(all_problems_that_are_listed_are_taken),
-        T(a_row_is_not_looked_for_elsewhere),
+        T(a_row_is_not_looked_for_elsewhere),       T(what_is_understood_in_part_is_refused),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
