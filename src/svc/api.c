@@ -140,6 +140,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         *o = (struct expire_op){.op = {.run = run_expire, .done = expire_done}, .api = a};
         kg_svc_writer_post(a->writer, &o->op);
     }
+    kg_svc_http_sweep(a->http);
     kg_svc_notices_tick(a);
     look_at_others(a);
     if (a->unread) {

@@ -15,6 +15,38 @@ static void answer(void *ctx, int status, const char *text, size_t len)
     kg_svc_reply(x, status, "application/json", text, len);
 }
 
+/* --- answers that may wait --- */
+
+/* Who waits for a turn. The answer comes in any case, also after its exchange has ended. */
+struct waiter {
+    struct kg_svc_exchange *x; /* NULL: its client has gone */
+};
+
+static void on_gone(struct kg_svc_exchange *x, void *arg)
+{
+    (void)x;
+    ((struct waiter *)arg)->x = NULL;
+}
+
+static struct waiter *new_waiter(struct kg_svc_exchange *x)
+{
+    struct waiter *w = calloc(1, sizeof *w);
+    KG_ASSERT(w != NULL);
+    w->x = x;
+    kg_svc_on_gone(x, on_gone, w);
+    return w;
+}
+
+static void answer_waiter(void *ctx, int status, const char *text, size_t len)
+{
+    struct waiter *w = ctx;
+    if (w->x != NULL) {
+        kg_svc_on_gone(w->x, NULL, NULL);
+        answer(w->x, status, text, len);
+    }
+    free(w);
+}
+
 /* The id of the path; NULL: 404 was answered. */
 static const char *path_id(struct kg_svc_exchange *x)
 {
@@ -144,7 +176,7 @@ void kg_svc_post_turn(struct kg_svc_exchange *x, void *ctx)
                                        .usage = cut[1].at,
                                        .usage_len = cut[1].len};
     if (ok) {
-        kg_svc_traj_take(ctx, id, &w, wait, answer, x);
+        kg_svc_traj_take(ctx, id, &w, wait, answer_waiter, new_waiter(x));
     }
     json_decref(body);
 }
@@ -164,7 +196,8 @@ void kg_svc_get_turn(struct kg_svc_exchange *x, void *ctx)
     char *end = NULL;
     long n = strtol(text, &end, 10);
     bool is_number = text[0] >= '0' && text[0] <= '9' && *end == '\0';
-    kg_svc_traj_look(ctx, id, is_number && n <= KG_SVC_TURNS_MAX ? (int)n : 0, wait, answer, x);
+    kg_svc_traj_look(ctx, id, is_number && n <= KG_SVC_TURNS_MAX ? (int)n : 0, wait, answer_waiter,
+                     new_waiter(x));
 }
 
 void kg_svc_get_trajectory(struct kg_svc_exchange *x, void *ctx)

@@ -147,6 +147,9 @@ bool kg_svc_socket_hold(struct kg_svc_exchange *x, size_t bytes) KG_MUST_USE;
 /* Closes the connection, and ends the exchange. What was not written yet is lost. Not from gone. */
 void kg_svc_socket_end(struct kg_svc_exchange *x);
 
+/* Ends the exchanges that have on_gone and whose client has closed its side: nothing else would
+ * notice before they are answered, and each counts as an open one. For a timer. */
+void kg_svc_http_sweep(struct kg_svc_http *h);
 /* False: the client has closed its side. For what would be lost with it, such as a claim. */
 bool kg_svc_is_there(const struct kg_svc_exchange *x);
 

@@ -1,9 +1,11 @@
 /* Exchanges and their answers, on top of evhttp. evhttp reads nothing from a connection while its
  * request has no answer, so a request outlives its client's going. That is found when writing
- * fails, and the close callback tells it. A request whose answer was not whole then is no longer
- * the connection's: evhttp has cut it off, and never frees it. Any other one goes with it. */
+ * fails, or by the sweep, and the close callback tells it. A request whose answer was not whole
+ * then is no longer the connection's: evhttp has cut it off, and never frees it. Any other one goes
+ * with it. */
 #include <errno.h>
 #include <event2/bufferevent.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -92,6 +94,33 @@ bool kg_svc_is_there(const struct kg_svc_exchange *x)
     int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c));
     ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
+/* POLLRDHUP tells of a client that closes, also where bytes of a further request wait unread. */
+void kg_svc_http_sweep(struct kg_svc_http *h)
+{
+    struct pollfd *fd = calloc(h->nopen + 1, sizeof *fd);
+    struct kg_svc_exchange **of = calloc(h->nopen + 1, sizeof(struct kg_svc_exchange *));
+    nfds_t n = 0;
+    for (struct kg_svc_exchange *x = h->open; x != NULL && fd != NULL && of != NULL; x = x->next) {
+        struct evhttp_connection *c = x->req != NULL && x->gone != NULL && x->socket == NULL
+                                          ? evhttp_request_get_connection(x->req)
+                                          : NULL;
+        if (c != NULL) {
+            fd[n].fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c));
+            fd[n].events = POLLRDHUP;
+            of[n++] = x;
+        }
+    }
+    if (n > 0 && poll(fd, n, 0) > 0) {
+        for (nfds_t i = 0; i < n; i++) {
+            if (fd[i].revents != 0) {
+                evhttp_connection_free(evhttp_request_get_connection(of[i]->req));
+            }
+        }
+    }
+    free(of);
+    free(fd);
 }
 
 const struct kg_svc_request *kg_svc_request(const struct kg_svc_exchange *x)

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "tests/support/svc_rig.h"
 #include "tests/support/svc_stub.h"
@@ -255,6 +256,100 @@ static void what_is_understood_in_part_is_refused(void **state)
     }
 }
 
+/* --- who has gone --- */
+
+static int open_requests(void)
+{
+    static const char name[] = "\nkgym_http_open_requests ";
+    struct kg_buf out;
+    kg_buf_init(&out, 1 << 20);
+    assert_int_equal(svc_request("GET", "/metrics", "Accept: text/plain\r\n", "", 0, &out), 200);
+    const char *at = strstr(out.data, name);
+    assert_non_null(at);
+    int n = atoi(at + sizeof name - 1);
+    kg_buf_deinit(&out);
+    return n;
+}
+
+static int64_t waiting(void)
+{
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    int64_t n = json_integer_value(json_object_get(json_object_get(j, "jobs"), "waiting"));
+    json_decref(j);
+    return n;
+}
+
+static void await_open_requests(int n)
+{
+    int64_t until = kg_clock_ns() + INT64_C(120000000000);
+    for (int now; (now = open_requests()) != n;) {
+        if (kg_clock_ns() > until) {
+            fail_msg("%d requests are open, not %d", now, n);
+        }
+        usleep(20000);
+    }
+}
+
+/* Sends a request whose answer waits, on a connection that was used before. */
+static int ask(const char *method, const char *path, const char *body, const char *more)
+{
+    char text[1024];
+    struct kg_buf out;
+    kg_buf_init(&out, 1 << 16);
+    int connection = svc_open("/v1/live", "");
+    svc_read_until(connection, "true}", &out);
+    int n = snprintf(text, sizeof text,
+                     "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %zu\r\n\r\n%s%s", method,
+                     path, strlen(body), body, more);
+    assert_int_equal(send(connection, text, (size_t)n, MSG_NOSIGNAL), n);
+    kg_buf_deinit(&out);
+    return connection;
+}
+
+/* Requests that wait for minutes count no more once their clients have gone, also where bytes of a
+ * further request were sent. */
+static void who_has_gone_holds_no_request(void **state)
+{
+    enum { WAITS = 6 };
+    char id[32], one[128], turns[128], turn[128];
+    int waits[WAITS];
+    (void)state;
+    svc_start("--no-work");
+    json_t *j =
+        svc_json(202, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"a\"}");
+    snprintf(one, sizeof one, "/v1/evaluations/%s?wait=300", svc_text(j, "id"));
+    json_decref(j);
+    j = svc_json(200, "POST", "/v1/trajectories", "{\"problem\": \"silu\"}");
+    snprintf(id, sizeof id, "%s", svc_text(j, "id"));
+    json_decref(j);
+    snprintf(turns, sizeof turns, "/v1/trajectories/%s/turns?wait=300", id);
+    snprintf(turn, sizeof turn, "/v1/trajectories/%s/turns/1?wait=300", id);
+    waits[0] = ask("GET", one, "", "");
+    waits[1] = ask("GET", one, "", "GET /v1/live");
+    waits[2] = ask("POST", turns, "{\"n\": 1, \"reply\": \"a\"}", "");
+    for (int status = 404; status == 404;) { /* until the turn is there */
+        *strchr(turn, '?') = '\0';
+        status = svc_request("GET", turn, "", "", 0, NULL);
+        turn[strlen(turn)] = '?';
+    }
+    waits[3] = ask("GET", turn, "", "");
+    waits[4] = ask("POST", "/v1/reward?wait=100",
+                   "{\"prompt\": \"\", \"response\": \"a\", \"label\": \"silu\"}", "");
+    waits[5] =
+        ask("POST", "/v1/evaluations?wait=300", "{\"problem\": \"silu\", \"reply\": \"b\"}", "");
+    await_open_requests(1 + WAITS);
+    for (int i = 0; i < WAITS; i++) {
+        close(waits[i]);
+    }
+    await_open_requests(1);
+    *strchr(turn, '?') = '\0';
+    json_decref(svc_json(202, "GET", turn, "")); /* what they asked for goes on */
+    while (waiting() > 0) {
+        svc_stub_finish(svc_stub_claim("cpu"), SVC_STUB_RECORD("\"ok\""), "ok", 200);
+    }
+    assert_int_equal(open_requests(), 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -263,6 +358,7 @@ int main(void)
         T(records_that_break_off_do_not_end),       T(head_is_answered_without_a_body),
         T(a_url_must_name_the_host_of_the_request), T(all_problems_that_are_listed_are_taken),
         T(a_row_is_not_looked_for_elsewhere),       T(what_is_understood_in_part_is_refused),
+        T(who_has_gone_holds_no_request),
 
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
