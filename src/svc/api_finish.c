@@ -91,6 +91,19 @@ static void look_into(const json_t *record, char stage[32], double *speedup)
     *speedup = measured && isfinite(ratio) && ratio > 0 ? ratio : 0;
 }
 
+/* Members that answers repeat have the types that openapi.json promises. */
+static bool is_shaped(const json_t *record)
+{
+    static const char *const texts[] = {"verdict", "reason", "stage"};
+    const json_t *rewards = json_object_get(record, "rewards");
+    bool ok = rewards == NULL || json_is_null(rewards) || json_is_object(rewards);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const json_t *v = json_object_get(record, texts[i]);
+        ok = ok && (v == NULL || json_is_null(v) || json_is_string(v));
+    }
+    return ok;
+}
+
 /* A record is stored, and given out, as it is: it must be one JSON object in one line. NULL: it is
  * none. */
 static json_t *parse_record(const json_t *record)
@@ -103,7 +116,7 @@ static json_t *parse_record(const json_t *record)
         kg_json_parse(t, n, "record", &j, &err) != KG_OK) {
         return NULL;
     }
-    if (!json_is_object(j)) {
+    if (!json_is_object(j) || !is_shaped(j)) {
         json_decref(j);
         return NULL;
     }
@@ -121,6 +134,17 @@ static bool is_outcome(const char *outcome)
 {
     return outcome != NULL && (strcmp(outcome, "finished") == 0 || strcmp(outcome, "failed") == 0 ||
                                strcmp(outcome, "handed_back") == 0);
+}
+
+static bool are_texts(const json_t *body)
+{
+    static const char *const names[] = {"verdict", "reason", "error", "blame", "message"};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const json_t *v = json_object_get(body, names[i]);
+        ok = ok && (v == NULL || json_is_null(v) || json_is_string(v));
+    }
+    return ok;
 }
 
 /* A worker puts aside devices of its own, and only when an attempt there has failed. */
@@ -147,8 +171,8 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     const json_t *aside = json_object_get(body, "aside");
     bool needs = outcome != NULL && strcmp(outcome, "finished") == 0;
     if (!is_outcome(outcome) || text(body, "id") == NULL || text(body, "claim") == NULL ||
-        !json_is_integer(json_object_get(body, "fence")) || !is_word(text(body, "verdict")) ||
-        !is_word(text(body, "error"))) {
+        !json_is_integer(json_object_get(body, "fence")) || !are_texts(body) ||
+        !is_word(text(body, "verdict")) || !is_word(text(body, "error"))) {
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_finish", "outcome",
                            "`id`, `claim`, `fence` and `outcome` (finished, failed, handed_back) "

@@ -27,7 +27,7 @@ struct kg_svc_told_turn {
     struct kg_buf content;            /* as it was sent; empty where contents are not asked for */
     json_t *sent;                     /* {reply, finish}, of the content */
     struct kg_svc_slice usage, extra; /* in content */
-    char *feedback;                   /* kgym_free; NULL: none */
+    char *feedback;                   /* kgym_free; NULL: none, or no gym wrote the record */
 };
 
 struct kg_svc_told {

@@ -350,6 +350,49 @@ static void who_has_gone_holds_no_request(void **state)
     assert_int_equal(open_requests(), 1);
 }
 
+/* --- records of a worker that forges them --- */
+
+/* A record of no gym is a turn of its own trajectory alone: it can be read, and what others export
+ * is whole. */
+static void a_forged_record_harms_no_export(void **state)
+{
+    static const struct {
+        int status;
+        const char *record;
+    } forged[] = {
+        {200, "{}"},
+        {400, "{\"verdict\": {\"a\": 1}}"},
+        {400, "{\"reason\": []}"},
+        {400, "{\"stage\": 5}"},
+        {400, "{\"rewards\": [1]}"},
+        {200, "{\"rewards\": {\"binary\": {\"value\": \"much\"}}, \"stages\": 5}"},
+        {200, "{\"rewards\": {\"binary\": 7}}"},
+    };
+    struct kg_buf out;
+    char path[128];
+    (void)state;
+    kg_buf_init(&out, 1 << 20);
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        json_t *j = svc_json(200, "POST", "/v1/trajectories",
+                             "{\"problem\": \"silu\", \"max_turns\": 1, \"rewards\": \"binary\"}");
+        snprintf(path, sizeof path, "/v1/trajectories/%s/turns", svc_text(j, "id"));
+        json_decref(j);
+        json_decref(svc_json(202, "POST", path, "{\"n\": 1, \"reply\": \"a\"}"));
+        svc_stub_finish(svc_stub_claim("cpu"), forged[i].record, "ok", forged[i].status);
+        if (forged[i].status == 200) {
+            strcat(path, "/1?wait=60");
+            j = svc_json(200, "GET", path, "");
+            assert_string_equal(svc_text(j, "state"), "judged");
+            assert_true(json_is_null(json_object_get(j, "reward")));
+            json_decref(j);
+        }
+    }
+    read_all(svc_open("/v1/trajectories/export", "Connection: close\r\n"), &out);
+    assert_true(ends_whole(&out));
+    kg_buf_deinit(&out);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -358,8 +401,7 @@ int main(void)
         T(records_that_break_off_do_not_end),       T(head_is_answered_without_a_body),
         T(a_url_must_name_the_host_of_the_request), T(all_problems_that_are_listed_are_taken),
         T(a_row_is_not_looked_for_elsewhere),       T(what_is_understood_in_part_is_refused),
-        T(who_has_gone_holds_no_request),
-
+        T(who_has_gone_holds_no_request),           T(a_forged_record_harms_no_export),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
