@@ -1,7 +1,8 @@
 /* The grammar of requests in front of evhttp. Each connection's bytes are read here when they have
  * come and before evhttp sees them. What is refused is answered here, in the service's own shape,
  * and evhttp never sees the rest of it: the connection is closed for writing, and what still comes
- * is thrown away until the client closes, so that the answer reaches it.
+ * is thrown away until the client closes, so that the answer reaches it: many clients read none
+ * before they have sent all. One that sends twice the largest body is reset.
  *
  * libevent 2.1 tells nobody when a connection ends. So what is known of one is kept by its
  * descriptor, and begun anew with the first bytes of another connection on that descriptor. */
@@ -13,7 +14,7 @@
 #include "svc/http_grammar.h"
 #include "svc/http_private.h"
 
-enum { LINGER_S = 5, THROWN_MOST = 1 << 20, PIECES = 16 };
+enum { LINGER_S = 5, THROWN_LEAST = 1 << 20, PIECES = 16 };
 
 struct seen {
     struct kg_svc_grammar grammar;
@@ -78,9 +79,12 @@ static bool read_last(struct kg_svc_grammar *g, struct evbuffer *in, size_t n)
 
 static void throw_away(struct bufferevent *b, struct seen *s, struct evbuffer *in)
 {
+    const struct linger reset = {.l_onoff = 1, .l_linger = 0};
     s->thrown += evbuffer_get_length(in);
     evbuffer_drain(in, evbuffer_get_length(in));
-    if (s->thrown > THROWN_MOST) {
+    if (s->thrown > THROWN_LEAST + 2 * (size_t)all.body_max) {
+        /* Without a reset its writes would wait for a window that never opens. */
+        setsockopt(bufferevent_getfd(b), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
         shutdown(bufferevent_getfd(b), SHUT_RD);
     }
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <glob.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -159,6 +160,45 @@ static void a_url_must_name_the_host_of_the_request(void **state)
             fail_msg("%s: %d, not %d", asked[i].target, status, asked[i].status);
         }
     }
+}
+
+/* Sends n bytes, as far as somebody takes them within a minute, before it reads. */
+static void send_blindly(int connection, size_t n)
+{
+    static char piece[1 << 20];
+    const struct timeval minute = {.tv_sec = 60, .tv_usec = 0};
+    assert_int_equal(setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &minute, sizeof minute), 0);
+    for (size_t sent = 0; sent < n;) {
+        ssize_t k = send(connection, piece, sizeof piece, MSG_NOSIGNAL);
+        if (k < 0) {
+            assert_true(errno == EPIPE || errno == ECONNRESET); /* and no write that waits */
+            return;
+        }
+        sent += (size_t)k;
+    }
+}
+
+/* Most clients read nothing before they have sent all. */
+static void a_large_body_is_refused_to_who_sends_all_first(void **state)
+{
+    static const char head[] = "POST /v1/evaluations HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                               "Content-Length: 900000000\r\n\r\n";
+    struct kg_buf out;
+    (void)state;
+    kg_buf_init(&out, 1 << 20);
+    svc_start("--no-work --body-mb 4");
+    for (int mb = 7; mb < 100; mb += 90) {
+        int connection = svc_open("/v1/live", "");
+        svc_read_until(connection, "true}", &out);
+        kg_buf_reset(&out);
+        assert_int_equal(send(connection, head, sizeof head - 1, MSG_NOSIGNAL), sizeof head - 1);
+        send_blindly(connection, (size_t)mb << 20);
+        shutdown(connection, SHUT_WR);
+        read_all(connection, &out);
+        assert_true(mb > 7 || strstr(out.data, "HTTP/1.1 413") != NULL);
+        kg_buf_reset(&out);
+    }
+    kg_buf_deinit(&out);
 }
 
 /* --- names, queries, lines --- */
@@ -398,10 +438,15 @@ static void a_forged_record_harms_no_export(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(records_that_break_off_do_not_end),       T(head_is_answered_without_a_body),
-        T(a_url_must_name_the_host_of_the_request), T(all_problems_that_are_listed_are_taken),
-        T(a_row_is_not_looked_for_elsewhere),       T(what_is_understood_in_part_is_refused),
-        T(who_has_gone_holds_no_request),           T(a_forged_record_harms_no_export),
+        T(records_that_break_off_do_not_end),
+        T(head_is_answered_without_a_body),
+        T(a_url_must_name_the_host_of_the_request),
+        T(a_large_body_is_refused_to_who_sends_all_first),
+        T(all_problems_that_are_listed_are_taken),
+        T(a_row_is_not_looked_for_elsewhere),
+        T(what_is_understood_in_part_is_refused),
+        T(who_has_gone_holds_no_request),
+        T(a_forged_record_harms_no_export),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
