@@ -81,6 +81,11 @@ static bool read_rest(struct kg_svc_exchange *x, const json_t *body, struct kg_s
     return true;
 }
 
+static bool is_empty(const char *text)
+{
+    return text != NULL && text[0] == '\0';
+}
+
 /* The body as what is asked for. False: it was answered. */
 static bool read_body(struct kg_svc_exchange *x, const json_t *body, struct kg_svc_ask_for *ask)
 {
@@ -101,6 +106,11 @@ static bool read_body(struct kg_svc_exchange *x, const json_t *body, struct kg_s
         return false;
     }
     if (!kg_svc_take_text(x, reply, source, -1, ask)) {
+        return false;
+    }
+    if (is_empty(ask->problem_source) || is_empty(ask->replay)) {
+        kg_svc_reply_error(x, 400, "bad_text", is_empty(ask->replay) ? "replay" : "problem_source",
+                           "`problem_source` and `replay` must not be empty");
         return false;
     }
     return kg_svc_read_priority(x, priority, &ask->priority) && read_rest(x, body, ask);
