@@ -1,4 +1,6 @@
 /* What workers ask: renewals with news, and which of their requests wait. Claims: api_claim.c. */
+#include <event2/event.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,9 @@ static void unlink_poll(struct kg_svc_poll *p)
 void kg_svc_poll_free(struct kg_svc_poll *p)
 {
     unlink_poll(p);
+    if (p->timer != NULL) {
+        event_free(p->timer);
+    }
     json_decref(p->body);
     free(p->slot);
     free(p->job);
@@ -37,6 +42,34 @@ static void on_gone(struct kg_svc_exchange *x, void *arg)
     }
 }
 
+/* Its time is up. */
+static void answer_empty(struct kg_svc_poll *p)
+{
+    kg_svc_poll_answer(p, json_pack("{s:[]}", p->is_claim ? "claims" : "lost"));
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct kg_svc_poll *p = arg;
+    (void)fd;
+    (void)what;
+    if (!p->posted) {
+        answer_empty(p);
+    }
+}
+
+/* A short term of claims is renewed several times a second, so a poll has a timer of its own: the
+ * tick of a second would answer it after its worker has given the claim up. */
+static void start_timer(struct kg_svc_poll *p, double wait_s)
+{
+    const struct timeval t = {.tv_sec = (time_t)wait_s,
+                              .tv_usec = (suseconds_t)(fmod(wait_s, 1) * 1e6)};
+    p->timer = wait_s > 0 ? evtimer_new(p->api->base, on_timer, p) : NULL;
+    if (p->timer != NULL) {
+        evtimer_add(p->timer, &t);
+    }
+}
+
 struct kg_svc_poll *kg_svc_poll_new(struct kg_svc_api *a, struct kg_svc_exchange *x, json_t *body,
                                     double wait_s)
 {
@@ -49,6 +82,7 @@ struct kg_svc_poll *kg_svc_poll_new(struct kg_svc_api *a, struct kg_svc_exchange
     p->until_ms = kg_svc_now_ms() + (int64_t)(wait_s * 1000);
     p->next = a->polls;
     a->polls = p;
+    start_timer(p, wait_s);
     kg_svc_on_gone(x, on_gone, p);
     return p;
 }
@@ -236,7 +270,7 @@ void kg_svc_polls_tick(struct kg_svc_api *a)
     for (struct kg_svc_poll *p = a->polls, *next; p != NULL; p = next) {
         next = p->next;
         if (!p->posted && (now >= p->until_ms || a->stopping)) {
-            kg_svc_poll_answer(p, json_pack("{s:[]}", p->is_claim ? "claims" : "lost"));
+            answer_empty(p);
         }
     }
 }

@@ -22,6 +22,7 @@ struct kg_svc_poll {
     const char *worker;
     bool is_claim, posted, gone;
     int64_t until_ms;
+    struct event *timer;                /* at until_ms; NULL: it does not wait */
     struct kg_svc_claim_device *device; /* [ndevices] */
     struct kg_svc_slot *slot;           /* [nslots], as are the next three */
     struct kg_svc_job *job;

@@ -437,6 +437,26 @@ static void a_forged_record_harms_no_export(void **state)
     kg_buf_deinit(&out);
 }
 
+/* --- short terms --- */
+
+/* A job that runs for several terms ends with its record: before its claim runs out it is renewed
+ * as often as it takes. */
+static void a_job_outlives_a_short_term(void **state)
+{
+    char id[32];
+    (void)state;
+    setenv("KGYM_DEADLINE_RUN", "4", 1);
+    svc_start("--jobs 1 --term 2");
+    json_t *j = svc_json(202, "POST", "/v1/evaluations",
+                         "{\"problem\": \"silu\", \"set\": {\"stage.timing\": false}, \"source\":"
+                         " \"void silu(const float *x, float *y, long n) "
+                         "{ (void)x; (void)y; (void)n; for (volatile int i = 0;; i++) { } }\"}");
+    snprintf(id, sizeof id, "%s", svc_text(j, "id"));
+    json_decref(j);
+    svc_await(id, "done"); /* never where it is dead */
+    unsetenv("KGYM_DEADLINE_RUN");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -451,6 +471,7 @@ int main(void)
         T(what_is_understood_in_part_is_refused),
         T(who_has_gone_holds_no_request),
         T(a_forged_record_harms_no_export),
+        T(a_job_outlives_a_short_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
