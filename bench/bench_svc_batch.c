@@ -1,8 +1,9 @@
 /* A batch through the service and the same lines by `kgym eval --batch`, in turns: evaluations a
  * second from the start of the one, or from the POST of the other one, to the last record.
- *   build/release/bench/bench_svc_batch [lines=60] [jobs=2] [rounds=3]
- * Lines: candidates of C without a timing, each a new text. Both sides have warmed up: the service
- * runs, and its first batch, like the first run of the command, is not counted. */
+ *   build/release/bench/bench_svc_batch [lines=60] [jobs=2] [rounds=3] [what=source]
+ * what: source, candidates of C without a timing, each a new text; empty, replies without code,
+ * whose judging costs next to nothing. Both sides have warmed up: the service runs, and its first
+ * batch, like the first run of the command, is not counted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 enum { ROUNDS = 50 };
 
 static int number;
+static bool empty;
 static struct kg_buf lines;
 static char batch[32];
 static bool posted, done;
@@ -27,6 +29,12 @@ static void make(int n)
     kg_buf_init(&text, 1 << 16);
     kg_buf_reset(&lines);
     for (int i = 0; i < n; i++) {
+        if (empty) {
+            kg_buf_reset(&text);
+            kg_buf_addf(&text, "nothing %d", ++number);
+            kg_bench_line(&lines, i, "axpby", "reply", text.data);
+            continue;
+        }
         const char *template = kg_bench_candidates[0].text, *at = strstr(template, "%d");
         kg_buf_reset(&text);
         kg_buf_addf(&text, "%.*s%d%s", (int)(at - template), template, ++number, at + 2);
@@ -100,7 +108,10 @@ int main(int argc, char **argv)
     int n = kg_bench_count(argc, argv, 1, 1, 10000, 60);
     int jobs = kg_bench_count(argc, argv, 2, 1, 512, 2);
     int rounds = kg_bench_count(argc, argv, 3, 1, ROUNDS, 3);
+    const char *what = argc > 4 ? argv[4] : "source";
     char count[16];
+    empty = strcmp(what, "empty") == 0;
+    kg_bench_need(empty || strcmp(what, "source") == 0, "what is source or empty, not %s", what);
     const char *const args[] = {"--jobs", count, NULL};
     double service[ROUNDS], command[ROUNDS];
     struct kg_bench_service s;
@@ -122,13 +133,13 @@ int main(int argc, char **argv)
     }
     kg_bench_service_stop(&s);
     double a = kg_median(service, (size_t)rounds), b = kg_median(command, (size_t)rounds);
-    printf("%d evaluations, %d at once, median of %d rounds\n", n, jobs, rounds);
+    printf("%d evaluations (%s), %d at once, median of %d rounds\n", n, what, jobs, rounds);
     printf("kgym eval --batch  %8.1f per s\nthe service        %8.1f per s\n", n / b, n / a);
     printf("service / command: %.3f; %.1f ms more for each evaluation\n", b / a,
            1e3 * (a - b) / n * jobs);
     kg_bench_json("svc_batch",
-                  json_pack("{s:i, s:i, s:f, s:f, s:f}", "lines", n, "jobs", jobs, "service_per_s",
-                            n / a, "command_per_s", n / b, "ratio", b / a));
+                  json_pack("{s:s, s:i, s:i, s:f, s:f, s:f}", "what", what, "lines", n, "jobs",
+                            jobs, "service_per_s", n / a, "command_per_s", n / b, "ratio", b / a));
     kg_buf_deinit(&lines);
     return 0;
 }
