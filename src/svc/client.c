@@ -14,6 +14,7 @@ struct kg_svc_client {
     struct evhttp_connection *connection;
     char host[260], *token; /* host: as the header has it */
     struct call *calls;
+    int ncalls;
     bool closing;
 };
 
@@ -53,8 +54,14 @@ enum kg_code kg_svc_client_open(struct event_base *base, const char *host, int p
     return KG_OK;
 }
 
+int kg_svc_client_open_calls(const struct kg_svc_client *c)
+{
+    return c->ncalls;
+}
+
 static void end_call(struct call *k)
 {
+    k->client->ncalls--;
     *k->link = k->next;
     if (k->next != NULL) {
         k->next->link = k->link;
@@ -127,6 +134,7 @@ void kg_svc_client_ask(struct kg_svc_client *c, const char *method, const char *
         c->calls->link = &k->next;
     }
     c->calls = k;
+    c->ncalls++;
     struct evhttp_request *req = evhttp_request_new(on_reply, k);
     KG_ASSERT(req != NULL);
     struct evkeyvalq *h = evhttp_request_get_output_headers(req);

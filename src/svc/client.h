@@ -14,6 +14,8 @@ enum kg_code kg_svc_client_open(struct event_base *base, const char *host, int p
                                 struct kg_err *err) KG_MUST_USE;
 /* Callbacks of requests under way are not called any more. NULL is nothing. */
 void kg_svc_client_close(struct kg_svc_client *c);
+/* How many requests have no answer yet. */
+int kg_svc_client_open_calls(const struct kg_svc_client *c);
 
 /* status 0: no answer came. answer: borrowed; NULL: no JSON. */
 typedef void kg_svc_on_answer(void *ctx, int status, const json_t *answer);

@@ -1,4 +1,4 @@
-/* The worker: claims, renewals and answers, in one loop. */
+/* The worker: its loop, renewals, start and end. */
 #include "svc/worker.h"
 
 #include <ctype.h>
@@ -11,14 +11,31 @@
 #include "base/log.h"
 #include "svc/worker_private.h"
 
-enum { CLAIM_WAIT_S = 20, NEWS_WAIT_S = 5, TIMEOUT_S = 45, NEWS_TIMEOUT_S = 15, LEAVE_S = 5 };
+enum { NEWS_WAIT_S = 5, TIMEOUT_S = 45, NEWS_TIMEOUT_S = 15, LEAVE_S = 5 };
 enum { WATCH_MS = 200, FIRST_TERM_MS = 30000 };
 
-static void renew(struct kg_svc_worker *w);
+static void on_left(void *ctx, int status, const json_t *answer)
+{
+    struct kg_svc_worker *w = ctx;
+    (void)status;
+    (void)answer;
+    w->left = true;
+    kg_svc_worker_end_if_done(w);
+}
 
+/* Its leave comes after all answers, as the service forgets its devices then. It also ends the
+ * claim that waits. */
 void kg_svc_worker_end_if_done(struct kg_svc_worker *w)
 {
-    if (w->stopping && w->left && w->held == NULL && !w->claiming) {
+    if (!w->stopping || w->held != NULL) {
+        return;
+    }
+    if (!w->leaving) {
+        w->leaving = true;
+        kg_svc_client_post(w->answers[0], "/v1/worker/leave", json_pack("{s:s}", "worker", w->name),
+                           on_left, w);
+    }
+    if (w->left && !w->claiming) {
         event_base_loopbreak(w->base);
     }
 }
@@ -32,9 +49,7 @@ int kg_svc_worker_pause(struct kg_svc_worker *w)
     return now < most ? now : most;
 }
 
-/* True: it was answered as it should. Else it is asked again later, or, without the right token,
- * not at all. */
-static bool heard(struct kg_svc_worker *w, int status)
+bool kg_svc_worker_heard(struct kg_svc_worker *w, int status)
 {
     if (status == 200) {
         if (w->silent) {
@@ -60,111 +75,18 @@ static bool heard(struct kg_svc_worker *w, int status)
     return false;
 }
 
-/* --- claims --- */
-
-static void begin(struct kg_svc_worker *w, const json_t *v)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_svc_claimed *c = calloc(1, sizeof *c);
-    KG_ASSERT(c != NULL);
-    json_int_t slot = json_integer_value(json_object_get(v, "slot"));
-    const char *lane = json_string_value(json_object_get(v, "lane"));
-    const char *id = json_string_value(json_object_get(v, "id"));
-    const char *secret = json_string_value(json_object_get(v, "claim"));
-    c->worker = w;
-    c->slot = slot >= 0 && slot < w->nslots ? w->asked[slot] : 0;
-    c->fence = json_integer_value(json_object_get(v, "fence"));
-    w->term_ms = json_integer_value(json_object_get(v, "term_ms"));
-    const char *needs = json_string_value(json_object_get(v, "needs"));
-    c->torch = needs != NULL && strstr(needs, "torch") != NULL;
-    c->until_ms = kg_svc_now_ms() + w->term_ms;
-    c->canaries = -1;
-    snprintf(c->id, sizeof c->id, "%s", id != NULL ? id : "");
-    snprintf(c->claim, sizeof c->claim, "%s", secret != NULL ? secret : "");
-    c->next = w->held;
-    c->link = &w->held;
-    if (c->next != NULL) {
-        c->next->link = &c->next;
-    }
-    w->held = c;
-    w->slot[c->slot].busy = true;
-    if (lane != NULL && strcmp(lane, w->slot[c->slot].lane) != 0) {
-        snprintf(w->slot[c->slot].lane, sizeof w->slot[0].lane, "%s", lane);
-        w->slot[c->slot].since_ms = kg_svc_now_ms();
-    }
-    if (w->stopping) {
-        kg_svc_worker_end_attempt(c, "handed_back", json_object());
-        return;
-    }
-    struct kg_svc_pool *p = kg_svc_pool_for(w, c->slot, json_object_get(v, "configuration"), &err);
-    double deadline = json_number_value(json_object_get(v, "deadline_s"));
-    if (p == NULL ||
-        kg_svc_pool_submit(p, json_object_get(v, "task"), deadline, &c->task, &err) != KG_OK) {
-        kg_svc_worker_fail_attempt(c,
-                                   kg_svc_worker_error(kg_code_name(err.code), "gym", err.message));
-        return;
-    }
-    c->pool = p;
-}
-
-static void on_claimed(void *ctx, int status, const json_t *answer)
-{
-    struct kg_svc_worker *w = ctx;
-    size_t i;
-    json_t *v;
-    w->claiming = false;
-    if (!heard(w, status)) {
-        kg_svc_worker_end_if_done(w);
-        return;
-    }
-    w->claiming = true; /* begin() may free slots: they are claimed for below */
-    json_array_foreach(json_object_get(answer, "claims"), i, v)
-    {
-        begin(w, v);
-    }
-    w->claiming = false;
-    renew(w);
-    kg_svc_worker_claim(w);
-    kg_svc_worker_end_if_done(w);
-}
-
-void kg_svc_worker_claim(struct kg_svc_worker *w)
-{
-    if (w->claiming || w->stopping) {
-        return;
-    }
-    json_t *slots = json_array();
-    int64_t now = kg_svc_now_ms();
-    int n = 0;
-    for (int i = 0; i < w->nslots; i++) {
-        if (!w->slot[i].busy) {
-            w->asked[n++] = i;
-            json_array_append_new(
-                slots, json_pack("{s:s, s:I, s:i}", "lane", w->slot[i].lane, "held_ms",
-                                 (json_int_t)(w->slot[i].since_ms ? now - w->slot[i].since_ms : 0),
-                                 "device", w->slot[i].device));
-        }
-    }
-    if (n == 0) {
-        json_decref(slots);
-        return;
-    }
-    w->claiming = true;
-    kg_svc_client_post(w->claims, "/v1/worker/claim",
-                       json_pack("{s:s, s:o, s:o, s:i}", "worker", w->name, "devices",
-                                 kg_svc_devices_json(w, false), "slots", slots, "wait_s",
-                                 CLAIM_WAIT_S),
-                       on_claimed, w);
-}
-
 /* --- renewals --- */
 
+/* c is gone afterwards where its evaluation has not begun. */
 static void lose(struct kg_svc_claimed *c)
 {
     struct kgym_error ignored;
     c->lost = true;
     if (c->pool != NULL) {
         kgym_cancel(c->pool->pool, c->task, &ignored);
+    }
+    if (c->waiting != NULL) {
+        kg_svc_worker_drop(c);
     }
 }
 
@@ -173,7 +95,8 @@ static void lose_claim(struct kg_svc_worker *w, const json_t *news)
 {
     const char *id = json_string_value(json_object_get(news, "id"));
     json_int_t fence = json_integer_value(json_object_get(news, "fence"));
-    for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
+    for (struct kg_svc_claimed *c = w->held, *next; c != NULL; c = next) {
+        next = c->next;
         if (id != NULL && strcmp(c->id, id) == 0 && c->fence == fence && !c->lost) {
             lose(c);
         }
@@ -187,11 +110,13 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
     int64_t now = kg_svc_now_ms();
     (void)fd;
     (void)what;
-    for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
+    for (struct kg_svc_claimed *c = w->held, *next; c != NULL; c = next) {
+        next = c->next;
         if (c->answer == NULL && !c->lost && now > c->until_ms) {
             lose(c);
         }
     }
+    kg_svc_worker_hand_back(w);
 }
 
 static void on_news(void *ctx, int status, const json_t *answer)
@@ -200,7 +125,7 @@ static void on_news(void *ctx, int status, const json_t *answer)
     size_t i;
     json_t *v;
     w->renewing = false;
-    if (!heard(w, status)) {
+    if (!kg_svc_worker_heard(w, status)) {
         return;
     }
     for (struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
@@ -210,10 +135,10 @@ static void on_news(void *ctx, int status, const json_t *answer)
     {
         lose_claim(w, v);
     }
-    renew(w);
+    kg_svc_worker_renew(w);
 }
 
-static void renew(struct kg_svc_worker *w)
+void kg_svc_worker_renew(struct kg_svc_worker *w)
 {
     if (w->renewing || w->held == NULL || w->stopping) {
         return;
@@ -236,24 +161,22 @@ static void renew(struct kg_svc_worker *w)
                        on_news, w);
 }
 
+static void on_go_on(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    kg_svc_worker_go_on(arg);
+}
+
 static void on_again(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
     kg_svc_worker_claim(arg);
-    renew(arg);
+    kg_svc_worker_renew(arg);
 }
 
 /* --- start and end --- */
-
-static void on_left(void *ctx, int status, const json_t *answer)
-{
-    struct kg_svc_worker *w = ctx;
-    (void)status;
-    (void)answer;
-    w->left = true;
-    kg_svc_worker_end_if_done(w);
-}
 
 static void on_signal(evutil_socket_t signal, short what, void *arg)
 {
@@ -274,8 +197,7 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
             kg_svc_worker_end_attempt(c, "handed_back", json_object());
         }
     }
-    kg_svc_client_post(w->answers, "/v1/worker/leave", json_pack("{s:s}", "worker", w->name),
-                       on_left, w);
+    kg_svc_worker_end_if_done(w);
     const struct timeval most = {.tv_sec = LEAVE_S, .tv_usec = 0};
     event_base_loopexit(w->base, &most);
 }
@@ -303,17 +225,24 @@ static enum kg_code open_worker(struct kg_svc_worker *w, struct kg_err *err)
     const struct {
         struct kg_svc_client **client;
         int timeout_s;
-    } links[] = {{&w->claims, TIMEOUT_S}, {&w->news, NEWS_TIMEOUT_S}, {&w->answers, TIMEOUT_S}};
+    } links[] = {{&w->claims, TIMEOUT_S}, {&w->news, NEWS_TIMEOUT_S}};
     w->term_ms = FIRST_TERM_MS;
     w->pause_ms = KG_SVC_AGAIN_MS;
     w->again = evtimer_new(w->base, on_again, w);
+    w->go_on = evtimer_new(w->base, on_go_on, w);
     w->watch = event_new(w->base, -1, EV_PERSIST, on_watch, w);
-    if (w->again == NULL || w->watch == NULL) {
+    if (w->again == NULL || w->go_on == NULL || w->watch == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for a timer");
     }
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         if (kg_svc_client_open(w->base, o->host, o->port, o->token, links[i].timeout_s,
                                links[i].client, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    for (int i = 0; i < KG_SVC_WORKER_LINKS; i++) {
+        if (kg_svc_client_open(w->base, o->host, o->port, o->token, TIMEOUT_S, &w->answers[i],
+                               err) != KG_OK) {
             return err->code;
         }
     }
@@ -328,7 +257,9 @@ static void close_worker(struct kg_svc_worker *w)
 {
     kg_svc_client_close(w->claims);
     kg_svc_client_close(w->news);
-    kg_svc_client_close(w->answers);
+    for (int i = 0; i < KG_SVC_WORKER_LINKS; i++) {
+        kg_svc_client_close(w->answers[i]);
+    }
     kg_svc_devices_close(w);
     kg_svc_pools_close(w);
     while (w->held != NULL) {
@@ -336,6 +267,9 @@ static void close_worker(struct kg_svc_worker *w)
     }
     if (w->again != NULL) {
         event_free(w->again);
+    }
+    if (w->go_on != NULL) {
+        event_free(w->go_on);
     }
     if (w->watch != NULL) {
         event_free(w->watch);

@@ -178,7 +178,7 @@ void kg_svc_worker_greet(struct kg_svc_worker *w, bool changed)
         return;
     }
     w->greeting = true;
-    kg_svc_client_post(w->answers, "/v1/worker/hello",
+    kg_svc_client_post(w->answers[0], "/v1/worker/hello",
                        json_pack("{s:s, s:s, s:o, s:b}", "worker", w->name, "host", w->host,
                                  "devices", kg_svc_devices_json(w, true), "changed", changed),
                        on_greeted, w);

@@ -26,6 +26,7 @@ void kg_svc_worker_drop(struct kg_svc_claimed *c)
     if (c->retry != NULL) {
         event_free(c->retry);
     }
+    kg_svc_worker_leave_slot(c);
     json_decref(c->answer);
     json_decref(c->failed);
     free(c);
@@ -48,7 +49,7 @@ static void on_answered(void *ctx, int status, const json_t *answer)
     kg_svc_worker_drop(c);
     if (aside) {
         w->slot[slot].busy = false;
-        kg_svc_worker_claim(w);
+        kg_svc_worker_go_on(w);
     }
     kg_svc_worker_end_if_done(w);
 }
@@ -75,10 +76,16 @@ static struct event *retry_of(struct kg_svc_claimed *c)
     return c->retry;
 }
 
+/* On the connection that is least busy: answers under way together share one sync of the store. */
 static void send_answer(struct kg_svc_claimed *c)
 {
-    kg_svc_client_post(c->worker->answers, "/v1/worker/finish", json_incref(c->answer), on_answered,
-                       c);
+    struct kg_svc_client *const *link = c->worker->answers, *least = link[0];
+    for (int i = 1; i < KG_SVC_WORKER_LINKS; i++) {
+        if (kg_svc_client_open_calls(link[i]) < kg_svc_client_open_calls(least)) {
+            least = link[i];
+        }
+    }
+    kg_svc_client_post(least, "/v1/worker/finish", json_incref(c->answer), on_answered, c);
 }
 
 static void leave_pool(struct kg_svc_claimed *c)
@@ -95,7 +102,14 @@ void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, js
     struct kg_svc_worker *w = c->worker;
     bool aside = json_object_get(more, "aside") != NULL;
     leave_pool(c);
-    w->slot[c->slot].busy = aside && !c->lost; /* until the service knows */
+    if (c->waiting == NULL) {
+        w->slot[c->slot].busy = aside && !c->lost; /* until the service knows */
+    }
+    kg_svc_worker_leave_slot(c);
+    if (strcmp(outcome, "finished") == 0) {
+        kg_svc_worker_took(c);
+    }
+    w->dry = false;
     if (c->lost) {
         json_decref(more);
         kg_svc_worker_drop(c);
@@ -108,7 +122,7 @@ void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, js
         (void)retry_of(c);
         send_answer(c);
     }
-    kg_svc_worker_claim(w);
+    kg_svc_worker_later(w->go_on, 0); /* the pool that told of it is done with it then */
 }
 
 json_t *kg_svc_worker_error(const char *code, const char *blame, const char *message)

@@ -10,7 +10,8 @@
 enum {
     KG_SVC_WORKER_SLOTS = 512,
     KG_SVC_WORKER_DEVICES = 16,
-    KG_SVC_POOLS_KEPT = 4 /* of a slot: beyond these, the one that was used last closes */
+    KG_SVC_WORKER_LINKS = 8, /* connections for answers: so many can share one sync of the store */
+    KG_SVC_POOLS_KEPT = 4    /* of a slot: beyond these, the one that was used last closes */
 };
 
 struct event;
@@ -30,7 +31,10 @@ struct kg_svc_pool {
 struct kg_svc_claimed {
     char id[KG_ULID_LEN], claim[KG_SVC_CLAIM_LEN];
     int64_t fence, until_ms; /* the claim runs out, unless it is renewed */
+    char lane[KG_SHA256_HEX];
     int slot;
+    int64_t came_ns, began_ns;
+    json_t *waiting;          /* the claim as it came; NULL: its evaluation has begun */
     bool torch;               /* the job needs PyTorch */
     struct kg_svc_pool *pool; /* NULL: nothing of it is in a pool */
     uint64_t task;
@@ -59,13 +63,15 @@ struct kg_svc_device {
 struct kg_svc_worker {
     const struct kg_svc_worker_options *o;
     struct event_base *base;
-    struct kg_svc_client *claims, *news, *answers;
+    struct kg_svc_client *claims, *news, *answers[KG_SVC_WORKER_LINKS];
     struct kg_svc_claimed *held;
     char host[61], name[96];
     struct kg_svc_device device[KG_SVC_WORKER_DEVICES];
     int ndevices;
     struct {
         bool busy;
+        int waiting;                /* claimed jobs that have not begun */
+        int64_t usual_ns, began_ns; /* an evaluation here takes so long; 0: none has ended */
         char lane[KG_SHA256_HEX];
         int64_t since_ms; /* that it holds this lane */
         int core, device;
@@ -75,9 +81,12 @@ struct kg_svc_worker {
     int64_t term_ms;                /* of its claims */
     int64_t renewed_ms;             /* when the renewal under way was sent */
     int pause_ms;                   /* after the next failure */
-    int asked[KG_SVC_WORKER_SLOTS]; /* slots of the claim under way */
-    bool claiming, renewing, greeting, stopping, left, silent, refused;
+    int asked[KG_SVC_WORKER_SLOTS]; /* [nasked] slots of the claim under way */
+    int nasked;
+    bool ahead, dry; /* the claim is for busy slots; the last one of that kind found too few */
+    bool claiming, renewing, greeting, stopping, leaving, left, silent, refused;
     struct event *again; /* claim or renew after a failure */
+    struct event *go_on; /* slots are free, or jobs that wait */
     struct event *watch; /* claims that have run out */
     struct event *hello;
 };
@@ -86,9 +95,28 @@ enum { KG_SVC_AGAIN_MS = 200, KG_SVC_AGAIN_MOST_MS = 5000 }; /* after a request 
 void kg_svc_worker_later(struct event *e, int ms);
 /* How long to wait after this failure: longer each time. */
 int kg_svc_worker_pause(struct kg_svc_worker *w);
-/* Claims for all idle slots; nothing where it claims already, or stops. */
+/* True: a request was answered as it should. Else it is asked again later, or, without the right
+ * token, not at all. */
+bool kg_svc_worker_heard(struct kg_svc_worker *w, int status);
+/* Renews what is held; nothing where it does already. */
+void kg_svc_worker_renew(struct kg_svc_worker *w);
+
+/* --- claims (worker_claim.c) --- */
+
+/* Claims for all idle slots, or ahead for busy ones; nothing where it claims already, or stops. */
 void kg_svc_worker_claim(struct kg_svc_worker *w);
-/* Ends the loop of a worker that stops, once nothing is held. */
+/* Free slots begin what waits here, and claim. */
+void kg_svc_worker_go_on(struct kg_svc_worker *w);
+/* What waits here for too long. */
+void kg_svc_worker_hand_back(struct kg_svc_worker *w);
+/* The job waits no longer; nothing where it has begun. */
+void kg_svc_worker_leave_slot(struct kg_svc_claimed *c);
+/* An evaluation of the slot has ended: how long it took tells how far to claim ahead. */
+void kg_svc_worker_took(struct kg_svc_claimed *c);
+
+/* --- answers (worker_held.c) --- */
+
+/* A worker that stops leaves once nothing is held, and then ends its loop. */
 void kg_svc_worker_end_if_done(struct kg_svc_worker *w);
 /* The attempt has ended: its slot is free, and the service is told until it has heard. more:
  * members of the answer; taken. c may be gone afterwards. */

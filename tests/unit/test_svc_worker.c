@@ -1,5 +1,5 @@
-/* `kgym worker` against a service that the test plays: which claims it ends, and which it does not.
- */
+/* `kgym worker` against a service that the test plays: which claims it ends, and which it does not,
+ * and how it claims ahead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,10 +31,21 @@ static struct {
     int stale_news;                      /* answered with an old fence */
 } service;
 
+static const char endless[] = "void silu(const float *x, float *y, long n) { (void)x; (void)y; "
+                              "(void)n; for (volatile int i = 0;; i++) { } }";
+
+/* A claim on job `id`. */
+static json_t *claim_json(const char *id, const char *text, bool source)
+{
+    return json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:i, s:{s:[s,s,s]}, s:{s:s, s:s, s:b}}",
+                     "slot", 0, "id", id, "claim", "secret", "fence", FENCE, "lane", "l", "needs",
+                     "cpu", "term_ms", service.term_ms, "configuration", "set", "deadline.run=3000",
+                     "deadline.eval=3000", "stage.timing=no", "task", "problem", "silu", "text",
+                     text, "source", source);
+}
+
 static void on_claim(struct kg_svc_exchange *x, void *ctx)
 {
-    static const char source[] = "void silu(const float *x, float *y, long n) { (void)x; (void)y; "
-                                 "(void)n; for (volatile int i = 0;; i++) { } }";
     (void)ctx;
     service.claims++;
     if (service.claims > 1) { /* its slot is free again: that is all that the test waits for */
@@ -42,13 +53,7 @@ static void on_claim(struct kg_svc_exchange *x, void *ctx)
         event_base_loopbreak(service.base);
         return;
     }
-    kg_svc_reply_json(
-        x, 200,
-        json_pack("{s:[{s:i, s:s, s:s, s:i, s:s, s:s, s:i, s:{s:[s,s,s]}, s:{s:s, s:s, s:b}}]}",
-                  "claims", "slot", 0, "id", JOB, "claim", "secret", "fence", FENCE, "lane", "l",
-                  "needs", "cpu", "term_ms", service.term_ms, "configuration", "set",
-                  "deadline.run=3000", "deadline.eval=3000", "stage.timing=no", "task", "problem",
-                  "silu", "text", source, "source", 1));
+    kg_svc_reply_json(x, 200, json_pack("{s:[o]}", "claims", claim_json(JOB, endless, true)));
 }
 
 /* Names the job under an old fence, then under its own. */
@@ -92,14 +97,15 @@ static int port_of(int fd)
     return ntohs(a.sin_port);
 }
 
-/* Until the worker claims for the second time. */
-static void serve_worker(void)
+static const struct kg_svc_route one_job[] = {
+    {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_claim},
+    {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_renew},
+    {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
+};
+
+/* Until the service that is played ends its loop. */
+static void serve_worker(const struct kg_svc_route *routes, size_t nroutes)
 {
-    static const struct kg_svc_route routes[] = {
-        {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_claim},
-        {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_renew},
-        {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
-    };
     struct kg_err err = KG_ERR_INIT;
     struct kg_svc_http *http;
     char url[64];
@@ -107,11 +113,8 @@ static void serve_worker(void)
     service.base = event_base_new();
     assert_int_equal(kg_svc_listen("127.0.0.1", 0, &fd, &err), KG_OK);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", port_of(fd));
-    const struct kg_svc_http_options o = {.fd = fd,
-                                          .body_bytes = 1 << 20,
-                                          .most_open = 64,
-                                          .routes = routes,
-                                          .nroutes = sizeof routes / sizeof *routes};
+    const struct kg_svc_http_options o = {
+        .fd = fd, .body_bytes = 1 << 20, .most_open = 64, .routes = routes, .nroutes = nroutes};
     assert_int_equal(kg_svc_http_open(service.base, &o, &http, &err), KG_OK);
     const char *program = cobject_built("kgym");
     pid_t pid = fork();
@@ -138,7 +141,7 @@ static void news_of_an_old_claim_ends_no_newer_one(void **state)
     memset(&service, 0, sizeof service);
     service.term_ms = 600000;
     service.stale_news = 5;
-    serve_worker();
+    serve_worker(one_job, sizeof one_job / sizeof *one_job);
     assert_int_equal(service.held, service.stale_news + 1);
 }
 
@@ -149,14 +152,127 @@ static void a_claim_that_ran_out_ends_its_job(void **state)
     memset(&service, 0, sizeof service);
     service.term_ms = 1500;
     service.deaf = true;
-    serve_worker();
+    serve_worker(one_job, sizeof one_job / sizeof *one_job);
     assert_true(service.renewals >= 1);
     assert_int_equal(service.claims, 2);
+}
+
+/* --- claims ahead --- */
+
+enum { SHORT_MOST = 200, SLOTS_NEEDED = 4 };
+
+static struct {
+    int shorts; /* jobs that were given while nothing was claimed ahead */
+    bool given, said_lost;
+    char back[8][32]; /* ids that were handed back */
+    int nback, answered_lost, others;
+    struct kg_svc_exchange *first; /* an answer that waits for the next one */
+} ahead;
+
+static json_t *body_of(const struct kg_svc_exchange *x)
+{
+    return json_loads(kg_svc_request(x)->body, 0, NULL);
+}
+
+static const char *text_of(const json_t *j, const char *name)
+{
+    const char *text = json_string_value(json_object_get(j, name));
+    return text != NULL ? text : "";
+}
+
+/* Short jobs, one after the other, until it claims ahead for a slot that is busy. Then one that
+ * never ends, and three that wait behind it. */
+static void on_ahead_claim(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x), *claims = json_array();
+    size_t slots = json_array_size(json_object_get(body, "slots"));
+    bool waits = json_number_value(json_object_get(body, "wait_s")) > 0;
+    char id[32];
+    (void)ctx;
+    if (waits && !ahead.given) {
+        assert_int_equal(slots, 1); /* the idle slot asks for one job */
+        snprintf(id, sizeof id, "short-%d", ahead.shorts++);
+        json_array_append_new(claims, claim_json(id, "nothing", false));
+    } else if (!waits && !ahead.given && slots >= SLOTS_NEEDED) {
+        ahead.given = true;
+        json_array_append_new(claims, claim_json("endless", endless, true));
+        json_array_append_new(claims, claim_json("lost", "nothing", false));
+        json_array_append_new(claims, claim_json("back-1", "nothing", false));
+        json_array_append_new(claims, claim_json("back-2", "nothing", false));
+    }
+    json_decref(body);
+    kg_svc_reply_json(x, 200, json_pack("{s:o}", "claims", claims));
+    if (ahead.shorts > SHORT_MOST) {
+        event_base_loopbreak(service.base);
+    }
+}
+
+static void on_ahead_renew(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x), *lost = json_array(), *v;
+    size_t i;
+    (void)ctx;
+    json_array_foreach(json_object_get(body, "claims"), i, v)
+    {
+        if (strcmp(text_of(v, "id"), "lost") == 0) {
+            ahead.said_lost = true;
+            json_array_append_new(lost, json_pack("{s:s, s:i}", "id", "lost", "fence", FENCE));
+        }
+    }
+    json_decref(body);
+    kg_svc_reply_json(x, 200, json_pack("{s:o}", "lost", lost));
+}
+
+/* The first answer that hands back is heard with the second one: so both are under way at once. */
+static void on_ahead_finish(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x);
+    const char *id = text_of(body, "id");
+    bool back = strcmp(text_of(body, "outcome"), "handed_back") == 0;
+    (void)ctx;
+    ahead.answered_lost += ahead.said_lost && strcmp(id, "lost") == 0;
+    ahead.others += !back && strncmp(id, "short-", 6) != 0;
+    if (back && ahead.nback < 8) {
+        snprintf(ahead.back[ahead.nback++], sizeof ahead.back[0], "%s", id);
+    }
+    json_decref(body);
+    if (back && ahead.first == NULL) {
+        ahead.first = x;
+        return;
+    }
+    kg_svc_reply_json(x, 200, json_pack("{s:b}", "accepted", 1));
+    if (back) {
+        kg_svc_reply_json(ahead.first, 200, json_pack("{s:b}", "accepted", 1));
+        event_base_loopbreak(service.base);
+    }
+}
+
+static void jobs_behind_a_long_one_are_handed_back(void **state)
+{
+    static const struct kg_svc_route routes[] = {
+        {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_ahead_claim},
+        {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_ahead_renew},
+        {"POST", "/v1/worker/finish", KG_SVC_OPEN, on_ahead_finish},
+        {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
+    };
+    (void)state;
+    memset(&service, 0, sizeof service);
+    memset(&ahead, 0, sizeof ahead);
+    service.term_ms = 600000;
+    serve_worker(routes, sizeof routes / sizeof *routes);
+    assert_true(ahead.given); /* it has claimed ahead, without waiting */
+    assert_int_equal(ahead.nback, 2);
+    assert_int_equal(ahead.answered_lost, 0);
+    assert_int_equal(ahead.others, 0); /* the long one runs, and nothing of the others did */
+    for (int i = 0; i < ahead.nback && ahead.said_lost; i++) {
+        assert_memory_equal(ahead.back[i], "back-", 5);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
-                                       cmocka_unit_test(a_claim_that_ran_out_ends_its_job)};
+                                       cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
+                                       cmocka_unit_test(jobs_behind_a_long_one_are_handed_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
