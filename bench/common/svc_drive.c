@@ -188,6 +188,18 @@ static void sum_up(struct times *t, double seconds, struct kg_bench_driven *out)
     }
 }
 
+/* Drops what was counted before; returns the time. */
+static int64_t begin_to_count(const struct kg_bench_drive *d, struct times *t)
+{
+    for (int k = 0; k < KG_BENCH_KINDS; k++) {
+        t[k].n = 0;
+    }
+    if (d->warm != NULL) {
+        d->warm(d->ctx);
+    }
+    return kg_clock_ns();
+}
+
 void kg_bench_drive(const struct kg_bench_drive *d, struct kg_bench_driven *out)
 {
     struct connection *c = calloc((size_t)d->connections, sizeof *c);
@@ -206,10 +218,15 @@ void kg_bench_drive(const struct kg_bench_drive *d, struct kg_bench_driven *out)
         struct epoll_event e = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = (uint32_t)i};
         kg_bench_need(epoll_ctl(poll, EPOLL_CTL_ADD, c[i].fd, &e) == 0, "epoll");
     }
-    const int64_t begun = kg_clock_ns();
-    const int64_t until = begun + (int64_t)(d->seconds * 1e9);
-    int64_t asked = 0;
-    while (kg_clock_ns() < until) {
+    int64_t begun = kg_clock_ns(), asked = 0;
+    const int64_t warm = begun + (int64_t)(d->warm_s * 1e9);
+    const int64_t until = warm + (int64_t)(d->seconds * 1e9);
+    bool is_warm = d->warm_s <= 0;
+    while (kg_clock_ns() < until && (d->stop == NULL || !*d->stop)) {
+        if (!is_warm && kg_clock_ns() >= warm) {
+            is_warm = true;
+            begun = begin_to_count(d, t);
+        }
         if (kg_clock_ns() - asked > 1000000) {
             asked = kg_clock_ns();
             for (int i = 0; i < d->connections; i++) {

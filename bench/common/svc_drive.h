@@ -43,7 +43,9 @@ struct kg_bench_drive {
     /* body: NUL behind it. */
     void (*answer)(void *ctx, int i, int status, const char *body, size_t len);
     void *ctx;
-    double seconds;
+    double seconds, warm_s;  /* warm_s: comes before, and what is answered then is not counted */
+    void (*warm)(void *ctx); /* warm_s is over; NULL: nobody is told */
+    const bool *stop;        /* true: it ends at once; NULL: it lasts for its time */
 };
 
 struct kg_bench_driven {
@@ -51,7 +53,7 @@ struct kg_bench_driven {
     double per_s[KG_BENCH_KINDS], p50_ms[KG_BENCH_KINDS], p99_ms[KG_BENCH_KINDS];
 };
 
-/* For so many seconds; what is under way then is dropped. */
+/* For warm_s and then `seconds`; what is under way at the end is dropped. */
 void kg_bench_drive(const struct kg_bench_drive *d, struct kg_bench_driven *out);
 
 /* Connections that ask for a stream and read what comes, until they are closed. fd: [n]. */
