@@ -56,7 +56,7 @@ static bool ask(void *ctx, int i, struct kg_bench_request *out)
         out->len = lines.len;
         snprintf(out->path, sizeof out->path, "/v1/batches?set=stage.timing=no");
     } else {
-        usleep(2000);
+        usleep(10000); /* each look reads all jobs of the batch */
         snprintf(out->path, sizeof out->path, "/v1/batches/%s", batch);
     }
     return true;
