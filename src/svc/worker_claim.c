@@ -5,7 +5,8 @@
  * once no slot is idle, such slots claim ahead, without waiting: as many jobs as they will have
  * begun within AHEAD_MS. Other workers lose nothing by it, as their idle slots' claims, which wait,
  * have been served first. What has not begun after HAND_BACK_MS, because an evaluation took longer
- * than those before, goes back to the service. */
+ * than those before, goes back to the service. Nothing is claimed while many answers have not been
+ * heard: their records are in memory here. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,7 +190,7 @@ static int ahead(const struct kg_svc_worker *w, int slot)
 
 void kg_svc_worker_claim(struct kg_svc_worker *w)
 {
-    if (w->claiming || w->stopping) {
+    if (w->claiming || w->stopping || w->unheard >= KG_SVC_WORKER_UNHEARD) {
         return;
     }
     json_t *slots = json_array();

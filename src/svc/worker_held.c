@@ -27,6 +27,7 @@ void kg_svc_worker_drop(struct kg_svc_claimed *c)
         event_free(c->retry);
     }
     kg_svc_worker_leave_slot(c);
+    c->worker->unheard -= c->answer != NULL;
     json_decref(c->answer);
     json_decref(c->failed);
     free(c);
@@ -45,12 +46,9 @@ static void on_answered(void *ctx, int status, const json_t *answer)
         kg_log(KG_LOG_ERROR, "the service refused an answer with status %d", status);
     }
     bool aside = json_object_get(c->answer, "aside") != NULL;
-    int slot = c->slot;
+    w->slot[c->slot].busy = w->slot[c->slot].busy && !aside;
     kg_svc_worker_drop(c);
-    if (aside) {
-        w->slot[slot].busy = false;
-        kg_svc_worker_go_on(w);
-    }
+    kg_svc_worker_go_on(w);
     kg_svc_worker_end_if_done(w);
 }
 
@@ -119,6 +117,7 @@ void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, js
                               (json_int_t)c->fence, "outcome", outcome);
         json_object_update(c->answer, more);
         json_decref(more);
+        w->unheard++;
         (void)retry_of(c);
         send_answer(c);
     }

@@ -10,6 +10,7 @@
 enum {
     KG_SVC_WORKER_SLOTS = 512,
     KG_SVC_WORKER_DEVICES = 16,
+    KG_SVC_WORKER_UNHEARD = 64, /* answers that the service has not heard: no claims beyond */
     KG_SVC_WORKER_LINKS = 8, /* connections for answers: so many can share one sync of the store */
     KG_SVC_POOLS_KEPT = 4    /* of a slot: beyond these, the one that was used last closes */
 };
@@ -65,6 +66,7 @@ struct kg_svc_worker {
     struct event_base *base;
     struct kg_svc_client *claims, *news, *answers[KG_SVC_WORKER_LINKS];
     struct kg_svc_claimed *held;
+    int unheard; /* of these, how many have ended */
     char host[61], name[96];
     struct kg_svc_device device[KG_SVC_WORKER_DEVICES];
     int ndevices;

@@ -269,10 +269,58 @@ static void jobs_behind_a_long_one_are_handed_back(void **state)
     }
 }
 
+/* --- a service that hears no answer --- */
+
+enum { UNHEARD = 64, HELD_AHEAD = 17, TELLS = 600 };
+
+static struct {
+    int given, told;
+} deaf;
+
+static void on_deaf_claim(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x), *claims = json_array();
+    size_t slots = json_array_size(json_object_get(body, "slots"));
+    char id[32];
+    (void)ctx;
+    for (size_t i = 0; i < slots; i++) {
+        snprintf(id, sizeof id, "job-%d", deaf.given++);
+        json_array_append_new(claims, claim_json(id, "nothing", false));
+    }
+    json_decref(body);
+    kg_svc_reply_json(x, 200, json_pack("{s:o}", "claims", claims));
+}
+
+static void on_deaf_finish(struct kg_svc_exchange *x, void *ctx)
+{
+    (void)ctx;
+    kg_svc_reply_error(x, 503, "store", "", "not now");
+    if (++deaf.told == TELLS) {
+        event_base_loopbreak(service.base);
+    }
+}
+
+static void answers_that_are_not_heard_end_its_claims(void **state)
+{
+    static const struct kg_svc_route routes[] = {
+        {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_deaf_claim},
+        {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_ahead_renew},
+        {"POST", "/v1/worker/finish", KG_SVC_OPEN, on_deaf_finish},
+        {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
+    };
+    (void)state;
+    memset(&service, 0, sizeof service);
+    memset(&deaf, 0, sizeof deaf);
+    service.term_ms = 1200; /* a sixth of it is the longest pause before an answer is told again */
+    serve_worker(routes, sizeof routes / sizeof *routes);
+    assert_in_range(deaf.given, UNHEARD, UNHEARD + 2 * HELD_AHEAD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
                                        cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
-                                       cmocka_unit_test(jobs_behind_a_long_one_are_handed_back)};
+                                       cmocka_unit_test(jobs_behind_a_long_one_are_handed_back),
+                                       cmocka_unit_test(answers_that_are_not_heard_end_its_claims)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
