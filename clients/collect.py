@@ -43,6 +43,21 @@ class Unreachable(Exception):
     """The endpoint gives no reply."""
 
 
+class Outage:
+    """Tells that something is asked again and again, at most once a minute."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.told: Optional[float] = None
+
+    def tell(self, why: str) -> None:
+        with self.lock:
+            now = time.monotonic()
+            if self.told is None or now - self.told >= 60:
+                self.told = now
+                print(f"collect: {why}: asking again", file=sys.stderr, flush=True)
+
+
 class Endpoint:
     """POST BASE/chat/completions, asked again until deadline_s."""
 
@@ -50,6 +65,7 @@ class Endpoint:
         self.at = urllib.parse.urlsplit(options.endpoint.rstrip("/") + "/chat/completions")
         self.options = options
         self.key = os.environ.get(options.api_key_env, "")
+        self.outage = Outage()
         if self.at.scheme not in ("http", "https") or not self.at.hostname:
             raise ValueError(f"not a URL of an endpoint: {options.endpoint}")
 
@@ -71,6 +87,7 @@ class Endpoint:
             fatal = 400 <= status < 500 and status not in (408, 409, 425, 429)
             if fatal or time.monotonic() + pause >= end:
                 raise Unreachable(f"endpoint: status {status}: {said}")
+            self.outage.tell(f"endpoint {o.endpoint}: status {status}: {said}")
             time.sleep(pause * (0.5 + random.random()))
             pause = min(2 * pause, 20.0)
 
@@ -133,6 +150,11 @@ class File:
 
 class Service(Gym):
     """The trajectories of a service (docs/service.md)."""
+
+    outage = Outage()
+
+    def _waits(self, why: str) -> None:
+        self.outage.tell(why)
 
     def open(self, body: Dict[str, Any]) -> Dict[str, Any]:
         return self._call("POST", "/v1/trajectories", body)

@@ -200,8 +200,12 @@ class Gym:
             except GymError as error:
                 if time.monotonic() + pause >= end:
                     raise error
+                self._waits(str(error))
             time.sleep(pause * (0.5 + random.random()))
             pause = min(2 * pause, 15.0)
+
+    def _waits(self, why: str) -> None:
+        """It is asked once more. A command line tells its user."""
 
     def _once(self, method: str, path: str, body: Any, wait: float) -> Tuple[Dict[str, Any], str]:
         headers = {"Accept": "application/json"}

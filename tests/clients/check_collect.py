@@ -104,6 +104,12 @@ class Form(Rig):
         self.run_to(2, "relu,relu")
         self.run_to(2, "relu", "--samples", "0")
 
+    def test_whoever_waits_is_told_for_what(self):
+        for away in ("--endpoint", "--gym"):
+            said = self.run_to(1, "relu,softmax", away, "http://127.0.0.1:1", "--deadline-s", "1")
+            self.assertEqual(said.count("asking again"), 1, said)
+            self.assertIn("http://127.0.0.1:1", said)
+
     def test_a_token_is_read_from_a_file(self):
         path = os.path.join(self.folder.name, "token")
         self.service.token = "s3cret"
