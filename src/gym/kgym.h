@@ -120,7 +120,8 @@ struct kgym_options {
      * host does. Then `workers` bounds the tasks that are at the service at once (0: 1024), and
      * cores, devices and trace must be NULL. */
     const char *gym;
-    /* File whose first word is the service's token; NULL: $KGYM_TOKEN, or none. */
+    /* File whose first word is the service's token; NULL: $KGYM_TOKEN, else that of the
+     * file $KGYM_TOKEN_FILE, else none. */
     const char *token_file;
     /* A name for what the caller does, 1 to 100 letters, digits, `.`, `_` or `-`; NULL: a new one.
      * Tasks of one run with the same content and tag are one job of the service, also those of

@@ -5,7 +5,6 @@
 
 #include "gym/pool/settings.h"
 #include "remote/remote_private.h"
-#include "svc/tokens.h"
 
 enum { MOST_JOBS = 4096, PORT_MAX = 65535 };
 
@@ -44,20 +43,6 @@ static enum kg_code read_url(struct kg_remote *r, const char *url, struct kg_err
     snprintf(r->host, sizeof r->host, "%.*s", (int)n, at + six);
     snprintf(r->url, sizeof r->url, "%s", url);
     r->port = (int)port;
-    return KG_OK;
-}
-
-/* That of the file, else $KGYM_TOKEN. */
-static enum kg_code read_token(struct kg_remote *r, const char *path, struct kg_err *err)
-{
-    const char *text = getenv("KGYM_TOKEN");
-    if (path != NULL) {
-        return kg_svc_token_read(path, r->token, err);
-    }
-    if (text != NULL && (strlen(text) >= sizeof r->token || strpbrk(text, " \t\r\n") != NULL)) {
-        return kg_fail(err, KG_E_USAGE, "KGYM_TOKEN: this is no token of `kgym token add`");
-    }
-    snprintf(r->token, sizeof r->token, "%s", text != NULL ? text : "");
     return KG_OK;
 }
 
@@ -156,7 +141,7 @@ enum kg_code kg_remote_open(struct kg_remote *r, const json_t *options, struct k
                        MOST_JOBS);
     }
     if (read_url(r, url != NULL ? url : "", err) != KG_OK || refuse_local(options, err) != KG_OK ||
-        read_token(r, kg_frame_text(options, "token_file"), err) != KG_OK ||
+        kg_svc_token_find(kg_frame_text(options, "token_file"), r->token, err) != KG_OK ||
         read_run(r, options, err) != KG_OK || configure(r, options, err) != KG_OK) {
         return err->code;
     }

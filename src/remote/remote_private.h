@@ -11,6 +11,7 @@
 #include "remote/remote.h"
 #include "svc/client.h"
 #include "svc/follow.h"
+#include "svc/tokens.h"
 
 struct event;
 
@@ -56,7 +57,7 @@ struct kg_remote {
     struct kg_channel client;
     struct event *readable, *writable, *tick;
     /* the service */
-    char url[300], host[256], token[512]; /* token "": none */
+    char url[300], host[256], token[KG_SVC_TOKEN_LEN]; /* token "": none */
     int port;
     struct kg_remote_link link[KG_REMOTE_LINKS];
     struct kg_svc_follow *follow;

@@ -46,22 +46,44 @@ enum kg_code kg_svc_token_new(char out[KG_SVC_TOKEN_LEN], struct kg_err *err)
     return KG_OK;
 }
 
+/* The first word of text. False: it is no token. */
+static bool take_token(const char *text, char out[KG_SVC_TOKEN_LEN])
+{
+    size_t n = strcspn(text, " \t\r\n");
+    if (n != KG_SVC_TOKEN_LEN - 1 || strncmp(text, PREFIX, 5) != 0 ||
+        strspn(text + 5, "0123456789abcdef") != n - 5) {
+        return false;
+    }
+    memcpy(out, text, n);
+    out[n] = '\0';
+    return true;
+}
+
 enum kg_code kg_svc_token_read(const char *path, char out[KG_SVC_TOKEN_LEN], struct kg_err *err)
 {
     struct kg_buf text;
     kg_buf_init(&text, FILE_MAX);
     enum kg_code code = kg_file_read(path, &text, err);
-    size_t n = code == KG_OK && text.len > 0 ? strcspn(text.data, " \t\r\n") : 0;
-    if (code == KG_OK && (n != KG_SVC_TOKEN_LEN - 1 || strncmp(text.data, PREFIX, 5) != 0 ||
-                          strspn(text.data + 5, "0123456789abcdef") != n - 5)) {
+    if (code == KG_OK && (text.len == 0 || !take_token(text.data, out))) {
         code = kg_fail(err, KG_E_INPUT, "%s: its first line is no token of `kgym token add`", path);
-    }
-    if (code == KG_OK) {
-        memcpy(out, text.data, n);
-        out[n] = '\0';
     }
     kg_buf_deinit(&text);
     return code;
+}
+
+enum kg_code kg_svc_token_find(const char *path, char out[KG_SVC_TOKEN_LEN], struct kg_err *err)
+{
+    const char *text = getenv("KGYM_TOKEN"), *file = getenv("KGYM_TOKEN_FILE");
+    out[0] = '\0';
+    if (path != NULL) {
+        return kg_svc_token_read(path, out, err);
+    }
+    if (text != NULL && text[0] != '\0') {
+        return take_token(text, out) ? KG_OK
+                                     : kg_fail(err, KG_E_USAGE,
+                                               "KGYM_TOKEN: this is no token of `kgym token add`");
+    }
+    return file != NULL && file[0] != '\0' ? kg_svc_token_read(file, out, err) : KG_OK;
 }
 
 void kg_svc_scopes_text(unsigned scopes, char out[64])

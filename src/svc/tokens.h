@@ -28,6 +28,10 @@ enum kg_code kg_svc_token_new(char out[KG_SVC_TOKEN_LEN], struct kg_err *err) KG
  * none). */
 enum kg_code kg_svc_token_read(const char *path, char out[KG_SVC_TOKEN_LEN],
                                struct kg_err *err) KG_MUST_USE;
+/* That of path; path NULL: $KGYM_TOKEN, else that of the file $KGYM_TOKEN_FILE, else "". Errors:
+ * those of read, USAGE (KGYM_TOKEN is none). */
+enum kg_code kg_svc_token_find(const char *path, char out[KG_SVC_TOKEN_LEN],
+                               struct kg_err *err) KG_MUST_USE;
 
 /* "submit,read" from scopes and back. Errors: USAGE (no such scope). */
 void kg_svc_scopes_text(unsigned scopes, char out[64]);

@@ -105,6 +105,39 @@ static void a_client_reads_its_token(void **state)
     assert_int_equal(kg_svc_token_read(path, got, &err), KG_E_NOT_FOUND);
 }
 
+/* A file that was named, else a variable, else a file that a variable names. */
+static void a_client_finds_its_token(void **state)
+{
+    char token[3][KG_SVC_TOKEN_LEN], got[KG_SVC_TOKEN_LEN], path[2][160];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(kg_svc_token_new(token[i], &err), KG_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/mine-%d", svc_folder(), i);
+        assert_int_equal(kg_file_write_atomic(path[i], token[i], strlen(token[i]), &err), KG_OK);
+    }
+    setenv("KGYM_TOKEN_FILE", path[1], 1);
+    setenv("KGYM_TOKEN", token[2], 1);
+    assert_int_equal(kg_svc_token_find(path[0], got, &err), KG_OK);
+    assert_string_equal(got, token[0]);
+    assert_int_equal(kg_svc_token_find(NULL, got, &err), KG_OK);
+    assert_string_equal(got, token[2]);
+    setenv("KGYM_TOKEN", "secret", 1);
+    assert_int_equal(kg_svc_token_find(NULL, got, &err), KG_E_USAGE);
+    assert_null(strstr(err.message, "secret"));
+    setenv("KGYM_TOKEN", "", 1);
+    assert_int_equal(kg_svc_token_find(NULL, got, &err), KG_OK);
+    assert_string_equal(got, token[1]);
+    unsetenv("KGYM_TOKEN");
+    setenv("KGYM_TOKEN_FILE", "", 1);
+    assert_int_equal(kg_svc_token_find(NULL, got, &err), KG_OK);
+    assert_string_equal(got, "");
+    unsetenv("KGYM_TOKEN_FILE");
+    unlink(path[0]);
+    unlink(path[1]);
+}
+
 static void scopes_are_words(void **state)
 {
     unsigned scopes;
@@ -431,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_token_is_kept_by_its_hash),
         T(a_client_reads_its_token),
+        T(a_client_finds_its_token),
         T(scopes_are_words),
         T(who_is_let_in_follows_the_file),
         T(a_file_that_says_nothing_lets_nobody_in),

@@ -24,12 +24,13 @@ static const char help_text[] =
     "                     submit  send replies, cancel evaluations, ask for rewards\n"
     "                     read    see evaluations, records, problems and events\n"
     "                     worker  claim jobs and answer them\n"
-    "                     admin   put dead jobs back into the queue\n"
+    "                     admin   put dead jobs back into the queue, let devices that\n"
+    "                             were put aside work again\n"
     "  --folder DIR     the service's folder (default runs/serve)\n"
     "\n"
     "Example:\n"
-    "  kgym token add --name trainer > trainer.token\n"
-    "  KGYM_TOKEN=$(cat trainer.token) python train.py\n"
+    "  (umask 077; kgym token add --name trainer > trainer.token)\n"
+    "  KGYM_TOKEN_FILE=trainer.token kgym top\n"
     "\n"
     "exit status: 0 done, 2 error\n";
 

@@ -1,11 +1,9 @@
 /* Asking a service. */
 #include "cli/svc/watch.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli/cli.h"
 
 enum kg_code kg_watch_word(struct kg_watch *w, int argc, char **argv, int at, int *used,
@@ -18,32 +16,11 @@ enum kg_code kg_watch_word(struct kg_watch *w, int argc, char **argv, int at, in
     return kg_cli_value("--token-file", argc, argv, at, used, &w->token_file, err);
 }
 
-static enum kg_code read_token(struct kg_watch *w, struct kg_err *err)
-{
-    struct kg_buf text;
-    kg_buf_init(&text, sizeof w->token - 1);
-    enum kg_code code = kg_file_read(w->token_file, &text, err);
-    if (code == KG_OK) {
-        while (text.len > 0 && isspace((unsigned char)text.data[text.len - 1])) {
-            text.len--;
-        }
-        snprintf(w->token, sizeof w->token, "%.*s", (int)text.len, text.data);
-    }
-    kg_buf_deinit(&text);
-    return code;
-}
-
 enum kg_code kg_watch_open(struct kg_watch *w, struct kg_err *err)
 {
-    const char *url = w->url != NULL ? w->url : getenv("KGYM_URL"), *token = getenv("KGYM_TOKEN");
-    if (w->token_file != NULL) {
-        if (read_token(w, err) != KG_OK) {
-            return err->code;
-        }
-    } else if (token != NULL) {
-        snprintf(w->token, sizeof w->token, "%s", token);
-    }
-    if (kg_svc_target_parse(url != NULL && url[0] != '\0' ? url : "http://127.0.0.1", &w->target,
+    const char *url = w->url != NULL ? w->url : getenv("KGYM_URL");
+    if (kg_svc_token_find(w->token_file, w->token, err) != KG_OK ||
+        kg_svc_target_parse(url != NULL && url[0] != '\0' ? url : "http://127.0.0.1", &w->target,
                             err) != KG_OK) {
         return err->code;
     }

@@ -3,10 +3,11 @@
 #define KG_CLI_SVC_WATCH_H
 
 #include "svc/fetch.h"
+#include "svc/tokens.h"
 
 struct kg_watch {
     const char *url, *token_file;
-    char token[512];
+    char token[KG_SVC_TOKEN_LEN];
     struct kg_svc_target target;
 };
 
@@ -14,8 +15,8 @@ struct kg_watch {
  */
 enum kg_code kg_watch_word(struct kg_watch *w, int argc, char **argv, int at, int *used,
                            struct kg_err *err) KG_MUST_USE;
-/* Fills target from what was said, KGYM_URL and KGYM_TOKEN. Errors: USAGE, IO (the token's file).
- */
+/* Fills target from what was said, else from the environment (KGYM_URL, KGYM_TOKEN and others of
+ * svc/tokens.h). Errors: USAGE, those of reading the token's file. */
 enum kg_code kg_watch_open(struct kg_watch *w, struct kg_err *err) KG_MUST_USE;
 /* The answer of GET path, which the caller frees. Errors: NOT_FOUND (404), IO and USAGE with the
  * service's own message. */

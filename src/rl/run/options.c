@@ -172,7 +172,7 @@ static const struct kg_opt table[] = {
     TEXT("gym_preset", gym_preset, "train", "Evaluation preset of the gym."),
     TEXT("service", service, "", "Address of a service that judges; empty: this host does."),
     TEXT("token_file", token_file, "",
-         "File with the service's token; empty: KGYM_TOKEN, or none."),
+         "File with the service's token; empty: KGYM_TOKEN, KGYM_TOKEN_FILE, or none."),
 };
 
 enum kg_code rl_config_gym(struct rl_config *c, const char *key, size_t i, const char *value,
