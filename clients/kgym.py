@@ -218,7 +218,8 @@ class Gym:
             headers["Authorization"] = "Bearer " + self.token
         kind = (http.client.HTTPSConnection if self._at.scheme == "https"
                 else http.client.HTTPConnection)
-        connection = kind(str(self._at.hostname), self._at.port, timeout=wait + 30)
+        port = self._at.port or (10907 if self._at.scheme == "http" else 443)
+        connection = kind(str(self._at.hostname), port, timeout=wait + 30)
         try:
             connection.request(method, self._at.path.rstrip("/") + path, data, headers)
             answer = connection.getresponse()

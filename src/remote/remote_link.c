@@ -217,7 +217,7 @@ static enum kg_code greet(struct kg_remote *r, struct kg_err *err)
 
 enum kg_code kg_remote_connect(struct kg_remote *r, struct kg_err *err)
 {
-    const char *token = r->token[0] != '\0' ? r->token : NULL;
+    const struct kg_svc_target *t = &r->target;
     const struct kg_svc_follow_calls calls = {
         .begun = on_begun, .event = on_event, .ended = on_ended, .ctx = r};
     for (int i = 0; i < KG_REMOTE_LINKS; i++) {
@@ -227,7 +227,7 @@ enum kg_code kg_remote_connect(struct kg_remote *r, struct kg_err *err)
         if (l->pause == NULL) {
             return kg_fail_memory(err, KG_E_HOST, "no memory for a timer");
         }
-        if (kg_svc_client_open(r->base, r->host, r->port, token, TIMEOUT_S, &l->client, err) !=
+        if (kg_svc_client_open(r->base, t->host, t->port, t->token, TIMEOUT_S, &l->client, err) !=
             KG_OK) {
             return err->code;
         }
@@ -236,7 +236,7 @@ enum kg_code kg_remote_connect(struct kg_remote *r, struct kg_err *err)
     if (r->follow_again == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for a timer");
     }
-    if (kg_svc_follow_open(r->base, r->host, r->port, token, &calls, &r->follow, err) != KG_OK ||
+    if (kg_svc_follow_open(r->base, t->host, t->port, t->token, &calls, &r->follow, err) != KG_OK ||
         (!r->again && greet(r, err) != KG_OK)) {
         return err->code;
     }

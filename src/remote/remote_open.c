@@ -6,45 +6,9 @@
 #include "gym/pool/settings.h"
 #include "remote/remote_private.h"
 
-enum { MOST_JOBS = 4096, PORT_MAX = 65535 };
+enum { MOST_JOBS = 4096 };
 
 extern char **environ;
-
-/* --- the address --- */
-
-/* http://HOST[:PORT][/], an IPv6 address in brackets. */
-static enum kg_code read_url(struct kg_remote *r, const char *url, struct kg_err *err)
-{
-    static const char scheme[] = "http://";
-    const size_t skip = sizeof scheme - 1;
-    if (strncmp(url, scheme, skip) != 0 || strlen(url) >= sizeof r->url) {
-        return kg_fail(err, KG_E_USAGE, "gym: `%.100s` is no address of the form http://host:port",
-                       url);
-    }
-    const char *at = url + skip;
-    bool six = *at == '[';
-    size_t n = strcspn(at + six, six ? "]" : ":/");
-    const char *after = at + six + n;
-    char *end = NULL;
-    long port = 80;
-    if (six && *after == ']') {
-        after++;
-    }
-    if (*after == ':') {
-        port = strtol(after + 1, &end, 10);
-        port = end == after + 1 ? 0 : port;
-        after = end;
-    }
-    after += *after == '/';
-    if (n == 0 || n >= sizeof r->host || *after != '\0' || port < 1 || port > PORT_MAX) {
-        return kg_fail(err, KG_E_USAGE, "gym: `%.100s` is no address of the form http://host:port",
-                       url);
-    }
-    snprintf(r->host, sizeof r->host, "%.*s", (int)n, at + six);
-    snprintf(r->url, sizeof r->url, "%s", url);
-    r->port = (int)port;
-    return KG_OK;
-}
 
 /* --- the configuration --- */
 
@@ -132,6 +96,7 @@ static enum kg_code refuse_local(const json_t *options, struct kg_err *err)
 enum kg_code kg_remote_open(struct kg_remote *r, const json_t *options, struct kg_err *err)
 {
     const char *url = kg_frame_text(options, "gym");
+    url = url != NULL ? url : "";
     int64_t workers = kg_frame_int(options, "workers");
     r->again = json_is_true(json_object_get(options, "again"));
     r->public_only = json_is_true(json_object_get(options, "public"));
@@ -140,10 +105,12 @@ enum kg_code kg_remote_open(struct kg_remote *r, const json_t *options, struct k
         return kg_fail(err, KG_E_USAGE, "workers: %lld is not between 1 and %d", (long long)workers,
                        MOST_JOBS);
     }
-    if (read_url(r, url != NULL ? url : "", err) != KG_OK || refuse_local(options, err) != KG_OK ||
+    snprintf(r->url, sizeof r->url, "%s", url);
+    if (kg_svc_target_parse(url, &r->target, err) != KG_OK || refuse_local(options, err) != KG_OK ||
         kg_svc_token_find(kg_frame_text(options, "token_file"), r->token, err) != KG_OK ||
         read_run(r, options, err) != KG_OK || configure(r, options, err) != KG_OK) {
         return err->code;
     }
+    r->target.token = r->token[0] != '\0' ? r->token : NULL;
     return kg_remote_connect(r, err);
 }

@@ -10,6 +10,7 @@
 #include "gym/pool/channel.h"
 #include "remote/remote.h"
 #include "svc/client.h"
+#include "svc/fetch.h"
 #include "svc/follow.h"
 #include "svc/tokens.h"
 
@@ -57,8 +58,8 @@ struct kg_remote {
     struct kg_channel client;
     struct event *readable, *writable, *tick;
     /* the service */
-    char url[300], host[256], token[KG_SVC_TOKEN_LEN]; /* token "": none */
-    int port;
+    char url[300], token[KG_SVC_TOKEN_LEN]; /* token "": none */
+    struct kg_svc_target target;
     struct kg_remote_link link[KG_REMOTE_LINKS];
     struct kg_svc_follow *follow;
     struct event *follow_again;

@@ -79,9 +79,9 @@ enum kg_code kg_svc_token_find(const char *path, char out[KG_SVC_TOKEN_LEN], str
         return kg_svc_token_read(path, out, err);
     }
     if (text != NULL && text[0] != '\0') {
-        return take_token(text, out) ? KG_OK
-                                     : kg_fail(err, KG_E_USAGE,
-                                               "KGYM_TOKEN: this is no token of `kgym token add`");
+        return take_token(text, out)
+                   ? KG_OK
+                   : kg_fail(err, KG_E_USAGE, "KGYM_TOKEN: this is no token of `kgym token add`");
     }
     return file != NULL && file[0] != '\0' ? kg_svc_token_read(file, out, err) : KG_OK;
 }

@@ -1,5 +1,5 @@
-/* Parts of the service by themselves: segments of records, paths of routes, the choice of a lane.
- */
+/* Parts of the service by themselves: segments of records, paths of routes, addresses, the choice
+ * of a lane. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "svc/fetch.h"
 #include "svc/http_private.h"
 #include "svc/lanes.h"
 #include "svc/segment.h"
@@ -196,12 +197,52 @@ static void rules_of_choice(void **state)
     assert_int_equal(kg_svc_lanes_choose(l, 4, &turn, KG_SVC_LANE_WAIT_MS, true), 3);
 }
 
+/* --- addresses --- */
+
+static void addresses_are_plain(void **state)
+{
+    static const struct {
+        const char *url, *host; /* host NULL: refused */
+        int port;
+    } rows[] = {{"http://gpu1:8080", "gpu1", 8080},
+                {"http://gpu1", "gpu1", 10907},
+                {"http://10.0.0.5/", "10.0.0.5", 10907},
+                {"http://[::1]:80", "::1", 80},
+                {"https://gpu1", NULL, 0},
+                {"gpu1:8080", NULL, 0},
+                {"", NULL, 0},
+                {"http://", NULL, 0},
+                {"http://gpu1:0", NULL, 0},
+                {"http://gpu1:70000", NULL, 0},
+                {"http://gpu1:x", NULL, 0},
+                {"http://gpu1/v1", NULL, 0},
+                {"http://gpu1?x=1", NULL, 0},
+                {"http://gpu1/#x", NULL, 0},
+                {"http://me:secret@gpu1", NULL, 0}};
+    char url[600] = "http://";
+    struct kg_svc_target t = {.token = NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        enum kg_code code = kg_svc_target_parse(rows[i].url, &t, &err);
+        if (code != (rows[i].host != NULL ? KG_OK : KG_E_USAGE)) {
+            fail_msg("%s: %d", rows[i].url, code);
+        }
+        if (rows[i].host != NULL) {
+            assert_string_equal(t.host, rows[i].host);
+            assert_int_equal(t.port, rows[i].port);
+        }
+    }
+    memset(url + 7, 'a', 300);
+    assert_int_equal(kg_svc_target_parse(url, &t, &err), KG_E_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_an_error, setup, teardown),
         cmocka_unit_test(paths_fit_patterns),
+        cmocka_unit_test(addresses_are_plain),
         cmocka_unit_test(rules_of_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ enum kg_code kg_watch_get(const struct kg_watch *w, const char *path, json_t **o
                           struct kg_err *err)
 {
     int status;
-    if (kg_svc_fetch(&w->target, path, &status, out, err) != KG_OK) {
+    if (kg_svc_fetch(&w->target, "GET", path, NULL, &status, out, err) != KG_OK) {
         return err->code;
     }
     if (status == 200 && *out != NULL) {

@@ -1,7 +1,6 @@
 /* kgym worker: judges for a service on another host, and `kgym worker enable`, which lets a device
  * that was put aside work again. */
 #include <arpa/inet.h>
-#include <event2/event.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +12,11 @@
 #include "cli/cli.h"
 #include "cli/svc/serve.h"
 #include "gym/eval/config.h"
-#include "svc/client.h"
+#include "svc/fetch.h"
 #include "svc/tokens.h"
 #include "svc/worker.h"
 
-enum { SETTINGS = 64, JOBS_MOST = 512, ASK_S = 30, PORT = 10907 };
+enum { SETTINGS = 64, JOBS_MOST = 512 };
 
 const char *const kg_cli_worker_words[] = {"enable", "--join", "--url",     "--token-file",
                                            "--name", "--jobs", "--devices", "--folder",
@@ -36,13 +35,14 @@ static const char help_text[] =
     "  --join URL         http://HOST[:PORT] of the service, or of what stands before\n"
     "                     several of them (default port 10907)\n"
     "  --token-file FILE  a token with scope `worker`; of `enable`: scope `admin`\n"
+    "                     (default: the variables KGYM_TOKEN, KGYM_TOKEN_FILE)\n"
     "  --name NAME        name of this host in the list of devices (default: its own)\n"
     "  --jobs N           evaluations at once (default: as a batch has)\n"
     "  --devices LIST     such as cuda:0,cuda:1: each gets its share of evaluations\n"
     "  --folder DIR       compiled objects are kept there (option `cache`)\n"
     "  --set KEY=VALUE    an option of this host (`kgym options`), such as\n"
     "                     python=FILE; none that clients of the service may set\n"
-    "  --url URL          of the service (default http://127.0.0.1:10907)\n"
+    "  --url URL          the service (default KGYM_URL, else http://127.0.0.1:10907)\n"
     "\n"
     "Example:\n"
     "  kgym worker --join http://10.0.0.5:10907 --token-file worker.token\n"
@@ -124,27 +124,14 @@ static enum kg_code find_host(const char *name, struct place *out, struct kg_err
     return failed ? kg_fail(err, KG_E_HOST, "%.200s: no address", name) : KG_OK;
 }
 
-/* "http://HOST[:PORT]", with "[...]" around an address that has colons. */
-static enum kg_code parse_url(const char *url, struct place *out, struct kg_err *err)
+static enum kg_code find_service(const char *url, struct place *out, struct kg_err *err)
 {
-    char host[256];
-    const char *at = url + 7, *end;
-    KG_ASSERT(url != NULL);
-    if (strncmp(url, "http://", 7) != 0) {
-        return kg_fail(err, KG_E_USAGE, "%.200s: must be http://HOST[:PORT]", url);
+    struct kg_svc_target t = {.token = NULL};
+    if (kg_svc_target_parse(url, &t, err) != KG_OK) {
+        return err->code;
     }
-    bool six = *at == '[';
-    at += six;
-    size_t n = strcspn(at, six ? "]" : ":/");
-    end = at + n + (six && at[n] == ']');
-    snprintf(host, sizeof host, "%.*s", (int)n, at);
-    char *rest = (char *)(uintptr_t)end;
-    out->port = *end == ':' ? (int)strtol(end + 1, &rest, 10) : PORT;
-    if (n == 0 || n >= sizeof host || out->port < 1 || out->port > 65535 ||
-        (rest[0] != '\0' && strcmp(rest, "/") != 0)) {
-        return kg_fail(err, KG_E_USAGE, "%.200s: must be http://HOST[:PORT]", url);
-    }
-    return find_host(host, out, err);
+    out->port = t.port;
+    return find_host(t.host, out, err);
 }
 
 /* --- the worker --- */
@@ -211,7 +198,7 @@ static enum kg_code join(struct asked *a, const char *token, struct kg_err *err)
         a->set[a->nset++] = a->cache;
     }
     if (read_jobs(a, &jobs, err) != KG_OK || check_set(a, err) != KG_OK ||
-        parse_url(a->join, &place, err) != KG_OK ||
+        find_service(a->join, &place, err) != KG_OK ||
         kg_file_self_dir(folder, sizeof folder, err) != KG_OK) {
         return err->code;
     }
@@ -232,52 +219,39 @@ static enum kg_code join(struct asked *a, const char *token, struct kg_err *err)
 
 /* --- enable --- */
 
-struct reply {
-    struct event_base *base;
-    int status;
-    char message[300];
-};
-
-static void on_reply(void *ctx, int status, const json_t *answer)
-{
-    struct reply *r = ctx;
-    const char *message = json_string_value(json_object_get(answer, "message"));
-    r->status = status;
-    snprintf(r->message, sizeof r->message, "%s", message != NULL ? message : "no answer");
-    event_base_loopbreak(r->base);
-}
-
 static enum kg_code enable(const struct asked *a, const char *token, struct kg_err *err)
 {
-    struct place place = {.port = 0};
-    struct kg_svc_client *client = NULL;
+    struct kg_svc_target target;
+    struct kg_buf body;
+    json_t *answer = NULL;
+    int status = 0;
     KG_ASSERT(a->enable != NULL);
-    if (parse_url(a->url, &place, err) != KG_OK) {
+    if (kg_svc_target_parse(a->url, &target, err) != KG_OK) {
         return err->code;
     }
-    struct reply r = {.base = event_base_new()};
-    if (r.base == NULL) {
-        return kg_fail_memory(err, KG_E_HOST, "no memory for an event loop");
+    target.token = token;
+    kg_buf_init(&body, 1 << 16);
+    json_t *wish = json_pack("{s:o}", "device", kg_json_text(a->enable, strlen(a->enable)));
+    kg_json_dump(wish, &body);
+    enum kg_code code =
+        kg_svc_fetch(&target, "POST", "/v1/devices/enable", body.data, &status, &answer, err);
+    if (code == KG_OK && status == 404) {
+        kg_fail(err, KG_E_NOT_FOUND, "%.100s: no such device is put aside", a->enable);
+    } else if (code == KG_OK && status != 200) {
+        const char *message = json_string_value(json_object_get(answer, "message"));
+        kg_fail(err, KG_E_IO, "%.200s: status %d: %.300s", a->url, status,
+                message != NULL ? message : "no answer");
     }
-    if (kg_svc_client_open(r.base, place.host, place.port, token, ASK_S, &client, err) == KG_OK) {
-        kg_svc_client_post(client, "/v1/devices/enable",
-                           json_pack("{s:o}", "device", kg_json_text(a->enable, strlen(a->enable))),
-                           on_reply, &r);
-        event_base_dispatch(r.base);
-        if (r.status == 404) {
-            kg_fail(err, KG_E_NOT_FOUND, "%.100s: no such device is put aside", a->enable);
-        } else if (r.status != 200) {
-            kg_fail(err, KG_E_IO, "%.200s: status %d: %s", a->url, r.status, r.message);
-        }
-    }
-    kg_svc_client_close(client);
-    event_base_free(r.base);
+    json_decref(answer);
+    json_decref(wish);
+    kg_buf_deinit(&body);
     return err->code;
 }
 
 int kg_cmd_worker(int argc, char **argv)
 {
-    struct asked a = {.url = "http://127.0.0.1:10907"};
+    const char *url = getenv("KGYM_URL");
+    struct asked a = {.url = url != NULL && url[0] != '\0' ? url : "http://127.0.0.1:10907"};
     struct kg_err err = KG_ERR_INIT;
     char text[KG_SVC_TOKEN_LEN];
     enum kg_code code = parse(&a, argc, argv, &err);
@@ -290,10 +264,9 @@ int kg_cmd_worker(int argc, char **argv)
                        a.enables ? "enable needs a DEVICE of GET /v1/devices"
                                  : "--join URL is needed: `kgym worker --help` explains it");
     }
-    if (code == KG_OK && a.token_file != NULL) {
-        code = kg_svc_token_read(a.token_file, text, &err);
-    }
-    const char *token = a.token_file != NULL ? text : NULL;
+    code = code != KG_OK ? code : kg_svc_token_find(a.token_file, text, &err);
+    unsetenv("KGYM_TOKEN"); /* where the sandbox is weak, candidates have this environment */
+    const char *token = code == KG_OK && text[0] != '\0' ? text : NULL;
     if (code == KG_OK) {
         code = a.enables ? enable(&a, token, &err) : join(&a, token, &err);
     }
