@@ -9,12 +9,15 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/term.h"
 #include "svc/store_backup.h"
 #include "svc/store_sqlite.h"
 #include "tests/support/cobject.h"
@@ -103,6 +106,94 @@ static void top_is_printed_once_to_a_file(void **state)
     has(text, "  ok ");
     assert_null(strstr(text, "\033")); /* no terminal, no escapes */
     assert_int_equal(kgym(text, "top --never"), 2);
+}
+
+/* Starts kgym with these words on a terminal of 60 columns, and returns the other end of it. */
+static int on_terminal(const char *verb, const char *word, pid_t *pid)
+{
+    const struct winsize size = {.ws_row = 24, .ws_col = 60};
+    char url[64];
+    int terminal;
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", svc_port);
+    *pid = forkpty(&terminal, NULL, NULL, &size);
+    if (*pid == 0) {
+        setenv("TERM", "xterm", 1);
+        execl(cobject_built("kgym"), "kgym", verb, "--url", url, word, (char *)NULL);
+        _exit(9);
+    }
+    assert_true(*pid > 0);
+    return terminal;
+}
+
+/* Adds to text until it has the word, or, word NULL, until the terminal is closed. */
+static void read_until(int terminal, const char *word, struct kg_buf *text)
+{
+    char part[1024];
+    while (word == NULL || strstr(text->data, word) == NULL) {
+        struct pollfd p = {.fd = terminal, .events = POLLIN};
+        ssize_t n = poll(&p, 1, 60000) == 1 ? read(terminal, part, sizeof part) : 0;
+        if (n <= 0 && word == NULL) {
+            return;
+        }
+        if (n <= 0) {
+            fail_msg("no `%s` in: %s", word, text->data);
+        }
+        kg_buf_add(text, part, (size_t)n);
+    }
+}
+
+static int status_of(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void top_goes_on_after_an_outage(void **state)
+{
+    struct kg_buf text;
+    pid_t pid;
+    (void)state;
+    svc_start("--no-work");
+    kg_buf_init(&text, 1 << 20);
+    int terminal = on_terminal("top", NULL, &pid);
+    read_until(terminal, "none: jobs wait", &text);
+    assert_int_equal(svc_end(SIGTERM), 0);
+    read_until(terminal, "asking again", &text);
+    svc_start("--no-work");
+    kg_buf_reset(&text);
+    read_until(terminal, "none: jobs wait", &text);
+    kill(pid, SIGINT);
+    assert_int_equal(status_of(pid), 0);
+    close(terminal);
+    kg_buf_deinit(&text);
+}
+
+static void show_keeps_to_the_width(void **state)
+{
+    struct kg_buf text;
+    char id[32];
+    pid_t pid;
+    (void)state;
+    svc_start("--no-work");
+    submit(id);
+    svc_stub_finish(svc_stub_claim("cpu"),
+                    "{\"schema\": \"kgym.record/1\", \"error\": null, \"verdict\": \"wrong\",  "
+                    "\"message\": \"a message of many words, so many that "
+                    "a terminal of sixty columns can't have all of them on one line\"}",
+                    "wrong", 200);
+    kg_buf_init(&text, 1 << 20);
+    int terminal = on_terminal("show", id, &pid);
+    read_until(terminal, NULL, &text);
+    assert_int_equal(status_of(pid), 0);
+    assert_non_null(strstr(text.data, "one line"));
+    for (char *line = strtok(text.data, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
+        if (kg_term_columns(line) > 60) {
+            fail_msg("too wide: %s", line);
+        }
+    }
+    close(terminal);
+    kg_buf_deinit(&text);
 }
 
 /* --- backup --- */
@@ -255,8 +346,9 @@ static void doctor_looks_at_redis(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(show_tells_a_whole_life),    T(top_is_printed_once_to_a_file),
-        T(a_copy_under_load_is_whole), T(what_is_damaged_is_no_backup),
-        T(a_copy_replaces_nothing),    cmocka_unit_test(doctor_looks_at_redis)};
+        T(show_tells_a_whole_life),     T(top_is_printed_once_to_a_file),
+        T(top_goes_on_after_an_outage), T(show_keeps_to_the_width),
+        T(a_copy_under_load_is_whole),  T(what_is_damaged_is_no_backup),
+        T(a_copy_replaces_nothing),     cmocka_unit_test(doctor_looks_at_redis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/term.h"
 #include "cli/cli.h"
 #include "cli/svc/watch.h"
+#include "gym/card/pen.h"
 
-enum { ID_LEN = 26 };
+enum { ID_LEN = 26, VALUE = 13, UNBOUND = 4096 };
 
 const char *const kg_cli_show_flags[] = {"--url", "--token-file", "--json", "--help", NULL};
 
@@ -26,28 +26,34 @@ static const char help_text[] =
     "\n"
     "exit status: 0 shown, 1 there is no such job, 2 error\n";
 
-static void clock_of(double seconds, char out[32])
+static void clock_of(double seconds, char day[16], char when[16])
 {
     struct tm tm;
     time_t whole = (time_t)seconds;
-    char day[24] = "?";
-    if (gmtime_r(&whole, &tm) != NULL) {
-        strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm);
+    if (gmtime_r(&whole, &tm) == NULL) {
+        memset(&tm, 0, sizeof tm);
     }
-    snprintf(out, 32, "%s.%03d", day, (int)((seconds - (double)whole) * 1000));
+    strftime(day, 16, "%Y-%m-%d", &tm);
+    strftime(when, 16, "%H:%M:%S", &tm);
 }
 
-static void line(struct kg_buf *out, const char *name, const char *value)
+static void name(struct kg_pen *p, const char *text)
+{
+    kg_pen_putf(p, KG_PLAIN, "  %s", text);
+    kg_pen_to(p, VALUE);
+}
+
+static void line(struct kg_pen *p, const char *label, const char *value)
 {
     if (value[0] != '\0') {
-        kg_buf_addf(out, "  %-10s ", name);
-        kg_term_add_line(out, value);
-        kg_buf_addc(out, '\n');
+        name(p, label);
+        kg_pen_wrap(p, KG_PLAIN, VALUE, value);
+        kg_pen_line(p);
     }
 }
 
 /* What a job that has not ended waits for. */
-static void why(struct kg_buf *out, const json_t *job, const json_t *stats)
+static void why(struct kg_pen *p, const json_t *job, const json_t *stats)
 {
     const char *reason = kg_watch_text(json_object_get(job, "waits_for"), "message");
     const json_t *jobs = json_object_get(stats, "jobs");
@@ -56,15 +62,15 @@ static void why(struct kg_buf *out, const json_t *job, const json_t *stats)
         return;
     }
     if (reason[0] != '\0') {
-        line(out, "waits for", reason);
+        line(p, "waits for", reason);
         return;
     }
     snprintf(text, sizeof text, "a free slot: %.0f jobs wait, %.0f run",
              kg_watch_number(jobs, "waiting"), kg_watch_number(jobs, "running"));
-    line(out, "waits for", text);
+    line(p, "waits for", text);
 }
 
-static void record(struct kg_buf *out, const json_t *job)
+static void record(struct kg_pen *p, const json_t *job)
 {
     const json_t *r = json_object_get(job, "record"), *stages = json_object_get(r, "stages");
     const json_t *speedup = json_object_get(r, "speedup");
@@ -72,47 +78,53 @@ static void record(struct kg_buf *out, const json_t *job)
     if (!json_is_object(r)) {
         return;
     }
-    line(out, "verdict", kg_watch_text(r, "verdict"));
-    line(out, "reason", kg_watch_text(r, "reason"));
-    line(out, "message", kg_watch_text(r, "message"));
+    line(p, "verdict", kg_watch_text(r, "verdict"));
+    line(p, "reason", kg_watch_text(r, "reason"));
+    line(p, "message", kg_watch_text(r, "message"));
     if (json_is_object(speedup)) {
-        snprintf(text, sizeof text, "%.3f", kg_watch_number(speedup, "ratio"));
-        line(out, "speed-up", text);
+        snprintf(text, sizeof text, "%.3fx", kg_watch_number(speedup, "ratio"));
+        line(p, "speed-up", text);
     }
     for (size_t i = 0; i < json_array_size(stages); i++) {
         const json_t *s = json_array_get(stages, i);
         const char *status = kg_watch_text(s, "status");
         if (strcmp(status, "pass") == 0 || strcmp(status, "fail") == 0) {
-            snprintf(text, sizeof text, "%-8.20s %s  %.1f ms", kg_watch_text(s, "name"), status,
-                     kg_watch_number(s, "ns") / 1e6);
-            line(out, i == 0 ? "stages" : " ", text);
+            name(p, i == 0 ? "stages" : "");
+            kg_pen_putf(p, KG_PLAIN, "%-8.20s %s %10.1f ms", kg_watch_text(s, "name"), status,
+                        kg_watch_number(s, "ns") / 1e6);
+            kg_pen_line(p);
         }
     }
 }
 
-static void error(struct kg_buf *out, const json_t *job)
+static void error(struct kg_pen *p, const json_t *job)
 {
     const json_t *e = json_object_get(job, "error");
     char text[400];
     if (json_is_object(e)) {
         snprintf(text, sizeof text, "%.60s (blame %.20s): %.300s", kg_watch_text(e, "code"),
                  kg_watch_text(e, "blame"), kg_watch_text(e, "message"));
-        line(out, "error", text);
+        line(p, "error", text);
     }
 }
 
-static void life(struct kg_buf *out, const json_t *events)
+static void life(struct kg_pen *p, const json_t *events)
 {
-    double first = 0;
+    char day[16], when[16], last[16] = "";
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *e = json_array_get(events, i);
         double at = kg_watch_number(e, "time");
-        char when[32], text[300];
-        clock_of(at, when);
-        first = i == 0 ? at : first;
-        snprintf(text, sizeof text, "%s  +%8.3f s  %-11.20s %.150s", when, at - first,
-                 kg_watch_text(e, "type"), kg_watch_text(e, "detail"));
-        line(out, i == 0 ? "life (UTC)" : " ", text);
+        double first = kg_watch_number(json_array_get(events, 0), "time");
+        clock_of(at, day, when);
+        if (strcmp(day, last) != 0) {
+            line(p, i == 0 ? "life (UTC)" : "", day);
+            snprintf(last, sizeof last, "%s", day);
+        }
+        kg_pen_to(p, VALUE);
+        kg_pen_putf(p, KG_PLAIN, "%s %+11.3f s  %-12.20s", when, at - first,
+                    kg_watch_text(e, "type"));
+        kg_pen_wrap(p, KG_PLAIN, p->column, kg_watch_text(e, "detail"));
+        kg_pen_line(p);
     }
 }
 
@@ -120,22 +132,23 @@ static void print(const json_t *job, const json_t *events, const json_t *stats)
 {
     struct kg_buf out;
     char text[64];
-    bool colour = kg_term_colour(stdout);
     kg_buf_init(&out, 1 << 20);
-    kg_term_add(&out, colour, KG_BOLD, kg_watch_text(job, "id"));
-    kg_buf_adds(&out, "  ");
-    kg_term_add(&out, colour, KG_CYAN, kg_watch_text(job, "state"));
-    kg_buf_addc(&out, '\n');
-    line(&out, "problem", kg_watch_text(job, "problem"));
-    line(&out, "batch", kg_watch_text(job, "batch"));
-    line(&out, "key", kg_watch_text(job, "key"));
-    line(&out, "priority", kg_watch_text(job, "priority"));
+    struct kg_pen p = {.out = &out,
+                       .colour = kg_term_colour(stdout),
+                       .width = kg_term_tty(stdout) ? kg_term_width(stdout) : UNBOUND};
+    kg_pen_putf(&p, KG_BOLD, "%s  ", kg_watch_text(job, "id"));
+    kg_pen_put(&p, KG_CYAN, kg_watch_text(job, "state"));
+    kg_pen_line(&p);
+    line(&p, "problem", kg_watch_text(job, "problem"));
+    line(&p, "batch", kg_watch_text(job, "batch"));
+    line(&p, "key", kg_watch_text(job, "key"));
+    line(&p, "priority", kg_watch_text(job, "priority"));
     snprintf(text, sizeof text, "%.0f", kg_watch_number(job, "attempts"));
-    line(&out, "attempts", text);
-    why(&out, job, stats);
-    error(&out, job);
-    record(&out, job);
-    life(&out, events);
+    line(&p, "attempts", text);
+    why(&p, job, stats);
+    error(&p, job);
+    record(&p, job);
+    life(&p, events);
     fputs(out.data, stdout);
     kg_buf_deinit(&out);
 }

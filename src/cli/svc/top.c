@@ -2,18 +2,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/term.h"
 #include "cli/cli.h"
 #include "cli/svc/watch.h"
+#include "gym/card/pen.h"
 
-enum { PERIOD_MS = 1000, SLICE_MS = 50, BAR = 24, DEVICES_SHOWN = 12 };
+enum { PERIOD_MS = 1000, SLICE_MS = 50, BAR = 24, DEVICES_SHOWN = 12, STATE = 24 };
 
 const char *const kg_cli_top_flags[] = {"--url", "--token-file", "--once", "--help", NULL};
 
 static const char help_text[] =
     "usage: kgym top [--url URL] [--token-file F] [--once]\n"
     "\n"
-    "The service as it works: queue, throughput, verdicts, workers. Ctrl-C ends it.\n"
+    "The service as it works: queue, throughput, verdicts, devices. Ctrl-C ends it.\n"
     "Where the output is no terminal, it is printed once.\n"
     "\n"
     "  --url URL         the service (default KGYM_URL, else http://127.0.0.1:10907)\n"
@@ -65,31 +65,39 @@ static void outcomes(struct kg_buf *out, bool colour, const json_t *counts)
     }
 }
 
-/* A service without that route lists none. */
-static void workers(struct kg_buf *out, bool colour, const struct kg_watch *w)
+static void device(struct kg_pen *p, const json_t *d)
 {
-    static const char *const shown[] = {"worker", "name", "device", "host", "state", "backend"};
+    const json_t *words = json_object_get(d, "words"), *word;
+    size_t i, holds = json_array_size(json_object_get(d, "holds"));
+    kg_pen_putf(p, KG_PLAIN, "  %s ", kg_watch_text(d, "name"));
+    kg_pen_to(p, STATE);
+    kg_pen_putf(p, KG_PLAIN, "%-8s %zu of %.0f slots ", kg_watch_text(d, "state"), holds,
+                kg_watch_number(d, "slots"));
+    json_array_foreach(words, i, word)
+    {
+        kg_pen_putf(p, KG_PLAIN, " %s", json_string_value(word) ? json_string_value(word) : "");
+    }
+    kg_pen_line(p);
+}
+
+static void devices(struct kg_buf *out, bool colour, const struct kg_watch *w)
+{
     struct kg_err ignored = KG_ERR_INIT;
+    struct kg_pen p = {.out = out, .width = kg_term_width(stdout)};
     json_t *answer = NULL;
     if (kg_watch_get(w, "/v1/devices", &answer, &ignored) != KG_OK) {
         return;
     }
     const json_t *list = json_object_get(answer, "devices");
-    list = list != NULL ? list : json_object_get(answer, "workers");
-    if (json_array_size(list) > 0) {
-        kg_term_add(out, colour, KG_BOLD, "devices\n");
+    size_t n = json_array_size(list);
+    kg_term_add(out, colour, KG_BOLD, "devices\n");
+    for (size_t i = 0; i < n && i < DEVICES_SHOWN; i++) {
+        device(&p, json_array_get(list, i));
     }
-    for (size_t i = 0; i < json_array_size(list) && i < DEVICES_SHOWN; i++) {
-        const json_t *d = json_array_get(list, i);
-        kg_buf_addc(out, ' ');
-        for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
-            const char *t = kg_watch_text(d, shown[k]);
-            if (t[0] != '\0') {
-                kg_buf_addc(out, ' ');
-                kg_term_add_line(out, t);
-            }
-        }
-        kg_buf_addc(out, '\n');
+    if (n == 0) {
+        kg_buf_adds(out, "  none: jobs wait until a worker joins\n");
+    } else if (n > DEVICES_SHOWN) {
+        kg_buf_addf(out, "  and %zu more\n", n - DEVICES_SHOWN);
     }
     json_decref(answer);
 }
@@ -118,7 +126,7 @@ static void draw(struct kg_buf *out, const struct kg_watch *w, const json_t *sta
         kg_buf_addf(out, "  %.1f evaluations/s\n", (done - last->done) / seconds);
     }
     outcomes(out, colour, json_object_get(stats, "outcomes"));
-    workers(out, colour, w);
+    devices(out, colour, w);
     *last = (struct look){done, uptime};
 }
 
@@ -129,18 +137,29 @@ static void pause_a_second(void)
     }
 }
 
+/* A service that is away for a while ends no live view. */
 static enum kg_code watch(struct kg_watch *w, bool once, struct kg_err *err)
 {
     struct look last = {0, 0};
     struct kg_buf out;
     enum kg_code code = KG_OK;
+    bool seen = false;
     kg_buf_init(&out, 1 << 20);
     do {
         json_t *stats = NULL;
+        kg_buf_reset(&out);
         code = kg_watch_get(w, "/v1/stats", &stats, err);
         if (code == KG_OK) {
-            kg_buf_reset(&out);
             draw(&out, w, stats, &last);
+            seen = true;
+        } else if (code == KG_E_IO && seen && !once) {
+            kg_term_add_line(&out, err->message);
+            kg_buf_adds(&out, "\nasking again\n");
+            *err = (struct kg_err)KG_ERR_INIT;
+            last.uptime = 0;
+            code = KG_OK;
+        }
+        if (code == KG_OK) {
             fputs(once ? "" : "\033[H\033[2J", stdout);
             fputs(out.data, stdout);
             fflush(stdout);
