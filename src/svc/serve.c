@@ -17,7 +17,10 @@
 #include "base/log.h"
 #include "svc/http.h"
 
-enum { GRACE_S = 10, DEATHS = 5, CALM_S = 60, EARLY_S = 2, STATUS_ERROR = 2, LISTEN_TRIES = 100 };
+enum { GRACE_S = 10, DEATHS = 5, CALM_S = 60, STATUS_ERROR = 2, LISTEN_TRIES = 100 };
+/* An error so soon is one of the start. The first one waits for another process that may still have
+ * the store (5 s), and runs on a host that may be busy. */
+enum { FIRST_EARLY_S = 20, EARLY_S = 2 };
 
 struct child {
     const char *name;
@@ -26,7 +29,8 @@ struct child {
     int token;         /* the file, given to it */
     pid_t pid;         /* 0: it does not run */
     int64_t begun_ns;
-    int deaths; /* since it last ran for CALM_S */
+    int deaths;  /* since it last ran for CALM_S */
+    bool before; /* it is not the first one */
 };
 
 static enum kg_code start(struct child *c, struct kg_err *err)
@@ -90,15 +94,19 @@ enum kg_code kg_svc_serve_token(char out[KG_SVC_TOKEN_LEN], struct kg_err *err)
 static enum kg_code restart(struct child *c, int status, struct kg_err *err)
 {
     double lived_s = (double)(kg_clock_ns() - c->begun_ns) * 1e-9;
+    double early_s = c->before ? EARLY_S : FIRST_EARLY_S;
+    bool killed = WIFSIGNALED(status);
     c->pid = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_ERROR && lived_s < EARLY_S) {
+    c->before = true;
+    if (!killed && WEXITSTATUS(status) == STATUS_ERROR && lived_s < early_s) {
         return kg_fail(err, KG_E_GYM, "the %s process could not start", c->name);
     }
     c->deaths = lived_s < CALM_S ? c->deaths + 1 : 1;
     if (c->deaths > DEATHS) {
         return kg_fail(err, KG_E_GYM, "the %s process ends again and again", c->name);
     }
-    kg_log(KG_LOG_WARN, "the %s process ended (status %d): another one starts", c->name, status);
+    kg_log(KG_LOG_WARN, "the %s process ended (%s %d): another one starts", c->name,
+           killed ? "signal" : "status", killed ? WTERMSIG(status) : WEXITSTATUS(status));
     return start(c, err);
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 
-enum { LOCK_TRIES = 100, LOCK_WAIT_US = 20000 };
+enum { LOCK_TRIES = 250, LOCK_WAIT_US = 20000 };
 
 enum kg_code kg_svc_sql_fail(sqlite3 *db, const char *path, struct kg_err *err)
 {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tests/support/cobject.h"
 #include "tests/support/svc_rig.h"
 
 #define EMPTY "{\"problem\": \"silu\", \"reply\": \"nothing\"}"
@@ -642,6 +643,24 @@ static void serving_others_needs_tokens(void **state)
     assert_int_equal(WEXITSTATUS(status), 2);
 }
 
+/* Its second service says so and ends, and does not try for ever. */
+static void a_folder_has_one_service(void **state)
+{
+    char command[512], said[4096];
+    (void)state;
+    svc_start("--no-work");
+    snprintf(command, sizeof command, "%s serve --no-work --port 0 --folder %s/store 2>&1",
+             cobject_built("kgym"), svc_folder());
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    said[fread(said, 1, sizeof said - 1, f)] = '\0';
+    int status = pclose(f);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+    const char *why = strstr(said, "another process serves this store");
+    assert_non_null(why);
+    assert_null(strstr(why + 1, "another"));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -667,6 +686,7 @@ int main(void)
         T(pages_of_other_sites_are_refused),
         T(more_clients_than_files_are_refused),
         T(serving_others_needs_tokens),
+        T(a_folder_has_one_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
