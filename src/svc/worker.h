@@ -27,6 +27,10 @@ struct kg_svc_worker_options {
      * "words", "memory_mb", "isolation", "canaries"} (docs/service.md). NULL: every device offers
      * "cpu" alone. */
     const char *facts;
+    /* The service has answered for the first time. host: the name it knows this one by. NULL:
+     * nobody is told. */
+    void (*joined)(void *ctx, const char *host, int slots);
+    void *ctx;
 };
 
 /* Until a signal. Errors: those of kgym_open, HOST, USAGE (the service refuses the token). */

@@ -170,6 +170,18 @@ static void on_greeted(void *ctx, int status, const json_t *answer)
     if (status == 200 && term > 0) {
         w->term_ms = term;
     }
+    if (status == 200 && !w->greeted && w->o->joined != NULL) {
+        w->o->joined(w->o->ctx, w->host, w->nslots);
+    }
+    if (status == 400 && !w->misread) {
+        const char *message = json_string_value(json_object_get(answer, "message"));
+        kg_log(KG_LOG_ERROR,
+               "the service does not understand this worker, which may be of another "
+               "version: %s",
+               message != NULL ? message : "no message");
+    }
+    w->greeted = w->greeted || status == 200;
+    w->misread = status == 400;
 }
 
 void kg_svc_worker_greet(struct kg_svc_worker *w, bool changed)

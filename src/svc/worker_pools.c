@@ -185,6 +185,12 @@ enum kg_code kg_svc_slots_open(struct kg_svc_worker *w, struct kg_err *err)
     if (count_slots(w, err) != KG_OK) {
         return err->code;
     }
+    if (w->nslots < w->ndevices) {
+        return kg_fail(err, KG_E_USAGE,
+                       "%d devices, and only %d evaluations at once: give --jobs %d, or fewer "
+                       "--devices",
+                       w->ndevices, w->nslots, w->ndevices);
+    }
     if (sched_getaffinity(0, sizeof may, &may) == 0) {
         for (int i = CPU_SETSIZE - 1; i >= 0; i--) { /* as a pool takes them */
             if (CPU_ISSET(i, &may)) {

@@ -86,7 +86,7 @@ struct kg_svc_worker {
     int asked[KG_SVC_WORKER_SLOTS]; /* [nasked] slots of the claim under way */
     int nasked;
     bool ahead, dry; /* the claim is for busy slots; the last one of that kind found too few */
-    bool claiming, renewing, greeting, stopping, leaving, left, silent, refused;
+    bool claiming, renewing, greeting, greeted, misread, stopping, leaving, left, silent, refused;
     struct event *again; /* claim or renew after a failure */
     struct event *go_on; /* slots are free, or jobs that wait */
     struct event *watch; /* claims that have run out */
@@ -145,7 +145,7 @@ void kg_svc_worker_greet(struct kg_svc_worker *w, bool changed);
 
 /* --- pools --- */
 
-/* How many slots, and on which cores. Errors: of kgym_open. */
+/* How many slots, and on which cores. Errors: of kgym_open; USAGE: there are more devices. */
 enum kg_code kg_svc_slots_open(struct kg_svc_worker *w, struct kg_err *err) KG_MUST_USE;
 /* The pool of a slot for a configuration (JSON); it is opened where there is none. NULL and *err:
  * as of kgym_open. Nothing runs on the slot. */

@@ -435,6 +435,47 @@ static void a_wrong_token_ends_a_worker(void **state)
     assert_int_equal(WEXITSTATUS(status), 2);
 }
 
+static void devices_that_cannot_be_end_a_worker(void **state)
+{
+    static const struct {
+        const char *words, *said;
+    } rows[] = {{"--devices cpu,cudda:0", "device: `cudda:0`"},
+                {"--devices cuda:0,cuda:1 --jobs 1", "give --jobs 2"}};
+    char command[512], said[4096];
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(command, sizeof command, "%s worker --join http://127.0.0.1:%d %s 2>&1",
+                 cobject_built("kgym"), svc_port, rows[i].words);
+        FILE *f = popen(command, "r");
+        assert_non_null(f);
+        said[fread(said, 1, sizeof said - 1, f)] = '\0';
+        assert_int_equal(WEXITSTATUS(pclose(f)), 2);
+        if (strstr(said, rows[i].said) == NULL) {
+            fail_msg("no `%s` in: %s", rows[i].said, said);
+        }
+    }
+}
+
+static void a_worker_says_that_it_has_joined(void **state)
+{
+    char command[512], line[200];
+    (void)state;
+    svc_start("--no-work");
+    snprintf(command, sizeof command,
+             "%s worker --join http://127.0.0.1:%d --name far --jobs 1 & echo $!; wait $!",
+             cobject_built("kgym"), svc_port);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    pid_t pid = (pid_t)strtol(line, NULL, 10);
+    assert_true(pid > 1);
+    assert_non_null(fgets(line, sizeof line, f));
+    assert_non_null(strstr(line, "as far, 1 slot\n"));
+    kill(pid, SIGTERM);
+    assert_int_equal(pclose(f), 0);
+}
+
 /* --- three hosts --- */
 
 __attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
@@ -594,6 +635,8 @@ int main(void)
                                        T(a_device_without_facts_judges_nothing),
                                        T(two_configurations_share_no_core),
                                        T(a_wrong_token_ends_a_worker),
+                                       T(devices_that_cannot_be_end_a_worker),
+                                       T(a_worker_says_that_it_has_joined),
                                        T(a_host_that_is_cut_off_loses_its_jobs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/svc/serve.h"
 #include "gym/eval/config.h"
@@ -105,9 +106,9 @@ static void add_cpu_torch(struct kg_worker *w, json_t *out, json_t *words, json_
 
 static void add_torch(struct kg_worker *w, json_t *out, json_t *words, json_t *known)
 {
-    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_err err = KG_ERR_INIT;
     json_t *facts = NULL;
-    if (kg_torch_facts(w, &facts, &ignored) == KG_OK) {
+    if (kg_torch_facts(w, &facts, &err) == KG_OK) {
         const char *device = json_string_value(json_object_get(facts, "device"));
         const char *model = json_string_value(json_object_get(facts, "device_name"));
         json_int_t bytes = json_integer_value(json_object_get(facts, "memory_bytes"));
@@ -120,6 +121,9 @@ static void add_torch(struct kg_worker *w, json_t *out, json_t *words, json_t *k
         json_object_set_new(out, "device", json_string(device != NULL ? device : "cpu"));
         json_object_set_new(out, "memory_mb", json_integer(bytes >> 20));
         add_torch_canary(w, known);
+    } else {
+        kg_log(KG_LOG_WARN, "device %s: %s: only C problems are judged", w->config.device,
+               err.message);
     }
     json_decref(facts);
 }
@@ -159,6 +163,7 @@ int kg_cmd_serve_facts(int argc, char **argv)
     struct kg_err err = KG_ERR_INIT;
     struct kg_buf text;
     json_t *out = json_object();
+    kg_log_role("worker");
     enum kg_code code = look(argc, argv, out, &err);
     kg_buf_init(&text, 4 << 20);
     if (code == KG_OK) {

@@ -148,6 +148,21 @@ static bool is_of_clients(const char *pair)
     return false;
 }
 
+static enum kg_code check_devices(struct kg_config *c, const char *list, struct kg_err *err)
+{
+    char name[sizeof c->device];
+    for (const char *at = list; at != NULL && at[0] != '\0'; at += at[0] == ',') {
+        size_t n = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        at += n;
+        if (kg_opts_set(kg_config_options(), c, "device", name, "--devices", err) != KG_OK ||
+            kg_config_check(c, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
 /* Options of this host, and none of a job: those come with it. */
 static enum kg_code check_set(const struct asked *a, struct kg_err *err)
 {
@@ -164,7 +179,7 @@ static enum kg_code check_set(const struct asked *a, struct kg_err *err)
             return err->code;
         }
     }
-    return KG_OK;
+    return check_devices(&c, a->devices, err);
 }
 
 static bool is_plain(const char *name)
@@ -182,6 +197,14 @@ static enum kg_code read_jobs(const struct asked *a, int *out, struct kg_err *er
     return a->jobs == NULL || (*end == '\0' && end != a->jobs && n >= 1 && n <= JOBS_MOST)
                ? KG_OK
                : kg_fail(err, KG_E_USAGE, "--jobs must be a number from 1 to %d", JOBS_MOST);
+}
+
+static void tell_joined(void *ctx, const char *host, int slots)
+{
+    const struct asked *a = ctx;
+    printf("kgym worker: joined %s as %s, %d slot%s\n", a->join, host, slots,
+           slots == 1 ? "" : "s");
+    fflush(stdout);
 }
 
 static enum kg_code join(struct asked *a, const char *token, struct kg_err *err)
@@ -212,7 +235,9 @@ static enum kg_code join(struct asked *a, const char *token, struct kg_err *err)
                                             .settings = a->set,
                                             .nsettings = a->nset,
                                             .program = program,
-                                            .facts = KG_SERVE_FACTS};
+                                            .facts = KG_SERVE_FACTS,
+                                            .joined = tell_joined,
+                                            .ctx = a};
     kg_log_role("worker");
     return kg_svc_worker_run(&o, err);
 }
