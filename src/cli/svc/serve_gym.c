@@ -69,13 +69,25 @@ static enum kg_code may_set(const char *pair, struct kg_err *err)
                    near != NULL ? near : "");
 }
 
+static enum kg_code no_preset(const char *name, struct kg_err *err)
+{
+    const char *const *all = kg_config_presets();
+    size_t n = 0;
+    while (all[n] != NULL) {
+        n++;
+    }
+    const char *near = kg_nearest(name, all, n);
+    return near != NULL ? kg_fail(err, KG_E_USAGE, "no such preset; did you mean `%s`?", near)
+                        : kg_fail(err, KG_E_USAGE, "no such preset: docs/presets.md lists them");
+}
+
 static enum kg_code settings(void *ctx, const char *preset, const char *rewards,
                              const char *const *set, size_t nset, struct kg_err *err)
 {
     struct kg_config c;
     (void)ctx;
     if (preset != NULL && !among(kg_config_presets(), preset, strlen(preset))) {
-        return kg_fail(err, KG_E_USAGE, "no such preset: `kgym options` lists them");
+        return no_preset(preset, err);
     }
     if (configuration_of(preset, &c, err) != KG_OK) {
         return err->code;
