@@ -163,7 +163,7 @@ static enum kg_code copy_bytes(int in, int out, int64_t n, const char *path, str
         ssize_t got = read(in, piece, (size_t)(n < PIECE ? n : PIECE));
         if (got <= 0) {
             code = got < 0 ? io(err, path, "read")
-                           : kg_fail(err, KG_E_IO, "%s: records' bytes are gone", path);
+                           : kg_fail(err, KG_E_IO, "%s: it is shorter than it was", path);
         } else {
             code = kg_file_write_all(out, piece, (size_t)got, err);
             n -= got;
@@ -176,7 +176,20 @@ static enum kg_code copy_bytes(int in, int out, int64_t n, const char *path, str
     return code;
 }
 
-/* The first n bytes of a segment. */
+/* The first n bytes of a file that is open; closes it. */
+static enum kg_code copy_file(int in, const char *source, const char *target, int64_t n,
+                              mode_t mode, struct kg_err *err)
+{
+    int out = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    enum kg_code code = out >= 0 && fchmod(out, mode) == 0 ? copy_bytes(in, out, n, source, err)
+                                                           : io(err, target, "make");
+    close(in);
+    if (out >= 0) {
+        close(out);
+    }
+    return code;
+}
+
 static enum kg_code copy_segment(const char *from, const char *to, const char *name, int64_t n,
                                  struct kg_err *err)
 {
@@ -184,16 +197,26 @@ static enum kg_code copy_segment(const char *from, const char *to, const char *n
     snprintf(source, sizeof source, "%.4000s/segments/%.40s.zst", from, name);
     snprintf(target, sizeof target, "%.4000s/segments/%.40s.zst", to, name);
     int in = open(source, O_RDONLY | O_CLOEXEC);
+    return in >= 0 ? copy_file(in, source, target, n, 0600, err) : io(err, source, "open");
+}
+
+/* Without it whoever reaches the copy's service could use it. Its mode is kept: a file that others
+ * may write lets nobody in. */
+static enum kg_code copy_tokens(const char *from, const char *to, struct kg_err *err)
+{
+    char source[4200], target[4200];
+    struct stat st;
+    snprintf(source, sizeof source, "%.4000s/tokens", from);
+    snprintf(target, sizeof target, "%.4000s/tokens", to);
+    int in = open(source, O_RDONLY | O_CLOEXEC);
     if (in < 0) {
-        return io(err, source, "open");
+        return errno == ENOENT ? KG_OK : io(err, source, "open");
     }
-    int out = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    enum kg_code code = out >= 0 ? copy_bytes(in, out, n, source, err) : io(err, target, "make");
-    close(in);
-    if (out >= 0) {
-        close(out);
+    if (fstat(in, &st) != 0) {
+        close(in);
+        return io(err, source, "read");
     }
-    return code;
+    return copy_file(in, source, target, st.st_size, st.st_mode & 0777, err);
 }
 
 static enum kg_code copy_segments(const char *from, const char *to, const char *database,
@@ -228,7 +251,7 @@ static enum kg_code fill(const char *from, const char *to, struct kg_svc_invento
     snprintf(segments, sizeof segments, "%.4000s/segments", to);
     if (kg_file_mkdirs(segments, 0700, err) != KG_OK ||
         copy_database(from, database, err) != KG_OK ||
-        copy_segments(from, to, database, err) != KG_OK ||
+        copy_segments(from, to, database, err) != KG_OK || copy_tokens(from, to, err) != KG_OK ||
         kg_svc_store_check(to, out, err) != KG_OK) {
         return err->code;
     }

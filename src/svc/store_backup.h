@@ -1,4 +1,5 @@
-/* A copy of a SQLite store and its records, while a service may use it, and the check of one.
+/* A copy of a SQLite store, its records and the service's tokens, while a service may use it, and
+ * the check of one.
  *
  * Order. The database is copied first, as one snapshot; then the segments that it names. A record
  * is in its segment, synced, before the database names it, and segments only grow. So whatever the

@@ -296,6 +296,23 @@ static void what_is_damaged_is_no_backup(void **state)
     assert_int_equal(system(line), 0);
 }
 
+/* A service that asked for tokens does so after it was restored. */
+static void a_copy_has_the_tokens(void **state)
+{
+    char text[4096], path[128];
+    struct stat st;
+    (void)state;
+    make_store();
+    assert_int_equal(kgym(text, "token add --name a --folder %s/store", svc_folder()), 0);
+    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
+                     0);
+    snprintf(path, sizeof path, "%s/copy/tokens", svc_folder());
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(kgym(text, "token list --folder %s/copy", svc_folder()), 0);
+    has(text, "submit,read");
+}
+
 static void a_copy_replaces_nothing(void **state)
 {
     char text[4096], path[128];
@@ -345,10 +362,14 @@ static void doctor_looks_at_redis(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        T(show_tells_a_whole_life),     T(top_is_printed_once_to_a_file),
-        T(top_goes_on_after_an_outage), T(show_keeps_to_the_width),
-        T(a_copy_under_load_is_whole),  T(what_is_damaged_is_no_backup),
-        T(a_copy_replaces_nothing),     cmocka_unit_test(doctor_looks_at_redis)};
+    const struct CMUnitTest tests[] = {T(show_tells_a_whole_life),
+                                       T(top_is_printed_once_to_a_file),
+                                       T(top_goes_on_after_an_outage),
+                                       T(show_keeps_to_the_width),
+                                       T(a_copy_under_load_is_whole),
+                                       T(what_is_damaged_is_no_backup),
+                                       T(a_copy_has_the_tokens),
+                                       T(a_copy_replaces_nothing),
+                                       cmocka_unit_test(doctor_looks_at_redis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
