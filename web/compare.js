@@ -21,7 +21,7 @@ const rows = [
   ['Outcome', outcome],
   ['Message', (j) => j.record?.message ?? '–'],
   ['Last stage', (j) => j.record?.stage ?? '–'],
-  ['Speedup', (j) => (j.record ? speed(j.record) : '–')],
+  ['Speed-up', (j) => (j.record ? speed(j.record) : '–')],
   ['Candidate', (j) => nanos(j.record?.timing?.candidate_ns)],
   ['Reference', (j) => nanos(j.record?.timing?.reference_ns)],
   ['Rewards', (j) => Object.entries(j.record?.rewards ?? {}).map(([k, r]) => `${k} ${r.value?.toFixed(3) ?? '–'}`).join(', ') || '–'],

@@ -35,7 +35,7 @@ function pairs(record) {
   const t = record.timing ?? {};
   return section('Speed', 'Each dot is one pair: the time of the reference over that of the candidate. Above the dashed line the candidate is faster.',
     points.length > 0 && chart((wide) => ratios(wide, points, 'ratio of each pair')),
-    facts([['Speedup', speed(record)], ['Candidate', nanos(t.candidate_ns)], ['Reference', nanos(t.reference_ns)], ['Pairs', record.speedup?.pairs],
+    facts([['Speed-up', speed(record)], ['Candidate', nanos(t.candidate_ns)], ['Reference', nanos(t.reference_ns)], ['Pairs', record.speedup?.pairs],
       ['Empty call', nanos(t.overhead_ns)], ['Timing', t.status], ['Why', t.why],
       ['Coverage', typeof record.coverage === 'number' ? percent(record.coverage, 1) : null]]));
 }
@@ -55,9 +55,9 @@ const evidence = (list) => section('Evidence', null, table('evidence', [
 ], list, 'None.'));
 
 const kernels = (list) => section('Kernels', 'What the candidate ran on the device, as it was profiled.', table('kernels', [
-  { head: 'Kernel', cls: 'text mono', cell: (k) => k.name }, { head: 'share', cls: 'n', cell: (k) => percent(k.share, 1) },
+  { head: 'Kernel', cls: 'text mono', cell: (k) => k.name }, { head: 'Share', cls: 'n', cell: (k) => percent(k.share, 1) },
   { head: '', cls: 'graph', cell: (k) => h('div', { class: 'bar' }, h('i', { class: 'p', 'width%': 100 * k.share })) },
-  { head: 'calls', cls: 'n', cell: (k) => k.calls }, { head: 'whose', cls: 'fit', cell: (k) => k.class ?? (k.own ? 'own' : '–') },
+  { head: 'Calls', cls: 'n', cell: (k) => k.calls }, { head: 'Whose', cls: 'fit', cell: (k) => k.class ?? (k.own ? 'own' : '–') },
   { head: '', cls: 'fit', cell: (k) => (k.dead ? h('span', { class: 'chip v-hack' }, 'not needed') : '') }], list, ''));
 
 const output = (o) => (o?.stdout || o?.stderr) && section('Output', `${bytes(o.bytes)} were printed.`,
@@ -103,7 +103,7 @@ export function evaluation(view) {
       h('p', { class: 'sub mono' }, id),
       j.error && h('div', { class: 'note' }, `The gym could not judge this (${j.error.code}, blame ${j.error.blame}): ${j.error.message ?? ''}`),
       record && h('div', { class: 'tiles' },
-        tile(speed(record).split(' (')[0], 'speedup', record.timing?.status ?? ''), tile(nanos(record.timing?.candidate_ns), 'candidate', `reference ${nanos(record.timing?.reference_ns)}`),
+        tile(speed(record).split(' (')[0], 'speed-up', record.timing?.status ?? ''), tile(nanos(record.timing?.candidate_ns), 'candidate', `reference ${nanos(record.timing?.reference_ns)}`),
         tile(record.stage ?? '–', 'last stage', record.correct === true ? 'correct' : record.correct === false ? 'not correct' : ''),
         tile(record.candidate?.language ?? '–', 'language', bytes(record.candidate?.bytes))),
       record && ofRecord(record, typeof told === 'string' ? told : told?.feedback),

@@ -8,11 +8,12 @@ const VERDICTS = ['ok', 'wrong', 'hack', 'crash', 'timeout', 'out_of_memory', 'c
 const FILTERS = ['state', 'verdict', 'problem', 'batch'];
 const PAGE = 50;
 
-const choice = (name, value, values, change) => h('label', null, name,
+const titled = (name) => name[0].toUpperCase() + name.slice(1);
+const choice = (name, value, values, change) => h('label', null, titled(name),
   h('select', { 'data-key': name, name, onchange: change },
     h('option', { value: '' }, 'any'), values.map((v) => h('option', { value: v, selected: v === value }, v))));
 
-const word = (name, value) => h('label', { class: 'wide' }, name,
+const word = (name, value) => h('label', { class: 'wide' }, titled(name),
   h('input', { 'data-key': name, name, value, maxlength: 200, spellcheck: 'false', placeholder: name === 'problem' ? 'as in softmax' : 'id' }));
 
 export function evaluations(view) {
@@ -55,10 +56,10 @@ export function evaluations(view) {
         { head: 'Accepted', cls: 'fit', cell: (j) => time(j.created) },
         { head: 'Problem', cell: (j) => link(j, j.problem ?? 'its own') },
         { head: 'Outcome', cls: 'fit', cell: outcome },
-        { head: 'took', cls: 'n', cell: (j) => (j.finished && j.started ? span(j.finished - j.started) : '–') },
-        { head: 'attempts', cls: 'extra n', cell: (j) => j.attempts },
-        { head: 'priority', cls: 'extra fit', cell: (j) => j.priority },
-        { head: 'id', cls: 'fit', cell: (j) => shortId(j.id) },
+        { head: 'Took', cls: 'n', cell: (j) => (j.finished && j.started ? span(j.finished - j.started) : '–') },
+        { head: 'Attempts', cls: 'extra n', cell: (j) => j.attempts },
+        { head: 'Priority', cls: 'extra fit', cell: (j) => j.priority },
+        { head: 'Id', cls: 'extra fit', cell: (j) => shortId(j.id) },
       ], jobs, next ? 'None among the newest ones.' : 'None.'),
       next && h('button', { 'data-key': 'older', onclick: () => { pages++; view.redraw(); } }, 'Show older ones')),
     ];

@@ -45,8 +45,8 @@ function funnel(ends) {
       { head: 'Stage', cls: 'fit', cell: (r) => r.name },
       { head: '', cls: 'graph', cell: (r) => h('div', { class: 'bar' },
         h('i', { class: 'p', 'width%': 100 * (r.entered - r.failed) / all }), h('i', { class: 'f', 'width%': 100 * r.failed / all })) },
-      { head: 'entered', cls: 'n', cell: (r) => count(r.entered) },
-      { head: 'failed', cls: 'n', cell: (r) => count(r.failed) },
+      { head: 'Entered', cls: 'n', cell: (r) => count(r.entered) },
+      { head: 'Failed', cls: 'n', cell: (r) => count(r.failed) },
       { head: 'Verdicts', cell: (r) => r.why.map((g) => [chip(g.key), ` ${count(g.n)} `]) },
     ], rows, 'Nothing has been judged yet.'));
 }
@@ -57,7 +57,7 @@ function verdicts(ends) {
     table('verdicts', [
       { head: 'Verdict', cls: 'fit', cell: (g) => h('a', { href: g.key === 'error' ? '#/evaluations?state=done' : `#/evaluations?verdict=${encodeURIComponent(g.key)}`, 'data-key': `v-${g.key}` }, chip(g.key)) },
       { head: '', cls: 'graph', cell: (g) => h('div', { class: `bar v-${g.key}` }, h('i', { class: 'fill', 'width%': 100 * g.n / all })) },
-      { head: 'n', cls: 'n', cell: (g) => count(g.n) },
+      { head: 'Count', cls: 'n', cell: (g) => count(g.n) },
       { head: '', cls: 'n', cell: (g) => percent(g.n, all) },
       { head: 'Reasons', cls: 'text', cell: (g) => grouped(g.list, (e) => e.reason).filter((r) => r.key).slice(0, 4).map((r) => `${r.key} ${count(r.n)}`).join(', ') || '–' },
     ], grouped(ends, (e) => e.verdict || 'error'), 'Nothing has been judged yet.'));
@@ -68,8 +68,8 @@ function hacks(ends) {
   return section('Hacks', 'Attempts to gain what was not earned, each with evidence in its record.',
     table('hacks', [
       { head: 'Hack', cls: 'fit', cell: (g) => chip('hack', g.key) },
-      { head: 'n', cls: 'n', cell: (g) => count(g.n) },
-      { head: 'of all', cls: 'n', cell: (g) => percent(g.n, all) },
+      { head: 'Count', cls: 'n', cell: (g) => count(g.n) },
+      { head: 'Of all', cls: 'n', cell: (g) => percent(g.n, all) },
       { head: 'Found at', cell: (g) => grouped(g.list, (e) => e.stage).map((x) => x.key).filter(Boolean).join(', ') },
     ], grouped(caught, (e) => e.reason), 'None was seen.'));
 }
@@ -80,7 +80,7 @@ function devices(answer) {
     table('devices', [
       { head: 'Device', cls: 'fit', cell: (d) => d.name },
       { head: 'State', cls: 'fit', cell: (d) => h('span', { title: d.aside?.reason }, chip(d.state ?? 'idle')) },
-      { head: 'holds', cls: 'n', cell: (d) => `${d.holds?.length ?? 0} of ${d.slots ?? '–'}` },
+      { head: 'Holds', cls: 'n', cell: (d) => `${d.holds?.length ?? 0} of ${d.slots ?? '–'}` },
       { head: 'Host', cls: 'fit extra', cell: (d) => d.host ?? '–' },
       { head: 'Serves', cell: (d) => (d.words ?? []).join(', ') },
     ], list, 'No worker is here.'));
@@ -90,7 +90,7 @@ const recent = (jobs) => section('Last evaluations', null, table('recent', [
   { head: 'Accepted', cls: 'fit', cell: (j) => time(j.created) },
   { head: 'Problem', cell: (j) => link(j, j.problem ?? j.id) },
   { head: 'Outcome', cls: 'fit', cell: outcome },
-  { head: 'took', cls: 'n', cell: (j) => (j.finished && j.started ? span(j.finished - j.started) : '–') },
+  { head: 'Took', cls: 'n', cell: (j) => (j.finished && j.started ? span(j.finished - j.started) : '–') },
 ], jobs, 'None yet.'));
 
 export function overview(view) {

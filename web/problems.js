@@ -18,10 +18,10 @@ export function problems(view) {
       table('problems', [
         { head: 'Problem', cls: 'fit', cell: (r) => h('a', { href: `#/problems/${encodeURIComponent(r.problem)}`, 'data-key': `p-${r.problem}` }, r.problem) },
         { head: 'Suite', cls: 'extra fit', cell: (r) => r.suite },
-        { head: 'level', cls: 'extra n', cell: (r) => r.level },
-        { head: 'judged', cls: 'n', cell: (r) => count(r.done) },
-        { head: 'ok', cls: 'n', cell: (r) => percent(r.ok, r.done) },
-        { head: 'fastest', cls: 'n', cell: (r) => (r.id ? h('a', { href: `#/evaluations/${r.id}` }, ratio(r.speedup)) : '–') },
+        { head: 'Level', cls: 'extra n', cell: (r) => r.level },
+        { head: 'Judged', cls: 'n', cell: (r) => count(r.done) },
+        { head: 'Ok', cls: 'n', cell: (r) => percent(r.ok, r.done) },
+        { head: 'Fastest', cls: 'n', cell: (r) => (r.id ? h('a', { href: `#/evaluations/${r.id}` }, ratio(r.speedup)) : '–') },
         { head: 'What it computes', cls: 'text extra', cell: (r) => r.desc ?? '' },
       ], found.slice(0, MOST), 'None.'));
   };
@@ -59,7 +59,7 @@ export function problem(view) {
       section('Evaluations', null, table('jobs', [
         { head: 'Accepted', cls: 'fit', cell: (j) => time(j.created) },
         { head: 'Outcome', cell: (j) => link(j, outcome(j)) },
-        { head: 'took', cls: 'n', cell: (j) => (j.finished && j.started ? span(j.finished - j.started) : '–') },
+        { head: 'Took', cls: 'n', cell: (j) => (j.finished && j.started ? span(j.finished - j.started) : '–') },
       ], list.evaluations, 'None yet.'),
       list.next && h('a', { href: `#/evaluations?problem=${path}` }, 'All of them')),
       prompt && section('First message', 'A model is asked this.', h('details', { 'data-key': 'prompt' }, h('summary', null, 'Show'), pre(prompt))),

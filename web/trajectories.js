@@ -16,10 +16,10 @@ export function trajectories(view) {
         { head: 'Opened', cls: 'fit', cell: (t) => time(t.created) },
         { head: 'Problem', cell: (t) => h('a', { href: `#/trajectories/${encodeURIComponent(t.id)}`, 'data-key': `t-${t.id}` }, nameOf(t)) },
         { head: 'State', cls: 'fit', cell: (t) => t.state ?? '–' },
-        { head: 'turns', cls: 'n', cell: (t) => count(turnsOf(t)) },
-        { head: 'at most', cls: 'n extra', cell: (t) => t.max_turns ?? '–' },
+        { head: 'Turns', cls: 'n', cell: (t) => count(turnsOf(t)) },
+        { head: 'At most', cls: 'n extra', cell: (t) => t.max_turns ?? '–' },
         { head: 'Ended', cls: 'fit', cell: (t) => t.end ?? '–' },
-        { head: 'id', cls: 'fit', cell: (t) => shortId(t.id) },
+        { head: 'Id', cls: 'extra fit', cell: (t) => shortId(t.id) },
       ], answer?.trajectories ?? [], 'None yet.'))];
   };
 }
@@ -37,7 +37,7 @@ const rewardsOf = (rewards) => Object.entries(rewards ?? {}).map(([name, r]) => 
 
 function turn(t, before, best) {
   return section(`Turn ${numberOf(t)}`, null,
-    h('p', null, t.verdict ? chip(t.verdict, t.reason) : chip(t.state ?? 'running'), ' ', best === numberOf(t) && chip('ok', 'best turn'), ' ',
+    h('p', null, t.verdict ? chip(t.verdict, t.reason) : chip(t.state ?? 'running'), ' ', best === numberOf(t) && h('span', { class: 'chip' }, 'best turn'), ' ',
       t.evaluation && h('a', { href: `#/evaluations/${encodeURIComponent(t.evaluation)}` }, 'its evaluation')),
     facts([['Rewards', rewardsOf(t.rewards)]]),
     h('h3', null, before ? 'What changed since the turn before' : 'Code'),
