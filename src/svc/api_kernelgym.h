@@ -29,10 +29,10 @@ void kg_svc_kernelgym_detail(struct kg_svc_exchange *x, int status, const char *
 /* The first form, with status 400. */
 void kg_svc_kernelgym_bad(struct kg_svc_exchange *x, const char *message);
 
-/* Notes of the store. CLEARED and a content's key: since when its crashes count, in ms. */
-#define KG_SVC_KERNELGYM_CLEARED "kernelgym/cleared/"
-/* {id: note} of those that begin so; ids hold no slash. NULL: the store can't be read. */
-json_t *kg_svc_kernelgym_notes(struct kg_svc_api *a, const char *prefix);
+/* Notices by a content's hash: since when its crashes count, in ms. */
+#define KG_SVC_KERNELGYM_CLEARED "kernelgym-cleared"
+/* {name: value} of the notices of that kind. NULL: the store can't be read. */
+json_t *kg_svc_kernelgym_notices(struct kg_svc_api *a, const char *kind);
 
 /* Devices of the service's own workers (api_kernelgym_devices.c). */
 enum { KG_SVC_KERNELGYM_MODEL = 200 };

@@ -65,7 +65,7 @@ void kg_svc_kernelgym_problematic(struct kg_svc_exchange *x, void *ctx)
     }
     const struct kg_svc_filter f = {.state = -1, .verdict = "crash", .limit = CRASHES_MOST};
     struct kg_err err = KG_ERR_INIT;
-    struct crashes c = {.cleared = kg_svc_kernelgym_notes(a, KG_SVC_KERNELGYM_CLEARED),
+    struct crashes c = {.cleared = kg_svc_kernelgym_notices(a, KG_SVC_KERNELGYM_CLEARED),
                         .counts = json_object()};
     if (c.cleared == NULL || a->store->kind->list(a->store, &f, add_crash, &c, &err) != KG_OK) {
         unreadable(x);

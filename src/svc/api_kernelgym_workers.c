@@ -1,6 +1,6 @@
 /* Workers and nodes that register as KernelGYM's do, and what its operators ask. Such a worker
  * fetches tasks from a Redis of KernelGYM's, so it gets none here: it is listed, and counts as no
- * capacity. Who has registered is kept as notes of the store, so any api process answers. */
+ * capacity. Who has registered is kept as notices of the store, so any api process answers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,36 +8,37 @@
 #include "svc/kernelgym_metadata.h"
 #include "svc/kernelgym_time.h"
 
-#define WORKERS "kernelgym/worker/"
-#define NODES   "kernelgym/node/"
+/* Kinds of notices, by the name of a worker or of a node. */
+#define WORKERS "kernelgym-worker"
+#define NODES   "kernelgym-node"
+#define DAY_MS  ((int64_t)86400 * 1000)
 
 enum {
     WORD_MOST = 200,   /* bytes of a name */
-    NOTES_MOST = 4096, /* workers, and nodes */
+    NAMES_MOST = 4096, /* workers, and nodes */
     LIVE_MS = 30000,   /* a worker without a heartbeat for three intervals is gone */
-    ROUNDS = 64        /* another request allocates: it is waited for so many groups */
+    WORKER_DAYS = 7,   /* then it is forgotten */
+    OTHER_DAYS = 365,
+    ROUNDS = 64 /* another request allocates: it is waited for so many groups */
 };
 
-enum what { REGISTER, HEARTBEAT, UNREGISTER, EVICT, ALLOCATE, CLEAR };
+/* --- the notices --- */
 
-/* --- the notes --- */
-
-static bool add_note(void *ctx, const char *name, const char *text)
+static bool add_notice(void *ctx, const struct kg_svc_notice *notice)
 {
     struct kg_err err = KG_ERR_INIT;
     json_t *value;
-    const char *id = strrchr(name, '/') + 1;
-    if (kg_json_parse(text, strlen(text), "note", &value, &err) == KG_OK) {
-        json_object_set_new(ctx, id, value);
+    if (kg_json_parse(notice->text, strlen(notice->text), "notice", &value, &err) == KG_OK) {
+        json_object_set_new(ctx, notice->name, value);
     }
-    return json_object_size(ctx) < NOTES_MOST;
+    return json_object_size(ctx) < NAMES_MOST;
 }
 
-json_t *kg_svc_kernelgym_notes(struct kg_svc_api *a, const char *prefix)
+json_t *kg_svc_kernelgym_notices(struct kg_svc_api *a, const char *kind)
 {
     struct kg_err err = KG_ERR_INIT;
     json_t *all = json_object();
-    if (a->store->kind->notes(a->store, prefix, add_note, all, &err) != KG_OK) {
+    if (a->store->kind->notices(a->store, kind, kg_svc_now_ms(), add_notice, all, &err) != KG_OK) {
         json_decref(all);
         return NULL;
     }
@@ -71,9 +72,10 @@ struct change {
     struct kg_svc_op op;
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
-    enum what what;
-    char name[300], *value; /* of the note; value NULL: it goes */
-    bool waits;             /* this round only waits for another allocation */
+    const char *kind;                 /* of the notice */
+    char name[WORD_MOST + 1], *value; /* value NULL: it goes */
+    bool allocates;                   /* a node */
+    bool waits;                       /* this round only waits for another allocation */
     int rounds;
     json_t *answer;
 };
@@ -85,7 +87,12 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
 {
     struct change *c = (struct change *)op;
     (void)segments;
-    return c->waits ? KG_OK : store->kind->note(store, c->name, c->value, err);
+    if (c->waits) {
+        return KG_OK;
+    }
+    int64_t now = kg_svc_now_ms(), days = strcmp(c->kind, WORKERS) == 0 ? WORKER_DAYS : OTHER_DAYS;
+    const struct kg_svc_notice notice = {c->kind, c->name, c->value, now + days * DAY_MS};
+    return store->kind->notice(store, &notice, now, err);
 }
 
 static void finish(struct change *c, int status)
@@ -107,35 +114,32 @@ static void done(struct kg_svc_op *op)
         allocate(c);
         return;
     }
-    if (c->what == ALLOCATE && !c->waits) {
+    if (c->allocates && !c->waits) {
         c->api->allocating = false;
     }
-    finish(c, op->err.code == KG_OK && !c->waits ? 200 : 503);
+    bool gone = c->value == NULL && op->err.code == KG_E_NOT_FOUND;
+    finish(c, (op->err.code == KG_OK || gone) && !c->waits ? 200 : 503);
 }
 
-static void post(struct change *c)
-{
-    kg_svc_writer_post(c->api->writer, &c->op);
-}
-
-static struct change *new_change(struct kg_svc_api *a, struct kg_svc_exchange *x, enum what what)
+static struct change *new_change(struct kg_svc_api *a, struct kg_svc_exchange *x)
 {
     struct change *c = calloc(1, sizeof *c);
     KG_ASSERT(c != NULL);
-    *c = (struct change){.op = {.run = run, .done = done}, .api = a, .x = x, .what = what};
+    *c = (struct change){.op = {.run = run, .done = done}, .api = a, .x = x};
     return c;
 }
 
 /* Takes value. */
-static void change(struct kg_svc_api *a, struct kg_svc_exchange *x, enum what what,
-                   const char *prefix, const char *id, json_t *value, json_t *answer)
+static void change(struct kg_svc_api *a, struct kg_svc_exchange *x, const char *kind,
+                   const char *id, json_t *value, json_t *answer)
 {
-    struct change *c = new_change(a, x, what);
-    snprintf(c->name, sizeof c->name, "%s%s", prefix, id);
+    struct change *c = new_change(a, x);
+    c->kind = kind;
+    snprintf(c->name, sizeof c->name, "%s", id);
     c->value = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     c->answer = answer;
     json_decref(value);
-    post(c);
+    kg_svc_writer_post(c->api->writer, &c->op);
 }
 
 static json_t *message(const char *id, const char *what)
@@ -182,7 +186,7 @@ static bool read_worker(struct kg_svc_exchange *x, bool device, struct asked *ou
     return ok;
 }
 
-static json_t *worker_note(const struct asked *w, const json_t *old)
+static json_t *worker_state(const struct asked *w, const json_t *old)
 {
     const char *node = w->node[0] != '\0' ? w->node : text(old, "node_id");
     const char *host = w->host[0] != '\0' ? w->host : text(old, "hostname");
@@ -193,8 +197,8 @@ static json_t *worker_note(const struct asked *w, const json_t *old)
 
 static json_t *workers_or_refuse(struct kg_svc_api *a, struct kg_svc_exchange *x, const char *id)
 {
-    json_t *all = kg_svc_kernelgym_notes(a, WORKERS);
-    if (all == NULL || (json_object_size(all) >= NOTES_MOST && json_object_get(all, id) == NULL)) {
+    json_t *all = kg_svc_kernelgym_notices(a, WORKERS);
+    if (all == NULL || (json_object_size(all) >= NAMES_MOST && json_object_get(all, id) == NULL)) {
         kg_svc_kernelgym_detail(x, 503, all == NULL ? "the store can't be read now" : "too many",
                                 "", "");
         json_decref(all);
@@ -210,7 +214,7 @@ void kg_svc_kernelgym_register(struct kg_svc_exchange *x, void *ctx)
     if (all != NULL) {
         json_t *answer = message(w.id, "registered");
         json_object_set_new(answer, "node_id", json_string(w.node));
-        change(ctx, x, REGISTER, WORKERS, w.id, worker_note(&w, NULL), answer);
+        change(ctx, x, WORKERS, w.id, worker_state(&w, NULL), answer);
         json_decref(all);
     }
 }
@@ -247,8 +251,7 @@ void kg_svc_kernelgym_heartbeat(struct kg_svc_exchange *x, void *ctx)
                                     ? " is not registered"
                                     : " asks for a device that another worker holds");
     } else {
-        change(ctx, x, HEARTBEAT, WORKERS, w.id, worker_note(&w, old),
-               message(w.id, "heartbeat received"));
+        change(ctx, x, WORKERS, w.id, worker_state(&w, old), message(w.id, "heartbeat received"));
     }
     json_decref(all);
 }
@@ -258,7 +261,7 @@ void kg_svc_kernelgym_unregister(struct kg_svc_exchange *x, void *ctx)
     bool ok = true;
     const char *id = word(x, "worker_id", true, &ok);
     if (ok) {
-        change(ctx, x, UNREGISTER, WORKERS, id, NULL, message(id, "unregistered"));
+        change(ctx, x, WORKERS, id, NULL, message(id, "unregistered"));
     }
 }
 
@@ -275,7 +278,7 @@ void kg_svc_kernelgym_evict(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_json(x, 200, message(id, "evicted"));
     } else {
         json_object_set_new(old, "evicted", json_true());
-        change(ctx, x, EVICT, WORKERS, id, json_incref(old), message(id, "evicted"));
+        change(ctx, x, WORKERS, id, json_incref(old), message(id, "evicted"));
     }
     json_decref(all);
 }
@@ -309,11 +312,11 @@ static void allocate(struct change *c)
     char own[32];
     c->waits = a->allocating;
     if (c->waits) {
-        post(c);
+        kg_svc_writer_post(c->api->writer, &c->op);
         return;
     }
-    json_t *all = kg_svc_kernelgym_notes(a, NODES);
-    if (all == NULL || json_object_size(all) >= NOTES_MOST) {
+    json_t *all = kg_svc_kernelgym_notices(a, NODES);
+    if (all == NULL || json_object_size(all) >= NAMES_MOST) {
         finish(c, 503);
         json_decref(all);
         return;
@@ -326,12 +329,13 @@ static void allocate(struct change *c)
         free(c);
     } else {
         json_t *value = json_string(host);
-        snprintf(c->name, sizeof c->name, "%s%s", NODES, id);
+        c->kind = NODES;
+        snprintf(c->name, sizeof c->name, "%s", id);
         c->value = json_dumps(value, JSON_ENCODE_ANY);
         c->answer = json_pack("{s:s, s:s}", "node_id", id, "hostname", host);
         json_decref(value);
         a->allocating = true;
-        post(c);
+        kg_svc_writer_post(c->api->writer, &c->op);
     }
     json_decref(all);
 }
@@ -342,48 +346,41 @@ void kg_svc_kernelgym_allocate(struct kg_svc_exchange *x, void *ctx)
     (void)word(x, "hostname", true, &ok);
     (void)word(x, "node_name", false, &ok);
     if (ok) {
-        allocate(new_change(ctx, x, ALLOCATE));
+        struct change *c = new_change(ctx, x);
+        c->allocates = true;
+        allocate(c);
     }
 }
 
 /* --- what is listed --- */
 
-static json_t *all_shown(struct kg_svc_api *a)
+/* wrapped: as a member of an answer. */
+static void show_workers(struct kg_svc_exchange *x, struct kg_svc_api *a, bool wrapped)
 {
-    json_t *all = kg_svc_kernelgym_notes(a, WORKERS), *w;
+    json_t *all = kg_svc_kernelgym_notices(a, WORKERS), *w;
     json_t *out = all != NULL ? kg_svc_kernelgym_own_workers(a) : NULL;
     const char *id;
     json_object_foreach(all, id, w)
     {
         json_object_set_new(out, id, shown(w));
     }
+    if (all == NULL) {
+        kg_svc_kernelgym_detail(x, 503, "the store can't be read now", "", "");
+    } else {
+        kg_svc_reply_json(
+            x, 200, wrapped ? json_pack("{s:s, s:o}", "status", "success", "workers", out) : out);
+    }
     json_decref(all);
-    return out;
-}
-
-static void unreadable(struct kg_svc_exchange *x)
-{
-    kg_svc_kernelgym_detail(x, 503, "the store can't be read now", "", "");
 }
 
 void kg_svc_kernelgym_get_workers(struct kg_svc_exchange *x, void *ctx)
 {
-    json_t *all = all_shown(ctx);
-    if (all != NULL) {
-        kg_svc_reply_json(x, 200, all);
-    } else {
-        unreadable(x);
-    }
+    show_workers(x, ctx, false);
 }
 
 void kg_svc_kernelgym_worker_health(struct kg_svc_exchange *x, void *ctx)
 {
-    json_t *all = all_shown(ctx);
-    if (all != NULL) {
-        kg_svc_reply_json(x, 200, json_pack("{s:s, s:o}", "status", "success", "workers", all));
-    } else {
-        unreadable(x);
-    }
+    show_workers(x, ctx, true);
 }
 
 void kg_svc_kernelgym_clear_errors(struct kg_svc_exchange *x, void *ctx)
@@ -396,5 +393,5 @@ void kg_svc_kernelgym_clear_errors(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_json(x, 200, answer); /* of no content: nothing is kept */
         return;
     }
-    change(ctx, x, CLEAR, KG_SVC_KERNELGYM_CLEARED, hash, json_integer(kg_svc_now_ms()), answer);
+    change(ctx, x, KG_SVC_KERNELGYM_CLEARED, hash, json_integer(kg_svc_now_ms()), answer);
 }

@@ -58,7 +58,7 @@ static enum kg_code run_flush(struct kg_svc_op *op, struct kg_svc_store *store,
 {
     struct flush *f = (struct flush *)op;
     (void)segments;
-    return store->kind->tally(store, f->count, f->n, err);
+    return store->kind->add_counts(store, f->count, f->n, err);
 }
 
 /* What could not be added is gathered again. */

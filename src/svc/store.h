@@ -83,8 +83,9 @@ struct kg_svc_event {
     int64_t seq, ms;
     const char *id, *type, *detail; /* detail: a worker's name, a verdict, or "" */
 };
-/* What api processes tell each other through the store: "worker" (its devices, by its name), and
- * "aside" (why nothing runs there, by a device's name). text: JSON. */
+/* What api processes tell each other through the store: "worker" (its devices, by its name),
+ * "aside" (why nothing runs there, by a device's name), and those of api_kernelgym_workers.c.
+ * text: JSON. */
 struct kg_svc_notice {
     const char *kind, *name, *text;
     int64_t until_ms; /* forgotten then */
@@ -100,7 +101,6 @@ struct kg_svc_count {
     int64_t n;
 };
 typedef bool kg_svc_on_count(void *ctx, const char *name, int64_t n);
-typedef bool kg_svc_on_note(void *ctx, const char *name, const char *text);
 
 struct kg_svc_stats {
     int64_t jobs[KG_SVC_STATES];
@@ -183,7 +183,8 @@ struct kg_svc_store_kind {
     enum kg_code (*notice)(struct kg_svc_store *s, const struct kg_svc_notice *notice,
                            int64_t now_ms, struct kg_err *err);
 
-    /* Notes of a kind that are not forgotten, in order of their names. */
+    /* Notices of a kind that are not forgotten, in order of their names. There are few: whoever
+     * writes them bounds their number. */
     enum kg_code (*notices)(struct kg_svc_store *s, const char *kind, int64_t now_ms,
                             kg_svc_on_notice *each, void *ctx, struct kg_err *err);
     /* out: initialised. NOT_FOUND. with_task: its task as well. */
@@ -208,18 +209,11 @@ struct kg_svc_store_kind {
                             struct kg_err *err);
 
     /* Counters. Each event counts itself, by the store, as "event:TYPE"; one that is finished as
-     * "event:finished:DETAIL". tally() adds to others, in a group: list [n]. */
-    enum kg_code (*tally)(struct kg_svc_store *s, const struct kg_svc_count *list, size_t n,
-                          struct kg_err *err);
+     * "event:finished:DETAIL". add_counts() adds to others, in a group: list [n]. */
+    enum kg_code (*add_counts)(struct kg_svc_store *s, const struct kg_svc_count *list, size_t n,
+                               struct kg_err *err);
     enum kg_code (*counts)(struct kg_svc_store *s, kg_svc_on_count *each, void *ctx,
                            struct kg_err *err);
-    /* Short texts by name, for what belongs to no job, such as who has registered. note() is a
-     * change of a group; text NULL removes it. notes(): those whose name begins so. There are few:
-     * whoever keeps them bounds their number. */
-    enum kg_code (*note)(struct kg_svc_store *s, const char *name, const char *text,
-                         struct kg_err *err);
-    enum kg_code (*notes)(struct kg_svc_store *s, const char *prefix, kg_svc_on_note *each,
-                          void *ctx, struct kg_err *err);
 };
 
 extern const struct kg_svc_store_kind kg_svc_store_sqlite;

@@ -176,10 +176,8 @@ static int connects(const char *place)
     .tallies = kg_svc_redis_tallies,                                                               \
     .bests = kg_svc_redis_bests,                                                                   \
     .minutes = kg_svc_redis_minutes,                                                               \
-    .tally = kg_svc_redis_tally,                                                                   \
-    .counts = kg_svc_redis_counts,                                                                 \
-    .note = kg_svc_redis_note,                                                                     \
-    .notes = kg_svc_redis_notes
+    .add_counts = kg_svc_redis_add_counts,                                                         \
+    .counts = kg_svc_redis_counts
 /* clang-format on */
 
 const struct kg_svc_store_kind kg_svc_store_redis = {

@@ -166,13 +166,9 @@ enum kg_code kg_svc_redis_bests(struct kg_svc_store *s, kg_svc_on_best *each, vo
                                 struct kg_err *err);
 enum kg_code kg_svc_redis_minutes(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
                                   struct kg_err *err);
-enum kg_code kg_svc_redis_tally(struct kg_svc_store *s, const struct kg_svc_count *list, size_t n,
-                                struct kg_err *err);
+enum kg_code kg_svc_redis_add_counts(struct kg_svc_store *s, const struct kg_svc_count *list,
+                                     size_t n, struct kg_err *err);
 enum kg_code kg_svc_redis_counts(struct kg_svc_store *s, kg_svc_on_count *each, void *ctx,
                                  struct kg_err *err);
-enum kg_code kg_svc_redis_note(struct kg_svc_store *s, const char *name, const char *text,
-                               struct kg_err *err);
-enum kg_code kg_svc_redis_notes(struct kg_svc_store *s, const char *prefix, kg_svc_on_note *each,
-                                void *ctx, struct kg_err *err);
 
 #endif

@@ -397,7 +397,7 @@ function op.extend()
   end
 end
 
-function op.tally()
+function op.add_counts()
   local names, by = {}, {}
   for i = 1, tonumber(arg()) do names[i], by[i] = arg(), arg() end
   return function()
@@ -406,17 +406,6 @@ function op.tally()
   end
 end
 
-function op.note()
-  local e = args({'name', 'there', 'text'})
-  return function()
-    if e.there == '1' then
-      call('HSET', P .. 'notes', e.name, e.text)
-    else
-      call('HDEL', P .. 'notes', e.name)
-    end
-    return {'ok'}
-  end
-end
 function op.notice()
   local n = args({'kind', 'name', 'text', 'till', 'now'})
   return function()

@@ -1,4 +1,4 @@
-/* The Redis store: counts, which the script keeps in hashes. */
+/* The Redis store: tallies and counters, which the script keeps in hashes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +127,39 @@ enum kg_code kg_svc_redis_stats(struct kg_svc_store *store, struct kg_svc_stats 
         return err->code;
     }
     out->oldest_ms = r->elements == 2 ? strtoll(r->element[1]->str, NULL, 10) : 0;
+    freeReplyObject(r);
+    return KG_OK;
+}
+
+/* --- counters --- */
+
+enum kg_code kg_svc_redis_add_counts(struct kg_svc_store *store, const struct kg_svc_count *list,
+                                     size_t n, struct kg_err *err)
+{
+    struct kg_svc_redis *s = (struct kg_svc_redis *)store;
+    if (kg_svc_redis_op(s, "add_counts", OP_CHANGE, "", err) == NULL) {
+        return err->code;
+    }
+    kg_svc_redis_add(s, "i", (int64_t)n);
+    for (size_t i = 0; i < n; i++) {
+        kg_svc_redis_add(s, "ti", list[i].name, list[i].n);
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_counts(struct kg_svc_store *store, kg_svc_on_count *each, void *ctx,
+                                 struct kg_err *err)
+{
+    redisReply *r = ask(store, "kgym:counts", err);
+    if (r == NULL) {
+        return err->code;
+    }
+    bool more = true;
+    for (size_t i = 0; more && i + 1 < r->elements; i += 2) {
+        const char *name = r->element[i]->str;
+        more =
+            strchr(name, ':') == NULL || each(ctx, name, strtoll(r->element[i + 1]->str, NULL, 10));
+    }
     freeReplyObject(r);
     return KG_OK;
 }

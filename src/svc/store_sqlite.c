@@ -239,8 +239,6 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .tallies = kg_svc_sqlite_tallies,
     .bests = kg_svc_sqlite_bests,
     .minutes = kg_svc_sqlite_minutes,
-    .tally = kg_svc_sqlite_tally,
+    .add_counts = kg_svc_sqlite_add_counts,
     .counts = kg_svc_sqlite_counts,
-    .note = kg_svc_sqlite_note,
-    .notes = kg_svc_sqlite_notes,
 };

@@ -50,9 +50,7 @@ enum sql {
     SQL_NOTICE,
     SQL_NOTICE_DROP,
     SQL_NOTICES_OLD,
-    SQL_TALLY,
-    SQL_NOTE,
-    SQL_NOTE_DROP,
+    SQL_COUNTER_ADD,
     SQL_WRITES, /* those above are the writer's; those below the reader's */
     SQL_GET,
     SQL_GET_TASK,
@@ -80,7 +78,6 @@ enum sql {
     SQL_MINUTES,
     SQL_NOTICES,
     SQL_COUNTER_LIST,
-    SQL_NOTES,
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
@@ -171,13 +168,9 @@ enum kg_code kg_svc_sqlite_bests(struct kg_svc_store *s, kg_svc_on_best *each, v
                                  struct kg_err *err);
 enum kg_code kg_svc_sqlite_minutes(struct kg_svc_store *s, int64_t now_ms, int64_t *out,
                                    struct kg_err *err);
-enum kg_code kg_svc_sqlite_tally(struct kg_svc_store *s, const struct kg_svc_count *list, size_t n,
-                                 struct kg_err *err);
+enum kg_code kg_svc_sqlite_add_counts(struct kg_svc_store *s, const struct kg_svc_count *list,
+                                      size_t n, struct kg_err *err);
 enum kg_code kg_svc_sqlite_counts(struct kg_svc_store *s, kg_svc_on_count *each, void *ctx,
                                   struct kg_err *err);
-enum kg_code kg_svc_sqlite_note(struct kg_svc_store *s, const char *name, const char *text,
-                                struct kg_err *err);
-enum kg_code kg_svc_sqlite_notes(struct kg_svc_store *s, const char *prefix, kg_svc_on_note *each,
-                                 void *ctx, struct kg_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The SQLite store: counts for the dashboard. */
+/* The SQLite store: tallies for the dashboard, and counters. */
 #include <string.h>
 
 #include "svc/store_sqlite.h"
@@ -103,6 +103,33 @@ enum kg_code kg_svc_sqlite_minutes(struct kg_svc_store *store, int64_t now_ms, i
         if (ago >= 0 && ago < KG_SVC_MINUTES) {
             out[ago] = sqlite3_column_int64(st, 1);
         }
+    }
+    return ended(st, &e, err);
+}
+
+/* --- counters --- */
+
+enum kg_code kg_svc_sqlite_add_counts(struct kg_svc_store *store, const struct kg_svc_count *list,
+                                      size_t n, struct kg_err *err)
+{
+    struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_COUNTER_ADD, err, "ti", list[i].name, list[i].n);
+        if (kg_svc_sql_done(s, st, NULL, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+enum kg_code kg_svc_sqlite_counts(struct kg_svc_store *store, kg_svc_on_count *each, void *ctx,
+                                  struct kg_err *err)
+{
+    struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
+    struct kg_err e = KG_ERR_INIT;
+    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_COUNTER_LIST, &e, "");
+    for (bool more = st != NULL; more && kg_svc_sql_row(s, st, &e);) {
+        more = each(ctx, text_of(st, 0), sqlite3_column_int64(st, 1));
     }
     return ended(st, &e, err);
 }

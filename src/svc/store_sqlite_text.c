@@ -92,17 +92,15 @@ static const char notices[] =
 #define COUNTED(of)                                                                                \
     "'event:'||" of "type||CASE " of "type WHEN 'finished' THEN ':'||" of "detail ELSE '' END"
 
-static const char counters_and_notes[] =
-    "CREATE TABLE notes(name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
-    "INSERT INTO counters SELECT " COUNTED(
-        "") ",count(*) FROM events GROUP BY 1;"
-            "CREATE TRIGGER event_new AFTER INSERT ON events BEGIN"
-            " INSERT INTO counters VALUES(" COUNTED(
-                "new.") ",1)"
-                        " ON CONFLICT(name) DO UPDATE SET n=n+1; END;";
+static const char counters[] = "INSERT INTO counters SELECT " COUNTED(
+    "") ",count(*) FROM events GROUP BY 1;"
+        "CREATE TRIGGER event_new AFTER INSERT ON events BEGIN"
+        " INSERT INTO counters VALUES(" COUNTED(
+            "new.") ",1)"
+                    " ON CONFLICT(name) DO UPDATE SET n=n+1; END;";
 
 const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first, trajectories, tallies, notices,
-                                                     counters_and_notes};
+                                                     counters};
 
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
@@ -174,11 +172,8 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_NOTICE] = "INSERT OR REPLACE INTO notices VALUES(?1,?2,?3,?4)",
     [SQL_NOTICE_DROP] = "DELETE FROM notices WHERE kind=?1 AND name=?2",
     [SQL_NOTICES_OLD] = "DELETE FROM notices WHERE until<=?1",
-    [SQL_TALLY] = "INSERT INTO counters VALUES(?1,?2)"
-                  " ON CONFLICT(name) DO UPDATE SET n=n+excluded.n",
-    [SQL_NOTE] = "INSERT INTO notes VALUES(?1,?2)"
-                 " ON CONFLICT(name) DO UPDATE SET text=excluded.text",
-    [SQL_NOTE_DROP] = "DELETE FROM notes WHERE name=?1",
+    [SQL_COUNTER_ADD] = "INSERT INTO counters VALUES(?1,?2)"
+                        " ON CONFLICT(name) DO UPDATE SET n=n+excluded.n",
     [SQL_GET] = "SELECT " COLUMNS " FROM jobs WHERE id=?1",
     [SQL_GET_TASK] = "SELECT task FROM tasks WHERE id=?1",
     [SQL_LIST] = LISTED("1"),
@@ -222,5 +217,4 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_BESTS] = "SELECT problem,done,ok,speedup,id FROM bests ORDER BY problem",
     [SQL_MINUTES] = "SELECT minute,n FROM minutes",
     [SQL_COUNTER_LIST] = "SELECT name,n FROM counters WHERE instr(name,':')>0 ORDER BY name",
-    [SQL_NOTES] = "SELECT name,text FROM notes WHERE substr(name,1,length(?1))=?1 ORDER BY name",
 };

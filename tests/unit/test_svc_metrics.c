@@ -13,6 +13,7 @@
 
 #include <ctype.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -360,6 +361,38 @@ static void node_is(const char *query, const char *node)
     json_decref(j);
 }
 
+/* Hosts that ask at once, of which all but one wait, get a name each. */
+static void hosts_allocate_at_once(void **state)
+{
+    enum { HOSTS = 8 };
+    char got[HOSTS][32];
+    int names[2];
+    (void)state;
+    svc_start("--no-work");
+    assert_int_equal(pipe(names), 0);
+    fflush(stdout);
+    for (int i = 0; i < HOSTS; i++) {
+        if (fork() == 0) {
+            char path[64], name[32] = "";
+            snprintf(path, sizeof path, "/node/allocate?hostname=h%d", i);
+            json_t *j = svc_json(200, "POST", path, "");
+            snprintf(name, sizeof name, "%s", svc_text(j, "node_id"));
+            _exit(write(names[1], name, sizeof name) != sizeof name);
+        }
+    }
+    for (int i = 0; i < HOSTS; i++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+        assert_int_equal(read(names[0], got[i], sizeof got[i]), sizeof got[i]);
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(got[i], got[k]);
+        }
+    }
+    close(names[0]);
+    close(names[1]);
+}
+
 static void nodes_keep_their_names(void **state)
 {
     (void)state;
@@ -466,6 +499,7 @@ int main(void)
                                        T(kernelgym_workers_register),
                                        T(own_devices_are_told),
                                        T(nodes_keep_their_names),
+                                       T(hosts_allocate_at_once),
                                        T(crashes_are_listed_by_content),
                                        T(a_request_has_the_precision_of_the_service),
                                        T(a_preset_without_reward_is_refused)};

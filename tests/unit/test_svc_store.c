@@ -899,7 +899,7 @@ static void events_are_counted(void **state)
     }
     for (int i = 0; i < 3; i++) {
         begin();
-        assert_int_equal(kind->tally(store, list, 2, &err), KG_OK);
+        assert_int_equal(kind->add_counts(store, list, 2, &err), KG_OK);
         if (i < 2) {
             commit();
         } else {
@@ -915,29 +915,6 @@ static void events_are_counted(void **state)
     assert_true(has(&all, "event:failed=1 "));
     assert_true(has(&all, "time:full:sum=1400 "));
     assert_true(has(&all, "time:full:3=2 "));
-}
-
-static bool add_note(void *ctx, const char *name, const char *text)
-{
-    struct tallied *t = ctx;
-    size_t at = strlen(t->text);
-    snprintf(t->text + at, sizeof t->text - at, "%s=%s ", name, text);
-    return true;
-}
-
-static void notes_are_kept(void **state)
-{
-    static const char *const change[][2] = {{"a/1", "x"},   {"a/2", "y"},  {"b/1", "z"},
-                                            {"a/1", "new"}, {"a/2", NULL}, {"a/3", NULL}};
-    struct tallied all = {""};
-    (void)state;
-    begin();
-    for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
-        assert_int_equal(kind->note(store, change[i][0], change[i][1], &err), KG_OK);
-    }
-    commit();
-    assert_int_equal(kind->notes(store, "a/", add_note, &all, &err), KG_OK);
-    assert_string_equal(all.text, "a/1=new ");
 }
 
 /* --- of SQLite alone --- */
@@ -1104,7 +1081,7 @@ static void a_store_has_one_server(void **state)
         T(a_device_must_offer_all_that_is_needed), T(a_notice_is_kept_until_its_time),             \
         T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none),        \
         T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other),             \
-        T(events_are_counted), T(notes_are_kept)
+        T(events_are_counted)
 
 static int in_redis(void)
 {
