@@ -13,37 +13,11 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "svc/lanes.h"
 #include "svc/store_sqlite.h"
-#include "tests/support/redis_server.h"
+#include "tests/support/svc_stores.h"
 
 #define T0 1000000 /* ms: when the tests begin */
-
-static const struct kg_svc_store_kind *kind = &kg_svc_store_sqlite;
-static struct kg_svc_store *store;
-static struct kg_err err;
-static char folder[64];
-static const char *place = folder;
-static struct redis_server server;
-
-static int setup(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/svc-store-XXXXXX");
-    err = (struct kg_err)KG_ERR_INIT;
-    if (kind == &kg_svc_store_redis && !redis_server_tell(&server, "FLUSHALL")) {
-        return 1;
-    }
-    return mkdtemp(folder) == NULL || kind->open(place, &store, &err) != KG_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kind->close(store);
-    return kg_file_remove_tree(folder, &err) != KG_OK;
-}
 
 static void begin(void)
 {
@@ -1020,7 +994,7 @@ static void an_older_store_is_migrated(void **state)
     assert_int_equal(sqlite3_exec(db, left, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(version_of(db), 1);
     sqlite3_close(db);
-    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(kind->open(place, &store, &err), KG_OK);
     assert_int_equal(kind->counts(store, add_count, &all, &err), KG_OK);
     assert_true(has(&all, "event:submitted=1 "));
     assert_true(has(&all, "event:finished:ok=2 "));
@@ -1039,7 +1013,7 @@ static void an_older_store_is_migrated(void **state)
     db = open_file();
     assert_int_equal(version_of(db), KG_SVC_SCHEMA);
     sqlite3_close(db);
-    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+    assert_int_equal(kind->open(place, &store, &err), KG_OK);
 }
 
 /* A step that fails leaves the schema before it, whole. */
@@ -1083,25 +1057,6 @@ static void a_store_has_one_server(void **state)
         T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other),             \
         T(events_are_counted)
 
-static int in_redis(void)
-{
-    const struct CMUnitTest tests[] = {ALL};
-    if (!redis_server_there()) {
-        print_message("skipped: no redis-server is installed\n");
-        return 0;
-    }
-    char user[160];
-    redis_server_start(&server, NULL);
-    kind = &kg_svc_store_redis;
-    snprintf(user, sizeof user, "redis+unix://few:pw@%s/socket", server.folder);
-    place = user;
-    assert_true(
-        redis_server_tell(&server, "ACL SETUSER few on >pw ~kgym:* -@all " REDIS_SERVER_COMMANDS));
-    int failed = cmocka_run_group_tests_name("redis", tests, NULL, NULL);
-    redis_server_end(&server);
-    return failed;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {ALL,
@@ -1111,5 +1066,6 @@ int main(void)
                                        T(an_older_store_is_migrated),
                                        cmocka_unit_test(a_step_that_fails_changes_nothing)};
     int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
-    return failed + in_redis();
+    const struct CMUnitTest both[] = {ALL};
+    return failed + in_redis(both, sizeof both / sizeof *both);
 }

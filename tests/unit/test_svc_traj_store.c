@@ -10,37 +10,16 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
-#include "svc/store.h"
-#include "tests/support/redis_server.h"
+#include "tests/support/svc_stores.h"
 
 #define T0 1000000 /* ms: when the tests begin */
 
-static const struct kg_svc_store_kind *kind = &kg_svc_store_sqlite;
 static const struct kg_svc_traj_rows *rows;
-static struct kg_svc_store *store;
-static struct kg_err err;
-static char folder[64];
-static const char *place = folder;
-static struct redis_server server;
 
-static int setup(void **state)
+static int setup_rows(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/svc-traj-XXXXXX");
-    err = (struct kg_err)KG_ERR_INIT;
     rows = kind->trajectories;
-    if (kind == &kg_svc_store_redis && !redis_server_tell(&server, "FLUSHALL")) {
-        return 1;
-    }
-    return mkdtemp(folder) == NULL || kind->open(place, &store, &err) != KG_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kind->close(store);
-    return kg_file_remove_tree(folder, &err) != KG_OK;
+    return setup(state);
 }
 
 static void begin(void)
@@ -386,34 +365,16 @@ static void what_is_rolled_back_is_not_there(void **state)
     assert_int_equal(get(id).turns, 0);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup_rows, teardown)
 #define ALL                                                                                        \
     T(one_is_opened_and_kept), T(a_key_opens_one), T(a_turn_belongs_to_its_content),               \
         T(a_lost_turn_gets_another_job), T(an_end_is_numbered_and_final),                          \
         T(what_is_due_is_listed), T(lists_are_newest_first), T(what_is_rolled_back_is_not_there)
 
-static int in_redis(void)
-{
-    const struct CMUnitTest tests[] = {ALL};
-    char user[160];
-    if (!redis_server_there()) {
-        print_message("skipped: no redis-server is installed\n");
-        return 0;
-    }
-    redis_server_start(&server, NULL);
-    kind = &kg_svc_store_redis;
-    snprintf(user, sizeof user, "redis+unix://few:pw@%s/socket", server.folder);
-    place = user;
-    assert_true(
-        redis_server_tell(&server, "ACL SETUSER few on >pw ~kgym:* -@all " REDIS_SERVER_COMMANDS));
-    int failed = cmocka_run_group_tests_name("redis", tests, NULL, NULL);
-    redis_server_end(&server);
-    return failed;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {ALL};
     int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
-    return failed + in_redis();
+    const struct CMUnitTest both[] = {ALL};
+    return failed + in_redis(both, sizeof both / sizeof *both);
 }
