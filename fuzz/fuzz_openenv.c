@@ -14,7 +14,7 @@ static void check_text(const char *s, size_t most)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kg_openenv_message m;
-    struct kg_openenv_refusal no;
+    struct kg_svc_refusal no;
     if (!kg_openenv_read((const char *)data, size, &m, &no)) {
         KG_ASSERT(m.body == NULL && no.code != NULL && no.message[0] != '\0');
         json_decref(kg_openenv_error(no.code, no.field, no.message));

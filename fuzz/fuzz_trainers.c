@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kg_trainers_request r;
-    struct kg_trainers_refusal no;
+    struct kg_svc_refusal no;
     if (!kg_trainers_read((const char *)data, size, &r, &no)) {
         KG_ASSERT(no.status == 400 && r.body == NULL);
         return 0;

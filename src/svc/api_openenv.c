@@ -230,7 +230,7 @@ static void step(struct kg_svc_session *s)
 static void on_message(void *arg, const char *bytes, size_t n)
 {
     struct kg_svc_session *s = arg;
-    struct kg_openenv_refusal no;
+    struct kg_svc_refusal no;
     if (!kg_openenv_read(bytes, n, &s->message, &no)) {
         kg_svc_session_error(s, no.code, no.field, no.message);
         return;

@@ -5,6 +5,7 @@
 #include "svc/api.h"
 #include "svc/auth.h"
 #include "svc/http.h"
+#include "svc/refusal.h"
 #include "svc/writer.h"
 
 enum { KG_SVC_WAIT_MAX_S = 300, KG_SVC_BATCH_MAX = 10000 };
@@ -132,11 +133,6 @@ struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
 bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
                      const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job);
 /* The same, without a request: *no says why where false. */
-struct kg_svc_refusal {
-    int status;
-    const char *code, *field; /* static */
-    char message[480];
-};
 bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int line,
                     struct kg_svc_job *job, struct kg_svc_refusal *no);
 /* Is this word a path, rather than a name of the suites (NAME, or NAME.jsonl#LINE)? */

@@ -231,7 +231,7 @@ void kg_svc_post_reward(struct kg_svc_exchange *x, void *ctx)
 {
     const struct kg_svc_request *q = kg_svc_request(x);
     const char *preset = kg_svc_query(x, "preset");
-    struct kg_trainers_refusal no;
+    struct kg_svc_refusal no;
     struct reward *r = calloc(1, sizeof *r);
     KG_ASSERT(r != NULL);
     *r = (struct reward){.op = {.run = run, .done = done}, .api = ctx, .x = x};
@@ -246,7 +246,7 @@ void kg_svc_post_reward(struct kg_svc_exchange *x, void *ctx)
         return;
     }
     if (!kg_trainers_read(q->body, q->len, &r->request, &no)) {
-        kg_svc_reply_error(x, no.status, "bad_body", no.field, "%s", no.message);
+        kg_svc_reply_error(x, no.status, no.code, no.field, "%s", no.message);
         destroy(r);
         return;
     }

@@ -7,19 +7,6 @@
 enum { SETTINGS_MAX = 64 };
 
 /* Fills *no; false. */
-static KG_PRINTF(5, 6) bool refuse(struct kg_svc_refusal *no, int status, const char *code,
-                                   const char *field, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(no->message, sizeof no->message, fmt, ap);
-    va_end(ap);
-    no->status = status;
-    no->code = code;
-    no->field = field;
-    return false;
-}
-
 /* Where in a batch: "line 3: ". */
 static const char *place(int line, char out[32])
 {
@@ -109,16 +96,16 @@ static bool configure(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, st
     }
     if (!ok) {
         free(s);
-        return refuse(no, 400, "bad_set", "set",
-                      "`set` must have at most %d short values: texts, numbers, booleans",
-                      SETTINGS_MAX);
+        return kg_svc_refuse(no, 400, "bad_set", "set",
+                             "`set` must have at most %d short values: texts, numbers, booleans",
+                             SETTINGS_MAX);
     }
     qsort(s->list, s->n, sizeof *s->list, by_text);
     const struct kg_svc_gym *g = a->o->gym;
     if (g->settings(g->ctx, ask->preset, ask->rewards, s->list, s->n, &err) != KG_OK) {
         const char *field = which_is_wrong(g, ask, s);
         free(s);
-        return refuse(no, 400, "bad_setting", field, "%s", err.message);
+        return kg_svc_refuse(no, 400, "bad_setting", field, "%s", err.message);
     }
     json_t *set = json_array();
     for (size_t i = 0; i < s->n; i++) {
@@ -155,8 +142,8 @@ static bool find_problem(struct kg_svc_api *a, const struct kg_svc_ask_for *ask,
     char at[32], sum[KG_SHA256_HEX];
     place(line, at);
     if ((ask->problem == NULL) == (ask->problem_source == NULL)) {
-        return refuse(no, 400, "bad_body", "problem",
-                      "%sone of `problem` and `problem_source` is needed", at);
+        return kg_svc_refuse(no, 400, "bad_body", "problem",
+                             "%sone of `problem` and `problem_source` is needed", at);
     }
     if (ask->problem_source != NULL) {
         kg_sha256_hex(ask->problem_source, strlen(ask->problem_source), sum);
@@ -167,13 +154,13 @@ static bool find_problem(struct kg_svc_api *a, const struct kg_svc_ask_for *ask,
         return true;
     }
     if (kg_svc_is_path(ask->problem) || strlen(ask->problem) > 200) {
-        return refuse(no, 400, "bad_problem", "problem",
-                      "%s`problem` must be a name of the suites, not a path", at);
+        return kg_svc_refuse(no, 400, "bad_problem", "problem",
+                             "%s`problem` must be a name of the suites, not a path", at);
     }
     if (g->problem(g->ctx, ask->problem, device, &err) != KG_OK) {
         int status = err.code == KG_E_NOT_FOUND ? 404 : err.code == KG_E_USAGE ? 400 : 503;
-        return refuse(no, status, status == 400 ? "bad_problem" : "no_problem", "problem", "%s%s",
-                      at, err.message);
+        return kg_svc_refuse(no, status, status == 400 ? "bad_problem" : "no_problem", "problem",
+                             "%s%s", at, err.message);
     }
     kg_buf_adds(name, ask->problem);
     return true;
@@ -246,10 +233,11 @@ bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int 
     }
     bool ok = find_problem(a, ask, line, &text[0], class, no) && configure(a, ask, &text[1], no);
     if (ok && !kg_svc_needs_text(class, ask->needs, device)) {
-        ok = refuse(no, 400, "bad_needs", "needs",
-                    "`needs` must list at most %d of cuda, torch, memory:MB, isolation:LEVEL, "
-                    "model:WORD",
-                    KG_SVC_NEEDS_MAX);
+        ok = kg_svc_refuse(
+            no, 400, "bad_needs", "needs",
+            "`needs` must list at most %d of cuda, torch, memory:MB, isolation:LEVEL, "
+            "model:WORD",
+            KG_SVC_NEEDS_MAX);
     }
     if (ok) {
         json_t *task = task_of(ask);
@@ -260,7 +248,7 @@ bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int 
         job->deadline_ms =
             ask->deadline_s > 0 ? job->created_ms + (int64_t)(ask->deadline_s * 1000) : 0;
         ok = keep_all(job, text, ask, line >= 0, device) ||
-             refuse(no, 413, "too_large", "", "the job is too large");
+             kg_svc_refuse(no, 413, "too_large", "", "the job is too large");
     }
     for (int i = 0; i < 4; i++) {
         kg_buf_deinit(&text[i]);

@@ -31,7 +31,7 @@ enum { DIGITS_MOST = 15, SIZE_MOST = 8 };
 static bool refuse(struct kg_svc_grammar *g, int status, const char *reason, const char *code,
                    const char *message)
 {
-    g->refusal = (struct kg_svc_refusal){status, reason, code, message};
+    g->refusal = (struct kg_svc_grammar_refusal){status, reason, code, message};
     return false;
 }
 

@@ -12,16 +12,16 @@
 
 enum { KG_SVC_HEAD_BYTES = 64 << 10, KG_SVC_WORD = 32 };
 
-struct kg_svc_refusal {
+struct kg_svc_grammar_refusal {
     int status; /* 0: nothing was refused */
     const char *reason, *code, *message;
 };
 
 struct kg_svc_grammar {
-    int64_t body_max;              /* bytes of a body; set by the caller */
-    struct kg_svc_refusal refusal; /* once it is set, nothing is read any more */
-    int state;                     /* private, like the rest; 0: before a request */
-    size_t head, nword;            /* bytes of the head; of the word, of which some are kept */
+    int64_t body_max;                      /* bytes of a body; set by the caller */
+    struct kg_svc_grammar_refusal refusal; /* once it is set, nothing is read any more */
+    int state;                             /* private, like the rest; 0: before a request */
+    size_t head, nword; /* bytes of the head; of the word, of which some are kept */
     char word[KG_SVC_WORD];
     int header;         /* which of those that matter */
     int64_t left, body; /* bytes of the body, or of the chunk, to come; of all chunks so far */

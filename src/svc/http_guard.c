@@ -42,7 +42,7 @@ static struct seen *slot(int fd)
     return &all.seen[fd];
 }
 
-static void answer(int fd, const struct kg_svc_refusal *r)
+static void answer(int fd, const struct kg_svc_grammar_refusal *r)
 {
     char body[256], text[640];
     int n = snprintf(body, sizeof body, "{\"code\":\"%s\",\"message\":\"%s\",\"field\":null}\n",

@@ -9,24 +9,10 @@
 
 enum { TURNS_MOST = 64, IDLE_MOST_S = 7 * 86400 };
 
-static bool refuse(struct kg_openenv_refusal *no, const char *field, const char *fmt, ...)
-    KG_PRINTF(3, 4);
-
-static bool refuse(struct kg_openenv_refusal *no, const char *field, const char *fmt, ...)
-{
-    va_list args;
-    *no = (struct kg_openenv_refusal){.code = "VALIDATION_ERROR"};
-    snprintf(no->field, sizeof no->field, "%s", field);
-    va_start(args, fmt);
-    vsnprintf(no->message, sizeof no->message, fmt, args);
-    va_end(args);
-    return false;
-}
-
 /* --- members --- */
 
 /* Only members among known (NULL-terminated)? */
-static bool knows_all(const json_t *data, const char *const *known, struct kg_openenv_refusal *no)
+static bool knows_all(const json_t *data, const char *const *known, struct kg_svc_refusal *no)
 {
     const char *name;
     json_t *value;
@@ -39,17 +25,17 @@ static bool knows_all(const json_t *data, const char *const *known, struct kg_op
         }
         if (!is) {
             const char *near = kg_nearest(name, known, n);
-            return refuse(no, "",
-                          near != NULL ? "unknown member; did you mean `%s`?"
-                                       : "unknown member; `%s` is one of the known ones",
-                          near != NULL ? near : known[0]);
+            return kg_svc_refuse(no, 400, "VALIDATION_ERROR", "",
+                                 near != NULL ? "unknown member; did you mean `%s`?"
+                                              : "unknown member; `%s` is one of the known ones",
+                                 near != NULL ? near : known[0]);
         }
     }
     return true;
 }
 
 static bool take_text(const json_t *data, const char *name, size_t most, const char **out,
-                      struct kg_openenv_refusal *no)
+                      struct kg_svc_refusal *no)
 {
     const json_t *value = json_object_get(data, name);
     if (value == NULL || json_is_null(value)) {
@@ -58,13 +44,14 @@ static bool take_text(const json_t *data, const char *name, size_t most, const c
     *out = json_string_value(value);
     size_t n = json_string_length(value);
     if (*out == NULL || n == 0 || n > most || strlen(*out) != n) {
-        return refuse(no, name, "`%s` must be a text of 1 to %zu bytes", name, most);
+        return kg_svc_refuse(no, 400, "VALIDATION_ERROR", name,
+                             "`%s` must be a text of 1 to %zu bytes", name, most);
     }
     return true;
 }
 
 static bool take_integer(const json_t *data, const char *name, int64_t least, int64_t most,
-                         int64_t *out, bool *there, struct kg_openenv_refusal *no)
+                         int64_t *out, bool *there, struct kg_svc_refusal *no)
 {
     const json_t *value = json_object_get(data, name);
     *there = value != NULL && !json_is_null(value);
@@ -73,13 +60,14 @@ static bool take_integer(const json_t *data, const char *name, int64_t least, in
     }
     *out = json_integer_value(value);
     if (!json_is_integer(value) || *out < least || *out > most) {
-        return refuse(no, name, "`%s` must be an integer from %lld to %lld", name, (long long)least,
-                      (long long)most);
+        return kg_svc_refuse(no, 400, "VALIDATION_ERROR", name,
+                             "`%s` must be an integer from %lld to %lld", name, (long long)least,
+                             (long long)most);
     }
     return true;
 }
 
-static bool take_idle(const json_t *data, double *out, struct kg_openenv_refusal *no)
+static bool take_idle(const json_t *data, double *out, struct kg_svc_refusal *no)
 {
     const json_t *value = json_object_get(data, "idle_s");
     if (value == NULL || json_is_null(value)) {
@@ -87,16 +75,15 @@ static bool take_idle(const json_t *data, double *out, struct kg_openenv_refusal
     }
     *out = json_number_value(value);
     if (!json_is_number(value) || !(*out > 0) || *out > IDLE_MOST_S) {
-        return refuse(no, "idle_s", "`idle_s` must be seconds, more than 0 and at most %d",
-                      IDLE_MOST_S);
+        return kg_svc_refuse(no, 400, "VALIDATION_ERROR", "idle_s",
+                             "`idle_s` must be seconds, more than 0 and at most %d", IDLE_MOST_S);
     }
     return true;
 }
 
 /* --- kinds of messages --- */
 
-static bool read_reset(struct kg_openenv_message *m, const json_t *data,
-                       struct kg_openenv_refusal *no)
+static bool read_reset(struct kg_openenv_message *m, const json_t *data, struct kg_svc_refusal *no)
 {
     static const char *const known[] = {"problem", "episode_id", "seed",     "preset",
                                         "set",     "rewards",    "language", "max_turns",
@@ -119,24 +106,24 @@ static bool read_reset(struct kg_openenv_message *m, const json_t *data,
     m->set = json_object_get(data, "set");
     m->set = json_is_null(m->set) ? NULL : m->set;
     if (m->set != NULL && !json_is_object(m->set)) {
-        return refuse(no, "set", "`set` must be an object");
+        return kg_svc_refuse(no, 400, "VALIDATION_ERROR", "set", "`set` must be an object");
     }
     return true;
 }
 
 /* A typed action of openenv-core has `metadata` beside its own fields. */
-static bool read_step(struct kg_openenv_message *m, const json_t *data,
-                      struct kg_openenv_refusal *no)
+static bool read_step(struct kg_openenv_message *m, const json_t *data, struct kg_svc_refusal *no)
 {
     static const char *const known[] = {"reply", "metadata", NULL};
     m->reply = json_object_get(data, "reply");
     if (!knows_all(data, known, no)) {
         return false;
     }
-    return json_is_string(m->reply) || refuse(no, "reply", "`reply` must be a text");
+    return json_is_string(m->reply) ||
+           kg_svc_refuse(no, 400, "VALIDATION_ERROR", "reply", "`reply` must be a text");
 }
 
-static bool read_kind(struct kg_openenv_message *m, struct kg_openenv_refusal *no)
+static bool read_kind(struct kg_openenv_message *m, struct kg_svc_refusal *no)
 {
     static const char *const kinds[] = {"reset", "step", "state", "close"};
     static const char *const known[] = {"type", "data", NULL};
@@ -147,7 +134,8 @@ static bool read_kind(struct kg_openenv_message *m, struct kg_openenv_refusal *n
         kind++;
     }
     if (kind == 4) {
-        refuse(no, "type", "`type` must be reset, step, state or close");
+        kg_svc_refuse(no, 400, "VALIDATION_ERROR", "type",
+                      "`type` must be reset, step, state or close");
         no->code = "UNKNOWN_TYPE";
         return false;
     }
@@ -157,7 +145,7 @@ static bool read_kind(struct kg_openenv_message *m, struct kg_openenv_refusal *n
     }
     data = json_is_null(data) ? NULL : data;
     if (data != NULL && !json_is_object(data)) {
-        return refuse(no, "data", "`data` must be an object");
+        return kg_svc_refuse(no, 400, "VALIDATION_ERROR", "data", "`data` must be an object");
     }
     return m->kind == KG_OPENENV_RESET  ? read_reset(m, data, no)
            : m->kind == KG_OPENENV_STEP ? read_step(m, data, no)
@@ -165,17 +153,18 @@ static bool read_kind(struct kg_openenv_message *m, struct kg_openenv_refusal *n
 }
 
 bool kg_openenv_read(const char *text, size_t n, struct kg_openenv_message *out,
-                     struct kg_openenv_refusal *no)
+                     struct kg_svc_refusal *no)
 {
     struct kg_err err = KG_ERR_INIT;
     memset(out, 0, sizeof *out);
     if (kg_json_parse_loose(text, n, "message", &out->body, &err) != KG_OK) {
-        refuse(no, "", "the message is no JSON");
+        kg_svc_refuse(no, 400, "VALIDATION_ERROR", "", "the message is no JSON");
         no->code = "INVALID_JSON";
         return false;
     }
     bool good = json_is_object(out->body) ? read_kind(out, no)
-                                          : refuse(no, "", "the message must be an object");
+                                          : kg_svc_refuse(no, 400, "VALIDATION_ERROR", "",
+                                                          "the message must be an object");
     if (!good) {
         kg_openenv_deinit(out);
     }

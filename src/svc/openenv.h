@@ -16,6 +16,7 @@
 #define KG_SVC_OPENENV_H
 
 #include "base/json.h"
+#include "svc/refusal.h"
 
 enum { KG_OPENENV_ID_MAX = 160 }; /* bytes of an episode's id */
 
@@ -35,15 +36,10 @@ struct kg_openenv_message {
     json_t *reply; /* a string */
 };
 
-struct kg_openenv_refusal {
-    const char *code; /* OpenEnv's: "INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR" */
-    char field[48];   /* "" : none */
-    char message[200];
-};
-
-/* False: *no is filled, and *out needs no deinit. */
+/* False: *no is filled, its code with OpenEnv's ("INVALID_JSON", "UNKNOWN_TYPE",
+ * "VALIDATION_ERROR"), and *out needs no deinit. */
 bool kg_openenv_read(const char *text, size_t n, struct kg_openenv_message *out,
-                     struct kg_openenv_refusal *no);
+                     struct kg_svc_refusal *no);
 void kg_openenv_deinit(struct kg_openenv_message *m); /* idempotent */
 
 /* An episode as its client sees it. Texts: NULL is null. */
@@ -60,7 +56,7 @@ struct kg_openenv_view {
 /* The whole answer, a new value. Its reward is the first of v->rewards. */
 json_t *kg_openenv_observation(const struct kg_openenv_view *v);
 json_t *kg_openenv_state(const struct kg_openenv_view *v);
-/* code: OpenEnv's, as above, or "EXECUTION_ERROR", "CAPACITY_REACHED". field "": none. */
+/* code: as above, or "EXECUTION_ERROR", "CAPACITY_REACHED". field "": none. */
 json_t *kg_openenv_error(const char *code, const char *field, const char *message);
 
 /* {"action", "observation", "state"}: their JSON schemas. Static text. */

@@ -8,20 +8,6 @@
 
 enum { NAME_MOST = 200 };
 
-static bool refuse(struct kg_trainers_refusal *no, const char *field, const char *fmt, ...)
-    KG_PRINTF(3, 4);
-
-static bool refuse(struct kg_trainers_refusal *no, const char *field, const char *fmt, ...)
-{
-    va_list args;
-    *no = (struct kg_trainers_refusal){.status = 400};
-    snprintf(no->field, sizeof no->field, "%s", field);
-    va_start(args, fmt);
-    vsnprintf(no->message, sizeof no->message, fmt, args);
-    va_end(args);
-    return false;
-}
-
 /* --- one item --- */
 
 /* A path would name a file of the server's host. */
@@ -47,12 +33,13 @@ static bool cut(const json_t *query, const json_t *prompt, struct kg_trainers_it
 }
 
 static bool fill(const json_t *label, const char *field, struct kg_trainers_item *out,
-                 struct kg_trainers_refusal *no)
+                 struct kg_svc_refusal *no)
 {
     struct kg_sha256 h;
     if (!is_name(label)) {
-        return refuse(no, field, "must be the name of a problem, at most %d bytes and no path",
-                      NAME_MOST);
+        return kg_svc_refuse(no, 400, "bad_body", field,
+                             "must be the name of a problem, at most %d bytes and no path",
+                             NAME_MOST);
     }
     out->problem = json_string_value(label);
     kg_sha256_begin(&h);
@@ -64,11 +51,12 @@ static bool fill(const json_t *label, const char *field, struct kg_trainers_item
 
 /* --- the two forms --- */
 
-static bool read_slime(struct kg_trainers_request *r, struct kg_trainers_refusal *no)
+static bool read_slime(struct kg_trainers_request *r, struct kg_svc_refusal *no)
 {
     const json_t *response = json_object_get(r->body, "response");
     if (!json_is_string(response)) {
-        return refuse(no, "response", response ? "must be a string" : "is missing");
+        return kg_svc_refuse(no, 400, "bad_body", "response",
+                             response ? "must be a string" : "is missing");
     }
     r->item = calloc(1, sizeof *r->item);
     KG_ASSERT(r->item != NULL);
@@ -78,19 +66,20 @@ static bool read_slime(struct kg_trainers_request *r, struct kg_trainers_refusal
     return fill(json_object_get(r->body, "label"), "label", r->item, no);
 }
 
-static bool is_list(const json_t *body, const char *name, size_t n, struct kg_trainers_refusal *no)
+static bool is_list(const json_t *body, const char *name, size_t n, struct kg_svc_refusal *no)
 {
     const json_t *list = json_object_get(body, name);
     if (!json_is_array(list)) {
-        return refuse(no, name, list ? "must be a list" : "is missing");
+        return kg_svc_refuse(no, 400, "bad_body", name, list ? "must be a list" : "is missing");
     }
     if (n > 0 && json_array_size(list) != n) {
-        return refuse(no, name, "has %zu entries, and `query` has %zu", json_array_size(list), n);
+        return kg_svc_refuse(no, 400, "bad_body", name, "has %zu entries, and `query` has %zu",
+                             json_array_size(list), n);
     }
     return true;
 }
 
-static bool read_openrlhf(struct kg_trainers_request *r, struct kg_trainers_refusal *no)
+static bool read_openrlhf(struct kg_trainers_request *r, struct kg_svc_refusal *no)
 {
     const json_t *queries = json_object_get(r->body, "query");
     size_t n = json_array_size(queries);
@@ -98,7 +87,8 @@ static bool read_openrlhf(struct kg_trainers_request *r, struct kg_trainers_refu
         return false;
     }
     if (n < 1 || n > KG_TRAINERS_ITEMS) {
-        return refuse(no, "query", "1 to %d entries are allowed", KG_TRAINERS_ITEMS);
+        return kg_svc_refuse(no, 400, "bad_body", "query", "1 to %d entries are allowed",
+                             KG_TRAINERS_ITEMS);
     }
     if (!is_list(r->body, "prompts", n, no) || !is_list(r->body, "labels", n, no)) {
         return false;
@@ -112,12 +102,12 @@ static bool read_openrlhf(struct kg_trainers_request *r, struct kg_trainers_refu
         const json_t *prompt = json_array_get(json_object_get(r->body, "prompts"), i);
         snprintf(field, sizeof field, "query.%zu", i);
         if (!json_is_string(query) || !json_is_string(prompt)) {
-            return refuse(no, field, "query and prompt must be strings");
+            return kg_svc_refuse(no, 400, "bad_body", field, "query and prompt must be strings");
         }
         if (!cut(query, prompt, &r->item[i])) {
-            return refuse(no, field,
-                          "does not hold its prompt, so there is no telling where the "
-                          "answer begins");
+            return kg_svc_refuse(no, 400, "bad_body", field,
+                                 "does not hold its prompt, so there is no telling where the "
+                                 "answer begins");
         }
         snprintf(field, sizeof field, "labels.%zu", i);
         if (!fill(json_array_get(json_object_get(r->body, "labels"), i), field, &r->item[i], no)) {
@@ -128,21 +118,21 @@ static bool read_openrlhf(struct kg_trainers_request *r, struct kg_trainers_refu
 }
 
 bool kg_trainers_read(const char *body, size_t len, struct kg_trainers_request *out,
-                      struct kg_trainers_refusal *no)
+                      struct kg_svc_refusal *no)
 {
     struct kg_err err = KG_ERR_INIT;
     *out = (struct kg_trainers_request){0};
     if (kg_json_parse_loose(body, len, "body", &out->body, &err) != KG_OK) {
-        return refuse(no, "", "the body is not JSON in UTF-8");
+        return kg_svc_refuse(no, 400, "bad_body", "", "the body is not JSON in UTF-8");
     }
     bool openrlhf = json_object_get(out->body, "query") != NULL;
     bool slime = json_object_get(out->body, "response") != NULL;
     out->form = openrlhf ? KG_TRAINERS_OPENRLHF : KG_TRAINERS_SLIME;
     bool good = openrlhf != slime
                     ? (openrlhf ? read_openrlhf(out, no) : read_slime(out, no))
-                    : refuse(no, "",
-                             "an object with either `response` and `label`, or `query`, "
-                             "`prompts` and `labels` is needed");
+                    : kg_svc_refuse(no, 400, "bad_body", "",
+                                    "an object with either `response` and `label`, or `query`, "
+                                    "`prompts` and `labels` is needed");
     if (!good) {
         kg_trainers_deinit(out);
     }

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "svc/refusal.h"
 
 #define KG_TRAINERS_ITEMS 4096 /* of one request, at most */
 
@@ -37,15 +38,9 @@ struct kg_trainers_request {
     size_t n;
 };
 
-struct kg_trainers_refusal {
-    int status;        /* 400 */
-    char field[40];    /* "labels.3"; "": the body */
-    char message[200]; /* repeats nothing of the body */
-};
-
 /* Unknown members are ignored: trainers add some. false: *no is filled, *out needs no deinit. */
 bool kg_trainers_read(const char *body, size_t len, struct kg_trainers_request *out,
-                      struct kg_trainers_refusal *no);
+                      struct kg_svc_refusal *no);
 void kg_trainers_deinit(struct kg_trainers_request *r); /* idempotent */
 
 /* The reward of a record by this preset. false: there is none, since the gym, the host or the

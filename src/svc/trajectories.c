@@ -108,9 +108,8 @@ bool kg_svc_traj_job(struct kg_svc_api *a, const json_t *opened, json_t *reply,
                                  .set = json_is_object(set) ? set : NULL};
     const char *priority = text_in(opened, "priority");
     if (priority != NULL && !kg_svc_priority_parse(priority, &ask.priority)) {
-        *no = (struct kg_svc_refusal){400, "bad_priority", "priority",
-                                      "`priority` must be high, normal or low"};
-        return false;
+        return kg_svc_refuse(no, 400, "bad_priority", "priority",
+                             "`priority` must be high, normal or low");
     }
     return kg_svc_try_job(a, &ask, -1, job, no);
 }

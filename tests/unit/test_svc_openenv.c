@@ -51,7 +51,7 @@ static void messages_are_read_strictly(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct kg_openenv_message m;
-        struct kg_openenv_refusal no;
+        struct kg_svc_refusal no;
         assert_false(kg_openenv_read(bad[i].text, strlen(bad[i].text), &m, &no));
         assert_string_equal(no.code, bad[i].code);
         assert_string_equal(no.field, bad[i].field);
@@ -67,7 +67,7 @@ static void a_reply_is_all_that_a_step_needs(void **state)
     static const char step[] =
         "{\"type\": \"step\", \"data\": {\"reply\": \"x\", \"metadata\": {\"a\": 1}}}";
     struct kg_openenv_message m;
-    struct kg_openenv_refusal no;
+    struct kg_svc_refusal no;
     (void)state;
     assert_true(kg_openenv_read(step, strlen(step), &m, &no));
     assert_int_equal(m.kind, KG_OPENENV_STEP);

@@ -13,7 +13,7 @@
 
 static void accepted(const char *body, struct kg_trainers_request *r)
 {
-    struct kg_trainers_refusal no;
+    struct kg_svc_refusal no;
     if (!kg_trainers_read(body, strlen(body), r, &no)) {
         fail_msg("%s: %s %s", body, no.field, no.message);
     }
@@ -22,7 +22,7 @@ static void accepted(const char *body, struct kg_trainers_request *r)
 static void refused(const char *body, const char *field)
 {
     struct kg_trainers_request r;
-    struct kg_trainers_refusal no;
+    struct kg_svc_refusal no;
     assert_false(kg_trainers_read(body, strlen(body), &r, &no));
     assert_int_equal(no.status, 400);
     assert_string_equal(no.field, field);
