@@ -120,6 +120,26 @@ enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redi
 /* The arguments of a job that is submitted, in the script's order. */
 void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job, int64_t most);
 
+/* A member of a struct that is a field of a hash. */
+struct kg_svc_redis_member {
+    const char *name;
+    enum {
+        REDIS_CHARS, /* char [size] */
+        REDIS_INT64,
+        REDIS_INT,
+        REDIS_KEPT /* a text that a job keeps; not of kg_svc_redis_set() */
+    } type;
+    size_t at, size;
+};
+#define KG_SVC_REDIS_MEMBER(of, name, type, member)                                                \
+    {                                                                                              \
+        name, type, offsetof(struct of, member), sizeof(((struct of *)0)->member)                  \
+    }
+/* A field's value into the struct; one that is absent changes nothing. */
+void kg_svc_redis_set(const struct kg_svc_redis_member *m, void *of, const redisReply *value);
+/* "": there is none. */
+const char *kg_svc_redis_text(const redisReply *array, size_t i);
+
 /* Name and value of a field of a job's hash into a job that is initialised. */
 enum kg_code kg_svc_redis_field(struct kg_svc_job *job, const char *name, const redisReply *value,
                                 struct kg_err *err) KG_MUST_USE;

@@ -191,15 +191,11 @@ enum kg_code kg_svc_redis_notice(struct kg_svc_store *store, const struct kg_svc
 
 /* --- what it answers --- */
 
-static const char *text_at(const redisReply *array, size_t i)
-{
-    return i < array->elements && array->element[i]->str != NULL ? array->element[i]->str : "";
-}
-
 static enum kg_code give_job(const redisReply *fields, struct kg_svc_job *job, struct kg_err *err)
 {
     for (size_t i = 0; i + 1 < fields->elements; i += 2) {
-        if (kg_svc_redis_field(job, text_at(fields, i), fields->element[i + 1], err) != KG_OK) {
+        if (kg_svc_redis_field(job, kg_svc_redis_text(fields, i), fields->element[i + 1], err) !=
+            KG_OK) {
             return err->code;
         }
     }
@@ -218,7 +214,7 @@ static enum kg_code give_claims(const struct kg_svc_redis_op *op, const redisRep
             return err->code;
         }
         if (job->state == KG_SVC_RUNNING) {
-            op->u.claim.of[(*op->u.claim.n)++] = strtoul(text_at(a, i), NULL, 10);
+            op->u.claim.of[(*op->u.claim.n)++] = strtoul(kg_svc_redis_text(a, i), NULL, 10);
         } else {
             kg_svc_job_deinit(job);
             kg_svc_job_init(job);
@@ -230,7 +226,7 @@ static enum kg_code give_claims(const struct kg_svc_redis_op *op, const redisRep
 enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisReply *a,
                                struct kg_err *err)
 {
-    const char *word = a->type == REDIS_REPLY_ARRAY ? text_at(a, 0) : "";
+    const char *word = a->type == REDIS_REPLY_ARRAY ? kg_svc_redis_text(a, 0) : "";
     bool ok = strcmp(word, "ok") == 0, known = strcmp(word, "known") == 0;
     if (strcmp(word, "claimed") == 0 && op->type == OP_CLAIM) {
         return give_claims(op, a, err);
@@ -240,18 +236,18 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
     }
     if ((known || strcmp(word, "taken") == 0) && op->type == OP_SUBMIT) {
         *op->u.submit.known = true;
-        snprintf(op->u.submit.id, KG_ULID_LEN, "%.26s", text_at(a, 1));
+        snprintf(op->u.submit.id, KG_ULID_LEN, "%.26s", kg_svc_redis_text(a, 1));
     }
     if (ok && op->type == OP_CANCEL) {
-        *op->u.changed = text_at(a, 1)[0] == '1';
+        *op->u.changed = kg_svc_redis_text(a, 1)[0] == '1';
     } else if (ok && op->type == OP_EXPIRE) {
-        *op->u.count = strtoll(text_at(a, 1), NULL, 10);
+        *op->u.count = strtoll(kg_svc_redis_text(a, 1), NULL, 10);
     }
     if (strcmp(word, "taken") == 0) {
         kg_fail(op->err, KG_E_USAGE, "the key belongs to job %.26s, which asked for something else",
-                text_at(a, 1));
+                kg_svc_redis_text(a, 1));
     } else if (strcmp(word, "full") == 0) {
-        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", text_at(a, 1));
+        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", kg_svc_redis_text(a, 1));
     } else if (strcmp(word, "none") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "no job %s", op->id);
     } else if (strcmp(word, "unknown") == 0) {
@@ -259,7 +255,7 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
     } else if (strcmp(word, "gone") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "the claim on job %s has ended", op->id);
     } else if (strcmp(word, "alive") == 0) {
-        int state = text_at(a, 1)[0] - '0';
+        int state = kg_svc_redis_text(a, 1)[0] - '0';
         kg_fail(op->err, KG_E_USAGE, "job %s is not dead but %s", op->id,
                 state >= 0 && state < KG_SVC_STATES ? kg_svc_state_name(state) : "lost");
     } else if (!ok && !known && strcmp(word, "skipped") != 0) {

@@ -13,80 +13,76 @@ static struct kg_svc_redis *own(struct kg_svc_store *s)
 
 /* --- a job --- */
 
-enum type { TEXT, NUMBER, SMALL, ID, SUM, CLAIM };
-
-static const struct {
-    const char *name;
-    enum type type;
-    size_t at; /* in struct kg_svc_job */
-} fields[] = {
-#define FIELD(name, type, member)                                                                  \
-    {                                                                                              \
-        name, type, offsetof(struct kg_svc_job, member)                                            \
+void kg_svc_redis_set(const struct kg_svc_redis_member *m, void *of, const redisReply *value)
+{
+    char *at = (char *)of + m->at;
+    if (value->type != REDIS_REPLY_STRING) { /* absent */
+        return;
     }
-    FIELD("id", ID, id),
-    FIELD("key", TEXT, key),
-    FIELD("body_hash", SUM, body_hash),
-    FIELD("device", TEXT, device),
-    FIELD("configuration", TEXT, configuration),
-    FIELD("problem", TEXT, problem),
-    FIELD("priority", SMALL, priority),
-    FIELD("deadline", NUMBER, deadline_ms),
-    FIELD("batch", TEXT, batch),
-    FIELD("batch_at", NUMBER, batch_at),
-    FIELD("state", SMALL, state),
-    FIELD("attempts", SMALL, attempts),
-    FIELD("fence", NUMBER, fence),
-    FIELD("claim", CLAIM, claim),
-    FIELD("worker", TEXT, worker),
-    FIELD("claim_until", NUMBER, claim_until_ms),
-    FIELD("created", NUMBER, created_ms),
-    FIELD("started", NUMBER, started_ms),
-    FIELD("finished", NUMBER, finished_ms),
-    FIELD("segment", ID, record.segment),
-    FIELD("offset", NUMBER, record.offset),
-    FIELD("len", NUMBER, record.len),
-    FIELD("sum", SUM, record.sum),
-    FIELD("verdict", TEXT, verdict),
-    FIELD("reason", TEXT, reason),
-    FIELD("error", TEXT, error),
-    FIELD("blame", TEXT, blame),
-    FIELD("message", TEXT, message),
-    FIELD("task", TEXT, task), /* the last one: it is large, and not always wanted */
+    if (m->type == REDIS_INT64) {
+        *(int64_t *)(void *)at = strtoll(value->str, NULL, 10);
+    } else if (m->type == REDIS_INT) {
+        *(int *)(void *)at = (int)strtol(value->str, NULL, 10);
+    } else {
+        KG_ASSERT(m->type == REDIS_CHARS);
+        snprintf(at, m->size, "%s", value->str);
+    }
+}
+
+const char *kg_svc_redis_text(const redisReply *array, size_t i)
+{
+    return i < array->elements && array->element[i]->str != NULL ? array->element[i]->str : "";
+}
+
+static const struct kg_svc_redis_member fields[] = {
+#define FIELD(name, type, member) KG_SVC_REDIS_MEMBER(kg_svc_job, name, type, member)
+    FIELD("id", REDIS_CHARS, id),
+    FIELD("key", REDIS_KEPT, key),
+    FIELD("body_hash", REDIS_CHARS, body_hash),
+    FIELD("device", REDIS_KEPT, device),
+    FIELD("configuration", REDIS_KEPT, configuration),
+    FIELD("problem", REDIS_KEPT, problem),
+    FIELD("priority", REDIS_INT, priority),
+    FIELD("deadline", REDIS_INT64, deadline_ms),
+    FIELD("batch", REDIS_KEPT, batch),
+    FIELD("batch_at", REDIS_INT64, batch_at),
+    FIELD("state", REDIS_INT, state),
+    FIELD("attempts", REDIS_INT, attempts),
+    FIELD("fence", REDIS_INT64, fence),
+    FIELD("claim", REDIS_CHARS, claim),
+    FIELD("worker", REDIS_KEPT, worker),
+    FIELD("claim_until", REDIS_INT64, claim_until_ms),
+    FIELD("created", REDIS_INT64, created_ms),
+    FIELD("started", REDIS_INT64, started_ms),
+    FIELD("finished", REDIS_INT64, finished_ms),
+    FIELD("segment", REDIS_CHARS, record.segment),
+    FIELD("offset", REDIS_INT64, record.offset),
+    FIELD("len", REDIS_INT64, record.len),
+    FIELD("sum", REDIS_CHARS, record.sum),
+    FIELD("verdict", REDIS_KEPT, verdict),
+    FIELD("reason", REDIS_KEPT, reason),
+    FIELD("error", REDIS_KEPT, error),
+    FIELD("blame", REDIS_KEPT, blame),
+    FIELD("message", REDIS_KEPT, message),
+    FIELD("task", REDIS_KEPT, task), /* the last one: it is large, and not always wanted */
 #undef FIELD
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(sizeof(enum kg_svc_state) == sizeof(int) &&
                    sizeof(enum kg_svc_priority) == sizeof(int),
-               "SMALL is an int");
+               "REDIS_INT is an int");
 
 static enum kg_code set_field(struct kg_svc_job *job, size_t which, const redisReply *value,
                               struct kg_err *err)
 {
+    if (fields[which].type != REDIS_KEPT) {
+        kg_svc_redis_set(&fields[which], job, value);
+        return KG_OK;
+    }
     char *at = (char *)job + fields[which].at;
-    if (value->type != REDIS_REPLY_STRING) { /* absent */
-        return KG_OK;
-    }
-    switch (fields[which].type) {
-    case NUMBER:
-        *(int64_t *)(void *)at = strtoll(value->str, NULL, 10);
-        return KG_OK;
-    case SMALL:
-        *(int *)(void *)at = (int)strtol(value->str, NULL, 10);
-        return KG_OK;
-    case ID:
-        snprintf(at, KG_ULID_LEN, "%s", value->str);
-        return KG_OK;
-    case SUM:
-        snprintf(at, KG_SHA256_HEX, "%s", value->str);
-        return KG_OK;
-    case CLAIM:
-        snprintf(at, KG_SVC_CLAIM_LEN, "%s", value->str);
-        return KG_OK;
-    case TEXT:
-        break;
-    }
-    return kg_svc_job_keep(job, (const char **)(void *)at, value->str, value->len, err);
+    return value->type == REDIS_REPLY_STRING
+               ? kg_svc_job_keep(job, (const char **)(void *)at, value->str, value->len, err)
+               : KG_OK;
 }
 
 enum kg_code kg_svc_redis_field(struct kg_svc_job *job, const char *name, const redisReply *value,

@@ -77,21 +77,16 @@ static enum kg_code end(struct kg_svc_store *store, const char *id, int64_t turn
 
 /* --- what it answers --- */
 
-static const char *text_at(const redisReply *array, size_t i)
-{
-    return i < array->elements && array->element[i]->str != NULL ? array->element[i]->str : "";
-}
-
 static void refuse(const struct kg_svc_redis_op *op, const redisReply *a, const char *word)
 {
     if (strcmp(word, "none") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "no trajectory %s", op->id);
     } else if (strcmp(word, "full") == 0) {
-        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", text_at(a, 1));
+        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", kg_svc_redis_text(a, 1));
     } else if (strcmp(word, "taken") == 0) {
         kg_fail(op->err, KG_E_USAGE,
                 "the key belongs to trajectory %.26s, which was opened with something else",
-                text_at(a, 1));
+                kg_svc_redis_text(a, 1));
     } else if (strcmp(word, "over") == 0) {
         kg_fail(op->err, KG_E_USAGE, "the trajectory has ended");
     } else if (strcmp(word, "other") == 0) {
@@ -100,7 +95,7 @@ static void refuse(const struct kg_svc_redis_op *op, const redisReply *a, const 
         kg_fail(op->err, KG_E_USAGE, "the turn was lost %d times", KG_SVC_TURN_JOBS);
     } else if (strcmp(word, "gap") == 0) {
         kg_fail(op->err, KG_E_USAGE, "the turn is not the next one: there are %.20s of %.20s",
-                text_at(a, 1), text_at(a, 2));
+                kg_svc_redis_text(a, 1), kg_svc_redis_text(a, 2));
     }
 }
 
@@ -109,7 +104,7 @@ enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redi
 {
     static const char *const words[] = {"none", "full", "taken", "over",  "other",
                                         "lost", "gap",  "ok",    "known", "skipped"};
-    const char *word = a->type == REDIS_REPLY_ARRAY ? text_at(a, 0) : "";
+    const char *word = a->type == REDIS_REPLY_ARRAY ? kg_svc_redis_text(a, 0) : "";
     bool there = false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         there = there || strcmp(words[i], word) == 0;
@@ -118,11 +113,11 @@ enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redi
         return kg_fail(err, KG_E_IO, "the script answered `%.40s`", word);
     }
     bool takes = op->type == OP_TRAJ_OPEN || op->type == OP_TRAJ_TAKE;
-    if (takes && text_at(a, 1)[0] != '\0') {
+    if (takes && kg_svc_redis_text(a, 1)[0] != '\0') {
         *op->u.submit.known = strcmp(word, "ok") != 0;
-        snprintf(op->u.submit.id, KG_ULID_LEN, "%.26s", text_at(a, 1));
+        snprintf(op->u.submit.id, KG_ULID_LEN, "%.26s", kg_svc_redis_text(a, 1));
     } else if (op->type == OP_TRAJ_END) {
-        *op->u.changed = text_at(a, 1)[0] == '1';
+        *op->u.changed = kg_svc_redis_text(a, 1)[0] == '1';
     }
     refuse(op, a, word);
     return KG_OK;
@@ -130,35 +125,25 @@ enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redi
 
 /* --- what is read --- */
 
-enum type { TEXT, NUMBER };
-
-static const struct {
-    const char *name;
-    enum type type;
-    size_t at, size; /* in struct kg_svc_traj */
-} fields[] = {
-#define FIELD(name, type, member)                                                                  \
-    {                                                                                              \
-        name, type, offsetof(struct kg_svc_traj, member),                                          \
-            sizeof(((struct kg_svc_traj *)0)->member)                                              \
-    }
-    FIELD("id", TEXT, id),
-    FIELD("key", TEXT, key),
-    FIELD("body_hash", TEXT, body_hash),
-    FIELD("problem", TEXT, problem),
-    FIELD("group", TEXT, group),
-    FIELD("most", NUMBER, most_turns),
-    FIELD("idle", NUMBER, idle_ms),
-    FIELD("created", NUMBER, created_ms),
-    FIELD("due", NUMBER, due_ms),
-    FIELD("segment", TEXT, head.segment),
-    FIELD("offset", NUMBER, head.offset),
-    FIELD("len", NUMBER, head.len),
-    FIELD("sum", TEXT, head.sum),
-    FIELD("turns", NUMBER, turns),
-    FIELD("seq", NUMBER, seq),
-    FIELD("ended", NUMBER, ended_ms),
-    FIELD("how", TEXT, end),
+static const struct kg_svc_redis_member fields[] = {
+#define FIELD(name, type, member) KG_SVC_REDIS_MEMBER(kg_svc_traj, name, type, member)
+    FIELD("id", REDIS_CHARS, id),
+    FIELD("key", REDIS_CHARS, key),
+    FIELD("body_hash", REDIS_CHARS, body_hash),
+    FIELD("problem", REDIS_CHARS, problem),
+    FIELD("group", REDIS_CHARS, group),
+    FIELD("most", REDIS_INT64, most_turns),
+    FIELD("idle", REDIS_INT64, idle_ms),
+    FIELD("created", REDIS_INT64, created_ms),
+    FIELD("due", REDIS_INT64, due_ms),
+    FIELD("segment", REDIS_CHARS, head.segment),
+    FIELD("offset", REDIS_INT64, head.offset),
+    FIELD("len", REDIS_INT64, head.len),
+    FIELD("sum", REDIS_CHARS, head.sum),
+    FIELD("turns", REDIS_INT64, turns),
+    FIELD("seq", REDIS_INT64, seq),
+    FIELD("ended", REDIS_INT64, ended_ms),
+    FIELD("how", REDIS_CHARS, end),
 #undef FIELD
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -179,13 +164,7 @@ static enum kg_code get(struct kg_svc_store *store, const char *id, struct kg_sv
     }
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < FIELDS && i < r->elements; i++) {
-        char *at = (char *)out + fields[i].at;
-        const char *value = text_at(r, i);
-        if (fields[i].type == NUMBER) {
-            *(int64_t *)(void *)at = strtoll(value, NULL, 10);
-        } else {
-            snprintf(at, fields[i].size, "%s", value);
-        }
+        kg_svc_redis_set(&fields[i], out, r->element[i]);
     }
     freeReplyObject(r);
     return out->id[0] != '\0' ? KG_OK : kg_fail(err, KG_E_NOT_FOUND, "no trajectory %.40s", id);
@@ -287,7 +266,7 @@ static enum kg_code list(struct kg_svc_store *store, const struct kg_svc_traj_fi
         bool goes_on = true;
         for (size_t i = 0; i < ids->elements && goes_on && left > 0; i++) {
             struct kg_svc_traj t;
-            snprintf(last, sizeof last, "%.26s", text_at(ids, i));
+            snprintf(last, sizeof last, "%.26s", kg_svc_redis_text(ids, i));
             if (get(store, last, &t, err) != KG_OK) {
                 freeReplyObject(ids);
                 return err->code;
