@@ -184,8 +184,8 @@ enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint
     return kg_cuda_wait(c, "download", err);
 }
 
-/* Pinned: copies from and to other memory of the host are five to ten times slower, and their first
- * one also makes its pages. */
+/* Pinned: the driver copies other memory of the host through a buffer of its own, and the first
+ * copy also makes its pages. */
 void *kg_cuda_host_alloc(struct kg_device *d, uint64_t bytes)
 {
     void *at = NULL;
