@@ -212,7 +212,8 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_TRAJ_ENDED] = TRAJ "seq>0 AND seq>?1 ORDER BY seq LIMIT ?2",
     [SQL_TRAJ_DUE] = TRAJ "seq=0 AND due<=?1 ORDER BY due LIMIT ?2",
     [SQL_NOTICES] = "SELECT name,text,until FROM notices WHERE kind=?1 AND until>?2 ORDER BY name",
-    [SQL_OLDEST] = "SELECT min(created) FROM jobs WHERE state=0",
+    [SQL_OLDEST] = "SELECT created FROM jobs INDEXED BY jobs_oldest WHERE state=0"
+                   " ORDER BY created LIMIT 1",
     [SQL_TALLIES] = "SELECT verdict,reason,stage,n FROM tallies ORDER BY n DESC",
     [SQL_BESTS] = "SELECT problem,done,ok,speedup,id FROM bests ORDER BY problem",
     [SQL_MINUTES] = "SELECT minute,n FROM minutes",
