@@ -89,6 +89,14 @@ static void run_widen(void **p)
 {
     kg_widen(ARG(double *, 0), ARG(int, 1), ARG(void *, 2), ARG(u64, 3));
 }
+static void run_differ(void **p)
+{
+    kg_differ(ARG(float *, 0), ARG(int, 1), ARG(void *, 2), ARG(double *, 3), ARG(u64, 4));
+}
+static void run_rejoin(void **p)
+{
+    kg_rejoin(ARG(double *, 0), ARG(int, 1), ARG(void *, 2), ARG(float *, 3), ARG(u64, 4));
+}
 static void run_moments(void **p)
 {
     kg_moments(ARG(int, 0), ARG(void *, 1), ARG(int, 2), ARG(void *, 3), ARG(u64, 4),
@@ -143,6 +151,7 @@ static struct kg_cu_function functions[] = {
     {"kg_unwritten", run_unwritten}, {"kg_digest", run_digest},
     {"kg_take", run_take},           {"kg_flush", run_flush},
     {"kg_widen", run_widen},         {"kg_moments", run_moments},
+    {"kg_differ", run_differ},       {"kg_rejoin", run_rejoin},
     {"kg_digits", run_digits},       {"kg_scan", run_scan},
     {"kg_scan_rms", run_scan_rms},   {"kg_scan_exact", run_scan_exact},
     {"kg_fill", run_fill},           {"kg_fill_narrow", run_fill_narrow},

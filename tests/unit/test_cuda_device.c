@@ -8,6 +8,7 @@
 
 #include "cuda_rig.h"
 #include "gym/device/device_law.h"
+#include "gym/device/difference.h"
 
 static const enum kg_tdtype dtypes[] = {KG_TD_F32, KG_TD_F64, KG_TD_F16, KG_TD_BF16, KG_TD_I64,
                                         KG_TD_I32, KG_TD_I16, KG_TD_I8,  KG_TD_U8,   KG_TD_BOOL};
@@ -337,6 +338,46 @@ static void sixteen_bit_floats_widen_as_on_the_host(void **state)
     r->d.ops->free(&r->d, dst);
 }
 
+/* Numbers of all sizes and classes, and what lies close to them. */
+static void differences_are_those_of_the_host(void **state)
+{
+    struct rig *r = *state;
+    static const enum kg_tdtype types[] = {KG_TD_F32, KG_TD_F64, KG_TD_F16, KG_TD_BF16};
+    uint64_t n = 40000, ref = rig_alloc(r, 8 * n), o = rig_alloc(r, 8 * n), d = rig_alloc(r, 4 * n),
+             back = rig_alloc(r, 8 * n);
+    double *wide = malloc(8 * n), *joined = malloc(8 * n);
+    float *kept = malloc(4 * n);
+    for (int k = 0; k < 4; k++) {
+        unsigned char *v = rig_bytes(8 * n, (uint64_t)k + 1), *w = rig_bytes(8 * n, 77);
+        memcpy(wide, w, 8 * n);
+        for (uint64_t i = 0; i < n; i++) {
+            double x = kg_dj_load(types[k], v, i);
+            wide[i] = i % 4 == 0 ? wide[i] : i % 4 == 1 ? x : x * (1 + 1e-7 * (double)(i % 11));
+        }
+        r->d.ops->upload(&r->d, ref, v, 8 * n);
+        r->d.ops->upload(&r->d, o, wide, 8 * n);
+        r->d.ops->differ(&r->d, d, types[k], ref, o, n);
+        r->d.ops->rejoin(&r->d, back, types[k], ref, d, n);
+        assert_int_equal(r->d.ops->download(&r->d, kept, d, 4 * n, &r->err), KG_OK);
+        assert_int_equal(r->d.ops->download(&r->d, joined, back, 8 * n, &r->err), KG_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            double x = kg_dj_load(types[k], v, i), e = kg_difference_rejoin(x, kept[i]);
+            float want = kg_difference(x, wide[i]);
+            assert_true(kept[i] == want || (isnan(kept[i]) && isnan(want)));
+            assert_true(joined[i] == e || (isnan(joined[i]) && isnan(e)));
+        }
+        free(v);
+        free(w);
+    }
+    free(wide);
+    free(joined);
+    free(kept);
+    r->d.ops->free(&r->d, ref);
+    r->d.ops->free(&r->d, o);
+    r->d.ops->free(&r->d, d);
+    r->d.ops->free(&r->d, back);
+}
+
 static void failures_are_told_by_the_next_wait(void **state)
 {
     struct rig *r = *state;
@@ -392,6 +433,7 @@ int main(void)
         cmocka_unit_test(what_was_not_written_is_counted_as_on_the_host),
         cmocka_unit_test(many_tensors_are_taken_at_once),
         cmocka_unit_test(sixteen_bit_floats_widen_as_on_the_host),
+        cmocka_unit_test(differences_are_those_of_the_host),
         cmocka_unit_test(failures_are_told_by_the_next_wait),
         cmocka_unit_test(a_flush_and_a_clock),
     };

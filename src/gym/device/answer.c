@@ -15,53 +15,100 @@ static bool widens(bool oracle, const struct kg_tleaf *leaf)
     return oracle && leaf->dtype != KG_TD_F64 && kg_tdtype_floating((enum kg_tdtype)leaf->dtype);
 }
 
-/* Does the host keep it? Then the device never has more than a piece of it in double. */
-static bool by_host(const struct kg_dj_state *s, bool oracle, const struct kg_tleaf *leaf)
+/* An answer that is being taken. beside: the case's other side, of ORACLE and FLOAT; else NULL. */
+struct taking {
+    struct kg_dj_answer *a, *beside;
+    bool oracle;
+    const struct kg_dj_claims *claims;
+    uint64_t word;
+};
+
+/* Is it kept as differences from the reference's? */
+static bool apart(const struct kg_dj_state *s, const struct taking *k, uint32_t i)
 {
-    return s->host_over > 0 && oracle && kg_tdtype_floating((enum kg_tdtype)leaf->dtype) &&
-           kg_tleaf_count(leaf) * sizeof(double) > s->host_over;
+    const struct kg_tleaf *l = &k->claims->leaf[i];
+    return s->keeps != KG_DJ_DOUBLES && k->oracle && kg_tdtype_floating((enum kg_tdtype)l->dtype) &&
+           kg_tleaf_count(l) * sizeof(double) > s->apart_over;
 }
 
 /* Large ones are widened piece by piece, so that there is no copy of the whole beside. */
-static bool in_pieces(const struct kg_dj_state *s, bool oracle, const struct kg_tleaf *leaf)
+static bool in_pieces(const struct kg_dj_state *s, const struct taking *k, uint32_t i)
 {
-    return (widens(oracle, leaf) && leaf->bytes > s->part) || by_host(s, oracle, leaf);
+    const struct kg_tleaf *l = &k->claims->leaf[i];
+    return (widens(k->oracle, l) && l->bytes > s->part) || apart(s, k, i);
+}
+
+/* Has the other side a tensor of as many elements? */
+static bool like(const struct taking *k, uint32_t i)
+{
+    const struct kg_dj_answer *b = k->beside;
+    return b != NULL && b->there && b->n == k->claims->n &&
+           kg_tleaf_same_shape(&b->leaf[i], &k->claims->leaf[i]);
+}
+
+static bool has_apart(const struct kg_dj_answer *a)
+{
+    bool some = false;
+    for (uint32_t i = 0; a != NULL && a->there && i < a->n; i++) {
+        some = some || kg_dj_is_apart(a, i);
+    }
+    return some;
+}
+
+/* Of FLOAT, from which the oracle's answer differs by what is kept: may it be taken anew tensor by
+ * tensor, where it lies? */
+static bool rebases(const struct taking *k, uint64_t bytes)
+{
+    const struct kg_dj_answer *a = k->a;
+    bool may =
+        !k->oracle && has_apart(k->beside) && a->there && a->n == k->claims->n && bytes <= a->cap;
+    for (uint32_t i = 0; may && i < a->n; i++) {
+        may = like(k, i) && a->leaf[i].dtype == k->claims->leaf[i].dtype &&
+              kg_tleaf_same_shape(&a->leaf[i], &k->claims->leaf[i]);
+    }
+    return may;
 }
 
 /* Room for what the host keeps. */
-static enum kg_code place_hosted(struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
-                                 const struct kg_dj_claims *claims, struct kg_err *err)
+static enum kg_code place_hosted(struct kg_dj_state *s, const struct taking *k, struct kg_err *err)
 {
+    struct kg_dj_answer *a = k->a;
+    bool hosts = s->keeps == KG_DJ_APART_ON_HOST;
     uint64_t n = 0;
-    for (uint32_t i = 0; i < claims->n; i++) {
-        n += by_host(s, oracle, &claims->leaf[i]) ? kg_tleaf_count(&claims->leaf[i]) : 0;
+    for (uint32_t i = 0; i < k->claims->n; i++) {
+        n += hosts && apart(s, k, i) ? kg_tleaf_count(&k->claims->leaf[i]) : 0;
     }
-    if (kg_dj_hosted_room(s, a, n * sizeof(double), err) != KG_OK) {
+    if (kg_dj_hosted_room(s, a, n * sizeof(float), err) != KG_OK) {
         return err->code;
     }
     n = 0;
-    for (uint32_t i = 0; i < claims->n; i++) {
-        bool hosted = by_host(s, oracle, &claims->leaf[i]);
-        a->host[i] = hosted ? (double *)a->host_block + n : NULL;
-        n += hosted ? kg_tleaf_count(&claims->leaf[i]) : 0;
+    for (uint32_t i = 0; i < k->claims->n; i++) {
+        bool hosted = hosts && apart(s, k, i);
+        a->host[i] = hosted && like(k, i) ? (float *)a->host_block + n : NULL;
+        n += hosted ? kg_tleaf_count(&k->claims->leaf[i]) : 0;
     }
     return KG_OK;
 }
 
-/* Lays out the copies in one block, and the widened values behind them. from: offsets of the
- * copies; a->at: offsets of the values to compare. Returns the size. */
-static uint64_t place_copies(const struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
-                             const struct kg_dj_claims *claims, uint64_t from[KG_TWIRE_LEAVES])
+/* Lays out the copies in one block, and behind them the widened values, or differences. from:
+ * offsets of the copies; a->at, a->diff: offsets of these. Returns the size. */
+static uint64_t place_copies(const struct kg_dj_state *s, const struct taking *k,
+                             uint64_t from[KG_TWIRE_LEAVES])
 {
     uint64_t end = 0;
-    for (uint32_t i = 0; i < claims->n; i++) {
-        from[i] = a->at[i] = end;
-        end += in_pieces(s, oracle, &claims->leaf[i]) ? 0 : round_up(claims->leaf[i].bytes);
+    for (uint32_t i = 0; i < k->claims->n; i++) {
+        from[i] = k->a->at[i] = end;
+        k->a->diff[i] = 0;
+        end += in_pieces(s, k, i) ? 0 : round_up(k->claims->leaf[i].bytes);
     }
-    for (uint32_t i = 0; i < claims->n; i++) {
-        if (widens(oracle, &claims->leaf[i]) && !by_host(s, oracle, &claims->leaf[i])) {
-            a->at[i] = end;
-            end += round_up(kg_tleaf_count(&claims->leaf[i]) * sizeof(double));
+    for (uint32_t i = 0; i < k->claims->n; i++) {
+        uint64_t n = kg_tleaf_count(&k->claims->leaf[i]);
+        if (apart(s, k, i)) {
+            k->a->diff[i] = end;
+            end += s->keeps == KG_DJ_APART ? round_up(n * sizeof(float)) : 0;
+        } else if (widens(k->oracle, &k->claims->leaf[i])) {
+            k->a->at[i] = end;
+            end += round_up(n * sizeof(double));
         }
     }
     return end;
@@ -113,49 +160,71 @@ static enum kg_code take_pieces(struct kg_dj_state *s, uint64_t to, struct kg_dt
     return s->dev.ops->digest(&s->dev, &span, 1, &out->digest, err);
 }
 
+/* Addresses instead of offsets. */
+static void settle_places(const struct kg_dj_state *s, const struct taking *k)
+{
+    struct kg_dj_answer *a = k->a;
+    for (uint32_t i = 0; i < k->claims->n; i++) {
+        bool away = apart(s, k, i), device = away && s->keeps == KG_DJ_APART && like(k, i);
+        a->diff[i] = device ? a->diff[i] + a->block : 0;
+        a->at[i] = away ? 0 : a->at[i] + a->block;
+    }
+}
+
 /* All that are copied whole at once, then the others. */
-static enum kg_code take_all(struct kg_dj_state *s, const struct kg_dj_answer *a, bool oracle,
-                             const struct kg_dj_claims *claims, struct kg_dtake *t, uint64_t word,
-                             struct kg_err *err)
+static enum kg_code take_all(struct kg_dj_state *s, const struct taking *k, bool rebase,
+                             struct kg_dtake *t, struct kg_err *err)
 {
     struct kg_dtake whole[KG_TWIRE_LEAVES];
+    bool alone[KG_TWIRE_LEAVES];
     uint32_t n = 0;
-    for (uint32_t i = 0; i < claims->n; i++) {
-        if (!in_pieces(s, oracle, &claims->leaf[i])) {
+    for (uint32_t i = 0; i < k->claims->n; i++) {
+        alone[i] = in_pieces(s, k, i) || (rebase && kg_dj_is_apart(k->beside, i));
+        if (!alone[i]) {
             whole[n++] = t[i];
         }
     }
-    if (s->dev.ops->take(&s->dev, whole, n, word, err) != KG_OK) {
+    if (s->dev.ops->take(&s->dev, whole, n, k->word, err) != KG_OK) {
         return err->code;
     }
-    for (uint32_t i = claims->n; i-- > 0;) {
-        if (!in_pieces(s, oracle, &claims->leaf[i])) {
+    for (uint32_t i = k->claims->n; i-- > 0;) {
+        enum kg_code code = KG_OK;
+        if (!alone[i]) {
             t[i] = whole[--n];
-        } else if (a->host[i] != NULL) {
-            if (kg_dj_hosted_take(s, a->host[i], t[i], word, &t[i], err) != KG_OK) {
-                return err->code;
-            }
-        } else if (take_pieces(s, a->block + a->at[i], t[i], word, &t[i], err) != KG_OK) {
-            return err->code;
+        } else if (!k->oracle) {
+            code = kg_dj_apart_rebase(s, k->beside, i, t[i], k->word, &t[i], err);
+        } else if (apart(s, k, i)) {
+            code = kg_dj_apart_take(s, like(k, i) ? k->beside : NULL, k->a, i, t[i], k->word, &t[i],
+                                    err);
+        } else {
+            code = take_pieces(s, k->a->at[i], t[i], k->word, &t[i], err);
+        }
+        if (code != KG_OK) {
+            return code;
         }
     }
     return KG_OK;
 }
 
 enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
-                               const struct kg_dj_port *p, const struct kg_dj_claims *claims,
-                               const struct kg_digest *digest, uint64_t word, uint64_t poisoned,
-                               struct kg_dj_report *out, struct kg_err *err)
+                               struct kg_dj_answer *beside, const struct kg_dj_port *p,
+                               const struct kg_dj_claims *claims, const struct kg_digest *digest,
+                               uint64_t word, uint64_t poisoned, struct kg_dj_report *out,
+                               struct kg_err *err)
 {
+    const struct taking k = {a, beside, oracle, claims, word};
     struct kg_dtake t[KG_TWIRE_LEAVES];
-    uint64_t from[KG_TWIRE_LEAVES], bytes = place_copies(s, a, oracle, claims, from);
+    uint64_t from[KG_TWIRE_LEAVES], bytes = place_copies(s, &k, from);
+    bool rebase = rebases(&k, bytes);
+    if (!oracle && !rebase && has_apart(beside)) {
+        beside->there = false; /* what it differs from goes */
+    }
     a->there = false;
-    if (place_hosted(s, a, oracle, claims, err) != KG_OK) {
+    if (place_hosted(s, &k, err) != KG_OK ||
+        kg_dj_reserve(s, &a->block, &a->cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
         return err->code;
     }
-    if (kg_dj_reserve(s, &a->block, &a->cap, bytes > 0 ? bytes : 1, err) != KG_OK) {
-        return err->code;
-    }
+    settle_places(s, &k);
     for (uint32_t i = 0; i < claims->n; i++) {
         const struct kg_tleaf *l = &claims->leaf[i];
         t[i] = (struct kg_dtake){.dst = a->block + from[i],
@@ -164,14 +233,13 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                  .dtype = l->dtype,
                                  .look = l->offset + l->bytes <= poisoned};
     }
-    if (take_all(s, a, oracle, claims, t, word, err) != KG_OK) {
+    if (take_all(s, &k, rebase, t, err) != KG_OK) {
         return err->code;
     }
     note_copies(a, claims, t, digest, out);
     for (uint32_t i = 0; i < claims->n; i++) {
         const struct kg_tleaf *l = &claims->leaf[i];
-        a->at[i] = a->host[i] == NULL ? a->at[i] + a->block : 0;
-        if (widens(oracle, l) && !in_pieces(s, oracle, l)) {
+        if (widens(oracle, l) && !in_pieces(s, &k, i)) {
             s->dev.ops->widen(&s->dev, a->at[i], (enum kg_tdtype)l->dtype, t[i].dst,
                               kg_tleaf_count(l));
         }

@@ -155,15 +155,16 @@ static void quartet_free(struct kg_quartet *q)
 }
 
 /* The same of an oracle's values, wherever they are. */
-static void *oracle_of(struct kg_dj_state *s, const struct kg_dj_answer *o, uint32_t i,
+static void *oracle_of(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
                        uint64_t bytes, enum kg_code *code, struct kg_err *err)
 {
-    if (o->host[i] == NULL) {
+    const struct kg_dj_answer *o = &c->side[1];
+    if (!kg_dj_is_apart(o, i)) {
         return copy_of(s, o->at[i], bytes, code, err);
     }
     void *out = bytes <= MOST && *code == KG_OK ? malloc(bytes + 1) : NULL;
     if (out != NULL) {
-        memcpy(out, o->host[i], bytes);
+        *code = kg_dj_apart_read(s, c, i, out, err);
     }
     return out;
 }
@@ -182,7 +183,7 @@ static bool quartet_of(struct kg_dj_state *s, const struct kg_dj_case *c, uint32
     q->y = copy_of(s, y->at[i], l->bytes, code, err);
     q->r = copy_of(s, c->side[0].at[i], l->bytes, code, err);
     q->a = a != NULL ? copy_of(s, a->at[i], l->bytes, code, err) : NULL;
-    q->o = c->side[1].there && n <= MOST ? oracle_of(s, &c->side[1], i, n * wide, code, err) : NULL;
+    q->o = c->side[1].there && n <= MOST ? oracle_of(s, c, i, n * wide, code, err) : NULL;
     return *code == KG_OK && q->y != NULL && q->r != NULL && q->o != NULL &&
            (a == NULL || q->a != NULL);
 }
@@ -230,11 +231,8 @@ static enum kg_code ask_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_
                     kg_quartet_jumps(&q, &c->bound[i], row_of(l), x != NULL ? &lines : NULL, x);
         } else if (what == KG_DJ_SETTLE && kg_quartet_settle(&q, &c->bound[i], row_of(l)) > 0) {
             uint64_t bytes = q.n * (floating ? sizeof(double) : l->bytes / q.n);
-            if (c->side[1].host[i] != NULL) {
-                memcpy(c->side[1].host[i], q.o, bytes);
-            } else {
-                code = put_back(s, c->side[1].at[i], q.o, bytes, err);
-            }
+            code = kg_dj_is_apart(&c->side[1], i) ? kg_dj_apart_write(s, c, i, q.o, err)
+                                                  : put_back(s, c->side[1].at[i], q.o, bytes, err);
             *flag = true;
         } else if (what == KG_DJ_SEEN && kg_quartet_accept(&q, &c->bound[i], row_of(l)) > 0) {
             code = put_back(s, y->at[i], q.y, l->bytes, err);

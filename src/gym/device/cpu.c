@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "gym/device/device.h"
+#include "gym/device/cpu.h"
 #include "gym/device/device_law.h"
 #include "gym/device/host_digest.h"
 #include "gym/device/poison_pattern.h"
@@ -33,11 +33,6 @@ struct host {
     size_t sweep_bytes;
 };
 
-static inline void *pointer(uint64_t at)
-{
-    return (void *)(uintptr_t)at; /* NOLINT: the device's addresses are the process's own */
-}
-
 static enum kg_code cpu_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at, struct kg_err *err)
 {
     (void)d;
@@ -58,7 +53,7 @@ static enum kg_code cpu_alloc(struct kg_device *d, uint64_t bytes, uint64_t *at,
 static void cpu_free(struct kg_device *d, uint64_t at)
 {
     (void)d;
-    free(pointer(at));
+    free(kg_cpu_pointer(at));
 }
 
 /* Maps a memfd and seals its size. Without the seal a runner could shrink it, and the judge would
@@ -119,7 +114,7 @@ static void cpu_unexport(struct kg_device *d, uint64_t at, bool again)
     struct host *h = d->self;
     (void)again; /* new memory costs nothing here */
     for (size_t i = 0; at != 0 && i < EXPORTS; i++) {
-        if (h->export[i].map == pointer(at)) {
+        if (h->export[i].map == kg_cpu_pointer(at)) {
             munmap(h->export[i].map, h->export[i].bytes);
             h->export[i].map = NULL;
         }
@@ -129,13 +124,13 @@ static void cpu_unexport(struct kg_device *d, uint64_t at, bool again)
 static void cpu_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes)
 {
     (void)d;
-    memcpy(pointer(dst), pointer(src), bytes);
+    memcpy(kg_cpu_pointer(dst), kg_cpu_pointer(src), bytes);
 }
 
 static void cpu_upload(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes)
 {
     (void)d;
-    memcpy(pointer(dst), src, bytes);
+    memcpy(kg_cpu_pointer(dst), src, bytes);
 }
 
 static enum kg_code cpu_download(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,
@@ -143,7 +138,7 @@ static enum kg_code cpu_download(struct kg_device *d, void *dst, uint64_t src, u
 {
     (void)d;
     (void)err;
-    memcpy(dst, pointer(src), bytes);
+    memcpy(dst, kg_cpu_pointer(src), bytes);
     return KG_OK;
 }
 
@@ -151,13 +146,13 @@ static void cpu_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, ui
                      const struct kg_dj_law *law)
 {
     (void)d;
-    kg_dj_law_fill(dtype, pointer(dst), n, law);
+    kg_dj_law_fill(dtype, kg_cpu_pointer(dst), n, law);
 }
 
 static void cpu_pattern(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t word)
 {
     (void)d;
-    kg_pattern_fill(pointer(dst), bytes, word);
+    kg_pattern_fill(kg_cpu_pointer(dst), bytes, word);
 }
 
 static enum kg_code cpu_check(struct kg_device *d, const struct kg_dspan *span, size_t n,
@@ -167,7 +162,7 @@ static enum kg_code cpu_check(struct kg_device *d, const struct kg_dspan *span, 
     (void)err;
     *bad = -1;
     for (size_t i = 0; i < n && *bad < 0; i++) {
-        *bad = kg_pattern_same(pointer(span[i].at), span[i].bytes, word) ? -1 : (int)i;
+        *bad = kg_pattern_same(kg_cpu_pointer(span[i].at), span[i].bytes, word) ? -1 : (int)i;
     }
     return KG_OK;
 }
@@ -179,7 +174,7 @@ static enum kg_code cpu_digest(struct kg_device *d, const struct kg_dspan *span,
     for (size_t i = 0; i < n; i++) {
         struct kg_host_digest m;
         kg_host_digest_begin(&m, &((struct host *)d->self)->key);
-        kg_host_digest_add(&m, pointer(span[i].at), span[i].bytes);
+        kg_host_digest_add(&m, kg_cpu_pointer(span[i].at), span[i].bytes);
         out[i] = kg_host_digest_end(&m);
     }
     return KG_OK;
@@ -190,8 +185,8 @@ static void take_one(struct host *h, struct kg_dtake *t, uint64_t word)
 {
     struct kg_host_digest m;
     struct kg_pattern look;
-    unsigned char *dst = pointer(t->dst);
-    const unsigned char *src = pointer(t->src);
+    unsigned char *dst = kg_cpu_pointer(t->dst);
+    const unsigned char *src = kg_cpu_pointer(t->src);
     kg_host_digest_begin(&m, &h->key);
     kg_pattern_begin(&look, (enum kg_tdtype)t->dtype, kg_pattern_phase(word, t->src & 7));
     for (uint64_t at = 0; at < t->bytes; at += PART_BYTES) {
@@ -213,45 +208,6 @@ static enum kg_code cpu_take(struct kg_device *d, struct kg_dtake *t, size_t n, 
     for (size_t i = 0; i < n; i++) {
         take_one(d->self, &t[i], word);
     }
-    return KG_OK;
-}
-
-static void cpu_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
-                      uint64_t n)
-{
-    (void)d;
-    double *to = pointer(dst);
-    for (uint64_t i = 0; i < n; i++) {
-        to[i] = kg_dj_load(dtype, pointer(src), i);
-    }
-}
-
-static enum kg_code cpu_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                               uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
-                               struct kg_err *err)
-{
-    (void)d;
-    (void)err;
-    kg_tbound_ranked(dtype, pointer(r), pointer(o), n, k, rank, out);
-    return KG_OK;
-}
-
-static enum kg_code cpu_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
-                                uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
-                                struct kg_tcompare *out, struct kg_err *err)
-{
-    (void)d;
-    (void)err;
-    kg_tcompare_run(dtype, pointer(y), pointer(r), pointer(o), n, bound, probe, out);
-    return KG_OK;
-}
-
-static enum kg_code cpu_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
-                            double *out, struct kg_err *err)
-{
-    (void)d;
-    (void)err;
-    *out = kg_tcompare_rms(dtype, pointer(v), n);
     return KG_OK;
 }
 
@@ -385,10 +341,12 @@ const struct kg_device_ops kg_device_cpu = {
     .check = cpu_check,
     .digest = cpu_digest,
     .take = cpu_take,
-    .widen = cpu_widen,
-    .bounds = cpu_bounds,
-    .compare = cpu_compare,
-    .rms = cpu_rms,
+    .widen = kg_cpu_widen,
+    .differ = kg_cpu_differ,
+    .rejoin = kg_cpu_rejoin,
+    .bounds = kg_cpu_bounds,
+    .compare = kg_cpu_compare,
+    .rms = kg_cpu_rms,
     .flush = cpu_flush,
     .sync = cpu_sync,
     .bandwidth = cpu_bandwidth,

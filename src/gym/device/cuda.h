@@ -23,7 +23,7 @@
 /* clang-format off */
 /* The kernels' names: X(name). */
 #define KG_CUDA_KERNELS(X)                                                                         \
-    X(pattern) X(check) X(unwritten) X(digest) X(take) X(flush) X(widen) X(moments) X(digits)      \
+    X(pattern) X(check) X(unwritten) X(digest) X(take) X(flush) X(widen) X(differ) X(rejoin) X(moments) X(digits)      \
     X(scan) X(scan_rms) X(scan_exact) X(fill) X(fill_narrow)
 
 #define KG_CUDA_NAME(name) KG_CUDA_##name,
@@ -116,6 +116,10 @@ void kg_cuda_fill(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint6
 /* cuda_compare.c: */
 void kg_cuda_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
                    uint64_t n);
+void kg_cuda_differ(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r, uint64_t o,
+                    uint64_t n);
+void kg_cuda_rejoin(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r,
+                    uint64_t kept, uint64_t n);
 enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
                             uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
                             struct kg_err *err);

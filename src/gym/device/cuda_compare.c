@@ -55,6 +55,28 @@ void kg_cuda_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint
     }
 }
 
+void kg_cuda_differ(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r, uint64_t o,
+                    uint64_t n)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    int type = (int)dtype;
+    void *params[] = {&dst, &type, &r, &o, &n};
+    if (n > 0) {
+        kg_cuda_launch(c, KG_CUDA_differ, kg_cuda_blocks(c, n, UINT32_MAX), 1, params);
+    }
+}
+
+void kg_cuda_rejoin(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r,
+                    uint64_t kept, uint64_t n)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    int type = (int)dtype;
+    void *params[] = {&dst, &type, &r, &kept, &n};
+    if (n > 0) {
+        kg_cuda_launch(c, KG_CUDA_rejoin, kg_cuda_blocks(c, n, UINT32_MAX), 1, params);
+    }
+}
+
 /* Error statistics of r against c, see kg_moments; r 0: of c alone. */
 static enum kg_code moments_of(struct pass *p, uint64_t r, enum kg_tdtype cdtype, uint64_t c,
                                double scale, struct moments *out, struct kg_err *err)

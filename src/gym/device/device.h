@@ -111,6 +111,13 @@ struct kg_device_ops {
     void (*widen)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
                   uint64_t n);
 
+    /* dst [n] f32: what is kept of an oracle's o [n] f64 beside r [n] of dtype, and back: dst [n]
+     * f64 of what was kept (difference.h). (async) */
+    void (*differ)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r, uint64_t o,
+                   uint64_t n);
+    void (*rejoin)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r,
+                   uint64_t kept, uint64_t n);
+
     /* The functions of tensor_compare.h on device addresses. rank: as kg_tbound_ranked. o 0: no
      * oracle. */
     enum kg_code (*bounds)(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,

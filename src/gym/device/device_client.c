@@ -113,9 +113,9 @@ enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, uint64_t host_over, struct kg_err *err)
+enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps, struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_CAP, .in_bytes = bytes, .out_bytes = host_over};
+    struct kg_djm_req req = {.op = KG_DJM_CAP, .in_bytes = bytes, .at = (int)keeps};
     return tell(j, &req, err);
 }
 

@@ -128,11 +128,13 @@ enum kg_dj_kind {
     KG_DJ_KINDS
 };
 
-/* Sets the most bytes that masters and answers may take from now on (kg_dj_spec.memory_cap). What
- * is held stays. host_over: of an oracle's answers, tensors of more bytes (as f64) are kept in the
- * host's memory, which no cap counts, and compared piece by piece; 0: none. */
-#define KG_DJ_HOST_OVER ((uint64_t)16 << 20) /* less is not worth it */
-enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, uint64_t host_over,
+/* How the large tensors of an oracle's answers are kept: as doubles; as float differences from the
+ * reference's (difference.h), which are compared piece by piece; or as these in the host's memory,
+ * which no cap counts. */
+enum kg_dj_keeps { KG_DJ_DOUBLES, KG_DJ_APART, KG_DJ_APART_ON_HOST, KG_DJ_KEEPS };
+/* Sets the most bytes that masters and answers may take from now on (kg_dj_spec.memory_cap), and
+ * how answers are kept. What is held stays. */
+enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps,
                        struct kg_err *err) KG_MUST_USE;
 /* Measures facts.bandwidth again. Others may have used the device when the judge started. */
 enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;

@@ -169,7 +169,9 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
                    ? "a region's size is out of range"
                    : NULL;
     case KG_DJM_CAP:
-        return r.in_bytes == 0 || r.in_bytes > INT64_MAX ? "a cap out of range" : NULL;
+        return r.in_bytes == 0 || r.in_bytes > INT64_MAX ? "a cap out of range"
+               : r.at < 0 || r.at >= KG_DJ_KEEPS         ? "no such way to keep answers"
+                                                         : NULL;
     case KG_DJM_USE:
         return r.out_bytes == 0 || r.out_bytes > KG_DJM_MOST ? "a region's size is out of range"
                                                              : NULL;

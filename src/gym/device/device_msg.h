@@ -43,15 +43,15 @@ struct kg_djm_req {
     uint32_t magic, op;
     uint64_t seq;
     /* 0 where an operation does not use one. id -1: no case. at: a tensor; KEEP and RECALL: a slot;
-     * CHOICE: an enum kg_dj_choice; FORGET: how many cases follow id. from: a tensor; COPY, CHOICE:
-     * a case. lent: RUN of NULL: 1 + the port whose regions stand for its own; 0: none. */
+     * CHOICE: an enum kg_dj_choice; CAP: an enum kg_dj_keeps; FORGET: how many cases follow id.
+     * from: a tensor; COPY, CHOICE: a case. lent: RUN of NULL: 1 + the port whose regions stand for
+     * its own; 0: none. */
     int32_t port, id, at, from, lent;
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again;                     /* CLOSE: the regions may serve the next port; ADOPT: the
                                            tensor is an edit of the case's */
     uint32_t learns;                    /* SELF: the reference's errors are remembered */
-    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the cap,
-                                           out_bytes those above which the host keeps a tensor */
+    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the cap */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: by the bound */
     struct kg_dj_law law;                  /* EDIT, EDIT_DRAWN: only its key is used. TOUCH: key,

@@ -152,8 +152,11 @@ static enum kg_code keep(struct kg_dj_state *s, struct kg_dj_command *k, struct 
     } else {
         k->c->bounds_there = false;
     }
-    if (kg_dj_answer_take(s, a, r->keep == KG_DJ_ORACLE, k->port, &k->claims, k->digest, k->word,
-                          k->poisoned, out, err) != KG_OK) {
+    struct kg_dj_answer *beside = r->keep == KG_DJ_ORACLE  ? &k->c->side[0]
+                                  : r->keep == KG_DJ_FLOAT ? &k->c->side[1]
+                                                           : NULL;
+    if (kg_dj_answer_take(s, a, r->keep == KG_DJ_ORACLE, beside, k->port, &k->claims, k->digest,
+                          k->word, k->poisoned, out, err) != KG_OK) {
         return err->code;
     }
     a->moved = (r->flags & KG_TF_NEAR) != 0;

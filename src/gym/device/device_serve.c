@@ -4,6 +4,9 @@
 
 #include "gym/device/device_state.h"
 
+/* Bytes of doubles; less is not worth it. */
+#define APART_OVER ((uint64_t)16 << 20)
+
 enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t cap,
                               struct kg_err *err)
 {
@@ -17,6 +20,7 @@ enum kg_code kg_dj_state_init(struct kg_dj_state *s, const char *device, int64_t
     kg_rng_init(&s->rng, key, 0);
     s->guard = kg_device_poison(key);
     s->part = kg_dj_part(&s->dev.facts);
+    s->apart_over = APART_OVER;
     s->cap = cap > 0 ? cap : s->dev.facts.memory_bytes / 4;
     return KG_OK;
 }
@@ -52,8 +56,8 @@ static enum kg_code forget(struct kg_dj_state *s, const struct kg_djm_req *req)
 static enum kg_code set_cap(struct kg_dj_state *s, const struct kg_djm_req *req)
 {
     s->cap = (int64_t)req->in_bytes;
-    s->host_over = req->out_bytes;
-    if (s->host_over == 0) {
+    s->keeps = (enum kg_dj_keeps)req->at;
+    if (s->keeps != KG_DJ_APART_ON_HOST) {
         kg_dj_hosted_drop_spare(s);
     }
     return KG_OK;

@@ -46,9 +46,10 @@ struct kg_dj_answer {
     bool there;
     uint32_t n;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES]; /* as claimed, dtype included */
-    uint64_t at[KG_TWIRE_LEAVES];  /* addresses of the values; ORACLE: floating values as f64; 0:
-                                      they are in the host's memory */
-    double *host[KG_TWIRE_LEAVES]; /* where they are then, in host_block; else NULL */
+    uint64_t at[KG_TWIRE_LEAVES];   /* addresses of the values; ORACLE: floating values as f64; 0:
+                                       they are kept apart (difference.h), as one of these: */
+    uint64_t diff[KG_TWIRE_LEAVES]; /* addresses in the block; 0: none */
+    float *host[KG_TWIRE_LEAVES];   /* in host_block; NULL: none */
     void *host_block;
     uint64_t host_cap;
     struct kg_digest digest[KG_TWIRE_LEAVES];
@@ -101,8 +102,8 @@ struct kg_dj_kept {
 struct kg_dj_state {
     struct kg_device dev;
     int64_t cap, held; /* cap, and use, of private memory in bytes */
-    uint64_t
-        host_over;     /* an oracle's values of more bytes, as f64, are kept by the host; 0: none */
+    enum kg_dj_keeps keeps;
+    uint64_t apart_over; /* bytes of f64: tensors of more are kept apart, where any are */
     uint64_t part;     /* most bytes that are moved or widened at once: kg_dj_part, but in tests */
     struct kg_rng rng; /* draws nonces */
     uint64_t guard;    /* the pattern between masters */
@@ -111,7 +112,7 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* of `candidate`; -1: none */
     uint64_t aside, aside_cap;          /* for pieces of what is moved or widened; 0: none yet */
-    void *spare;                        /* memory of the host that no answer uses; hosted.c */
+    void *spare;                        /* memory of the host that no answer uses; apart.c */
     uint64_t spare_cap;                 /* its bytes; 0: there is none */
     struct kg_dj_answer other;          /* side OTHER */
     int other_case;
@@ -203,26 +204,43 @@ size_t kg_dj_zones(const struct kg_tleaf *leaf, uint32_t n, uint64_t region,
 enum kg_code kg_dj_do_run(struct kg_dj_state *s, const struct kg_djm_req *req,
                           struct kg_dj_report *out, struct kg_err *err) KG_MUST_USE;
 /* Copies the claimed tensors of a port into a side, and sets late_write and unwritten of the
- * report. digest: digests taken within the window. poisoned: bytes of OUT that hold the poison. */
+ * report. beside: of FLOAT and ORACLE the case's other side, else NULL. FLOAT taken anew changes
+ * what is kept of ORACLE, so that its values stay; where they can't, it is not there any more.
+ * digest: digests taken within the window. poisoned: bytes of OUT that hold the poison. */
 enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bool oracle,
-                               const struct kg_dj_port *p, const struct kg_dj_claims *claims,
-                               const struct kg_digest *digest, uint64_t word, uint64_t poisoned,
-                               struct kg_dj_report *out, struct kg_err *err) KG_MUST_USE;
+                               struct kg_dj_answer *beside, const struct kg_dj_port *p,
+                               const struct kg_dj_claims *claims, const struct kg_digest *digest,
+                               uint64_t word, uint64_t poisoned, struct kg_dj_report *out,
+                               struct kg_err *err) KG_MUST_USE;
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
 
-/* hosted.c: values of an oracle that the host keeps, since the device has no room for them.
- * room: host memory of at least so many bytes. drop: it becomes the spare block, which the next
- * answer gets, where it is larger than that. take: floating output i from `src` in OUT, in
- * pieces, with the digest of what lies there and its poison as take() of device.h. bounds, compare:
- * as the functions of device.h, for output i of a case, y being the address of what is compared;
- * values that the host keeps are compared piece by piece. The result is that of the whole, but
- * e_ref, which is no less. */
+/* apart.c: values of an oracle that are kept as differences (difference.h). room: host memory of at
+ * least so many bytes. drop: it becomes the spare block, which the next answer gets, where it is
+ * larger than that. take: floating output i of `a` from `src` in OUT, in pieces, with the digest of
+ * what lies there and its poison as take() of device.h; r: the reference's answer, NULL where it
+ * has none like it, and then nothing is kept. rebase: takes output i of FLOAT, whose differences
+ * the oracle o has, so that o stays what it is. read, write: the values of output i of a case, as
+ * [count] doubles of the host. bounds, compare: as the functions of device.h, for output i of a
+ * case, y being the address of what is compared; what is kept apart is compared piece by piece. The
+ * result is that of the whole, but e_ref, which is no less. */
 enum kg_code kg_dj_hosted_room(struct kg_dj_state *s, struct kg_dj_answer *a, uint64_t bytes,
                                struct kg_err *err) KG_MUST_USE;
 void kg_dj_hosted_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
 void kg_dj_hosted_drop_spare(struct kg_dj_state *s);
-enum kg_code kg_dj_hosted_take(struct kg_dj_state *s, double *to, struct kg_dtake whole,
-                               uint64_t word, struct kg_dtake *out, struct kg_err *err) KG_MUST_USE;
+static inline bool kg_dj_is_apart(const struct kg_dj_answer *a, uint32_t i)
+{
+    return a->diff[i] != 0 || a->host[i] != NULL;
+}
+enum kg_code kg_dj_apart_take(struct kg_dj_state *s, const struct kg_dj_answer *r,
+                              const struct kg_dj_answer *a, uint32_t i, struct kg_dtake whole,
+                              uint64_t word, struct kg_dtake *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_apart_rebase(struct kg_dj_state *s, const struct kg_dj_answer *o, uint32_t i,
+                                struct kg_dtake whole, uint64_t word, struct kg_dtake *out,
+                                struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_apart_read(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                              double *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_apart_write(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                               const double *from, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
                           struct kg_tbound *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_against(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,

@@ -23,6 +23,8 @@ static enum kg_code copy(struct kg_dj_state *s, const struct kg_dj_answer *from,
     to->cap = cap;
     for (uint32_t i = 0; i < to->n; i++) {
         to->at[i] = from->at[i] - from->block + block;
+        to->diff[i] = 0;
+        to->host[i] = NULL;
     }
     s->dev.ops->copy(&s->dev, block, from->block, from->cap);
     return KG_OK;
@@ -75,6 +77,7 @@ enum kg_code kg_dj_do_recall(struct kg_dj_state *s, int id, int slot, bool *same
     if (*same) {
         swap(&a->answer, &s->candidate);
         swap(&a->expected, &c->side[0]);
+        c->side[1].there = false; /* it may differ from the other answer in float by what is kept */
         c->bounds_there = false;
         s->candidate_case = id;
         s->candidate_port = -1;

@@ -10,6 +10,33 @@ KERNEL void kg_widen(double *dst, int dtype, const void *src, u64 n)
     }
 }
 
+/* dst [n]: what is kept of an oracle's o [n] f64 beside the reference's r [n] of dtype. The rule
+ * stands in difference.h. */
+KERNEL void kg_differ(float *dst, int dtype, const void *r, const double *o, u64 n)
+{
+    for (u64 i = THREAD; i < n; i += STRIDE) {
+        double x = real_at(dtype, r, i), y = o[i], e = is_finite(x) ? y - x : y;
+        if (!is_finite(x) && (x == y || (is_nan(x) && is_nan(y)))) {
+            e = 0;
+        } else if (!is_finite(x) && y == 0) {
+            e = 1;
+        }
+        if (is_finite(e)) {
+            e = e > FLOAT_MOST ? FLOAT_MOST : e < -FLOAT_MOST ? -FLOAT_MOST : e;
+        }
+        dst[i] = (float)e;
+    }
+}
+
+/* dst [n] f64: the oracle's values of what was kept. */
+KERNEL void kg_rejoin(double *dst, int dtype, const void *r, const float *d, u64 n)
+{
+    for (u64 i = THREAD; i < n; i += STRIDE) {
+        double x = real_at(dtype, r, i), e = (double)d[i];
+        dst[i] = is_finite(x) ? x + e : e == 0 ? x : e;
+    }
+}
+
 struct moments { /* of one block; as in cuda_compare.c */
     u64 used, disagree;
     double square, errors, most, max_ref;

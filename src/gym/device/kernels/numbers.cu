@@ -31,6 +31,8 @@ typedef long long i64;
 #define U8   8
 #define BOOL 9
 
+#define FLOAT_MOST 0x1.fffffep127
+
 #define THREAD ((u64)blockIdx.x * blockDim.x + threadIdx.x)
 #define STRIDE ((u64)gridDim.x * blockDim.x)
 #define BLOCK  256 /* most threads of a block: KG_CUDA_BLOCK */

@@ -221,13 +221,18 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     m->judge = share.judge;
     m->lacks = share.lacks;
     m->timed = kg_tneeds_timed(&n, m->rung);
-    m->one_case = z.in + z.answer + (kg_trung_hosts(m->rung) ? 0 : z.wide);
+    uint64_t kept = kg_trung_apart(m->rung) ? z.wide / 2 : z.wide;
+    m->one_case = z.in + z.answer + (kg_trung_hosts(m->rung) ? 0 : kept);
     s->slices = kg_trung_slices(m->rung) ? KG_TM_SLICES : 0;
     if (kg_trung_is_single(m->rung) && !s->single) {
         s->single = true;
         snprintf(s->why, sizeof s->why, "there is no memory for answers in double");
     }
-    return kg_dj_cap(&t->judge, m->judge, kg_trung_hosts(m->rung) ? KG_DJ_HOST_OVER : 0, err);
+    return kg_dj_cap(&t->judge, m->judge,
+                     kg_trung_hosts(m->rung)   ? KG_DJ_APART_ON_HOST
+                     : kg_trung_apart(m->rung) ? KG_DJ_APART
+                                               : KG_DJ_DOUBLES,
+                     err);
 }
 
 bool kg_tmemory_is_tight(const struct kg_worker *w)

@@ -26,6 +26,11 @@ bool kg_trung_slices(enum kg_tmemory_rung rung)
     return rung == KG_TM_SLICED || rung == KG_TM_HOSTED;
 }
 
+bool kg_trung_apart(enum kg_tmemory_rung rung)
+{
+    return rung >= KG_TM_SLICED;
+}
+
 bool kg_trung_hosts(enum kg_tmemory_rung rung)
 {
     return rung == KG_TM_HOSTED || rung == KG_TM_LAST;
@@ -45,7 +50,7 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
         bool single = kg_trung_is_single(rung);
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
-        uint64_t wide = kg_trung_hosts(rung) ? 0 : z->wide;
+        uint64_t wide = kg_trung_hosts(rung) ? 0 : kg_trung_apart(rung) ? z->wide / 2 : z->wide;
         out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->part + SMALL;
         out->least[rung] =
             out->rest + out->judge[rung] + most(call, z->call) + (single ? 0 : 2 * z->state);

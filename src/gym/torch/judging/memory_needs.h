@@ -40,8 +40,10 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out);
  * timed; else of those that leave it that; else of all. A rung whose oracle is in double goes
  * before one in float. KG_TM_NONE: not one fits. slices: the oracle may work in slices. */
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity);
-/* Does the oracle work in slices; does the host keep its answers; are there none in double? */
+/* Does the oracle work in slices; are its answers kept as differences; by the host; are there none
+ * in double? */
 bool kg_trung_slices(enum kg_tmemory_rung rung);
+bool kg_trung_apart(enum kg_tmemory_rung rung);
 bool kg_trung_hosts(enum kg_tmemory_rung rung);
 bool kg_trung_is_single(enum kg_tmemory_rung rung);
 /* What timing needs on a rung. */

@@ -1,6 +1,6 @@
-/* Values of an oracle that the host keeps: what is found of an answer, piece by piece, is what is
- * found of the whole, and no bound is smaller. On the host's device, with the state of a judge
- * alone. */
+/* Values of an oracle that are kept as differences: what is found of an answer, piece by piece, is
+ * what is found of the whole, and no bound is smaller. On the host's device, with the state of a
+ * judge alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +13,14 @@
 
 #include "gym/device/device_law.h"
 #include "gym/device/device_state.h"
+#include "gym/device/difference.h"
 
 #define N     50021 /* elements: the last piece is short */
 #define PIECE 4096  /* bytes of doubles */
 
 static struct kg_dj_state *s;
-static struct kg_dj_case *whole, *hosted;
+/* The same answers: in double, and as differences that the host and the device have. */
+static struct kg_dj_case *whole, *hosted, *beside;
 static struct kg_err err;
 static struct kg_rng rng;
 
@@ -35,6 +37,7 @@ static int setup(void **state)
     s = calloc(1, sizeof *s);
     whole = calloc(1, sizeof *whole);
     hosted = calloc(1, sizeof *hosted);
+    beside = calloc(1, sizeof *beside);
     assert_int_equal(kg_dj_state_init(s, "cpu", 1 << 30, &err), KG_OK);
     s->part = 2 * PIECE;
     struct kg_key key = {.w = {7, 11}};
@@ -50,6 +53,7 @@ static int teardown(void **state)
     free(s);
     free(whole);
     free(hosted);
+    free(beside);
     return 0;
 }
 
@@ -71,35 +75,56 @@ static double at(enum kg_tdtype t, uint64_t from, uint64_t i)
     return kg_dj_load(t, (const void *)(uintptr_t)from, i);
 }
 
-/* The same answers of reference and oracle, kept by the device and by the host. */
+static double *doubles(void)
+{
+    return (double *)(uintptr_t)whole->side[1].at[0];
+}
+
+/* The oracle says so of element i. */
+static void oracle_says(enum kg_tdtype t, uint64_t i, double o)
+{
+    double r = at(t, whole->side[0].at[0], i);
+    float d = kg_difference(r, o);
+    hosted->side[1].host[0][i] = d;
+    ((float *)(uintptr_t)beside->side[1].diff[0])[i] = d;
+    doubles()[i] = kg_difference_rejoin(r, d);
+}
+
+/* The reference, too. */
+static void both_say(enum kg_tdtype t, uint64_t i, double r, double o)
+{
+    store(t, whole->side[0].at[0], i, r);
+    oracle_says(t, i, o);
+}
+
 static void answers(enum kg_tdtype t, uint64_t y)
 {
-    uint64_t size = kg_tdtype_bytes(t), r = block(N * size), o = block(N * sizeof(double));
-    double *host = malloc(N * sizeof *host);
+    uint64_t size = kg_tdtype_bytes(t), r = block(N * size);
     double unit = t == KG_TD_F64 ? 1e-16 : t == KG_TD_F32 ? 1e-7 : t == KG_TD_F16 ? 1e-3 : 8e-3;
-    for (uint64_t i = 0; i < N; i++) {
-        double v = kg_rng_unit(&rng) * (i < N / 2 ? 3 : 1) - 1;
-        store(t, r, i, v);
-        host[i] = at(t, r, i) * (1 + unit * (kg_rng_unit(&rng) - 0.5) * (i % 97 == 0 ? 4 : 1));
-        store(t, y, i, at(t, r, i));
-    }
-    memcpy((void *)(uintptr_t)o, host, N * sizeof *host);
     struct kg_tleaf leaf = {.dtype = t, .rank = 1, .shape = {N}, .bytes = N * size};
-    struct kg_dj_case *both[] = {whole, hosted};
-    for (int k = 0; k < 2; k++) {
-        memset(both[k], 0, sizeof *both[k]);
-        both[k]->side[0].leaf[0] = both[k]->side[1].leaf[0] = leaf;
-        both[k]->side[0].n = both[k]->side[1].n = 1;
-        both[k]->side[0].at[0] = r;
+    struct kg_dj_case *all[] = {whole, hosted, beside};
+    for (int k = 0; k < 3; k++) {
+        memset(all[k], 0, sizeof *all[k]);
+        all[k]->side[0].leaf[0] = all[k]->side[1].leaf[0] = leaf;
+        all[k]->side[0].n = all[k]->side[1].n = 1;
+        all[k]->side[0].at[0] = r;
     }
-    whole->side[1].at[0] = o;
-    hosted->side[1].host[0] = host;
+    whole->side[1].at[0] = block(N * sizeof(double));
+    hosted->side[1].host[0] = malloc(N * sizeof(float));
+    beside->side[1].diff[0] = block(N * sizeof(float));
+    for (uint64_t i = 0; i < N; i++) {
+        store(t, r, i, kg_rng_unit(&rng) * (i < N / 2 ? 3 : 1) - 1);
+        double v = at(t, r, i);
+        oracle_says(t, i, v * (1 + unit * (kg_rng_unit(&rng) - 0.5) * (i % 97 == 0 ? 4 : 1)));
+        store(t, y, i, v);
+    }
 }
 
 static void forget_answers(void)
 {
     s->dev.ops->free(&s->dev, whole->side[0].at[0]);
     s->dev.ops->free(&s->dev, whole->side[1].at[0]);
+    s->dev.ops->free(&s->dev, beside->side[1].diff[0]);
     free(hosted->side[1].host[0]);
 }
 
@@ -119,9 +144,11 @@ static void bounds_are_no_smaller(const struct kg_tbound *a, const struct kg_tbo
 /* Both ways to compare find the same. */
 static bool found(uint64_t y, const struct kg_tbound *b, bool probe)
 {
-    struct kg_tcompare one, two;
+    struct kg_tcompare one, two, other;
     assert_int_equal(kg_dj_against(s, whole, 0, y, b, probe, &one, &err), KG_OK);
     assert_int_equal(kg_dj_against(s, hosted, 0, y, b, probe, &two, &err), KG_OK);
+    assert_int_equal(kg_dj_against(s, beside, 0, y, b, probe, &other, &err), KG_OK);
+    assert_true(two.n_bad == other.n_bad && two.square == other.square && two.worst == other.worst);
     assert_true(one.pass == two.pass && one.n == two.n && one.n_bad == two.n_bad);
     assert_true(one.first_bad == two.first_bad || one.n_bad == 0);
     assert_true(one.n_bad == 0 || (one.want == two.want && (one.got == two.got || isnan(one.got))));
@@ -195,9 +222,7 @@ static void a_piece_without_a_scale(void **state)
     struct kg_tbound a, b;
     answers(KG_TD_F32, y);
     for (uint64_t i = 0; i < PIECE / 8; i++) { /* the oracle says 0 there, the reference does not */
-        hosted->side[1].host[0][i] = 0;
-        ((double *)(uintptr_t)whole->side[1].at[0])[i] = 0;
-        store(KG_TD_F32, whole->side[0].at[0], i, 1e-3);
+        both_say(KG_TD_F32, i, 1e-3, 0);
     }
     assert_int_equal(kg_dj_bounds(s, whole, 0, 1, &b, &err), KG_OK);
     assert_int_equal(kg_dj_bounds(s, hosted, 0, 1, &a, &err), KG_OK);
@@ -227,6 +252,107 @@ static void a_block_is_used_again(void **state)
     assert_true(b.host_block == NULL && b.host_cap == 0);
 }
 
+/* What differs by how much, and of which class, comes back. */
+static void differences_are_joined_again(void **state)
+{
+    (void)state;
+    static const double of[] = {0,    -0.0,     1,         -3.5, 1e-30,    3e38, -3e38,
+                                1e30, INFINITY, -INFINITY, NAN,  0x1p-149, 7e4,  -1e-7};
+    size_t n = sizeof of / sizeof *of;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
+            double r = of[i], o = of[k], back = kg_difference_rejoin(r, kg_difference(r, o));
+            if (isfinite(o) && isfinite(r)) {
+                assert_true(fabs(back - o) <= fabs(o - r) * 0x1p-24 + 0x1p-150 ||
+                            fabs(o - r) > 3.4e38);
+            } else if (isfinite(o)) {
+                assert_true(isfinite(back));
+            } else {
+                assert_true(back == o || (isnan(back) && isnan(o)));
+            }
+            assert_true(isfinite(back) == isfinite(o));
+        }
+    }
+}
+
+/* --- answers that are taken --- */
+
+static struct kg_dj_port port;
+static struct kg_dj_claims claims;
+
+static void take(enum kg_dj_side side, enum kg_tdtype t, uint64_t n, const double *v)
+{
+    struct kg_digest digest[KG_TWIRE_LEAVES] = {{{0}}};
+    struct kg_dj_report report = {.said = KG_TA_OK};
+    uint64_t size = kg_tdtype_bytes(t);
+    claims.n = 1;
+    claims.leaf[0] =
+        (struct kg_tleaf){.dtype = t, .rank = 1, .shape = {(int64_t)n}, .bytes = n * size};
+    for (uint64_t i = 0; i < n; i++) {
+        store(t, port.out, i, v[i]);
+    }
+    bool oracle = side == KG_DJ_ORACLE;
+    assert_int_equal(kg_dj_answer_take(s, &whole->side[oracle], oracle, &whole->side[!oracle],
+                                       &port, &claims, digest, 0, 0, &report, &err),
+                     KG_OK);
+}
+
+static void oracle_is(const double *want, const double *r)
+{
+    double *got = malloc(N * sizeof *got);
+    assert_true(kg_dj_is_apart(&whole->side[1], 0) && whole->side[1].at[0] == 0);
+    assert_int_equal(kg_dj_apart_read(s, whole, 0, got, &err), KG_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        assert_true(fabs(got[i] - want[i]) <= fabs(want[i] - r[i]) * 0x1p-23 + 1e-15);
+    }
+    free(got);
+}
+
+/* FLOAT may be taken anew: the oracle says what it said. */
+static void the_oracle_stays_what_it_is(void **state)
+{
+    (void)state;
+    static const enum kg_tdtype types[] = {KG_TD_F32, KG_TD_F16, KG_TD_F64};
+    double *r = malloc(N * sizeof *r), *o = malloc(N * sizeof *o), *w = malloc(N * sizeof *w);
+    port.out = block(N * sizeof(double));
+    s->apart_over = PIECE;
+    for (int k = 0; k < 6; k++) {
+        enum kg_tdtype t = types[k / 2];
+        s->keeps = k % 2 ? KG_DJ_APART_ON_HOST : KG_DJ_APART;
+        memset(whole, 0, sizeof *whole);
+        for (uint64_t i = 0; i < N; i++) {
+            store(t, port.out, i, 2 * kg_rng_unit(&rng) - 1);
+            r[i] = at(t, port.out, i);
+            o[i] = r[i] + 1e-5 * (kg_rng_unit(&rng) - 0.5);
+        }
+        take(KG_DJ_FLOAT, t, N, r);
+        take(KG_DJ_ORACLE, KG_TD_F64, N, o);
+        assert_true((whole->side[1].host[0] != NULL) == (k % 2 == 1));
+        oracle_is(o, r);
+        for (uint64_t i = 0; i < N; i++) {
+            w[i] = r[N - 1 - i];
+        }
+        take(KG_DJ_FLOAT, t, N, w);
+        assert_true(whole->side[0].there && whole->side[1].there);
+        assert_true(at(t, whole->side[0].at[0], 7) == w[7]);
+        oracle_is(o, w);
+        assert_int_equal(kg_dj_apart_write(s, whole, 0, r, &err), KG_OK);
+        oracle_is(r, w);
+        take(KG_DJ_FLOAT, t, N - 1, w); /* another answer altogether */
+        assert_true(whole->side[0].there && !whole->side[1].there);
+        take(KG_DJ_ORACLE, KG_TD_F64, N, o);
+        assert_false(kg_dj_is_apart(&whole->side[1], 0));
+        kg_dj_answer_drop(s, &whole->side[0]);
+        kg_dj_answer_drop(s, &whole->side[1]);
+    }
+    s->keeps = KG_DJ_DOUBLES;
+    kg_dj_hosted_drop_spare(s);
+    s->dev.ops->free(&s->dev, port.out);
+    free(r);
+    free(o);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +360,8 @@ int main(void)
         cmocka_unit_test(the_rms_is_of_the_whole),
         cmocka_unit_test(a_piece_without_a_scale),
         cmocka_unit_test(a_block_is_used_again),
+        cmocka_unit_test(differences_are_joined_again),
+        cmocka_unit_test(the_oracle_stays_what_it_is),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

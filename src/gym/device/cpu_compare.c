@@ -1,0 +1,59 @@
+/* Conversions, bounds and comparisons of the host's row of the device table. */
+#include "gym/device/cpu.h"
+
+#include "gym/device/device_law.h"
+#include "gym/device/difference.h"
+
+void kg_cpu_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src, uint64_t n)
+{
+    (void)d;
+    double *to = kg_cpu_pointer(dst);
+    for (uint64_t i = 0; i < n; i++) {
+        to[i] = kg_dj_load(dtype, kg_cpu_pointer(src), i);
+    }
+}
+
+void kg_cpu_differ(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r, uint64_t o,
+                   uint64_t n)
+{
+    (void)d;
+    kg_difference_all(dtype, kg_cpu_pointer(r), kg_cpu_pointer(o), n, kg_cpu_pointer(dst));
+}
+
+void kg_cpu_rejoin(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r,
+                   uint64_t kept, uint64_t n)
+{
+    (void)d;
+    kg_difference_rejoin_all(dtype, kg_cpu_pointer(r), kg_cpu_pointer(kept), n,
+                             kg_cpu_pointer(dst));
+}
+
+enum kg_code kg_cpu_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
+                           uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                           struct kg_err *err)
+{
+    (void)d;
+    (void)err;
+    kg_tbound_ranked(dtype, kg_cpu_pointer(r), kg_cpu_pointer(o), n, k, rank, out);
+    return KG_OK;
+}
+
+enum kg_code kg_cpu_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
+                            uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
+                            struct kg_tcompare *out, struct kg_err *err)
+{
+    (void)d;
+    (void)err;
+    kg_tcompare_run(dtype, kg_cpu_pointer(y), kg_cpu_pointer(r), kg_cpu_pointer(o), n, bound, probe,
+                    out);
+    return KG_OK;
+}
+
+enum kg_code kg_cpu_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
+                        double *out, struct kg_err *err)
+{
+    (void)d;
+    (void)err;
+    *out = kg_tcompare_rms(dtype, kg_cpu_pointer(v), n);
+    return KG_OK;
+}
