@@ -4,6 +4,7 @@ the context that PyTorch uses (src/probe/probe_cuda.h).
 Calls run on streams of their own, one after the other, and each is in order with the default
 stream, as the streams of cudaStreamCreate are. PyTorch allocates a call's memory from OUT's upper
 half where it can, so that answers need no copy. The lower half is for answers that are copied.
+Where memory is short OUT is not divided, and has room for one answer.
 """
 
 import contextlib
@@ -61,7 +62,7 @@ class Cuda:
         self.streams = streams[::APART]
         self.turn = 0
         torch.cuda.set_stream(self.streams[0])
-        self.block, self.used = block, block.out_bytes
+        self.block, self.used, self.below = block, block.out_bytes, block.out_below
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
         self.first = None  # a pool of one call
         self.fresh = True
@@ -107,25 +108,28 @@ class Cuda:
         self.moves = self._gives_back()
         return torch.cuda.MemPool(self.allocator)
 
-    def _half(self):
-        return self.used // 2 // wire.GUARD * wire.GUARD
-
     def _divide(self):
-        """Divides the part of OUT in use: copies below, allocations of calls above."""
-        self.lib.kg_out_range(self._half(), self.used)
-        self.output.copies = self._half()
+        """Divides the part of OUT in use: copies below, allocations of calls above. Where memory
+        is short the judge wants it whole: copies go beside what lies there."""
+        self.below = self.block.out_below
+        self.lib.kg_out_range(self.below, self.used)
+        self.output.copies, self.output.whole = self._lowest(), self.below == 0
+
+    def _lowest(self):
+        """Where copies must end while calls allocate in OUT."""
+        return self.below or self.used
 
     def _put_aside(self):
         """Before a call in double: its answer is copied, and may take all of OUT where nothing
         else lies there."""
         if self.pool is not None and self.moves:
             self.pool, self.first, self.aside = None, None, True
-            self.output.copies = self.used if self._taken()[0] == 0 else self._half()
+            self.output.copies = self.used if self._taken()[0] == 0 else self._lowest()
 
     def _take_back(self):
         if self.aside:
             self.pool, self.aside = torch.cuda.MemPool(self.allocator), False
-            self.output.copies = self._half()
+            self.output.copies = self._lowest()
 
     def spare(self):
         """Gives memory back that PyTorch keeps for later calls, where it is much."""
@@ -195,7 +199,7 @@ class Cuda:
         self.called.clear()
         self.met.clear()
         self._on(0)
-        if self.used != self.block.out_bytes:
+        if (self.used, self.below) != (self.block.out_bytes, self.block.out_below):
             self._use(self.block.out_bytes)
 
     def bound(self, where):

@@ -36,6 +36,7 @@ class Region:
     def __init__(self, address, size, device):
         self.address, self.size, self.device = address, size, device
         self.copies = size  # copies must end below
+        self.whole = False  # calls allocate everywhere in it
 
     def view(self, dtype, shape, offset, size, stride=None):
         """A tensor of these bytes of the region, contiguous or with these strides."""
@@ -98,26 +99,63 @@ def put(out, leaves, named, inputs=()):
     """Copies tensors into OUT, one after the other with guards between, and fills their leaves."""
     if len(named) > wire.LEAVES:
         raise TooLarge("%d tensors (at most %d)" % (len(named), wire.LEAVES))
-    at, whole = wire.GUARD, 0
+    bytes_of_all, late = 0, []
     ranges = [overlap.reach(bound) for bound in inputs]
     for leaf, (name, tensor) in zip(leaves, named):
         tensor = tensor.detach()
         _describe(leaf, name, tensor)
         leaf.aliases = _alias_of(tensor, ranges)
         size = leaf.bytes
-        whole += size
-        if whole > out.size:  # tensors that share memory are copied one by one
-            raise TooLarge("%d bytes of tensors for a region of %d" % (whole, out.size))
+        bytes_of_all += size
+        if bytes_of_all > out.size:  # tensors that share memory are copied one by one
+            raise TooLarge("%d bytes of tensors for a region of %d" % (bytes_of_all, out.size))
         if size and tensor.device == out.device and tensor.is_contiguous() and \
                 out.holds(tensor.data_ptr(), size):
             leaf.offset, leaf.copied = tensor.data_ptr() - out.address, 0
-            continue
-        if at + size + wire.GUARD > out.copies:
-            raise TooLarge("%d bytes and guards do not fit into %d" % (at + size, out.copies))
-        out.view(tensor.dtype, tuple(tensor.shape), at, size).copy_(tensor)
-        leaf.offset, leaf.copied = at, 1
-        at = _up(at + size) + wire.GUARD
+        else:
+            late.append((leaf, tensor))
+    if late:
+        _copy(out, leaves, named, late)
     return len(named)
+
+
+def _copy(out, leaves, named, late):
+    """Copies those tensors that do not lie in OUT as they should. An OUT that is not divided may
+    hold others of the answer, or these very ones with other strides. Where copies find no place
+    beside them, all leave OUT first."""
+    lying = _lying(out, [tensor for _, tensor in named]) if out.whole else []
+    if _placed(out, late, lying):
+        return
+    if lying:
+        late = [(leaf, tensor.detach().clone(memory_format=torch.contiguous_format))
+                for leaf, (_, tensor) in zip(leaves, named)]
+    if not lying or not _placed(out, late, []):
+        raise TooLarge("%d bytes and guards do not fit into %d"
+                       % (sum(leaf.bytes for leaf, _ in late), out.copies))
+
+
+def _lying(out, tensors):
+    """Sorted [begin, end) of the bytes of OUT that these tensors reach."""
+    reached = [overlap.reach(tensor) for tensor in tensors]
+    return sorted((first - out.address, end - out.address) for first, end in reached
+                  if overlap.meet((first, end), (out.address, out.address + out.size)))
+
+
+def _placed(out, late, lying):
+    """Copies all of them beside what lies there; False: one finds no place, and none is copied."""
+    at, places = wire.GUARD, []
+    for leaf, _ in late:
+        for begin, end in lying:
+            if begin < at + leaf.bytes + wire.GUARD and end > at - wire.GUARD:
+                at = _up(end) + wire.GUARD
+        if at + leaf.bytes + wire.GUARD > out.copies:
+            return False
+        places.append(at)
+        at = _up(at + leaf.bytes) + wire.GUARD
+    for (leaf, tensor), place in zip(late, places):
+        out.view(tensor.dtype, tuple(tensor.shape), place, leaf.bytes).copy_(tensor)
+        leaf.offset, leaf.copied = place, 1
+    return True
 
 
 def flatten(value):

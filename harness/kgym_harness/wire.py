@@ -74,6 +74,7 @@ class Wire(c.Structure):
         ("seed", c.c_uint64),
         ("in_bytes", c.c_uint64),
         ("out_bytes", c.c_uint64),
+        ("out_below", c.c_uint64),
         ("status", c.c_uint32),
         ("reply_bytes", c.c_uint32),
         ("nreply", c.c_uint32),

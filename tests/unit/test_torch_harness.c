@@ -142,6 +142,40 @@ static void inputs_that_an_answer_depends_on(void **state)
     expect(program, want);
 }
 
+/* Copies of an OUT that is not divided go beside the answer's tensors that lie there; where they
+ * find no place, all leave it first. Numbers of each: bytes of OUT, offset and elements of a tensor
+ * that lies there, whether its strides are another order's, elements of one that does not. */
+static void copies_go_beside_what_lies_in_the_region(void **state)
+{
+    (void)state;
+    expect("import torch\n"
+           "from kgym_harness import tensors, wire\n"
+           "def ask(size, at, lies, turned, foreign):\n"
+           "    memory = torch.zeros(size, dtype=torch.uint8)\n"
+           "    out = tensors.Region(memory.data_ptr(), size, torch.device('cpu'))\n"
+           "    out.whole = True\n"
+           "    one = out.view(torch.float32, (lies // 64, 64), at, lies * 4)\n"
+           "    one.copy_(torch.arange(lies).view(lies // 64, 64))\n"
+           "    two = torch.arange(foreign).to(torch.float32) + 0.5\n"
+           "    named = [('0', one.t() if turned else one), ('1', two)]\n"
+           "    want = [t.contiguous().clone() for _, t in named]\n"
+           "    leaves = (wire.Leaf * 2)()\n"
+           "    try:\n"
+           "        tensors.put(out, leaves, named)\n"
+           "    except tensors.TooLarge:\n"
+           "        return 'too large'\n"
+           "    same = all(torch.equal(out.of_leaf(l), w) for l, w in zip(leaves, want))\n"
+           "    return [same, [leaf.copied for leaf in leaves]]\n"
+           "told = [ask(1 << 16, 0, 4096, False, 4096),"      /* behind it */
+           "        ask(1 << 16, 40960, 4096, False, 4096),"  /* before it */
+           "        ask(1 << 16, 0, 4096, True, 4096),"       /* turned: both behind its memory */
+           "        ask(49152, 16384, 4096, False, 4096),"    /* no place on either side */
+           "        ask(49152, 4096, 4096, True, 4096),"      /* its memory is in its own way */
+           "        ask(36864, 4096, 4096, False, 4096)]\n"   /* no room for guards */
+           "print(json.dumps(told))\n",
+           "[[true,[0,1]],[true,[0,1]],[true,[1,1]],[true,[1,1]],[true,[1,1]],\"too large\"]");
+}
+
 /* Which of its streams a call on a GPU runs on, and whose memory it has: PyTorch's, a pool's of its
  * own, or OUT's. Played, since nothing of it needs a device. */
 static void streams_take_turns(void **state)
@@ -155,14 +189,14 @@ static void streams_take_turns(void **state)
            "        log.append('over')\n        return 0\n"
            "    def kg_out_shuffle(self, parts):\n        return 0\n"
            "    def kg_out_used(self, arena, outside):\n        return 0\n"
-           "class Block:\n    out_bytes = 1\n"
+           "class Block:\n    out_bytes = 1\n    out_below = 0\n"
            "@contextlib.contextmanager\n"
            "def use(pool):\n    memory.append(pool)\n    yield\n    memory.pop()\n"
            "torch.cuda.use_mem_pool, torch.cuda.set_stream = use, log.append\n"
            "torch.cuda.MemPool = lambda of=None: 'own' if of is None else 'OUT'\n"
            "place = cuda.Cuda.__new__(cuda.Cuda)\n"
            "vars(place).update(device='cpu', lib=Lib(), streams=[0, 1, 2, 3], turn=0, block=Block, "
-           "used=1, pool='OUT', first=None, allocator=1, parts=[], moves=True, where=(), "
+           "used=1, below=0, pool='OUT', first=None, allocator=1, parts=[], moves=True, where=(), "
            "called=set(), met=set(), output=Block())\n"
            "def calls(places, wide=False):\n"
            "    told = []\n"
@@ -342,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_that_share_memory),
         cmocka_unit_test(inputs_that_an_answer_depends_on),
+        cmocka_unit_test(copies_go_beside_what_lies_in_the_region),
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(classes_of_exceptions),
         cmocka_unit_test(strides_of_a_move),

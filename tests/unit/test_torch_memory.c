@@ -154,7 +154,8 @@ static struct kg_tneeds needs(uint64_t mb)
                           .answer = mb << 20,
                           .wide = mb << 21,
                           .call = mb << 20,
-                          .ports = 6 * mb << 20};
+                          .ports = 6 * mb << 20,
+                          .ports_short = 4 * mb << 20};
     struct kg_tneeds n;
     kg_tneeds_of(&z, &n);
     return n;

@@ -95,7 +95,7 @@ static void test_python_lays_it_out_alike(void **state)
         F(kg_twire, prepared),      F(kg_twire, command),     F(kg_twire, flags),
         F(kg_twire, request_bytes), F(kg_twire, nrequest),    F(kg_twire, nonce),
         F(kg_twire, seed),          F(kg_twire, in_bytes),    F(kg_twire, out_bytes),
-        F(kg_twire, status),        F(kg_twire, reply_bytes), F(kg_twire, nreply),
+        F(kg_twire, out_below),     F(kg_twire, status),        F(kg_twire, reply_bytes), F(kg_twire, nreply),
         F(kg_twire, building),      F(kg_twire, echo),        F(kg_twire, call_ns),
         F(kg_twire, peak_bytes),    F(kg_twire, structure),   F(kg_twire, request),
         F(kg_twire, reply),         F(kg_twire, in),          F(kg_twire, out),

@@ -37,18 +37,23 @@ static struct kg_twire *make_wire(int *fd, struct kg_err *err)
 
 #define POOL_BYTES ((uint64_t)64 << 20) /* needs of PyTorch's allocator beyond the answers */
 
-/* Size of OUT with room for PyTorch's pool. Copied answers go to the lower half; the runner
- * allocates in the upper half. */
-static uint64_t with_pool(const struct kg_dj_state *s, uint64_t out_bytes)
+/* Size of OUT with room for PyTorch's pool. Copied answers go below *below, and the runner allocates
+ * above. Where memory is short *below is 0: OUT has room for one answer, wherever it comes from. */
+static uint64_t with_pool(const struct kg_dj_state *s, uint64_t out_bytes, uint64_t *below)
 {
-    return s->dev.pooled ? 2 * out_bytes + POOL_BYTES : out_bytes;
+    if (!s->dev.pooled || s->keeps != KG_DJ_DOUBLES) {
+        *below = 0;
+        return s->dev.pooled ? out_bytes + POOL_BYTES : out_bytes;
+    }
+    *below = (out_bytes + POOL_BYTES / 2) / KG_TWIRE_GUARD * KG_TWIRE_GUARD;
+    return 2 * out_bytes + POOL_BYTES;
 }
 
 static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, int fds[3],
                                  struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
-    p->out_bytes = with_pool(s, p->out_bytes);
+    p->out_bytes = with_pool(s, p->out_bytes, &p->wire->out_below);
     if (ops->export(&s->dev, &p->in_bytes, true, &p->in, &fds[1], err) != KG_OK) {
         return err->code;
     }
@@ -110,13 +115,15 @@ enum kg_code kg_dj_do_use(struct kg_dj_state *s, int port, uint64_t bytes, struc
     if (kg_dj_port_need(s, port, &p, err) != KG_OK) {
         return err->code;
     }
-    bytes = with_pool(s, bytes);
+    uint64_t below = 0;
+    bytes = with_pool(s, bytes, &below);
     if (bytes > p->out_room) {
         return kg_fail(err, KG_E_LIMIT, "judge: port %d has %llu bytes for answers, not %llu", port,
                        (unsigned long long)p->out_room, (unsigned long long)bytes);
     }
     p->out_bytes = s->dev.pooled ? bytes : p->out_room;
     p->wire->out_bytes = p->out_bytes;
+    p->wire->out_below = below;
     return KG_OK;
 }
 

@@ -176,6 +176,8 @@ struct kg_twire {
     uint64_t seed;
     uint64_t in_bytes, out_bytes; /* sizes of the regions. out_bytes is later the part of OUT in
                                      use; a runner reads it when it builds a module */
+    uint64_t out_below; /* of it: answers that are copied go below, calls allocate above; 0: OUT
+                           has room for one answer, and is not divided */
     /* answer, all claims */
     uint32_t status, reply_bytes, nreply;
     _Atomic uint32_t building; /* futex: enum kg_tbuilding: a claim */

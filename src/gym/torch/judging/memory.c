@@ -39,9 +39,10 @@ static uint64_t contexts(const struct kg_torch *t)
     return t->judge.facts.clock ? CONTEXTS * CONTEXT : 0;
 }
 
-static uint64_t port(const struct kg_torch *t, uint64_t in, uint64_t out)
+/* answers: for how many OUT has room where calls allocate in it. */
+static uint64_t port(const struct kg_torch *t, uint64_t in, uint64_t out, uint64_t answers)
 {
-    return t->judge.facts.clock ? in + 2 * out + POOL : in + out;
+    return t->judge.facts.clock ? in + answers * out + POOL : in + out;
 }
 
 static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct kg_tsizes *out)
@@ -58,7 +59,8 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     out->call = d->call_bytes > 0 ? d->call_bytes : out->answer;
     kg_tinstance_regions(w, s, true, &ref_in, &ref_out);
     kg_tinstance_regions(w, s, false, &in, &answer);
-    out->ports = port(t, ref_in, ref_out) + port(t, in, answer);
+    out->ports = port(t, ref_in, ref_out, 2) + port(t, in, answer, 2);
+    out->ports_short = port(t, ref_in, ref_out, 1) + port(t, in, answer, 1);
 }
 
 /* --- the ledger --- */

@@ -44,7 +44,7 @@ bool kg_trung_is_single(enum kg_tmemory_rung rung)
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
-    *out = (struct kg_tneeds){.rest = z->contexts + z->ports + 3 * z->state,
+    *out = (struct kg_tneeds){.rest = z->contexts + 3 * z->state,
                               .calls = 2 * z->call,
                               .owed = z->in + z->answer};
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
@@ -52,8 +52,9 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
         uint64_t wide = kg_trung_hosts(rung) ? 0 : kg_trung_apart(rung) ? z->wide / 2 : z->wide;
         out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->part + SMALL;
-        out->least[rung] =
-            out->rest + out->judge[rung] + most(call, z->call) + (single ? 0 : 2 * z->state);
+        out->ports[rung] = kg_trung_apart(rung) ? z->ports_short : z->ports;
+        out->least[rung] = out->rest + out->ports[rung] + out->judge[rung] + most(call, z->call) +
+                           (single ? 0 : 2 * z->state);
     }
     out->all = out->least[KG_TM_ONE] + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide) +
                least(kept, KEPT) + z->ports;
@@ -61,7 +62,7 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 
 uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
 {
-    return n->rest + n->judge[rung] + n->calls;
+    return n->rest + n->ports[rung] + n->judge[rung] + n->calls;
 }
 
 /* The first rung of these, from the highest on, that fits. */

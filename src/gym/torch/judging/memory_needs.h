@@ -16,6 +16,7 @@ struct kg_tsizes {
     uint64_t in, answer, wide, state; /* the judge's; wide: an answer in double */
     uint64_t call;                    /* what a call allocates */
     uint64_t ports;                   /* regions of reference and candidate */
+    uint64_t ports_short;             /* the same, where OUT has room for one answer */
     uint64_t contexts;                /* of the driver, for all processes */
     uint64_t part;                    /* what the judge moves or widens at once */
 };
@@ -23,9 +24,10 @@ struct kg_tsizes {
 struct kg_tneeds {
     uint64_t least[KG_TM_RUNGS]; /* of each rung */
     uint64_t judge[KG_TM_RUNGS]; /* of that: the judge's least */
+    uint64_t ports[KG_TM_RUNGS]; /* of that: the runners' regions */
     uint64_t all;                /* every case stays, another candidate's runner is begun ahead */
     uint64_t calls; /* of both sides, which keep what they allocate while they are timed */
-    uint64_t rest;  /* regions, contexts and parameters of the runners */
+    uint64_t rest;  /* contexts and parameters of the runners */
     uint64_t owed;  /* to a candidate, besides one call like the reference's */
 };
 
