@@ -45,7 +45,7 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
     *out = (struct kg_tneeds){.rest = z->contexts + 3 * z->state,
-                              .calls = 2 * z->call,
+                              .call = z->call,
                               .owed = z->in + z->answer};
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
         bool single = kg_trung_is_single(rung);
@@ -62,7 +62,9 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 
 uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
 {
-    return n->rest + n->ports[rung] + n->judge[rung] + n->calls;
+    /* Both sides keep what their calls allocate beside OUT. Where OUT has room for one answer, a
+     * large call allocates there, but for the first one on its inputs, which gives it back. */
+    return n->rest + n->ports[rung] + n->judge[rung] + (kg_trung_apart(rung) ? 1 : 2) * n->call;
 }
 
 /* The first rung of these, from the highest on, that fits. */
