@@ -167,6 +167,28 @@ static void guards_of_copies_hold(void **state)
     assert_true(rep.guard_hit && pass);
 }
 
+/* Where answers are kept as differences OUT has room for one, and calls allocate everywhere in it:
+ * what lies beside a copy is theirs. */
+static void an_out_that_is_not_divided(void **state)
+{
+    struct runner ref, cand[2];
+    (void)state;
+    struct kg_dj j = with_case(&ref);
+    for (int short_of_memory = 0; short_of_memory < 2; short_of_memory++) {
+        OK(kg_dj_cap(&j, 1 << 30, short_of_memory ? KG_DJ_APART : KG_DJ_DOUBLES, &err));
+        cand[short_of_memory] = start_runner(&j, beyond_a_copy);
+        run(&j, &cand[short_of_memory], 0, KG_TC_BIND, KG_DJ_NONE);
+        struct kg_dj_report rep = run(&j, &cand[short_of_memory], 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_int_equal(rep.status, KG_DJ_ANSWERED);
+        assert_true(rep.guard_hit == !short_of_memory && compare(&j, 0).compare.pass);
+    }
+    for (int k = 0; k < 2; k++) {
+        end_runner(&j, &cand[k]);
+    }
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 /* Takes what the device has left, and keeps it. */
 static bool hogs_the_device(struct view *v)
 {
@@ -397,6 +419,7 @@ int main(void)
         cmocka_unit_test(poison_is_everywhere_in_out),
         cmocka_unit_test(of_out_as_much_as_is_used),
         cmocka_unit_test(guards_of_copies_hold),
+        cmocka_unit_test(an_out_that_is_not_divided),
         cmocka_unit_test(a_runner_that_takes_all_memory_strains_the_judge),
         cmocka_unit_test(a_changed_input_is_seen),
         cmocka_unit_test(a_null_call_has_a_window),

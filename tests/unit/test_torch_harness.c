@@ -166,12 +166,12 @@ static void copies_go_beside_what_lies_in_the_region(void **state)
            "        return 'too large'\n"
            "    same = all(torch.equal(out.of_leaf(l), w) for l, w in zip(leaves, want))\n"
            "    return [same, [leaf.copied for leaf in leaves]]\n"
-           "told = [ask(1 << 16, 0, 4096, False, 4096),"      /* behind it */
-           "        ask(1 << 16, 40960, 4096, False, 4096),"  /* before it */
-           "        ask(1 << 16, 0, 4096, True, 4096),"       /* turned: both behind its memory */
-           "        ask(49152, 16384, 4096, False, 4096),"    /* no place on either side */
-           "        ask(49152, 4096, 4096, True, 4096),"      /* its memory is in its own way */
-           "        ask(36864, 4096, 4096, False, 4096)]\n"   /* no room for guards */
+           "told = [ask(1 << 16, 0, 4096, False, 4096),"     /* behind it */
+           "        ask(1 << 16, 40960, 4096, False, 4096)," /* before it */
+           "        ask(1 << 16, 0, 4096, True, 4096),"      /* turned: both behind its memory */
+           "        ask(49152, 16384, 4096, False, 4096),"   /* no place on either side */
+           "        ask(49152, 4096, 4096, True, 4096),"     /* its memory is in its own way */
+           "        ask(36864, 4096, 4096, False, 4096)]\n"  /* no room for guards */
            "print(json.dumps(told))\n",
            "[[true,[0,1]],[true,[0,1]],[true,[1,1]],[true,[1,1]],[true,[1,1]],\"too large\"]");
 }

@@ -130,8 +130,8 @@ enum kg_dj_kind {
 
 /* How the large tensors of an oracle's answers are kept: as doubles; as float differences from the
  * reference's (difference.h), which are compared piece by piece; or as these in the host's memory,
- * which no cap counts. Kept as differences, memory is short: an OUT that runners allocate in then has
- * room for one answer instead of two. */
+ * which no cap counts. Kept as differences, memory is short: an OUT that runners allocate in then
+ * has room for one answer instead of two. */
 enum kg_dj_keeps { KG_DJ_DOUBLES, KG_DJ_APART, KG_DJ_APART_ON_HOST, KG_DJ_KEEPS };
 /* Sets the most bytes that masters and answers may take from now on (kg_dj_spec.memory_cap), and
  * how answers are kept. What is held stays. */

@@ -94,8 +94,10 @@ static enum kg_code check_guards(struct kg_dj_state *s, const struct kg_dj_comma
     struct kg_dspan zone[2 * KG_TWIRE_LEAVES];
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     uint32_t laid = kg_dj_laid(&k->claims, s->dev.pooled, leaf);
+    /* calls allocate everywhere in an OUT that is not divided, beside copies too */
+    bool free = s->dev.pooled && k->port->out_below == 0;
     int bad;
-    size_t n = k->answers ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
+    size_t n = k->answers && !free ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
     for (size_t i = 0; i < n; i++) {
         zone[i].at += k->port->out;
     }

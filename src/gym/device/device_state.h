@@ -33,6 +33,7 @@ struct kg_dj_port {
     struct kg_twire *wire; /* shared with the runner: each word is read once, into private memory */
     uint64_t in, in_bytes, out;
     uint64_t out_bytes, out_room; /* bytes of OUT in use, and its full size */
+    uint64_t out_below;           /* as in struct kg_twire, which the runner may change */
     bool bound;                   /* the runner knows that the leaves below lie in IN */
     uint32_t nbound;
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];

@@ -37,8 +37,9 @@ static struct kg_twire *make_wire(int *fd, struct kg_err *err)
 
 #define POOL_BYTES ((uint64_t)64 << 20) /* needs of PyTorch's allocator beyond the answers */
 
-/* Size of OUT with room for PyTorch's pool. Copied answers go below *below, and the runner allocates
- * above. Where memory is short *below is 0: OUT has room for one answer, wherever it comes from. */
+/* Size of OUT with room for PyTorch's pool. Copied answers go below *below, and the runner
+ * allocates above. Where memory is short *below is 0: OUT has room for one answer, wherever it
+ * comes from. */
 static uint64_t with_pool(const struct kg_dj_state *s, uint64_t out_bytes, uint64_t *below)
 {
     if (!s->dev.pooled || s->keeps != KG_DJ_DOUBLES) {
@@ -53,7 +54,7 @@ static enum kg_code make_regions(struct kg_dj_state *s, struct kg_dj_port *p, in
                                  struct kg_err *err)
 {
     const struct kg_device_ops *ops = s->dev.ops;
-    p->out_bytes = with_pool(s, p->out_bytes, &p->wire->out_below);
+    p->out_bytes = with_pool(s, p->out_bytes, &p->out_below);
     if (ops->export(&s->dev, &p->in_bytes, true, &p->in, &fds[1], err) != KG_OK) {
         return err->code;
     }
@@ -95,6 +96,7 @@ enum kg_code kg_dj_do_open(struct kg_dj_state *s, const struct kg_djm_req *req,
     p->wire->version = KG_TWIRE_VERSION;
     p->wire->in_bytes = p->in_bytes;
     p->wire->out_bytes = p->out_bytes;
+    p->wire->out_below = p->out_below;
     p->used = true;
     rep->port = port;
     rep->in_bytes = p->in_bytes;
@@ -123,7 +125,7 @@ enum kg_code kg_dj_do_use(struct kg_dj_state *s, int port, uint64_t bytes, struc
     }
     p->out_bytes = s->dev.pooled ? bytes : p->out_room;
     p->wire->out_bytes = p->out_bytes;
-    p->wire->out_below = below;
+    p->wire->out_below = p->out_below = below;
     return KG_OK;
 }
 

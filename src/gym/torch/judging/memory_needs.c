@@ -44,9 +44,8 @@ bool kg_trung_is_single(enum kg_tmemory_rung rung)
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
-    *out = (struct kg_tneeds){.rest = z->contexts + 3 * z->state,
-                              .call = z->call,
-                              .owed = z->in + z->answer};
+    *out = (struct kg_tneeds){
+        .rest = z->contexts + 3 * z->state, .call = z->call, .owed = z->in + z->answer};
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
         bool single = kg_trung_is_single(rung);
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
