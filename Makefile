@@ -31,6 +31,7 @@ BASE    := $(wildcard src/base/*.c)
 GYM     := $(wildcard src/gym/*.c src/gym/*/*.c src/gym/*/*/*.c)
 LM      := $(wildcard src/lm/*.c src/lm/*/*.c src/lm/*/*/*.c)
 RL      := $(wildcard src/rl/*/*.c)
+TRIAL   := $(wildcard src/trial/*/*.c)
 SVC     := $(wildcard src/svc/*.c src/remote/*.c)
 CLI     := $(wildcard src/cli/*.c src/cli/*/*.c)
 RUNNER  := $(wildcard src/runner/*.c)
@@ -160,7 +161,7 @@ endif
 $(call obj,$(filter-out $(addprefix src/gym/,device/% judge/% values/% verify/%),$(BASE) $(GYM))): \
   CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
-$(LIB): $(call obj,$(BASE) $(GYM) $(LM) $(RL) $(SVC))
+$(LIB): $(call obj,$(BASE) $(GYM) $(LM) $(RL) $(TRIAL) $(SVC))
 	@rm -f $@
 	$(call say,AR)
 	$(Q)ar qcs $@ $^

@@ -49,7 +49,7 @@ if [ "${1:-}" = trainers ]; then
 fi
 
 need=(gcc libc6-dev make pkg-config libjansson-dev libyaml-dev libssl-dev libffi-dev libseccomp-dev
-  libpcre2-dev libutf8proc-dev libevent-dev libsqlite3-dev libzstd-dev libhiredis-dev git)
+  libpcre2-dev libutf8proc-dev libevent-dev libsqlite3-dev libzstd-dev libhiredis-dev libcurl4-openssl-dev git)
 if [ "${1:-}" = test ] || [ "${1:-}" = check ]; then
   need+=(libcmocka-dev patch jq python3)
 fi

@@ -12,7 +12,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
   # Of src/gym/a/b/c.h: "a/b"; of src/gym/k.h: "k.h"; of src/rl/a/c.h: "rl/a"; of src/cli/a/c.h: "cli/a".
   function folder(path,   n, part, i, out) {
     n = split(path, part, "/")
-    if (part[2] == "rl") return "rl/" part[3]
+    if (part[2] == "rl" || part[2] == "trial") return part[2] "/" part[3]
     if (part[2] == "cli") return n == 3 ? "cli" : "cli/" part[3]
     if (n == 3) return part[3]
     out = part[3]
@@ -39,8 +39,8 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     }
     for (name in may) walk(name, "")
   }
-  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer ~ /^(gym|rl|cli)$/ ? folder(FILENAME) : layer }
-  /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|remote|lm|rl)\// {
+  FNR == 1 { split(FILENAME, part, "/"); layer = part[2]; from = layer ~ /^(gym|rl|trial|cli)$/ ? folder(FILENAME) : layer }
+  /^[ \t]*#[ \t]*include[ \t]*"/ || /^[ \t]*#[ \t]*include[ \t]*<(base|gym|runner|cli|svc|remote|lm|rl|trial)\// {
     name = $0
     sub(/^[^"<]*["<]/, "", name)
     sub(/[">].*$/, "", name)
@@ -53,6 +53,8 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     else if (layer == "lm" && FILENAME ~ /^src\/lm\/model\//) ok = name ~ /^(base|lm\/ops|lm\/model)\//
     else if (layer == "lm") ok = name ~ /^(base|lm)\//
     else if (layer == "rl") ok = name ~ /^(base|lm|rl)\// || name == "gym/kgym.h"
+    else if (layer == "trial") ok = name ~ /^(base|lm|rl|trial)\// || name == "gym/kgym.h"
+    else if (from == "cli/trial") ok = name ~ /^(base|lm|rl|trial|cli\/trial|gym\/kernelbench)\// || name == "cli/cli.h" || name == "gym/kgym.h"
     else if (from == "cli/gym") ok = name ~ /^(base|gym|cli)\//
     else if (layer == "svc") ok = name ~ /^(base|svc)\// || name == "gym/kgym.h"
     else if (layer == "remote") ok = name ~ /^(base|gym|svc|remote)\//
@@ -60,7 +62,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     else if (from == "cli/learn") ok = name ~ /^(base|lm|rl|cli\/learn)\// || name == "cli/cli.h" || name == "gym/kgym.h"
     else if (layer == "cli") ok = name ~ /^(base|cli)\//
     if (!ok || name ~ /\.\./) { printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, layer, name; next }
-    if (((layer == "gym" || layer == "remote" || from == "cli/gym" || from == "cli/svc") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//)) {
+    if (((layer == "gym" || layer == "remote" || from == "cli/gym" || from == "cli/svc") && name ~ /^gym\//) || (layer == "rl" && name ~ /^rl\//) || (layer == "trial" && name ~ /^trial\//)) {
       to_folder = folder("src/" name)
       used[from, to_folder] = 1
       if (from != to_folder && !((from, to_folder) in edge))

@@ -1,0 +1,59 @@
+/* The folder of a trial's run. All that was paid for is in it before it is used:
+ *
+ *   run.json           what was asked: schema kgym.run/1, kind, command, suite, policy, options
+ *   replies.jsonl      a line for each reply, synced before it is judged
+ *   records.jsonl      a line for each record (kgym.record/1, key batch_id as below)
+ *   trajectories.jsonl a line for each conversation that has ended (kgym.trajectory/1)
+ *   summary.json       the tables, replaced as a whole
+ *
+ * A turn is named by problem, sample and turn: "NAME/s3/t2", batch_id of its record and "key" of
+ * its line in replies.jsonl. A last line without its end is that of a writer that was killed: it is
+ * cut off. A lock on the folder keeps a second process out. docs/bench.md has all members.
+ * Not thread safe. Messages name the file. */
+#ifndef KG_TRIAL_DRIVE_FOLDER_H
+#define KG_TRIAL_DRIVE_FOLDER_H
+
+#include <jansson.h>
+
+#include "trial/policy/policy.h"
+
+struct tr_folder;
+
+/* Opens the folder of a run, or makes it. run: what run.json must say; its members `created` and
+ * `version` are added. Where the folder has a run.json, all other members must be equal: a run that
+ * goes on asks for the same; KG_E_USAGE names the member that differs and both values, and so does
+ * a folder that another process holds, or that holds something else. Members of `may_grow`
+ * (NULL-terminated names of numbers) may be larger than before. KG_E_IO, KG_E_INPUT, KG_E_HOST. */
+enum kg_code tr_folder_open(const char *path, const json_t *run, const char *const *may_grow,
+                            struct tr_folder **out, struct kg_err *err) KG_MUST_USE;
+void tr_folder_close(struct tr_folder *f); /* NULL is nothing */
+
+/* The stored line of a turn's reply, and its record; NULL: there is none. Borrowed until the next
+ * put. Memory: a place for each, the text is read from the file. Errors: KG_E_IO, KG_E_INPUT. */
+enum kg_code tr_folder_reply(struct tr_folder *f, const char *key, json_t **out,
+                             struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
+enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, size_t *len,
+                              struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
+
+/* Appends and syncs. KG_E_IO: disk full too; then nothing of the line stays in the file. */
+enum kg_code tr_folder_put_reply(struct tr_folder *f, const char *key, const struct tr_reply *r,
+                                 struct kg_err *err) KG_MUST_USE;
+enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const char *record,
+                                  size_t len, struct kg_err *err) KG_MUST_USE;
+/* A conversation's line, in place of an earlier one of the same id, which readers skip: the last
+ * line of an id counts. */
+enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line,
+                                      struct kg_err *err) KG_MUST_USE;
+/* Replaces a file of the folder as a whole. name: no path. */
+enum kg_code tr_folder_write(struct tr_folder *f, const char *name, const char *text, size_t len,
+                             struct kg_err *err) KG_MUST_USE;
+const char *tr_folder_path(const struct tr_folder *f);
+
+/* Totals of all stored replies, for a budget that goes on. */
+struct tr_totals {
+    int64_t replies, tokens_in, tokens_out;
+    double seconds; /* of requests, side by side */
+};
+struct tr_totals tr_folder_totals(const struct tr_folder *f);
+
+#endif
