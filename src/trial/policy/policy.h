@@ -71,10 +71,10 @@ struct tr_reply {
     size_t reasoning_len;
     enum tr_finish finish;
     struct tr_usage usage;
-    char model[128];         /* the name that the endpoint gave; "" */
-    int32_t *ids;            /* [nids] of a checkpoint's reply, its end included; else NULL */
+    char model[128]; /* the name that the endpoint gave; "" */
+    int32_t *ids;    /* [nids] of a checkpoint's reply, its end included; else NULL */
     int nids;
-    double logprob;          /* sum over the sampled tokens; NaN: not offered */
+    double logprob; /* sum over the sampled tokens; NaN: not offered */
 };
 void tr_reply_free(struct tr_reply *r); /* NULL is nothing */
 
@@ -122,9 +122,9 @@ enum kg_code tr_policy_parse(const char *text, struct tr_policy_name *out,
 
 /* All that opens one of any kind. */
 struct tr_policy_options {
-    const char *policy;       /* as tr_policy_parse takes it */
-    const char *model;        /* the endpoint's name of it; NULL: the only one that it lists */
-    const char *key_file;     /* first word: the key; NULL: $OPENAI_API_KEY, else none */
+    const char *policy;   /* as tr_policy_parse takes it */
+    const char *model;    /* the endpoint's name of it; NULL: the only one that it lists */
+    const char *key_file; /* first word: the key; NULL: $OPENAI_API_KEY, else none */
     const char *adapter, *tokenizer, *template; /* of a checkpoint, as in struct rl_source; "" */
     struct tr_sampling sampling;
     int parallel;      /* replies under way at once: 16 */
