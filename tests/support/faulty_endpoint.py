@@ -182,6 +182,10 @@ class Handler(BaseHTTPRequestHandler):
             under_way[self.path] -= 1
         self.say("%d" % most[self.path])
 
+    def on_count(self, n):
+        """How many requests of the path behind /count have come."""
+        self.say("%d" % seen.get(self.path[len("/count"):], 0))
+
     # --- statuses ---
 
     def on_429(self, n):

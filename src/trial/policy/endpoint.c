@@ -151,10 +151,13 @@ static enum kg_code next(void *self, int also_fd, int timeout_ms, struct tr_repl
         int running, ready = 0;
         send_due(e);
         CURLMcode code = e->curl->multi_perform(e->multi, &running);
+        if (code != CURLM_OK) {
+            return kg_fail(err, KG_E_HOST, "endpoint: libcurl: %s", e->curl->multi_strerror(code));
+        }
         take_ended(e);
         end_silent(e);
         *out = landed(e);
-        if (*out != NULL || code != CURLM_OK) {
+        if (*out != NULL || (also_fd < 0 && pending(e) == 0)) {
             break;
         }
         int ms = wait_ms(e, until);

@@ -83,7 +83,8 @@ struct tr_policy {
     /* Errors: KG_E_LIMIT (room() is 0), KG_E_HOST (memory). */
     enum kg_code (*submit)(void *self, const struct tr_ask *ask, struct kg_err *err);
     /* Works until a reply is there, or also_fd (-1: none) is readable, or the time is up (< 0: no
-     * limit; 0: what is there). *out NULL: none; else the caller's. Errors: KG_E_HOST. */
+     * limit; 0: what is there). *out NULL: none; else the caller's. With nothing under way and no
+     * descriptor it returns at once. Errors: KG_E_HOST. */
     enum kg_code (*next)(void *self, int also_fd, int timeout_ms, struct tr_reply **out,
                          struct kg_err *err);
     int (*room)(const void *self);    /* asks that it takes now */
