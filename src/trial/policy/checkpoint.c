@@ -29,31 +29,6 @@ static void land_without(struct tr_checkpoint *c, struct tr_seat *s, enum kg_cod
     land(c, s);
 }
 
-/* A thought that the model marks ends with </think>. */
-static void part_thought(struct tr_reply *r)
-{
-    static const char open[] = "<think>", close[] = "</think>";
-    char *end = memmem(r->text, r->len, close, strlen(close));
-    if (end == NULL) {
-        return;
-    }
-    const char *from = r->text, *rest = end + strlen(close), *stop = r->text + r->len;
-    if (r->len >= strlen(open) && memcmp(from, open, strlen(open)) == 0) {
-        from += strlen(open);
-    }
-    while (rest < stop && *rest == '\n') {
-        rest++;
-    }
-    struct kg_buf text;
-    kg_buf_init(&text, TR_SEAT_TEXT_MAX);
-    kg_buf_add(&text, from, (size_t)(end - from));
-    r->reasoning_len = text.len;
-    r->reasoning = kg_buf_detach(&text);
-    r->len = (size_t)(stop - rest);
-    memmove(r->text, rest, r->len);
-    r->text[r->len] = '\0';
-}
-
 static void land_reply(struct tr_checkpoint *c, struct tr_seat *s, enum tr_finish finish)
 {
     struct tr_reply *r = s->reply;
@@ -75,7 +50,6 @@ static void land_reply(struct tr_checkpoint *c, struct tr_seat *s, enum tr_finis
     }
     memcpy(r->ids, s->ids.id, s->ids.n * sizeof *r->ids);
     r->usage.tokens_out = r->nids;
-    part_thought(r);
     land(c, s);
 }
 

@@ -1,8 +1,10 @@
 /* A checkpoint of the learner as a policy: its engine samples on this machine. System and user
  * messages become ids by the chat template; an assistant's message with ids is spliced by them, so
  * a conversation is never encoded again. One without ids is encoded. A reply's ids are those that
- * were sampled, the end included. Draws depend on the ask's seed and ids alone. Replies are
- * whole in text; `stop` texts are looked for in it. Not thread safe. */
+ * were sampled, the end included. Draws depend on the ask alone: its ids, its seed and its speaker.
+ * A thought stays in the text, as in training. A stop text ends a reply, which goes up to it; its
+ * ids hold the stop. Fewer asks than o->parallel are taken at once where memory is short. Not
+ * thread safe. */
 #ifndef KG_TRIAL_POLICY_CHECKPOINT_H
 #define KG_TRIAL_POLICY_CHECKPOINT_H
 
