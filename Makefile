@@ -84,6 +84,7 @@ test: ## build and run the tests, but for those that take long: a few minutes
 
 test-long: ## the tests that take long: kill series, whole corpora, sanitizers, some mutants
 	@tools/setup.sh test
+	@tools/setup.sh llama
 	@$(MAKE) --no-print-directory -j$$(nproc) programs
 	@tests/long.sh $(B)
 

@@ -10,6 +10,8 @@
 #                           it has is left alone.
 #   tools/setup.sh trainers the packages of trainers whose code the tests call, from PyPI, in build/trainers-venv:
 #                           some seconds and 40 MB, since only what a client needs of them is installed.
+#   tools/setup.sh llama    llama.cpp's server, from a wheel of PyPI, in build/llama-venv: half a minute and 130 MB. Where
+#                           no wheel installs, its test is skipped.
 set -euo pipefail
 
 venv=$(cd "$(dirname "$0")/.." && pwd)/.venv
@@ -45,6 +47,21 @@ if [ "${1:-}" = trainers ]; then
   "$trainers/bin/pip" install --quiet --disable-pip-version-check --no-deps "${called[@]}"
   echo "${needed[*]} ${called[*]}" >"$trainers/complete"
   echo "setup: done"
+  exit 0
+fi
+
+if [ "${1:-}" = llama ]; then
+  llama=${venv%/*}/build/llama-venv
+  package=xllamacpp==2026.10.11549
+  [ "$(cat "$llama/complete" 2>/dev/null)" != "$package" ] || exit 0
+  rm -rf "$llama"
+  if python3 -m venv "$llama" && "$llama/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "$package"; then
+    echo "$package" >"$llama/complete"
+    echo "setup: done"
+  else
+    rm -rf "$llama"
+    echo "setup: no llama.cpp: the test with its server is skipped" >&2
+  fi
   exit 0
 fi
 

@@ -58,39 +58,32 @@ static void make_certificate(struct faulty_endpoint *f, char key_path[96])
     EVP_PKEY_free(key);
 }
 
-static void serve(const struct faulty_endpoint *f, const char *key_path, int in, int out)
+/* Paths of the tree. */
+static const char *in_tree(const char *name, char out[4096])
 {
-    char script[4096];
     const char *tree = getenv("KGYM_TREE");
-    snprintf(script, sizeof script, "%s/tests/support/faulty_endpoint.py", tree ? tree : ".");
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(in, 0);
-    dup2(out, 1);
-    if (f->tls) {
-        execlp("python3", "python3", script, f->certificate, key_path, (char *)NULL);
-    } else {
-        execlp("python3", "python3", script, (char *)NULL);
-    }
-    _exit(127);
+    snprintf(out, 4096, "%s/%s", tree != NULL ? tree : ".", name);
+    return out;
 }
 
-void faulty_endpoint_start(struct faulty_endpoint *f, bool tls)
+/* Starts python with a script and at most two words for it; its first line ends with the port. */
+static void start(struct faulty_endpoint *f, const char *python, const char *script,
+                  const char *first, const char *second)
 {
     int in[2], out[2];
-    char key_path[96] = "", line[16] = "";
-    *f = (struct faulty_endpoint){.tls = tls};
-    snprintf(f->folder, sizeof f->folder, "/tmp/kgym-endpoint-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    if (tls) {
-        make_certificate(f, key_path);
-    }
+    char line[64] = "", path[4096];
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    in_tree(script, path);
     fflush(NULL);
     f->pid = fork();
     assert_true(f->pid >= 0);
     if (f->pid == 0) {
-        serve(f, key_path, in[0], out[1]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        execlp(python, python, path, first, second, (char *)NULL);
+        _exit(127);
     }
     close(in[0]);
     close(out[1]);
@@ -99,12 +92,42 @@ void faulty_endpoint_start(struct faulty_endpoint *f, bool tls)
     for (ssize_t got; n + 1 < sizeof line && strchr(line, '\n') == NULL; n += (size_t)got) {
         got = read(out[0], line + n, sizeof line - 1 - n);
         if (got <= 0) {
-            fail_msg("python3 did not start tests/support/faulty_endpoint.py");
+            fail_msg("%s did not start %s", python, path);
         }
     }
     close(out[0]);
-    f->port = (int)strtol(line, NULL, 10);
+    const char *colon = strrchr(line, ':');
+    f->port = (int)strtol(colon != NULL ? colon + 1 : line, NULL, 10);
     assert_true(f->port > 0);
+}
+
+static void make_folder(struct faulty_endpoint *f)
+{
+    snprintf(f->folder, sizeof f->folder, "/tmp/kgym-endpoint-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+}
+
+void faulty_endpoint_start(struct faulty_endpoint *f, bool tls)
+{
+    char key_path[96] = "";
+    *f = (struct faulty_endpoint){.tls = tls};
+    make_folder(f);
+    if (tls) {
+        make_certificate(f, key_path);
+    }
+    start(f, "python3", "tests/support/faulty_endpoint.py", tls ? f->certificate : NULL, key_path);
+}
+
+bool faulty_endpoint_llama(struct faulty_endpoint *f)
+{
+    char python[4096];
+    *f = (struct faulty_endpoint){.llama = true};
+    if (access(in_tree("build/llama-venv/bin/python", python), X_OK) != 0) {
+        return false;
+    }
+    make_folder(f);
+    start(f, python, "tests/support/llama_server.py", f->folder, NULL);
+    return true;
 }
 
 void faulty_endpoint_end(struct faulty_endpoint *f)
@@ -121,7 +144,7 @@ const char *faulty_endpoint_policy(const struct faulty_endpoint *f, const char *
     static char text[4][160];
     static int at;
     at = (at + 1) % 4;
-    snprintf(text[at], sizeof text[at], "endpoint:http%s://127.0.0.1:%d/%s/v1", f->tls ? "s" : "",
-             f->port, fault);
+    snprintf(text[at], sizeof text[at], "endpoint:http%s://127.0.0.1:%d%s%s%s", f->tls ? "s" : "",
+             f->port, f->llama ? "" : "/", f->llama ? "" : fault, f->llama ? "" : "/v1");
     return text[at];
 }

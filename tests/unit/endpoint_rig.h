@@ -26,7 +26,7 @@ static struct kg_err err;
 
 /* Times are those of a test: an answer is late after 0.6 s, and asked for again for 20 s. Silence
  * is longer than any pause of a loaded host that the tests of other faults should survive. */
-static struct tr_policy_options options(const char *fault)
+static inline struct tr_policy_options options(const char *fault)
 {
     struct tr_policy_options o;
     tr_policy_defaults(&o);
@@ -37,7 +37,7 @@ static struct tr_policy_options options(const char *fault)
     return o;
 }
 
-static struct tr_policy open_policy(const struct tr_policy_options *o)
+static inline struct tr_policy open_policy(const struct tr_policy_options *o)
 {
     struct tr_policy p;
     err = (struct kg_err)KG_ERR_INIT;
@@ -47,7 +47,7 @@ static struct tr_policy open_policy(const struct tr_policy_options *o)
     return p;
 }
 
-static void submit(const struct tr_policy *p, uint64_t tag, const char *text)
+static inline void submit(const struct tr_policy *p, uint64_t tag, const char *text)
 {
     const struct tr_message m = {.role = TR_USER, .text = text, .len = strlen(text)};
     const struct tr_ask ask = {
@@ -55,7 +55,7 @@ static void submit(const struct tr_policy *p, uint64_t tag, const char *text)
     assert_int_equal(p->submit(p->self, &ask, &err), KG_OK);
 }
 
-static struct tr_reply *take(const struct tr_policy *p)
+static inline struct tr_reply *take(const struct tr_policy *p)
 {
     struct tr_reply *r = NULL;
     while (r == NULL) {
@@ -66,7 +66,7 @@ static struct tr_reply *take(const struct tr_policy *p)
 }
 
 /* One ask of a policy with these options. */
-static struct tr_reply *ask_with(const struct tr_policy_options *o)
+static inline struct tr_reply *ask_with(const struct tr_policy_options *o)
 {
     struct tr_policy p = open_policy(o);
     submit(&p, 7, "hello");
@@ -77,14 +77,14 @@ static struct tr_reply *ask_with(const struct tr_policy_options *o)
     return r;
 }
 
-static struct tr_reply *ask(const char *fault)
+static inline struct tr_reply *ask(const char *fault)
 {
     const struct tr_policy_options o = options(fault);
     return ask_with(&o);
 }
 
 /* The reply's text, after so many requests. */
-static void expect_text(const char *fault, const char *text, int tries)
+static inline void expect_text(const char *fault, const char *text, int tries)
 {
     struct tr_reply *r = ask(fault);
     if (r->code != KG_OK) {
@@ -96,7 +96,7 @@ static void expect_text(const char *fault, const char *text, int tries)
 }
 
 /* No reply: this code, and these words in its message. */
-static void expect_error(struct tr_reply *r, enum kg_code code, const char *words, int tries)
+static inline void expect_error(struct tr_reply *r, enum kg_code code, const char *words, int tries)
 {
     if (r->code != code || strstr(r->err.message, words) == NULL) {
         fail_msg("code %d, \"%s\" instead of %d, \"%s\"", r->code, r->err.message, code, words);
@@ -110,7 +110,7 @@ static void expect_error(struct tr_reply *r, enum kg_code code, const char *word
     tr_reply_free(r);
 }
 
-static int start(void **state)
+static inline int start(void **state)
 {
     (void)state;
     setenv("OPENAI_API_KEY", SECRET, 1);
@@ -119,7 +119,7 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static inline int stop(void **state)
 {
     (void)state;
     faulty_endpoint_end(&server);
