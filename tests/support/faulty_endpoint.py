@@ -274,7 +274,7 @@ class Handler(BaseHTTPRequestHandler):
                                   "message": "the request exceeds the available context size"}})
 
     def on_redirect(self, n):
-        self.send(302, "", more=[("Location", "http://127.0.0.1:9/v1/chat/completions")])
+        self.send(307, "", more=[("Location", "/ok/moved/v1/chat/completions")])
 
     # --- connections and bodies ---
 
