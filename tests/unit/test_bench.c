@@ -418,9 +418,22 @@ static void service_benches_run(void **state)
     }
 }
 
+static void endpoint_runs(void **state)
+{
+    char command[1200];
+    (void)state;
+    need();
+    snprintf(command, sizeof command,
+             "timeout 60 '%s/bench/bench_endpoint' 20 8 10 | tail -n 1 | "
+             "grep -q '^{\"bench\":\"endpoint\",\"host\":.*\"cpu_share\":.*}$'",
+             build);
+    assert_int_equal(run_quietly(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(endpoint_runs),
         cmocka_unit_test(extract_runs),
         cmocka_unit_test(separation_runs),
         cmocka_unit_test(sum_orders_runs),
