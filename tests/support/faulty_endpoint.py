@@ -260,6 +260,13 @@ class Handler(BaseHTTPRequestHandler):
                 return
         self.say("%d" % self.body["max_completion_tokens"])
 
+    def on_unknown_fastapi(self, n):
+        if "seed" in self.body:
+            self.send(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"],
+                                        "msg": "Extra inputs are not permitted"}]})
+        else:
+            self.say("without")
+
     def on_full_openai(self, n):
         self.send(400, words("This model's maximum context length is 8192 tokens.",
                              code="context_length_exceeded", param="messages"))
@@ -398,6 +405,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def on_model(self, n):
         self.say("hello", model="tiny-%d" % n)
+
+    def on_latin(self, n):
+        self.pieces(self.stream_of(self.completion("caf\u00e9")).replace(b"\xc3\xa9", b"\xe9"), 99, 0)
 
     def on_parts(self, n):
         self.send(200, {"choices": [{"index": 0, "finish_reason": "stop", "message": {

@@ -33,7 +33,7 @@ static inline struct tr_policy_options options(const char *fault)
     o.policy = faulty_endpoint_policy(&server, fault);
     o.model = "tiny";
     o.timeout_s = 20;
-    o.patience_s = 6;
+    o.patience_s = 4;
     return o;
 }
 

@@ -166,6 +166,7 @@ static void test_forms_of_streams(void **state)
     (void)state;
     expect_text("unicode", "h\u00e9llo \U0001F680 \u4e16\u754c, split", 1);
     expect_text("keep-alive", "patient", 1); /* asked for a stream, answers whole */
+    expect_text("latin", "caf\ufffd", 1);
     expect_text("drip", "drop by drop", 1);
     expect_text("no-done", "try 1", 1); /* the reply is whole, what follows is lost */
 }
@@ -269,6 +270,7 @@ static void test_refused(void **state)
     expect_error(ask("quota"), KG_E_USAGE, "You exceeded your current quota", 1);
     expect_error(ask("redirect"), KG_E_USAGE, "sends to another address", 1);
     expect_text("unknown", "8192", 4); /* without seed, stream_options, max_tokens */
+    expect_text("unknown-fastapi", "without", 2);
 }
 
 static void test_context_exceeded(void **state)

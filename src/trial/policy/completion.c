@@ -164,12 +164,28 @@ static enum kg_code add_root(struct tr_completion *c, const json_t *root, const 
     return choice == NULL ? KG_OK : add_choice(c, choice, member, err);
 }
 
+/* Broken UTF-8 becomes U+FFFD: a reply that is paid for is not lost for one byte. NULL: no JSON. */
+static json_t *parse(const char *text, size_t len)
+{
+    struct kg_err none = KG_ERR_INIT;
+    json_t *root = NULL;
+    if (kg_json_parse_loose(text, len, "", &root, &none) != KG_OK) {
+        json_t *mended = kg_json_text(text, len);
+        const char *better = json_string_value(mended);
+        size_t n = json_string_length(mended);
+        if (better != NULL && (n != len || memcmp(better, text, n) != 0)) {
+            (void)!kg_json_parse_loose(better, n, "", &root, &none);
+        }
+        json_decref(mended);
+    }
+    return root;
+}
+
 static enum kg_code add_json(struct tr_completion *c, const char *text, size_t len, bool event,
                              struct kg_err *err)
 {
-    json_t *root = NULL;
-    /* The parser's message quotes the text, which may hold anything. */
-    if (kg_json_parse_loose(text, len, "", &root, err) != KG_OK) {
+    json_t *root = parse(text, len);
+    if (root == NULL) { /* the parser's own message quotes the text, which may hold anything */
         return odd(err, event ? "an event is no JSON" : "the body is no JSON");
     }
     enum kg_code code = add_root(c, root, event ? "delta" : "message", !event, err);

@@ -25,6 +25,7 @@ static enum kg_code get(struct tr_endpoint *e, struct kg_buf *body, int *status,
     long http = 0;
     CURL *easy = c->easy_init();
     if (easy == NULL || asprintf(&url, "%s/models", e->base) < 0) {
+        c->easy_cleanup(easy);
         return kg_fail_memory(err, KG_E_HOST, "endpoint: no memory for a request");
     }
     tr_transfer_set(e, easy, url);

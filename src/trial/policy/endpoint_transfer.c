@@ -181,7 +181,6 @@ void tr_transfer_set(const struct tr_endpoint *e, CURL *easy, const char *url)
     c->easy_setopt(easy, CURLOPT_URL, url);
     c->easy_setopt(easy, CURLOPT_HTTPHEADER, e->headers);
     c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    e->timeout_s * 1000 < CONNECT_MS ? (long)(e->timeout_s * 1000) : CONNECT_MS);
     if (trusted != NULL && *trusted != '\0') {

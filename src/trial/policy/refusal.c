@@ -91,7 +91,9 @@ static void read_error(const json_t *e, const char *key, struct tr_words *out)
     }
     take(json_is_string(code) ? code : json_object_get(e, "type"), key, out->code,
          sizeof out->code);
-    take(json_object_get(e, "param"), key, out->param, sizeof out->param);
+    const json_t *place = json_object_get(json_array_get(json_object_get(e, "detail"), 0), "loc");
+    const json_t *param = json_array_get(place, json_array_size(place) - 1); /* FastAPI */
+    take(param != NULL ? param : json_object_get(e, "param"), key, out->param, sizeof out->param);
 }
 
 /* Words of a nested form that has no text member: its JSON. */
