@@ -176,30 +176,37 @@ static void test_forms_of_streams(void **state)
 static void test_asked_again(void **state)
 {
     (void)state;
-    expect_text("429", "try 3", 3);
-    expect_text("408", "try 3", 3);
-    expect_text("409", "try 3", 3);
-    expect_text("500", "try 3", 3);
-    expect_text("503", "try 3", 3);
-    expect_text("reset", "try 2, with a text of some length", 2);
-    expect_text("no-end", "try 2", 2);
-    expect_text("half-json", "try 2", 2);
-    expect_text("garbage", "try 2", 2);
-    expect_text("error-event", "try 2", 2);
+    static const struct {
+        const char *text;
+        int tries;
+    } want[] = {{"try 3", 3}, {"try 3", 3},
+                {"try 3", 3}, {"try 3", 3},
+                {"try 3", 3}, {"try 2", 2},
+                {"try 2", 2}, {"try 2", 2},
+                {"try 2", 2}, {"try 2, with a text of some length", 2}};
+    static const char *const faults[] = {"429",    "408",       "409",     "500",         "503",
+                                         "no-end", "half-json", "garbage", "error-event", "reset"};
+    enum { N = sizeof faults / sizeof *faults };
+    struct tr_reply *r[N];
+    ask_each(faults, N, r);
+    for (int i = 0; i < N; i++) {
+        expect_reply(r[i], faults[i], want[i].text, want[i].tries);
+    }
 }
 
 static void test_retry_after(void **state)
 {
     (void)state;
-    static const char *const faults[] = {"429-second", "429-date"};
+    static const char *const faults[] = {"429-second", "429-date", "429-hour"};
+    struct tr_reply *r[3];
+    ask_each(faults, 3, r);
     for (int i = 0; i < 2; i++) {
-        struct tr_reply *r = ask(faults[i]);
-        assert_int_equal(r->code, KG_OK);
-        assert_true(strtod(r->text, NULL) >= 0.99);
-        assert_int_equal(r->usage.tries, 2);
-        tr_reply_free(r);
+        assert_int_equal(r[i]->code, KG_OK);
+        assert_true(strtod(r[i]->text, NULL) >= 0.99);
+        assert_int_equal(r[i]->usage.tries, 2);
+        tr_reply_free(r[i]);
     }
-    expect_error(ask("429-hour"), KG_E_IO, "it asks to wait 3600 s", 1);
+    expect_error(r[2], KG_E_IO, "it asks to wait 3600 s", 1);
 }
 
 /* A limit of the rate holds all requests back, not one alone. */
@@ -285,10 +292,15 @@ static void test_context_exceeded(void **state)
 static void test_no_chat_completion(void **state)
 {
     (void)state;
-    expect_error(ask("garbage-always"), KG_E_INPUT, "the body is no JSON (asked 3 times", 3);
-    expect_error(ask("other-json"), KG_E_INPUT, "there are no choices", 3);
-    expect_error(ask("page"), KG_E_INPUT, "answers with `text/html`", 3);
-    expect_error(ask("no-http"), KG_E_INPUT, "does not speak HTTP", 3);
+    static const char *const faults[] = {"garbage-always", "other-json", "page", "no-http"};
+    static const char *const words[] = {"the body is no JSON (asked 3 times",
+                                        "there are no choices", "answers with `text/html`",
+                                        "does not speak HTTP"};
+    struct tr_reply *r[4];
+    ask_each(faults, 4, r);
+    for (int i = 0; i < 4; i++) {
+        expect_error(r[i], KG_E_INPUT, words[i], 3);
+    }
 }
 
 /* The patience is short: each try reads 64 MB. */
