@@ -25,7 +25,7 @@ static enum kg_code add_reply(struct tr_checkpoint *c, const struct tr_message *
 static enum kg_code encode(struct tr_checkpoint *c, const struct tr_message *m, int n,
                            struct lm_ids *out, struct kg_err *err)
 {
-    struct lm_chat_message *chat = calloc((size_t)n, sizeof *chat);
+    struct lm_chat_message *chat = calloc((size_t)n + 1, sizeof *chat);
     if (chat == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for %d messages", n);
     }

@@ -38,7 +38,7 @@
 #undef curl_multi_setopt
 
 struct tr_curl {
-#define TR_CURL_FIELD(field, symbol) __typeof__(symbol) *field;
+#define TR_CURL_FIELD(field, symbol) __typeof__(&(symbol)) field; /* NOLINT: a name */
     TR_CURL_FUNCTIONS(TR_CURL_FIELD)
 #undef TR_CURL_FIELD
 };
