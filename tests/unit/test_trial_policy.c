@@ -129,6 +129,7 @@ static void test_key(void **state)
     expect_text("key", "yes", 1);
     unsetenv("OPENAI_API_KEY");
     expect_text("key/none", "no", 1);
+    expect_error(ask("401"), KG_E_USAGE, "it asks for a key ($OPENAI_API_KEY, --key-file)", 1);
     struct tr_policy_options o = options("key/file");
     o.key_file = path;
     assert_int_equal(open_fails(&o), KG_E_USAGE);
@@ -176,6 +177,11 @@ static void test_models(void **state)
     assert_int_equal(p.context(p.self), 4096);
     json_decref(j);
     p.close(p.self);
+    o = options("parameters");
+    o.model = NULL;
+    struct tr_reply *r = ask_with(&o);
+    assert_non_null(strstr(r->text, "\"max_tokens\": 4078,")); /* 4096 - 2 - 16 */
+    tr_reply_free(r);
     static const struct {
         const char *fault, *words;
         enum kg_code code;

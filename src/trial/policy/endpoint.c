@@ -25,6 +25,12 @@ static enum kg_code submit(void *self, const struct tr_ask *ask, struct kg_err *
     if (tr_request_make(e, ask, &f->body, &f->prompt_bytes, err) != KG_OK) {
         return err->code;
     }
+    f->reply = calloc(1, sizeof *f->reply);
+    if (f->reply == NULL) {
+        json_decref(f->body);
+        f->body = NULL;
+        return kg_fail_memory(err, KG_E_HOST, "endpoint: no memory for a reply");
+    }
     f->state = TR_WAITS;
     f->tag = ask->tag;
     f->seed = tr_request_seed(ask);

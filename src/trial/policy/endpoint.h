@@ -16,6 +16,9 @@
  * times, since it may be paid for. An endpoint that was never reached is given up after
  * TR_FIRST_SECONDS.
  *
+ * Where the window is known, the bound of a reply is what the prompt leaves of it by an estimate,
+ * at least 256 tokens.
+ *
  * A parameter that the endpoint names as unknown is left out from then on if it is `seed` or
  * `stream_options`; `max_tokens` becomes `max_completion_tokens`. The others would change what is
  * measured: KG_E_USAGE.

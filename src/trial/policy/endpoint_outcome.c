@@ -14,15 +14,14 @@ int64_t tr_tokens_of(size_t bytes)
 
 /* --- landing --- */
 
-static struct tr_reply *new_reply(struct tr_flight *f)
+/* The reply was allocated with the ask, so that landing cannot fail. */
+static struct tr_reply *fill(struct tr_flight *f)
 {
-    struct tr_reply *r = calloc(1, sizeof *r);
-    KG_ASSERT(r != NULL);
+    struct tr_reply *r = f->reply;
     r->tag = f->tag;
     r->logprob = NAN;
     r->usage.tries = f->tries;
     r->usage.seconds = f->tries > 0 ? (double)(kg_clock_ns() - f->first_ns) * 1e-9 : 0;
-    f->reply = r;
     f->state = TR_LANDED;
     f->landed = ++f->endpoint->landed;
     json_decref(f->body);
@@ -32,7 +31,7 @@ static struct tr_reply *new_reply(struct tr_flight *f)
 
 void tr_land(struct tr_flight *f, enum kg_code code, const char *message)
 {
-    struct tr_reply *r = new_reply(f);
+    struct tr_reply *r = fill(f);
     size_t n;
     r->code = kg_fail(&r->err, code, "%s: %s", f->endpoint->base, message);
     n = strlen(r->err.message);
@@ -53,7 +52,7 @@ static void land_reply(struct tr_flight *f)
     struct tr_completion *c = &f->got;
     const char *key = f->endpoint->key;
     size_t bytes = c->text.len + c->reasoning.len;
-    struct tr_reply *r = new_reply(f);
+    struct tr_reply *r = fill(f);
     r->text = taken(&c->text, key, &r->len);
     if (c->has_reasoning) {
         r->reasoning = taken(&c->reasoning, key, &r->reasoning_len);
@@ -141,10 +140,11 @@ static void on_refusal(struct tr_flight *f)
         return;
     }
     snprintf(text, sizeof text, "it %s (HTTP %d)%s%s%s",
-             status == 401 || status == 403  ? "refuses the key"
-             : status >= 300 && status < 400 ? "sends to another address, which must be named"
-             : fate == TR_FULL               ? "says that the conversation is too long"
-                                             : "refuses the request",
+             status == 401 && *e->key == '\0' ? "asks for a key ($OPENAI_API_KEY, --key-file)"
+             : status == 401 || status == 403 ? "refuses the key"
+             : status >= 300 && status < 400  ? "sends to another address, which must be named"
+             : fate == TR_FULL                ? "says that the conversation is too long"
+                                              : "refuses the request",
              status, w.text[0] != '\0' ? ": " : "", w.text,
              status == 404 && f->tries == 1 ? "; is the URL right, is the model's name?" : "");
     if (fate == TR_AGAIN) {

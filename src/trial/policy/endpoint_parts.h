@@ -28,7 +28,7 @@ struct tr_flight {
     int64_t due_ns;         /* of the next try */
     uint64_t landed;        /* its place among those that have landed */
     int tries, odd;         /* requests sent; answers that were no chat completion */
-    struct tr_reply *reply; /* of one that has landed */
+    struct tr_reply *reply; /* empty until it has landed; owned */
 
     /* of one try */
     CURL *easy;

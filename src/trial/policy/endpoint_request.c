@@ -5,7 +5,8 @@
 #include "base/hash.h"
 #include "trial/policy/endpoint_parts.h"
 
-#define MAX_BODY (256u << 20)
+#define MAX_BODY    (256u << 20)
+#define LEAST_REPLY 256 /* tokens that are asked for in any case */
 
 uint32_t tr_request_seed(const struct tr_ask *ask)
 {
@@ -36,6 +37,16 @@ static json_t *messages_of(const struct tr_ask *ask, size_t *bytes)
     return list;
 }
 
+/* vLLM refuses a prompt and a bound of the reply that exceed the window together. The estimate of
+ * the prompt is high for code and English. */
+static int64_t bound_of(const struct tr_endpoint *e, const struct tr_ask *ask, size_t bytes)
+{
+    int64_t most = ask->max_tokens > 0 ? ask->max_tokens : e->sampling.max_tokens;
+    int64_t room = e->sampling.context - tr_tokens_of(bytes) - (int64_t)16 * ask->n;
+    room = room > LEAST_REPLY ? room : LEAST_REPLY;
+    return e->sampling.context > 0 && room < most ? room : most;
+}
+
 enum kg_code tr_request_make(const struct tr_endpoint *e, const struct tr_ask *ask, json_t **out,
                              size_t *prompt_bytes, struct kg_err *err)
 {
@@ -44,8 +55,8 @@ enum kg_code tr_request_make(const struct tr_endpoint *e, const struct tr_ask *a
     json_t *body = json_pack("{s:o,s:o,s:f,s:f,s:I,s:I,s:b}", "model",
                              kg_json_text(e->model, strlen(e->model)), "messages", messages,
                              "temperature", s->temperature, "top_p", s->top_p, "max_tokens",
-                             (json_int_t)(ask->max_tokens > 0 ? ask->max_tokens : s->max_tokens),
-                             "seed", (json_int_t)tr_request_seed(ask), "stream", (int)e->stream);
+                             (json_int_t)bound_of(e, ask, *prompt_bytes), "seed",
+                             (json_int_t)tr_request_seed(ask), "stream", (int)e->stream);
     if (body == NULL || json_array_size(messages) != (size_t)ask->n) {
         json_decref(body);
         return kg_fail_memory(err, KG_E_HOST, "endpoint: no memory for a request");
