@@ -80,7 +80,8 @@ class Handler(BaseHTTPRequestHandler):
                 message[o["member"]] = o["reasoning"]
             choice = {"index": 0, "message": message, "finish_reason": finish}
             if o["logprobs"]:
-                choice["logprobs"] = {"content": [{"token": "a", "logprob": x} for x in o["logprobs"]]}
+                choice["logprobs"] = {"content": [{"token": "a", "logprob": x}
+                                                  for x in o["logprobs"]]}
             return {"id": "c", "object": "chat.completion", "model": o["model"],
                     "choices": [choice], **({"usage": usage} if o["usage"] else {})}
         events = [{"role": "assistant", "content": ""}]
@@ -131,7 +132,8 @@ class Handler(BaseHTTPRequestHandler):
         name = self.path.split("/")[1]
         ids = {"two": ["a-model", "another\u001b[31m"], "none": []}.get(name, ["tiny"])
         if name == "refused":
-            self.send(401, words("Incorrect API key provided: %s" % self.headers.get("Authorization")))
+            self.send(401, words("Incorrect API key provided: %s"
+                                 % self.headers.get("Authorization")))
         elif name == "page":
             self.send(200, "<html><body>Welcome</body></html>", "text/html")
         elif name == "loading" and self.count() == 1:
@@ -163,7 +165,8 @@ class Handler(BaseHTTPRequestHandler):
         self.say(json.dumps([[m["role"], m["content"]] for m in self.body["messages"]]))
 
     def on_key(self, n):
-        self.say("yes" if self.headers.get("Authorization") == "Bearer sk-secret-0123456789" else "no")
+        given = self.headers.get("Authorization")
+        self.say("yes" if given == "Bearer sk-secret-0123456789" else "no")
 
     def on_key_told(self, n):
         key = self.headers["Authorization"].split()[1]
@@ -407,7 +410,8 @@ class Handler(BaseHTTPRequestHandler):
         self.say("hello", model="tiny-%d" % n)
 
     def on_latin(self, n):
-        self.pieces(self.stream_of(self.completion("caf\u00e9")).replace(b"\xc3\xa9", b"\xe9"), 99, 0)
+        data = self.stream_of(self.completion("caf\u00e9"))
+        self.pieces(data.replace(b"\xc3\xa9", b"\xe9"), 99, 0)
 
     def on_parts(self, n):
         self.send(200, {"choices": [{"index": 0, "finish_reason": "stop", "message": {
