@@ -1,17 +1,18 @@
 """llama.cpp's server with a random model that is written here, for tests of a policy behind an
 endpoint. Needs the package xllamacpp, whose wheel holds the server.
 
-    llama_server.py FOLDER
+    llama_server.py FOLDER [WINDOW]
 
 Writes FOLDER/tiny.gguf, prints the server's address, serves until its standard input ends. The
-model is a llama of two layers over bytes with the template of ChatML; its window has 1024 tokens
-for each of two conversations. Exits with 3 where the package is not there."""
+model is a llama of two layers over bytes with the template of ChatML; its window has WINDOW tokens
+(1024) for each of two conversations. Exits with 3 where the package is not there."""
 import os
 import random
 import struct
 import sys
 
-LAYERS, WIDTH, INNER, HEADS, CONTEXT, SLOTS = 2, 64, 128, 4, 1024, 2
+LAYERS, WIDTH, INNER, HEADS, SLOTS = 2, 64, 128, 4, 2
+CONTEXT = int(sys.argv[2]) if len(sys.argv) > 2 else 1024
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
 TEMPLATE = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + "
             "message['content'] + '<|im_end|>' + '\n'}}{% endfor %}"
