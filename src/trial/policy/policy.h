@@ -57,10 +57,12 @@ struct tr_usage {
 
 /* code KG_OK: a reply. Else there is none, and err says why:
  *   KG_E_LIMIT      the conversation does not fit the context of the model
- *   KG_E_INPUT      the endpoint answered, again and again, what is no chat completion
+ *   KG_E_INPUT      the endpoint answered, again and again, what is no chat completion; of a
+ *                   checkpoint, the messages do not take turns
  *   KG_E_IO         the endpoint gave no reply, however often it was asked
  *   KG_E_USAGE      it refuses the key, the model or a parameter: no further ask can succeed
- *   KG_E_CANCELLED  tr_policy.cancel */
+ *   KG_E_CANCELLED  tr_policy.cancel
+ *   KG_E_HOST       no memory */
 struct tr_reply {
     uint64_t tag;
     enum kg_code code;
