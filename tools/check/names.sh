@@ -12,7 +12,7 @@ while IFS= read -r c; do
     case $c:$symbol in src/gym/pool/*:kgym_*) continue ;; esac # the calls of kgym.h
     echo "$c: $symbol does not begin with kg_, lm_ or rl_"
     bad=$((bad + 1))
-  done < <(nm -g --defined-only "$o" | awk '{print $3}' | grep -v -E '^(kg|lm|rl)_|^main$|^__(asan|ubsan|odr_asan)')
+  done < <(nm -g --defined-only "$o" | awk '{print $3}' | grep -v -E '^(kg|lm|rl|tr)_|^main$|^__(asan|ubsan|odr_asan)')
 done < <(files | grep '^src/.*\.c$' | grep -v '^src/runner/null/')
 [ "$seen" -gt 0 ] || { echo "no objects below $objects: run the check \`warnings\` first"; bad=1; }
 verdict names "$bad" "names without the prefix"
