@@ -107,19 +107,22 @@ const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first, trajectories, tallie
     "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \
     "verdict,reason,error,blame,message"
 
+/* Ids below the last page's; "": all, since every id is below `~`. A choice between two conditions
+ * instead would look at all earlier pages again. */
+#define BELOW(last) " AND id<CASE " last " WHEN '' THEN '~' ELSE " last " END"
 /* by: the condition that an index serves; the others filter what it finds. */
 #define LISTED(by)                                                                                 \
     "SELECT " COLUMNS " FROM jobs WHERE " by " AND (?1<0 OR state=?1)"                             \
-    " AND (?2='' OR problem=?2) AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4)"                 \
-    " AND (?5='' OR id<?5) ORDER BY id DESC LIMIT ?6"
+    " AND (?2='' OR problem=?2) AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4)" BELOW(          \
+        "?5") " ORDER BY id DESC LIMIT ?6"
 
 #define TRAJ                                                                                       \
     "SELECT id,key,body_hash,problem,grp,most,idle,created,due,segment,offset,len,sum,turns,seq,"  \
     "ended,how FROM trajectories WHERE "
 #define TURN "SELECT trajectory,n,hash,job,jobs,taken,segment,offset,len,sum FROM turns WHERE "
 #define TRAJ_LIST(by)                                                                              \
-    TRAJ by " AND (?1='' OR problem=?1) AND (?2='' OR grp=?2) AND (?3='' OR id<?3)"                \
-            " ORDER BY id DESC LIMIT ?4"
+    TRAJ by " AND (?1='' OR problem=?1) AND (?2='' OR grp=?2)" BELOW(                              \
+        "?3") " ORDER BY id DESC LIMIT ?4"
 
 const char *const kg_svc_sql[SQL_N] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -137,7 +140,8 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_EVENT] = "INSERT INTO events(ms,id,type,detail) VALUES(?1,?2,?3,?4)",
     [SQL_LANES] = "SELECT id,name,priority,waiting,served,device,"
                   "(SELECT sum(running) FROM lanes b WHERE b.name=lanes.name),"
-                  "(SELECT min(id) FROM jobs WHERE lane=lanes.id AND state=0)"
+                  "(SELECT min(id) FROM jobs INDEXED BY jobs_waiting"
+                  " WHERE lane=lanes.id AND state=0)"
                   " FROM lanes WHERE waiting>0",
     [SQL_CLAIM] = "UPDATE jobs SET state=1,attempts=attempts+1,fence=fence+1,claim=?2,worker=?3,"
                   "claim_until=?4,started=?5 WHERE id=?1 AND state=0",
@@ -151,13 +155,16 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_AGAIN] = "UPDATE jobs SET state=0,claim='',attempts=?2 WHERE id=?1",
     [SQL_REQUEUE] = "UPDATE jobs SET state=0,attempts=0,lane=?2,finished=0,segment='',offset=0,"
                     "len=0,sum='',error='',blame='',message='' WHERE id=?1",
-    [SQL_EXPIRED] = "SELECT id FROM jobs WHERE state=1 AND claim_until<=?1 LIMIT 1",
-    [SQL_LATE] = "SELECT id FROM jobs WHERE state=0 AND deadline>0 AND deadline<=?1 LIMIT 1",
+    [SQL_EXPIRED] = "SELECT id FROM jobs INDEXED BY jobs_claims"
+                    " WHERE state=1 AND claim_until<=?1 LIMIT 1",
+    [SQL_LATE] = "SELECT id FROM jobs INDEXED BY jobs_deadline"
+                 " WHERE state=0 AND deadline>0 AND deadline<=?1 LIMIT 1",
     [SQL_OLD_EVENTS] = "SELECT e.seq,e.ms,j.state>1 AND j.finished<=?2"
                        " FROM events e JOIN jobs j ON j.id=e.id"
                        " WHERE e.seq>?1 ORDER BY e.seq LIMIT ?3",
     [SQL_EVENT_DROP] = "DELETE FROM events WHERE seq=?1",
-    [SQL_EXTEND] = "UPDATE jobs SET claim_until=?1 WHERE state=1 AND claim_until<?1",
+    [SQL_EXTEND] = "UPDATE jobs INDEXED BY jobs_claims SET claim_until=?1"
+                   " WHERE state=1 AND claim_until<?1",
     [SQL_COUNT_UP] = "UPDATE counters SET n=n+1 WHERE name=?1",
     [SQL_TALLY_UP] = "UPDATE tallies SET n=n+1 WHERE verdict=?1 AND reason=?2 AND stage=?3",
     [SQL_TALLY_NEW] = "INSERT INTO tallies SELECT ?1,?2,?3,1"
