@@ -86,7 +86,7 @@ static double alone(double seconds, int group)
             job.key = json_string_value(json_object_get(j, "key"));
             job.task = json_string_value(json_object_get(j, "reply"));
             job.created_ms = kg_svc_now_ms();
-            kg_bench_need_ok(s->kind->submit(s, &job, 0, id, &known, &err), &err);
+            kg_bench_need_ok(s->kind->submit(s, &job, NULL, id, &known, &err), &err);
             kg_svc_job_deinit(&job);
             json_decref(j);
         }

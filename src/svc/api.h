@@ -9,10 +9,10 @@
 #include "svc/store.h"
 
 struct kg_svc_api_options {
-    int fd;             /* a socket that listens; taken */
-    const char *folder; /* of the segments */
-    const char *place;  /* of the store, as its kind takes it */
-    int64_t queue_limit;
+    int fd;                                 /* a socket that listens; taken */
+    const char *folder;                     /* of the segments */
+    const char *place;                      /* of the store, as its kind takes it */
+    int64_t queue_limit, queue_limit_token; /* jobs that may wait, and those of one token; 0: any */
     int64_t body_bytes;
     int64_t term_ms;          /* of a claim without renewal */
     const char *worker_token; /* of the local worker; NULL: none */

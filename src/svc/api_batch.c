@@ -34,14 +34,12 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err)
 {
     struct batch_op *o = (struct batch_op *)op;
-    int64_t most = o->api->o->queue_limit;
+    const struct kg_svc_room room = kg_svc_room_for(o->api, o->n - 1);
     (void)segments;
-    if (most > 0) {
-        most = most >= (int64_t)o->n ? most - (int64_t)o->n + 1 : -1;
-    }
     for (size_t i = 0; i < o->n; i++) {
-        if (store->kind->submit(store, &o->job[i], i == 0 ? most : 0, i == 0 ? o->first : o->other,
-                                i == 0 ? &o->known : &o->other_known, err) != KG_OK) {
+        if (store->kind->submit(store, &o->job[i], i == 0 ? &room : NULL,
+                                i == 0 ? o->first : o->other, i == 0 ? &o->known : &o->other_known,
+                                err) != KG_OK) {
             return err->code;
         }
     }

@@ -25,8 +25,9 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err)
 {
     struct submit_op *o = (struct submit_op *)op;
+    const struct kg_svc_room room = kg_svc_room_for(o->api, 0);
     (void)segments;
-    return store->kind->submit(store, &o->job, o->api->o->queue_limit, o->id, &o->known, err);
+    return store->kind->submit(store, &o->job, &room, o->id, &o->known, err);
 }
 
 static void done(struct kg_svc_op *op)

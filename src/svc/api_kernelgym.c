@@ -15,6 +15,7 @@ struct submission {
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
     enum form form;
+    char owner[KG_SVC_OWNER_LEN];
     struct kg_kernelgym_batch batch; /* of one task where it is not BATCH */
     struct task {
         struct kg_svc_job job;
@@ -22,7 +23,6 @@ struct submission {
         char older[KG_ULID_LEN]; /* to be cancelled; "": none */
         bool there;              /* the job was found and is joined, or is accepted */
         bool known, cancelled;   /* the store's answers: the job was there, the older one ended */
-        struct kg_err err;       /* USAGE: another request has the generation */
     } * task;                    /* [batch.n] */
     char (*id)[KG_ULID_LEN];     /* [batch.n] of the jobs */
     json_t *results;             /* of the first tasks, which have ended */
@@ -81,54 +81,67 @@ static enum kg_code place(struct submission *s, size_t i, struct kg_err *err)
     return code == KG_E_NOT_FOUND ? KG_OK : code;
 }
 
-/* No limit to the queue: these clients take a refusal for a failed task. */
-static enum kg_code submit(struct submission *s, size_t i, struct kg_svc_store *store)
+static bool is_submitted(const struct submission *s, size_t i)
+{
+    return !has_no_job(s, i) && !s->task[i].there;
+}
+
+static enum kg_code submit(struct submission *s, size_t i, const struct kg_svc_room *room,
+                           struct kg_svc_store *store, struct kg_err *err)
 {
     struct task *t = &s->task[i];
     const struct kg_svc_store_kind *kind = store->kind;
-    t->err = (struct kg_err)KG_ERR_INIT;
     kg_svc_job_deinit(&t->job);
     kg_svc_job_init(&t->job);
-    if (kg_svc_kernelgym_job(&s->batch.task[i], t->generation, &t->job, &t->err) != KG_OK ||
-        kind->submit(store, &t->job, 0, s->id[i], &t->known, &t->err) != KG_OK ||
-        t->older[0] == '\0') {
-        return t->err.code;
+    if (kg_svc_kernelgym_job(&s->batch.task[i], t->generation, &t->job, err) != KG_OK) {
+        return err->code;
     }
-    return kind->cancel(store, t->older, kg_svc_now_ms(), &t->cancelled, &t->err);
+    memcpy(t->job.owner, s->owner, sizeof s->owner);
+    if (kind->submit(store, &t->job, room, s->id[i], &t->known, err) != KG_OK ||
+        t->older[0] == '\0') {
+        return err->code;
+    }
+    return kind->cancel(store, t->older, kg_svc_now_ms(), &t->cancelled, err);
 }
 
-static bool is_answer(enum kg_code code)
-{
-    return code == KG_OK || code == KG_E_USAGE || code == KG_E_NOT_FOUND;
-}
-
+/* One chain, so all are accepted or none: the first asks for the room of all that follow. */
 static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err)
 {
     struct submission *s = (struct submission *)op;
+    size_t left = 0;
     (void)segments;
     for (size_t i = 0; i < s->batch.n; i++) {
-        if (!has_no_job(s, i) && !s->task[i].there && !is_answer(submit(s, i, store))) {
-            *err = s->task[i].err;
-            return err->code;
+        s->task[i].known = false;
+        left += is_submitted(s, i);
+    }
+    for (size_t i = 0; i < s->batch.n; i++) {
+        if (is_submitted(s, i)) {
+            const struct kg_svc_room room = kg_svc_room_for(s->api, --left);
+            if (submit(s, i, &room, store, err) != KG_OK) {
+                return err->code;
+            }
         }
     }
     return KG_OK;
 }
 
-/* Another request of the same id may have taken the generation meanwhile: the next one is tried. */
-static bool some_begin_anew(struct submission *s)
+/* Another request of the same id has taken a generation meanwhile, so the chain ended there: the
+ * next generation is tried. Those before it are accepted. */
+static bool begin_anew(struct submission *s)
 {
-    bool some = false;
+    size_t taken = s->batch.n;
     for (size_t i = 0; i < s->batch.n; i++) {
-        struct task *t = &s->task[i];
-        bool taken = !t->there && t->err.code == KG_E_USAGE;
-        t->there = !taken;
-        t->generation += taken;
-        some = some || taken;
+        taken = s->task[i].known ? i : taken;
     }
-    s->tries += some;
-    return some;
+    if (taken == s->batch.n || ++s->tries == GENERATIONS_TRIED) {
+        return false;
+    }
+    for (size_t i = 0; i < taken; i++) {
+        s->task[i].there = true;
+    }
+    s->task[taken].generation++;
+    return true;
 }
 
 /* --- answering --- */
@@ -145,6 +158,7 @@ static json_t *body_of(struct submission *s)
 
 static void ask_again(struct kg_svc_exchange *x, const char *what)
 {
+    kg_svc_header(x, "Retry-After", "5");
     kg_svc_reply_json(x, 503, json_pack("{s:s+}", "detail", what, ": ask again"));
 }
 
@@ -203,13 +217,13 @@ static void done(struct kg_svc_op *op)
 {
     struct submission *s = (struct submission *)op;
     double wait = s->form != BATCH && s->batch.task[0].polls ? 0 : WAIT_S;
-    bool recorded = op->err.code == KG_OK, again = recorded && some_begin_anew(s);
-    if (again && s->tries < GENERATIONS_TRIED) {
+    if (op->err.code == KG_E_USAGE && begin_anew(s)) {
         kg_svc_writer_post(s->api->writer, &s->op);
         return;
     }
-    if (!recorded || again) {
-        ask_again(s->x, "the task can't be recorded now");
+    if (op->err.code != KG_OK) {
+        ask_again(s->x,
+                  op->err.code == KG_E_FULL ? op->err.message : "the task can't be recorded now");
         destroy(s);
         return;
     }
@@ -248,6 +262,7 @@ static void post(struct kg_svc_exchange *x, struct kg_svc_api *a, enum form form
                              .form = form,
                              .results = json_array(),
                              .begun_ms = kg_svc_now_ms()};
+    memcpy(s->owner, kg_svc_request(x)->owner, sizeof s->owner);
     if (!read_one(s, &no)) {
         refuse(x, &no);
         destroy(s);

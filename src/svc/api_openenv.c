@@ -221,7 +221,8 @@ static void step(struct kg_svc_session *s)
     } else if (s->done) {
         kg_svc_session_error(s, "EXECUTION_ERROR", "", "the episode has ended: reset first");
     } else {
-        const struct kg_svc_turn_wish w = {.n = (int)s->turn + 1, .reply = s->message.reply};
+        const struct kg_svc_turn_wish w = {
+            .n = (int)s->turn + 1, .owner = s->owner, .reply = s->message.reply};
         s->asked = true;
         kg_svc_traj_take(s->api, s->id, &w, KG_SVC_SESSION_WAIT_S, on_turn, s);
     }
@@ -271,6 +272,7 @@ void kg_svc_get_ws(struct kg_svc_exchange *x, void *ctx)
     struct kg_svc_session *s = calloc(1, sizeof *s);
     KG_ASSERT(s != NULL);
     s->api = a;
+    memcpy(s->owner, kg_svc_request(x)->owner, sizeof s->owner);
     s->ws = kg_ws_accept(x, a->base, (size_t)a->o->body_bytes, &calls, s);
     if (s->ws == NULL) {
         free(s);

@@ -14,7 +14,8 @@ struct kg_svc_session {
     struct kg_svc_api *api;
     struct kg_ws *ws; /* NULL: it is gone */
     struct kg_openenv_message message;
-    bool asked; /* an answer of the trajectories is to come */
+    bool asked;                   /* an answer of the trajectories is to come */
+    char owner[KG_SVC_OWNER_LEN]; /* of its jobs */
     /* The episode; id "": none. */
     char id[KG_ULID_LEN];
     char name[KG_OPENENV_ID_MAX + 1]; /* the client's id for it; "": it has none */

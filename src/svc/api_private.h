@@ -129,10 +129,12 @@ struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
     const json_t *needs; /* list of words (offer.h); NULL: none */
 };
 
+/* The room that a job needs where `more` follow it, by the options. */
+struct kg_svc_room kg_svc_room_for(const struct kg_svc_api *a, size_t more);
 /* A job of it; 400 or 404 was answered where false. line: of a batch, for messages; -1: none. */
 bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
                      const struct kg_svc_ask_for *ask, int line, struct kg_svc_job *job);
-/* The same, without a request: *no says why where false. */
+/* The same, without a request: *no says why where false. The job has no owner yet. */
 bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int line,
                     struct kg_svc_job *job, struct kg_svc_refusal *no);
 /* Is this word a path, rather than a name of the suites (NAME, or NAME.jsonl#LINE)? */

@@ -60,13 +60,6 @@ static enum kg_code name_it(const struct reward *r, size_t i, struct kg_err *err
     return kg_svc_job_keep(&item->job, &item->job.key, key, (size_t)n, err);
 }
 
-/* How many jobs may wait where `left` more must fit, this one included. */
-static int64_t room_for(int64_t limit, size_t left)
-{
-    int64_t most = limit - (int64_t)left + 1;
-    return limit == 0 ? 0 : most > 0 ? most : -1;
-}
-
 /* All items are accepted or none: the first new one asks for the room of all that follow. */
 static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err)
@@ -74,9 +67,9 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
     struct reward *r = (struct reward *)op;
     (void)segments;
     for (size_t i = 0; i < r->n; i++) {
-        int64_t most = room_for(r->api->o->queue_limit, r->n - i);
+        const struct kg_svc_room room = kg_svc_room_for(r->api, r->n - i - 1);
         if (name_it(r, i, err) != KG_OK ||
-            store->kind->submit(store, &r->item[i].job, most, r->id[i], &r->item[i].known, err) !=
+            store->kind->submit(store, &r->item[i].job, &room, r->id[i], &r->item[i].known, err) !=
                 KG_OK) {
             return err->code;
         }

@@ -263,8 +263,16 @@ bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
     bool ok = kg_svc_try_job(a, ask, line, job, &no);
     if (!ok) {
         kg_svc_reply_error(x, no.status, no.code, no.field, "%s", no.message);
+        return false;
     }
-    return ok;
+    memcpy(job->owner, kg_svc_request(x)->owner, sizeof job->owner);
+    return true;
+}
+
+struct kg_svc_room kg_svc_room_for(const struct kg_svc_api *a, size_t more)
+{
+    return (struct kg_svc_room){
+        .most = a->o->queue_limit, .most_of_owner = a->o->queue_limit_token, .more = (int64_t)more};
 }
 
 /* --- parts of a request --- */

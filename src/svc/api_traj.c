@@ -169,6 +169,7 @@ void kg_svc_post_turn(struct kg_svc_exchange *x, void *ctx)
         return;
     }
     const struct kg_svc_turn_wish w = {.n = whole(body, "n"),
+                                       .owner = kg_svc_request(x)->owner,
                                        .reply = json_object_get(body, "reply"),
                                        .finish = kg_svc_body_text(x, body, "finish", &ok),
                                        .extra = cut[0].at,

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "svc/http_grammar.h"
 #include "svc/http_private.h"
 
@@ -186,6 +187,16 @@ static bool takes_share(struct kg_svc_exchange *x, const char *token)
     return true;
 }
 
+/* asked: as below. A token that nobody asked for is any word, and makes no other owner. */
+static void set_owner(struct kg_svc_exchange *x, const char *token, bool asked)
+{
+    char sum[KG_SHA256_HEX] = "0000000000000000";
+    if (asked && token != NULL) {
+        kg_sha256_hex(token, strlen(token), sum);
+    }
+    snprintf(x->request.owner, sizeof x->request.owner, "%.16s", sum);
+}
+
 /* asked: the server asked for tokens a moment ago. */
 static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool asked)
 {
@@ -203,6 +214,9 @@ static void enter(struct kg_svc_exchange *x, const struct kg_svc_route *r, bool 
         kg_svc_reply_error(x, 429, "too_many", "",
                            "the token has half of all requests open that can be: ask again");
     } else {
+        if (r->scope == KG_SVC_SUBMIT) {
+            set_owner(x, token, asked);
+        }
         r->handle(x, o->ctx);
     }
 }

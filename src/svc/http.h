@@ -44,6 +44,9 @@ struct kg_svc_request {
     const char *accept; /* Accept; "": none */
     const char *known;  /* If-None-Match; "": none */
     unsigned scopes;    /* of the token; all of them where the server asks for none */
+    /* Whose jobs a request submits: a hash of its token, or, where the server asks for none, one
+     * word for all. "" on routes of other scopes. */
+    char owner[17];
 };
 
 /* The request of an exchange; lives as long. */

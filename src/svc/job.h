@@ -19,6 +19,7 @@
 enum {
     KG_SVC_KEY_MAX = 200,       /* bytes of an idempotency key */
     KG_SVC_CLAIM_LEN = 33,      /* 32 hex digits and NUL */
+    KG_SVC_OWNER_LEN = 17,      /* 16 hex digits and NUL */
     KG_SVC_ATTEMPTS = 3,        /* then a job is dead */
     KG_SVC_TASK_MAX = 64 << 20, /* bytes of a job's task as JSON */
 };
@@ -62,6 +63,8 @@ struct kg_svc_job {
     const char *task;
     const char *batch; /* id of its batch; "": none */
     int64_t batch_at;  /* its line there, from 0 */
+    /* Whose it is: http.h, `owner`. For submit() alone; reads leave it "". */
+    char owner[KG_SVC_OWNER_LEN];
 
     enum kg_svc_state state;
     int attempts;                 /* that have begun and were not handed back */

@@ -38,6 +38,12 @@ enum {
     KG_SVC_MINUTES = 60
 };
 
+/* How many jobs may wait for one more to be accepted. 0: no limit. */
+struct kg_svc_room {
+    int64_t most, most_of_owner; /* of all, of the job's owner ("" has no limit) */
+    int64_t more; /* jobs of the same owner that follow in the group, and must fit as well */
+};
+
 struct kg_svc_slot {
     const char *lane;                 /* kg_svc_lane_name() of what it holds; "": nothing */
     int64_t held_ms;                  /* for how long */
@@ -145,11 +151,12 @@ struct kg_svc_store_kind {
     enum kg_code (*commit)(struct kg_svc_store *s, struct kg_err *err);
     void (*rollback)(struct kg_svc_store *s);
 
-    /* Accepts job, whose id, task, lane, priority, body_hash, created_ms the caller has set. Where
-     * a job has its key already: *known is true and *id [KG_ULID_LEN] is that job's; USAGE if that
-     * one asked for something else. FULL: `most` jobs wait already (0: no limit). */
-    enum kg_code (*submit)(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
-                           char id[KG_ULID_LEN], bool *known, struct kg_err *err);
+    /* Accepts job, whose id, task, lane, priority, owner, body_hash, created_ms the caller has set.
+     * Where a job has its key already: *known is true and *id [KG_ULID_LEN] is that job's; USAGE if
+     * that one asked for something else. FULL: there is no such room. room NULL: no limit. */
+    enum kg_code (*submit)(struct kg_svc_store *s, const struct kg_svc_job *job,
+                           const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
+                           struct kg_err *err);
     /* Claims at most one job for each slot: out [nslots], where of[i] is the slot of out[i]; *n of
      * them. The caller has initialised them and deinitialises all nslots. */
     enum kg_code (*claim)(struct kg_svc_store *s, const struct kg_svc_ask *ask,

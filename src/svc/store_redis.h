@@ -2,11 +2,12 @@
  *
  * Keys begin with "kgym:". A hash per job (job:ID) and the list of its events (life:ID); sorted
  * sets of waiting jobs for each lane (lane:PRIORITY/NAME/DEVICE), of lanes by when they were served
- * (lanes), of claims by deadline (claims), of waiting jobs by age and by deadline (waiting, late);
- * those that lists go by (all, state:N, problem:, verdict:, batch:); a stream of events; counts,
- * and those of the dashboard (tallies, bests, minutes); notices, in a hash and a sorted set for
- * each kind (notices:KIND, until:KIND). store_redis_traj.lua names those of trajectories.
- * store_redis.lua changes them, one call for each group.
+ * (lanes), of claims by deadline (claims), of waiting jobs by age and by deadline (waiting, late),
+ * and how many of each owner wait (owners); those that lists go by (all, state:N, problem:,
+ * verdict:, batch:); a stream of events; counts, and those of the dashboard (tallies, bests,
+ * minutes); notices, in a hash and a sorted set for each kind (notices:KIND, until:KIND).
+ * store_redis_traj.lua names those of trajectories. store_redis.lua changes them, one call for each
+ * group.
  *
  * A link is one connection, which comes back by itself: an operation that finds it broken tries
  * once, and then none does before the back-off is over (50 ms, doubled to 2 s). */
@@ -117,8 +118,11 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
 /* The same for an operation on a trajectory. */
 enum kg_code kg_svc_redis_give_traj(const struct kg_svc_redis_op *op, const redisReply *answer,
                                     struct kg_err *err) KG_MUST_USE;
+/* Fills *err with what the answer `full` says. */
+void kg_svc_redis_full(const redisReply *answer, struct kg_err *err);
 /* The arguments of a job that is submitted, in the script's order. */
-void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job, int64_t most);
+void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job,
+                          const struct kg_svc_room *room);
 
 /* A member of a struct that is a field of a hash. */
 struct kg_svc_redis_member {
@@ -148,8 +152,9 @@ extern const struct kg_svc_traj_rows kg_svc_redis_traj;
 
 /* --- the functions of the row, by file --- */
 
-enum kg_code kg_svc_redis_submit(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
-                                 char id[KG_ULID_LEN], bool *known, struct kg_err *err);
+enum kg_code kg_svc_redis_submit(struct kg_svc_store *s, const struct kg_svc_job *job,
+                                 const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
+                                 struct kg_err *err);
 enum kg_code kg_svc_redis_claim(struct kg_svc_store *s, const struct kg_svc_ask *ask,
                                 struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
 enum kg_code kg_svc_redis_renew(struct kg_svc_store *s, const char *id, const char *claim,

@@ -31,7 +31,7 @@ local function int(n) return string.format('%.0f', n) end
 -- --- what all operations share ---
 
 local FIELDS = {'state', 'attempts', 'fence', 'claim', 'worker', 'name', 'device', 'priority',
-                'created', 'deadline', 'problem'}
+                'created', 'deadline', 'problem', 'owner'}
 
 local function load(id)
   local v = call('HMGET', P .. 'job:' .. id, unpack(FIELDS))
@@ -61,12 +61,19 @@ end
 
 local function lane_of(j) return j.priority .. '/' .. j.name .. '/' .. j.device end
 
+-- How many of its owner's jobs wait. One that an older kgym has accepted has no owner.
+local function count_of_owner(j, n)
+  if not j.owner or j.owner == '' then return end
+  if call('HINCRBY', P .. 'owners', j.owner, n) == 0 then call('HDEL', P .. 'owners', j.owner) end
+end
+
 local function enter_lane(j, now)
   local lane = lane_of(j)
   call('ZADD', P .. 'lane:' .. lane, 0, j.id)
   call('ZADD', P .. 'lanes', 'NX', now, lane)
   call('ZADD', P .. 'waiting', j.created, j.id)
   if j.deadline ~= '0' then call('ZADD', P .. 'late', j.deadline, j.id) end
+  count_of_owner(j, 1)
 end
 
 local function leave_lane(j)
@@ -75,6 +82,7 @@ local function leave_lane(j)
   if call('ZCARD', P .. 'lane:' .. lane) == 0 then call('ZREM', P .. 'lanes', lane) end
   call('ZREM', P .. 'waiting', j.id)
   call('ZREM', P .. 'late', j.id)
+  count_of_owner(j, -1)
 end
 
 local function hold(j, n)
@@ -200,7 +208,8 @@ local op = {}
 
 function op.submit()
   local j = args({'id', 'key', 'body_hash', 'device', 'configuration', 'problem', 'priority',
-                  'deadline', 'batch', 'batch_at', 'created', 'task', 'name', 'most'})
+                  'deadline', 'batch', 'batch_at', 'created', 'task', 'name', 'most', 'most_of_owner',
+                  'more', 'owner'})
   local key = P .. 'job:' .. j.id
   return function()
     local other = j.key ~= '' and call('GET', P .. 'key:' .. j.key)
@@ -210,11 +219,15 @@ function op.submit()
     end
     if call('EXISTS', key) == 1 then return {'ok'} end -- sent again by a process in doubt
     local n = tonumber(call('HGET', P .. 'counts', 'state0') or '0')
-    if j.most ~= '0' and n >= tonumber(j.most) then return {'full', int(n)} end
+    local own = tonumber(j.owner ~= '' and call('HGET', P .. 'owners', j.owner) or '0')
+    if j.most ~= '0' and n + j.more >= tonumber(j.most) then return {'full', int(n)} end
+    if j.owner ~= '' and j.most_of_owner ~= '0' and own + j.more >= tonumber(j.most_of_owner) then
+      return {'full', int(own), 'owner'}
+    end
     call('HSET', key, 'id', j.id, 'key', j.key, 'body_hash', j.body_hash, 'device', j.device,
          'configuration', j.configuration, 'problem', j.problem, 'priority', j.priority,
          'deadline', j.deadline, 'batch', j.batch, 'batch_at', j.batch_at, 'created', j.created,
-         'task', j.task, 'name', j.name, 'attempts', '0', 'fence', '0')
+         'task', j.task, 'name', j.name, 'owner', j.owner, 'attempts', '0', 'fence', '0')
     if j.key ~= '' then call('SET', P .. 'key:' .. j.key, j.id) end
     call('ZADD', P .. 'all', 0, j.id)
     call('ZADD', P .. 'problem:' .. j.problem, 0, j.id)

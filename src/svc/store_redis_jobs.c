@@ -13,7 +13,7 @@ static struct kg_svc_redis *own(struct kg_svc_store *s)
 /* --- what is asked --- */
 
 enum kg_code kg_svc_redis_submit(struct kg_svc_store *store, const struct kg_svc_job *job,
-                                 int64_t most, char id[KG_ULID_LEN], bool *known,
+                                 const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
                                  struct kg_err *err)
 {
     struct kg_svc_redis *s = own(store);
@@ -25,17 +25,21 @@ enum kg_code kg_svc_redis_submit(struct kg_svc_store *store, const struct kg_svc
     op->u.submit.known = known;
     *known = false;
     snprintf(id, KG_ULID_LEN, "%s", job->id);
-    kg_svc_redis_add_job(s, job, most);
+    kg_svc_redis_add_job(s, job, room);
     return KG_OK;
 }
 
-void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job, int64_t most)
+void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job,
+                          const struct kg_svc_room *room)
 {
+    static const struct kg_svc_room any;
     char name[KG_SHA256_HEX];
+    room = room != NULL ? room : &any;
     kg_svc_lane_name(job, name);
-    kg_svc_redis_add(s, "ttttttiitiitti", job->id, job->key, job->body_hash, job->device,
+    kg_svc_redis_add(s, "ttttttiitiittiiit", job->id, job->key, job->body_hash, job->device,
                      job->configuration, job->problem, (int64_t)job->priority, job->deadline_ms,
-                     job->batch, job->batch_at, job->created_ms, job->task, name, most);
+                     job->batch, job->batch_at, job->created_ms, job->task, name, room->most,
+                     room->most_of_owner, room->more, job->owner);
 }
 
 /* Number of words, words, memory, isolation; -1: that of the slot before. */
@@ -223,6 +227,12 @@ static enum kg_code give_claims(const struct kg_svc_redis_op *op, const redisRep
     return KG_OK;
 }
 
+void kg_svc_redis_full(const redisReply *a, struct kg_err *err)
+{
+    kg_fail(err, KG_E_FULL, "%.20s jobs%s wait already", kg_svc_redis_text(a, 1),
+            kg_svc_redis_text(a, 2)[0] != '\0' ? " of this token" : "");
+}
+
 enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisReply *a,
                                struct kg_err *err)
 {
@@ -247,7 +257,7 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
         kg_fail(op->err, KG_E_USAGE, "the key belongs to job %.26s, which asked for something else",
                 kg_svc_redis_text(a, 1));
     } else if (strcmp(word, "full") == 0) {
-        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", kg_svc_redis_text(a, 1));
+        kg_svc_redis_full(a, op->err);
     } else if (strcmp(word, "none") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "no job %s", op->id);
     } else if (strcmp(word, "unknown") == 0) {

@@ -32,8 +32,9 @@ static enum kg_code open_traj(struct kg_svc_store *store, const struct kg_svc_tr
 }
 
 static enum kg_code take(struct kg_svc_store *store, const struct kg_svc_turn *t, int64_t due_ms,
-                         const char *lost, const struct kg_svc_job *job, int64_t most,
-                         char job_id[KG_ULID_LEN], bool *known, struct kg_err *err)
+                         const char *lost, const struct kg_svc_job *job,
+                         const struct kg_svc_room *room, char job_id[KG_ULID_LEN], bool *known,
+                         struct kg_err *err)
 {
     struct kg_svc_redis *s = own(store);
     struct kg_svc_redis_op *op = kg_svc_redis_op(s, "traj_take", OP_TRAJ_TAKE, t->trajectory, err);
@@ -46,7 +47,7 @@ static enum kg_code take(struct kg_svc_store *store, const struct kg_svc_turn *t
     *known = false;
     kg_svc_redis_add(s, "tittiitiitt", t->trajectory, t->n, t->hash, lost, t->taken_ms, due_ms,
                      p->segment, p->offset, p->len, p->sum, job->id);
-    kg_svc_redis_add_job(s, job, most);
+    kg_svc_redis_add_job(s, job, room);
     return KG_OK;
 }
 
@@ -82,7 +83,7 @@ static void refuse(const struct kg_svc_redis_op *op, const redisReply *a, const 
     if (strcmp(word, "none") == 0) {
         kg_fail(op->err, KG_E_NOT_FOUND, "no trajectory %s", op->id);
     } else if (strcmp(word, "full") == 0) {
-        kg_fail(op->err, KG_E_FULL, "%.20s jobs wait already", kg_svc_redis_text(a, 1));
+        kg_svc_redis_full(a, op->err);
     } else if (strcmp(word, "taken") == 0) {
         kg_fail(op->err, KG_E_USAGE,
                 "the key belongs to trajectory %.26s, which was opened with something else",

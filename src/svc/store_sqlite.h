@@ -14,6 +14,7 @@ enum sql {
     SQL_ROLLBACK,
     SQL_BY_KEY,
     SQL_WAITING,
+    SQL_WAITING_OF,
     SQL_LANE,
     SQL_SUBMIT,
     SQL_TASK_ADD,
@@ -71,6 +72,7 @@ enum sql {
     SQL_TURNS,
     SQL_TRAJ_LIST,
     SQL_TRAJ_LIST_PROBLEM,
+    SQL_TRAJ_LIST_GROUP,
     SQL_TRAJ_ENDED,
     SQL_TRAJ_DUE,
     SQL_TALLIES,
@@ -81,7 +83,7 @@ enum sql {
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
-enum { KG_SVC_SCHEMA = 5 };
+enum { KG_SVC_SCHEMA = 6 };
 /* Step i leads from schema i to i + 1. A step is never changed once it was published. */
 extern const char *const kg_svc_sql_steps[KG_SVC_SCHEMA];
 /* Brings a database to schema n by the steps that it lacks, each in a transaction of its own.
@@ -127,7 +129,7 @@ extern const struct kg_svc_traj_rows kg_svc_sqlite_traj;
 
 /* The functions of the row, by file. */
 enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *s, const struct kg_svc_job *job,
-                                  int64_t most, char id[KG_ULID_LEN], bool *known,
+                                  const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
                                   struct kg_err *err);
 enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *s, const struct kg_svc_ask *ask,
                                  struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);

@@ -69,11 +69,14 @@ static enum kg_code known_key(struct kg_svc_sqlite *s, const struct kg_svc_job *
                           id);
 }
 
-static enum kg_code room(struct kg_svc_sqlite *s, int64_t most, struct kg_err *err)
+/* owner NULL: of all. */
+static enum kg_code fit(struct kg_svc_sqlite *s, const char *owner, int64_t most, int64_t more,
+                        struct kg_err *err)
 {
     struct kg_err e = KG_ERR_INIT;
     int64_t n = 0;
-    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_WAITING, &e, "");
+    sqlite3_stmt *st = owner != NULL ? kg_svc_sql_bind(s, SQL_WAITING_OF, &e, "t", owner)
+                                     : kg_svc_sql_bind(s, SQL_WAITING, &e, "");
     while (st != NULL && kg_svc_sql_row(s, st, &e)) {
         n = sqlite3_column_int64(st, 0);
     }
@@ -81,12 +84,26 @@ static enum kg_code room(struct kg_svc_sqlite *s, int64_t most, struct kg_err *e
         *err = e;
         return e.code;
     }
-    return most == 0 || n < most ? KG_OK
-                                 : kg_fail(err, KG_E_FULL, "%lld jobs wait already", (long long)n);
+    return n + more < most ? KG_OK
+                           : kg_fail(err, KG_E_FULL, "%lld jobs%s wait already", (long long)n,
+                                     owner != NULL ? " of this token" : "");
+}
+
+static enum kg_code make_room(struct kg_svc_sqlite *s, const char *owner,
+                              const struct kg_svc_room *room, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    if (room != NULL && room->most > 0) {
+        code = fit(s, NULL, room->most, room->more, err);
+    }
+    if (code == KG_OK && room != NULL && room->most_of_owner > 0 && owner[0] != '\0') {
+        code = fit(s, owner, room->most_of_owner, room->more, err);
+    }
+    return code;
 }
 
 enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *store, const struct kg_svc_job *job,
-                                  int64_t most, char id[KG_ULID_LEN], bool *known,
+                                  const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
                                   struct kg_err *err)
 {
     struct kg_svc_sqlite *s = own(store);
@@ -95,13 +112,14 @@ enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *store, const struct kg_sv
         return err->code;
     }
     snprintf(id, KG_ULID_LEN, "%s", job->id);
-    if (room(s, most, err) != KG_OK || lane_of(s, job, job->created_ms, &lane, err) != KG_OK) {
+    if (make_room(s, job->owner, room, err) != KG_OK ||
+        lane_of(s, job, job->created_ms, &lane, err) != KG_OK) {
         return err->code;
     }
     sqlite3_stmt *st =
-        kg_svc_sql_bind(s, SQL_SUBMIT, err, "tttitttiitii", job->id, job->key, job->body_hash, lane,
-                        job->device, job->configuration, job->problem, (int64_t)job->priority,
-                        job->deadline_ms, job->batch, job->batch_at, job->created_ms);
+        kg_svc_sql_bind(s, SQL_SUBMIT, err, "tttitttiitiit", job->id, job->key, job->body_hash,
+                        lane, job->device, job->configuration, job->problem, (int64_t)job->priority,
+                        job->deadline_ms, job->batch, job->batch_at, job->created_ms, job->owner);
     if (kg_svc_sql_done(s, st, NULL, err) != KG_OK) {
         return err->code;
     }

@@ -99,8 +99,22 @@ static const char counters[] = "INSERT INTO counters SELECT " COUNTED(
             "new.") ",1)"
                     " ON CONFLICT(name) DO UPDATE SET n=n+1; END;";
 
-const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first, trajectories, tallies, notices,
-                                                     counters};
+/* How many jobs of each owner wait; and an index for the last filter of the lists. */
+static const char owners[] =
+    "ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+    "CREATE TABLE owners(name TEXT PRIMARY KEY, waiting INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TRIGGER owner_new AFTER INSERT ON jobs WHEN new.owner<>'' BEGIN"
+    " INSERT INTO owners VALUES(new.owner,1) ON CONFLICT(name) DO UPDATE SET waiting=waiting+1;"
+    " END;"
+    "CREATE TRIGGER owner_moved AFTER UPDATE OF state ON jobs"
+    " WHEN new.owner<>'' AND (old.state=0)<>(new.state=0) BEGIN"
+    " INSERT INTO owners VALUES(new.owner,new.state=0) ON CONFLICT(name) DO UPDATE SET"
+    "  waiting=waiting+(new.state=0)-(old.state=0);"
+    " DELETE FROM owners WHERE name=new.owner AND waiting=0; END;"
+    "CREATE INDEX trajectories_group ON trajectories(grp,id) WHERE grp<>'';";
+
+const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first,   trajectories, tallies,
+                                                     notices, counters,     owners};
 
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
@@ -130,11 +144,12 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_ROLLBACK] = "ROLLBACK",
     [SQL_BY_KEY] = "SELECT id,body_hash FROM jobs WHERE key=?1 AND key<>''",
     [SQL_WAITING] = "SELECT n FROM states WHERE state=0",
+    [SQL_WAITING_OF] = "SELECT waiting FROM owners WHERE name=?1",
     [SQL_LANE] = "INSERT INTO lanes(name,device,priority,waiting,running,served)"
                  " VALUES(?1,?2,?3,0,0,?4) ON CONFLICT(name,priority) DO UPDATE SET"
                  " served=CASE WHEN waiting=0 THEN excluded.served ELSE served END RETURNING id",
     [SQL_SUBMIT] = "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,0,0,'','',0,?12,"
-                   "0,0,'',0,0,'','','','','','')",
+                   "0,0,'',0,0,'','','','','','',?13)",
     [SQL_TASK_ADD] = "INSERT INTO tasks VALUES(?1,?2)",
     [SQL_TASK_DROP] = "DELETE FROM tasks WHERE id=?1",
     [SQL_EVENT] = "INSERT INTO events(ms,id,type,detail) VALUES(?1,?2,?3,?4)",
@@ -216,6 +231,7 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_TURNS] = TURN "trajectory=?1 AND n>=?2 ORDER BY n LIMIT ?3",
     [SQL_TRAJ_LIST] = TRAJ_LIST("1"),
     [SQL_TRAJ_LIST_PROBLEM] = TRAJ_LIST("problem=?1"),
+    [SQL_TRAJ_LIST_GROUP] = TRAJ_LIST("grp=?2 AND grp<>''"),
     [SQL_TRAJ_ENDED] = TRAJ "seq>0 AND seq>?1 ORDER BY seq LIMIT ?2",
     [SQL_TRAJ_DUE] = TRAJ "seq=0 AND due<=?1 ORDER BY due LIMIT ?2",
     [SQL_NOTICES] = "SELECT name,text,until FROM notices WHERE kind=?1 AND until>?2 ORDER BY name",

@@ -152,8 +152,9 @@ static enum kg_code may_take(struct kg_svc_sqlite *s, const struct kg_svc_turn *
 }
 
 static enum kg_code take(struct kg_svc_store *store, const struct kg_svc_turn *t, int64_t due_ms,
-                         const char *lost, const struct kg_svc_job *job, int64_t most,
-                         char job_id[KG_ULID_LEN], bool *known, struct kg_err *err)
+                         const char *lost, const struct kg_svc_job *job,
+                         const struct kg_svc_room *room, char job_id[KG_ULID_LEN], bool *known,
+                         struct kg_err *err)
 {
     struct kg_svc_sqlite *s = own(store);
     struct kg_svc_turn old;
@@ -167,7 +168,7 @@ static enum kg_code take(struct kg_svc_store *store, const struct kg_svc_turn *t
         return KG_OK;
     }
     *known = false;
-    if (kg_svc_sqlite_submit(store, job, most, job_id, &same_job, err) != KG_OK) {
+    if (kg_svc_sqlite_submit(store, job, room, job_id, &same_job, err) != KG_OK) {
         return err->code;
     }
     const struct kg_svc_place *p = &t->content;
@@ -245,11 +246,13 @@ static enum kg_code list(struct kg_svc_store *store, const struct kg_svc_traj_fi
 {
     struct kg_svc_sqlite *s = own(store);
     struct kg_err e = KG_ERR_INIT;
+    enum sql newest = f->group != NULL && f->group[0] != '\0' ? SQL_TRAJ_LIST_GROUP
+                      : f->problem != NULL                    ? SQL_TRAJ_LIST_PROBLEM
+                                                              : SQL_TRAJ_LIST;
     sqlite3_stmt *st =
         f->by == KG_SVC_TRAJ_NEWEST
-            ? kg_svc_sql_bind(s, f->problem != NULL ? SQL_TRAJ_LIST_PROBLEM : SQL_TRAJ_LIST, &e,
-                              "ttti", or_any(f->problem), or_any(f->group), or_any(f->after),
-                              (int64_t)f->limit)
+            ? kg_svc_sql_bind(s, newest, &e, "ttti", or_any(f->problem), or_any(f->group),
+                              or_any(f->after), (int64_t)f->limit)
             : kg_svc_sql_bind(s, f->by == KG_SVC_TRAJ_ENDED ? SQL_TRAJ_ENDED : SQL_TRAJ_DUE, &e,
                               "ii", f->above, (int64_t)f->limit);
     bool more = st != NULL;

@@ -11,6 +11,7 @@
 #include "svc/job.h"
 
 struct kg_svc_store;
+struct kg_svc_room;
 
 enum {
     KG_SVC_TURNS_MAX = 64,      /* turns of one trajectory */
@@ -72,8 +73,9 @@ struct kg_svc_traj_rows {
      * NOT_FOUND: no such trajectory. USAGE: it has ended; other content under n; n is not the
      * next, or beyond most_turns; KG_SVC_TURN_JOBS are lost. FULL: as of submit(). */
     enum kg_code (*take)(struct kg_svc_store *s, const struct kg_svc_turn *t, int64_t due_ms,
-                         const char *lost, const struct kg_svc_job *job, int64_t most,
-                         char job_id[KG_ULID_LEN], bool *known, struct kg_err *err);
+                         const char *lost, const struct kg_svc_job *job,
+                         const struct kg_svc_room *room, char job_id[KG_ULID_LEN], bool *known,
+                         struct kg_err *err);
     /* It is due later, if it is open and has that many turns; else nothing. */
     enum kg_code (*put_off)(struct kg_svc_store *s, const char *id, int64_t turns, int64_t due_ms,
                             struct kg_err *err);

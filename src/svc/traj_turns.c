@@ -139,8 +139,9 @@ static enum kg_code run_take(struct kg_svc_op *op, struct kg_svc_store *store,
         KG_OK) {
         return err->code;
     }
-    return store->kind->trajectories->take(store, &o->turn, o->due_ms, o->lost, &o->job,
-                                           o->who.api->o->queue_limit, o->job_id, &o->known, err);
+    const struct kg_svc_room room = kg_svc_room_for(o->who.api, 0);
+    return store->kind->trajectories->take(store, &o->turn, o->due_ms, o->lost, &o->job, &room,
+                                           o->job_id, &o->known, err);
 }
 
 static void end_take(struct take_op *o)
@@ -242,6 +243,7 @@ static bool prepare(struct take_op *o, const struct kg_svc_turn_wish *w,
         kg_svc_traj_refuse(&o->who, no.status, no.code, no.field, "%s", no.message);
         return false;
     }
+    snprintf(o->job.owner, sizeof o->job.owner, "%s", w->owner != NULL ? w->owner : "");
     o->turn.taken_ms = kg_svc_now_ms();
     o->due_ms = o->turn.taken_ms + (n == t->row.most_turns ? (int64_t)LOOK_MS : t->row.idle_ms);
     snprintf(o->turn.trajectory, sizeof o->turn.trajectory, "%s", t->row.id);

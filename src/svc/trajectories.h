@@ -37,6 +37,7 @@ struct kg_svc_traj_wish {
 
 struct kg_svc_turn_wish {
     int n;                     /* from 1 */
+    const char *owner;         /* of its job (http.h); NULL: none */
     json_t *reply;             /* a string; borrowed */
     const char *finish;        /* "stop", "length"; NULL: stop */
     const char *extra, *usage; /* JSON texts, which come back byte for byte; NULL: none */

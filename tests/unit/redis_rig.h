@@ -78,7 +78,7 @@ static enum kg_code submit(struct kg_svc_store *s, size_t n, const char *const *
         job.configuration = "{}";
         job.task = "{}";
         job.created_ms = T0;
-        (void)!kind->submit(s, &job, 0, ids[i], &known, &err);
+        (void)!kind->submit(s, &job, NULL, ids[i], &known, &err);
         kg_svc_job_deinit(&job);
     }
     return kind->commit(s, &err);

@@ -357,6 +357,28 @@ static void a_token_holds_half_of_the_requests_at_most(void **state)
     kg_buf_deinit(&out);
 }
 
+/* A token that fills the queue keeps no other one out. */
+static void a_token_fills_its_own_part_of_the_queue(void **state)
+{
+    static const char line[] = "{\"id\": \"%d\", \"problem\": \"silu\", \"reply\": \"\"}\n";
+    char token[KG_SVC_TOKEN_LEN], other[KG_SVC_TOKEN_LEN], three[256];
+    (void)state;
+    add("t", KG_SVC_SUBMIT, token);
+    add("o", KG_SVC_SUBMIT, other);
+    svc_start("--no-work --queue-limit-token 2");
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        n += snprintf(three + n, sizeof three - (size_t)n, line, i);
+    }
+    assert_int_equal(ask(token, "POST", "/v1/batches", three), 429);
+    assert_int_equal(ask(token, "POST", "/v1/evaluations", EMPTY), 202);
+    assert_int_equal(ask(token, "POST", "/v1/evaluations", EMPTY), 202);
+    assert_int_equal(ask(token, "POST", "/v1/evaluations", EMPTY), 429);
+    assert_int_equal(ask(other, "POST", "/v1/evaluations", EMPTY), 202);
+    assert_int_equal(kg_svc_tokens_revoke(store(), "o", &err), KG_OK);
+    assert_int_equal(ask(token, "POST", "/v1/evaluations", EMPTY), 429);
+}
+
 /* What a model has written is in no log, however much is logged. */
 static void logs_hold_no_replies(void **state)
 {
@@ -472,6 +494,7 @@ int main(void)
         T(each_scope_opens_its_routes),
         T(the_local_worker_has_a_token),
         T(a_token_holds_half_of_the_requests_at_most),
+        T(a_token_fills_its_own_part_of_the_queue),
         T(logs_hold_no_replies),
         T(an_api_process_is_confined),
         T(the_command_adds_lists_and_revokes),

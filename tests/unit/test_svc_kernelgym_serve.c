@@ -313,6 +313,25 @@ static void what_cannot_be_judged_gets_no_job(void **state)
     status_is("/status/p", "pending");
 }
 
+/* These clients take any refusal but 503 for a failed task. A batch waits whole, or not at all. */
+static void a_full_queue_takes_a_batch_whole_or_not_at_all(void **state)
+{
+    char one[1024], body[4096];
+    (void)state;
+    svc_start("--no-work --queue-limit 2");
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS)));
+    snprintf(one, sizeof one, "%s", ask("b1", ""));
+    snprintf(body, sizeof body, "{\"batch_id\": \"b\", \"tasks\": [%s, %s]}", one, ask("b2", ""));
+    json_t *j = svc_json(503, "POST", "/evaluate/batch", body);
+    assert_non_null(strstr(svc_text(j, "detail"), "1 jobs wait already: ask again"));
+    json_decref(j);
+    assert_int_equal(jobs_in("waiting"), 1);
+    json_decref(svc_json(200, "POST", "/evaluate", ask("u", POLLS)));
+    json_decref(svc_json(503, "POST", "/evaluate", ask("v", POLLS)));
+    json_decref(svc_json(200, "POST", "/evaluate", ask("t", POLLS))); /* it is there */
+    assert_int_equal(jobs_in("waiting"), 2);
+}
+
 static void another_class_makes_a_row(void **state)
 {
     struct kg_err err = KG_ERR_INIT;
@@ -376,6 +395,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_no_failed_task, svc_setup,
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_judged_gets_no_job, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(a_full_queue_takes_a_batch_whole_or_not_at_all, svc_setup,
+                                        svc_teardown),
         cmocka_unit_test_setup_teardown(another_class_makes_a_row, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(refusals_and_the_server_itself, svc_setup, svc_teardown),
     };

@@ -159,7 +159,7 @@ static void model_add(struct model *m, int l, int64_t now_ms)
     }
     model_first(m, l);
     assert_int_equal(kind->begin(store, &err), KG_OK);
-    (void)!kind->submit(store, &job, 0, id, &known, &err);
+    (void)!kind->submit(store, &job, NULL, id, &known, &err);
     assert_int_equal(kind->commit(store, &err), KG_OK);
     kg_svc_job_deinit(&job);
 }
@@ -303,7 +303,7 @@ static void lists_go_on_past_a_page(void **state)
         job.device = job.configuration = job.task = "x";
         job.batch = "B";
         job.batch_at = i;
-        (void)!kind->submit(store, &job, 0, id, &known, &err);
+        (void)!kind->submit(store, &job, NULL, id, &known, &err);
         kg_svc_job_deinit(&job);
     }
     assert_int_equal(kind->commit(store, &err), KG_OK);
@@ -351,7 +351,7 @@ static void a_page_looks_at_so_many_jobs(void **state)
         assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
         job.problem = "p";
         job.device = job.configuration = job.task = i == 0 ? "first" : "x";
-        (void)!kind->submit(store, &job, 0, id, &known, &err);
+        (void)!kind->submit(store, &job, NULL, id, &known, &err);
         if (i == 0) {
             memcpy(first, id, sizeof first);
         }

@@ -42,7 +42,9 @@ static enum kg_code commit_one(void)
 struct wish {
     const char *problem, *key, *hash;
     enum kg_svc_priority priority;
-    int64_t now_ms, deadline_ms, most;
+    int64_t now_ms, deadline_ms;
+    struct kg_svc_room room;
+    const char *owner;
 };
 
 /* Within a group. id: of the job; e: its answer. */
@@ -61,7 +63,8 @@ static void submit(const struct wish *w, char id[KG_ULID_LEN], bool *known, stru
     job.deadline_ms = w->deadline_ms;
     snprintf(job.body_hash, sizeof job.body_hash, "%s", w->hash != NULL ? w->hash : "h");
     *e = (struct kg_err)KG_ERR_INIT;
-    (void)!kind->submit(store, &job, w->most, id, known, e);
+    snprintf(job.owner, sizeof job.owner, "%s", w->owner != NULL ? w->owner : "");
+    (void)!kind->submit(store, &job, &w->room, id, known, e);
     kg_svc_job_deinit(&job);
 }
 
@@ -217,13 +220,56 @@ static void a_full_queue_refuses(void **state)
     (void)state;
     begin();
     for (int i = 0; i < 3; i++) {
-        submit(&(struct wish){.problem = "p", .most = 2}, id, &known, &e[i]);
+        submit(&(struct wish){.problem = "p", .room = {.most = 2}}, id, &known, &e[i]);
     }
     commit();
     for (int i = 0; i < 3; i++) {
         assert_int_equal(e[i].code, i < 2 ? KG_OK : KG_E_FULL);
     }
     assert_int_equal(stats().jobs[KG_SVC_WAITING], 2);
+}
+
+/* One owner's jobs wait: as many as it may have, also after some have left the queue and come back.
+ * Others are let in meanwhile. */
+static void an_owner_fills_its_own_part(void **state)
+{
+    static const struct kg_svc_room two = {.most_of_owner = 2},
+                                    both = {.most_of_owner = 2, .more = 1};
+    const struct wish a = {.problem = "p", .owner = "a", .room = two},
+                      b = {.problem = "q", .owner = "b", .room = two},
+                      two_of_a = {.problem = "p", .owner = "a", .room = both},
+                      nobody = {.problem = "p", .room = two};
+    char id[KG_ULID_LEN], gone[KG_ULID_LEN];
+    bool known;
+    struct kg_err e[6];
+    struct taken t;
+    (void)state;
+    begin();
+    submit(&a, id, &known, &e[0]);
+    submit(&two_of_a, id, &known, &e[1]);
+    submit(&a, gone, &known, &e[2]);
+    submit(&a, id, &known, &e[3]);
+    submit(&b, id, &known, &e[4]);
+    submit(&nobody, id, &known, &e[5]);
+    commit();
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(e[i].code, i == 1 || i == 3 ? KG_E_FULL : KG_OK);
+    }
+    assert_non_null(strstr(e[3].message, "2 jobs of this token"));
+    assert_true(claim("w", "", 0, T0, &t)); /* of a */
+    begin();
+    submit(&a, id, &known, &e[0]);
+    submit(&a, id, &known, &e[1]);
+    commit();
+    assert_int_equal(e[0].code, KG_OK);
+    assert_int_equal(e[1].code, KG_E_FULL);
+    assert_int_equal(end_as(kind->give_back, &t, T0), KG_OK); /* three wait */
+    begin();
+    assert_int_equal(kind->cancel(store, gone, T0, &known, &err), KG_OK);
+    submit(&a, id, &known, &e[0]);
+    commit();
+    assert_int_equal(e[0].code, KG_E_FULL);
+    assert_non_null(strstr(e[0].message, "2 jobs of this token"));
 }
 
 /* A batch is accepted whole or not at all, whoever asks at once or in commit(). */
@@ -233,6 +279,7 @@ static void after_a_refusal_a_chain_ends(void **state)
     bool known;
     struct kg_svc_job job;
     struct kg_err chain = KG_ERR_INIT, alone;
+    const struct kg_svc_room one = {.most = 1};
     (void)state;
     add("p", KG_SVC_NORMAL, T0, id);
     kg_svc_job_init(&job);
@@ -240,7 +287,7 @@ static void after_a_refusal_a_chain_ends(void **state)
     for (int64_t i = 0; i < 3; i++) {
         assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
         job.problem = job.device = job.configuration = job.task = "p";
-        if (kind->submit(store, &job, i == 0 ? 1 : 0, id, &known, &chain) != KG_OK) {
+        if (kind->submit(store, &job, i == 0 ? &one : NULL, id, &known, &chain) != KG_OK) {
             break;
         }
     }
@@ -483,7 +530,7 @@ static void add_needing(const char *needs, char id[KG_ULID_LEN])
     job.priority = KG_SVC_NORMAL;
     job.created_ms = T0;
     begin();
-    (void)!kind->submit(store, &job, 0, id, &known, &err);
+    (void)!kind->submit(store, &job, NULL, id, &known, &err);
     assert_int_equal(commit_one(), KG_OK);
     kg_svc_job_deinit(&job);
 }
@@ -941,6 +988,7 @@ static const struct plan {
     {SQL_TRAJ_GET, "trajectories USING PRIMARY KEY (id=?)"},
     {SQL_TURNS, "turns USING PRIMARY KEY (trajectory=? AND n>?)"},
     {SQL_TRAJ_LIST, "trajectories USING PRIMARY KEY (id<?)"},
+    {SQL_TRAJ_LIST_GROUP, "trajectories USING INDEX trajectories_group (grp=? AND id<?)"},
     {SQL_TRAJ_LIST_PROBLEM, "trajectories USING INDEX trajectories_problem (problem=? AND id<?)"},
     {SQL_TRAJ_ENDED, "trajectories USING INDEX trajectories_ended (seq>?)"},
     {SQL_TRAJ_DUE, "trajectories USING INDEX trajectories_due (due<?)"},
@@ -1131,9 +1179,9 @@ static void a_store_has_one_server(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define ALL                                                                                        \
     T(a_job_goes_through), T(a_key_names_one_job), T(a_full_queue_refuses),                        \
-        T(after_a_refusal_a_chain_ends), T(what_is_rolled_back_is_not_there),                      \
-        T(an_old_claim_is_refused), T(a_renewed_claim_lasts), T(three_attempts_then_dead),         \
-        T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),                               \
+        T(an_owner_fills_its_own_part), T(after_a_refusal_a_chain_ends),                           \
+        T(what_is_rolled_back_is_not_there), T(an_old_claim_is_refused), T(a_renewed_claim_lasts), \
+        T(three_attempts_then_dead), T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),  \
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
         T(a_device_must_offer_all_that_is_needed), T(a_notice_is_kept_until_its_time),             \
         T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none),        \

@@ -81,7 +81,8 @@ static enum kg_code take(const char *id, int64_t n, const char *hash, const char
     job.task = "{}";
     job.created_ms = T0;
     begin();
-    (void)!rows->take(store, &t, T0 + 1000 * n, lost, &job, most, job_id, known, &err);
+    (void)!rows->take(store, &t, T0 + 1000 * n, lost, &job, &(struct kg_svc_room){.most = most},
+                      job_id, known, &err);
     kg_svc_job_deinit(&job);
     return commit();
 }
@@ -358,7 +359,7 @@ static void what_is_rolled_back_is_not_there(void **state)
     assert_int_equal(kg_ulid_new(job.id, &err), KG_OK);
     job.problem = job.device = job.configuration = job.task = "p";
     begin();
-    (void)!rows->take(store, &t, T0, "", &job, 0, job_id, &known, &err);
+    (void)!rows->take(store, &t, T0, "", &job, NULL, job_id, &known, &err);
     kind->rollback(store);
     kg_svc_job_deinit(&job);
     assert_int_equal(waiting(), 0);

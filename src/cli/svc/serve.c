@@ -20,6 +20,7 @@ const char *const kg_cli_serve_flags[] = {"--host",
                                           "--no-work",
                                           "--jobs",
                                           "--queue-limit",
+                                          "--queue-limit-token",
                                           "--body-mb",
                                           "--term",
                                           "--store",
@@ -52,6 +53,8 @@ static const struct kg_opt table[] = {
     INT("jobs", jobs, 0, 512, "0", "", "Evaluations at once on this host; 0: as a batch has."),
     INT("queue_limit", queue_limit, 0, 100000000, "1000000", "",
         "Jobs that may wait; more are refused with 429. 0: no limit."),
+    INT("queue_limit_token", queue_limit_token, 0, 100000000, "500000", "",
+        "The same of one token's jobs, or of all requests without a token."),
     INT("body_mb", body_mb, 1, 1024, "64", "MB", "Largest body of a request."),
     REAL("term", term_s, 1, 3600, "30", "s",
          "A claim that its worker has not renewed for so long is taken back."),
@@ -82,6 +85,8 @@ static const char help_text[] =
     "  --no-work          judge nothing: jobs wait\n"
     "  --queue-limit N    jobs that may wait; more are refused with 429 (default\n"
     "                     1000000); 0: no limit\n"
+    "  --queue-limit-token N\n"
+    "                     the same of one token's jobs (default 500000)\n"
     "  --store URL        a store in Redis: redis://[user:password@]host:port[/db]\n"
     "  --store-file FILE  a file of yours alone that has this URL, so that no\n"
     "                     password is on the command line\n"
@@ -250,6 +255,7 @@ int kg_cmd_serve_api(int argc, char **argv)
         const struct kg_svc_api_options o = {.fd = KG_SVC_SERVE_FD,
                                              .folder = c.folder,
                                              .queue_limit = c.queue_limit,
+                                             .queue_limit_token = c.queue_limit_token,
                                              .body_bytes = c.body_mb << 20,
                                              .term_ms = (int64_t)(c.term_s * 1000),
                                              .worker_token = token,
