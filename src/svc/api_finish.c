@@ -41,7 +41,9 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
         return store->kind->give_back(store, &e, err);
     }
     if (json_is_string(record)) {
-        if (kg_svc_segments_append(segments, json_string_value(record), json_string_length(record),
+        /* First, since whoever may claim could else fill the disk with what no claim stands for. */
+        if (store->kind->holds(store, e.id, e.claim, e.fence, err) != KG_OK ||
+            kg_svc_segments_append(segments, json_string_value(record), json_string_length(record),
                                    &place, err) != KG_OK) {
             return err->code;
         }

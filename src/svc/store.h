@@ -164,6 +164,10 @@ struct kg_svc_store_kind {
     /* NOT_FOUND: not held (any more), or cancelled: its holder ends the attempt. */
     enum kg_code (*renew)(struct kg_svc_store *s, const char *id, const char *claim, int64_t fence,
                           int64_t until_ms, struct kg_err *err);
+    /* Is this the claim of the running attempt, before anything is kept for it? It answers at once,
+     * and knows the ends of the same group. NOT_FOUND: no, and the refusal is counted. */
+    enum kg_code (*holds)(struct kg_svc_store *s, const char *id, const char *claim, int64_t fence,
+                          struct kg_err *err);
     /* The job is done: its record is at e->record. NOT_FOUND. */
     enum kg_code (*finish)(struct kg_svc_store *s, const struct kg_svc_end *e, struct kg_err *err);
     /* The attempt failed by no fault of the job: it waits again, or is dead, with what e says.

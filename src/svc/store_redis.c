@@ -159,6 +159,7 @@ static int connects(const char *place)
     .submit = kg_svc_redis_submit,                                                                 \
     .claim = kg_svc_redis_claim,                                                                   \
     .renew = kg_svc_redis_renew,                                                                   \
+    .holds = kg_svc_redis_holds,                                                                   \
     .finish = kg_svc_redis_finish,                                                                 \
     .fail = kg_svc_redis_failed,                                                                   \
     .give_back = kg_svc_redis_give_back,                                                           \

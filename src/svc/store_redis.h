@@ -38,6 +38,7 @@ struct kg_svc_redis_op {
         OP_SUBMIT,
         OP_CLAIM,
         OP_CHANGE,
+        OP_END, /* of an attempt */
         OP_CANCEL,
         OP_EXPIRE,
         OP_TRAJ_OPEN, /* this one and those after it: store_redis_traj.c */
@@ -159,6 +160,8 @@ enum kg_code kg_svc_redis_claim(struct kg_svc_store *s, const struct kg_svc_ask 
                                 struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
 enum kg_code kg_svc_redis_renew(struct kg_svc_store *s, const char *id, const char *claim,
                                 int64_t fence, int64_t until_ms, struct kg_err *err);
+enum kg_code kg_svc_redis_holds(struct kg_svc_store *s, const char *id, const char *claim,
+                                int64_t fence, struct kg_err *err);
 enum kg_code kg_svc_redis_finish(struct kg_svc_store *s, const struct kg_svc_end *e,
                                  struct kg_err *err);
 enum kg_code kg_svc_redis_failed(struct kg_svc_store *s, const struct kg_svc_end *e,

@@ -97,6 +97,49 @@ enum kg_code kg_svc_redis_renew(struct kg_svc_store *store, const char *id, cons
     return KG_OK;
 }
 
+/* Does the group that is open end this attempt already? */
+static bool ends(const struct kg_svc_redis *s, const char *id)
+{
+    for (size_t i = 0; i < s->nops; i++) {
+        if (s->op[i].type == OP_END && strcmp(s->op[i].id, id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A read on the writer's link: nothing of the group has been sent. A claim that has ended never
+ * comes back, so this is right until the script looks again. */
+enum kg_code kg_svc_redis_holds(struct kg_svc_store *store, const char *id, const char *claim,
+                                int64_t fence, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    char key[64], number[24];
+    snprintf(key, sizeof key, "kgym:job:%.40s", id);
+    snprintf(number, sizeof number, "%lld", (long long)fence);
+    const char *const get[] = {"HMGET", key, "state", "claim", "fence"};
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 5, get);
+    if (r == NULL) {
+        return err->code;
+    }
+    bool there = kg_svc_redis_text(r, 0)[0] != '\0';
+    bool held = strcmp(kg_svc_redis_text(r, 0), "1") == 0 &&
+                strcmp(kg_svc_redis_text(r, 1), claim) == 0 &&
+                strcmp(kg_svc_redis_text(r, 2), number) == 0 && !ends(s, id);
+    freeReplyObject(r);
+    if (held) {
+        return KG_OK;
+    }
+    if (there) {
+        const struct kg_svc_count one = {.name = "refused", .n = 1};
+        if (kg_svc_redis_add_counts(store, &one, 1, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return there ? kg_fail(err, KG_E_NOT_FOUND, "the claim on job %.40s has ended", id)
+                 : kg_fail(err, KG_E_NOT_FOUND, "no job %.40s", id);
+}
+
 static enum kg_code end_attempt(struct kg_svc_store *store, const char *name,
                                 const struct kg_svc_end *e, struct kg_err *err)
 {
@@ -104,7 +147,7 @@ static enum kg_code end_attempt(struct kg_svc_store *store, const char *name,
     struct kg_svc_redis *s = own(store);
     char speedup[32];
     const struct kg_svc_place *p = e->record != NULL ? e->record : &nowhere;
-    if (kg_svc_redis_op(s, name, OP_CHANGE, e->id, err) == NULL) {
+    if (kg_svc_redis_op(s, name, OP_END, e->id, err) == NULL) {
         return err->code;
     }
     snprintf(speedup, sizeof speedup, "%.9g", e->speedup);

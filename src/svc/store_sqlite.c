@@ -222,6 +222,7 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .submit = kg_svc_sqlite_submit,
     .claim = kg_svc_sqlite_claim,
     .renew = kg_svc_sqlite_renew,
+    .holds = kg_svc_sqlite_holds,
     .finish = kg_svc_sqlite_finish,
     .fail = kg_svc_sqlite_failed,
     .give_back = kg_svc_sqlite_give_back,

@@ -135,6 +135,8 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *s, const struct kg_svc_ask
                                  struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
 enum kg_code kg_svc_sqlite_renew(struct kg_svc_store *s, const char *id, const char *claim,
                                  int64_t fence, int64_t until_ms, struct kg_err *err);
+enum kg_code kg_svc_sqlite_holds(struct kg_svc_store *s, const char *id, const char *claim,
+                                 int64_t fence, struct kg_err *err);
 enum kg_code kg_svc_sqlite_finish(struct kg_svc_store *s, const struct kg_svc_end *e,
                                   struct kg_err *err);
 enum kg_code kg_svc_sqlite_failed(struct kg_svc_store *s, const struct kg_svc_end *e,

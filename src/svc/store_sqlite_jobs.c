@@ -1,7 +1,6 @@
 /* The SQLite store: how a job's state changes. */
 #include <string.h>
 
-#include "base/rng.h"
 #include "svc/lanes.h"
 #include "svc/store_sqlite.h"
 
@@ -170,6 +169,17 @@ static enum kg_code end_job(struct kg_svc_sqlite *s, const struct kg_svc_end *e,
         return KG_OK;
     }
     return kg_svc_sql_done(s, kg_svc_sql_bind(s, SQL_TASK_DROP, err, "t", e->id), NULL, err);
+}
+
+enum kg_code kg_svc_sqlite_holds(struct kg_svc_store *store, const char *id, const char *claim,
+                                 int64_t fence, struct kg_err *err)
+{
+    const struct kg_svc_end e = {.id = id, .claim = claim, .fence = fence};
+    struct kg_svc_job job;
+    kg_svc_job_init(&job);
+    enum kg_code code = held(own(store), &e, &job, err);
+    kg_svc_job_deinit(&job);
+    return code;
 }
 
 enum kg_code kg_svc_sqlite_finish(struct kg_svc_store *store, const struct kg_svc_end *e,
@@ -365,27 +375,4 @@ enum kg_code kg_svc_sqlite_extend(struct kg_svc_store *store, int64_t until_ms, 
 {
     struct kg_svc_sqlite *s = own(store);
     return kg_svc_sql_done(s, kg_svc_sql_bind(s, SQL_EXTEND, err, "i", until_ms), NULL, err);
-}
-
-/* --- notices --- */
-
-enum kg_code kg_svc_sqlite_notice(struct kg_svc_store *store, const struct kg_svc_notice *notice,
-                                  int64_t now_ms, struct kg_err *err)
-{
-    struct kg_svc_sqlite *s = own(store);
-    int64_t changed = 0;
-    if (kg_svc_sql_done(s, kg_svc_sql_bind(s, SQL_NOTICES_OLD, err, "i", now_ms), NULL, err) !=
-        KG_OK) {
-        return err->code;
-    }
-    sqlite3_stmt *st =
-        notice->text != NULL
-            ? kg_svc_sql_bind(s, SQL_NOTICE, err, "ttit", notice->kind, notice->name,
-                              notice->until_ms, notice->text)
-            : kg_svc_sql_bind(s, SQL_NOTICE_DROP, err, "tt", notice->kind, notice->name);
-    if (kg_svc_sql_done(s, st, &changed, err) != KG_OK) {
-        return err->code;
-    }
-    return changed > 0 ? KG_OK
-                       : kg_fail(err, KG_E_NOT_FOUND, "no %s `%.100s`", notice->kind, notice->name);
 }

@@ -165,29 +165,6 @@ enum kg_code kg_svc_sqlite_events(struct kg_svc_store *store, int64_t after, con
     return e.code;
 }
 
-enum kg_code kg_svc_sqlite_notices(struct kg_svc_store *store, const char *kind, int64_t now_ms,
-                                   kg_svc_on_notice *each, void *ctx, struct kg_err *err)
-{
-    struct kg_svc_sqlite *s = (struct kg_svc_sqlite *)store;
-    struct kg_err e = KG_ERR_INIT;
-    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_NOTICES, &e, "ti", kind, now_ms);
-    bool more = st != NULL;
-    while (more && kg_svc_sql_row(s, st, &e)) {
-        const struct kg_svc_notice notice = {.kind = kind,
-                                             .name = text_of(st, 0),
-                                             .text = text_of(st, 1),
-                                             .until_ms = sqlite3_column_int64(st, 2)};
-        more = each(ctx, &notice);
-    }
-    if (st != NULL) {
-        sqlite3_reset(st);
-    }
-    if (e.code != KG_OK) {
-        *err = e;
-    }
-    return e.code;
-}
-
 enum kg_code kg_svc_sqlite_stats(struct kg_svc_store *store, struct kg_svc_stats *out,
                                  struct kg_err *err)
 {

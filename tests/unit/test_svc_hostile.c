@@ -14,6 +14,7 @@
 #include <glob.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -437,6 +438,45 @@ static void a_forged_record_harms_no_export(void **state)
     kg_buf_deinit(&out);
 }
 
+static int64_t bytes_of_segments(void)
+{
+    char pattern[256];
+    glob_t found;
+    struct stat st;
+    int64_t n = 0;
+    snprintf(pattern, sizeof pattern, "%s/store/segments/*", svc_folder());
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            assert_int_equal(stat(found.gl_pathv[i], &st), 0);
+            n += st.st_size;
+        }
+        globfree(&found);
+    }
+    return n;
+}
+
+/* Else a token of workers could fill the disk. */
+static void an_answer_without_a_claim_leaves_nothing(void **state)
+{
+    enum { N = 5 };
+    (void)state;
+    svc_start("--no-work");
+    json_decref(
+        svc_json(202, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"a\"}"));
+    json_t *claimed = svc_stub_claim("cpu");
+    for (int i = 0; i < N; i++) {
+        json_t *other = json_deep_copy(claimed);
+        json_object_set_new(other, "fence", json_integer(2));
+        svc_stub_finish(other, SVC_STUB_RECORD("\"ok\""), "ok", 409);
+    }
+    assert_int_equal(bytes_of_segments(), 0);
+    json_t *j = svc_json(200, "GET", "/v1/stats", "");
+    assert_int_equal(json_integer_value(json_object_get(j, "answers_refused")), N);
+    json_decref(j);
+    svc_stub_finish(claimed, SVC_STUB_RECORD("\"ok\""), "ok", 200);
+    assert_true(bytes_of_segments() > 0);
+}
+
 /* --- short terms --- */
 
 /* A job that runs for several terms ends with its record: before its claim runs out it is renewed
@@ -471,6 +511,7 @@ int main(void)
         T(what_is_understood_in_part_is_refused),
         T(who_has_gone_holds_no_request),
         T(a_forged_record_harms_no_export),
+        T(an_answer_without_a_claim_leaves_nothing),
         T(a_job_outlives_a_short_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

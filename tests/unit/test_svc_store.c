@@ -354,6 +354,35 @@ static enum kg_code renew(const struct taken *t, int64_t until_ms)
     return commit_one();
 }
 
+/* It answers within its group, where an end that nobody has committed counts already. */
+static void what_is_not_held_is_known_at_once(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    struct kg_err e = KG_ERR_INIT, no[3] = {KG_ERR_INIT, KG_ERR_INIT, KG_ERR_INIT};
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("w", "", 0, T0, &t));
+    const struct kg_svc_end end = {.id = t.id, .claim = t.claim, .fence = t.fence, .now_ms = T0};
+    begin();
+    assert_int_equal(kind->holds(store, t.id, t.claim, t.fence, &e), KG_OK);
+    assert_int_equal(kind->holds(store, t.id, t.claim, t.fence + 1, &no[0]), KG_E_NOT_FOUND);
+    assert_int_equal(kind->holds(store, t.id, "other", t.fence, &no[1]), KG_E_NOT_FOUND);
+    (void)!kind->finish(store, &end, &e);
+    assert_int_equal(kind->holds(store, t.id, t.claim, t.fence, &no[2]), KG_E_NOT_FOUND);
+    commit();
+    assert_int_equal(e.code, KG_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(no[i].code, KG_E_NOT_FOUND);
+    }
+    assert_int_equal(stats().refused, 3);
+    assert_int_equal(state_of(id, NULL), KG_SVC_DONE);
+    begin();
+    assert_int_equal(kind->holds(store, "01ARZ3NDEKTSV4RRFFQ69G5FAV", t.claim, 1, &e),
+                     KG_E_NOT_FOUND);
+    commit();
+}
+
 static void a_renewed_claim_lasts(void **state)
 {
     char id[KG_ULID_LEN];
@@ -1180,7 +1209,8 @@ static void a_store_has_one_server(void **state)
 #define ALL                                                                                        \
     T(a_job_goes_through), T(a_key_names_one_job), T(a_full_queue_refuses),                        \
         T(an_owner_fills_its_own_part), T(after_a_refusal_a_chain_ends),                           \
-        T(what_is_rolled_back_is_not_there), T(an_old_claim_is_refused), T(a_renewed_claim_lasts), \
+        T(what_is_rolled_back_is_not_there), T(an_old_claim_is_refused),                           \
+        T(what_is_not_held_is_known_at_once), T(a_renewed_claim_lasts),                            \
         T(three_attempts_then_dead), T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),  \
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
         T(a_device_must_offer_all_that_is_needed), T(a_notice_is_kept_until_its_time),             \
