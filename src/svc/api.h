@@ -13,6 +13,7 @@ struct kg_svc_api_options {
     const char *folder;                     /* of the segments */
     const char *place;                      /* of the store, as its kind takes it */
     int64_t queue_limit, queue_limit_token; /* jobs that may wait, and those of one token; 0: any */
+    int64_t free_bytes; /* that the disk of the folder must have for a job to be accepted; 0: any */
     int64_t body_bytes;
     int64_t term_ms;          /* of a claim without renewal */
     const char *worker_token; /* of the local worker; NULL: none */

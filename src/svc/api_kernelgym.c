@@ -271,6 +271,7 @@ static void post(struct kg_svc_exchange *x, struct kg_svc_api *a, enum form form
     s->task = calloc(s->batch.n, sizeof *s->task);
     s->id = calloc(s->batch.n, sizeof *s->id);
     KG_ASSERT(s->task != NULL && s->id != NULL);
+    bool some = false;
     for (size_t i = 0; i < s->batch.n; i++) {
         kg_svc_job_init(&s->task[i].job);
         if (!has_no_job(s, i) && place(s, i, &err) != KG_OK) {
@@ -278,6 +279,12 @@ static void post(struct kg_svc_exchange *x, struct kg_svc_api *a, enum form form
             destroy(s);
             return;
         }
+        some = some || is_submitted(s, i);
+    }
+    if (some && !kg_svc_has_space(a)) {
+        ask_again(x, "the service's disk is full");
+        destroy(s);
+        return;
     }
     kg_svc_writer_post(a->writer, &s->op);
 }

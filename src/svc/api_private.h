@@ -129,6 +129,10 @@ struct kg_svc_ask_for { /* what a body, or the query of a batch, asks for */
     const json_t *needs; /* list of words (offer.h); NULL: none */
 };
 
+/* Has the disk of the folder the space that the options ask for? (api_ready.c) Else a job is
+ * refused with 503 and these words. */
+bool kg_svc_has_space(const struct kg_svc_api *a);
+#define KG_SVC_DISK_FULL "the service's disk is full: ask again later"
 /* The room that a job needs where `more` follow it, by the options. */
 struct kg_svc_room kg_svc_room_for(const struct kg_svc_api *a, size_t more);
 /* A job of it; 400 or 404 was answered where false. line: of a batch, for messages; -1: none. */

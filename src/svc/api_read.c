@@ -229,29 +229,3 @@ void kg_svc_get_live(struct kg_svc_exchange *x, void *ctx)
     (void)ctx;
     kg_svc_reply_json(x, 200, json_pack("{s:b}", "live", 1));
 }
-
-/* Ready: a group of the store's thread goes through. */
-struct ready_op {
-    struct kg_svc_op op;
-    struct kg_svc_exchange *x;
-};
-
-static void ready_done(struct kg_svc_op *op)
-{
-    struct ready_op *o = (struct ready_op *)op;
-    if (op->err.code == KG_OK) {
-        kg_svc_reply_json(o->x, 200, json_pack("{s:b}", "ready", 1));
-    } else {
-        kg_svc_answer_error(o->x, &op->err, "");
-    }
-    free(o);
-}
-
-void kg_svc_get_ready(struct kg_svc_exchange *x, void *ctx)
-{
-    struct kg_svc_api *a = ctx;
-    struct ready_op *o = calloc(1, sizeof *o);
-    KG_ASSERT(o != NULL);
-    *o = (struct ready_op){.op = {.done = ready_done}, .x = x};
-    kg_svc_writer_post(a->writer, &o->op);
-}

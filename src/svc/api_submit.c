@@ -228,6 +228,9 @@ bool kg_svc_try_job(struct kg_svc_api *a, const struct kg_svc_ask_for *ask, int 
 {
     struct kg_buf text[4]; /* problem, configuration, task, key */
     char class[KG_SVC_DEVICE_MAX] = "", device[KG_SVC_DEVICE_MAX] = "";
+    if (line <= 0 && !kg_svc_has_space(a)) { /* once for a batch */
+        return kg_svc_refuse(no, 503, "disk_full", "", KG_SVC_DISK_FULL);
+    }
     for (int i = 0; i < 4; i++) {
         kg_buf_init(&text[i], i == 2 ? KG_SVC_TASK_MAX : 64u << 10);
     }
@@ -262,6 +265,9 @@ bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
     struct kg_svc_refusal no;
     bool ok = kg_svc_try_job(a, ask, line, job, &no);
     if (!ok) {
+        if (no.status == 503) {
+            kg_svc_header(x, "Retry-After", "5");
+        }
         kg_svc_reply_error(x, no.status, no.code, no.field, "%s", no.message);
         return false;
     }

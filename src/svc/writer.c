@@ -21,7 +21,8 @@ struct kg_svc_writer {
     pthread_cond_t cond;
     struct list posted, finished; /* under mutex */
     bool ends;
-    int wake; /* eventfd */
+    bool failed; /* of the loop's thread */
+    int wake;    /* eventfd */
     struct event *event;
 };
 
@@ -123,6 +124,8 @@ static void deliver(struct kg_svc_writer *w)
     bool any = op != NULL;
     while (op != NULL) {
         struct kg_svc_op *next = op->next;
+        bool failed = op->err.code == KG_E_IO || op->err.code == KG_E_HOST;
+        w->failed = failed || (w->failed && !(op->writes && op->err.code == KG_OK));
         op->done(op);
         op = next;
     }
@@ -137,6 +140,11 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
     (void)what;
     (void)!read(fd, &n, sizeof n);
     deliver(arg);
+}
+
+bool kg_svc_writer_has_failed(const struct kg_svc_writer *w)
+{
+    return w->failed;
 }
 
 enum kg_code kg_svc_writer_open(struct event_base *base, struct kg_svc_store *store,

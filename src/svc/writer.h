@@ -20,6 +20,7 @@ struct kg_svc_op {
     enum kg_code (*run)(struct kg_svc_op *op, struct kg_svc_store *store,
                         struct kg_svc_segments *segments, struct kg_err *err);
     void (*done)(struct kg_svc_op *op);
+    bool writes;       /* it changes something in any case, so its success shows that others may */
     struct kg_err err; /* of the last run, or of the commit */
     struct kg_svc_op *next;
 };
@@ -32,6 +33,9 @@ enum kg_code kg_svc_writer_open(struct event_base *base, struct kg_svc_store *st
                                 struct kg_err *err) KG_MUST_USE;
 /* What was posted is done first. NULL is nothing. */
 void kg_svc_writer_close(struct kg_svc_writer *w);
+/* Could the store not do something, and has nothing that `writes` gone through since? Of the loop.
+ */
+bool kg_svc_writer_has_failed(const struct kg_svc_writer *w);
 void kg_svc_writer_post(struct kg_svc_writer *w, struct kg_svc_op *op);
 
 #endif

@@ -70,6 +70,40 @@ static int post_large(int number, struct kg_buf *body, struct kg_buf *answer)
     return svc_request("POST", "/v1/evaluations", "", body->data, body->len, answer);
 }
 
+/* By any way in, in the words of each, before the last bytes are gone. */
+static void nothing_new_is_accepted(void)
+{
+    static const struct {
+        const char *path, *body, *member, *word;
+    } ways[] = {
+        {"/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"a\"}", "code", "disk_full"},
+        {"/v1/batches", "{\"id\": \"a\", \"problem\": \"silu\", \"reply\": \"a\"}", "code",
+         "disk_full"},
+        {"/v1/reward", "{\"prompt\": \"a\", \"response\": \"a\", \"label\": \"silu\"}", "code",
+         "disk_full"},
+        {"/v1/trajectories", "{\"problem\": \"silu\"}", "code", "disk_full"},
+        {"/evaluate",
+         "{\"task_id\": \"t\", \"reference_code\": \"class Model: pass\", \"kernel_code\": "
+         "\"class ModelNew: pass\"}",
+         "detail", "the service's disk is full: ask again"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        json_t *j = svc_json(503, "POST", ways[i].path, ways[i].body);
+        assert_string_equal(svc_text(j, ways[i].member), ways[i].word);
+        json_decref(j);
+    }
+    json_t *j = svc_json(503, "GET", "/v1/ready", "");
+    assert_string_equal(svc_text(j, "code"), "disk_full");
+    json_decref(j);
+    assert_int_equal(svc_request("GET", "/v1/live", "", "", 0, NULL), 200);
+    j = svc_json(200, "GET", "/v1/evaluations?limit=1", "");
+    const json_t *job = json_array_get(json_object_get(j, "evaluations"), 0);
+    char path[64];
+    snprintf(path, sizeof path, "/v1/evaluations/%s", svc_text(job, "id"));
+    assert_int_equal(svc_request("DELETE", path, "", "", 0, NULL), 200); /* that makes room */
+    json_decref(j);
+}
+
 static void a_full_disk_refuses_and_keeps(void **state)
 {
     enum { MOST = 200 };
@@ -85,7 +119,8 @@ static void a_full_disk_refuses_and_keeps(void **state)
     }
     kg_buf_init(&body, MIB);
     kg_buf_init(&answer, MIB);
-    svc_start("--no-work");
+    svc_start("--no-work --free-mb 0");
+    assert_int_equal(svc_request("GET", "/v1/ready", "", "", 0, NULL), 200);
     while (accepted < MOST && (status = post_large(accepted, &body, &answer)) == 202) {
         accepted++;
     }
@@ -93,13 +128,17 @@ static void a_full_disk_refuses_and_keeps(void **state)
     assert_true(accepted > 0);
     assert_int_equal(jobs_in("waiting"), accepted);
     assert_int_equal(post_large(accepted, &body, &answer), 503);
+    assert_int_equal(svc_request("GET", "/v1/ready", "", "", 0, NULL), 503);
     assert_int_equal(mount("none", path, "tmpfs", MS_REMOUNT, "size=64m"), 0);
+    assert_int_equal(svc_request("GET", "/v1/ready", "", "", 0, NULL), 200);
     assert_int_equal(post_large(accepted, &body, &answer), 202); /* there is room again */
     assert_int_equal(post_large(0, &body, &answer), 202);
     assert_int_equal(jobs_in("waiting"), accepted + 1);
     assert_int_equal(svc_end(SIGKILL), -1);
-    svc_start("--no-work");
+    svc_start("--no-work --free-mb 32");
     assert_int_equal(jobs_in("waiting"), accepted + 1);
+    assert_int_equal(mount("none", path, "tmpfs", MS_REMOUNT, "size=16m"), 0);
+    nothing_new_is_accepted();
     assert_int_equal(svc_end(SIGTERM), 0);
     assert_int_equal(umount2(path, MNT_DETACH), 0);
     kg_buf_deinit(&body);

@@ -21,6 +21,7 @@ const char *const kg_cli_serve_flags[] = {"--host",
                                           "--jobs",
                                           "--queue-limit",
                                           "--queue-limit-token",
+                                          "--free-mb",
                                           "--body-mb",
                                           "--term",
                                           "--store",
@@ -55,6 +56,10 @@ static const struct kg_opt table[] = {
         "Jobs that may wait; more are refused with 429. 0: no limit."),
     INT("queue_limit_token", queue_limit_token, 0, 100000000, "500000", "",
         "The same of one token's jobs, or of all requests without a token."),
+    INT("free_mb", free_mb, 0, 1000000000, "128", "MB",
+        "Space that the disk of the folder must have for a job to be accepted; else 503. Records "
+        "of "
+        "jobs that run need it."),
     INT("body_mb", body_mb, 1, 1024, "64", "MB", "Largest body of a request."),
     REAL("term", term_s, 1, 3600, "30", "s",
          "A claim that its worker has not renewed for so long is taken back."),
@@ -91,6 +96,8 @@ static const char help_text[] =
     "  --store-file FILE  a file of yours alone that has this URL, so that no\n"
     "                     password is on the command line\n"
     "  --store-relaxed    take a Redis that may lose what it has accepted\n"
+    "  --free-mb N        space that the disk must have for a job to be accepted\n"
+    "                     (default 128)\n"
     "  --body-mb N        largest body of a request (default 64)\n"
     "  --term S           a claim that its worker has not renewed for so many seconds\n"
     "                     is taken back (default 30)\n"
@@ -256,6 +263,7 @@ int kg_cmd_serve_api(int argc, char **argv)
                                              .folder = c.folder,
                                              .queue_limit = c.queue_limit,
                                              .queue_limit_token = c.queue_limit_token,
+                                             .free_bytes = c.free_mb << 20,
                                              .body_bytes = c.body_mb << 20,
                                              .term_ms = (int64_t)(c.term_s * 1000),
                                              .worker_token = token,

@@ -7,7 +7,7 @@
 
 struct kg_serve_config {
     char host[64], folder[1024], store[1024], store_file[1024];
-    int64_t port, jobs, queue_limit, queue_limit_token, body_mb;
+    int64_t port, jobs, queue_limit, queue_limit_token, free_mb, body_mb;
     double term_s;
     bool work, store_relaxed;
     int kernelgym_precision;
