@@ -73,11 +73,21 @@ static const char *text_of(sqlite3_stmt *st, int column)
     return t != NULL ? (const char *)t : "";
 }
 
+/* All rows that may name a piece of a segment. A store of schema 1 has no trajectories. */
+static const char *places(int schema)
+{
+#define OF_JOBS "SELECT id,segment,offset,len,sum,1 job FROM jobs"
+    return schema < 2 ? OF_JOBS
+                      : OF_JOBS " UNION ALL SELECT id,segment,offset,len,sum,0 FROM trajectories"
+                                " UNION ALL SELECT trajectory,segment,offset,len,sum,0 FROM turns";
+#undef OF_JOBS
+}
+
 static void check_record(sqlite3_stmt *st, const char *folder, struct kg_svc_inventory *out)
 {
     char path[4200];
     int64_t len = sqlite3_column_int64(st, 3);
-    out->jobs++;
+    out->jobs += sqlite3_column_int(st, 5);
     if (text_of(st, 1)[0] == '\0') {
         return;
     }
@@ -117,8 +127,10 @@ enum kg_code kg_svc_store_check(const char *folder, struct kg_svc_inventory *out
     if (code == KG_OK && !is_sound(db)) {
         code = kg_fail(err, KG_E_IO, "%.400s: the database is damaged", folder);
     }
-    if (code == KG_OK &&
-        !rows(db, "SELECT id,segment,offset,len,sum FROM jobs ORDER BY segment,offset", &st)) {
+    char query[512];
+    snprintf(query, sizeof query, "SELECT id,segment,offset,len,sum,job FROM (%s) ORDER BY 2,3",
+             places(out->schema));
+    if (code == KG_OK && !rows(db, query, &st)) {
         code = kg_svc_sql_fail(db, folder, err);
     }
     int step = SQLITE_DONE;
@@ -222,16 +234,20 @@ static enum kg_code copy_tokens(const char *from, const char *to, struct kg_err 
 static enum kg_code copy_segments(const char *from, const char *to, const char *database,
                                   struct kg_err *err)
 {
+    char query[512];
+    int schema = 0;
     sqlite3 *db = NULL;
     sqlite3_stmt *st = NULL;
     int step = SQLITE_DONE;
-    enum kg_code code =
-        sqlite3_open_v2(database, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
-                rows(db,
-                     "SELECT segment,max(offset+len) FROM jobs WHERE segment<>'' GROUP BY segment",
-                     &st)
-            ? KG_OK
-            : kg_svc_sql_fail(db, database, err);
+    enum kg_code code = sqlite3_open_v2(database, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK
+                            ? kg_svc_sql_version(db, database, &schema, err)
+                            : kg_svc_sql_fail(db, database, err);
+    snprintf(query, sizeof query,
+             "SELECT segment,max(offset+len) FROM (%s) WHERE segment<>'' GROUP BY segment",
+             places(schema));
+    if (code == KG_OK && !rows(db, query, &st)) {
+        code = kg_svc_sql_fail(db, database, err);
+    }
     while (code == KG_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
         code = copy_segment(from, to, text_of(st, 0), sqlite3_column_int64(st, 1), err);
     }
@@ -257,8 +273,8 @@ static enum kg_code fill(const char *from, const char *to, struct kg_svc_invento
     }
     return out->damaged == 0
                ? KG_OK
-               : kg_fail(err, KG_E_IO, "%.400s: %lld records are damaged, that of job %s first",
-                         from, (long long)out->damaged, out->first_damaged);
+               : kg_fail(err, KG_E_IO, "%.400s: %lld records are damaged, that of %s first", from,
+                         (long long)out->damaged, out->first_damaged);
 }
 
 enum kg_code kg_svc_store_copy(const char *from, const char *to, struct kg_svc_inventory *out,

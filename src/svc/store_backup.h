@@ -14,10 +14,10 @@
 
 struct kg_svc_inventory {
     int schema;
-    int64_t jobs, records;  /* records: with a place in a segment */
+    int64_t jobs, records;  /* records: of these, and parts of trajectories */
     int64_t bytes;          /* of these, compressed */
     int64_t damaged;        /* whose bytes are not those of the checksum, or are gone */
-    char first_damaged[32]; /* id of the job; "": none */
+    char first_damaged[32]; /* id of the job, or of the trajectory; "": none */
 };
 
 /* Copies the store of folder `from` to `to`, a folder that is not there or is empty, and checks

@@ -296,6 +296,37 @@ static void what_is_damaged_is_no_backup(void **state)
     assert_int_equal(system(line), 0);
 }
 
+/* Their parts are in segments as records are, and may lie behind the last one. */
+static void a_copy_has_the_trajectories(void **state)
+{
+    char text[4096], path[128];
+    (void)state;
+    svc_start("--no-work");
+    json_t *j = svc_json(200, "POST", "/v1/trajectories",
+                         "{\"problem\": \"silu\", \"meta\": {\"kept\": \"word\"}}");
+    snprintf(path, sizeof path, "/v1/trajectories/%s/turns", svc_text(j, "id"));
+    json_decref(
+        svc_json(202, "POST", path, "{\"n\": 1, \"reply\": \"a\", \"extra\": {\"ids\": [1, 2]}}"));
+    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
+                     0);
+    has(text, "1 jobs, 2 records");
+    assert_int_equal(svc_end(SIGTERM), 0);
+    assert_int_equal(kgym(text, "store check %s/copy", svc_folder()), 0);
+    char command[256];
+    snprintf(command, sizeof command, "rm -r %s/store", svc_folder());
+    assert_int_equal(system(command), 0);
+    assert_int_equal(kgym(text, "store restore %s/copy --to %s/store", svc_folder(), svc_folder()),
+                     0);
+    svc_start("--no-work");
+    snprintf(path, sizeof path, "/v1/trajectories/%s", svc_text(j, "id"));
+    json_decref(j);
+    j = svc_json(200, "GET", path, "");
+    assert_string_equal(svc_text(json_object_get(j, "meta"), "kept"), "word");
+    const json_t *turn = json_array_get(json_object_get(j, "turns"), 0);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(turn, "extra"), "ids")), 2);
+    json_decref(j);
+}
+
 /* A service that asked for tokens does so after it was restored. */
 static void a_copy_has_the_tokens(void **state)
 {
@@ -362,14 +393,11 @@ static void doctor_looks_at_redis(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(show_tells_a_whole_life),
-                                       T(top_is_printed_once_to_a_file),
-                                       T(top_goes_on_after_an_outage),
-                                       T(show_keeps_to_the_width),
-                                       T(a_copy_under_load_is_whole),
-                                       T(what_is_damaged_is_no_backup),
-                                       T(a_copy_has_the_tokens),
-                                       T(a_copy_replaces_nothing),
-                                       cmocka_unit_test(doctor_looks_at_redis)};
+    const struct CMUnitTest tests[] = {
+        T(show_tells_a_whole_life),     T(top_is_printed_once_to_a_file),
+        T(top_goes_on_after_an_outage), T(show_keeps_to_the_width),
+        T(a_copy_under_load_is_whole),  T(what_is_damaged_is_no_backup),
+        T(a_copy_has_the_trajectories), T(a_copy_has_the_tokens),
+        T(a_copy_replaces_nothing),     cmocka_unit_test(doctor_looks_at_redis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static enum kg_code look_at_folder(const char *place, json_t *out, struct kg_err
             out, json_pack("{s:s, s:b, s:o, s:i, s:I, s:I, s:I, s:I}", "kind", "sqlite", "keeps",
                            v.damaged == 0, "why",
                            v.damaged == 0 ? json_null()
-                                          : json_sprintf("%lld records are damaged, that of job %s "
+                                          : json_sprintf("%lld records are damaged, that of %s "
                                                          "first: restore a backup",
                                                          (long long)v.damaged, v.first_damaged),
                            "schema", v.schema, "jobs", (json_int_t)v.jobs, "records",
