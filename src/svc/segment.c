@@ -1,6 +1,7 @@
 /* Segments: files of zstd frames. */
 #include "svc/segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,6 +51,25 @@ enum kg_code kg_svc_segments_open(const char *folder, int64_t most_bytes,
     s->zip = zip;
     *out = s;
     return KG_OK;
+}
+
+enum kg_code kg_svc_segments_need_none(const char *folder, struct kg_err *err)
+{
+    DIR *d = opendir(folder);
+    bool some = false;
+    for (const struct dirent *e; d != NULL && !some && (e = readdir(d)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        some = n > 4 && strcmp(e->d_name + n - 4, ".zst") == 0;
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return some ? kg_fail(err, KG_E_USAGE,
+                          "%s: has records, but the store that names them is gone, and this one is "
+                          "new: restore a backup (`kgym store restore`, or Redis' own files), or "
+                          "move %s away to begin anew",
+                          folder, folder)
+                : KG_OK;
 }
 
 void kg_svc_segments_close(struct kg_svc_segments *s)

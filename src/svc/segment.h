@@ -20,6 +20,9 @@ enum { KG_SVC_RECORD_MAX = 64 << 20 }; /* bytes of one record */
 enum kg_code kg_svc_segments_open(const char *folder, int64_t most_bytes,
                                   struct kg_svc_segments **out, struct kg_err *err) KG_MUST_USE;
 void kg_svc_segments_close(struct kg_svc_segments *s); /* NULL is nothing */
+/* A new store may not begin beside records of another one, which was lost: segments of the folder.
+ * Errors: USAGE (there are some). */
+enum kg_code kg_svc_segments_need_none(const char *folder, struct kg_err *err) KG_MUST_USE;
 /* Not durable before the next sync. Errors: IO (a full disk: nothing is kept), LIMIT. */
 enum kg_code kg_svc_segments_append(struct kg_svc_segments *s, const char *record, size_t len,
                                     struct kg_svc_place *out, struct kg_err *err) KG_MUST_USE;

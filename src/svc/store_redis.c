@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "svc/confine.h"
+#include "svc/segment.h"
 
 enum { SCHEMA = 1, GROUP_BYTES = 512 << 20 };
 
@@ -118,11 +119,32 @@ static enum kg_code read_mark(const char *folder, char out[KG_ULID_LEN], struct 
     return err->code;
 }
 
+/* The folder is looked at first: another process marks the store before it writes there. */
+static enum kg_code begins_well(struct kg_svc_redis *s, const char *folder, struct kg_err *err)
+{
+    static const char *const get[] = {"GET", "kgym:folder"};
+    struct kg_err some = KG_ERR_INIT;
+    if (kg_svc_segments_need_none(folder, &some) == KG_OK) {
+        return KG_OK;
+    }
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 2, get);
+    if (r == NULL) {
+        return err->code;
+    }
+    bool marked = r->str != NULL;
+    freeReplyObject(r);
+    if (!marked) {
+        *err = some;
+        return some.code;
+    }
+    return KG_OK;
+}
+
 static enum kg_code share(struct kg_svc_store *store, const char *folder, struct kg_err *err)
 {
     struct kg_svc_redis *s = (struct kg_svc_redis *)store;
     char mark[KG_ULID_LEN];
-    if (read_mark(folder, mark, err) != KG_OK) {
+    if (begins_well(s, folder, err) != KG_OK || read_mark(folder, mark, err) != KG_OK) {
         return err->code;
     }
     redisReply *r = settle(s, "kgym:folder", mark, err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "svc/segment.h"
 
 enum { LOCK_TRIES = 250, LOCK_WAIT_US = 20000 };
 
@@ -169,11 +170,27 @@ static enum kg_code run_text(struct kg_svc_sqlite *s, const char *sql, struct kg
                : kg_svc_sql_fail(s->write, s->path, err);
 }
 
-static enum kg_code open_files(struct kg_svc_sqlite *s, struct kg_err *err)
+/* A database without a schema is a new store. Its first step comes before its first segment. */
+static enum kg_code begins_well(const struct kg_svc_sqlite *s, const char *folder,
+                                struct kg_err *err)
+{
+    char segments[4200];
+    int version = 0;
+    snprintf(segments, sizeof segments, "%.4000s/segments", folder);
+    enum kg_code code = kg_svc_sql_version(s->write, s->path, &version, err);
+    return code != KG_OK || version > 0 ? code : kg_svc_segments_need_none(segments, err);
+}
+
+static enum kg_code open_files(struct kg_svc_sqlite *s, const char *folder, struct kg_err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    if (sqlite3_open_v2(s->path, &s->write, flags | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK ||
-        run_text(s,
+    if (sqlite3_open_v2(s->path, &s->write, flags | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK) {
+        return kg_svc_sql_fail(s->write, s->path, err);
+    }
+    if (begins_well(s, folder, err) != KG_OK) {
+        return err->code;
+    }
+    if (run_text(s,
                  "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000;"
                  "PRAGMA temp_store=MEMORY",
                  err) != KG_OK) {
@@ -204,7 +221,7 @@ static enum kg_code open_store(const char *folder, struct kg_svc_store **out, st
     s->base.kind = &kg_svc_store_sqlite;
     s->lock = -1;
     snprintf(s->path, sizeof s->path, "%.4000s/store.db", folder);
-    if (take_lock(s, folder, err) != KG_OK || open_files(s, err) != KG_OK) {
+    if (take_lock(s, folder, err) != KG_OK || open_files(s, folder, err) != KG_OK) {
         close_store(&s->base);
         return err->code;
     }

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/rng.h"
 #include "svc/lanes.h"
 #include "tests/unit/redis_rig.h"
@@ -102,15 +103,23 @@ static void a_user_may_do_what_is_used_alone(void **state)
 
 static void another_folder_is_refused(void **state)
 {
-    char one[96], two[96];
+    char one[96], two[96], record[160];
     (void)state;
     need_redis();
     snprintf(one, sizeof one, "%s/one", server.folder);
     snprintf(two, sizeof two, "%s/two", server.folder);
     assert_int_equal(mkdir(one, 0700) | mkdir(two, 0700), 0);
     assert_int_equal(kind->share(store, one, &err), KG_OK);
+    snprintf(record, sizeof record, "%s/01ARZ3NDEKTSV4RRFFQ69G5FAV.zst", one);
+    assert_int_equal(kg_file_write_atomic(record, "r", 1, &err), KG_OK);
     assert_int_equal(kind->share(store, one, &err), KG_OK);
     assert_int_equal(kind->share(store, two, &err), KG_E_USAGE);
+    assert_true(redis_server_tell(&server, "FLUSHALL")); /* what named the records is lost */
+    err = (struct kg_err)KG_ERR_INIT;
+    assert_int_equal(kind->share(store, one, &err), KG_E_USAGE);
+    assert_non_null(strstr(err.message, "restore a backup"));
+    err = (struct kg_err)KG_ERR_INIT;
+    assert_int_equal(kind->share(store, two, &err), KG_OK);
 }
 
 /* --- which lane --- */

@@ -1109,6 +1109,37 @@ static void a_newer_store_is_refused(void **state)
     assert_null(store);
 }
 
+/* What is named by no row any more may be all that there is, so nothing new is put beside it. */
+static void a_lost_store_is_no_new_one(void **state)
+{
+    static const char *const gone[] = {"store.db", "store.db-wal", "store.db-shm"};
+    char path[128];
+    (void)state;
+    kind->close(store);
+    snprintf(path, sizeof path, "%s/segments", folder);
+    assert_int_equal(kg_file_mkdirs(path, 0700, &err), KG_OK);
+    snprintf(path, sizeof path, "%s/segments/01ARZ3NDEKTSV4RRFFQ69G5FAV.zst", folder);
+    assert_int_equal(kg_file_write_atomic(path, "r", 1, &err), KG_OK);
+    assert_int_equal(kind->open(folder, &store, &err), KG_OK); /* the store that has written it */
+    kind->close(store);
+    for (int empty = 0; empty < 2; empty++) {
+        for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+            snprintf(path, sizeof path, "%s/%s", folder, gone[i]);
+            unlink(path);
+        }
+        snprintf(path, sizeof path, "%s/store.db", folder);
+        assert_true(!empty || kg_file_write_atomic(path, "", 0, &err) == KG_OK);
+        err = (struct kg_err)KG_ERR_INIT;
+        assert_int_equal(kind->open(folder, &store, &err), KG_E_USAGE);
+        assert_non_null(strstr(err.message, "restore a backup"));
+        assert_null(store);
+    }
+    snprintf(path, sizeof path, "%s/segments/01ARZ3NDEKTSV4RRFFQ69G5FAV.zst", folder);
+    assert_int_equal(unlink(path), 0);
+    err = (struct kg_err)KG_ERR_INIT;
+    assert_int_equal(kind->open(folder, &store, &err), KG_OK);
+}
+
 static sqlite3 *open_file(void)
 {
     char path[128];
@@ -1222,6 +1253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {ALL,
                                        T(a_newer_store_is_refused),
+                                       T(a_lost_store_is_no_new_one),
                                        T(a_store_has_one_server),
                                        T(each_statement_has_an_index),
                                        T(an_older_store_is_migrated),
