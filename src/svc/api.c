@@ -318,6 +318,14 @@ static unsigned scopes(void *ctx, const char *token, size_t n)
     return kg_svc_auth_scopes(a->auth, token, n);
 }
 
+static void tell_parent(int fd)
+{
+    if (fd >= 0) {
+        (void)!write(fd, "", 1);
+        close(fd);
+    }
+}
+
 enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *err)
 {
     struct kg_svc_api a = {.o = o, .begun_ms = kg_svc_now_ms()};
@@ -342,6 +350,7 @@ enum kg_code kg_svc_api_run(const struct kg_svc_api_options *o, struct kg_err *e
         event_add(tick, &second);
         event_add(term, NULL);
         event_add(interrupt, NULL);
+        tell_parent(o->ready_fd);
         event_base_dispatch(a.base);
         event_free(tick);
         event_free(term);

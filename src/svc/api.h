@@ -9,9 +9,10 @@
 #include "svc/store.h"
 
 struct kg_svc_api_options {
-    int fd;                                 /* a socket that listens; taken */
-    const char *folder;                     /* of the segments */
-    const char *place;                      /* of the store, as its kind takes it */
+    int fd;             /* a socket that listens; taken */
+    int ready_fd;       /* gets one byte once it serves, and is closed; -1: nobody is told */
+    const char *folder; /* of the segments */
+    const char *place;  /* of the store, as its kind takes it */
     int64_t queue_limit, queue_limit_token; /* jobs that may wait, and those of one token; 0: any */
     int64_t free_bytes; /* that the disk of the folder must have for a job to be accepted; 0: any */
     int64_t body_bytes;

@@ -27,6 +27,7 @@ struct child {
     char *const *argv; /* NULL: there is none */
     int fd;            /* the socket, given to it; -1: none */
     int token;         /* the file, given to it */
+    int ready;         /* the pipe, given to it; -1: none */
     pid_t pid;         /* 0: it does not run */
     int64_t begun_ns;
     int deaths;  /* since it last ran for CALM_S */
@@ -46,6 +47,7 @@ static enum kg_code start(struct child *c, struct kg_err *err)
         setpgid(0, 0); /* an interrupt of the terminal is the parent's, which ends both in order */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent || !(c->fd < 0 || dup2(c->fd, KG_SVC_SERVE_FD) >= 0) ||
+            !(c->ready < 0 || dup2(c->ready, KG_SVC_READY_FD) >= 0) ||
             dup2(c->token, KG_SVC_TOKEN_FD) < 0) {
             _exit(STATUS_ERROR);
         }
@@ -60,7 +62,7 @@ static enum kg_code start(struct child *c, struct kg_err *err)
 /* fd as a number that no child expects. */
 static int apart(int fd)
 {
-    int other = fcntl(fd, F_DUPFD_CLOEXEC, KG_SVC_TOKEN_FD + 1);
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, KG_SVC_READY_FD + 1);
     close(fd);
     return other;
 }
@@ -170,37 +172,73 @@ static int port_of(int fd)
     return ntohs(a.any.sa_family == AF_INET6 ? a.six.sin6_port : a.four.sin_port);
 }
 
+static enum kg_code make_pipe(int ready[2], struct kg_err *err)
+{
+    if (pipe2(ready, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return kg_fail(err, KG_E_HOST, "cannot make a pipe: %s", strerror(errno));
+    }
+    ready[0] = apart(ready[0]);
+    ready[1] = apart(ready[1]);
+    return KG_OK;
+}
+
+/* Until a signal ends the service, or a child can't go on. Somebody who reads the address may ask
+ * there at once, so it is told when an api process has said that it serves. */
+static enum kg_code tend(const struct kg_svc_serve_options *o, const sigset_t *set,
+                         struct child *child, int n, int ready, struct kg_err *err)
+{
+    const struct timespec slice = {0, 10 * 1000000}, hour = {3600, 0};
+    bool told = false;
+    for (;;) {
+        char byte;
+        if (!told && read(ready, &byte, 1) == 1) {
+            told = true;
+            o->ready(o->ctx, port_of(child[0].fd));
+        }
+        int signal = sigtimedwait(set, NULL, told ? &hour : &slice);
+        if (signal == SIGTERM || signal == SIGINT) {
+            return KG_OK;
+        }
+        if (signal == SIGCHLD && reap(child, n, err) != KG_OK) {
+            return err->code;
+        }
+    }
+}
+
 enum kg_code kg_svc_serve(const struct kg_svc_serve_options *o, struct kg_err *err)
 {
     sigset_t set;
-    int fd = -1, token = -1, signal = SIGCHLD;
+    int fd = -1, token = -1, ready[2];
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    if (listen_soon(o, &fd, err) != KG_OK || make_token(&token, err) != KG_OK) {
+    if (listen_soon(o, &fd, err) != KG_OK || make_token(&token, err) != KG_OK ||
+        make_pipe(ready, err) != KG_OK) {
         return err->code;
     }
     fd = apart(fd);
-    int port = port_of(fd);
     struct child child[2] = {
-        {.name = "api", .argv = o->api, .fd = fd, .token = token},
-        {.name = "worker", .argv = o->worker(o->ctx, port), .fd = -1, .token = token}};
+        {.name = "api", .argv = o->api, .fd = fd, .token = token, .ready = ready[1]},
+        {.name = "worker",
+         .argv = o->worker(o->ctx, port_of(fd)),
+         .fd = -1,
+         .token = token,
+         .ready = -1}};
     int n = child[1].argv != NULL ? 2 : 1;
     enum kg_code code = KG_OK;
     for (int i = 0; i < n && code == KG_OK; i++) {
         code = start(&child[i], err);
     }
     if (code == KG_OK) {
-        o->ready(o->ctx, port);
-    }
-    while (code == KG_OK && (signal = sigwaitinfo(&set, NULL)) != SIGTERM && signal != SIGINT) {
-        code = signal == SIGCHLD ? reap(child, n, err) : KG_OK;
+        code = tend(o, &set, child, n, ready[0], err);
     }
     end(&child[1]); /* it hands back what it holds, and is heard */
     end(&child[0]);
     close(fd);
     close(token);
+    close(ready[0]);
+    close(ready[1]);
     return code;
 }

@@ -9,7 +9,8 @@
 
 enum {
     KG_SVC_SERVE_FD = 3, /* the socket, in the api process */
-    KG_SVC_TOKEN_FD = 4  /* a file with the local worker's token, in both */
+    KG_SVC_TOKEN_FD = 4, /* a file with the local worker's token, in both */
+    KG_SVC_READY_FD = 5  /* a pipe, for one byte once it serves, in the api process */
 };
 
 struct kg_svc_serve_options {
@@ -18,7 +19,7 @@ struct kg_svc_serve_options {
     char *const *api; /* argv of the program, NULL-terminated */
     /* argv of the local worker; *port is where it asks. NULL: no local worker. */
     char *const *(*worker)(void *ctx, int port);
-    void (*ready)(void *ctx, int port); /* it listens */
+    void (*ready)(void *ctx, int port); /* an api process serves */
     void *ctx;
 };
 

@@ -56,6 +56,27 @@ static void batch_lines(struct kg_buf *out, int n)
     }
 }
 
+/* The address is told by a service that serves there, not by one that can't begin. */
+static void a_service_that_cannot_begin_tells_no_address(void **state)
+{
+    char path[160], command[512], said[2048];
+    struct kg_err err = KG_ERR_INIT;
+    (void)state;
+    snprintf(path, sizeof path, "%s/store/segments", svc_folder());
+    assert_int_equal(kg_file_mkdirs(path, 0700, &err), KG_OK);
+    snprintf(path, sizeof path, "%s/store/segments/01ARZ3NDEKTSV4RRFFQ69G5FAV.zst", svc_folder());
+    assert_int_equal(kg_file_write_atomic(path, "r", 1, &err), KG_OK);
+    snprintf(command, sizeof command, "%s serve --port 0 --folder %s/store 2>&1",
+             cobject_built("kgym"), svc_folder());
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t n = fread(said, 1, sizeof said - 1, f);
+    said[n] = '\0';
+    assert_int_equal(WEXITSTATUS(pclose(f)), 2);
+    assert_non_null(strstr(said, "restore a backup"));
+    assert_null(strstr(said, "http://"));
+}
+
 static void a_post_that_waits_gets_the_record(void **state)
 {
     (void)state;
@@ -672,6 +693,7 @@ static void a_folder_has_one_service(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(a_service_that_cannot_begin_tells_no_address),
         T(a_post_that_waits_gets_the_record),
         T(a_key_names_one_job),
         T(a_batch_has_keys_of_its_own),

@@ -260,6 +260,7 @@ int kg_cmd_serve_api(int argc, char **argv)
     }
     if (code == KG_OK) {
         const struct kg_svc_api_options o = {.fd = KG_SVC_SERVE_FD,
+                                             .ready_fd = KG_SVC_READY_FD,
                                              .folder = c.folder,
                                              .queue_limit = c.queue_limit,
                                              .queue_limit_token = c.queue_limit_token,
