@@ -142,6 +142,9 @@ struct kg_svc_redis_member {
     }
 /* A field's value into the struct; one that is absent changes nothing. */
 void kg_svc_redis_set(const struct kg_svc_redis_member *m, void *of, const redisReply *value);
+/* HMGET key, and the names of members [n]: argv [n + 2]. Returns argc. */
+int kg_svc_redis_hmget(const struct kg_svc_redis_member *m, size_t n, const char *key,
+                       const char **argv);
 /* "": there is none. */
 const char *kg_svc_redis_text(const redisReply *array, size_t i);
 

@@ -29,6 +29,17 @@ void kg_svc_redis_set(const struct kg_svc_redis_member *m, void *of, const redis
     }
 }
 
+int kg_svc_redis_hmget(const struct kg_svc_redis_member *m, size_t n, const char *key,
+                       const char **argv)
+{
+    argv[0] = "HMGET";
+    argv[1] = key;
+    for (size_t i = 0; i < n; i++) {
+        argv[i + 2] = m[i].name;
+    }
+    return (int)n + 2;
+}
+
 const char *kg_svc_redis_text(const redisReply *array, size_t i)
 {
     return i < array->elements && array->element[i]->str != NULL ? array->element[i]->str : "";
@@ -106,12 +117,7 @@ struct get {
 static void make_get(struct get *g, const char *id, bool with_task)
 {
     snprintf(g->key, sizeof g->key, "kgym:job:%.40s", id);
-    g->argc = 0;
-    g->argv[g->argc++] = "HMGET";
-    g->argv[g->argc++] = g->key;
-    for (size_t i = 0; i < (size_t)FIELDS - !with_task; i++) {
-        g->argv[g->argc++] = fields[i].name;
-    }
+    g->argc = kg_svc_redis_hmget(fields, (size_t)FIELDS - !with_task, g->key, g->argv);
 }
 
 static enum kg_code read_job(const redisReply *r, struct kg_svc_job *out, struct kg_err *err)

@@ -154,12 +154,10 @@ static enum kg_code get(struct kg_svc_store *store, const char *id, struct kg_sv
 {
     struct kg_svc_redis *s = own(store);
     char key[64];
-    const char *argv[FIELDS + 2] = {"HMGET", key};
+    const char *argv[FIELDS + 2];
     snprintf(key, sizeof key, "kgym:traj:%.40s", id);
-    for (size_t i = 0; i < FIELDS; i++) {
-        argv[i + 2] = fields[i].name;
-    }
-    redisReply *r = kg_svc_link_ask(s, &s->read, err, FIELDS + 2, argv);
+    int argc = kg_svc_redis_hmget(fields, FIELDS, key, argv);
+    redisReply *r = kg_svc_link_ask(s, &s->read, err, argc, argv);
     if (r == NULL) {
         return err->code;
     }
