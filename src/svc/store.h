@@ -141,7 +141,8 @@ struct kg_svc_store_kind {
     enum kg_code (*open)(const char *place, struct kg_svc_store **out, struct kg_err *err);
     void (*close)(struct kg_svc_store *s); /* NULL is nothing */
     /* Is this the folder of records that all who share the store have? The first process marks it.
-     * folder: is there. USAGE: it is another one, or has records and the store is new. NULL: nobody shares the store. */
+     * folder: is there. USAGE: it is another one, or has records and the store is new. NULL: nobody
+     * shares the store. */
     enum kg_code (*share)(struct kg_svc_store *s, const char *folder, struct kg_err *err);
     /* What a store at that place connects to while it serves: as of struct kg_svc_reach
      * (confine.h). NULL: nothing. */

@@ -222,13 +222,37 @@ static void a_generated_corpus(void **state)
     rig_nothing_left();
 }
 
+/* The same where a service judges. */
+static void a_service_judges_a_corpus(void **state)
+{
+    (void)state;
+    rig_expect(2, "$K sft --out none --set corpus.documents=50 --set tokenizer='train 300' "
+                  "--gym http://127.0.0.1:1 " TINY);
+    rig_says("127.0.0.1:1");
+    rig_expect(0, "$K serve --port 0 --folder sv --jobs 1 >sv.out & P=$!; "
+                  "until grep -q http sv.out; do sleep 0.1; done; "
+                  "$K sft --out gen3 --set corpus.documents=50 --set tokenizer='train 300' "
+                  "--set verify='sample 4' --set epochs=1 --set gym.stage.timing=no " TINY
+                  "--gym $(sed -n 's/.*\\(http:[^,]*\\),.*/\\1/p' sv.out); S=$?; "
+                  "kill $P; wait $P; exit $S");
+    rig_shows("verify: the gym judged 4 of 50: 4 right, 0 refused");
+    rig_expect(0, "$K store check sv");
+    rig_shows("4 records");
+    rig_nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words),         cmocka_unit_test(bad_data),
-        cmocka_unit_test(a_run_goes_on), cmocka_unit_test(a_broken_checkpoint),
-        cmocka_unit_test(an_adapter),    cmocka_unit_test(answers),
-        cmocka_unit_test(bad_questions), cmocka_unit_test(a_generated_corpus),
+        cmocka_unit_test(words),
+        cmocka_unit_test(bad_data),
+        cmocka_unit_test(a_run_goes_on),
+        cmocka_unit_test(a_broken_checkpoint),
+        cmocka_unit_test(an_adapter),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(bad_questions),
+        cmocka_unit_test(a_generated_corpus),
+        cmocka_unit_test(a_service_judges_a_corpus),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

@@ -7,13 +7,14 @@
 #include "cli/cli.h"
 #include "rl/sft/sft_job.h"
 
-const char *const kg_cli_sft_flags[] = {"--data",    "--valid", "--out",  "--set",  "--resume",
-                                        "--stop-at", "--check", "--dump", "--help", NULL};
+const char *const kg_cli_sft_flags[] = {"--data",   "--valid", "--out",        "--set",
+                                        "--resume", "--gym",   "--token-file", "--stop-at",
+                                        "--check",  "--dump",  "--help",       NULL};
 
 #define SETS 128
 
 struct args {
-    const char *config, *out, *stop_at;
+    const char *config, *out, *stop_at, *gym, *token_file;
     struct rl_sft_files data, valid;
     const char *set[SETS];
     int nset;
@@ -36,6 +37,9 @@ static void usage(FILE *f)
           "  --data FILE...   data to train on; replaces `data` of the file\n"
           "  --valid FILE...  data to validate on; without it some problems are held out\n"
           "  --out RUN        a new folder: model/ or adapter/, config.yaml, metrics.jsonl\n"
+          "  --gym URL        a service judges a generated corpus (key `service`)\n"
+          "  --token-file F   its token (key `token_file`); else the variables\n"
+          "                   KGYM_TOKEN, KGYM_TOKEN_FILE\n"
           "  --set KEY=VALUE  overrides the file; gym.KEY=VALUE sets a key of the gym\n"
           "  --resume         go on with the run in RUN, from its last checkpoint\n"
           "  --stop-at STEP   save after this step and end with status 2, as Ctrl-C does\n"
@@ -59,6 +63,8 @@ static enum kg_code take_value(struct args *a, int argc, char **argv, int at, in
     const char *value = NULL;
     if (kg_cli_value("--out", argc, argv, at, used, &a->out, err) != KG_OK || *used ||
         kg_cli_value("--stop-at", argc, argv, at, used, &a->stop_at, err) != KG_OK || *used ||
+        kg_cli_value("--gym", argc, argv, at, used, &a->gym, err) != KG_OK || *used ||
+        kg_cli_value("--token-file", argc, argv, at, used, &a->token_file, err) != KG_OK || *used ||
         kg_cli_value("--set", argc, argv, at, used, &value, err) != KG_OK || !*used) {
         return err->code;
     }
@@ -153,6 +159,12 @@ static enum kg_code resolve(const struct args *a, struct rl_sft_config *c, struc
     }
     for (int i = 0; i < a->nset && code == KG_OK; i++) {
         code = rl_sft_config_pair(c, a->set[i], "--set", err);
+    }
+    if (code == KG_OK && a->gym != NULL) {
+        code = kg_opts_set(rl_sft_options(), c, "service", a->gym, "--gym", err);
+    }
+    if (code == KG_OK && a->token_file != NULL) {
+        code = kg_opts_set(rl_sft_options(), c, "token_file", a->token_file, "--token-file", err);
     }
     return code != KG_OK ? code : rl_sft_config_check(c, &plan, err);
 }

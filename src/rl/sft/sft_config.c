@@ -40,8 +40,9 @@ static const struct kg_opt own[] = {
 };
 
 /* Rows of `kgym train`; a name that ends in a dot stands for a section. */
-static const char *const shared[] = {"seed", "threads", "split",  "part",   "model.",    "corpus.",
-                                     "sft.", "ctx_max", "fb_max", "reward", "gym_preset"};
+static const char *const shared[] = {"seed",       "threads", "split",     "part",   "model.",
+                                     "corpus.",    "sft.",    "ctx_max",   "fb_max", "reward",
+                                     "gym_preset", "service", "token_file"};
 /* Of these the default is another one here, and 0 is allowed. */
 static const struct {
     const char *key, *def;

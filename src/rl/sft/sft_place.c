@@ -30,14 +30,34 @@ static enum rl_sft_file result_of(const struct rl_sft_state *s)
     return s->plan.adapter ? RL_SFT_ADAPTER : RL_SFT_MODEL;
 }
 
-/* The first line in which two texts differ. */
+/* Past the lines that say who judges: that changes no bit of a run, and a service may move. *line
+ * counts them. */
+static const char *skip_judge(const char *at, int *line)
+{
+    while (strncmp(at, "service:", 8) == 0 || strncmp(at, "token_file:", 11) == 0) {
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+        ++*line;
+    }
+    return at;
+}
+
+/* The first line of a in which two configurations differ; 0: they are the same. */
 static int differing_line(const char *a, const char *b)
 {
-    int line = 1;
-    for (; *a != '\0' && *a == *b; a++, b++) {
-        line += *a == '\n';
+    for (int line = 1, ignored = 0;; line++) {
+        a = skip_judge(a, &line);
+        b = skip_judge(b, &ignored);
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n != m || memcmp(a, b, n) != 0 || a[n] != b[m]) {
+            return line;
+        }
+        if (a[n] == '\0') {
+            return 0;
+        }
+        a += n + 1;
+        b += m + 1;
     }
-    return line;
 }
 
 static enum kg_code same_config(const struct rl_sft_state *s, struct kg_err *err)
@@ -49,11 +69,12 @@ static enum kg_code same_config(const struct rl_sft_state *s, struct kg_err *err
     kg_buf_init(&here, MAX_YAML);
     enum kg_code code = kg_file_read(path, &there, err);
     rl_sft_config_dump(s->c, &here);
-    if (code == KG_OK && strcmp(there.data, here.data) != 0) {
+    int line = code == KG_OK ? differing_line(there.data, here.data) : 0;
+    if (line > 0) {
         code = kg_fail(err, KG_E_USAGE,
                        "%.300s:%d: this run has another configuration; name a new folder, or give "
                        "--resume with --out alone",
-                       path, differing_line(there.data, here.data));
+                       path, line);
     }
     kg_buf_deinit(&there);
     kg_buf_deinit(&here);
