@@ -158,6 +158,9 @@ struct kg_svc_store_kind {
     enum kg_code (*submit)(struct kg_svc_store *s, const struct kg_svc_job *job,
                            const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
                            struct kg_err *err);
+    /* Is there this room, before anything is kept for a job? It answers at once. FULL: no. */
+    enum kg_code (*has_room)(struct kg_svc_store *s, const char *owner,
+                             const struct kg_svc_room *room, struct kg_err *err);
     /* Claims at most one job for each slot: out [nslots], where of[i] is the slot of out[i]; *n of
      * them. The caller has initialised them and deinitialises all nslots. */
     enum kg_code (*claim)(struct kg_svc_store *s, const struct kg_svc_ask *ask,

@@ -179,6 +179,7 @@ static int connects(const char *place)
     .commit = kg_svc_redis_commit,                                                                 \
     .rollback = kg_svc_redis_rollback,                                                             \
     .submit = kg_svc_redis_submit,                                                                 \
+    .has_room = kg_svc_redis_has_room,                                                             \
     .claim = kg_svc_redis_claim,                                                                   \
     .renew = kg_svc_redis_renew,                                                                   \
     .holds = kg_svc_redis_holds,                                                                   \

@@ -159,6 +159,8 @@ extern const struct kg_svc_traj_rows kg_svc_redis_traj;
 enum kg_code kg_svc_redis_submit(struct kg_svc_store *s, const struct kg_svc_job *job,
                                  const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
                                  struct kg_err *err);
+enum kg_code kg_svc_redis_has_room(struct kg_svc_store *s, const char *owner,
+                                   const struct kg_svc_room *room, struct kg_err *err);
 enum kg_code kg_svc_redis_claim(struct kg_svc_store *s, const struct kg_svc_ask *ask,
                                 struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err);
 enum kg_code kg_svc_redis_renew(struct kg_svc_store *s, const char *id, const char *claim,

@@ -42,6 +42,39 @@ void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job,
                      room->most_of_owner, room->more, job->owner);
 }
 
+/* A field of a hash as a number, on the writer's link. */
+static enum kg_code number(struct kg_svc_redis *s, const char *key, const char *field, int64_t *out,
+                           struct kg_err *err)
+{
+    const char *const get[] = {"HGET", key, field};
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 3, get);
+    if (r == NULL) {
+        return err->code;
+    }
+    *out = r->str != NULL ? strtoll(r->str, NULL, 10) : 0;
+    freeReplyObject(r);
+    return KG_OK;
+}
+
+enum kg_code kg_svc_redis_has_room(struct kg_svc_store *store, const char *owner,
+                                   const struct kg_svc_room *room, struct kg_err *err)
+{
+    struct kg_svc_redis *s = own(store);
+    int64_t all = 0, of_owner = 0;
+    if (number(s, "kgym:counts", "state0", &all, err) != KG_OK ||
+        (owner[0] != '\0' && number(s, "kgym:owners", owner, &of_owner, err) != KG_OK)) {
+        return err->code;
+    }
+    if (room->most > 0 && all + room->more >= room->most) {
+        return kg_fail(err, KG_E_FULL, "%lld jobs wait already", (long long)all);
+    }
+    return owner[0] == '\0' || room->most_of_owner == 0 ||
+                   of_owner + room->more < room->most_of_owner
+               ? KG_OK
+               : kg_fail(err, KG_E_FULL, "%lld jobs of this token wait already",
+                         (long long)of_owner);
+}
+
 /* Number of words, words, memory, isolation; -1: that of the slot before. */
 static void add_offer(struct kg_svc_redis *s, const struct kg_svc_ask *ask, size_t i)
 {

@@ -237,6 +237,7 @@ const struct kg_svc_store_kind kg_svc_store_sqlite = {
     .commit = commit,
     .rollback = rollback,
     .submit = kg_svc_sqlite_submit,
+    .has_room = kg_svc_sqlite_has_room,
     .claim = kg_svc_sqlite_claim,
     .renew = kg_svc_sqlite_renew,
     .holds = kg_svc_sqlite_holds,

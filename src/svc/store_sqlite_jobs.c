@@ -88,9 +88,10 @@ static enum kg_code fit(struct kg_svc_sqlite *s, const char *owner, int64_t most
                                      owner != NULL ? " of this token" : "");
 }
 
-static enum kg_code make_room(struct kg_svc_sqlite *s, const char *owner,
-                              const struct kg_svc_room *room, struct kg_err *err)
+enum kg_code kg_svc_sqlite_has_room(struct kg_svc_store *store, const char *owner,
+                                    const struct kg_svc_room *room, struct kg_err *err)
 {
+    struct kg_svc_sqlite *s = own(store);
     enum kg_code code = KG_OK;
     if (room != NULL && room->most > 0) {
         code = fit(s, NULL, room->most, room->more, err);
@@ -111,7 +112,7 @@ enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *store, const struct kg_sv
         return err->code;
     }
     snprintf(id, KG_ULID_LEN, "%s", job->id);
-    if (make_room(s, job->owner, room, err) != KG_OK ||
+    if (kg_svc_sqlite_has_room(store, job->owner, room, err) != KG_OK ||
         lane_of(s, job, job->created_ms, &lane, err) != KG_OK) {
         return err->code;
     }

@@ -135,11 +135,13 @@ static enum kg_code run_take(struct kg_svc_op *op, struct kg_svc_store *store,
                              struct kg_svc_segments *segments, struct kg_err *err)
 {
     struct take_op *o = (struct take_op *)op;
-    if (kg_svc_segments_append(segments, o->content.data, o->content.len, &o->turn.content, err) !=
-        KG_OK) {
+    const struct kg_svc_room room = kg_svc_room_for(o->who.api, 0);
+    /* First, since else a client could fill the disk with what is refused afterwards. */
+    if (store->kind->has_room(store, o->job.owner, &room, err) != KG_OK ||
+        kg_svc_segments_append(segments, o->content.data, o->content.len, &o->turn.content, err) !=
+            KG_OK) {
         return err->code;
     }
-    const struct kg_svc_room room = kg_svc_room_for(o->who.api, 0);
     return store->kind->trajectories->take(store, &o->turn, o->due_ms, o->lost, &o->job, &room,
                                            o->job_id, &o->known, err);
 }
@@ -220,6 +222,29 @@ static bool may_follow(const struct take_op *o, const struct kg_svc_told *t)
     return false;
 }
 
+/* What the store would refuse after the turn's content was kept. False: refused. */
+static bool may_be_taken(const struct take_op *o, const struct kg_svc_told *t,
+                         const struct kg_svc_told_turn *old)
+{
+    long long n = (long long)o->turn.n, there = (long long)t->row.turns;
+    if (old != NULL && strcmp(old->row.hash, o->turn.hash) != 0) {
+        kg_svc_traj_refuse(&o->who, 409, "conflict", "", "turn %lld was sent with other content",
+                           n);
+    } else if (t->row.seq > 0) {
+        kg_svc_traj_refuse(&o->who, 409, "conflict", "", "the trajectory has ended");
+    } else if (old != NULL && old->row.jobs >= KG_SVC_TURN_JOBS) {
+        kg_svc_traj_refuse(&o->who, 409, "conflict", "", "turn %lld was lost %d times", n,
+                           KG_SVC_TURN_JOBS);
+    } else if (old == NULL && (n != there + 1 || n > t->row.most_turns)) {
+        kg_svc_traj_refuse(&o->who, 409, "conflict", "",
+                           "turn %lld is not the next one: there are %lld of %lld", n, there,
+                           (long long)t->row.most_turns);
+    } else {
+        return true;
+    }
+    return false;
+}
+
 /* Fills o from what is known. True: it goes to the store; else it was answered. */
 static bool prepare(struct take_op *o, const struct kg_svc_turn_wish *w,
                     const struct kg_svc_told *t)
@@ -233,7 +258,7 @@ static bool prepare(struct take_op *o, const struct kg_svc_turn_wish *w,
         wait_for(&o->who, t->row.id, n, old->row.job, o->wait_s, true);
         return false;
     }
-    if (!may_follow(o, t)) {
+    if (!may_follow(o, t) || !may_be_taken(o, t, old)) {
         return false;
     }
     if (old != NULL) {

@@ -477,6 +477,29 @@ static void an_answer_without_a_claim_leaves_nothing(void **state)
     assert_true(bytes_of_segments() > 0);
 }
 
+/* The same of a client: turns that are refused, for their number or for a full queue. */
+static void a_refused_turn_leaves_nothing(void **state)
+{
+    static const char *const turns[] = {"{\"n\": 3, \"reply\": \"a\"}",
+                                        "{\"n\": 1, \"reply\": \"other\"}"};
+    char path[96], full[96];
+    (void)state;
+    svc_start("--no-work --queue-limit 1");
+    json_t *j = svc_json(200, "POST", "/v1/trajectories", "{\"problem\": \"silu\"}");
+    snprintf(path, sizeof path, "/v1/trajectories/%s/turns", svc_text(j, "id"));
+    json_decref(j);
+    j = svc_json(200, "POST", "/v1/trajectories", "{\"problem\": \"silu\"}");
+    snprintf(full, sizeof full, "/v1/trajectories/%s/turns", svc_text(j, "id"));
+    json_decref(j);
+    json_decref(svc_json(202, "POST", path, "{\"n\": 1, \"reply\": \"a\"}"));
+    int64_t bytes = bytes_of_segments();
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        json_decref(svc_json(409, "POST", path, turns[i]));
+    }
+    json_decref(svc_json(429, "POST", full, "{\"n\": 1, \"reply\": \"a\"}"));
+    assert_int_equal(bytes_of_segments(), bytes);
+}
+
 /* --- short terms --- */
 
 /* A job that runs for several terms ends with its record: before its claim runs out it is renewed
@@ -512,6 +535,7 @@ int main(void)
         T(who_has_gone_holds_no_request),
         T(a_forged_record_harms_no_export),
         T(an_answer_without_a_claim_leaves_nothing),
+        T(a_refused_turn_leaves_nothing),
         T(a_job_outlives_a_short_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

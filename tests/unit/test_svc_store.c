@@ -263,6 +263,13 @@ static void an_owner_fills_its_own_part(void **state)
     commit();
     assert_int_equal(e[0].code, KG_OK);
     assert_int_equal(e[1].code, KG_E_FULL);
+    begin();
+    assert_int_equal(kind->has_room(store, "a", &two, &e[0]), KG_E_FULL);
+    assert_int_equal(kind->has_room(store, "b", &two, &e[0]), KG_OK);
+    assert_int_equal(kind->has_room(store, "b", &both, &e[0]), KG_E_FULL);
+    assert_int_equal(kind->has_room(store, "", &(struct kg_svc_room){.most = 4}, &e[0]), KG_E_FULL);
+    assert_int_equal(kind->has_room(store, "", &(struct kg_svc_room){.most = 5}, &e[0]), KG_OK);
+    commit();
     assert_int_equal(end_as(kind->give_back, &t, T0), KG_OK); /* three wait */
     begin();
     assert_int_equal(kind->cancel(store, gone, T0, &known, &err), KG_OK);
