@@ -43,13 +43,14 @@ static void back(struct kg_svc_store *s)
     (void)s;
 }
 
-static enum kg_code submit(struct kg_svc_store *s, const struct kg_svc_job *job, int64_t most,
-                           char id[KG_ULID_LEN], bool *known, struct kg_err *err)
+static enum kg_code submit(struct kg_svc_store *s, const struct kg_svc_job *job,
+                           const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
+                           struct kg_err *err)
 {
     json_t *task = NULL, *configuration = NULL;
     struct kg_err ignored = KG_ERR_INIT;
     (void)s;
-    (void)most;
+    (void)room;
     (void)err;
     KG_ASSERT(strlen(job->id) == KG_ULID_LEN - 1 && strlen(job->key) <= KG_SVC_KEY_MAX + 16);
     KG_ASSERT(strlen(job->body_hash) == KG_SHA256_HEX - 1 && strchr(job->problem, '/') == NULL);
@@ -84,6 +85,12 @@ static enum kg_code renew(struct kg_svc_store *s, const char *id, const char *se
     (void)until_ms;
     KG_ASSERT(id != NULL && secret != NULL);
     return id[0] == 'x' ? kg_fail(err, KG_E_NOT_FOUND, "gone") : KG_OK;
+}
+
+static enum kg_code holds(struct kg_svc_store *s, const char *id, const char *secret, int64_t fence,
+                          struct kg_err *err)
+{
+    return renew(s, id, secret, fence, 0, err);
 }
 
 static enum kg_code end(struct kg_svc_store *s, const struct kg_svc_end *e, struct kg_err *err)
@@ -161,6 +168,7 @@ static const struct kg_svc_store_kind stub = {.name = "stub",
                                               .submit = submit,
                                               .claim = claim,
                                               .renew = renew,
+                                              .holds = holds,
                                               .finish = end,
                                               .fail = end,
                                               .give_back = end,

@@ -271,6 +271,7 @@ bool kg_svc_make_job(struct kg_svc_api *a, struct kg_svc_exchange *x,
         kg_svc_reply_error(x, no.status, no.code, no.field, "%s", no.message);
         return false;
     }
+    _Static_assert(sizeof job->owner == sizeof kg_svc_request(x)->owner, "one size");
     memcpy(job->owner, kg_svc_request(x)->owner, sizeof job->owner);
     return true;
 }

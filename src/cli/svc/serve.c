@@ -57,9 +57,7 @@ static const struct kg_opt table[] = {
     INT("queue_limit_token", queue_limit_token, 0, 100000000, "500000", "",
         "The same of one token's jobs, or of all requests without a token."),
     INT("free_mb", free_mb, 0, 1000000000, "128", "MB",
-        "Space that the disk of the folder must have for a job to be accepted; else 503. Records "
-        "of "
-        "jobs that run need it."),
+        "Space that the disk must have for a job to be accepted; else 503. Records need it."),
     INT("body_mb", body_mb, 1, 1024, "64", "MB", "Largest body of a request."),
     REAL("term", term_s, 1, 3600, "30", "s",
          "A claim that its worker has not renewed for so long is taken back."),
