@@ -243,6 +243,28 @@ static void test_seeds_are_resampled_too(void **state)
     assert_true(x.lo < .02 && x.hi > .39);
 }
 
+static void test_a_list_of_statistics_has_the_intervals_of_each(void **state)
+{
+    (void)state;
+    static const double m[] = {1, 0, .5, .25, .75}, more[] = {1, .5, .5, .25, 1};
+    static const double logs[] = {1.2, 0, .3, 0, 0}, count[] = {2, 0, 1, 0, 0};
+    static const double most[] = {2.4, 0, .6, 0, 0};
+    static double all[4 * 2000], work[2000];
+    const struct rl_statistic s[] = {{.num = m},
+                                     {.num = logs, .den = count}, /* some resamples have none */
+                                     {m, NULL, more, NULL, 0},
+                                     {logs, count, most, count, 1}};
+    size_t draw[5];
+    struct rl_interval out[4], want[4];
+    rl_bootstrap_list(s, 4, 5, 42, 2000, out, all, draw);
+    want[0] = rl_bootstrap(m, NULL, 5, 42, 2000, work);
+    want[1] = rl_bootstrap(logs, count, 5, 42, 2000, work);
+    want[2] = rl_bootstrap_difference(m, NULL, more, NULL, 5, 0, 42, 2000, work);
+    want[3] = rl_bootstrap_difference(logs, count, most, count, 5, 1, 42, 2000, work);
+    assert_memory_equal(out, want, sizeof want);
+    assert_true(out[1].empty > 0 && out[0].empty == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_paired_differences_are_narrower),
         cmocka_unit_test(test_geometric_mean_as_a_ratio),
         cmocka_unit_test(test_seeds_are_resampled_too),
+        cmocka_unit_test(test_a_list_of_statistics_has_the_intervals_of_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void settle(struct rl_interval *out, double *work, size_t n)
 }
 
 struct arm {
-    const double *num, *den; /* num NULL: this arm is 0 */
+    const double *num, *den; /* num NULL: this arm is 0; den NULL: all 1 */
     double top, bottom;
 };
 
@@ -59,40 +59,71 @@ static double gap(const struct arm *a, const struct arm *b, int exps)
     return exps ? exp(x) - exp(y) : x - y;
 }
 
-static struct rl_interval run(struct arm a, struct arm b, size_t problems, int exps, uint64_t seed,
-                              size_t resamples, double *work)
+/* The statistic of the problems q of draw, or of those that are drawn for resample r. draw NULL: it
+ * is drawn here. */
+static double resampled(const struct rl_statistic *s, size_t problems, uint64_t seed, size_t r,
+                        const size_t *draw)
 {
-    struct rl_interval out = {0};
-    size_t n = 0;
+    struct arm a = {.num = s->num_a, .den = s->den_a}, b = {.num = s->num, .den = s->den};
+    for (size_t j = 0; j < problems; j++) {
+        size_t q = draw != NULL ? draw[j]
+                                : rl_draw_below(seed, RL_STREAM_BOOTSTRAP, 0, (uint32_t)r,
+                                                (uint32_t)j, problems);
+        take(&a, q);
+        take(&b, q);
+    }
+    return gap(&a, &b, s->exps);
+}
+
+static double of_all(const struct rl_statistic *s, size_t problems)
+{
+    struct arm a = {.num = s->num_a, .den = s->den_a}, b = {.num = s->num, .den = s->den};
     for (size_t q = 0; q < problems; q++) {
         take(&a, q);
         take(&b, q);
     }
-    out.value = gap(&a, &b, exps);
+    return gap(&a, &b, s->exps);
+}
+
+/* work [n * resamples]; draw [problems], or NULL for a single statistic. */
+static void run(const struct rl_statistic *s, size_t n, size_t problems, uint64_t seed,
+                size_t resamples, struct rl_interval *out, double *work, size_t *draw)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (struct rl_interval){.value = of_all(&s[i], problems)};
+    }
     for (size_t r = 0; r < resamples; r++) {
-        a.top = a.bottom = b.top = b.bottom = 0;
-        for (size_t j = 0; j < problems; j++) {
-            size_t q =
+        for (size_t j = 0; draw != NULL && j < problems; j++) {
+            draw[j] =
                 rl_draw_below(seed, RL_STREAM_BOOTSTRAP, 0, (uint32_t)r, (uint32_t)j, problems);
-            take(&a, q);
-            take(&b, q);
         }
-        double x = gap(&a, &b, exps);
-        if (isnan(x)) {
-            out.empty++;
-        } else {
-            work[n++] = x;
+        for (size_t i = 0; i < n; i++) {
+            double x = resampled(&s[i], problems, seed, r, draw);
+            if (isnan(x)) {
+                out[i].empty++;
+            } else {
+                work[i * resamples + r - out[i].empty] = x;
+            }
         }
     }
-    settle(&out, work, n);
-    return out;
+    for (size_t i = 0; i < n; i++) {
+        settle(&out[i], work + i * resamples, resamples - out[i].empty);
+    }
+}
+
+void rl_bootstrap_list(const struct rl_statistic *s, size_t n, size_t problems, uint64_t seed,
+                       size_t resamples, struct rl_interval *out, double *work, size_t *draw)
+{
+    run(s, n, problems, seed, resamples, out, work, draw);
 }
 
 struct rl_interval rl_bootstrap(const double *num, const double *den, size_t problems,
                                 uint64_t seed, size_t resamples, double *work)
 {
-    return run((struct arm){0}, (struct arm){.num = num, .den = den}, problems, 0, seed, resamples,
-               work);
+    const struct rl_statistic s = {.num = num, .den = den};
+    struct rl_interval out;
+    run(&s, 1, problems, seed, resamples, &out, work, NULL);
+    return out;
 }
 
 struct rl_interval rl_bootstrap_difference(const double *num_a, const double *den_a,
@@ -100,8 +131,10 @@ struct rl_interval rl_bootstrap_difference(const double *num_a, const double *de
                                            size_t problems, int exps, uint64_t seed,
                                            size_t resamples, double *work)
 {
-    return run((struct arm){.num = num_a, .den = den_a}, (struct arm){.num = num_b, .den = den_b},
-               problems, exps, seed, resamples, work);
+    const struct rl_statistic s = {num_a, den_a, num_b, den_b, exps};
+    struct rl_interval out;
+    run(&s, 1, problems, seed, resamples, &out, work, NULL);
+    return out;
 }
 
 struct rl_interval rl_bootstrap_seeds(const double *value, size_t seeds, size_t problems,

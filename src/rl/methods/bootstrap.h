@@ -31,6 +31,16 @@ struct rl_interval rl_bootstrap_difference(const double *num_a, const double *de
                                            const double *num_b, const double *den_b,
                                            size_t problems, int exps, uint64_t seed,
                                            size_t resamples, double *work);
+/* Of several statistics over the same problems: each as rl_bootstrap or, with an arm a,
+ * rl_bootstrap_difference gives it, bit for bit, but resamples are drawn once for all. */
+struct rl_statistic {
+    const double *num_a, *den_a; /* num_a NULL: no difference, this arm is 0 */
+    const double *num, *den;     /* den, den_a NULL: all 1 */
+    int exps;                    /* of a difference: of exp of both */
+};
+/* out [n]; work [n * resamples], draw [problems]: scratch of the caller. */
+void rl_bootstrap_list(const struct rl_statistic *s, size_t n, size_t problems, uint64_t seed,
+                       size_t resamples, struct rl_interval *out, double *work, size_t *draw);
 /* value [seeds][problems]: mean over resampled seeds, then over resampled problems. */
 struct rl_interval rl_bootstrap_seeds(const double *value, size_t seeds, size_t problems,
                                       uint64_t seed, size_t resamples, double *work);
