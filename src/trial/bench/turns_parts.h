@@ -1,0 +1,26 @@
+/* Private to turns*.c: reading of the files of lines into the turns. */
+#ifndef KG_TRIAL_BENCH_TURNS_PARTS_H
+#define KG_TRIAL_BENCH_TURNS_PARTS_H
+
+#include "trial/bench/turns.h"
+
+/* A file of a run that is read into b; by_name [problems]: indices of problems, sorted by name. */
+struct tr_turns_reader {
+    struct tr_bench *b;
+    const size_t *by_name;
+    const char *file; /* its name in the folder */
+    size_t line;      /* from 1 */
+};
+
+/* Takes one line; false: it was left out, and a note says why. */
+typedef bool tr_turns_take(struct tr_turns_reader *r, const json_t *line);
+
+/* Reads all lines of a file; one that is not there has none. Errors: KG_E_IO, KG_E_HOST. */
+enum kg_code tr_turns_lines(struct tr_turns_reader *r, tr_turns_take *take,
+                            struct kg_err *err) KG_MUST_USE;
+/* Leaves the line out, and says so once for each of the first ones. Always false. */
+bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...) KG_PRINTF(2, 3);
+
+tr_turns_take tr_turns_reply, tr_turns_record, tr_turns_trajectory;
+
+#endif

@@ -1,0 +1,242 @@
+/* Lines of replies.jsonl, records.jsonl and trajectories.jsonl into turns. */
+#include "trial/bench/turns_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define MOST_LINE   ((size_t)64 << 20)
+#define MOST_TOKENS 1000000000000 /* of one reply; beyond it a count is a mistake */
+
+bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...)
+{
+    char why[400], all[480];
+    va_list ap;
+    size_t at = r->b->left_out++;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    if (at < TR_BENCH_NOTES) {
+        snprintf(all, sizeof all, "%s:%zu: %s", r->file, r->line, why);
+        r->b->note[at] = strdup(all);
+    }
+    return false;
+}
+
+/* --- keys --- */
+
+/* A number from 1 that ends at `end` and begins behind "/c"; *before: where the slash is. */
+static bool number_before(const char *key, size_t end, char c, size_t *before, uint32_t *out)
+{
+    size_t at = end;
+    uint64_t n = 0, unit = 1;
+    while (at > 0 && key[at - 1] >= '0' && key[at - 1] <= '9' && end - at < 9) {
+        at--;
+        n += (uint64_t)(key[at] - '0') * unit;
+        unit *= 10;
+    }
+    if (at == end || at < 3 || key[at] == '0' || key[at - 1] != c || key[at - 2] != '/') {
+        return false;
+    }
+    *before = at - 2;
+    *out = (uint32_t)n;
+    return true;
+}
+
+bool tr_bench_key(const char *key, size_t *name_len, uint32_t *sample, uint32_t *turn)
+{
+    size_t end = strlen(key);
+    return (turn == NULL || number_before(key, end, 't', &end, turn)) &&
+           number_before(key, end, 's', name_len, sample);
+}
+
+static size_t find(const struct tr_turns_reader *r, const char *name, size_t len)
+{
+    const struct tr_bench *b = r->b;
+    size_t lo = 0, hi = b->problems;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const char *have = b->problem[r->by_name[mid]].name;
+        int c = strncmp(have, name, len);
+        c = c != 0 ? c : have[len] != '\0';
+        if (c == 0) {
+            return r->by_name[mid];
+        }
+        lo = c < 0 ? mid + 1 : lo;
+        hi = c < 0 ? hi : mid;
+    }
+    return b->problems;
+}
+
+/* The place of a key; NULL: the line is left out. turn false: of a conversation, its first turn. */
+static struct tr_bench_turn *place(struct tr_turns_reader *r, const json_t *line,
+                                   const char *member, bool turn, size_t *problem)
+{
+    const char *key = json_string_value(json_object_get(line, member));
+    size_t len;
+    uint32_t s, t = 1;
+    if (key == NULL || !tr_bench_key(key, &len, &s, turn ? &t : NULL)) {
+        (void)tr_turns_leave(r, "`%s` names no turn", member);
+        return NULL;
+    }
+    *problem = find(r, key, len);
+    if (*problem == r->b->problems || s > r->b->samples || t > r->b->turns) {
+        (void)tr_turns_leave(r, "`%.100s` is no turn of this run", key);
+        return NULL;
+    }
+    return tr_bench_turn(r->b, *problem, s - 1, t - 1);
+}
+
+/* --- one line --- */
+
+static bool tokens(const json_t *line, const char *member, int64_t *out)
+{
+    const json_t *v = json_object_get(line, member);
+    *out = json_integer_value(v);
+    return json_is_integer(v) && *out >= 0 && *out <= MOST_TOKENS;
+}
+
+bool tr_turns_reply(struct tr_turns_reader *r, const json_t *line)
+{
+    size_t problem;
+    int64_t in, out;
+    const char *finish = json_string_value(json_object_get(line, "finish"));
+    if (finish == NULL || !tokens(line, "tokens_in", &in) || !tokens(line, "tokens_out", &out)) {
+        return tr_turns_leave(r, "no `finish`, `tokens_in` or `tokens_out` as a reply has them");
+    }
+    struct tr_bench_turn *t = place(r, line, "key", true, &problem);
+    if (t == NULL) {
+        return false;
+    }
+    t->replied = true;
+    t->cut = strcmp(finish, "length") == 0;
+    t->tokens_in += in;
+    t->tokens_out += out;
+    return true;
+}
+
+static void look_at_device(struct tr_bench *b, const json_t *record)
+{
+    const json_t *e = json_object_get(record, "environment");
+    const char *name = json_string_value(json_object_get(e, "device_name"));
+    name = name != NULL && *name ? name : json_string_value(json_object_get(e, "cpu"));
+    char full[sizeof b->device];
+    if (name == NULL || *name == '\0') {
+        return;
+    }
+    snprintf(full, sizeof full, "%s", name);
+    if (*b->device == '\0') {
+        memcpy(b->device, full, sizeof full);
+    }
+    b->devices_differ = b->devices_differ || strcmp(b->device, full) != 0;
+}
+
+bool tr_turns_record(struct tr_turns_reader *r, const json_t *line)
+{
+    struct tr_facts facts;
+    size_t problem;
+    if (!tr_facts_read(line, &facts)) {
+        return tr_turns_leave(r, "not a record (kgym.record/1)");
+    }
+    struct tr_bench_turn *t = place(r, line, "batch_id", true, &problem);
+    if (t == NULL) {
+        return false;
+    }
+    t->facts = facts;
+    look_at_device(r->b, line);
+    if (facts.state == TR_FACT_DEFECT) {
+        const char *why =
+            json_string_value(json_object_get(json_object_get(line, "error"), "message"));
+        struct tr_bench_problem *p = &r->b->problem[problem];
+        snprintf(p->why, sizeof p->why, "%s", why != NULL ? why : "");
+    }
+    return true;
+}
+
+bool tr_turns_trajectory(struct tr_turns_reader *r, const json_t *line)
+{
+    size_t problem;
+    const char *end = json_string_value(json_object_get(line, "end"));
+    const struct tr_bench_turn *t = place(r, line, "id", false, &problem);
+    if (t == NULL) {
+        return false;
+    }
+    r->b->ended[(size_t)(t - r->b->turn) / r->b->turns] =
+        end != NULL && (strcmp(end, "done") == 0 || strcmp(end, "full") == 0);
+    return true;
+}
+
+/* --- all lines --- */
+
+static bool take_text(struct tr_turns_reader *r, const struct kg_buf *text, tr_turns_take *take)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *line = NULL;
+    r->line++;
+    if (!kg_buf_ok(text)) {
+        return tr_turns_leave(r, "more than %zu MB", MOST_LINE >> 20);
+    }
+    if (text->len == strspn(text->data, " \t\r")) {
+        return true;
+    }
+    if (kg_json_parse_line(text->data, text->len, "column", &line, &err) != KG_OK) {
+        return tr_turns_leave(r, "%s", err.message);
+    }
+    bool taken = json_is_object(line) ? take(r, line) : tr_turns_leave(r, "not an object");
+    json_decref(line);
+    return taken;
+}
+
+static enum kg_code read_all(struct tr_turns_reader *r, FILE *f, tr_turns_take *take,
+                             struct kg_err *err)
+{
+    static const size_t part = 1 << 16;
+    struct kg_buf text;
+    size_t n;
+    char *chunk = malloc(part);
+    if (chunk == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "%s: no memory", r->file);
+    }
+    kg_buf_init(&text, MOST_LINE);
+    while ((n = fread(chunk, 1, part, f)) > 0) {
+        for (const char *at = chunk, *end = chunk + n; at < end;) {
+            const char *stop = memchr(at, '\n', (size_t)(end - at));
+            kg_buf_add(&text, at, (size_t)((stop != NULL ? stop : end) - at));
+            at = stop != NULL ? stop + 1 : end;
+            if (stop != NULL) {
+                (void)take_text(r, &text, take);
+                kg_buf_reset(&text);
+            }
+        }
+    }
+    if (text.len > 0) {
+        r->line++;
+        (void)tr_turns_leave(r, "the last line has no end: its writer was killed, or writes on");
+    }
+    kg_buf_deinit(&text);
+    free(chunk);
+    return ferror(f) ? kg_fail(err, KG_E_IO, "%s/%s: cannot read: %s", r->b->folder, r->file,
+                               strerror(errno))
+                     : KG_OK;
+}
+
+enum kg_code tr_turns_lines(struct tr_turns_reader *r, tr_turns_take *take, struct kg_err *err)
+{
+    char path[4096];
+    r->line = 0;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", r->b->folder, r->file) >= sizeof path) {
+        return kg_fail(err, KG_E_INPUT, "%.200s...: the path is too long", r->b->folder);
+    }
+    FILE *f = fopen(path, "re");
+    if (f == NULL) {
+        return errno == ENOENT
+                   ? KG_OK
+                   : kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno));
+    }
+    enum kg_code code = read_all(r, f, take, err);
+    fclose(f);
+    return code;
+}
