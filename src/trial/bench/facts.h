@@ -20,14 +20,14 @@ struct tr_facts {
     char reason[32];  /* of the verdict; "" */
     bool correct;     /* `ok`, and its league admits it */
     bool hack;
-    bool extracted, valid, compiled; /* each implies the one before */
-    bool numerics;                   /* the values were right, whatever else was found */
+    bool extracted, valid, compiled;        /* each implies the one before */
+    bool numerics;                          /* the values were right, whatever else was found */
     double speedup, speedup_lo, speedup_hi; /* NaN: not correct, not measured, or not trusted */
     double coverage;                        /* 0..1; NaN: not known */
 };
 
-/* False: this is no record, and *out has the state NONE. A member of another type than docs/record.md
- * says counts as missing. */
+/* False: this is no record, and *out has the state NONE. A member of another type than
+ * docs/record.md says counts as missing. */
 bool tr_facts_read(const json_t *record, struct tr_facts *out);
 
 #endif

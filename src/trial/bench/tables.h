@@ -1,8 +1,9 @@
 /* The tables of a run of `kgym bench`: rates, fast_p, speeds, pass@k, cost, with 95 % intervals by
  * problem. Definitions: docs/bench.md, "Numbers"; computed by rl/methods/metrics.h and bootstrap.h.
  *
- * A turn that is missing, or without a verdict, counts as a failure; denominators are always problems
- * x samples. Problems that are defective are left out. `partial` says that numbers may still change.
+ * A turn that is missing, or without a verdict, counts as a failure; denominators are always
+ * problems x samples. Problems that are defective are left out. `partial` says that numbers may
+ * still change.
  *
  * The summary is the JSON object kgym.bench/1: an interval is [value, lo, hi], null what is not
  * known. Pure; not thread safe. Cost: about 0.3 s for 250 problems x 8 samples x 3 turns. */
@@ -40,7 +41,7 @@ enum tr_metric {
 struct tr_row {
     enum tr_metric metric;
     double p;      /* of FAST, FAST_LO */
-    char name[24]; /* "correct", "fast_1.2", "fast_1.2_lo": the member's name */
+    char name[40]; /* "correct", "fast_1.2", "fast_1.2_lo": the name in the summary */
     struct rl_interval x;
     double half_full; /* half-width to expect with all problems of the suite; NaN: not a mean, or
                          this is no part of a suite */
@@ -49,14 +50,14 @@ struct tr_row {
 /* What counts of each sample. */
 struct tr_view {
     struct rl_view of;
-    char name[24]; /* "turn 2", "last", "best of 3" */
+    char name[40];      /* "turn 2", "last", "best of 3" */
     struct tr_row *row; /* [rows] */
 };
 
 /* pass@k: the chance that one of k samples succeeds, without bias. */
 struct tr_pass {
-    double p;      /* success is s* > p; below 0: correct */
-    char name[24]; /* "pass", "fast_1.2" */
+    double p;                        /* success is s* > p; below 0: correct */
+    char name[40];                   /* "pass", "fast_1.2" */
     struct rl_interval x[TR_MOST_K]; /* [nk] */
 };
 
@@ -64,14 +65,14 @@ struct tr_table {
     int level; /* -1: all problems */
     size_t problems;
     size_t correct, timed; /* samples of the last turn; timed: correct with a speed */
-    size_t views;          /* turn 1..T-1, last, best of 1..T; one where T is 1 */
+    size_t views;          /* turn 1 to T-1, last, best of 2 to T */
     struct tr_view *view;
     struct tr_pass *last, *best; /* [1 + np] of the last turn, and of the best of all */
 };
 
 struct tr_curve {
     size_t n;
-    double *p;                      /* [n] 0.5 to 4 */
+    double *p;                       /* [n] 0.5 to 4 */
     struct rl_interval *last, *best; /* [n] fast_p */
 };
 

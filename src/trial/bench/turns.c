@@ -43,7 +43,8 @@ static enum kg_code load_run(struct tr_bench *b, char *path, size_t cap, struct 
     kg_buf_deinit(&text);
     const char *kind = json_string_value(json_object_get(b->run, "kind"));
     if (code == KG_OK && (kind == NULL || strcmp(kind, "bench") != 0)) {
-        code = kg_fail(err, KG_E_USAGE, "%s: `kind` is not \"bench\": no run of `kgym bench`", path);
+        code =
+            kg_fail(err, KG_E_USAGE, "%s: `kind` is not \"bench\": no run of `kgym bench`", path);
     }
     return code;
 }
@@ -105,7 +106,9 @@ static enum kg_code read_suite(struct tr_bench *b, const char *path, struct kg_e
     if (b->suite == NULL || n == 0 || b->samples == 0 || b->turns == 0) {
         return kg_fail(err, KG_E_INPUT, "%s: it lacks suite.%s, as runs of `kgym bench` have it",
                        path,
-                       b->suite == NULL ? "name" : n == 0 ? "problems" : "samples or turns");
+                       b->suite == NULL ? "name"
+                       : n == 0         ? "problems"
+                                        : "samples or turns");
     }
     if (b->samples > TR_BENCH_MOST_TURNS / b->turns ||
         n > TR_BENCH_MOST_TURNS / (b->samples * b->turns)) {

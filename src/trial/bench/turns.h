@@ -2,10 +2,10 @@
  * records.jsonl, trajectories.jsonl (trial/drive/folder.h). A run under way, or one that was broken
  * off, is read as far as it is there.
  *
- * Files are read line by line. A line that is torn, malformed, or about a turn that the run does not
- * have is left out, counted, and named in the notes; it is never guessed at. Of records with one
- * key the last counts, tokens of all replies count: they were paid for. Memory: about 200 bytes a
- * turn. Not thread safe. */
+ * Files are read line by line. A line that is torn, malformed, or about a turn that the run does
+ * not have is left out, counted, and named in the notes; it is never guessed at. Of records with
+ * one key the last counts, tokens of all replies count: they were paid for. Memory: about 200 bytes
+ * a turn. Not thread safe. */
 #ifndef KG_TRIAL_BENCH_TURNS_H
 #define KG_TRIAL_BENCH_TURNS_H
 
@@ -20,7 +20,7 @@ enum {
 
 struct tr_bench_problem {
     char *name;
-    size_t place; /* in run.json, from 0 */
+    size_t place;             /* in run.json, from 0 */
     int level, id;            /* level 0: none */
     char hash[KG_SHA256_HEX]; /* "" */
     bool defect;              /* one of its records says so: left out of all metrics */
@@ -35,19 +35,19 @@ struct tr_bench_turn {
 };
 
 struct tr_bench {
-    char *folder;   /* as it was given */
-    json_t *run;    /* run.json */
+    char *folder;               /* as it was given */
+    json_t *run;                /* run.json */
     const char *suite, *subset; /* in run; subset "": all */
-    size_t of;      /* problems of the whole suite */
+    size_t of;                  /* problems of the whole suite */
     double price_in, price_out; /* per million tokens */
-    char device[96]; /* that the records name: of a GPU, else the CPU's; "" */
+    char device[96];            /* that the records name: of a GPU, else the CPU's; "" */
     bool devices_differ;
     size_t problems, samples, turns;
     struct tr_bench_problem *problem; /* [problems] by level, then in the order of run.json */
     struct tr_bench_turn *turn;       /* [problems][samples][turns] */
-    bool *ended; /* [problems][samples]: done or full, so what is missing will not come */
-    size_t left_out;                  /* lines */
-    char *note[TR_BENCH_NOTES];       /* "records.jsonl:12: ..."; the first ones, then NULL */
+    bool *ended;     /* [problems][samples]: done or full, so what is missing will not come */
+    size_t left_out; /* lines */
+    char *note[TR_BENCH_NOTES]; /* "records.jsonl:12: ..."; the first ones, then NULL */
 };
 
 /* Errors: KG_E_NOT_FOUND (no folder, no run.json), KG_E_USAGE (a run of another kind), KG_E_INPUT

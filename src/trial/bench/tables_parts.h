@@ -1,0 +1,44 @@
+/* Private to tables*.c and compare.c: statistics that are collected and then computed together. */
+#ifndef KG_TRIAL_BENCH_TABLES_PARTS_H
+#define KG_TRIAL_BENCH_TABLES_PARTS_H
+
+#include "trial/bench/tables.h"
+
+/* The outcomes of the problems that count, in the order of the run. */
+struct tr_outcomes {
+    struct rl_results results; /* outcome: owned */
+    const struct tr_bench *bench;
+    size_t *problem; /* [results.problems] in bench */
+};
+/* keep [bench problems]: those to take; NULL: all but defective ones. KG_E_HOST. */
+enum kg_code tr_outcomes_make(const struct tr_bench *b, const bool *keep, size_t samples,
+                              struct tr_outcomes *out, struct kg_err *err) KG_MUST_USE;
+void tr_outcomes_deinit(struct tr_outcomes *o);
+/* Problems from..to-1, borrowed. */
+struct tr_outcomes tr_outcomes_part(const struct tr_outcomes *o, size_t from, size_t to);
+
+/* Sums by problem of a metric at a view: num, den [problems]. Returns den, or NULL where den is 1
+ * (then num is a problem's mean). Not of MEDIAN. */
+double *tr_metric_sums(const struct tr_outcomes *o, struct rl_view v, enum tr_metric m, double p,
+                       double *num, double *den);
+static inline bool tr_metric_exps(enum tr_metric m)
+{
+    return m == TR_M_GEOMEAN || m == TR_M_GEO_FLOOR1;
+}
+
+/* Statistics over the same problems, computed some at a time. */
+struct tr_plan;
+enum kg_code tr_plan_create(size_t problems, const struct tr_tables_options *o,
+                            struct tr_plan **out, struct kg_err *err) KG_MUST_USE;
+void tr_plan_destroy(struct tr_plan *p);
+/* Room for the next statistic; a and b: num and den of its arms, [problems] each. */
+struct tr_plan_room {
+    double *num_a, *den_a, *num, *den;
+};
+struct tr_plan_room tr_plan_room(struct tr_plan *p);
+/* Takes what was put into the room. to: set at tr_plan_run or before. exps: of a mean of logs. */
+void tr_plan_add(struct tr_plan *p, const struct rl_statistic *s, bool exps,
+                 struct rl_interval *to);
+void tr_plan_run(struct tr_plan *p);
+
+#endif
