@@ -6,7 +6,8 @@
  * still change.
  *
  * The summary is the JSON object kgym.bench/1: an interval is [value, lo, hi], null what is not
- * known. Pure; not thread safe. Cost: about 0.3 s for 250 problems x 8 samples x 3 turns. */
+ * known. Pure; not thread safe. Cost: about 2 s for 250 problems x 8 samples x 3 turns at three
+ * levels. */
 #ifndef KG_TRIAL_BENCH_TABLES_H
 #define KG_TRIAL_BENCH_TABLES_H
 

@@ -19,7 +19,12 @@ static void quantity(char out[24], double x)
         x /= 1000;
         i++;
     }
-    snprintf(out, 24, x >= 100 ? "%.0f%s" : x >= 10 ? "%.1f%s" : "%.2f%s", x, unit[i]);
+    snprintf(out, 24,
+             x >= 100  ? "%.0f%s"
+             : x >= 10 ? "%.1f%s"
+             : x >= 1  ? "%.2f%s"
+                       : "%.3f%s",
+             x, unit[i]);
 }
 
 static void number(char out[24], enum tr_metric m, double x)
@@ -158,7 +163,7 @@ static void add_pass(const struct tr_tables *t, const struct tr_table *x, bool c
     char text[32];
     size_t skip = t->nk > COLUMNS ? t->nk - COLUMNS : 0; /* the first ones and all samples stay */
     kg_buf_init(&head, 200);
-    kg_buf_addf(&head, "%-20s", "one of k, last turn");
+    kg_buf_addf(&head, "%-20s", "pass@k, last turn");
     for (size_t j = 0; j < t->nk; j++) {
         if (j < COLUMNS - 1 || j >= COLUMNS - 1 + skip) {
             snprintf(text, sizeof text, "k = %zu", t->k[j]);
@@ -193,7 +198,7 @@ static void add_table(const struct tr_tables *t, const struct tr_table *x, bool 
     snprintf(what, sizeof what, "%s, %zu problem%s", level, x->problems,
              x->problems == 1 ? "" : "s");
     size_t turns = t->bench->turns;
-    snprintf(text, sizeof text, "\n%-20s  %9s  %-16s", what, turns > 1 ? "last turn" : "", "");
+    snprintf(text, sizeof text, "\n%-22s%9s  %-16s", what, turns > 1 ? "last turn" : "", "");
     kg_term_add(out, colour, KG_BOLD, text);
     if (turns > 1) {
         snprintf(text, sizeof text, "  %9s", x->view[x->views - 1].name);
