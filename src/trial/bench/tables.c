@@ -16,39 +16,6 @@ enum { CURVE = 71 };
 /* Source: the normal distribution's 97.5 percentile. */
 #define HALF_OF_95 1.959964
 
-/* --- thresholds and counts of samples --- */
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static enum kg_code choose_p(struct tr_tables *t, struct kg_err *err)
-{
-    static const double always[] = {1, 1.2, 1.5, 2};
-    double all[TR_MOST_P + 4];
-    size_t n = sizeof always / sizeof *always;
-    if (t->options.np > TR_MOST_P - n) {
-        return kg_fail(err, KG_E_USAGE, "fast_p: at most %zu thresholds beside 1, 1.2, 1.5 and 2",
-                       TR_MOST_P - n);
-    }
-    memcpy(all, always, sizeof always);
-    for (size_t i = 0; i < t->options.np; i++) {
-        if (!isfinite(t->options.p[i]) || t->options.p[i] <= 0) {
-            return kg_fail(err, KG_E_USAGE, "fast_p: a threshold is a number above 0");
-        }
-        all[n++] = t->options.p[i];
-    }
-    qsort(all, n, sizeof *all, ascending);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || all[i] > all[i - 1]) {
-            t->p[t->np++] = all[i];
-        }
-    }
-    return KG_OK;
-}
-
 static void choose_k(struct tr_tables *t)
 {
     size_t n = t->bench->samples;
@@ -56,68 +23,6 @@ static void choose_k(struct tr_tables *t)
         t->k[t->nk++] = k;
     }
     t->k[t->nk++] = n;
-}
-
-enum kg_code tr_tables_parse_p(const char *text, double out[TR_MOST_P], size_t *n,
-                               struct kg_err *err)
-{
-    const char *at = text;
-    for (*n = 0;; at++) {
-        char *end;
-        double x = strtod(at, &end);
-        bool number = end > at && (*end == '\0' || *end == ',') && isfinite(x) && x > 0;
-        if (!number || *n == TR_MOST_P) {
-            return number ? kg_fail(err, KG_E_USAGE, "--p: more than %d thresholds", TR_MOST_P)
-                          : kg_fail(err, KG_E_USAGE,
-                                    "--p: `%.40s`: numbers above 0 with commas, as 1,1.1,3", at);
-        }
-        out[(*n)++] = x;
-        at = end;
-        if (*at == '\0') {
-            return KG_OK;
-        }
-    }
-}
-
-/* --- what there is: views and rows --- */
-
-static void name_p(char *out, size_t cap, const char *before, double p, const char *after)
-{
-    struct kg_buf number;
-    kg_buf_init(&number, 64);
-    kg_buf_add_real(&number, p);
-    snprintf(out, cap, "%s%s%s", before, number.data, after);
-    kg_buf_deinit(&number);
-}
-
-static size_t rows_of(const struct tr_tables *t, struct tr_row *row)
-{
-    static const struct {
-        enum tr_metric metric;
-        const char *name;
-    } head[] = {{TR_M_VALID, "valid"}, {TR_M_COMPILED, "compiled"}, {TR_M_CORRECT, "correct"}},
-      tail[] = {{TR_M_GEOMEAN, "geomean"},        {TR_M_GEO_FLOOR1, "geo_floor1"},
-                {TR_M_MEDIAN, "median"},          {TR_M_HACK, "hack"},
-                {TR_M_COVERAGE, "coverage"},      {TR_M_TOKENS, "tokens_per_correct"},
-                {TR_M_MONEY, "money_per_correct"}};
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++) {
-        row[n].metric = head[i].metric;
-        snprintf(row[n++].name, sizeof row->name, "%s", head[i].name);
-    }
-    for (size_t i = 0; i < 2 * t->np; i++) {
-        bool lower = i >= t->np;
-        row[n].metric = lower ? TR_M_FAST_LO : TR_M_FAST;
-        row[n].p = t->p[i % t->np];
-        name_p(row[n].name, sizeof row->name, "fast_", row[n].p, lower ? "_lo" : "");
-        n++;
-    }
-    bool prices = t->bench->price_in > 0 || t->bench->price_out > 0;
-    for (size_t i = 0; i < sizeof tail / sizeof *tail - !prices; i++) {
-        row[n].metric = tail[i].metric;
-        snprintf(row[n++].name, sizeof row->name, "%s", tail[i].name);
-    }
-    return n;
 }
 
 static void name_view(struct tr_view *v, size_t at, size_t turns)
@@ -140,7 +45,7 @@ static enum kg_code allocate(const struct tr_tables *t, struct tr_table *x, stru
     x->last = calloc(2 * (1 + t->np), sizeof *x->last);
     bool good = x->view != NULL && x->last != NULL;
     for (size_t i = 0; i < x->views && good; i++) {
-        x->view[i].row = calloc(2 * TR_MOST_P + 10, sizeof *x->view[i].row);
+        x->view[i].row = calloc(TR_MOST_ROWS, sizeof *x->view[i].row);
         good = x->view[i].row != NULL;
     }
     if (!good) {
@@ -196,7 +101,7 @@ static enum kg_code add_pass(const struct tr_tables *t, const struct tr_outcomes
         if (i == 0) {
             snprintf(pass[i].name, sizeof pass->name, "pass");
         } else {
-            name_p(pass[i].name, sizeof pass->name, "fast_", pass[i].p, "");
+            tr_tables_name_p(pass[i].name, sizeof pass->name, "fast_", pass[i].p, "");
         }
         for (size_t j = 0; j < t->nk && code == KG_OK; j++) {
             struct tr_plan_room room = tr_plan_room(plan);
@@ -236,6 +141,7 @@ static enum kg_code make_table(struct tr_tables *t, const struct tr_outcomes *o,
 {
     struct tr_table *x = &t->table[t->n++];
     struct tr_plan *plan = NULL;
+    bool prices = t->bench->price_in > 0 || t->bench->price_out > 0;
     x->level = level;
     x->problems = o->results.problems;
     double *work = calloc(o->results.problems * o->results.samples, sizeof *work);
@@ -244,7 +150,7 @@ static enum kg_code make_table(struct tr_tables *t, const struct tr_outcomes *o,
     code = code == KG_OK ? tr_plan_create(x->problems, &t->options, &plan, err) : code;
     for (size_t i = 0; i < x->views && code == KG_OK; i++) {
         name_view(&x->view[i], i, t->bench->turns);
-        t->rows = rows_of(t, x->view[i].row);
+        t->rows = tr_tables_rows(t->p, t->np, prices, x->view[i].row);
         add_view(t, o, &x->view[i], plan, work);
     }
     if (code == KG_OK) {
@@ -300,16 +206,6 @@ static void count_turns(struct tr_tables *t)
     t->partial = t->counts.no_verdict > 0 || t->counts.missing > 0;
 }
 
-static size_t levels(const struct tr_outcomes *o)
-{
-    size_t n = 0;
-    for (size_t q = 0; q < o->results.problems; q++) {
-        const struct tr_bench_problem *p = o->bench->problem;
-        n += q == 0 || p[o->problem[q]].level != p[o->problem[q - 1]].level;
-    }
-    return n;
-}
-
 static enum kg_code make_curve(struct tr_curve *c, struct kg_err *err)
 {
     c->p = calloc(CURVE, sizeof *c->p);
@@ -327,8 +223,7 @@ static enum kg_code make_curve(struct tr_curve *c, struct kg_err *err)
 
 static enum kg_code make_all(struct tr_tables *t, const struct tr_outcomes *o, struct kg_err *err)
 {
-    const struct tr_bench_problem *p = t->bench->problem;
-    size_t n = levels(o), from = 0;
+    size_t n = tr_outcomes_levels(o), to;
     if (n > TR_MOST_LEVELS) {
         return kg_fail(err, KG_E_LIMIT, "%s: problems of more than %d levels", t->bench->folder,
                        TR_MOST_LEVELS);
@@ -339,13 +234,10 @@ static enum kg_code make_all(struct tr_tables *t, const struct tr_outcomes *o, s
                         : n == 0 ? KG_OK
                                  : make_curve(&t->curve, err);
     code = code == KG_OK && n > 0 ? make_table(t, o, -1, &t->curve, err) : code;
-    for (size_t q = 1; q <= o->results.problems && n > 1 && code == KG_OK; q++) {
-        int level = p[o->problem[from]].level;
-        if (q == o->results.problems || p[o->problem[q]].level != level) {
-            struct tr_outcomes part = tr_outcomes_part(o, from, q);
-            code = make_table(t, &part, level, NULL, err);
-            from = q;
-        }
+    for (size_t from = 0; from < o->results.problems && n > 1 && code == KG_OK; from = to) {
+        to = tr_outcomes_level_end(o, from);
+        struct tr_outcomes part = tr_outcomes_part(o, from, to);
+        code = make_table(t, &part, t->bench->problem[o->problem[from]].level, NULL, err);
     }
     return code;
 }
@@ -355,10 +247,10 @@ enum kg_code tr_tables_make(const struct tr_bench *b, const struct tr_tables_opt
 {
     struct tr_outcomes outcomes = {.problem = NULL};
     *out = (struct tr_tables){.bench = b, .options = *o};
-    enum kg_code code = choose_p(out, err);
+    enum kg_code code = tr_tables_thresholds(o, out->p, &out->np, err);
     choose_k(out);
     count_turns(out);
-    code = code == KG_OK ? tr_outcomes_make(b, NULL, b->samples, &outcomes, err) : code;
+    code = code == KG_OK ? tr_outcomes_make(b, NULL, 0, &outcomes, err) : code;
     code = code == KG_OK ? make_all(out, &outcomes, err) : code;
     tr_outcomes_deinit(&outcomes);
     if (code != KG_OK) {

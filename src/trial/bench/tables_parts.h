@@ -10,12 +10,35 @@ struct tr_outcomes {
     const struct tr_bench *bench;
     size_t *problem; /* [results.problems] in bench */
 };
-/* keep [bench problems]: those to take; NULL: all but defective ones. KG_E_HOST. */
-enum kg_code tr_outcomes_make(const struct tr_bench *b, const bool *keep, size_t samples,
+/* which [n]: problems to take, in this order; NULL: all but defective ones. KG_E_HOST. */
+enum kg_code tr_outcomes_make(const struct tr_bench *b, const size_t *which, size_t n,
                               struct tr_outcomes *out, struct kg_err *err) KG_MUST_USE;
 void tr_outcomes_deinit(struct tr_outcomes *o);
+/* How many levels there are, and where the level of problem `from` ends. */
+size_t tr_outcomes_levels(const struct tr_outcomes *o);
+size_t tr_outcomes_level_end(const struct tr_outcomes *o, size_t from);
 /* Problems from..to-1, borrowed. */
 struct tr_outcomes tr_outcomes_part(const struct tr_outcomes *o, size_t from, size_t to);
+
+/* The thresholds of fast_p, ascending: those that are always there, and those of the options.
+ * KG_E_USAGE. */
+enum kg_code tr_tables_thresholds(const struct tr_tables_options *o, double out[TR_MOST_P],
+                                  size_t *count, struct kg_err *err) KG_MUST_USE;
+/* Fills in metric, p and name of each row, and returns how many there are. */
+enum { TR_MOST_ROWS = 2 * TR_MOST_P + 10 };
+size_t tr_tables_rows(const double *p, size_t np, bool prices, struct tr_row *row);
+/* before, the shortest form of p, after. */
+void tr_tables_name_p(char *out, size_t cap, const char *before, double p, const char *after);
+
+/* As text on a terminal: "12.5 %", "1.250x", "35.4k", or "-". */
+void tr_text_value(char out[32], enum tr_metric m, double x);
+/* The same without a unit; x is not NaN. */
+void tr_text_number(char out[24], enum tr_metric m, double x);
+void tr_text_label(char out[40], const struct tr_row *row);
+/* "all", "no level", "level 2" */
+void tr_text_level(char out[24], int level);
+/* Drops spaces at the end and ends the line. */
+void tr_text_end_line(struct kg_buf *out);
 
 /* Sums by problem of a metric at a view: num, den [problems]. Returns den, or NULL where den is 1
  * (then num is a problem's mean). Not of MEDIAN. */

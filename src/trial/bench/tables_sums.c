@@ -29,20 +29,21 @@ struct rl_outcome tr_outcome_of(const struct tr_bench_turn *t)
     return o;
 }
 
-enum kg_code tr_outcomes_make(const struct tr_bench *b, const bool *keep, size_t samples,
+enum kg_code tr_outcomes_make(const struct tr_bench *b, const size_t *which, size_t n,
                               struct tr_outcomes *out, struct kg_err *err)
 {
-    size_t each = samples * b->turns;
+    size_t each = b->samples * b->turns;
     struct rl_outcome *o = calloc(b->problems * each + 1, sizeof *o);
     *out = (struct tr_outcomes){.bench = b, .problem = calloc(b->problems + 1, sizeof(size_t))};
-    out->results = (struct rl_results){0, samples, b->turns, o};
-    KG_ASSERT(samples <= b->samples);
+    out->results = (struct rl_results){0, b->samples, b->turns, o};
+    KG_ASSERT(which == NULL || n <= b->problems);
     if (o == NULL || out->problem == NULL) {
         tr_outcomes_deinit(out);
         return kg_fail_memory(err, KG_E_HOST, "%s: no memory for its outcomes", b->folder);
     }
-    for (size_t q = 0; q < b->problems; q++) {
-        if (keep != NULL ? !keep[q] : b->problem[q].defect) {
+    for (size_t at = 0; at < (which != NULL ? n : b->problems); at++) {
+        size_t q = which != NULL ? which[at] : at;
+        if (which == NULL && b->problem[q].defect) {
             continue;
         }
         const struct tr_bench_turn *t = tr_bench_turn(b, q, 0, 0);
@@ -59,6 +60,25 @@ void tr_outcomes_deinit(struct tr_outcomes *o)
     free((void *)(uintptr_t)o->results.outcome);
     free(o->problem);
     *o = (struct tr_outcomes){.problem = NULL};
+}
+
+size_t tr_outcomes_level_end(const struct tr_outcomes *o, size_t from)
+{
+    const struct tr_bench_problem *p = o->bench->problem;
+    size_t to = from + 1;
+    while (to < o->results.problems && p[o->problem[to]].level == p[o->problem[from]].level) {
+        to++;
+    }
+    return to;
+}
+
+size_t tr_outcomes_levels(const struct tr_outcomes *o)
+{
+    size_t n = 0;
+    for (size_t q = 0; q < o->results.problems; q = tr_outcomes_level_end(o, q)) {
+        n++;
+    }
+    return n;
 }
 
 struct tr_outcomes tr_outcomes_part(const struct tr_outcomes *o, size_t from, size_t to)

@@ -27,7 +27,7 @@ static void quantity(char out[24], double x)
              x, unit[i]);
 }
 
-static void number(char out[24], enum tr_metric m, double x)
+void tr_text_number(char out[24], enum tr_metric m, double x)
 {
     switch (m) {
     case TR_M_GEOMEAN:
@@ -59,14 +59,14 @@ static const char *unit_of(enum tr_metric m)
 }
 
 /* "12.5 %", or "-". */
-static void value(char out[32], enum tr_metric m, double x)
+void tr_text_value(char out[32], enum tr_metric m, double x)
 {
     char text[24];
     if (isnan(x)) {
         snprintf(out, 32, "-");
         return;
     }
-    number(text, m, x);
+    tr_text_number(text, m, x);
     snprintf(out, 32, "%s%s", text, unit_of(m));
 }
 
@@ -74,10 +74,10 @@ static void value(char out[32], enum tr_metric m, double x)
 static void add_cell(struct kg_buf *out, const struct tr_row *row)
 {
     char text[32], lo[24], hi[24], range[64] = "";
-    value(text, row->metric, row->x.value);
+    tr_text_value(text, row->metric, row->x.value);
     if (!isnan(row->x.value) && !isnan(row->x.lo)) {
-        number(lo, row->metric, row->x.lo);
-        number(hi, row->metric, row->x.hi);
+        tr_text_number(lo, row->metric, row->x.lo);
+        tr_text_number(hi, row->metric, row->x.hi);
         snprintf(range, sizeof range, "[%s, %s]", lo, hi);
     }
     kg_buf_addf(out, "  %9s  %-16s", text, range);
@@ -85,7 +85,12 @@ static void add_cell(struct kg_buf *out, const struct tr_row *row)
 
 /* --- parts --- */
 
-static void trim(struct kg_buf *out)
+void tr_text_level(char out[24], int level)
+{
+    snprintf(out, 24, level < 0 ? "all" : level == 0 ? "no level" : "level %d", level);
+}
+
+void tr_text_end_line(struct kg_buf *out)
 {
     while (out->len > 0 && out->data[out->len - 1] == ' ') {
         out->data[--out->len] = '\0';
@@ -93,7 +98,7 @@ static void trim(struct kg_buf *out)
     kg_buf_addc(out, '\n');
 }
 
-static void label(char out[40], const struct tr_row *row)
+void tr_text_label(char out[40], const struct tr_row *row)
 {
     static const struct {
         enum tr_metric metric;
@@ -120,13 +125,13 @@ static void add_rows(const struct tr_tables *t, const struct tr_table *x, struct
     const struct tr_view *last = &x->view[turns - 1], *best = &x->view[x->views - 1];
     char text[40];
     for (size_t i = 0; i < t->rows; i++) {
-        label(text, &last->row[i]);
+        tr_text_label(text, &last->row[i]);
         kg_buf_addf(out, "  %-18s", text);
         add_cell(out, &last->row[i]);
         if (turns > 1) {
             add_cell(out, &best->row[i]);
         }
-        trim(out);
+        tr_text_end_line(out);
     }
 }
 
@@ -146,7 +151,7 @@ static void add_turns(const struct tr_tables *t, const struct tr_table *x, bool 
                 for (size_t i = 0; i < t->rows; i++) {
                     const struct tr_row *row = &v->row[i];
                     if (row->metric == shown[m] && (m == 0 || row->p == 1)) {
-                        value(text, row->metric, row->x.value);
+                        tr_text_value(text, row->metric, row->x.value);
                         kg_buf_addf(out, side == 1 && m == 0 ? "%23s" : "%10s", text);
                     }
                 }
@@ -177,7 +182,7 @@ static void add_pass(const struct tr_tables *t, const struct tr_table *x, bool c
         kg_buf_addf(out, "  %-18s", i == 0 ? "correct" : x->last[i].name);
         for (size_t j = 0; j < t->nk; j++) {
             if (j < COLUMNS - 1 || j >= COLUMNS - 1 + skip) {
-                value(text, TR_M_CORRECT, x->last[i].x[j].value);
+                tr_text_value(text, TR_M_CORRECT, x->last[i].x[j].value);
                 kg_buf_addf(out, "%10s", text);
             }
         }
@@ -190,11 +195,7 @@ static void add_table(const struct tr_tables *t, const struct tr_table *x, bool 
 {
     char text[160], what[40];
     char level[24];
-    snprintf(level, sizeof level,
-             x->level < 0    ? "all"
-             : x->level == 0 ? "no level"
-                             : "level %d",
-             x->level);
+    tr_text_level(level, x->level);
     snprintf(what, sizeof what, "%s, %zu problem%s", level, x->problems,
              x->problems == 1 ? "" : "s");
     size_t turns = t->bench->turns;
