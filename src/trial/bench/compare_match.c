@@ -164,7 +164,7 @@ static void compare_whole(struct tr_compare *c, const struct tr_bench *b, const 
             for (size_t t = 0; t < c->turn; t++) {
                 const struct tr_bench_turn *x = tr_bench_turn(b, which[i], s, t);
                 bool there = x->replied || x->facts.state != TR_FACT_NONE;
-                bool ended = b->ended[which[i] * b->samples + s];
+                bool ended = b->ended[which[i] * b->samples + s] != TR_BENCH_OPEN;
                 open += there ? x->facts.state != TR_FACT_JUDGED : !ended;
             }
         }

@@ -196,7 +196,7 @@ static void count_turns(struct tr_tables *t)
         t->tokens_in += b->turn[i].tokens_in;
         t->tokens_out += b->turn[i].tokens_out;
         if (!b->problem[i / each].defect) {
-            count_turn(t, &b->turn[i], b->ended[i / b->turns]);
+            count_turn(t, &b->turn[i], b->ended[i / b->turns] != TR_BENCH_OPEN);
         }
     }
     for (size_t q = 0; q < b->problems; q++) {

@@ -188,6 +188,7 @@ json_t *tr_tables_json(const struct tr_tables *t)
         count(t->options.resamples > 0 ? t->options.resamples : RL_BOOTSTRAP_RESAMPLES));
     put(o, "counts", counts_json(&t->counts));
     put(o, "defects", defects_json(b));
+    put(o, "aside", json_is_array(b->aside) ? json_deep_copy(b->aside) : json_array());
     put_cost(o, t);
     for (size_t i = 0; i < t->n; i++) {
         json_array_append_new(tables, table_json(t, &t->table[i]));

@@ -217,16 +217,28 @@ static void add_table(const struct tr_tables *t, const struct tr_table *x, bool 
 
 /* --- what stands above and below the tables --- */
 
+static void add_defect(const char *what, const char *name, const char *why, bool colour,
+                       struct kg_buf *out)
+{
+    kg_term_add(out, colour, KG_YELLOW, what);
+    kg_term_add_line(out, name != NULL ? name : "");
+    kg_buf_adds(out, ": ");
+    kg_term_add_line(out, why != NULL ? why : "");
+    kg_buf_addc(out, '\n');
+}
+
 static void add_defects(const struct tr_bench *b, bool colour, struct kg_buf *out)
 {
     for (size_t q = 0; q < b->problems; q++) {
-        if (b->problem[q].defect) {
-            kg_term_add(out, colour, KG_YELLOW, "left out as defective: ");
-            kg_term_add_line(out, b->problem[q].name);
-            kg_buf_adds(out, ": ");
-            kg_term_add_line(out, b->problem[q].why);
-            kg_buf_addc(out, '\n');
+        const struct tr_bench_problem *p = &b->problem[q];
+        if (p->defect) {
+            add_defect("left out as defective: ", p->name, p->why, colour, out);
         }
+    }
+    for (size_t i = 0; i < json_array_size(b->aside); i++) {
+        const json_t *x = json_array_get(b->aside, i);
+        add_defect("put aside: ", json_string_value(json_object_get(x, "name")),
+                   json_string_value(json_object_get(x, "why")), colour, out);
     }
 }
 

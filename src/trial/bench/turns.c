@@ -23,6 +23,7 @@ void tr_bench_deinit(struct tr_bench *b)
     free(b->problem);
     free(b->turn);
     free(b->ended);
+    free(b->by_name);
     free(b->folder);
     json_decref(b->run);
     *b = (struct tr_bench){.problems = 0};
@@ -96,6 +97,7 @@ static enum kg_code read_suite(struct tr_bench *b, const char *path, struct kg_e
     b->suite = json_string_value(json_object_get(suite, "name"));
     b->subset = json_string_value(json_object_get(suite, "subset"));
     b->subset = b->subset != NULL ? b->subset : "";
+    b->aside = json_object_get(suite, "aside");
     size_t n = json_array_size(problems);
     b->samples = count(b->run, "samples");
     b->turns = count(b->run, "turns");
@@ -137,17 +139,18 @@ static int by_name(const void *x, const void *y, void *problems)
     return strcmp(p[*(const size_t *)x].name, p[*(const size_t *)y].name);
 }
 
-static enum kg_code read_lines(struct tr_bench *b, const size_t *order, struct kg_err *err)
+static enum kg_code read_lines(struct tr_bench *b, struct kg_err *err)
 {
     static const struct {
         const char *file;
         tr_turns_take *take;
     } part[] = {{"replies.jsonl", tr_turns_reply},
                 {"records.jsonl", tr_turns_record},
-                {"trajectories.jsonl", tr_turns_trajectory}};
+                {"trajectories.jsonl", tr_turns_trajectory},
+                {"defects.jsonl", tr_turns_defect}};
     enum kg_code code = KG_OK;
     for (size_t i = 0; i < sizeof part / sizeof *part && code == KG_OK; i++) {
-        struct tr_turns_reader r = {.b = b, .by_name = order, .file = part[i].file};
+        struct tr_turns_reader r = {.b = b, .file = part[i].file};
         code = tr_turns_lines(&r, part[i].take, err);
     }
     return code;
@@ -158,13 +161,14 @@ static void find_defects(struct tr_bench *b)
     size_t each = b->samples * b->turns;
     for (size_t i = 0; i < b->problems * each; i++) {
         struct tr_bench_problem *p = &b->problem[i / each];
-        p->defect = p->defect || b->turn[i].facts.state == TR_FACT_DEFECT;
+        p->defect = p->defect || b->turn[i].facts.state == TR_FACT_DEFECT ||
+                    b->ended[i / b->turns] == TR_BENCH_DEFECT;
     }
 }
 
 static enum kg_code read_turns(struct tr_bench *b, const char *path, struct kg_err *err)
 {
-    size_t *order = calloc(b->problems, sizeof *order);
+    size_t *order = b->by_name = calloc(b->problems, sizeof *order);
     if (order == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "%s: no memory", path);
     }
@@ -172,15 +176,13 @@ static enum kg_code read_turns(struct tr_bench *b, const char *path, struct kg_e
         order[i] = i;
     }
     qsort_r(order, b->problems, sizeof *order, by_name, b->problem);
-    enum kg_code code = KG_OK;
-    for (size_t i = 1; i < b->problems && code == KG_OK; i++) {
+    for (size_t i = 1; i < b->problems; i++) {
         if (by_name(&order[i - 1], &order[i], b->problem) == 0) {
-            code = kg_fail(err, KG_E_INPUT, "%s: suite.problems: two have the name %.100s", path,
+            return kg_fail(err, KG_E_INPUT, "%s: suite.problems: two have the name %.100s", path,
                            b->problem[order[i]].name);
         }
     }
-    code = code == KG_OK ? read_lines(b, order, err) : code;
-    free(order);
+    enum kg_code code = read_lines(b, err);
     find_defects(b);
     return code;
 }
@@ -199,4 +201,54 @@ enum kg_code tr_bench_read(const char *folder, struct tr_bench *out, struct kg_e
         tr_bench_deinit(out);
     }
     return code;
+}
+
+/* --- records once more --- */
+
+struct last_records {
+    size_t turn;
+    size_t *line; /* [problems][samples] of the last record of that turn; 0: none */
+    bool give;    /* the second time: they are given out */
+    tr_bench_take *take;
+    void *user;
+    enum kg_code code;
+    struct kg_err *err;
+};
+
+static bool last_record(struct tr_turns_reader *r, json_t *record)
+{
+    struct last_records *x = r->user;
+    const struct tr_bench *b = r->b;
+    struct tr_facts facts;
+    size_t problem;
+    if (x->code != KG_OK || !tr_facts_read(record, &facts)) {
+        return false;
+    }
+    const struct tr_bench_turn *t = tr_turns_place(r, record, "batch_id", true, &problem);
+    size_t at = t != NULL ? (size_t)(t - b->turn) : 0;
+    if (t == NULL || at % b->turns + 1 != x->turn) {
+        return false;
+    }
+    if (!x->give) {
+        x->line[at / b->turns] = r->line;
+    } else if (x->line[at / b->turns] == r->line) {
+        x->code = x->take(x->user, problem, at / b->turns % b->samples, record, x->err);
+    }
+    return true;
+}
+
+enum kg_code tr_bench_records(struct tr_bench *b, size_t turn, tr_bench_take *take, void *user,
+                              struct kg_err *err)
+{
+    struct last_records x = {.turn = turn, .take = take, .user = user, .err = err};
+    struct tr_turns_reader r = {.b = b, .file = "records.jsonl", .quiet = true, .user = &x};
+    x.line = calloc(b->problems * b->samples, sizeof *x.line);
+    if (x.line == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "%s: no memory", b->folder);
+    }
+    enum kg_code code = tr_turns_lines(&r, last_record, err);
+    x.give = true;
+    code = code == KG_OK ? tr_turns_lines(&r, last_record, err) : code;
+    free(x.line);
+    return code == KG_OK ? x.code : code;
 }

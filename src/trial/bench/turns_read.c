@@ -15,6 +15,9 @@ bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...)
 {
     char why[400], all[480];
     va_list ap;
+    if (r->quiet) {
+        return false;
+    }
     size_t at = r->b->left_out++;
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
@@ -59,11 +62,11 @@ static size_t find(const struct tr_turns_reader *r, const char *name, size_t len
     size_t lo = 0, hi = b->problems;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        const char *have = b->problem[r->by_name[mid]].name;
+        const char *have = b->problem[b->by_name[mid]].name;
         int c = strncmp(have, name, len);
         c = c != 0 ? c : have[len] != '\0';
         if (c == 0) {
-            return r->by_name[mid];
+            return b->by_name[mid];
         }
         lo = c < 0 ? mid + 1 : lo;
         hi = c < 0 ? hi : mid;
@@ -71,9 +74,8 @@ static size_t find(const struct tr_turns_reader *r, const char *name, size_t len
     return b->problems;
 }
 
-/* The place of a key; NULL: the line is left out. turn false: of a conversation, its first turn. */
-static struct tr_bench_turn *place(struct tr_turns_reader *r, const json_t *line,
-                                   const char *member, bool turn, size_t *problem)
+struct tr_bench_turn *tr_turns_place(struct tr_turns_reader *r, const json_t *line,
+                                     const char *member, bool turn, size_t *problem)
 {
     const char *key = json_string_value(json_object_get(line, member));
     size_t len;
@@ -99,7 +101,7 @@ static bool tokens(const json_t *line, const char *member, int64_t *out)
     return json_is_integer(v) && *out >= 0 && *out <= MOST_TOKENS;
 }
 
-bool tr_turns_reply(struct tr_turns_reader *r, const json_t *line)
+bool tr_turns_reply(struct tr_turns_reader *r, json_t *line)
 {
     size_t problem;
     int64_t in, out;
@@ -107,7 +109,7 @@ bool tr_turns_reply(struct tr_turns_reader *r, const json_t *line)
     if (finish == NULL || !tokens(line, "tokens_in", &in) || !tokens(line, "tokens_out", &out)) {
         return tr_turns_leave(r, "no `finish`, `tokens_in` or `tokens_out` as a reply has them");
     }
-    struct tr_bench_turn *t = place(r, line, "key", true, &problem);
+    struct tr_bench_turn *t = tr_turns_place(r, line, "key", true, &problem);
     if (t == NULL) {
         return false;
     }
@@ -134,14 +136,14 @@ static void look_at_device(struct tr_bench *b, const json_t *record)
     b->devices_differ = b->devices_differ || strcmp(b->device, full) != 0;
 }
 
-bool tr_turns_record(struct tr_turns_reader *r, const json_t *line)
+bool tr_turns_record(struct tr_turns_reader *r, json_t *line)
 {
     struct tr_facts facts;
     size_t problem;
     if (!tr_facts_read(line, &facts)) {
         return tr_turns_leave(r, "not a record (kgym.record/1)");
     }
-    struct tr_bench_turn *t = place(r, line, "batch_id", true, &problem);
+    struct tr_bench_turn *t = tr_turns_place(r, line, "batch_id", true, &problem);
     if (t == NULL) {
         return false;
     }
@@ -156,16 +158,33 @@ bool tr_turns_record(struct tr_turns_reader *r, const json_t *line)
     return true;
 }
 
-bool tr_turns_trajectory(struct tr_turns_reader *r, const json_t *line)
+bool tr_turns_trajectory(struct tr_turns_reader *r, json_t *line)
 {
     size_t problem;
     const char *end = json_string_value(json_object_get(line, "end"));
-    const struct tr_bench_turn *t = place(r, line, "id", false, &problem);
+    const struct tr_bench_turn *t = tr_turns_place(r, line, "id", false, &problem);
     if (t == NULL) {
         return false;
     }
-    r->b->ended[(size_t)(t - r->b->turn) / r->b->turns] =
-        end != NULL && (strcmp(end, "done") == 0 || strcmp(end, "full") == 0);
+    bool done = end != NULL && (strcmp(end, "done") == 0 || strcmp(end, "full") == 0);
+    bool defect = end != NULL && strcmp(end, "defect") == 0;
+    r->b->ended[(size_t)(t - r->b->turn) / r->b->turns] = done     ? TR_BENCH_DONE
+                                                          : defect ? TR_BENCH_DEFECT
+                                                                   : TR_BENCH_OPEN;
+    return true;
+}
+
+bool tr_turns_defect(struct tr_turns_reader *r, json_t *line)
+{
+    const char *name = json_string_value(json_object_get(line, "problem"));
+    const char *why = json_string_value(json_object_get(line, "why"));
+    size_t q = name != NULL ? find(r, name, strlen(name)) : r->b->problems;
+    if (q == r->b->problems) {
+        return tr_turns_leave(r, "`problem` is none of this run");
+    }
+    struct tr_bench_problem *p = &r->b->problem[q];
+    p->defect = true;
+    snprintf(p->why, sizeof p->why, "%s", why != NULL ? why : "");
     return true;
 }
 
