@@ -14,6 +14,7 @@ struct bench_rig {
     const int *level;         /* [problems]; NULL: 1 */
     const char *const *names; /* [problems]; NULL: p0, p1, ... */
     double price_in, price_out;
+    int text; /* of all problems: another number, another hash */
     struct kg_buf replies, records, trajectories;
 };
 
@@ -151,7 +152,8 @@ static inline void bench_write_run(const struct bench_rig *g, const char *more)
                 g->of > g->problems ? "some@1" : "");
     for (int q = 0; q < g->problems; q++) {
         kg_buf_addf(&b, "%s{\"name\":\"%s\",\"level\":%d,\"id\":%d,\"hash\":\"%064d\"}",
-                    q ? "," : "", bench_name(g, q, name), g->level ? g->level[q] : 1, q + 1, q);
+                    q ? "," : "", bench_name(g, q, name), g->level ? g->level[q] : 1, q + 1,
+                    g->text);
     }
     kg_buf_adds(&b, "]}}\n");
     bench_put(g, "run.json", &b);

@@ -2,6 +2,8 @@
 #ifndef KG_TRIAL_BENCH_TURNS_PARTS_H
 #define KG_TRIAL_BENCH_TURNS_PARTS_H
 
+#include <stdio.h>
+
 #include "trial/bench/turns.h"
 
 /* A file of a run that is read into b. */
@@ -19,6 +21,9 @@ typedef bool tr_turns_take(struct tr_turns_reader *r, json_t *line);
 /* Reads all lines of a file; one that is not there has none. Errors: KG_E_IO, KG_E_HOST. */
 enum kg_code tr_turns_lines(struct tr_turns_reader *r, tr_turns_take *take,
                             struct kg_err *err) KG_MUST_USE;
+/* The same of a stream. */
+enum kg_code tr_turns_stream(struct tr_turns_reader *r, FILE *f, tr_turns_take *take,
+                             struct kg_err *err) KG_MUST_USE;
 /* Leaves the line out, and says so once for each of the first ones. Always false. */
 bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...) KG_PRINTF(2, 3);
 

@@ -11,21 +11,25 @@
 #define MOST_LINE   ((size_t)64 << 20)
 #define MOST_TOKENS 1000000000000 /* of one reply; beyond it a count is a mistake */
 
+static void note(struct tr_turns_reader *r, const char *text)
+{
+    if (!r->quiet) {
+        size_t at = r->b->left_out++;
+        if (at < TR_BENCH_NOTES) {
+            r->b->note[at] = strdup(text);
+        }
+    }
+}
+
 bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...)
 {
     char why[400], all[480];
     va_list ap;
-    if (r->quiet) {
-        return false;
-    }
-    size_t at = r->b->left_out++;
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    if (at < TR_BENCH_NOTES) {
-        snprintf(all, sizeof all, "%s:%zu: %s", r->file, r->line, why);
-        r->b->note[at] = strdup(all);
-    }
+    snprintf(all, sizeof all, "%s:%zu: %s", r->file, r->line, why);
+    note(r, all);
     return false;
 }
 
@@ -190,26 +194,27 @@ bool tr_turns_defect(struct tr_turns_reader *r, json_t *line)
 
 /* --- all lines --- */
 
-static bool take_text(struct tr_turns_reader *r, const struct kg_buf *text, tr_turns_take *take)
+static void take_text(struct tr_turns_reader *r, const struct kg_buf *text, tr_turns_take *take)
 {
     struct kg_err err = KG_ERR_INIT;
+    char source[100];
     json_t *line = NULL;
-    r->line++;
+    snprintf(source, sizeof source, "%s:%zu", r->file, ++r->line);
     if (!kg_buf_ok(text)) {
-        return tr_turns_leave(r, "more than %zu MB", MOST_LINE >> 20);
+        (void)tr_turns_leave(r, "more than %zu MB", MOST_LINE >> 20);
+    } else if (text->len == strspn(text->data, " \t\r")) {
+        return;
+    } else if (kg_json_parse_line(text->data, text->len, source, &line, &err) != KG_OK) {
+        note(r, err.message);
+    } else if (json_is_object(line)) {
+        (void)take(r, line);
+    } else {
+        (void)tr_turns_leave(r, "not an object");
     }
-    if (text->len == strspn(text->data, " \t\r")) {
-        return true;
-    }
-    if (kg_json_parse_line(text->data, text->len, "column", &line, &err) != KG_OK) {
-        return tr_turns_leave(r, "%s", err.message);
-    }
-    bool taken = json_is_object(line) ? take(r, line) : tr_turns_leave(r, "not an object");
     json_decref(line);
-    return taken;
 }
 
-static enum kg_code read_all(struct tr_turns_reader *r, FILE *f, tr_turns_take *take,
+enum kg_code tr_turns_stream(struct tr_turns_reader *r, FILE *f, tr_turns_take *take,
                              struct kg_err *err)
 {
     static const size_t part = 1 << 16;
@@ -226,7 +231,7 @@ static enum kg_code read_all(struct tr_turns_reader *r, FILE *f, tr_turns_take *
             kg_buf_add(&text, at, (size_t)((stop != NULL ? stop : end) - at));
             at = stop != NULL ? stop + 1 : end;
             if (stop != NULL) {
-                (void)take_text(r, &text, take);
+                take_text(r, &text, take);
                 kg_buf_reset(&text);
             }
         }
@@ -255,7 +260,7 @@ enum kg_code tr_turns_lines(struct tr_turns_reader *r, tr_turns_take *take, stru
                    ? KG_OK
                    : kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno));
     }
-    enum kg_code code = read_all(r, f, take, err);
+    enum kg_code code = tr_turns_stream(r, f, take, err);
     fclose(f);
     return code;
 }
