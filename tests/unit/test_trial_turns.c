@@ -181,24 +181,27 @@ static void levels_are_sorted_and_names_found(void **state)
     tr_bench_deinit(&b);
 }
 
-/* A defect that has no record: the prompt could not be made. */
+/* The conversation tells of a defect, and no record. What the suite put aside is listed. */
 static void defects_without_a_record(void **state)
 {
     (void)state;
     struct bench_rig g;
-    struct tr_bench b;
-    bench_begin(&g, "run", 3, 1, 1);
+    struct bench_read x;
+    struct kg_buf text;
+    bench_begin(&g, "run", 2, 1, 1);
+    g.aside = "[{\"name\":\"odd\",\"why\":\"no entry\"}]";
     bench_turn(&g, 0, 1, 1, 1.5);
-    bench_ended(&g, 2, 1, "defect");
+    bench_ended(&g, 1, 1, "defect");
     bench_end(&g, NULL);
-    kb_put("run/defects.jsonl", "{\"problem\":\"p1\",\"why\":\"no entry\"}\n"
-                                "{\"problem\":\"p7\",\"why\":\"?\"}\n");
-    WORKS(tr_bench_read("run", &b, &err));
-    assert_false(b.problem[0].defect);
-    assert_true(b.problem[1].defect && b.problem[2].defect);
-    assert_string_equal(b.problem[1].why, "no entry");
-    assert_int_equal(b.left_out, 1);
-    tr_bench_deinit(&b);
+    bench_open(&x, "run", NULL, 0);
+    assert_false(x.bench.problem[0].defect);
+    assert_true(x.bench.problem[1].defect);
+    assert_int_equal(x.tables.table[0].problems, 1);
+    kg_buf_init(&text, 1 << 16);
+    tr_tables_text(&x.tables, false, &text);
+    assert_non_null(strstr(text.data, "put aside: odd: no entry\n"));
+    kg_buf_deinit(&text);
+    bench_close(&x);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* kgym bench --compare and --published: numbers of runs beside others. */
+/* kgym bench --compare, --published and --export: what works on the folders of runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "trial/bench/compare.h"
 #include "trial/bench/published.h"
 
-const char *const kg_cli_bench_compare_flags[] = {"--compare", "--published", "--turn", "--p",
-                                                  "--json",    "--help",      NULL};
+const char *const kg_cli_bench_compare_flags[] = {"--compare", "--published", "--export", "--turn",
+                                                  "--p",       "--json",      "--help",   NULL};
 
 static const char compare_help[] =
     "usage: kgym bench --compare RUN1 RUN2 [--turn N] [--p LIST] [--json]\n"
@@ -34,6 +34,15 @@ static const char published_help[] =
     "the folder of a run: those of its levels beside its own, and what differs.\n"
     "\n"
     "exit status: 0 shown, 2 error\n";
+
+static const char export_help[] =
+    "usage: kgym bench --export RUN\n"
+    "\n"
+    "Writes KernelBench's result files of a run over its problems, as a run does at its\n"
+    "end: RUN/kernelbench/level<L> with kernels, eval_results.json and\n"
+    "pass_at_k_results.json. The last turn of each sample counts.\n"
+    "\n"
+    "exit status: 0 written, 2 error\n";
 
 struct words {
     const char *run[2];
@@ -72,7 +81,8 @@ static enum kg_code take_word(int argc, char **argv, int *at, struct words *w, s
         return tr_tables_parse_p(value, w->p, &w->np, err);
     }
     ++*at;
-    if (strcmp(word, "--compare") == 0 || strcmp(word, "--published") == 0) {
+    if (strcmp(word, "--compare") == 0 || strcmp(word, "--published") == 0 ||
+        strcmp(word, "--export") == 0) {
         return KG_OK;
     }
     if (strcmp(word, "--json") == 0) {
@@ -195,4 +205,33 @@ int kg_cli_bench_published(int argc, char **argv)
         return KG_STATUS_GOOD;
     }
     return published(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
+}
+
+static enum kg_code export(const struct words *w, struct kg_err *err) {
+    struct kg_cli_exported done; if (w->runs != 1 || w->json || w->np > 0 || w->turn > 0){
+        return kg_fail(err, KG_E_USAGE, "--export takes the folder of one run");}
+if (kg_cli_bench_export(w->run[0], &done, err) != KG_OK)
+{
+    return err->code;
+}
+if (done.levels == 0) {
+    return kg_fail(err, KG_E_USAGE, "%s: it has no result of a problem of KernelBench", w->run[0]);
+}
+printf("%d level%s in %s/kernelbench: %zu kernels, %zu of them replies without code\n", done.levels,
+       done.levels == 1 ? "" : "s", w->run[0], done.kernels, done.no_code);
+return KG_OK;
+}
+
+int kg_cli_bench_write(int argc, char **argv)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct words w;
+    if (take_words(argc, argv, &w, &err) != KG_OK) {
+        return kg_cli_fail("bench", &err);
+    }
+    if (w.help) {
+        fputs(export_help, stdout);
+        return KG_STATUS_GOOD;
+    }
+    return export(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
 }

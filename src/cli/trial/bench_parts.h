@@ -12,7 +12,9 @@
 int kg_cli_bench_compare(int argc, char **argv);
 /* kgym bench --published [RUN] */
 int kg_cli_bench_published(int argc, char **argv);
-extern const char *const kg_cli_bench_compare_flags[]; /* of both, NULL-terminated */
+/* kgym bench --export RUN: as kg_cli_bench_export, and says what was written. */
+int kg_cli_bench_write(int argc, char **argv);
+extern const char *const kg_cli_bench_compare_flags[]; /* of all three, NULL-terminated */
 
 struct kg_cli_exported {
     int levels;                      /* folders RUN/kernelbench/level<L> that were written */

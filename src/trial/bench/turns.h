@@ -1,5 +1,5 @@
 /* All turns of a run of `kgym bench`, read from its folder alone: run.json, replies.jsonl,
- * records.jsonl, trajectories.jsonl, defects.jsonl (trial/drive/folder.h). A run under way, or one
+ * records.jsonl, trajectories.jsonl (trial/drive/folder.h). A run under way, or one
  * that was broken off, is read as far as it is there.
  *
  * Files are read line by line. A line that is torn, malformed, or about a turn that the run does
@@ -29,7 +29,7 @@ struct tr_bench_problem {
     size_t place;             /* in run.json, from 0 */
     int level, id;            /* level 0: none */
     char hash[KG_SHA256_HEX]; /* "" */
-    bool defect;   /* a record, a conversation or defects.jsonl says so: left out of all metrics */
+    bool defect;   /* a record or a conversation says so: left out of all metrics */
     char why[160]; /* of a defect */
 };
 

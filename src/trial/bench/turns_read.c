@@ -178,20 +178,6 @@ bool tr_turns_trajectory(struct tr_turns_reader *r, json_t *line)
     return true;
 }
 
-bool tr_turns_defect(struct tr_turns_reader *r, json_t *line)
-{
-    const char *name = json_string_value(json_object_get(line, "problem"));
-    const char *why = json_string_value(json_object_get(line, "why"));
-    size_t q = name != NULL ? find(r, name, strlen(name)) : r->b->problems;
-    if (q == r->b->problems) {
-        return tr_turns_leave(r, "`problem` is none of this run");
-    }
-    struct tr_bench_problem *p = &r->b->problem[q];
-    p->defect = true;
-    snprintf(p->why, sizeof p->why, "%s", why != NULL ? why : "");
-    return true;
-}
-
 /* --- all lines --- */
 
 static void take_text(struct tr_turns_reader *r, const struct kg_buf *text, tr_turns_take *take)
