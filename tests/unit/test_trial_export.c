@@ -82,7 +82,7 @@ static void their_analysis_reads_it(void **state)
     rig_shows("2 problems with a baseline: 2 have a sample 0, 2 compiled (100.0 %), 1 correct "
               "(50.0 %)\n");
     /* sample 0 of problem 1 is 1.25 times as fast; p > 1 holds for it and p > 1.5 for none */
-    rig_shows("unrounded                1 ");
+    rig_shows("unrounded                0.500   0.500   0.500   0.500   0.000   0.000   1.250\n");
     bench_open(&x, "run", NULL, 0);
     assert_int_equal(x.tables.n, 3);
     /* theirs over sample 0 alone, ours over both samples */
