@@ -325,6 +325,11 @@ static void rates_by_verdict(void **state)
     assert_int_equal(x.tables.table[0].timed, 1);
     assert_int_equal(x.tables.counts.untimed, 1);
     assert_int_equal(x.tables.counts.hacks, 1);
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    tr_tables_text(&x.tables, false, &text);
+    assert_non_null(strstr(text.data, "NO SPEED: 1 of 2 correct replies"));
+    kg_buf_deinit(&text);
     bench_close(&x);
 }
 

@@ -248,9 +248,16 @@ static void add_partial(const struct tr_tables *t, bool colour, struct kg_buf *o
     char text[200];
     if (t->partial) {
         snprintf(text, sizeof text,
-                 "PARTIAL: of %zu turns %zu have no verdict and %zu no reply yet; "
-                 "they count as failures\n",
+                 "PARTIAL: of %zu turns %zu have no verdict and %zu no reply yet;\n"
+                 "  they count as failures\n",
                  c->turns, c->no_verdict, c->missing);
+        kg_term_add(out, colour, KG_YELLOW, text);
+    }
+    if (c->untimed > 0) {
+        snprintf(text, sizeof text,
+                 "NO SPEED: %zu of %zu correct replies have no time that is trusted;\n"
+                 "  fast_p counts them as slow\n",
+                 c->untimed, c->correct);
         kg_term_add(out, colour, KG_YELLOW, text);
     }
 }
@@ -310,10 +317,8 @@ static void add_foot(const struct tr_tables *t, struct kg_buf *out)
     if (b->price_in > 0 || b->price_out > 0) {
         kg_buf_addf(out, "; money %.2f", t->money);
     }
-    kg_buf_addf(out,
-                "\nturns   %zu judged of %zu: %zu correct, %zu of them without a speed, "
-                "%zu hacks;\n        %zu replies were cut\n",
-                c->judged, c->turns, c->correct, c->untimed, c->hacks, c->cut);
+    kg_buf_addf(out, "\nturns   %zu judged of %zu: %zu correct, %zu hacks; %zu replies were cut\n",
+                c->judged, c->turns, c->correct, c->hacks, c->cut);
     kg_buf_adds(out, "[] are 95 % intervals by problem; all numbers: summary.json\n");
     for (int i = 0; i < TR_BENCH_NOTES && b->note[i] != NULL; i++) {
         kg_buf_adds(out, "left out  ");

@@ -29,8 +29,8 @@ struct tr_bench_problem {
     size_t place;             /* in run.json, from 0 */
     int level, id;            /* level 0: none */
     char hash[KG_SHA256_HEX]; /* "" */
-    bool defect;   /* a record or a conversation says so: left out of all metrics */
-    char why[160]; /* of a defect */
+    bool defect;              /* a record or a conversation says so: left out of all metrics */
+    char why[160];            /* of a defect */
 };
 
 struct tr_bench_turn {
