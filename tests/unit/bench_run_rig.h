@@ -62,7 +62,6 @@ static inline void bench_add_record(struct bench_rig *g, struct kg_record *r, in
     r->batch_id = bench_key(g, q, s, t, key);
     r->problem.name = bench_name(g, q, name);
     r->problem.level = g->level ? g->level[q] : 1;
-    r->environment = r->environment ? r->environment : json_object();
     json_object_set_new(r->environment, "cpu", json_string("Test CPU"));
     json_t *j = kg_record_json(r, true);
     kg_json_dump(j, &g->records);

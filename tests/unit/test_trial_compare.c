@@ -166,7 +166,7 @@ static void what_is_left_out_and_said(void **state)
     bench_turn(&a, 0, 1, 1, 1.5);
     bench_error(&a, 2, 1, 1, KG_E_PROBLEM, "it is");
     bench_right(&r, 3, 2.5);
-    r.environment = json_pack("{s:s}", "device_name", "NVIDIA H200");
+    json_object_set_new(r.environment, "device_name", json_string("NVIDIA H200"));
     bench_add_record(&b, &r, 0, 1, 1);
     bench_end(&a, "\"gym\":{\"preset\":\"default\"},\"policy\":{\"model\":\"one\"},");
     bench_end(&b, "\"gym\":{\"preset\":\"fast\"},\"policy\":{\"model\":\"two\",\"top_p\":0.9},");
