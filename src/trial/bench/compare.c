@@ -82,8 +82,10 @@ static enum kg_code make_table(struct tr_compare *c, const struct sides *s, int 
     x->level = level;
     x->problems = s->a.results.problems;
     double *work = calloc(x->problems, sizeof *work);
-    enum kg_code code = work != NULL ? tr_plan_create(x->problems, s->options, &plan, err)
-                                     : kg_fail_memory(err, KG_E_HOST, "no memory for a table");
+    if (work == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for a table");
+    }
+    enum kg_code code = tr_plan_create(x->problems, s->options, &plan, err);
     for (size_t i = 0; i < (c->turn > 1 ? 2 : 1) && code == KG_OK; i++) {
         struct tr_compare_view *v = &x->view[x->views++];
         v->of = (struct rl_view){i == 0 ? RL_OF_TURN : RL_OF_BEST, c->turn};
@@ -105,9 +107,10 @@ static enum kg_code make_tables(struct tr_compare *c, struct sides *s, struct kg
                        TR_MOST_LEVELS);
     }
     c->table = calloc(1 + TR_MOST_LEVELS, sizeof *c->table);
-    enum kg_code code = c->table != NULL
-                            ? make_table(c, s, -1, err)
-                            : kg_fail_memory(err, KG_E_HOST, "no memory for the tables");
+    if (c->table == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for the tables");
+    }
+    enum kg_code code = make_table(c, s, -1, err);
     for (size_t from = 0; from < all && n > 1 && code == KG_OK; from = to) {
         struct sides part = *s;
         to = tr_outcomes_level_end(&s->a, from);

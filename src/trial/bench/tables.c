@@ -119,9 +119,10 @@ static void add_curve(const struct tr_outcomes *o, struct tr_curve *c, struct tr
     for (size_t i = 0; i < 2 * c->n; i++) {
         struct tr_plan_room room = tr_plan_room(plan);
         bool best = i >= c->n;
-        (void)rl_metrics_fast(&o->results, view[best], c->p[i % c->n], false, room.num);
+        size_t at = best ? i - c->n : i;
+        (void)rl_metrics_fast(&o->results, view[best], c->p[at], false, room.num);
         const struct rl_statistic s = {.num = room.num};
-        tr_plan_add(plan, &s, false, best ? &c->best[i - c->n] : &c->last[i]);
+        tr_plan_add(plan, &s, false, best ? &c->best[at] : &c->last[at]);
     }
 }
 
@@ -229,10 +230,10 @@ static enum kg_code make_all(struct tr_tables *t, const struct tr_outcomes *o, s
                        TR_MOST_LEVELS);
     }
     t->table = calloc(1 + TR_MOST_LEVELS, sizeof *t->table);
-    enum kg_code code = t->table == NULL
-                            ? kg_fail_memory(err, KG_E_HOST, "no memory for the tables")
-                        : n == 0 ? KG_OK
-                                 : make_curve(&t->curve, err);
+    if (t->table == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for the tables");
+    }
+    enum kg_code code = n > 0 ? make_curve(&t->curve, err) : KG_OK;
     code = code == KG_OK && n > 0 ? make_table(t, o, -1, &t->curve, err) : code;
     for (size_t from = 0; from < o->results.problems && n > 1 && code == KG_OK; from = to) {
         to = tr_outcomes_level_end(o, from);

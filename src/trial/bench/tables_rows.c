@@ -87,7 +87,7 @@ size_t tr_tables_rows(const double *p, size_t np, bool prices, struct tr_row *ro
     for (size_t i = 0; i < 2 * np; i++) {
         bool lower = i >= np;
         row[n].metric = lower ? TR_M_FAST_LO : TR_M_FAST;
-        row[n].p = p[i % np];
+        row[n].p = p[lower ? i - np : i];
         tr_tables_name_p(row[n].name, sizeof row->name, "fast_", row[n].p, lower ? "_lo" : "");
         n++;
     }
