@@ -82,7 +82,7 @@ static void hash_of(const char *path, char out[KG_KB_HASH])
     struct kg_err unused = KG_ERR_INIT;
     out[0] = '\0';
     kg_buf_init(&text, MOST_SOURCE);
-    if (path != NULL && kg_file_read(path, &text, &unused) == KG_OK &&
+    if (path != NULL && strcmp(path, "-") != 0 && kg_file_read(path, &text, &unused) == KG_OK &&
         kg_kb_hash(text.data, text.len, out, &unused) != KG_OK) {
         out[0] = '\0';
     }

@@ -30,12 +30,18 @@ const struct tr_published *tr_published(size_t *n)
     return table;
 }
 
+/* The table of a level; where all problems are of one level, that of all. */
 static const struct tr_table *level_of(const struct tr_tables *t, int level)
 {
     for (size_t i = 0; i < t->n; i++) {
-        bool only = t->n == 1 && t->bench->problem[0].level == level;
-        if (t->table[i].level == level || only) {
+        if (t->table[i].level == level) {
             return &t->table[i];
+        }
+    }
+    for (size_t q = 0; q < t->bench->problems && t->n == 1; q++) {
+        const struct tr_bench_problem *p = &t->bench->problem[q];
+        if (!p->defect) {
+            return p->level == level ? &t->table[0] : NULL;
         }
     }
     return NULL;

@@ -249,6 +249,8 @@ enum kg_code tr_tables_make(const struct tr_bench *b, const struct tr_tables_opt
     struct tr_outcomes outcomes = {.problem = NULL};
     *out = (struct tr_tables){.bench = b, .options = *o};
     enum kg_code code = tr_tables_thresholds(o, out->p, &out->np, err);
+    out->options.p = NULL; /* the caller's; t->p has them */
+    out->options.np = 0;
     choose_k(out);
     count_turns(out);
     code = code == KG_OK ? tr_outcomes_make(b, NULL, 0, &outcomes, err) : code;

@@ -90,8 +90,8 @@ struct tr_counts_of_turns {
 };
 
 struct tr_tables {
-    const struct tr_bench *bench; /* borrowed */
-    struct tr_tables_options options;
+    const struct tr_bench *bench;     /* borrowed */
+    struct tr_tables_options options; /* without p */
     double p[TR_MOST_P];
     size_t np, k[TR_MOST_K], nk, rows;
     struct tr_counts_of_turns counts;
@@ -110,7 +110,7 @@ enum kg_code tr_tables_make(const struct tr_bench *b, const struct tr_tables_opt
 void tr_tables_deinit(struct tr_tables *t);
 
 json_t *tr_tables_json(const struct tr_tables *t); /* the caller's */
-/* For a terminal, at most 80 columns. Names are escaped. */
+/* For a terminal: tables of 80 columns, and lines of what was left out. Names are escaped. */
 void tr_tables_text(const struct tr_tables *t, bool colour, struct kg_buf *out);
 
 /* "1,1.1,3" into [*n], at most TR_MOST_P. KG_E_USAGE names the word that is no number above 0. */
