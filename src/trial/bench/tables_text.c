@@ -274,7 +274,7 @@ static void add_subset(const struct tr_tables *t, struct kg_buf *out)
     for (size_t i = 0; i < t->rows && t->n > 0; i++) {
         const struct tr_row *row = &t->table[0].view[b->turns - 1].row[i];
         bool shown = row->metric == TR_M_CORRECT || (row->metric == TR_M_FAST && row->p == 1);
-        if (shown && !isnan(row->half_full)) {
+        if (shown && row->half_full > 0) { /* 0: the problems went alike, which says nothing */
             kg_buf_addf(out, "  all %zu would give %s within about %.1f points\n", b->of, row->name,
                         100 * row->half_full);
         }
