@@ -221,6 +221,13 @@ static void missing_turns_are_failures(void **state)
     assert_int_equal(c->no_verdict, 2);
     assert_int_equal(c->missing, 1); /* the conversation that is full has no further one */
     assert_int_equal(c->cut, 1);
+    assert_int_equal(c->full, 1);
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    tr_tables_text(&x.tables, false, &text);
+    assert_non_null(strstr(text.data, "PARTIAL: of 8 turns 2 have no verdict and 1 no reply yet;"));
+    assert_non_null(strstr(text.data, "NO ROOM: 1 of 8 turns did not fit"));
+    kg_buf_deinit(&text);
     bench_close(&x);
 }
 

@@ -183,6 +183,7 @@ static void count_turn(struct tr_tables *t, const struct tr_bench_turn *x, bool 
     c->judged += judged;
     c->no_verdict += there && !judged;
     c->missing += !there && !ended;
+    c->full += !there && ended;
     c->cut += x->cut;
     c->hacks += judged && f->hack;
     c->correct += judged && f->correct;

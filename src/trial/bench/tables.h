@@ -83,6 +83,7 @@ struct tr_counts_of_turns {
     size_t judged;     /* with a verdict */
     size_t no_verdict; /* replied and none: the gym failed, or the run was broken off */
     size_t missing;    /* no reply, and it may still come */
+    size_t full;       /* no reply, and none will come: the conversation had no room */
     size_t cut;        /* replies that reached the limit of their length */
     size_t hacks, correct;
     size_t untimed; /* correct without a speed */

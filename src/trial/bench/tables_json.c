@@ -88,11 +88,20 @@ static json_t *defects_json(const struct tr_bench *b)
 
 static json_t *counts_json(const struct tr_counts_of_turns *c)
 {
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "turns", count(c->turns),
-                     "replied", count(c->replied), "judged", count(c->judged), "no_verdict",
-                     count(c->no_verdict), "missing", count(c->missing), "cut", count(c->cut),
-                     "hacks", count(c->hacks), "correct", count(c->correct), "untimed",
-                     count(c->untimed), "defects", count(c->defects));
+    const struct {
+        const char *name;
+        size_t n;
+    } all[] = {{"turns", c->turns},     {"replied", c->replied},
+               {"judged", c->judged},   {"no_verdict", c->no_verdict},
+               {"missing", c->missing}, {"full", c->full},
+               {"cut", c->cut},         {"hacks", c->hacks},
+               {"correct", c->correct}, {"untimed", c->untimed},
+               {"defects", c->defects}};
+    json_t *o = json_object();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        put(o, all[i].name, count(all[i].n));
+    }
+    return o;
 }
 
 static const struct tr_row *row_of(const struct tr_tables *t, const struct tr_view *v,

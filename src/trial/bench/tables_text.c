@@ -242,7 +242,8 @@ static void add_defects(const struct tr_bench *b, bool colour, struct kg_buf *ou
     }
 }
 
-static void add_partial(const struct tr_tables *t, bool colour, struct kg_buf *out)
+/* What makes numbers smaller than the kernels are good. */
+static void add_warnings(const struct tr_tables *t, bool colour, struct kg_buf *out)
 {
     const struct tr_counts_of_turns *c = &t->counts;
     char text[200];
@@ -251,6 +252,13 @@ static void add_partial(const struct tr_tables *t, bool colour, struct kg_buf *o
                  "PARTIAL: of %zu turns %zu have no verdict and %zu no reply yet;\n"
                  "  they count as failures\n",
                  c->turns, c->no_verdict, c->missing);
+        kg_term_add(out, colour, KG_YELLOW, text);
+    }
+    if (c->full > 0) {
+        snprintf(text, sizeof text,
+                 "NO ROOM: %zu of %zu turns did not fit the model's context;\n"
+                 "  they count as failures\n",
+                 c->full, c->turns);
         kg_term_add(out, colour, KG_YELLOW, text);
     }
     if (c->untimed > 0) {
@@ -302,7 +310,7 @@ static void add_head(const struct tr_tables *t, bool colour, struct kg_buf *out)
                     b->devices_differ ? " AND OTHERS: speed-ups are not of one device\n" : "\n");
     }
     add_subset(t, out);
-    add_partial(t, colour, out);
+    add_warnings(t, colour, out);
     add_defects(b, colour, out);
 }
 
