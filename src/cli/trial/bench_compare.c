@@ -38,8 +38,8 @@ static const char published_help[] =
 static const char export_help[] =
     "usage: kgym bench --export RUN\n"
     "\n"
-    "Writes KernelBench's result files of a run over its problems, as a run does at its\n"
-    "end: RUN/kernelbench/level<L> with kernels, eval_results.json and\n"
+    "Writes KernelBench's result files of a run over its problems, as a run does at\n"
+    "its end: RUN/kernelbench/level<L> with kernels, eval_results.json and\n"
     "pass_at_k_results.json. The last turn of each sample counts.\n"
     "\n"
     "exit status: 0 written, 2 error\n";
@@ -207,19 +207,22 @@ int kg_cli_bench_published(int argc, char **argv)
     return published(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
 }
 
-static enum kg_code export(const struct words *w, struct kg_err *err) {
-    struct kg_cli_exported done; if (w->runs != 1 || w->json || w->np > 0 || w->turn > 0){
-        return kg_fail(err, KG_E_USAGE, "--export takes the folder of one run");}
-if (kg_cli_bench_export(w->run[0], &done, err) != KG_OK)
+static enum kg_code write_files(const struct words *w, struct kg_err *err)
 {
-    return err->code;
-}
-if (done.levels == 0) {
-    return kg_fail(err, KG_E_USAGE, "%s: it has no result of a problem of KernelBench", w->run[0]);
-}
-printf("%d level%s in %s/kernelbench: %zu kernels, %zu of them replies without code\n", done.levels,
-       done.levels == 1 ? "" : "s", w->run[0], done.kernels, done.no_code);
-return KG_OK;
+    struct kg_cli_exported done;
+    if (w->runs != 1 || w->json || w->np > 0 || w->turn > 0) {
+        return kg_fail(err, KG_E_USAGE, "--export takes the folder of one run");
+    }
+    if (kg_cli_bench_export(w->run[0], &done, err) != KG_OK) {
+        return err->code;
+    }
+    if (done.levels == 0) {
+        return kg_fail(err, KG_E_USAGE, "%s: it has no result of a problem of KernelBench",
+                       w->run[0]);
+    }
+    printf("%d level%s in %s/kernelbench: %zu kernels, %zu of them replies without code\n",
+           done.levels, done.levels == 1 ? "" : "s", w->run[0], done.kernels, done.no_code);
+    return KG_OK;
 }
 
 int kg_cli_bench_write(int argc, char **argv)
@@ -233,5 +236,5 @@ int kg_cli_bench_write(int argc, char **argv)
         fputs(export_help, stdout);
         return KG_STATUS_GOOD;
     }
-    return export(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
+    return write_files(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
 }
