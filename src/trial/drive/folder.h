@@ -4,7 +4,9 @@
  *   replies.jsonl      a line for each reply, synced before it is judged
  *   records.jsonl      a line for each record (kgym.record/1, key batch_id as below)
  *   trajectories.jsonl a line for each conversation that has ended (kgym.trajectory/1)
+ *   refused.jsonl      replies that were paid for and are not used, with the reason
  *   summary.json       the tables, replaced as a whole
+ *   lock               held while a process writes here
  *
  * A turn is named by problem, sample and turn: "NAME/s3/t2", batch_id of its record and "key" of
  * its line in replies.jsonl. A last line without its end is that of a writer that was killed: it is
@@ -28,26 +30,33 @@ enum kg_code tr_folder_open(const char *path, const json_t *run, const char *con
                             struct tr_folder **out, struct kg_err *err) KG_MUST_USE;
 void tr_folder_close(struct tr_folder *f); /* NULL is nothing */
 
-/* The stored line of a turn's reply, and its record; NULL: there is none. Borrowed until the next
- * put. Memory: a place for each, the text is read from the file. Errors: KG_E_IO, KG_E_INPUT. */
+/* The stored line of a turn's reply, and its record; NULL: there is none. Memory: a place for each,
+ * the text is read from the file. Errors: KG_E_IO, KG_E_INPUT, KG_E_HOST. */
 enum kg_code tr_folder_reply(struct tr_folder *f, const char *key, json_t **out,
                              struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
 enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, size_t *len,
                               struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
 
-/* Appends and syncs. KG_E_IO: disk full too; then nothing of the line stays in the file. */
+/* Appends and syncs. KG_E_IO: disk full too; then nothing of the line stays in the file. A reply's
+ * text is stored as valid UTF-8 (kg_json_text); a record's batch_id becomes the key. */
 enum kg_code tr_folder_put_reply(struct tr_folder *f, const char *key, const struct tr_reply *r,
                                  struct kg_err *err) KG_MUST_USE;
 enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const char *record,
                                   size_t len, struct kg_err *err) KG_MUST_USE;
-/* A conversation's line, in place of an earlier one of the same id, which readers skip: the last
- * line of an id counts. */
+/* A reply that was paid for and is not used, with the reason: a line of refused.jsonl. It counts in
+ * no total. */
+enum kg_code tr_folder_put_refused(struct tr_folder *f, const char *key, const struct tr_reply *r,
+                                   const char *why, struct kg_err *err) KG_MUST_USE;
+/* A conversation's line. The last line of an id counts; where that has the same end after as many
+ * turns, nothing is written. */
 enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line,
                                       struct kg_err *err) KG_MUST_USE;
 /* Replaces a file of the folder as a whole. name: no path. */
 enum kg_code tr_folder_write(struct tr_folder *f, const char *name, const char *text, size_t len,
                              struct kg_err *err) KG_MUST_USE;
 const char *tr_folder_path(const struct tr_folder *f);
+/* The name that the endpoint gave of its model with the first stored reply; "" */
+const char *tr_folder_model(const struct tr_folder *f);
 
 /* Totals of all stored replies, for a budget that goes on. */
 struct tr_totals {
