@@ -1,0 +1,15 @@
+/* Private to suite*.c: what `kgym problems list --json` says. */
+#ifndef KG_TRIAL_DRIVE_SUITE_LIST_H
+#define KG_TRIAL_DRIVE_SUITE_LIST_H
+
+#include "base/buf.h"
+
+/* Appends the list's lines to *out. word: as the command takes it; NULL: all suites. Errors:
+ * KG_E_NOT_FOUND with the command's own message, KG_E_HOST (the program cannot be executed),
+ * KG_E_IO, KG_E_LIMIT (more than out holds). */
+enum kg_code tr_suite_list(const char *word, struct kg_buf *out, struct kg_err *err) KG_MUST_USE;
+
+/* A whole number from 1 that text begins with: what follows it; NULL: there is none. */
+const char *tr_suite_number(const char *text, int *out);
+
+#endif
