@@ -1,0 +1,386 @@
+/* Turns under way: asks of the policy, replies to the folder, then to the pool. */
+#include "trial/drive/drive.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "trial/drive/drive_parts.h"
+
+enum {
+    SLICE_MS = 100,            /* how soon a wait sees that it was cancelled */
+    INFO_EVERY_NS = 500000000, /* how often the pool is asked how busy it is */
+    UNREAD_MAX = 4,            /* asks in a row without a chat completion */
+    AHEAD = 4,                 /* turns that wait to be judged, for each worker */
+};
+
+/* --- life --- */
+
+enum kg_code tr_drive_create(const struct tr_drive_options *o, struct tr_drive **out,
+                             struct kg_err *err)
+{
+    struct kgym_info info = {.size = sizeof info};
+    struct kgym_error why = {0};
+    *out = NULL;
+    if (kgym_info(o->pool, &info, &why) != KGYM_OK) {
+        return kg_fail(err, (enum kg_code)why.code, "%s", why.message);
+    }
+    struct tr_drive *d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "no memory for turns under way");
+    }
+    d->o = *o;
+    d->workers = info.workers > 0 ? info.workers : 1;
+    d->begun_ns = d->seen_ns = kg_clock_ns();
+    snprintf(d->model, sizeof d->model, "%s", tr_folder_model(o->folder));
+    *out = d;
+    return KG_OK;
+}
+
+void tr_drive_destroy(struct tr_drive *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    for (int i = 0; i < TR_SLOTS; i++) {
+        struct kgym_error ignored;
+        if (d->slot[i].step == TR_JUDGING) {
+            kgym_cancel(d->o.pool, d->slot[i].task, &ignored);
+        }
+        tr_turn_free(d->slot[i].turn);
+    }
+    for (size_t i = 0; i < d->nprompts; i++) {
+        kgym_free(d->prompt[i].text);
+    }
+    free(d->prompt);
+    tr_drive_forget(d);
+    free(d);
+}
+
+/* --- beginning --- */
+
+int tr_drive_room(const struct tr_drive *d)
+{
+    int policy = d->o.policy->room(d->o.policy->self), slots = TR_SLOTS - d->pending;
+    int judge = AHEAD * d->workers + 16 - d->to_judge;
+    int room = policy < slots ? policy : slots;
+    room = room < judge ? room : judge;
+    return room > 0 ? room : 0;
+}
+
+int tr_drive_pending(const struct tr_drive *d)
+{
+    return d->pending;
+}
+
+void tr_drive_done(struct tr_drive *d, int i)
+{
+    struct tr_slot *s = &d->slot[i];
+    s->step = TR_DONE;
+    d->counts.judged += s->turn->state == TR_JUDGED;
+    d->counts.lost += s->turn->state == TR_NO_VERDICT;
+    d->done[(d->done_at + d->ndone++) % TR_SLOTS] = i;
+}
+
+/* A free slot with an empty turn; -1: there is none, or no memory. */
+static int take_slot(struct tr_drive *d, const struct tr_problem *p, uint32_t sample, uint32_t turn)
+{
+    int i = 0;
+    while (i < TR_SLOTS && d->slot[i].step != TR_FREE) {
+        i++;
+    }
+    struct tr_turn *t = i < TR_SLOTS ? calloc(1, sizeof *t) : NULL;
+    if (t == NULL) {
+        return -1;
+    }
+    *t = (struct tr_turn){.problem = p,
+                          .sample = sample,
+                          .turn = turn,
+                          .speedup = (double)NAN,
+                          .speedup_lo = (double)NAN,
+                          .speedup_hi = (double)NAN,
+                          .coverage = (double)NAN,
+                          .reward = (double)NAN};
+    d->slot[i] = (struct tr_slot){.turn = t, .waiter = -1};
+    snprintf(d->slot[i].key, sizeof d->slot[i].key, "%.160s/s%u/t%u", p->name, sample, turn);
+    return i;
+}
+
+static void give_slot_back(struct tr_drive *d, int i)
+{
+    tr_turn_free(d->slot[i].turn);
+    d->slot[i] = (struct tr_slot){.step = TR_FREE};
+}
+
+static enum kg_code ask(struct tr_drive *d, int i, const struct tr_message *message, int n,
+                        struct kg_err *err)
+{
+    const struct tr_turn *t = d->slot[i].turn;
+    const struct tr_ask a = {.tag = (uint64_t)i,
+                             .message = message,
+                             .n = n,
+                             .max_tokens = d->o.max_tokens,
+                             .seed = d->o.seed,
+                             .who = {t->problem->name, t->sample, t->turn}};
+    if (d->o.policy->room(d->o.policy->self) <= 0) {
+        return kg_fail(err, KG_E_LIMIT, "%s: the policy takes no further ask now", d->slot[i].key);
+    }
+    enum kg_code code = d->o.policy->submit(d->o.policy->self, &a, err);
+    if (code == KG_OK) {
+        d->slot[i].step = TR_ASKED;
+        d->asked++;
+        d->counts.asked++;
+    }
+    return code;
+}
+
+/* A stored reply: its record where that is a verdict, else it is judged. */
+static enum kg_code replay(struct tr_drive *d, int i, const json_t *line, struct kg_err *err)
+{
+    struct tr_slot *s = &d->slot[i];
+    char *record = NULL;
+    size_t len = 0;
+    if (tr_reply_read(line, &s->turn->reply, err) != KG_OK) {
+        return kg_err_prefix(err, "%s/replies.jsonl: `%s`", tr_folder_path(d->o.folder), s->key);
+    }
+    s->turn->replayed = true;
+    d->counts.replayed++;
+    if (tr_folder_record(d->o.folder, s->key, &record, &len, err) != KG_OK) {
+        return err->code;
+    }
+    if (record != NULL && tr_turn_read(s->turn, &d->o, record, len)) {
+        enum kg_code code = tr_drive_share(d, i, err);
+        tr_drive_done(d, i);
+        return code;
+    }
+    return tr_drive_judge(d, i, err);
+}
+
+enum kg_code tr_drive_begin(struct tr_drive *d, const struct tr_problem *p, uint32_t sample,
+                            uint32_t turn, const struct tr_message *message, int n,
+                            struct kg_err *err)
+{
+    json_t *line = NULL;
+    int i = take_slot(d, p, sample, turn);
+    if (i < 0) {
+        return kg_fail(err, KG_E_LIMIT, "%d turns are under way", d->pending);
+    }
+    enum kg_code code = tr_folder_reply(d->o.folder, d->slot[i].key, &line, err);
+    if (code == KG_OK) {
+        code = line != NULL ? replay(d, i, line, err) : ask(d, i, message, n, err);
+    }
+    json_decref(line);
+    if (code != KG_OK && d->slot[i].step == TR_FREE) {
+        give_slot_back(d, i);
+        return code;
+    }
+    d->counts.begun++;
+    d->pending++;
+    return code;
+}
+
+/* --- replies --- */
+
+/* The text as it is stored, so that a run that goes on judges the same. */
+static enum kg_code clean(struct tr_reply *r, struct kg_err *err)
+{
+    json_t *text = kg_json_text(r->text, r->len);
+    size_t len = json_string_length(text);
+    char *out = text != NULL ? malloc(len + 1) : NULL;
+    if (out == NULL) {
+        json_decref(text);
+        return kg_fail_memory(err, KG_E_HOST, "no memory for a reply");
+    }
+    memcpy(out, json_string_value(text), len);
+    out[len] = '\0';
+    json_decref(text);
+    free(r->text);
+    r->text = out;
+    r->len = len;
+    return KG_OK;
+}
+
+/* Stores a reply. KG_E_USAGE: it is another model's. */
+static enum kg_code keep(struct tr_drive *d, const char *key, struct tr_reply *r,
+                         struct kg_err *err)
+{
+    if (d->model[0] == '\0') {
+        snprintf(d->model, sizeof d->model, "%s", r->model);
+    }
+    if (r->model[0] != '\0' && strcmp(r->model, d->model) != 0) {
+        return tr_folder_put_refused(d->o.folder, key, r, "another model", err) != KG_OK
+                   ? err->code
+                   : kg_fail(err, KG_E_USAGE,
+                             "the endpoint has changed its model: replies of this run are of "
+                             "`%s`, and this one (%s) is of `%s`; use a new folder for that one",
+                             d->model, key, r->model);
+    }
+    enum kg_code code = clean(r, err);
+    code = code == KG_OK ? tr_folder_put_reply(d->o.folder, key, r, err) : code;
+    d->counts.replied += code == KG_OK;
+    return code;
+}
+
+/* There is none. KG_OK: the turn ends so, and others go on. */
+static enum kg_code no_reply(struct tr_drive *d, int i, const struct tr_reply *r,
+                             struct kg_err *err)
+{
+    bool unread = r->code == KG_E_INPUT;
+    d->unread += unread;
+    if (r->code != KG_E_LIMIT && (!unread || d->unread >= UNREAD_MAX)) {
+        *err = r->err;
+        return err->code = r->code;
+    }
+    d->slot[i].turn->state = TR_NO_REPLY;
+    d->slot[i].turn->err = r->err;
+    d->slot[i].turn->err.code = r->code;
+    tr_drive_done(d, i);
+    return KG_OK;
+}
+
+/* Takes the reply over. */
+static enum kg_code take_reply(struct tr_drive *d, struct tr_reply *r, struct kg_err *err)
+{
+    int i = (int)r->tag;
+    KG_ASSERT(i >= 0 && i < TR_SLOTS && d->slot[i].step == TR_ASKED);
+    d->asked--;
+    if (r->code != KG_OK) {
+        enum kg_code code = no_reply(d, i, r, err);
+        tr_reply_free(r);
+        return code;
+    }
+    d->unread = 0;
+    d->slot[i].turn->reply = r;
+    enum kg_code code = keep(d, d->slot[i].key, r, err);
+    return code == KG_OK ? tr_drive_judge(d, i, err) : code;
+}
+
+/* Before the end by an error: what the policy has received is kept. */
+static void salvage(struct tr_drive *d)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct tr_reply *r = NULL;
+    const struct tr_policy *p = d->o.policy;
+    while (p->next(p->self, -1, 0, &r, &ignored) == KG_OK && r != NULL) {
+        bool kept = r->code == KG_OK && keep(d, d->slot[r->tag].key, r, &ignored) == KG_OK;
+        (void)kept;
+        tr_reply_free(r);
+        r = NULL;
+    }
+}
+
+/* --- the next one --- */
+
+/* How long requests were under way, and how busy the pool is. */
+static void measure(struct tr_drive *d)
+{
+    int64_t now = kg_clock_ns();
+    struct kgym_info info = {.size = sizeof info};
+    struct kgym_error ignored;
+    if (d->asked > 0) {
+        d->counts.policy_s += (double)(now - d->seen_ns) / 1e9;
+    }
+    d->seen_ns = now;
+    if (now - d->info_ns < INFO_EVERY_NS || kgym_info(d->o.pool, &info, &ignored) != KGYM_OK ||
+        info.workers <= 0) {
+        return;
+    }
+    d->info_ns = now;
+    d->workers = info.workers;
+    d->busy += fmin(1, (double)info.running / info.workers);
+    d->samples++;
+}
+
+static bool cancelled(const struct tr_drive *d)
+{
+    return d->o.cancel != NULL && *d->o.cancel != 0;
+}
+
+/* Waits for a reply or a result, ms at most, and takes what is there. */
+static enum kg_code work(struct tr_drive *d, int ms, struct kg_err *err)
+{
+    const struct tr_policy *p = d->o.policy;
+    struct tr_reply *r = NULL;
+    measure(d);
+    if (d->asked == 0) {
+        return tr_drive_pump(d, ms, err);
+    }
+    int fd = d->to_judge > 0 ? kgym_fd(d->o.pool) : -1;
+    enum kg_code code = p->next(p->self, fd, ms, &r, err);
+    while (code == KG_OK && r != NULL) {
+        code = take_reply(d, r, err);
+        r = NULL;
+        code = code == KG_OK ? p->next(p->self, -1, 0, &r, err) : code;
+    }
+    return code == KG_OK ? tr_drive_pump(d, 0, err) : code;
+}
+
+static struct tr_turn *give(struct tr_drive *d)
+{
+    int i = d->done[d->done_at];
+    struct tr_turn *t = d->slot[i].turn;
+    d->done_at = (d->done_at + 1) % TR_SLOTS;
+    d->ndone--;
+    d->pending--;
+    d->slot[i] = (struct tr_slot){.step = TR_FREE};
+    return t;
+}
+
+enum kg_code tr_drive_next(struct tr_drive *d, int timeout_ms, struct tr_turn **out,
+                           struct kg_err *err)
+{
+    int64_t end = kg_clock_ns() + (int64_t)timeout_ms * 1000000;
+    *out = NULL;
+    while (d->ndone == 0 && d->pending > 0) {
+        int64_t left = timeout_ms < 0 ? SLICE_MS : (end - kg_clock_ns()) / 1000000;
+        int ms = left <= 0 ? 0 : left < SLICE_MS ? (int)left : SLICE_MS;
+        enum kg_code code =
+            cancelled(d) ? kg_fail(err, KG_E_CANCELLED, "interrupted") : work(d, ms, err);
+        if (code != KG_OK) {
+            salvage(d);
+            return code;
+        }
+        if (timeout_ms >= 0 && left <= 0) {
+            break;
+        }
+    }
+    *out = d->ndone > 0 ? give(d) : NULL;
+    return KG_OK;
+}
+
+/* --- budget and counts --- */
+
+static double money(const struct tr_budget *b, const struct tr_totals *t)
+{
+    return ((double)t->tokens_in * b->price_in + (double)t->tokens_out * b->price_out) / 1e6;
+}
+
+const char *tr_drive_spent(const struct tr_drive *d)
+{
+    const struct tr_budget *b = &d->o.budget;
+    const struct tr_totals t = tr_folder_totals(d->o.folder);
+    char *out = ((struct tr_drive *)(uintptr_t)d)->spent;
+    size_t cap = sizeof d->spent;
+    double seconds = (double)(kg_clock_ns() - d->begun_ns) / 1e9;
+    out[0] = '\0';
+    if (b->tokens > 0 && t.tokens_in + t.tokens_out >= b->tokens) {
+        snprintf(out, cap, "%lld tokens (--max-tokens-total)", (long long)b->tokens);
+    } else if (b->money > 0 && money(b, &t) >= b->money) {
+        snprintf(out, cap, "%g of money (--max-money)", b->money);
+    } else if (b->seconds > 0 && seconds >= b->seconds) {
+        snprintf(out, cap, "%g seconds (--max-seconds)", b->seconds);
+    }
+    return out;
+}
+
+struct tr_counts tr_drive_counts(const struct tr_drive *d)
+{
+    struct tr_counts c = d->counts;
+    c.totals = tr_folder_totals(d->o.folder);
+    c.money = money(&d->o.budget, &c.totals);
+    c.pool_busy = d->samples > 0 ? d->busy / (double)d->samples : 0;
+    return c;
+}
