@@ -2,6 +2,7 @@
  * candidate or the check failed, 2 usage, configuration or infrastructure error.
  *   cli/gym    commands of the gym itself: they print what it knows of problems, records and hosts
  *   cli/learn  commands that use the gym: of its headers they include gym/kgym.h alone
+ *   cli/trial  `kgym bench` and `kgym refine`
  *   cli/svc    the service: it tells src/svc what the gym knows */
 #ifndef KG_CLI_CLI_H
 #define KG_CLI_CLI_H
@@ -43,6 +44,7 @@ int kg_cmd_kernelbench(int argc, char **argv);
 int kg_cmd_train(int argc, char **argv);
 int kg_cmd_sft(int argc, char **argv);
 int kg_cmd_generate(int argc, char **argv);
+int kg_cmd_bench(int argc, char **argv);
 int kg_cmd_serve(int argc, char **argv);
 int kg_cmd_token(int argc, char **argv);
 int kg_cmd_submit(int argc, char **argv);
@@ -75,6 +77,8 @@ extern const char *const kg_cli_eval_flags[];
 extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
 extern const char *const kg_cli_sft_flags[];
 extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
+extern const char *const kg_cli_bench_flags[]; /* of `kgym bench`, beside kg_cli_trial_flags */
+extern const char *const kg_cli_trial_flags[]; /* what `kgym bench` and `kgym refine` share */
 extern const char *const kg_cli_submit_flags[];
 extern const char *const kg_cli_serve_flags[];  /* all, those of its table too */
 extern const char *const kg_cli_worker_words[]; /* the same */

@@ -30,7 +30,7 @@ enum kg_code kg_cli_unknown(const char *command, const char *word, const char *c
                             const struct kg_opts *options, struct kg_err *err)
 {
     char plain[KG_OPT_KEY_MAX], flag[KG_OPT_KEY_MAX] = "";
-    const char *list[32];
+    const char *list[64];
     size_t n = 0;
     while (n < sizeof list / sizeof *list - 1 && known[n]) {
         list[n] = known[n];

@@ -18,7 +18,8 @@
 static const struct {
     const char *option, *values;
 } given[] = {
-    {"--token-file|--batch|--replay|--record|--config|--baseline|--records|--trace|--out|--data|--"
+    {"--token-file|--key-file|--subset|--batch|--replay|--record|--config|--baseline|--records|--"
+     "trace|--out|--data|--"
      "valid|"
      "--prompt-file|--messages|--tokenizer",
      "@file"},
@@ -106,7 +107,8 @@ static void add_values(struct kg_buf *out)
         "--jobs|--tokens|--limit|--hardware|--title|--level|--problem-ids|--samples|--pass-at-k|"
         "--seed|--part|--triples|--stop-at|--prompt|--system|--max-tokens|--temperature|--top-p|"
         "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term|--store|--url|"
-        "--gym",
+        "--gym|--turns|--p|--policy|--context|--stop|--parallel|--request-timeout|--retry-seconds|"
+        "--price-in|--price-out|--max-tokens-total|--max-money|--max-seconds|--feedback-tokens",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
@@ -189,7 +191,10 @@ static void add_command_words(struct kg_buf *out)
     add_words(out, kg_cli_submit_flags);
     add_table(out, kg_cli_submit_flags);
     kg_buf_adds(out, "\" ;;\n");
-    kg_buf_adds(out, "    serve) echo \"");
+    kg_buf_adds(out, "    bench) echo \"@dir");
+    add_words(out, kg_cli_bench_flags);
+    add_words(out, kg_cli_trial_flags);
+    kg_buf_adds(out, "\" ;;\n    serve) echo \"");
     add_words(out, kg_cli_serve_flags);
     kg_buf_adds(out, "\" ;;\n    worker) echo \"");
     add_words(out, kg_cli_worker_words);

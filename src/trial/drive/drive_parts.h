@@ -9,9 +9,10 @@
 #include "trial/drive/drive.h"
 
 enum {
-    TR_SLOTS = 1024,    /* turns under way at once */
-    TR_KEY_BYTES = 200, /* as a tag of the gym */
-    TR_TRIES = 3,       /* evaluations of a turn in one process */
+    TR_PROMPT_BYTES = 128 << 10, /* no first message is longer */
+    TR_SLOTS = 1024,             /* turns under way at once */
+    TR_KEY_BYTES = 200,          /* as a tag of the gym */
+    TR_TRIES = 3,                /* evaluations of a turn in one process */
 };
 
 enum tr_step { TR_FREE, TR_ASKED, TR_QUEUED, TR_JUDGING, TR_WAITS, TR_DONE };
@@ -58,6 +59,9 @@ struct tr_drive {
     struct tr_counts counts;
     char spent[160];
 };
+
+/* Is this error of kgym_prompt the problem's own fault? */
+bool tr_drive_own_fault(enum kg_code code);
 
 /* The slot's turn has ended; it stands in the queue. */
 void tr_drive_done(struct tr_drive *d, int i);

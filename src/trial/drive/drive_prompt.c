@@ -1,8 +1,51 @@
+/* First messages for problems. */
 #include <stdlib.h>
 
 #include "trial/drive/drive_parts.h"
+#include "trial/drive/suite_list.h"
 
-enum { PROMPT_BYTES = 128 << 10 }; /* no first message is longer */
+static enum kg_code make(struct kgym_pool *pool, const struct tr_problem *p, const char *language,
+                         char **out, struct kg_err *err)
+{
+    const struct kgym_text_options o = {
+        .size = sizeof o, .limit = TR_PROMPT_BYTES, .language = language};
+    struct kgym_error why = {0};
+    return kgym_prompt(pool, p->problem, NULL, 0, &o, out, &why) == KGYM_OK
+               ? KG_OK
+               : kg_fail(err, (enum kg_code)why.code, "%s", why.message);
+}
+
+bool tr_drive_own_fault(enum kg_code code)
+{
+    return code == KG_E_PROBLEM || code == KG_E_INPUT || code == KG_E_LIMIT;
+}
+
+enum kg_code tr_suite_weed(struct tr_suite *s, struct kgym_pool *pool, const char *language,
+                           struct kg_err *err)
+{
+    size_t n = 0, all = s->n;
+    enum kg_code code = KG_OK;
+    for (size_t i = 0; i < all; i++) {
+        struct tr_problem p = s->problem[i];
+        char *text = NULL;
+        enum kg_code made = code == KG_OK ? make(pool, &p, language, &text, err) : code;
+        kgym_free(text);
+        if (made != KG_OK && tr_drive_own_fault(made) && code == KG_OK) {
+            struct kg_err why = *err;
+            code = tr_suite_put_aside(s, p.name, why.message, err);
+            free(p.name);
+            free(p.problem);
+            continue;
+        }
+        code = made;
+        s->problem[n++] = p;
+    }
+    s->n = n;
+    return code != KG_OK || n > 0
+               ? code
+               : kg_fail(err, KG_E_INPUT, "no problem of `%.100s` can be judged: %.200s", s->name,
+                         s->aside[s->naside - 1].why);
+}
 
 static const char *known_prompt(struct tr_drive *d, const struct tr_problem *p)
 {
@@ -19,9 +62,6 @@ static const char *known_prompt(struct tr_drive *d, const struct tr_problem *p)
 enum kg_code tr_drive_prompt(struct tr_drive *d, const struct tr_problem *p, const char **out,
                              struct kg_err *err)
 {
-    const struct kgym_text_options o = {
-        .size = sizeof o, .limit = PROMPT_BYTES, .language = d->o.language};
-    struct kgym_error why = {0};
     char *text = NULL;
     *out = known_prompt(d, p);
     if (*out != NULL) {
@@ -32,8 +72,8 @@ enum kg_code tr_drive_prompt(struct tr_drive *d, const struct tr_problem *p, con
         return kg_fail_memory(err, KG_E_HOST, "no memory for a first message");
     }
     d->prompt = grown;
-    if (kgym_prompt(d->o.pool, p->problem, NULL, 0, &o, &text, &why) != KGYM_OK) {
-        return kg_fail(err, (enum kg_code)why.code, "%s", why.message);
+    if (make(d->o.pool, p, d->o.language, &text, err) != KG_OK) {
+        return err->code;
     }
     d->last_prompt = d->nprompts;
     d->prompt[d->nprompts++] = (struct tr_prompt){p, text};

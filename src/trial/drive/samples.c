@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trial/drive/drive_parts.h"
 #include "trial/drive/trajectory.h"
 
 enum { TICK_MS = 200 };
@@ -132,7 +133,7 @@ static enum kg_code open_talk(struct state *s, struct talk **out, struct kg_err 
         if (code == KG_OK) {
             break;
         }
-        if (code != KG_E_PROBLEM && code != KG_E_INPUT && code != KG_E_LIMIT) {
+        if (!tr_drive_own_fault(code)) {
             return kg_err_prefix(err, "%s", p->name);
         }
         mark_defect(s, s->problem);

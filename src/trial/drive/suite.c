@@ -50,8 +50,8 @@ static bool of_kernelbench(const char *path, int *level, int *id)
 
 /* --- lines of the list --- */
 
-static enum kg_code put_aside(struct tr_suite *s, const char *name, const char *why,
-                              struct kg_err *err)
+enum kg_code tr_suite_put_aside(struct tr_suite *s, const char *name, const char *why,
+                                struct kg_err *err)
 {
     struct tr_aside *grown = realloc(s->aside, (s->naside + 1) * sizeof *grown);
     if (grown == NULL) {
@@ -81,7 +81,7 @@ static enum kg_code add(struct tr_suite *s, const json_t *line, struct kg_err *e
     const char *aside = json_string_value(json_object_get(line, "put_aside"));
     const char *note = json_string_value(json_object_get(line, "note"));
     if (word != NULL && (aside != NULL || note != NULL)) {
-        return put_aside(s, word, aside != NULL ? aside : note, err);
+        return tr_suite_put_aside(s, word, aside != NULL ? aside : note, err);
     }
     if (word == NULL || name == NULL || hash == NULL || strlen(hash) != KG_SHA256_HEX - 1) {
         return kg_fail(err, KG_E_INPUT, "the list of problems: a line lacks name or hash");

@@ -45,4 +45,11 @@ void tr_suite_close(struct tr_suite *s);
 enum kg_code tr_suite_subset(struct tr_suite *s, const char *subset,
                              struct kg_err *err) KG_MUST_USE;
 
+struct kgym_pool;
+/* Puts aside the problems of which the gym can make no first message: they are defective, or too
+ * long. language: as in kgym_text_options. Errors: those of kgym_prompt that are not the problem's
+ * (a host without what its kind needs), KG_E_INPUT (none is left). */
+enum kg_code tr_suite_weed(struct tr_suite *s, struct kgym_pool *pool, const char *language,
+                           struct kg_err *err) KG_MUST_USE;
+
 #endif

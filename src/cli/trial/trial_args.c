@@ -1,0 +1,332 @@
+/* Reads the options of trials from one table, and opens what they name. */
+#include "cli/trial/trial_args.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+enum kind { TEXT, WHOLE, INT, REAL, YES, NO };
+
+#define AT(field) offsetof(struct tr_args, field)
+
+static const struct row {
+    const char *name;
+    enum kind kind;
+    size_t at;
+    double lo, hi;
+} rows[] = {
+    {"--policy", TEXT, AT(policy.policy), 0, 0},
+    {"--model", TEXT, AT(policy.model), 0, 0},
+    {"--key-file", TEXT, AT(policy.key_file), 0, 0},
+    {"--adapter", TEXT, AT(policy.adapter), 0, 0},
+    {"--tokenizer", TEXT, AT(policy.tokenizer), 0, 0},
+    {"--template", TEXT, AT(policy.template), 0, 0},
+    {"--temperature", REAL, AT(policy.sampling.temperature), 0, 100},
+    {"--top-p", REAL, AT(policy.sampling.top_p), 0, 1},
+    {"--max-tokens", WHOLE, AT(policy.sampling.max_tokens), 1, 1e7},
+    {"--context", WHOLE, AT(policy.sampling.context), 0, 1e9},
+    {"--logprobs", YES, AT(policy.sampling.logprobs), 0, 0},
+    {"--parallel", INT, AT(policy.parallel), 1, 1024},
+    {"--request-timeout", REAL, AT(policy.timeout_s), .01, 86400},
+    {"--retry-seconds", REAL, AT(policy.patience_s), 0, 604800},
+    {"--no-stream", NO, AT(policy.stream), 0, 0},
+    {"--threads", INT, AT(policy.threads), 0, 256},
+    {"--gym", TEXT, AT(gym), 0, 0},
+    {"--token-file", TEXT, AT(token_file), 0, 0},
+    {"--preset", TEXT, AT(preset), 0, 0},
+    {"--workers", WHOLE, AT(workers), 0, 4096},
+    {"--price-in", REAL, AT(budget.price_in), 0, 1e9},
+    {"--price-out", REAL, AT(budget.price_out), 0, 1e9},
+    {"--max-tokens-total", WHOLE, AT(budget.tokens), 0, 1e15},
+    {"--max-money", REAL, AT(budget.money), 0, 1e12},
+    {"--max-seconds", REAL, AT(budget.seconds), 0, 1e9},
+    {"--rewards", TEXT, AT(rewards), 0, 0},
+    {"--language", TEXT, AT(language), 0, 0},
+    {"--feedback-tokens", WHOLE, AT(feedback), 96, 1e6},
+    {"--seed", WHOLE, AT(seed), 0, 1e15},
+    {"--out", TEXT, AT(out), 0, 0},
+    {"--json", YES, AT(json), 0, 0},
+    {"--help", YES, AT(help), 0, 0},
+    {"-h", YES, AT(help), 0, 0},
+};
+#define ROWS (sizeof rows / sizeof *rows)
+
+const char *const kg_cli_trial_flags[] = {"--policy",
+                                          "--model",
+                                          "--key-file",
+                                          "--adapter",
+                                          "--tokenizer",
+                                          "--template",
+                                          "--temperature",
+                                          "--top-p",
+                                          "--stop",
+                                          "--max-tokens",
+                                          "--context",
+                                          "--logprobs",
+                                          "--parallel",
+                                          "--request-timeout",
+                                          "--retry-seconds",
+                                          "--no-stream",
+                                          "--threads",
+                                          "--gym",
+                                          "--token-file",
+                                          "--preset",
+                                          "--set",
+                                          "--workers",
+                                          "--price-in",
+                                          "--price-out",
+                                          "--max-money",
+                                          "--max-seconds",
+                                          "--max-tokens-total",
+                                          "--rewards",
+                                          "--language",
+                                          "--feedback-tokens",
+                                          "--seed",
+                                          "--out",
+                                          "--json",
+                                          "--help",
+                                          NULL};
+
+const char tr_args_help[] =
+    "the model:\n"
+    "  --policy P         endpoint:URL (an OpenAI-compatible server, such as\n"
+    "                     endpoint:http://localhost:8080/v1), checkpoint:DIR (a model of\n"
+    "                     `kgym train` or in Hugging Face's form), or scripted\n"
+    "  --model NAME       the endpoint's name of it; default: the only one it has\n"
+    "  --key-file F       first word: the endpoint's key; else $OPENAI_API_KEY\n"
+    "  --temperature X, --top-p X   how replies are drawn (1, 1)\n"
+    "  --max-tokens N     most tokens of a reply (8192)\n"
+    "  --context N        tokens of the model's window, where it does not say so\n"
+    "  --stop TEXT        ends a reply; up to four times\n"
+    "  --logprobs         ask for log-probabilities\n"
+    "  --parallel N       replies under way at once (16)\n"
+    "  --request-timeout S  seconds of one request without a byte (300)\n"
+    "  --retry-seconds S  a request is given up so long after its first try (900)\n"
+    "  --no-stream        the endpoint sends each reply whole\n"
+    "  --adapter, --tokenizer, --template, --threads   of a checkpoint, as in\n"
+    "                     `kgym generate`\n"
+    "the gym:\n"
+    "  --preset P, --set KEY=VALUE   its configuration (`kgym options`)\n"
+    "  --workers N        evaluations at once\n"
+    "  --gym URL          a service judges; --token-file F: its token\n"
+    "  --rewards A,B      reward presets; the first one counts\n"
+    "  --language L       of answers to PyTorch problems: triton, cuda, pytorch\n"
+    "  --feedback-tokens N  most tokens of a feedback (600)\n"
+    "the budget:\n"
+    "  --price-in X, --price-out X   money for a million tokens\n"
+    "  --max-tokens-total N, --max-money X   of the run, all its parts together\n"
+    "  --max-seconds S    of this command\n"
+    "the run:\n"
+    "  --out RUN          its folder; the same command goes on with it\n"
+    "  --seed N           of the draws (1)\n"
+    "  --json             print the summary as JSON\n";
+
+void tr_args_defaults(struct tr_args *a)
+{
+    *a = (struct tr_args){.feedback = 600, .seed = 1};
+    tr_policy_defaults(&a->policy);
+}
+
+static enum kg_code number(const char *name, const char *text, double lo, double hi, bool whole,
+                           double *out, struct kg_err *err)
+{
+    char *end = NULL;
+    double x = strtod(text, &end);
+    if (end == text || *end != '\0' || !(x >= lo && x <= hi) || (whole && x != floor(x))) {
+        return kg_fail(err, KG_E_USAGE, "%s %.60s: a %snumber from %g to %g is needed", name, text,
+                       whole ? "whole " : "", lo, hi);
+    }
+    *out = x;
+    return KG_OK;
+}
+
+enum kg_code tr_args_whole(const char *name, int64_t lo, int64_t hi, int argc, char **argv, int at,
+                           int *used, int64_t *out, struct kg_err *err)
+{
+    const char *text = NULL;
+    double x = 0;
+    if (kg_cli_value(name, argc, argv, at, used, &text, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used) {
+        if (number(name, text, (double)lo, (double)hi, true, &x, err) != KG_OK) {
+            return err->code;
+        }
+        *out = (int64_t)x;
+    }
+    return KG_OK;
+}
+
+static enum kg_code take_value(struct tr_args *a, const struct row *r, const char *text,
+                               struct kg_err *err)
+{
+    void *field = (char *)a + r->at;
+    double x = 0;
+    if (r->kind == TEXT) {
+        *(const char **)field = text;
+        return KG_OK;
+    }
+    if (number(r->name, text, r->lo, r->hi, r->kind != REAL, &x, err) != KG_OK) {
+        return err->code;
+    }
+    if (r->kind == REAL) {
+        *(double *)field = x;
+    } else if (r->kind == INT) {
+        *(int *)field = (int)x;
+    } else {
+        *(int64_t *)field = (int64_t)x;
+    }
+    return KG_OK;
+}
+
+static enum kg_code take_row(struct tr_args *a, const struct row *r, int argc, char **argv, int at,
+                             int *used, struct kg_err *err)
+{
+    const char *text = NULL;
+    if (r->kind == YES || r->kind == NO) {
+        *used = strcmp(argv[at], r->name) == 0;
+        if (*used) {
+            *(bool *)((char *)a + r->at) = r->kind == YES;
+        }
+        return KG_OK;
+    }
+    if (kg_cli_value(r->name, argc, argv, at, used, &text, err) != KG_OK) {
+        return err->code;
+    }
+    return *used ? take_value(a, r, text, err) : KG_OK;
+}
+
+/* Options that may stand several times. */
+static enum kg_code take_list(struct tr_args *a, int argc, char **argv, int at, int *used,
+                              struct kg_err *err)
+{
+    const char *text = NULL;
+    struct tr_sampling *s = &a->policy.sampling;
+    if (kg_cli_value("--set", argc, argv, at, used, &text, err) != KG_OK) {
+        return err->code;
+    }
+    if (*used) {
+        if (a->nset == TR_SETS) {
+            return kg_fail(err, KG_E_LIMIT, "--set: more than %d", TR_SETS);
+        }
+        a->set[a->nset++] = text;
+        return KG_OK;
+    }
+    if (kg_cli_value("--stop", argc, argv, at, used, &text, err) != KG_OK) {
+        return err->code;
+    }
+    if (!*used) {
+        return KG_OK;
+    }
+    if (s->nstop == (int)(sizeof s->stop / sizeof *s->stop)) {
+        return kg_fail(err, KG_E_LIMIT, "--stop: more than %d", s->nstop);
+    }
+    s->stop[s->nstop++] = text;
+    return KG_OK;
+}
+
+enum kg_code tr_args_word(struct tr_args *a, int argc, char **argv, int at, int *used,
+                          struct kg_err *err)
+{
+    enum kg_code code = take_list(a, argc, argv, at, used, err);
+    if (code != KG_OK || *used) {
+        return code;
+    }
+    for (size_t i = 0; i < ROWS && !*used; i++) {
+        if (take_row(a, &rows[i], argc, argv, at, used, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    return KG_OK;
+}
+
+enum kg_code tr_args_check(const struct tr_args *a, const char *command, struct kg_err *err)
+{
+    if (a->policy.policy == NULL) {
+        return kg_fail(err, KG_E_USAGE,
+                       "--policy is missing, such as endpoint:http://localhost:8080/v1; see `kgym "
+                       "%s --help`",
+                       command);
+    }
+    if (a->out == NULL) {
+        return kg_fail(err, KG_E_USAGE, "--out RUN is missing: the folder of the run");
+    }
+    if (a->budget.money > 0 && a->budget.price_in <= 0 && a->budget.price_out <= 0) {
+        return kg_fail(err, KG_E_USAGE, "--max-money: prices are needed, --price-in, --price-out");
+    }
+    if (a->gym == NULL && a->token_file != NULL) {
+        return kg_fail(err, KG_E_USAGE, "--token-file goes with --gym");
+    }
+    return KG_OK;
+}
+
+/* --- opening --- */
+
+enum kg_code tr_args_pool(const struct tr_args *a, struct kgym_pool **out, struct kg_err *err)
+{
+    const struct kgym_options o = {.size = sizeof o,
+                                   .preset = a->preset,
+                                   .settings = a->set,
+                                   .nsettings = (size_t)a->nset,
+                                   .workers = (int)a->workers,
+                                   .gym = a->gym,
+                                   .token_file = a->token_file};
+    struct kgym_error why = {0};
+    return kgym_open(&o, out, &why) == KGYM_OK
+               ? KG_OK
+               : kg_fail(err, (enum kg_code)why.code, "%s", why.message);
+}
+
+struct tr_drive_options tr_args_drive(const struct tr_args *a)
+{
+    return (struct tr_drive_options){.rewards = a->rewards,
+                                     .language = a->language,
+                                     .feedback = a->feedback,
+                                     .max_tokens = a->policy.sampling.max_tokens,
+                                     .seed = (uint64_t)a->seed,
+                                     .budget = a->budget};
+}
+
+/* --- run.json --- */
+
+static json_t *text(const char *s)
+{
+    return s != NULL ? kg_json_text(s, strlen(s)) : json_null();
+}
+
+json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind)
+{
+    json_t *set = json_array();
+    for (int i = 0; i < a->nset; i++) {
+        json_array_append_new(set, text(a->set[i]));
+    }
+    json_t *gym = json_pack("{s:o, s:o, s:b}", "preset", text(a->preset), "set", set, "remote",
+                            a->gym != NULL);
+    json_t *prices = json_pack("{s:f, s:f}", "in", a->budget.price_in, "out", a->budget.price_out);
+    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:o}", "schema", "kgym.run/1",
+                     "kind", kind, "policy", policy->describe(policy->self), "gym", gym, "seed",
+                     (json_int_t)a->seed, "prices", prices, "rewards", text(a->rewards), "feedback",
+                     (json_int_t)a->feedback, "language", text(a->language));
+}
+
+json_t *tr_args_suite(const struct tr_suite *s, const char *subset)
+{
+    json_t *problems = json_array(), *aside = json_array();
+    for (size_t i = 0; i < s->n; i++) {
+        const struct tr_problem *p = &s->problem[i];
+        json_array_append_new(problems, json_pack("{s:o, s:i, s:i, s:s}", "name", text(p->name),
+                                                  "level", p->level, "id", p->id, "hash", p->hash));
+    }
+    for (size_t i = 0; i < s->naside; i++) {
+        json_array_append_new(aside, json_pack("{s:o, s:o}", "name", text(s->aside[i].name), "why",
+                                               text(s->aside[i].why)));
+    }
+    return json_pack("{s:o, s:b, s:I, s:o, s:o, s:o}", "name", text(s->name), "kernelbench",
+                     s->kernelbench, "of", (json_int_t)s->of, "subset",
+                     text(subset != NULL ? subset : ""), "problems", problems, "aside", aside);
+}
