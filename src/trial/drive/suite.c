@@ -229,19 +229,36 @@ static bool level_folder(const char *what, char *out, size_t cap)
     return (size_t)snprintf(out, cap, "%.*s/level%d", (int)(colon - what), what, level) < cap;
 }
 
+/* "FILE:1: why": the file and the whole message. */
+static enum kg_code add_errors(struct tr_suite *s, struct kg_buf *errors, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    char *rest = errors->data;
+    for (char *line; code == KG_OK && (line = strsep(&rest, "\n")) != NULL;) {
+        char name[200];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(line, ":"), line);
+        code = line[0] != '\0' ? tr_suite_put_aside(s, base_of(name), line, err) : KG_OK;
+    }
+    return code;
+}
+
 /* A word without a slash may be the name of a suite. */
 static enum kg_code read_suite(struct tr_suite *s, const char *what, struct kg_err *err)
 {
-    struct kg_buf list;
+    struct kg_buf list, errors;
     kg_buf_init(&list, MAX_LIST_BYTES);
+    kg_buf_init(&errors, 1u << 20);
     bool plain = strchr(what, '/') == NULL && strchr(what, '.') == NULL;
-    enum kg_code code = plain ? tr_suite_list(NULL, &list, err) : KG_OK;
+    enum kg_code code = plain ? tr_suite_list(NULL, &list, &errors, err) : KG_OK;
     code = code == KG_OK && plain ? add_lines(s, &list, what, err) : code;
     if (code == KG_OK && s->n == 0 && s->naside == 0) {
         kg_buf_reset(&list);
-        code = tr_suite_list(what, &list, err);
+        kg_buf_reset(&errors);
+        code = tr_suite_list(what, &list, &errors, err);
         code = code == KG_OK ? add_lines(s, &list, NULL, err) : code;
+        code = code == KG_OK ? add_errors(s, &errors, err) : code;
     }
+    kg_buf_deinit(&errors);
     kg_buf_deinit(&list);
     return code;
 }

@@ -71,27 +71,46 @@ static enum kg_code take(int fd, struct kg_buf *out, struct kg_err *err)
                : kg_fail(err, KG_E_LIMIT, "the list of problems has more than %zu bytes", out->max);
 }
 
-/* The command's own message, without its name. */
-static enum kg_code refused(int errors, const char *program, struct kg_err *err)
+/* The command's own messages, one a line, without its name. */
+static void take_errors(int fd, struct kg_buf *out)
 {
     static const char before[] = "kgym problems: ";
-    char text[sizeof err->message];
-    ssize_t n = pread(errors, text, sizeof text - 1, 0);
+    char text[65536];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    size_t cut = strncmp(text, before, sizeof before - 1) == 0 ? sizeof before - 1 : 0;
-    return text[0] != '\0' ? kg_fail(err, KG_E_NOT_FOUND, "%s", text + cut)
-                           : kg_fail(err, KG_E_HOST, "%s: it printed no list of problems", program);
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        if (line[0] != '\0') {
+            kg_buf_adds(out, strncmp(line, before, sizeof before - 1) == 0
+                                 ? line + sizeof before - 1
+                                 : line);
+            kg_buf_addc(out, '\n');
+        }
+    }
 }
 
-static enum kg_code run(const char *word, int pipe[2], int errors, struct kg_buf *out,
-                        struct kg_err *err)
+/* It lists what it can, and says what it can not: with nothing listed, that is the error. */
+static enum kg_code check_end(int status, const struct kg_buf *out, const struct kg_buf *errors,
+                              struct kg_err *err)
+{
+    bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= 2;
+    if (ended && (WEXITSTATUS(status) == 0 || (out->len > 0 && errors->len > 0))) {
+        return KG_OK;
+    }
+    return ended && errors->len > 0
+               ? kg_fail(err, KG_E_NOT_FOUND, "%.*s", (int)strcspn(errors->data, "\n"),
+                         errors->data)
+               : kg_fail(err, KG_E_HOST, "`kgym problems list` ended without a list");
+}
+
+static enum kg_code run(const char *word, int pipe[2], int messages, struct kg_buf *out,
+                        struct kg_buf *errors, struct kg_err *err)
 {
     char program[PATH_MAX + 16];
     pid_t pid;
     int status = 0;
     find_program(program, sizeof program);
-    int rc = start(program, word, pipe[1], errors, &pid);
+    int rc = start(program, word, pipe[1], messages, &pid);
     close(pipe[1]);
     pipe[1] = -1;
     if (rc != 0) {
@@ -102,27 +121,28 @@ static enum kg_code run(const char *word, int pipe[2], int errors, struct kg_buf
     pipe[0] = -1;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    return code != KG_OK || good ? code : refused(errors, program, err);
+    take_errors(messages, errors);
+    return code != KG_OK ? code : check_end(status, out, errors, err);
 }
 
-enum kg_code tr_suite_list(const char *word, struct kg_buf *out, struct kg_err *err)
+enum kg_code tr_suite_list(const char *word, struct kg_buf *out, struct kg_buf *errors,
+                           struct kg_err *err)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0) {
         return kg_fail(err, KG_E_HOST, "cannot make a pipe: %s", strerror(errno));
     }
-    int errors = memfd_create("errors", MFD_CLOEXEC);
-    enum kg_code code =
-        errors >= 0 ? run(word, fds, errors, out, err)
-                    : kg_fail(err, KG_E_HOST, "cannot make a file in memory: %s", strerror(errno));
+    int messages = memfd_create("messages", MFD_CLOEXEC);
+    enum kg_code code = messages >= 0 ? run(word, fds, messages, out, errors, err)
+                                      : kg_fail(err, KG_E_HOST, "cannot make a file in memory: %s",
+                                                strerror(errno));
     for (int i = 0; i < 2; i++) {
         if (fds[i] >= 0) {
             close(fds[i]);
         }
     }
-    if (errors >= 0) {
-        close(errors);
+    if (messages >= 0) {
+        close(messages);
     }
     return code;
 }
