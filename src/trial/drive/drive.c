@@ -11,10 +11,9 @@
 #include "trial/drive/drive_parts.h"
 
 enum {
-    SLICE_MS = 100,            /* how soon a wait sees that it was cancelled */
-    INFO_EVERY_NS = 500000000, /* how often the pool is asked how busy it is */
-    UNREAD_MAX = 4,            /* asks in a row without a chat completion */
-    AHEAD = 4,                 /* turns that wait to be judged, for each worker */
+    SLICE_MS = 100, /* how soon a wait sees that it was cancelled */
+    UNREAD_MAX = 4, /* asks in a row without a chat completion */
+    AHEAD = 4,      /* turns that wait to be judged, for each worker */
 };
 
 /* --- life --- */
@@ -241,12 +240,14 @@ static enum kg_code no_reply(struct tr_drive *d, int i, const struct tr_reply *r
     return KG_OK;
 }
 
-/* Takes the reply over. */
-static enum kg_code take_reply(struct tr_drive *d, struct tr_reply *r, struct kg_err *err)
+/* Takes the reply over; *stored: it is in the folder, and not yet on the disk. */
+static enum kg_code take_reply(struct tr_drive *d, struct tr_reply *r, bool *stored,
+                               struct kg_err *err)
 {
     int i = (int)r->tag;
     KG_ASSERT(i >= 0 && i < TR_SLOTS && d->slot[i].step == TR_ASKED);
     d->asked--;
+    *stored = false;
     if (r->code != KG_OK) {
         enum kg_code code = no_reply(d, i, r, err);
         tr_reply_free(r);
@@ -254,8 +255,9 @@ static enum kg_code take_reply(struct tr_drive *d, struct tr_reply *r, struct kg
     }
     d->unread = 0;
     d->slot[i].turn->reply = r;
-    enum kg_code code = keep(d, d->slot[i].key, r, err);
-    return code == KG_OK ? tr_drive_judge(d, i, err) : code;
+    d->slot[i].step = TR_STORED;
+    *stored = true;
+    return keep(d, d->slot[i].key, r, err);
 }
 
 /* Before the end by an error: what the policy has received is kept. */
@@ -270,51 +272,49 @@ static void salvage(struct tr_drive *d)
         tr_reply_free(r);
         r = NULL;
     }
+    bool synced = tr_folder_sync(d->o.folder, true, &ignored) == KG_OK;
+    (void)synced;
 }
 
 /* --- the next one --- */
-
-/* How long requests were under way, and how busy the pool is. */
-static void measure(struct tr_drive *d)
-{
-    int64_t now = kg_clock_ns();
-    struct kgym_info info = {.size = sizeof info};
-    struct kgym_error ignored;
-    if (d->asked > 0) {
-        d->counts.policy_s += (double)(now - d->seen_ns) / 1e9;
-    }
-    d->seen_ns = now;
-    if (now - d->info_ns < INFO_EVERY_NS || kgym_info(d->o.pool, &info, &ignored) != KGYM_OK ||
-        info.workers <= 0) {
-        return;
-    }
-    d->info_ns = now;
-    d->workers = info.workers;
-    d->busy += fmin(1, (double)info.running / info.workers);
-    d->samples++;
-}
 
 static bool cancelled(const struct tr_drive *d)
 {
     return d->o.cancel != NULL && *d->o.cancel != 0;
 }
 
-/* Waits for a reply or a result, ms at most, and takes what is there. */
-static enum kg_code work(struct tr_drive *d, int ms, struct kg_err *err)
+/* All replies that are there, after ms at most; one wait for the disk serves them all. Then they
+ * are judged. */
+static enum kg_code take_replies(struct tr_drive *d, int ms, struct kg_err *err)
 {
     const struct tr_policy *p = d->o.policy;
     struct tr_reply *r = NULL;
-    measure(d);
-    if (d->asked == 0) {
-        return tr_drive_pump(d, ms, err);
-    }
-    int fd = d->to_judge > 0 ? kgym_fd(d->o.pool) : -1;
+    int fd = d->to_judge > 0 ? kgym_fd(d->o.pool) : -1, stored = 0;
     enum kg_code code = p->next(p->self, fd, ms, &r, err);
     while (code == KG_OK && r != NULL) {
-        code = take_reply(d, r, err);
+        bool one = false;
+        code = take_reply(d, r, &one, err);
+        stored += one;
         r = NULL;
         code = code == KG_OK ? p->next(p->self, -1, 0, &r, err) : code;
     }
+    if (code != KG_OK || stored == 0 || tr_folder_sync(d->o.folder, false, err) != KG_OK) {
+        return code != KG_OK || stored == 0 ? code : err->code;
+    }
+    for (int i = 0; i < TR_SLOTS && code == KG_OK; i++) {
+        code = d->slot[i].step == TR_STORED ? tr_drive_judge(d, i, err) : KG_OK;
+    }
+    return code;
+}
+
+/* Waits for a reply or a result, ms at most, and takes what is there. */
+static enum kg_code work(struct tr_drive *d, int ms, struct kg_err *err)
+{
+    tr_drive_measure(d);
+    if (d->asked == 0) {
+        return tr_drive_pump(d, ms, err);
+    }
+    enum kg_code code = take_replies(d, ms, err);
     return code == KG_OK ? tr_drive_pump(d, 0, err) : code;
 }
 
@@ -349,38 +349,4 @@ enum kg_code tr_drive_next(struct tr_drive *d, int timeout_ms, struct tr_turn **
     }
     *out = d->ndone > 0 ? give(d) : NULL;
     return KG_OK;
-}
-
-/* --- budget and counts --- */
-
-static double money(const struct tr_budget *b, const struct tr_totals *t)
-{
-    return ((double)t->tokens_in * b->price_in + (double)t->tokens_out * b->price_out) / 1e6;
-}
-
-const char *tr_drive_spent(const struct tr_drive *d)
-{
-    const struct tr_budget *b = &d->o.budget;
-    const struct tr_totals t = tr_folder_totals(d->o.folder);
-    char *out = ((struct tr_drive *)(uintptr_t)d)->spent;
-    size_t cap = sizeof d->spent;
-    double seconds = (double)(kg_clock_ns() - d->begun_ns) / 1e9;
-    out[0] = '\0';
-    if (b->tokens > 0 && t.tokens_in + t.tokens_out >= b->tokens) {
-        snprintf(out, cap, "%lld tokens (--max-tokens-total)", (long long)b->tokens);
-    } else if (b->money > 0 && money(b, &t) >= b->money) {
-        snprintf(out, cap, "%g of money (--max-money)", b->money);
-    } else if (b->seconds > 0 && seconds >= b->seconds) {
-        snprintf(out, cap, "%g seconds (--max-seconds)", b->seconds);
-    }
-    return out;
-}
-
-struct tr_counts tr_drive_counts(const struct tr_drive *d)
-{
-    struct tr_counts c = d->counts;
-    c.totals = tr_folder_totals(d->o.folder);
-    c.money = money(&d->o.budget, &c.totals);
-    c.pool_busy = d->samples > 0 ? d->busy / (double)d->samples : 0;
-    return c;
 }

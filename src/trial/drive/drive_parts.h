@@ -1,6 +1,6 @@
-/* Private to drive*.c: a turn under way, and how it goes on. A slot is free, then asked, then waits
- * for the pool, is judged, or waits for an equal reply that is; then it is done and stands in a
- * queue until it is given back. */
+/* Private to drive*.c: a turn under way, and how it goes on. A slot is free, then asked, then its
+ * reply is stored, then it waits for the pool, is judged, or waits for an equal reply that is; then
+ * it is done and stands in a queue until it is given back. */
 #ifndef KG_TRIAL_DRIVE_DRIVE_PARTS_H
 #define KG_TRIAL_DRIVE_DRIVE_PARTS_H
 
@@ -15,7 +15,7 @@ enum {
     TR_TRIES = 3,                /* evaluations of a turn in one process */
 };
 
-enum tr_step { TR_FREE, TR_ASKED, TR_QUEUED, TR_JUDGING, TR_WAITS, TR_DONE };
+enum tr_step { TR_FREE, TR_ASKED, TR_STORED, TR_QUEUED, TR_JUDGING, TR_WAITS, TR_DONE };
 
 struct tr_slot {
     enum tr_step step;
@@ -65,6 +65,9 @@ bool tr_drive_own_fault(enum kg_code code);
 
 /* The slot's turn has ended; it stands in the queue. */
 void tr_drive_done(struct tr_drive *d, int i);
+
+/* Notes how long requests were under way and how busy the pool is; often called. */
+void tr_drive_measure(struct tr_drive *d);
 
 /* --- drive_judge.c --- */
 

@@ -278,6 +278,18 @@ enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line, s
     return code;
 }
 
+enum kg_code tr_folder_sync(struct tr_folder *f, bool all, struct kg_err *err)
+{
+    if (tr_lines_sync(f->replies, err) != KG_OK ||
+        (f->refused != NULL && tr_lines_sync(f->refused, err) != KG_OK)) {
+        return err->code;
+    }
+    return all && (tr_lines_sync(f->records, err) != KG_OK ||
+                   tr_lines_sync(f->trajectories, err) != KG_OK)
+               ? err->code
+               : KG_OK;
+}
+
 enum kg_code tr_folder_write(struct tr_folder *f, const char *name, const char *text, size_t len,
                              struct kg_err *err)
 {

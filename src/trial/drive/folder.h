@@ -1,4 +1,4 @@
-/* The folder of a trial's run. All that was paid for is in it before it is used:
+/* The folder of a trial's run. All that was paid for is on its disk before it is used:
  *
  *   run.json           what was asked: schema kgym.run/1, kind, command, suite, policy, options
  *   replies.jsonl      a line for each reply, synced before it is judged
@@ -37,8 +37,9 @@ enum kg_code tr_folder_reply(struct tr_folder *f, const char *key, json_t **out,
 enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, size_t *len,
                               struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
 
-/* Appends and syncs. KG_E_IO: disk full too; then nothing of the line stays in the file. A reply's
- * text is stored as valid UTF-8 (kg_json_text); a record's batch_id becomes the key. */
+/* Appends; tr_folder_sync waits for the disk. KG_E_IO: disk full too; then nothing of the line
+ * stays. A reply's text is stored as valid UTF-8 (kg_json_text); a record's batch_id becomes the
+ * key. */
 enum kg_code tr_folder_put_reply(struct tr_folder *f, const char *key, const struct tr_reply *r,
                                  struct kg_err *err) KG_MUST_USE;
 enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const char *record,
@@ -51,6 +52,9 @@ enum kg_code tr_folder_put_refused(struct tr_folder *f, const char *key, const s
  * turns, nothing is written. */
 enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line,
                                       struct kg_err *err) KG_MUST_USE;
+/* Waits until all replies are on the disk; all: the other lines as well, which can be made again.
+ * One wait serves many lines. KG_E_IO. */
+enum kg_code tr_folder_sync(struct tr_folder *f, bool all, struct kg_err *err) KG_MUST_USE;
 /* Replaces a file of the folder as a whole. name: no path. */
 enum kg_code tr_folder_write(struct tr_folder *f, const char *name, const char *text, size_t len,
                              struct kg_err *err) KG_MUST_USE;

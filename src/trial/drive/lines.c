@@ -1,4 +1,4 @@
-/* Appends lines, syncs them, and finds them again by a hash of their key. */
+/* Appends lines and finds them again by a hash of their key. */
 #include "trial/drive/lines.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@ struct tr_lines {
     const char *key; /* static text of the caller */
     int fd;
     off_t end; /* of the last whole line */
+    bool synced;
     struct place *place;
     size_t n, cap;
     struct rl_index index;
@@ -237,15 +238,15 @@ enum kg_code tr_lines_read(const struct tr_lines *l, const char *key, struct kg_
 }
 
 /* Takes back what a failed append may have left. */
-static enum kg_code undo(struct tr_lines *l, const char *what, struct kg_err *err)
+static enum kg_code undo(struct tr_lines *l, struct kg_err *err)
 {
     int why = errno;
     if (ftruncate(l->fd, l->end) != 0 || lseek(l->fd, l->end, SEEK_SET) != l->end) {
-        return kg_fail(err, KG_E_IO, "%s: cannot %s: %s; its last line is torn: %s", l->path, what,
+        return kg_fail(err, KG_E_IO, "%s: cannot write: %s; its last line is torn: %s", l->path,
                        strerror(why), strerror(errno));
     }
     errno = why;
-    return cannot(l, what, err);
+    return cannot(l, "write", err);
 }
 
 enum kg_code tr_lines_append(struct tr_lines *l, const char *key, const char *text, size_t len,
@@ -265,15 +266,22 @@ enum kg_code tr_lines_append(struct tr_lines *l, const char *key, const char *te
     enum kg_code code = kg_file_write_all(l->fd, line, len + 1, &why);
     free(line);
     if (code != KG_OK) {
-        return undo(l, "write", err);
+        return undo(l, err);
     }
-    if (fdatasync(l->fd) != 0) {
-        return undo(l, "sync", err);
-    }
+    l->synced = false;
     if (key != NULL) {
         put(l, key, l->end, len);
     }
     l->end += (off_t)len + 1;
+    return KG_OK;
+}
+
+enum kg_code tr_lines_sync(struct tr_lines *l, struct kg_err *err)
+{
+    if (!l->synced && fdatasync(l->fd) != 0) {
+        return cannot(l, "sync", err);
+    }
+    l->synced = true;
     return KG_OK;
 }
 

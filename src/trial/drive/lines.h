@@ -1,8 +1,9 @@
 /* A file of JSON objects, one a line, that is only appended to; lines are found by the text of one
- * member, the last line of a key counts. Each append is on the disk when it returns. Where it
- * fails, nothing of the line stays. A last line without its end is that of a writer that was
- * killed: it is cut off when the file is opened. Texts stay in the file. Memory: about 100 bytes a
- * line. Not thread safe. Messages name the file, and the line where there is one. */
+ * member, the last line of a key counts. Where an append fails, nothing of the line stays. What was
+ * appended outlives this process, and after tr_lines_sync the machine. A last line without its end
+ * is that of a writer that was killed: it is cut off when the file is opened. Texts stay in the
+ * file. Memory: about 100 bytes a line. Not thread safe. Messages name the file, and the line where
+ * there is one. */
 #ifndef KG_TRIAL_DRIVE_LINES_H
 #define KG_TRIAL_DRIVE_LINES_H
 
@@ -31,7 +32,9 @@ enum kg_code tr_lines_read(const struct tr_lines *l, const char *key, struct kg_
  * keys). KG_E_IO: the disk is full, too; KG_E_HOST. */
 enum kg_code tr_lines_append(struct tr_lines *l, const char *key, const char *text, size_t len,
                              struct kg_err *err) KG_MUST_USE;
-/* The same of an object, which stays the caller's. */
+/* Waits until all lines are on the disk; at once where they are. KG_E_IO. */
+enum kg_code tr_lines_sync(struct tr_lines *l, struct kg_err *err) KG_MUST_USE;
+/* The same as tr_lines_append of an object, which stays the caller's. */
 enum kg_code tr_lines_append_json(struct tr_lines *l, const char *key, const json_t *line,
                                   struct kg_err *err) KG_MUST_USE;
 

@@ -295,5 +295,5 @@ enum kg_code tr_samples_run(const struct tr_samples_options *o, struct tr_sample
         talk_free(t);
     }
     free(s.defect);
-    return code;
+    return code == KG_OK ? tr_folder_sync(o->folder, true, err) : code;
 }
