@@ -9,16 +9,18 @@
 #include "trial/bench/tables.h"
 
 const char *const kg_cli_bench_flags[] = {"--samples", "--turns",     "--subset", "--p",
-                                          "--compare", "--published", NULL};
+                                          "--compare", "--published", "--export", NULL};
 
 static const char help_text[] =
     "usage: kgym bench SUITE --policy P --out RUN [--samples N] [--turns T] ...\n"
     "       kgym bench --compare RUN1 RUN2 [--turn N] [--p LIST] [--json]\n"
     "       kgym bench --published [RUN]\n"
+    "       kgym bench --export RUN\n"
     "\n"
     "Asks a model for kernels, judges them, and prints how many are correct and fast,\n"
-    "with 95 % intervals. Every reply is on disk before it is judged: the same command\n"
-    "goes on after any end, and pays for no reply twice. docs/bench.md has more.\n"
+    "with 95 % intervals. Every reply is on disk before it is judged: the same\n"
+    "command goes on after any end, and pays for no reply twice. docs/bench.md has\n"
+    "more.\n"
     "\n"
     "  SUITE              native, torch; a folder or a file of problems; a level of\n"
     "                     KernelBench (KernelBench/level1, or KernelBench:1); rows of\n"
@@ -30,7 +32,8 @@ static const char help_text[] =
     "                     one name a line\n"
     "  --p LIST           more thresholds of fast_p, such as 1.1,3\n"
     "  --compare A B      paired differences of two runs over one suite\n"
-    "  --published        numbers of others, and how they were measured\n";
+    "  --published        numbers of others, and how they were measured\n"
+    "  --export RUN       writes KernelBench's result files of a run again\n";
 
 static const char examples[] =
     "\n"
@@ -118,6 +121,9 @@ int kg_cmd_bench(int argc, char **argv)
         }
         if (strcmp(argv[i], "--published") == 0) {
             return kg_cli_bench_published(argc, argv);
+        }
+        if (strcmp(argv[i], "--export") == 0) {
+            return kg_cli_bench_write(argc, argv);
         }
     }
     struct kg_bench b = {.samples = 1, .turns = 1, .subset = ""};

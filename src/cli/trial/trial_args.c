@@ -95,8 +95,8 @@ const char *const kg_cli_trial_flags[] = {"--policy",
 const char tr_args_help[] =
     "the model:\n"
     "  --policy P         endpoint:URL (an OpenAI-compatible server, such as\n"
-    "                     endpoint:http://localhost:8080/v1), checkpoint:DIR (a model of\n"
-    "                     `kgym train` or in Hugging Face's form), or scripted\n"
+    "                     endpoint:http://localhost:8080/v1), checkpoint:DIR (a model\n"
+    "                     of `kgym train` or in Hugging Face's form), or scripted\n"
     "  --model NAME       the endpoint's name of it; default: the only one it has\n"
     "  --key-file F       first word: the endpoint's key; else $OPENAI_API_KEY\n"
     "  --temperature X, --top-p X   how replies are drawn (1, 1)\n"

@@ -1,6 +1,6 @@
 /* The folder of a trial's run. All that was paid for is on its disk before it is used:
  *
- *   run.json           what was asked: schema kgym.run/1, kind, command, suite, policy, options
+ *   run.json           what was asked: schema kgym.run/1, kind, suite, policy, gym, options
  *   replies.jsonl      a line for each reply, synced before it is judged
  *   records.jsonl      a line for each record (kgym.record/1, key batch_id as below)
  *   trajectories.jsonl a line for each conversation that has ended (kgym.trajectory/1)
