@@ -77,8 +77,8 @@ extern const char *const kg_cli_eval_flags[];
 extern const char *const kg_cli_train_flags[]; /* the same of `kgym train` */
 extern const char *const kg_cli_sft_flags[];
 extern const char *const kg_cli_sample_flags[]; /* of `kgym generate` */
-extern const char *const kg_cli_bench_flags[]; /* of `kgym bench`, beside kg_cli_trial_flags */
-extern const char *const kg_cli_trial_flags[]; /* what `kgym bench` and `kgym refine` share */
+extern const char *const kg_cli_bench_flags[];  /* of `kgym bench`, beside kg_cli_trial_flags */
+extern const char *const kg_cli_trial_flags[];  /* what `kgym bench` and `kgym refine` share */
 extern const char *const kg_cli_submit_flags[];
 extern const char *const kg_cli_serve_flags[];  /* all, those of its table too */
 extern const char *const kg_cli_worker_words[]; /* the same */

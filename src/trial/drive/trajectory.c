@@ -1,3 +1,4 @@
+/* Puts a turn and a conversation into JSON. */
 #include "trial/drive/trajectory.h"
 
 #include <math.h>
