@@ -206,6 +206,42 @@ static void test_a_cut_reply_is_told(void **state)
     json_decref(line);
 }
 
+/* Withheld for silu; for transpose longer than anything that is judged, and ends in the middle of a
+ * character. */
+static void empty_or_huge(struct stub *s, const struct tr_ask *ask, struct tr_reply *r)
+{
+    (void)s;
+    r->text = strdup("");
+    r->finish = TR_FILTER;
+    if (strcmp(ask->who.problem, "transpose") == 0) {
+        r->len = (size_t)70 << 20;
+        r->text = realloc(r->text, r->len + 1);
+        assert_non_null(r->text);
+        for (size_t i = 0; i < r->len; i++) {
+            r->text[i] = "a\xc3\xa9"[i % 3];
+        }
+        r->text[r->len] = '\0';
+        r->finish = TR_STOP;
+    }
+}
+
+static void test_empty_and_huge_replies_are_judged(void **state)
+{
+    (void)state;
+    struct stub s = {.answer = empty_or_huge};
+    struct run r = go(&s, "odd", 1, 1, (struct tr_budget){0});
+    good(r.code);
+    assert_int_equal(r.out.judged, 2);
+    json_t *line = line_of("odd/replies.jsonl", 1);
+    bool first_is_silu = strcmp(string_at(line, "key"), "silu/s1/t1") == 0;
+    json_decref(line);
+    line = line_of("odd/replies.jsonl", first_is_silu ? 2 : 1);
+    assert_string_equal(string_at(line, "finish"), "length");
+    size_t len = json_string_length(json_object_get(line, "text"));
+    assert_true(len <= 16 << 20 && len > (16 << 20) - 4);
+    json_decref(line);
+}
+
 static void test_a_budget_ends_cleanly_and_can_grow(void **state)
 {
     (void)state;
@@ -342,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_conversations_are_judged_and_kept),
         cmocka_unit_test(test_nothing_is_asked_or_judged_twice),
         cmocka_unit_test(test_a_cut_reply_is_told),
+        cmocka_unit_test(test_empty_and_huge_replies_are_judged),
         cmocka_unit_test(test_a_budget_ends_cleanly_and_can_grow),
         cmocka_unit_test(test_a_refused_key_ends_at_once),
         cmocka_unit_test(test_a_model_that_changes_ends_the_run),

@@ -183,23 +183,40 @@ enum kg_code tr_drive_begin(struct tr_drive *d, const struct tr_problem *p, uint
 
 /* --- replies --- */
 
-/* The text as it is stored, so that a run that goes on judges the same. */
-static enum kg_code clean(struct tr_reply *r, struct kg_err *err)
+/* Bytes as they are stored, so that a run that goes on judges the same: valid UTF-8, at most max
+ * bytes of whole characters. */
+static enum kg_code clean_text(char **text, size_t *len, size_t max, struct kg_err *err)
 {
-    json_t *text = kg_json_text(r->text, r->len);
-    size_t len = json_string_length(text);
-    char *out = text != NULL ? malloc(len + 1) : NULL;
+    json_t *clean = kg_json_text(*text, *len < max ? *len : max);
+    size_t n = json_string_length(clean);
+    char *out = clean != NULL ? malloc(n + 1) : NULL;
     if (out == NULL) {
-        json_decref(text);
+        json_decref(clean);
         return kg_fail_memory(err, KG_E_HOST, "no memory for a reply");
     }
-    memcpy(out, json_string_value(text), len);
-    out[len] = '\0';
-    json_decref(text);
-    free(r->text);
-    r->text = out;
-    r->len = len;
+    memcpy(out, json_string_value(clean), n + 1);
+    json_decref(clean);
+    n = n < max ? n : max;
+    while (n > 0 && ((unsigned char)out[n] & 0xC0) == 0x80) {
+        n--; /* not inside a character */
+    }
+    out[n] = '\0';
+    free(*text);
+    *text = out;
+    *len = n;
     return KG_OK;
+}
+
+/* What no gym would take is cut: such a reply is no kernel. */
+static enum kg_code clean(struct tr_reply *r, struct kg_err *err)
+{
+    if (r->len > TR_REPLY_BYTES) {
+        r->finish = TR_LENGTH;
+    }
+    enum kg_code code = clean_text(&r->text, &r->len, TR_REPLY_BYTES, err);
+    return code == KG_OK && r->reasoning != NULL
+               ? clean_text(&r->reasoning, &r->reasoning_len, TR_REPLY_BYTES, err)
+               : code;
 }
 
 /* Stores a reply. KG_E_USAGE: it is another model's. */

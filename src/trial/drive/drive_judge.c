@@ -96,7 +96,7 @@ static enum kg_code store(struct tr_drive *d, struct tr_slot *s, const char *rec
     size_t own_len = 0;
     char *own = tr_record_as(record, len, s->key, &own_len);
     if (own == NULL) {
-        return no_memory(err);
+        return kg_fail(err, KG_E_GYM, "%s: the gym's record is no JSON, or memory lacks", s->key);
     }
     if (tr_folder_put_record(d->o.folder, s->key, own, own_len, err) != KG_OK) {
         free(own);
