@@ -74,7 +74,8 @@ static void test_what_is_put_is_found_again(void **state)
     put(f, "x/s1/t1", "one\n\"\\ \xf0\x9f\x90\x9f \x1b[31m");
     put(f, "x/s1/t2", "two");
     put(f, "x/s1/t2", "two again");
-    good(tr_folder_put_record(f, "x/s1/t1", "{ \"batch_id\": \"other\", \"n\": 1 }", 31, &err));
+    good(tr_folder_put_record(f, "x/s1/t1", "{ \"batch_id\": \"other\", \"n\": 1 }", 31, NULL, NULL,
+                              &err));
     assert_text(f, "x/s1/t3", NULL);
     tr_folder_close(f);
     good(open_run("a/b", 2, 1, &f));

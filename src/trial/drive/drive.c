@@ -104,14 +104,20 @@ static int take_slot(struct tr_drive *d, const struct tr_problem *p, uint32_t sa
                           .coverage = (double)NAN,
                           .reward = (double)NAN};
     d->slot[i] = (struct tr_slot){.turn = t, .waiter = -1};
+    d->high = i < d->high ? d->high : i + 1;
     snprintf(d->slot[i].key, sizeof d->slot[i].key, "%.160s/s%u/t%u", p->name, sample, turn);
     return i;
 }
 
-static void give_slot_back(struct tr_drive *d, int i)
+/* The turn in it is the caller's. */
+static struct tr_turn *empty_slot(struct tr_drive *d, int i)
 {
-    tr_turn_free(d->slot[i].turn);
+    struct tr_turn *t = d->slot[i].turn;
     d->slot[i] = (struct tr_slot){.step = TR_FREE};
+    while (d->high > 0 && d->slot[d->high - 1].turn == NULL) {
+        d->high--;
+    }
+    return t;
 }
 
 static enum kg_code ask(struct tr_drive *d, int i, const struct tr_message *message, int n,
@@ -173,7 +179,7 @@ enum kg_code tr_drive_begin(struct tr_drive *d, const struct tr_problem *p, uint
     }
     json_decref(line);
     if (code != KG_OK && d->slot[i].step == TR_FREE) {
-        give_slot_back(d, i);
+        tr_turn_free(empty_slot(d, i));
         return code;
     }
     d->counts.begun++;
@@ -318,7 +324,7 @@ static enum kg_code take_replies(struct tr_drive *d, int ms, struct kg_err *err)
     if (code != KG_OK || stored == 0 || tr_folder_sync(d->o.folder, false, err) != KG_OK) {
         return code != KG_OK || stored == 0 ? code : err->code;
     }
-    for (int i = 0; i < TR_SLOTS && code == KG_OK; i++) {
+    for (int i = 0; i < d->high && code == KG_OK; i++) {
         code = d->slot[i].step == TR_STORED ? tr_drive_judge(d, i, err) : KG_OK;
     }
     return code;
@@ -338,12 +344,10 @@ static enum kg_code work(struct tr_drive *d, int ms, struct kg_err *err)
 static struct tr_turn *give(struct tr_drive *d)
 {
     int i = d->done[d->done_at];
-    struct tr_turn *t = d->slot[i].turn;
     d->done_at = (d->done_at + 1) % TR_SLOTS;
     d->ndone--;
     d->pending--;
-    d->slot[i] = (struct tr_slot){.step = TR_FREE};
-    return t;
+    return empty_slot(d, i);
 }
 
 enum kg_code tr_drive_next(struct tr_drive *d, int timeout_ms, struct tr_turn **out,

@@ -65,7 +65,8 @@ struct tr_turn {
     bool extracted, valid, compiled, numerics;
     double speedup, speedup_lo, speedup_hi; /* NaN: not measured, or not trusted */
     double coverage;                        /* NaN: not known */
-    double reward;                          /* NaN: there is none */
+    json_t *rewards;      /* {preset: value} of the record; NULL or empty without a verdict */
+    double reward;        /* NaN: there is none */
     char *feedback;       /* the message that may follow; NULL without a verdict */
     char record_hash[65]; /* SHA-256 of the record without white space; "" */
     char config_hash[65]; /* of the gym's configuration in the record; "" */

@@ -94,12 +94,8 @@ static enum kg_code store(struct tr_drive *d, struct tr_slot *s, const char *rec
                           struct kg_err *err)
 {
     size_t own_len = 0;
-    char *own = tr_record_as(record, len, s->key, &own_len);
-    if (own == NULL) {
-        return kg_fail(err, KG_E_GYM, "%s: the gym's record is no JSON, or memory lacks", s->key);
-    }
-    if (tr_folder_put_record(d->o.folder, s->key, own, own_len, err) != KG_OK) {
-        free(own);
+    char *own = NULL;
+    if (tr_folder_put_record(d->o.folder, s->key, record, len, &own, &own_len, err) != KG_OK) {
         return err->code;
     }
     tr_turn_read(s->turn, &d->o, own, own_len);
@@ -226,7 +222,7 @@ static bool is_lost(const struct kgym_result *r)
 
 static enum kg_code take(struct tr_drive *d, const struct kgym_result *r, struct kg_err *err)
 {
-    for (int i = 0; i < TR_SLOTS; i++) {
+    for (int i = 0; i < d->high; i++) {
         struct tr_slot *s = &d->slot[i];
         if (s->step == TR_JUDGING && s->task == r->id) {
             return is_lost(r) && s->tries < TR_TRIES ? send(d, i, err) : finish(d, i, r, err);
@@ -237,7 +233,7 @@ static enum kg_code take(struct tr_drive *d, const struct kgym_result *r, struct
 
 enum kg_code tr_drive_pump(struct tr_drive *d, int timeout_ms, struct kg_err *err)
 {
-    for (int i = 0; i < TR_SLOTS; i++) {
+    for (int i = 0; i < d->high; i++) {
         if (d->slot[i].step == TR_QUEUED && send(d, i, err) != KG_OK) {
             return err->code;
         }

@@ -45,6 +45,7 @@ struct tr_drive {
     struct tr_drive_options o;
     struct tr_slot slot[TR_SLOTS];
     int done[TR_SLOTS], done_at, ndone; /* ring */
+    int high;                           /* no slot from here on is in use */
     int pending, asked, to_judge;       /* slots: all, of the policy, queued and judging */
     struct tr_equal *equal;
     size_t nequal, cap;
@@ -90,8 +91,4 @@ bool tr_turn_read(struct tr_turn *t, const struct tr_drive_options *o, char *rec
 /* A stored reply. KG_E_INPUT: this is none; KG_E_HOST. */
 enum kg_code tr_reply_read(const json_t *line, struct tr_reply **out,
                            struct kg_err *err) KG_MUST_USE;
-/* The record with another batch_id, without white space; the caller frees it. NULL: this is no
- * JSON, or memory lacks. */
-char *tr_record_as(const char *record, size_t len, const char *key, size_t *out_len);
-
 #endif

@@ -14,26 +14,9 @@ void tr_turn_free(struct tr_turn *t)
         tr_reply_free(t->reply);
         free(t->record);
         free(t->feedback);
+        json_decref(t->rewards);
         free(t);
     }
-}
-
-char *tr_record_as(const char *record, size_t len, const char *key, size_t *out_len)
-{
-    struct kg_err ignored = KG_ERR_INIT;
-    struct kg_buf text;
-    json_t *json = NULL;
-    if (kg_json_parse(record, len, "record", &json, &ignored) != KG_OK || !json_is_object(json)) {
-        json_decref(json);
-        return NULL;
-    }
-    json_object_set_new(json, "batch_id", json_string(key));
-    kg_buf_init(&text, TR_LINE_BYTES);
-    kg_json_dump(json, &text);
-    json_decref(json);
-    char *out = kg_buf_ok(&text) ? (*out_len = text.len, kg_buf_detach(&text)) : NULL;
-    kg_buf_deinit(&text);
-    return out;
 }
 
 /* --- a stored reply --- */
@@ -97,19 +80,30 @@ enum kg_code tr_reply_read(const json_t *line, struct tr_reply **out, struct kg_
 
 /* --- a record --- */
 
-/* Of the first preset that is asked for, else of the first in the record. */
-static double reward_of(const json_t *record, const char *presets)
+/* {NAME: value} of all presets of the record. */
+static json_t *rewards_of(const json_t *record)
 {
-    const json_t *rewards = json_object_get(record, "rewards"), *value;
+    json_t *out = json_object();
     const char *name;
-    char first[64] = "";
-    if (presets != NULL) {
-        snprintf(first, sizeof first, "%.*s", (int)strcspn(presets, ","), presets);
-    }
-    json_object_foreach((json_t *)(uintptr_t)rewards, name, value)
+    const json_t *value;
+    json_object_foreach(json_object_get(record, "rewards"), name, value)
     {
-        if (first[0] == '\0' || strcmp(first, name) == 0) {
-            const json_t *x = json_object_get(value, "value");
+        const json_t *x = json_object_get(value, "value");
+        json_object_set_new(out, name,
+                            json_is_number(x) ? json_copy((json_t *)(uintptr_t)x) : json_null());
+    }
+    return out;
+}
+
+/* Of the first preset that is asked for, else of the first in the record. */
+static double reward_of(const json_t *rewards, const char *presets)
+{
+    const char *name;
+    const json_t *x;
+    size_t n = presets != NULL ? strcspn(presets, ",") : 0;
+    json_object_foreach((json_t *)(uintptr_t)rewards, name, x)
+    {
+        if (n == 0 || (strlen(name) == n && strncmp(name, presets, n) == 0)) {
             return json_is_number(x) ? json_number_value(x) : (double)NAN;
         }
     }
@@ -202,7 +196,9 @@ bool tr_turn_read(struct tr_turn *t, const struct tr_drive_options *o, char *rec
         return false;
     }
     take_facts(t, &facts);
-    t->reward = t->state == TR_JUDGED ? reward_of(json, o->rewards) : (double)NAN;
+    json_decref(t->rewards);
+    t->rewards = t->state == TR_JUDGED ? rewards_of(json) : json_object();
+    t->reward = reward_of(t->rewards, o->rewards);
     kg_sha256_hex(record, len, t->record_hash);
     hash_json(json_object_get(json, "config"), t->config_hash);
     if (t->state != TR_JUDGED) {

@@ -237,15 +237,25 @@ enum kg_code tr_folder_put_refused(struct tr_folder *f, const char *key, const s
 }
 
 enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const char *record,
-                                  size_t len, struct kg_err *err)
+                                  size_t len, char **stored, size_t *stored_len, struct kg_err *err)
 {
     json_t *line = NULL;
-    if (kg_json_parse(record, len, "record", &line, err) != KG_OK) {
+    struct kg_buf text;
+    if (kg_json_parse(record, len, key, &line, err) != KG_OK) {
         return err->code;
     }
     json_object_set_new(line, "batch_id", json_string(key));
-    enum kg_code code = tr_lines_append_json(f->records, key, line, err);
+    kg_buf_init(&text, TR_LINE_BYTES);
+    kg_json_dump(line, &text);
     json_decref(line);
+    enum kg_code code = tr_lines_append(f->records, key, text.data, text.len, err);
+    if (code == KG_OK && stored != NULL) {
+        *stored_len = text.len;
+        *stored = kg_buf_detach(&text);
+        code = *stored != NULL ? KG_OK
+                               : kg_fail_memory(err, KG_E_HOST, "%s: no memory for a record", key);
+    }
+    kg_buf_deinit(&text);
     return code;
 }
 

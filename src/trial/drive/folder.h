@@ -39,11 +39,13 @@ enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, 
 
 /* Appends; tr_folder_sync waits for the disk. KG_E_IO: disk full too; then nothing of the line
  * stays. A reply's text is stored as valid UTF-8 (kg_json_text); a record's batch_id becomes the
- * key. */
+ * key, and *stored, if not NULL, is what the line is: the caller's. KG_E_INPUT: the record is no
+ * JSON. */
 enum kg_code tr_folder_put_reply(struct tr_folder *f, const char *key, const struct tr_reply *r,
                                  struct kg_err *err) KG_MUST_USE;
 enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const char *record,
-                                  size_t len, struct kg_err *err) KG_MUST_USE;
+                                  size_t len, char **stored, size_t *stored_len,
+                                  struct kg_err *err) KG_MUST_USE;
 /* A reply that was paid for and is not used, with the reason: a line of refused.jsonl. It counts in
  * no total. */
 enum kg_code tr_folder_put_refused(struct tr_folder *f, const char *key, const struct tr_reply *r,

@@ -37,21 +37,7 @@ static json_t *extra_of(const struct tr_reply *r)
 
 json_t *tr_trajectory_turn(const struct tr_turn *t, const char *feedback)
 {
-    json_t *rewards = json_object();
-    if (t->state == TR_JUDGED) {
-        struct kg_err ignored = KG_ERR_INIT;
-        json_t *record = NULL;
-        const char *name;
-        const json_t *value;
-        if (kg_json_parse(t->record, t->record_len, "record", &record, &ignored) == KG_OK) {
-            json_object_foreach(json_object_get(record, "rewards"), name, value)
-            {
-                json_object_set_new(rewards, name,
-                                    real(json_number_value(json_object_get(value, "value"))));
-            }
-        }
-        json_decref(record);
-    }
+    json_t *rewards = t->rewards != NULL ? json_incref(t->rewards) : json_object();
     return json_pack("{s:I, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "turn",
                      (json_int_t)t->turn, "reply", kg_json_text(t->reply->text, t->reply->len),
                      "finish", tr_finish_name(t->reply->finish == TR_LENGTH ? TR_LENGTH : TR_STOP),
