@@ -183,7 +183,7 @@ static void test_killed_at_any_moment_it_goes_on(void **state)
     print_message("seed %llu\n", (unsigned long long)seed);
     kg_rng_init(&rng, (struct kg_key){{seed, 1}}, 0);
     snprintf(command, sizeof command, "exec env " RUN "killed --parallel 2", server.port);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         pid_t pid = rig_start(command);
         usleep((useconds_t)(kg_rng_below(&rng, 600) * 1000));
         kills += kill(pid, SIGKILL) == 0;

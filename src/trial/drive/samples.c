@@ -56,6 +56,7 @@ static bool add_message(struct talk *t, enum tr_role role, const char *text, siz
     int32_t *ids = nids > 0 ? malloc((size_t)nids * sizeof *ids) : NULL;
     if (own == NULL || (nids > 0 && ids == NULL)) {
         free(own);
+        free(ids);
         return false;
     }
     memcpy(own, text, len);
@@ -253,6 +254,7 @@ static enum kg_code take(struct state *s, const struct tr_turn *turn, struct kg_
     if (why != NULL) {
         return end(s, t, why, err);
     }
+    KG_ASSERT(turn->reply != NULL && turn->feedback != NULL);
     t->turn++;
     return add_message(t, TR_ASSISTANT, turn->reply->text, turn->reply->len, turn->reply) &&
                    add_message(t, TR_USER, turn->feedback, strlen(turn->feedback), NULL)

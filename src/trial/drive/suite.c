@@ -180,21 +180,30 @@ static bool name_row(struct tr_problem *p)
     return p->name != NULL;
 }
 
+/* Rows that share a name get their lines; list is sorted. False: memory. */
+static bool tell_rows_apart(struct tr_problem **list, size_t n)
+{
+    for (size_t i = 0, to; i < n; i = to) {
+        for (to = i + 1; to < n && strcmp(list[to]->name, list[i]->name) == 0; to++) {
+        }
+        for (size_t k = i; to - i > 1 && k < to; k++) {
+            if (!name_row(list[k])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static enum kg_code check_names(struct tr_suite *s, struct kg_err *err)
 {
     struct tr_problem **list = sorted(s);
-    bool ok = list != NULL;
-    for (size_t i = 0, to; ok && i < s->n; i = to) {
-        for (to = i + 1; to < s->n && strcmp(list[to]->name, list[i]->name) == 0; to++) {
-        }
-        for (size_t k = i; ok && to - i > 1 && k < to; k++) {
-            ok = name_row(list[k]);
-        }
+    if (list == NULL || !tell_rows_apart(list, s->n)) {
+        free(list);
+        return no_memory(err);
     }
-    if (ok) {
-        qsort(list, s->n, sizeof(struct tr_problem *), by_name);
-    }
-    enum kg_code code = ok ? KG_OK : no_memory(err);
+    qsort(list, s->n, sizeof(struct tr_problem *), by_name);
+    enum kg_code code = KG_OK;
     for (size_t i = 0; code == KG_OK && i < s->n; i++) {
         if (strlen(list[i]->name) > MAX_NAME_BYTES) {
             code = kg_fail(err, KG_E_INPUT, "problem `%.40s...`: its name has more than %d bytes",
