@@ -290,6 +290,54 @@ static void other_model(struct stub *s, const struct tr_ask *ask, struct tr_repl
     }
 }
 
+/* As the gym stores an evaluation that somebody else's fault ended. */
+static void put_error(const char *folder, const char *key, const char *code, const char *blame)
+{
+    struct tr_folder *f = open_folder(folder);
+    char *text = NULL;
+    size_t len;
+    json_t *record = NULL;
+    struct kg_buf out;
+    good(tr_folder_record(f, key, &text, &len, &err));
+    good(kg_json_parse(text, len, key, &record, &err));
+    free(text);
+    json_object_set_new(record, "verdict", json_null());
+    json_object_set_new(record, "correct", json_null());
+    json_object_set_new(record, "rewards", json_object());
+    json_object_set_new(
+        record, "error",
+        json_pack("{s:s, s:s, s:s}", "code", code, "blame", blame, "message", "it failed"));
+    kg_buf_init(&out, 1 << 24);
+    kg_json_dump(record, &out);
+    good(tr_folder_put_record(f, key, out.data, out.len, NULL, NULL, &err));
+    kg_buf_deinit(&out);
+    json_decref(record);
+    tr_folder_close(f);
+}
+
+static void test_an_error_is_judged_again_a_defect_is_not(void **state)
+{
+    (void)state;
+    struct stub s = {.answer = improve}, none = {.answer = refuse_all};
+    good(go(&s, "errors", 1, 1, (struct tr_budget){0}).code);
+    put_error("errors", "silu/s1/t1", "gym", "gym");
+    struct run r = go(&none, "errors", 1, 1, (struct tr_budget){0});
+    good(r.code);
+    assert_int_equal(r.counts.sent, 1);
+    assert_int_equal(r.out.judged, 2);
+    assert_int_equal(r.out.lost, 0);
+    put_error("errors", "silu/s1/t1", "problem", "problem");
+    r = go(&none, "errors", 1, 1, (struct tr_budget){0});
+    good(r.code);
+    assert_int_equal(r.counts.sent, 0);
+    assert_int_equal(r.out.defective, 1);
+    assert_int_equal(r.out.judged, 1);
+    json_t *talk = line_of("errors/trajectories.jsonl", lines_of("errors/trajectories.jsonl"));
+    assert_string_equal(string_at(talk, "id"), "silu/s1");
+    assert_string_equal(string_at(talk, "end"), "defect");
+    json_decref(talk);
+}
+
 static void test_a_model_that_changes_ends_the_run(void **state)
 {
     (void)state;
@@ -381,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_empty_and_huge_replies_are_judged),
         cmocka_unit_test(test_a_budget_ends_cleanly_and_can_grow),
         cmocka_unit_test(test_a_refused_key_ends_at_once),
+        cmocka_unit_test(test_an_error_is_judged_again_a_defect_is_not),
         cmocka_unit_test(test_a_model_that_changes_ends_the_run),
         cmocka_unit_test(test_a_full_conversation_ends_alone),
         cmocka_unit_test(test_an_interrupt_keeps_all),
