@@ -156,8 +156,12 @@ static void tell_end(const struct run *r)
                 (unsigned long long)e->lost);
     }
     if (c.asked > 0) {
-        fprintf(stderr, "%llu replies asked for, %llu evaluations, %.0f %% of the workers busy\n",
-                (unsigned long long)c.asked, (unsigned long long)c.sent, 100 * c.pool_busy);
+        fprintf(stderr, "%llu replies asked for, %llu evaluations", (unsigned long long)c.asked,
+                (unsigned long long)c.sent);
+        if (c.pool_busy > 0) {
+            fprintf(stderr, ", %.0f %% of the workers busy", 100 * c.pool_busy);
+        }
+        fputs("\n", stderr);
     }
     kg_cli_line(stderr, "kept in ", tr_folder_path(r->folder));
 }
