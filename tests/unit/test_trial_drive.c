@@ -374,6 +374,9 @@ static void test_a_full_conversation_ends_alone(void **state)
     good(r.code);
     assert_int_equal(r.out.turns, 1);
     assert_int_equal(r.out.full, 1);
+    assert_string_equal(r.out.why_full, "too long");
+    assert_string_equal(r.out.why_lost, "no chat completion");
+    assert_int_equal(lines_of("ends/full.jsonl"), 1);
     assert_int_equal(r.out.lost, 1);
     json_t *talk = line_of("ends/trajectories.jsonl", 1);
     assert_string_equal(string_at(talk, "end"), "full");

@@ -147,13 +147,22 @@ static void tell_end(const struct run *r)
 {
     const struct tr_samples *e = &r->end;
     const struct tr_counts c = tr_drive_counts(r->drive);
+    char before[120];
     if (e->spent[0] != '\0') {
         fprintf(stderr, "the budget is used up: %s; the same command with a larger one goes on\n",
                 e->spent);
     }
     if (e->lost > 0) {
-        fprintf(stderr, "%llu turns have no verdict; the same command tries them again\n",
-                (unsigned long long)e->lost);
+        snprintf(before, sizeof before,
+                 "%llu turns have no verdict, the first since: ", (unsigned long long)e->lost);
+        kg_cli_line(stderr, before, e->why_lost);
+        fputs("the same command tries them again\n", stderr);
+    }
+    if (e->full > 0) {
+        snprintf(before, sizeof before,
+                 "%llu conversations ended early, the model has no room for a turn: ",
+                 (unsigned long long)e->full);
+        kg_cli_line(stderr, before, e->why_full);
     }
     if (c.asked > 0) {
         fprintf(stderr, "%llu replies asked for, %llu evaluations", (unsigned long long)c.asked,

@@ -20,7 +20,7 @@
 struct tr_folder {
     char path[PATH_MAX - 64];
     int lock;
-    struct tr_lines *replies, *records, *trajectories, *refused;
+    struct tr_lines *replies, *records, *trajectories, *refused, *full;
     struct tr_totals totals;
     char model[128];
 };
@@ -144,6 +144,7 @@ void tr_folder_close(struct tr_folder *f)
     tr_lines_close(f->records);
     tr_lines_close(f->trajectories);
     tr_lines_close(f->refused);
+    tr_lines_close(f->full);
     if (f->lock >= 0) {
         close(f->lock);
     }
@@ -256,6 +257,24 @@ enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const ch
                                : kg_fail_memory(err, KG_E_HOST, "%s: no memory for a record", key);
     }
     kg_buf_deinit(&text);
+    return code;
+}
+
+enum kg_code tr_folder_put_full(struct tr_folder *f, const char *id, uint32_t turn, const char *why,
+                                struct kg_err *err)
+{
+    char path[PATH_MAX];
+    if (f->full == NULL &&
+        tr_lines_open(inside(f, "full.jsonl", path), "id", NULL, NULL, &f->full, err) != KG_OK) {
+        return err->code;
+    }
+    if (tr_lines_has(f->full, id)) {
+        return KG_OK;
+    }
+    json_t *line = json_pack("{s:s, s:I, s:o}", "id", id, "turn", (json_int_t)turn, "why",
+                             kg_json_text(why, strlen(why)));
+    enum kg_code code = tr_lines_append_json(f->full, id, line, err);
+    json_decref(line);
     return code;
 }
 

@@ -5,6 +5,7 @@
  *   records.jsonl      a line for each record (kgym.record/1, key batch_id as below)
  *   trajectories.jsonl a line for each conversation that has ended (kgym.trajectory/1)
  *   refused.jsonl      replies that were paid for and are not used, with the reason
+ *   full.jsonl         conversations that ended since the model had no room for a turn
  *   summary.json       the tables, replaced as a whole
  *   lock               held while a process writes here
  *
@@ -54,6 +55,9 @@ enum kg_code tr_folder_put_refused(struct tr_folder *f, const char *key, const s
  * turns, nothing is written. */
 enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line,
                                       struct kg_err *err) KG_MUST_USE;
+/* A conversation, "NAME/s3", whose next turn does not fit the model's context; written once. */
+enum kg_code tr_folder_put_full(struct tr_folder *f, const char *id, uint32_t turn, const char *why,
+                                struct kg_err *err) KG_MUST_USE;
 /* Waits until all replies are on the disk; all: the other lines as well, which can be made again.
  * One wait serves many lines. KG_E_IO. */
 enum kg_code tr_folder_sync(struct tr_folder *f, bool all, struct kg_err *err) KG_MUST_USE;

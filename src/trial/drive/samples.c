@@ -81,13 +81,18 @@ static void drop(struct state *s, struct talk *t)
     talk_free(t);
 }
 
+static void name_talk(const struct tr_problem *p, uint32_t sample, char id[200])
+{
+    snprintf(id, 200, "%.160s/s%u", p->name, sample);
+}
+
 /* The conversation has ended. */
 static enum kg_code end(struct state *s, struct talk *t, const char *why, struct kg_err *err)
 {
     enum kg_code code = KG_OK;
     if (json_array_size(t->turns) > 0) {
         char id[200];
-        snprintf(id, sizeof id, "%.160s/s%u", t->problem->name, t->sample);
+        name_talk(t->problem, t->sample, id);
         json_t *line = tr_trajectory(&(struct tr_trajectory){
             .id = id,
             .group = t->problem->name,
@@ -219,11 +224,20 @@ static struct talk *talk_of(const struct state *s, const struct tr_turn *turn)
     return t;
 }
 
+static bool is_full(const struct tr_turn *turn)
+{
+    return turn->state == TR_NO_REPLY && turn->err.code == KG_E_LIMIT;
+}
+
+static bool is_lost(const struct tr_turn *turn)
+{
+    return turn->state == TR_NO_VERDICT || (turn->state == TR_NO_REPLY && !is_full(turn));
+}
+
 /* NULL: the conversation goes on. */
 static const char *why_end(const struct state *s, const struct tr_turn *turn)
 {
-    bool full = turn->state == TR_NO_REPLY && turn->err.code == KG_E_LIMIT;
-    return full                        ? "full"
+    return is_full(turn)               ? "full"
            : turn->state == TR_DEFECT  ? "defect"
            : turn->state != TR_JUDGED  ? "infra"
            : turn->turn == s->o->turns ? "done"
@@ -231,17 +245,32 @@ static const char *why_end(const struct state *s, const struct tr_turn *turn)
                                        : NULL;
 }
 
+static void count(struct tr_samples *c, const struct tr_turn *turn)
+{
+    char *why = is_full(turn) ? c->why_full : is_lost(turn) ? c->why_lost : NULL;
+    c->turns += turn->reply != NULL;
+    c->judged += turn->state == TR_JUDGED;
+    c->correct += turn->correct;
+    c->lost += is_lost(turn);
+    c->full += is_full(turn);
+    if (why != NULL && why[0] == '\0') {
+        snprintf(why, sizeof c->why_full, "%.239s", turn->err.message);
+    }
+}
+
 static enum kg_code take(struct state *s, const struct tr_turn *turn, struct kg_err *err)
 {
     struct talk *t = talk_of(s, turn);
     const char *why = why_end(s, turn);
     t->under_way = false;
-    s->count->turns += turn->reply != NULL;
-    s->count->judged += turn->state == TR_JUDGED;
-    s->count->correct += turn->correct;
-    s->count->lost += turn->state == TR_NO_VERDICT ||
-                      (turn->state == TR_NO_REPLY && turn->err.code != KG_E_LIMIT);
-    s->count->full += turn->state == TR_NO_REPLY && turn->err.code == KG_E_LIMIT;
+    count(s->count, turn);
+    if (is_full(turn)) {
+        char id[200];
+        name_talk(turn->problem, turn->sample, id);
+        if (tr_folder_put_full(s->o->folder, id, turn->turn, turn->err.message, err) != KG_OK) {
+            return err->code;
+        }
+    }
     if (turn->state == TR_DEFECT) {
         mark_defect(s, place(s, turn->problem));
     }
