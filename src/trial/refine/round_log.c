@@ -1,0 +1,277 @@
+/* Reads the file whole when it opens, appends line by line. */
+#include "trial/refine/round_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+#define FILE_MAX ((size_t)1 << 30)
+
+struct tr_round_log {
+    char *path;
+    int fd;
+    json_t *line; /* array of all that were there */
+};
+
+static enum kg_code io(struct kg_err *err, const struct tr_round_log *l, const char *what)
+{
+    return kg_fail(err, KG_E_IO, "%.300s: cannot %s: %s", l->path, what, strerror(errno));
+}
+
+static enum kg_code read_lines(struct tr_round_log *l, struct kg_err *err)
+{
+    struct kg_buf text;
+    size_t at = 0, number = 0;
+    kg_buf_init(&text, FILE_MAX);
+    enum kg_code code = kg_file_read(l->path, &text, err);
+    while (code == KG_OK) {
+        const char *end = memchr(text.data + at, '\n', text.len - at);
+        char source[400];
+        json_t *line = NULL;
+        if (end == NULL) {
+            break;
+        }
+        snprintf(source, sizeof source, "%.300s:%zu", l->path, ++number);
+        code =
+            kg_json_parse_line(text.data + at, (size_t)(end - text.data) - at, source, &line, err);
+        if (code == KG_OK && (!json_is_object(line) || json_array_append(l->line, line) != 0)) {
+            code = kg_fail(err, KG_E_INPUT, "%s: a round must be an object", source);
+        }
+        json_decref(line);
+        at = (size_t)(end - text.data) + 1;
+    }
+    if (code == KG_OK && at < text.len && ftruncate(l->fd, (off_t)at) != 0) {
+        code = io(err, l, "cut off a torn line");
+    }
+    kg_buf_deinit(&text);
+    return code;
+}
+
+enum kg_code tr_round_log_open(const char *folder, struct tr_round_log **out, struct kg_err *err)
+{
+    struct tr_round_log *l = *out = calloc(1, sizeof *l);
+    if (l == NULL || asprintf(&l->path, "%s/rounds.jsonl", folder) < 0) {
+        free(l);
+        return kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
+    }
+    l->line = json_array();
+    l->fd = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (l->fd < 0) {
+        io(err, l, "open");
+    }
+    if (l->fd < 0 || read_lines(l, err) != KG_OK) {
+        tr_round_log_close(l);
+        *out = NULL;
+        return err->code;
+    }
+    return KG_OK;
+}
+
+void tr_round_log_close(struct tr_round_log *l)
+{
+    if (l == NULL) {
+        return;
+    }
+    if (l->fd >= 0) {
+        close(l->fd);
+    }
+    json_decref(l->line);
+    free(l->path);
+    free(l);
+}
+
+bool tr_round_log_has(const struct tr_round_log *l, int round)
+{
+    return (size_t)round <= json_array_size(l->line);
+}
+
+enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
+                              struct kg_err *err)
+{
+    struct kg_buf text;
+    if (tr_round_log_has(l, r->round)) {
+        return KG_OK;
+    }
+    json_t *line = tr_round_json(problem, r);
+    kg_buf_init(&text, FILE_MAX);
+    kg_json_dump(line, &text);
+    kg_buf_addc(&text, '\n');
+    off_t before = lseek(l->fd, 0, SEEK_END);
+    enum kg_code code = kg_file_write_all(l->fd, text.data, text.len, err);
+    if (code != KG_OK) {
+        kg_err_prefix(err, "%.300s", l->path);
+    } else if (fdatasync(l->fd) != 0) {
+        code = io(err, l, "sync");
+    }
+    if (code != KG_OK && (before < 0 || ftruncate(l->fd, before) != 0)) {
+        kg_err_prefix(err, "a torn line stays");
+    }
+    kg_buf_deinit(&text);
+    if (code == KG_OK && json_array_append(l->line, line) != 0) {
+        code = kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
+    }
+    json_decref(line);
+    return code;
+}
+
+static double number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static void text(const json_t *o, const char *key, char *out, size_t cap)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    snprintf(out, cap, "%s", s != NULL ? s : "");
+}
+
+bool tr_round_log_again(const struct tr_round_log *l, uint32_t sample, uint32_t turn,
+                        struct tr_again *out)
+{
+    size_t i;
+    const json_t *line;
+    *out = (struct tr_again){.judged = false};
+    json_array_foreach(l->line, i, line)
+    {
+        const json_t *a = json_object_get(line, "again");
+        bool same = json_integer_value(json_object_get(line, "sample")) == sample &&
+                    json_integer_value(json_object_get(line, "turn")) == turn;
+        if (!same || !json_is_object(a)) {
+            continue;
+        }
+        out->judged = json_is_string(json_object_get(a, "verdict"));
+        out->correct = json_is_true(json_object_get(a, "correct"));
+        out->speedup = number(a, "speedup");
+        out->speedup_lo = number(a, "speedup_lo");
+        out->speedup_hi = number(a, "speedup_hi");
+        text(a, "verdict", out->verdict, sizeof out->verdict);
+        text(a, "record", out->record_hash, sizeof out->record_hash);
+        text(a, "message", out->message, sizeof out->message);
+        return true;
+    }
+    return false;
+}
+
+int64_t tr_round_log_window(const struct tr_round_log *l)
+{
+    int64_t least = 0;
+    size_t i;
+    const json_t *line;
+    json_array_foreach(l->line, i, line)
+    {
+        int64_t w = json_integer_value(json_object_get(line, "window"));
+        least = w > 0 && (least == 0 || w < least) ? w : least;
+    }
+    return least;
+}
+
+/* --- a line --- */
+
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void put(json_t *o, const char *key, json_t *value)
+{
+    json_object_set_new(o, key, value != NULL ? value : json_null());
+}
+
+static json_t *words(const char *s)
+{
+    return kg_json_text(s, strlen(s));
+}
+
+static json_t *again_json(const struct tr_round *r)
+{
+    const struct tr_again *a = &r->again;
+    json_t *o = json_object();
+    if (!r->tried) {
+        json_decref(o);
+        return json_null();
+    }
+    put(o, "verdict", a->judged ? words(a->verdict) : json_null());
+    put(o, "correct", json_boolean(a->judged && a->correct));
+    put(o, "speedup", a->judged ? real(a->speedup) : NULL);
+    put(o, "speedup_lo", a->judged ? real(a->speedup_lo) : NULL);
+    put(o, "speedup_hi", a->judged ? real(a->speedup_hi) : NULL);
+    put(o, "record", a->record_hash[0] != '\0' ? words(a->record_hash) : json_null());
+    put(o, "message", words(a->message));
+    return o;
+}
+
+static void put_turn(json_t *o, const struct tr_turn *t)
+{
+    static const char *const state[] = {"judged", "no_verdict", "defect", "no_reply"};
+    const struct tr_reply *y = t != NULL ? t->reply : NULL;
+    bool judged = t != NULL && t->state == TR_JUDGED;
+    put(o, "state", json_string(t != NULL ? state[t->state] : "no_room"));
+    put(o, "tokens_in", y ? json_integer(y->usage.tokens_in) : NULL);
+    put(o, "tokens_out", y ? json_integer(y->usage.tokens_out) : NULL);
+    put(o, "finish", y ? json_string(tr_finish_name(y->finish)) : NULL);
+    put(o, "verdict", words(judged ? t->verdict : ""));
+    put(o, "reason", words(judged ? t->reason : ""));
+    put(o, "correct", json_boolean(judged && t->correct));
+    put(o, "speedup", judged ? real(t->speedup) : NULL);
+    put(o, "speedup_lo", judged ? real(t->speedup_lo) : NULL);
+    put(o, "speedup_hi", judged ? real(t->speedup_hi) : NULL);
+    put(o, "coverage", judged ? real(t->coverage) : NULL);
+    put(o, "reward", judged ? real(t->reward) : NULL);
+    put(o, "record", judged ? words(t->record_hash) : NULL);
+}
+
+json_t *tr_round_json(const char *problem, const struct tr_round *r)
+{
+    json_t *o = json_object(), *shown = json_array();
+    char why[240];
+    put(o, "round", json_integer(r->round));
+    put(o, "sample", json_integer(r->sample));
+    put(o, "turn", json_integer(r->turn));
+    put(o, "key", json_sprintf("%s/s%u/t%u", problem, r->sample, r->turn));
+    for (int i = 0; i < r->nshown; i++) {
+        json_array_append_new(shown, json_integer(r->shown[i]));
+    }
+    put(o, "context", shown);
+    put(o, "shrunk", json_boolean(r->shrunk));
+    put(o, "tokens_context", json_integer(r->tokens));
+    put(o, "window", json_integer(r->context));
+    put_turn(o, r->result);
+    put(o, "again", again_json(r));
+    put(o, "new_best", json_boolean(r->new_best));
+    put(o, "best_round", r->best > 0 ? json_integer(r->best) : NULL);
+    put(o, "best_speedup", r->best > 0 && r->best_speedup > 0 ? json_real(r->best_speedup) : NULL);
+    tr_round_why(r, why, sizeof why);
+    put(o, "message", words(why));
+    return o;
+}
+
+void tr_round_why(const struct tr_round *r, char *out, size_t cap)
+{
+    const struct tr_turn *t = r->result;
+    struct kg_err unused = KG_ERR_INIT;
+    json_t *record = NULL;
+    out[0] = '\0';
+    if (t == NULL) {
+        snprintf(out, cap, "the conversation has no room for a further turn");
+    } else if (t->state != TR_JUDGED) {
+        snprintf(out, cap, "%s", t->err.message);
+    } else if (!t->correct && t->record != NULL &&
+               kg_json_parse(t->record, t->record_len, "record", &record, &unused) == KG_OK) {
+        const char *s = json_string_value(json_object_get(record, "message"));
+        snprintf(out, cap, "%s", s != NULL ? s : t->verdict);
+    } else if (r->tried && !r->new_best) {
+        snprintf(out, cap, "judged again: %s",
+                 !r->again.judged    ? "no verdict"
+                 : !r->again.correct ? r->again.verdict
+                                     : "not faster than the best");
+    }
+    json_decref(record);
+}

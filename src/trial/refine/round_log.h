@@ -1,0 +1,37 @@
+/* rounds.jsonl in the folder of a refinement: a line for each round, in their order, synced. Lines
+ * of an earlier process stay: what a best gave when it was judged again is read from there, and so
+ * is the window that a model's refusals had shown. A last line without its end is cut off.
+ * docs/refine.md has the members. Not thread safe. Messages name the file. */
+#ifndef KG_TRIAL_REFINE_ROUND_LOG_H
+#define KG_TRIAL_REFINE_ROUND_LOG_H
+
+#include <jansson.h>
+
+#include "trial/refine/rounds.h"
+
+struct tr_round_log;
+
+/* Opens folder/rounds.jsonl, or makes it. Errors: KG_E_IO, KG_E_INPUT (a line that is none),
+ * KG_E_HOST. */
+enum kg_code tr_round_log_open(const char *folder, struct tr_round_log **out,
+                               struct kg_err *err) KG_MUST_USE;
+void tr_round_log_close(struct tr_round_log *l); /* NULL is nothing */
+/* Appends the round of a problem, unless the file has it. KG_E_IO: disk full too; then nothing of
+ * the line stays. */
+enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
+                              struct kg_err *err) KG_MUST_USE;
+/* Does the file have this round? */
+bool tr_round_log_has(const struct tr_round_log *l, int round);
+/* What the file says of judging this turn again, but for the record. False: nothing. */
+bool tr_round_log_again(const struct tr_round_log *l, uint32_t sample, uint32_t turn,
+                        struct tr_again *out);
+/* The smallest window that the file's rounds were chosen for; 0: none was known. */
+int64_t tr_round_log_window(const struct tr_round_log *l);
+
+/* The round as a line, the caller's. */
+json_t *tr_round_json(const char *problem, const struct tr_round *r);
+/* Why a turn is not ok, at most cap - 1 bytes; it may quote a candidate, and end within a
+ * character. "": it is. */
+void tr_round_why(const struct tr_round *r, char *out, size_t cap);
+
+#endif
