@@ -52,6 +52,7 @@ int kg_cmd_worker(int argc, char **argv);
 int kg_cmd_show(int argc, char **argv);
 int kg_cmd_top(int argc, char **argv);
 int kg_cmd_store(int argc, char **argv);
+int kg_cmd_refine(int argc, char **argv);
 int kg_cmd_completion(int argc, char **argv);
 int kg_cmd_options(int argc, char **argv);
 int kg_cmd_help(int argc, char **argv);
@@ -86,6 +87,7 @@ extern const char *const kg_cli_token_words[];  /* verbs and flags */
 extern const char *const kg_cli_show_flags[];
 extern const char *const kg_cli_top_flags[];
 extern const char *const kg_cli_store_flags[];
+extern const char *const kg_cli_refine_flags[]; /* of `kgym refine`, beside the shared ones */
 
 /* SIGINT and SIGTERM set it; a second one ends the process. */
 extern volatile int kg_cli_cancelled;

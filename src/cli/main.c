@@ -18,6 +18,7 @@ static const struct kg_command commands[] = {
     {"sft", kg_cmd_sft, "train a model on conversations, whole or as an adapter"},
     {"generate", kg_cmd_generate, "let a model answer, as text or as ids with log-probs"},
     {"bench", kg_cmd_bench, "measure a model: a suite, samples, turns, intervals"},
+    {"refine", kg_cmd_refine, "improve one kernel over many turns of a model"},
     {"serve", kg_cmd_serve, "judge replies that come over HTTP, and lose none"},
     {"worker", kg_cmd_worker, "judge for a service on another host"},
     {"token", kg_cmd_token, "who may use a service, and for what"},

@@ -30,6 +30,10 @@ static const struct {
     {"--precision|precision", "fp32 tf32 fp16 bf16"},
     {"--league|league", "fp32 tf32"},
     {"--language", "triton cuda pytorch"},
+    {"--strategy",
+     "top-w vanilla window last-w parallel parallel-then-sequential restart no-feedback"},
+    {"--metric", "reward speedup coverage lexicographic"},
+    {"--w|--depth|--target|--patience", "@none"},
     {"--template", "qwen2.5 qwen2.5-base qwen3 qwen3-instruct qwen3-thinking"},
 };
 
@@ -162,6 +166,18 @@ static void add_commands(struct kg_buf *out)
     }
 }
 
+static void add_others(struct kg_buf *out)
+{
+    kg_buf_adds(out, "    refine) echo \"@problem");
+    add_words(out, kg_cli_refine_flags);
+    add_words(out, kg_cli_trial_flags);
+    kg_buf_adds(out, "\" ;;\n");
+    add_case(out, "feedback", "@file --tokens --style --help");
+    add_case(out, "options", "--markdown --static-rules --help");
+    add_case(out, "completion", "bash zsh --help");
+    add_case(out, "version", "--help");
+}
+
 static void add_command_words(struct kg_buf *out)
 {
     static const char *const doctor[] = {"--json",   "--quick", "--store", "--config",
@@ -213,10 +229,7 @@ static void add_command_words(struct kg_buf *out)
     kg_buf_adds(out, "\" ;;\n    generate) echo \"");
     add_words(out, kg_cli_sample_flags);
     kg_buf_adds(out, "\" ;;\n");
-    add_case(out, "feedback", "@file --tokens --style --help");
-    add_case(out, "options", "--markdown --static-rules --help");
-    add_case(out, "completion", "bash zsh --help");
-    add_case(out, "version", "--help");
+    add_others(out);
     kg_buf_adds(out, "    help) echo \"--help card");
     add_commands(out);
     kg_buf_adds(out, "\" ;;\n    \"\") echo \"--help --version");
