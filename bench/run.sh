@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 mode=usual
 case "${1:-}" in quick | full) mode=$1; shift ;; esac
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory lm chain_margins chains train_eval train_share train_memory timing)
+[ ${#names[@]} -gt 0 ] || names=(extract separation sum_orders sandbox throughput staged memory lm chain_margins chains refine train_eval train_share train_memory timing)
 export KGYM_BUILD=$b XDG_CACHE_HOME=${XDG_CACHE_HOME:-$PWD/build/cache}
 out=build/bench-results
 mkdir -p "$out"
@@ -36,6 +36,8 @@ counts() {
     quick/train_share) echo 5 5 ;;
     quick/train_memory) echo 20 ;;
     quick/chains) echo 1 0 ;;
+    quick/refine) echo 2 1 2 ;;
+    usual/refine) echo 6 1 ;;
     usual/chains) echo 6 2 ;;
     quick/timing) echo 2 ;;
     usual/timing) echo 20 ;;

@@ -230,6 +230,12 @@ static void train_eval_runs(void **state)
     bench("train_eval", "1 1 2");
 }
 
+static void refine_runs(void **state)
+{
+    (void)state;
+    bench("refine", "2 1 2");
+}
+
 static void train_share_runs(void **state)
 {
     (void)state;
@@ -446,6 +452,7 @@ int main(void)
         cmocka_unit_test(chains_runs),
         cmocka_unit_test(chain_margins_tell),
         cmocka_unit_test(train_eval_runs),
+        cmocka_unit_test(refine_runs),
         cmocka_unit_test(train_share_runs),
         cmocka_unit_test(train_memory_runs),
         cmocka_unit_test(timing_runs),
